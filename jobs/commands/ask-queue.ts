@@ -6,8 +6,8 @@ import { placeOf } from '../queue/prefixed-address.ts'
 const LONGEST_MS = 2000
 
 /**
- * Asks a queue on a server whether it answers. Nothing is written, and nothing is made. Returns its address without user and password; throws
- * QueueUnavailable within two seconds where it does not answer, or does not let us in.
+ * Asks a queue on a server whether it answers. Writes and creates nothing. Returns its address without user and password; throws
+ * QueueUnavailable within two seconds where the server does not answer, or refuses the login.
  */
 export async function askQueue(address: string): Promise<string> {
   const place = placeOf(new URL(address))

@@ -20,7 +20,7 @@ export type WaitingForRuns = Omit<WaitingForJob, 'onNews'> & {
 /** The outcome of one organization; undefined if the wait was ended before its job. */
 export type Waited = { organization: string; waited: WaitedOutcome | undefined }
 
-/** Requests runs, and waits until each organization's job has ended, be it new or there before. */
+/** Requests runs, and waits until each organization's job has ended, whether the job is new or was there before. */
 export async function runAndWait(
   config: Pick<Config, 'file' | 'mirror' | 'queue'>,
   organizations: readonly string[],

@@ -41,8 +41,8 @@ export async function requestRuns(
 }
 
 /**
- * The same, in an open queue. A job that waits for its moment of the schedule starts at once, and with `now` so does one that waits
- * for its next attempt, unless its service said when. No quick run is added to a full one: its state is then `full-run`.
+ * The same, in an open queue. A job that waits for its moment of the schedule starts at once. With `now`, so does a job that waits for its
+ * next attempt, unless its service named a time. A quick run is not added to a full one: the state is then `full-run`.
  */
 export async function requestAll(
   opened: OpenedQueue,
@@ -86,7 +86,7 @@ async function requestQuick({ queues }: OpenedQueue, organization: string): Prom
   return { ...requested, job: id === undefined ? undefined : { queue: 'quick', id } }
 }
 
-/** Starts a delayed job at once: one that was never started, or with `now` any that no service has told to wait. */
+/** Starts a delayed job at once: one that was never started, or with `now` any job that does not wait on behalf of its service. */
 async function hasten(
   queues: Queues,
   { job: asked, state }: WithoutName,

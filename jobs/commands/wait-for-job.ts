@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Counts, Queues } from '../queue/queues.ts'
 
-/** How a job ended; `lost`: the queue no longer has it; `left`: the wait was ended before the job. */
+/** How a job ended. `lost`: the queue no longer has it. `left`: the wait was ended before the job. */
 export type JobEnd =
   | { end: 'completed'; counts: Counts }
   | { end: 'failed'; reason: string }

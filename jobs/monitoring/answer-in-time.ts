@@ -24,12 +24,12 @@ type Limits = {
 
 const LIMITS: Limits = { lookMs: 3000, countMs: 60_000 }
 
-/** Look-ups that may be without an answer at once: each of them holds a connection of which the runs have need. */
+/** The most look-ups that may wait for an answer at the same time: each holds a connection that the runs need. */
 const MOST_LATE = 2
 
 /**
- * The mirror for endpoints, which answer although its server is frozen or cut off, and would be waited for: what has no answer in time is
- * refused as `mirror-unreachable`, and while look-ups are without an answer, so is every other one.
+ * The mirror as the endpoints use it. They must answer even while its server is frozen or cut off, so a look-up without an answer in time
+ * is refused as `mirror-unreachable`. While too many look-ups wait for an answer, each further one is refused at once.
  */
 export function answeringInTime(mirror: Looked, { lookMs, countMs }: Limits = LIMITS): Looked {
   let late = 0

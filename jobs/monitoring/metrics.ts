@@ -50,7 +50,7 @@ export function createMetrics({ mirror, queues, organizations, pauses, now, mono
     ...counters,
     async text(found) {
       health = found
-      // A mirror that cannot be read says so by not being ready, and the rest is worth knowing all the more.
+      // While the mirror cannot be read, `ready` is 0; all other metrics are still worth having.
       standings = await look().catch(() => [])
       counters.keepOnly(organizations().map(({ id }) => id))
       return registry.metrics()

@@ -29,7 +29,7 @@ export function measureStandings({ gauge }: Meters, look: () => readonly Standin
   })
 }
 
-/** The ages of a worker's organizations: where the text is kept, as in a file, they would be wrong a moment later. */
+/** The ages of a worker's organizations. Only for a scrape: in a file they would be wrong a moment later. */
 export function measureAges({ gauge }: Meters, look: () => readonly Standing[], now: () => number): void {
   const measure = (name: string, help: string, asOfMs: (freshness: UncountedFreshness) => number | undefined) =>
     measureEach({ gauge }, { name, help, look, valueOf: (each) => ageSeconds(asOfMs, notRetired(each)) })

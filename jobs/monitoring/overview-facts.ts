@@ -9,7 +9,7 @@ type Moment = {
   monotonicMs: number
 }
 
-/** What the schedules and the pauses say of the configured organizations, for what is shown of them. */
+/** The due times and the pauses of the configured organizations, as the overview shows them. */
 export function overviewFacts(
   organizations: readonly Scheduled[],
   { pauses, nowMs, monotonicMs }: Moment,

@@ -40,7 +40,7 @@ export type Store = Pick<Backend, 'factory' | 'ping' | 'write' | 'freeJobs' | 'v
 export type Opening = {
   /** How long to wait for a connection at the start. */
   connectMs: number
-  /** A connection on which no answer came for so long is replaced: it may have been dropped on the way, without a word to either end. */
+  /** A connection without an answer for this long is replaced: something on the way may have dropped it, without a word to either end. */
   answerMs: number
   prefix: string
 }

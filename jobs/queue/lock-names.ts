@@ -2,8 +2,8 @@ import { bootName } from '../../src/machine/boot-name.ts'
 import { isGone, nameOfProcess } from '../../src/machine/process-name.ts'
 
 /**
- * Names this process in the locks of its jobs: `machine#process#start#boot`. A queue may serve several machines, and their names are
- * not always different; their boots are.
+ * Names this process in the locks of its jobs: `machine#process#start#boot`. A queue may serve several machines, and two of them may have
+ * the same name; their boots differ.
  */
 export function lockName(): string {
   return `${nameOfProcess()}#${bootName() ?? ''}`

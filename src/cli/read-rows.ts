@@ -30,7 +30,7 @@ async function main(): Promise<void> {
   }
 }
 
-/** Ends this process a second after that one, which may be killed before it ends a statement at its limit. */
+/** Ends this process a second after its parent: the parent may be killed before it ends a statement at its limit. */
 function endAfter(pid: number): void {
   const watch = `setInterval(() => process.ppid === ${pid} || process.kill(process.pid, 'SIGKILL'), 1000)`
   // A thread: this one is busy in SQLite.

@@ -1,23 +1,23 @@
 import { PerformanceObserver } from 'node:perf_hooks'
 import { getHeapSpaceStatistics, getHeapStatistics, setFlagsFromString } from 'node:v8'
 
-/** Half of the room for young objects, in MB: a few pages. With more, runs are hardly faster. */
+/** Half of the room for young objects, in MB: a few pages. More makes runs hardly faster. */
 const HALF_MB = 8
 
 /**
- * By how much old objects grow before they are looked through, in percent. A night at rest, whose heap is small, is then over before: it
- * takes a tenth less processor time. A heap that has become large would take too much memory if it grew so on.
+ * By how many percent the old objects grow before the next garbage collection. A night at rest, whose heap is small, ends before that, and
+ * takes a tenth less processor time. A large heap that doubled would take too much memory.
  */
 const GROWTH = { small: 100, large: 50 }
-/** With what objects hold outside the heap, such as the bytes of pages and of lists, which are not given back before either. */
+/** Heap and memory outside of it together, such as the bytes of pages and lists: those are not freed before a collection either. */
 const LARGE_MB = 48
 const MB = 1024 * 1024
 
 /**
- * Gives young objects their room at once, for good, and lets old ones be looked through when they have grown by some. Left to
- * itself, the heap of an initial sync grows to several times what it needs. To be called before the program is loaded: V8 takes
- * the size of this room on the command line, where it cannot stand for a program that is started by name, and grows it step by
- * step by a factor, which can be set. A collection under way meanwhile may let it grow once more.
+ * Gives young objects all of their room at once, and has old objects collected after a bounded growth. Left to itself, the heap of an
+ * initial sync grows to several times what it needs. To be called before the program is loaded. V8 takes the size of this room only on the
+ * command line, which a program that is started by name does not have; but it grows the room step by step, by a factor that can be set. A
+ * collection under way at that moment may grow it once more.
  */
 export function setHeapSize(): void {
   setFlagsFromString(`--semi-space-growth-factor=${HALF_MB}`)
@@ -38,7 +38,7 @@ function setGrowth(percent: number): void {
   setFlagsFromString(`--heap-growing-percent=${percent}`)
 }
 
-/** Objects that live on make it grow: 2 MB of them at first, in a few milliseconds; 32 MB are far too many. */
+/** Objects that stay alive make it grow: 2 MB of them at first, in a few milliseconds. 32 MB would be far too much. */
 function growYoungRoom(): void {
   const kept: unknown[] = []
   for (let part = 0; part < 512 && youngBytes() < HALF_MB * MB; part += 1) kept.push(Array.from({ length: 8192 }))

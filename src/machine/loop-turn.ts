@@ -18,7 +18,7 @@ export async function turnWithTime(monotonicMs: () => number): Promise<void> {
 function isFull(nowMs: number): boolean {
   if (beganMs !== undefined) return nowMs - beganMs >= WORK_MS
   beganMs = nowMs
-  // Called at the beginning of the next turn, before what waits for it: that is put behind it in the queue.
+  // Called at the beginning of the next turn, before the work that waits for it: that work goes to the end of the queue.
   setImmediate(() => (beganMs = undefined))
   return false
 }

@@ -40,7 +40,7 @@ export function timeBefore(beforeMs: number): string {
 /** Changes dated so far after the horizon are not looked at to find where the feed is to begin. */
 const WINDOW_MS = 60 * DAY_MS
 
-/** Days (UTC) as text: changes before `day` are old, and those after `last` are of a clock that was wrong. */
+/** Days (UTC) as text: changes before `day` are old, and those after `last` were dated by a wrong clock. */
 export function daysOfChanges(beforeMs: number, asOfMs: number): { day: string; last: string } {
   const dayOf = (ms: number) => timeBefore(ms).slice(0, 10)
   return { day: dayOf(beforeMs), last: dayOf(Math.min(asOfMs + DAY_MS, beforeMs + WINDOW_MS)) }

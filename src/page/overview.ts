@@ -164,7 +164,7 @@ function byUrgency(left: OrganizationView, right: OrganizationView): number {
   )
 }
 
-/** Which part of the organizations a server shows, of those whose id was asked for, and what is wrong with that server. */
+/** The part of the organizations that a server shows: `find` is in their ids. `notices` are what is wrong with that server. */
 export type Served = { find: string; page: number; pages: number; found: number; notices?: readonly string[] }
 
 /** How many organizations a server shows at once. */

@@ -27,7 +27,7 @@ export type Standing = {
   states: readonly State[]
   /** 0 where a person has something to do, 1 while something is under way or might be better, 2 where all is as it should be. */
   urgency: number
-  /** How many full runs in a row have failed, as far back as is drawn, the first of them since when, and the last of them. */
+  /** The full runs that failed in a row, among the drawn ones: how many, since when, and the last one. */
   failures: { inARow: number; sinceMs: number | undefined; last: LatestRun | undefined }
   /** The last full run that has ended; undefined if none has. */
   lastEnded: LatestRun | undefined

@@ -1,7 +1,7 @@
 /** Nothing happened for so long: there is time for something else. */
 const QUIET_MS = 2
 
-/** Lets one reader wait for the next thing that happens, or until nothing happens for a moment. */
+/** Lets one reader wait for the next event, or until there was none for a moment. */
 export class News {
   #wake: () => void = () => {}
   #onQuiet: () => void = () => {}

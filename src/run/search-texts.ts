@@ -21,7 +21,10 @@ export function textsOfCandidate(candidate: Candidate): Text[] {
   return [...texts.values()]
 }
 
-/** A letter or two would match half the list, though two signs may be a Chinese name; a page of text is too long for an address. */
+/**
+ * One or two letters would match half of the list, but two Chinese characters may be a name, so bytes are counted. No address is as long
+ * as a page of text.
+ */
 export function isTelling(text: string | null): text is string {
   return text !== null && Buffer.byteLength(text.trim()) >= 3 && text.length <= 255
 }

@@ -67,7 +67,7 @@ export class SortedFields {
   }
 }
 
-/** The facts are stored, and a field that the specification does not know may be one whose name must not be. */
+/** The facts are stored. A field that the specification does not know may have a name that must not be stored. */
 function publicName(field: string): string {
   return TEXT_FIELDS.some((name) => name === field) ? field : 'extra'
 }

@@ -73,7 +73,7 @@ function* recalledReads(windows: Iterable<RecordedWindow>, recorder: ListRecorde
   }
 }
 
-/** Customers as bits by their row, an eighth of a byte each; rejects and forgotten customers, of which there are few, by id or number. */
+/** The rows of customers as bits, an eighth of a byte each; the few rejects and forgotten customers by their ids or numbers. */
 function seenRows(): SeenIds {
   const rows = new RowSet()
   const others = new Set<RowKey>()

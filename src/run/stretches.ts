@@ -1,4 +1,4 @@
-/** A longer pause between two answers begins another stretch, if it is so many times as long as the answers before it took to come. */
+/** A pause between two answers begins another stretch if it is longer than this, and this many times as long as an answer usually took. */
 export const LONG_PAUSE_MS = 60_000
 export const UNUSUAL = 10
 

@@ -30,10 +30,10 @@ export async function refuseTenantMixup(
 
 /** Fewer customers on a page say nothing. */
 const FEWEST = 5
-/** An organization may share customers with another one: what is answered so often is no mistake of one answer. */
+/** An organization may share customers with another one: after so many refused pages it is no mistake of single answers. */
 const MOST_REFUSED = 3
 
-/** Refuses single answers that hold another organization's customers, as a proxy gives that mixes up two answers. */
+/** Refuses single pages that hold another organization's customers, such as those of a proxy that mixes up two answers. */
 export class ForeignAnswers {
   readonly #mirror: Pick<Mirror, 'findKnownElsewhere'>
   readonly #organization: string
@@ -44,7 +44,7 @@ export class ForeignAnswers {
     this.#organization = organization
   }
 
-  /** Those of the pages that are to be asked for again; a few a run at most. A page of an initial sync costs one look-up. */
+  /** The pages to ask for again; a few in a run at most. A page of an initial sync costs one look-up. */
   async among<Page extends SortedPage>(pages: readonly Page[]): Promise<ReadonlySet<Page>> {
     const refused = new Set<Page>()
     if (this.#refused >= MOST_REFUSED) return refused

@@ -6,7 +6,7 @@ import { READ_TO_END } from '../run-conditions.ts'
 /** Indexes that only readers need. */
 const READING_INDEXES: readonly Index[] = [
   { name: 'customers_by_email', on: 'customers (email)' },
-  // removed_at is there for active_customers, which reads nothing but the index to count.
+  // `removed_at` is in the index for `active_customers`, which then counts from the index alone.
   { name: 'customers_by_language', on: 'customers (organization, language, removed_at)' },
   { name: 'customers_by_update', on: 'customers (updated_at)' },
 ]

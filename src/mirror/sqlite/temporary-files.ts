@@ -2,8 +2,8 @@ import Database from 'better-sqlite3'
 import type { Connection } from './database.ts'
 
 /**
- * Does what creates indexes, in transactions of its own. Keys are sorted in temporary files; where there is no room for them, it is done once
- * more with the keys in memory: a mirror with room for its rows needs no other folder.
+ * Runs `work`, which creates indexes, in transactions of its own. SQLite sorts their keys in temporary files. Where these have no room,
+ * the work is done once more with the keys in memory: a mirror needs no room in another folder.
  */
 export function withRoomToSort<Result>(db: Connection, work: () => Result): Result {
   try {
@@ -15,8 +15,8 @@ export function withRoomToSort<Result>(db: Connection, work: () => Result): Resu
 }
 
 /**
- * Does what writes row by row, in a transaction of its own. SQLite copies each page that a statement changes, to undo that statement alone:
- * little at a time, which stays in memory here. In a temporary file it takes longer than to write the rows.
+ * Runs `work`, which writes row by row, in a transaction of its own. SQLite keeps a copy of each page that a statement changes, to undo
+ * that statement alone. That is little at a time, and stays in memory here: with a temporary file it takes longer than the rows.
  */
 export function withUndoInMemory<Result>(db: Connection, work: () => Result): Result {
   return inMemory(db, work)

@@ -2,7 +2,7 @@ import { open, realpath, type FileHandle } from 'node:fs/promises'
 
 /** A flush for so many pages of 4 KB: a few megabytes. */
 const PAGES_AT_ONCE = 500
-/** Rows that follow each other share a page. Others change a page each, and about two of the indexes. */
+/** Rows that follow each other share pages. Any other row changes a page of its own, and about two of the indexes. */
 const PAGES_OF_CUSTOMER = { inARow: 0.1, anywhere: 3 }
 
 /**

@@ -84,7 +84,7 @@ async function writeBackup(
   }
 }
 
-/** Makes one file of it, without the leases of runs, which end with the mirror that they are in; and reads all of it again. */
+/** Makes one file of it and reads all of it again. The leases of runs are deleted: they hold in the mirror alone. */
 function finishBackup(
   path: string,
   { file, mirror, expected, takenAt }: { file: string; mirror: string; expected: RowCounts; takenAt: string },

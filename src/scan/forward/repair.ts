@@ -13,7 +13,7 @@ const FEW_STEPS = 1
 /** The same where no order can prove the list, but firm seams would settle it. */
 const STEPS_TO_SETTLE = 4
 
-/** A step leads over rows whose times are not sure, up to this share of a page: over more it would not lead on. */
+/** A step leads over rows whose times are not sure, if they are at most this share of a page: over more it would lead no further. */
 const MOST_UNSURE = 0.7
 
 /**
@@ -32,7 +32,7 @@ export function holds(
 ): boolean {
   const isStill = overlap.still && chain.still
   if (isStill && (attempts > 0 || chain.windows > FIRST_OVERLAPS || !findings.witnesses.onlyTimes)) return true
-  // Among hours that may come twice one step is worth taking, even where the times have not run backwards yet.
+  // Where hours may come twice one step is worth taking, even if the times have not run backwards yet.
   const mayLeadOver = overlap.ends?.isUnsure === true && attempts < stepsOverUnsure(left, findings)
   if (!mayLeadOver && chain.carries(overlap)) return true
   const mayBecomeFirm = !isFirm(overlap) && chain.seams.areFirm && attempts < STEPS_TO_SETTLE

@@ -3,7 +3,7 @@ import type { ReadWindow } from '../window/read-window.ts'
 import type { TieRegion } from '../proof/tie-region.ts'
 import { isSame, type Window, windowKey } from '../window/window.ts'
 
-/** Where each answer shows the rows in a new order, ln(rows) + 5 windows for each page of them leave a chance of e^-5 to miss one. */
+/** If each answer shows the rows in a new order, ln(rows) + 5 windows for each of their pages leave a chance of e^-5 to miss a row. */
 const SURE = 5
 /** Regions of more rows, which many answers crossed, keep what the chain read if no total changed. */
 const FEW_ROWS = 1000

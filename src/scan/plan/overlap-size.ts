@@ -3,7 +3,7 @@ import { USUAL_OVERLAP } from './planner.ts'
 
 /** How many more rows the next windows share after one that did not link. */
 const MORE_AFTER_MISS = 2
-/** How many fewer after one that did: at rest, and where rows moved. With the misses this balances at one miss in fifty windows. */
+/** How many rows fewer after a window that did: at rest, and where rows moved. With MORE_AFTER_MISS, one window in fifty misses. */
 const LESS_AT_REST = 0.5
 const LESS_AFTER_LINK = 0.04
 

@@ -14,7 +14,7 @@ const FEW_MISSED = 8
 const ENOUGH_TIES = 12
 /** One answer that leaves out a row disturbs the seam behind it. */
 const FEW_RESTLESS = 1
-/** The requests that a proof by a further pass may cost on average: below a chance of 1 in so many, no pass is worth one. */
+/** The requests that a proof by a further pass may cost on average: if its chance is below 1 in so many, the pass is not made. */
 const MOST_FOR_A_PROOF = 300
 
 /**
@@ -95,7 +95,7 @@ export class Seams {
     return this.#isOneStretch && (this.#linked + 1) / Math.exp(-this.#restless) <= MOST_FOR_A_PROOF
   }
 
-  /** Read again and again, windows of a list without an order agree some day by chance: no later pass settles it either. */
+  /** In a list without an order, windows that are read again and again agree some day by chance: no later pass settles it either. */
   #noteReordered(): void {
     this.#reordered += 1
     if (this.#reordered > FEW_REORDERED + this.#linked / SEAMS_FOR_ONE_MORE) this.#findings.isUnordered = true

@@ -56,12 +56,12 @@ export function conclude({ cuts, comparison, expected, ...evidence }: QuickEvide
   }
 }
 
-/** Among rows in no order, some always stand as expected. With so many known rows to each of these, the list stands in another order. */
+/** In a list without an order some rows always stand as expected. With so many known rows to each of these, the list has another order. */
 const MOST_MOVED = 5
 
 /**
- * Whether a row stands in two parts of the list that share no position. Then the counts explain nothing: as the one row was met twice, another
- * one that is listed was not met at all.
+ * Whether a row stands in two parts of the list that share no position. Then the counts explain nothing: one row was met twice, so another
+ * listed row was not met at all.
  */
 function isAnyMetTwice(cuts: readonly Cut[]): boolean {
   const metIn = new Map<number, Cut>()

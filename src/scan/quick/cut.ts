@@ -17,7 +17,7 @@ export type Cut = {
   readonly rowIds: readonly number[]
   /** Whether the same answer shows that the list ends here. */
   readonly isEnd: boolean
-  /** The positions of records that may be any customer's: without a readable id, or with one that stands further up on the page. */
+  /** The positions of records that may belong to any customer: without a readable id, or with one that stands further up on the page. */
   readonly nameless: readonly number[]
   readonly blocks: readonly Block[]
 }

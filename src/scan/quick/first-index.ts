@@ -1,4 +1,7 @@
-/** The first of `length` indexes for which a condition holds that holds for all behind it too; `length` if it holds for none. */
+/**
+ * Binary search: the first of `length` indexes for which `holds` is true, given that it is true for all later ones; `length` if it is true
+ * for none.
+ */
 export function firstIndex(length: number, holds: (index: number) => boolean): number {
   let [from, to] = [0, length]
   while (from < to) {

@@ -36,7 +36,7 @@ export function foundOrder({ cuts, gaps, expected }: Found): number[] {
   return order
 }
 
-/** What is expected in the holes, by the position at which each begins; where there is no hole, by the position of the seam. */
+/** The expected rows of the holes, by the position at which each hole begins; without a hole, by the position of the seam. */
 function fillsOf(gaps: readonly Gap[]): Map<number, Span[]> {
   const fills = new Map<number, Span[]>()
   for (const { unseen, holes, isOneCut, seam } of gaps) {

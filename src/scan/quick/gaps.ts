@@ -17,9 +17,9 @@ export type Gap = {
   /** The positions between the two that were not read, and how many these are. */
   readonly holes: readonly Span[]
   readonly unread: number
-  /** Unread positions beside a row that was not expected: more such rows may stand there, in place of expected ones. */
+  /** Unread positions beside an unexpected row: more such rows may stand there, in place of expected ones. */
   readonly doubtful: readonly Span[]
-  /** Whether one answer shows both, and all that stands between them: then what is expected there is gone from there. */
+  /** Whether one answer shows both, and all that stands between them: then the rows expected there have left. */
   readonly isOneCut: boolean
   /** How many records that may be any customer's were read between the two. */
   readonly nameless: number

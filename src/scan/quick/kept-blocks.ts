@@ -5,8 +5,8 @@ import type { Block } from './cut.ts'
 type Link = { readonly block: Block; readonly before: Link | undefined; readonly rows: number }
 
 /**
- * The blocks with the most rows that follow one another both in the list and in the expected order; all others have moved. `blocks`
- * are given in the order of the list; two may begin with the same row where two cuts overlap.
+ * The blocks with the most rows that follow one another both in the list and in the expected order; all other rows have moved. `blocks`
+ * are given in the order of the list. Two may begin with the same row, where two cuts overlap.
  */
 export function keptBlocks(blocks: readonly Block[]): Block[] {
   // In the order of their places, and of their rows: a link with fewer rows behind one with more is of no use.

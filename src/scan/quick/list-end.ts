@@ -1,7 +1,7 @@
 import { windowAt } from '../plan/planner.ts'
 import type { Window, WindowAnswer } from '../window/window.ts'
 
-/** Searches for the end of the list: the total says where, and where it lies, the answers do. */
+/** Searches for the end of the list: first where the total says that it is, and if the total is wrong, by the answers. */
 export class ListEnd {
   /** Positions before it hold rows, and from `#upper` on there are none. */
   #lower = 0

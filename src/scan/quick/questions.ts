@@ -41,7 +41,7 @@ function questionsOfEach(gaps: readonly Gap[], asking: Asking): Questions {
   const windows: Window[] = []
   let isWaiting = false
   let left = asking.room
-  // The smallest first, as many as the requests suffice for: some changes are found then, rather than all of them nearly.
+  // The smallest gaps first, and only as many as the requests can resolve: rather some changes found than all of them narrowed down.
   for (const gap of gaps.toSorted((one, other) => one.unread - other.unread)) {
     const needed = Math.ceil(Math.log2(gap.unread / asking.size + 1)) + 1
     if (needed > left && (isWaiting || windows.length > 0)) break

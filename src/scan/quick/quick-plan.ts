@@ -17,7 +17,7 @@ export type PlanOptions = {
 
 /** Pages at even distances, in a long list; a short one has fewer. */
 const MOST_PROBES = 16
-/** Where customers come and go in the middle of a list, so many times as many pages look for changes that cancel out. */
+/** Where customers come and go in the middle of a list, this many times as many pages are read to find changes that cancel out. */
 const LOOKS = 3
 const LOOKED_AT_ONCE = 4
 /** The last requests are left for searches. */

@@ -6,7 +6,7 @@ import { isEnd, type ReadWindow } from '../window/read-window.ts'
 import { isLinked, upwardSeamBetween } from './upward-seam.ts'
 import type { RowKey } from '../window/window.ts'
 
-/** How many windows of a chain are kept: rows of the topmost may all have gone up since it was read. */
+/** How many windows of a chain are kept: the rows of the topmost one may all have gone up since it was read. */
 const MOST_KEPT = 3
 /** Over how many seams shifts are remembered. */
 const SEAMS = 16
@@ -153,7 +153,7 @@ export class UpwardChain {
     this.#tops = [read, ...this.#tops].slice(0, MOST_KEPT)
   }
 
-  /** Counts the rows before a place in a window at the top that were read before, neither in the chain below nor at the top. */
+  /** Counts the rows before a place in a window at the top that were read before, in neither the chain below nor the windows at the top. */
   #countWentUp(read: ReadWindow, end: number): void {
     const near = new Set(this.#tops.flatMap(({ keys }) => keys))
     const isFromBelow = (key: RowKey | undefined) => key !== undefined && !near.has(key) && !this.#firstAtTop.has(key)

@@ -51,7 +51,7 @@ export class UpwardDescent {
     const { read } = answered
     const above = this.#above
     if (above === undefined) return true
-    // Around some positions windows of small pages share a single row at most: a window that leads no further down is none that helps.
+    // At some positions windows of small pages share a single row at most: a window that leads no further down does not help.
     const leadsOn = read.reach > above.lowest.reach || isEnd(read)
     if (!leadsOn || !areLinked(above.lowest, read)) return this.#miss(answered, above.lowest)
     this.#misses = 0

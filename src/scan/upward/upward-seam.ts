@@ -7,7 +7,7 @@ export type UpwardSeam = {
   readonly kept: number
   /** The place of the first of them in the upper window. */
   readonly firstKept: number
-  /** Other rows in both: they stand above those, and stood elsewhere among them in the lower window. */
+  /** Other rows are in both: they stand above the shared rows, and stood elsewhere among them in the lower window. */
   readonly moved: number
   /** The most rows that stand among those in one of the windows, and not in the other. */
   readonly strange: number
@@ -41,9 +41,9 @@ export function upwardSeamBetween(upper: ReadWindow, lower: ReadWindow): UpwardS
 }
 
 /**
- * Whether two windows share rows that kept their order, enough of them not to be alike by chance: two where the windows meet, with
- * few strange rows among them, or several anywhere. `mayMove`: both are the top, read again after it was read: then other rows may have
- * gone up meanwhile, and stand above those.
+ * Whether two windows share rows that kept their order, enough to rule out chance: two where the windows meet, with few unshared rows
+ * among them, or several anywhere. `mayMove`: both windows are the top, read a second time, so other rows may have gone up meanwhile and
+ * stand above the shared ones.
  */
 export function isLinked(seam: UpwardSeam, { mayMove }: { mayMove: boolean }): boolean {
   const { kept, moved, strange, meets } = seam

@@ -5,7 +5,7 @@ import type { Database, Session } from '../session.ts'
 /** Indexes that only readers need, by their name and what they are on. */
 const READING_INDEXES = {
   customers_by_email: 'customers (email)',
-  // removed_at is there for active_customers, which reads nothing but the index to count.
+  // `removed_at` is in the index for `active_customers`, which then counts from the index alone.
   customers_by_language: 'customers (organization, language, removed_at)',
   customers_by_update: 'customers (updated_at)',
 }

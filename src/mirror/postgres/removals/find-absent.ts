@@ -33,7 +33,7 @@ export async function holdsReceived(session: Session, run: Run): Promise<boolean
   return (await countIn(session, run.organization, rangesOf(run.seen))) === run.seen.size
 }
 
-/** Whether the run received the listed customers and no others. Sets of as many rows, with the same sum, are the same. */
+/** Whether the run received the listed customers and no others: as many rows with the same sum are taken for the same rows. */
 async function isAllReceived(session: Session, { organization, seen }: Run): Promise<boolean> {
   const listed = await countListed(session, organization)
   return listed.count === seen.size && listed.sum === seen.sum()

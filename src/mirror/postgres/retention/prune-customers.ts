@@ -10,7 +10,7 @@ import type { Deletion } from './prune.ts'
 export function customersPruning(organization: string, beforeMs: number): Deletion {
   const before = timeBefore(beforeMs)
   return async (session, most) => {
-    // A removal that is dated before its customer was first seen is of a clock that was wrong. Locked, so that none returns meanwhile.
+    // A removal that is dated before its customer was first seen was dated by a wrong clock. Locked, so that none returns meanwhile.
     const old = await session.all<{ row_id: number; id: string }>(
       `SELECT row_id, id FROM customers
        WHERE organization = $1 AND removed_at < $2::timestamptz AND removed_at >= first_seen_at

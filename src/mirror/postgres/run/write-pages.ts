@@ -20,7 +20,7 @@ export type Written = { pages: number } & Record<(typeof COUNTED)[number], numbe
 /** The parts that write a row for each that they are given. */
 const COUNTED = ['stamp', 'inserted', 'updated', 'fed', 'rejected'] as const
 
-/** Writes all that was decided about pages, in one statement; what there is nothing of is left out. */
+/** Writes all that was decided about pages, in one statement; parts without rows are left out. */
 export async function writePages(
   session: Session,
   run: Writing['run'],

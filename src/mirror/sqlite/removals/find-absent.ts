@@ -26,7 +26,10 @@ export function holdsReceived(db: Connection, run: Run): boolean {
   return isNone(countMore(db, run)) || findUnseen(db, run) !== undefined
 }
 
-/** What the listed customers come to beyond those that the run received. Sets of as many rows, with the same sum, are the same. */
+/**
+ * The number of listed customers that the run did not receive, and the sum of their rows. As many rows with the same sum are taken for the
+ * same rows.
+ */
 function countMore(db: Connection, { organization, seen }: Run): Counted {
   const listed = countListed(db, organization)
   return { count: listed.count - seen.size, sum: listed.sum - seen.sum() }
@@ -37,8 +40,8 @@ function isNone({ count, sum }: Counted): boolean {
 }
 
 /**
- * Those that were not received among the customers of the list as last read and those in doubt; undefined unless they are all. Mostly
- * they are: then no other row of the mirror is read.
+ * Looks for the absent customers among those of the list as last read and those in doubt; undefined unless they are all there. Mostly they
+ * are: then no other row of the mirror is read.
  */
 function findAmongKnown(
   db: Connection,

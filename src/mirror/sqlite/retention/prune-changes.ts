@@ -3,7 +3,7 @@ import { daysOfChanges } from '../../retention-rule.ts'
 import type { Deletion } from './retention-verbs.ts'
 import { statement } from '../statement.ts'
 
-/** Days (UTC) as text: changes before `day` are old, and those after `last` are of a clock that was wrong. */
+/** Days (UTC) as text: changes before `day` are old, and those after `last` were dated by a wrong clock. */
 type Days = { organization: string; day: string; last: string }
 
 /**

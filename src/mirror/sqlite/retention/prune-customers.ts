@@ -10,7 +10,7 @@ import { statement } from '../statement.ts'
 export function customersPruning(db: Connection, organization: string, beforeMs: number): Deletion {
   const before = timeBefore(beforeMs)
   return (most) => {
-    // A removal that is dated before its customer was first seen is of a clock that was wrong.
+    // A removal that is dated before its customer was first seen was dated by a wrong clock.
     const old = statement<[string, string, number], { row_id: number; id: string }>(
       db,
       `SELECT row_id, id FROM customers WHERE organization = ? AND removed_at < ? AND removed_at >= first_seen_at LIMIT ?`,

@@ -34,7 +34,7 @@ type Choosing = {
 export async function chooseEntries(plan: BucketPlan, choosing: Choosing): Promise<Chosen | undefined> {
   const { reader, before } = choosing
   const known = reader.organizations()
-  // Objects with personal data are of no use where there is to be none, and the other way round.
+  // An object with personal data does not serve where there is to be none, nor one without them where there are to be some.
   const isOfSameKind = before?.without_personal_data === plan.withoutPersonalData
   const found = new Map((isOfSameKind ? before.organizations : []).map((entry) => [entry.organization, entry]))
   const chosen: Chosen = { entries: [], made: new Set(), leftOut: [], failed: [] }
