@@ -157,7 +157,9 @@ describe('the manifest', () => {
     await night(mirror, 0, customers(50, 60), { organization: 'globex' })
     const { file } = publishAll(aPlan(mirror.file)).copies[0] ?? { file: '' }
 
-    for (const { sha256, sha256_of: sql } of rowsOf(file, 'SELECT * FROM manifest')) {
+    const manifest = rowsOf(file, 'SELECT * FROM manifest ORDER BY organization')
+    expect(manifest.map(({ organization }) => organization)).toEqual(['acme', 'globex'])
+    for (const { sha256, sha256_of: sql } of manifest) {
       const lines = rowsOf(file, String(sql)).map((row) => `${String(Object.values(row)[0])}\n`)
       expect(lines.length).toBeGreaterThan(5)
       expect(createHash('sha256').update(lines.join('')).digest('hex')).toBe(sha256)
