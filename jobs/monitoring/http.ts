@@ -4,7 +4,7 @@ import { addHeaders } from '../../src/http/headers.ts'
 import { addHealth } from '../../src/http/health.ts'
 import { listen, type Listening } from '../../src/http/listen.ts'
 import { onlyReads } from '../../src/http/only-reads.ts'
-import { answerOnlyTo } from '../../src/http/own-names.ts'
+import { answerOnlyTo } from './own-names.ts'
 import type { WorkerReadiness } from './health.ts'
 
 export type Watched = {
