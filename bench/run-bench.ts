@@ -22,7 +22,7 @@ export type Output = { stdout: Writer; stderr: Writer }
 type Writer = { write(text: string): unknown }
 
 /** What is measured and how often; `folder` is on the disk to measure. */
-export type Plan = HowToRun & {
+type Plan = HowToRun & {
   sizes: Sizes
   runs: number
   folder: string

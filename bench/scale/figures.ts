@@ -18,7 +18,6 @@ export type Storage = z.output<typeof storageSchema>
 
 const nights = <Night extends z.ZodType>(night: Night) => z.object({ load: night, rest: night, changed: night })
 const nightOfBoth = z.object({ program: measurementSchema, server: serverWorkSchema })
-export type NightOfBoth = z.output<typeof nightOfBoth>
 
 /** What `npm run bench -- --scale` measured: one organization, in an initial sync, a night at rest, and one with 1 % changed. */
 export const figuresSchema = z.object({

@@ -6,7 +6,7 @@ const MOST_TIMES = 1.7
 const GOOD_ENDS: ReadonlySet<string> = new Set(['proven', 'settled'])
 
 /** A night of the scan, and how many times the loop's requests for pages it took; searches do not count. */
-export type Price = { night: number; word: string; times: number }
+type Price = { night: number; word: string; times: number }
 
 export type Expectation = { prices: readonly Price[]; shortfalls: readonly string[] }
 

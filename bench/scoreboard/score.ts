@@ -36,7 +36,7 @@ export type Score = {
 }
 
 /** What was said, on how many nights, and every reason that was given. */
-export type Claim = { word: string; times: number; reasons: readonly string[] }
+type Claim = { word: string; times: number; reasons: readonly string[] }
 
 export function scoreOf(nights: readonly Night[]): Score {
   return {

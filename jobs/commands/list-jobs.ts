@@ -12,7 +12,7 @@ import { answerOf } from './with-queues.ts'
  * Why a job waits for a moment. `schedule`: for that of its organization, by `spread`. `rate-limit`: its service asked it to. `retry`:
  * after a failure, or another run of its organization.
  */
-export type WhyDelayed = WhyPutOff | 'schedule' | 'rate-limit' | 'retry'
+type WhyDelayed = WhyPutOff | 'schedule' | 'rate-limit' | 'retry'
 
 /** A job in the queue. Times in Unix milliseconds. */
 export type ListedJob = {

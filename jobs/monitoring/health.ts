@@ -15,10 +15,10 @@ import { namedBy, type SchedulePlan } from '../schedule/schedule-plan.ts'
 export type WorkerReadiness = Readiness & { held?: HeldBack[]; paused?: PausedNow[] }
 
 /** A paused organization. It is not late, whenever it was due. Times in ISO 8601. */
-export type PausedNow = { organization: string; since: string; until: string | null }
+type PausedNow = { organization: string; since: string; until: string | null }
 
 /** How many removals of an organization a run held back, in the form of `customer-mirror removals --json`. */
-export type HeldBack = { run: number; organization: string; held: number }
+type HeldBack = { run: number; organization: string; held: number }
 
 export type Examined = {
   /** Writes to the queue, or rejects with its error. */

@@ -15,7 +15,7 @@ export type Metrics = Counting & {
 }
 
 /** Whether the worker is ready, as `/readyz` answers, and whether its queue can be written. */
-export type Health = { ready: boolean; queueUp: boolean }
+type Health = { ready: boolean; queueUp: boolean }
 
 export type Measured = {
   mirror: Parameters<typeof readStandings>[0]

@@ -1,7 +1,7 @@
 import type { CommandUnknownOpts, Option } from '@commander-js/extra-typings'
 
 /** A word that may stand at the cursor, and what it means. */
-export type Suggestion = { word: string; about: string }
+type Suggestion = { word: string; about: string }
 
 /** What may stand at the cursor: one of these words, any file, or an organization, with `before` before its id (`--org=`). */
 export type Suggestions =

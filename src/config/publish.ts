@@ -10,7 +10,7 @@ import { refusing } from './refusing.ts'
 export type PublishSettings = PublishToFile | PublishToBucket
 
 /** The path is absolute, and may hold `{organization}`. */
-export type PublishToFile = {
+type PublishToFile = {
   file: string
   group: string | number | undefined
   keep: number | undefined
@@ -21,7 +21,7 @@ export type PublishToFile = {
   region?: undefined
 }
 
-export type PublishToBucket = {
+type PublishToBucket = {
   file?: undefined
   group?: undefined
   keep?: undefined

@@ -220,7 +220,7 @@ export const ERRORS = {
 } as const satisfies Record<string, Record<string, ErrorFacts>>
 
 /** The name of a class of `errors.ts`. */
-export type ErrorKind = keyof typeof ERRORS
+type ErrorKind = keyof typeof ERRORS
 /** The codes of a class. */
 export type CodesOf<Kind extends ErrorKind> = { [Each in Kind]: keyof (typeof ERRORS)[Each] & string }[Kind]
 export type ErrorCode = CodesOf<ErrorKind>

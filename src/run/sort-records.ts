@@ -29,7 +29,7 @@ export type SortOptions = {
 }
 
 /** Records known from the last reading, by their places. */
-export type KnownRecords = {
+type KnownRecords = {
   /** The customer's row number; 0 if the record is not known. */
   readonly rowIds: ArrayLike<number>
   warningsAt(place: number): Warnings | undefined

@@ -156,7 +156,7 @@ export const NO_PROOF = {
   passes: 1,
 } as const
 
-export type Basis = 'one-page' | 'quiet' | 'witness' | 'remembered order' | 'counted' | 'last change'
+type Basis = 'one-page' | 'quiet' | 'witness' | 'remembered order' | 'counted' | 'last change'
 
 /** Positions `[position, position + size)`. */
 export type Hole = { readonly position: number; readonly size: number }

@@ -10,7 +10,7 @@ import type { Sandbox } from './sandbox.ts'
 import { codeOf } from '../errors/code-of.ts'
 
 /** Top-level settings of the configuration; without a schedule and a queue it is only for `sync`. */
-export type SandboxConfig = { mirror?: string; queue?: string; schedule?: { cron: string; timezone: string } }
+type SandboxConfig = { mirror?: string; queue?: string; schedule?: { cron: string; timezone: string } }
 
 type Written = SandboxConfig & {
   /** What becomes of the text before it is written. */

@@ -42,7 +42,7 @@ export type Source = {
   close(): Promise<void>
 }
 
-export type ReadOptions = Asking & {
+type ReadOptions = Asking & {
   /** Called when the answer has arrived, before it is processed. */
   onAnswered?: (() => void) | undefined
 }

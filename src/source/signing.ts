@@ -23,7 +23,7 @@ export type HeaderNames = {
   nonce: string
 }
 
-export type SignatureEncoding = (typeof SIGNATURE_ENCODINGS)[number]
+type SignatureEncoding = (typeof SIGNATURE_ENCODINGS)[number]
 export type SecretEncoding = (typeof SECRET_ENCODINGS)[number]
 export type TimestampForm = (typeof TIMESTAMP_FORMS)[number]
 
@@ -46,7 +46,7 @@ export const TOKENS = [
   'api_key',
   'nonce',
 ] as const
-export type Token = (typeof TOKENS)[number]
+type Token = (typeof TOKENS)[number]
 
 /** Templates by the name people use for them in a configuration. */
 export const PRESETS = {
@@ -105,7 +105,7 @@ export function unlikePresets(recipe: Omit<Recipe, 'headers'>): Partial<Recipe> 
 export type SignableRequest = { method: string; url: SignableUrl; body?: string }
 
 /** The parts of an address that can be signed, as a URL names them. */
-export type SignableUrl = Readonly<Pick<URL, 'origin' | 'host' | 'pathname' | 'search'>>
+type SignableUrl = Readonly<Pick<URL, 'origin' | 'host' | 'pathname' | 'search'>>
 
 export type Credentials = { apiKey: string; secret: string }
 

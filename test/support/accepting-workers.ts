@@ -3,12 +3,12 @@ import { ACCEPTED, parseAccepted } from '../../jobs/configuration/accepted-value
 import type { SharedValues } from '../../jobs/queue/shared-values.ts'
 
 /** A file of a machine: which content it has, whether it has mistakes, when it was modified by the clock of the machine. */
-export type SomeFile = { content: number; isBroken: boolean; modifiedMs: number }
+type SomeFile = { content: number; isBroken: boolean; modifiedMs: number }
 
 /** A machine with a clock that may be wrong, a file, and at most one worker. */
 export type Machine = { file: SomeFile; clockMs: number; worker: SomeWorker | undefined }
 
-export type SomeWorker = ReturnType<typeof startOn>
+type SomeWorker = ReturnType<typeof startOn>
 
 export const LIMITS = { renewMs: 20_000, abandonedMs: 90_000 }
 

@@ -26,7 +26,7 @@ export type WatchedQuickRun = {
 }
 
 /** What a quick run must leave as it was. */
-export type Kept = ReturnType<typeof readKept>
+type Kept = ReturnType<typeof readKept>
 
 export function readKept(db: Reader, organization: string) {
   const all = (sql: string) => JSON.stringify(db.all(sql, organization))
