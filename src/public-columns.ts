@@ -23,10 +23,10 @@ export function extra(): PublicColumn {
 }
 
 /** A documented field, as sent. */
-export function sent(field: 'id' | TextField, nullable: boolean): PublicColumn {
+export function sent(field: 'id' | TextField): PublicColumn {
   const { meaning, isPersonal } = factsOf(field)
   const asSent = field === 'id' ? meaning : `${meaning}, as sent; NULL when null or missing`
-  return { name: field, type: 'TEXT', meaning: asSent, source: 'service', nullable, personal: isPersonal }
+  return { name: field, type: 'TEXT', meaning: asSent, source: 'service', nullable: false, personal: isPersonal }
 }
 
 export function own(name: string, type: PublicColumn['type'], meaning: string): PublicColumn {

@@ -24,7 +24,7 @@ export const PUBLIC_TABLES: readonly PublicTable[] = [
       own('seq', 'INTEGER', 'number of the change; a later change has a higher number'),
       own('run_id', 'INTEGER', 'run that found the change, as runs.id'),
       organization(),
-      sent('id', false),
+      sent('id'),
       own('change', 'TEXT', 'added, changed, removed or returned'),
       personal(
         orNull(
@@ -47,7 +47,7 @@ export const PUBLIC_TABLES: readonly PublicTable[] = [
       own('reject_id', 'INTEGER', 'number of the reject within this file'),
       own('run_id', 'INTEGER', 'run that received the record last, as runs.id'),
       organization(),
-      { ...sent('id', true), name: 'record_id', meaning: 'UUID of the record, in lower case; NULL when it has none' },
+      { ...orNull(sent('id')), name: 'record_id', meaning: 'UUID of the record, in lower case; NULL when it has none' },
       personal(own('record_key', 'TEXT', 'what identifies the record: its UUID, or else a digest of its payload')),
       own('page', 'INTEGER', 'page on which the record came last, from 1'),
       own('position', 'INTEGER', 'position of the record within that page, from 0'),
@@ -110,8 +110,8 @@ export const PUBLIC_TABLES: readonly PublicTable[] = [
 function customerColumns(): PublicColumn[] {
   return [
     organization(),
-    sent('id', false),
-    ...TEXT_FIELDS.map((field) => sent(field, true)),
+    sent('id'),
+    ...TEXT_FIELDS.map((field) => orNull(sent(field))),
     orNull(own('created_at_utc', 'DATETIME', 'created_at in UTC, to the second; NULL when it cannot be read')),
     extra(),
     own('first_seen_at', 'DATETIME', 'when a run first saved the customer, UTC'),
@@ -127,7 +127,7 @@ function customerColumns(): PublicColumn[] {
 function historyColumns(): PublicColumn[] {
   return [
     organization(),
-    sent('id', false),
+    sent('id'),
     own('valid_from', 'DATETIME', 'when the mirror first saved this version, UTC'),
     orNull(own('valid_to', 'DATETIME', 'when the mirror replaced or removed it, UTC; NULL for the version of now')),
     orNull(
@@ -150,7 +150,7 @@ function historyColumns(): PublicColumn[] {
       'listed (from before the first complete run on), kept (since before history_from), added, changed or returned',
     ),
     orNull(own('closed_by', 'TEXT', 'changed or removed; NULL for the version of now')),
-    ...TEXT_FIELDS.map((field) => sent(field, true)),
+    ...TEXT_FIELDS.map((field) => orNull(sent(field))),
     extra(),
   ]
 }

@@ -22,14 +22,11 @@ const MOST_UNSURE = 0.7
  */
 const FIRST_OVERLAPS = 2
 
+/** A window of the chain that overlaps `left`, after so many attempts to make it do so. */
+type Linking = { overlap: Overlap; left: ReadWindow; attempts: number }
+
 /** Whether an overlap carries the proof, or no further request could make it do so. */
-export function holds(
-  overlap: Overlap,
-  left: ReadWindow,
-  attempts: number,
-  chain: ChainProof,
-  findings: Findings,
-): boolean {
+export function holds({ overlap, left, attempts }: Linking, chain: ChainProof, findings: Findings): boolean {
   const isStill = overlap.still && chain.still
   if (isStill && (attempts > 0 || chain.windows > FIRST_OVERLAPS || !findings.witnesses.onlyTimes)) return true
   // Where hours may come twice one step is worth taking, even if the times have not run backwards yet.

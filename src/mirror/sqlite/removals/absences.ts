@@ -10,8 +10,7 @@ export function markMissing(
   db: Connection,
   run: Pick<Run, 'organization'>,
   rows: readonly Pick<Absent, 'rowId'>[],
-  proof: RemovingProof | undefined,
-  nowMs: number,
+  { proof, nowMs }: { proof: RemovingProof | undefined; nowMs: number },
 ): void {
   if (rows.length === 0) return
   const mark = statement(

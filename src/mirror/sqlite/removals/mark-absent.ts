@@ -35,16 +35,21 @@ function markBy(
   if (absent.length === 0) return NO_ABSENCES
   const unjudged = findUnjudged(db, run, absent)
   const isTooMuch = areTooManyAbsent(db, run, absent.length, rule)
-  return carryOut(db, run, decideAbsences({ absent, unjudged, proof, rule, searched, isTooMuch }), proof, nowMs)
+  return carryOut(db, run, decideAbsences({ absent, unjudged, proof, rule, searched, isTooMuch }), { proof, nowMs })
 }
 
-function carryOut(db: Connection, run: Run, decision: Decision, proof: RemovingProof, nowMs: number): Absences {
+function carryOut(
+  db: Connection,
+  run: Run,
+  decision: Decision,
+  { proof, nowMs }: { proof: RemovingProof; nowMs: number },
+): Absences {
   const { listed, held, missing } = decision
   for (const row of listed) markListed(db, row, nowMs)
   if (held !== undefined) holdBack(db, run, held)
   const rowsOf = (some: Decision['missing']) => some.map(({ row }) => row)
-  markMissing(db, run, rowsOf(missing.filter(({ isCounted }) => isCounted)), proof, nowMs)
-  markMissing(db, run, rowsOf(missing.filter(({ isCounted }) => !isCounted)), undefined, nowMs)
+  markMissing(db, run, rowsOf(missing.filter(({ isCounted }) => isCounted)), { proof, nowMs })
+  markMissing(db, run, rowsOf(missing.filter(({ isCounted }) => !isCounted)), { proof: undefined, nowMs })
   for (const row of rowsOf(missing.filter(({ isRemoved }) => isRemoved))) remove(db, run, row, nowMs)
   return absencesOf(decision)
 }

@@ -16,7 +16,7 @@ export function markGone(db: Connection, run: Run, { absentRows = [], removals }
     return { ...NONE_GONE, held: gone.length, unmarked: absentRows }
   const unjudged = findUnjudged(db, run, gone)
   const missing = gone.filter(({ rowId }) => !unjudged.has(rowId))
-  markMissing(db, run, missing, undefined, nowMs)
+  markMissing(db, run, missing, { proof: undefined, nowMs })
   const reasons = unjudged.size > 0 ? (['older-list'] as const) : []
   return { missing: missing.length, held: 0, reasons, unmarked: [...unjudged] }
 }
