@@ -39,5 +39,5 @@ export async function* checkSchedule(
 function limitWords(limit: QuickLimit): string {
   if ('requests' in limit) return `each with at most ${count(limit.requests, 'request')}`
   const percent = Number((limit.share * 100).toFixed(3))
-  return `each with at most ${percent} % of the requests of a full scan, or ${LEAST_OF_SHARE} where that is less`
+  return `each with at most ${percent} % of the requests of a full scan, or ${LEAST_OF_SHARE} if that is more`
 }

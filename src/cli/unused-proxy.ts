@@ -9,5 +9,5 @@ export function unusedProxy(error: unknown, environment: Environment): string {
   const name = NAMES.find((each) => (environment[each] ?? '') !== '')
   return name === undefined
     ? ''
-    : ` ${name} is set, but requests go to the service directly: have it reached from here.`
+    : ` ${name} is set, but requests go to the service directly: let this machine reach it.`
 }

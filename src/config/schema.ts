@@ -128,7 +128,7 @@ const organization = z.strictObject({
       return z.NEVER
     })
     .meta({
-      description: 'The address of the service for this organization, up to and without /customers.',
+      description: 'The address of the service for this organization, without /customers at its end.',
       format: 'uri',
       examples: ['https://acme.orders.example.com/api/v1'],
     }),

@@ -56,14 +56,14 @@ mirror: ./data/customers.db
 # A copy of the mirror that analysts and BI tools may open, made anew after each night: customer-mirror publish --help
 # publish: { file: ./copies/customers.db, group: analysts, keep: 7 }
 
-# A report of each night, sent by the worker and signed, and an address to ask for after each night that went well.
+# A report of each night, sent by the worker and signed, and an address to request after each night that went well.
 # notify: { url: https://hooks.example.com/customer-mirror, secret: { env: NOTIFY_SECRET } }
 # heartbeat: { url: https://hc-ping.com/00000000-0000-0000-0000-000000000000 }
 
 # Settings for every organization; each organization may set its own.
 # defaults:
 #   pageSize: 100             # customers requested at once, at most 100
-#   concurrency: auto         # requests sent at the same time, 1 to 32; auto: 4 to 16, as the service bears it
+#   concurrency: auto         # requests sent at the same time, 1 to 32; auto: 4 to 16, while the answers stay fast
 #   requestTimeout: 30s       # for one request, with its whole answer
 #   maxWait: 15m              # how long a run may go without a successful answer
 #   maxRun: 6h                # how long one run may take in total; the next one continues from there

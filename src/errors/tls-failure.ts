@@ -32,7 +32,7 @@ const MEANINGS: readonly [pattern: RegExp, what: string, fix: string][] = [
   ],
   [
     /^(CERT_|UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_)/,
-    'the certificate of the server is not signed by an authority that Node.js trusts, which by itself knows none of this machine',
+    'the certificate of the server is not signed by an authority that Node.js trusts; by itself it does not use those of this machine',
     'Name the file of the right authority in NODE_EXTRA_CA_CERTS, or set NODE_USE_SYSTEM_CA=1 to trust those of this machine.',
   ],
   [

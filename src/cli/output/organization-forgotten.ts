@@ -30,7 +30,7 @@ export function forgottenOrganizationText({
     ...(finished ? bytesLines(mirror) : []),
     '',
     'It may still be in places that Customer Mirror cannot reach:',
-    '  - a worker that has not read the configuration since it named this organization, and would load it again: it reads it',
+    '  - a worker whose configuration still names this organization, and which would load it again: it reads the new one',
     '    within two seconds, or when it is restarted',
     ...copyLines(copies),
     ...replacedLines(replaced),

@@ -27,7 +27,7 @@ const ALL_THE_TIME = {
     'objects that were just written are not listed there, so the manifest still names those from before. Look for a rule of the bucket ' +
     'or a program that removes them, and for a service that lists what it takes only later. Let one mirror publish to a prefix.',
   unmatched:
-    'the service takes the manifest for one that was changed meanwhile, and it was not. What was published before is unchanged. A proxy on the ' +
+    'the service reports that the manifest was changed meanwhile, although it was not. What was published before is unchanged. A proxy on the ' +
     'way may leave out or change the ETag of an answer, as compression does: let publish.endpoint name the service itself.',
 }
 
