@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { within } from '../queue/deadline.ts'
 import type { Counts, Queues } from '../queue/queues.ts'
 
 /** How a job ended. `lost`: the queue no longer has it. `left`: the wait was ended before the job. */
@@ -73,7 +74,7 @@ function asking(
   return async () => {
     while (!signal.aborted) {
       open ??= question().catch(() => 'refused' as const)
-      const answer = await beforeLong(open, { lostMs, signal })
+      const answer = await within(open, lostMs, 'late' as const, signal)
       if (answer !== 'late') open = undefined
       if (answer !== 'late' && answer !== 'refused') {
         if (isLost) onNews({ news: 'queue-back' })
@@ -85,19 +86,6 @@ function asking(
       if (answer === 'refused') await sleep(lookMs, undefined, { signal }).catch(() => {})
     }
     return undefined
-  }
-}
-
-async function beforeLong<Answer>(
-  open: Promise<Answer>,
-  { lostMs, signal }: { lostMs: number; signal: AbortSignal },
-): Promise<Answer | 'late'> {
-  const answered = new AbortController()
-  const ends = { signal: AbortSignal.any([signal, answered.signal]) }
-  try {
-    return await Promise.race([open, sleep(lostMs, 'late' as const, ends).catch(() => 'late' as const)])
-  } finally {
-    answered.abort()
   }
 }
 

@@ -1,12 +1,18 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** The result of `work`, or `late` when it takes longer than `ms`. The work itself continues. */
-export async function within<Result, Late>(work: Promise<Result>, ms: number, late: Late): Promise<Result | Late> {
+/** The result of `work`, or `late` when it takes longer than `ms`, or `signal` is aborted before. The work itself continues. */
+export async function within<Result, Late>(
+  work: Promise<Result>,
+  ms: number,
+  late: Late,
+  signal?: AbortSignal,
+): Promise<Result | Late> {
   const stop = new AbortController()
+  const ends = signal === undefined ? stop.signal : AbortSignal.any([stop.signal, signal])
   // The later of the two is ignored, even if it fails.
   work.catch(() => {})
   try {
-    return await Promise.race([work, sleep(ms, late, { signal: stop.signal })])
+    return await Promise.race([work, sleep(ms, late, { signal: ends }).catch(() => late)])
   } finally {
     stop.abort()
   }

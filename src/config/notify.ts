@@ -33,7 +33,8 @@ export const notify = z.strictObject({
 /** A dead-man switch, in the configuration. */
 export const heartbeat = z.strictObject({
   url: address.meta({
-    description: 'The address to request, with one GET, after each night in which every organization was read to its end.',
+    description:
+      'The address to request, with one GET, after each night in which every organization was read to its end.',
     format: 'uri',
     examples: ['https://hc-ping.com/00000000-0000-0000-0000-000000000000'],
   }),

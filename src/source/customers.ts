@@ -19,7 +19,7 @@ import { createRetry, type WaitingEvent } from './retry.ts'
 import type { SourceSettings } from './settings.ts'
 import { SignedRequests } from './signed-requests.ts'
 import type { Credentials } from './signing.ts'
-import type { Sleep } from './sleep.ts'
+import type { Sleep } from '../machine/sleep.ts'
 
 export type { CustomersPage } from './customers-page.ts'
 export type { CutRecords } from './cut-records.ts'

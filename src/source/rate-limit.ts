@@ -1,7 +1,7 @@
 import pLimit, { type LimitFunction } from 'p-limit'
 import { AutoConcurrency } from './auto-concurrency.ts'
 import { type RequestWatch, UNWATCHED, watchRequest } from './request-watch.ts'
-import { type Sleep, sleep as timerSleep } from './sleep.ts'
+import { type Sleep, sleep as timerSleep } from '../machine/sleep.ts'
 
 /**
  * How many requests run at once and how fast they start, for one organization, or for all that share a rate limit.

@@ -1,7 +1,7 @@
 import { backoffMs } from '../time/backoff.ts'
 import { factsOf, namedWaitMs, RateLimited, SourceUnavailable } from '../errors/errors.ts'
 import type { Asking, RateLimit } from './rate-limit.ts'
-import { type Sleep, sleep as timerSleep } from './sleep.ts'
+import { type Sleep, sleep as timerSleep } from '../machine/sleep.ts'
 
 /** A run waits for `waitMs`, until `untilMs`, a Unix time: for the service, or for the server of the mirror. */
 export type WaitingEvent = {

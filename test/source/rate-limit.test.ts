@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { createRateLimit, type RateLimit } from '../../src/source/rate-limit.ts'
-import type { Sleep } from '../../src/source/sleep.ts'
+import type { Sleep } from '../../src/machine/sleep.ts'
 import { virtualTime } from './virtual-time.ts'
 
 const PATIENT = { signal: new AbortController().signal }
