@@ -83,22 +83,39 @@ export async function runWorker(options: WorkerOptions, { signal, stderr, onHang
     throw error
   })
   log.info({ http: http.origin }, 'worker starting')
+  const begin = () => takeJobs(engine, tickWorker, { log, http: http.origin })
+  await workUntil(signal, { begin, startedAtMs, reconcile, publisher, reconcileMs: timings.reconcileMs })
+  log.info('worker stopping')
+  const inOrder = await stop()
+  await http.close()
+  log.info({ inOrder }, 'worker stopped')
+}
+
+type Working = {
+  /** Takes the first jobs. */
+  begin: () => void
+  startedAtMs: number
+  reconcile: Reconcile
+  publisher: Publisher
+  reconcileMs: number
+}
+
+/** Begins once the schedules are compared, and compares schedules and copies again and again until `signal` is aborted. */
+async function workUntil(
+  signal: AbortSignal,
+  { begin, startedAtMs, reconcile, publisher, reconcileMs }: Working,
+): Promise<void> {
   const stopped = signal.aborted ? Promise.resolve() : once(signal, 'abort')
   // A queue that connects and then stalls must not keep the worker from stopping.
   await Promise.race([reconcile({ startedAtMs }), stopped])
-  if (!signal.aborted) takeJobs(engine, tickWorker, { log, http: http.origin })
-
+  if (!signal.aborted) begin()
   publisher.compareSoon()
   const again = setInterval(() => {
     publisher.compareSoon()
     void reconcile()
-  }, timings.reconcileMs)
+  }, reconcileMs)
   await stopped
-  log.info('worker stopping')
   clearInterval(again)
-  const inOrder = await stop()
-  await http.close()
-  log.info({ inOrder }, 'worker stopped')
 }
 
 type Measured = {
