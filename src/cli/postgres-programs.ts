@@ -26,16 +26,17 @@ export function refuseRestore(mirror: string, file: string): void {
   throw new UsageError(
     'The mirror is in PostgreSQL, whose own programs put a backup in its place, once the worker is stopped, as a user with CREATE on the database: ' +
       `pg_restore --file=${script} ${shellWord(file)} && ` +
-      `psql --no-psqlrc --quiet --output=/dev/null --single-transaction --set=ON_ERROR_STOP=1 --command='${aside}' --file=${script} ` +
-      `--command='SELECT version FROM "${schema}".mirror_schema' --command='${passLostNumbers(schema)}' ${shellWord(address)} && rm ${script}\n` +
+      `psql --no-psqlrc --quiet --output=/dev/null --single-transaction --set=ON_ERROR_STOP=1 --command=${shellWord(aside)} --file=${script} ` +
+      `--command=${shellWord(`SELECT version FROM "${schema}".mirror_schema`)} --command=${shellWord(passLostNumbers(schema))} ` +
+      `${shellWord(address)} && rm ${script}\n` +
       `The mirror from before is the schema ${before} then. Drop it once the one put back is right: ` +
-      `psql --no-psqlrc --command='DROP SCHEMA "${before}" CASCADE' ${shellWord(address)}`,
+      `psql --no-psqlrc --command=${shellWord(`DROP SCHEMA "${before}" CASCADE`)} ${shellWord(address)}`,
   )
 }
 
 /**
  * Numbers of changes and runs go on from the time, as in a file whose successor is lost: readers and copies remember those that the mirror
- * gave out after the backup. Without an apostrophe, since it stands in a word of a shell.
+ * gave out after the backup.
  */
 function passLostNumbers(schema: string): string {
   const goOn = (table: string, column: string, unit: string) => {
