@@ -4,7 +4,7 @@ import type { QuickLimit } from './quick-limit.ts'
 import type { Ending, RemovalRule, Retention, Run, Start } from './run.ts'
 import { applyPrivacy } from './run/apply-privacy.ts'
 import { applyRetention } from './run/apply-retention.ts'
-import { holdOrganization } from './run/heartbeat.ts'
+import { keepLease } from './run/heartbeat.ts'
 import { limitRun } from './run/max-run.ts'
 import { readList, type ListSettings, type ReadingLimits } from './run/read-list.ts'
 import type { readQuickly } from './run/read-quickly.ts'
@@ -54,7 +54,7 @@ export async function mirrorOrganization(mirroring: Mirroring): Promise<Outcome>
 
 async function readAndFinish(mirroring: Mirroring, run: Run): Promise<Outcome> {
   const { mirror, now } = mirroring
-  const lease = holdOrganization(mirror, run, now)
+  const lease = keepLease(mirror, run, now)
   const limit = limitRun(mirroring)
   try {
     const limits = { stop: limit.signal, abort: lease.lost, look: () => limit.look() }

@@ -3,7 +3,7 @@ import { backoffMs } from '../../src/time/backoff.ts'
 import type { Organization } from '../../src/config/organization.ts'
 import { withPutOff } from '../pauses/put-off.ts'
 import { payload, type Payload } from '../queue/queues.ts'
-import { abandon, isHeld } from '../run/held-job.ts'
+import { abandon, isLocked } from '../run/locked-job.ts'
 import type { Timings } from '../timings.ts'
 
 export type Knowing = {
@@ -34,7 +34,7 @@ export async function delayWhileUnknown(
   const most = (await mayComeLater()) ? mostStarts : mostStartsIfGone
   if (isKnown(organizationOf(id)) || job.attemptsStarted >= most) return
   listener.onUnknown?.(id)
-  if (!(await isHeld(job, token, timings))) return abandon()
+  if (!(await isLocked(job, token, timings))) return abandon()
   const { unknownWaitMs: firstMs, longestUnknownWaitMs: longestMs } = timings
   const waitMs = backoffMs(job.attemptsStarted, 1, { firstMs, longestMs })
   const untilMs = now() + waitMs

@@ -69,8 +69,8 @@ async function findWhyNotNow(job: SyncJob, allowing: Allowing): Promise<{ putOff
   const paused = pauseOf(await allowing.pauses.latest(), id, nowMs)
   const putOff = whyNotNow(schedule, paused, nowMs)
   // A run that a person asked for starts at any hour, but no paused one. To find out costs a look into the queue.
-  const isHeld = putOff !== undefined && (putOff.why === 'pause' || !(await isAskedFor(job, allowing)))
-  return isHeld ? { putOff } : undefined
+  const mustWait = putOff !== undefined && (putOff.why === 'pause' || !(await isAskedFor(job, allowing)))
+  return mustWait ? { putOff } : undefined
 }
 
 async function isAskedFor({ name, id = '' }: SyncJob, { isAsked }: Allowing): Promise<boolean> {

@@ -6,7 +6,7 @@ import { jobStateOf, type Queues } from '../queue/queues.ts'
 import { createQueueWorker } from '../queue/queue-worker.ts'
 import type { Timings } from '../timings.ts'
 import { delayWhileUnknown } from '../configuration/delay-while-unknown.ts'
-import { unlessLost } from './held-job.ts'
+import { unlessLost } from './locked-job.ts'
 import { quickWhenAllowed, type Allowing } from '../pauses/when-allowed.ts'
 import { quickRunForJob, type QuickProcessing } from './quick-job.ts'
 

@@ -11,7 +11,7 @@ import { failedWith } from './await-other-worker.ts'
 import type { CancellableJobs } from './cancellable-jobs.ts'
 import type { EndOfQuickRun } from './end-of-quick-run.ts'
 import { endingSoon } from './ending-soon.ts'
-import { abandon, isHeld } from './held-job.ts'
+import { abandon, isLocked } from './locked-job.ts'
 import { findWhyNotNeeded, type LookingUp, type WhyNotNeeded } from './not-needed.ts'
 import { isWaiting, verdictOf, type JobVerdict } from './outcome.ts'
 import { progressOf } from '../queue/job-progress.ts'
@@ -83,13 +83,13 @@ export async function mirrorForJob(
   const { organization: id } = parsePayload(job)
   const organization = processing.organizationOf(id)
   const lockLost = () => lost?.aborted === true
-  const decide: Decide = (error, { pages }, held = true) =>
+  const decide: Decide = (error, { pages }, locked = true) =>
     verdictOf(error, {
       waitedMs: waitedBefore(job, pages),
       maxWaitMs: organization?.maxWaitMs ?? 0,
       startsLeft: MOST_STARTS - job.attemptsStarted,
       stopping: stop.aborted,
-      lockLost: lockLost() || !held,
+      lockLost: lockLost() || !locked,
       leasedWaitMs: timings.leasedWaitMs,
       mirrorWaitMs: timings.mirrorWaitMs,
     })
@@ -104,13 +104,13 @@ export async function mirrorForJob(
       ? unknown(id, job, processing)
       : run(organization, job, signal, { ...processing, decide })
   const outcome = await endingSoon(running, stop, timings.handBackMs)
-  const held = !lockLost() && (await isHeld(job, token, timings))
-  if (outcome === undefined) return held ? handBack(job, token) : abandon()
+  const locked = !lockLost() && (await isLocked(job, token, timings))
+  if (outcome === undefined) return locked ? handBack(job, token) : abandon()
 
   const waitedMs = waitedBefore(job, outcome.report.pages)
-  const verdict = decide(outcome.error, outcome.report, held)
+  const verdict = decide(outcome.error, outcome.report, locked)
   listener.onRun?.({ organization: id, outcome, verdict, isLast: isLast(verdict, job) })
-  if (!held) return abandon()
+  if (!locked) return abandon()
   if (verdict.kind === 'complete') return countsOf(outcome.report)
   if (verdict.kind === 'hand-back') return handBack(job, token)
   const namedMs = namedWaitMs(outcome.error)
@@ -136,7 +136,7 @@ export class RunFailed extends Error {
 }
 
 /** Decides about the job from the error of its run. */
-type Decide = (error: unknown, saved: { pages: number }, held?: boolean) => JobVerdict
+type Decide = (error: unknown, saved: { pages: number }, locked?: boolean) => JobVerdict
 
 function parsePayload(job: SyncJob): Payload {
   const parsed = payload.safeParse(job.data)

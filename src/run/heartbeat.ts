@@ -5,7 +5,7 @@ import type { Mirror } from '../store.ts'
 const HEARTBEAT_MS = 15_000
 
 /** Renews the lease while a run waits, until `stop`; `lost` is aborted when another run took over. */
-export function holdOrganization(
+export function keepLease(
   mirror: Pick<Mirror, 'renewLease'>,
   run: Run,
   now: () => number,

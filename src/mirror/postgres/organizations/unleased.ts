@@ -1,5 +1,5 @@
 import { isUnderway } from '../../refusals.ts'
-import { isHeld, LEASE_COLUMNS, type Lease } from '../run/lease.ts'
+import { isLeased, LEASE_COLUMNS, type Lease } from '../run/lease.ts'
 import type { Session } from '../session.ts'
 
 /** The number of no run: below 0, and another one in each transaction. */
@@ -15,7 +15,7 @@ export async function requireUnleased(session: Session, organization: string, wh
      ON CONFLICT (organization) DO UPDATE SET holder = leases.holder RETURNING ${LEASE_COLUMNS}`,
     organization,
   )
-  if (lease !== undefined && isHeld(lease)) throw isUnderway(lease, organization, what)
+  if (lease !== undefined && isLeased(lease)) throw isUnderway(lease, organization, what)
   await session.run(
     `UPDATE leases SET run_id = ${NO_RUN}, holder = 'none', expires_at = 'epoch' WHERE organization = $1`,
     organization,

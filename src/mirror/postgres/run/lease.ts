@@ -29,7 +29,7 @@ export const HOLDER = nameOfProcess()
 export const HELD = 'organization = $1 AND run_id = $2 AND holder = $3'
 
 /** Whether the run of a lease may still be under way: it was renewed within LEASE_MS, and its process has not ended on this machine. */
-export function isHeld({ holder, has_expired }: Pick<Lease, 'holder' | 'has_expired'>): boolean {
+export function isLeased({ holder, has_expired }: Pick<Lease, 'holder' | 'has_expired'>): boolean {
   return !has_expired && isGone(holder) !== true
 }
 

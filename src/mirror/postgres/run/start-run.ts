@@ -12,7 +12,7 @@ import { seenIn } from '../../stored-windows.ts'
 import { beginRun } from './begin-run.ts'
 import { requireKnownVersion } from '../opening/require-mirror.ts'
 import { findDoubts } from './doubted-rows.ts'
-import { isHeld } from './lease.ts'
+import { isLeased } from './lease.ts'
 import { loadList } from './lists.ts'
 import { LOOK, type Found } from './look-before-run.ts'
 import { startPrivacy } from '../privacy/start-privacy.ts'
@@ -65,7 +65,7 @@ async function look(session: Session, organization: string) {
   const found = await session.first<Found>(LOOK, organization)
   if (found === undefined) throw new Error('the server did not answer')
   const { lease_run_id: run_id, lease_holder: holder, lease_has_expired } = found
-  if (run_id !== null && holder !== null && isHeld({ holder, has_expired: lease_has_expired === true }))
+  if (run_id !== null && holder !== null && isLeased({ holder, has_expired: lease_has_expired === true }))
     throw leasedBy({ run_id, holder }, organization)
   const policy: PolicyColumns | undefined = found.policy === null ? undefined : JSON.parse(found.policy)
   return { ...found, policy }

@@ -5,10 +5,10 @@ import { within } from '../queue/deadline.ts'
 const ASK_MS = 2000
 
 /**
- * Whether the job is still held under this token, which renews the lock; false when another worker took it over, or the queue lost it.
+ * Whether the job is still locked under this token, which renews the lock; false when another worker took it over, or the queue lost it.
  * A queue that does not answer counts as yes: it refuses what comes under a lost token.
  */
-export async function isHeld(
+export async function isLocked(
   job: Pick<Job, 'extendLock'>,
   token: string | undefined,
   { lockMs }: { lockMs: number },
@@ -24,11 +24,11 @@ export function abandon(): never {
 
 /** Does the work of a job, and abandons the job when its lock was lost meanwhile. */
 export async function unlessLost<Result>(
-  job: Parameters<typeof isHeld>[0],
+  job: Parameters<typeof isLocked>[0],
   token: string | undefined,
   timings: { lockMs: number },
   work: Promise<Result>,
 ): Promise<Result> {
   await work.catch(() => {})
-  return (await isHeld(job, token, timings)) ? work : abandon()
+  return (await isLocked(job, token, timings)) ? work : abandon()
 }
