@@ -37,7 +37,7 @@ async function begin(world: World, { kind, target }: SoakEvent): Promise<void> {
     world.forgotten += 1
     redis?.forget()
   }
-  if (kind === 'freeze-queue') redis?.freeze(true)
+  if (kind === 'freeze-queue') redis?.freeze()
   if (kind === 'kill-mirror') await postgres?.kill()
   if (kind === 'fail-service') service.fails = true
   if (kind === 'edit-configuration') await writeConfiguration(world, `# Edited at ${world.now()}.\n`)
@@ -59,7 +59,7 @@ async function end(world: World, { kind, target }: SoakEvent): Promise<void> {
   }
   if (kind === 'freeze-worker') thaw(lifeOfTarget(world, target))
   if (kind === 'kill-queue' || kind === 'forget-queue') redis?.start()
-  if (kind === 'freeze-queue') redis?.freeze(false)
+  if (kind === 'freeze-queue') redis?.thaw()
   if (kind === 'kill-mirror') await postgres?.start()
   if (kind === 'fail-service') service.fails = false
   if (kind === 'break-configuration') await writeConfiguration(world, '')

@@ -13,7 +13,8 @@ export type RedisProcess = {
   kill: () => Promise<void>
   /** Deletes what it has written. Only while it is down. */
   forget: () => void
-  freeze: (isFrozen: boolean) => void
+  freeze: () => void
+  thaw: () => void
 }
 
 /** Starts Redis or Valkey on a free port of 127.0.0.1, with its files in a folder. Throws a UsageError where there is none. */
@@ -49,9 +50,13 @@ export async function startRedis(folder: string, path = process.env['PATH'] ?? '
       await ended
     },
     forget: () => rmSync(folder, { recursive: true, force: true }),
-    freeze: (wanted) => {
-      isFrozen = wanted
-      child?.kill(wanted ? 'SIGSTOP' : 'SIGCONT')
+    freeze: () => {
+      isFrozen = true
+      child?.kill('SIGSTOP')
+    },
+    thaw: () => {
+      isFrozen = false
+      child?.kill('SIGCONT')
     },
   }
 }

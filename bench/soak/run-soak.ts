@@ -121,7 +121,7 @@ function seconds(ms: number): number {
 async function endAll({ workers, redis, postgres, service }: World): Promise<void> {
   const lives = workers.map(lifeOf).filter((life) => life !== undefined)
   await Promise.all(lives.map((life) => endLife(life, 'killed')))
-  redis?.freeze(false)
+  redis?.thaw()
   await redis?.kill()
   await postgres?.close()
   await service.close()
