@@ -101,6 +101,7 @@ function mirrorOf(file: string, db: Connection, { wal, place, upkeep }: Partial<
       return result
     })
   const writeRows = <Result>(work: () => Result): Result => withUndoInMemory(db, () => writeInPlace(work))
+  const readSnapshot = <Result>(work: () => Result): Result => readTransaction(db, file, work)
   const writing = { writeInPlace, upkeep }
   return {
     file,
@@ -121,12 +122,10 @@ function mirrorOf(file: string, db: Connection, { wal, place, upkeep }: Partial<
     },
     renewLease: async (run, nowMs) => writeTransaction(db, file, () => renewLease(db, run, nowMs)),
     recallWindows: async (run) => recallWindows(db, run),
-    findKnownElsewhere: async (organization, ids) =>
-      readTransaction(db, file, () => findKnownElsewhere(db, organization, ids)),
-    findRemovalCandidates: async (run, ending) =>
-      readTransaction(db, file, () => findRemovalCandidates(db, run, ending)),
-    findGone: async (run, rowIds) => readTransaction(db, file, () => findGone(db, run, rowIds)),
-    findListed: async (run, most) => readTransaction(db, file, () => findListed(db, run, most)),
+    findKnownElsewhere: async (organization, ids) => readSnapshot(() => findKnownElsewhere(db, organization, ids)),
+    findRemovalCandidates: async (run, ending) => readSnapshot(() => findRemovalCandidates(db, run, ending)),
+    findGone: async (run, rowIds) => readSnapshot(() => findGone(db, run, rowIds)),
+    findListed: async (run, most) => readSnapshot(() => findListed(db, run, most)),
     // A failed run is recorded in its file, even if that was moved away.
     finishRun: async (run, ending, nowMs) => {
       const finish = () => finishRun(db, run, ending, nowMs)
