@@ -86,8 +86,8 @@ export type Mirror = {
   listFreshness(): Promise<Freshness[]>
   /** The same without the counts of customers. */
   listUncountedFreshness(): Promise<UncountedFreshness[]>
-  /** How each organization's latest run ended, and when its last complete one began. */
-  listLastRuns(): Promise<LastRun[]>
+  /** How the latest run of one organization, or of each, ended, and when its last complete one began. */
+  listLastRuns(filter?: { organization: string }): Promise<LastRun[]>
   /** The latest full runs of these organizations, by organization and then oldest first, at most `limit` of each. */
   listLatestRuns(filter: { organizations: readonly string[]; limit: number }): Promise<LatestRun[]>
   /** The runs that are under way, in any process. `monotonicMs` is the clock of leases. */

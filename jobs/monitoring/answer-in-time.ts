@@ -56,7 +56,7 @@ export function answeringInTime(mirror: Looked, { lookMs, countMs }: Limits = LI
     findRun: (id) => inTime(() => mirror.findRun(id)),
     listFreshness: () => inTime(() => mirror.listFreshness(), countMs),
     listHeldRemovals: () => inTime(() => mirror.listHeldRemovals()),
-    listLastRuns: () => inTime(() => mirror.listLastRuns()),
+    listLastRuns: (filter) => inTime(() => mirror.listLastRuns(filter)),
     listLatestRuns: (filter) => inTime(() => mirror.listLatestRuns(filter)),
     listUncountedFreshness: () => inTime(() => mirror.listUncountedFreshness()),
     listUnderway: (clocks) => inTime(() => mirror.listUnderway(clocks)),

@@ -39,7 +39,7 @@ export async function openLiveMirror(file: string): Promise<Mirror> {
     listRejects: async (filter) => (await live.there()).listRejects(filter),
     listFreshness: async () => (await live.there()).listFreshness(),
     listUncountedFreshness: async () => (await live.there()).listUncountedFreshness(),
-    listLastRuns: async () => (await live.there()).listLastRuns(),
+    listLastRuns: async (filter) => (await live.there()).listLastRuns(filter),
     listLatestRuns: async (filter) => (await live.there()).listLatestRuns(filter),
     listUnderway: async (clocks) => (await live.there()).listUnderway(clocks),
     listPrivacy: async () => (await live.there()).listPrivacy(),

@@ -71,11 +71,10 @@ export async function findWhyNotNeeded(
   { id, schedule }: Pick<Organization, 'id' | 'schedule'>,
   { mirror, isAsked, now }: LookingUp,
 ): Promise<WhyNotNeeded | undefined> {
-  const lastRuns = await mirror.listLastRuns().catch(() => [])
+  const [lastRun] = await mirror.listLastRuns({ organization: id }).catch(() => [])
   const { name: trigger, timestamp: askedAtMs, attemptsStarted: starts } = job
   const atStart = {
-    ...{ trigger, askedAtMs, delayMs: job.opts.delay ?? 0, starts, schedule, nowMs: now() },
-    lastRun: lastRuns.find(({ organization }) => organization === id),
+    ...{ trigger, askedAtMs, delayMs: job.opts.delay ?? 0, starts, schedule, lastRun, nowMs: now() },
   }
   const why = whyNotNeeded({ ...atStart, isAsked: false }, id)
   // Only then, because it costs a look into the queue.

@@ -44,11 +44,14 @@ async function whyNone(
 ): Promise<WhyNone | undefined> {
   const isAsked = name === 'manual'
   if (!isAsked && schedule?.quick === undefined) return 'not-scheduled'
-  const [fullRun, lastRuns] = await Promise.all([jobStateOf(queues.sync, id), mirror.listLastRuns()])
+  const [fullRun, [lastRun]] = await Promise.all([
+    jobStateOf(queues.sync, id),
+    mirror.listLastRuns({ organization: id }),
+  ])
   return whyNoQuickRun({
     wanted: schedule && { organization: id, schedule },
     fullRun,
-    lastRun: lastRuns.find(({ organization }) => organization === id),
+    lastRun,
     resumeWithinMs,
     nowMs: now(),
     isAsked,

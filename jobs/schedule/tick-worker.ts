@@ -83,7 +83,7 @@ async function isDone(
   mirror: Ticking['mirror'],
   nowMs: number,
 ): Promise<boolean> {
-  const lastRun = (await mirror.listLastRuns()).find((run) => run.organization === organization)
+  const [lastRun] = await mirror.listLastRuns({ organization })
   return wasReadSince(startMs, lastRun, nowMs)
 }
 

@@ -4,19 +4,24 @@ import { firstRunOf, IS_FULL, READ_TO_END } from '../run-conditions.ts'
 import type { Connection } from './database.ts'
 import { statement } from './statement.ts'
 
-/** The latest run of every organization that was ever mirrored. Quick runs are none of them. */
-export function listLastRuns(db: Connection): LastRun[] {
-  return statement<[], LastRunColumns>(db, LAST_RUNS).all().map(lastRunOf)
+/** The latest run of one organization, or of every one that was ever mirrored. Quick runs are none of them. */
+export function listLastRuns(db: Connection, filter?: { organization: string }): LastRun[] {
+  const rows =
+    filter === undefined
+      ? statement<[], LastRunColumns>(db, lastRunsOf(EVERY_ONE)).all()
+      : statement<[typeof filter], LastRunColumns>(db, lastRunsOf('SELECT @organization')).all(filter)
+  return rows.map(lastRunOf)
 }
 
 /** The organizations are found by one seek in an index each, since there may be thousands of runs of each. */
-const LAST_RUNS = `
-  WITH RECURSIVE known (organization) AS (
+const EVERY_ONE = `
     SELECT MIN(organization) FROM runs WHERE ${IS_FULL}
     UNION ALL
     SELECT (SELECT MIN(organization) FROM runs WHERE ${IS_FULL} AND runs.organization > known.organization)
-    FROM known WHERE known.organization IS NOT NULL
-  )
+    FROM known WHERE known.organization IS NOT NULL`
+
+const lastRunsOf = (organizations: string) => `
+  WITH RECURSIVE known (organization) AS (${organizations})
   SELECT last.organization, last.started_at, last.finished_at, last.status, last.error_code,
     ${firstRunOf('last.organization')} AS first_run_at,
     (SELECT data_as_of FROM runs WHERE id = (

@@ -212,7 +212,7 @@ function readingVerbs(db: Connection, file: string) {
     listRejects: async (filter) => readTransaction(db, file, () => listRejects(db, filter)),
     listFreshness: async () => readTransaction(db, file, () => listFreshness(db)),
     listUncountedFreshness: async () => readTransaction(db, file, () => listUncountedFreshness(db)),
-    listLastRuns: async () => readTransaction(db, file, () => listLastRuns(db)),
+    listLastRuns: async (filter) => readTransaction(db, file, () => listLastRuns(db, filter)),
     listLatestRuns: async (filter) => readTransaction(db, file, () => listLatestRuns(db, filter)),
     listUnderway: async (clocks) => readTransaction(db, file, () => listUnderway(db, clocks)),
     findDamage: async () => readTransaction(db, file, () => [...findDamage(db), ...damagedViews(db)]),

@@ -175,7 +175,10 @@ async function mirrored(options: SandboxOptions = {}) {
         cancellable: new CancellableJobs({ list: undefined, lookMs: 1000 }),
         organizationOf: () => (settings.isConfigured ? organization() : undefined),
         ...{
-          mirror,
+          mirror: {
+            ...mirror,
+            listLastRuns: async (filter) => (filter === undefined ? [] : mirror.listLastRuns(filter)),
+          },
           rateLimits: new Map(),
           sharedTurns: undefined,
           agents: new IdleAgents(),

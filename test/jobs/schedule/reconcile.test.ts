@@ -1,4 +1,4 @@
-import type { LastRun } from '../../../src/store.ts'
+import type { LastRun, Mirror } from '../../../src/store.ts'
 import { once } from 'node:events'
 import { DelayedError } from 'bullmq'
 import { expect, test } from 'vitest'
@@ -155,7 +155,7 @@ test.each([
   const plan = await reconcile({ lastRuns: [refused], startedAtMs })
 
   const [job] = await queues.sync.getJobs(['waiting', 'delayed'])
-  const mirror = { listLastRuns: async () => [refused] }
+  const mirror = mirrorOfOne([refused])
   expect(plan.catchUp).toEqual(['acme'])
   expect(await findWhyNotNeeded(job!, organizations[0]!, { mirror, isAsked: async () => false, now: Date.now })).toBe(
     why,
@@ -256,6 +256,13 @@ function completeRun(organization: string, atMs: number): LastRun {
   return { organization, startedAtMs: atMs, status: 'complete', errorCode: undefined, completeAsOfMs: atMs }
 }
 
+/** A mirror that knows the last run of the organization that it is asked about, and none where it is asked about all. */
+function mirrorOfOne(lastRuns: readonly LastRun[]): Pick<Mirror, 'listLastRuns'> {
+  return {
+    listLastRuns: async (filter) => lastRuns.filter(({ organization }) => organization === filter?.organization),
+  }
+}
+
 /** Takes one tick as a worker does. */
 async function tickOnce(
   backend: Awaited<ReturnType<typeof aSchedule>>['backend'],
@@ -267,7 +274,7 @@ async function tickOnce(
 ): Promise<void> {
   const worker = startTickWorker(backend, {
     queues,
-    mirror: { listLastRuns: async () => lastRuns },
+    mirror: mirrorOfOne(lastRuns),
     organizationOf: (id) => organizations.find((organization) => organization.id === id),
     now: Date.now,
     ...GONE,

@@ -16,6 +16,17 @@ test('the latest runs of an organization are found without those of the others',
   expect(plans).toEqual([['SEARCH runs USING INDEX runs_by_organization (organization=?)']])
 })
 
+test('the last run of one organization is found without those of the others', async () => {
+  const db = new Database(await aFullMirror(), { readonly: true })
+  const { noting, statements } = notingStatements(db)
+  const runs = listLastRuns(noting, { organization: 'globex' })
+  const plan = statements.flatMap((sql) => planOf(db, sql))
+  db.close()
+
+  expect(runs.map(({ organization }) => organization)).toEqual(['globex'])
+  expect(plan.filter((step) => step.startsWith('SCAN'))).toEqual(['SCAN CONSTANT ROW', 'SCAN known'])
+})
+
 test('the last run of each organization is found without its earlier ones', async () => {
   const db = new Database(await aFullMirror(), { readonly: true })
   const { noting, statements } = notingStatements(db)

@@ -4,13 +4,19 @@ import { firstRunOf, IS_FULL, READ_TO_END } from '../../run-conditions.ts'
 import { organizationsIn } from './organizations-in.ts'
 import type { Session } from '../session.ts'
 
-/** The latest run of every organization that was ever mirrored. Quick runs are none of them. */
-export async function listLastRuns(session: Session): Promise<LastRun[]> {
-  return (await session.all<LastRunColumns>(LAST_RUNS)).map(lastRunOf)
+/** The latest run of one organization, or of every one that was ever mirrored. Quick runs are none of them. */
+export async function listLastRuns(session: Session, filter?: { organization: string }): Promise<LastRun[]> {
+  const rows =
+    filter === undefined
+      ? await session.all<LastRunColumns>(lastRunsOf(organizationsIn('runs')))
+      : await session.all<LastRunColumns>(lastRunsOf(THE_ONE), filter.organization)
+  return rows.map(lastRunOf)
 }
 
-const LAST_RUNS = `
-  WITH RECURSIVE ${organizationsIn('runs')}
+const THE_ONE = 'organizations (organization) AS (SELECT $1::text)'
+
+const lastRunsOf = (organizations: string) => `
+  WITH RECURSIVE ${organizations}
   SELECT last.organization, last.started_at, last.finished_at, last.status, last.error_code,
     ${firstRunOf('last.organization')} AS first_run_at,
     (SELECT data_as_of FROM runs

@@ -15,7 +15,7 @@ export function readingVerbs(database: Database) {
     listRejects: (filter) => database.read((session) => listRejects(session, filter)),
     listFreshness: () => database.read(listFreshness),
     listUncountedFreshness: () => database.read(listUncountedFreshness),
-    listLastRuns: () => database.read(listLastRuns),
+    listLastRuns: (filter?) => database.read((session) => listLastRuns(session, filter)),
     listLatestRuns: (filter) => database.read((session) => listLatestRuns(session, filter)),
     listUnderway: () => database.read(listUnderway),
     findKnownElsewhere: (organization, ids) =>
