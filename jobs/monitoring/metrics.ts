@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { Registry } from 'prom-client'
 import type { Pauses } from '../../src/pause.ts'
 import { readStandings } from '../../src/page/overview.ts'
@@ -53,9 +54,19 @@ export function createMetrics({ mirror, queues, organizations, pauses, now, mono
       // While the mirror cannot be read, `ready` is 0; all other metrics are still worth having.
       standings = await look().catch(() => [])
       counters.keepOnly(organizations().map(({ id }) => id))
-      return registry.metrics()
+      return textOf(registry)
     },
   }
+}
+
+/** All metrics, one in each turn of the event loop: with a thousand organizations there are some thousand lines of each. */
+async function textOf(registry: Registry): Promise<string> {
+  const texts: string[] = []
+  for (const { name } of registry.getMetricsAsArray()) {
+    await nextTurn()
+    texts.push(await registry.getSingleMetricAsString(name))
+  }
+  return `${texts.join('\n\n')}\n`
 }
 
 function measureHealth({ gauge }: Meters, look: () => Health): void {

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { measureProcess } from '../../../jobs/monitoring/process-metrics.ts'
@@ -63,6 +64,17 @@ test('each organization has its dates as moments, and stands as the page says', 
   for (const state of IN_STATES)
     expect(standing).toContain(`customer_mirror_standing{organization="${state}",state="${state}"} 1`)
   expect(standing.filter((line) => line.includes('"fresh"'))).toHaveLength(1)
+})
+
+test('no turn of the event loop writes the lines of more than one metric', async () => {
+  const organizations = Array.from({ length: 50 }, (_, number) => ({ id: `org-${number}`, schedule: SCHEDULE }))
+  const { metrics } = metricsOf({ organizations: () => organizations })
+  const writing = { isOver: false }
+  const written = metrics.text({ ready: true, queueUp: true }).finally(() => (writing.isOver = true))
+  let turns = 0
+  for (; !writing.isOver; turns += 1) await nextTurn()
+
+  expect(turns).toBeGreaterThanOrEqual((await written).match(/^# TYPE /gm)?.length ?? Infinity)
 })
 
 test('an organization without a schedule is never due', async () => {
