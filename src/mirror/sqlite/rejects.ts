@@ -51,11 +51,11 @@ export function listRejects(
   db: Connection,
   { organization, limit }: { organization?: string | undefined; limit: number },
 ): StoredReject[] {
-  return statement<[Record<string, unknown>], RejectColumns>(
+  const [ofOne, asked] = organization === undefined ? ['', []] : ['AND organization = ?', [organization]]
+  return statement<[...string[], number], RejectColumns>(
     db,
-    `SELECT * FROM rejects WHERE resolved_at IS NULL AND organization = coalesce(@organization, organization)
-     ORDER BY seen_at DESC, page, position LIMIT @limit`,
+    `SELECT * FROM rejects WHERE resolved_at IS NULL ${ofOne} ORDER BY seen_at DESC, page, position LIMIT ?`,
   )
-    .all({ organization: organization ?? null, limit })
+    .all(...asked, limit)
     .map(storedRejectOf)
 }

@@ -1,6 +1,7 @@
 import Database from 'better-sqlite3'
 import { expect, test } from 'vitest'
 import { listLastRuns } from '../../../src/mirror/sqlite/last-runs.ts'
+import { listRejects } from '../../../src/mirror/sqlite/rejects.ts'
 import { listRuns } from '../../../src/mirror/sqlite/stored-runs.ts'
 import { aFullMirror } from '../../support/full-mirror.ts'
 import { notingStatements, planOf } from '../../support/noted-statements.ts'
@@ -25,6 +26,16 @@ test('the last run of one organization is found without those of the others', as
 
   expect(runs.map(({ organization }) => organization)).toEqual(['globex'])
   expect(plan.filter((step) => step.startsWith('SCAN'))).toEqual(['SCAN CONSTANT ROW', 'SCAN known'])
+})
+
+test('the open rejects of an organization are found without those of the others', async () => {
+  const db = new Database(await aFullMirror(), { readonly: true })
+  const { noting, statements } = notingStatements(db)
+  listRejects(noting, { organization: 'globex', limit: 2 })
+  const plan = statements.flatMap((sql) => planOf(db, sql))
+  db.close()
+
+  expect(plan[0]).toBe('SEARCH rejects USING INDEX open_rejects (organization=?)')
 })
 
 test('the last run of each organization is found without its earlier ones', async () => {
