@@ -22,6 +22,7 @@ const MIGRATIONS = [
   '0013-settled.sql',
   '0014-quick-runs.sql',
   '0015-full-runs.sql',
+  '0016-history.sql',
 ]
 
 export const LATEST_VERSION = MIGRATIONS.length
