@@ -1,22 +1,34 @@
 import { ContractBroken } from '../errors/errors.ts'
+import { RowSet } from '../list/row-set.ts'
 import type { RememberedWindow } from '../list-memory/list-recorder.ts'
 import type { Certificate } from '../scan/certificate.ts'
+import type { Reason } from '../scan/reasons.ts'
 
 /** A reading may leave out this share of the list, such as single pages that a cache answers. */
 const MOST_LEFT_OUT = 0.1
 /** And so many single records that the service cannot send, which are known as holes: of a short list they may be a larger share. */
 const MOST_HOLES = 20
 
+/** Reasons for which the positions that pages state are not believed either: a service that rounds page sizes states others. */
+const DOUBTS: ReadonlySet<Reason> = new Set<Reason>(['short-page', 'total-mismatch'])
+
+/** A window that was read: where it says that it stands, and its customers by their row numbers, 0 for a record without one. */
+type Filled = Pick<RememberedWindow, 'start' | 'count' | 'from'> & {
+  columns: Pick<RememberedWindow['columns'], 'rowIds'>
+}
+
 /**
  * Throws ContractBroken `page-mismatch` when the pages of a reading left out so much of the list that it was not read: positions
  * before its last customer, or all of them. Where empty pages stand behind the last customer, the total may be too high.
  */
 export function refuseGaps(
-  windows: Iterable<Pick<RememberedWindow, 'start' | 'count'>>,
-  { total = 0, reasons, holes }: Pick<Certificate, 'total' | 'reasons' | 'holes'>,
+  windows: Iterable<Filled>,
+  { proof, total = 0, reasons, holes }: Pick<Certificate, 'proof' | 'total' | 'reasons' | 'holes'>,
   organization: string,
 ): void {
-  const { read, reach } = coverOf(windows)
+  const { positions, customers, reach } = coverOf(windows)
+  const isDoubted = proof === 'unproven' && reasons.some((reason) => DOUBTS.has(reason))
+  const read = isDoubted ? Math.min(positions, customers) : positions
   const isTotalTrusted = reach === 0 || reasons.includes('cached-answer') || reasons.includes('too-large')
   const promised = isTotalTrusted ? Math.max(reach, total) : reach
   const known = holes.reduce((sum, { size }) => sum + size, 0)
@@ -28,15 +40,27 @@ export function refuseGaps(
   )
 }
 
-/** How many positions the windows cover, and the position after the last one. */
-function coverOf(windows: Iterable<Pick<RememberedWindow, 'start' | 'count'>>): { read: number; reach: number } {
-  let read = 0
-  let reach = 0
+/** How many positions the windows cover, how many different customers they hold, and the position after the last one. */
+function coverOf(windows: Iterable<Filled>): { positions: number; customers: number; reach: number } {
+  let [positions, customers, reach] = [0, 0, 0]
+  const seen = new RowSet()
   const filled = [...windows].filter(({ count }) => count > 0).toSorted((one, other) => one.start - other.start)
-  for (const { start, count } of filled) {
+  for (const window of filled) {
+    const { start, count } = window
+    const fresh = freshRowsIn(window, seen)
+    // Behind the last page, some services send that page again.
+    if (fresh === 0 && start > reach) continue
+    customers += fresh
     const end = start + count
-    read += Math.max(0, end - Math.max(start, reach))
+    positions += Math.max(0, end - Math.max(start, reach))
     reach = Math.max(reach, end)
   }
-  return { read, reach }
+  return { positions, customers, reach }
+}
+
+/** The rows of a window that none before it held. */
+function freshRowsIn({ from, count, columns }: Filled, seen: RowSet): number {
+  let fresh = 0
+  for (const rowId of columns.rowIds.subarray(from, from + count)) if (rowId === 0 || seen.add(rowId)) fresh += 1
+  return fresh
 }

@@ -7,6 +7,7 @@ import { pageOfList, sourceOf } from '../support/listed-source.ts'
 import { aMirror } from '../support/mirror-file.ts'
 import { mirroring } from '../support/mirroring.ts'
 
+/** Each window as `start+count`, or as `start+count=first` where its customers are those from another position on. */
 test.each<[string, pages: string, total: number, Reason[], left?: string | undefined, holes?: number]>([
   ['every position', '0+100 100+50', 150, []],
   ['windows that overlap, in any order', '90+60 0+100', 150, []],
@@ -17,13 +18,28 @@ test.each<[string, pages: string, total: number, Reason[], left?: string | undef
   ['none, and no total', '0+0', 0, []],
   ['four of five, and a hole', '0+2 3+2', 5, ['hole'], undefined, 1],
   ['half of the list, and holes', '0+100 300+100', 400, ['hole'], '200 of the first 400', 200],
+  [
+    'the same customers at other positions',
+    '0+50 100+50=50 150+50=50 200+50',
+    250,
+    ['short-page'],
+    '150 of the first 250',
+  ],
+  ['the same where rows were pushed down', '0+100 90+100=40', 190, ['not-quiet']],
+  ['the last page again, far behind it', '0+100 100+20 400+20=100', 0, ['total-mismatch']],
   ['an end that only a cache answers', '0+100 100+0', 450, ['cached-answer'], '100 of the first 450'],
 ])('pages that held %s', (_what, pages, total, reasons, left, size = 0) => {
   const windows = pages.split(' ').map((page) => {
-    const [start = 0, count = 0] = page.split('+').map(Number)
-    return { start, count }
+    const [start = 0, count = 0, first = start] = page.split(/[+=]/).map(Number)
+    return {
+      start,
+      count,
+      from: 0,
+      columns: { rowIds: Uint32Array.from({ length: count }, (_, row) => first + row + 1) },
+    }
   })
-  const refuse = () => refuseGaps(windows, { total, reasons, holes: [{ position: 2, size }] }, 'acme')
+  const refuse = () =>
+    refuseGaps(windows, { proof: 'unproven', total, reasons, holes: [{ position: 2, size }] }, 'acme')
 
   if (left === undefined) expect(refuse).not.toThrow()
   else expect(refuse).toThrow(left)
