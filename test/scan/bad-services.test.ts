@@ -19,6 +19,12 @@ function resized(list: SimulatedList, window: Window, size: number): WindowAnswe
   return { ...list.answer({ page: window.page, size }), window, perPage: size }
 }
 
+/** What a page is to a scan where answers have no total: an empty one is the only sign of the end. */
+function countless(list: SimulatedList, window: Window): WindowAnswer {
+  const answer = list.answer(window)
+  return { ...answer, total: undefined, beyondEnd: window.page > 1 && answer.rows.length === 0 }
+}
+
 const LIES: [string, Reason, Misbehaviour][] = [
   ['a total that is too high', 'short-page', (list, window) => ({ ...list.answer(window), total: 2000 })],
   ['a total of a billion', 'short-page', (list, window) => ({ ...list.answer(window), total: 1e9 })],
@@ -389,10 +395,37 @@ test.each([
   const luck = dice(5)
   const list = new SimulatedList(luck, { size, order: 'name' })
   const scan = chainScan()
-  const answer = (window: Window) => (isBroken(window) ? 'hole' : { ...list.answer(window), total: undefined })
+  const answer = (window: Window) => (isBroken(window) ? 'hole' : countless(list, window))
   const { ids, requests } = drive(scan, { answer }, { dice: luck, parallel: 2 })
 
   expect(list.survivors().filter((id) => !ids.has(id))).toHaveLength(lost)
   expect(scan.certificate()).toMatchObject({ proof: 'unproven', stoppedAt: undefined })
   expect(requests).toBeLessThan(1.2 * (size / 100) + 25)
+})
+
+const LEFT_OUT: [string, Misbehaviour][] = [
+  [
+    'a page lacks a row',
+    (list, window) => {
+      const answer = countless(list, window)
+      return window.page === 4 ? { ...answer, rows: answer.rows.toSpliced(7, 1) } : answer
+    },
+  ],
+  ['a row cannot be read', (list, window) => (covers(window, 340) ? 'hole' : countless(list, window))],
+]
+
+test.each(LEFT_OUT)('without a total, pages of fixed sizes are read to an empty one, where %s', (_what, misbehave) => {
+  for (const parallel of [1, 6]) {
+    for (const beyond of ['empty', 'refused'] as const) {
+      const fixed: Misbehaviour = (list, window, answered) => {
+        if (![25, 50, 100].includes(window.size) && window.size > 5) return 'size-refused'
+        if (beyond === 'refused' && startOf(window) >= list.size) return 'page-mismatch'
+        return misbehave(list, window, answered)
+      }
+      const { certificate, lost, requests } = scanOf(fixed, { parallel })
+      expect(certificate).toMatchObject({ proof: 'unproven', stoppedAt: undefined })
+      expect(lost).toBeLessThanOrEqual(1)
+      expect(requests).toBeLessThan(60)
+    }
+  }
 })

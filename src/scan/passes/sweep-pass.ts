@@ -85,7 +85,8 @@ export class SweepPass implements Pass {
     const isPromised = read.notFound && startOf(pending.window) < this.#findings.total
     if (isPromised) this.#notFound += 1
     const isHopeless = this.#notFound > MOST_NOT_FOUND
-    if (isDoubtful(read) && !isHopeless && this.#again(pending)) return this.#findings.note('short-page')
+    const mayBeEnd = read.notFound && !isPromised
+    if (isDoubtful(read) && !mayBeEnd && !isHopeless && this.#again(pending)) return this.#findings.note('short-page')
     if (isPromised) this.#unread = { window: pending.window, failure: 'not-found' }
     if (isHopeless) return this.stop('short-page')
     if (isDoubtful(read)) this.flaws.add(doubtOf(read))
@@ -144,13 +145,20 @@ export class SweepPass implements Pass {
     this.over = true
   }
 
-  /** Behind a full page there may be more, whatever the total said when the pages were planned: some answers have none. */
+  /**
+   * Behind a full page there may be more, whatever the total said when the pages were planned; without a total, behind any page with
+   * rows, and behind a few that could not be read.
+   */
   #goOn(): void {
     const end = this.#end
     if (this.#overlapping || end === undefined || this.#planned < this.#plan.length) return
-    const next = { page: end.window.page + 1, size: end.window.size }
-    const isFull = end.all.length === next.size && end.total !== end.reach
-    if (isFull && this.#plan.every(({ page }) => page < next.page)) this.#plan.push(next)
+    const furthest = this.#plan.reduce((most, { page }) => Math.max(most, page), 0)
+    const failed = furthest - end.window.page
+    const isFull = end.all.length === end.window.size && end.total !== end.reach
+    const isOpen = isCountless(end) && end.all.length > 0
+    const mayGoOn =
+      failed === 0 ? isFull || isOpen : isOpen && failed <= MOST_TRIES && this.#unread?.window.page !== furthest
+    if (mayGoOn) this.#plan.push({ page: furthest + 1, size: end.window.size })
   }
 
   #link(read: ReadWindow): void {
@@ -168,6 +176,14 @@ export class SweepPass implements Pass {
 
   #reachedEnd(): boolean {
     const end = this.#end
-    return end !== undefined && (isBeyondEnd(end) || end.total === end.reach)
+    if (end === undefined) return false
+    if (isBeyondEnd(end) || end.notFound || end.total === end.reach) return true
+    // What stands behind a short page was refused: it is the last one.
+    return isCountless(end) && end.all.length < end.window.size && this.#unread?.window.page === end.window.page + 1
   }
+}
+
+/** No total says whether more rows follow, or one that is too low. */
+function isCountless({ total, reach }: ReadWindow): boolean {
+  return total === undefined || total < reach
 }
