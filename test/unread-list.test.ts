@@ -67,19 +67,76 @@ test.each(['chain', 'plain'] as const)(
   },
 )
 
-test('without a total, a page from which a row was left out is not taken for the last one', async () => {
-  const lackingOne = lying((body, _size, page) => ({
-    ...body,
-    data: page === 1 ? body.data.toSpliced(50, 1) : body.data,
-    meta: { ...body.meta, ...countless },
-  }))
-  const { config, mirror } = aWorkplace([organizationAt(await aFaultServer(lackingOne), { scan: 'chain' })])
+/** Answers without a total or a last page; `serve` names the customers on a page. */
+const countlessly = (serve: (page: number, size: number) => object[]): Reply =>
+  lying(({ meta, ...body }, size, page) => ({ ...body, data: serve(page, size), meta: { ...meta, ...countless } }))
+const pageOf = (page: number, size: number) => envelopeOf(CUSTOMERS, { page, size }).data
+const onlySizes =
+  (sizes: readonly number[], reply: Reply): Reply =>
+  (response, request) =>
+    sizes.includes(request.size) ? reply(response, request) : refusal(422, 'invalid', 'No.')(response, request)
 
-  const { stdout } = await runCommand(syncCommand, ['--json', '--config', config])
+/** What each answers, and the status of a run and the fewest customers it has read, by the chain and by a plain scan. */
+const COUNTLESS: [string, Reply, chain: [string, number], plain: [string, number]][] = [
+  ['every customer', countlessly(pageOf), ['complete', 600], ['complete', 600]],
+  [
+    'pages without one of their customers',
+    countlessly((page, size) => pageOf(page, size).toSpliced(50, page === 1 ? 1 : 0)),
+    ['complete', 599],
+    ['complete', 599],
+  ],
+  [
+    'the same in sizes of 50 and 100',
+    onlySizes(
+      [50, 100],
+      countlessly((page, size) => pageOf(page, size).toSpliced(50, page === 2 ? 1 : 0)),
+    ),
+    ['complete', 599],
+    ['complete', 599],
+  ],
+  [
+    'pages of fifty customers, whatever size they state',
+    countlessly((page, size) => pageOf(page, Math.min(50, size))),
+    ['complete', 600],
+    ['failed', 100],
+  ],
+  [
+    'the first half of the customers of each page',
+    countlessly((page, size) => pageOf(page, size).slice(0, Math.ceil(size / 2))),
+    ['complete', 550],
+    ['failed', 100],
+  ],
+  [
+    'page 2 under every further number',
+    countlessly((page, size) => pageOf(Math.min(page, 2), size)),
+    ['failed', 100],
+    ['failed', 200],
+  ],
+  [
+    'page 3 without customers, and further ones with them',
+    countlessly((page, size) => (page === 3 ? [] : pageOf(page, size))),
+    ['failed', 100],
+    ['failed', 200],
+  ],
+]
 
-  expect(onlyRun(stdout)).toMatchObject({ status: 'complete', proof: 'unproven' })
-  expect(valueOf(mirror, 'SELECT COUNT(*) FROM customers')).toBeGreaterThanOrEqual(CUSTOMERS - 1)
-})
+test.each(
+  COUNTLESS.flatMap(([what, reply, ...ends]) =>
+    (['plain'] as const).map((scan) => [scan, what, reply, ends[1]] as const),
+  ),
+)(
+  '%s: a service without a total that serves %s is read to its end, or the run fails',
+  async (scan, _what, reply, end = ['complete', 600]) => {
+    const { config, mirror } = aWorkplace([organizationAt(await aFaultServer(reply), { scan })])
+
+    const { stdout, code } = await runCommand(syncCommand, ['--json', '--config', config])
+
+    const [status, least] = end
+    expect(onlyRun(stdout)).toMatchObject({ status, proof: 'unproven' })
+    expect(code === 0).toBe(status === 'complete')
+    expect(valueOf(mirror, 'SELECT COUNT(*) FROM customers')).toBeGreaterThanOrEqual(least)
+  },
+)
 
 test.each(someOf(LIES.flatMap(([...lie]) => (['chain', 'plain'] as const).map((scan) => [scan, ...lie] as const))))(
   '%s: from the third request on %s for everything, and the run is failed with %s, exit %d; the next goes on',

@@ -39,6 +39,7 @@ export function plainScan(options: { pageSize?: number; caps?: Partial<ScanCaps>
 class PlainScan implements Scan {
   #size: number
   #most: number
+  readonly #mostEver: number
   readonly #seen: SeenIds
   readonly #repeated = new RepeatedWindows()
   readonly #reasons = new Set<Reason>(['plain-scan'])
@@ -51,8 +52,12 @@ class PlainScan implements Scan {
   #lastTotal: number | undefined
   #ended = false
   #stoppedAt: StoppedAt | undefined
-  /** A page with fewer rows than its size: the list may end there, whatever its total says. */
-  #hasShortPage = false
+  /** The last page with rows has no total, or one that is too low for it: nothing says how long the list is. */
+  #isCountless = true
+  /** The last page with fewer rows than its size: the list may end there, whatever its total says. */
+  #shortPage: number | undefined
+  /** A page without rows behind a full one, where no total says that the list ends there: the next one shows whether it does. */
+  #gapAt: Window | undefined
   /** A page without rows although the total promises rows there. */
   #emptyAt: Window | undefined
   /** Page 1 was requested again: its total shows whether the list now ends before the page that could not be read. */
@@ -60,7 +65,8 @@ class PlainScan implements Scan {
 
   constructor({ pageSize = 100, caps = {}, seen = seenIds() }: Parameters<typeof plainScan>[0] & object) {
     this.#size = pageSize
-    this.#most = caps.requests ?? USUAL_CAPS.requests
+    this.#mostEver = caps.requests ?? USUAL_CAPS.requests
+    this.#most = this.#mostEver
     this.#seen = seen
   }
 
@@ -83,7 +89,9 @@ class PlainScan implements Scan {
   #mayAsk(): boolean {
     if (this.#ended) return false
     if (this.#underWay > 0 && this.#planned * this.#size >= (this.#total ?? 0)) return false
-    if (this.#planned < this.#most) return true
+    // Where no total says how long the list is, the limit follows what was read.
+    const most = this.#isCountless ? Math.max(this.#most, passCap(this.#seen.size, this.#size)) : this.#most
+    if (this.#planned < Math.min(this.#mostEver, most)) return true
     this.#stopAt({ page: this.#planned + 1, size: this.#size }, 'page-cap')
     this.#reasons.add('page-cap')
     return false
@@ -104,15 +112,34 @@ class PlainScan implements Scan {
     this.#lastTotal = read.total ?? this.#lastTotal
     this.#received += read.rows.length
     for (const row of read.rows) this.#seen.add(row)
-    if (read.rows.length < this.#size && read.window.page * this.#size >= (read.total ?? 0)) this.#ended = true
-    if (read.rows.length === 0) this.#ended = true
-    if (read.rows.length > 0 && read.rows.length < this.#size) this.#hasShortPage = true
-    if (read.rows.length === 0 && startOf(read.window) < (read.total ?? 0)) {
-      this.#reasons.add('short-page')
-      this.#emptyAt ??= read.window
-    }
-    if (read.beyondEnd && read.total === undefined) this.#stopAt(read.window, 'not-found')
+    if (read.rows.length === 0) this.#takeEmpty(read)
+    else this.#takeRows(read)
     if (read.window.page * this.#size === read.total && !isRoundCap(read.total)) this.#ended = true
+  }
+
+  #takeRows({ window, rows, total = -1 }: WindowAnswer): void {
+    this.#isCountless = total < startOf(window) + rows.length
+    if (this.#gapAt !== undefined) this.#stopAt(this.#gapAt, 'not-found')
+    if (rows.length >= this.#size) return
+    this.#shortPage = window.page
+    // No other page is known to be the last one: the service may serve fewer rows than the size it states, or leave one out.
+    if (!this.#isCountless && window.page * this.#size >= total) this.#ended = true
+  }
+
+  #takeEmpty({ window, total, beyondEnd }: WindowAnswer): void {
+    if (total !== undefined && startOf(window) < total) {
+      this.#reasons.add('short-page')
+      this.#emptyAt ??= window
+    }
+    const isPromised = beyondEnd ? !this.#isCountless : window.page > 1
+    const mayBeGap = this.#isCountless && window.page > 1 && !this.#isBehindShort(window) && this.#gapAt === undefined
+    if (total === undefined && isPromised) this.#stopAt(window, 'not-found')
+    else if (mayBeGap) this.#gapAt = window
+    else this.#ended = true
+  }
+
+  #isBehindShort({ page }: Window): boolean {
+    return this.#shortPage === page - 1
   }
 
   failed(window: Window, failure: WindowFailure): void {
@@ -130,6 +157,11 @@ class PlainScan implements Scan {
       return
     }
     this.#reasons.add(failure)
+    const isRefusal = failure === 'size-refused' || failure === 'page-mismatch' || failure === 'repeated-page'
+    if (isRefusal && this.#isCountless && this.#isBehindShort(window)) {
+      this.#ended = true
+      return
+    }
     const isOfOnePage = failure === 'hole' || failure === 'cached-answer' || failure === 'too-large'
     if (!isOfOnePage || this.#total === undefined) this.#stopAt(window, failure)
   }
@@ -139,20 +171,22 @@ class PlainScan implements Scan {
     this.#stoppedAt ??= { window, failure }
   }
 
-  /** The window that could not be read although the list, by its last total, has rows there. */
+  /** The window that could not be read although the list, by its last total, has rows there, or no total says that it has none. */
   get #unread(): StoppedAt | undefined {
     const at = this.#stoppedAt ?? this.#emptyBehindFull
-    return at !== undefined && startOf(at.window) < (this.#lastTotal ?? 0) ? at : undefined
+    if (at === undefined || at.failure === 'page-cap' || this.#isCountless) return at
+    return startOf(at.window) < (this.#lastTotal ?? 0) ? at : undefined
   }
 
   /** Full pages followed by an empty one: a list rarely ends exactly at the end of a page. */
   get #emptyBehindFull(): StoppedAt | undefined {
-    if (this.#emptyAt === undefined || this.#hasShortPage || this.#received === 0) return undefined
+    if (this.#emptyAt === undefined || this.#shortPage !== undefined || this.#received === 0) return undefined
     return { window: this.#emptyAt, failure: 'not-found' }
   }
 
   #mustLookBack(): boolean {
-    return this.#ended && this.#underWay === 0 && !this.#hasLookedBack && this.#unread !== undefined
+    const mayShrink = this.#ended && this.#underWay === 0 && !this.#hasLookedBack && this.#lastTotal !== undefined
+    return mayShrink && this.#unread !== undefined
   }
 
   get done(): boolean {
