@@ -122,7 +122,7 @@ const COUNTLESS: [string, Reply, chain: [string, number], plain: [string, number
 
 test.each(
   COUNTLESS.flatMap(([what, reply, ...ends]) =>
-    (['plain'] as const).map((scan) => [scan, what, reply, ends[1]] as const),
+    (['chain', 'plain'] as const).map((scan, n) => [scan, what, reply, ends[n]] as const),
   ),
 )(
   '%s: a service without a total that serves %s is read to its end, or the run fails',

@@ -1,6 +1,7 @@
 import type { Findings } from '../findings.ts'
 import { type PendingWindow, PendingWindows } from '../plan/pending-windows.ts'
-import { windowAfter, windowOnward } from '../plan/planner.ts'
+import { windowAfter, windowAt, windowOnward } from '../plan/planner.ts'
+import { SMALLEST_PAGE } from '../proof/witness.ts'
 import type { ReadWindow } from '../window/read-window.ts'
 import type { Reason } from '../reasons.ts'
 import type { Window } from '../window/window.ts'
@@ -15,6 +16,8 @@ export class ChainPlan {
   readonly pending: PendingWindows
   readonly #leastToShare: number
   readonly #flaws: Set<Reason>
+  /** The rows of a first page that was not full, and that no total showed to be the last one. */
+  #mostServed = Infinity
 
   /** Adds `no-overlap` to `flaws` where a window cannot share a row with the one before it. */
   constructor(findings: Findings, rowsToShare: number, flaws: Set<Reason>) {
@@ -32,9 +35,19 @@ export class ChainPlan {
   /** The window after a position that shares rows with those before it. */
   windowAfter(end: number): Window {
     const { pageSize, avoid } = this.#findings
-    const { window, overlaps } = windowOnward(end, this.rowsToShare, pageSize, avoid)
+    const { window, overlaps } = windowOnward(end, this.rowsToShare, Math.min(pageSize, this.#mostServed), avoid)
     if (!overlaps) this.#flaws.add('no-overlap')
     return window
+  }
+
+  /**
+   * The next window after one that was not full, in no larger size: whatever size it states, the service may serve no more rows than
+   * that. If the first page was not full, neither are the others.
+   */
+  goOnAfterShort({ start, reach, all }: ReadWindow): void {
+    const size = Math.min(this.#findings.pageSize, all.length)
+    if (start === 0) this.#mostServed = Math.max(SMALLEST_PAGE, size)
+    if (this.pending.empty) this.pending.add(windowAfter(reach, this.rowsToShare, size) ?? windowAt(reach, size))
   }
 
   /** Whether a window continues another one at a position that every size divides, so that no window shares rows with both sides. */

@@ -1,19 +1,20 @@
 import type { PassProof } from '../certificate.ts'
-import { ChainEnds } from '../proof/chain-ends.ts'
+import type { ChainEnds } from '../proof/chain-ends.ts'
 import { ChainPlan } from './chain-plan.ts'
+import { ChainTail } from './chain-tail.ts'
 import type { Findings } from '../findings.ts'
-import { doubtOf, isBeyondEnd, isBlank, isDoubtful, isEnd, type ReadWindow } from '../window/read-window.ts'
+import { doubtOf, isBeyondEnd, isDoubtful, isEnd, type ReadWindow } from '../window/read-window.ts'
 import { ChainProof } from '../proof/chain-proof.ts'
-import { type ChainEnd, LinkRepair } from './link-repair.ts'
+import { LinkRepair } from './link-repair.ts'
+import { nextAfter } from './given-up.ts'
 import { holds } from './repair.ts'
 import type { Pass, PassFailure } from '../pass.ts'
 import type { Reason } from '../reasons.ts'
-import { repeats, type Overlap, overlapBetween, seamBetween } from '../window/overlap.ts'
+import { type Overlap, overlapBetween, repeats } from '../window/overlap.ts'
 import type { PendingWindow } from '../plan/pending-windows.ts'
 import type { Seams } from '../proof/seams.ts'
 import type { TieRegion } from '../proof/tie-region.ts'
-import { Unread } from './unread.ts'
-import { endOf, startOf, type StoppedAt, type Window } from '../window/window.ts'
+import { startOf, type StoppedAt, type Window } from '../window/window.ts'
 
 /** Tries of a window whose rows moved so far that it is probably another page; windows left unread until the list has ended. */
 const FEW_TRIES = 2
@@ -40,9 +41,7 @@ export class LinkedPass implements Pass {
   readonly flaws = new Set<Reason>()
   readonly #plan: ChainPlan
   readonly #repair: LinkRepair
-  readonly #unread = new Unread()
-  #end: ChainEnd = { last: undefined, reach: 0 }
-  readonly ends = new ChainEnds()
+  readonly #end: ChainTail
   over = false
   complete = false
   stoppedAt: StoppedAt | undefined
@@ -52,6 +51,11 @@ export class LinkedPass implements Pass {
     this.#chain = new ChainProof(findings)
     this.#plan = new ChainPlan(findings, overlap, this.flaws)
     this.#repair = new LinkRepair(findings, this.#plan)
+    this.#end = new ChainTail(findings, this.#plan, this.#chain)
+  }
+
+  get ends(): ChainEnds {
+    return this.#end.ends
   }
 
   get obstacles(): readonly Reason[] {
@@ -77,7 +81,9 @@ export class LinkedPass implements Pass {
   }
 
   next(): Window | undefined {
-    const pending = this.#plan.pending.notAsked() ?? this.#planAhead()
+    const { isLookingBack, attempts } = this.#repair
+    const ahead = { isLookingBack, isRepairing: attempts > 0 }
+    const pending = this.#plan.pending.notAsked() ?? this.#plan.goOn(this.#end.reach, ahead)
     if (pending === undefined) return undefined
     pending.asked = true
     return pending.window
@@ -113,13 +119,6 @@ export class LinkedPass implements Pass {
     this.over = true
   }
 
-  #planAhead(): PendingWindow | undefined {
-    return this.#plan.goOn(this.#end.reach, {
-      isLookingBack: this.#repair.isLookingBack,
-      isRepairing: this.#repair.attempts > 0,
-    })
-  }
-
   #settle(): void {
     while (!this.over) {
       const pending = this.#plan.pending.nearest
@@ -130,6 +129,7 @@ export class LinkedPass implements Pass {
   }
 
   #settleFailure(pending: PendingWindow, failure: PassFailure): void {
+    if (this.#end.behind.isEndedBy(failure)) return this.#conclude()
     if (failure === 'size-refused') return this.#stopAt(pending.window, failure)
     if (failure === 'hole') return this.#skip(pending, failure)
     if (failure === 'cached-answer' || failure === 'too-large') return this.#askOtherwise(pending, failure)
@@ -140,6 +140,9 @@ export class LinkedPass implements Pass {
   #settleRead(pending: PendingWindow, read: ReadWindow): void {
     if (isBeyondEnd(read) && this.#end.reach > 0) return this.#stepBack(pending)
     if (read.notFound && this.#end.reach > 0) return this.#settleNotFound(pending)
+    if (this.#end.behind.repeatsLast(read))
+      return this.#end.behind.isSure ? this.#conclude() : this.#lookBehind(pending)
+    if (this.#end.behind.readsGap(read, this.#end.reach)) return
     if (isDoubtful(read)) return this.#tryAgain(pending, doubtOf(read))
     const left = this.#end.last
     if (left === undefined) return this.#link(pending, read)
@@ -156,16 +159,8 @@ export class LinkedPass implements Pass {
   }
 
   #link(pending: PendingWindow, read: ReadWindow, overlap?: Overlap): void {
-    if (overlap === undefined) this.#chain.begin()
-    else if (this.#end.last !== undefined) {
-      this.#chain.link(overlap, { left: this.#end.last, read, seam: seamBetween(this.#end.last, read) })
-      this.#findings.overlap.linked(overlap)
-    }
     this.#plan.pending.remove(pending)
-    this.#plan.pending.removeUpTo(read.reach)
-    this.ends.extend(this.#end.last, read)
-    this.#end = { last: read, reach: read.reach }
-    this.#unread.clear()
+    this.#end.link(read, overlap)
     this.#repair.linked(read.reach)
     if (isEnd(read)) this.#conclude()
   }
@@ -174,8 +169,10 @@ export class LinkedPass implements Pass {
   #stepBack(pending: PendingWindow): void {
     this.#plan.pending.remove(pending)
     if (!this.#plan.pending.empty) return
-    if (this.#end.last === undefined || this.flaws.size > 0) return this.#conclude()
-    this.#repair.stepBack(this.#end.last, pending.window)
+    const { last } = this.#end
+    if (last !== undefined && this.flaws.size > 0 && this.#findings.total === 0) return this.#lookBehind(pending)
+    if (last === undefined || this.flaws.size > 0) return this.#endHere()
+    this.#repair.stepBack(last, pending.window)
   }
 
   #settleNotFound(pending: PendingWindow): void {
@@ -194,23 +191,29 @@ export class LinkedPass implements Pass {
   #askOtherwise(pending: PendingWindow, failure: 'cached-answer' | 'too-large'): void {
     if (!this.#repair.askOtherwise(pending, failure, this.#end)) this.#skip(pending, failure)
     // With nothing but old answers nothing is known of the end either.
-    if (this.#unread.count > FEW_TRIES && this.#end.reach >= this.#findings.total) this.stop(failure)
+    if (this.#end.unread.count > FEW_TRIES && this.#end.reach >= this.#findings.total) this.stop(failure)
   }
 
   #giveUp(pending: PendingWindow, reason: Reason): void {
     const read = pending.read
     if (reason === 'page-mismatch' && this.#end.reach > 0 && this.#repair.lookBack(pending, reason, this.#end)) return
     this.flaws.add(reason)
-    // A page without rows is no progress: otherwise a list with too high a total would have no end.
-    const isProgress = read !== undefined && read.all.length > 0 && read.reach > this.#end.reach
-    // Without a total, a page that lacks a row looks like the last one: the window behind it shows whether it is.
-    const mayGoOn = reason === 'short-page' || (reason === 'total-mismatch' && read?.total === undefined)
-    if (mayGoOn && isProgress) return this.#link(pending, read, this.#end.last && overlapBetween(this.#end.last, read))
-    if (reason === 'short-page' || reason === 'hole') return this.#skip(pending, reason)
     const isPromised = startOf(pending.window) < this.#findings.total
-    if (isPromised && read !== undefined && isBlank(read)) return this.#stopAt(pending.window, 'not-found')
-    if (reason === 'page-mismatch' || reason === 'repeated-page') return this.#stopAt(pending.window, reason)
-    this.over = true
+    const next = nextAfter(reason, read, { reach: this.#end.reach, isPromised })
+    if (next === 'skip') return this.#skip(pending, reason)
+    if (next === 'look behind') return this.#lookBehind(pending)
+    if (next === 'end') this.over = true
+    else if (next !== 'link') this.#stopAt(pending.window, next)
+    else if (read !== undefined) {
+      this.#link(pending, read)
+      if (reason === 'total-mismatch') this.#plan.goOnAfterShort(read)
+    }
+  }
+
+  /** No total says that the list ends here: what stands behind it shows whether it does. */
+  #lookBehind({ window }: PendingWindow): void {
+    this.#repair.cut()
+    this.#end.lookBehind(window)
   }
 
   #stopAt(window: Window, failure: StoppedAt['failure']): void {
@@ -221,19 +224,18 @@ export class LinkedPass implements Pass {
   /** Leaves positions unread and goes on behind them, a few times: then the list has most likely ended. */
   #skip(pending: PendingWindow, reason: Reason): void {
     this.flaws.add(reason)
-    this.#unread.add(pending, { chainEnds: this.#end.last === undefined ? 0 : this.#end.reach })
-    this.#chain.cut()
-    this.#plan.pending.remove(pending)
-    this.#plan.pending.removeUpTo(endOf(pending.window))
-    this.#end = { last: undefined, reach: Math.max(this.#end.reach, endOf(pending.window)) }
+    this.#end.unread.add(pending, { chainEnds: this.#end.last === undefined ? 0 : this.#end.reach })
     this.#repair.cut()
-    const isPromised = this.#findings.total > 0
+    this.#end.cutAt(pending.window)
     // Behind the rows promised, a service may refuse whatever reaches there.
-    if (reason === 'hole' && isPromised && this.#end.reach >= this.#findings.total && this.#plan.pending.empty)
-      return this.#conclude()
-    const { count, emptied } = this.#unread
-    const isLikelyEnd = reason === 'short-page' || (reason === 'hole' && !isPromised)
-    if (!isLikelyEnd || count <= FEW_TRIES) return
+    const isBehindAll = this.#findings.total > 0 && this.#end.reach >= this.#findings.total
+    if (reason === 'hole' && isBehindAll && this.#plan.pending.empty) this.#conclude()
+    else if (this.#end.unread.isLikelyEnd(reason)) this.#endHere()
+  }
+
+  /** The list has ended, unless a window shows that it has not. */
+  #endHere(): void {
+    const { emptied } = this.#end.unread
     if (emptied === undefined) this.#conclude()
     else this.#stopAt(emptied, 'not-found')
   }
