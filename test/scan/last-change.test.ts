@@ -45,6 +45,29 @@ test.each([20_000, 50_000].slice(0, inject('isDeep') ? 2 : 1))(
   },
 )
 
+test.each([5, 20, 40])(
+  'where two rows went up from the end of the last page below the top, and %i came, those between are read',
+  (come) => {
+    const luck = dice(1)
+    const list = new SimulatedList(luck, { size: 1500, order: BY_LAST_CHANGE })
+    const asked: Window[] = []
+    const instead = (window: Window) => {
+      const below = asked.at(-1) ?? window
+      if (asked.length === 1) list.delete(90, 0)
+      else if (asked.length > 3 && window.page === 1 && asked.filter(({ page }) => page === 1).length === 1) {
+        for (let left = come; left > 0; left -= 1) list.insert()
+        for (const row of [1, 1]) list.move(endOf(below) + come - row)
+      } else list.move(1200 + luck.below(200))
+      asked.push(window)
+      return undefined
+    }
+
+    const night = readNight(list, luck, { order: LAST_CHANGE, instead })
+
+    expect({ proof: night.certificate.proof, lost: night.lost }).toEqual({ proof: 'settled', lost: 0 })
+  },
+)
+
 test.each(someOf([[3], [60], [150], [198]]))(
   'an import that changes 5,000 rows after answer %i loses none',
   (importAt) => {

@@ -162,9 +162,19 @@ export class UpwardChain {
   }
 }
 
-/** Whether no row that kept its place is between two windows; rows half a page nearer to the top most likely belong to another page. */
+/** Whether no row that kept its place is between two windows: they share rows, and it is not those that moved. */
 export function areLinked(upper: ReadWindow, lower: ReadWindow, { mayMove = false } = {}): boolean {
   const seam = upwardSeamBetween(upper, lower)
-  const isLifted = upper.total === lower.total && seam.shift <= -lower.window.size / 2
-  return isLinked(seam, { mayMove }) && !isLifted
+  return isLinked(seam, { mayMove }) && !isLifted(upper, lower, seam.shift)
+}
+
+/**
+ * Whether shared rows rose so far that it is most likely they that moved, or that belong to another page: by half a page. A row that
+ * keeps its place rises only as others above it leave, which makes the total as much smaller.
+ */
+function isLifted(upper: ReadWindow, lower: ReadWindow, shift: number): boolean {
+  const grown = (upper.total ?? 0) - (lower.total ?? 0)
+  const [risen, shrunk] = upper.turn > lower.turn ? [-shift, -grown] : [shift, grown]
+  const far = upper.total === lower.total ? -shift : risen - Math.max(0, shrunk)
+  return far >= lower.window.size / 2
 }
