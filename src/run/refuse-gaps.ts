@@ -10,7 +10,7 @@ const MOST_LEFT_OUT = 0.1
 const MOST_HOLES = 20
 
 /** Reasons for which the positions that pages state are not believed either: a service that rounds page sizes states others. */
-const DOUBTS: ReadonlySet<Reason> = new Set<Reason>(['short-page', 'total-mismatch'])
+const DOUBTS: ReadonlySet<Reason> = new Set<Reason>(['short-page', 'total-mismatch', 'not-converged'])
 
 /** A window that was read: where it says that it stands, and its customers by their row numbers, 0 for a record without one. */
 type Filled = Pick<RememberedWindow, 'start' | 'count' | 'from'> & {

@@ -10,6 +10,8 @@ export class Coverage {
   readonly #seen: SeenIds
   #total: number | undefined
   #steady = true
+  /** The least and the greatest total; unknown once an answer has none. */
+  #totals: { least: number; most: number } | undefined = { least: Infinity, most: 0 }
   /** Passes since counting began, including the current one. */
   #passes = 0
   #fresh = 0
@@ -36,6 +38,7 @@ export class Coverage {
     if (read.notFound) return
     this.#total ??= read.total
     this.#steady &&= read.total !== undefined && read.total === this.#total
+    this.#totals = widened(this.#totals, read.total)
     this.rejected += read.all.length - read.rows.length
     this.#fresh += read.keys.length - read.again.length
     this.windows += 1
@@ -60,9 +63,16 @@ export class Coverage {
     this.#isResumed = this.windows > 0
   }
 
-  /** Whether fewer ids were found than the total, which never changed, promises: an answer may have left out a row. */
+  /** Whether fewer ids were found than the total promises, however it changed: an answer may have left out a row. */
   get lacksRows(): boolean {
-    return this.#steady && !this.#isResumed && this.rejected === 0 && this.distinct < (this.#total ?? 0)
+    return this.lacking > 0
+  }
+
+  /** How many fewer at least; 0 where that is not known. */
+  get lacking(): number {
+    if (this.#totals === undefined || this.#isResumed || this.rejected > 0) return 0
+    const { least, most } = this.#totals
+    return Math.max(0, least - (most - least) - this.distinct)
   }
 
   /** Ids that no pass found before this one, since counting began. */
@@ -84,8 +94,17 @@ export class Coverage {
     this.#seen.clear()
     this.#total = undefined
     this.#steady = true
+    this.#totals = { least: Infinity, most: 0 }
     this.#isResumed = false
     this.#passes = 0
     this.restarts += 1
   }
+}
+
+function widened(
+  totals: { least: number; most: number } | undefined,
+  total: number | undefined,
+): { least: number; most: number } | undefined {
+  if (totals === undefined || total === undefined) return undefined
+  return { least: Math.min(totals.least, total), most: Math.max(totals.most, total) }
 }

@@ -429,3 +429,27 @@ test.each(LEFT_OUT)('without a total, pages of fixed sizes are read to an empty 
     }
   }
 })
+
+test.each(['id asc', 'serial'] as const)(
+  '%s: pages rounded down to fifty that state the size asked for prove nothing, also where the list changes',
+  (order) => {
+    const luck = dice(3)
+    for (let size = 110; size < 150; size += 1) {
+      for (const isSwap of [true, false]) {
+        const list = new SimulatedList(luck, { size, order })
+        const scan = chainScan()
+        const between = () => {
+          list.insert()
+          if (isSwap || luck.chance(0.5)) list.delete(1, list.size - 2)
+        }
+        const answer = (window: Window): WindowAnswer => {
+          const served = window.size > 50 && window.page > 1 ? 50 : window.size
+          return { ...list.answer({ page: window.page, size: served }), window, perPage: window.size }
+        }
+        const { ids } = drive(scan, { answer, between }, { dice: luck })
+        const lost = list.survivors().filter((id) => !ids.has(id)).length
+        if (scan.certificate().proof !== 'unproven') expect({ size, isSwap, lost }).toEqual({ size, isSwap, lost: 0 })
+      }
+    }
+  },
+)

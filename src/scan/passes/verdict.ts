@@ -12,6 +12,9 @@ export type ScanVerdict = {
   readonly passProof?: PassProof | undefined
 }
 
+/** The part of a page that is more than a few changes move. */
+const MANY_OF_A_PAGE = 4
+
 /** Flaws that a further pass would only find again. */
 const LASTING: ReadonlySet<Reason> = new Set<Reason>([
   'hole',
@@ -89,12 +92,15 @@ export function settlingAfter(
   if (before === 'contradicted' || findings.noted('duplicate-id') > 0) return 'contradicted'
   if (pass.proof() !== undefined && believable(pass, coverage, findings) === undefined) return 'contradicted'
   if (!pass.settles) return before
+  // One seam at which the list changed does not explain so many.
+  const lacksMany = coverage.lacking > findings.pageSize / MANY_OF_A_PAGE && pass.seams?.areNearlyStill === true
+  if (lacksMany) return before
   return !coverage.first || pass.seams?.metAgain.isExplained(coverage.fresh) === true ? 'settled' : 'contradicted'
 }
 
 /**
  * A page that lists a row twice proves nothing; neither does a quiet list whose ids do not add up to its total, nor an order in which
- * fewer were read than a total that stood still, unless so many changes were seen that as many may have come as gone.
+ * fewer were read than its total, unless so many changes were seen that as many may have come as gone.
  */
 function believable(pass: Pass, coverage: Coverage, findings: Findings): PassProof | undefined {
   const proof = pass.proof()
