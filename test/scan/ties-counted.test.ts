@@ -63,3 +63,25 @@ test('lists with imports of one second are never certified while a customer is u
     if (lost > 0) expect({ seed, proof: certificate.proof }).toEqual({ seed, proof: 'unproven' })
   }
 })
+
+test.each([5, 10, 11, 12])(
+  'with random changes %i: no count converges where a page repeats another, and rows of the import are unread',
+  (seed) => {
+    const luck = dice(seed)
+    const list = new SimulatedList(luck, { size: 420, order: 'serial', perSecond: 200 })
+    const scan = chainScan()
+    const between = () => {
+      if (!luck.chance(0.15)) return
+      if (luck.chance(0.5)) list.insert()
+      else list.delete()
+    }
+    const answer = (window: Window) => ({
+      ...list.answer({ ...window, page: window.page === 4 ? 3 : window.page }),
+      window,
+    })
+    const { ids } = drive(scan, { answer, between }, { dice: luck })
+
+    const lost = list.survivors().filter((id) => !ids.has(id)).length
+    expect(scan.certificate().proof === 'unproven' || lost === 0).toBe(true)
+  },
+)

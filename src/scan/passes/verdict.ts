@@ -14,6 +14,8 @@ export type ScanVerdict = {
 
 /** The part of a page that is more than a few changes move. */
 const MANY_OF_A_PAGE = 4
+/** The part of the list that no changes explain. */
+const MANY_OF_ALL = 0.03
 
 /** Flaws that a further pass would only find again. */
 const LASTING: ReadonlySet<Reason> = new Set<Reason>([
@@ -108,6 +110,8 @@ function believable(pass: Pass, coverage: Coverage, findings: Findings): PassPro
   if (proof.basis === 'witness' || proof.basis === 'remembered order') {
     return coverage.lacksRows && pass.seams?.areNearlyStill === true ? undefined : proof
   }
+  // The ends of what was counted stood where a wrong page said so.
+  if (proof.basis === 'counted' && coverage.lacking > coverage.distinct * MANY_OF_ALL) return undefined
   if (proof.basis !== 'quiet') return proof
   const counts = coverage.first ? coverage.agrees : coverage.rejected > 0 || coverage.distinct >= findings.total
   return counts ? proof : undefined
