@@ -1,6 +1,11 @@
 import { expect, test } from 'vitest'
+import { chainScan } from '../../src/scan/chain-scan.ts'
+import type { Window } from '../../src/scan/window/window.ts'
+import { dice } from '../support/dice.ts'
+import { drive } from '../support/drive-scan.ts'
 import { SCENARIOS } from '../support/scan-scenarios.ts'
 import { seeds } from '../support/seeds.ts'
+import { SimulatedList } from '../support/simulated-list.ts'
 import { read } from '../support/imports-of-one-second.ts'
 
 test('a sixteenth of a list in one second, in another order at each request, costs a count in its place and no further pass', () => {
