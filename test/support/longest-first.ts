@@ -20,7 +20,7 @@ const LONGEST = [
   'documented-commands',
   'mirror/sqlite/migrations',
   'bad-input-here',
-  'forgotten-customers.property',
+  'forgotten-customers.deep',
   'reading/publish/publish-killed',
   'cli/sandbox-and-demo',
   'resume',
