@@ -26,9 +26,10 @@ export function refuseGaps(
   { proof, total = 0, reasons, holes }: Pick<Certificate, 'proof' | 'total' | 'reasons' | 'holes'>,
   organization: string,
 ): void {
-  const { positions, customers, reach } = coverOf(windows)
+  const filled = [...windows].filter(({ count }) => count > 0).toSorted((one, other) => one.start - other.start)
   const isDoubted = proof === 'unproven' && reasons.some((reason) => DOUBTS.has(reason))
-  const read = isDoubted ? Math.min(positions, customers) : positions
+  // A list without a gap, as most are, needs no count of its customers.
+  const { read, reach } = (isDoubted ? undefined : unbroken(filled)) ?? coverOf(filled, isDoubted)
   const isTotalTrusted = reach === 0 || reasons.includes('cached-answer') || reasons.includes('too-large')
   const promised = isTotalTrusted ? Math.max(reach, total) : reach
   const known = holes.reduce((sum, { size }) => sum + size, 0)
@@ -40,11 +41,23 @@ export function refuseGaps(
   )
 }
 
-/** How many positions the windows cover, how many different customers they hold, and the position after the last one. */
-function coverOf(windows: Iterable<Filled>): { positions: number; customers: number; reach: number } {
+/** How much of the list was read, and the position after the last window. */
+type Cover = { read: number; reach: number }
+
+/** Undefined where positions are missing between the windows, which are in the order of their positions. */
+function unbroken(filled: readonly Filled[]): Cover | undefined {
+  let reach = 0
+  for (const { start, count } of filled) {
+    if (start > reach) return undefined
+    reach = Math.max(reach, start + count)
+  }
+  return { read: reach, reach }
+}
+
+/** Counts the positions that the windows cover; where these are doubted, no more than the different customers in them. */
+function coverOf(filled: readonly Filled[], isDoubted: boolean): Cover {
   let [positions, customers, reach] = [0, 0, 0]
   const seen = new RowSet()
-  const filled = [...windows].filter(({ count }) => count > 0).toSorted((one, other) => one.start - other.start)
   for (const window of filled) {
     const { start, count } = window
     const fresh = freshRowsIn(window, seen)
@@ -55,7 +68,7 @@ function coverOf(windows: Iterable<Filled>): { positions: number; customers: num
     positions += Math.max(0, end - Math.max(start, reach))
     reach = Math.max(reach, end)
   }
-  return { positions, customers, reach }
+  return { read: isDoubted ? Math.min(positions, customers) : positions, reach }
 }
 
 /** The rows of a window that none before it held. */
