@@ -8,10 +8,8 @@ import type { RowOrNumber } from './window/window.ts'
  */
 export class Coverage {
   readonly #seen: SeenIds
-  #total: number | undefined
-  #steady = true
-  /** The least and the greatest total; unknown once an answer has none. */
-  #totals: { least: number; most: number } | undefined = { least: Infinity, most: 0 }
+  /** The least and the greatest total; undefined once an answer has none. */
+  #totals: Totals | undefined = NO_TOTALS
   /** Passes since counting began, including the current one. */
   #passes = 0
   #fresh = 0
@@ -29,15 +27,14 @@ export class Coverage {
   }
 
   startPass(): void {
-    if (!this.#steady || (this.#total !== undefined && this.distinct > this.#total)) this.#startAnew()
+    const total = this.#steadyTotal
+    if (total === undefined || this.distinct > total) this.#startAnew()
     this.#passes += 1
     this.#fresh = 0
   }
 
   add(read: ReadWindow): void {
     if (read.notFound) return
-    this.#total ??= read.total
-    this.#steady &&= read.total !== undefined && read.total === this.#total
     this.#totals = widened(this.#totals, read.total)
     this.rejected += read.all.length - read.rows.length
     this.#fresh += read.keys.length - read.again.length
@@ -55,7 +52,8 @@ export class Coverage {
 
   /** Whether the ids found are as many as the total, which never changed. Records without an id cannot be counted. */
   get agrees(): boolean {
-    return this.#steady && (this.rejected > 0 || this.distinct === this.#total)
+    const total = this.#steadyTotal
+    return total !== undefined && (this.rejected > 0 || this.distinct === total)
   }
 
   /** The windows added so far are from before an interruption. */
@@ -70,7 +68,7 @@ export class Coverage {
 
   /** How many fewer at least; 0 where that is not known. */
   get lacking(): number {
-    if (this.#totals === undefined || this.#isResumed || this.rejected > 0) return 0
+    if (this.#totals === undefined || this.#totals === NO_TOTALS || this.#isResumed || this.rejected > 0) return 0
     const { least, most } = this.#totals
     return Math.max(0, least - (most - least) - this.distinct)
   }
@@ -90,21 +88,25 @@ export class Coverage {
     return this.#passes > 1 && this.#fresh === 0 && this.agrees
   }
 
+  /** The total, if it never changed: Infinity before the first one, undefined if it did change, or if an answer had none. */
+  get #steadyTotal(): number | undefined {
+    return this.#totals !== undefined && this.#totals.least >= this.#totals.most ? this.#totals.least : undefined
+  }
+
   #startAnew(): void {
     this.#seen.clear()
-    this.#total = undefined
-    this.#steady = true
-    this.#totals = { least: Infinity, most: 0 }
+    this.#totals = NO_TOTALS
     this.#isResumed = false
     this.#passes = 0
     this.restarts += 1
   }
 }
 
-function widened(
-  totals: { least: number; most: number } | undefined,
-  total: number | undefined,
-): { least: number; most: number } | undefined {
+type Totals = { readonly least: number; readonly most: number }
+
+const NO_TOTALS: Totals = { least: Infinity, most: 0 }
+
+function widened(totals: Totals | undefined, total: number | undefined): Totals | undefined {
   if (totals === undefined || total === undefined) return undefined
   return { least: Math.min(totals.least, total), most: Math.max(totals.most, total) }
 }
