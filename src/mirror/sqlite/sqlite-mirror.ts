@@ -32,7 +32,7 @@ import { damagedViews } from './missing-views.ts'
 import { listLatestRuns, listUnderway } from './overview.ts'
 import { findRun, listFreshness, listRuns, listUncountedFreshness } from './stored-runs.ts'
 import { findKnownElsewhere } from './known-elsewhere.ts'
-import { withRoomToSort, withUndoInMemory } from './temporary-files.ts'
+import { withRoomToSort, withoutTemporaryFiles } from './temporary-files.ts'
 import type { Upkeep } from './upkeep/upkeep.ts'
 import { recallWindows } from './windows.ts'
 
@@ -100,7 +100,7 @@ function mirrorOf(file: string, db: Connection, { wal, place, upkeep }: Partial<
       place?.requireInPlace()
       return result
     })
-  const writeRows = <Result>(work: () => Result): Result => withUndoInMemory(db, () => writeInPlace(work))
+  const writeRows = <Result>(work: () => Result): Result => withoutTemporaryFiles(db, () => writeInPlace(work))
   const readSnapshot = <Result>(work: () => Result): Result => readTransaction(db, file, work)
   const writing = { writeInPlace, upkeep }
   return {
@@ -138,7 +138,7 @@ function mirrorOf(file: string, db: Connection, { wal, place, upkeep }: Partial<
       return report
     },
     approveRemovals: async (runId, nowMs) =>
-      withUndoInMemory(db, () => writeTransaction(db, file, () => approveRemovals(db, runId, nowMs))),
+      withoutTemporaryFiles(db, () => writeTransaction(db, file, () => approveRemovals(db, runId, nowMs))),
     discardRemovals: async (runId) => writeTransaction(db, file, () => discardRemovals(db, runId)),
     ...readingVerbs(db, file),
     ...rareVerbs(db, file, { isKept: place !== undefined, writeInPlace: writeRows }),

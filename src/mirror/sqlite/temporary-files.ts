@@ -10,20 +10,16 @@ export function withRoomToSort<Result>(db: Connection, work: () => Result): Resu
     return work()
   } catch (error) {
     if (!lacksRoom(error)) throw error
-    return inMemory(db, work)
+    return withoutTemporaryFiles(db, work)
   }
 }
 
 /**
- * Runs `work`, which writes row by row, in a transaction of its own. SQLite keeps a copy of each page that a statement changes, to undo
- * that statement alone. That is little at a time, and stays in memory here: with a temporary file it takes longer than the rows.
+ * Runs `work`, in transactions of its own, without temporary files: within one, SQLite does not always let this setting be changed. To undo
+ * a statement alone, SQLite keeps a copy of each page that it changes. Where work writes row by row, that is little at a time, and with a
+ * temporary file it takes longer than the rows.
  */
-export function withUndoInMemory<Result>(db: Connection, work: () => Result): Result {
-  return inMemory(db, work)
-}
-
-/** Within a transaction, SQLite does not always let this setting be changed. */
-function inMemory<Result>(db: Connection, work: () => Result): Result {
+export function withoutTemporaryFiles<Result>(db: Connection, work: () => Result): Result {
   db.pragma('temp_store = MEMORY')
   try {
     return work()
