@@ -11,6 +11,8 @@ test('the WAL of an initial sync is flushed while it lasts, and that of a night 
 
   await save(mirror, 60)
   await expect.poll(() => flush.mock.calls.length).toBeGreaterThan(0)
+  // While a flush is under way no other begins, and a slow disk takes its time.
+  await expect.poll(() => flush.mock.settledResults.map(({ type }) => type)).not.toContain('incomplete')
 
   flush.mockClear()
   await save(mirror, 1, 'Renamed')
