@@ -114,7 +114,7 @@ const TICK_MS = 20
 type Clock = { aheadMs: number; looks: number }
 const engineNow = (clock: Clock) => Date.now() + clock.aheadMs
 
-/** A worker whose runs may start for two hours, from a whole hour on, with a clock that can be set. */
+/** A worker whose runs may start for two hours, which begin so many hours from now, to the minute, with a clock that can be set. */
 async function anEngine({
   opensInHours,
   customers = 3,
@@ -125,9 +125,11 @@ async function anEngine({
   gate?: ReturnType<typeof aGate>
 }) {
   const sandbox = await aSandbox({ customers: [customers], ...(gate && { intercept: gate.intercept }) })
-  const fromHour = (new Date().getUTCHours() + opensInHours + 24) % 24
-  const window = { fromMinute: fromHour * 60, toMinute: ((fromHour + 2) % 24) * 60 }
-  const schedule = { cron: `0 ${fromHour} * * *`, timezone: 'UTC', window: windowText(window), quick: '*/15 * * * *' }
+  const opens = new Date(Date.now() + opensInHours * HOUR_MS)
+  const fromMinute = opens.getUTCHours() * 60 + opens.getUTCMinutes()
+  const window = { fromMinute, toMinute: (fromMinute + 120) % (24 * 60) }
+  const cron = `${opens.getUTCMinutes()} ${opens.getUTCHours()} * * *`
+  const schedule = { cron, timezone: 'UTC', window: windowText(window), quick: '*/15 * * * *' }
   const place = aJobsWorkplace(organizationsOf(sandbox, { concurrency: 1, scan: 'chain' }), { schedule })
   const clock: Clock = { aheadMs: 0, looks: 0 }
   const now = () => {
