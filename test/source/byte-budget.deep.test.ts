@@ -8,7 +8,7 @@ import { large } from '../support/byte-budget.ts'
 test('a page that waits for room does not count as lost', async () => {
   await using server = await faultServer(large)
   const budget = createByteBudget(1000)
-  const requestTimeoutMs = onThisMachine(300)
+  const requestTimeoutMs = onThisMachine(1000)
   const { source } = aSource(server, { requestTimeoutMs, attempts: 1 }, { budget })
   const first = await source.readPage({ page: 1, size: 50 }, PATIENT)
   const second = source.readPage({ page: 2, size: 50 }, PATIENT)

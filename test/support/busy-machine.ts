@@ -9,6 +9,12 @@ export function onThisMachine(ms: number, { programs = programsToRun(), cores = 
   return Math.ceil(ms * Math.max(1, programs / cores))
 }
 
+/**
+ * A worker that is told to stop has ended after this, in milliseconds. Its timings let it wait for seven seconds, and ten are promised; where a
+ * machine is slow for a moment, a process takes longer to end than that. A wait that nothing limits takes a minute and more.
+ */
+export const stoppedWithinMs = (): number => onThisMachine(30_000)
+
 /** Programs that run or want to run: the average of the last minute, or the current number if it is larger. */
 function programsToRun(): number {
   const [lately = 0] = loadavg()
