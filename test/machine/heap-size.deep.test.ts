@@ -36,17 +36,21 @@ test('the room for young objects is there at once and does not grow, which it do
   expect(kept).toBeLessThanOrEqual(32)
 })
 
-/** A hundred megabytes that live on, and four hundred that pass; prints the megabytes of the heap at its largest. */
+/**
+ * A hundred megabytes that live on, and three hundred that pass, so slowly that a collection beside them keeps up, also on a busy machine;
+ * prints the megabytes of the heap at its largest.
+ */
 const LARGE = `
-  import { getHeapStatistics } from 'node:v8'
+  const { getHeapStatistics } = await import('node:v8')
+  const { setTimeout: sleep } = await import('node:timers/promises')
   const megabyte = () => Array.from({ length: 1024 }, () => new Array(122).fill(1.5))
   const [living, passing] = [[], []]
   let most = 0
-  for (let count = 0; count < 500; count += 1) {
+  for (let count = 0; count < 400; count += 1) {
     if (count < 100) living.push(megabyte())
     else if (passing.push(megabyte()) > 8) passing.shift()
     most = Math.max(most, getHeapStatistics().used_heap_size / 1024 ** 2)
-    await new Promise(setImmediate)
+    await sleep(count < 100 ? 0 : 4)
   }
   console.log(most)
 `
@@ -55,7 +59,7 @@ test('a large heap is looked through before it has doubled', async () => {
   const most = await numberPrinted(SET_FIRST + LARGE)
 
   expect(most).toBeGreaterThan(100)
-  expect(most).toBeLessThan(250)
+  expect(most).toBeLessThan(210)
 })
 
 test('what one start compiled is taken by the next one, also where the heap became large', async () => {
@@ -67,7 +71,7 @@ test('what one start compiled is taken by the next one, also where the heap beca
     `const { setHeapSize } = await import(${JSON.stringify(MODULE)})
     setHeapSize()
     await import('./library.mjs')
-    ${LARGE.replace(/import \{(.*)\} from '(.*)'/, "const {$1} = await import('$2')")}`,
+    ${LARGE}`,
   )
   const start = () => promisify(execFile)(process.execPath, [program], { env: { NODE_COMPILE_CACHE: cache } })
   await start()
