@@ -1,12 +1,15 @@
-import { statfsSync } from 'node:fs'
+import { globSync, statfsSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
 import { onThisMachine } from './support/busy-machine.ts'
 import { notInThisRun } from './support/deep-files.ts'
 import { memoryFolder } from './support/memory-folder.ts'
+import { testsOfThisMirror } from './support/mirror-choice.ts'
 import { readProgram } from './support/program.ts'
 import { seeds, someOf } from './support/seeds.ts'
 import { temporaryFolder } from './support/temp-folder.ts'
 
+const PROJECT = fileURLToPath(new URL('..', import.meta.url))
 const TESTS = readProgram().filter(({ path }) => path.startsWith('test/'))
 
 /** The test files that hold this, which no test may. */
@@ -62,6 +65,13 @@ describe('files of long tests', () => {
   test('no test is skipped because a run is not deep', () => {
     expect(holding(/(run|skip)If\(!?inject\('isDeep'\)\)/)).toEqual([])
   })
+})
+
+test('each name of the tests that run on PostgreSQL too is that of a file', () => {
+  const names = testsOfThisMirror({ isDeep: true, isServer: true })
+
+  expect(names.length).toBeGreaterThan(10)
+  expect(names.filter((name) => globSync(name, { cwd: PROJECT }).length === 0)).toEqual([])
 })
 
 test('tests have their files in memory only where it has a folder with room', () => {

@@ -10,14 +10,20 @@ export const onPostgres = env['CUSTOMER_MIRROR_TEST_MIRROR'] === 'postgres'
  * The tests that run there: those of the store, and of runs that resume, crash, remove or remember; in a deep run those of all other runs
  * too. What commands show is tested with SQLite.
  */
-export function testsOfThisMirror({ isDeep }: { isDeep: boolean }): string[] {
-  if (!onPostgres) return ['test/**/*.test.ts']
+export function testsOfThisMirror({
+  isDeep,
+  isServer = onPostgres,
+}: {
+  isDeep: boolean
+  isServer?: boolean
+}): string[] {
+  if (!isServer) return ['test/**/*.test.ts']
   return [...OF_THE_STORE, ...(isDeep ? OF_RUNS : [])].map((name) => `test/${name}.test.ts`)
 }
 
 const OF_THE_STORE = [
   ...['mirror/**/*', 'mirror-organization*', 'crash', 'resume', 'letting-go/*', 'random-*'],
-  ...['list-as-read', 'unread-list', 'remembered-order'],
+  ...['list/list-as-read', 'unread-list', 'remembered-order'],
 ]
 
 const OF_RUNS = [
