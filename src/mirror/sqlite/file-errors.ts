@@ -6,6 +6,8 @@ import { MirrorUnusable, type MirrorCode } from '../../errors/errors.ts'
 import { viewMissing, VIEWS } from '../views.ts'
 
 const KEPT_NOTHING = 'Nothing of this step was kept; free some space, then run the command again.'
+const DISK_FAILED =
+  'the disk failed while it was read or written. Check the disk and any quota, then run the command again.'
 
 /** The meaning of SQLite's and the system's codes for the mirror, each with its fix. */
 const MEANINGS: [prefix: string, code: MirrorCode, sentence: string][] = [
@@ -28,11 +30,7 @@ const MEANINGS: [prefix: string, code: MirrorCode, sentence: string][] = [
   ['SQLITE_CANTOPEN', 'unreadable', 'cannot be opened. Check that this user may read and write it and its folder.'],
   ['SQLITE_PERM', 'unreadable', 'may not be opened by this user.'],
   ['SQLITE_AUTH', 'unreadable', 'may not be opened by this user.'],
-  [
-    'SQLITE_IOERR',
-    'unreadable',
-    'the disk failed while it was read or written. Check the disk and any quota, then run the command again.',
-  ],
+  ['SQLITE_IOERR', 'unreadable', DISK_FAILED],
   ['SQLITE_BUSY', 'locked', 'is locked by another program. Close it, or try again when it is done.'],
   ['SQLITE_LOCKED', 'locked', 'is locked by another program. Close it, or try again when it is done.'],
   ['EACCES', 'unreadable', 'may not be opened by this user. Check who owns the file and its folder.'],
@@ -40,6 +38,7 @@ const MEANINGS: [prefix: string, code: MirrorCode, sentence: string][] = [
   ['EROFS', 'read-only', 'lies on a read-only file system.'],
   ['ENOSPC', 'full', 'the disk is full. Free some space, then run the command again.'],
   ['EDQUOT', 'full', 'the disk quota is used up. Free some space, then run the command again.'],
+  ['EIO', 'unreadable', DISK_FAILED],
   ['ENOTDIR', 'unreadable', 'has a file where a folder should be in its path.'],
   ['EEXIST', 'unreadable', 'has a file where a folder should be in its path.'],
   [

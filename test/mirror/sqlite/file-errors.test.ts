@@ -40,6 +40,7 @@ test.each([
   ['EROFS', 'mirror-read-only'],
   ['ENOSPC', 'mirror-full'],
   ['EDQUOT', 'mirror-full'],
+  ['EIO', 'mirror-unreadable'],
   ['ENOTDIR', 'mirror-unreadable'],
   ['ELOOP', 'mirror-unreadable'],
   ['ENAMETOOLONG', 'mirror-unreadable'],
