@@ -1,9 +1,9 @@
-import { rmSync } from 'node:fs'
 import { say } from './output/say.ts'
 import { ExportFailed, Interrupted, isOurs, reportedError } from '../errors/errors.ts'
 import { monotonicMs } from '../machine/monotonic-clock.ts'
 import type { ExportPlan, ExportReport } from './export-plan.ts'
 import { redrawableScreenOf, type Io } from './io.ts'
+import { removeIfPossible } from '../reading/remove-file.ts'
 import { plainText } from './output/plain-text.ts'
 import { count } from './output/wording.ts'
 import { startApart } from './run-apart.ts'
@@ -33,7 +33,7 @@ export async function runExport({ output, configuration, ...plan }: Wanted, io: 
     apart.end()
     progress?.end()
     // The process that wrote it removes it, unless it was killed.
-    if (to !== undefined) rmSync(to.path, { force: true })
+    if (to !== undefined) removeIfPossible([to.path])
   }
 }
 

@@ -1,20 +1,37 @@
 import { closeSync, fsyncSync, openSync, renameSync } from 'node:fs'
 import { dirname } from 'node:path'
+import { codeOf } from '../errors/code-of.ts'
+import { afterPlacing } from './left-undone.ts'
 
 /** Waits until all of a file is on the disk. */
 export function flushFile(file: string): void {
   flush(file, 'r+')
 }
 
-/** Waits until the names in a folder are on the disk. */
+/** Waits until the names in a folder are on the disk, where its file system can do that. */
 export function flushFolder(folder: string): void {
-  flush(folder, 'r')
+  try {
+    flush(folder, 'r')
+  } catch (error) {
+    if (codeOf(error) !== 'EINVAL') throw error
+  }
 }
 
-/** Gives a finished file its place, and waits until that is on the disk. Readers see what was there before or this file, whole. */
+/**
+ * Gives a finished file its place, and waits until that is on the disk. Readers see what was there before or this file, whole. Throws the
+ * error of the system while what was there before is there still, and LeftUndone afterwards.
+ */
 export function putInPlace(finished: string, place: string): void {
   renameSync(finished, place)
-  flushFolder(dirname(place))
+  flushPlace(place)
+}
+
+/** Waits until the name of a file that was put in its place is on the disk. Throws LeftUndone. */
+export function flushPlace(place: string): void {
+  afterPlacing(
+    'the disk failed before it confirmed that: after a power failure, what was there before may be there again',
+    () => flushFolder(dirname(place)),
+  )
 }
 
 function flush(path: string, flags: 'r' | 'r+'): void {

@@ -1,6 +1,7 @@
 import Database from 'better-sqlite3'
 import { BackupFailed } from '../../errors/errors.ts'
 import { systemCode } from '../../errors/code-of.ts'
+import { LeftUndone } from '../left-undone.ts'
 import { isFull, PLACES } from '../place-error.ts'
 
 const NO_ROOM =
@@ -9,6 +10,7 @@ const NO_ROOM =
 
 /** A failure of SQLite or of the file system where a backup is written, as BackupFailed; any other error unchanged. */
 export function backupError(error: unknown, file: string): unknown {
+  if (error instanceof LeftUndone) return failed(`${file}: the new backup ${error.message}`, 'backup-unfinished', error)
   const code = error instanceof Database.SqliteError ? error.code : systemCode(error)
   if (code === undefined) return error
   if (isFull(code) || /^SQLITE_(FULL|IOERR)/.test(code))

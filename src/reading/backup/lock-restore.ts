@@ -1,7 +1,7 @@
-import { rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { MirrorUnusable } from '../../errors/errors.ts'
 import { lock } from '../folder-lock.ts'
+import { removeIfPossible } from '../remove-file.ts'
 
 /** How long a restore waits for another one in the same folder. */
 const LOCK_WAIT_MS = 2000
@@ -18,7 +18,7 @@ export function lockRestore(mirror: string): { release: () => void } {
   })
   return {
     release() {
-      rmSync(path, { force: true })
+      removeIfPossible([path])
       taken.release()
     },
   }

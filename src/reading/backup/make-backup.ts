@@ -9,6 +9,7 @@ import { sqlTime } from '../../mirror/sql-time.ts'
 import { lock } from '../folder-lock.ts'
 import { openToRead, type OpenedToRead } from '../open-to-read.ts'
 import { putInPlace } from '../flush.ts'
+import { replacing } from '../second-name.ts'
 import { backupError, isDamage } from './backup-error.ts'
 import { markAsBackup } from './backup-mark.ts'
 import { prepareBackupFolder, requireBackupTarget } from './backup-target.ts'
@@ -55,8 +56,9 @@ export async function makeBackup(
       folder.release()
     }
   } catch (error) {
-    // SQLite does not say which of the two files a failing disk belongs to; the one that is written is the more likely.
-    const isRead = error instanceof Database.SqliteError && !/^SQLITE_(FULL|IOERR)/.test(error.code)
+    // SQLite does not say which of the two files a failing disk belongs to; the one that is written is the more likely. The other is open.
+    const isRead =
+      error instanceof Database.SqliteError && !/^SQLITE_(FULL|IOERR|CANTOPEN|READONLY|PERM|AUTH)/.test(error.code)
     throw isRead ? sqliteError(error, mirror) : backupError(error, file)
   } finally {
     source.close()
@@ -75,8 +77,10 @@ async function writeBackup(
     if (copying.signal.aborted) throw new Interrupted('Stopped as asked. No backup was made.')
     unfinished.flush()
     const { size } = statSync(unfinished.path)
-    if (keep !== undefined && keep > 1) keepOlderBackup(file)
-    putInPlace(unfinished.path, file)
+    replacing((names) => {
+      if (keep !== undefined && keep > 1) names.push(...keepOlderBackup(file))
+      putInPlace(unfinished.path, file)
+    })
     const removed = keep === undefined ? [] : pruneOlderBackups(file, keep)
     return { file, takenAt, bytes: size, customers: expected['customers'] ?? 0, removed }
   } finally {

@@ -1,5 +1,5 @@
 import Database from 'better-sqlite3'
-import { chownSync, existsSync, linkSync, realpathSync, renameSync, rmSync, statSync } from 'node:fs'
+import { chownSync, existsSync, realpathSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { Interrupted, isOurs, MirrorUnusable, UsageError } from '../../errors/errors.ts'
@@ -12,6 +12,9 @@ import { isTheMirror } from '../target-place.ts'
 import { olderName, timeIn } from '../dated-name.ts'
 import type { OpenedToRead } from '../open-to-read.ts'
 import { putInPlace } from '../flush.ts'
+import { LeftUndone } from '../left-undone.ts'
+import { removeFile } from '../remove-file.ts'
+import { giveSecondName, moveAside, replacing } from '../second-name.ts'
 import { isDamage } from './backup-error.ts'
 import { markIn } from './backup-mark.ts'
 import { replacedName } from './replaced-mirrors.ts'
@@ -21,7 +24,6 @@ import { lockMirror, type LockedMirror } from './lock-mirror.ts'
 import { lockRestore } from './lock-restore.ts'
 import { damagedBackup, openBackup } from './open-backup.ts'
 import { removeUnfinished, unfinishedFile, type UnfinishedFile } from './unfinished-file.ts'
-import { codeOf } from '../../errors/code-of.ts'
 import type { Clocks } from '../../organizations.ts'
 
 export type RestorePlan = {
@@ -84,7 +86,7 @@ export async function restoreMirror(plan: RestorePlan, { signal, onProgress, ...
       folder.release()
     }
   } catch (error) {
-    throw isRoom(error) ? noRoom(mirror, error) : fileError(error, mirror)
+    throw restoreError(error, mirror)
   } finally {
     source.close()
   }
@@ -165,12 +167,14 @@ function swap(mirror: string, unfinished: UnfinishedFile, { force, ...clocks }: 
     unfinished.flush()
     giveToOwner(unfinished.path, mirror)
     const kept = keptName(mirror, clocks.nowMs)
-    if (hadMirror) keepAs(mirror, kept)
-    // What lies beside a mirror that is gone, or damaged, must not be taken for the WAL of the new one.
-    for (const ending of ['-journal', '-wal'])
-      if (existsSync(mirror + ending)) renameSync(mirror + ending, kept + ending)
-    rmSync(`${mirror}-shm`, { force: true })
-    putInPlace(unfinished.path, mirror)
+    replacing((names) => {
+      if (hadMirror) names.push(giveSecondName(mirror, kept))
+      // What lies beside a mirror that is gone, or damaged, must not be taken for the WAL of the new one.
+      for (const ending of ['-journal', '-wal'])
+        if (existsSync(mirror + ending)) names.push(moveAside(mirror + ending, kept + ending))
+      removeFile(`${mirror}-shm`)
+      putInPlace(unfinished.path, mirror)
+    })
     return { kept: hadMirror ? kept : undefined, ...carried }
   } finally {
     locked?.release()
@@ -207,18 +211,15 @@ function giveToOwner(path: string, mirror: string): void {
   chownSync(path, uid, gid)
 }
 
-function keepAs(mirror: string, kept: string): void {
-  try {
-    linkSync(mirror, kept)
-  } catch (error) {
-    if (codeOf(error) === 'EEXIST') throw error
-    renameSync(mirror, kept)
-  }
-}
-
 /** `customers-replaced-20261122T021500123Z.db` */
 function keptName(mirror: string, nowMs: number): string {
   return olderName(replacedName(mirror), timeIn(sqlTime(nowMs)) ?? '')
+}
+
+function restoreError(error: unknown, mirror: string): unknown {
+  if (error instanceof LeftUndone)
+    return new MirrorUnusable(`${mirror}: the backup ${error.message}`, { code: 'unreadable' }, { cause: error })
+  return isRoom(error) ? noRoom(mirror, error) : fileError(error, mirror)
 }
 
 function isRoom(error: unknown): boolean {

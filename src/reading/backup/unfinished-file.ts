@@ -1,6 +1,7 @@
-import { closeSync, openSync, rmSync } from 'node:fs'
+import { closeSync, openSync } from 'node:fs'
 import { flushFile } from '../flush.ts'
 import { listPrivate, privateName } from '../private-name.ts'
+import { removeFile, removeIfPossible } from '../remove-file.ts'
 import { JOURNALS } from '../target-place.ts'
 
 /** A mirror that is being written under a private name beside the file that it will replace. */
@@ -19,9 +20,7 @@ export function unfinishedFile(file: string, ending: Ending): UnfinishedFile {
   return {
     path,
     flush: () => flushFile(path),
-    remove() {
-      for (const name of ['', ...JOURNALS]) rmSync(path + name, { force: true })
-    },
+    remove: () => removeIfPossible(['', ...JOURNALS].map((suffix) => path + suffix)),
   }
 }
 
@@ -29,7 +28,7 @@ type Ending = 'backup' | 'restore' | 'move'
 
 /** Removes what was left by a process that was killed. The caller makes sure that none is under way. */
 export function removeUnfinished(file: string, ending: Ending): void {
-  for (const path of listUnfinished(file, ending)) rmSync(path, { force: true })
+  listUnfinished(file, ending).forEach(removeFile)
 }
 
 /** The files beside `file` that are being written for it, or that a process left that was killed. */

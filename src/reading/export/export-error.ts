@@ -1,5 +1,6 @@
 import { ExportFailed } from '../../errors/errors.ts'
 import { systemCode } from '../../errors/code-of.ts'
+import { LeftUndone } from '../left-undone.ts'
 import { isFull, PLACES } from '../place-error.ts'
 import { NO_ROOM, resultsError } from '../results-error.ts'
 
@@ -9,6 +10,8 @@ import { NO_ROOM, resultsError } from '../results-error.ts'
  */
 export function exportError(error: unknown, file: string | undefined): unknown {
   if (file === undefined) return resultsError(error)
+  if (error instanceof LeftUndone)
+    return new ExportFailed(`${file}: the new export ${error.message}`, { code: 'export-unfinished' }, { cause: error })
   const code = systemCode(error)
   if (code === undefined) return error
   if (isFull(code))

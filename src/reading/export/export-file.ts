@@ -1,6 +1,7 @@
-import { chmodSync, closeSync, fsyncSync, lstatSync, openSync, rmSync, statSync } from 'node:fs'
+import { chmodSync, closeSync, fsyncSync, lstatSync, openSync, statSync } from 'node:fs'
 import { putInPlace } from '../flush.ts'
 import { listPrivate } from '../private-name.ts'
+import { removeIfPossible } from '../remove-file.ts'
 import { asExport } from './export-error.ts'
 
 /** What the names of exports end with that are being written. */
@@ -31,7 +32,7 @@ export function beginExport(path: string, file: string): UnfinishedExport {
       }),
     remove() {
       closeSync(descriptor)
-      rmSync(path, { force: true })
+      removeIfPossible([path])
     },
   }
 }
@@ -44,14 +45,6 @@ function removeLeftovers(file: string, path: string): void {
   const nowMs = statSync(path).mtimeMs
   for (const place of listPrivate(file, new RegExp(EXPORTING))) {
     const found = lstatSync(place, { throwIfNoEntry: false })
-    if (found?.isFile() === true && nowMs - found.mtimeMs > ABANDONED_MS) removeIfOurs(place)
-  }
-}
-
-function removeIfOurs(path: string): void {
-  try {
-    rmSync(path, { force: true })
-  } catch {
-    // It is of another user, in a folder of many, and does no harm.
+    if (found?.isFile() === true && nowMs - found.mtimeMs > ABANDONED_MS) removeIfPossible([place])
   }
 }

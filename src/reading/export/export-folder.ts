@@ -1,10 +1,11 @@
 import { randomBytes } from 'node:crypto'
-import { existsSync, lstatSync, readdirSync, renameSync, rmdirSync, rmSync, statSync } from 'node:fs'
+import { existsSync, lstatSync, readdirSync, renameSync, rmdirSync, statSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { ExportFailed, UsageError } from '../../errors/errors.ts'
 import { makeFolder } from '../../machine/make-folder.ts'
 import { lock as takeLock } from '../folder-lock.ts'
 import { flushFolder } from '../flush.ts'
+import { removeFile } from '../remove-file.ts'
 import { asExport } from './export-error.ts'
 import { isOurs, readPartitionManifest, writePartitionManifest, type PartitionFile } from './partition-manifest.ts'
 
@@ -92,11 +93,11 @@ function busy(folder: string, cause: Error): ExportFailed {
 /** What was killed leaves files with private names, and folders of new partitions that are empty. */
 function removeUnfinished(folder: string): void {
   for (const name of readdirSync(folder))
-    if (/^\._manifest\.json\.[0-9a-f]{16}\.exporting$/.test(name)) rmSync(join(folder, name), { force: true })
+    if (/^\._manifest\.json\.[0-9a-f]{16}\.exporting$/.test(name)) removeFile(join(folder, name))
   for (const partition of partitionsIn(folder)) {
     const names = readdirSync(partition)
     const unfinished = names.filter((name) => /^\.part-0\.[a-z]+\.[0-9a-f]{16}\.exporting$/.test(name))
-    for (const name of unfinished) rmSync(join(partition, name), { force: true })
+    for (const name of unfinished) removeFile(join(partition, name))
     if (unfinished.length > 0 && unfinished.length === names.length) rmdirSync(partition)
   }
 }
@@ -146,7 +147,7 @@ function replaceFiles(folder: string, { files, facts, written, ending }: Replaci
 
 /** Its folder too, unless it holds something else. */
 function removePartition(folder: string, path: string): void {
-  rmSync(join(folder, path))
+  removeFile(join(folder, path))
   const partition = join(folder, dirname(path))
   if (readdirSync(partition).length === 0) rmdirSync(partition)
 }

@@ -14,6 +14,7 @@ import { withRoomToSort } from '../../mirror/sqlite/temporary-files.ts'
 import { removeUnfinished, unfinishedFile } from '../backup/unfinished-file.ts'
 import { JOURNALS } from '../target-place.ts'
 import { putInPlace } from '../flush.ts'
+import { LeftUndone } from '../left-undone.ts'
 import { lock } from '../folder-lock.ts'
 import { writeWithoutWaiting } from '../unfinished-database.ts'
 import { carry, refuseRun, requireLatest, type Move, type Moved, type Moving } from './carry.ts'
@@ -48,7 +49,8 @@ export async function moveToFile({ from, to: file }: Move, moving: Moving): Prom
       folder.release()
     }
   } catch (error) {
-    throw fileError(error, file)
+    if (!(error instanceof LeftUndone)) throw fileError(error, file)
+    throw new MirrorUnusable(`${file}: the moved mirror ${error.message}`, { code: 'unreadable' }, { cause: error })
   } finally {
     await server.close()
   }

@@ -2,6 +2,7 @@ import Database from 'better-sqlite3'
 import { CopyFailed } from '../../errors/errors.ts'
 import { sqliteError } from '../../mirror/sqlite/file-errors.ts'
 import { systemCode } from '../../errors/code-of.ts'
+import { LeftUndone } from '../left-undone.ts'
 import { isFull, PLACES } from '../place-error.ts'
 
 const NO_ROOM =
@@ -11,6 +12,7 @@ const NO_ROOM =
 /** A failure of SQLite or of the file system while a copy was made, as CopyFailed; any other error unchanged. */
 export function copyError(error: unknown, file: string): unknown {
   if (error instanceof Database.SqliteError) return describeSqlite(error, file)
+  if (error instanceof LeftUndone) return failed(`${file}: the new copy ${error.message}`, 'copy-unfinished', error)
   const code = systemCode(error)
   if (code === undefined) return error
   if (isFull(code)) return failed(`${file}: ${NO_ROOM} (${code})`, 'copy-full', error)

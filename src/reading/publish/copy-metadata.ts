@@ -4,7 +4,10 @@ import { tablesOfCopy } from './copy-tables.ts'
 import { MANIFEST } from './manifest-columns.ts'
 import { datasetteMetadata } from '../dictionary.ts'
 import { putInPlace } from '../flush.ts'
+import { lockFolder } from '../folder-lock.ts'
 import { privateName } from '../private-name.ts'
+import { removeIfPossible } from '../remove-file.ts'
+import type { Access } from './copy-folder.ts'
 import { makeFile, PUBLISHING } from './unfinished-copy.ts'
 import { codeOf } from '../../errors/code-of.ts'
 
@@ -14,10 +17,10 @@ import { codeOf } from '../../errors/code-of.ts'
  */
 export function describeCopies(
   files: readonly string[],
-  { gid, forAll }: { gid: number | undefined; forAll: boolean },
+  { gid, forAll, lockWaitMs }: Access & { lockWaitMs: number },
 ): string | undefined {
   const [first = ''] = files
-  const place = join(dirname(first), 'metadata.json')
+  const place = placeOfMetadata(dirname(first))
   const tables = [...tablesOfCopy({ withoutPersonalData: forAll }), MANIFEST]
   const metadata = files.map((file) => datasetteMetadata(basename(file, extname(file)), tables))
   const databases = Object.fromEntries(
@@ -30,10 +33,22 @@ export function describeCopies(
   if (found === text) return undefined
   if (found !== undefined && !found.startsWith('{\n  "title": "Customer Mirror",'))
     return `${place}: is not of this program and was left as it is; the copies are not described for Datasette.`
+  // The next publish takes a private name in the folder for that of a process that was killed, unless this one has the lock.
+  const lock = lockFolder(place, lockWaitMs)
   const unfinished = privateName(place, PUBLISHING)
-  makeFile(unfinished, { file: place, gid, mode: forAll ? 0o444 : 0o440, content: text })
-  putInPlace(unfinished, place)
+  try {
+    makeFile(unfinished, { file: place, gid, mode: forAll ? 0o444 : 0o440, content: text })
+    putInPlace(unfinished, place)
+  } finally {
+    removeIfPossible([unfinished])
+    lock.release()
+  }
   return undefined
+}
+
+/** The place of the description of the copies in a folder. */
+export function placeOfMetadata(folder: string): string {
+  return join(folder, 'metadata.json')
 }
 
 /** What the view `freshness` of a copy reads. */

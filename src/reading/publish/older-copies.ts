@@ -1,8 +1,10 @@
-import { existsSync, linkSync, lstatSync, rmSync } from 'node:fs'
+import { existsSync, linkSync, lstatSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { CopyFailed } from '../../errors/errors.ts'
 import { listOlder, olderName, timeIn } from '../dated-name.ts'
 import { kindOfFile } from '../file-kind.ts'
+import { afterPlacing } from '../left-undone.ts'
+import { removeFile } from '../remove-file.ts'
 import { readManifest } from './manifest.ts'
 import { codeOf } from '../../errors/code-of.ts'
 
@@ -46,10 +48,11 @@ export function isOfSameNight(file: string, newPath: string): boolean {
   return moved.length > 0 && moved.every(byNoNight)
 }
 
-/** Removes the oldest copies beyond `keep`. */
+/** Removes the oldest copies beyond `keep`, once a new one is in its place. Throws LeftUndone. */
 export function pruneOlderCopies(file: string, keep: number): void {
   const older = olderCopies(file)
-  for (const path of older.slice(0, Math.max(0, older.length - keep))) rmSync(path, { force: true })
+  const tooMany = older.slice(0, Math.max(0, older.length - keep))
+  afterPlacing('an older one could not be removed', () => tooMany.forEach(removeFile))
 }
 
 /** The older copies beside a copy, the oldest first: only those made by this program. */

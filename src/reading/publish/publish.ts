@@ -1,9 +1,9 @@
-import { dirname, join } from 'node:path'
+import { dirname } from 'node:path'
 import { describeError, isOurs } from '../../errors/errors.ts'
 import { buildCopy, type BuiltCopy } from './build-copy.ts'
 import { removeLeftovers, unfinishedCopy } from './unfinished-copy.ts'
 import { copyError } from './copy-error.ts'
-import { describeCopies } from './copy-metadata.ts'
+import { describeCopies, placeOfMetadata } from './copy-metadata.ts'
 import { prepareFolder, requireSafeFolder, unreachableFolder } from './copy-folder.ts'
 import { copyTargets, requireReplaceable, type CopyTarget } from './copy-target.ts'
 import { lockFolder } from '../folder-lock.ts'
@@ -59,10 +59,10 @@ function describeFolders(targets: readonly Target[], plan: PublishPlan, done: Pu
     const [first] = inFolder
     const files = inFolder.map(({ file }) => file)
     try {
-      const warning = describeCopies(files, { gid: first?.gid, forAll: plan.withoutPersonalData })
+      const warning = describeCopies(files, { ...plan, gid: first?.gid, forAll: plan.withoutPersonalData })
       if (warning !== undefined) done.warnings.push(warning)
     } catch (error) {
-      done.warnings.push(describeError(copyError(error, join(dirname(first?.file ?? ''), 'metadata.json'))).message)
+      done.warnings.push(describeError(copyError(error, placeOfMetadata(dirname(first?.file ?? '')))).message)
     }
   }
 }
@@ -92,7 +92,7 @@ function publishCopy(
     prepareFolder(file, { gid, forAll })
     const lock = lockFolder(file, lockWaitMs)
     try {
-      removeLeftovers(file)
+      for (const place of [file, placeOfMetadata(dirname(file))]) removeLeftovers(place)
       requireReplaceable(file, mirror)
       const unfinished = unfinishedCopy(file, { gid, forAll })
       try {

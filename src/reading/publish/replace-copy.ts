@@ -1,5 +1,7 @@
-import { rmSync } from 'node:fs'
-import { putInPlace } from '../flush.ts'
+import { renameSync } from 'node:fs'
+import { flushPlace } from '../flush.ts'
+import { afterPlacing } from '../left-undone.ts'
+import { removeIfPossible } from '../remove-file.ts'
 import type { UnfinishedCopy } from './unfinished-copy.ts'
 
 /**
@@ -8,10 +10,13 @@ import type { UnfinishedCopy } from './unfinished-copy.ts'
  */
 export function replaceCopy(file: string, { path, digestPath }: UnfinishedCopy, kept: string | undefined): void {
   try {
-    putInPlace(path, file)
+    renameSync(path, file)
   } catch (error) {
-    if (kept !== undefined) rmSync(kept, { force: true })
+    if (kept !== undefined) removeIfPossible([kept])
     throw error
   }
-  putInPlace(digestPath, `${file}.sha256`)
+  afterPlacing('the digest beside it is still that of the copy from before', () =>
+    renameSync(digestPath, `${file}.sha256`),
+  )
+  flushPlace(file)
 }

@@ -1,8 +1,9 @@
-import { chmodSync, closeSync, fchmodSync, fchownSync, fsyncSync, openSync, rmSync, writeSync } from 'node:fs'
+import { chmodSync, closeSync, fchmodSync, fchownSync, fsyncSync, openSync, writeSync } from 'node:fs'
 import { basename } from 'node:path'
 import { digestOfFile } from '../file-digest.ts'
 import { flushFile } from '../flush.ts'
 import { listPrivate, privateName } from '../private-name.ts'
+import { removeFile, removeIfPossible } from '../remove-file.ts'
 import { giveToGroup, type Access } from './copy-folder.ts'
 
 /** A copy that is being made under a private name beside the one that it will replace, and its digest. */
@@ -20,7 +21,7 @@ export function unfinishedCopy(file: string, { gid, forAll }: Access): Unfinishe
   const path = privateName(file, PUBLISHING)
   const digestPath = `${path.slice(0, -PUBLISHING.length)}sha256.${PUBLISHING}`
   const paths = [path, `${path}-journal`, digestPath]
-  const remove = () => paths.forEach((each) => rmSync(each, { force: true }))
+  const remove = () => removeIfPossible(paths)
   try {
     makeFile(path, { file, gid, mode: 0o600, content: '' })
   } catch (error) {
@@ -47,7 +48,7 @@ export const PUBLISHING = 'publishing'
 
 /** Removes what a publish left behind that was killed. The caller holds the lock of the folder, so none is under way. */
 export function removeLeftovers(file: string): void {
-  for (const path of listPrivate(file, /(sha256\.)?publishing(-journal)?/)) rmSync(path, { force: true })
+  for (const path of listPrivate(file, /(sha256\.)?publishing(-journal)?/)) removeFile(path)
 }
 
 /** Makes a file with this content, and puts it on the disk. Throws CopyFailed where this user may not give it that group. */

@@ -1,10 +1,12 @@
+import Database from 'better-sqlite3'
 import { readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { backupCommand } from '../../../src/cli/backup.ts'
 import { night } from '../../mirror/nights.ts'
 import { aBackupFile, backUp } from '../../support/backing-up.ts'
 import { customers, MINUTE_MS, START_MS } from '../../support/builders.ts'
+import { failOnDisk, failToFlushFolders } from '../../support/failing-disk.ts'
 import { aMirror, rowsOf, tamper, valueOf } from '../../support/mirror-file.ts'
 import { runCli } from '../../support/run-cli.ts'
 import { runCommand } from '../../support/run-command.ts'
@@ -96,6 +98,73 @@ describe('a backup', () => {
     await expect(backUp(mirror.file, { file })).rejects.toMatchObject({ code: 'mirror-corrupt' })
     expect(readFileSync(file).equals(before)).toBe(true)
     expect(readdirSync(dirname(file)).toSorted()).toEqual(['.backup.lock', 'customers.db'])
+  })
+
+  test('that the disk did not confirm is said to be in its place', async () => {
+    const mirror = await aMirror()
+    await night(mirror, 0, customers(1, 3))
+    const file = aBackupFile()
+    failToFlushFolders()
+
+    await expect(backUp(mirror.file, { file })).rejects.toMatchObject({
+      code: 'backup-unfinished',
+      message: expect.stringMatching(/customers\.db: the new backup is in its place, but the disk failed/),
+    })
+    expect(valueOf(file, 'SELECT count(*) FROM customers')).toBe(3)
+  })
+
+  test('of which an older one cannot be removed is said to be in its place', async () => {
+    const mirror = await aMirror()
+    const file = aBackupFile()
+    await backUp(mirror.file, { file, keep: 2 })
+    await backUp(mirror.file, { file, keep: 2, nowMs: START_MS + MINUTE_MS })
+    failOnDisk('unlinkSync', (path) => /-\d{8}T\d{9}Z\.db$/.test(String(path)))
+
+    await expect(backUp(mirror.file, { file, keep: 1, nowMs: START_MS + 2 * MINUTE_MS })).rejects.toMatchObject({
+      code: 'backup-unfinished',
+      message: expect.stringMatching(
+        /is in its place, but an older one could not be removed\. Check the disk\. \(EIO\)$/,
+      ),
+    })
+  })
+
+  test('that cannot take the place of the one from before leaves that there, without hard links too', async () => {
+    const mirror = await aMirror()
+    const file = aBackupFile()
+    const { takenAt } = await backUp(mirror.file, { file })
+    failOnDisk('linkSync', () => true, 'EPERM')
+    failOnDisk('renameSync', (from) => String(from).endsWith('.backup'))
+
+    await expect(backUp(mirror.file, { file, keep: 2, nowMs: START_MS + MINUTE_MS })).rejects.toMatchObject({
+      code: 'backup-full',
+    })
+    expect(readdirSync(dirname(file)).toSorted()).toEqual(['.backup.lock', 'customers.db'])
+    expect(valueOf(file, 'SELECT taken_at FROM backup_mark')).toBe(takenAt)
+  })
+
+  test('is said to be what could not be written, where SQLite cannot write it', async () => {
+    const mirror = await aMirror()
+    const file = aBackupFile()
+    const denied = new Database.SqliteError('attempt to write a readonly database', 'SQLITE_READONLY')
+    const backup = vi.spyOn(Database.prototype, 'backup').mockRejectedValue(denied)
+    onTestFinished(() => backup.mockRestore())
+
+    await expect(backUp(mirror.file, { file })).rejects.toMatchObject({
+      code: 'backup-unwritable',
+      message: expect.stringContaining(`${file}: this user may not write there.`),
+    })
+  })
+
+  test('that fails on a disk that fails from then on names the first failure, with its code', async () => {
+    const mirror = await aMirror()
+    const file = aBackupFile()
+    failOnDisk('renameSync', () => true)
+    failOnDisk('unlinkSync', () => true, 'EROFS')
+
+    await expect(backUp(mirror.file, { file })).rejects.toMatchObject({
+      code: 'backup-full',
+      message: expect.stringMatching(/the disk is full, a quota is used up, or the disk failed.*\(EIO\)$/),
+    })
   })
 
   test('that is stopped as asked leaves nothing behind', async () => {

@@ -13,6 +13,7 @@ import { night } from '../../mirror/nights.ts'
 import { aBackupFile, backUp, restore } from '../../support/backing-up.ts'
 import { aCustomer, customerId, customers, MINUTE_MS, START_MS } from '../../support/builders.ts'
 import { aMirror, aMirrorFile, rowsOf, tamper, valueOf } from '../../support/mirror-file.ts'
+import { failOnDisk, failToFlushFolders } from '../../support/failing-disk.ts'
 import { runCommand } from '../../support/run-command.ts'
 import { COUNT, namesBeside, aBackedUpWorkplace } from '../../support/backed-up.ts'
 import { fillDisk } from '../../support/room-to-sort.ts'
@@ -55,6 +56,46 @@ describe('a restore', () => {
     })
     expect(valueOf(mirror, COUNT)).toBe(12)
     expect(namesBeside(mirror)).toEqual(['customers.db'])
+  })
+
+  test.each([
+    ['with hard links', () => {}],
+    ['without hard links', () => failOnDisk('linkSync', () => true, 'EPERM')],
+  ])('that cannot take the place of the mirror leaves it there, on a file system %s', async (_which, prepare) => {
+    const { mirror, backup } = await aBackup()
+    prepare()
+    failOnDisk('renameSync', (from) => String(from).endsWith('.restore'))
+
+    await expect(restore(backup, mirror)).rejects.toMatchObject({
+      code: 'mirror-unreadable',
+      message: expect.stringMatching(/customers\.db: the disk failed while it was read or written\..*\(EIO\)$/),
+    })
+    expect(valueOf(mirror, COUNT)).toBe(12)
+    expect(namesBeside(mirror)).toEqual(['customers.db'])
+  })
+
+  test('that the disk did not confirm says that the backup is in its place', async () => {
+    const { mirror, backup } = await aBackup()
+    failToFlushFolders()
+
+    await expect(restore(backup, mirror)).rejects.toMatchObject({
+      code: 'mirror-unreadable',
+      message: expect.stringMatching(/customers\.db: the backup is in its place, but the disk failed/),
+    })
+    expect(valueOf(mirror, COUNT)).toBe(10)
+    expect(namesBeside(mirror)).toEqual(['customers-replaced-20260105T020000000Z.db', 'customers.db'])
+  })
+
+  test('on a disk that fails from then on names the first failure, and no defect', async () => {
+    const { mirror, backup } = await aBackup()
+    failOnDisk('linkSync', () => true)
+    failOnDisk('renameSync', () => true)
+    failOnDisk('unlinkSync', () => true, 'EROFS')
+
+    await expect(restore(backup, mirror)).rejects.toMatchObject({
+      code: 'mirror-unreadable',
+      message: expect.stringMatching(/the disk failed.*\(EIO\)$/),
+    })
   })
 
   test('gives no number of a run or a change out again, and no earlier updated_at', async () => {

@@ -7,9 +7,13 @@ import { fileURLToPath } from 'node:url'
 import Database from 'better-sqlite3'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { publishApart } from '../../../src/reading/publish/publish-apart.ts'
+import { failedText } from '../../../src/cli/output/published-text.ts'
+import { digestOfFile } from '../../../src/reading/file-digest.ts'
+import { publishCopies } from '../../../src/reading/publish/publish.ts'
 import { published, type PublishPlan } from '../../../src/reading/publish/publish-plan.ts'
 import { night } from '../../mirror/nights.ts'
 import { customers } from '../../support/builders.ts'
+import { failOnDisk, failToFlushFolders } from '../../support/failing-disk.ts'
 import { aMirror, rowsOf, tamper, valueOf } from '../../support/mirror-file.ts'
 import { aPlan, publishAll, PUBLISHED_FILES } from '../../support/publishing.ts'
 import { seeds } from '../../support/seeds.ts'
@@ -51,7 +55,11 @@ describe('killed at any moment', () => {
     const plan = aPlan(mirror.file)
     const folder = dirname(plan.file)
     mkdirSync(folder, { mode: 0o750 })
-    const dead = ['.readers.db.0123456789abcdef.publishing', '.readers.db.0123456789abcdef.sha256.publishing']
+    const dead = [
+      '.readers.db.0123456789abcdef.publishing',
+      '.readers.db.0123456789abcdef.sha256.publishing',
+      '.metadata.json.0123456789abcdef.publishing',
+    ]
     const others = [
       '.readers.db.publishing',
       '.other.db.0123456789abcdef.publishing',
@@ -74,6 +82,78 @@ describe('killed at any moment', () => {
     await expect(publishing).rejects.toMatchObject({ code: 'interrupted' })
     await expect(publishApart(plan, { signal: stop.signal })).rejects.toMatchObject({ code: 'interrupted' })
     expect(existsSync(plan.file)).toBe(false)
+  })
+})
+
+describe('on a disk that fails', () => {
+  test('a copy that the disk did not confirm has its digest beside it, and the one from before its second name', async () => {
+    const mirror = await aMirror()
+    await night(mirror, 0, customers(1, 5))
+    const plan = aPlan(mirror.file, { keep: 2 })
+    publishAll(plan)
+    await night(mirror, 1, customers(1, 6))
+    failToFlushFolders()
+
+    expect(publishCopies(plan).failed).toMatchObject([
+      {
+        code: 'copy-unfinished',
+        message: expect.stringMatching(/readers\.db: the new copy is in its place, but the disk/),
+      },
+    ])
+    expect(readFileSync(`${plan.file}.sha256`, 'utf8')).toContain(digestOfFile(plan.file).sha256)
+    expect(valueOf(plan.file, 'SELECT count(*) FROM customers')).toBe(6)
+    expect(readdirSync(dirname(plan.file)).filter((name) => /^readers-.*\.db$/.test(name))).toHaveLength(1)
+  })
+
+  test('a copy whose digest does not get its place is said to be in it', async () => {
+    const mirror = await aMirror()
+    await night(mirror, 0, customers(1, 5))
+    const plan = aPlan(mirror.file)
+    publishAll(plan)
+    failOnDisk('renameSync', (from) => String(from).includes('.sha256.'))
+    const { failed, ...done } = publishCopies(plan)
+
+    expect(failed).toMatchObject([
+      {
+        code: 'copy-unfinished',
+        message: expect.stringMatching(/in its place, but the digest beside it is still that/),
+      },
+    ])
+    expect(failedText({ failed, ...done })).toMatch(/^✖ The copy for readers was not finished\. /)
+  })
+
+  test('a copy that cannot take the place of the one from before leaves nothing behind, and names the first failure', async () => {
+    const mirror = await aMirror()
+    await night(mirror, 0, customers(1, 5))
+    const plan = aPlan(mirror.file, { keep: 2 })
+    publishAll(plan)
+    const before = readFileSync(plan.file)
+    await night(mirror, 1, customers(1, 6))
+    failOnDisk('renameSync', () => true)
+    const failed = publishCopies(plan).failed
+
+    expect(failed).toMatchObject([
+      { code: 'copy-full', message: expect.stringMatching(/or the disk failed.*\(EIO\)$/) },
+    ])
+    expect(readFileSync(plan.file).equals(before)).toBe(true)
+    expect(readdirSync(dirname(plan.file)).toSorted()).toEqual(PUBLISHED_FILES)
+    failOnDisk('unlinkSync', () => true, 'EROFS')
+    expect(publishCopies(plan).failed).toEqual(failed)
+  })
+
+  test('a description of the folder that cannot be put there leaves nothing behind', async () => {
+    const mirror = await aMirror()
+    const plan = aPlan(mirror.file)
+    await night(mirror, 0, customers(1, 5))
+    failOnDisk('renameSync', (_from, to) => String(to).endsWith('metadata.json'))
+
+    expect(publishCopies(plan)).toMatchObject({
+      failed: [],
+      warnings: [expect.stringMatching(/metadata\.json: .*\(EIO\)$/)],
+    })
+    expect(readdirSync(dirname(plan.file)).toSorted()).toEqual(
+      PUBLISHED_FILES.filter((name) => name !== 'metadata.json'),
+    )
   })
 })
 

@@ -1,7 +1,8 @@
-import { closeSync, openSync, rmSync } from 'node:fs'
+import { closeSync, openSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { privateName } from '../../private-name.ts'
+import { removeFile } from '../../remove-file.ts'
 import { writeAll } from '../../write-all.ts'
 import { copyError } from '../copy-error.ts'
 
@@ -19,7 +20,7 @@ export function privateTemporaryFile(): TemporaryFile {
   const path = privateName(join(folder, 'customers.parquet'), 'publishing')
   const descriptor = attempt(folder, () => {
     const opened = openSync(path, 'wx+', 0o600)
-    rmSync(path)
+    removeFile(path)
     return opened
   })
   let bytes = 0

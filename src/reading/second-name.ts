@@ -1,0 +1,56 @@
+import { linkSync, renameSync } from 'node:fs'
+import { codeOf } from '../errors/code-of.ts'
+import { MirrorUnusable } from '../errors/errors.ts'
+import { LeftUndone } from './left-undone.ts'
+import { removeIfPossible } from './remove-file.ts'
+
+/** A file that is about to be replaced, and the name that it keeps. */
+export type SecondName = {
+  /** Makes it what and where it was before. Throws MirrorUnusable where the disk does not let it. */
+  takeBack(): void
+}
+
+/**
+ * Gives the file at `place` the name `kept` too, so that there is a file at its place at any time. It leaves its place already on a file
+ * system without hard links, such as those of many network shares and memory sticks. Throws the error of the system, EEXIST where there is
+ * a file of that name.
+ */
+export function giveSecondName(place: string, kept: string): SecondName {
+  try {
+    linkSync(place, kept)
+    return { takeBack: () => removeIfPossible([kept]) }
+  } catch (error) {
+    if (codeOf(error) === 'EEXIST') throw error
+    return moveAside(place, kept)
+  }
+}
+
+/** Gives the file at `place` the name `kept` in place of its own. Throws the error of the system. */
+export function moveAside(place: string, kept: string): SecondName {
+  renameSync(place, kept)
+  return { takeBack: () => putBack(kept, place) }
+}
+
+/** Runs `replace`, which notes each second name that it gives. Where the new file did not get its place, all of them are taken back. */
+export function replacing(replace: (names: SecondName[]) => void): void {
+  const names: SecondName[] = []
+  try {
+    replace(names)
+  } catch (error) {
+    if (!(error instanceof LeftUndone)) for (const name of names.toReversed()) name.takeBack()
+    throw error
+  }
+}
+
+function putBack(kept: string, place: string): void {
+  try {
+    renameSync(kept, place)
+  } catch (error) {
+    throw new MirrorUnusable(
+      `${place}: could not be replaced, and is ${kept} now, because the disk failed before it had its name again. Check the disk, then ` +
+        `rename it. (${codeOf(error)})`,
+      { code: 'unreadable' },
+      { cause: error },
+    )
+  }
+}
