@@ -10,7 +10,7 @@ export function unfinishedText(mirror: string, command: string): string {
   }
   return (
     `✖ Not finished: the rows are deleted, but ${mirror}-wal or unused parts of ${mirror} may still hold their bytes. A program ` +
-    'that has the mirror open, or too little free space, kept it from being cleaned. Wait until queries and runs end, then run ' +
-    `again:\n  ${command}\n`
+    'that has the mirror open, too little free space, or a disk that failed kept it from being cleaned. Wait until queries and ' +
+    `runs end, then run again:\n  ${command}\n`
   )
 }

@@ -20,14 +20,18 @@ const MEANINGS: [prefix: string, code: MirrorCode, sentence: string][] = [
   // SQLite does not pass on which of the two.
   ['SQLITE_FULL', 'full', `the disk (or the folder for temporary files) is full. ${KEPT_NOTHING}`],
   // The `-shm` file could not grow.
-  ['SQLITE_IOERR_SHMSIZE', 'full', `the disk is full. ${KEPT_NOTHING}`],
+  ['SQLITE_IOERR_SHMSIZE', 'full', `the disk is full, a quota is used up, or the disk failed. ${KEPT_NOTHING}`],
   [
     'SQLITE_IOERR_GETTEMPPATH',
     'unreadable',
     'there is no folder for temporary files that this user can write. Let TMPDIR name one, then run the command again.',
   ],
   ['SQLITE_READONLY', 'read-only', 'cannot be written. Make the file and its folder writable for this user.'],
-  ['SQLITE_CANTOPEN', 'unreadable', 'cannot be opened. Check that this user may read and write it and its folder.'],
+  [
+    'SQLITE_CANTOPEN',
+    'unreadable',
+    'cannot be opened. Check that this user may read and write it and its folder, and then the disk and any quota.',
+  ],
   ['SQLITE_PERM', 'unreadable', 'may not be opened by this user.'],
   ['SQLITE_AUTH', 'unreadable', 'may not be opened by this user.'],
   ['SQLITE_IOERR', 'unreadable', DISK_FAILED],

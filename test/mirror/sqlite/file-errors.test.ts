@@ -66,6 +66,18 @@ test.each([
   expect(error).toMatchObject({ code: expected, message: expect.stringMatching(said) })
 })
 
+test.each(['SQLITE_CANTOPEN', 'SQLITE_IOERR_SHMSIZE', 'SQLITE_IOERR_WRITE'])(
+  '%s may be about a quota, or a disk that failed, and says so',
+  (code) => {
+    const error = sqliteError(new Database.SqliteError('disk I/O error', code), FILE, () => ({
+      bytes: 1e9,
+      files: 1e3,
+    }))
+
+    expect(String(error)).toMatch(/disk.*quota|quota.*disk/)
+  },
+)
+
 test.each([
   ['SQLITE_IOERR_WRITE', { bytes: 0, files: 1000 }, 'mirror-full'],
   ['SQLITE_IOERR_FSYNC', { bytes: 28 * 1024, files: undefined }, 'mirror-full'],
