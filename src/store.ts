@@ -117,7 +117,7 @@ export type Traces = { id: readonly string[]; values: readonly string[] }
 export type ForgottenCustomer = Purged & { forgottenAtMs: number; wasForgotten: boolean }
 
 /**
- * What became of the bytes of deleted rows. `busy`: another program, or a full disk, keeps the mirror from erasing them for now.
+ * What became of the bytes of deleted rows. `busy`: another program, or a full or failing disk, keeps the mirror from erasing them for now.
  * `held`: rows of other customers hold the id. `released`: a server has freed them, and no one can say where else it has written them.
  */
 export type Erased = 'erased' | 'busy' | 'held' | 'released'

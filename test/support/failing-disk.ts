@@ -4,20 +4,25 @@ import { onTestFinished, vi } from 'vitest'
 
 type Call = 'chmodSync' | 'fsyncSync' | 'linkSync' | 'openSync' | 'renameSync' | 'unlinkSync'
 
-/** Until the test ends, this call fails with the code of the system where `fails` returns true for its arguments. */
-export function failOnDisk(call: Call, fails: (...args: unknown[]) => boolean, code = 'EIO'): void {
-  const works = fs[call]
+/**
+ * Until the test ends, or the function that is returned is called, this call fails with the code of the system where `fails` returns true
+ * for its arguments.
+ */
+export function failOnDisk(call: Call, fails: (...args: unknown[]) => boolean, code = 'EIO'): () => void {
+  const usual = fs[call]
   const failing = vi.spyOn(fs, call).mockImplementation((...args: unknown[]): never => {
     if (fails(...args))
       throw Object.assign(new Error(`${code}: made up, ${call}`), { code, syscall: call.slice(0, -4) })
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what it returns is handed on as it is
-    return Reflect.apply(works, fs, args) as never
+    return Reflect.apply(usual, fs, args) as never
   })
   syncBuiltinESMExports()
-  onTestFinished(() => {
+  const repair = () => {
     failing.mockRestore()
     syncBuiltinESMExports()
-  })
+  }
+  onTestFinished(repair)
+  return repair
 }
 
 /** Until the test ends, no folder can be flushed to the disk. */

@@ -12,10 +12,12 @@ const DISK_FAILED =
 /** The meaning of SQLite's and the system's codes for the mirror, each with its fix. */
 const MEANINGS: [prefix: string, code: MirrorCode, sentence: string][] = [
   ['SQLITE_NOTADB', 'foreign', 'is not a SQLite file. It was left as it is; name another file as mirror.'],
+  // SQLite turns an EIO of the disk into this code.
   [
     'SQLITE_CORRUPT',
     'corrupt',
-    'is damaged. Put back a backup, or move it away and sync anew; sqlite3 can save what is readable with .recover',
+    "is damaged, or its disk failed while it was read. Check the disk, then the file with 'customer-mirror check'. If that finds damage, put back a backup, or " +
+      'move the file away and sync anew; sqlite3 can save what is readable with .recover',
   ],
   // SQLite does not pass on which of the two.
   ['SQLITE_FULL', 'full', `the disk (or the folder for temporary files) is full. ${KEPT_NOTHING}`],

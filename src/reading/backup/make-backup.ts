@@ -116,8 +116,8 @@ function finishBackup(
 
 function damaged(mirror: string, [first = '']: readonly string[]): MirrorUnusable {
   return new MirrorUnusable(
-    `${mirror}: is damaged (${first}), so no backup was made, and those from before were left as they are. Restore the last ` +
-      "good one with 'customer-mirror restore', or save what is readable with sqlite3 and .recover.",
+    `${mirror}: is damaged, or a disk failed while it was read (${first}), so no backup was made, and those from before were left as ` +
+      "they are. Check the disk, then the mirror with 'customer-mirror check'. If that finds damage, restore the last good one with 'customer-mirror restore', or save what is readable with sqlite3 and .recover.",
     { code: 'corrupt' },
   )
 }

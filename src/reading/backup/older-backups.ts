@@ -1,3 +1,4 @@
+import { lstatSync } from 'node:fs'
 import { listOlder, olderName, timeIn } from '../dated-name.ts'
 import { afterPlacing } from '../left-undone.ts'
 import { removeFile } from '../remove-file.ts'
@@ -6,12 +7,14 @@ import { backupTakenAt } from './backup-mark.ts'
 import { codeOf } from '../../errors/code-of.ts'
 
 /**
- * Gives the backup that is about to be replaced a name with the moment of which it is, such as
- * `customers-20261122T021500123Z.db`. Returns it; nothing where there is no backup yet, or where it has that name already.
+ * Gives the backup at `file`, which is about to be replaced, a name with the moment of which it is, such as
+ * `customers-20261122T021500123Z.db`, or with that of its file where a failing disk does not let it say. Returns it; nothing where there is
+ * no backup yet, or where it has that name already.
  */
 export function keepOlderBackup(file: string): SecondName[] {
-  const time = timeIn(backupTakenAt(file))
-  if (time === undefined) return []
+  const found = lstatSync(file, { throwIfNoEntry: false })
+  if (found === undefined || found.size === 0) return []
+  const time = timeIn(backupTakenAt(file)) ?? timeIn(found.mtime.toISOString()) ?? ''
   try {
     return [giveSecondName(file, olderName(file, time))]
   } catch (error) {
@@ -25,8 +28,10 @@ export function keepOlderBackup(file: string): SecondName[] {
  * left as they are. Throws LeftUndone.
  */
 export function pruneOlderBackups(file: string, keep: number): string[] {
-  const older = listOlder(file).filter((path) => backupTakenAt(path) !== undefined)
-  const tooMany = older.slice(0, Math.max(0, older.length - (keep - 1)))
-  afterPlacing('an older one could not be removed', () => tooMany.forEach(removeFile))
-  return tooMany
+  return afterPlacing('an older one could not be removed', () => {
+    const older = listOlder(file).filter((path) => backupTakenAt(path) !== undefined)
+    const tooMany = older.slice(0, Math.max(0, older.length - (keep - 1)))
+    tooMany.forEach(removeFile)
+    return tooMany
+  })
 }

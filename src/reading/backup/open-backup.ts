@@ -38,7 +38,7 @@ function causeOf({ cause, message }: Error): string {
 /** The error of a backup in which this is damaged. */
 export function damagedBackup(file: string, [first = 'rows are missing']: readonly string[]): MirrorUnusable {
   return new MirrorUnusable(
-    `${file}: is damaged (${first}). Nothing was restored; the mirror is as it was. Name an older backup.`,
+    `${file}: is damaged, or a disk failed while it was read (${first}). Nothing was restored; the mirror is as it was. Check the disk, or name an older backup.`,
     { code: 'corrupt' },
   )
 }

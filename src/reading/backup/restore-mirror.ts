@@ -147,8 +147,8 @@ function lockUnlessDamaged(mirror: string, force: boolean, clocks: Clocks): Lock
     if (!(error instanceof Error && isDamage(error.cause))) throw error
     if (force) return undefined
     throw new MirrorUnusable(
-      `${mirror}: is so damaged that SQLite cannot lock it, so nothing shows whether a program still has it open. Stop every ` +
-        'program that uses it, then restore with --force.',
+      `${mirror}: is so damaged that SQLite cannot lock it, or its disk failed, so nothing shows whether a program still has it open. ` +
+        'Check the disk, and stop every program that uses the mirror, then restore with --force.',
       { code: 'locked' },
       { cause: error },
     )

@@ -1,3 +1,4 @@
+import Database from 'better-sqlite3'
 import { ExportFailed } from '../../errors/errors.ts'
 import { systemCode } from '../../errors/code-of.ts'
 import { LeftUndone } from '../left-undone.ts'
@@ -12,12 +13,17 @@ export function exportError(error: unknown, file: string | undefined): unknown {
   if (file === undefined) return resultsError(error)
   if (error instanceof LeftUndone)
     return new ExportFailed(`${file}: the new export ${error.message}`, { code: 'export-unfinished' }, { cause: error })
-  const code = systemCode(error)
+  const code = isOfLock(error) ? error.code : systemCode(error)
   if (code === undefined) return error
-  if (isFull(code))
+  if (isFull(code) || code.startsWith('SQLITE_'))
     return new ExportFailed(`${file}: ${NO_ROOM} ${UNCHANGED} (${code})`, { code: 'export-full' }, { cause: error })
   const what = MEANINGS[code] ?? 'cannot be written there.'
   return new ExportFailed(`${file}: ${what} ${UNCHANGED} (${code})`, { code: 'export-unwritable' }, { cause: error })
+}
+
+/** The lock of a folder of partitions is a file of SQLite, which says so of a disk that fails. */
+function isOfLock(error: unknown): error is InstanceType<typeof Database.SqliteError> {
+  return error instanceof Database.SqliteError && /^SQLITE_(FULL|IOERR|CORRUPT|CANTOPEN)/.test(error.code)
 }
 
 /** Does the work of an export at a place, with its failures as ExportFailed. */

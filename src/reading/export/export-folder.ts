@@ -5,6 +5,7 @@ import { ExportFailed, UsageError } from '../../errors/errors.ts'
 import { makeFolder } from '../../machine/make-folder.ts'
 import { lock as takeLock } from '../folder-lock.ts'
 import { flushFolder } from '../flush.ts'
+import { afterPlacing } from '../left-undone.ts'
 import { removeFile } from '../remove-file.ts'
 import { asExport } from './export-error.ts'
 import { isOurs, readPartitionManifest, writePartitionManifest, type PartitionFile } from './partition-manifest.ts'
@@ -43,6 +44,8 @@ export function openExportFolder(folder: string, lockWaitMs: number): ExportFold
         close() {
           try {
             removeUnfinished(folder)
+          } catch {
+            // The next export removes it; the error that ended this one is the one to report.
           } finally {
             lock.release()
           }
@@ -133,16 +136,18 @@ type Replacing = {
   ending: string
 }
 
-/** The manifest names both sets meanwhile, so that the next export knows what is ours if this one is killed. */
+/** The manifest names both sets meanwhile, so that the next export knows what is ours if this one is killed. Throws LeftUndone after it. */
 function replaceFiles(folder: string, { files, facts, written, ending }: Replacing): void {
   const partitions = new Set(files.map(({ path }) => dirname(path)))
   writePartitionManifest(folder, facts, { files, replaced: written, ending })
-  for (const { path } of files) renameSync(join(folder, unfinishedName(path, ending)), join(folder, path))
-  for (const partition of partitions) flushFolder(join(folder, partition))
-  const stays = new Set(files.map(({ path }) => path))
-  for (const path of new Set(written.map((file) => file.path)))
-    if (!stays.has(path) && isOurs(folder, path, written)) removePartition(folder, path)
-  writePartitionManifest(folder, facts, { files, replaced: [], ending })
+  afterPlacing('not all of it: each partition is of this export or of the one from before', () => {
+    for (const { path } of files) renameSync(join(folder, unfinishedName(path, ending)), join(folder, path))
+    for (const partition of partitions) flushFolder(join(folder, partition))
+    const stays = new Set(files.map(({ path }) => path))
+    for (const path of new Set(written.map((file) => file.path)))
+      if (!stays.has(path) && isOurs(folder, path, written)) removePartition(folder, path)
+    writePartitionManifest(folder, facts, { files, replaced: [], ending })
+  })
 }
 
 /** Its folder too, unless it holds something else. */

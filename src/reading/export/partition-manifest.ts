@@ -1,9 +1,9 @@
-import { lstatSync, readFileSync, writeFileSync } from 'node:fs'
+import { lstatSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { z } from 'zod'
 import { UsageError } from '../../errors/errors.ts'
 import { digestOfFile } from '../file-digest.ts'
-import { putInPlace } from '../flush.ts'
+import { flushFolder } from '../flush.ts'
 
 /** The name of the manifest in the folder of the partitions. Readers of Hive partitions skip names that begin so. */
 const MANIFEST = '_manifest.json'
@@ -54,7 +54,8 @@ export function writePartitionManifest(
   const content = { program: 'customer-mirror', ...facts, files, ...(replaced.length > 0 && { replaced }) }
   const unfinished = join(folder, `.${MANIFEST}${ending}`)
   writeFileSync(unfinished, `${JSON.stringify(content, null, 2)}\n`, { mode: 0o600, flush: true })
-  putInPlace(unfinished, join(folder, MANIFEST))
+  renameSync(unfinished, join(folder, MANIFEST))
+  flushFolder(folder)
 }
 
 /** Whether the file at this path within the folder is still one of those that exports wrote. */

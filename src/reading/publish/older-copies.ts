@@ -50,9 +50,10 @@ export function isOfSameNight(file: string, newPath: string): boolean {
 
 /** Removes the oldest copies beyond `keep`, once a new one is in its place. Throws LeftUndone. */
 export function pruneOlderCopies(file: string, keep: number): void {
-  const older = olderCopies(file)
-  const tooMany = older.slice(0, Math.max(0, older.length - keep))
-  afterPlacing('an older one could not be removed', () => tooMany.forEach(removeFile))
+  afterPlacing('an older one could not be removed', () => {
+    const older = olderCopies(file)
+    older.slice(0, Math.max(0, older.length - keep)).forEach(removeFile)
+  })
 }
 
 /** The older copies beside a copy, the oldest first: only those made by this program. */

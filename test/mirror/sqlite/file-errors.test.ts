@@ -66,6 +66,14 @@ test.each([
   expect(error).toMatchObject({ code: expected, message: expect.stringMatching(said) })
 })
 
+test('damage may be a disk that failed, which SQLite reports alike, so nothing is to be put back or moved before both were looked at', () => {
+  const error = sqliteError(new Database.SqliteError('database disk image is malformed', 'SQLITE_CORRUPT'), FILE)
+
+  expect(String(error)).toMatch(
+    /is damaged, or its disk failed.*Check the disk.*customer-mirror check.*If that finds damage, put back/,
+  )
+})
+
 test.each(['SQLITE_CANTOPEN', 'SQLITE_IOERR_SHMSIZE', 'SQLITE_IOERR_WRITE'])(
   '%s may be about a quota, or a disk that failed, and says so',
   (code) => {

@@ -1,4 +1,5 @@
 import { closeSync, existsSync, openSync, readSync, realpathSync } from 'node:fs'
+import { systemCode } from '../../../errors/code-of.ts'
 import type { Erased, Traces } from '../../../store.ts'
 import { openDatabase, type Connection } from '../database.ts'
 import { emptyWal, purge } from '../purge.ts'
@@ -10,10 +11,15 @@ import { emptyWal, purge } from '../purge.ts'
  * a file that was read beside SQLite would release its locks. Throws MirrorUnusable.
  */
 export function eraseTraces(file: string, { id, values }: Traces, { isThorough = false } = {}): Erased {
-  if (!withConnection(file, emptyWal)) return 'busy'
-  if (!isThorough && !holdsAny(file, [...id, ...values])) return 'erased'
-  if (!withConnection(file, purge)) return 'busy'
-  return holdsAny(file, id) ? 'held' : 'erased'
+  try {
+    if (!withConnection(file, emptyWal)) return 'busy'
+    if (!isThorough && !holdsAny(file, [...id, ...values])) return 'erased'
+    if (!withConnection(file, purge)) return 'busy'
+    return holdsAny(file, id) ? 'held' : 'erased'
+  } catch (error) {
+    if (systemCode(error) === undefined) throw error
+    return 'busy' // The disk failed while the bytes were looked for.
+  }
 }
 
 function withConnection(file: string, work: (db: Connection) => boolean): boolean {

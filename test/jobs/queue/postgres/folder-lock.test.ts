@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, readFileSync, utimesSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { execPath } from 'node:process'
 import { expect, test } from 'vitest'
@@ -68,6 +68,15 @@ test('one that is gone does not keep it until a clock that was set back has come
   await (await lockFolder(folder, { watchMs: 1 })).release()
 })
 
+test('a lock that the disk keeps does not hide why the queue could not be opened', async () => {
+  const folder = temporaryFolder()
+  const lock = await lockFolder(folder)
+  rmSync(join(folder, 'lock'))
+  mkdirSync(join(folder, 'lock'))
+
+  await expect(lock.release()).resolves.toBeUndefined()
+})
+
 test('a damaged embedded queue is reported with its fix', async () => {
   const place = temporaryFolder()
   prepareQueue(join(place, 'queue'))
@@ -75,7 +84,7 @@ test('a damaged embedded queue is reported with its fix', async () => {
 
   await expect(openBackend('embedded', { folder: place })).rejects.toMatchObject({
     code: 'queue',
-    message: expect.stringContaining('Move that folder away'),
+    message: expect.stringMatching(/Check that its disk has room and works.*move that folder away/),
   })
   expect(existsSync(join(place, 'queue', 'lock'))).toBe(false)
 })
