@@ -1,4 +1,4 @@
-import { readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises'
+import { open, readFile, rename, rm, stat, utimes, type FileHandle } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pid } from 'node:process'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -37,11 +37,25 @@ export async function lockFolder(folder: string, { watchMs = WATCH_MS } = {}): P
 }
 
 async function take(file: string, holder: string): Promise<boolean> {
+  const lock = await make(file)
   try {
-    await writeFile(file, holder, { flag: 'wx', mode: 0o600 })
-    return true
+    await lock?.writeFile(holder)
+    return lock !== undefined
   } catch (error) {
-    if (codeOf(error) === 'EEXIST') return false
+    // Without its holder it would be taken for the lock of another machine.
+    await rm(file, { force: true }).catch(() => {})
+    throw error
+  } finally {
+    await lock?.close()
+  }
+}
+
+/** A new file; undefined where there is one. */
+async function make(file: string): Promise<FileHandle | undefined> {
+  try {
+    return await open(file, 'wx', 0o600)
+  } catch (error) {
+    if (codeOf(error) === 'EEXIST') return undefined
     throw error
   }
 }

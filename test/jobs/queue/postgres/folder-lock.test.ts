@@ -1,9 +1,10 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
+import { open } from 'node:fs/promises'
 import { join } from 'node:path'
 import { execPath } from 'node:process'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { lockFolder } from '../../../../jobs/queue/postgres/folder-lock.ts'
 import { openBackend } from '../../../../jobs/queue/backend.ts'
 import { prepareQueue } from '../../../support/jobs-workplace.ts'
@@ -66,6 +67,21 @@ test('one that is gone does not keep it until a clock that was set back has come
   utimesSync(file, ahead, ahead)
 
   await (await lockFolder(folder, { watchMs: 1 })).release()
+})
+
+test('a lock that found no room for the name of its holder is no lock of another process', async () => {
+  const folder = temporaryFolder()
+  const some = await open(import.meta.filename)
+  const full = Object.assign(new Error('ENOSPC: no space left on device'), { code: 'ENOSPC', syscall: 'write' })
+  const write = vi.spyOn(Object.getPrototypeOf(some), 'writeFile').mockRejectedValue(full)
+  onTestFinished(() => write.mockRestore())
+  await some.close()
+
+  await expect(lockFolder(folder)).rejects.toMatchObject({ code: 'ENOSPC' })
+  expect(existsSync(join(folder, 'lock'))).toBe(false)
+
+  write.mockRestore()
+  await (await lockFolder(folder)).release()
 })
 
 test('a lock that the disk keeps does not hide why the queue could not be opened', async () => {
