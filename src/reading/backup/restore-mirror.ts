@@ -12,6 +12,7 @@ import { isTheMirror } from '../target-place.ts'
 import { olderName, timeIn } from '../dated-name.ts'
 import type { OpenedToRead } from '../open-to-read.ts'
 import { putInPlace } from '../flush.ts'
+import { underItsName } from '../private-name.ts'
 import { LeftUndone } from '../left-undone.ts'
 import { removeFile } from '../remove-file.ts'
 import { giveSecondName, moveAside, replacing } from '../second-name.ts'
@@ -125,10 +126,8 @@ function openCopy(path: string, file: string): Database.Database {
   try {
     return openDatabase(path, 'write')
   } catch (error) {
-    if (!isOurs(error)) throw error
-    if (isRoom(error.cause)) throw error.cause
-    error.message = error.message.replace(path, file)
-    throw error
+    if (isOurs(error) && isRoom(error.cause)) throw error.cause
+    throw underItsName(error, { path, file })
   }
 }
 

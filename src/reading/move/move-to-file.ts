@@ -16,6 +16,7 @@ import { JOURNALS } from '../target-place.ts'
 import { putInPlace } from '../flush.ts'
 import { LeftUndone } from '../left-undone.ts'
 import { lock } from '../folder-lock.ts'
+import { underItsName } from '../private-name.ts'
 import { writeWithoutWaiting } from '../unfinished-database.ts'
 import { carry, refuseRun, requireLatest, type Move, type Moved, type Moving } from './carry.ts'
 
@@ -42,6 +43,8 @@ export async function moveToFile({ from, to: file }: Move, moving: Moving): Prom
         requireFree(file)
         putInPlace(unfinished.path, file)
         return moved
+      } catch (error) {
+        throw underItsName(error, { path: unfinished.path, file })
       } finally {
         unfinished.remove()
       }

@@ -12,6 +12,7 @@ import { listReadOrganizations } from '../listed-organizations.ts'
 import { isOfSameNight, keepOlderCopy, pruneOlderCopies } from './older-copies.ts'
 import type { LeftOut, Published, PublishedCopy, PublishPlan } from './publish-plan.ts'
 import { replaceCopy } from './replace-copy.ts'
+import { underItsName } from '../private-name.ts'
 
 /**
  * Publishes copies of the mirror for readers, each one state of the mirror and each replaced as a whole: a reader finds the
@@ -103,6 +104,8 @@ function publishCopy(
         replaceCopy(file, unfinished, kept)
         if (keep !== undefined) pruneOlderCopies(file, keep)
         return { file, ...digest, ...built }
+      } catch (error) {
+        throw underItsName(error, { path: unfinished.path, file })
       } finally {
         unfinished.remove()
       }

@@ -169,7 +169,9 @@ describe('without room', () => {
     const ended = spawnSync(process.execPath, [PROGRAM], { input: JSON.stringify(plan), encoding: 'utf8' })
     const { failed } = published.parse(JSON.parse(ended.stdout).published)
 
-    expect(failed).toMatchObject([{ code: 'copy-full', message: expect.stringMatching(/the disk .*is full/) }])
+    expect(failed).toMatchObject([
+      { code: 'copy-full', message: expect.stringMatching(new RegExp(`^${plan.file}: .*the disk .*is full`)) },
+    ])
     expect(readFileSync(plan.file).equals(before)).toBe(true)
     expect(readdirSync(dirname(plan.file)).toSorted()).toEqual(PUBLISHED_FILES)
     expect(valueOf(plan.file, 'PRAGMA quick_check')).toBe('ok')
