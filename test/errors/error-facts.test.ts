@@ -147,12 +147,13 @@ describe('the program and the table', () => {
       [...code.matchAll(/\bclass (\w+) extends \w*Error\b/g)].map(([, name]) => name),
     )
 
-    // The wishes of a queue, a command line, a timer, a transaction, an older mirror and an output that is closed: they become an error of
-    // the table or none.
+    // The wishes of a queue, a command line, a timer, a transaction, an older mirror, an output that is closed and a file that is in its
+    // place: they become an error of the table or none.
     expect(new Set(others)).toEqual(
       new Set([
         'CommandLineEnded',
         'LackedByOlder',
+        'LeftUndone',
         'RunFailed',
         'TimedOut',
         'Unread',
@@ -194,7 +195,7 @@ describe('the program and the table', () => {
   })
 })
 
-/** Each reads a status, a wait, a clock or a sentence of an error, lets one of ours pass, or counts a kind of answer. */
+/** Each reads a status, a wait, a clock or a sentence of an error, lets one of ours pass, counts a kind of answer, or says what stands of it. */
 const READERS: ReadonlySet<string> = new Set([
   'src/errors/errors.ts',
   'src/errors/window-failure.ts',
@@ -210,6 +211,7 @@ const READERS: ReadonlySet<string> = new Set([
   'src/reading/backup/open-backup.ts',
   'src/cli/output/explain-failure.ts',
   'src/cli/output/failure-blocks.ts',
+  'src/cli/output/published-text.ts',
   'src/source/signed-requests.ts',
   'src/source/retry.ts',
   'src/source/refusal.ts',
