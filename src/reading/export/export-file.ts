@@ -19,10 +19,19 @@ export type UnfinishedExport = {
 /** Makes the file at `path` (0600), which will be that at `file`. Throws ExportFailed where this user cannot write there. */
 export function beginExport(path: string, file: string): UnfinishedExport {
   const descriptor = asExport(file, () => openSync(path, 'wx', 0o600))
-  asExport(file, () => {
-    chmodSync(path, 0o600)
-    removeLeftovers(file, path)
-  })
+  const remove = () => {
+    closeSync(descriptor)
+    removeIfPossible([path])
+  }
+  try {
+    asExport(file, () => {
+      chmodSync(path, 0o600)
+      removeLeftovers(file, path)
+    })
+  } catch (error) {
+    remove()
+    throw error
+  }
   return {
     descriptor,
     finish: () =>
@@ -30,10 +39,7 @@ export function beginExport(path: string, file: string): UnfinishedExport {
         fsyncSync(descriptor)
         putInPlace(path, file)
       }),
-    remove() {
-      closeSync(descriptor)
-      removeIfPossible([path])
-    },
+    remove,
   }
 }
 
