@@ -9,6 +9,7 @@ import { limitRun } from './run/max-run.ts'
 import { readList, type ListSettings, type ReadingLimits } from './run/read-list.ts'
 import type { readQuickly } from './run/read-quickly.ts'
 import { searchForAbsent } from './run/search-absent.ts'
+import { serviceTimeMs } from './run/service-time.ts'
 import { ageToResume } from './run/start-scan.ts'
 
 export type { Progress } from './run/read-list.ts'
@@ -130,7 +131,8 @@ function statusAfter({ comesBack }: Mirroring, error: unknown, { pages }: Run): 
 }
 
 function finish({ mirror, source, now }: Mirroring, run: Run, ending: Omit<Ending, 'source'>): Promise<Report> {
-  return mirror.finishRun(run, { ...ending, source: { ...source.counters } }, now())
+  const serviceMs = serviceTimeMs({ source, now })
+  return mirror.finishRun(run, { ...ending, serviceMs, source: { ...source.counters } }, now())
 }
 
 /** The report of a run that could not be recorded, or not completely. */

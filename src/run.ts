@@ -105,6 +105,8 @@ export type Ending = {
   certificate?: object | undefined
   /** How to handle customers that were not received; without it, or without a proof, they are not changed. Required with `absentRows`. */
   removals?: Removals | undefined
+  /** What the clock of the service shows, in Unix milliseconds; undefined where it does not say. That of this machine may be behind. */
+  serviceMs?: number | undefined
   error?: { code: string; message: string } | undefined
 }
 

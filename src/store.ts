@@ -51,7 +51,10 @@ export type Mirror = {
   /** Counts which of a few ids belong to another organization and are new to this one. */
   findKnownElsewhere(organization: string, ids: readonly string[]): Promise<KnownElsewhere>
   /** The customers that a scan with this ending would remove; the caller searches for them first. */
-  findRemovalCandidates(run: Run, ending: { rule: RemovalRule; proof: RemovingProof }): Promise<Candidate[]>
+  findRemovalCandidates(
+    run: Run,
+    ending: { rule: RemovalRule; proof: RemovingProof } & Pick<Ending, 'serviceMs'>,
+  ): Promise<Candidate[]>
   /** Those of the rows that were listed until now and that a quick run did not receive; the caller searches for them. */
   findGone(run: Run, rowIds: readonly number[]): Promise<Candidate[]>
   /** Customers that the run has received, at most `most`, for testing whether searches work. */

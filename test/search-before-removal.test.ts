@@ -267,6 +267,21 @@ test('a converged scan that a search contradicts is unproven, and marks no custo
   expect(next.report).toMatchObject({ proof: 'converged', removed: 1 })
 })
 
+test('by a clock that is days behind, a list that lacks the newest customers removes none of them', async () => {
+  const mirror = await aMirror()
+  const older = LIST.slice(3)
+  // A stopped replica: its searches find the newest customers no more than its pages.
+  const nightBehind = (n: number, shown: SentRecord[]) => {
+    const { source } = searchedSource({ shown })
+    return night(mirror, n, { shown }, { source: { ...source, clockOffsetMs: 4 * DAY_MS } })
+  }
+  await nightBehind(-4, LIST)
+
+  for (const n of [-3, -2, -1]) expect((await nightBehind(n, older)).report).toMatchObject({ reasons: ['older-list'] })
+
+  expect(fates(mirror)).toEqual({ listed: 150, missing: 0, removed: 0 })
+})
+
 async function night(mirror: Mirror, n: number, service: SearchedService, overrides: Partial<Mirroring> = {}) {
   const { source, texts } = searchedSource(service)
   const now = () => START_MS + n * DAY_MS

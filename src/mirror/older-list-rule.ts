@@ -1,3 +1,4 @@
+import type { Run } from '../run.ts'
 import { sqlTime } from './sql-time.ts'
 
 /** An absent customer, with the time of creation as `YYYY-MM-DD HH:MM:SS`. */
@@ -14,9 +15,16 @@ export type Newest = {
   last: string
 }
 
-/** The creation times to compare with; undefined where none of the absent customers has one that can be right. */
-export function newestAbsent(absent: readonly Dated[], startedAtMs: number): Newest | undefined {
-  const last = sqlTime(startedAtMs + AHEAD_MS).slice(0, 'YYYY-MM-DD HH:MM:SS'.length)
+/**
+ * The creation times to compare with; undefined where none of the absent customers has one that can be right. The later one of the two
+ * clocks decides: by that of a machine that is days behind, the newest customers would all be created in the future.
+ */
+export function newestAbsent(
+  absent: readonly Dated[],
+  { startedAtMs }: Pick<Run, 'startedAtMs'>,
+  serviceMs: number | undefined,
+): Newest | undefined {
+  const last = sqlTime(Math.max(startedAtMs, serviceMs ?? 0) + AHEAD_MS).slice(0, 'YYYY-MM-DD HH:MM:SS'.length)
   const than = absent.reduce(
     (latest, { createdAtUtc: at }) => (at !== null && at <= last && at > latest ? at : latest),
     '',

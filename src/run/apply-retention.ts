@@ -3,6 +3,7 @@ import { nothingPruned, type Pruned } from '../report.ts'
 import type { Retention, Run } from '../run.ts'
 import type { Source } from '../source/customers.ts'
 import type { Mirror } from '../store.ts'
+import { serviceTimeMs } from './service-time.ts'
 
 type Settings = {
   mirror: Pick<Mirror, 'prune'>
@@ -23,8 +24,7 @@ export async function applyRetention(
   { organization, startedAtMs }: Pick<Run, 'organization' | 'startedAtMs'>,
 ): Promise<Pruned | undefined> {
   if (retention === undefined || signal.aborted) return undefined
-  const { clockOffsetMs } = source
-  const serviceMs = clockOffsetMs === undefined ? undefined : now() + clockOffsetMs
+  const serviceMs = serviceTimeMs({ source, now })
   const reckoning = { asOfMs: Math.min(startedAtMs, serviceMs ?? Infinity), isConfirmed: serviceMs !== undefined }
   try {
     const pruned = await mirror.prune(organization, retention, reckoning)

@@ -137,6 +137,19 @@ test('a customer dated into the future neither hides an older list, nor blocks r
   expect(await night(mirror, 5, LIST)).toMatchObject({ proof: 'proven', reasons: [], removed: 1 })
 })
 
+test('by a clock that is a month behind, the newest customers are known as such by the time of the service', async () => {
+  const mirror = await aMirror()
+  const ending = { serviceMs: START_MS }
+  await night(mirror, -30, LIST, { ending })
+
+  for (const n of [-29, -28, -27]) {
+    const report = await night(mirror, n, LIST.slice(4), { ending })
+    expect(report).toMatchObject({ proof: 'unproven', reasons: ['older-list'] })
+  }
+
+  expect(fates(mirror)).toEqual({ listed: 50, missing: 0, removed: 0 })
+})
+
 test('a newer customer who comes in a rejected record shows that the list has gone forward', async () => {
   const mirror = await aMirror()
   await night(mirror, 1, [NEWER, ...LIST])

@@ -364,7 +364,7 @@ test.each<[RemovingProof, number]>([
   }
   const source = { search: searchWith({ [EMAIL]: 'refused' }), counters: { requests: 0, throttled: 0, waitedMs: 0 } }
   const run = await (await aMirror()).startRun({ organization: 'acme', trigger: 'sync', nowMs: START_MS })
-  const settings = { source, mirror, removals: { after: 2, maxShare: 0.1 }, random: () => 0 }
+  const settings = { source, mirror, removals: { after: 2, maxShare: 0.1 }, now: () => START_MS, random: () => 0 }
 
   const searched = await searchForAbsent(settings, run, { proof, pageSize: 100 }, new AbortController().signal)
 

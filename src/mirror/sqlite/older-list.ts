@@ -4,8 +4,13 @@ import type { Connection } from './database.ts'
 import { statement } from './statement.ts'
 
 /** The rows of those absent customers whose absence counts for nothing, since the list may be older than the last one read. */
-export function findUnjudged(db: Connection, run: Run, absent: readonly Dated[]): Set<number> {
-  const newest = newestAbsent(absent, run.startedAtMs)
+export function findUnjudged(
+  db: Connection,
+  run: Run,
+  absent: readonly Dated[],
+  serviceMs: number | undefined,
+): Set<number> {
+  const newest = newestAbsent(absent, run, serviceMs)
   return newest === undefined ? new Set() : unjudgedRows(absent, newest, findNewestListed(db, run, absent, newest))
 }
 

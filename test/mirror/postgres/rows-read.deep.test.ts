@@ -55,7 +55,11 @@ test('a customer newer than the absent ones is looked for among the first and th
     let found = new Set<number>()
     const run = aRun({ seen: rowSet(stocked), startedAtMs: START_MS })
     return {
-      read: await rowsRead(session, 'customers', async () => (found = await findUnjudged(session, run, absent))),
+      read: await rowsRead(
+        session,
+        'customers',
+        async () => (found = await findUnjudged(session, run, absent, undefined)),
+      ),
       unjudged: found,
     }
   })

@@ -17,14 +17,14 @@ import { holdBack, markMissing, release, removeRows } from './removals.ts'
 export async function markAbsent(
   session: Session,
   run: Run,
-  { proof, removals }: Ending,
+  { proof, removals, serviceMs }: Ending,
   nowMs: number,
 ): Promise<Absences> {
   if (proof === 'unproven' || removals === undefined) {
     if (!(await holdsReceived(session, run))) throw rowsGone(run.organization)
     return NO_ABSENCES
   }
-  return await markBy(session, run, { ...removals, proof }, nowMs)
+  return await markBy(session, run, { ...removals, proof, serviceMs }, nowMs)
 }
 
 /**
@@ -34,14 +34,14 @@ export async function markAbsent(
 export async function markGone(
   session: Session,
   run: Run,
-  { absentRows = [], removals }: Ending,
+  { absentRows = [], removals, serviceMs }: Ending,
   nowMs: number,
 ): Promise<Gone> {
   const gone = await findListedBefore(session, run, absentRows)
   if (gone.length === 0 || removals === undefined) return NONE_GONE
   if (await areTooManyAbsent(session, run, gone.length, removals.rule))
     return { ...NONE_GONE, held: gone.length, unmarked: absentRows }
-  const unjudged = await findUnjudged(session, run, gone)
+  const unjudged = await findUnjudged(session, run, gone, serviceMs)
   const missing = gone.filter(({ rowId }) => !unjudged.has(rowId)).map((row) => ({ row, isCounted: false }))
   await markMissing(session, run, missing, { isProven: false, nowMs })
   const reasons = unjudged.size > 0 ? (['older-list'] as const) : []
@@ -51,13 +51,13 @@ export async function markGone(
 async function markBy(
   session: Session,
   run: Run,
-  { proof, rule, ...searched }: Removals & { proof: RemovingProof },
+  { proof, rule, serviceMs, ...searched }: Removals & { proof: RemovingProof } & Pick<Ending, 'serviceMs'>,
   nowMs: number,
 ): Promise<Absences> {
   const absent = await findAbsent(session, run)
   if (absent === undefined) throw rowsGone(run.organization)
   if (absent.length === 0) return NO_ABSENCES
-  const unjudged = await findUnjudged(session, run, absent)
+  const unjudged = await findUnjudged(session, run, absent, serviceMs)
   const isTooMuch = await areTooManyAbsent(session, run, absent.length, rule)
   const decision = decideAbsences({ absent, unjudged, proof, rule, searched, isTooMuch })
   await carryOut(session, run, decision, { proof, nowMs })

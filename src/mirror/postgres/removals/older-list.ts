@@ -4,8 +4,13 @@ import type { Session } from '../session.ts'
 import { secondOf, storableTime } from '../stored-time.ts'
 
 /** The rows of those absent customers whose absence counts for nothing, since the list may be older than the last one read. */
-export async function findUnjudged(session: Session, run: Run, absent: readonly Dated[]): Promise<Set<number>> {
-  const newest = newestAbsent(absent, run.startedAtMs)
+export async function findUnjudged(
+  session: Session,
+  run: Run,
+  absent: readonly Dated[],
+  serviceMs: number | undefined,
+): Promise<Set<number>> {
+  const newest = newestAbsent(absent, run, serviceMs)
   if (newest === undefined) return new Set()
   return unjudgedRows(absent, newest, await findNewestListed(session, run, absent, newest))
 }

@@ -1,4 +1,5 @@
-import type { Absent, Candidate, Listed, RemovalRule, RemovingProof, Run } from '../../../run.ts'
+import type { Absent, Candidate, Listed, Run } from '../../../run.ts'
+import type { Mirror } from '../../../store.ts'
 import { isCandidate } from '../../removal-rule.ts'
 import { searchedNames, shownNames } from '../../shown-names.ts'
 import { findUnjudged } from './older-list.ts'
@@ -14,13 +15,13 @@ import { areTooManyAbsent, findAbsent, findListedBefore, mayBeCandidates } from 
 export async function findRemovalCandidates(
   session: Session,
   run: Run,
-  { rule, proof }: { rule: RemovalRule; proof: RemovingProof },
+  { rule, proof, serviceMs }: Parameters<Mirror['findRemovalCandidates']>[1],
 ): Promise<Candidate[]> {
   if (!(await mayBeCandidates(session, run.organization, rule))) return []
   const absent = (await findAbsent(session, run)) ?? []
   const candidates = absent.filter((row) => isCandidate(row, rule, proof))
   if (candidates.length === 0 || (await areTooManyAbsent(session, run, absent.length, rule))) return []
-  const unjudged = await findUnjudged(session, run, absent)
+  const unjudged = await findUnjudged(session, run, absent, serviceMs)
   if (unjudged.size === absent.length) return []
   return await asCandidates(
     session,

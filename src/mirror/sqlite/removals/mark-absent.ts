@@ -16,24 +16,24 @@ import { statement } from '../statement.ts'
  * search found one of them, or exactly the newest customers are absent, the scan loses its proof and no customer is marked. Throws
  * MirrorUnusable `mirror-replaced` where customers that the run received are not in the mirror.
  */
-export function markAbsent(db: Connection, run: Run, { proof, removals }: Ending, nowMs: number): Absences {
+export function markAbsent(db: Connection, run: Run, { proof, removals, serviceMs }: Ending, nowMs: number): Absences {
   if (proof === 'unproven' || removals === undefined) {
     if (!holdsReceived(db, run)) throw rowsGone(run.organization)
     return NO_ABSENCES
   }
-  return markBy(db, run, { ...removals, proof }, nowMs)
+  return markBy(db, run, { ...removals, proof, serviceMs }, nowMs)
 }
 
 function markBy(
   db: Connection,
   run: Run,
-  { proof, rule, ...searched }: Removals & { proof: RemovingProof },
+  { proof, rule, serviceMs, ...searched }: Removals & { proof: RemovingProof } & Pick<Ending, 'serviceMs'>,
   nowMs: number,
 ): Absences {
   const absent = findAbsent(db, run)
   if (absent === undefined) throw rowsGone(run.organization)
   if (absent.length === 0) return NO_ABSENCES
-  const unjudged = findUnjudged(db, run, absent)
+  const unjudged = findUnjudged(db, run, absent, serviceMs)
   const isTooMuch = areTooManyAbsent(db, run, absent.length, rule)
   return carryOut(db, run, decideAbsences({ absent, unjudged, proof, rule, searched, isTooMuch }), { proof, nowMs })
 }

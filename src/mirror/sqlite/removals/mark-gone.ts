@@ -9,12 +9,17 @@ import { areTooManyAbsent, findListedBefore } from './find-absent.ts'
  * Marks customers that a quick run found absent as missing. That is counted as no absence, and removes no customer: only full runs
  * do. The newest customers alone are not marked, since the list may be older than the last one read.
  */
-export function markGone(db: Connection, run: Run, { absentRows = [], removals }: Ending, nowMs: number): Gone {
+export function markGone(
+  db: Connection,
+  run: Run,
+  { absentRows = [], removals, serviceMs }: Ending,
+  nowMs: number,
+): Gone {
   const gone = absentRows.flatMap((rowId) => findListedBefore(db, run, rowId) ?? [])
   if (gone.length === 0 || removals === undefined) return NONE_GONE
   if (areTooManyAbsent(db, run, gone.length, removals.rule))
     return { ...NONE_GONE, held: gone.length, unmarked: absentRows }
-  const unjudged = findUnjudged(db, run, gone)
+  const unjudged = findUnjudged(db, run, gone, serviceMs)
   const missing = gone.filter(({ rowId }) => !unjudged.has(rowId))
   markMissing(db, run, missing, { proof: undefined, nowMs })
   const reasons = unjudged.size > 0 ? (['older-list'] as const) : []

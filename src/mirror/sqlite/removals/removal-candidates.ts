@@ -1,4 +1,5 @@
-import type { Absent, Candidate, Listed, Named, RemovalRule, RemovingProof, Run } from '../../../run.ts'
+import type { Absent, Candidate, Listed, Named, Run } from '../../../run.ts'
+import type { Mirror } from '../../../store.ts'
 import type { Connection } from '../database.ts'
 import { findUnjudged } from '../older-list.ts'
 import { searchedNames, shownNames } from '../../shown-names.ts'
@@ -13,13 +14,13 @@ import { statement } from '../statement.ts'
 export function findRemovalCandidates(
   db: Connection,
   run: Run,
-  { rule, proof }: { rule: RemovalRule; proof: RemovingProof },
+  { rule, proof, serviceMs }: Parameters<Mirror['findRemovalCandidates']>[1],
 ): Candidate[] {
   if (!mayBeCandidates(db, run.organization, rule)) return []
   const absent = findAbsent(db, run) ?? []
   const candidates = absent.filter((row) => isCandidate(row, rule, proof))
   if (candidates.length === 0 || areTooManyAbsent(db, run, absent.length, rule)) return []
-  const unjudged = findUnjudged(db, run, absent)
+  const unjudged = findUnjudged(db, run, absent, serviceMs)
   if (unjudged.size === absent.length) return []
   return asCandidates(
     db,
