@@ -28,10 +28,11 @@ export type JobAtStart = {
  * ask for the same run: while a job is in the queue it stands for both, but it may have ended between the look and the request.
  */
 export function whyNotNeeded(job: JobAtStart, organization: string): WhyNotNeeded | undefined {
-  const { lastRun, starts, askedAtMs, isAsked } = job
+  const { lastRun, starts, askedAtMs, isAsked, nowMs } = job
   if (isAsked) return undefined
-  // The worker of an earlier start ended after its run and before its job.
-  if (starts > 1 && lastRun?.status === 'complete' && lastRun.startedAtMs >= askedAtMs) return 'ended-before'
+  const isComplete = lastRun?.status === 'complete' && lastRun.startedAtMs <= nowMs + LARGEST_STEP_MS
+  // The worker of an earlier start ended after its run and before its job. A run dated far ahead began by a wrong clock, at an unknown time.
+  if (starts > 1 && isComplete && lastRun.startedAtMs >= askedAtMs) return 'ended-before'
   return whyNotDue(job, organization)
 }
 

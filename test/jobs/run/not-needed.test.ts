@@ -38,6 +38,11 @@ describe('a job that starts', () => {
     ['that is due by the clock of the one who asked', { lastRun: dayBefore(read), nowMs: DUE_MS - 1 }, undefined],
     ['again, after it was read by it', { trigger: 'manual', starts: 2, lastRun: ofThisJob }, 'ended-before'],
     ['again, after another run, that a person wants', { starts: 2, lastRun: ofThisJob, isAsked: true }, undefined],
+    [
+      'again, after a read that is dated far ahead',
+      { starts: 2, lastRun: aLastRun({ startedAtMs: DUE_MS + 9e8 }) },
+      undefined,
+    ],
     ['again, after a read before it', { trigger: 'manual', starts: 2, lastRun: aLastRun({}) }, undefined],
     [
       'again, after a pause',
