@@ -36,19 +36,19 @@ export type ListedJob = {
 export type ListedQueue = { place: string; jobs: ListedJob[]; pauses: Pauses }
 
 /** The jobs of a queue, those that run first, and the pauses in it. */
-export async function listJobs(config: Pick<Config, 'file' | 'mirror' | 'queue'>): Promise<ListedQueue> {
+export async function listJobs(config: Pick<Config, 'file' | 'mirror' | 'queue'>, nowMs: number): Promise<ListedQueue> {
   return withAnyQueue(config, async ({ backend, queues }) => {
-    const asked = Promise.all([listAll(queues), readPauses(backend.values)])
+    const asked = Promise.all([listAll(queues, nowMs), readPauses(backend.values)])
     const [jobs, pauses] = await answerOf(backend, asked)
     return { place: backend.place, jobs, pauses }
   })
 }
 
-async function listAll({ sync, quick }: Queues): Promise<ListedJob[]> {
+async function listAll({ sync, quick }: Queues, nowMs: number): Promise<ListedJob[]> {
   const looks = STATES.flatMap(({ types, state }) =>
     [sync, quick].map(async (queue) => {
       const jobs = await queue.getJobs([...types])
-      return jobs.map((job) => listed(job, state, queue === quick)).toSorted(byTime)
+      return jobs.map((job) => listed(job, { state, isQuick: queue === quick, nowMs })).toSorted(byTime)
     }),
   )
   return (await Promise.all(looks)).flat()
@@ -60,7 +60,10 @@ const STATES = [
   { state: 'delayed', types: ['delayed'] },
 ] as const
 
-function listed(job: Job<Payload, Counts>, state: ListedJob['state'], isQuick: boolean): ListedJob {
+function listed(
+  job: Job<Payload, Counts>,
+  { state, isQuick, nowMs }: Pick<ListedJob, 'state' | 'isQuick'> & { nowMs: number },
+): ListedJob {
   const why = state === 'delayed' ? whyDelayed(job) : undefined
   return {
     organization: payload.safeParse(job.data).data?.organization ?? '?',
@@ -69,7 +72,7 @@ function listed(job: Job<Payload, Counts>, state: ListedJob['state'], isQuick: b
     state,
     why,
     sinceMs: (state === 'running' ? job.processedOn : undefined) ?? job.timestamp,
-    untilMs: why && untilOf(job, why),
+    untilMs: why && untilOf(job, why, nowMs),
     worker: state === 'running' ? job.processedBy : undefined,
     failures: job.attemptsMade,
   }
@@ -83,10 +86,13 @@ function whyDelayed(job: Job): WhyDelayed {
   return namedUntilMs !== undefined && retryAtMs === undefined ? 'rate-limit' : 'retry'
 }
 
-function untilOf(job: Job, why: WhyDelayed): number | undefined {
-  if (why === 'schedule') return job.timestamp + job.delay
+function untilOf(job: Job, why: WhyDelayed, nowMs: number): number | undefined {
+  const putOff = putOffOf(job)
+  if (putOff !== undefined) return putOff.untilMs
   const { namedUntilMs, retryAtMs } = progressOf(job)
-  return putOffOf(job) === undefined ? (retryAtMs ?? namedUntilMs) : putOffOf(job)?.untilMs
+  const untilMs = why === 'schedule' ? job.timestamp + job.delay : (retryAtMs ?? namedUntilMs)
+  // A wait that began by a clock that was ahead is no longer than the delay of its job.
+  return untilMs && Math.min(untilMs, nowMs + job.delay)
 }
 
 function byTime(left: ListedJob, right: ListedJob): number {

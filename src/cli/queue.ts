@@ -17,8 +17,9 @@ export function queueCommand(io: Io) {
         import('../config/read-config.ts'),
         import('../../jobs/commands/list-jobs.ts'),
       ])
-      const { place, jobs, pauses } = await listJobs(await readConfig({ file, cwd: process.cwd() }))
+      const config = await readConfig({ file, cwd: process.cwd() })
       const nowMs = Date.now()
+      const { place, jobs, pauses } = await listJobs(config, nowMs)
       const percents = await findPercents(file, nowMs)
       const lines = jobs.map((job) => ({
         ...job,
