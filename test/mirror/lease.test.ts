@@ -6,11 +6,13 @@ import { OrganizationLeased } from '../../src/errors/errors.ts'
 import { nameOfProcess } from '../../src/machine/process-name.ts'
 import { LEASE_MS } from '../../src/mirror/lease-errors.ts'
 import { anEnding, aPage, customers, START_MS } from '../support/builders.ts'
+import { onPostgres } from '../support/mirror-choice.ts'
 import { aMirror, dump, mirrorPages, tamper, valueOf } from '../support/mirror-file.ts'
 
 const start = (mirror: Mirror, afterMs = 0, organization = 'acme') =>
   mirror.startRun({ organization, trigger: 'sync', nowMs: START_MS + afterMs })
 
+const YEAR_MS = 365 * 86_400_000
 const LEASED = expect.objectContaining({ name: 'OrganizationLeased', code: 'held' })
 const LOST = expect.objectContaining({ name: 'OrganizationLeased', code: 'lease-lost' })
 
@@ -135,6 +137,17 @@ test('a process of another machine counts as alive until its lease expires', asy
 
   await expect(start(mirror, LEASE_MS - 1)).rejects.toThrow(LEASED)
   await expect(start(mirror, LEASE_MS)).resolves.toBeDefined()
+})
+
+test('a process of another machine whose clock was a year ahead is not waited for until then', async () => {
+  const mirror = await aMirror()
+  await start(mirror, YEAR_MS)
+  // On a server it is the clock of the server that was ahead.
+  if (onPostgres) tamper(mirror.file, "UPDATE leases SET expires_at = clock_timestamp() + interval '1 year'")
+  tamper(mirror.file, 'UPDATE leases SET holder = ?', `elsewhere.example.com#${goneProcess()}`)
+
+  expect(await mirror.listUnderway({ nowMs: START_MS, monotonicMs: undefined })).toEqual([])
+  await expect(start(mirror)).resolves.toBeDefined()
 })
 
 test('the organization of a process that is gone is taken over at once, though its number was given to another', async () => {

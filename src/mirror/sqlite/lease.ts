@@ -77,9 +77,17 @@ function isWorn(leftMs: number): boolean {
 /** The monotonic clock decides if the holder uses the same one. */
 function hasExpired(lease: Lease, clocks: Clocks): boolean {
   const leftMs = leftByMonotonic(lease, clocks)
-  if (leftMs === undefined) return lease.expires_at_ms <= clocks.nowMs
+  if (leftMs === undefined) return hasExpiredByWall(lease.expires_at_ms - clocks.nowMs)
   // No lease lasts longer than LEASE_MS: one that seems to is from before a restart of the machine.
   return leftMs <= 0 || leftMs > LEASE_MS
+}
+
+/**
+ * One that seems to last much longer than any lease was taken before the wall clock was set back, and is not waited for: its run renews it,
+ * or finds that it was taken over.
+ */
+function hasExpiredByWall(leftMs: number): boolean {
+  return leftMs <= 0 || leftMs > 2 * LEASE_MS
 }
 
 function leftByMonotonic({ boot, expires_monotonic_ms: endMs }: Lease, { monotonicMs }: Clocks): number | undefined {

@@ -6,6 +6,7 @@ import { shownMirror } from '../../address/mirror-address.ts'
 import { postgresSide } from '../../mirror/move/postgres-side.ts'
 import { sqliteSide } from '../../mirror/move/sqlite-side.ts'
 import { openDatabase as openServer } from '../../mirror/postgres/opening/database.ts'
+import { LASTS } from '../../mirror/postgres/run/lease.ts'
 import type { Session } from '../../mirror/postgres/session.ts'
 import { openDatabase, type Connection } from '../../mirror/sqlite/database.ts'
 import { fileError } from '../../mirror/sqlite/file-errors.ts'
@@ -72,7 +73,7 @@ function busy(file: string): UsageError {
 }
 
 async function requireAtRest(session: Session): Promise<void> {
-  const sql = `SELECT organization, run_id FROM leases WHERE expires_at > clock_timestamp() ORDER BY organization LIMIT 1`
+  const sql = `SELECT organization, run_id FROM leases WHERE ${LASTS} ORDER BY organization LIMIT 1`
   const held = await session.first<{ organization: string; run_id: number }>(sql)
   if (held !== undefined) refuseRun({ organization: held.organization, runId: held.run_id })
 }

@@ -9,6 +9,7 @@ import {
   type UnderwayColumns,
 } from '../../rows/latest-run.ts'
 import { IS_FULL } from '../../run-conditions.ts'
+import { LASTS } from '../run/lease.ts'
 import type { Session } from '../session.ts'
 
 /** The latest full runs of these organizations, by organization and then oldest first, at most `limit` of each. */
@@ -28,8 +29,6 @@ const LATEST = `
 
 /** The runs that hold the lease of their organization by the clock of the server, by organization. */
 export async function listUnderway(session: Session): Promise<LeasedRun[]> {
-  const leased = await session.all<UnderwayColumns>(
-    `${UNDERWAY} AND expires_at > clock_timestamp() ORDER BY runs.organization`,
-  )
+  const leased = await session.all<UnderwayColumns>(`${UNDERWAY} AND ${LASTS} ORDER BY runs.organization`)
   return leased.filter(({ holder }) => isGone(holder) !== true).map(leasedRunOf)
 }

@@ -10,11 +10,13 @@ import { wentBack } from './went-back.ts'
 export type Lease = { organization: string; run_id: number; holder: string; has_expired: boolean }
 
 /**
- * The columns of `Lease`. One that ends later than any lease that could be taken now was taken before the clock of the server was set
- * back, or by another server: it is not waited for. Its run renews it, or finds that it was taken over.
+ * Whether a lease has not expired. One that ends later than any lease that could be taken now was taken before the clock of the server was
+ * set back, or by another server: it is not waited for. Its run renews it, or finds that it was taken over.
  */
-export const LEASE_COLUMNS = `organization, run_id, holder,
-  expires_at NOT BETWEEN clock_timestamp() AND clock_timestamp() + interval '${2 * LEASE_MS} milliseconds' AS has_expired`
+export const LASTS = `expires_at BETWEEN clock_timestamp() AND clock_timestamp() + interval '${2 * LEASE_MS} milliseconds'`
+
+/** The columns of `Lease`. */
+export const LEASE_COLUMNS = `organization, run_id, holder, NOT (${LASTS}) AS has_expired`
 
 /** Changes whenever a lease is taken or renewed. */
 export const LEASE_VERSION = `leases.run_id || ' ' || leases.expires_at`
