@@ -1,10 +1,19 @@
+import type { Timings } from '../timings.ts'
 import { isOfGoneProcess, nameLocks } from './lock-names.ts'
 
 /**
- * Frees the active jobs of a queue whose lock is of a process that is gone, so that the next look for stalled jobs takes them over.
- * Returns how many there were. A job whose lock has run out is judged by the name of the worker that took it.
+ * Frees the active jobs of a queue whose lock is of a process that is gone, or was not renewed for long although it does not run out, so that
+ * the next look for stalled jobs takes them over. Returns how many there were. A job whose lock has run out is judged by the name of the
+ * worker that took it.
  */
-export type FreeJobs = (queue: string, isGone: (lock: string) => boolean) => Promise<number>
+export type FreeJobs = (queue: string, judging: Judging) => Promise<number>
+
+type Judging = {
+  /** Whether a lock is of a process that is gone. */
+  isGone: (lock: string) => boolean
+  /** Whether something had the same value in so many looks in a row that it is no longer renewed. */
+  isSilent: (name: string, value: string) => boolean
+}
 
 type Worker = {
   readonly id: string
@@ -17,18 +26,25 @@ type Worker = {
 
 /**
  * Has a worker take over the jobs of its queue whose process is gone from this machine, until it closes. Otherwise such a job would wait
- * until its lock has run out and two looks for stalled jobs have found it so. To be called before the worker takes jobs: it names
- * this process in its locks. While the queue does not answer, nothing is looked for.
+ * until its lock has run out and two looks for stalled jobs have found it so; and where a clock that was ahead dated the lock, until that
+ * moment. To be called before the worker takes jobs: it names this process in its locks. While the queue does not answer, nothing is looked
+ * for.
  */
-export function takeOverLeftJobs(worker: Worker, { freeJobs }: { freeJobs: FreeJobs }, everyMs: number): void {
+export function takeOverLeftJobs(
+  worker: Worker,
+  { freeJobs }: { freeJobs: FreeJobs },
+  { leftJobsMs: everyMs, lockMs }: Pick<Timings, 'leftJobsMs' | 'lockMs'>,
+): void {
   nameLocks(worker)
+  const looks = new Looks(1 + Math.ceil((2 * lockMs) / everyMs))
   let [hasLooked, isClosing] = [false, false]
   let timer: NodeJS.Timeout | undefined
 
   async function look(): Promise<void> {
     if (!worker.isRunning() || worker.isPaused()) return
     try {
-      if ((await freeJobs(worker.name, isOfGoneProcess)) > 0) await worker.startStalledCheckTimer()
+      if ((await freeJobs(worker.name, { isGone: isOfGoneProcess, isSilent: looks.begin() })) > 0)
+        await worker.startStalledCheckTimer()
       hasLooked = true
     } catch {
       // The queue is lost or refuses; other parts report that.
@@ -49,3 +65,25 @@ export function takeOverLeftJobs(worker: Worker, { freeJobs }: { freeJobs: FreeJ
 
 /** How soon to look after the worker has begun to take jobs: what is left then was left before it was started. */
 const SOON_MS = 250
+
+/** Counts looks instead of asking a clock: those of other machines, or of another day, may differ from that of this process. */
+class Looks {
+  readonly #most: number
+  #counted = new Map<string, number>()
+
+  constructor(most: number) {
+    this.#most = most
+  }
+
+  /** Begins a look, which asks about each thing once. */
+  begin(): Judging['isSilent'] {
+    const before = this.#counted
+    this.#counted = new Map()
+    return (name, value) => {
+      const key = `${name} ${value}`
+      const looks = (before.get(key) ?? 0) + 1
+      this.#counted.set(key, looks)
+      return looks >= this.#most
+    }
+  }
+}

@@ -6,7 +6,7 @@ import { lockName } from './lock-names.ts'
 import { queueNames, type Counts, type Payload } from './queues.ts'
 
 type QueueOptions = Omit<WorkerOptions, 'connection' | 'autorun' | 'name' | 'telemetry'> & {
-  timings: Pick<Timings, 'leftJobsMs'>
+  timings: Pick<Timings, 'leftJobsMs' | 'lockMs'>
 }
 
 /**
@@ -24,7 +24,7 @@ export function createQueueWorker<Name extends string = string>(
   const ours = { connection: {}, autorun: false, name: lockName(), ...(telemetry !== undefined && { telemetry }) }
   const worker = new Worker<Payload, Counts, Name>(queueNames(backend)[queue], processor, { ...ours, ...options })
   cancelLostJobs(worker)
-  takeOverLeftJobs(worker, backend, timings.leftJobsMs)
+  takeOverLeftJobs(worker, backend, timings)
   return worker
 }
 

@@ -17,7 +17,7 @@ export type TickWorker = ReturnType<typeof startTickWorker>
 export type Ticking = {
   queues: Pick<Queues, 'requestSync' | 'requestQuick'>
   mirror: Pick<Mirror, 'listLastRuns'>
-  timings: Pick<Timings, 'leftJobsMs'>
+  timings: Pick<Timings, 'leftJobsMs' | 'lockMs'>
   now: () => number
 } & Omit<Knowing, keyof typeof MOST_UNKNOWN>
 

@@ -78,7 +78,7 @@ function freeOnce(pool: EmbeddedPool): FreeJobs {
   const looked = new Set<string>()
   return async (queue) => {
     if (looked.has(queue)) return 0
-    const freed = await free(queue, (lock) => !isOwnLock(lock))
+    const freed = await free(queue, { isGone: (lock) => !isOwnLock(lock), isSilent: () => false })
     looked.add(queue)
     return freed
   }

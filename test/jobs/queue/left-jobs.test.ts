@@ -1,4 +1,6 @@
 import { expect, test } from 'vitest'
+import { takeOverLeftJobs, type FreeJobs } from '../../../jobs/queue/left-jobs.ts'
+import { eventually } from '../../support/eventually.ts'
 import { aGate } from '../../support/gate.ts'
 import { aJobsWorkplace } from '../../support/jobs-workplace.ts'
 import { rowsOf } from '../../support/mirror-file.ts'
@@ -26,4 +28,27 @@ test('the job of a worker that was killed is taken over at once, and its run goe
     { status: 'interrupted', trigger: 'catch-up', resumed_from: null },
     { status: 'complete', trigger: 'catch-up', resumed_from: 1 },
   ])
+})
+
+test('what is the same for two lifetimes of a lock is no longer renewed, by whatever clock it is dated', async () => {
+  const found: { same: boolean; renewed: boolean }[] = []
+  const freeJobs: FreeJobs = async (_queue, { isSilent }) => {
+    found.push({ same: isSilent('acme', 'until 2099'), renewed: isSilent('globex', `until ${2099 + found.length}`) })
+    return 0
+  }
+  let close = () => {}
+  const worker = {
+    ...{ id: '1', name: 'sync', isRunning: () => true, isPaused: () => false, startStalledCheckTimer: async () => {} },
+    on: (_event: 'closing', listener: () => void) => (close = listener),
+  }
+
+  takeOverLeftJobs(worker, { freeJobs }, { leftJobsMs: 10, lockMs: 20 })
+  await eventually(
+    () => found.length,
+    (looks) => looks >= 6,
+  )
+  close()
+
+  expect(found.slice(0, 6).map(({ same }) => same)).toEqual([false, false, false, false, true, true])
+  expect(found.some(({ renewed }) => renewed)).toBe(false)
 })

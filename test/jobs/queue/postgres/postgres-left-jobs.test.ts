@@ -1,0 +1,49 @@
+import { PGlite } from '@electric-sql/pglite'
+import { withBackend, type IQueueBackend } from 'bullmq'
+import { dirname, join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import { EmbeddedPool } from '../../../../jobs/queue/postgres/embedded-pool.ts'
+import { postgresLeftJobs } from '../../../../jobs/queue/postgres/postgres-left-jobs.ts'
+import { queueNames } from '../../../../jobs/queue/queues.ts'
+import { prepareQueue, someQueues } from '../../../support/jobs-workplace.ts'
+import { temporaryFolder } from '../../../support/temp-folder.ts'
+
+const YEAR_MS = 365 * 86_400_000
+
+test('a lock that ends in a year is no obstacle once it is no longer renewed, nor is a look for stalled jobs of next year', async () => {
+  const { pool, queue } = await aTakenJob()
+  await pool.query('UPDATE bullmq.job SET locked_until_ms = locked_until_ms + $1', [YEAR_MS])
+  await pool.query(`INSERT INTO bullmq.meta (queue, field, value) VALUES ($1, 'stalled-check', $2)`, [queue, '1e9'])
+  const free = postgresLeftJobs(pool)
+  const asked: string[] = []
+  const judging = { isGone: () => false, isSilent: (_name: string, value: string) => asked.push(value) < 0 }
+
+  expect(await free(queue, judging)).toBe(0)
+  await pool.query('UPDATE bullmq.job SET locked_until_ms = locked_until_ms + 1', [])
+  expect(await free(queue, judging)).toBe(0)
+  const [lock, look, renewed, lookAgain] = asked
+  expect(renewed).not.toBe(lock)
+  expect(lookAgain).toBe(look)
+
+  expect(await free(queue, { isGone: () => false, isSilent: () => true })).toBe(1)
+  const { rows } = await pool.query('SELECT locked_until_ms::int AS until, stalled_marked FROM bullmq.job', [])
+  expect(rows).toEqual([{ until: 0, stalled_marked: true }])
+  const looked = await pool.query(`SELECT value FROM bullmq.meta WHERE field = 'stalled-check'`, [])
+  expect(looked.rows).toEqual([{ value: '0' }])
+})
+
+/** A queue with one job, which a process of another machine has. */
+async function aTakenJob(): Promise<{ pool: EmbeddedPool; queue: string }> {
+  const mirror = join(temporaryFolder(), 'customers.db')
+  prepareQueue(join(dirname(mirror), 'queue'))
+  const { backend, queues, close } = await someQueues('embedded', mirror)
+  await queues.requestSync('acme', 'manual')
+  const { Worker } = withBackend<IQueueBackend, unknown>(backend.factory)
+  const worker = new Worker(queueNames(backend).sync, undefined, { connection: {} })
+  await worker.getNextJob('elsewhere#1#2#3')
+  await worker.close()
+  await close()
+  const database = await PGlite.create(join(dirname(mirror), 'queue', 'postgres'))
+  onTestFinished(() => database.close())
+  return { pool: new EmbeddedPool(database), queue: queueNames(backend).sync }
+}
