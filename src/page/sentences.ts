@@ -1,4 +1,5 @@
 import { factsOfCode } from '../errors/error-facts.ts'
+import { LARGEST_STEP_MS } from '../time/clock-tolerance.ts'
 import { count, duration, grouped, moment } from '../wording.ts'
 import type { OrganizationView } from './overview.ts'
 import type { Progress } from './progress.ts'
@@ -92,10 +93,17 @@ function freshnessWords({ freshness, due, standing, paused }: OrganizationView, 
       ? `No run yet.${dueWords}`
       : `The list was never read to its end.${dueWords}`
   }
-  const read = `Read ${ago(readAsOfMs, nowMs)}`
+  const read = readWords(readAsOfMs, nowMs)
   if (due === undefined) return `${read}; there is no schedule to hold this against.`
   if (!due.isDue) return `${read}, as scheduled.`
   return `${read}, and due ${ago(due.lastMs, nowMs)}: ${due.isLate ? 'late' : 'still within its time'}.`
+}
+
+/** A date further ahead than clocks that are nearly right comes from a wrong one. */
+function readWords(readAsOfMs: number, nowMs: number): string {
+  return readAsOfMs > nowMs + LARGEST_STEP_MS
+    ? `Read at ${moment(readAsOfMs)}, which lies in the future (check the clock, then sync again)`
+    : `Read ${ago(readAsOfMs, nowMs)}`
 }
 
 function proofSentences({ freshness, standing: { lastEnded } }: OrganizationView, nowMs: number): Sentence[] {
