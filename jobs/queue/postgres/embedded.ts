@@ -1,7 +1,7 @@
 import { chmod } from 'node:fs/promises'
 import { join } from 'node:path'
 import { PGlite } from '@electric-sql/pglite'
-import { createPostgresBackend, DEFAULT_SCHEMA, runMigrations } from 'bullmq'
+import { DEFAULT_SCHEMA, runMigrations } from 'bullmq'
 import { systemCode } from '../../../src/errors/code-of.ts'
 import { QueueUnavailable } from '../../../src/errors/errors.ts'
 import { makeFolder } from '../../../src/machine/make-folder.ts'
@@ -11,6 +11,7 @@ import { lockFolder, type FolderLock } from './folder-lock.ts'
 import { WRITE_PROBE } from './postgres.ts'
 import type { FreeJobs } from '../left-jobs.ts'
 import { isOwnLock } from '../lock-names.ts'
+import { postgresFactory } from './postgres-factory.ts'
 import { postgresLeftJobs } from './postgres-left-jobs.ts'
 import { postgresValues } from './postgres-values.ts'
 
@@ -29,7 +30,7 @@ export async function openEmbedded(folder: string, prefix: string): Promise<Stor
       await lock.release()
     }
     return {
-      factory: (name, options, roles) => createPostgresBackend(name, { ...options, connection: pool }, roles),
+      factory: postgresFactory(pool),
       ping: async () => {
         await pool.query('SELECT 1', [])
       },

@@ -1,7 +1,8 @@
-import { createPostgresBackend, DEFAULT_SCHEMA, isPgPool, runMigrations } from 'bullmq'
+import { DEFAULT_SCHEMA, isPgPool, runMigrations } from 'bullmq'
 import { Pool, type ClientConfig } from 'pg'
 import type { Opening, Store } from '../backend.ts'
 import { within } from '../deadline.ts'
+import { postgresFactory } from './postgres-factory.ts'
 import { postgresLeftJobs } from './postgres-left-jobs.ts'
 import { postgresLimits } from './postgres-limits.ts'
 import { postgresValues } from './postgres-values.ts'
@@ -28,7 +29,7 @@ export async function openPostgres(address: string, { connectMs, answerMs, prefi
   if (!isPgPool(connection)) throw new TypeError('The PostgreSQL driver has no pool the queue can use.')
   let closed: Promise<void> | undefined
   return {
-    factory: (name, options, roles) => createPostgresBackend(name, { ...options, connection }, roles),
+    factory: postgresFactory(connection),
     ping: async () => {
       await pool.query('SELECT 1')
     },
