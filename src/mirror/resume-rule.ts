@@ -1,5 +1,6 @@
 import { codesFrom, factsOfCode } from '../errors/error-facts.ts'
 import type { RunStatus } from '../report.ts'
+import { LARGEST_STEP_MS } from '../time/clock-tolerance.ts'
 
 /** The last run of an organization that recorded windows. */
 export type RunWithWindows = { id: number; data_as_of: string; status: RunStatus; error_code: string | null }
@@ -15,8 +16,9 @@ export function mayContinue(
   { status, error_code }: Pick<RunWithWindows, 'status' | 'error_code'>,
   { standsSinceMs, nowMs, resumeWithinMs }: { standsSinceMs: number; nowMs: number; resumeWithinMs: number },
 ): boolean {
-  // A start in the future means that the clock was set back since: the age of the scan is unknown.
+  // Far in the future it was dated by a wrong clock, and the age of the scan is unknown. A little ahead is a small step, or the clock of
+  // another worker: a run that reached a limit is continued at once.
   const ageMs = nowMs - standsSinceMs
-  if (ageMs < 0 || ageMs > resumeWithinMs) return false
+  if (ageMs < -LARGEST_STEP_MS || ageMs > resumeWithinMs) return false
   return status === 'running' || factsOfCode(error_code ?? '').resumable
 }

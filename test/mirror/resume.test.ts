@@ -55,10 +55,11 @@ test('a run whose process was killed is continued, and recorded as interrupted',
 })
 
 test.each([
-  ['just within', RESUME_WITHIN_MS, true],
-  ['a millisecond beyond', RESUME_WITHIN_MS + 1, false],
-  ['by a clock that was set back since, an hour less than', -HOUR_MS, false],
-])('whether a scan that began %s resumeWithin ago is continued', async (_, ageMs, isResumed) => {
+  ['just within resumeWithin', RESUME_WITHIN_MS, true],
+  ['a millisecond before resumeWithin', RESUME_WITHIN_MS + 1, false],
+  ['an hour ahead of the clock, which was set back a little,', -HOUR_MS, true],
+  ['three hours ahead of the clock, which was wrong,', -3 * HOUR_MS, false],
+])('whether a scan that began %s is continued', async (_, ageMs, isResumed) => {
   const mirror = await aMirror()
   await endedWith(mirror, 'interrupted')
 
@@ -78,6 +79,14 @@ test('the age of a scan is counted from its first start, however often it was co
   await mirror.finishRun(third, ended('network'), START_MS + 6 * HOUR_MS)
 
   expect(await start(mirror, START_MS + 7 * HOUR_MS)).toMatchObject({ resumedFrom: undefined })
+})
+
+test('a scan that reached a limit is continued at once by a worker whose clock is a second behind', async () => {
+  const mirror = await aMirror()
+  const first = await saved(mirror, [1, 2], START_MS)
+  await mirror.finishRun(first, ended('max-run'), START_MS + 5 * HOUR_MS)
+
+  expect(await start(mirror, START_MS + 5 * HOUR_MS - 1000)).toMatchObject({ resumedFrom: first.id })
 })
 
 test.each([0, undefined])('with resumeWithin %s every run starts again', async (resumeWithinMs) => {
