@@ -37,6 +37,15 @@ test('each alert asks for metrics, labels and values that there are', async () =
   expect(notThere(named, await everyMetric())).toEqual([])
 })
 
+test('an alert about the age of a moment is raised for one in the future too', () => {
+  const ages = RULES.filter(({ expr }) => /^\(?time\(\) - /.test(expr))
+
+  expect(ages.map(({ alert }) => alert)).toEqual(
+    expect.arrayContaining(['CustomerMirrorStale', 'CustomerMirrorUnproven', 'CustomerMirrorStatusOld']),
+  )
+  expect(ages.filter(({ expr }) => !/ or .* - time\(\) > 2 \* 3600/.test(expr)).map(({ alert }) => alert)).toEqual([])
+})
+
 test('each alert has an example in which it is raised', () => {
   const examples = readFileSync(EXAMPLES, 'utf8')
 
