@@ -6,6 +6,7 @@ import { removeIfPossible } from './remove-file.ts'
 
 /** A file that is about to be replaced, and the name that it keeps. */
 export type SecondName = {
+  kept: string
   /** Makes it what and where it was before. Throws MirrorUnusable where the disk does not let it. */
   takeBack(): void
 }
@@ -18,7 +19,7 @@ export type SecondName = {
 export function giveSecondName(place: string, kept: string): SecondName {
   try {
     linkSync(place, kept)
-    return { takeBack: () => removeIfPossible([kept]) }
+    return { kept, takeBack: () => removeIfPossible([kept]) }
   } catch (error) {
     if (codeOf(error) === 'EEXIST') throw error
     return moveAside(place, kept)
@@ -28,14 +29,18 @@ export function giveSecondName(place: string, kept: string): SecondName {
 /** Gives the file at `place` the name `kept` in place of its own. Throws the error of the system. */
 export function moveAside(place: string, kept: string): SecondName {
   renameSync(place, kept)
-  return { takeBack: () => putBack(kept, place) }
+  return { kept, takeBack: () => putBack(kept, place) }
 }
 
-/** Runs `replace`, which notes each second name that it gives. Where the new file did not get its place, all of them are taken back. */
-export function replacing(replace: (names: SecondName[]) => void): void {
+/**
+ * Runs `replace`, which notes each second name that it gives, and returns those names. Where the new file did not get its place, all of
+ * them are taken back.
+ */
+export function replacing(replace: (names: SecondName[]) => void): readonly SecondName[] {
   const names: SecondName[] = []
   try {
     replace(names)
+    return names
   } catch (error) {
     if (!(error instanceof LeftUndone)) for (const name of names.toReversed()) name.takeBack()
     throw error

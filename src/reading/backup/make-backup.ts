@@ -77,11 +77,11 @@ async function writeBackup(
     if (copying.signal.aborted) throw new Interrupted('Stopped as asked. No backup was made.')
     unfinished.flush()
     const { size } = statSync(unfinished.path)
-    replacing((names) => {
+    const [replaced] = replacing((names) => {
       if (keep !== undefined && keep > 1) names.push(...keepOlderBackup(file))
       putInPlace(unfinished.path, file)
     })
-    const removed = keep === undefined ? [] : pruneOlderBackups(file, keep)
+    const removed = keep === undefined ? [] : pruneOlderBackups(file, { takenAt, replaced: replaced?.kept, keep })
     return { file, takenAt, bytes: size, customers: expected['customers'] ?? 0, removed }
   } finally {
     unfinished.remove()

@@ -1,5 +1,5 @@
 import { lstatSync } from 'node:fs'
-import { listOlder, olderName, timeIn } from '../dated-name.ts'
+import { listOlder, olderName, timeIn, tooManyOlder } from '../dated-name.ts'
 import { afterPlacing } from '../left-undone.ts'
 import { removeFile } from '../remove-file.ts'
 import { giveSecondName, type SecondName } from '../second-name.ts'
@@ -24,13 +24,16 @@ export function keepOlderBackup(file: string): SecondName[] {
 }
 
 /**
- * Removes the oldest backups so that `keep` are left, `file` among them, which is in its place. Returns what was removed. Other files are
- * left as they are. Throws LeftUndone.
+ * Removes the oldest backups so that `keep` are left, `file` among them, which is in its place and of the moment `takenAt`. Returns what
+ * was removed. Other files are left as they are. Throws LeftUndone.
  */
-export function pruneOlderBackups(file: string, keep: number): string[] {
+export function pruneOlderBackups(
+  file: string,
+  { takenAt, replaced, keep }: { takenAt: string; replaced: string | undefined; keep: number },
+): string[] {
   return afterPlacing('an older one could not be removed', () => {
     const older = listOlder(file).filter((path) => backupTakenAt(path) !== undefined)
-    const tooMany = older.slice(0, Math.max(0, older.length - (keep - 1)))
+    const tooMany = tooManyOlder(older, { file, at: takenAt, replaced, most: keep - 1 })
     tooMany.forEach(removeFile)
     return tooMany
   })

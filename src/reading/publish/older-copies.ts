@@ -1,7 +1,7 @@
 import { existsSync, linkSync, lstatSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { CopyFailed } from '../../errors/errors.ts'
-import { listOlder, olderName, timeIn } from '../dated-name.ts'
+import { listOlder, olderName, timeIn, tooManyOlder } from '../dated-name.ts'
 import { kindOfFile } from '../file-kind.ts'
 import { afterPlacing } from '../left-undone.ts'
 import { removeFile } from '../remove-file.ts'
@@ -48,11 +48,13 @@ export function isOfSameNight(file: string, newPath: string): boolean {
   return moved.length > 0 && moved.every(byNoNight)
 }
 
-/** Removes the oldest copies beyond `keep`, once a new one is in its place. Throws LeftUndone. */
-export function pruneOlderCopies(file: string, keep: number): void {
+/** Removes the oldest copies beyond `keep`, once a new one, published at `publishedAt`, is in its place. Throws LeftUndone. */
+export function pruneOlderCopies(
+  file: string,
+  { publishedAt, replaced, keep }: { publishedAt: string; replaced: string | undefined; keep: number },
+): void {
   afterPlacing('an older one could not be removed', () => {
-    const older = olderCopies(file)
-    older.slice(0, Math.max(0, older.length - keep)).forEach(removeFile)
+    tooManyOlder(olderCopies(file), { file, at: publishedAt, replaced, most: keep }).forEach(removeFile)
   })
 }
 

@@ -85,6 +85,21 @@ describe('a backup', () => {
     }
   })
 
+  test('with keep, those of a clock that was a year ahead push no later one out', async () => {
+    const mirror = await aMirror()
+    await night(mirror, 0, customers(1, 3))
+    const file = aBackupFile()
+    const daysAhead = [0, 365, 366, 1, 2, 3, 4]
+    for (const days of daysAhead)
+      await backUp(mirror.file, { file, keep: 3, nowMs: START_MS + days * 1440 * MINUTE_MS })
+
+    expect(
+      readdirSync(dirname(file))
+        .filter((name) => name.endsWith('.db'))
+        .toSorted(),
+    ).toEqual(['customers-20260107T020000000Z.db', 'customers-20260108T020000000Z.db', 'customers.db'])
+  })
+
   test('of a damaged mirror is not made, and the one from before stays', async () => {
     const mirror = await aMirror()
     await night(mirror, 0, customers(1, 400))
