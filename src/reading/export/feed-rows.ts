@@ -59,6 +59,8 @@ function nullableSeq(column: ExportColumn): ExportColumn {
  * A time before which a reader of all changes up to `since` knows every row, and the organizations of which it may know none,
  * because their lists were first read to their end later: an export leaves those out. What is written later has a later
  * `updated_at`, wherever the clock stands. Never too little, and after a clock that was set back it may be more than was missed.
+ * A list whose next run began by then had been read before, whatever the dates say. Where the clock was set back while a list was read
+ * first, its end by the clock of its start counts too.
  */
 function lastKnown(db: Connection, since: number, organizations: readonly string[]): { at: string; late: string[] } {
   const known = db
@@ -68,11 +70,16 @@ function lastKnown(db: Connection, since: number, organizations: readonly string
     .get(since)
   if (known === undefined) return { at: '', late: [] }
   const late = db
-    .prepare<[bigint, string, string], string>(
-      `SELECT organization FROM runs WHERE ${READ_TO_END} GROUP BY organization
-       HAVING (MIN(id) > ? OR MIN(finished_at) >= ?) AND organization IN (SELECT value FROM json_each(?))`,
+    .prepare<[bigint, string, bigint, string], string>(
+      `SELECT organization FROM (
+         SELECT MIN(id) AS id, organization, max(finished_at,
+           strftime('%Y-%m-%d %H:%M:%f', started_at, (coalesce(duration_ms, 0) / 1000.0) || ' seconds')) AS read_at
+         FROM runs WHERE ${READ_TO_END} GROUP BY organization) AS first
+       WHERE (first.id > ? OR (read_at >= ? AND NOT EXISTS (SELECT 1 FROM runs AS next
+           WHERE next.organization = first.organization AND next.id > first.id AND next.id <= ?)))
+         AND organization IN (SELECT value FROM json_each(?))`,
     )
     .pluck()
-    .all(known.run_id, known.at, JSON.stringify(organizations))
+    .all(known.run_id, known.at, known.run_id, JSON.stringify(organizations))
   return { at: known.at, late }
 }

@@ -1,9 +1,11 @@
 import { describe, expect, test } from 'vitest'
-import { customerId, customers } from '../../support/builders.ts'
-import { aMirror, rowsOf, tamper } from '../../support/mirror-file.ts'
+import { aPage, customerId, customers, MINUTE_MS, START_MS } from '../../support/builders.ts'
+import { aMirror, mirrorPages, rowsOf, tamper } from '../../support/mirror-file.ts'
 import { someOf } from '../../support/seeds.ts'
-import { night } from '../../mirror/nights.ts'
+import { DAY_MS, night, scanEnding } from '../../mirror/nights.ts'
 import { exported, aCopy, comparable, activeIn, expectJoined, listOf, NIGHTS } from '../../support/joined-copies.ts'
+
+const HOUR_MS = 60 * MINUTE_MS
 
 describe('a copy and the changes since make the customers of now', () => {
   test('whichever night the copy is of', async () => {
@@ -47,6 +49,29 @@ describe('a copy and the changes since make the customers of now', () => {
     await night(mirror, 3, customers(101, 110), { organization: 'globex' })
     await expectJoined(mirror, copy)
   })
+
+  test.each([
+    ['set back meanwhile', [2 * DAY_MS]],
+    ['set back in the night after', [9 * DAY_MS + 3 * HOUR_MS, 2 * DAY_MS]],
+  ])(
+    'with an organization whose first list was read while the copy was taken, by a clock that was %s',
+    async (_, ends) => {
+      const mirror = await aMirror()
+      await night(mirror, 0, listOf(0))
+      let monotonicMs = 0
+      const start = { organization: 'globex', trigger: 'sync', monotonicMs: () => monotonicMs } as const
+      const first = await mirror.startRun({ ...start, nowMs: START_MS + 9 * DAY_MS })
+      await mirror.savePages(first, [aPage(1, customers(101, 110))], START_MS + 9 * DAY_MS)
+      await mirrorPages(mirror, [listOf(1)], { atMs: START_MS + 9 * DAY_MS + HOUR_MS, ending: scanEnding({}) })
+      const copy = await exported(mirror)
+      monotonicMs = 3 * HOUR_MS
+      const [endedMs = 0, nextMs] = ends
+      await mirror.finishRun(first, scanEnding({}), START_MS + endedMs)
+      if (nextMs !== undefined) await night(mirror, nextMs / DAY_MS, customers(101, 110), { organization: 'globex' })
+
+      await expectJoined(mirror, copy)
+    },
+  )
 
   test('of a copy that was taken before there was any change, and of no copy', async () => {
     const mirror = await aMirror()
