@@ -49,7 +49,11 @@ export function daysOfChanges(beforeMs: number, asOfMs: number): { day: string; 
 /** To find the runs that no customer refers to, every customer is read: not more often than this. */
 const LOOKED_THROUGH_EVERY_MS = 30 * DAY_MS
 
-/** Whether the runs of an organization are to be looked through again. `done` is the day up to which they were. */
+/**
+ * Whether the runs of an organization are to be looked through again. `done` is the day up to which they were; one that is still to come
+ * is of a clock that was ahead, or of a shorter age.
+ */
 export function areRunsDue(done: string | undefined, beforeMs: number): boolean {
-  return done === undefined || done <= timeBefore(beforeMs - LOOKED_THROUGH_EVERY_MS).slice(0, 10)
+  const dayOf = (ms: number) => timeBefore(ms).slice(0, 10)
+  return done === undefined || done <= dayOf(beforeMs - LOOKED_THROUGH_EVERY_MS) || done > dayOf(beforeMs)
 }

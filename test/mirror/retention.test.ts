@@ -283,6 +283,14 @@ describe('a clock that is wrong', () => {
     expect((await prune(mirror, { changesMs: 60 * DAY_MS }, 3650)).changes).toBeGreaterThan(5)
   })
 
+  test('and years ahead keeps no runs from being looked through once it is right again', async () => {
+    const mirror = await nightsOfRenames(3)
+    await prune(mirror, { runsMs: 5 * DAY_MS }, 3650)
+    for (let n = 4; n < 20; n += 1) await night(mirror, n, [])
+
+    expect((await prune(mirror, { runsMs: 5 * DAY_MS }, 20)).runs).toBeGreaterThan(5)
+  })
+
   test('before the year 1970, and an age longer than the calendar, delete nothing', async () => {
     const mirror = await nightsOfRenames(3)
 
