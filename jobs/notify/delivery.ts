@@ -23,7 +23,12 @@ const delivery = z.object({
   /** No attempt before this, because one is under way or has just failed. Unix milliseconds. */
   notBeforeMs: z.number(),
   isDone: z.boolean(),
+  /** The due times of nights before this one that are done with, the last ones. Unix milliseconds. */
+  doneMs: z.array(z.number()).optional(),
 })
+
+/** So many nights that are done with are kept: a night with a clock ahead is followed by few others before it is set. */
+const MOST_DONE = 10
 
 /** After so many attempts, within about half an hour, the night is given up. */
 export const MOST_ATTEMPTS = 8
@@ -33,8 +38,18 @@ export function parseDelivery(text: string | undefined): Delivery | undefined | 
   return text === undefined ? undefined : (parseValue(delivery, text) ?? 'unknown')
 }
 
-export function opened({ dueMs, nowMs, id }: { dueMs: number; nowMs: number; id: string }): Delivery {
-  return { version: 1, dueMs, seenMs: nowMs, id, attempts: 0, notBeforeMs: 0, isDone: false }
+type Opening = { dueMs: number; nowMs: number; id: string; before?: Delivery | undefined }
+
+/** The delivery of a night, after the one that was kept `before`. A night that is done with stays so, also after a clock was ahead. */
+export function opened({ dueMs, nowMs, id, before }: Opening): Delivery {
+  const doneMs = before === undefined ? [] : doneSoFar(before, nowMs)
+  return { version: 1, dueMs, seenMs: nowMs, id, attempts: 0, notBeforeMs: 0, isDone: doneMs.includes(dueMs), doneMs }
+}
+
+/** Nights that lie far ahead were seen by a wrong clock, and are still to come. */
+function doneSoFar({ dueMs, isDone, doneMs = [] }: Delivery, nowMs: number): number[] {
+  const all = isDone ? [...doneMs, dueMs] : doneMs
+  return all.filter((eachMs) => eachMs <= nowMs + LARGEST_STEP_MS).slice(-MOST_DONE)
 }
 
 /**

@@ -91,7 +91,7 @@ async function deliver(
   const name = nameOf(kind, rota)
   const keep = (text: string | undefined, next: Delivery) => backend.values.replace(name, text, JSON.stringify(next))
   if (kept === undefined || isToOpen(kept, { dueMs, nowMs: now() })) {
-    await keep(before, opened({ dueMs, nowMs: now(), id: freshId() }))
+    await keep(before, opened({ dueMs, nowMs: now(), id: freshId(), before: kept }))
     return
   }
   if (!mayTry(kept, now())) return

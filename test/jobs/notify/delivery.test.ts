@@ -20,6 +20,18 @@ test('a night that lies far ahead was seen by a wrong clock, and is opened anew'
   expect(isToOpen({ ...open, dueMs: 9_000_000 }, { dueMs: 1000, nowMs: 1500 })).toBe(true)
 })
 
+test('a night that is done with is not reported again after nights of a clock that was ahead, and those are once they come', () => {
+  const YEAR_MS = 365 * 86_400_000
+  const done = (before: typeof open) => ({ ...before, isDone: true })
+  const ahead = done(opened({ dueMs: YEAR_MS, nowMs: YEAR_MS, id: 'y', before: done(open) }))
+  const furtherAhead = done(opened({ dueMs: 2 * YEAR_MS, nowMs: 2 * YEAR_MS, id: 'z', before: ahead }))
+  const setBack = opened({ dueMs: 1000, nowMs: 5000, id: 'w', before: furtherAhead })
+
+  expect(setBack).toMatchObject({ dueMs: 1000, isDone: true })
+  expect(opened({ dueMs: YEAR_MS, nowMs: YEAR_MS, id: 'v', before: setBack })).toMatchObject({ isDone: false })
+  expect(opened({ dueMs: 1000, nowMs: 5000, id: 'w', before: { ...furtherAhead, doneMs: [] } }).isDone).toBe(false)
+})
+
 test('a worker whose clock is behind opens no night again that came before', () => {
   const behind = { dueMs: 1000, nowMs: 8500 }
 
