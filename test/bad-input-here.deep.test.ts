@@ -48,7 +48,9 @@ describe('a mirror that cannot be used is not changed', () => {
     const ended = await here.sync()
 
     expect(ended.code).toBe(7)
-    expect(ended.stdout + ended.stderr).toMatch(/is damaged, or its disk failed .* put back a backup, or move the file away and sync anew/)
+    expect(ended.stdout + ended.stderr).toMatch(
+      /is damaged, or its disk failed .* put back a backup, or move the file away and sync anew/,
+    )
     expect(ended.stdout + ended.stderr).toContain(here.workplace.mirror)
     expect(ended.stderr).not.toMatch(/^\s+at |Unexpected/m)
   })
