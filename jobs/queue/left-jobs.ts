@@ -45,6 +45,7 @@ export function takeOverLeftJobs(
     try {
       if ((await freeJobs(worker.name, { isGone: isOfGoneProcess, isSilent: looks.begin() })) > 0)
         await worker.startStalledCheckTimer()
+      looks.end()
       hasLooked = true
     } catch {
       // The queue is lost or refuses; other parts report that.
@@ -66,10 +67,14 @@ export function takeOverLeftJobs(
 /** How soon to look after the worker has begun to take jobs: what is left then was left before it was started. */
 const SOON_MS = 250
 
-/** Counts looks instead of asking a clock: those of other machines, or of another day, may differ from that of this process. */
+/**
+ * Counts looks instead of asking a clock: those of other machines, or of another day, may differ from that of this process. One that fails
+ * does not count: the next may follow at once.
+ */
 class Looks {
   readonly #most: number
   #counted = new Map<string, number>()
+  #underway = new Map<string, number>()
 
   constructor(most: number) {
     this.#most = most
@@ -77,13 +82,16 @@ class Looks {
 
   /** Begins a look, which asks about each thing once. */
   begin(): Judging['isSilent'] {
-    const before = this.#counted
-    this.#counted = new Map()
+    this.#underway = new Map()
     return (name, value) => {
       const key = `${name} ${value}`
-      const looks = (before.get(key) ?? 0) + 1
-      this.#counted.set(key, looks)
+      const looks = (this.#counted.get(key) ?? 0) + 1
+      this.#underway.set(key, looks)
       return looks >= this.#most
     }
+  }
+
+  end(): void {
+    this.#counted = this.#underway
   }
 }

@@ -36,11 +36,7 @@ test('what is the same for two lifetimes of a lock is no longer renewed, by what
     found.push({ same: isSilent('acme', 'until 2099'), renewed: isSilent('globex', `until ${2099 + found.length}`) })
     return 0
   }
-  let close = () => {}
-  const worker = {
-    ...{ id: '1', name: 'sync', isRunning: () => true, isPaused: () => false, startStalledCheckTimer: async () => {} },
-    on: (_event: 'closing', listener: () => void) => (close = listener),
-  }
+  const { worker, close } = aRunningWorker()
 
   takeOverLeftJobs(worker, { freeJobs }, { leftJobsMs: 10, lockMs: 20 })
   await eventually(
@@ -52,3 +48,30 @@ test('what is the same for two lifetimes of a lock is no longer renewed, by what
   expect(found.slice(0, 6).map(({ same }) => same)).toEqual([false, false, false, false, true, true])
   expect(found.some(({ renewed }) => renewed)).toBe(false)
 })
+
+test('looks that fail half-way say nothing about how long a lock was not renewed: they follow each other at once', async () => {
+  const found: boolean[] = []
+  const freeJobs: FreeJobs = async (_queue, { isSilent }) => {
+    found.push(isSilent('acme', 'until 2099'))
+    throw new Error('the queue refuses')
+  }
+  const { worker, close } = aRunningWorker()
+
+  takeOverLeftJobs(worker, { freeJobs }, { leftJobsMs: 10, lockMs: 20 })
+  await eventually(
+    () => found.length,
+    (looks) => looks >= 8,
+  )
+  close()
+
+  expect(found).not.toContain(true)
+})
+
+function aRunningWorker() {
+  let close = () => {}
+  const worker = {
+    ...{ id: '1', name: 'sync', isRunning: () => true, isPaused: () => false, startStalledCheckTimer: async () => {} },
+    on: (_event: 'closing', listener: () => void) => (close = listener),
+  }
+  return { worker, close: () => close() }
+}

@@ -32,6 +32,22 @@ test('a lock that ends in a year is no obstacle once it is no longer renewed, no
   expect(looked.rows).toEqual([{ value: '0' }])
 })
 
+test('a lock that is renewed while it is judged stays with its worker', async () => {
+  const { pool, queue } = await aTakenJob()
+  const free = postgresLeftJobs({
+    async query(sql, values) {
+      const found = await pool.query(sql, values)
+      if (sql.startsWith('SELECT id'))
+        await pool.query('UPDATE bullmq.job SET locked_until_ms = locked_until_ms + 1', [])
+      return found
+    },
+  })
+
+  expect(await free(queue, { isGone: () => false, isSilent: () => true })).toBe(0)
+  const { rows } = await pool.query('SELECT locked_until_ms > 0 AS locked FROM bullmq.job', [])
+  expect(rows).toEqual([{ locked: true }])
+})
+
 /** A queue with one job, which a process of another machine has. */
 async function aTakenJob(): Promise<{ pool: EmbeddedPool; queue: string }> {
   const mirror = join(temporaryFolder(), 'customers.db')
