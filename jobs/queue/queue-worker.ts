@@ -4,6 +4,7 @@ import type { Backend } from './backend.ts'
 import { takeOverLeftJobs } from './left-jobs.ts'
 import { lockName } from './lock-names.ts'
 import { queueNames, type Counts, type Payload } from './queues.ts'
+import { renewAfterSetBack } from './renewals.ts'
 
 type QueueOptions = Omit<WorkerOptions, 'connection' | 'autorun' | 'name' | 'telemetry'> & {
   timings: Pick<Timings, 'leftJobsMs' | 'lockMs'>
@@ -25,6 +26,7 @@ export function createQueueWorker<Name extends string = string>(
   const worker = new Worker<Payload, Counts, Name>(queueNames(backend)[queue], processor, { ...ours, ...options })
   cancelLostJobs(worker)
   takeOverLeftJobs(worker, backend, timings)
+  renewAfterSetBack(worker, timings.leftJobsMs)
   return worker
 }
 
