@@ -3,6 +3,7 @@ import { codeOf } from '../errors/code-of.ts'
 import { MirrorUnusable } from '../errors/errors.ts'
 import { LeftUndone } from './left-undone.ts'
 import { removeIfPossible } from './remove-file.ts'
+import { isSame } from './target-place.ts'
 
 /** A file that is about to be replaced, and the name that it keeps. */
 export type SecondName = {
@@ -19,7 +20,9 @@ export type SecondName = {
 export function giveSecondName(place: string, kept: string): SecondName {
   try {
     linkSync(place, kept)
-    return { kept, takeBack: () => removeIfPossible([kept]) }
+    // A network may report a rename as failed that was done: then the second name is the only one.
+    const takeBack = () => (isSame(place, kept) ? removeIfPossible([kept]) : undefined)
+    return { kept, takeBack }
   } catch (error) {
     if (codeOf(error) === 'EEXIST') throw error
     return moveAside(place, kept)
@@ -42,8 +45,18 @@ export function replacing(replace: (names: SecondName[]) => void): readonly Seco
     replace(names)
     return names
   } catch (error) {
-    if (!(error instanceof LeftUndone)) for (const name of names.toReversed()) name.takeBack()
+    if (!(error instanceof LeftUndone)) takeBack(names)
     throw error
+  }
+}
+
+/** The file itself is the first, and is put back although one beside it could not be. */
+function takeBack([first, ...others]: readonly SecondName[]): void {
+  if (first === undefined) return
+  try {
+    takeBack(others)
+  } finally {
+    first.takeBack()
   }
 }
 

@@ -75,6 +75,30 @@ test('a file that does not get its place back is named with the name that it has
   )
 })
 
+test('a file gets its place back although one beside it does not, which is named', () => {
+  const { place, kept, finished, replace } = aFolder()
+  withoutLinks()
+  failOnDisk('renameSync', (from) => [finished, `${kept}-wal`].includes(String(from)))
+
+  expect(replace).toThrow(`${place}-wal: could not be replaced, and is ${kept}-wal now`)
+
+  expect(readFileSync(place, 'utf8')).toBe('old')
+})
+
+test('a second name stays where the rename that was reported as failed was done', () => {
+  const { place, kept, finished } = aFolder()
+  const replace = () =>
+    replacing((names) => {
+      names.push(giveSecondName(place, kept))
+      renameSync(finished, place)
+      throw new Error('ESTALE')
+    })
+
+  expect(replace).toThrow('ESTALE')
+
+  expect(readFileSync(kept, 'utf8')).toBe('old')
+})
+
 test('a second name that another file has is refused', () => {
   const { place, kept } = aFolder()
   renameSync(`${place}-wal`, kept)
