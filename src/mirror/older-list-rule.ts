@@ -6,6 +6,8 @@ export type Dated = { rowId: number; createdAtUtc: string | null }
 
 /** A creation time further in the future than any clock is wrong, and is ignored here. */
 const AHEAD_MS = 24 * 3_600_000
+/** Times are compared as texts, which later years have with a sign. */
+const LATEST_MS = Date.UTC(9999, 11, 31, 23, 59, 59)
 
 /** What to compare the newest customer listed with. */
 export type Newest = {
@@ -24,7 +26,8 @@ export function newestAbsent(
   { startedAtMs }: Pick<Run, 'startedAtMs'>,
   serviceMs: number | undefined,
 ): Newest | undefined {
-  const last = sqlTime(Math.max(startedAtMs, serviceMs ?? 0) + AHEAD_MS).slice(0, 'YYYY-MM-DD HH:MM:SS'.length)
+  const lastMs = Math.min(Math.max(startedAtMs, serviceMs ?? 0) + AHEAD_MS, LATEST_MS)
+  const last = sqlTime(lastMs).slice(0, 'YYYY-MM-DD HH:MM:SS'.length)
   const than = absent.reduce(
     (latest, { createdAtUtc: at }) => (at !== null && at <= last && at > latest ? at : latest),
     '',

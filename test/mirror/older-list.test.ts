@@ -150,6 +150,17 @@ test('by a clock that is a month behind, the newest customers are known as such 
   expect(fates(mirror)).toEqual({ listed: 50, missing: 0, removed: 0 })
 })
 
+test('a service that says that its clock shows the last day of the year 9999 does not hide an older list', async () => {
+  const mirror = await aMirror()
+  const ending = { serviceMs: Date.UTC(9999, 11, 31, 23, 59, 59) }
+  await night(mirror, 1, LIST, { ending })
+
+  expect(await night(mirror, 2, LIST.slice(4), { ending })).toMatchObject({
+    proof: 'unproven',
+    reasons: ['older-list'],
+  })
+})
+
 test('a newer customer who comes in a rejected record shows that the list has gone forward', async () => {
   const mirror = await aMirror()
   await night(mirror, 1, [NEWER, ...LIST])
