@@ -20,9 +20,13 @@ export type SecondName = {
 export function giveSecondName(place: string, kept: string): SecondName {
   try {
     linkSync(place, kept)
-    // A network may report a rename as failed that was done: then the second name is the only one.
-    const takeBack = () => (isSame(place, kept) ? removeIfPossible([kept]) : undefined)
-    return { kept, takeBack }
+    return {
+      kept,
+      takeBack() {
+        // A network may report a rename as failed that was done: then the second name is the only one.
+        if (isSame(place, kept)) removeIfPossible([kept])
+      },
+    }
   } catch (error) {
     if (codeOf(error) === 'EEXIST') throw error
     return moveAside(place, kept)
