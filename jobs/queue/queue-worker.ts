@@ -8,6 +8,8 @@ import { renewAfterSetBack } from './renewals.ts'
 
 type QueueOptions = Omit<WorkerOptions, 'connection' | 'autorun' | 'name' | 'telemetry'> & {
   timings: Pick<Timings, 'leftJobsMs' | 'lockMs'>
+  /** Unix milliseconds. */
+  now: () => number
 }
 
 /**
@@ -18,7 +20,7 @@ export function createQueueWorker<Name extends string = string>(
   backend: Backend,
   queue: keyof ReturnType<typeof queueNames>,
   processor: Processor<Payload, Counts, Name>,
-  { timings, ...options }: QueueOptions,
+  { timings, now, ...options }: QueueOptions,
 ) {
   const { Worker } = withBackend<IQueueBackend, unknown>(backend.factory)
   const { telemetry } = backend
@@ -26,7 +28,7 @@ export function createQueueWorker<Name extends string = string>(
   const worker = new Worker<Payload, Counts, Name>(queueNames(backend)[queue], processor, { ...ours, ...options })
   cancelLostJobs(worker)
   takeOverLeftJobs(worker, backend, timings)
-  renewAfterSetBack(worker, timings.leftJobsMs)
+  renewAfterSetBack(worker, now, timings.leftJobsMs)
   return worker
 }
 

@@ -2,11 +2,12 @@ type Worker = { on(event: 'closed', listener: () => void): unknown }
 
 /**
  * Has a worker renew the locks of its jobs after the wall clock was set back, until it is closed. BullMQ counts by that clock how long ago it
- * renewed a lock, and renews none until the clock has come as far again: other workers would take the jobs over. Looks every `everyMs`.
+ * renewed a lock, and renews none until the clock has come as far again: other workers would take the jobs over. `now` is that clock, in
+ * Unix milliseconds. Looks every `everyMs`.
  */
-export function renewAfterSetBack(worker: Worker, everyMs: number): void {
+export function renewAfterSetBack(worker: Worker, now: () => number, everyMs: number): void {
   const timer = setInterval(() => {
-    const nowMs = Date.now()
+    const nowMs = now()
     for (const job of trackedJobs(worker)) if (job.ts > nowMs) job.ts = nowMs
   }, everyMs).unref()
   worker.on('closed', () => clearInterval(timer))

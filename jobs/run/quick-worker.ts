@@ -22,7 +22,7 @@ export function startQuickWorker(
   backend: Backend,
   processing: QuickProcessing & Processing & Pick<Allowing, 'pauses'>,
 ) {
-  const { timings } = processing
+  const { timings, now } = processing
   return createQueueWorker<Trigger>(
     backend,
     'quick',
@@ -38,6 +38,7 @@ export function startQuickWorker(
     },
     {
       timings,
+      now,
       concurrency: AT_ONCE,
       lockDuration: timings.lockMs,
       stalledInterval: timings.stalledMs,

@@ -17,7 +17,7 @@ export type SyncWorker = ReturnType<typeof startSyncWorker>
 
 /** Starts taking sync jobs, at most `concurrency` at the same time. */
 export function startSyncWorker(backend: Backend, processing: Processing & Allowing, { concurrency }: JobSettings) {
-  const { timings, random, cancellable } = processing
+  const { timings, now, random, cancellable } = processing
   return createQueueWorker<Trigger>(
     backend,
     'sync',
@@ -32,6 +32,7 @@ export function startSyncWorker(backend: Backend, processing: Processing & Allow
     },
     {
       timings,
+      now,
       concurrency,
       lockDuration: timings.lockMs,
       stalledInterval: timings.stalledMs,
@@ -43,7 +44,7 @@ export function startSyncWorker(backend: Backend, processing: Processing & Allow
           const leastMs = error instanceof RunFailed ? error.leastMs : 0
           const delayMs = leastMs + backoffMs(attempts, random(), { firstMs, longestMs })
           // Only for those who look into the queue.
-          const retryAtMs = processing.now() + delayMs
+          const retryAtMs = now() + delayMs
           await job?.updateProgress({ ...progressOf(job), retryAtMs }).catch(() => {})
           return delayMs
         },

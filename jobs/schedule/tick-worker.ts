@@ -56,6 +56,7 @@ export function startTickWorker(backend: Backend, ticking: Ticking) {
     },
     {
       timings,
+      now,
       settings: { repeatStrategy: nextTickMs },
     },
   )

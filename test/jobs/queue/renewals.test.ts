@@ -13,8 +13,8 @@ test('a worker renews the locks of its jobs also after the clock was set back by
     await ended.promise
     return {}
   }
-  const timings = { leftJobsMs: 10, lockMs: 60_000 }
-  const worker = createQueueWorker(backend, 'sync', work, { timings, lockRenewTime: 40, lockDuration: 60_000 })
+  const clocks = { timings: { leftJobsMs: 10, lockMs: 60_000 }, now: () => Date.now() }
+  const worker = createQueueWorker(backend, 'sync', work, { ...clocks, lockRenewTime: 40, lockDuration: 60_000 })
   worker.on('error', () => {})
   const renewing = vi.spyOn(Object.assign(worker), 'extendJobLocks')
   onTestFinished(async () => {
