@@ -12,6 +12,18 @@ export type SecondName = {
   takeBack(): void
 }
 
+/** Gives the file at `place` the name `kept` too. Throws the error of the system, where it has no hard links or there is a file of that name. */
+export function linkSecondName(place: string, kept: string): SecondName {
+  linkSync(place, kept)
+  return {
+    kept,
+    takeBack() {
+      // A network may report a rename as failed that was done: then the second name is the only one.
+      if (isSame(place, kept)) removeIfPossible([kept])
+    },
+  }
+}
+
 /**
  * Gives the file at `place` the name `kept` too, so that there is a file at its place at any time. It leaves its place already on a file
  * system without hard links, such as those of many network shares and memory sticks. Throws the error of the system, EEXIST where there is
@@ -19,14 +31,7 @@ export type SecondName = {
  */
 export function giveSecondName(place: string, kept: string): SecondName {
   try {
-    linkSync(place, kept)
-    return {
-      kept,
-      takeBack() {
-        // A network may report a rename as failed that was done: then the second name is the only one.
-        if (isSame(place, kept)) removeIfPossible([kept])
-      },
-    }
+    return linkSecondName(place, kept)
   } catch (error) {
     if (codeOf(error) === 'EEXIST') throw error
     return moveAside(place, kept)

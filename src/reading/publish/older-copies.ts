@@ -1,24 +1,24 @@
-import { existsSync, linkSync, lstatSync } from 'node:fs'
+import { existsSync, lstatSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { CopyFailed } from '../../errors/errors.ts'
 import { listOlder, olderName, timeIn, tooManyOlder } from '../dated-name.ts'
 import { kindOfFile } from '../file-kind.ts'
 import { afterPlacing } from '../left-undone.ts'
 import { removeFile } from '../remove-file.ts'
+import { linkSecondName, type SecondName } from '../second-name.ts'
 import { readManifest } from './manifest.ts'
 import { codeOf } from '../../errors/code-of.ts'
 
 /**
  * Gives the copy that is about to be replaced a second name with the time at which it was published, such as
- * `customers-20261122T021500123Z.db`. Returns that name; undefined where there is no copy yet.
+ * `customers-20261122T021500123Z.db`. Returns it; undefined where there is no copy yet, or where it has that name already.
  */
-export function keepOlderCopy(file: string): string | undefined {
+export function keepOlderCopy(file: string): SecondName | undefined {
   const found = lstatSync(file, { throwIfNoEntry: false })
   if (found === undefined || kindOfFile(file) !== 'copy') return undefined
   const older = olderName(file, timeIn(readManifest(file)?.publishedAt) ?? timeIn(found.mtime.toISOString()) ?? '')
   try {
-    linkSync(file, older)
-    return older
+    return linkSecondName(file, older)
   } catch (error) {
     if (codeOf(error) === 'EEXIST') return undefined
     throw new CopyFailed(

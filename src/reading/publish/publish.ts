@@ -102,7 +102,7 @@ function publishCopy(
         const isKept = keep !== undefined && keep > 0 && !isOfSameNight(file, unfinished.path)
         const kept = isKept ? keepOlderCopy(file) : undefined
         replaceCopy(file, unfinished, kept)
-        if (keep !== undefined) pruneOlderCopies(file, { publishedAt: built.publishedAt, replaced: kept, keep })
+        if (keep !== undefined) pruneOlderCopies(file, { publishedAt: built.publishedAt, replaced: kept?.kept, keep })
         return { file, ...digest, ...built }
       } catch (error) {
         throw underItsName(error, { path: unfinished.path, file })
