@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { backoffMs } from '../../src/time/backoff.ts'
 import { parseValue } from '../queue/shared-values.ts'
-import { LARGEST_STEP_MS } from '../../src/time/clock-tolerance.ts'
+import { isFarAhead } from '../../src/time/clock-tolerance.ts'
 
 /**
  * How far the report of a night, or its heartbeat, has come. Kept in the queue, so that all workers know it:
@@ -49,7 +49,7 @@ export function opened({ dueMs, nowMs, id, before }: Opening): Delivery {
 /** Nights that lie far ahead were seen by a wrong clock, and are still to come. */
 function doneSoFar({ dueMs, isDone, doneMs = [] }: Delivery, nowMs: number): number[] {
   const all = isDone ? [...doneMs, dueMs] : doneMs
-  return all.filter((eachMs) => eachMs <= nowMs + LARGEST_STEP_MS).slice(-MOST_DONE)
+  return all.filter((eachMs) => !isFarAhead(eachMs, nowMs)).slice(-MOST_DONE)
 }
 
 /**
@@ -57,7 +57,7 @@ function doneSoFar({ dueMs, isDone, doneMs = [] }: Delivery, nowMs: number): num
  * whose clock is ahead of this one; one that lies far ahead comes from a clock that was wrong.
  */
 export function isToOpen(kept: Delivery | undefined, { dueMs, nowMs }: { dueMs: number; nowMs: number }): boolean {
-  return kept === undefined || (kept.isDone && kept.dueMs < dueMs) || kept.dueMs > nowMs + LARGEST_STEP_MS
+  return kept === undefined || (kept.isDone && kept.dueMs < dueMs) || isFarAhead(kept.dueMs, nowMs)
 }
 
 /** Whether an attempt may be made now. A clock that was set back stretches no pause. */

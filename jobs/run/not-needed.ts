@@ -1,4 +1,4 @@
-import { LARGEST_STEP_MS } from '../../src/time/clock-tolerance.ts'
+import { isFarAhead } from '../../src/time/clock-tolerance.ts'
 import type { Organization } from '../../src/config/organization.ts'
 import type { Trigger } from '../../src/report.ts'
 import type { LastRun, Mirror } from '../../src/store.ts'
@@ -30,7 +30,7 @@ export type JobAtStart = {
 export function whyNotNeeded(job: JobAtStart, organization: string): WhyNotNeeded | undefined {
   const { lastRun, starts, askedAtMs, isAsked, nowMs } = job
   if (isAsked) return undefined
-  const isComplete = lastRun?.status === 'complete' && lastRun.startedAtMs <= nowMs + LARGEST_STEP_MS
+  const isComplete = lastRun?.status === 'complete' && !isFarAhead(lastRun.startedAtMs, nowMs)
   // The worker of an earlier start ended after its run and before its job. A run dated far ahead began by a wrong clock, at an unknown time.
   if (starts > 1 && isComplete && lastRun.startedAtMs >= askedAtMs) return 'ended-before'
   return whyNotDue(job, organization)
@@ -48,7 +48,7 @@ function whyNotDue(
   // A worker that starts tries once again what failed before, but not what failed since.
   const [failedAtMs, sinceMs] =
     trigger === 'schedule' ? [lastRun.startedAtMs, dueMs] : [lastRun.endedAtMs ?? 0, askedAtMs]
-  return failedAtMs >= sinceMs && failedAtMs <= nowMs + LARGEST_STEP_MS ? 'refused-since' : undefined
+  return failedAtMs >= sinceMs && !isFarAhead(failedAtMs, nowMs) ? 'refused-since' : undefined
 }
 
 type Asked = {

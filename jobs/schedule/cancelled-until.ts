@@ -1,4 +1,4 @@
-import { LARGEST_STEP_MS } from '../../src/time/clock-tolerance.ts'
+import { isFarAhead } from '../../src/time/clock-tolerance.ts'
 import { deleteCancellation, listCancellations, type Cancellation } from '../queue/cancellations.ts'
 import type { SharedValues } from '../queue/shared-values.ts'
 import { previousDueMs } from './due-times.ts'
@@ -18,7 +18,7 @@ export async function readCancelledUntil(
     const schedule = wanted.find((each) => each.organization === organization)?.schedule
     const dueMs = schedule && previousDueMs(organization, schedule, nowMs)
     if (isOver(cancellation, dueMs, nowMs)) await deleteCancellation(values, organization)
-    else if (cancellation.askedAtMs <= nowMs + LARGEST_STEP_MS) until.set(organization, cancellation.untilMs)
+    else if (!isFarAhead(cancellation.askedAtMs, nowMs)) until.set(organization, cancellation.untilMs)
   }
   return until
 }

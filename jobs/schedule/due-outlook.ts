@@ -1,4 +1,4 @@
-import { LARGEST_STEP_MS } from '../../src/time/clock-tolerance.ts'
+import { isFarAhead } from '../../src/time/clock-tolerance.ts'
 import type { Organization } from '../../src/config/organization.ts'
 import type { Due } from '../../src/page/overview.ts'
 import { isFirstLoad } from '../../src/first-load.ts'
@@ -35,7 +35,7 @@ function newSinceMs({ seenAtMs }: Scheduled, known: Known | undefined, nowMs: nu
   if (!isFirstLoad({ readAsOfMs: known?.completeAsOfMs, status: known?.status })) return 0
   const moments = [seenAtMs, known?.firstRunAtMs].filter((atMs) => atMs !== undefined)
   // A moment far ahead comes from a wrong clock.
-  const sober = moments.filter((atMs) => atMs <= nowMs + LARGEST_STEP_MS)
+  const sober = moments.filter((atMs) => !isFarAhead(atMs, nowMs))
   return sober.length === 0 ? 0 : Math.min(...sober)
 }
 

@@ -1,4 +1,4 @@
-import { LARGEST_STEP_MS } from '../../src/time/clock-tolerance.ts'
+import { isFarAhead, LARGEST_STEP_MS } from '../../src/time/clock-tolerance.ts'
 import type { LastRun } from '../../src/store.ts'
 import { factsOfCode } from '../../src/errors/error-facts.ts'
 import { nextAfter, previousDueMs, type Schedule } from './due-times.ts'
@@ -83,7 +83,7 @@ export function wasReadSince(
   nowMs: number,
 ): boolean {
   const { completeAsOfMs } = lastRun ?? {}
-  return completeAsOfMs !== undefined && completeAsOfMs >= sinceMs && completeAsOfMs <= nowMs + LARGEST_STEP_MS
+  return completeAsOfMs !== undefined && completeAsOfMs >= sinceMs && !isFarAhead(completeAsOfMs, nowMs)
 }
 
 type Situation = Omit<PlanInput, 'wanted' | 'found'> & { found: Found | undefined }
@@ -109,7 +109,7 @@ function isCancelled(
   if ((cancelledUntilMs?.get(organization) ?? -1) >= dueMs) return true
   if (lastRun?.status !== 'failed' || factsOfCode(lastRun.errorCode ?? '').from !== 'cancel') return false
   // The queue may have lost what it knew of the cancel. A run with a later date began by a wrong clock.
-  return lastRun.startedAtMs >= dueMs && lastRun.startedAtMs <= nowMs + LARGEST_STEP_MS
+  return lastRun.startedAtMs >= dueMs && !isFarAhead(lastRun.startedAtMs, nowMs)
 }
 
 /**
@@ -120,7 +120,7 @@ function failedSinceDue({ organization, schedule }: Wanted, lastRun: LastRun | u
   if (lastRun?.status !== 'failed' && lastRun?.status !== 'waiting') return false
   if (lastRun.startedAtMs < previousDueMs(organization, schedule, nowMs)) return false
   // The run began by a clock far in the future, at an unknown time.
-  if (lastRun.startedAtMs > nowMs + LARGEST_STEP_MS) return false
+  if (isFarAhead(lastRun.startedAtMs, nowMs)) return false
   return isForGood(lastRun.errorCode ?? '') || nowMs - lastRun.startedAtMs < COOL_DOWN_MS
 }
 

@@ -1,4 +1,4 @@
-import { LARGEST_STEP_MS } from '../../src/time/clock-tolerance.ts'
+import { isFarAhead } from '../../src/time/clock-tolerance.ts'
 import { putOffOf } from '../pauses/put-off.ts'
 import type { Queues } from '../queue/queues.ts'
 import { oneAtATime } from '../one-at-a-time.ts'
@@ -62,7 +62,7 @@ type SyncJob = Awaited<ReturnType<Queues['sync']['getDelayed']>>[number]
 
 /** Whether a clock that was ahead said when a job was last started, or made: then it says when its wait ends, too. */
 function isDatedAhead({ processedOn, timestamp }: SyncJob, nowMs: number): boolean {
-  return (processedOn ?? timestamp) > nowMs + LARGEST_STEP_MS
+  return isFarAhead(processedOn ?? timestamp, nowMs)
 }
 
 async function delayAnew(delayed: readonly SyncJob[]): Promise<number> {

@@ -1,6 +1,6 @@
 import { codesFrom, factsOfCode } from '../errors/error-facts.ts'
 import type { RunStatus } from '../report.ts'
-import { LARGEST_STEP_MS } from '../time/clock-tolerance.ts'
+import { isFarAhead } from '../time/clock-tolerance.ts'
 
 /** The last run of an organization that recorded windows. */
 export type RunWithWindows = { id: number; data_as_of: string; status: RunStatus; error_code: string | null }
@@ -18,7 +18,6 @@ export function mayContinue(
 ): boolean {
   // Far in the future it was dated by a wrong clock, and the age of the scan is unknown. A little ahead is a small step, or the clock of
   // another worker: a run that reached a limit is continued at once.
-  const ageMs = nowMs - standsSinceMs
-  if (ageMs < -LARGEST_STEP_MS || ageMs > resumeWithinMs) return false
+  if (isFarAhead(standsSinceMs, nowMs) || nowMs - standsSinceMs > resumeWithinMs) return false
   return status === 'running' || factsOfCode(error_code ?? '').resumable
 }

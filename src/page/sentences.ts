@@ -1,5 +1,5 @@
 import { factsOfCode } from '../errors/error-facts.ts'
-import { LARGEST_STEP_MS } from '../time/clock-tolerance.ts'
+import { isFarAhead } from '../time/clock-tolerance.ts'
 import { count, duration, grouped, moment } from '../wording.ts'
 import type { OrganizationView } from './overview.ts'
 import type { Progress } from './progress.ts'
@@ -101,7 +101,7 @@ function freshnessWords({ freshness, due, standing, paused }: OrganizationView, 
 
 /** A date further ahead than clocks that are nearly right comes from a wrong one. */
 function readWords(readAsOfMs: number, nowMs: number): string {
-  return readAsOfMs > nowMs + LARGEST_STEP_MS
+  return isFarAhead(readAsOfMs, nowMs)
     ? `Read at ${moment(readAsOfMs)}, which lies in the future (check the clock, then sync again)`
     : `Read ${ago(readAsOfMs, nowMs)}`
 }
