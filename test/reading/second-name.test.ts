@@ -26,11 +26,12 @@ function aFolder() {
 const namesIn = (path: string) => readdirSync(dirname(path)).toSorted()
 /** As a file system without hard links. */
 const withoutLinks = () => failOnDisk('linkSync', () => true, 'EPERM')
-
-test.each([
+const FILE_SYSTEMS: [which: string, prepare: () => unknown][] = [
   ['with hard links', () => {}],
   ['without hard links', withoutLinks],
-])('a replaced file keeps its second name, on a file system %s', (_which, prepare) => {
+]
+
+test.each(FILE_SYSTEMS)('a replaced file keeps its second name, on a file system %s', (_which, prepare) => {
   const { place, kept, replace } = aFolder()
   prepare()
 
@@ -40,19 +41,19 @@ test.each([
   expect(namesIn(place)).toEqual(['kept', 'kept-wal', 'place'])
 })
 
-test.each([
-  ['with hard links', () => {}],
-  ['without hard links', withoutLinks],
-])('a file that was not replaced is what and where it was, on a file system %s', (_which, prepare) => {
-  const { place, finished, replace } = aFolder()
-  prepare()
-  failOnDisk('renameSync', (from) => from === finished)
+test.each(FILE_SYSTEMS)(
+  'a file that was not replaced is what and where it was, on a file system %s',
+  (_which, prepare) => {
+    const { place, finished, replace } = aFolder()
+    prepare()
+    failOnDisk('renameSync', (from) => from === finished)
 
-  expect(replace).toThrow(expect.objectContaining({ code: 'EIO' }))
+    expect(replace).toThrow(expect.objectContaining({ code: 'EIO' }))
 
-  expect(readFileSync(place, 'utf8')).toBe('old')
-  expect(namesIn(place)).toEqual(['finished', 'place', 'place-wal'])
-})
+    expect(readFileSync(place, 'utf8')).toBe('old')
+    expect(namesIn(place)).toEqual(['finished', 'place', 'place-wal'])
+  },
+)
 
 test('a file that was replaced keeps its second name where the disk did not confirm that', () => {
   const { place, replace } = aFolder()

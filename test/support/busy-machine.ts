@@ -10,8 +10,8 @@ export function onThisMachine(ms: number, { programs = programsToRun(), cores = 
 }
 
 /**
- * A worker that is told to stop has ended after this, in milliseconds. Its timings let it wait for seven seconds, and ten are promised; where a
- * machine is slow for a moment, a process takes longer to end than that. A wait that nothing limits takes a minute and more.
+ * The time in which a worker must have ended that was told to stop, in milliseconds. It may wait for seven seconds, and ten are promised. A
+ * process takes longer to end where the machine is slow for a moment; a wait without a limit takes a minute and more.
  */
 export const stoppedWithinMs = (): number => onThisMachine(30_000)
 

@@ -36,14 +36,8 @@ test('what is the same for two lifetimes of a lock is no longer renewed, by what
     found.push({ same: isSilent('acme', 'until 2099'), renewed: isSilent('globex', `until ${2099 + found.length}`) })
     return 0
   }
-  const { worker, close } = aRunningWorker()
 
-  takeOverLeftJobs(worker, { freeJobs }, { leftJobsMs: 10, lockMs: 20 })
-  await eventually(
-    () => found.length,
-    (looks) => looks >= 6,
-  )
-  close()
+  await lookUntil(() => found.length >= 6, freeJobs)
 
   expect(found.slice(0, 6).map(({ same }) => same)).toEqual([false, false, false, false, true, true])
   expect(found.some(({ renewed }) => renewed)).toBe(false)
@@ -55,23 +49,20 @@ test('looks that fail half-way say nothing about how long a lock was not renewed
     found.push(isSilent('acme', 'until 2099'))
     throw new Error('the queue refuses')
   }
-  const { worker, close } = aRunningWorker()
 
-  takeOverLeftJobs(worker, { freeJobs }, { leftJobsMs: 10, lockMs: 20 })
-  await eventually(
-    () => found.length,
-    (looks) => looks >= 8,
-  )
-  close()
+  await lookUntil(() => found.length >= 8, freeJobs)
 
   expect(found).not.toContain(true)
 })
 
-function aRunningWorker() {
+/** Looks for jobs that were left as a running worker does, every 10 ms, with locks of 20 ms, until `isEnough`. */
+async function lookUntil(isEnough: () => boolean, freeJobs: FreeJobs): Promise<void> {
   let close = () => {}
   const worker = {
     ...{ id: '1', name: 'sync', isRunning: () => true, isPaused: () => false, startStalledCheckTimer: async () => {} },
     on: (_event: 'closing', listener: () => void) => (close = listener),
   }
-  return { worker, close: () => close() }
+  takeOverLeftJobs(worker, { freeJobs }, { leftJobsMs: 10, lockMs: 20 })
+  await eventually(isEnough, Boolean)
+  close()
 }
