@@ -67,6 +67,7 @@ function anInstalledLauncher(): { program: string; folder: string } {
   }
   writeText(join(folder, 'dist/src/cli/main.js'), `console.log('compiled program:', ...process.argv.slice(2))\n`)
   writeText(join(folder, 'dist/src/machine/heap-size.js'), 'export function setHeapSize() {}\n')
+  writeText(join(folder, 'dist/src/machine/wasm-code.js'), 'export function keepFirstWasmCode() {}\n')
   return { program: join(folder, LAUNCHER), folder }
 }
 

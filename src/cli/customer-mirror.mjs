@@ -13,7 +13,7 @@ const isInstalled = !existsSync(new URL('./main.ts', import.meta.url))
 if (isAtLeast(process.versions.node, needed)) {
   const readsLists = ['sync', 'worker', 'demo'].includes(process.argv[2])
   await quickly(readsLists ? 'with-small-heap' : 'with-usual-heap')
-  if (readsLists) await withSmallHeap()
+  if (readsLists) await setToReadLists()
   await (isInstalled ? import(compiled('cli/main.js')) : import('./main.ts'))
 } else {
   const node = bundledNode()
@@ -40,12 +40,13 @@ async function quickly(flags) {
   resolveQuickly()
 }
 
-/** For the commands that read lists. It takes 10 ms, which the others would not get back. */
-async function withSmallHeap() {
-  const { setHeapSize } = await (isInstalled
-    ? import(compiled('machine/heap-size.js'))
-    : import('../machine/heap-size.ts'))
+/** How V8 is set for the commands that read lists. It takes 10 ms, which the others would not get back. */
+async function setToReadLists() {
+  const [{ setHeapSize }, { keepFirstWasmCode }] = await (isInstalled
+    ? Promise.all([import(compiled('machine/heap-size.js')), import(compiled('machine/wasm-code.js'))])
+    : Promise.all([import('../machine/heap-size.ts'), import('../machine/wasm-code.ts')]))
   setHeapSize()
+  keepFirstWasmCode()
 }
 
 function compiled(file) {
