@@ -1,4 +1,5 @@
 import { emptyColumns, type ListAsRead, type ListColumns, type ListedWindow } from '../list/list-as-read.ts'
+import { FINGERPRINT_STEPS } from '../list/fingerprint.ts'
 import { readLaterOrder } from '../list/later-order.ts'
 import { readOrderFacts } from '../list/order-facts.ts'
 import { TEXT_FIELDS, type Warnings } from '../customer.ts'
@@ -11,8 +12,8 @@ import { version } from '../version.ts'
 /** The number of customers in a stored chunk of the list. */
 const CHUNK = 4096
 
-/** A program with other fields stores the same record in another way, so it reads every record again. */
-export const READER = `${version()} ${TEXT_FIELDS.join(' ')}`
+/** A program with other fields stores the same record in another way, so it reads every record again; so does one with other fingerprints. */
+export const READER = `${version()} ${FINGERPRINT_STEPS} ${TEXT_FIELDS.join(' ')}`
 
 /** A chunk as it is stored: the bytes of each column. */
 export type StoredChunk = { chunk: number } & Record<
