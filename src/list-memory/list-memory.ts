@@ -25,14 +25,14 @@ export class ListMemory {
   readonly #doubted: RowNumbers
   /** Customers this run has written; grows while the run lasts. */
   readonly #written: RowNumbers
-  readonly #index: PlaceIndex
+  /** Made when a record is first looked for: a night at rest knows every page by its bytes. */
+  #index: PlaceIndex | undefined
   readonly #windows: ReadonlyMap<string, ListedWindow>
 
   constructor(list: ListAsRead, doubts: { doubted: RowNumbers; written: RowNumbers }) {
     this.#list = list
     this.#doubted = doubts.doubted
     this.#written = doubts.written
-    this.#index = PlaceIndex.over(list.columns.fingerprints)
     this.#windows = new Map(list.windows.map((window) => [window.digest, window]))
   }
 
@@ -53,9 +53,14 @@ export class ListMemory {
   placeOf(fingerprint: number, idFingerprint: number, likely = -1): number {
     if (fingerprint === UNKNOWN) return -1
     const { fingerprints, idFingerprints, rowIds } = this.#list.columns
-    const place = fingerprints[likely] === fingerprint ? likely : this.#index.find(fingerprint)
+    const place = fingerprints[likely] === fingerprint ? likely : this.#find(fingerprint)
     if (place < 0 || idFingerprints[place] !== idFingerprint) return -1
     return this.isCertain(rowIds[place] ?? 0) ? place : -1
+  }
+
+  #find(fingerprint: number): number {
+    this.#index ??= PlaceIndex.over(this.#list.columns.fingerprints)
+    return this.#index.find(fingerprint)
   }
 
   /** The warnings of the record at a place. */

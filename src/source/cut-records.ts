@@ -67,11 +67,6 @@ function bordersIn(text: string, cutting: Cutting, most: number): Borders | unde
   return cutting === 'quickly' ? quickBordersIn(text, most) : exactBordersIn(text, most)
 }
 
-/** The characters that JSON allows between values. A page with any other between its records is not JSON, and so not a page. */
-const BLANKS = ' \t\n\r'
-/** The highest of them. */
-const BLANK = 0x20
-
 /** Adds a record without the blanks around it, so that the same record has the same bytes anywhere on a page. */
 function addRecord({ starts, ends }: Borders, text: string, from: number, to: number): void {
   let [start, end] = [from, to]
@@ -81,8 +76,10 @@ function addRecord({ starts, ends }: Borders, text: string, from: number, to: nu
   ends.push(end)
 }
 
+/** One of the four characters that JSON allows between values. A page with any other between its records is not JSON, and so not a page. */
 function isBlank(text: string, at: number): boolean {
-  return text.charCodeAt(at) <= BLANK && BLANKS.includes(text.charAt(at))
+  const code = text.charCodeAt(at)
+  return code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09
 }
 
 /** The text between two objects; a service writes it the same way everywhere. */
