@@ -4,6 +4,7 @@ import { CopyFailed } from '../../errors/errors.ts'
 import { listOlder, olderName, timeIn, tooManyOlder } from '../dated-name.ts'
 import { kindOfFile } from '../file-kind.ts'
 import { afterPlacing } from '../left-undone.ts'
+import { isFull, PLACES } from '../place-error.ts'
 import { removeFile } from '../remove-file.ts'
 import { linkSecondName, type SecondName } from '../second-name.ts'
 import { readManifest } from './manifest.ts'
@@ -20,7 +21,10 @@ export function keepOlderCopy(file: string): SecondName | undefined {
   try {
     return linkSecondName(file, older)
   } catch (error) {
-    if (codeOf(error) === 'EEXIST') return undefined
+    const code = codeOf(error) ?? ''
+    if (code === 'EEXIST') return undefined
+    // The disk itself, and no lack of hard links.
+    if (isFull(code) || code in PLACES) throw error
     throw new CopyFailed(
       `${older}: cannot be made as a second name of the copy that is there. Remove keep from the configuration, or ` +
         'publish to a file system with hard links. The copy was not replaced.',

@@ -141,6 +141,26 @@ describe('on a disk that fails', () => {
     expect(publishCopies(plan).failed).toEqual(failed)
   })
 
+  test.each(['ENOSPC', 'EIO'])(
+    'no room for a second name of the copy from before is no lack of hard links: %s',
+    async (code) => {
+      const mirror = await aMirror()
+      await night(mirror, 0, customers(1, 5))
+      const plan = aPlan(mirror.file, { keep: 2 })
+      publishAll(plan)
+      await night(mirror, 1, customers(1, 6))
+      const repair = failOnDisk('linkSync', () => true, code)
+
+      expect(publishCopies(plan).failed).toMatchObject([
+        { code: 'copy-full', message: expect.stringMatching(new RegExp(`is full, .* unchanged\\. \\(${code}\\)$`)) },
+      ])
+      expect(readdirSync(dirname(plan.file)).toSorted()).toEqual(PUBLISHED_FILES)
+      repair()
+      failOnDisk('linkSync', () => true, 'EPERM')
+      expect(publishCopies(plan).failed).toMatchObject([{ message: expect.stringContaining('with hard links') }])
+    },
+  )
+
   test('a description of the folder that cannot be put there leaves nothing behind', async () => {
     const mirror = await aMirror()
     const plan = aPlan(mirror.file)
