@@ -59,7 +59,7 @@ function untrusted(error: unknown): Meaning | undefined {
 
 /** Undefined for an error of this program. */
 function outageOf(name: string, status: number | undefined, endpoint: string | undefined): Meaning | undefined {
-  if (status === undefined && !/^(E[A-Z_]+|TimeoutError|AbortError)$/.test(name)) return undefined
+  if (status === undefined && !/^(E[A-Z_]+|HPE_[A-Z_]+|TimeoutError|AbortError)$/.test(name)) return undefined
   if (status === undefined || status >= 500 || status === 429 || status === 408)
     return ['copy-unreachable', `${unreachable(endpoint)}.`]
   return ['copy-unwritable', 'the service refused a request.']

@@ -49,6 +49,12 @@ test.each<[string, Fault, string, RegExp]>([
   ],
   ['a service that is too busy', refusing(503, 'SlowDown'), 'copy-unreachable', /\(SlowDown, 503\)$/],
   ['a connection that ends', (_, response) => response.destroy().destroyed, 'copy-unreachable', /\(ECONNRESET\)$/],
+  [
+    'a service that does not speak HTTP',
+    (_, response) => response.socket?.end('+PONG\r\n') !== undefined,
+    'copy-unreachable',
+    /\(HPE_[A-Z_]+\)$/,
+  ],
   ['a service that never answers', SILENCE, 'copy-unreachable', /\((ETIMEDOUT|TimeoutError)\)$/],
 ])('%s is reported with what to do, and what was published stays', async (_, fault, code, message) => {
   const { mirror, bucket } = await aStaleBucket()

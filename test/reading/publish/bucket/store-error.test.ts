@@ -33,6 +33,17 @@ test.each([
   expect(error).toMatchObject({ name: 'CopyFailed', code: 'copy-unwritable', message: expect.stringMatching(said) })
 })
 
+test('a port of another service, which does not speak HTTP, is no defect', () => {
+  const other = Object.assign(new Error('Parse Error: Expected HTTP/'), { code: 'HPE_INVALID_CONSTANT' })
+
+  expect(storeError(other, PLACE, 'http://127.0.0.1:6379')).toMatchObject({
+    code: 'copy-unreachable',
+    message: expect.stringMatching(
+      /127\.0\.0\.1:6379 does not answer, .* Check the endpoint .*\(HPE_INVALID_CONSTANT\)$/,
+    ),
+  })
+})
+
 test('a host that is not known is no mistake in the settings', () => {
   const lost = Object.assign(new Error('getaddrinfo ENOTFOUND'), { code: 'ENOTFOUND', syscall: 'getaddrinfo' })
 
