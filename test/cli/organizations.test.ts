@@ -278,15 +278,25 @@ test('retire --json', async () => {
 test('forget deletes it, and names the copies and whatever else it cannot reach', async () => {
   const copy = join(temporaryFolder(), 'customers.db')
   const settings: object = parse(readFileSync(workplace.config, 'utf8'))
-  writeFileSync(workplace.config, stringify({ ...settings, publish: { file: copy } }))
+  writeFileSync(workplace.config, stringify({ ...settings, publish: { file: copy, splitBy: 'organization' } }))
   await runCommand(publishCommand, ['--config', workplace.config])
+  const killed = join(dirname(copy), '.customers-globex.db.0123456789abcdef.publishing')
+  writeFileSync(killed, '')
 
   const { code, stdout, stderr } = await run('forget', 'globex', '--yes')
 
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
   expect(stdout).toContain('globex: forgotten. Deleted: 6 customers, 0 changes, 1 run and 0 rejects.')
   expect(stdout).toContain(`No byte of ${workplace.mirror} holds any of its rows.`)
-  for (const place of [copy, 'backups', 'exports', 'a worker', `DELETE FROM customers WHERE organization = 'globex';`])
+  const own = join(dirname(copy), 'customers-globex.db')
+  for (const place of [
+    own,
+    killed,
+    'backups',
+    'exports',
+    'a worker',
+    `DELETE FROM customers WHERE organization = 'globex';`,
+  ])
     expect(stdout).toContain(place)
   expect(rowsOf(workplace.mirror, 'SELECT organization, COUNT(*) AS n FROM customers GROUP BY 1')).toEqual([
     { organization: 'acme', n: 5 },

@@ -78,7 +78,8 @@ export function replacedLines(replaced: readonly string[]): string[] {
 function copyLines(copies: readonly string[]): string[] {
   if (copies.length === 0) return []
   return [
-    '  - copies for readers, made before. The next publish replaces the first; older ones stay until they are removed:',
+    '  - copies for readers, made before. The next publish replaces the first, and removes what a killed one left',
+    '    (.publishing); older ones stay until they are removed:',
     ...copies.map((file) => `      ${file}`),
   ]
 }

@@ -63,7 +63,8 @@ function copyLines(copies: readonly string[]): string[] {
   if (copies.length === 0) return []
   return [
     '  - copies for readers, made before. The next publish replaces one that holds other organizations too (customer-mirror',
-    '    publish makes it now); those of this organization alone, and older ones, stay until you remove them:',
+    '    publish makes it now); those of this organization alone, older ones, and what a killed publish left of one',
+    '    (.publishing) stay until you remove them:',
     ...copies.map((file) => `      ${file}`),
   ]
 }

@@ -3,8 +3,12 @@ import type { Config } from '../../config/read-config.ts'
 import { configuredPlan, placeOf } from './configured-plan.ts'
 import { copyTargets } from './copy-target.ts'
 import { olderCopies } from './older-copies.ts'
+import { unfinishedCopies } from './unfinished-copy.ts'
 
-/** The copies that the configuration publishes and that may hold rows of an organization, as far as they exist; older ones last. */
+/**
+ * The copies that the configuration publishes and that may hold rows of an organization, as far as they exist; then older ones, and what
+ * publishes left that were killed.
+ */
 export function copiesThatHold(config: Config, organization: string): string[] {
   const plan = configuredPlan(config)
   if (plan === undefined) return []
@@ -13,5 +17,6 @@ export function copiesThatHold(config: Config, organization: string): string[] {
   return copyTargets(plan, [organization]).flatMap(({ file }) => [
     ...(existsSync(file) ? [file] : []),
     ...olderCopies(file).toReversed(),
+    ...unfinishedCopies(file),
   ])
 }

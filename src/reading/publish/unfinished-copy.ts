@@ -1,5 +1,5 @@
-import { chmodSync, closeSync, fchmodSync, fchownSync, fsyncSync, openSync, writeSync } from 'node:fs'
-import { basename } from 'node:path'
+import { chmodSync, closeSync, existsSync, fchmodSync, fchownSync, fsyncSync, openSync, writeSync } from 'node:fs'
+import { basename, dirname } from 'node:path'
 import { digestOfFile } from '../file-digest.ts'
 import { flushFile } from '../flush.ts'
 import { listPrivate, privateName } from '../private-name.ts'
@@ -49,6 +49,11 @@ export const PUBLISHING = 'publishing'
 /** Removes what a publish left behind that was killed. The caller holds the lock of the folder, so none is under way. */
 export function removeLeftovers(file: string): void {
   for (const path of listPrivate(file, /(sha256\.)?publishing(-journal)?/)) removeFile(path)
+}
+
+/** The copies that publishes under way, or that were killed, have begun beside a file. */
+export function unfinishedCopies(file: string): string[] {
+  return existsSync(dirname(file)) ? listPrivate(file, /publishing(-journal)?/) : []
 }
 
 /** Makes a file with this content, and puts it on the disk. Throws CopyFailed where this user may not give it that group. */
