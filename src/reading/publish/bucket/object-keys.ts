@@ -15,8 +15,11 @@ export function objectKey(organization: string, generation: number, sha256: stri
   return `${OBJECTS}${partitionFolder(organization)}/customers-${String(generation).padStart(10, '0')}-${sha256.slice(0, 16)}.parquet`
 }
 
-/** The generation in such a key; undefined for objects that this program did not write. */
+/**
+ * The generation in such a key; undefined for objects that this program did not write. With more digits, the next number would not be exact,
+ * and a manifest with it could not be read again.
+ */
 export function generationOf(key: string): number | undefined {
-  const [, digits] = /^customers\/organization=[^/]+\/customers-(\d{10,})-[0-9a-f]{16}\.parquet$/.exec(key) ?? []
+  const [, digits] = /^customers\/organization=[^/]+\/customers-(\d{10,15})-[0-9a-f]{16}\.parquet$/.exec(key) ?? []
   return digits === undefined ? undefined : Number(digits)
 }

@@ -46,3 +46,17 @@ test('what could not be removed is removed by the next publish, although nothing
   expect(last.warnings).toEqual([])
   expect(objectsIn(bucket)).toEqual(namedIn(bucket))
 })
+
+test.each(['9007199254740993', '99999999999999999999'])(
+  'an object with a number that no manifest had is not ours, and keeps nothing from being published: %s',
+  async (number) => {
+    const { mirror, bucket } = await aStaleBucket()
+    const other = `customers/organization=acme/customers-${number}-0123456789abcdef.parquet`
+    bucket.objects.set(`${PREFIX}/${other}`, Buffer.from('of another program'))
+    await publishInto(bucket, aBucketPlan(mirror.file))
+    const again = await publishInto(bucket, aBucketPlan(mirror.file))
+
+    expect(again).toMatchObject({ failed: [], warnings: [], bucket: { generation: 3 } })
+    expect(objectsIn(bucket)).toEqual([...namedIn(bucket), other].toSorted())
+  },
+)
