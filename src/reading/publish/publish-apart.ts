@@ -4,6 +4,7 @@ import { z } from 'zod'
 import { processEnvironment } from '../../config/environment.ts'
 import { CopyFailed, Interrupted, reportedError } from '../../errors/errors.ts'
 import { keptCompiled, programBeside } from '../../machine/process-apart.ts'
+import { parsedJson } from '../../parsed-json.ts'
 import { published, type AnyPlan, type Published } from './publish-plan.ts'
 
 const PROGRAM = programBeside(import.meta.url, 'publish-process')
@@ -39,17 +40,21 @@ export async function publishApart(plan: AnyPlan, { signal }: { signal: AbortSig
 }
 
 function read(said: string, ending: string): Published {
-  if (said === '')
+  const document = parsedJson(said)
+  // Nothing, or the beginning of an answer.
+  if (document === undefined)
     throw new CopyFailed(
-      `The process that publishes was ended (${ending}). The copy from before is unchanged. Publish again; if it happens again, ` +
-        'check the memory of this machine.',
+      `The process that publishes was ended (${ending}). ${WHOLE} Publish again; if it happens again, check the memory of this machine.`,
       { code: 'copy-unfinished' },
     )
-  const found = answer.parse(JSON.parse(said))
+  const found = answer.parse(document)
   if ('error' in found) throw reportedError(found.error)
   return found.published
 }
 
 function stopped(): Interrupted {
-  return new Interrupted('Publishing was stopped as asked. The copy from before is unchanged.')
+  return new Interrupted(`Publishing was stopped as asked. ${WHOLE}`)
 }
+
+/** Some of several copies may be in their places already. */
+const WHOLE = 'What readers find is whole: each copy is the one from before, or a new one.'

@@ -9,6 +9,7 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { publishApart } from '../../../src/reading/publish/publish-apart.ts'
 import { failedText } from '../../../src/cli/output/published-text.ts'
 import { digestOfFile } from '../../../src/reading/file-digest.ts'
+import { lockFolder } from '../../../src/reading/folder-lock.ts'
 import { publishCopies } from '../../../src/reading/publish/publish.ts'
 import { published, type PublishPlan } from '../../../src/reading/publish/publish-plan.ts'
 import { night } from '../../mirror/nights.ts'
@@ -82,6 +83,26 @@ describe('killed at any moment', () => {
     await expect(publishing).rejects.toMatchObject({ code: 'interrupted' })
     await expect(publishApart(plan, { signal: stop.signal })).rejects.toMatchObject({ code: 'interrupted' })
     expect(existsSync(plan.file)).toBe(false)
+  })
+
+  test('a stop between two copies does not say that both are those from before', async () => {
+    const mirror = await aMirror()
+    for (const organization of ['acme', 'globex']) await night(mirror, 0, customers(1, 5), { organization })
+    const folder = temporaryFolder()
+    const plan = aPlan(mirror.file, { file: join(folder, '{organization}', 'readers.db'), splitByOrganization: true })
+    mkdirSync(join(folder, 'globex'), { mode: 0o750 })
+    const lock = lockFolder(join(folder, 'globex', 'readers.db'), 0)
+    const stop = new AbortController()
+    const publishing = publishApart({ ...plan, lockWaitMs: 60_000 }, { signal: stop.signal })
+    const ended = expect(publishing).rejects.toMatchObject({
+      message: expect.stringMatching(/stopped as asked\. .*each copy is the one from before, or a new one\.$/),
+    })
+    await expect.poll(() => existsSync(join(folder, 'acme', 'readers.db.sha256')), { timeout: 30_000 }).toBe(true)
+    stop.abort()
+    await ended
+    lock.release()
+
+    expect(existsSync(join(folder, 'globex', 'readers.db'))).toBe(false)
   })
 })
 
