@@ -29,7 +29,8 @@ const CACHE_KB = 16_000
  * holds up the WAL of the mirror. Memory is bounded, whatever the number of rows.
  */
 export function buildCopy(path: string, settings: CopySettings): BuiltCopy {
-  const db = new Database(path)
+  // Made anew here, it would have another group and another mode.
+  const db = new Database(path, { fileMustExist: true })
   try {
     writeWithoutWaiting(db)
     db.pragma(`main.cache_size = -${CACHE_KB}`)

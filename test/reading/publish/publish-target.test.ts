@@ -14,6 +14,7 @@ import {
 import { dirname, join } from 'node:path'
 import Database from 'better-sqlite3'
 import { describe, expect, test } from 'vitest'
+import { buildCopy } from '../../../src/reading/publish/build-copy.ts'
 import { publishCopies } from '../../../src/reading/publish/publish.ts'
 import { night } from '../../mirror/nights.ts'
 import { customers } from '../../support/builders.ts'
@@ -22,6 +23,7 @@ import { aPlan, publishAll } from '../../support/publishing.ts'
 import { asPlainUser } from '../../support/run-cli.ts'
 import { someOf } from '../../support/seeds.ts'
 import { isRoot, aSmallMirror } from '../../support/publish-target.ts'
+import { temporaryFolder } from '../../support/temp-folder.ts'
 
 const mode = (path: string) => statSync(path).mode & 0o7777
 
@@ -39,6 +41,15 @@ describe('who may read a copy', () => {
       'readers.db',
       'readers.db.sha256',
     ])
+  })
+
+  test('a private file that is gone before it is filled, as when its folder is replaced, is not made anew for all users', async () => {
+    const mirror = await aSmallMirror()
+    const gone = join(temporaryFolder(), '.readers.db.0123456789abcdef.publishing')
+    const settings = { mirror, organization: undefined, organizations: [], withoutPersonalData: false }
+
+    expect(() => buildCopy(gone, settings)).toThrow('unable to open')
+    expect(existsSync(gone)).toBe(false)
   })
 
   test('without personal data it is 0444, in a folder that all may enter', async () => {
