@@ -10,7 +10,7 @@ export class BucketMemory {
     return !('file' in plan) && this.#held === stateOf(plan, recorded)
   }
 
-  /** Publishes, and returns whether objects stay that are to be removed later, when readers of the manifest from before had their time. */
+  /** Publishes, and returns whether objects stay that are to be removed later: readers have their time for them, or the service failed. */
   async publish(
     plan: AnyPlan,
     recorded: Recorded,
@@ -19,7 +19,8 @@ export class BucketMemory {
     const state = 'file' in plan ? undefined : stateOf(plan, recorded)
     this.#held = undefined
     const published = await publish(plan)
-    const isSettled = (published.bucket?.replaced ?? 0) === 0
+    const { replaced = 0, isLeft = false } = published.bucket ?? {}
+    const isSettled = replaced === 0 && !isLeft
     if (isSettled && published.failed.length === 0) this.#held = state
     return [published, !isSettled]
   }

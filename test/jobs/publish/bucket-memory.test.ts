@@ -38,6 +38,26 @@ test('a bucket lacks what failed there: it is published again although nothing h
   expect(memory.isUpToDate(PLAN, recorded(LAST))).toBe(false)
 })
 
+test.each([
+  ['stay for readers', { replaced: 1, isLeft: false }],
+  ['could not be removed for the moment', { replaced: 0, isLeft: true }],
+])('a bucket with objects that %s is published again', async (_, left) => {
+  const memory = new BucketMemory()
+  const bucket = {
+    to: 's3://analytics',
+    generation: 2,
+    writtenAt: '',
+    isNew: true,
+    organizations: [],
+    gone: [],
+    ...left,
+  }
+  const published = { copies: [], leftOut: [], failed: [], warnings: [], bucket }
+
+  expect(await memory.publish(PLAN, recorded(LAST), async () => published)).toEqual([published, true])
+  expect(memory.isUpToDate(PLAN, recorded(LAST))).toBe(false)
+})
+
 function recorded(lastRun: RecordedRun) {
   return { lastRuns: [lastRun], read: ['acme'] }
 }

@@ -43,5 +43,7 @@ export const publishedBucket = z.strictObject({
   gone: z.array(z.string()),
   /** How many objects stay for readers that began with the manifest from before. */
   replaced: z.number(),
+  /** Whether objects from before could not be removed just now, although these credentials may: the next publish does it. */
+  isLeft: z.boolean(),
 })
 export type PublishedBucket = z.output<typeof publishedBucket>

@@ -1,6 +1,6 @@
 import { isoOf } from '../../../time/iso-time.ts'
 import { CopyFailed, factsOf, isOurs } from '../../../errors/errors.ts'
-import { leftBy, namesOf, sweep } from './sweep-bucket.ts'
+import { leftBy, namesOf, NOTHING_LEFT, sweep, type Swept } from './sweep-bucket.ts'
 import type { Published } from '../publish-plan.ts'
 import {
   manifestText,
@@ -66,8 +66,8 @@ async function publishOnce(plan: BucketPlan, store: ObjectStore, reader: RowsRea
       const left = await sweepAgain(store, before, keys)
       return {
         ...done,
-        warnings: [...warnings, ...left],
-        bucket: describe(store, before, { chosen, gone, isNew: false }),
+        warnings: [...warnings, ...left.warnings],
+        bucket: describe(store, before, { chosen, gone, isNew: false, isLeft: left.isLeft }),
       }
     }
     const there = keys && (await store.list(OBJECTS))
@@ -75,11 +75,11 @@ async function publishOnce(plan: BucketPlan, store: ObjectStore, reader: RowsRea
       return await giveUp(store, written, { found, why: 'missing' })
     if (!(await store.replaceText(MANIFEST, manifestText(content), found.version)))
       return await giveUp(store, written, { found, why: 'unmatched' })
-    const left = there === undefined ? [] : await sweep(store, content, there)
+    const left = there === undefined ? NOTHING_LEFT : await sweep(store, content, there)
     return {
       ...done,
-      warnings: [...warnings, ...left],
-      bucket: describe(store, content, { chosen, gone, isNew: true }),
+      warnings: [...warnings, ...left.warnings],
+      bucket: describe(store, content, { chosen, gone, isNew: true, isLeft: left.isLeft }),
     }
   } catch (error) {
     // Where the service does not answer, it would not remove them either.
@@ -149,9 +149,9 @@ function isSame(before: BucketManifest, now: Omit<BucketManifest, 'program' | 'v
   return facts(before) === facts(now)
 }
 
-/** What an earlier publish could not remove, although the manifest is still the right one. Returns warnings. */
-async function sweepAgain(store: ObjectStore, before: BucketManifest, keys: readonly string[] = []): Promise<string[]> {
-  return keys.some(leftBy(before)) ? await sweep(store, before, keys) : []
+/** What an earlier publish could not remove, although the manifest is still the right one. */
+async function sweepAgain(store: ObjectStore, before: BucketManifest, keys: readonly string[] = []): Promise<Swept> {
+  return keys.some(leftBy(before)) ? await sweep(store, before, keys) : NOTHING_LEFT
 }
 
 /** Whether a manifest would name an object that is not there: the service lost it, or another process removed it. */
@@ -189,7 +189,7 @@ function goneFrom(before: BucketManifest | undefined, { entries }: Chosen): stri
 function describe(
   { shown }: ObjectStore,
   { generation, written_at, organizations, replaced }: Omit<BucketManifest, 'program' | 'version'>,
-  { chosen, gone, isNew }: { chosen: Chosen; gone: string[]; isNew: boolean },
+  { chosen, gone, isNew, isLeft }: { chosen: Chosen; gone: string[]; isNew: boolean; isLeft: boolean },
 ): PublishedBucket {
   return {
     to: shown,
@@ -204,5 +204,6 @@ function describe(
     ),
     gone,
     replaced: replaced.length,
+    isLeft,
   }
 }

@@ -1,4 +1,4 @@
-import { isOurs } from '../../../errors/errors.ts'
+import { factsOf, isOurs } from '../../../errors/errors.ts'
 import pLimit from 'p-limit'
 import type { BucketManifest } from './bucket-manifest.ts'
 import { generationOf, OBJECTS } from './object-keys.ts'
@@ -10,21 +10,27 @@ const AT_ONCE = 8
 /**
  * Removes those of these objects of this and earlier generations that the manifest, which is in its place, does not name: those that it
  * has replaced, and what was left by a process that was killed. Uploads that were not ended go too. A process that publishes at the
- * same time finds the new manifest and begins anew. Returns what cannot be removed as warnings.
+ * same time finds the new manifest and begins anew. What cannot be removed is a warning.
  */
-export async function sweep(store: ObjectStore, manifest: Naming, keys: readonly string[]): Promise<string[]> {
+export async function sweep(store: ObjectStore, manifest: Naming, keys: readonly string[]): Promise<Swept> {
   const isLeft = leftBy(manifest)
   const limit = pLimit(AT_ONCE)
   try {
     await Promise.all(keys.filter(isLeft).map((key) => limit(() => store.remove(key))))
     const unfinished = await store.listUnfinished(OBJECTS)
     await Promise.all(unfinished.filter(({ key }) => isLeft(key)).map((upload) => limit(() => store.abandon(upload))))
-    return []
+    return NOTHING_LEFT
   } catch (error) {
     if (!isOurs(error)) throw error
-    return [`${store.shown}: it is published, but objects from before could not be removed. ${error.message}`]
+    const warning = `${store.shown}: it is published, but objects from before could not be removed. ${error.message}`
+    return { warnings: [warning], isLeft: factsOf(error).again !== 'never' }
   }
 }
+
+/** `isLeft`: something is there still that may be removed a while later. */
+export type Swept = { warnings: string[]; isLeft: boolean }
+
+export const NOTHING_LEFT: Swept = { warnings: [], isLeft: false }
 
 type Naming = Pick<BucketManifest, 'generation' | 'organizations' | 'replaced'>
 

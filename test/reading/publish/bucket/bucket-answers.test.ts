@@ -29,23 +29,29 @@ test('a list that goes round in circles is ended, and keys of other prefixes in 
   expect(rowsThatAreWhole(bucket)).toEqual([5, 5])
 })
 
-test('what could not be removed is removed by the next publish, although nothing else changed', async () => {
-  const { mirror, bucket } = await aStaleBucket()
-  bucket.fault = ({ method }, response) => {
-    if (method === 'DELETE') refuse(response, 403, 'AccessDenied')
-    return method === 'DELETE'
-  }
-  await publishInto(bucket, aBucketPlan(mirror.file))
-  const refused = await publishInto(bucket, aBucketPlan(mirror.file))
-  const left = objectsIn(bucket).length
-  bucket.fault = undefined
-  const last = await publishInto(bucket, aBucketPlan(mirror.file))
+test.each<[string, number, string, boolean]>([
+  ['without the right', 403, 'AccessDenied', false],
+  ['by a service that fails', 503, 'SlowDown', true],
+])(
+  'what could not be removed %s is removed by the next publish, although nothing else changed',
+  async (_, status, code, isLeft) => {
+    const { mirror, bucket } = await aStaleBucket()
+    bucket.fault = ({ method }, response) => {
+      if (method === 'DELETE') refuse(response, status, code)
+      return method === 'DELETE'
+    }
+    await publishInto(bucket, aBucketPlan(mirror.file), ONCE)
+    const refused = await publishInto(bucket, aBucketPlan(mirror.file), ONCE)
+    const left = objectsIn(bucket).length
+    bucket.fault = undefined
+    const last = await publishInto(bucket, aBucketPlan(mirror.file))
 
-  expect(refused.warnings).toEqual([expect.stringContaining('could not be removed')])
-  expect(left).toBeGreaterThan(2)
-  expect(last.warnings).toEqual([])
-  expect(objectsIn(bucket)).toEqual(namedIn(bucket))
-})
+    expect(refused).toMatchObject({ warnings: [expect.stringContaining('could not be removed')], bucket: { isLeft } })
+    expect(left).toBeGreaterThan(2)
+    expect(last).toMatchObject({ warnings: [], bucket: { isLeft: false } })
+    expect(objectsIn(bucket)).toEqual(namedIn(bucket))
+  },
+)
 
 test.each(['9007199254740993', '99999999999999999999'])(
   'an object with a number that no manifest had is not ours, and keeps nothing from being published: %s',

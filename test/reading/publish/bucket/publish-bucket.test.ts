@@ -39,7 +39,7 @@ test('DuckDB reads by the manifest what the mirror has', async () => {
     copies: [],
     failed: [],
     warnings: [],
-    bucket: { to: `s3://${BUCKET}/${PREFIX}`, generation: 1, isNew: true, gone: [], replaced: 0 },
+    bucket: { to: `s3://${BUCKET}/${PREFIX}`, generation: 1, isNew: true, gone: [], replaced: 0, isLeft: false },
   })
 })
 
