@@ -1,3 +1,4 @@
+import { statSync } from 'node:fs'
 import { copyTargets } from './copy-target.ts'
 import { readManifest, type Manifest, type InCopy } from './manifest.ts'
 import { placeOf } from './configured-plan.ts'
@@ -5,8 +6,8 @@ import { recordedIn, type RecordedRun, type Recorded } from './recorded-runs.ts'
 import type { AnyPlan } from './publish-plan.ts'
 
 /**
- * The files of the copies that lack runs of the mirror, or what was let go there without a run, are missing or unreadable, or of the other
- * kind as to personal data. A bucket always is: only its manifest says what it lacks. `recorded` is needed for a mirror in PostgreSQL.
+ * The files of the copies that lack runs of the mirror, or what was let go there without a run, are missing or unreadable, of the other
+ * kind as to personal data, or without a digest of their own. A bucket always is: only its manifest says what it lacks. `recorded` is needed for a mirror in PostgreSQL.
  * Throws MirrorUnusable for a mirror that cannot be read.
  */
 export function staleCopies(plan: AnyPlan, recorded?: Recorded): string[] {
@@ -16,6 +17,7 @@ export function staleCopies(plan: AnyPlan, recorded?: Recorded): string[] {
   const stale = targets.filter(({ file, organization }) => {
     const manifest = readManifest(file)
     if (manifest === undefined || manifest.withoutPersonalData !== plan.withoutPersonalData) return true
+    if (lacksDigest(file)) return true
     if (organization === undefined && holdsAnother(manifest, lastRuns)) return true
     const concerned = lastRuns.filter((run) => organization === undefined || run.organization === organization)
     return concerned.some(({ organization: id, runId, latestId, startedAt, status, ...last }) => {
@@ -30,6 +32,16 @@ export function staleCopies(plan: AnyPlan, recorded?: Recorded): string[] {
     })
   })
   return stale.map(({ file }) => file)
+}
+
+/**
+ * Whether the digest beside a copy is missing, or of the copy from before, since a publish ended between the two. It is made after its
+ * copy; to compare it would take as long as reading all of that.
+ */
+function lacksDigest(file: string): boolean {
+  const digest = statSync(`${file}.sha256`, { bigint: true, throwIfNoEntry: false })
+  const copy = statSync(file, { bigint: true, throwIfNoEntry: false })
+  return copy !== undefined && (digest === undefined || digest.mtimeNs < copy.mtimeNs)
 }
 
 /** Whether a customer was forgotten or the organization retired since, for which no run is needed. */

@@ -1,10 +1,13 @@
+import { rmSync } from 'node:fs'
 import { expect, test } from 'vitest'
+import { publishCopies } from '../../../src/reading/publish/publish.ts'
 import { findRecorded } from '../../../src/reading/publish/recorded-runs.ts'
 import { olderCopies } from '../../../src/reading/publish/older-copies.ts'
 import { staleCopies } from '../../../src/reading/publish/stale-copy.ts'
 import { night } from '../../mirror/nights.ts'
 import { organizationsOf } from '../../mirror/organizations.ts'
 import { customerId, customers, START_MS } from '../../support/builders.ts'
+import { failOnDisk } from '../../support/failing-disk.ts'
 import { aMirror, valueOf } from '../../support/mirror-file.ts'
 import { aPlan, publishAll } from '../../support/publishing.ts'
 
@@ -31,6 +34,22 @@ test('so is the copy of all organizations', async () => {
   await mirror.forgetCustomer({ organization: 'globex', id: customerId(7), ...CLOCKS })
 
   expect(staleCopies(plan, await findRecorded(mirror.file))).toEqual([plan.file])
+})
+
+test('a copy whose digest did not get its place is stale, and so is one whose digest is gone', async () => {
+  const mirror = await aMirrorOfTwo()
+  const plan = aPlan(mirror.file)
+  publishAll(plan)
+  const afterOne = staleCopies(plan)
+  const repair = failOnDisk('renameSync', (from) => String(from).includes('.sha256.'))
+  publishCopies(plan)
+  repair()
+
+  expect([afterOne, staleCopies(plan)]).toEqual([[], [plan.file]])
+  publishAll(plan)
+  expect(staleCopies(plan)).toEqual([])
+  rmSync(`${plan.file}.sha256`)
+  expect(staleCopies(plan)).toEqual([plan.file])
 })
 
 test('a copy in which an organization is active that was retired since is stale', async () => {
