@@ -60,10 +60,13 @@ function untrusted(error: unknown): Meaning | undefined {
 /** Undefined for an error of this program. */
 function outageOf(name: string, status: number | undefined, endpoint: string | undefined): Meaning | undefined {
   if (status === undefined && !/^(E[A-Z_]+|HPE_[A-Z_]+|TimeoutError|AbortError)$/.test(name)) return undefined
-  if (status === undefined || status >= 500 || status === 429 || status === 408)
+  if (status === undefined || status >= 500 || [408, 429, 499].includes(status) || MOMENTARY.test(name))
     return ['copy-unreachable', `${unreachable(endpoint)}.`]
   return ['copy-unwritable', 'the service refused a request.']
 }
+
+/** What another attempt may do, whatever the status: a connection too slow for the service, or others who change the same. */
+const MOMENTARY = /^(RequestTimeout|IncompleteBody|OperationAborted|ConditionalRequestConflict)$|Throttl/
 
 function meaningOf(name: string, status: number | undefined, region: string | undefined): Meaning | undefined {
   const known = MEANINGS.find(([pattern]) => pattern.test(name))

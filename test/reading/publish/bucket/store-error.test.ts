@@ -33,6 +33,18 @@ test.each([
   expect(error).toMatchObject({ name: 'CopyFailed', code: 'copy-unwritable', message: expect.stringMatching(said) })
 })
 
+test.each([
+  ['RequestTimeout', 400],
+  ['IncompleteBody', 400],
+  ['OperationAborted', 409],
+  ['ThrottlingException', 400],
+  ['ClientDisconnected', 499],
+])('%s is a matter of the moment, although its status is %i', (name, httpStatusCode) => {
+  const error = Object.assign(new Error('made up'), { name, $metadata: { httpStatusCode } })
+
+  expect(storeError(error, PLACE, undefined)).toMatchObject({ code: 'copy-unreachable' })
+})
+
 test('a port of another service, which does not speak HTTP, is no defect', () => {
   const other = Object.assign(new Error('Parse Error: Expected HTTP/'), { code: 'HPE_INVALID_CONSTANT' })
 
