@@ -2,6 +2,7 @@ import type { StoredReject } from '../store.ts'
 import { Command } from '@commander-js/extra-typings'
 import { screenOf, type Io, type Screen } from './io.ts'
 import { isoTime } from '../time/iso-time.ts'
+import { say } from './output/say.ts'
 import { jsonDocument, limitOption, requireKnown, withMirror } from './reading.ts'
 
 /** `customer-mirror rejects`: received records that are no valid customers, and why. */
@@ -13,13 +14,17 @@ export function rejectsCommand(io: Io) {
     .option('--json', 'print one JSON document, the records as received included')
     .addOption(limitOption(50))
     .addHelpText('after', EXAMPLES)
-    .action(async (organization, { config, json, limit }) => {
-      const rejects = await withMirror(config, async (mirror, known) => {
+    .action(async (organization, { config, json, limit }, command) => {
+      const listed = await withMirror(config, async (mirror, known) => {
         await requireKnown(organization, mirror, known)
-        return mirror.listRejects({ organization, limit })
+        // One more shows whether there are more.
+        return mirror.listRejects({ organization, limit: limit + 1 })
       })
+      const rejects = listed.slice(0, limit)
       if (json) io.stdout.write(jsonDocument({ rejects: rejects.map(asJson) }))
       else io.stdout.write(rejects.length === 0 ? 'No open rejects.\n' : await asTable(rejects, screenOf(io.stdout)))
+      if (listed.length > limit && command.getOptionValueSource('limit') === 'default')
+        say(io.stderr, `These are the newest ${limit}. For more of them use --limit.\n`)
     })
 }
 
@@ -47,7 +52,7 @@ async function asTable(rejects: readonly StoredReject[], screen: Screen | undefi
 const EXAMPLES = `
 Examples:
   $ customer-mirror rejects
-      every record that keeps being rejected
+      the newest records that keep being rejected
   $ customer-mirror rejects acme --json
       those of acme with the records as they were received, as JSON
 `

@@ -105,6 +105,21 @@ test('rejects --json contains the records as received', async () => {
   ])
 })
 
+test('rejects says on standard error where there are more than it lists, unless it was asked for a number', async () => {
+  const records = Array.from({ length: 51 }, (_, number) => ({ ...NO_ID, name: `Nobody ${number}` }))
+  const service = await aFaultServer(list(51, { envelope: { data: records } }))
+  const { config } = aWorkplace([organizationAt(service)])
+  await runCommand(syncCommand, ['--config', config])
+  const listed = async (...args: string[]) => {
+    const { stdout, stderr } = await runCommand(rejectsCommand, ['--json', '--config', config, ...args])
+    return [rejectsDocument.parse(JSON.parse(stdout)).rejects.length, stderr]
+  }
+
+  expect(await listed()).toEqual([50, 'These are the newest 50. For more of them use --limit.\n'])
+  expect(await listed('--limit', '50')).toEqual([50, ''])
+  expect(await listed('--limit', '60')).toEqual([51, ''])
+})
+
 test('an organization without rejects has none to list', async () => {
   expect(await rejects('acme')).toEqual({ code: 0, stdout: 'No open rejects.\n', stderr: '' })
 })
