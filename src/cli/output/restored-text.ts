@@ -30,11 +30,11 @@ export function restoredText({
     )
   else if (forgotten > 0)
     lines.push(
-      `${count(forgotten, 'customer')} that were forgotten after the backup: they stay forgotten, and what the backup held is deleted.`,
+      `${count(forgotten, 'customer')} forgotten after the backup: still forgotten, and what the backup held of them is deleted.`,
     )
   if (unrecognized > 0)
     lines.push(
-      `${count(unrecognized, 'customer')} that were forgotten in the replaced mirror cannot be recognized here: it was begun anew, and ` +
+      `${count(unrecognized, 'customer')} forgotten in the replaced mirror cannot be recognized here: it was begun anew, and ` +
         'the backup has another key and not their ids. Forget them again where they are listed.',
     )
   if (onlyInBackup.length > 0)
