@@ -1,8 +1,10 @@
+import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { PUBLIC_TABLES } from '../../src/public-tables.ts'
 import { datasetteMetadata } from '../../src/reading/dictionary.ts'
 import { openMirror } from '../../src/mirror/mirror.ts'
 import { dictionaryPage } from '../support/dictionary-page.ts'
+import { aMirrorOfNights, aPlan, publishAll } from '../support/publishing.ts'
 import { aMirror, aMirrorFile, rowsOf, tamper, valueOf } from '../support/mirror-file.ts'
 
 const TABLES = PUBLIC_TABLES.map((table) => [table.name, table] as const)
@@ -49,6 +51,21 @@ test('values that customers enter are marked as personal data wherever they are 
       ...['rejects.payload', 'rejects.record_key'],
     ]),
   )
+})
+
+test('the README and docs/DATA.md name the public columns that a copy for readers does not have', async () => {
+  const mirror = await aMirrorOfNights()
+  const [copy] = publishAll(aPlan(mirror)).copies
+  const missing = PUBLIC_TABLES.flatMap(({ name, columns }) => {
+    const there = new Set(
+      rowsOf(copy?.file ?? '', 'SELECT name FROM pragma_table_xinfo(?)', name).map((row) => row['name']),
+    )
+    return columns.filter((column) => !there.has(column.name)).map((column) => `\`${column.name}\``)
+  })
+  const listed = missing.join(', ').replace(/, (?=[^,]*$)/, ' and ')
+
+  for (const page of ['README.md', 'docs/DATA.md'])
+    expect(readFileSync(new URL(`../../${page}`, import.meta.url), 'utf8')).toContain(listed)
 })
 
 test('docs/DATA.md is what the dictionary says', async () => {
