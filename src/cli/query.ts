@@ -95,6 +95,6 @@ Examples:
   $ customer-mirror query --include-removed --jsonl --mirror /srv/published/customers.db
       all customers in a published copy, one JSON object on each line; this needs no configuration
 
-In a table, control characters in the values are written out. CSV has the values as they are: a spreadsheet may take one that
-starts with =, +, - or @ for a formula.
+A table shows a few columns; CSV and JSON have all of them, the id too. In a table, control characters in the values are written out.
+CSV has the values as they are: a spreadsheet may take one that starts with =, +, - or @ for a formula.
 `

@@ -28,7 +28,7 @@ export function isRetired(organization: string, since: string): Error {
 export function isUnknownCustomer(organization: string): Error {
   return new UsageError(
     `${organization}: the mirror holds no customer with this id, so nothing was changed. Check the id and the organization; ` +
-      `'customer-mirror query --org ${organization}' lists the customers.`,
+      `'customer-mirror query --org ${organization} --include-removed --csv' lists the customers with their ids.`,
   )
 }
 
