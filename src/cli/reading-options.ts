@@ -51,6 +51,6 @@ export async function fileToRead({ config: file, mirror }: ReadingOptions): Prom
     throw new UsageError('--mirror names the file itself, and --config a configuration that names it. Use one of them.')
   if (mirror !== undefined) return { file: namedMirror(mirror), configured: [], configuration: undefined }
   const { readConfig } = await import('../config/read-config.ts')
-  const config = await readConfig({ file, cwd: process.cwd() })
+  const config = await readConfig({ file, cwd: process.cwd(), instead: 'a mirror or a copy of one with --mirror' })
   return { file: config.mirror, configured: config.organizations.map(({ id }) => id), configuration: config.file }
 }

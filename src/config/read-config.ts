@@ -36,16 +36,18 @@ export type Config = {
 
 /**
  * Reads the configuration: the file named, else `CUSTOMER_MIRROR_CONFIG`, else ./customer-mirror.yaml, .yml or .json.
- * Throws one ConfigError with every mistake in it, in the order of the file. Secrets are not looked up yet.
+ * Throws one ConfigError with every mistake in it, in the order of the file. Secrets are not looked up yet. `instead` is what a
+ * command takes in place of a configuration, to be named where there is none.
  */
 export async function readConfig(options: {
   file?: string | undefined
   cwd: string
   environment?: Environment | undefined
+  instead?: string
 }): Promise<Config> {
   const { environment = processEnvironment() } = options
   const location = await locateFile({ ...options, environment })
-  const parsed = parse(await read(location), location)
+  const parsed = parse(await read(location, options.instead), location)
   const shape = checkShape(parsed.data)
   const mistakes = [...('mistakes' in shape ? shape.mistakes : []), ...crossCheck(parsed.data)]
   if ('mistakes' in shape || mistakes.length > 0) throw new ConfigError(placed(mistakes, parsed, location))
@@ -63,11 +65,12 @@ export async function readConfig(options: {
   }
 }
 
-async function read({ path, shown, named }: ConfigLocation): Promise<string> {
+async function read({ path, shown, named }: ConfigLocation, instead: string | undefined): Promise<string> {
   const content = await readText(path, { maxBytes: MAX_BYTES })
   if ('text' in content) return content.text
   const origin = named === 'CUSTOMER_MIRROR_CONFIG' ? ` (named by ${named})` : ''
-  const advice = content.missing ? ": run 'customer-mirror init' to write one, or name another with --config" : ''
+  const others = ['another with --config', ...(instead === undefined ? [] : [instead])].join(', or ')
+  const advice = content.missing ? `: run 'customer-mirror init' to write one, or name ${others}` : ''
   throw new ConfigError([{ file: shown, message: `${content.problem}${origin}${advice}` }])
 }
 

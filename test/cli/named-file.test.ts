@@ -3,6 +3,7 @@ import { join, resolve } from 'node:path'
 import { expect, test } from 'vitest'
 import { namedFile } from '../../src/cli/named-file.ts'
 import { runCli } from '../support/run-cli.ts'
+import { temporaryFolder } from '../support/temp-folder.ts'
 import { aWorkplace } from '../support/workplace.ts'
 
 const ORGANIZATION = { id: 'acme', baseUrl: 'http://127.0.0.1:1', apiKey: 'made-up', secret: 'made-up' }
@@ -38,4 +39,19 @@ test.each([
   })
   expect(refused.stderr).not.toContain('hunter2')
   for (const made of ['s3:', 'gs:', 'https:', 'mysql:']) expect(existsSync(join(folder, made))).toBe(false)
+})
+
+test.each([
+  ['query', ['query']],
+  ['sql', ['sql', 'SELECT 1']],
+  ['export', ['export', '--format', 'csv']],
+  ['organizations', ['organizations']],
+])('without a configuration, %s names the option for a mirror or a copy too', async (_, words) => {
+  const { code, stderr } = await runCli(words, { cwd: temporaryFolder() })
+
+  expect(code).toBe(2)
+  expect(stderr).toBe(
+    "customer-mirror.yaml does not exist: run 'customer-mirror init' to write one, or name another with --config, " +
+      'or a mirror or a copy of one with --mirror\n',
+  )
 })
