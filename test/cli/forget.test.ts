@@ -82,7 +82,9 @@ test('deletes the customer from every byte of the mirror, and says what it canno
   expect(stdout).toContain('acme: the customer is forgotten. Deleted: 1 customer, 0 changes, 0 rejects.\n')
   expect(stdout).toContain(`No byte of ${workplace.mirror} holds this customer.\n`)
   expect(stdout).toContain('- the service: as long as it lists the customer')
-  expect(stdout).toContain('- backups of the mirror, the mirror that it was moved from, exports')
+  expect(stdout).toContain(
+    '- backups of the mirror, the mirror that it was moved from, copies that were published to other places, exports',
+  )
   expect(stdout).toMatch(
     new RegExp(
       `copies for readers, made before\\..*\n.*:\n +${copy}\n +${copy.slice(0, -3)}-\\d+T\\d+Z\\.db\n +${killed}\n`,

@@ -34,7 +34,8 @@ export function forgottenOrganizationText({
     '    within two seconds, or when it is restarted',
     ...copyLines(copies),
     ...replacedLines(replaced),
-    '  - backups of the mirror, the mirror that it was moved from, exports, and logs: delete them there, or let them expire',
+    '  - backups of the mirror, the mirror that it was moved from, copies that were published to other places, exports, and',
+    '    logs: delete them there, or let them expire',
     '  - databases that were filled from the mirror. No change announces this deletion. Run there, in each table:',
     `      DELETE FROM customers WHERE organization = ${sqlText(organization)};`,
   ]
