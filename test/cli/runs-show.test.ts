@@ -203,8 +203,9 @@ test('a run that held removals back shows how to approve and how to discard them
   const { stdout } = await show('2')
 
   expect(stdout).toContain('50 removals held back')
-  expect(stdout).toContain('customer-mirror removals approve 2')
-  expect(stdout).toContain('customer-mirror removals discard 2')
+  // Each command is whole on a line of its own, to be copied.
+  expect(stdout).toMatch(/^ +they are gone +customer-mirror removals approve 2$/m)
+  expect(stdout).toMatch(/^ +they are not +customer-mirror removals discard 2$/m)
 })
 
 test('a run contradicted by a search names the found customers by id, and explains the other removals', async () => {

@@ -105,7 +105,7 @@ test('a run without undecided removals says so', async () => {
   await removals('discard', '3')
 
   expect((await show()).stdout).toContain('50 removals held back')
-  expect((await show()).stdout).toContain('Nothing is left to\ndecide')
+  expect((await show()).stdout).toContain('Nothing is left to decide')
   expect((await show()).stdout).not.toContain('customer-mirror removals approve')
 })
 

@@ -56,13 +56,14 @@ function absenceLines({ held, runId, reasons, status }: StoredRun, waiting: numb
     : 'too many customers were absent at once'
   if (waiting === 0) {
     return [
-      `${count(held, 'removal')} held back: ${why}. Nothing is left to`,
-      'decide: they were approved or discarded, their customers were listed again, or a later run held them back.',
+      `${count(held, 'removal')} held back: ${why}. Nothing is left to decide: they were approved or discarded, their customers were ` +
+        'listed again, or a later run held them back.',
     ]
   }
   const left = waiting === held ? '' : ` (${grouped(waiting)} wait for a decision)`
   return [
-    `${count(held, 'removal')} held back${left}: ${why}. If they are gone,`,
-    `'customer-mirror removals approve ${runId}'; if not, 'customer-mirror removals discard ${runId}'.`,
+    `${count(held, 'removal')} held back${left}: ${why}.`,
+    `  they are gone        customer-mirror removals approve ${runId}`,
+    `  they are not         customer-mirror removals discard ${runId}`,
   ]
 }
