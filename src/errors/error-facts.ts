@@ -147,6 +147,7 @@ export const ERRORS = {
     },
     'copy-busy': { ...COPY_FOR_NOW, fix: 'Wait for the other publish to end.' },
     'copy-unwritable': COPY,
+    'copy-unhidden': { ...COPY_FOR_NOW, fix: 'Sync the organizations named above, then publish again.' },
     'copy-unreachable': {
       ...COPY_FOR_NOW,
       fix: 'Publish again when the service answers; a worker does so by itself.',

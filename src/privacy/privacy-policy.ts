@@ -83,6 +83,15 @@ export function hides(policy: HiddenFields, field: string): boolean {
   return treatmentOf(policy, field) !== 'plain'
 }
 
+/** Whether values that follow a policy show nothing of what a configuration hides; a hash is not shown, whatever its key. */
+export function isHiddenBy(stored: HiddenFields, { drop, hash }: Pick<HiddenFields, 'drop' | 'hash'>): boolean {
+  const hidden = (field: string) => treatmentOf(stored, fieldOf(field))
+  return (
+    drop.every((field) => hidden(field) === 'drop') &&
+    hash.every((field) => !['plain', 'mixed'].includes(hidden(field)))
+  )
+}
+
 /** The policy of values of which some follow one policy, and some another. */
 export function mixedPolicy(one: HiddenFields, other: HiddenFields): HiddenFields {
   const fields = namedIn(one, other)

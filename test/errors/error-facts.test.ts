@@ -42,9 +42,12 @@ const MADE: Record<ErrorCode, Error> = {
   'mirror-replaced': new errors.MirrorUnusable('made up', { code: 'replaced' }),
   ...each(['held', 'lease-lost'], (code) => new errors.OrganizationLeased('made up', { code })),
   queue: new errors.QueueUnavailable('made up'),
-  ...each(['copy-full', 'copy-busy', 'copy-unwritable', 'copy-unreachable', 'copy-unfinished'], (code) => {
-    return new errors.CopyFailed('made up', { code })
-  }),
+  ...each(
+    ['copy-full', 'copy-busy', 'copy-unwritable', 'copy-unhidden', 'copy-unreachable', 'copy-unfinished'],
+    (code) => {
+      return new errors.CopyFailed('made up', { code })
+    },
+  ),
   ...each(['export-full', 'export-unwritable', 'export-unfinished', 'export-busy'], (code) => {
     return new errors.ExportFailed('made up', { code })
   }),

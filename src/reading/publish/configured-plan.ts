@@ -2,6 +2,7 @@ import { bucketAddressText, isBucketAddress, parseBucketAddress } from '../../co
 import type { Config } from '../../config/read-config.ts'
 import { UsageError } from '../../errors/errors.ts'
 import type { BucketPlan } from './bucket/bucket-plan.ts'
+import { hiddenIn } from './hidden-fields.ts'
 import type { AnyPlan } from './publish-plan.ts'
 
 /** How long to wait for another process that publishes to the same folder, such as the worker. */
@@ -20,6 +21,7 @@ export function configuredPlan(config: Config, place?: string): AnyPlan | undefi
   const file = place ?? config.publish?.file
   if (file === undefined) return undefined
   const { group, keep, splitBy, withoutPersonalData = false } = config.publish ?? {}
+  const hidden = hiddenIn(config)
   return {
     mirror: config.mirror,
     file,
@@ -28,6 +30,7 @@ export function configuredPlan(config: Config, place?: string): AnyPlan | undefi
     splitByOrganization: splitBy !== undefined,
     withoutPersonalData,
     organizations: config.organizations.map(({ id }) => id),
+    ...(hidden !== undefined && { hidden }),
     lockWaitMs: LOCK_WAIT_MS,
   }
 }
@@ -39,6 +42,7 @@ export function placeOf(plan: AnyPlan): string {
 
 function planOfBucket(config: Config, to: BucketPlan['to']): BucketPlan {
   const { endpoint, region, withoutPersonalData = false } = config.publish ?? {}
+  const hidden = hiddenIn(config)
   return {
     mirror: config.mirror,
     to,
@@ -46,6 +50,7 @@ function planOfBucket(config: Config, to: BucketPlan['to']): BucketPlan {
     ...(region !== undefined && { region }),
     withoutPersonalData,
     organizations: config.organizations.map(({ id }) => id),
+    ...(hidden !== undefined && { hidden }),
     afterRuns: false,
     graceMs: GRACE_MS,
   }

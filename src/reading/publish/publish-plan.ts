@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { bucketPlan, publishedBucket } from './bucket/bucket-plan.ts'
+import { hiddenFields } from './hidden-fields.ts'
 
 /** What to publish, and where. Paths are absolute. Passed to the process that publishes as JSON. */
 const publishPlan = z.strictObject({
@@ -16,6 +17,7 @@ const publishPlan = z.strictObject({
   withoutPersonalData: z.boolean(),
   /** The organizations of the configuration: those that the mirror does not know yet are reported as left out. */
   organizations: z.array(z.string()),
+  hidden: hiddenFields.optional(),
   /** How long to wait for another process that publishes to the same folder. */
   lockWaitMs: z.number(),
 })

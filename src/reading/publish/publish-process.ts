@@ -1,7 +1,9 @@
 import { text } from 'node:stream/consumers'
 import { describeError, isOurs } from '../../errors/errors.ts'
+import { isPostgres } from '../../address/mirror-address.ts'
 import { withFileToRead } from '../file-to-read.ts'
 import { publishCopies } from './publish.ts'
+import { requireHidden } from './require-hidden.ts'
 import { anyPlan, type AnyPlan, type Published } from './publish-plan.ts'
 
 /** The process that publishes: takes a plan as JSON on standard input, and prints what became of it as JSON. */
@@ -11,7 +13,13 @@ process.stdout.write(JSON.stringify(await answer()))
 async function answer(): Promise<object> {
   try {
     const { mirror } = plan
-    return { published: await withFileToRead(mirror, (file) => publish({ ...plan, mirror: file })) }
+    // A private copy of a mirror in PostgreSQL has what readers see alone.
+    if (isPostgres(mirror)) await requireHidden(plan, mirror)
+    const make = async (file: string) => {
+      if (!isPostgres(mirror)) await requireHidden(plan, file)
+      return publish({ ...plan, mirror: file })
+    }
+    return { published: await withFileToRead(mirror, make) }
   } catch (error) {
     // The message of a defect may quote anything, so only its kind is passed on.
     const unexpected =

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { hiddenFields } from '../hidden-fields.ts'
 
 /** What to publish into a bucket. Passed to the process that publishes as JSON, without credentials. */
 export const bucketPlan = z.strictObject({
@@ -9,6 +10,7 @@ export const bucketPlan = z.strictObject({
   withoutPersonalData: z.boolean(),
   /** The organizations of the configuration: the objects of one that this mirror has not read yet stay. */
   organizations: z.array(z.string()),
+  hidden: hiddenFields.optional(),
   /** Only what complete runs have changed since the last publish; otherwise whatever differs from the mirror. */
   afterRuns: z.boolean(),
   /** How long objects stay that a newer manifest no longer names, for readers that began with the one before. */
