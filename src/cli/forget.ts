@@ -26,7 +26,8 @@ export function forgetCommand(io: Io) {
       if (undo) return readmit(customer, { config, json, io })
       const report = await forget(customer, config)
       const { forgottenCustomerText } = await import('./output/customer-forgotten.ts')
-      io.stdout.write(json ? jsonDocument(asJson(report)) : forgottenCustomerText(report))
+      if (json) io.stdout.write(jsonDocument(asJson(report)))
+      else say(io.stdout, forgottenCustomerText(report))
       if (report.failure !== undefined) throw report.failure
       if (report.erased !== 'busy') return
       const { unfinishedText } = await import('./output/unfinished-text.ts')
@@ -69,7 +70,8 @@ async function readmit(
   const said =
     `${organization}: the customer is no longer forgotten. The next run that receives the record saves it as a new customer; ` +
     'what was deleted does not come back.\n'
-  io.stdout.write(json ? jsonDocument({ organization, id, forgottenAt: null }) : said)
+  if (json) io.stdout.write(jsonDocument({ organization, id, forgottenAt: null }))
+  else say(io.stdout, said)
 }
 
 async function withWriting<Result>(

@@ -3,6 +3,7 @@ import { UsageError } from '../errors/errors.ts'
 import { isPostgres, shownMirror } from '../address/mirror-address.ts'
 import { monotonicMs } from '../machine/monotonic-clock.ts'
 import type { Io } from './io.ts'
+import { say } from './output/say.ts'
 import { jsonDocument } from './reading.ts'
 
 /** `customer-mirror move`: copies the mirror from a file to PostgreSQL or back. */
@@ -38,7 +39,8 @@ export function moveCommand(io: Io) {
         ...{ organizations: moved.organizations, replaced: moved.replaced, rows: moved.rows },
         setting: settingOf(target, config.file),
       }
-      io.stdout.write(json ? jsonDocument({ moved: facts }) : movedText(facts))
+      if (json) io.stdout.write(jsonDocument({ moved: facts }))
+      else say(io.stdout, movedText(facts))
     })
 }
 

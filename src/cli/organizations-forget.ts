@@ -22,7 +22,8 @@ export function organizationsForgetCommand(io: Io) {
       const { config: file, json, yes } = { ...own, ...optionsToChange(command) }
       const { forgottenOrganizationText } = await import('./output/organization-forgotten.ts')
       const forgotten = await forget(id, file, yes === true)
-      io.stdout.write(json ? jsonDocument(forgotten) : forgottenOrganizationText(forgotten))
+      if (json) io.stdout.write(jsonDocument(forgotten))
+      else say(io.stdout, forgottenOrganizationText(forgotten))
       if (forgotten.finished) return
       const { unfinishedText } = await import('./output/unfinished-text.ts')
       say(io.stderr, unfinishedText(forgotten.mirror, `customer-mirror organizations forget ${id} --yes`))

@@ -3,6 +3,7 @@ import { monotonicMs } from '../machine/monotonic-clock.ts'
 import { isoOf } from '../time/iso-time.ts'
 import type { Io } from './io.ts'
 import { namedFile } from './named-file.ts'
+import { say } from './output/say.ts'
 import { refuseRestore } from './postgres-programs.ts'
 import { jsonDocument } from './reading.ts'
 
@@ -32,7 +33,8 @@ export function restoreCommand(io: Io) {
       const { takenAt, kept, forgotten, ...facts } = restored
       const taken = takenAt === undefined ? null : isoOf(takenAt)
       const document = { ...facts, takenAt: taken, kept: kept ?? null, forgotten: forgotten ?? null }
-      io.stdout.write(json ? jsonDocument({ restored: document }) : restoredText(restored))
+      if (json) io.stdout.write(jsonDocument({ restored: document }))
+      else say(io.stdout, restoredText(restored))
     })
 }
 

@@ -34,8 +34,9 @@ function doneLines({ organization, deleted, forgottenAtMs, wasForgotten, erased,
   return [what, ...BYTES[erased](mirror), ...(wasForgotten ? [] : [FROM_NOW])]
 }
 
-const FROM_NOW = `When the service lists the customer again, runs count the record as suppressed and keep nothing of it. The next run
-reads every record of the organization.`
+const FROM_NOW =
+  'When the service lists the customer again, runs count the record as suppressed and keep nothing of it. The next run reads every ' +
+  'record of the organization.'
 
 const BYTES: Record<ForgetReport['erased'], (mirror: string) => string[]> = {
   erased: (mirror) => [`No byte of ${mirror} holds this customer.`],
@@ -46,8 +47,8 @@ const BYTES: Record<ForgetReport['erased'], (mirror: string) => string[]> = {
   failed: () => [],
   released: (mirror) => [
     `No query of ${mirror} finds this customer.`,
-    "Bytes may stay in the server's files until it reuses the space (VACUUM FULL writes the tables anew), and in its WAL,",
-    'replicas and backups until they expire.',
+    "Bytes may stay in the server's files until it reuses the space (VACUUM FULL writes the tables anew), and in its WAL, replicas and " +
+      'backups until they expire.',
   ],
 }
 
@@ -58,10 +59,10 @@ function beyondLines({ organization, id, copies, replaced }: ForgetReport): stri
     '  - the service: as long as it lists the customer, it has the data',
     ...copyLines(copies),
     ...replacedLines(replaced),
-    '  - backups of the mirror, the mirror that it was moved from, copies that were published to other places, exports, and',
-    '    logs of the service or of a proxy: delete them there, or let them expire',
-    '  - databases that were filled from the mirror. No change announces this deletion, because it would have to name the',
-    '    customer. Run there:',
+    '  - backups of the mirror, the mirror that it was moved from, copies that were published to other places, exports, and logs of the ' +
+      'service or of a proxy: delete them there, or let them expire',
+    '  - databases that were filled from the mirror. No change announces this deletion, because it would have to name the customer. ' +
+      'Run there:',
     ...['customers', 'changes', 'customers_history'].map((table) => `      DELETE FROM ${table} ${of}`),
   ]
 }
@@ -78,8 +79,8 @@ export function replacedLines(replaced: readonly string[]): string[] {
 function copyLines(copies: readonly string[]): string[] {
   if (copies.length === 0) return []
   return [
-    '  - copies for readers, made before. The next publish replaces the first, and removes what a killed one left',
-    '    (.publishing); older ones stay until they are removed:',
+    '  - copies for readers, made before. The next publish replaces the first, and removes what a killed one left (.publishing); older ones ' +
+      'stay until they are removed:',
     ...copies.map((file) => `      ${file}`),
   ]
 }

@@ -47,7 +47,7 @@ export function hanging(start: string, text: string, width: number): string {
 const LEAST_ROOM = 20
 
 /** To be copied. */
-const COMMAND = /^ *(?:\$ |fix: |\d\. )?(?:customer-mirror|chmod|sudo) /
+const COMMAND = /^ *(?:\$ |fix: |\d\. )?(?:customer-mirror|chmod|sudo|DELETE FROM|UPDATE|mirror:) /
 
 /** The text in at most `width` columns, shortened with an ellipsis if necessary. */
 export function cutText(text: string, width: number): string {

@@ -30,12 +30,12 @@ export function forgottenOrganizationText({
     ...(finished ? bytesLines(mirror) : []),
     '',
     'It may still be in places that Customer Mirror cannot reach:',
-    '  - a worker whose configuration still names this organization, and which would load it again: it reads the new one',
-    '    within two seconds, or when it is restarted',
+    '  - a worker whose configuration still names this organization, and which would load it again: it reads the new one within two ' +
+      'seconds, or when it is restarted',
     ...copyLines(copies),
     ...replacedLines(replaced),
-    '  - backups of the mirror, the mirror that it was moved from, copies that were published to other places, exports, and',
-    '    logs: delete them there, or let them expire',
+    '  - backups of the mirror, the mirror that it was moved from, copies that were published to other places, exports, and logs: ' +
+      'delete them there, or let them expire',
     '  - databases that were filled from the mirror. No change announces this deletion. Run there, in each table:',
     `      DELETE FROM customers WHERE organization = ${sqlText(organization)};`,
   ]
@@ -46,8 +46,8 @@ function bytesLines(mirror: string): string[] {
   if (!isPostgres(mirror)) return [`No byte of ${mirror} holds any of its rows.`]
   return [
     `No query of ${mirror} finds any of its rows.`,
-    "Bytes may stay in the server's files until it reuses the space (VACUUM FULL writes the tables anew), and in its WAL,",
-    'replicas and backups until they expire.',
+    "Bytes may stay in the server's files until it reuses the space (VACUUM FULL writes the tables anew), and in its WAL, replicas and " +
+      'backups until they expire.',
   ]
 }
 
@@ -63,9 +63,9 @@ function hashesText(forgotten: number): string {
 function copyLines(copies: readonly string[]): string[] {
   if (copies.length === 0) return []
   return [
-    '  - copies for readers, made before. The next publish replaces one that holds other organizations too (customer-mirror',
-    '    publish makes it now); those of this organization alone, older ones, and what a killed publish left of one',
-    '    (.publishing) stay until you remove them:',
+    '  - copies for readers, made before. The next publish replaces one that holds other organizations too (customer-mirror publish ' +
+      'makes it now); those of this organization alone, older ones, and what a killed publish left of one (.publishing) stay until you ' +
+      'remove them:',
     ...copies.map((file) => `      ${file}`),
   ]
 }

@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import { Writable } from 'node:stream'
 import { expect, test } from 'vitest'
 import type { ExitCode } from '../../../src/cli/exit-code.ts'
@@ -67,4 +68,20 @@ test.each([
   [80, 'signed with   the key of the organization'],
 ])('a text goes on below itself on %d columns, or stands below its start', (columns, expected) => {
   expect(hanging('signed with   ', 'the key of the organization', columns)).toBe(expected)
+})
+
+test('what forget and a restore say is broken between words, and statements to copy stay whole', async () => {
+  const { folder } = aWorkplace(organizationsOf(await aSandbox({ customers: [3] })))
+  const at = ['--config', join(folder, 'customer-mirror.yaml')]
+  await runCli(['sync'], { cwd: folder })
+  await runCli(['backup', 'backup.db'], { cwd: folder })
+  const listed = await runCli(['query', '--jsonl', '--limit', '1'], { cwd: folder })
+  const forgotten = await sentTo(80, ['forget', 'acme', String(JSON.parse(listed.stdout).id), ...at])
+  const restored = await sentTo(80, ['restore', join(folder, 'backup.db'), ...at])
+
+  expect([forgotten.code, restored.code]).toEqual([0, 0])
+  const tooLong = [...forgotten.lines, ...restored.lines].filter((line) => columnsOf(line) > 80)
+  expect(tooLong.map((line) => line.trim().split(' ').slice(0, 2).join(' '))).toEqual(Array(3).fill('DELETE FROM'))
+  expect(forgotten.lines).toContain('  - databases that were filled from the mirror. No change announces this')
+  expect(restored.text).toMatch(/what the backup\n {2}held of them is deleted\./)
 })
