@@ -52,6 +52,20 @@ export function isOfSameNight(file: string, newPath: string): boolean {
   return moved.length > 0 && moved.every(byNoNight)
 }
 
+/**
+ * Whether the copy in its place holds a customer or an organization that the mirror has forgotten since, by whatever run the new one differs
+ * besides. It is kept under no other name: `forget` says that the next publish replaces it.
+ */
+export function holdsForgotten(file: string, newPath: string): boolean {
+  const [before, now] = [readManifest(file), readManifest(newPath)]
+  if (before === undefined || now === undefined) return false
+  return [...before.lastRuns].some(([id, { runId, forgotten }]) => {
+    const known = now.lastRuns.get(id)
+    if (known === undefined) return runId !== null
+    return forgotten !== null && known.forgotten !== null && known.forgotten > forgotten
+  })
+}
+
 /** Removes the oldest copies beyond `keep`, once a new one, published at `publishedAt`, is in its place. Throws LeftUndone. */
 export function pruneOlderCopies(
   file: string,

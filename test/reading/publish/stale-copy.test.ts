@@ -27,6 +27,25 @@ test('a copy that holds a forgotten customer is stale, without a run, and is not
   expect(olderCopies(acme?.file ?? '')).toEqual([])
 })
 
+test('neither a forgotten customer nor a forgotten organization is kept in an older copy, although a night has passed', async () => {
+  const mirror = await aMirrorOfTwo()
+  const plan = { ...aPlan(mirror.file), keep: 3 }
+  publishAll(plan)
+  await mirror.forgetCustomer({ organization: 'acme', id: customerId(2), ...CLOCKS })
+  await night(mirror, 1, customers(3, 5))
+  publishAll(plan)
+  const afterCustomer = olderCopies(plan.file).length
+  await (await organizationsOf(mirror.file)).forget('globex', CLOCKS)
+  await night(mirror, 2, customers(3, 5))
+  publishAll(plan)
+  const afterOrganization = olderCopies(plan.file).length
+  await night(mirror, 3, customers(3, 6))
+  publishAll(plan)
+
+  expect([afterCustomer, afterOrganization, olderCopies(plan.file).length]).toEqual([0, 0, 1])
+  expect(valueOf(olderCopies(plan.file)[0] ?? '', 'SELECT count(*) FROM customers')).toBe(4)
+})
+
 test('so is the copy of all organizations', async () => {
   const mirror = await aMirrorOfTwo()
   const plan = aPlan(mirror.file)
