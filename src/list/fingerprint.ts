@@ -28,8 +28,8 @@ const OF_IDS = 0x1d
  *
  * The steps are those of HalfSipHash-1-3 with 64 bits of result, except that all of its state starts from the key, 128 bits
  * and not 64. The state is secret from the first step to the last, so no step can be undone, or tried out elsewhere. Four
- * bytes go in at a time; the last word holds those that are left, and how many there were. A round a word is enough where nobody
- * sees a result: who chooses a record cannot tell in less than a night whether he met the fingerprint of another one.
+ * bytes go in at a time; the last word holds those that are left, and how many there were. One round for each word is enough, since no
+ * result is shown: a customer who changes his record learns a night later, at the earliest, whether it has the fingerprint of another.
  */
 export function fingerprintWith(key: Uint8Array): Fingerprint {
   const ofRecords = beginning(key)
