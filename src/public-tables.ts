@@ -173,7 +173,10 @@ function runColumns(): PublicColumn[] {
     count('updated', 'customers of which the row was written again'),
     count('unchanged', 'customers that were stored as they came'),
     count('duplicates', 'records of a customer that the run had already read'),
-    count('rejected', 'records that could not be kept as customers'),
+    count(
+      'rejected',
+      'records that could not be kept as customers; one without a readable id counts each time it came',
+    ),
     count(
       'missing',
       'absent customers marked as missing and not removed; 0 where the run held them back or proved nothing',
