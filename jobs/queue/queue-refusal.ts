@@ -54,13 +54,15 @@ export function codeAndReason(error: unknown): string {
 }
 
 /**
- * The first line, without the digest that a script of the queue adds, and without a password in an address. Where a password is missing,
- * the driver of PostgreSQL names a step of its protocol.
+ * The first line, without the digest that a script of the queue adds, without the arguments of a command that Redis does not know (those of
+ * AUTH are a user and a password), and without a password in an address. Where a password is missing, the driver of PostgreSQL names a step
+ * of its protocol.
  */
 function firstLine(message: string): string {
   if (/^SASL: .*password must be/.test(message)) return 'it asks for a password'
   return (message.split('\n')[0] ?? '')
     .replace(/\.? script: [0-9a-f]{40}.*$/, '')
+    .replace(/,? with args beginning with:.*$/i, '')
     .replaceAll(/\/\/[^/\s@]*@/g, '//')
     .replace(/[.\s]+$/, '')
 }
@@ -90,6 +92,10 @@ const REMEDIES: readonly [pattern: RegExp, remedy: string][] = [
   [
     /WRONGTYPE/,
     'Another program uses the keys of this queue: give it a name of its own with ?prefix= at the end of the address.',
+  ],
+  [
+    /unknown (sub)?command/i,
+    'That command is disabled there, or renamed: allow it (rename-command in redis.conf), or name another server as queue.',
   ],
   [/NOAUTH|WRONGPASS|NOPERM|password|permission/i, 'Correct its user and password, or the permissions of that user.'],
 ]

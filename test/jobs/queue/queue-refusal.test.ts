@@ -14,6 +14,7 @@ test.each([
   ['cannot execute INSERT during recovery', 'the primary'],
   ['MISCONF Redis is configured to save RDB snapshots, but it is unable to', 'Repair that server'],
   ['could not extend file "base/1/2": No space left on device', 'Repair that server'],
+  ["ERR unknown command 'evalsha', with args beginning with: '373dd5' '11' ", 'rename-command'],
   ['WRONGPASS invalid username-password pair or user is disabled.', 'user and password'],
   ['permission denied for table meta', 'user and password'],
   [
@@ -48,6 +49,16 @@ test('an address in what a driver says keeps no password', () => {
   const error = new Error('cannot reach redis://user:made-up-password@host:6379/0')
 
   expect(`${codeAndReason(error)} ${String(queueUnavailable(error, PLACE))}`).not.toContain('made-up-password')
+})
+
+test.each([
+  "'auth', with args beginning with: 'user' 'made-up-password' ",
+  '`AUTH`, with args beginning with: `made-up-password`, ',
+])('a server that knows no passwords repeats them, and we do not: ERR unknown command %s', (command) => {
+  const error = new Error(`ERR unknown command ${command}`)
+
+  expect(`${codeAndReason(error)} ${String(queueUnavailable(error, PLACE))}`).not.toMatch(/made-up-password|args/)
+  expect(codeAndReason(error)).toMatch(/unknown command .auth.$/i)
 })
 
 test('our own errors and defects of this program are reported unchanged', () => {
