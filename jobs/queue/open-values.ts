@@ -1,12 +1,13 @@
 import { within } from './deadline.ts'
 import { parseAddress } from './prefixed-address.ts'
+import type { RedisFacts } from './redis/redis-use.ts'
 import type { SharedValues } from './shared-values.ts'
 
 /** Shared values to be read. */
 type Readable = {
   values: Pick<SharedValues, 'read' | 'list'>
-  /** Rejects with the reason where the server cannot be reached, or does not let us in. */
-  ping: () => Promise<void>
+  /** What a server of Redis says of itself. Rejects with the reason where a server cannot be reached, or does not let us work. */
+  ask: () => Promise<Partial<RedisFacts>>
   close(): Promise<void>
 }
 
@@ -37,8 +38,9 @@ export async function askValues<Result>(
 type Place = { address: string; connectMs: number; prefix: string }
 
 async function openInRedis({ address, connectMs, prefix }: Place): Promise<Readable> {
-  const [{ Redis }, { askForKeys, redisValues }] = await Promise.all([
+  const [{ Redis }, { askForUse }, { redisValues }] = await Promise.all([
     import('ioredis'),
+    import('./redis/redis-use.ts'),
     import('./redis/redis-values.ts'),
   ])
   const settings = { connectTimeout: connectMs, maxRetriesPerRequest: 0, retryStrategy: () => null }
@@ -48,8 +50,8 @@ async function openInRedis({ address, connectMs, prefix }: Place): Promise<Reada
   const failed = new Promise<never>((_, reject) => client.once('error', reject))
   failed.catch(() => {})
   // The reason is reported only as an event.
-  const ping = () => Promise.race([askForKeys(client, prefix), failed])
-  return { values: redisValues(client, prefix), ping, close: async () => client.disconnect() }
+  const ask = () => Promise.race([askForUse(client, prefix), failed])
+  return { values: redisValues(client, prefix), ask, close: async () => client.disconnect() }
 }
 
 async function openInPostgres({ address, connectMs, prefix }: Place): Promise<Readable> {
@@ -66,6 +68,9 @@ async function openInPostgres({ address, connectMs, prefix }: Place): Promise<Re
     query_timeout: connectMs,
   })
   pool.on('error', () => {})
-  const ping = async () => void (await pool.query('SELECT 1'))
-  return { values: postgresValues(pool, prefix), ping, close: () => pool.end() }
+  const ask = async () => {
+    await pool.query('SELECT 1')
+    return {}
+  }
+  return { values: postgresValues(pool, prefix), ask, close: () => pool.end() }
 }

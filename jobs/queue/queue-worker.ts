@@ -3,7 +3,8 @@ import type { Timings } from '../timings.ts'
 import type { Backend } from './backend.ts'
 import { takeOverLeftJobs } from './left-jobs.ts'
 import { lockName } from './lock-names.ts'
-import { queueNames, type Counts, type Payload } from './queues.ts'
+import { queueNames } from './queue-names.ts'
+import type { Counts, Payload } from './queues.ts'
 import { renewAfterSetBack } from './renewals.ts'
 
 type QueueOptions = Omit<WorkerOptions, 'connection' | 'autorun' | 'name' | 'telemetry'> & {

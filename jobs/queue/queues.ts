@@ -4,6 +4,7 @@ import { z } from 'zod'
 import type { Trigger } from '../../src/report.ts'
 import { nextTickMs } from '../schedule/due-times.ts'
 import type { Backend } from './backend.ts'
+import { queueNames } from './queue-names.ts'
 
 /** The payload of a job: the organization to mirror. The worker that runs it looks up everything else. */
 export const payload = z.strictObject({ organization: z.string() })
@@ -130,9 +131,4 @@ export async function jobStateOf(
 ): Promise<string | undefined> {
   const id = await queue.getDeduplicationJobId(organization)
   return id === null ? undefined : ((await queue.getJobState(id)) ?? undefined)
-}
-
-/** The names of the queues in the database. */
-export function queueNames({ prefix }: Pick<Backend, 'prefix'>): { tick: string; sync: string; quick: string } {
-  return { tick: `${prefix}-tick`, sync: `${prefix}-sync`, quick: `${prefix}-quick` }
 }

@@ -4,7 +4,8 @@ import { dirname, join } from 'node:path'
 import { withBackend, type IQueueBackend, type Job } from 'bullmq'
 import { inject, onTestFinished } from 'vitest'
 import { openBackend, type Backend } from '../../jobs/queue/backend.ts'
-import { openQueues, queueNames, type Queues } from '../../jobs/queue/queues.ts'
+import { queueNames } from '../../jobs/queue/queue-names.ts'
+import { openQueues, type Queues } from '../../jobs/queue/queues.ts'
 import { aWorkplace, type Workplace, type Written } from './workplace.ts'
 
 /**

@@ -23,20 +23,6 @@ export function redisValues(client: Redis, prefix: string): SharedValues {
   }
 }
 
-/**
- * Rejects where another program has our keys, and where the server is a cluster: BullMQ names several keys in one command, which must be
- * on one of its servers.
- */
-export async function askForKeys(client: Redis, prefix: string): Promise<void> {
-  await client.exists(probeKey(prefix), sharedKey(prefix))
-  await client.hlen(sharedKey(prefix))
-}
-
-/** BullMQ's keys begin with bull, so a user restricted to those may write this key too. */
-export function probeKey(prefix: string): string {
-  return `bull:${prefix}-probe`
-}
-
 /** The key begins as those of BullMQ do, so a user restricted to these may use it too. */
 export function sharedKey(prefix: string): string {
   return `bull:${prefix}-shared`

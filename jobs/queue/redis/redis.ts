@@ -5,9 +5,9 @@ import type { Opening, Store } from '../backend.ts'
 import { within } from '../deadline.ts'
 import { redisLeftJobs } from './redis-left-jobs.ts'
 import { redisLimits } from './redis-limits.ts'
-import { askForKeys, probeKey, redisValues } from './redis-values.ts'
+import { writeProbe } from './redis-use.ts'
+import { redisValues } from './redis-values.ts'
 
-const PROBE_STAYS_MS = 60_000
 const RECONNECT = { firstMs: 400, longestMs: 5000 }
 
 /** The queue on Redis or Valkey. Rejects when it does not accept us within `connectMs`. */
@@ -34,10 +34,7 @@ export async function openRedis(address: string, { connectMs, answerMs, prefix }
     ping: async () => {
       await client.ping()
     },
-    write: async () => {
-      await client.set(probeKey(prefix), '1', 'PX', PROBE_STAYS_MS)
-      await askForKeys(client, prefix)
-    },
+    write: () => writeProbe(client, prefix),
     freeJobs: redisLeftJobs(client),
     values: redisValues(client, prefix),
     limits: redisLimits(client, prefix),

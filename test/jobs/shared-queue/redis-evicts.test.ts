@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { queueNames, type Queues } from '../../../jobs/queue/queues.ts'
+import { queueNames } from '../../../jobs/queue/queue-names.ts'
+import type { Queues } from '../../../jobs/queue/queues.ts'
 import { eventually } from '../../support/eventually.ts'
 import { someQueues } from '../../support/jobs-workplace.ts'
 import { valueOf } from '../../support/mirror-file.ts'

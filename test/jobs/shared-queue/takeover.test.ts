@@ -1,6 +1,7 @@
 import { withBackend, type IQueueBackend } from 'bullmq'
 import { expect, onTestFinished, test } from 'vitest'
-import { queueNames, type Queues } from '../../../jobs/queue/queues.ts'
+import { queueNames } from '../../../jobs/queue/queue-names.ts'
+import type { Queues } from '../../../jobs/queue/queues.ts'
 import { TIMINGS } from '../../../jobs/timings.ts'
 import { LEASE_MS } from '../../../src/mirror/lease-errors.ts'
 import { eventually } from '../../support/eventually.ts'

@@ -1,7 +1,7 @@
 import { dirname, join } from 'node:path'
 import { withBackend, type IQueueBackend } from 'bullmq'
 import { expect, test } from 'vitest'
-import { queueNames } from '../../../../jobs/queue/queues.ts'
+import { queueNames } from '../../../../jobs/queue/queue-names.ts'
 import { prepareQueue, someQueues } from '../../../support/jobs-workplace.ts'
 import { temporaryFolder } from '../../../support/temp-folder.ts'
 

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { EmbeddedPool } from '../../../../jobs/queue/postgres/embedded-pool.ts'
 import { postgresLeftJobs } from '../../../../jobs/queue/postgres/postgres-left-jobs.ts'
-import { queueNames } from '../../../../jobs/queue/queues.ts'
+import { queueNames } from '../../../../jobs/queue/queue-names.ts'
 import { prepareQueue, someQueues } from '../../../support/jobs-workplace.ts'
 import { temporaryFolder } from '../../../support/temp-folder.ts'
 

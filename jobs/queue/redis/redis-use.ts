@@ -1,0 +1,40 @@
+import type { Redis } from 'ioredis'
+import { queueNames } from '../queue-names.ts'
+import { sharedKey } from './redis-values.ts'
+
+/** What a server says of itself. */
+export type RedisFacts = {
+  /** Its maxmemory-policy, where that makes it drop keys when it is full. */
+  dropsKeysBy: string | undefined
+}
+
+/**
+ * Asks a server for what BullMQ needs of it. Rejects where another program has our keys, where this user may not use them, run scripts or
+ * read INFO, and where the server is a cluster: BullMQ names several keys in one command, which must be on one of its servers. Writes
+ * nothing, but to a probe that is there.
+ */
+export async function askForUse(client: Redis, prefix: string): Promise<RedisFacts> {
+  const keys = Object.values(queueNames({ prefix })).map((name) => `bull:${name}:meta`)
+  await client.eval('return 1', keys.length + 1, sharedKey(prefix), ...keys)
+  await client.hlen(sharedKey(prefix))
+  await client.set(probeKey(prefix), '1', 'PX', PROBE_STAYS_MS, 'XX')
+  return factsIn(await client.info('memory'))
+}
+
+/** Writes a probe, and asks for what BullMQ needs. Rejects also where the server is full, or a replica. */
+export async function writeProbe(client: Redis, prefix: string): Promise<void> {
+  await client.set(probeKey(prefix), '1', 'PX', PROBE_STAYS_MS)
+  await askForUse(client, prefix)
+}
+
+function factsIn(info: string): RedisFacts {
+  const policy = /^maxmemory_policy:(\S+)/m.exec(info)?.[1]
+  return { dropsKeysBy: policy === 'noeviction' ? undefined : policy }
+}
+
+/** BullMQ's keys begin with bull, so a user restricted to those may write this key too. */
+function probeKey(prefix: string): string {
+  return `bull:${prefix}-probe`
+}
+
+const PROBE_STAYS_MS = 60_000

@@ -1,0 +1,60 @@
+import { tmpdir } from 'node:os'
+import { describe, expect, test } from 'vitest'
+import { askQueue } from '../../../../jobs/commands/ask-queue.ts'
+import { openBackend } from '../../../../jobs/queue/backend.ts'
+import { checked } from '../../../support/checked-queue.ts'
+import { redisProgram, type RedisServer } from '../../../support/redis-server.ts'
+import { aRedis } from '../../../support/worker-on-redis.ts'
+
+const open = (address: string) => openBackend(address, { folder: tmpdir() })
+
+describe.skipIf(redisProgram() === undefined)('on Redis', () => {
+  test.each([
+    ['all of our keys and no others', '~bull:odd-* +@all', undefined],
+    ['the keys of one queue', '~bull:odd-probe ~bull:odd-shared ~bull:odd-sync:* +@all', /NOPERM.*keys/],
+    ['no scripts', '~* +@all -@scripting', /NOPERM.*'eval'.*permissions of that user/],
+    ['no INFO', '~* +@all -info', /NOPERM.*'info'.*permissions of that user/],
+    ['reading', '~* +@read +@connection +info +eval', /NOPERM.*'set'.*permissions of that user/],
+  ])('a user who is allowed %s is judged before a worker takes jobs, and by check', async (_what, rules, reason) => {
+    const redis = await aRedis()
+    await redis.command('ACL', 'SETUSER', 'odd', 'on', '>made-up', ...rules.split(' '))
+    const address = `${redis.url.replace('//', '//odd:made-up@')}?prefix=odd`
+
+    for (const use of [() => askQueue(address), () => open(address).then(({ close }) => close())]) {
+      if (reason === undefined) await use()
+      else await expect(use()).rejects.toThrow(reason)
+    }
+  })
+
+  test.each([
+    ['a replica', ['REPLICAOF', '127.0.0.1', '1'], /READONLY.*name the primary/],
+    ['full', ['CONFIG', 'SET', 'maxmemory', '1'], /OOM.*raise its maxmemory/],
+  ])('a server that is %s is refused by check, too', async (_what, command, reason) => {
+    const redis = await aRedis()
+    await say(redis, command)
+
+    await expect(askQueue(redis.url)).rejects.toThrow(reason)
+  })
+
+  test('check creates nothing in a queue that nothing uses', async () => {
+    const redis = await aRedis()
+    await askQueue(redis.url)
+
+    expect(await redis.command('KEYS', '*')).toEqual([])
+  })
+
+  test('check warns of a server that drops keys when it is full', async () => {
+    const redis = await aRedis()
+    const before = await checked({ queue: redis.url })
+    await say(redis, ['CONFIG', 'SET', 'maxmemory-policy', 'allkeys-lru'])
+    const { code, stdout } = await checked({ queue: redis.url })
+
+    expect(before.stdout).not.toContain('! queue')
+    expect(code).toBe(0)
+    expect(stdout).toMatch(/^✔ queue: .* answered\n! queue: .*maxmemory-policy allkeys-lru.*\n {4}fix: .*noeviction/m)
+  })
+})
+
+async function say(redis: RedisServer, [name = '', ...parameters]: readonly string[]): Promise<void> {
+  await redis.command(name, ...parameters)
+}
