@@ -77,7 +77,15 @@ const REMEDIES: readonly [pattern: RegExp, remedy: string][] = [
     /READONLY|read-only|recovery/i,
     'It refuses writes: name the primary server as queue, or make this one writable again.',
   ],
-  [/MISCONF|NOREPLICAS|disk|No space/i, 'Repair that server (see its log), then try again.'],
+  [/^BUSY\b/, 'A script of another program keeps it busy: wait, or end that script (SCRIPT KILL).'],
+  [/^LOADING\b/, 'It reads its data from the disk: wait until it has, then try again.'],
+  [/^DENIED\b/, 'It is in protected mode: give its default user a password, and add that to the address.'],
+  [/max number of clients/, 'Raise its maxclients, or end some of its clients.'],
+  [
+    /EPIPE|ECONNRESET|RESP type/,
+    'It ends the connection at once: it may want TLS (rediss://), accept no more clients, or be another kind of server.',
+  ],
+  [/MISCONF|NOREPLICAS|MASTERDOWN|disk|No space/i, 'Repair that server (see its log), then try again.'],
   [
     /does not support SSL/,
     'It offers no TLS: turn it on there, or add sslmode=disable to the address if the way to it is safe without.',
