@@ -1,5 +1,5 @@
 /** How long a repeated reason is omitted. */
-const QUIET_MS = 60_000
+export const QUIET_MS = 60_000
 /** The most reasons to remember. */
 const MOST_REASONS = 100
 

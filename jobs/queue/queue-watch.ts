@@ -3,6 +3,7 @@ import type { Logger } from '../../src/log.ts'
 import { within } from './deadline.ts'
 import { WorkerPauses, type Pausing } from './pause-workers.ts'
 import { codeAndReason, isRefusal } from './queue-refusal.ts'
+import { createLossLog } from '../monitoring/loss-log.ts'
 import { createSparseLog } from '../monitoring/sparse-log.ts'
 import type { Timings } from '../timings.ts'
 
@@ -24,13 +25,14 @@ export type Watching = Pick<Pausing, 'write' | 'random'> & {
 type Emitter = Pick<EventEmitter, 'on'>
 
 /**
- * Logs once that the queue was lost, and once that it is back, although its clients report every attempt to reconnect. Other
- * errors are logged at most once a minute, and while the queue refuses writes, the workers are paused. Only the code and the
- * first line of an error are logged, because errors contain commands with passwords.
+ * Logs once that the queue was lost, and once that it is back, although its clients report every attempt to reconnect; where it is lost
+ * again and again, once a minute. Other errors are logged at most once a minute, and while the queue refuses writes, the workers are
+ * paused. Only the code and the first line of an error are logged, because errors contain commands with passwords.
  */
 export function watchQueue(watching: Watching): { stop: () => void } {
   const { queues, workers, ping, write, log, timings, random, monotonicMs, onBack, onRefused } = watching
   const sparse = createSparseLog((fields) => log.warn(fields, 'queue error'), monotonicMs)
+  const losses = createLossLog(log, monotonicMs)
   let lost: NodeJS.Timeout | undefined
   let stopped = false
   const pauses = new WorkerPauses({
@@ -56,20 +58,18 @@ export function watchQueue(watching: Watching): { stop: () => void } {
     const reason = codeAndReason(error)
     if (isRefusal(error)) sparse.report(reason)
     else if (lost === undefined && !stopped) {
-      log.warn({ reason }, 'queue lost')
+      losses.lost(reason)
       lost = setInterval(() => void look(), timings.lookMs)
     }
   }
 
   async function look(): Promise<void> {
-    const answer = await within(
-      ping().then(() => 'back'),
-      timings.lookMs,
-      'lost',
-    ).catch(() => 'lost')
-    if (answer === 'lost' || lost === undefined) return
+    const answered = ping().then(() => true)
+    const isBack = await within(answered, timings.lookMs, false).catch(() => false)
+    if (lost === undefined) return
+    if (!isBack) return losses.stillLost()
     stopLooking()
-    log.info('queue back')
+    losses.back()
     pauses.askNow()
     onBack()
   }
