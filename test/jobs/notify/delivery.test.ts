@@ -32,6 +32,14 @@ test('a night that is done with is not reported again after nights of a clock th
   expect(opened({ dueMs: 1000, nowMs: 5000, id: 'w', before: { ...furtherAhead, doneMs: [] } }).isDone).toBe(false)
 })
 
+test('of nights that are done with, the last ten are kept', () => {
+  let kept = open
+  for (let night = 2; night <= 30; night += 1)
+    kept = opened({ dueMs: night * 1000, nowMs: night * 1000, id: 'x', before: { ...kept, isDone: true } })
+
+  expect(kept.doneMs).toEqual(Array.from({ length: 10 }, (_, index) => (20 + index) * 1000))
+})
+
 test('a worker whose clock is behind opens no night again that came before', () => {
   const behind = { dueMs: 1000, nowMs: 8500 }
 

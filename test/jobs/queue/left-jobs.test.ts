@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { takeOverLeftJobs, type FreeJobs } from '../../../jobs/queue/left-jobs.ts'
 import { eventually } from '../../support/eventually.ts'
 import { aGate } from '../../support/gate.ts'
@@ -53,6 +53,41 @@ test('looks that fail half-way say nothing about how long a lock was not renewed
   await lookUntil(() => found.length >= 8, freeJobs)
 
   expect(found).not.toContain(true)
+})
+
+test('a worker looks soon after its start, then at its interval, and not while it is paused or once it closes', async () => {
+  vi.useFakeTimers()
+  onTestFinished(() => void vi.useRealTimers())
+  let [looks, isPaused, close] = [0, false, () => {}]
+  const worker = {
+    ...{
+      id: '1',
+      name: 'sync',
+      isRunning: () => true,
+      isPaused: () => isPaused,
+      startStalledCheckTimer: async () => {},
+    },
+    on: (_event: 'closing', listener: () => void) => (close = listener),
+  }
+  const freeJobs: FreeJobs = async () => {
+    looks += 1
+    if (looks === 3) close()
+    return 0
+  }
+  takeOverLeftJobs(worker, { freeJobs }, { leftJobsMs: 3000, lockMs: 60_000 })
+  const looksAfter = async (ms: number) => {
+    await vi.advanceTimersByTimeAsync(ms)
+    return looks
+  }
+
+  expect(await looksAfter(250)).toBe(1)
+  expect(await looksAfter(2999)).toBe(1)
+  expect(await looksAfter(1)).toBe(2)
+  isPaused = true
+  expect(await looksAfter(30_000)).toBe(2)
+  isPaused = false
+  expect(await looksAfter(3000)).toBe(3)
+  expect(await looksAfter(30_000)).toBe(3)
 })
 
 /** Looks for jobs that were left as a running worker does, every 10 ms, with locks of 20 ms, until `isEnough`. */

@@ -1,6 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, onTestFinished, test, vi } from 'vitest'
+import { EventEmitter } from 'node:events'
 import { createQueueWorker } from '../../../jobs/queue/queue-worker.ts'
+import { renewAfterSetBack } from '../../../jobs/queue/renewals.ts'
 import { aJobsWorkplace, someQueues } from '../../support/jobs-workplace.ts'
 import { aSandbox, organizationsOf } from '../../support/workplace.ts'
 
@@ -33,4 +35,15 @@ test('a worker renews the locks of its jobs also after the clock was set back by
   // As many turns of a timer as are enough a hundred times over, however slow the machine is.
   for (let turn = 0; turn < 200 && renewing.mock.calls.length < 2; turn += 1) await sleep(20)
   expect(renewing.mock.calls.length).toBeGreaterThanOrEqual(2)
+})
+
+test('a worker that is closed is looked at no more', () => {
+  vi.useFakeTimers()
+  onTestFinished(() => void vi.useRealTimers())
+  const worker = new EventEmitter()
+  renewAfterSetBack(worker, () => 0, 1000)
+  expect(vi.getTimerCount()).toBe(1)
+
+  worker.emit('closed')
+  expect(vi.getTimerCount()).toBe(0)
 })

@@ -48,6 +48,34 @@ test('a lock that is renewed while it is judged stays with its worker', async ()
   expect(rows).toEqual([{ locked: true }])
 })
 
+test('a job that another worker has taken meanwhile, or that has ended, stays as it is', async () => {
+  const { pool, queue } = await aTakenJob()
+  const freeWhere = (change: string) => {
+    const meanwhile = async (sql: string, values: unknown[]) => {
+      const found = await pool.query(sql, values)
+      if (sql.startsWith('SELECT id')) await pool.query(`UPDATE bullmq.job SET ${change}`, [])
+      return found
+    }
+    return postgresLeftJobs({ query: meanwhile })(queue, { isGone: () => true, isSilent: () => false })
+  }
+
+  expect(await freeWhere(`lock_token = 'another#1#2#3'`)).toBe(0)
+  expect(await freeWhere(`state = 'completed'`)).toBe(0)
+})
+
+test.each([
+  ['a job is freed', { isGone: true, isSilent: false }, 1],
+  ['the last look lies far ahead and no job is left', { isGone: false, isSilent: true }, 0],
+])('stalled jobs are looked for again where %s', async (_what, { isGone, isSilent }, freed) => {
+  const { pool, queue } = await aTakenJob()
+  await pool.query(`INSERT INTO bullmq.meta (queue, field, value) VALUES ($1, 'stalled-check', '1e9')`, [queue])
+  const judging = { isGone: () => isGone, isSilent: (name: string) => isSilent && name === 'stalled-check' }
+
+  expect(await postgresLeftJobs(pool)(queue, judging)).toBe(freed)
+  const { rows } = await pool.query(`SELECT value FROM bullmq.meta WHERE field = 'stalled-check'`, [])
+  expect(rows).toEqual([{ value: '0' }])
+})
+
 /** A queue with one job, which a process of another machine has. */
 async function aTakenJob(): Promise<{ pool: EmbeddedPool; queue: string }> {
   const mirror = join(temporaryFolder(), 'customers.db')

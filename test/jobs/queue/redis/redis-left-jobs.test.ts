@@ -26,6 +26,28 @@ describe.skipIf(redisProgram() === undefined)('on Redis', () => {
     expect(await found()).toEqual({ locked: 1, looked: 0, stalled: [] })
   })
 
+  test.each([
+    ['its worker renews the lock', ['PEXPIRE', 'bull:q:acme:lock', String(MINUTE_MS)]],
+    ['another worker takes the job', ['SET', 'bull:q:acme:lock', 'another#1#2#3', 'PX', String(YEAR_MS)]],
+  ])('a job stays where it is when %s while it is judged', async (_what, [name = '', ...parameters]) => {
+    const { client, found } = await aTakenJob({ lockMs: YEAR_MS, lookMs: MINUTE_MS })
+    // Redis answers one after the other: this comes before what frees the job.
+    const isSilent = () => Boolean(client.call(name, parameters))
+
+    expect(await redisLeftJobs(client)('q', { isGone: () => false, isSilent })).toBe(0)
+    expect(await found()).toEqual({ locked: 1, looked: 1, stalled: [] })
+  })
+
+  test('a job whose lock has run out is freed where the worker that took it is gone', async () => {
+    const { client, found } = await aTakenJob({ lockMs: MINUTE_MS, lookMs: MINUTE_MS })
+    await client.del('bull:q:acme:lock')
+    await client.hset('bull:q:acme', 'pb', 'gone#1#2#3')
+    const judging = { isGone: (lock: string) => lock === 'gone#1#2#3', isSilent: () => false }
+
+    expect(await redisLeftJobs(client)('q', judging)).toBe(1)
+    expect(await found()).toEqual({ locked: 0, looked: 0, stalled: ['acme'] })
+  })
+
   test('what runs out in time is left to that', async () => {
     const { client, found } = await aTakenJob({ lockMs: MINUTE_MS, lookMs: MINUTE_MS })
 

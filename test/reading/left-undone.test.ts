@@ -1,0 +1,20 @@
+import { readFileSync } from 'node:fs'
+import { expect, test } from 'vitest'
+import { afterPlacing, LeftUndone } from '../../src/reading/left-undone.ts'
+
+test('what the system refuses after a file is in its place is said to be left', () => {
+  const refused = () => afterPlacing('the digest is old', () => readFileSync('/nowhere/at/all'))
+
+  expect(refused).toThrow(LeftUndone)
+  expect(refused).toThrow('is in its place, but the digest is old. Check the disk. (ENOENT)')
+})
+
+test('a defect of this program is no fault of the disk', () => {
+  const defect = new TypeError('x is not a function')
+  const failed = () =>
+    afterPlacing('the digest is old', () => {
+      throw defect
+    })
+
+  expect(failed).toThrow(defect)
+})
