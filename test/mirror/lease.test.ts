@@ -150,6 +150,16 @@ test('a process of another machine whose clock was a year ahead is not waited fo
   await expect(start(mirror)).resolves.toBeDefined()
 })
 
+test('a process of another machine whose clock is half a minute ahead keeps its lease', async () => {
+  const mirror = await aMirror()
+  await start(mirror, LEASE_MS / 2)
+  if (onPostgres)
+    tamper(mirror.file, `UPDATE leases SET expires_at = clock_timestamp() + interval '${1.5 * LEASE_MS} milliseconds'`)
+  tamper(mirror.file, 'UPDATE leases SET holder = ?', `elsewhere.example.com#${goneProcess()}`)
+
+  await expect(start(mirror)).rejects.toThrow(LEASED)
+})
+
 test('the organization of a process that is gone is taken over at once, though its number was given to another', async () => {
   const mirror = await aMirror()
   await start(mirror)

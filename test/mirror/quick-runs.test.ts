@@ -186,6 +186,18 @@ test('the newest customers are not marked by a quick run: the list may be older 
   expect([fateOf(mirror, 2), fateOf(mirror, 6)]).toEqual(['missing', 'listed'])
 })
 
+test('by a clock that is a month behind, a quick run knows the newest customers by the time of the service', async () => {
+  const mirror = await aMirror()
+  const dated = (n: number) => aCustomer(n, { created_at: new Date(START_MS + n * HOUR_MS).toISOString() })
+  const ending = { serviceMs: START_MS }
+  await night(mirror, -30, [1, 2, 3, 4, 5, 6].map(dated), { ending })
+
+  const report = await quickRun(mirror, -30, [dated(3)], { gone: [6], ending })
+
+  expect(report).toMatchObject({ missing: 0, reasons: ['quick', 'older-list'] })
+  expect(fateOf(mirror, 6)).toBe('listed')
+})
+
 test('a quick run that lost its lease marks no customer', async () => {
   const mirror = await aMirror()
   await night(mirror, 0, LISTED)
