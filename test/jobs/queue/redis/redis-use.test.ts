@@ -28,6 +28,7 @@ describe.skipIf(redisProgram() === undefined)('on Redis', () => {
 
   test.each([
     ['a replica', ['REPLICAOF', '127.0.0.1', '1'], /READONLY.*name the primary/],
+    ['used by another program', ['SET', 'bull:customer-mirror-shared', 'its own'], /WRONGTYPE.*prefix=/],
     ['full', ['CONFIG', 'SET', 'maxmemory', '1'], /OOM.*raise its maxmemory/],
   ])('a server that is %s is refused by check, too', async (_what, command, reason) => {
     const redis = await aRedis()
