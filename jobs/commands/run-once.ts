@@ -77,7 +77,9 @@ async function writeSchedules({ followed, queues }: Engine): Promise<void> {
 
 /** Watches the queue from now on; returns a function that ends everything, once. */
 function stopper(engine: Engine, runs: AwaitedRuns): () => Promise<void> {
-  const { backend, queues, syncWorker } = engine
+  const { backend, queues, syncWorker, quickWorker } = engine
+  // It takes no job here. BullMQ prints an error that nothing listens for, with all that is in it.
+  quickWorker.on('error', () => {})
   // A queue that refuses writes starts no job: runs that this process has begun continue, the others are given up.
   const endWaiting = (refusal: unknown) => {
     const failed = queueUnavailable(refusal, backend.place)
