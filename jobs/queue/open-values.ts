@@ -60,16 +60,13 @@ async function openInPostgres({ address, connectMs, prefix }: Place): Promise<Re
     import('./postgres/postgres-values.ts'),
     import('./postgres/queue-client.ts'),
   ])
-  const pool = new Pool({
-    ...queueSettings(address),
-    Client: QueueClient,
-    max: 1,
-    connectionTimeoutMillis: connectMs,
-    query_timeout: connectMs,
-  })
+  const settings = { ...queueSettings(address), connectionTimeoutMillis: connectMs, query_timeout: connectMs }
+  const pool = new Pool({ ...settings, Client: QueueClient, max: 1 })
   pool.on('error', () => {})
   const ask = async () => {
-    await pool.query('SELECT 1')
+    const { openSession } = await import('./postgres/queue-sessions.ts')
+    const client = await openSession(settings, connectMs)
+    void client.end().catch(() => {})
     return {}
   }
   return { values: postgresValues(pool, prefix), ask, close: () => pool.end() }

@@ -91,9 +91,13 @@ const REMEDIES: readonly [pattern: RegExp, remedy: string][] = [
     'It offers no TLS: turn it on there, or add sslmode=disable to the address if the way to it is safe without.',
   ],
   [/sslnegotiation/, 'Unset or correct the environment variable PGSSLNEGOTIATION.'],
+  [
+    /\(transaction mode\)|statement pooling mode/,
+    'The queue keeps settings in a connection, and listens on it: have the pooler use session mode for it (pool_mode = session), or name the server itself.',
+  ],
   [/"replication"|WAL sender|replication connection/, 'Unset the environment variable PGREPLICATION.'],
   [
-    /invalid command-line argument|unrecognized configuration parameter/,
+    /invalid command-line argument|unrecognized configuration parameter|startup parameter: options/,
     'Unset or correct the environment variable PGOPTIONS.',
   ],
   [/CROSSSLOT|MOVED|CLUSTERDOWN/, 'It is a cluster, over which no queue can be spread: name a single server as queue.'],

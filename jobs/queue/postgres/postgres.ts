@@ -7,6 +7,7 @@ import { postgresLeftJobs } from './postgres-left-jobs.ts'
 import { postgresLimits } from './postgres-limits.ts'
 import { postgresValues } from './postgres-values.ts'
 import { QueueClient, queueSettings } from './queue-client.ts'
+import { openSession, SESSION } from './queue-sessions.ts'
 
 /** Connections at most. Three of them only listen: one of each worker. */
 const CONNECTIONS = 10
@@ -18,10 +19,14 @@ export async function openPostgres(address: string, { connectMs, answerMs, prefi
     keepAlive: true,
     connectionTimeoutMillis: connectMs,
     application_name: 'customer-mirror',
-    options: `-c search_path=${DEFAULT_SCHEMA}`,
   }
   await migrate(settings, connectMs)
-  const pool = new Pool({ ...settings, Client: QueueClient, max: CONNECTIONS, query_timeout: answerMs })
+  const pool = new Pool({
+    ...{ ...settings, Client: QueueClient, max: CONNECTIONS, query_timeout: answerMs },
+    // The pool waits for it, although the types do not say so.
+    // oxlint-disable-next-line typescript/no-misused-promises
+    onConnect: (client) => client.query(SESSION),
+  })
   // An idle connection that breaks is replaced; without this listener its error would end the process.
   pool.on('error', () => {})
   // The queue declares its own type of pool.
@@ -49,13 +54,9 @@ export const WRITE_PROBE = `INSERT INTO ${DEFAULT_SCHEMA}.meta (queue, field, va
 
 /** Migrations hold a lock and a transaction, so they need a session of their own, and each statement the time that it takes. */
 async function migrate(settings: ClientConfig, connectMs: number): Promise<void> {
-  const client = new QueueClient(settings)
-  client.on('error', () => {})
+  const client = await openSession(settings, connectMs)
   try {
-    await client.connect()
-    // Migrations may take long, so a server that accepts connections and answers nothing is found before.
-    const answer = await within(client.query('SELECT 1'), connectMs, undefined)
-    if (answer === undefined) throw new Error('timeout exceeded: it accepts connections, and does not answer')
+    await client.query(SESSION)
     await runMigrations(client)
   } finally {
     await within(client.end(), connectMs, undefined)

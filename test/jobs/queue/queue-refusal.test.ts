@@ -32,6 +32,8 @@ test.each([
   ['Invalid sslnegotiation value: "odd"', 'variable PGSSLNEGOTIATION'],
   ['invalid value for parameter "replication": "odd"', 'variable PGREPLICATION'],
   ['unrecognized configuration parameter "odd"', 'variable PGOPTIONS'],
+  ['unsupported startup parameter: options', 'variable PGOPTIONS'],
+  ['transaction blocks not allowed in statement pooling mode', 'pool_mode = session'],
   ['connect ECONNREFUSED 127.0.0.1:6379', 'Start it'],
 ])('%s is reported with the queue, the reason and the fix', (said, remedy) => {
   const error = queueUnavailable(new Error(said), PLACE)

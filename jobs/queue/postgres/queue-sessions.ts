@@ -1,0 +1,69 @@
+import { DEFAULT_SCHEMA } from 'bullmq'
+import type { ClientBase, ClientConfig } from 'pg'
+import { within } from '../deadline.ts'
+import { QueueClient } from './queue-client.ts'
+
+/** How often a pooler is seen to give the process of before, until it is taken to keep it. */
+const LOOKS = 3
+
+/**
+ * What the statements of the queue take for granted, whatever the role or the database sets. BullMQ repeats none that met another one, as
+ * they do in a stricter isolation, and a worker listens on a connection that is otherwise idle. Not among the parameters with which a
+ * connection is begun: poolers refuse `options`.
+ */
+export const SESSION = `SET search_path = ${DEFAULT_SCHEMA}; SET default_transaction_isolation = 'read committed';
+  SELECT set_config('idle_session_timeout', '0', false) WHERE current_setting('server_version_num')::int >= 140000`
+
+/** Connects. Throws where nothing is answered in time, and where a pooler does not keep what a connection sets. */
+export async function openSession(settings: ClientConfig, limitMs: number): Promise<QueueClient> {
+  const client = aClient(settings)
+  try {
+    await client.connect()
+    // Migrations may take long, so a server that accepts connections and answers nothing is found before.
+    const process = await within(processOf(client), limitMs, undefined)
+    if (process === undefined) throw new Error('timeout exceeded: it accepts connections, and does not answer')
+    if (!('processID' in client && client.processID === process)) await requireKept(client, settings, limitMs)
+    return client
+  } catch (error) {
+    void client.end().catch(() => {})
+    throw error
+  }
+}
+
+/** A pooler gives its clients numbers of its own. In session mode it keeps the process of the server for each of them. */
+async function requireKept(client: ClientBase, settings: ClientConfig, limitMs: number): Promise<void> {
+  const other = aClient(settings)
+  try {
+    const kept = await within(
+      other.connect().then(() => isKept(client, other)),
+      limitMs,
+      undefined,
+    )
+    if (kept === undefined) throw new Error('timeout exceeded: the pooler there gives no second connection')
+    if (!kept) throw new Error('the pooler there gives each transaction another connection (transaction mode)')
+  } finally {
+    void other.end().catch(() => {})
+  }
+}
+
+/** Whether another client keeps its process, once this one has given back one that may be given away first or last. */
+async function isKept(client: ClientBase, other: ClientBase): Promise<boolean> {
+  await client.query('BEGIN')
+  await other.query('BEGIN')
+  const process = await processOf(other)
+  await other.query('COMMIT')
+  await client.query('COMMIT')
+  for (let looks = 0; looks < LOOKS; looks += 1) if ((await processOf(other)) !== process) return false
+  return true
+}
+
+async function processOf(client: ClientBase): Promise<number> {
+  const { rows } = await client.query<{ process: number }>('SELECT pg_catalog.pg_backend_pid() AS process')
+  return rows[0]?.process ?? 0
+}
+
+function aClient(settings: ClientConfig): QueueClient {
+  const client = new QueueClient(settings)
+  client.on('error', () => {})
+  return client
+}

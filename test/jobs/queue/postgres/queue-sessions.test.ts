@@ -1,0 +1,75 @@
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import {
+  oneStatement,
+  postgresPrograms,
+  startPostgres,
+  type PostgresServer,
+} from '../../../../bench/postgres-server.ts'
+import { askQueue } from '../../../../jobs/commands/ask-queue.ts'
+import { openBackend, type Backend } from '../../../../jobs/queue/backend.ts'
+import { openQueues } from '../../../../jobs/queue/queues.ts'
+import { aPooler, type Pooling } from '../../../support/postgres/pooler.ts'
+import { temporaryFolder } from '../../../support/temp-folder.ts'
+
+/** More at once than most of them would get through in a stricter isolation. */
+const ORGANIZATIONS = Array.from({ length: 12 }, (_, at) => `organization-${at}`)
+
+describe.skipIf(postgresPrograms() === undefined)('a queue in PostgreSQL', () => {
+  let server: PostgresServer
+  beforeAll(async () => (server = await startPostgres({ isDurable: false })))
+  afterAll(() => server.close())
+
+  test('is used through a pooler in session mode', async () => {
+    const address = await through(server, { mode: 'session' })
+
+    expect(await askQueue(address)).toContain('postgres://127.0.0.1')
+    const { requestSync } = openQueues(await opened(address))
+    expect(await requestSync('acme', 'manual')).toMatchObject({ added: true })
+  })
+
+  test.each<[string, Pooling]>([
+    ['was used last', { mode: 'transaction', gives: 'last' }],
+    ['has waited longest', { mode: 'transaction', gives: 'first' }],
+  ])('is refused through a pooler that gives each transaction the connection that %s', async (_which, pooling) => {
+    const address = await through(server, pooling)
+    const refused = { code: 'queue', message: expect.stringMatching(/transaction mode.*pool_mode = session/) }
+
+    await expect(askQueue(address)).rejects.toMatchObject(refused)
+    await expect(opened(address)).rejects.toMatchObject(refused)
+  })
+
+  test('takes requests of many organizations at once where its role has a stricter isolation', async () => {
+    await oneStatement(server.url, 'CREATE ROLE strict SUPERUSER LOGIN')
+    await oneStatement(server.url, `ALTER ROLE strict SET default_transaction_isolation = 'serializable'`)
+    const { requestSync } = openQueues(await opened(Object.assign(new URL(server.url), { username: 'strict' }).href))
+
+    const requested = await Promise.all(ORGANIZATIONS.map((id) => requestSync(id, 'manual')))
+
+    expect(requested.every(({ added }) => added)).toBe(true)
+  })
+
+  test('keeps its connections where its role has unused ones ended', async () => {
+    await oneStatement(
+      server.url,
+      `CREATE ROLE hasty SUPERUSER LOGIN; ALTER ROLE hasty SET idle_session_timeout = '1s'`,
+    )
+    const backend = await opened(Object.assign(new URL(server.url), { username: 'hasty' }).href)
+    const kept = `SELECT FROM pg_stat_activity WHERE usename = 'hasty' AND state = 'idle'`
+    await backend.ping()
+
+    await oneStatement(server.url, 'SELECT pg_sleep(1.5)')
+
+    await oneStatement(server.url, `DO $$ BEGIN ASSERT EXISTS (${kept}); END $$`)
+  })
+})
+
+async function opened(address: string): Promise<Backend> {
+  const backend = await openBackend(address, { folder: temporaryFolder() })
+  onTestFinished(() => backend.close())
+  return backend
+}
+
+async function through({ url }: PostgresServer, pooling: Pooling): Promise<string> {
+  const address = new URL(url)
+  return Object.assign(address, { port: String(await aPooler(Number(address.port), pooling)) }).href
+}
