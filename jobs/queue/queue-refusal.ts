@@ -95,6 +95,10 @@ const REMEDIES: readonly [pattern: RegExp, remedy: string][] = [
     /\(transaction mode\)|statement pooling mode/,
     'The queue keeps settings in a connection, and listens on it: have the pooler use session mode for it (pool_mode = session), or name the server itself.',
   ],
+  [
+    /too many (?:clients|connections)|connection slots|no more connections/,
+    'A worker takes up to ten connections: allow more (max_connections, or the limit of the user or the database), or end others.',
+  ],
   [/"replication"|WAL sender|replication connection/, 'Unset the environment variable PGREPLICATION.'],
   [
     /invalid command-line argument|unrecognized configuration parameter|startup parameter: options/,
