@@ -84,11 +84,26 @@ test.each([
   ['08P01', 'extended query protocol not supported in a replication connection', /PGREPLICATION/],
   ['42601', 'invalid command-line argument for server process: odd', /PGOPTIONS/],
   ['42704', 'unrecognized configuration parameter "odd"', /PGOPTIONS/],
+  ['08P01', 'transaction blocks not allowed in statement pooling mode', /Have it use transaction mode/],
+  ['08P01', 'no such database: crm', /does not lead to this database.*no such database: crm\. \(08P01\)$/],
+  ['08P01', 'database "crm" does not exist', /does not lead to this database/],
+  ['08P01', '"trust" authentication failed', /does not let this user in/],
+  ['08P01', 'unsupported startup parameter: options', /PGOPTIONS/],
+  ['08P01', 'unsupported startup parameter in options: search_path', /PGOPTIONS/],
   ['42501', 'permission denied for table runs', /permission denied for table runs\. \(42501\)$/],
 ])('%s, %s: what to do follows', (code, message, sentence) => {
   expect(postgresError(Object.assign(new Error(message), { code }), ADDRESS)).toMatchObject({
     code: 'mirror-unreadable',
     message: expect.stringMatching(sentence),
+  })
+})
+
+test('a pooler that has no connection now is waited for, and is quoted', () => {
+  const refused = Object.assign(new Error('no more connections allowed (max_client_conn)'), { code: '08P01' })
+
+  expect(postgresError(refused, ADDRESS)).toMatchObject({
+    code: 'mirror-unreachable',
+    message: expect.stringMatching(/no more connections allowed \(max_client_conn\)\. \(08P01\)$/),
   })
 })
 

@@ -1,5 +1,6 @@
 import { isOurs, MirrorUnusable, type MirrorCode } from '../../../errors/errors.ts'
 import { tlsFailure } from '../../../errors/tls-failure.ts'
+import { SAID_BY_POOLER } from './pooler-errors.ts'
 import { violation } from './violations.ts'
 
 const AGAIN = 'What was saved before is kept, and the next run continues from there; run any other command again.'
@@ -115,6 +116,7 @@ const MEANINGS: Meaning[] = [
 
 /** What the server says beside a SQLSTATE that means several things, as `code: message`. The first that fits holds, before MEANINGS. */
 const SAID: Meaning[] = [
+  ...SAID_BY_POOLER,
   [
     /^28000: .*, (?:no encryption|SSL off)$/,
     'unreadable',
@@ -237,9 +239,9 @@ function isSqlState(code: string): boolean {
   return /^[0-9A-Z]{5}$/.test(code) && !/^E[A-Z]{4}$/.test(code)
 }
 
-/** Whether the server names what this user has no right to, or the table with a rule: nothing that stands in a row. */
+/** Whether it names what this user has no right to, the table with a rule, or what a pooler refuses: nothing that stands in a row. */
 function isNamed(code: string): boolean {
-  return code === '42501' || code === '0A000'
+  return /^(42501|0A000|08P01)$/.test(code)
 }
 
 /** A defect of this program. Only sentences about names are quoted: others quote values of rows. */
