@@ -4,7 +4,7 @@ import { DICTIONARY } from '../../../src/mirror/postgres/dictionary.ts'
 import { openDatabase } from '../../../src/mirror/postgres/opening/database.ts'
 import { LATEST_VERSION } from '../../../src/mirror/postgres/opening/versions.ts'
 import { runVerbs } from '../../../src/mirror/postgres/run/run-verbs.ts'
-import type { Database } from '../../../src/mirror/postgres/session.ts'
+import type { Database, Session } from '../../../src/mirror/postgres/session.ts'
 import { fingerprintWith } from '../../../src/list/fingerprint.ts'
 import { customerId } from '../../support/builders.ts'
 import { through } from '../../support/breaking-connections.ts'
@@ -149,6 +149,19 @@ test.each([
   expect(
     await again.read((session) => session.first(`SELECT FROM dictionary WHERE 'else' IN (meaning, type)`)),
   ).toBeUndefined()
+})
+
+test('a transaction may be as long as its statements, whatever the role has', async () => {
+  const database = await open(anAddress())
+  await server.exec(`SET transaction_timeout = '7s'`)
+  try {
+    const kept = (session: Session) => session.first('SHOW transaction_timeout')
+
+    expect(await database.read(kept)).toEqual({ transaction_timeout: '0' })
+    expect(await database.write(kept)).toEqual({ transaction_timeout: '0' })
+  } finally {
+    await server.exec('RESET transaction_timeout')
+  }
 })
 
 test('a key that another program makes at the same moment is the one that is kept, and that a run takes', async () => {

@@ -10,6 +10,7 @@ test.each([
     ['53300', 'unreachable'],
     ['57P01', 'unreachable'],
     ['57P03', 'unreachable'],
+    ['25P04', 'unreachable'],
   ],
   ...[
     ['08006', 'unreachable'],
@@ -142,6 +143,7 @@ describe('whether the connection is gone', () => {
   test.each([
     [{ code: '57P01' }, true],
     [{ code: '25P03' }, true],
+    [{ code: '25P04' }, true],
     [{ code: 'ECONNRESET' }, true],
     [{ code: 'EPIPE' }, true],
     [{ code: '57014' }, false],

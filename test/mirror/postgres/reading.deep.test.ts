@@ -111,3 +111,15 @@ test('a statement that names a file that is not there is a mistake, and no damag
       message: expect.stringMatching(/^The statement failed: could not .* "nowhere"/),
     })
 })
+
+test('a server that ended a transaction for its length has not refused a statement that would write', async () => {
+  const address = aPostgresMirror()
+  const database = await openDatabase(address, 'write')
+  const raised = `CREATE FUNCTION too_long() RETURNS int LANGUAGE plpgsql AS $$ BEGIN RAISE 'made up' USING ERRCODE = '25P04'; END $$`
+  await database.write((session) => session.run(raised))
+  await database.close()
+
+  await expect(
+    Array.fromAsync(readStatement(address, { sql: 'SELECT too_long()' }, { limitMs: 10_000 })),
+  ).rejects.toMatchObject({ code: 'mirror-unreachable', message: expect.stringContaining('ended the connection') })
+})

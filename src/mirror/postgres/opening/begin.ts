@@ -14,6 +14,8 @@ export function beginning(mode: string, schema: string, settings: readonly strin
     `SET LOCAL datestyle = 'ISO, YMD'`,
     `SET LOCAL bytea_output = 'hex'`,
     `SET LOCAL lock_timeout = '15s'`,
+    // A transaction may be as long as its statements; PostgreSQL has it from 17 on.
+    `SELECT set_config('transaction_timeout', '0', true) WHERE current_setting('server_version_num')::int >= 170000`,
     ...settings,
   ].join('; ')
 }

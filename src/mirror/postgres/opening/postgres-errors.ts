@@ -20,7 +20,7 @@ const MEANINGS: Meaning[] = [
   ],
   [/^53/, 'unreachable', `the server has run out of memory or of another resource; its log says which. ${AGAIN}`],
   [/^57P03$/, 'unreachable', `the server is starting up, or shutting down. ${AGAIN}`],
-  [/^57P0|^25P03$/, 'unreachable', `the server ended the connection. ${AGAIN}`],
+  [/^57P0|^25P0[34]$/, 'unreachable', `the server ended the connection. ${AGAIN}`],
   [/^08/, 'unreachable', `the connection to the server broke. ${AGAIN}`],
   [/^ECONNREFUSED$/, 'unreachable', 'no server answers there. Start it, or correct host and port.'],
   [
@@ -210,7 +210,7 @@ function untrusted(code: string, message: string): Meaning | undefined {
 export function isLost(error: unknown): boolean {
   const { code, message = '' } = partsOf(error)
   if (code === undefined) return /^(timeout ex|Query read timeout|Connection terminated|Client )/.test(message)
-  return /^(57P0[1-5]|08|25P03)/.test(code) || !isSqlState(code)
+  return /^(57P0[1-5]|08|25P0[34])/.test(code) || !isSqlState(code)
 }
 
 /** The code of an error after which a transaction is repeated. */

@@ -158,7 +158,7 @@ async function answer(client: MirrorClient, text: string, parameters: readonly u
 function statementError(error: unknown, address: string): unknown {
   if (isOurs(error) || !(error instanceof DatabaseError)) return postgresError(error, address)
   const { code = '', message } = error
-  if (code.startsWith('25') || /data-modifying/.test(message)) return new UsageError(WRITES)
+  if (/^25(?!P0[34])/.test(code) || /data-modifying/.test(message)) return new UsageError(WRITES)
   if (/multiple commands/.test(message)) return new UsageError(SEVERAL)
   if (code === '42P02' || message.startsWith('bind message supplies'))
     return new UsageError('The statement has parameters ($1, $2). Write their values into it.')
