@@ -6,7 +6,7 @@ import { chooseOrganizations, type Organization } from '../config/organization.t
 import { exposedSecrets, type ExposedSecret } from '../config/exposed-secrets.ts'
 import { readConfig, type Config } from '../config/read-config.ts'
 import { unlikelyCredentials } from '../config/unlikely-credentials.ts'
-import { isOurs, MirrorUnusable } from '../errors/errors.ts'
+import { factsOf, isOurs, MirrorUnusable } from '../errors/errors.ts'
 import { nearestFolder } from '../machine/make-folder.ts'
 import { isPostgres } from '../address/mirror-address.ts'
 import { openMirrorIfThere } from '../mirror/mirror.ts'
@@ -37,7 +37,11 @@ export async function* checkEverything(
   const config = await readConfig({ file, cwd: process.cwd() })
   const organizations = chooseOrganizations(config, ids)
   yield { what: 'configuration', said: `${config.file}, ${count(config.organizations.length, 'organization')}` }
-  yield* checkPlace(config)
+  let isGone = false
+  for await (const finding of checkPlace(config)) {
+    isGone ||= isOurs(finding.error) && factsOf(finding.error).again === 'wait'
+    yield finding
+  }
   yield* checkPublish(config)
   yield* checkNotify(config)
   yield* checkQueue(config)
@@ -46,7 +50,8 @@ export async function* checkEverything(
     for (const exposed of await exposedSecrets(organization)) yield warnOf(exposed, organization.id)
     for (const { what, ...unlikely } of await unlikelyCredentials(organization, processEnvironment()))
       yield { what: `${what} of ${organization.id}`, ...unlikely, isWarning: true }
-    yield* checkPrivacy(organization, config.mirror)
+    // A server that does not answer is waited for once, and not for each organization.
+    yield* checkPrivacy(organization, isGone ? undefined : config.mirror)
     yield* checkSchedule(organization, { file: config.file, nowMs: Date.now() })
     yield await checkOrganization(organization, signal)
   }

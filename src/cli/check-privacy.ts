@@ -7,17 +7,17 @@ import type { StoredPrivacy } from '../store.ts'
 import { failedCheck, type Finding } from './finding.ts'
 import { shownMirror } from '../address/mirror-address.ts'
 
-/** What an organization hides, whether its key can be read, and whether what is stored follows it. */
-export async function* checkPrivacy(organization: Organization, mirror: string): AsyncGenerator<Finding> {
+/** What an organization hides, whether its key can be read, and, unless `mirror` is undefined, whether what is stored there follows it. */
+export async function* checkPrivacy(organization: Organization, mirror: string | undefined): AsyncGenerator<Finding> {
   const what = `privacy of ${organization.id}`
   const policy = await policyOf(organization)
   if ('error' in policy) {
     yield failedCheck(what, policy.error)
     return
   }
-  const stored = await storedIn(mirror, organization.id)
+  const stored = mirror === undefined ? undefined : await storedIn(mirror, organization.id)
   if (organization.privacy !== undefined) yield { what, said: inWords(organization.privacy) }
-  if (stored === undefined) return
+  if (mirror === undefined || stored === undefined) return
   yield* warnOf(what, { policy, stored, mirror, sync: `customer-mirror sync ${organization.id}` })
 }
 

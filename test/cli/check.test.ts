@@ -1,8 +1,10 @@
 import Database from 'better-sqlite3'
 import { execFileSync } from 'node:child_process'
+import { once } from 'node:events'
 import { chmodSync, mkdirSync, statSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { syncCommand } from '../../src/cli/sync.ts'
 import { bytes, html, list, redirect, refusal, type Reply } from '../support/fault-server.ts'
 import { runCli } from '../support/run-cli.ts'
@@ -31,6 +33,24 @@ test('an empty file becomes the mirror with the first sync, and not with a check
 
   expect({ code, size: statSync(workplace.mirror).size }).toEqual({ code: 0, size: 0 })
   expect(stdout).toContain(`✔ mirror: ${workplace.mirror} will be created by the first sync\n`)
+})
+
+test('asks a server of the mirror that does not answer once, however many organizations there are', async () => {
+  let asked = 0
+  const server = createServer((socket) => {
+    asked += 1
+    socket.on('error', () => {}).destroy()
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  onTestFinished(() => void server.close())
+  const at = server.address()
+  const mirror = `postgres://ann@127.0.0.1:${typeof at === 'object' ? at?.port : ''}/crm`
+  const workplace = aWorkplace(organizationsOf(await aSandbox({ customers: [7, 7, 7] })), { mirror })
+
+  const { code, stdout } = await check(workplace)
+
+  expect({ code, asked }).toEqual({ code: 5, asked: 1 })
+  expect(stdout).toMatch(/✖ mirror: .*\n[^]*✔ initech: answered/)
 })
 
 test('asks only the organizations that are named', async () => {
