@@ -1,4 +1,11 @@
-import { DEFAULT_SCHEMA, isPgPool, runMigrations } from 'bullmq'
+import {
+  assertSchemaCompatibility,
+  DEFAULT_SCHEMA,
+  isPgPool,
+  LATEST_SCHEMA_VERSION,
+  runMigrations,
+  SchemaMigrationRequiredError,
+} from 'bullmq'
 import { Pool, type ClientConfig } from 'pg'
 import type { Opening, Store } from '../backend.ts'
 import { within } from '../deadline.ts'
@@ -57,8 +64,18 @@ async function migrate(settings: ClientConfig, connectMs: number): Promise<void>
   const client = await openSession(settings, connectMs)
   try {
     await client.query(SESSION)
-    await runMigrations(client)
+    if (!(await isMigrated(client))) await runMigrations(client)
   } finally {
     await within(client.end(), connectMs, undefined)
+  }
+}
+
+/** Whether nothing is to be migrated. Even then migrations would ask for the rights with which the schema was made. */
+async function isMigrated(client: QueueClient): Promise<boolean> {
+  try {
+    return (await assertSchemaCompatibility(client)) >= LATEST_SCHEMA_VERSION
+  } catch (error) {
+    if (error instanceof SchemaMigrationRequiredError) return false
+    throw error
   }
 }

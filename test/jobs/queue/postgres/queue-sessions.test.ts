@@ -48,6 +48,20 @@ describe.skipIf(postgresPrograms() === undefined)('a queue in PostgreSQL', () =>
     expect(requested.every(({ added }) => added)).toBe(true)
   })
 
+  test('is opened without the right to make its schema once that is there', async () => {
+    await oneStatement(server.url, 'CREATE ROLE maker LOGIN')
+    const address = Object.assign(new URL(server.url), { username: 'maker', pathname: '/of_maker' }).href
+    await oneStatement(server.url, 'CREATE DATABASE of_maker')
+    const owned = Object.assign(new URL(server.url), { pathname: '/of_maker' }).href
+    await oneStatement(owned, 'GRANT CREATE ON DATABASE of_maker TO maker')
+    await (await opened(address)).close()
+    await oneStatement(owned, 'REVOKE CREATE ON DATABASE of_maker FROM maker')
+
+    const { requestSync } = openQueues(await opened(address))
+
+    expect(await requestSync('acme', 'manual')).toMatchObject({ added: true })
+  })
+
   test('keeps its connections where its role has unused ones ended', async () => {
     await oneStatement(
       server.url,
