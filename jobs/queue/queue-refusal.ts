@@ -99,6 +99,10 @@ const REMEDIES: readonly [pattern: RegExp, remedy: string][] = [
     /too many (?:clients|connections)|connection slots|no more connections/,
     'A worker takes up to ten connections: allow more (max_connections, or the limit of the user or the database), or end others.',
   ],
+  [
+    /has no equivalent in encoding/,
+    "Its database cannot hold every text: name one that was created with ENCODING 'UTF8'.",
+  ],
   [/"replication"|WAL sender|replication connection/, 'Unset the environment variable PGREPLICATION.'],
   [
     /invalid command-line argument|unrecognized configuration parameter|startup parameter: options/,

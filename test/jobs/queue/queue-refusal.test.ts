@@ -35,6 +35,7 @@ test.each([
   ['too many connections for role "mirror"', 'up to ten connections'],
   ['sorry, too many clients already', 'up to ten connections'],
   ['remaining connection slots are reserved for non-replication superuser connections', 'up to ten connections'],
+  ['character with byte sequence 0xe2 in encoding "UTF8" has no equivalent in encoding "LATIN1"', "ENCODING 'UTF8'"],
   ['unsupported startup parameter: options', 'variable PGOPTIONS'],
   ['transaction blocks not allowed in statement pooling mode', 'pool_mode = session'],
   ['connect ECONNREFUSED 127.0.0.1:6379', 'Start it'],
