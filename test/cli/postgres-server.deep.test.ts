@@ -26,6 +26,7 @@ beforeAll(async () => {
     'read_only',
     'read_again',
     'of_two',
+    'of_policies',
     'older',
     'in_parts',
     'dumped_parts',
@@ -87,6 +88,28 @@ test('an analyst reads and exports, and writes nothing; who has no rights is tol
   expect(checked).toMatchObject({ code: 7, stdout: expect.stringContaining('this user may not write the schema') })
   for (const args of [['status'], ['query'], ['sql', 'SELECT 1'], ['sync']])
     expectRefused(await run(as('stranger'), ...args), /may not use the schema customer_mirror\. .*GRANT it USAGE/)
+})
+
+test('a user from whom a policy hides customers moves none, and one who sees all moves all', async () => {
+  await mirrored('of_policies')
+  await server.run(
+    'of_policies',
+    `CREATE ROLE of_some LOGIN; GRANT USAGE ON SCHEMA customer_mirror TO of_some;
+     GRANT SELECT ON ALL TABLES IN SCHEMA customer_mirror TO of_some; GRANT SELECT ON ALL SEQUENCES IN SCHEMA customer_mirror TO of_some;
+     ALTER TABLE customer_mirror.customers ENABLE ROW LEVEL SECURITY;
+     CREATE POLICY few ON customer_mirror.customers USING (id < '8')`,
+  )
+  const file = join(temporaryFolder(), 'customers.db')
+
+  expectRefused(
+    await run(at('of_policies', { user: 'of_some' }), 'move', '--to', file),
+    /row level security.*BYPASSRLS/,
+  )
+
+  expect(await run(at('of_policies'), 'move', '--to', file)).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining('300 customers'),
+  })
 })
 
 test('a copy of which the server ends a statement is read again from the beginning', async () => {

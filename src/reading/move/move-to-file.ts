@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path'
 import { MirrorUnusable, UsageError } from '../../errors/errors.ts'
 import { makeFolder } from '../../machine/make-folder.ts'
 import { shownMirror } from '../../address/mirror-address.ts'
-import { postgresSide } from '../../mirror/move/postgres-side.ts'
+import { postgresSide, requireAllRows } from '../../mirror/move/postgres-side.ts'
 import { sqliteSide } from '../../mirror/move/sqlite-side.ts'
 import { openDatabase as openServer } from '../../mirror/postgres/opening/database.ts'
 import { LASTS } from '../../mirror/postgres/run/lease.ts'
@@ -36,6 +36,7 @@ export async function moveToFile({ from, to: file }: Move, moving: Moving): Prom
       const unfinished = unfinishedFile(file, 'move')
       try {
         const { moved, copied } = await server.read(async (session) => {
+          await requireAllRows(session)
           await requireAtRest(session)
           return { copied: await latestRun(session), moved: await fill(unfinished.path, { session, from, moving }) }
         })

@@ -1,5 +1,5 @@
 import { shownMirror } from '../../address/mirror-address.ts'
-import { postgresSide } from '../../mirror/move/postgres-side.ts'
+import { postgresSide, requireAllRows } from '../../mirror/move/postgres-side.ts'
 import { sqliteSide } from '../../mirror/move/sqlite-side.ts'
 import { MOVED_TABLES } from '../../mirror/move/moved-tables.ts'
 import { openDatabase as openServer, type Opening } from '../../mirror/postgres/opening/database.ts'
@@ -23,6 +23,7 @@ export async function moveToPostgres(
     const server = await openServer(to, 'write', { connect })
     try {
       const work = async (session: Session) => {
+        await requireAllRows(session)
         // A run that starts there meanwhile waits, and is refused.
         await session.run('LOCK TABLE runs, leases IN EXCLUSIVE MODE')
         const there = postgresSide(session, shownMirror(to))

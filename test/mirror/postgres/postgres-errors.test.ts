@@ -91,6 +91,7 @@ test.each([
   ['08P01', '"trust" authentication failed', /does not let this user in/],
   ['08P01', 'unsupported startup parameter: options', /PGOPTIONS/],
   ['08P01', 'unsupported startup parameter in options: search_path', /PGOPTIONS/],
+  ['42501', 'query would be affected by row-level security policy for table "customers"', /BYPASSRLS/],
   ['42501', 'permission denied for table runs', /permission denied for table runs\. \(42501\)$/],
 ])('%s, %s: what to do follows', (code, message, sentence) => {
   expect(postgresError(Object.assign(new Error(message), { code }), ADDRESS)).toMatchObject({

@@ -1,14 +1,9 @@
-import { isOurs, MirrorUnusable, type MirrorCode } from '../../../errors/errors.ts'
+import { isOurs, MirrorUnusable } from '../../../errors/errors.ts'
 import { tlsFailure } from '../../../errors/tls-failure.ts'
-import { SAID_BY_POOLER } from './pooler-errors.ts'
+import { FULL, SAID, type Meaning } from './said-by-server.ts'
 import { violation } from './violations.ts'
 
 const AGAIN = 'What was saved before is kept, and the next run continues from there; run any other command again.'
-
-const FULL =
-  'the disk of the server is full. Nothing of this step was kept; free some space there, then run the command again.'
-
-type Meaning = [pattern: RegExp, code: MirrorCode, sentence: string]
 
 /** What SQLSTATEs and the codes of the system mean for the mirror, each with its fix. The first that fits holds. */
 const MEANINGS: Meaning[] = [
@@ -111,47 +106,6 @@ const MEANINGS: Meaning[] = [
     /^(CERT_(?!HAS_EXPIRED|NOT_YET_VALID)|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO)/,
     'unreadable',
     'the certificate of the server is not signed by an authority that is trusted here. Name the file of the right one with sslrootcert=<file>; sslmode=require without it accepts any certificate.',
-  ],
-]
-
-/** What the server says beside a SQLSTATE that means several things, as `code: message`. The first that fits holds, before MEANINGS. */
-const SAID: Meaning[] = [
-  ...SAID_BY_POOLER,
-  [
-    /^28000: .*, (?:no encryption|SSL off)$/,
-    'unreadable',
-    'the server does not let this user in without TLS (pg_hba.conf). Add sslmode=require or verify-full to the address, or ask its administrator.',
-  ],
-  [
-    /^28000: connection requires a valid client certificate/,
-    'unreadable',
-    'the server asks for a certificate of the client (pg_hba.conf), and Customer Mirror shows none. Have this user let in with a password.',
-  ],
-  [
-    /^28000: role /,
-    'unreadable',
-    'the server has no such user, or one that may not log in. Correct the name of the user in the address, or have it created.',
-  ],
-  [
-    /^40001: .*conflict with recovery/,
-    'locked',
-    'the standby ended the statement, since the primary server removed rows that it was reading. Try again, or set hot_standby_feedback = on there.',
-  ],
-  [/^XX000: could not write init file/, 'full', FULL],
-  [
-    /^(?:22023: .*"replication"|0A000: .*WAL sender|08P01: .*replication connection)/,
-    'unreadable',
-    'the environment variable PGREPLICATION asks for a connection that replicates. Unset it.',
-  ],
-  [
-    /^(?:42601: invalid command-line argument|42704: unrecognized configuration parameter)/,
-    'unreadable',
-    'the server does not know what the environment variable PGOPTIONS asks for. Unset or correct it.',
-  ],
-  [
-    /^0A000: .*(?: rules| RETURNING on relation)/,
-    'foreign',
-    'a rule that someone added to a table of the mirror keeps rows from being written. Nothing of this step was kept: drop that rule, then try again.',
   ],
 ]
 
