@@ -6,6 +6,7 @@ import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { startPostgres } from '../../bench/postgres-server.ts'
 import { startSandbox, type Sandbox } from '../../src/service/sandbox.ts'
 import { eventually } from '../support/eventually.ts'
+import { customerId } from '../support/builders.ts'
 import { opsFile } from '../support/named-metrics.ts'
 import { PLAIN_USER } from '../support/plain-user-setup.ts'
 import { startStrictServer, type StrictServer } from '../support/postgres/strict-server.ts'
@@ -27,6 +28,7 @@ beforeAll(async () => {
     'read_again',
     'of_two',
     'of_policies',
+    'of_owner',
     'older',
     'in_parts',
     'dumped_parts',
@@ -109,6 +111,27 @@ test('a user from whom a policy hides customers moves none, and one who sees all
   expect(await run(at('of_policies'), 'move', '--to', file)).toMatchObject({
     code: 0,
     stdout: expect.stringContaining('300 customers'),
+  })
+})
+
+test('an owner from whom a policy hides customers forgets none, and is told so', async () => {
+  const owner = 'owner_under_policies'
+  await server.run('of_owner', `CREATE ROLE ${owner} LOGIN; GRANT CREATE ON DATABASE of_owner TO ${owner}`)
+  const place = at('of_owner', { user: owner })
+  expect(await run(place, 'sync')).toMatchObject({ code: 0 })
+  await server.run(
+    'of_owner',
+    `ALTER TABLE customer_mirror.customers ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
+     CREATE POLICY few ON customer_mirror.customers USING (id < '8')`,
+  )
+  const asked = ['forget', sandbox.organizations[0]?.id ?? '', customerId(1)]
+
+  expectRefused(await run(place, ...asked), /row level security.*without FORCE ROW LEVEL SECURITY/)
+
+  await server.run('of_owner', 'ALTER TABLE customer_mirror.customers NO FORCE ROW LEVEL SECURITY')
+  expect(await run(place, ...asked)).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('no customer with this id'),
   })
 })
 

@@ -10,11 +10,6 @@ const NUMBERS_AT_ONCE = 20_000
 /** The server makes their values. */
 const GENERATED: ReadonlySet<string> = new Set(['customers.is_active'])
 
-/** Has the server refuse, in this transaction, whatever a policy would hide rows from: a mirror is moved as a whole. */
-export async function requireAllRows(session: Session): Promise<void> {
-  await session.run('SET LOCAL row_security = off')
-}
-
 /** A mirror in PostgreSQL, in a transaction under way. */
 export function postgresSide(session: Session, place: string): Side {
   let ordered: Promise<unknown> | undefined

@@ -1,4 +1,5 @@
 import { isUnderway } from '../../refusals.ts'
+import { requireAllRows } from '../all-rows.ts'
 import { isLeased, LEASE_COLUMNS, type Lease } from '../run/lease.ts'
 import type { Session } from '../session.ts'
 
@@ -7,9 +8,11 @@ const NO_RUN = '-(pg_current_xact_id()::text::bigint)'
 
 /**
  * Throws OrganizationLeased while a run has the organization. Otherwise the lease is this transaction's: a run that was paused has lost
- * it, and one that starts meanwhile waits, and then looks anew.
+ * it, and one that starts meanwhile waits, and then looks anew. A policy that may hide rows from this user is refused.
  */
 export async function requireUnleased(session: Session, organization: string, what: string): Promise<void> {
+  // What follows concerns all rows of the organization, or of a customer.
+  await requireAllRows(session)
   const lease = await session.first<Lease>(
     `INSERT INTO leases (organization, run_id, holder, expires_at) VALUES ($1, ${NO_RUN}, 'none', 'epoch')
      ON CONFLICT (organization) DO UPDATE SET holder = leases.holder RETURNING ${LEASE_COLUMNS}`,
