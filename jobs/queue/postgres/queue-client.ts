@@ -16,5 +16,7 @@ export class QueueClient extends Client {
   constructor(config?: ClientConfig) {
     super(config)
     usePasswordFile(this)
+    // A statement under way reports that its connection has ended. BullMQ does not listen for the event, which would end the process.
+    this.on('error', () => {})
   }
 }

@@ -16,7 +16,7 @@ export const SESSION = `SET search_path = ${DEFAULT_SCHEMA}; SET default_transac
 
 /** Connects. Throws where nothing is answered in time, and where a pooler does not keep what a connection sets. */
 export async function openSession(settings: ClientConfig, limitMs: number): Promise<QueueClient> {
-  const client = aClient(settings)
+  const client = new QueueClient(settings)
   try {
     await client.connect()
     // Migrations may take long, so a server that accepts connections and answers nothing is found before.
@@ -32,7 +32,7 @@ export async function openSession(settings: ClientConfig, limitMs: number): Prom
 
 /** A pooler gives its clients numbers of its own. In session mode it keeps the process of the server for each of them. */
 async function requireKept(client: ClientBase, settings: ClientConfig, limitMs: number): Promise<void> {
-  const other = aClient(settings)
+  const other = new QueueClient(settings)
   try {
     const kept = await within(
       other.connect().then(() => isKept(client, other)),
@@ -60,10 +60,4 @@ async function isKept(client: ClientBase, other: ClientBase): Promise<boolean> {
 async function processOf(client: ClientBase): Promise<number> {
   const { rows } = await client.query<{ process: number }>('SELECT pg_catalog.pg_backend_pid() AS process')
   return rows[0]?.process ?? 0
-}
-
-function aClient(settings: ClientConfig): QueueClient {
-  const client = new QueueClient(settings)
-  client.on('error', () => {})
-  return client
 }

@@ -7,6 +7,7 @@ import {
 } from '../../../../bench/postgres-server.ts'
 import { askQueue } from '../../../../jobs/commands/ask-queue.ts'
 import { openBackend, type Backend } from '../../../../jobs/queue/backend.ts'
+import { QueueClient, queueSettings } from '../../../../jobs/queue/postgres/queue-client.ts'
 import { openQueues } from '../../../../jobs/queue/queues.ts'
 import { aPooler, type Pooling } from '../../../support/postgres/pooler.ts'
 import { temporaryFolder } from '../../../support/temp-folder.ts'
@@ -60,6 +61,16 @@ describe.skipIf(postgresPrograms() === undefined)('a queue in PostgreSQL', () =>
     const { requestSync } = openQueues(await opened(address))
 
     expect(await requestSync('acme', 'manual')).toMatchObject({ added: true })
+  })
+
+  test('ends no process when the server ends a connection that a statement uses', async () => {
+    const client = new QueueClient(queueSettings(server.url))
+    expect(client.listenerCount('error')).toBeGreaterThan(0)
+    await client.connect()
+    const ended = new Promise((resolve) => client.once('end', resolve))
+
+    await expect(client.query('SELECT pg_terminate_backend(pg_backend_pid())')).rejects.toMatchObject({ code: '57P01' })
+    await ended
   })
 
   test('keeps its connections where its role has unused ones ended', async () => {
