@@ -64,9 +64,13 @@ async function openInPostgres({ address, connectMs, prefix }: Place): Promise<Re
   const pool = new Pool({ ...settings, Client: QueueClient, max: 1 })
   pool.on('error', () => {})
   const ask = async () => {
-    const { openSession } = await import('./postgres/queue-sessions.ts')
+    const { openSession, requireWritable } = await import('./postgres/queue-sessions.ts')
     const client = await openSession(settings, connectMs)
-    void client.end().catch(() => {})
+    try {
+      await requireWritable(client)
+    } finally {
+      void client.end().catch(() => {})
+    }
     return {}
   }
   return { values: postgresValues(pool, prefix), ask, close: () => pool.end() }

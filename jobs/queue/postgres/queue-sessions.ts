@@ -30,6 +30,12 @@ export async function openSession(settings: ClientConfig, limitMs: number): Prom
   }
 }
 
+/** Throws where the server takes no writes: it is a standby, or the role or the database has default_transaction_read_only. */
+export async function requireWritable(client: ClientBase): Promise<void> {
+  const { rows } = await client.query<{ transaction_read_only: string }>('SHOW transaction_read_only')
+  if (rows[0]?.transaction_read_only === 'on') throw new Error('transactions are read-only there')
+}
+
 /** A pooler gives its clients numbers of its own. In session mode it keeps the process of the server for each of them. */
 async function requireKept(client: ClientBase, settings: ClientConfig, limitMs: number): Promise<void> {
   const other = new QueueClient(settings)

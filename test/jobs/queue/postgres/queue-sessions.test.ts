@@ -23,7 +23,7 @@ describe.skipIf(postgresPrograms() === undefined)('a queue in PostgreSQL', () =>
   test('is used through a pooler in session mode', async () => {
     const address = await through(server, { mode: 'session' })
 
-    expect(await askQueue(address)).toContain('postgres://127.0.0.1')
+    expect((await askQueue(address)).place).toContain('postgres://127.0.0.1')
     const { requestSync } = openQueues(await opened(address))
     expect(await requestSync('acme', 'manual')).toMatchObject({ added: true })
   })
@@ -47,6 +47,17 @@ describe.skipIf(postgresPrograms() === undefined)('a queue in PostgreSQL', () =>
     const requested = await Promise.all(ORGANIZATIONS.map((id) => requestSync(id, 'manual')))
 
     expect(requested.every(({ added }) => added)).toBe(true)
+  })
+
+  test('is not taken for one that answers where it takes no writes', async () => {
+    await oneStatement(server.url, 'CREATE ROLE reader LOGIN')
+    await oneStatement(server.url, 'ALTER ROLE reader SET default_transaction_read_only = on')
+    const address = Object.assign(new URL(server.url), { username: 'reader' }).href
+
+    await expect(askQueue(address)).rejects.toMatchObject({
+      code: 'queue',
+      message: expect.stringMatching(/read-only.*name the primary server as queue/),
+    })
   })
 
   test('is opened without the right to make its schema once that is there', async () => {
