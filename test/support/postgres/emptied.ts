@@ -51,6 +51,9 @@ function emptying(schema: string): string {
         IF found.relkind = 'r' THEN EXECUTE 'DELETE FROM ' || found.name; END IF;
         IF found.relkind = 'S' THEN PERFORM setval(found.name::regclass, 1, false); END IF;
       END LOOP;
+      -- As in tables that were never analyzed: a test may have analyzed them while they held a few rows.
+      UPDATE pg_class SET reltuples = -1, relpages = 0, relallvisible = 0
+        WHERE relnamespace = '${schema}'::regnamespace AND relkind IN ('r', 'i');
       DELETE FROM pg_statistic WHERE starelid IN (SELECT oid FROM pg_class WHERE relnamespace = '${schema}'::regnamespace);
       UPDATE ${schema}.last_update SET updated_at = 'epoch';
     END $$`
