@@ -14,17 +14,21 @@ export type RedisFacts = {
  * nothing, but to a probe that is there.
  */
 export async function askForUse(client: Redis, prefix: string): Promise<RedisFacts> {
-  const keys = Object.values(queueNames({ prefix })).map((name) => `bull:${name}:meta`)
-  await client.eval('return 1', keys.length + 1, sharedKey(prefix), ...keys)
-  await client.hlen(sharedKey(prefix))
   await client.set(probeKey(prefix), '1', 'PX', PROBE_STAYS_MS, 'XX')
-  return factsIn(await client.info('memory'))
+  return askForRights(client, prefix)
 }
 
 /** Writes a probe, and asks for what BullMQ needs. Rejects also where the server is full, or a replica. */
 export async function writeProbe(client: Redis, prefix: string): Promise<void> {
   await client.set(probeKey(prefix), '1', 'PX', PROBE_STAYS_MS)
-  await askForUse(client, prefix)
+  await askForRights(client, prefix)
+}
+
+async function askForRights(client: Redis, prefix: string): Promise<RedisFacts> {
+  const keys = Object.values(queueNames({ prefix })).map((name) => `bull:${name}:meta`)
+  await client.eval('return 1', keys.length + 1, sharedKey(prefix), ...keys)
+  await client.hlen(sharedKey(prefix))
+  return factsIn(await client.info('memory'))
 }
 
 function factsIn(info: string): RedisFacts {

@@ -7,7 +7,7 @@ import { afterPlacing } from '../left-undone.ts'
 import { isFull, PLACES } from '../place-error.ts'
 import { removeFile } from '../remove-file.ts'
 import { linkSecondName, type SecondName } from '../second-name.ts'
-import { readManifest } from './manifest.ts'
+import { readManifest, type Manifest } from './manifest.ts'
 import { codeOf } from '../../errors/code-of.ts'
 
 /**
@@ -34,13 +34,19 @@ export function keepOlderCopy(file: string): SecondName | undefined {
   }
 }
 
+/** Whether the copy in its place is to be replaced without being kept under another name. */
+export function isKeptByNoOtherName(file: string, newPath: string): boolean {
+  const [before, now] = [readManifest(file), readManifest(newPath)]
+  if (before === undefined || now === undefined) return false
+  return isOfSameNight(before, now) || holdsForgotten(before, now)
+}
+
 /**
  * Whether a new copy differs from the one in its place by quick runs and forgotten customers alone. Such a copy takes the place of the other
  * without an older one being kept: otherwise the copies of a few hours would push those of the nights out, or keep a forgotten customer.
  */
-export function isOfSameNight(file: string, newPath: string): boolean {
-  const [before, now] = [readManifest(file), readManifest(newPath)]
-  if (before === undefined || now === undefined || before.lastRuns.size !== now.lastRuns.size) return false
+function isOfSameNight(before: Manifest, now: Manifest): boolean {
+  if (before.lastRuns.size !== now.lastRuns.size) return false
   const moved = [...now.lastRuns].filter(([id, { runId, forgotten }]) => {
     const known = before.lastRuns.get(id)
     return known?.runId !== runId || known.forgotten !== forgotten
@@ -56,9 +62,7 @@ export function isOfSameNight(file: string, newPath: string): boolean {
  * Whether the copy in its place holds a customer or an organization that the mirror has forgotten since, by whatever run the new one differs
  * besides. It is kept under no other name: `forget` says that the next publish replaces it.
  */
-export function holdsForgotten(file: string, newPath: string): boolean {
-  const [before, now] = [readManifest(file), readManifest(newPath)]
-  if (before === undefined || now === undefined) return false
+function holdsForgotten(before: Manifest, now: Manifest): boolean {
   return [...before.lastRuns].some(([id, { runId, forgotten }]) => {
     const known = now.lastRuns.get(id)
     if (known === undefined) return runId !== null
