@@ -92,7 +92,7 @@ test('an analyst reads and exports, and writes nothing; who has no rights is tol
     expectRefused(await run(as('stranger'), ...args), /may not use the schema customer_mirror\. .*GRANT it USAGE/)
 })
 
-test('a user from whom a policy hides customers moves none, and one who sees all moves all', async () => {
+test('move is refused to a user who may not see every row, and moves every row for one who does', async () => {
   await mirrored('of_policies')
   await server.run(
     'of_policies',
@@ -114,7 +114,7 @@ test('a user from whom a policy hides customers moves none, and one who sees all
   })
 })
 
-test('an owner from whom a policy hides customers forgets none, and is told so', async () => {
+test('forget is refused to an owner of the tables who may not see every row', async () => {
   const owner = 'owner_under_policies'
   await server.run('of_owner', `CREATE ROLE ${owner} LOGIN; GRANT CREATE ON DATABASE of_owner TO ${owner}`)
   const place = at('of_owner', { user: owner })

@@ -48,7 +48,7 @@ export const SAID: readonly Meaning[] = [
   [
     /^42501: query would be affected by row-level security/,
     'unreadable',
-    'a policy (row level security) may hide rows of the mirror from this user. Drop it, or use a user whom it lets see all: one that has BYPASSRLS, or that owns the tables without FORCE ROW LEVEL SECURITY.',
+    'row level security may hide rows of the mirror from this user. Drop its policy, or use a user who sees every row: one with BYPASSRLS, or the owner of the tables without FORCE ROW LEVEL SECURITY.',
   ],
   [
     /^40001: .*conflict with recovery/,
