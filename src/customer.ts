@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { wellFormedJson } from './storable-text.ts'
 import { utcTime } from './time/calendar.ts'
 
 /**
@@ -46,7 +47,7 @@ export const WARNING_MEANINGS: Readonly<Record<WarningKind, string>> = {
   unknown_field: 'fields that the specification does not know, kept in extra',
   coerced_to_text: 'documented fields that came as a number or a boolean, stored as text',
   imprecise_number: 'numbers beyond 2^53, which were rounded when they were read',
-  malformed_text: 'texts that were made storable: half a surrogate pair, and U+0000 in PostgreSQL, became U+FFFD',
+  malformed_text: 'texts that were made readable: half a surrogate pair, and U+0000 in PostgreSQL, became U+FFFD',
   odd_email: 'e-mail addresses without exactly one @ between other characters, or with spaces',
   unreadable_created_at: 'created_at that is no time, so that created_at_utc is NULL',
   conflicting_duplicate: 'records of a customer that the run had read already, with other values',
@@ -229,7 +230,10 @@ function unknownFields(record: object, warnings: Warnings): string | null {
   if (imprecise > 0) warn(warnings, 'imprecise_number', imprecise)
   // Sorted, so that a new order of fields is not stored as a change.
   unknown.sort(([a], [b]) => (a < b ? -1 : 1))
-  return `{${unknown.map(([field, value]) => `${JSON.stringify(field)}:${JSON.stringify(value)}`).join(',')}}`
+  const sent = `{${unknown.map(([field, value]) => `${JSON.stringify(field)}:${JSON.stringify(value)}`).join(',')}}`
+  const extra = wellFormedJson(sent)
+  if (extra !== sent) warn(warnings, 'malformed_text')
+  return extra
 }
 
 /** How many numbers in values, however deep, are not as sent. Without recursion, which overflows where JSON.stringify does not yet. */

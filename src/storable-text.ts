@@ -1,6 +1,7 @@
 /*
- * PostgreSQL stores no U+0000, and reads no JSON in which a half of a surrogate pair is escaped: one such value anywhere would fail
- * each statement of a reader that looks into all of them. U+FFFD stands in their place.
+ * PostgreSQL stores no U+0000. It reads no JSON in which a half of a surrogate pair is escaped, nor does DuckDB, and Python none of the text
+ * that SQLite takes out of it: one such value anywhere would fail each statement of a reader that looks into all of them. U+FFFD stands
+ * in their place.
  */
 
 /** A text as every store can hold it; the same text where nothing is replaced. */
@@ -15,5 +16,13 @@ export function storableJson(json: string): string {
   return json.replaceAll(ESCAPES, (escape, alone) => (alone === undefined ? escape : '\uFFFD'))
 }
 
+/** JSON without half a surrogate pair, as every reader can read it; the same text where nothing is replaced. */
+export function wellFormedJson(json: string): string {
+  if (!HALF.test(json)) return json
+  return json.replaceAll(HALVES, (escape, alone) => (alone === undefined ? escape : '\uFFFD'))
+}
+
 const UNREADABLE = /\\u(?:0000|d[89a-f])/i
 const ESCAPES = /\\ud[89ab]..\\ud[c-f]..|\\(u0000|ud[89a-f]..)|\\./gis
+const HALF = /\\ud[89a-f]/i
+const HALVES = /\\ud[89ab]..\\ud[c-f]..|\\(ud[89a-f]..)|\\./gis

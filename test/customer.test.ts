@@ -112,6 +112,12 @@ test.each<[string, SentRecord, Record<string, unknown>, Record<string, number>]>
     { coerced_to_text: 1, unreadable_created_at: 1 },
   ],
   ['half a surrogate pair', { name: 'a\ud800b' }, { name: 'a\ufffdb' }, { malformed_text: 1 }],
+  [
+    'half a surrogate pair in an unknown field, and in its name',
+    { 'k\udc00': ['\ud800', '\u{1f600}', String.raw`\ud800`] },
+    { extra: JSON.stringify({ 'k\ufffd': ['\ufffd', '\u{1f600}', String.raw`\ud800`] }) },
+    { unknown_field: 1, malformed_text: 1 },
+  ],
   ['NUL', { name: 'a\0b' }, { name: 'a\0b' }, {}],
   ['a long unknown language', { language: 'tlh-Latn-x-made-up' }, { language: 'tlh-Latn-x-made-up' }, {}],
   ['an unknown field', { vip: true }, { extra: '{"vip":true}' }, { unknown_field: 1 }],
@@ -190,6 +196,15 @@ test('the same reject has the same key again, and another one another', () => {
   expect(key({ name: 'A' })).not.toBe(key({ name: 'B' }))
   expect(key(aCustomer(1, { name: {} }))).toBe(customerId(1))
   expect(key(aCustomer(1, { name: [] }))).toBe(customerId(1))
+})
+
+test('half a surrogate pair in a reject becomes U+FFFD and is counted; its key is that of the record as sent', () => {
+  const { rejects, warnings } = sort({ id: 7, name: '\ud800' })
+  const other = sort({ id: 7, name: '\ud801' })
+
+  expect(JSON.parse(rejects[0]?.payload ?? '')).toEqual({ id: 7, name: '\ufffd' })
+  expect(warnings).toEqual({ malformed_text: 1 })
+  expect(other.rejects[0]?.key).not.toBe(rejects[0]?.key)
 })
 
 test('warnings add up over pages', () => {

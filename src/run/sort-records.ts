@@ -8,6 +8,7 @@ import {
   recordSchema,
   rowOf,
   toCustomer,
+  warn,
   type Customer,
   type Row,
   type Warnings,
@@ -16,6 +17,7 @@ import type { Forgotten, Suppressed } from '../privacy/forgotten.ts'
 import type { HiddenValues } from '../privacy/hidden-values.ts'
 import { cutPayload } from './cut-payload.ts'
 import type { Reject } from '../sorted-page.ts'
+import { wellFormedJson } from '../storable-text.ts'
 
 export type SortOptions = {
   /** The size of their page: in a small page no record needs to be measured. */
@@ -113,7 +115,8 @@ function sortRecord(record: unknown, looking: Looking, sorted: Sorting): void {
   const tooLong = mayBeTooLong && JSON.stringify(record).length > MAX_RECORD_LENGTH
   if (!result.success || tooLong) {
     const stored = hidden === undefined ? record : hidden.record(record)
-    return addReject(toReject(stored, readableId(record), { position, error: result.error, tooLong }), sorted)
+    const rejected = { position, error: result.error, tooLong, warnings: sorted.warnings }
+    return addReject(toReject(stored, readableId(record), rejected), sorted)
   }
   const warnings: Warnings = {}
   const customer = toCustomer(result.data, record, warnings)
@@ -135,18 +138,21 @@ function addReject(reject: Reject, sorted: Sorting): void {
   sorted.rows.push({ id: reject.recordId ?? undefined, createdAt: undefined })
 }
 
-type Rejected = { position: number; error: z.ZodError | undefined; tooLong: boolean }
+type Rejected = { position: number; error: z.ZodError | undefined; tooLong: boolean; warnings: Warnings }
 
 /** `record` is what is stored of it. */
-function toReject(record: unknown, recordId: string | null, { position, error, tooLong }: Rejected): Reject {
+function toReject(record: unknown, recordId: string | null, { position, error, tooLong, warnings }: Rejected): Reject {
   const payload = JSON.stringify(record)
   const reasons = (error?.issues ?? []).map(({ path, message }) => ({ field: path.map(String).join('.'), message }))
   if (tooLong) reasons.push({ field: '', message: `is longer than ${MAX_RECORD_LENGTH} characters of JSON` })
+  const cut = cutPayload(record, payload)
+  const readable = wellFormedJson(cut)
+  if (readable !== cut) warn(warnings, 'malformed_text')
   return {
     recordId,
     key: recordId ?? createHash('sha256').update(payload).digest('hex'),
     position,
-    payload: cutPayload(record, payload),
+    payload: readable,
     reasons,
   }
 }

@@ -1,4 +1,5 @@
 import { parsedJson } from '../../parsed-json.ts'
+import { wellFormedJson } from '../../storable-text.ts'
 import type { SqlValue } from '../readable-statement.ts'
 import type { ExportColumn, ExportRow, Format, FormatSettings } from './format.ts'
 
@@ -56,21 +57,11 @@ function jsonOf(value: SqlValue): string {
   return `{"base64":"${value.toString('base64')}"}`
 }
 
-/** As it is written in the mirror, so that numbers keep all their digits, and well formed; as text where it is no JSON. */
+/** As it is written in the mirror, so that numbers keep all their digits, and well formed, also from an earlier version; as text where it is no JSON. */
 function nested(value: SqlValue): string {
   if (typeof value !== 'string' || parsedJson(value) === undefined) return jsonOf(value)
-  return onOneLine(wellFormed(value.replaceAll(/[\r\n]/g, ' ')))
+  return onOneLine(wellFormedJson(value.replaceAll(/[\r\n]/g, ' ')))
 }
-
-/** Half a character that is written as an escape becomes U+FFFD: strict readers refuse the whole file for one. */
-function wellFormed(json: string): string {
-  if (!HALF_CHARACTER.test(json)) return json
-  return json.replaceAll(ESCAPES, (escape) => (escape.length === 6 && HALF_CHARACTER.test(escape) ? '\\ufffd' : escape))
-}
-
-const HALF_CHARACTER = /\\u[dD][89a-fA-F]/
-/** Pairs of halves, single ones, and all other escapes, so that an escaped backslash is not taken for the start of one. */
-const ESCAPES = /\\(?:u[dD][89abAB][\da-fA-F]{2}\\u[dD][c-fC-F][\da-fA-F]{2}|u[\da-fA-F]{4}|.)/g
 
 /** Some readers end a line at these characters too, which JSON may hold as they are. */
 function onOneLine(json: string): string {
