@@ -41,10 +41,10 @@ type KnownRecords = {
 export const MAX_RECORD_LENGTH = 1024 * 1024
 
 /**
- * Objects and lists within one another above which a record is rejected. SQLite reads JSON of 1,000 levels and jq of 256: with more, one
- * customer would end every query that looks into this column.
+ * Objects and lists within one another above which a record is rejected. SQLite reads JSON of 1,000 levels, jq of 256, DuckDB of 127, and .NET
+ * of 64: with more, one customer would end every query that looks into this column, or every reading of an export.
  */
-export const MAX_NESTING = 200
+export const MAX_NESTING = 60
 
 /** Sorts the records of one page, in order. */
 export function sortRecords(
