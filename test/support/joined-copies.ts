@@ -15,6 +15,7 @@ import { temporaryFolder } from './temp-folder.ts'
 /** The statements of docs/EXPORTS.md: what takes a copy, what applies changes to it, and what checks it. */
 const [TAKE = '', APPLY = '', CHECK = ''] = PAGES.filter(({ name }) => name === 'docs/EXPORTS.md')
   .flatMap((page) => blocksIn(page, 'duckdb'))
+  .filter(({ heading }) => heading === 'A copy and its changes')
   .map(({ text }) => text)
 
 /** Exports as Parquet into a new file, and returns its path. */

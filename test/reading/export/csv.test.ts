@@ -1,10 +1,39 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { csvFormat } from '../../../src/reading/export/csv.ts'
 import { harmlessInSpreadsheet } from '../../../src/reading/export/formulas.ts'
+import { blocksIn, PAGES } from '../../support/documents.ts'
+import { aDuckDb } from '../../support/duckdb.ts'
+import { temporaryFolder } from '../../support/temp-folder.ts'
 import { exported } from './exported.ts'
 
 const write = (rows: (string | bigint | number | Buffer | null)[][], settings = { excel: false }) =>
   exported(csvFormat(settings), rows)
+
+/** What readers of CSV take for something else, or for the form of the whole file. */
+const ODD = [
+  '',
+  ' ',
+  'NULL',
+  'NA',
+  'nan',
+  '0049',
+  '1e400',
+  '"',
+  '""',
+  "'",
+  ',',
+  ';;;',
+  '|||',
+  '\t',
+  '#',
+  '\\',
+  '\\"',
+  '\\.',
+  'a\ufeff',
+  'a\0b',
+]
 
 describe('CSV', () => {
   test('has a head, and lines that end as RFC 4180 says', async () => {
@@ -30,6 +59,21 @@ describe('CSV', () => {
     ['a BLOB', Buffer.from('ab'), "x'6162'"],
   ])('%s', async (_, value, field) => {
     expect((await write([['x', value]])).text).toBe(`c1,c2\r\nx,${field}\r\n`)
+  })
+
+  test('DuckDB reads every value as it is with the documented statement, whatever customers wrote', async () => {
+    const values = [...ODD, ...ODD.map((text) => `${text}\r\n${text}`), '漢'.repeat(1_000_000)]
+    const { text } = await write(values.map((value) => [value, null, '2024-01-01']))
+    const file = join(temporaryFolder(), 'customers.csv')
+    writeFileSync(file, text)
+    const blocks = PAGES.flatMap((page) => blocksIn(page, 'duckdb')).filter(
+      ({ heading }) => heading === 'Without types',
+    )
+    const [statement = ''] = blocks.map((block) => block.text.replace('customers.csv', file))
+
+    const rows = await (await aDuckDb()).all(statement)
+
+    expect(rows).toEqual(values.map((value) => ({ c1: value, c2: null, c3: '2024-01-01' })))
   })
 
   test('writes as it reads, and keeps a value that is large no longer than its row', async () => {
