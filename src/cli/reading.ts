@@ -1,6 +1,7 @@
 import type { Mirror } from '../store.ts'
 import { Option } from '@commander-js/extra-typings'
 import type { Config } from '../config/read-config.ts'
+import { plainJson } from './output/plain-text.ts'
 import { wholeNumber } from './whole-number-argument.ts'
 
 /** Reads the configuration, opens its mirror to read, and closes it again after `work`. */
@@ -34,7 +35,12 @@ export function limitOption(most: number) {
   return new Option('--limit <number>', 'how many at most').default(most).argParser(wholeNumber({ least: 1 }))
 }
 
-/** One JSON document, as every command with `--json` prints it: for people to read, unless it is to be on one line. */
+/**
+ * One JSON document, as every command with `--json` prints it: for people to read, unless it is to be on one line. No text in it acts on a
+ * terminal.
+ */
 export function jsonDocument(content: Record<string, unknown>, { onOneLine = false } = {}): string {
-  return `${JSON.stringify({ schemaVersion: 1, ...content }, null, onOneLine ? undefined : 2)}\n`
+  const json = JSON.stringify({ schemaVersion: 1, ...content }, null, onOneLine ? undefined : 2)
+  // A line end within a text is written out already.
+  return `${json.split('\n').map(plainJson).join('\n')}\n`
 }

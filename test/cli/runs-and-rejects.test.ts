@@ -105,6 +105,18 @@ test('rejects --json contains the records as received', async () => {
   ])
 })
 
+test('rejects --json writes out what would act on a terminal, and means the same', async () => {
+  const record = { name: 'a\u009b31m\u202e\u2028\u200b\n\u001b[31m' }
+  const service = await aFaultServer(list(1, { envelope: { data: [record] } }))
+  const { config } = aWorkplace([organizationAt(service)])
+  await runCommand(syncCommand, ['--config', config])
+
+  const { stdout } = await runCommand(rejectsCommand, ['--json', '--config', config])
+
+  expect(stdout).toMatch(/^[\x20-\x7e\n]+$/)
+  expect(rejectsDocument.parse(JSON.parse(stdout)).rejects[0]?.payload).toEqual(record)
+})
+
 test('rejects says on standard error where there are more than it lists, unless it was asked for a number', async () => {
   const records = Array.from({ length: 51 }, (_, number) => ({ ...NO_ID, name: `Nobody ${number}` }))
   const service = await aFaultServer(list(51, { envelope: { data: records } }))
