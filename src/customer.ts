@@ -23,7 +23,7 @@ export type TextField = (typeof TEXT_FIELDS)[number]
 
 /** One valid record: the documented fields as sent (missing and null are both null), and fields derived from them. */
 export type Customer = { id: string } & Record<TextField, string | null> & {
-    /** `created_at` in UTC as `YYYY-MM-DD HH:MM:SS`; null when it cannot be read. */
+    /** `created_at` in UTC as `YYYY-MM-DD HH:MM:SS`; null when it cannot be read, also by readers. */
     created_at_utc: string | null
     /** JSON object of the fields the specification does not know; null when there are none. */
     extra: string | null
@@ -49,7 +49,7 @@ export const WARNING_MEANINGS: Readonly<Record<WarningKind, string>> = {
   imprecise_number: 'numbers beyond 2^53, which were rounded when they were read',
   malformed_text: 'texts that were made readable: half a surrogate pair, and U+0000 in PostgreSQL, became U+FFFD',
   odd_email: 'e-mail addresses without exactly one @ between other characters, or with spaces',
-  unreadable_created_at: 'created_at that is no time, so that created_at_utc is NULL',
+  unreadable_created_at: 'created_at that is no time from 0001-01-02 to 9999-12-30, so that created_at_utc is NULL',
   conflicting_duplicate: 'records of a customer that the run had read already, with other values',
 }
 /** How many records or fields showed each oddity. */

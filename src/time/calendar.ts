@@ -1,12 +1,15 @@
 /**
  * `created_at` in UTC as `YYYY-MM-DD HH:MM:SS`, or null when it is not a date. Reads ISO 8601, with a `T` or a space. Without a
- * zone it is taken as UTC. Fractions of a second are cut. The year 0 is no year to Python, Java, .NET and most databases, whose
- * readers would fail at the whole table.
+ * zone it is taken as UTC. Fractions of a second are cut. The year 0 is no year to Python, Java, .NET and most databases, and in a reader's
+ * time zone the first and the last day of their years fall outside of these: such readers would fail at the whole table.
  */
 export function utcTime(text: string): string | null {
   const utc = fourDigitTime(text)
-  return utc?.startsWith('0000') === true ? null : utc
+  return utc === null || utc < SECOND_DAY || utc > LAST_DAY ? null : utc
 }
+
+const SECOND_DAY = '0001-01-02'
+const LAST_DAY = '9999-12-31'
 
 /** The same with the year 0, which 4 digits can hold. */
 function fourDigitTime(text: string): string | null {
@@ -22,14 +25,15 @@ function fourDigitTime(text: string): string | null {
 }
 
 /**
- * A moment in UTC as `YYYY-MM-DD HH:MM:SS.SSS`, or null when it is none. Reads what `utcTime` reads, with ` UTC` for a zone too.
+ * A moment in UTC as `YYYY-MM-DD HH:MM:SS.SSS`, or null when it is none. Reads what `utcTime` reads, with ` UTC` for a zone too, and the first
+ * and the last day.
  * Anything finer than a millisecond is cut.
  */
 export function utcMoment(text: string): string | null {
   const written = text.trim().replace(/ ?UTC$/i, 'Z')
-  const seconds = utcTime(written)
+  const seconds = fourDigitTime(written)
   const [, fraction = ''] = /:\d\d[.,](\d{1,3})/.exec(written) ?? []
-  return seconds === null ? null : `${seconds}.${fraction.padEnd(3, '0')}`
+  return seconds === null || seconds.startsWith('0000') ? null : `${seconds}.${fraction.padEnd(3, '0')}`
 }
 
 /**
