@@ -249,6 +249,18 @@ test('a scan limited to one page reads one, in the size that is served', () => {
   }
 })
 
+test('a page that cannot be read is one of the pages to which a scan is limited', () => {
+  for (const whole of [plainScan(), chainScan()]) {
+    const luck = dice(7)
+    const list = new SimulatedList(luck, { size: ROWS, order: 'id asc' })
+    const scan = limitedScan(whole, 3)
+    const answer = (window: Window) => (window.page === 1 ? list.answer(window) : 'hole')
+    const { requests } = drive(scan, { answer }, { dice: luck })
+    expect(scan.certificate()).toMatchObject({ proof: 'unproven', reasons: ['page-limit'] })
+    expect(requests).toBe(3)
+  }
+})
+
 test.each([1, 4])('a plain scan with %i at once stops at a page that holds the rows of another', (parallel) => {
   const { certificate, requests } = scanOf((list, window) => ({ ...list.answer({ ...window, page: 1 }), window }), {
     plain: true,
@@ -401,6 +413,33 @@ test.each([
   expect(list.survivors().filter((id) => !ids.has(id))).toHaveLength(lost)
   expect(scan.certificate()).toMatchObject({ proof: 'unproven', stoppedAt: undefined })
   expect(requests).toBeLessThan(1.2 * (size / 100) + 25)
+})
+
+test.each(['page-mismatch', 'size-refused', 'repeated-page'] as const)(
+  'without a total, a plain scan has come to the end where the page behind a short one is refused: %s',
+  (refusal) => {
+    for (const parallel of [1, 4]) {
+      const { certificate, lost } = scanOf(
+        (list, window) => (startOf(window) < list.size ? countless(list, window) : refusal),
+        { plain: true, parallel },
+      )
+      expect({ stoppedAt: certificate.stoppedAt, lost }).toEqual({ stoppedAt: undefined, lost: 0 })
+    }
+  },
+)
+
+test('without a total, the last page sent again and again in the place of pages behind it is the end', () => {
+  for (const parallel of [1, 6]) {
+    const { certificate, lost, requests } = scanOf(
+      (list, window) => {
+        const last = Math.ceil(list.size / window.size)
+        return { ...countless(list, { ...window, page: Math.min(window.page, last) }), window }
+      },
+      { parallel },
+    )
+    expect({ stoppedAt: certificate.stoppedAt, lost }).toEqual({ stoppedAt: undefined, lost: 0 })
+    expect(requests).toBeLessThan(30)
+  }
 })
 
 const LEFT_OUT: [string, Misbehaviour][] = [

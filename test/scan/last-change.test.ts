@@ -256,6 +256,36 @@ test('a page that fails once, next to the top, keeps no scan from its end', () =
   }
 })
 
+test('a page that lacks a row once is read again, and the list at rest is proven in one pass', () => {
+  for (let short = 1; short <= 14; short += 1) {
+    const luck = dice(short)
+    const list = new SimulatedList(luck, { size: 1100, order: BY_LAST_CHANGE })
+    let answers = 0
+    const instead = (window: Window) => {
+      const answer = list.answer(window)
+      return (answers += 1) === short ? { ...answer, rows: answer.rows.toSpliced(10, 1) } : answer
+    }
+
+    const { certificate, lost } = readNight(list, luck, { order: LAST_CHANGE, instead })
+
+    expect({ short, lost, certificate }).toMatchObject({ short, lost: 0, certificate: { proof: 'proven', passes: 1 } })
+  }
+})
+
+test('a list whose pages all lack a row is given up, and then read as any other', () => {
+  const luck = dice(1)
+  const list = new SimulatedList(luck, { size: 1100, order: BY_LAST_CHANGE })
+  const instead = (window: Window) => {
+    const answer = list.answer(window)
+    return { ...answer, rows: answer.rows.toSpliced(10, 1) }
+  }
+
+  const { certificate, order } = readNight(list, luck, { order: LAST_CHANGE, instead })
+
+  expect(order.direction).toBeUndefined()
+  expect(certificate).toMatchObject({ proof: 'unproven', stoppedAt: undefined })
+})
+
 // Windows of at most ten rows share a single row around position 720, and none around 2,520, which all their sizes divide.
 test.each([
   { size: 840, order: LAST_CHANGE, proof: 'proven' },

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { chainScan } from '../../src/scan/chain-scan.ts'
-import type { Window } from '../../src/scan/window/window.ts'
+import { endOf, type Window } from '../../src/scan/window/window.ts'
 import { dice } from '../support/dice.ts'
 import { drive } from '../support/drive-scan.ts'
 import { SCENARIOS } from '../support/scan-scenarios.ts'
@@ -32,6 +32,26 @@ test.each([
     // A count of 300 rows takes about 25 windows.
     expect(requests).toBeLessThanOrEqual(45 * 1.2 + 45)
   }
+})
+
+test('a count of which a window fails proves nothing: a further pass follows', () => {
+  const luck = dice(1)
+  const createdSecondOf = (serial: number) => (serial >= 1200 && serial < 1500 ? 1200 : serial)
+  const list = new SimulatedList(luck, { size: 3000, order: 'ties asc', createdSecondOf })
+  const scan = chainScan()
+  let [hasReachedEnd, hasFailed] = [false, false]
+  const answer = (window: Window) => {
+    if (hasReachedEnd && !hasFailed) {
+      hasFailed = true
+      return 'page-mismatch'
+    }
+    hasReachedEnd ||= endOf(window) >= list.size
+    return list.answer(window)
+  }
+  drive(scan, { answer }, { dice: luck })
+
+  expect(hasFailed).toBe(true)
+  expect(scan.certificate().passes).toBe(2)
 })
 
 test('groups of forty customers in each second are proven in one pass', () => {

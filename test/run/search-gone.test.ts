@@ -1,0 +1,55 @@
+import { expect, test } from 'vitest'
+import type { Candidate, Listed } from '../../src/run.ts'
+import { searchForGone } from '../../src/run/search-gone.ts'
+import { customerId, customers, START_MS } from '../support/builders.ts'
+import { pageOfList } from '../support/listed-source.ts'
+import { aMirror } from '../support/mirror-file.ts'
+
+const CONTROL: Listed = { id: customerId(1), name: null, username: 'customer-1', email: 'customer-1@example.com' }
+
+test('customers whom the searches do not find have left', async () => {
+  expect(await searching({ most: 12, requestsEach: 1 })).toEqual({ left: { gone: [8, 9], pending: [5] }, searches: 6 })
+})
+
+test('where searches that had to be repeated leave too few requests for the others, no customer has left for certain', async () => {
+  expect(await searching({ most: 12, requestsEach: 3 })).toEqual({
+    left: { gone: [], pending: [5, 8, 9] },
+    searches: 4,
+  })
+})
+
+test('where no request is left between the searches for one customer, no other search is made, and none has left for certain', async () => {
+  expect(await searching({ most: 14, requestsEach: 5 })).toEqual({
+    left: { gone: [], pending: [5, 8, 9] },
+    searches: 3,
+  })
+})
+
+/** Searches for the customers 8 and 9, who are not listed, by address and username, with `most` requests; customer 5 is pending before. */
+async function searching({ most, requestsEach }: { most: number; requestsEach: number }) {
+  const counters = { requests: 0, throttled: 0, waitedMs: 0 }
+  let searches = 0
+  const source = {
+    counters,
+    get room() {
+      return most - counters.requests
+    },
+    async search(text: string) {
+      searches += 1
+      counters.requests += requestsEach
+      const list = customers(1, 5).filter(({ username, email }) => username === text || email === text)
+      return pageOfList(list, { page: 1, size: 100 })
+    },
+  }
+  const mirror = { findGone: async () => [absent(8), absent(9)], findListed: async () => [CONTROL] }
+  const run = await (await aMirror()).startRun({ organization: 'acme', trigger: 'sync', nowMs: START_MS })
+  const { signal } = new AbortController()
+  const conclusion = { gone: [8, 9], pending: [5], orderStays: false, trustedPages: 0, laterOrder: undefined }
+  const left = await searchForGone({ source, mirror, random: () => 0, signal }, run, conclusion, 100)
+  return { left, searches }
+}
+
+function absent(n: number): Candidate {
+  const named = { name: null, username: `customer-${n}`, email: `customer-${n}@example.com` }
+  return { rowId: n, id: customerId(n), ...named, missingProven: 0, missingScans: 1, createdAtUtc: null, earlier: [] }
+}
