@@ -325,6 +325,30 @@ test.skipIf(sqliteAlone.looseTypes)('JSON that was edited by hand ends no run', 
   expect(textsIn(mirror.file, ['no JSON'])).toEqual([])
 })
 
+test.skipIf(sqliteAlone.looseTypes)(
+  'a stored value nested too deeply to be hashed ends no run, and is not kept',
+  async () => {
+    const mirror = await aMirror()
+    const list = customers(1, 10, { vip: 'gold' })
+    await mirrorList(mirror, list)
+    await mirrorList(mirror, [...list.slice(1), aCustomer(1, { vip: 'silver' })])
+    const deep = `{"vip":${'['.repeat(10_000)}"deep value"${']'.repeat(10_000)}}`
+    for (const sql of [
+      `UPDATE customers SET extra = '${deep}' WHERE row_id = 2`,
+      `UPDATE changes SET fields = '{"vip":[null,"deep value"],"extra":["{}",${JSON.stringify(deep)}]}'`,
+      `INSERT INTO rejects (run_id, organization, record_key, page, position, payload, reasons, first_seen_at, seen_at)
+     VALUES (1, 'acme', 'x', 1, 1, '${deep}', '[]', '', '')`,
+    ]) {
+      tamper(mirror.file, sql)
+    }
+    const { report } = await mirrorList(mirror, list, POLICY)
+
+    expect(report).toMatchObject({ status: 'complete', proof: 'proven' })
+    expect(rowOf(mirror, 2)?.['extra']).toBe(`{"vip":"${hmac('gold', KEY)}"}`)
+    expect(textsIn(mirror.file, ['deep value'])).toEqual([])
+  },
+)
+
 test('searches before a removal use the fields that are shown', async () => {
   const mirror = await aMirror()
   const policy = privacyPolicy({ drop: ['email'], hash: ['username'], key: KEY })

@@ -63,6 +63,15 @@ test.each([3_600_000, -3_600_000])(
   },
 )
 
+test('where no request is left, none is sent again with a corrected clock', async () => {
+  await using server = await faultServer(strictAboutTime(3_600_000))
+  const { source, events } = aSource(server)
+  const error = await rejection(source.readPage(FIRST, { ...PATIENT, mayAskMore: () => false }))
+  expect(error).toMatchObject({ name: 'SourceRefused', code: 'unauthorized' })
+  expect(server.requests).toHaveLength(1)
+  expect(events).toEqual([])
+})
+
 test('the advice names the organization, where that is known', async () => {
   await using server = await faultServer(refusal(401, 'unauthorized', 'No'))
   const { source } = aSource(server, { organization: 'acme' })

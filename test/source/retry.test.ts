@@ -92,6 +92,17 @@ test.each([
   expect(slept).toEqual([])
 })
 
+test('where no request is left, a failure is final, and a refusal still delays the others', async () => {
+  const { retry, rateLimit, slept, monotonicMs } = aPatience()
+  for (const error of [down(500), limited(7000)]) {
+    const attempt = refusing(() => error)
+    expect(await rejection(retry.ask(attempt, { ...PATIENT, mayAskMore: () => false }))).toBe(error)
+    expect(attempt.calls).toBe(1)
+  }
+  expect(slept).toEqual([])
+  expect(rateLimit.pausedUntilMs - monotonicMs()).toBe(7000)
+})
+
 test('a wait longer than the longest allowed is thrown at once, with its length', async () => {
   const { retry, slept } = aPatience({ longestWaitMs: 30_000 })
   expect(await rejection(retry.ask(failing(limited(31_000)), PATIENT))).toMatchObject({ waitMs: 31_000 })
