@@ -313,6 +313,20 @@ test.each(REFUSALS)(
   },
 )
 
+test('404 for everything but page 1 and 2 of a million rows, in pages of fixed sizes: not-found, in few requests', () => {
+  for (const parallel of [1, 6]) {
+    const { certificate, requests } = scanOf(
+      (list, window) => {
+        if (window.size % 50 > 0) return 'size-refused'
+        return window.page > 2 ? notFound(window) : { ...list.answer(window), total: 1_000_000 }
+      },
+      { parallel },
+    )
+    expect(certificate).toMatchObject({ proof: 'unproven', stoppedAt: { failure: 'not-found' } })
+    expect(requests).toBeLessThan(30)
+  }
+})
+
 test('a service that lowers its page size while it is read is read by the smaller pages', () => {
   const { certificate, lost } = scanOf((list, window, answered) =>
     answered < 3 ? list.answer(window) : resized(list, window, Math.min(window.size, 40)),

@@ -145,6 +145,29 @@ describe('services that answer oddly', () => {
     expect(found.laterOrder).toEqual(list.rows)
   })
 
+  test.each<[string, (list: QuickList, window: Window) => ReturnType<Service['answer']>]>([
+    ['refuses pages over fifty', (list, window) => (window.size > 50 ? 'size-refused' : list.answer(window))],
+    [
+      'refuses all sizes but a hundred and fifty',
+      (list, window) => ([100, 50].includes(window.size) ? list.answer(window) : 'size-refused'),
+    ],
+    [
+      'rounds sizes down to a hundred, fifty or ten',
+      (list, window) => list.answer(window, { cap: [100, 50, 10].find((size) => size <= window.size) ?? 1 }),
+    ],
+  ])('a service that %s is read in sizes that it serves', (_what, answer) => {
+    const list = new QuickList(5000)
+    shuffle(list, dice(2))
+    const before = [...list.rows]
+    const gone = [list.delete(3333)]
+    list.insert(1234)
+
+    const found = readQuickly(list, before, { service: { answer: (window) => answer(list, window) } })
+
+    expect(found).toMatchObject({ gone, laterOrder: list.rows, reasons: ['quick', 'size-refused'] })
+    expect(found.requests).toBeLessThanOrEqual(30)
+  })
+
   test.each([
     ['too large', 1_000_000],
     ['too small', 300],
