@@ -18,7 +18,7 @@ export async function writtenMeanwhile(
   return new Set(written.map(({ row_id }) => row_id))
 }
 
-const WROTE = `SELECT id FROM runs WHERE organization = $1 AND ${IS_QUICK} AND inserted + updated > 0 AND id > (SELECT min(id) FROM scan)`
+const WROTE = `SELECT id FROM runs WHERE organization = $1 AND ${IS_QUICK} AND inserted + updated + returned > 0 AND id > (SELECT min(id) FROM scan)`
 
 /** Customers are looked at only where there was such a run; as an array, so that they are then read once, and not for each of those runs. */
 const WRITTEN = `

@@ -27,7 +27,7 @@ const WROTE = `
   WITH RECURSIVE scan (id) AS (
     SELECT @resumedFrom UNION ALL SELECT resumed_from FROM runs JOIN scan USING (id) WHERE resumed_from IS NOT NULL
   )
-  SELECT id FROM runs WHERE organization = @organization AND ${IS_QUICK} AND inserted + updated > 0
+  SELECT id FROM runs WHERE organization = @organization AND ${IS_QUICK} AND inserted + updated + returned > 0
     AND id > (SELECT MIN(id) FROM scan)`
 
 /**
