@@ -22,6 +22,15 @@ test('if exactly the newest customers are absent, no customer is marked, and the
   expect(fates(mirror)).toEqual({ listed: 50, missing: 0, removed: 0 })
 })
 
+test('the reasons of the scan itself stay, before that of the older list', async () => {
+  const mirror = await aMirror()
+  await night(mirror, 1, LIST)
+
+  const report = await night(mirror, 2, LIST.slice(10), { proof: 'settled' })
+
+  expect(report).toMatchObject({ proof: 'unproven', reasons: ['not-quiet', 'older-list'] })
+})
+
 test('absences count after the list shows a newer customer', async () => {
   const mirror = await aMirror()
   await night(mirror, 1, LIST)
@@ -185,6 +194,17 @@ test('a removed customer is not the newest one any more', async () => {
   expect(fateOf(mirror, 0)).toBe('removed')
 
   expect(await night(mirror, 4, LIST)).toMatchObject({ proof: 'unproven', reasons: ['older-list'], missing: 0 })
+})
+
+test('newer customers whose removal was approved do not show that the list has gone forward', async () => {
+  const mirror = await aMirror()
+  const createdAt = new Date(START_MS).toISOString()
+  const newer = Array.from({ length: 25 }, (_, index) => aDatedCustomer(100 + index, { created_at: createdAt }))
+  await night(mirror, 1, [...newer, ...LIST])
+  const { runId = 0 } = await night(mirror, 2, LIST.slice(0, -1))
+  expect(await mirror.approveRemovals(runId, START_MS + 2 * DAY_MS)).toBe(26)
+
+  expect(await night(mirror, 3, LIST.slice(1, -1))).toMatchObject({ reasons: ['older-list'], missing: 0 })
 })
 
 test('too many absences at once are held back even if the newest customers are among them', async () => {

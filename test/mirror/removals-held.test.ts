@@ -55,6 +55,16 @@ test('those that quick runs added since the last complete run do not make the ab
   expect(await night(mirror, 3, customers(22, 500))).toMatchObject({ inserted: 0, missing: 0, held: 21 })
 })
 
+test('those that quick runs added before the last complete run are listed as all others', async () => {
+  const mirror = await aMirror()
+  await night(mirror, 1, customers(1, 100))
+  await quickRun(mirror, 1, customers(101, 500))
+  await night(mirror, 2, customers(1, 500))
+  await quickRun(mirror, 2, [aCustomer(501)])
+
+  expect(await night(mirror, 3, customers(22, 501))).toMatchObject({ missing: 21, held: 0 })
+})
+
 test('removed customers do not make those absent a smaller share', async () => {
   const mirror = await aMirror()
   const rule = { after: 1, maxShare: 0.5 }
