@@ -64,6 +64,8 @@ export type EngineOptions = {
   onSetBack?: (jobs: number) => void
   /** Called once for each shared value that cannot be read: a newer version wrote it. */
   onUnreadable?: (name: string) => void
+  /** Called when a newer version has changed the mirror, so that this worker is to end. Without it, each such job is given up. */
+  onOutdated?: (error: unknown) => void
   /** Called when a rate limit that all workers share cannot be reached, and when it is reached again. */
   onLimit?: (event: LimitEvent) => void
 }
@@ -71,7 +73,7 @@ export type EngineOptions = {
 /** Opens the mirror and the queue. No job is taken from the queue until `syncWorker.run()`. */
 export async function openEngine(config: LiveConfig, options: EngineOptions): Promise<Engine> {
   const { embedded, listenerFor, timings, now, monotonicMs, idleMs } = options
-  const { onSetBack, onLimit } = options
+  const { onSetBack, onLimit, onOutdated } = options
   const onUnreadable = oncePerName(options.onUnreadable ?? (() => {}))
   const address = embedded ? 'embedded' : config.current.queue
   if (address === undefined) throw new UsageError(NO_QUEUE)
@@ -94,6 +96,7 @@ export async function openEngine(config: LiveConfig, options: EngineOptions): Pr
       sharedTurns: sharedTurnsIn(backend.limits, { timings, monotonicMs, onEvent: onLimit }),
       agents: new IdleAgents(),
       listener: listenerFor({ mirror, queues, pauses }),
+      onOutdated,
       quickRunEnded: (id, signal) => quickRunEnded({ queue: queues.quick, timings, monotonicMs }, id, signal),
       isAsked: (jobId) => isAsked(queues.sync, jobId),
       cancellable: new CancellableJobs({ list: cancelsOf(backend, onUnreadable), lookMs: timings.cancelLookMs }),

@@ -39,8 +39,13 @@ type Surroundings = {
   onHangUp?: ((listener: () => void) => void) | undefined
 }
 
-/** Mirrors every organization on its schedule until `signal` is aborted; then stops within ten seconds. */
-export async function runWorker(options: WorkerOptions, { signal, stderr, onHangUp }: Surroundings): Promise<void> {
+/**
+ * Mirrors every organization on its schedule until the signal is aborted, or a newer version has changed the mirror; then stops within
+ * ten seconds, and throws MirrorUnusable in the second case.
+ */
+export async function runWorker(options: WorkerOptions, { stderr, onHangUp, ...asked }: Surroundings): Promise<void> {
+  const outdated = new AbortController()
+  const signal = AbortSignal.any([asked.signal, outdated.signal])
   const startedAtMs = Date.now()
   const timings = { ...TIMINGS, ...options.timings }
   let readNow = () => {}
@@ -51,7 +56,8 @@ export async function runWorker(options: WorkerOptions, { signal, stderr, onHang
   const config = await openLiveConfig({ file: options.config, cwd: process.cwd() }, Date.now)
   const publisher = startPublisher({ config, log, timings, monotonicMs })
   const onSetBack = () => void reconcile({ wasSetBack: true })
-  const measured = { ...options, timings, log, publisher, onSetBack, signal }
+  const onOutdated = (error: unknown) => outdated.abort(error)
+  const measured = { ...options, timings, log, publisher, onSetBack, onOutdated, signal }
   const { engine, metrics } = await openMeasuredEngine(config, measured).catch(async (error: unknown) => {
     await publisher.stop()
     throw error
@@ -89,6 +95,7 @@ export async function runWorker(options: WorkerOptions, { signal, stderr, onHang
   const inOrder = await stop()
   await http.close()
   log.info({ inOrder }, 'worker stopped')
+  outdated.signal.throwIfAborted()
 }
 
 type Working = {
@@ -124,13 +131,14 @@ type Measured = {
   log: Logger
   publisher: Publisher
   onSetBack: () => void
+  onOutdated: (error: unknown) => void
   signal: AbortSignal
 }
 
 /** Opens an engine whose runs are counted and logged. */
 async function openMeasuredEngine(
   config: LiveConfig,
-  { embedded, timings, log, publisher, onSetBack, signal }: Measured,
+  { embedded, timings, log, publisher, onSetBack, onOutdated, signal }: Measured,
 ): Promise<{ engine: Engine; metrics: Metrics | undefined }> {
   let metrics: Metrics | undefined
   const engine = await openEngine(config, {
@@ -144,6 +152,10 @@ async function openMeasuredEngine(
       onSetBack()
     },
     onLimit: (event) => logLimit(log, event),
+    onOutdated: (error) => {
+      if (!signal.aborted) log.error({ error: describeError(error) }, 'mirror changed by a newer version, worker ends')
+      onOutdated(error)
+    },
     timings,
     log,
     signal,

@@ -10,7 +10,7 @@ export type JobVerdict =
   | { kind: 'retry'; leastMs: number }
   /** A retry would end the same way: a person has to act, or the next night has to come. */
   | { kind: 'give-up' }
-  /** Back into the queue, for the worker that starts after this one. Uses no attempt. */
+  /** Back into the queue, for the worker that starts after this one, or for one of a newer version. Uses no attempt. */
   | { kind: 'hand-back' }
   /** Another worker has the job now. */
   | { kind: 'abandon' }
@@ -26,6 +26,8 @@ export type Circumstances = {
   stopping: boolean
   /** Whether the lock of the job was lost. */
   lockLost: boolean
+  /** Whether this worker ends where a newer version has changed the mirror. */
+  endsIfOutdated: boolean
   /** How long to wait for an organization that another run holds. */
   leasedWaitMs: number
   /** How long to wait for a mirror that is locked, or whose disk is full. */
@@ -38,6 +40,7 @@ export function verdictOf(error: unknown, circumstances: Circumstances): JobVerd
   if (circumstances.lockLost) return { kind: 'abandon' }
   const { again, from } = factsOf(error)
   if (from === 'stop') return { kind: circumstances.stopping ? 'hand-back' : 'abandon' }
+  if (from === 'newer-version' && circumstances.endsIfOutdated) return { kind: 'hand-back' }
   if (again === 'never') return GIVE_UP
   // It reached maxRun: other jobs may go first, and the wait does not count.
   if (from === 'limit') return circumstances.startsLeft < 1 ? GIVE_UP : { kind: 'wait', waitMs: SOON_MS }

@@ -7,7 +7,7 @@ import { jobStateOf, payload, type Counts, type Queues } from '../queue/queues.t
 import type { EndOfQuickRun } from './end-of-quick-run.ts'
 import { endingSoon } from './ending-soon.ts'
 import { isFullRunOn, whyNoQuickRun, type WhyNone } from './why-no-quick-run.ts'
-import { countsOf, reasonOf, type JobSignals, type Processing, type SyncJob } from './sync-job.ts'
+import { countsOf, isOutdated, reasonOf, type JobSignals, type Processing, type SyncJob } from './sync-job.ts'
 
 export type QuickProcessing = Omit<Processing, 'isAsked' | 'mayComeLater'> & { queues: Pick<Queues, 'sync'> }
 
@@ -98,10 +98,11 @@ function ended(organization: string, outcome: Outcome): EndOfQuickRun {
   return { organization, end: gaveWay ? 'stopped' : 'failed', outcome }
 }
 
-function end({ listener }: QuickProcessing, quickRun: EndOfQuickRun): Counts {
+function end({ listener, onOutdated }: QuickProcessing, quickRun: EndOfQuickRun): Counts {
   listener.onQuickRun?.(quickRun)
   if (quickRun.end === 'skipped') return {}
   const { outcome } = quickRun
+  if (isOutdated(outcome)) onOutdated?.(outcome.error)
   // The job of a cancelled run says so, although its run is no failure.
   if (quickRun.end === 'failed' || factsOf(outcome.error).from === 'cancel')
     throw new UnrecoverableError(reasonOf(outcome))

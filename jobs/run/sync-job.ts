@@ -1,7 +1,8 @@
 import type { Mirror } from '../../src/store.ts'
+import { once } from 'node:events'
 import { DelayedError, UnrecoverableError, WaitingError, type Job } from 'bullmq'
 import type { Organization } from '../../src/config/organization.ts'
-import { describeError, namedWaitMs, UsageError } from '../../src/errors/errors.ts'
+import { describeError, factsOf, namedWaitMs, UsageError } from '../../src/errors/errors.ts'
 import type { Outcome, Progress } from '../../src/mirror-organization.ts'
 import type { Report, Trigger } from '../../src/report.ts'
 import { runOrganization, type OpenSharedTurns, type RateLimits } from '../../src/run-organization.ts'
@@ -51,6 +52,8 @@ export type Processing = Pick<LookingUp, 'isAsked'> & {
   /** Connections of finished jobs, to reuse. */
   agents: IdleAgents
   listener: Listener
+  /** Ends this worker: a newer version has changed the mirror, and its workers take the jobs. Without it, such a job is given up. */
+  onOutdated?: ((error: unknown) => void) | undefined
   /** Waits for the end of a quick run of the organization, if one is under way, but not for long. */
   quickRunEnded(organization: string, signal: AbortSignal): Promise<void>
   /** The jobs of this worker that a person may cancel. */
@@ -90,6 +93,7 @@ export async function mirrorForJob(
       startsLeft: MOST_STARTS - job.attemptsStarted,
       stopping: stop.aborted,
       lockLost: lockLost() || !locked,
+      endsIfOutdated: processing.onOutdated !== undefined,
       leasedWaitMs: timings.leasedWaitMs,
       mirrorWaitMs: timings.mirrorWaitMs,
     })
@@ -110,6 +114,7 @@ export async function mirrorForJob(
   const waitedMs = waitedBefore(job, outcome.report.pages)
   const verdict = decide(outcome.error, outcome.report, locked)
   listener.onRun?.({ organization: id, outcome, verdict, isLast: isLast(verdict, job) })
+  if (isOutdated(outcome)) await endOutdated(outcome.error, processing)
   if (!locked) return abandon()
   if (verdict.kind === 'complete') return countsOf(outcome.report)
   if (verdict.kind === 'hand-back') return handBack(job, token)
@@ -182,6 +187,13 @@ async function unknown(id: string, { name }: SyncJob, { now }: Processing): Prom
   return failedWith(id, error, now(), name)
 }
 
+/** Ends this worker, and waits until it takes no job: it would take the one that it puts back. */
+async function endOutdated(error: unknown, { onOutdated, stop }: Processing): Promise<void> {
+  if (onOutdated === undefined) return
+  onOutdated(error)
+  if (!stop.aborted) await once(stop, 'abort')
+}
+
 /** Back to the head of the queue, as if it had not been started. */
 async function handBack(job: SyncJob, token: string | undefined): Promise<never> {
   await job.moveToWait(token)
@@ -201,6 +213,11 @@ function waitedBefore(job: SyncJob, pages: number): number {
 function isLast({ kind }: JobVerdict, { attemptsMade, opts }: SyncJob): boolean {
   if (kind === 'complete' || kind === 'give-up') return true
   return kind === 'retry' && attemptsMade + 1 >= (opts.attempts ?? 1)
+}
+
+/** Whether a newer version has changed the mirror, so that this one can make no run. */
+export function isOutdated({ error }: Outcome): boolean {
+  return error !== undefined && factsOf(error).from === 'newer-version'
 }
 
 export function countsOf(report: Report): Counts {

@@ -126,10 +126,13 @@ function failedSinceDue({ organization, schedule }: Wanted, lastRun: LastRun | u
 
 const COOL_DOWN_MS = 3_600_000
 
-/** Refusals and mistakes that a person has to fix. Errors of the mirror are not among them (a retry costs no request), nor cancels. */
+/**
+ * Refusals and mistakes that a person has to fix. Errors of the mirror are not among them (a retry costs no request), nor cancels, nor
+ * what a worker of a newer version can do.
+ */
 export function isForGood(errorCode: string): boolean {
   const { again, from } = factsOfCode(errorCode)
-  return again === 'never' && from !== 'mirror' && from !== 'cancel'
+  return again === 'never' && from !== 'mirror' && from !== 'newer-version' && from !== 'cancel'
 }
 
 function isSame(

@@ -26,11 +26,21 @@ type Again = 'wait' | 'retry' | 'never'
 
 /**
  * Where an error comes from. On the service's side: `answer` (it refuses, or cannot be trusted) and `outage` (no answer for now).
- * On our side: `mirror` (the file or its disk), `queue`, `other-run` of the same organization, a requested `stop` of the
+ * On our side: `mirror` (the file or its disk), `newer-version` of this program (it has changed the mirror), `queue`, `other-run` of the same organization, a requested `stop` of the
  * program, a `cancel` of this run by a person, a `limit` of the configuration, and `ours` (the configuration, the command line or
  * this program).
  */
-export type Origin = 'answer' | 'outage' | 'mirror' | 'queue' | 'other-run' | 'stop' | 'cancel' | 'limit' | 'ours'
+export type Origin =
+  | 'answer'
+  | 'outage'
+  | 'mirror'
+  | 'newer-version'
+  | 'queue'
+  | 'other-run'
+  | 'stop'
+  | 'cancel'
+  | 'limit'
+  | 'ours'
 
 /** An error on our side without a retry; the rows of `error-facts.ts` contain the differences. */
 export const OURS: ErrorFacts = {
@@ -77,6 +87,13 @@ export const MIRROR: ErrorFacts = {
   from: 'mirror',
   title: 'mirror',
   fix: 'Repair what is named above, or name another mirror in the configuration.',
+}
+
+/** A newer version has changed the mirror: no version before it can use it again. */
+export const MIRROR_NEWER: ErrorFacts = {
+  ...MIRROR,
+  from: 'newer-version',
+  fix: 'Upgrade this program, or name another mirror in the configuration.',
 }
 
 /** Another page, or other rows, than requested: most often a cache or proxy answers in place of the service. */

@@ -64,8 +64,10 @@ const MADE: Record<ErrorCode, Error> = {
 
 const CIRCUMSTANCES: Circumstances = {
   ...{ waitedMs: 0, maxWaitMs: 3_600_000, startsLeft: 9, leasedWaitMs: 30_000, mirrorWaitMs: 20_000 },
-  ...{ stopping: false, lockLost: false },
+  ...{ stopping: false, lockLost: false, endsIfOutdated: false },
 }
+
+const ORIGINS = 'answer outage mirror newer-version queue other-run stop cancel limit ours'.split(' ')
 
 const PRODUCT = readProgram().filter(({ path }) => /^(src|jobs)\//.test(path))
 
@@ -81,9 +83,7 @@ describe('the table of errors', () => {
     expect(Object.keys(EXIT_CODES)).toContain(String(facts.exitCode))
     expect(typeof facts.resumable).toBe('boolean')
     expect(Object.keys(facts)).toContain('window')
-    expect(['answer', 'outage', 'mirror', 'queue', 'other-run', 'stop', 'cancel', 'limit', 'ours']).toContain(
-      facts.from,
-    )
+    expect(ORIGINS).toContain(facts.from)
     expect(facts.title).toMatch(/^\S.*\S$/)
     expect(facts.fix).toMatch(/^[A-Z].*\.$/)
   })

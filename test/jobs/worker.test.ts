@@ -1,11 +1,12 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { parse, stringify } from 'yaml'
 import { describe, expect, inject, test } from 'vitest'
+import { LATEST_VERSION } from '../../src/mirror/sqlite/migrate.ts'
 import { stoppedWithinMs } from '../support/busy-machine.ts'
 import { eventually } from '../support/eventually.ts'
 import { aGate } from '../support/gate.ts'
 import { aJobsWorkplace, isEmbedded, someQueues } from '../support/jobs-workplace.ts'
-import { rowsOf, valueOf } from '../support/mirror-file.ts'
+import { rowsOf, tamper, valueOf } from '../support/mirror-file.ts'
 import { startWorker } from '../support/worker-here.ts'
 import { message } from '../support/worker-log.ts'
 import { startWorkerProcess } from '../support/worker-process.ts'
@@ -69,6 +70,24 @@ test('a mirror that is deleted under a run fails that run, and the worker makes 
   })
   await worker.ran('acme')
   expectWhole(place.mirror, 500)
+})
+
+test('a mirror that a newer version changes ends the worker, and its job goes back into the queue', async () => {
+  const gate = aGate({ fromPage: 4 })
+  const { place, worker } = await aWorkerOf(500, gate, startWorkerProcess)
+  await gate.reached
+  tamper(place.mirror, `PRAGMA user_version = ${LATEST_VERSION + 1}`)
+  gate.open()
+
+  await worker.said(message('mirror changed by a newer version, worker ends'))
+  expect(await worker.ended).toMatchObject({ code: 1, signal: null })
+  const { queues } = await someQueues(place.queue, place.mirror)
+  expect((await queues.sync.getWaiting()).map(({ data, attemptsMade }) => ({ ...data, attemptsMade }))).toEqual([
+    { organization: 'acme', attemptsMade: 0 },
+  ])
+  expect(rowsOf(place.mirror, 'SELECT status, error_code FROM runs')).toEqual([
+    { status: 'failed', error_code: 'mirror-newer' },
+  ])
 })
 
 test('a 90-second Retry-After holds back one organization and uses none of its attempts', async () => {

@@ -18,6 +18,7 @@ describe('a job that starts', () => {
   const read = aLastRun({ completeAsOfMs: DUE_MS + SECOND_MS })
   const refused = aLastRun({ status: 'failed', errorCode: 'unauthorized', completeAsOfMs: undefined })
   const down = aLastRun({ status: 'failed', errorCode: 'network', completeAsOfMs: undefined })
+  const outdated = aLastRun({ status: 'failed', errorCode: 'mirror-newer', completeAsOfMs: undefined })
   const ofThisJob = aLastRun({ startedAtMs: DUE_MS + 3 * SECOND_MS, endedAtMs: DUE_MS + 4 * SECOND_MS })
 
   test.each<[what: string, job: Partial<JobAtStart>, why: string | undefined]>([
@@ -34,6 +35,7 @@ describe('a job that starts', () => {
     ['that failed for good before its tick', { trigger: 'schedule', lastRun: refused }, 'refused-since'],
     ['that failed for good the night before', { trigger: 'schedule', lastRun: dayBefore(refused) }, undefined],
     ['whose service was down after the look', { lastRun: down }, undefined],
+    ['whose mirror a newer version changed', { trigger: 'schedule', lastRun: outdated }, undefined],
     ['after the clock was set back', { lastRun: read, nowMs: DUE_MS - 60 * SECOND_MS }, 'read-since'],
     ['that is due by the clock of the one who asked', { lastRun: dayBefore(read), nowMs: DUE_MS - 1 }, undefined],
     ['again, after it was read by it', { trigger: 'manual', starts: 2, lastRun: ofThisJob }, 'ended-before'],
