@@ -1,5 +1,5 @@
 import Database from 'better-sqlite3'
-import { chmodSync, closeSync, existsSync, openSync } from 'node:fs'
+import { chmodSync, closeSync, openSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { MirrorUnusable } from '../../errors/errors.ts'
 import { isMissing } from '../../machine/is-missing.ts'
@@ -115,7 +115,7 @@ export function findDamage(db: Connection): string[] {
 /** SQLite gives its `-wal` and `-shm` files the mode of the main file, so the main file is created first, with its mode. */
 function createPrivately(file: string): void {
   makeFolder(dirname(file))
-  if (!existsSync(file)) closeSync(openSync(file, 'a', 0o600))
+  if (isMissing(file)) closeSync(openSync(file, 'a', 0o600))
 }
 
 function openChecked(file: string, access: 'read' | 'write'): Connection {
@@ -173,7 +173,7 @@ function replacedMeanwhile(file: string): MirrorUnusable {
 
 /** Makes a mirror that others could read private again, with its `-wal` and `-shm`. */
 function makePrivate(file: string): void {
-  for (const name of [file, `${file}-wal`, `${file}-shm`]) if (existsSync(name)) chmodSync(name, 0o600)
+  for (const name of [file, `${file}-wal`, `${file}-shm`]) if (!isMissing(name)) chmodSync(name, 0o600)
 }
 
 function missing(file: string): MirrorUnusable {

@@ -1,6 +1,7 @@
 import Database from 'better-sqlite3'
-import { existsSync, statSync } from 'node:fs'
+import { statSync } from 'node:fs'
 import { MirrorUnusable, OrganizationLeased } from '../../errors/errors.ts'
+import { isMissing } from '../../machine/is-missing.ts'
 import { APPLICATION_ID } from '../../mirror/sqlite/database.ts'
 import { fileError } from '../../mirror/sqlite/file-errors.ts'
 import { findHeldLease } from '../../mirror/sqlite/lease.ts'
@@ -22,7 +23,7 @@ export type LockedMirror = {
  * for a run that is under way, and MirrorUnusable `mirror-locked` for any other program that has the file open.
  */
 export function lockMirror(file: string, clocks: Clocks): LockedMirror | undefined {
-  if (!existsSync(file)) return undefined
+  if (isMissing(file)) return undefined
   requireRegularFile(file)
   if (statSync(file).size === 0) return undefined
   let db: Database.Database | undefined

@@ -1,6 +1,7 @@
-import { existsSync, realpathSync } from 'node:fs'
+import { realpathSync } from 'node:fs'
 import { basename, dirname, extname, join } from 'node:path'
 import { listOlder } from '../dated-name.ts'
+import { isMissing } from '../../machine/is-missing.ts'
 import { isPostgres } from '../../address/mirror-address.ts'
 import { listUnfinished } from './unfinished-file.ts'
 
@@ -9,7 +10,7 @@ import { listUnfinished } from './unfinished-file.ts'
  * killed; none of a database.
  */
 export function replacedMirrors(mirror: string): string[] {
-  if (isPostgres(mirror) || !existsSync(mirror)) return []
+  if (isPostgres(mirror) || isMissing(mirror)) return []
   const file = realpathSync(mirror)
   return [...listOlder(replacedName(file)), ...listUnfinished(file, 'restore'), ...listUnfinished(file, 'move')]
 }

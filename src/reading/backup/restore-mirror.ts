@@ -1,8 +1,9 @@
 import Database from 'better-sqlite3'
-import { chownSync, existsSync, realpathSync, statSync } from 'node:fs'
+import { chownSync, realpathSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { Interrupted, isOurs, MirrorUnusable, UsageError } from '../../errors/errors.ts'
+import { isMissing } from '../../machine/is-missing.ts'
 import { makeFolder } from '../../machine/make-folder.ts'
 import { findDamage, openDatabase } from '../../mirror/sqlite/database.ts'
 import { fileError } from '../../mirror/sqlite/file-errors.ts'
@@ -61,10 +62,8 @@ export type Restored = {
  */
 export async function restoreMirror(plan: RestorePlan, { signal, onProgress, ...clocks }: Copying & Clocks) {
   const { file } = plan
-  if (!existsSync(file)) throw new UsageError(`${file}: there is no such file. Name a backup.`)
-  const mirror = existsSync(plan.mirror) ? realpathSync(plan.mirror) : plan.mirror
-  if (existsSync(mirror) && isTheMirror(file, mirror))
-    throw new UsageError(`${file}: is the mirror itself. Name the backup that shall take its place.`)
+  if (isMissing(file)) throw new UsageError(`${file}: there is no such file. Name a backup.`)
+  const mirror = placeOfMirror(plan)
   const source = openBackup(file)
   try {
     // Before a long copy, and again at its end.
@@ -91,6 +90,17 @@ export async function restoreMirror(plan: RestorePlan, { signal, onProgress, ...
   } finally {
     source.close()
   }
+}
+
+/** Where the mirror is or will be, which is not the name of a link to it. Throws UsageError for the backup itself, and MirrorUnusable. */
+function placeOfMirror({ mirror, file }: RestorePlan): string {
+  if (isMissing(mirror)) return mirror
+  try {
+    if (!isTheMirror(file, mirror)) return realpathSync(mirror)
+  } catch (error) {
+    throw fileError(error, mirror)
+  }
+  throw new UsageError(`${file}: is the mirror itself. Name the backup that shall take its place.`)
 }
 
 /** Copies the backup, reads all of the copy, and brings it into the form of this program. */
@@ -161,7 +171,7 @@ function lockUnlessDamaged(mirror: string, force: boolean, clocks: Clocks): Lock
 function swap(mirror: string, unfinished: UnfinishedFile, { force, ...clocks }: Clocks & { force: boolean }) {
   const locked = lockUnlessDamaged(mirror, force, clocks)
   try {
-    const hadMirror = existsSync(mirror)
+    const hadMirror = !isMissing(mirror)
     const carried = carryInto(unfinished.path, { replaced: locked?.db, mirror, nowMs: clocks.nowMs })
     unfinished.flush()
     giveToOwner(unfinished.path, mirror)
@@ -170,7 +180,7 @@ function swap(mirror: string, unfinished: UnfinishedFile, { force, ...clocks }: 
       if (hadMirror) names.push(giveSecondName(mirror, kept))
       // What lies beside a mirror that is gone, or damaged, must not be taken for the WAL of the new one.
       for (const ending of ['-journal', '-wal'])
-        if (existsSync(mirror + ending)) names.push(moveAside(mirror + ending, kept + ending))
+        if (!isMissing(mirror + ending)) names.push(moveAside(mirror + ending, kept + ending))
       removeFile(`${mirror}-shm`)
       putInPlace(unfinished.path, mirror)
     })
@@ -206,7 +216,7 @@ const UNKNOWN = { feedGoesBack: true, forgotten: undefined, unrecognized: 0, onl
 /** A mirror that root restores still belongs to the user who owned it, or who owns its folder. */
 function giveToOwner(path: string, mirror: string): void {
   if (process.getuid?.() !== 0) return
-  const { uid, gid } = statSync(existsSync(mirror) ? mirror : dirname(mirror))
+  const { uid, gid } = statSync(isMissing(mirror) ? dirname(mirror) : mirror)
   chownSync(path, uid, gid)
 }
 

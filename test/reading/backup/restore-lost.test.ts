@@ -1,4 +1,5 @@
-import { writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { restoredText } from '../../../src/cli/output/restored-text.ts'
 import { openMirror } from '../../../src/mirror/mirror.ts'
@@ -8,6 +9,8 @@ import { makeNight } from '../../support/alike-nights.ts'
 import { aBackupFile, backUp, restore } from '../../support/backing-up.ts'
 import { customerId, customers, START_MS } from '../../support/builders.ts'
 import { aMirrorFile, rowsOf, valueOf } from '../../support/mirror-file.ts'
+import { failAtLook } from '../../support/failing-disk.ts'
+import { aBackup } from '../../support/to-restore.ts'
 import { lose } from '../../support/lost-mirror.ts'
 
 const LAST = 'SELECT (SELECT max(seq) FROM changes) AS seq, (SELECT max(id) FROM runs) AS run'
@@ -70,6 +73,27 @@ test('where the mirror was begun anew, those forgotten before the backup stay fo
   expect(report).toMatchObject({ status: 'complete', received: 12, suppressed: 2 })
   expect(left).not.toContain(customerId(3))
   expect(left).not.toContain(customerId(5))
+})
+
+test('where the disk fails at any one look at the mirror, the restore fails, or keeps the mirror and those forgotten in it', async () => {
+  const place = await aBackup()
+  await forget(place.mirror, [3])
+  const bytes = readFileSync(place.mirror)
+  for (let nth = 1, isThere = true; isThere; nth += 1) {
+    rmSync(dirname(place.mirror), { recursive: true })
+    mkdirSync(dirname(place.mirror), { mode: 0o700 })
+    writeFileSync(place.mirror, bytes, { mode: 0o600 })
+    const repair = failAtLook(place.mirror, nth)
+    const restored = await restore(place.backup, place.mirror).catch((error: unknown) => error)
+    isThere = repair()
+
+    if (restored instanceof Error) {
+      expect(restored).toMatchObject({ name: 'MirrorUnusable', code: 'mirror-unreadable' })
+      expect(valueOf(place.mirror, 'SELECT COUNT(*) FROM customers')).toBe(11)
+    } else {
+      expect(restored).toMatchObject({ kept: expect.stringContaining('-replaced-'), forgotten: 1 })
+    }
+  }
 })
 
 async function mirroredAndBackedUp(mirror: string): Promise<{ file: string }> {

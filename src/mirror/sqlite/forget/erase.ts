@@ -1,5 +1,6 @@
-import { closeSync, existsSync, openSync, readSync, realpathSync } from 'node:fs'
+import { closeSync, openSync, readSync, realpathSync } from 'node:fs'
 import { systemCode } from '../../../errors/code-of.ts'
+import { isMissing } from '../../../machine/is-missing.ts'
 import type { Erased, Traces } from '../../../store.ts'
 import { openDatabase, type Connection } from '../database.ts'
 import { emptyWal, purge } from '../purge.ts'
@@ -41,7 +42,7 @@ function holdsAny(file: string, texts: readonly string[]): boolean {
 }
 
 function fileHolds(path: string, wanted: readonly Buffer[]): boolean {
-  if (!existsSync(path)) return false
+  if (isMissing(path)) return false
   const longest = Math.max(...wanted.map(({ length }) => length))
   const buffer = Buffer.alloc(CHUNK_BYTES + longest)
   const descriptor = openSync(path, 'r')
