@@ -45,15 +45,16 @@ async function forget({ organization, id }: Customer, config: Config): Promise<F
     import('../reading/publish/copies-of-organization.ts'),
     import('../reading/backup/replaced-mirrors.ts'),
   ])
+  // What cannot be looked through ends the command before anything is deleted.
+  const [copies, replaced] = [copiesThatHold(config, organization), replacedMirrors(config.mirror)]
   const asked = await withWriting({ organization, id }, config, (mirror, forgetting) =>
     mirror.forgetCustomer(forgetting),
   )
   const { deleted, traces, forgottenAtMs, wasForgotten } = asked
   const erasing = eraseTraces(config.mirror, traces, { isThorough: wasForgotten })
   const { erased, failure } = await erasing.then((done) => ({ erased: done, failure: undefined }), asFailed)
-  const copies = copiesThatHold(config, organization)
   const report = { organization, id, deleted, forgottenAtMs, wasForgotten, erased, mirror: shownMirror(config.mirror) }
-  return { ...report, copies, replaced: replacedMirrors(config.mirror), failure }
+  return { ...report, copies, replaced, failure }
 }
 
 /** The rows are deleted all the same, so that is reported first. */

@@ -43,9 +43,9 @@ async function forget(id: string, file: string | undefined, isConfirmed: boolean
     if (isConfigured(config, id)) throw new UsageError(stillConfigured(id, config))
     const deleted = await organizations.contents(id)
     if (!isConfirmed) throw new UsageError(unconfirmedText(id, deleted))
+    // An organization that is forgotten is unknown to this command, which could not name them any more.
+    const [copies, replaced] = [copiesThatHold(config, id), replacedMirrors(config.mirror)]
     const finished = await organizations.forget(id, { nowMs: Date.now(), monotonicMs: monotonicMs() })
-    const copies = copiesThatHold(config, id)
-    const replaced = replacedMirrors(config.mirror)
     const mirror = shownMirror(config.mirror)
     return { organization: id, deleted, finished, mirror, copies, replaced }
   })

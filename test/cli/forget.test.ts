@@ -1,5 +1,5 @@
 import Database from 'better-sqlite3'
-import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { beforeEach, expect, onTestFinished, test } from 'vitest'
 import { z } from 'zod'
@@ -92,6 +92,18 @@ test('deletes the customer from every byte of the mirror, and says what it canno
   )
   expect(stdout).toContain(`DELETE FROM customers WHERE organization = 'acme' AND id = '${person.id}';\n`)
   for (const value of [person.name, person.email, person.phone, person.username]) expect(stdout).not.toContain(value)
+})
+
+test('deletes nothing where it cannot find out which copies hold the customer', async () => {
+  rmSync(dirname(copy), { recursive: true })
+  writeFileSync(dirname(copy), '')
+  const { code, stderr } = await forget('acme', person.id)
+
+  expect({ code, stderr }).toEqual({
+    code: 7,
+    stderr: expect.stringContaining(`${dirname(copy)}: has a file where a folder`),
+  })
+  expect(filesWithThePerson(dirname(workplace.mirror))).toContain('customers.db')
 })
 
 test('the next runs count the record as suppressed and keep nothing of it, and so do copies made from then on', async () => {

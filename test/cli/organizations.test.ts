@@ -305,6 +305,21 @@ test('forget deletes it, and names the copies and whatever else it cannot reach'
   expect((await run('forget', 'globex', '--yes')).stderr).toContain('unknown organization "globex"')
 })
 
+test('forget deletes nothing where it cannot find out which copies hold it', async () => {
+  const noFolder = join(temporaryFolder(), 'copies')
+  writeFileSync(noFolder, '')
+  const settings: object = parse(readFileSync(workplace.config, 'utf8'))
+  const publish = { file: join(noFolder, 'customers.db') }
+  writeFileSync(workplace.config, stringify({ ...settings, publish }))
+  const { code, stderr } = await run('forget', 'globex', '--yes')
+
+  expect({ code, stderr }).toEqual({
+    code: 7,
+    stderr: expect.stringContaining(`${noFolder}: has a file where a folder should be in its path. (ENOTDIR)`),
+  })
+  expect(valueOf(workplace.mirror, `SELECT COUNT(*) FROM customers WHERE organization = 'globex'`)).toBe(6)
+})
+
 test('forget --json', async () => {
   const { stdout } = await run('forget', 'globex', '--yes', '--json')
 

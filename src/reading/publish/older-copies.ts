@@ -1,6 +1,7 @@
-import { existsSync, lstatSync } from 'node:fs'
+import { lstatSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { CopyFailed } from '../../errors/errors.ts'
+import { isMissing } from '../../machine/is-missing.ts'
 import { listOlder, olderName, timeIn, tooManyOlder } from '../dated-name.ts'
 import { kindOfFile } from '../file-kind.ts'
 import { afterPlacing } from '../left-undone.ts'
@@ -82,6 +83,6 @@ export function pruneOlderCopies(
 
 /** The older copies beside a copy, the oldest first: only those made by this program. */
 export function olderCopies(file: string): string[] {
-  if (!existsSync(dirname(file))) return []
+  if (isMissing(dirname(file))) return []
   return listOlder(file).filter((path) => kindOfFile(path) === 'copy')
 }

@@ -1,5 +1,6 @@
-import { chmodSync, closeSync, existsSync, fchmodSync, fchownSync, fsyncSync, openSync, writeSync } from 'node:fs'
+import { chmodSync, closeSync, fchmodSync, fchownSync, fsyncSync, openSync, writeSync } from 'node:fs'
 import { basename, dirname } from 'node:path'
+import { isMissing } from '../../machine/is-missing.ts'
 import { digestOfFile } from '../file-digest.ts'
 import { flushFile } from '../flush.ts'
 import { listPrivate, privateName } from '../private-name.ts'
@@ -53,7 +54,7 @@ export function removeLeftovers(file: string): void {
 
 /** The copies that publishes under way, or that were killed, have begun beside a file. */
 export function unfinishedCopies(file: string): string[] {
-  return existsSync(dirname(file)) ? listPrivate(file, /publishing(-journal)?/) : []
+  return isMissing(dirname(file)) ? [] : listPrivate(file, /publishing(-journal)?/)
 }
 
 /** Makes a file with this content, and puts it on the disk. Throws CopyFailed where this user may not give it that group. */
