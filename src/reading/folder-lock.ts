@@ -1,6 +1,7 @@
 import Database from 'better-sqlite3'
 import { closeSync, constants, openSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { connect } from '../mirror/sqlite/connect.ts'
 import { CopyFailed } from '../errors/errors.ts'
 
 /**
@@ -20,7 +21,7 @@ export function lockFolder(file: string, waitMs: number): { release: () => void 
  */
 export function lock(path: string, waitMs: number, busy: (cause: Error) => Error): { release: () => void } {
   closeSync(openSync(path, TO_LOCK, 0o600))
-  const db = new Database(path, { timeout: waitMs })
+  const db = connect(path, { timeout: waitMs })
   try {
     // No journal: nothing is ever written into this file.
     db.pragma('journal_mode = MEMORY')

@@ -2,6 +2,7 @@ import Database from 'better-sqlite3'
 import { accessSync, chmodSync, constants, copyFileSync, realpathSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { connect } from '../mirror/sqlite/connect.ts'
 import { MirrorUnusable } from '../errors/errors.ts'
 import { APPLICATION_ID, BUSY_TIMEOUT_MS, refuseNewer, type Connection } from '../mirror/sqlite/database.ts'
 import { fileError } from '../mirror/sqlite/file-errors.ts'
@@ -59,7 +60,7 @@ function missing(file: string): MirrorUnusable {
 
 function openAnywhere(file: string): OpenedToRead {
   try {
-    const db = connect(file)
+    const db = openReadOnly(file)
     return { db, requireUnchanged: () => {}, close: () => db.close() }
   } catch (error) {
     if (!isForWantOfJournals(error)) throw error
@@ -75,7 +76,7 @@ function isForWantOfJournals(error: unknown): boolean {
 /** Without locks, as if the file never changed; whether it did is found out afterwards. */
 function openInPlace(file: string): OpenedToRead {
   const before = stateOf(file)
-  const db = connect(`${pathToFileURL(file).href}?immutable=1`)
+  const db = openReadOnly(`${pathToFileURL(file).href}?immutable=1`)
   return {
     db,
     requireUnchanged() {
@@ -96,22 +97,22 @@ function openPrivateCopy(file: string): OpenedToRead {
       chmodSync(copy + suffix, 0o600)
     }
     if (stateOf(file) !== before) throw writtenMeanwhile(file)
-    const whole = new Database(copy, { fileMustExist: true })
+    const whole = connect(copy, { fileMustExist: true })
     try {
       whole.pragma('synchronous = OFF')
       whole.pragma('journal_mode = DELETE')
     } finally {
       whole.close()
     }
-    const db = connect(copy)
+    const db = openReadOnly(copy)
     return { db, requireUnchanged: () => {}, close: () => db.close() }
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }
 }
 
-function connect(name: string): Connection {
-  const db = new Database(name, { readonly: true, fileMustExist: true, timeout: BUSY_TIMEOUT_MS })
+function openReadOnly(name: string): Connection {
+  const db = connect(name, { readonly: true, fileMustExist: true, timeout: BUSY_TIMEOUT_MS })
   try {
     db.prepare('SELECT COUNT(*) FROM sqlite_schema').get()
     return db

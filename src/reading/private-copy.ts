@@ -3,6 +3,7 @@ import { lstatSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { geteuid } from 'node:process'
+import { connect } from '../mirror/sqlite/connect.ts'
 import { shownMirror } from '../address/mirror-address.ts'
 import { copyMirror } from '../mirror/move/copy-mirror.ts'
 import { postgresSide } from '../mirror/move/postgres-side.ts'
@@ -55,7 +56,7 @@ async function fill(file: string, address: string): Promise<void> {
   const server = await openServer(address, 'read')
   try {
     openDatabase(file, 'write').close()
-    const db = new Database(file, { fileMustExist: true })
+    const db = connect(file, { fileMustExist: true })
     try {
       writeWithoutWaiting(db)
       db.exec('BEGIN')

@@ -1,6 +1,7 @@
 import Database from 'better-sqlite3'
 import { chmodSync, closeSync, openSync } from 'node:fs'
 import { dirname } from 'node:path'
+import { connect } from './connect.ts'
 import { MirrorUnusable } from '../../errors/errors.ts'
 import { isMissing } from '../../machine/is-missing.ts'
 import { makeFolder } from '../../machine/make-folder.ts'
@@ -120,7 +121,7 @@ function createPrivately(file: string): void {
 
 function openChecked(file: string, access: 'read' | 'write'): Connection {
   const before = identityOf(file)
-  const db = new Database(file, { readonly: access === 'read', fileMustExist: true, timeout: BUSY_TIMEOUT_MS })
+  const db = connect(file, { readonly: access === 'read', fileMustExist: true, timeout: BUSY_TIMEOUT_MS })
   try {
     refuseForeign(db, file)
     // Only what writes makes a mirror of an empty file: one that lost its content is no mirror without customers.

@@ -39,6 +39,8 @@ const MEANINGS: [prefix: string, code: MirrorCode, sentence: string][] = [
   ['SQLITE_IOERR', 'unreadable', DISK_FAILED],
   ['SQLITE_BUSY', 'locked', 'is locked by another program. Close it, or try again when it is done.'],
   ['SQLITE_LOCKED', 'locked', 'is locked by another program. Close it, or try again when it is done.'],
+  // Programs that open it at once wait for each other, but not without end.
+  ['SQLITE_PROTOCOL', 'locked', 'is locked by another program. Close it, or try again when it is done.'],
   ['EACCES', 'unreadable', 'may not be opened by this user. Check who owns the file and its folder.'],
   ['EPERM', 'unreadable', 'may not be opened by this user. Check who owns the file and its folder.'],
   ['EROFS', 'read-only', 'lies on a read-only file system.'],

@@ -13,9 +13,10 @@ export function backupError(error: unknown, file: string): unknown {
   if (error instanceof LeftUndone) return failed(`${file}: the new backup ${error.message}`, 'backup-unfinished', error)
   const code = error instanceof Database.SqliteError ? error.code : systemCode(error)
   if (code === undefined) return error
-  if (isFull(code) || /^SQLITE_(FULL|IOERR)/.test(code))
+  // Files were made beside it before, so that SQLite cannot make one is for want of room, or the disk's fault.
+  if (isFull(code) || /^SQLITE_(FULL|IOERR|CANTOPEN)/.test(code))
     return failed(`${file}: ${NO_ROOM} (${code})`, 'backup-full', error)
-  const what = MEANINGS[code.replace(/^(SQLITE_(CANTOPEN|READONLY|PERM|AUTH)).*$/, '$1')]
+  const what = MEANINGS[code.replace(/^(SQLITE_(READONLY|PERM|AUTH)).*$/, '$1')]
   if (what === undefined && code.startsWith('SQLITE_'))
     return failed(
       `${file}: the backup could not be finished. Nothing was changed. (${code})`,
@@ -40,7 +41,6 @@ const MEANINGS: Readonly<Record<string, string>> = {
   ...PLACES,
   EACCES: DENIED,
   EPERM: DENIED,
-  SQLITE_CANTOPEN: DENIED,
   SQLITE_READONLY: DENIED,
   SQLITE_PERM: DENIED,
   SQLITE_AUTH: DENIED,

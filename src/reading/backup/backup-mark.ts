@@ -1,5 +1,6 @@
 import Database from 'better-sqlite3'
 import { lstatSync } from 'node:fs'
+import { connect } from '../../mirror/sqlite/connect.ts'
 import { kindOfFile } from '../file-kind.ts'
 import { hasTable } from '../has-table.ts'
 import { readHeader } from '../sqlite-header.ts'
@@ -24,7 +25,7 @@ export function backupTakenAt(path: string): string | undefined {
   if (lstatSync(path, { throwIfNoEntry: false })?.isFile() !== true) return undefined
   if (kindOfFile(path) !== 'mirror' || hasWal(path)) return undefined
   try {
-    const db = new Database(path, { readonly: true, fileMustExist: true })
+    const db = connect(path, { readonly: true, fileMustExist: true })
     try {
       return markIn(db)
     } finally {

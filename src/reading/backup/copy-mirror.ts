@@ -1,5 +1,6 @@
 import Database from 'better-sqlite3'
 import { Interrupted } from '../../errors/errors.ts'
+import { withoutFolder } from '../../mirror/sqlite/connect.ts'
 import { quoted } from '../../mirror/quoted.ts'
 import type { OpenedToRead } from '../open-to-read.ts'
 
@@ -26,12 +27,15 @@ export async function copyMirror(
   db.exec('BEGIN')
   try {
     const counts = countRows(db)
-    await db.backup(path, {
+    const copying = db.backup(path, {
       progress({ totalPages, remainingPages }) {
         if (signal.aborted) throw new Interrupted('Stopped as asked. Nothing was changed.')
         onProgress(totalPages === 0 ? 0 : 1 - remainingPages / totalPages)
         return PAGES_AT_ONCE
       },
+    })
+    await copying.catch((error: unknown) => {
+      throw withoutFolder(error)
     })
     source.requireUnchanged()
     return counts

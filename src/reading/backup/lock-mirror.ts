@@ -1,5 +1,6 @@
 import Database from 'better-sqlite3'
 import { statSync } from 'node:fs'
+import { connect } from '../../mirror/sqlite/connect.ts'
 import { MirrorUnusable, OrganizationLeased } from '../../errors/errors.ts'
 import { isMissing } from '../../machine/is-missing.ts'
 import { APPLICATION_ID } from '../../mirror/sqlite/database.ts'
@@ -28,7 +29,7 @@ export function lockMirror(file: string, clocks: Clocks): LockedMirror | undefin
   if (statSync(file).size === 0) return undefined
   let db: Database.Database | undefined
   try {
-    db = new Database(file, { fileMustExist: true, timeout: 500 })
+    db = connect(file, { fileMustExist: true, timeout: 500 })
     // Without this, SQLite would make the files of a WAL beside it before it looks whether it is alone.
     db.pragma('locking_mode = EXCLUSIVE')
     requireOurs(db, file)
@@ -82,7 +83,7 @@ function inUse(file: string, clocks: Clocks, cause: unknown): Error {
 /** The run under way, as far as a reader can see it. */
 function findRun(file: string, clocks: Clocks): Held | undefined {
   try {
-    const db = new Database(file, { readonly: true, fileMustExist: true, timeout: 500 })
+    const db = connect(file, { readonly: true, fileMustExist: true, timeout: 500 })
     try {
       return heldLease(db, clocks)
     } finally {

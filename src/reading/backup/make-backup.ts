@@ -2,6 +2,7 @@ import Database from 'better-sqlite3'
 import { statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
+import { connect } from '../../mirror/sqlite/connect.ts'
 import { BackupFailed, Interrupted, MirrorUnusable } from '../../errors/errors.ts'
 import { APPLICATION_ID, findDamage } from '../../mirror/sqlite/database.ts'
 import { sqliteError } from '../../mirror/sqlite/file-errors.ts'
@@ -94,7 +95,7 @@ function finishBackup(
   { file, mirror, expected, takenAt }: { file: string; mirror: string; expected: RowCounts; takenAt: string },
 ): void {
   try {
-    const db = new Database(path, { fileMustExist: true })
+    const db = connect(path, { fileMustExist: true })
     try {
       db.pragma('journal_mode = DELETE')
       const { leases: _leases, ...found } = countRows(db)

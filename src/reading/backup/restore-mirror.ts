@@ -2,6 +2,7 @@ import Database from 'better-sqlite3'
 import { chownSync, realpathSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
+import { connect } from '../../mirror/sqlite/connect.ts'
 import { Interrupted, isOurs, MirrorUnusable, UsageError } from '../../errors/errors.ts'
 import { isMissing } from '../../machine/is-missing.ts'
 import { makeFolder } from '../../machine/make-folder.ts'
@@ -112,7 +113,7 @@ async function copyBackup(
   const expected = await copyMirror(source, path, copying).catch((error: unknown) => {
     throw isDamage(error) ? damagedBackup(file, [error.message]) : error
   })
-  const copy = new Database(path, { fileMustExist: true })
+  const copy = connect(path, { fileMustExist: true })
   try {
     const damage = findDamage(copy)
     if (damage.length > 0 || !isDeepStrictEqual(countRows(copy), expected)) throw damagedBackup(file, damage)
@@ -193,7 +194,7 @@ function swap(mirror: string, unfinished: UnfinishedFile, { force, ...clocks }: 
 type Replacing = { replaced: Database.Database | undefined; mirror: string; nowMs: number }
 
 function carryInto(path: string, { replaced, mirror, nowMs }: Replacing) {
-  const restored = new Database(path, { fileMustExist: true })
+  const restored = connect(path, { fileMustExist: true })
   try {
     const carried = deletingSecurely(restored, () =>
       restored.transaction(() => {

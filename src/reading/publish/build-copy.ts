@@ -1,4 +1,5 @@
 import Database from 'better-sqlite3'
+import { connect } from '../../mirror/sqlite/connect.ts'
 import { CopyFailed } from '../../errors/errors.ts'
 import { readingError } from './copy-error.ts'
 import { addIndexes } from './copy-indexes.ts'
@@ -30,7 +31,7 @@ const CACHE_KB = 16_000
  */
 export function buildCopy(path: string, settings: CopySettings): BuiltCopy {
   // Made anew here, it would have another group and another mode.
-  const db = new Database(path, { fileMustExist: true })
+  const db = connect(path, { fileMustExist: true })
   try {
     writeWithoutWaiting(db)
     db.pragma(`main.cache_size = -${CACHE_KB}`)

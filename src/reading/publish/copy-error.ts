@@ -26,8 +26,10 @@ export function readingError(error: unknown, { file, mirror }: { file: string; m
 }
 
 function describeSqlite(error: InstanceType<typeof Database.SqliteError>, file: string): CopyFailed {
-  if (isRoom(error)) return failed(`${file}: ${NO_ROOM} (${error.code})`, 'copy-full', error)
-  if (/^SQLITE_(CANTOPEN|READONLY|PERM|AUTH)/.test(error.code))
+  // Files were made beside it before, so that SQLite cannot make one is for want of room, or the disk's fault.
+  if (isRoom(error) || error.code.startsWith('SQLITE_CANTOPEN'))
+    return failed(`${file}: ${NO_ROOM} (${error.code})`, 'copy-full', error)
+  if (/^SQLITE_(READONLY|PERM|AUTH)/.test(error.code))
     return failed(`${file}: ${DENIED} Nothing was published. (${error.code})`, 'copy-unwritable', error)
   return failed(
     `${file}: the new copy could not be finished. Nothing was published. (${error.code})`,

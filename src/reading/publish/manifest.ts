@@ -1,4 +1,5 @@
 import Database from 'better-sqlite3'
+import { connect } from '../../mirror/sqlite/connect.ts'
 import { quoted } from '../../mirror/quoted.ts'
 import { hasTable } from '../has-table.ts'
 import { createHash, type Hash } from 'node:crypto'
@@ -98,7 +99,7 @@ export function organizationsInManifest(db: Database.Database): PublishedCopy['o
 export function readManifest(file: string): Manifest | undefined {
   let db: Database.Database | undefined
   try {
-    db = new Database(file, { readonly: true, fileMustExist: true })
+    db = connect(file, { readonly: true, fileMustExist: true })
     const rows = db.prepare<[], ManifestRow>(READ_MANIFEST).all()
     const [first] = rows
     if (first === undefined) return undefined

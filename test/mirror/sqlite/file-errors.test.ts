@@ -23,6 +23,7 @@ test.each([
   ['SQLITE_IOERR_SHMSIZE', 'mirror-full'],
   ['SQLITE_BUSY', 'mirror-locked'],
   ['SQLITE_BUSY_SNAPSHOT', 'mirror-locked'],
+  ['SQLITE_PROTOCOL', 'mirror-locked'],
 ])('%s is reported as %s, with the file, the code and the cause', (code, expected) => {
   const cause = new Database.SqliteError('what SQLite says', code)
 

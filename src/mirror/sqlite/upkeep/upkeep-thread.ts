@@ -1,5 +1,5 @@
-import Database from 'better-sqlite3'
 import { parentPort, workerData } from 'node:worker_threads'
+import { connect } from '../connect.ts'
 import type { Connection } from '../database.ts'
 import { createIdIndex } from '../id-index.ts'
 import { identityOf } from '../file-identity.ts'
@@ -46,7 +46,7 @@ function isDone(work: (db: Connection) => void): boolean {
 }
 
 function open(): Connection {
-  const db = new Database(file, { fileMustExist: true, timeout: BUSY_TIMEOUT_MS })
+  const db = connect(file, { fileMustExist: true, timeout: BUSY_TIMEOUT_MS })
   db.pragma('synchronous = NORMAL')
   return db
 }
