@@ -1,4 +1,4 @@
-import { chmod } from 'node:fs/promises'
+import { chmod, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { PGlite } from '@electric-sql/pglite'
 import { DEFAULT_SCHEMA, runMigrations } from 'bullmq'
@@ -19,7 +19,10 @@ import { postgresValues } from './postgres-values.ts'
 export async function openEmbedded(folder: string, prefix: string): Promise<Store> {
   const lock = await takeFolder(folder)
   try {
-    const database = await PGlite.create(join(folder, 'postgres'))
+    const place = join(folder, 'postgres')
+    // PostgreSQL starts beside no lock file that is empty, as a process leaves it that is killed at that moment. Ours is the lock that counts.
+    await rm(join(place, 'postmaster.pid'), { force: true })
+    const database = await PGlite.create(place)
     const pool = new EmbeddedPool(database)
     await runMigrations(pool.session())
     await database.exec(`SET search_path TO ${DEFAULT_SCHEMA}`)

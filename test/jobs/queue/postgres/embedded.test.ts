@@ -28,3 +28,13 @@ test('a file in the place of the folder of an embedded queue is named', async ()
     `The folder of the embedded queue, ${queue}, cannot be used (ENOTDIR). Repair what the system names`,
   )
 })
+
+test('an embedded queue opens again after its process was killed while PostgreSQL made its lock file', async () => {
+  const queue = join(temporaryFolder(), 'queue')
+  await (await openEmbedded(queue, 'customer-mirror')).close()
+  writeFileSync(join(queue, 'postgres', 'postmaster.pid'), '')
+  const again = await openEmbedded(queue, 'customer-mirror')
+
+  await expect(again.ping()).resolves.toBeUndefined()
+  await again.close()
+})
