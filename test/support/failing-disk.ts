@@ -2,7 +2,15 @@ import fs from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
 import { onTestFinished, vi } from 'vitest'
 
-type Call = 'chmodSync' | 'fsyncSync' | 'linkSync' | 'openSync' | 'renameSync' | 'statSync' | 'unlinkSync'
+type Call =
+  | 'chmodSync'
+  | 'fsyncSync'
+  | 'linkSync'
+  | 'openSync'
+  | 'readFileSync'
+  | 'renameSync'
+  | 'statSync'
+  | 'unlinkSync'
 
 /**
  * Until the test ends, or the function that is returned is called, this call fails with the code of the system where `fails` returns true

@@ -26,7 +26,7 @@ const manifestSchema = z.object({
   replaced: z.array(fileSchema).default([]),
 })
 
-/** The files that exports wrote into this folder, as far as they are still what they were. Throws UsageError for a foreign manifest. */
+/** The files that exports wrote into this folder, as far as they are still what they were. Throws UsageError for a foreign manifest, and the error of the system. */
 export function readPartitionManifest(folder: string): PartitionFile[] {
   const place = join(folder, MANIFEST)
   const found = lstatSync(place, { throwIfNoEntry: false })
@@ -38,8 +38,9 @@ export function readPartitionManifest(folder: string): PartitionFile[] {
 }
 
 function readJson(place: string): unknown {
+  const text = readFileSync(place, 'utf8')
   try {
-    return JSON.parse(readFileSync(place, 'utf8'))
+    return JSON.parse(text)
   } catch {
     return undefined
   }

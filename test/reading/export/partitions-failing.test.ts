@@ -34,6 +34,16 @@ test('a disk that keeps what an export left is no defect: the first failure is n
   )
 })
 
+test('a manifest that the disk does not let read is not called one of another program', () => {
+  const folder = temporaryFolder()
+  exportInto(folder, 'one')
+  failOnDisk('readFileSync', (place) => String(place).endsWith('_manifest.json'))
+
+  expect(() => exportInto(folder, 'two')).toThrow(
+    expect.objectContaining({ code: 'export-full', message: expect.stringMatching(/unchanged\. \(EIO\)$/) }),
+  )
+})
+
 test('a disk that fails between two partitions leaves those of two exports, and both are said to be there', () => {
   const folder = temporaryFolder()
   exportInto(folder, 'one')
