@@ -1,11 +1,13 @@
 import { Client, type ClientConfig } from 'pg'
 import { usePasswordFile } from '../../../address/password-file.ts'
+import { closeWhereRefused } from '../../../address/refused-login.ts'
 
 /** A connection to the server of a mirror. */
 export class MirrorClient extends Client {
   constructor(config?: ClientConfig) {
     super(config)
     usePasswordFile(this)
+    closeWhereRefused(this)
   }
 }
 
