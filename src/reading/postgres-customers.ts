@@ -40,12 +40,12 @@ function shownValue(name: string, value: ShownValue): ShownValue {
 }
 
 /**
- * Whether the server may have found it: which letters it lowers depends on its settings. What it cannot decide, which is values that are
- * longer in bytes than in characters, is decided here.
+ * Whether the server may have found it. It lowers the letters of ASCII alone, as "C" has them: in Turkish, the small form of I is another one
+ * than ours. Values that are longer in bytes than in characters are decided here.
  */
 function mayMention(text: string): string {
   const found = SEARCHED.map(
-    (column) => `strpos(lower(${column}), ${text}) > 0 OR octet_length(${column}) <> char_length(${column})`,
+    (column) => `strpos(lower(${column} COLLATE "C"), ${text}) > 0 OR octet_length(${column}) <> char_length(${column})`,
   )
   return `(${found.join(' OR ')})`
 }

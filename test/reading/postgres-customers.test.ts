@@ -1,0 +1,29 @@
+import { expect, onTestFinished, test } from 'vitest'
+import { oneStatement, postgresPrograms, startPostgres } from '../../bench/postgres-server.ts'
+import { openMirror } from '../../src/mirror/postgres/postgres-mirror.ts'
+import { readCustomers } from '../../src/reading/postgres-customers.ts'
+
+test.skipIf(postgresPrograms() === undefined)(
+  'a search finds upper and lower case of i in a database whose language is Turkish',
+  async () => {
+    const server = await startPostgres({ isDurable: false })
+    onTestFinished(() => server.close())
+    const turkish = `CREATE DATABASE turkish TEMPLATE template0 LOCALE_PROVIDER icu ICU_LOCALE 'tr-TR'`
+    await oneStatement(server.url, turkish)
+    const address = Object.assign(new URL(server.url), { pathname: '/turkish' }).href
+    await (await openMirror(address)).close()
+    await oneStatement(
+      address,
+      `INSERT INTO customer_mirror.customers
+         (row_id, organization, id, name, first_seen_at, changed_at, last_run_id, updated_at)
+       SELECT row_id, 'acme', row_id, name, now(), now(), 1, now()
+       FROM unnest(ARRAY['MIRIAM', 'miriam', 'İRİAM', 'other']) WITH ORDINALITY AS given (name, row_id)`,
+    )
+    const found: unknown[] = []
+
+    for await (const { rows } of readCustomers(address, { columns: ['name'], search: 'Iriam', includeRemoved: false }))
+      found.push(...rows.flat())
+
+    expect(found).toEqual(['MIRIAM', 'miriam'])
+  },
+)
