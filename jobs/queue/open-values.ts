@@ -64,10 +64,10 @@ async function openInPostgres({ address, connectMs, prefix }: Place): Promise<Re
   const pool = new Pool({ ...settings, Client: QueueClient, max: 1 })
   pool.on('error', () => {})
   const ask = async () => {
-    const { openSession, requireWritable } = await import('./postgres/queue-sessions.ts')
+    const { openSession, requireUsable } = await import('./postgres/queue-sessions.ts')
     const client = await openSession(settings, connectMs)
     try {
-      await requireWritable(client)
+      await requireUsable(client)
     } finally {
       void client.end().catch(() => {})
     }

@@ -100,7 +100,7 @@ const REMEDIES: readonly [pattern: RegExp, remedy: string][] = [
     'A worker takes up to ten connections: allow more (max_connections, or the limit of the user or the database), or end others.',
   ],
   [
-    /has no equivalent in encoding/,
+    /has no equivalent in encoding|stores text as/,
     "Its database cannot hold every text: name one that was created with ENCODING 'UTF8'.",
   ],
   [/"replication"|WAL sender|replication connection/, 'Unset the environment variable PGREPLICATION.'],

@@ -45,7 +45,8 @@ function shownValue(name: string, value: ShownValue): ShownValue {
  */
 function mayMention(text: string): string {
   const found = SEARCHED.map(
-    (column) => `strpos(lower(${column} COLLATE "C"), ${text}) > 0 OR octet_length(${column}) <> char_length(${column})`,
+    (column) =>
+      `strpos(lower(${column} COLLATE "C"), ${text}) > 0 OR octet_length(${column}) <> char_length(${column})`,
   )
   return `(${found.join(' OR ')})`
 }

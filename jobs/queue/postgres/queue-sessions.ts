@@ -30,11 +30,26 @@ export async function openSession(settings: ClientConfig, limitMs: number): Prom
   }
 }
 
-/** Throws where the server takes no writes: it is a standby, or the role or the database has default_transaction_read_only. */
-export async function requireWritable(client: ClientBase): Promise<void> {
-  const { rows } = await client.query<{ transaction_read_only: string }>('SHOW transaction_read_only')
-  if (rows[0]?.transaction_read_only === 'on') throw new Error('transactions are read-only there')
+/**
+ * Throws where a worker could not use the database: it takes no writes (a standby, or default_transaction_read_only), cannot hold every text, or
+ * gives this user no right to the schema of the queue.
+ */
+export async function requireUsable(client: ClientBase): Promise<void> {
+  const { rows } = await client.query<{ is_read_only: boolean; encoding: string; may_use: boolean }>(USE)
+  const [found] = rows
+  if (found?.is_read_only === true) throw new Error('transactions are read-only there')
+  if (found !== undefined && !HOLDS_EVERY_TEXT.has(found.encoding))
+    throw new Error(`its database stores text as ${found.encoding}`)
+  if (found?.may_use === false) throw new Error(`permission denied to make or to use the schema ${DEFAULT_SCHEMA}`)
 }
+
+/** The second one holds any bytes. */
+const HOLDS_EVERY_TEXT = new Set(['UTF8', 'SQL_ASCII'])
+
+const USE = `
+  SELECT current_setting('transaction_read_only') = 'on' AS is_read_only, current_setting('server_encoding') AS encoding,
+    coalesce((SELECT has_schema_privilege(oid, 'USAGE') FROM pg_catalog.pg_namespace WHERE nspname = '${DEFAULT_SCHEMA}'),
+      has_database_privilege(current_database(), 'CREATE')) AS may_use`
 
 /** A pooler gives its clients numbers of its own. In session mode it keeps the process of the server for each of them. */
 async function requireKept(client: ClientBase, settings: ClientConfig, limitMs: number): Promise<void> {
