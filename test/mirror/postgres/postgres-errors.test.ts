@@ -155,3 +155,12 @@ describe('whether the connection is gone', () => {
     expect(isLost(Object.assign(new Error('made up'), details))).toBe(lost)
   })
 })
+
+test('a publication that keeps a table from being changed is named with that table, and is no defect of ours', () => {
+  const message = 'cannot update table "dictionary" because it does not have a replica identity and publishes updates'
+
+  expect(postgresError(Object.assign(new Error(message), { code: '55000' }), ADDRESS)).toMatchObject({
+    code: 'mirror-foreign',
+    message: expect.stringMatching(/publication.*REPLICA IDENTITY FULL.*table "dictionary" because.*\(55000\)$/),
+  })
+})

@@ -193,9 +193,9 @@ function isSqlState(code: string): boolean {
   return /^[0-9A-Z]{5}$/.test(code) && !/^E[A-Z]{4}$/.test(code)
 }
 
-/** Whether it names what this user has no right to, the table with a rule, or what a pooler refuses: nothing that stands in a row. */
+/** Whether it names what this user has no right to, a table with a rule or a publication, or what a pooler refuses: nothing that stands in a row. */
 function isNamed(code: string): boolean {
-  return /^(42501|0A000|08P01)$/.test(code)
+  return /^(42501|0A000|08P01|55000)$/.test(code)
 }
 
 /** A defect of this program. Only sentences about names are quoted: others quote values of rows. */

@@ -67,6 +67,11 @@ export const SAID: readonly Meaning[] = [
     'the server does not know what the environment variable PGOPTIONS asks for. Unset or correct it.',
   ],
   [
+    /^55000: .*replica identity/,
+    'foreign',
+    'a publication of logical replication keeps rows of a table of the mirror from being changed, since that table has no replica identity. Nothing of this step was kept: ALTER TABLE … REPLICA IDENTITY FULL there, or take the table out of the publication, then try again.',
+  ],
+  [
     /^0A000: .*(?: rules| RETURNING on relation)/,
     'foreign',
     'a rule that someone added to a table of the mirror keeps rows from being written. Nothing of this step was kept: drop that rule, then try again.',
