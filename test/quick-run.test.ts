@@ -289,22 +289,28 @@ test.each([
   expect(fates(mirror)).toEqual({ listed: 1008, missing: 0, removed: 0 })
 })
 
-test('a removed customer that a quick run found meanwhile, in a record that had to be rejected, is not absent for the run that continues', async () => {
-  const { mirror, run, night, quickly } = await aMirrored(LISTED, { removals: { after: 1, maxShare: 0.1 } })
-  const without40 = without(LISTED, 40)
-  await night(without40)
-  expect(fateOf(mirror, 40)).toBe('removed')
-  const stop = new AbortController()
-  const onProgress = ({ pages }: { pages: number }) => void (pages >= 20 && stop.abort())
-  const interrupted = await run(listedSource(without40), { concurrency: 1, signal: stop.signal, onProgress })
-  const list = LISTED.with(30, aDatedCustomer(40, { email: ['odd'] }))
+test.each([
+  ['removed', { after: 1, returned: 1 }],
+  ['missing', { after: 2, returned: 0 }],
+] as const)(
+  'a %s customer that a quick run found meanwhile, in a record that had to be rejected, is not absent for the run that continues',
+  async (fate, { after, returned }) => {
+    const { mirror, run, night, quickly } = await aMirrored(LISTED, { removals: { after, maxShare: 0.1 } })
+    const without40 = without(LISTED, 40)
+    await night(without40)
+    expect(fateOf(mirror, 40)).toBe(fate)
+    const stop = new AbortController()
+    const onProgress = ({ pages }: { pages: number }) => void (pages >= 20 && stop.abort())
+    const interrupted = await run(listedSource(without40), { concurrency: 1, signal: stop.signal, onProgress })
+    const list = LISTED.with(30, aDatedCustomer(40, { email: ['odd'] }))
 
-  expect(await quickly(list)).toMatchObject({ status: 'partial', returned: 1 })
-  const continued = await run(listedSource(list))
+    expect(await quickly(list)).toMatchObject({ status: 'partial', rejected: 1, returned })
+    const continued = await run(listedSource(list))
 
-  expect(continued).toMatchObject({ proof: 'proven', missing: 0, removed: 0, resumedFrom: interrupted.runId })
-  expect(fateOf(mirror, 40)).toBe('listed')
-})
+    expect(continued).toMatchObject({ proof: 'proven', missing: 0, removed: 0, resumedFrom: interrupted.runId })
+    expect(fateOf(mirror, 40)).toBe('listed')
+  },
+)
 
 test('a customer that was read before a run was interrupted, and that a quick run did not find, is listed when it continues', async () => {
   const { mirror, run, quickly } = await aMirrored(LISTED)

@@ -6,7 +6,7 @@ import { REWRITTEN_AT_ONCE } from '../../../src/mirror/hidden-rows.ts'
 import { rewriteSome } from '../../../src/mirror/postgres/privacy/rewrite-hidden.ts'
 import { findEarlier } from '../../../src/mirror/postgres/removals/earlier-names.ts'
 import { findUnjudged } from '../../../src/mirror/postgres/removals/older-list.ts'
-import { writtenMeanwhile } from '../../../src/mirror/postgres/removals/quick-runs-meanwhile.ts'
+import { listedMeanwhile } from '../../../src/mirror/postgres/removals/quick-runs-meanwhile.ts'
 import { markMissing, removeRows } from '../../../src/mirror/postgres/removals/removals.ts'
 import { changesPruning } from '../../../src/mirror/postgres/retention/prune-changes.ts'
 import { retentionVerbs } from '../../../src/mirror/postgres/retention/prune.ts'
@@ -109,7 +109,7 @@ test('what several quick runs wrote while a scan was interrupted is found in one
     let found = new Set<number>()
     const run = aRun({ resumedFrom: 1 })
     return {
-      read: await rowsRead(session, 'customers', async () => (found = await writtenMeanwhile(session, run))),
+      read: await rowsRead(session, 'customers', async () => (found = await listedMeanwhile(session, run))),
       written: found,
     }
   })
@@ -122,7 +122,7 @@ test('what several quick runs wrote while a scan was interrupted is found in one
 test('no customer is read where no quick run wrote while a scan was interrupted', async () => {
   const read = await inAcme(async (session) => {
     await stockCustomers(session, 1000)
-    return rowsRead(session, 'customers', () => writtenMeanwhile(session, aRun({ resumedFrom: 1 })))
+    return rowsRead(session, 'customers', () => listedMeanwhile(session, aRun({ resumedFrom: 1 })))
   })
 
   expect(read).toBe(0)

@@ -7,7 +7,7 @@ import { GIVEN_ROWS } from '../given-rows.ts'
 import { rangesOf } from './row-ranges.ts'
 import type { Session } from '../session.ts'
 import { secondOf } from '../stored-time.ts'
-import { writtenMeanwhile } from './quick-runs-meanwhile.ts'
+import { listedMeanwhile } from './quick-runs-meanwhile.ts'
 
 /**
  * The customers of the run's organization that are not removed and that the run did not receive, not even in a reject, by id.
@@ -23,8 +23,8 @@ export async function findAbsent(session: Session, run: Run): Promise<Absent[] |
     organization,
     received,
   )
-  const written = rows.length === 0 ? new Set() : await writtenMeanwhile(session, run)
-  return rows.map(fromColumns).filter(({ id, rowId }) => !run.rejectedIds.has(id) && !written.has(rowId))
+  const listed = rows.length === 0 ? new Set() : await listedMeanwhile(session, run)
+  return rows.map(fromColumns).filter(({ id, rowId }) => !run.rejectedIds.has(id) && !listed.has(rowId))
 }
 
 /** Whether the mirror still holds every customer that the run received. */

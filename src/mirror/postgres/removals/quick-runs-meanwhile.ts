@@ -6,27 +6,28 @@ import { updateStamp } from '../update-stamp.ts'
 import { FORGET_ABSENCES } from './forget-absences.ts'
 
 /**
- * The customers that quick runs wrote while the scan of this run was interrupted. They are listed, and may stand in a part that was read
- * before, where the scan does not look again: not to have read them is no absence.
+ * The customers that quick runs wrote, or received in a reject, while the scan of this run was interrupted. They are listed, and may stand in a
+ * part that was read before, where the scan does not look again: not to have read them is no absence.
  */
-export async function writtenMeanwhile(
+export async function listedMeanwhile(
   session: Session,
   { organization, resumedFrom }: Pick<Run, 'organization' | 'resumedFrom'>,
 ): Promise<Set<number>> {
   if (resumedFrom === undefined) return new Set()
-  const written = await session.all<{ row_id: number }>(WRITTEN, organization, resumedFrom)
-  return new Set(written.map(({ row_id }) => row_id))
+  const listed = await session.all<{ row_id: number }>(LISTED, organization, resumedFrom)
+  return new Set(listed.map(({ row_id }) => row_id))
 }
 
-const WROTE = `SELECT id FROM runs WHERE organization = $1 AND ${IS_QUICK} AND inserted + updated + returned > 0 AND id > (SELECT min(id) FROM scan)`
+const FOUND = `SELECT id FROM runs WHERE organization = $1 AND ${IS_QUICK} AND inserted + updated + rejected > 0 AND id > (SELECT min(id) FROM scan)`
 
 /** Customers are looked at only where there was such a run; as an array, so that they are then read once, and not for each of those runs. */
-const WRITTEN = `
+const LISTED = `
   WITH RECURSIVE scan (id) AS (
     SELECT $2::bigint
     UNION ALL SELECT resumed_from FROM runs JOIN scan ON runs.id = scan.id WHERE resumed_from IS NOT NULL
   )
-  SELECT row_id FROM customers WHERE organization = $1 AND EXISTS (${WROTE}) AND last_run_id = ANY (ARRAY(${WROTE}))`
+  SELECT row_id FROM customers WHERE organization = $1 AND EXISTS (${FOUND}) AND (last_run_id = ANY (ARRAY(${FOUND}))
+    OR id IN (SELECT record_id FROM rejects WHERE organization = $1 AND run_id = ANY (ARRAY(${FOUND}))))`
 
 /**
  * Marks customers as listed that this scan read before it was interrupted, and that a quick run found absent after that: the scan shows

@@ -1,6 +1,6 @@
 import type { Absent, RemovalRule, Run } from '../../../run.ts'
 import type { Connection } from '../database.ts'
-import { writtenMeanwhile } from './quick-runs-meanwhile.ts'
+import { listedMeanwhile } from './quick-runs-meanwhile.ts'
 import { areTooMany } from '../../removal-rule.ts'
 import { absentOf, type AbsentColumns } from '../../rows/absent.ts'
 import { IS_QUICK } from '../../run-conditions.ts'
@@ -17,8 +17,8 @@ export function findAbsent(db: Connection, run: Run): Absent[] | undefined {
   if (isNone(more)) return []
   const absent = findAmongKnown(db, run, more) ?? findAmongAll(db, run)
   if (absent === undefined) return undefined
-  const written = absent.length === 0 ? new Set() : writtenMeanwhile(db, run)
-  return absent.filter(({ id, rowId }) => !run.rejectedIds.has(id) && !written.has(rowId))
+  const listed = absent.length === 0 ? new Set() : listedMeanwhile(db, run)
+  return absent.filter(({ id, rowId }) => !run.rejectedIds.has(id) && !listed.has(rowId))
 }
 
 /** Whether the mirror still holds every customer that the run received. */
