@@ -1,16 +1,13 @@
-import { expect, onTestFinished, test } from 'vitest'
-import { oneStatement, postgresPrograms, startPostgres } from '../../bench/postgres-server.ts'
+import { expect, test } from 'vitest'
+import { oneStatement, postgresPrograms } from '../../bench/postgres-server.ts'
 import { openMirror } from '../../src/mirror/postgres/postgres-mirror.ts'
 import { readCustomers } from '../../src/reading/postgres-customers.ts'
+import { aTurkishDatabase } from '../support/postgres/turkish-database.ts'
 
 test.skipIf(postgresPrograms() === undefined)(
   'a search finds upper and lower case of i in a database whose language is Turkish',
   async () => {
-    const server = await startPostgres({ isDurable: false })
-    onTestFinished(() => server.close())
-    const turkish = `CREATE DATABASE turkish TEMPLATE template0 LOCALE_PROVIDER icu ICU_LOCALE 'tr-TR'`
-    await oneStatement(server.url, turkish)
-    const address = Object.assign(new URL(server.url), { pathname: '/turkish' }).href
+    const address = await aTurkishDatabase()
     await (await openMirror(address)).close()
     await oneStatement(
       address,
