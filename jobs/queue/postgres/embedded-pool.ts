@@ -1,5 +1,5 @@
 import { EventEmitter } from 'node:events'
-import type { PGlite } from '@electric-sql/pglite'
+import { messages, type PGlite } from '@electric-sql/pglite'
 import type { PostgresQueueBackend, runMigrations } from 'bullmq'
 import { OneAfterAnother } from './one-after-another.ts'
 
@@ -9,26 +9,35 @@ type Client = Awaited<ReturnType<Pool['connect']>>
 type Result<Row> = { rows: Row[]; rowCount: number | null }
 type Ask = <Row>(text: string, parameters?: readonly unknown[]) => Promise<Result<Row>>
 
+/**
+ * How long a database that ended is left alone: twice as long each time, since files and memory of what ended stay with this process.
+ */
+const REST_MS = { first: 100, most: 600_000 }
+
 /** Queries in one turn of the event loop; each takes half a millisecond. With a thousand organizations a thousand come together. */
 const IN_TURN = 50
 
 /**
  * An in-process PostgreSQL, as the connection pool that the queue expects. All connections share one session, so a transaction
- * must not stay open between queries: migrations run before anything else.
+ * must not stay open between queries: migrations run before anything else. It is opened for the first query, and anew after a panic, as on
+ * a full disk: PostgreSQL ends then, and in this process it would neither answer nor return. For a while, queries are refused.
  */
 export class EmbeddedPool extends EventEmitter implements Pool {
+  readonly #open: () => Promise<PGlite>
   readonly #ask: Ask
-  readonly #stopForwarding: () => void
   readonly #clients = new Set<EmbeddedClient>()
+  #database: PGlite | undefined
+  #stopForwarding = () => {}
+  /** The error with which it ended, as long as it is left alone. */
+  #ended: { error: unknown } | undefined
+  #restMs = REST_MS.first
 
-  constructor(database: PGlite) {
+  constructor(open: () => Promise<PGlite>) {
     super()
+    this.#open = open
     // A query blocks this thread, and the database begins the next one at once: timers, sockets and signals would wait for all of them.
     const queries = new OneAfterAnother({ inTurn: IN_TURN })
-    this.#ask = (text, parameters) => queries.begin(() => answer(database, text, parameters))
-    this.#stopForwarding = database.onNotification((channel, payload) => {
-      for (const client of this.#clients) client.emit('notification', { channel, payload })
-    })
+    this.#ask = (text, parameters) => queries.begin(() => this.#answer(text, parameters))
   }
 
   /** The only session. */
@@ -51,6 +60,55 @@ export class EmbeddedPool extends EventEmitter implements Pool {
     this.#clients.clear()
     return Promise.resolve()
   }
+
+  /** Ends the pool and its database. */
+  async close(): Promise<void> {
+    await this.end()
+    await this.#database?.close()
+  }
+
+  async #answer<Row>(text: string, parameters: readonly unknown[] | undefined): Promise<Result<Row>> {
+    if (this.#ended !== undefined) throw this.#ended.error
+    const database = (this.#database ??= await this.#begin())
+    try {
+      return await answer(database, text, parameters)
+    } catch (error) {
+      if (isPanic(error)) this.#lose(error)
+      throw error
+    }
+  }
+
+  async #begin(): Promise<PGlite> {
+    try {
+      const database = await this.#open()
+      this.#stopForwarding = database.onNotification((channel, payload) => {
+        for (const client of this.#clients) client.emit('notification', { channel, payload })
+      })
+      return database
+    } catch (error) {
+      this.#rest(error)
+      throw error
+    }
+  }
+
+  /** Not even closed: it would not return. Who waits for notifications asks for them anew. */
+  #lose(error: Error): void {
+    this.#stopForwarding()
+    this.#database = undefined
+    this.#rest(error)
+    for (const client of [...this.#clients]) if (client.listenerCount('error') > 0) client.emit('error', error)
+  }
+
+  #rest(error: unknown): void {
+    this.#ended = { error }
+    setTimeout(() => (this.#ended = undefined), this.#restMs).unref()
+    this.#restMs = Math.min(2 * this.#restMs, REST_MS.most)
+  }
+}
+
+/** Whether PostgreSQL has ended with this error. */
+function isPanic(error: unknown): error is Error {
+  return error instanceof messages.DatabaseError && (error.severity === 'PANIC' || error.severity === 'FATAL')
 }
 
 /** A client of the pool. It has no network connection that could break. */

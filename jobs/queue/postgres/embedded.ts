@@ -19,17 +19,11 @@ import { postgresValues } from './postgres-values.ts'
 export async function openEmbedded(folder: string, prefix: string): Promise<Store> {
   const lock = await takeFolder(folder)
   try {
-    const place = join(folder, 'postgres')
-    // PostgreSQL starts beside no lock file that is empty, as a process leaves it that is killed at that moment. Ours is the lock that counts.
-    await rm(join(place, 'postmaster.pid'), { force: true })
-    const database = await PGlite.create(place)
-    const pool = new EmbeddedPool(database)
+    const pool = new EmbeddedPool(() => openDatabase(join(folder, 'postgres')))
     await runMigrations(pool.session())
-    await database.exec(`SET search_path TO ${DEFAULT_SCHEMA}`)
     let closed: Promise<void> | undefined
     const close = async () => {
-      await pool.end()
-      await database.close()
+      await pool.close()
       await lock.release()
     }
     return {
@@ -55,6 +49,14 @@ export async function openEmbedded(folder: string, prefix: string): Promise<Stor
       { cause: error },
     )
   }
+}
+
+async function openDatabase(place: string): Promise<PGlite> {
+  // PostgreSQL starts beside no lock file that is empty, as a process leaves it that is killed at that moment. Ours is the lock that counts.
+  await rm(join(place, 'postmaster.pid'), { force: true })
+  const database = await PGlite.create(place)
+  await database.exec(`SET search_path TO ${DEFAULT_SCHEMA}`)
+  return database
 }
 
 /** Makes the folder, and takes it for this process. Throws QueueUnavailable where another process or the system does not allow it. */

@@ -131,7 +131,7 @@ async function openHere(): Promise<Store> {
   const folder = mkdtempSync(join(tmpdir(), 'customer-mirror-limits-'))
   prepareQueue(folder)
   const database = await PGlite.create(join(folder, 'postgres'))
-  const pool = new EmbeddedPool(database)
+  const pool = new EmbeddedPool(() => Promise.resolve(database))
   const close = async () => {
     await database.close()
     rmSync(folder, { recursive: true, force: true })

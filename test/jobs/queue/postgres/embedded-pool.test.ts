@@ -1,6 +1,9 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { expect, test } from 'vitest'
+import { messages, type PGlite } from '@electric-sql/pglite'
+import { afterEach, expect, test, vi } from 'vitest'
 import { EmbeddedPool } from '../../../../jobs/queue/postgres/embedded-pool.ts'
+
+afterEach(() => void vi.useRealTimers())
 
 test('of a thousand queries that come together, a turn of the event loop takes a few, in their order', async () => {
   const { pool, begun } = aPool()
@@ -26,13 +29,61 @@ test('a query that was refused is followed by the next one', async () => {
   await expect(refused).rejects.toThrow('refused')
 })
 
-/** A pool over a database that answers nothing, at once. */
-function aPool(): { pool: EmbeddedPool; begun: string[] } {
-  const begun: string[] = []
-  const query = async (text: string) => {
-    begun.push(text)
-    if (!text.startsWith('SELECT')) throw new Error('refused')
-    return { rows: [] }
+test.each(['PANIC', 'FATAL'] as const)(
+  'a database that ended with a %s is asked nothing more: queries are refused for a while, then another one is opened',
+  async (severity) => {
+    vi.useFakeTimers({ toFake: ['setTimeout'] })
+    const { pool, opened } = aPool({ severity })
+    const client = await pool.connect()
+    const lost: unknown[] = []
+    client.on('error', (error) => lost.push(error))
+    const panic = pool.query('panic', [])
+    const refused = pool.query('SELECT 1', [])
+
+    await expect(panic).rejects.toThrow('refused')
+    await expect(refused).rejects.toBe(lost[0])
+    vi.advanceTimersByTime(100)
+    expect(await pool.query('SELECT 2', [])).toEqual({ rows: [], rowCount: null })
+    expect(opened).toEqual([['panic'], ['SELECT 2']])
+    expect(lost).toHaveLength(1)
+  },
+)
+
+test('a database that ends again, or cannot be opened, is left alone for twice as long each time, ten minutes at most', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'Date'] })
+  const { pool, refuseNext } = aPool({ severity: 'PANIC' })
+  const waits: number[] = []
+  for (let time = 0; time < 15; time += 1) {
+    if (time % 2 === 1) refuseNext()
+    await expect(pool.query('panic', [])).rejects.toThrow(time % 2 === 1 ? 'not opened' : 'refused')
+    const before = Date.now()
+    vi.advanceTimersToNextTimer()
+    waits.push(Date.now() - before)
   }
-  return { pool: new EmbeddedPool(Object({ query, onNotification: () => () => {} })), begun }
+
+  expect(waits.slice(0, 4)).toEqual([100, 200, 400, 800])
+  expect(waits.slice(-2)).toEqual([600_000, 600_000])
+})
+
+/** A pool over databases that answer nothing, at once: `opened` are the queries of each of them. */
+function aPool({ severity = 'ERROR' }: { severity?: 'ERROR' | 'FATAL' | 'PANIC' } = {}) {
+  const begun: string[] = []
+  const opened: string[][] = []
+  let isRefused = false
+  const open = () => {
+    if (isRefused) {
+      isRefused = false
+      return Promise.reject(new Error('not opened'))
+    }
+    const asked: string[] = []
+    opened.push(asked)
+    const query = async (text: string) => {
+      for (const queries of [asked, begun]) queries.push(text)
+      if (!text.startsWith('SELECT'))
+        throw Object.assign(new messages.DatabaseError('refused', 0, 'error'), { severity })
+      return { rows: [] }
+    }
+    return Promise.resolve<PGlite>(Object({ query, onNotification: () => () => {} }))
+  }
+  return { pool: new EmbeddedPool(open), begun, opened, refuseNext: () => void (isRefused = true) }
 }

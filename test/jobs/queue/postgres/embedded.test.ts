@@ -2,6 +2,7 @@ import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { openEmbedded } from '../../../../jobs/queue/postgres/embedded.ts'
+import { prepareQueue } from '../../../support/jobs-workplace.ts'
 import { temporaryFolder } from '../../../support/temp-folder.ts'
 import { withoutPrivileges } from '../../../support/without-privileges.ts'
 
@@ -31,7 +32,7 @@ test('a file in the place of the folder of an embedded queue is named', async ()
 
 test('an embedded queue opens again after its process was killed while PostgreSQL made its lock file', async () => {
   const queue = join(temporaryFolder(), 'queue')
-  await (await openEmbedded(queue, 'customer-mirror')).close()
+  prepareQueue(queue)
   writeFileSync(join(queue, 'postgres', 'postmaster.pid'), '')
   const again = await openEmbedded(queue, 'customer-mirror')
 

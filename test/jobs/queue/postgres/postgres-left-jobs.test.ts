@@ -94,5 +94,5 @@ async function aTakenJob(): Promise<{ pool: EmbeddedPool; queue: string }> {
   await close()
   const database = await PGlite.create(join(dirname(mirror), 'queue', 'postgres'))
   onTestFinished(() => database.close())
-  return { pool: new EmbeddedPool(database), queue: queueNames(backend).sync }
+  return { pool: new EmbeddedPool(() => Promise.resolve(database)), queue: queueNames(backend).sync }
 }
