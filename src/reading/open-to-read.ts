@@ -88,7 +88,7 @@ function openInPlace(file: string): OpenedToRead {
 
 /** A copy with its journals, which SQLite brings together there. It has no name once it is open. */
 function openPrivateCopy(file: string): OpenedToRead {
-  const folder = makeTemporaryFolder('customer-mirror-')
+  const folder = makeTemporaryFolder()
   try {
     const copy = join(folder, 'copy.db')
     const before = stateOf(file)

@@ -1,8 +1,7 @@
 import Database from 'better-sqlite3'
-import { lstatSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { geteuid } from 'node:process'
 import { connect } from '../mirror/sqlite/connect.ts'
 import { shownMirror } from '../address/mirror-address.ts'
 import { copyMirror } from '../mirror/move/copy-mirror.ts'
@@ -12,7 +11,6 @@ import { openDatabase as openServer } from '../mirror/postgres/opening/database.
 import type { Session } from '../mirror/postgres/session.ts'
 import { openDatabase } from '../mirror/sqlite/database.ts'
 import { fileError } from '../mirror/sqlite/file-errors.ts'
-import { isGone, nameOfProcess } from '../machine/process-name.ts'
 import { makeTemporaryFolder } from './temporary-folder.ts'
 import { writeWithoutWaiting } from './unfinished-database.ts'
 
@@ -25,22 +23,16 @@ const READ_TABLES = [
 /** A temporary copy of a mirror in PostgreSQL, which this process alone reads. */
 export type PrivateCopy = { file: string; remove(): void }
 
-const NAME = 'customer-mirror-copy-'
-const OWNER = 'owner'
-
 /**
  * Copies what readers see, one state of it, from a mirror in PostgreSQL into a file of SQLite, 0600 in a folder of 0700 among the temporary
  * files. Copies of processes that were killed are removed. Throws MirrorUnusable.
  */
 export async function makePrivateCopy(address: string): Promise<PrivateCopy> {
-  const folder = tmpdir()
   try {
-    const own = makeTemporaryFolder(NAME)
-    const remove = () => rmSync(own, { recursive: true, force: true })
+    const folder = makeTemporaryFolder()
+    const remove = () => rmSync(folder, { recursive: true, force: true })
     try {
-      removeAbandoned(folder)
-      writeFileSync(join(own, OWNER), nameOfProcess(), { mode: 0o600 })
-      const file = join(own, 'customers.db')
+      const file = join(folder, 'customers.db')
       await fill(file, address)
       return { file, remove }
     } catch (error) {
@@ -48,7 +40,7 @@ export async function makePrivateCopy(address: string): Promise<PrivateCopy> {
       throw error
     }
   } catch (error) {
-    throw fileError(error, join(folder, NAME))
+    throw fileError(error, tmpdir())
   }
 }
 
@@ -97,19 +89,4 @@ async function organizationsIn(session: Session): Promise<string[]> {
     'SELECT organization FROM runs UNION SELECT organization FROM customers ORDER BY 1',
   )
   return found.map(({ organization }) => organization)
-}
-
-/** Removes the copies of this user's processes that are gone. */
-function removeAbandoned(folder: string): void {
-  for (const name of readdirSync(folder).filter((entry) => entry.startsWith(NAME))) {
-    const path = join(folder, name)
-    const found = lstatSync(path, { throwIfNoEntry: false })
-    if (found?.isDirectory() !== true || found.uid !== geteuid?.()) continue
-    if (isAbandoned(join(path, OWNER))) rmSync(path, { recursive: true, force: true })
-  }
-}
-
-/** One without a name is being made, or was killed in the moment between: it is empty, and stays. */
-function isAbandoned(owner: string): boolean {
-  return lstatSync(owner, { throwIfNoEntry: false })?.isFile() === true && isGone(readFileSync(owner, 'utf8')) === true
 }

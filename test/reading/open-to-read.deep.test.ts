@@ -1,4 +1,4 @@
-import { chmodSync, copyFileSync, mkdirSync, statSync } from 'node:fs'
+import { chmodSync, copyFileSync, mkdirSync, readdirSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { makeReadOnly, OTHER_USER, runAsOther, aMirrorForOthers, aPlaceForOthers } from '../support/other-user.ts'
@@ -47,11 +47,16 @@ describe.skipIf(OTHER_USER === undefined)('in a folder that this user cannot wri
       stdout: 'number\r\n3\r\n',
     })
 
-    const absent = { cwd: folder, env: { TMPDIR: '/absent-folder' }, ...OTHER_USER }
-    expect(await startCli(['sql', '--mirror', file, COUNT], absent).ended).toMatchObject({
+    const readWith = (TMPDIR: string) =>
+      startCli(['sql', '--csv', '--mirror', file, COUNT], { cwd: folder, env: { TMPDIR }, ...OTHER_USER }).ended
+    expect(await readWith('/absent-folder')).toMatchObject({
       code: 7,
       stderr: expect.stringMatching(/^\/absent-folder: .*\(ENOENT\).* Let TMPDIR name a folder/),
     })
+    const unlisted = temporaryFolder()
+    chmodSync(unlisted, 0o733)
+    expect(await readWith(unlisted)).toMatchObject({ code: 0, stdout: 'number\r\n3\r\n' })
+    expect(readdirSync(unlisted)).toEqual([])
   })
 
   test('a mirror that another program is writing is read as of its last transaction', async () => {
