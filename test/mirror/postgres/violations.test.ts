@@ -42,18 +42,62 @@ test('a column without a default that someone added is named', async () => {
   })
 })
 
-test('a trigger that refuses rows is what to look for, and its message is not shown', async () => {
-  await write(`CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'not %', new.name; END $$`)
-  await write('CREATE TRIGGER refusing BEFORE INSERT ON customers FOR EACH ROW EXECUTE FUNCTION refuse()')
-  undo.push('DROP FUNCTION refuse() CASCADE')
+test.each([
+  ['refuses rows', `RAISE 'not %', new.name`, 'P0001'],
+  ['divides by zero', 'new.name := 1 / 0', '22012'],
+  ['converts a name', 'new.phone := new.name::int', '22P02'],
+  ['writes a table that is not there', 'INSERT INTO audit VALUES (new.name)', '42P01'],
+  ['sets a column that is not there', 'new.nickname := new.name', '42703'],
+])('the function of a trigger that %s is named, and no value', async (_what, body, code) => {
+  await write(`CREATE FUNCTION touch() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN ${body}; RETURN new; END $$`)
+  await write('CREATE TRIGGER touching BEFORE INSERT ON customers FOR EACH ROW EXECUTE FUNCTION touch()')
+  undo.push('DROP FUNCTION touch() CASCADE')
 
   const failing = night([aCustomer(1, { name: 'Ann Lee' })])
 
   await expect(failing).rejects.toMatchObject({
     code: 'mirror-foreign',
-    message: expect.stringContaining('a trigger or a function that someone added'),
+    message: expect.stringMatching(new RegExp(`the function (\\w+\\.)?touch, which someone added,? .*\\(${code}\\)$`)),
   })
   await expect(failing).rejects.not.toThrow(/Ann/)
+})
+
+test('what a function of the mirror itself fails at is no function that someone added', async () => {
+  await night(customers(1, 2))
+  await write('ALTER TABLE edited_customers RENAME TO edited')
+  undo.push('ALTER TABLE edited RENAME TO edited_customers')
+
+  const editing = write(`UPDATE customers SET name = 'Ann Lee' WHERE organization = '${organization()}'`)
+
+  await expect(editing).rejects.toMatchObject({ code: 'mirror-replaced' })
+})
+
+test('a generated column that a value does not fit is what to look for', async () => {
+  await write(
+    `ALTER TABLE customers ADD number int GENERATED ALWAYS AS (CASE username WHEN 'ann' THEN username::int END) STORED`,
+  )
+  undo.push('ALTER TABLE customers DROP number')
+
+  const failing = night([aCustomer(1, { username: 'ann' })])
+
+  await expect(failing).rejects.toMatchObject({
+    code: 'mirror-foreign',
+    message: expect.stringMatching(/a generated column.*\(22P02\)$/),
+  })
+  await expect(failing).rejects.not.toThrow(/"ann"/)
+})
+
+test('a column of the mirror that was renamed is named', async () => {
+  await write('ALTER TABLE changes RENAME fields TO what')
+  undo.push('ALTER TABLE changes RENAME what TO fields')
+  await night([aCustomer(1, { name: 'Ada' })]).catch(() => {})
+
+  const failing = night([aCustomer(1, { name: 'Ann Lee' }), aCustomer(2)], 1)
+
+  await expect(failing).rejects.toMatchObject({
+    code: 'mirror-foreign',
+    message: expect.stringMatching(/renamed or dropped.*"?fields"?.*\(42703\)$/),
+  })
 })
 
 test('a foreign key that refers to a customer keeps it from being forgotten and from being pruned, and is named', async () => {

@@ -1,5 +1,6 @@
 import { isOurs, MirrorUnusable } from '../../../errors/errors.ts'
 import { tlsFailure } from '../../../errors/tls-failure.ts'
+import { failedFunction } from './added-functions.ts'
 import { FULL, SAID, type Meaning } from './said-by-server.ts'
 import { violation } from './violations.ts'
 
@@ -82,6 +83,16 @@ const MEANINGS: Meaning[] = [
     'holds a table, view or function that someone added, and this version needs that name. The mirror was left as it is: rename or drop what was added, and try again.',
   ],
   [
+    /^42703$/,
+    'foreign',
+    'a column of a table or view of the mirror was renamed or dropped. Nothing of this step was kept: give it its name back, or put back a backup.',
+  ],
+  [
+    /^22/,
+    'foreign',
+    'a value does not fit there: into a generated column, an index on an expression, a constraint or another type of a column that someone gave a table of the mirror. Nothing of this step was kept: drop it, then try again. Where nobody did, please report it.',
+  ],
+  [
     /^P0/,
     'foreign',
     'a trigger or a function that someone added to the mirror refused this. Nothing of this step was kept; the log of the server says why.',
@@ -138,7 +149,7 @@ const SENTENCES: Meaning[] = [
 export function postgresError(error: unknown, address: string): unknown {
   const { code, message } = partsOf(error)
   if (isOurs(error) || message === undefined) return error
-  const violated = violation(error)
+  const violated = violation(error) ?? failedFunction(error)
   if (violated !== undefined) return new MirrorUnusable(`${address}: ${violated} (${code})`, { code: 'foreign' })
   const meaning =
     code === undefined
@@ -193,9 +204,9 @@ function isSqlState(code: string): boolean {
   return /^[0-9A-Z]{5}$/.test(code) && !/^E[A-Z]{4}$/.test(code)
 }
 
-/** Whether it names what this user has no right to, a table with a rule or a publication, or what a pooler refuses: nothing that stands in a row. */
+/** Whether it names what this user has no right to, a column that is not there, a table with a rule or a publication, or what a pooler refuses: nothing that stands in a row. */
 function isNamed(code: string): boolean {
-  return /^(42501|0A000|08P01|55000)$/.test(code)
+  return /^(42501|42703|0A000|08P01|55000)$/.test(code)
 }
 
 /** A defect of this program. Only sentences about names are quoted: others quote values of rows. */
