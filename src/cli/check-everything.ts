@@ -37,9 +37,10 @@ export async function* checkEverything(
   const config = await readConfig({ file, cwd: process.cwd() })
   const organizations = chooseOrganizations(config, ids)
   yield { what: 'configuration', said: `${config.file}, ${count(config.organizations.length, 'organization')}` }
-  let isGone = false
+  let isUnread = false
   for await (const finding of checkPlace(config)) {
-    isGone ||= isOurs(finding.error) && factsOf(finding.error).again === 'wait'
+    isUnread ||=
+      isOurs(finding.error) && (factsOf(finding.error).again === 'wait' || finding.error.code === 'mirror-foreign')
     yield finding
   }
   yield* checkPublish(config)
@@ -50,8 +51,8 @@ export async function* checkEverything(
     for (const exposed of await exposedSecrets(organization)) yield warnOf(exposed, organization.id)
     for (const { what, ...unlikely } of await unlikelyCredentials(organization, processEnvironment()))
       yield { what: `${what} of ${organization.id}`, ...unlikely, isWarning: true }
-    // A server that does not answer is waited for once, and not for each organization.
-    yield* checkPrivacy(organization, isGone ? undefined : config.mirror)
+    // A server that does not answer is waited for once, and not for each organization; what is not ours cannot be read.
+    yield* checkPrivacy(organization, isUnread ? undefined : config.mirror)
     yield* checkSchedule(organization, { file: config.file, nowMs: Date.now() })
     yield await checkOrganization(organization, signal)
   }

@@ -12,6 +12,7 @@ export async function checkPostgres(address: string): Promise<Finding> {
   const shown = shownMirror(address)
   try {
     const examined = await examineServer(address)
+    requireColumns(shown, examined)
     const mirror = await openMirrorIfThere(address)
     try {
       const damages = (await mirror?.findDamage()) ?? []
@@ -20,7 +21,11 @@ export async function checkPostgres(address: string): Promise<Finding> {
       requireWritable(shown, examined)
       const state =
         mirror === undefined ? `the schema ${examined.schema} will be made by the first sync` : soundWords(examined)
-      return { what, said: `${shown}, ${serverWords(address, examined)}, ${state}` }
+      const said = `${shown}, ${serverWords(address, examined)}, ${state}`
+      const locked = examined.tables?.locked
+      return locked == null
+        ? { what, said }
+        : { what, said: `${said}; ${lockedWords(locked)}`, fix: TO_UNLOCK, isWarning: true }
     } finally {
       await mirror?.close()
     }
@@ -29,19 +34,41 @@ export async function checkPostgres(address: string): Promise<Finding> {
   }
 }
 
-function requireWritable(shown: string, { isReadOnly, mayWrite, schema, version }: Examined): void {
+/** Before the mirror is read, which takes its columns for granted. */
+function requireColumns(shown: string, { tables }: Examined): void {
+  if (tables?.lacking != null) {
+    throw new MirrorUnusable(
+      `${shown}: the mirror lacks the column ${tables.lacking}, which was renamed or dropped. Give it its name back, or put back a backup.`,
+      { code: 'foreign' },
+    )
+  }
+  if (tables?.unfilled != null) {
+    throw new MirrorUnusable(
+      `${shown}: the column ${tables.unfilled}, which someone added, has no default. Give it one, or let it be null.`,
+      { code: 'foreign' },
+    )
+  }
+}
+
+function requireWritable(shown: string, { isReadOnly, mayWrite, schema, version, tables }: Examined): void {
   if (isReadOnly) throw new MirrorUnusable(`${shown}: ${READ_ONLY}`, { code: 'read-only' })
   if (mayWrite) return
   throw new MirrorUnusable(
-    `${shown}: this user may not write the schema ${schema}. ${version === undefined ? TO_MAKE : TO_WRITE}`,
+    `${shown}: this user may not write the schema ${schema}${tables?.unwritable == null ? '' : `: it lacks rights to the table ${tables.unwritable}`}. ${version === undefined ? TO_MAKE : TO_WRITE}`,
     { code: 'read-only' },
   )
 }
 
 const TO_MAKE = 'Let it own the schema, or GRANT it CREATE on the database.'
 const TO_WRITE = 'Name the user who owns it in the address, or have this one own it.'
+const TO_UNLOCK =
+  'End that transaction, or wait for it. pg_locks has the number of its process; where it has none, the transaction is in pg_prepared_xacts.'
 const READ_ONLY =
   'the server takes no writes: it is a standby, or read-only by its settings. Name the primary server as mirror, or make this one writable.'
+
+function lockedWords(table: string): string {
+  return `another program has locked the table ${table}, and until it ends its transaction, what writes there waits`
+}
 
 function serverWords(address: string, { server, isEncrypted, isPooled }: Examined): string {
   return `PostgreSQL ${server}, ${tlsWords(address, isEncrypted)}${isPooled ? ', through a pooler' : ''}`

@@ -2,6 +2,7 @@ import { shownMirror } from '../../../address/mirror-address.ts'
 import { beginning } from './begin.ts'
 import { MirrorClient, processOf } from './client.ts'
 import { connectionSettings, schemaOf } from './connection-settings.ts'
+import { examineTables, type ExaminedTables } from './examine-tables.ts'
 import { mayVacuum } from './may-vacuum.ts'
 import { LATEST_VERSION } from './versions.ts'
 import { postgresError } from './postgres-errors.ts'
@@ -24,6 +25,8 @@ export type Examined = {
   mayVacuum: boolean
   /** Whether the server takes no writes: it is a standby, or read-only by its settings. */
   isReadOnly: boolean
+  /** What is found in the tables of a mirror of the latest version; undefined for any other. */
+  tables: ExaminedTables | undefined
 }
 
 /** Asks the server at an address what it is. Writes nothing. Throws MirrorUnusable. */
@@ -41,13 +44,15 @@ export async function examineServer(address: string): Promise<Examined> {
       const [first] = found.rows
       if (first === undefined) throw new Error('the server did not describe itself')
       const version = first.is_marked && first.may_use ? await versionIn(client) : undefined
+      const query = (sql: string, parameters: string[]) => client.query<ExaminedTables>(sql, parameters)
+      const tables = version === LATEST_VERSION ? await examineTables(query, schema) : undefined
       await client.query('COMMIT')
       return {
-        ...{ server: first.server, schema, version, latestVersion: LATEST_VERSION },
+        ...{ server: first.server, schema, version, latestVersion: LATEST_VERSION, tables },
         isEncrypted: settings.ssl !== false,
         // A pooler gives its clients numbers of its own.
         isPooled: processOf(client) !== first.process,
-        mayWrite: first.may_write,
+        mayWrite: first.may_write && tables?.unwritable == null,
         mayVacuum: first.may_vacuum,
         isReadOnly: first.is_read_only,
       }
@@ -75,10 +80,7 @@ const EXAMINE = `
     coalesce(has_schema_privilege(space.oid, 'USAGE'), false) AS may_use,
     pg_is_in_recovery() OR current_setting('default_transaction_read_only') = 'on' AS is_read_only,
     CASE
-      WHEN mirror.oid IS NOT NULL THEN has_schema_privilege(space.oid, 'USAGE')
-        AND (SELECT bool_and(has_table_privilege(oid, needed))
-          FROM pg_class, unnest(ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE']) AS needed
-          WHERE relnamespace = space.oid AND relkind IN ('r', 'p') AND NOT relispartition)
+      WHEN mirror.oid IS NOT NULL THEN has_schema_privilege(space.oid, 'USAGE') AND has_table_privilege(mirror.oid, 'UPDATE')
       WHEN space.oid IS NOT NULL THEN has_schema_privilege(space.oid, 'CREATE')
       ELSE has_database_privilege(current_database(), 'CREATE')
     END AS may_write,

@@ -90,7 +90,7 @@ const MEANINGS: Meaning[] = [
   [
     /^22/,
     'foreign',
-    'a value does not fit there: into a generated column, an index on an expression, a constraint or another type of a column that someone gave a table of the mirror. Nothing of this step was kept: drop it, then try again. Where nobody did, please report it.',
+    'a value does not fit there: into a generated column, an index on an expression, a constraint or another type of a column that someone gave a table of the mirror. Nothing of this step was kept: drop it, then try again. Where nothing was added, please report it.',
   ],
   [
     /^P0/,
