@@ -18,7 +18,8 @@ export function requirePages(
 export function wentBack(organization: string): MirrorUnusable {
   return new MirrorUnusable(
     `${organization}: the server of the mirror went back to an earlier state while the run was under way, so pages that it had saved ` +
-      'are gone: a standby took over without them, or a backup was put back. Nothing was concluded from them. Sync again.',
+      'are gone: a standby took over without them, it crashed with synchronous_commit = off, or a backup was put back. Nothing was ' +
+      'concluded from them. Sync again.',
     { code: 'replaced' },
   )
 }
