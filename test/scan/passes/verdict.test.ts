@@ -1,0 +1,73 @@
+import { beforeEach, expect, test } from 'vitest'
+import { Coverage } from '../../../src/scan/coverage.ts'
+import { Findings } from '../../../src/scan/findings.ts'
+import type { Pass } from '../../../src/scan/pass.ts'
+import { settlingAfter, verdictOn } from '../../../src/scan/passes/verdict.ts'
+import { MetAgain } from '../../../src/scan/proof/met-again.ts'
+import type { Reason } from '../../../src/scan/reasons.ts'
+import { USUAL_CAPS } from '../../../src/scan/scan.ts'
+import { seenIds } from '../../../src/scan/seen.ts'
+import { prepareWindow } from '../../../src/scan/window/read-window.ts'
+
+let findings: Findings
+let coverage: Coverage
+
+beforeEach(() => {
+  findings = new Findings(100)
+  coverage = new Coverage(seenIds())
+  coverage.startPass()
+})
+
+test.each([
+  ['a quarter of a page, settles', { rows: 75, areNearlyStill: true, settling: 'settled' }],
+  ['more than a quarter of a page, does not settle', { rows: 74, areNearlyStill: true, settling: 'open' }],
+  ['more, of a list that changed much, settles', { rows: 74, areNearlyStill: false, settling: 'settled' }],
+])('a pass with firm seams that lacks %s', (_, { rows, areNearlyStill, settling }) => {
+  read({ rows, total: 100 })
+
+  expect(settlingAfter(aSettlingPass({ areNearlyStill }), 'open', { coverage, findings })).toBe(settling)
+})
+
+test('no pass settles once a page has listed a customer twice', () => {
+  read({ rows: 100, total: 100 })
+  findings.note('duplicate-id')
+  const settling = settlingAfter(aSettlingPass(), 'open', { coverage, findings })
+
+  expect(settling).toBe('contradicted')
+  expect(settlingAfter(aSettlingPass(), settling, { coverage, findings })).toBe('contradicted')
+})
+
+test.each([
+  ['that met the limit of requests leaves it settled', { flaw: 'page-cap', proof: 'settled' }],
+  ['that could not read a position leaves it unproven', { flaw: 'hole', proof: 'unproven' }],
+  ['of which a page came out of a cache leaves it unproven', { flaw: 'cached-answer', proof: 'unproven' }],
+] as const)('after a pass that settled the scan, a further one %s', (_, { flaw, proof }) => {
+  read({ rows: 100, total: 100 })
+  const pass = { ...aSettlingPass(), settles: false, complete: false, flaws: new Set<Reason>([flaw]) }
+
+  expect(verdictOn(pass, { passes: 2, settling: 'settled', coverage, findings, caps: USUAL_CAPS })?.proof).toBe(proof)
+})
+
+/** So many rows are read. */
+function read({ rows: count, total }: { rows: number; total: number }): void {
+  const rows = Array.from({ length: count }, (_, place) => ({ id: String(place), createdAt: undefined }))
+  coverage.add(prepareWindow({ window: { page: 1, size: 100 }, rows, total, perPage: 100, beyondEnd: false }, coverage))
+}
+
+/** A pass without a proof, of which all seams are firm. */
+function aSettlingPass({ areNearlyStill = true } = {}): Pass {
+  return {
+    next: () => undefined,
+    take: () => {},
+    failed: () => {},
+    stop: () => {},
+    over: true,
+    complete: true,
+    stoppedAt: undefined,
+    flaws: new Set(),
+    obstacles: ['not-quiet'],
+    seams: { metAgain: new MetAgain(), areNearlyStill, areWorthAnother: false },
+    settles: true,
+    proof: () => undefined,
+  }
+}
