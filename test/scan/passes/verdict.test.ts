@@ -38,6 +38,34 @@ test('no pass settles once a page has listed a customer twice', () => {
 })
 
 test.each([
+  ['a witness', { basis: 'witness', rows: 99 }],
+  ['the order as last read', { basis: 'remembered order', rows: 99 }],
+  ['stillness', { basis: 'quiet', rows: 99 }],
+  ['stillness, with more rows than the total,', { basis: 'quiet', rows: 101 }],
+  ['a count', { basis: 'counted', rows: 97 }],
+] as const)(
+  'a pass by %s of a list at rest proves and settles nothing if the total promises other rows',
+  (_, known) => {
+    read({ rows: known.rows, total: 100 })
+    const pass = { ...aSettlingPass(), proof: () => ({ basis: known.basis }) }
+
+    expect(settlingAfter(pass, 'open', { coverage, findings })).toBe('contradicted')
+    expect(
+      verdictOn(pass, { passes: 1, settling: 'contradicted', coverage, findings, caps: USUAL_CAPS }),
+    ).toBeUndefined()
+  },
+)
+
+test('a later pass in which nothing moved is proven if no fewer rows were read than its total, as others may have left before it', () => {
+  read({ rows: 101, total: 101 })
+  coverage.startPass()
+  read({ rows: 100, total: 100 })
+  const pass = { ...aSettlingPass(), proof: () => ({ basis: 'quiet' }) as const }
+
+  expect(verdictOn(pass, { passes: 2, settling: 'open', coverage, findings, caps: USUAL_CAPS })?.proof).toBe('proven')
+})
+
+test.each([
   ['that met the limit of requests leaves it settled', { flaw: 'page-cap', proof: 'settled' }],
   ['that could not read a position leaves it unproven', { flaw: 'hole', proof: 'unproven' }],
   ['of which a page came out of a cache leaves it unproven', { flaw: 'cached-answer', proof: 'unproven' }],
