@@ -58,6 +58,46 @@ describe('rows in the order of their creation times', () => {
   })
 })
 
+describe('many rows of one creation time', () => {
+  const isInTie = (position: number) => position >= 4 && position < 60
+
+  beforeEach(() =>
+    startOver(new Findings(20), (position) => ({
+      id: shuffled(position),
+      createdAt: second(isInTie(position) ? 4 : position),
+    })),
+  )
+
+  test.each([
+    [
+      'two do not settle it, as they may change places',
+      { windows: ['1/20', '2/18', '3/17', '4/16', '5/15'], settles: false },
+    ],
+    [
+      'many that keep their order settle it',
+      { windows: ['1/20', '2/15', '2/20', '3/15', '3/18', '4/15'], settles: true },
+    ],
+  ])('where the neighbours of a chain share some of them alone, %s', (_, { windows, settles }) => {
+    linkAll(windows)
+
+    expect(chain.ties.all.length).toBeGreaterThan(0)
+    expect(chain.seams.areFirm).toBe(true)
+    expect(chain.settles).toBe(settles)
+  })
+
+  test('they prove nothing before they are counted', () => {
+    linkAll(['1/20', '2/18', '3/17', '4/16', '5/15'])
+    chain.ties.leave()
+
+    expect(chain.proof()).toBeUndefined()
+    const [region, ...others] = chain.toCount()
+    expect(region).toMatchObject({ from: 4, isCounted: false })
+    expect(others).toEqual([])
+    if (region !== undefined) region.isCounted = true
+    expect(chain.proof()).toEqual({ basis: 'counted', witness: 'created_at asc' })
+  })
+})
+
 describe('rows in the order of the list as last read', () => {
   beforeEach(() => {
     const rowIds = Array.from({ length: 30 }, (_, position) => position + 1)
@@ -97,6 +137,15 @@ function linkAroundUnreadPositions(): void {
   chain.cut()
   chain.begin()
   link(read({ page: 3, size: 9 }), read({ page: 4, size: 8 }))
+}
+
+/** Links windows, given as page/size, of a list that has become longer by one after the first. */
+function linkAll(windows: readonly string[]): void {
+  const chained = windows.map((window, at) => {
+    const [page = 0, size = 0] = window.split('/').map(Number)
+    return read({ page, size }, at === 0 ? 74 : 75)
+  })
+  for (const [at, right] of chained.slice(1).entries()) link(chained[at] ?? right, right)
 }
 
 function read(window: Window, total = 30): ReadWindow {
