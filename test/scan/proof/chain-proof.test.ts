@@ -100,7 +100,7 @@ describe('many rows of one creation time', () => {
 
 describe('rows in the order of the list as last read', () => {
   beforeEach(() => {
-    const rowIds = Array.from({ length: 30 }, (_, position) => position + 1)
+    const rowIds = Array.from({ length: 18 }, (_, position) => position + 1)
     const list = { rowIds, placeOf: (rowId: number) => rowIds.indexOf(rowId), isChanged: () => true }
     startOver(new Findings(10, { still: 1, fields: { ruledOut: ['name'], left: [] } }, list), (position) => ({
       id: shuffled(position),
@@ -113,6 +113,17 @@ describe('rows in the order of the list as last read', () => {
     link(read({ page: 1, size: 10 }), read({ page: 2, size: 9 }, 31))
 
     expect(chain.proof()).toMatchObject({ basis: 'remembered order' })
+  })
+
+  test.each([
+    ['no row', { page: 3, size: 10 }, false],
+    ['a row', { page: 3, size: 9 }, true],
+  ])('neighbours behind the last known row that share %s', (_, last, isProven) => {
+    const middle = read({ page: 2, size: 10 }, 31)
+    link(read({ page: 1, size: 11 }), middle)
+    link(middle, read(last, 31))
+
+    expect(chain.proof()?.basis).toBe(isProven ? 'remembered order' : undefined)
   })
 
   test('a chain that left positions unread proves nothing', () => {
