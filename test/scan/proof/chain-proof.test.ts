@@ -58,6 +58,25 @@ describe('rows in the order of their creation times', () => {
   })
 })
 
+test.each([
+  ['share no row', { page: 2, size: 10 }, (place: number) => place, 'link-broken'],
+  [
+    'share rows in another order',
+    { page: 2, size: 8 },
+    (place: number) => (place === 8 ? 9 : place === 9 ? 8 : place),
+    'order-unstable',
+  ],
+  ['share rows elsewhere', { page: 2, size: 8 }, (place: number) => place - 1, 'not-quiet'],
+] as const)('a list of names whose neighbours %s is not proven, and says why', (_, window, later, reason) => {
+  startOver(new Findings(10), (position) => ({ id: shuffled(position), createdAt: undefined }))
+  const left = read({ page: 1, size: 10 })
+  rowAt = (position) => ({ id: shuffled(later(position)), createdAt: undefined })
+  link(left, read(window))
+
+  expect(chain.proof()).toBeUndefined()
+  expect(chain.obstacles).toEqual([reason])
+})
+
 describe('many rows of one creation time', () => {
   const isInTie = (position: number) => position >= 4 && position < 60
 
