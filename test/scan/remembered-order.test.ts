@@ -37,6 +37,8 @@ type Telling = {
   tonight?: readonly number[]
   later?: readonly number[]
   changed?: readonly number[]
+  /** No page is answered once the end was reached. */
+  failsAtEnds?: boolean
 }
 
 /** A scan of a list that changes after the third answer. */
@@ -52,11 +54,14 @@ function scanned(told: Telling = {}) {
     },
   })
   let answers = 0
+  let hasReachedEnd = false
   drive(
     scan,
     {
       answer({ page, size }) {
         const now = answers < 3 ? tonight : later
+        if (hasReachedEnd && told.failsAtEnds === true) return 'page-mismatch'
+        hasReachedEnd ||= size * page > now.length
         answers += 1
         const rows = now.slice(size * (page - 1), size * page).map(rowOf)
         return { window: { page, size }, rows, total: now.length, perPage: size, beyondEnd: false }
@@ -72,6 +77,10 @@ function rowOf(rowId: number) {
   const mixed = Math.imul(rowId, 0x9e3779b1) >>> 0
   return { id: mixed.toString(16).padStart(8, '0'), createdAt: new Date(mixed * 300).toISOString(), rowId }
 }
+
+test('the order as last read proves nothing where the ends of the list cannot be read again', () => {
+  expect(scanned({ failsAtEnds: true }).proof).not.toBe('proven')
+})
 
 test('customers who all stand as they did, though some changed, prove a list that moves, and the certificate names the evidence', () => {
   const { order, ...certificate } = scanned()
