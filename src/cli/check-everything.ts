@@ -39,8 +39,7 @@ export async function* checkEverything(
   yield { what: 'configuration', said: `${config.file}, ${count(config.organizations.length, 'organization')}` }
   let isUnread = false
   for await (const finding of checkPlace(config)) {
-    isUnread ||=
-      isOurs(finding.error) && (factsOf(finding.error).again === 'wait' || finding.error.code === 'mirror-foreign')
+    isUnread ||= finding.isUnreadable === true || (isOurs(finding.error) && factsOf(finding.error).again === 'wait')
     yield finding
   }
   yield* checkPublish(config)

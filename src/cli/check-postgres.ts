@@ -12,7 +12,8 @@ export async function checkPostgres(address: string): Promise<Finding> {
   const shown = shownMirror(address)
   try {
     const examined = await examineServer(address)
-    requireColumns(shown, examined)
+    const wrongColumn = errorOfColumn(shown, examined)
+    if (wrongColumn !== undefined) return { ...failedCheck(what, wrongColumn), fix: FIX, isUnreadable: true }
     const mirror = await openMirrorIfThere(address)
     try {
       const damages = (await mirror?.findDamage()) ?? []
@@ -30,24 +31,27 @@ export async function checkPostgres(address: string): Promise<Finding> {
       await mirror?.close()
     }
   } catch (error) {
-    return { ...failedCheck(what, error), fix: 'Do what is said above, or name another mirror in the configuration.' }
+    return { ...failedCheck(what, error), fix: FIX }
   }
 }
 
-/** Before the mirror is read, which takes its columns for granted. */
-function requireColumns(shown: string, { tables }: Examined): void {
+const FIX = 'Do what is said above, or name another mirror in the configuration.'
+
+/** To be asked before the mirror is read, which takes its columns for granted. */
+function errorOfColumn(shown: string, { tables }: Examined): MirrorUnusable | undefined {
   if (tables?.lacking != null) {
-    throw new MirrorUnusable(
+    return new MirrorUnusable(
       `${shown}: the mirror lacks the column ${tables.lacking}, which was renamed or dropped. Give it its name back, or put back a backup.`,
       { code: 'foreign' },
     )
   }
   if (tables?.unfilled != null) {
-    throw new MirrorUnusable(
+    return new MirrorUnusable(
       `${shown}: the column ${tables.unfilled}, which someone added, has no default. Give it one, or let it be null.`,
       { code: 'foreign' },
     )
   }
+  return undefined
 }
 
 function requireWritable(shown: string, { isReadOnly, mayWrite, schema, version, tables }: Examined): void {

@@ -13,6 +13,8 @@ export type Finding = {
   decides?: boolean
   /** Whether its error concerns every organization, also one that answered. */
   isCommon?: boolean
+  /** Whether later checks cannot read what it is about. */
+  isUnreadable?: boolean
 }
 
 /** The finding of a check that failed with this error. A defect is thrown again. */

@@ -1,5 +1,4 @@
 import { performance } from 'node:perf_hooks'
-import { hrtime } from 'node:process'
 
 /**
  * The monotonic clock, in whole milliseconds: it never goes back or jumps, even if the wall clock is set. It counts from the
@@ -7,7 +6,7 @@ import { hrtime } from 'node:process'
  * argument.
  */
 export function monotonicMs(): number {
-  return Number(hrtime.bigint() / 1_000_000n)
+  return Number(process.hrtime.bigint() / 1_000_000n)
 }
 
 /** How long this process has waited with nothing to do since it started, in milliseconds. Called like the clock above. */

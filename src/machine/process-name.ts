@@ -1,13 +1,12 @@
 import { readFileSync, readlinkSync } from 'node:fs'
 import { hostname } from 'node:os'
-import { kill, pid } from 'node:process'
 import { codeOf } from '../errors/code-of.ts'
 
 /**
  * Names a process so that another can find out whether it is gone: `machine#process#start`. Numbers of processes are used
  * again, and in a container the first one is always 1.
  */
-export function nameOfProcess(id = pid): string {
+export function nameOfProcess(id = process.pid): string {
   return `${thisMachine()}#${id}#${statusOf(id)[1]}`
 }
 
@@ -25,7 +24,7 @@ export function isGone(name: string): boolean | undefined {
 
 function isAlive(id: number): boolean {
   try {
-    kill(id, 0)
+    process.kill(id, 0)
     return true
   } catch (error) {
     return codeOf(error) !== 'ESRCH'

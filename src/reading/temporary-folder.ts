@@ -1,7 +1,6 @@
 import { lstatSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { geteuid } from 'node:process'
 import { MirrorUnusable } from '../errors/errors.ts'
 import { systemCode } from '../errors/code-of.ts'
 import { isGone, nameOfProcess } from '../machine/process-name.ts'
@@ -53,7 +52,7 @@ function removeAbandoned(parent: string): void {
 
 function removeIfAbandoned(folder: string): void {
   const found = lstatSync(folder, { throwIfNoEntry: false })
-  if (found?.isDirectory() !== true || found.uid !== geteuid?.()) return
+  if (found?.isDirectory() !== true || found.uid !== process.geteuid?.()) return
   if (isAbandoned(join(folder, OWNER))) rmSync(folder, { recursive: true, force: true })
 }
 

@@ -1,6 +1,5 @@
 import { open, readFile, rename, rm, stat, utimes, type FileHandle } from 'node:fs/promises'
 import { join } from 'node:path'
-import { pid } from 'node:process'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { QueueUnavailable } from '../../../src/errors/errors.ts'
 import { isGone, nameOfProcess } from '../../../src/machine/process-name.ts'
@@ -65,7 +64,7 @@ async function clearIfGone(file: string, folder: string, watchMs: number): Promi
   const holder = await readFile(file, 'utf8').catch(() => '')
   const isOver = isGone(holder)
   if (!(isOver ?? (await isSilent(file, watchMs)))) throw inUse(folder, { canBeSeen: isOver !== undefined })
-  const aside = `${file}.${pid}`
+  const aside = `${file}.${process.pid}`
   await rename(file, aside).catch(() => {})
   const moved = await readFile(aside, 'utf8').catch(() => holder)
   // Another process was faster, and the moved file is its new lock: move it back.
