@@ -11,15 +11,17 @@ export function storableText(text: string): string {
 
 /** JSON as every store can read it; the same text where nothing is replaced. JSON holds both only as escapes. */
 export function storableJson(json: string): string {
-  if (!UNREADABLE.test(json)) return json
-  // Escape by escape: a backslash may be escaped itself, and two halves may follow each other.
-  return json.replaceAll(ESCAPES, (escape, alone) => (alone === undefined ? escape : '\uFFFD'))
+  return UNREADABLE.test(json) ? replaced(json, ESCAPES) : json
 }
 
 /** JSON without half a surrogate pair, as every reader can read it; the same text where nothing is replaced. */
 export function wellFormedJson(json: string): string {
-  if (!HALF.test(json)) return json
-  return json.replaceAll(HALVES, (escape, alone) => (alone === undefined ? escape : '\uFFFD'))
+  return HALF.test(json) ? replaced(json, HALVES) : json
+}
+
+/** Escape by escape: a backslash may be escaped itself, and two halves may follow each other. Those in the group are replaced. */
+function replaced(json: string, escapes: RegExp): string {
+  return json.replaceAll(escapes, (escape, alone) => (alone === undefined ? escape : '\uFFFD'))
 }
 
 const UNREADABLE = /\\u(?:0000|d[89a-f])/i

@@ -57,10 +57,11 @@ function errorOfColumn(shown: string, { tables }: Examined): MirrorUnusable | un
 function requireWritable(shown: string, { isReadOnly, mayWrite, schema, version, tables }: Examined): void {
   if (isReadOnly) throw new MirrorUnusable(`${shown}: ${READ_ONLY}`, { code: 'read-only' })
   if (mayWrite) return
-  throw new MirrorUnusable(
-    `${shown}: this user may not write the schema ${schema}${tables?.unwritable == null ? '' : `: it lacks rights to the table ${tables.unwritable}`}. ${version === undefined ? TO_MAKE : TO_WRITE}`,
-    { code: 'read-only' },
-  )
+  const where = tables?.unwritable == null ? '' : `: it lacks rights to the table ${tables.unwritable}`
+  const fix = version === undefined ? TO_MAKE : TO_WRITE
+  throw new MirrorUnusable(`${shown}: this user may not write the schema ${schema}${where}. ${fix}`, {
+    code: 'read-only',
+  })
 }
 
 const TO_MAKE = 'Let it own the schema, or GRANT it CREATE on the database.'

@@ -26,9 +26,9 @@ type Again = 'wait' | 'retry' | 'never'
 
 /**
  * Where an error comes from. On the service's side: `answer` (it refuses, or cannot be trusted) and `outage` (no answer for now).
- * On our side: `mirror` (the file or its disk), `newer-version` of this program (it has changed the mirror), `queue`, `other-run` of the same organization, a requested `stop` of the
- * program, a `cancel` of this run by a person, a `limit` of the configuration, and `ours` (the configuration, the command line or
- * this program).
+ * On our side: `mirror` (the file or its disk), `newer-version` of this program (it has changed the mirror), `queue`, `other-run` of the
+ * same organization, a requested `stop` of the program, a `cancel` of this run by a person, a `limit` of the configuration, and `ours` (the
+ * configuration, the command line or this program).
  */
 export type Origin =
   | 'answer'

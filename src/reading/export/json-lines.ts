@@ -57,7 +57,10 @@ function jsonOf(value: SqlValue): string {
   return `{"base64":"${value.toString('base64')}"}`
 }
 
-/** As it is written in the mirror, so that numbers keep all their digits, and well formed, also from an earlier version; as text where it is no JSON. */
+/**
+ * As it is written in the mirror, so that numbers keep all their digits, and well formed, also from an earlier version; as text where it is
+ * no JSON.
+ */
 function nested(value: SqlValue): string {
   if (typeof value !== 'string' || parsedJson(value) === undefined) return jsonOf(value)
   return onOneLine(wellFormedJson(value.replaceAll(/[\r\n]/g, ' ')))

@@ -26,7 +26,10 @@ const manifestSchema = z.object({
   replaced: z.array(fileSchema).default([]),
 })
 
-/** The files that exports wrote into this folder, as far as they are still what they were. Throws UsageError for a foreign manifest, and the error of the system. */
+/**
+ * The files that exports wrote into this folder, as far as they are still what they were. Throws UsageError for a foreign manifest, and the
+ * error of the system.
+ */
 export function readPartitionManifest(folder: string): PartitionFile[] {
   const place = join(folder, MANIFEST)
   const found = lstatSync(place, { throwIfNoEntry: false })

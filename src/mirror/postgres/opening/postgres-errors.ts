@@ -204,7 +204,10 @@ function isSqlState(code: string): boolean {
   return /^[0-9A-Z]{5}$/.test(code) && !/^E[A-Z]{4}$/.test(code)
 }
 
-/** Whether it names what this user has no right to, a column that is not there, a table with a rule or a publication, or what a pooler refuses: nothing that stands in a row. */
+/**
+ * Whether it names what this user has no right to, a column that is not there, a table with a rule or a publication, or what a pooler
+ * refuses: nothing that stands in a row.
+ */
 function isNamed(code: string): boolean {
   return /^(42501|42703|0A000|08P01|55000)$/.test(code)
 }
