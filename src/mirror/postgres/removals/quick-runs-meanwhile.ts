@@ -18,16 +18,18 @@ export async function listedMeanwhile(
   return new Set(listed.map(({ row_id }) => row_id))
 }
 
-const FOUND = `SELECT id FROM runs WHERE organization = $1 AND ${IS_QUICK} AND inserted + updated + rejected > 0 AND id > (SELECT min(id) FROM scan)`
-
 /** Customers are looked at only where there was such a run; as an array, so that they are then read once, and not for each of those runs. */
 const LISTED = `
   WITH RECURSIVE scan (id) AS (
     SELECT $2::bigint
     UNION ALL SELECT resumed_from FROM runs JOIN scan ON runs.id = scan.id WHERE resumed_from IS NOT NULL
+  ), found AS (
+    SELECT id FROM runs
+    WHERE organization = $1 AND ${IS_QUICK} AND inserted + updated + rejected > 0 AND id > (SELECT min(id) FROM scan)
   )
-  SELECT row_id FROM customers WHERE organization = $1 AND EXISTS (${FOUND}) AND (last_run_id = ANY (ARRAY(${FOUND}))
-    OR id IN (SELECT record_id FROM rejects WHERE organization = $1 AND run_id = ANY (ARRAY(${FOUND}))))`
+  SELECT row_id FROM customers
+  WHERE organization = $1 AND EXISTS (SELECT FROM found) AND (last_run_id = ANY (ARRAY(SELECT id FROM found))
+    OR id IN (SELECT record_id FROM rejects WHERE organization = $1 AND run_id = ANY (ARRAY(SELECT id FROM found))))`
 
 /**
  * Marks customers as listed that this scan read before it was interrupted, and that a quick run found absent after that: the scan shows
