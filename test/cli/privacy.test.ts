@@ -1,11 +1,9 @@
 import { createHmac } from 'node:crypto'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { refusal } from '../support/fault-server.ts'
 import { rowsOf, valueOf } from '../support/mirror-file.ts'
 import { runCli } from '../support/run-cli.ts'
-import { temporaryFolder } from '../support/temp-folder.ts'
 import { aFaultServer, aWorkplace, organizationAt } from '../support/workplace.ts'
 import { KEY, PHONE, PEOPLE, privacy } from '../support/privacy-command.ts'
 
@@ -64,34 +62,4 @@ test('what the service said before the policy is taken out of the errors of earl
 
   expect(valueOf(mirror, 'SELECT error FROM runs ORDER BY id LIMIT 1')).toMatch(/answered 404\. There is no/)
   expect(readFileSync(mirror, 'latin1')).not.toContain('unmistakable')
-})
-
-test('a backup from before the policy is published by no command, until a run has hidden its values', async () => {
-  const server = await aFaultServer(PEOPLE)
-  const copy = join(temporaryFolder(), 'copies', 'readers.db')
-  const { folder, config } = aWorkplace([organizationAt(server)], { publish: { file: copy } })
-  const run = (...words: string[]) => runCli(words, { cwd: folder })
-  await run('sync')
-  await run('backup', 'backup/customers.db')
-  writeFileSync(
-    config,
-    readFileSync(config, 'utf8').replace('  - id: acme', '  - privacy: { drop: [phone, address] }\n    id: acme'),
-  )
-  const before = readFileSync(copy)
-  const early = await run('publish')
-
-  expect(early).toMatchObject({ code: 5, stdout: '' })
-  expect(early.stderr).toMatch(
-    /still holds values that the privacy policy hides, of acme\. Nothing was published.*'customer-mirror sync'/,
-  )
-  expect(readFileSync(copy)).toEqual(before)
-
-  expect((await run('sync')).code).toBe(0)
-  expect((await run('restore', 'backup/customers.db')).code).toBe(0)
-  expect((await run('publish')).code).toBe(5)
-  expect(rowsOf(copy, 'SELECT DISTINCT phone, address FROM customers')).toEqual([{ phone: null, address: null }])
-
-  expect((await run('sync')).code).toBe(0)
-  expect((await run('publish')).code).toBe(0)
-  expect(readFileSync(copy, 'latin1')).not.toContain('unmistakable')
 })

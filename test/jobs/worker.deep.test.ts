@@ -1,13 +1,17 @@
 import { describe, expect, test, inject } from 'vitest'
 import { eventually } from '../support/eventually.ts'
 import { aGate } from '../support/gate.ts'
-import { aJobsWorkplace } from '../support/jobs-workplace.ts'
-import { valueOf } from '../support/mirror-file.ts'
+import { aJobsWorkplace, someQueues } from '../support/jobs-workplace.ts'
+import { valueOf, tamper, rowsOf } from '../support/mirror-file.ts'
 import { startWorker } from '../support/worker-here.ts'
 import { startWorkerProcess } from '../support/worker-process.ts'
 import { aSandbox, organizationsOf } from '../support/workplace.ts'
 import { aWorkerOf, expectWhole } from '../support/one-worker.ts'
 import { stoppedWithinMs } from '../support/busy-machine.ts'
+import { rmSync, readFileSync, writeFileSync } from 'node:fs'
+import { LATEST_VERSION } from '../../src/mirror/sqlite/migrate.ts'
+import { message } from '../support/worker-log.ts'
+import { parse, stringify } from 'yaml'
 
 describe('being stopped in the middle of a run', () => {
   test('kill -9 loses no page that was saved, and the next worker completes the run', async () => {
@@ -60,4 +64,57 @@ describe('being stopped in the middle of a run', () => {
     expect(['interrupted', 'running']).toContain(status)
     expectWhole(place.mirror, 500)
   })
+})
+
+test('a mirror that is deleted under a run fails that run, and the worker makes a new one for the next', async () => {
+  const gate = aGate({ fromPage: 4 })
+  const { place, worker } = await aWorkerOf(500, gate, startWorker)
+  await gate.reached
+  for (const suffix of ['', '-wal', '-shm']) rmSync(place.mirror + suffix, { force: true })
+  gate.open()
+
+  expect((await worker.ran('acme', 'retry')).report).toMatchObject({
+    status: 'failed',
+    error: { code: 'mirror-replaced', message: expect.stringContaining('was deleted or moved away') },
+  })
+  await worker.ran('acme')
+  expectWhole(place.mirror, 500)
+})
+
+test('a mirror that a newer version changes ends the worker, and its job goes back into the queue', async () => {
+  const gate = aGate({ fromPage: 4 })
+  const { place, worker } = await aWorkerOf(500, gate, startWorkerProcess)
+  await gate.reached
+  tamper(place.mirror, `PRAGMA user_version = ${LATEST_VERSION + 1}`)
+  gate.open()
+
+  await worker.said(message('mirror changed by a newer version, worker ends'))
+  expect(await worker.ended).toMatchObject({ code: 1, signal: null })
+  const { queues } = await someQueues(place.queue, place.mirror)
+  expect((await queues.sync.getWaiting()).map(({ data, attemptsMade }) => ({ ...data, attemptsMade }))).toEqual([
+    { organization: 'acme', attemptsMade: 0 },
+  ])
+  expect(rowsOf(place.mirror, 'SELECT status, error_code FROM runs')).toEqual([
+    { status: 'failed', error_code: 'mirror-newer' },
+  ])
+})
+
+test('a worker follows its configuration, and keeps the last good one', async () => {
+  const sandbox = await aSandbox({ customers: [30, 20] })
+  const [acme, globex] = organizationsOf(sandbox)
+  if (acme === undefined || globex === undefined) throw new Error('two organizations were asked for')
+  const place = aJobsWorkplace([acme])
+  const worker = startWorker(place)
+  await worker.ran('acme')
+  const document: { organizations: unknown[] } = parse(readFileSync(place.config, 'utf8'))
+
+  writeFileSync(place.config, 'organizations: [')
+  await worker.said(message('configuration has mistakes, the one before stays'))
+  writeFileSync(place.config, stringify({ ...document, organizations: [globex] }))
+  await worker.ran('globex')
+  await worker.stop()
+
+  const { queues } = await someQueues(place.queue, place.mirror)
+  expect((await queues.tick.getJobSchedulers()).map(({ key }) => key)).toEqual(['globex'])
+  expect(valueOf(place.mirror, `SELECT count(*) FROM customers WHERE organization = 'acme'`)).toBe(30)
 })

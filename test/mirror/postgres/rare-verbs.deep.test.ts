@@ -1,9 +1,14 @@
 import type { PGlite } from '@electric-sql/pglite'
-import { beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { eraseTraces } from '../../../src/mirror/postgres/forget/erase.ts'
 import { rareVerbs } from '../../../src/mirror/postgres/rare-verbs.ts'
 import type { Database } from '../../../src/mirror/postgres/session.ts'
+import { postgresPrograms } from '../../../bench/postgres-server.ts'
+import { openMirror } from '../../../src/mirror/mirror.ts'
 import { inPostgres } from '../../support/both-stores.ts'
+import { aCustomer, customerId, START_MS } from '../../support/builders.ts'
+import { aTurkishDatabase } from '../../support/postgres/turkish-database.ts'
+import { night } from '../nights.ts'
 import { startPglite } from '../../support/pglite-connections.ts'
 import { randomTables } from '../../support/random-tables.ts'
 import { CUSTOMER, NO_TRACES } from '../../support/postgres/rare-verbs.ts'
@@ -81,3 +86,18 @@ function withReader(database: Database, { reads }: { reads: number }): Database 
       ),
   }
 }
+
+test.skipIf(postgresPrograms() === undefined)(
+  'a customer is forgotten whose address stands in a reject with other capital letters, in a database whose language is Turkish',
+  async () => {
+    const mirror = await openMirror(await aTurkishDatabase())
+    onTestFinished(() => mirror.close())
+    const customer = aCustomer(1, { email: 'info@hidden.example' })
+    await night(mirror, 0, [customer, { email: 'INFO@HIDDEN.EXAMPLE' }, { email: 'other@hidden.example' }])
+
+    const forgetting = { organization: 'acme', id: customerId(1), nowMs: START_MS, monotonicMs: undefined }
+    const { deleted } = await mirror.forgetCustomer(forgetting)
+
+    expect(deleted).toEqual({ customers: 1, changes: 0, rejects: 1 })
+  },
+)

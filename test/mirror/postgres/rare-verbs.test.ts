@@ -57,7 +57,7 @@ const RETENTION = {
   removedCustomersMs: 3 * DAY_MS,
 }
 
-test.each(someOf(DEEDS, { every: 2 }))(
+test.each(someOf(DEEDS, { every: 4 }))(
   'after a request to %s, PostgreSQL holds the same as SQLite',
   async (_, deed) => {
     for (let seed = 1; seed <= seeds(20, { least: 1, every: 20 }); seed += 1) {

@@ -1,4 +1,4 @@
-import { chmodSync, statSync, utimesSync, writeFileSync } from 'node:fs'
+import { chmodSync, statSync, utimesSync, writeFileSync, existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test, onTestFinished } from 'vitest'
 import { openBackend } from '../../../../jobs/queue/backend.ts'
@@ -34,4 +34,16 @@ test.each([
   onTestFinished(() => clearInterval(alive))
 
   await expect(lockFolder(folder, { watchMs: 500 })).rejects.toThrow('in use')
+})
+
+test('a damaged embedded queue is reported with its fix', async () => {
+  const place = temporaryFolder()
+  prepareQueue(join(place, 'queue'))
+  writeFileSync(join(place, 'queue', 'postgres', 'PG_VERSION'), 'nonsense')
+
+  await expect(openBackend('embedded', { folder: place })).rejects.toMatchObject({
+    code: 'queue',
+    message: expect.stringMatching(/Check that its disk has room and works.*move that folder away/),
+  })
+  expect(existsSync(join(place, 'queue', 'lock'))).toBe(false)
 })

@@ -6,8 +6,6 @@ import { join } from 'node:path'
 import { execPath } from 'node:process'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { lockFolder } from '../../../../jobs/queue/postgres/folder-lock.ts'
-import { openBackend } from '../../../../jobs/queue/backend.ts'
-import { prepareQueue } from '../../../support/jobs-workplace.ts'
 import { temporaryFolder } from '../../../support/temp-folder.ts'
 
 test('a folder is given to one at a time', async () => {
@@ -91,16 +89,4 @@ test('a lock that the disk keeps does not hide why the queue could not be opened
   mkdirSync(join(folder, 'lock'))
 
   await expect(lock.release()).resolves.toBeUndefined()
-})
-
-test('a damaged embedded queue is reported with its fix', async () => {
-  const place = temporaryFolder()
-  prepareQueue(join(place, 'queue'))
-  writeFileSync(join(place, 'queue', 'postgres', 'PG_VERSION'), 'nonsense')
-
-  await expect(openBackend('embedded', { folder: place })).rejects.toMatchObject({
-    code: 'queue',
-    message: expect.stringMatching(/Check that its disk has room and works.*move that folder away/),
-  })
-  expect(existsSync(join(place, 'queue', 'lock'))).toBe(false)
 })

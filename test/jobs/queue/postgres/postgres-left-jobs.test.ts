@@ -1,14 +1,15 @@
 import { PGlite } from '@electric-sql/pglite'
-import { withBackend, type IQueueBackend } from 'bullmq'
-import { dirname, join } from 'node:path'
+import { DEFAULT_SCHEMA, withBackend, type IQueueBackend } from 'bullmq'
+import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { EmbeddedPool } from '../../../../jobs/queue/postgres/embedded-pool.ts'
+import { postgresFactory } from '../../../../jobs/queue/postgres/postgres-factory.ts'
 import { postgresLeftJobs } from '../../../../jobs/queue/postgres/postgres-left-jobs.ts'
-import { queueNames } from '../../../../jobs/queue/queue-names.ts'
-import { prepareQueue, someQueues } from '../../../support/jobs-workplace.ts'
+import { prepareQueue } from '../../../support/jobs-workplace.ts'
 import { temporaryFolder } from '../../../support/temp-folder.ts'
 
 const YEAR_MS = 365 * 86_400_000
+const QUEUE = 'test-sync'
 
 test('a lock that ends in a year is no obstacle once it is no longer renewed, nor is a look for stalled jobs of next year', async () => {
   const { pool, queue } = await aTakenJob()
@@ -83,16 +84,17 @@ test('stalled jobs are looked for again where the last look lies far ahead, and 
 
 /** A queue with one job, which a process of another machine has. */
 async function aTakenJob(): Promise<{ pool: EmbeddedPool; queue: string }> {
-  const mirror = join(temporaryFolder(), 'customers.db')
-  prepareQueue(join(dirname(mirror), 'queue'))
-  const { backend, queues, close } = await someQueues('embedded', mirror)
-  await queues.requestSync('acme', 'manual')
-  const { Worker } = withBackend<IQueueBackend, unknown>(backend.factory)
-  const worker = new Worker(queueNames(backend).sync, undefined, { connection: {} })
+  const folder = temporaryFolder()
+  prepareQueue(folder)
+  const pool = new EmbeddedPool(() => PGlite.create(join(folder, 'postgres')))
+  onTestFinished(() => pool.close())
+  await pool.query(`SET search_path TO ${DEFAULT_SCHEMA}`)
+  const { Queue, Worker } = withBackend<IQueueBackend, unknown>(postgresFactory(pool))
+  const jobs = new Queue(QUEUE, { connection: {} })
+  await jobs.add('sync', { organization: 'acme' })
+  const worker = new Worker(QUEUE, undefined, { connection: {} })
   await worker.getNextJob('elsewhere#1#2#3')
   await worker.close()
-  await close()
-  const database = await PGlite.create(join(dirname(mirror), 'queue', 'postgres'))
-  onTestFinished(() => database.close())
-  return { pool: new EmbeddedPool(() => Promise.resolve(database)), queue: queueNames(backend).sync }
+  await jobs.close()
+  return { pool, queue: QUEUE }
 }
