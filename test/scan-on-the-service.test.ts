@@ -92,25 +92,28 @@ test.each(someOf(Object.keys(ENDS), { every: 10 }))(
   },
 )
 
-test.each(['ties', 'fixed-sizes'])('%s: in the end exactly the deleted customer is removed', async (name) => {
-  const { sandbox, mirror, nightly } = await staged(name, { customers: inject('isDeep') ? 1050 : 450 })
-  const hand = sandbox.organization('acme')
-  const first = name === 'ties' ? 'proven' : 'converged'
-  expect((await nightly()).report).toMatchObject({ status: 'complete', proof: first })
-  const gone = new Set(hand.customers.filter((_, index) => index % 400 === 123).map(({ id }) => id))
-  for (const id of gone) hand.delete(id)
+test.each(['ties', 'fixed-sizes'].slice(0, inject('isDeep') ? 2 : 1))(
+  '%s: in the end exactly the deleted customer is removed',
+  async (name) => {
+    const { sandbox, mirror, nightly } = await staged(name, { customers: inject('isDeep') ? 1050 : 450 })
+    const hand = sandbox.organization('acme')
+    const first = name === 'ties' ? 'proven' : 'converged'
+    expect((await nightly()).report).toMatchObject({ status: 'complete', proof: first })
+    const gone = new Set(hand.customers.filter((_, index) => index % 400 === 123).map(({ id }) => id))
+    for (const id of gone) hand.delete(id)
 
-  // With groups cut otherwise, a scan may happen to be proven: then it needs two of a kind.
-  for (let night = 1; night <= 4; night += 1) {
-    const { report } = await nightly()
-    expect(report).toMatchObject({ status: 'complete', error: undefined })
-    expect(report.proof).not.toBe('unproven')
-  }
+    // With groups cut otherwise, a scan may happen to be proven: then it needs two of a kind.
+    for (let night = 1; night <= 4; night += 1) {
+      const { report } = await nightly()
+      expect(report).toMatchObject({ status: 'complete', error: undefined })
+      expect(report.proof).not.toBe('unproven')
+    }
 
-  expect(rowsOf(mirror.file, 'SELECT id FROM customers WHERE removed_at IS NOT NULL').length).toBe(gone.size)
-  expect(goneIds(mirror)).toEqual(gone)
-  expect(activeIds(mirror)).toEqual(sandbox.truth('acme').listed())
-})
+    expect(rowsOf(mirror.file, 'SELECT id FROM customers WHERE removed_at IS NOT NULL').length).toBe(gone.size)
+    expect(goneIds(mirror)).toEqual(gone)
+    expect(activeIds(mirror)).toEqual(sandbox.truth('acme').listed())
+  },
+)
 
 test('a proven scan searches for a customer before the removal, and not before', async () => {
   const { sandbox, nightly } = await staged('still')

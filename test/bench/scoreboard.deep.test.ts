@@ -58,3 +58,10 @@ test('the program ends with 2 when it does not understand, and says why on stand
   expect(ended).toMatchObject({ code: 2, stdout: '' })
   expect(ended.stderr).toContain('There is no scenario "nothing"')
 })
+
+test('one unreadable position is reported as a hole, and no other customer is missing', async () => {
+  const { code, rows } = await scoreboard(['poison'], ourScan, '--customers', '400')
+
+  expect(code).toBe(0)
+  expect(rows['poison']).toMatchObject({ scan: { lost: '0', said: 'unproven (hole); 1 hole; 1 missing as said' } })
+})

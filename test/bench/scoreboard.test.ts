@@ -27,13 +27,6 @@ test('where a plain loop loses customers and reports success, the scan loses non
   expect(text).toContain('reported success in 1 of 1 scenario')
 })
 
-test('one unreadable position is reported as a hole, and no other customer is missing', async () => {
-  const { code, rows } = await scoreboard(['poison'], ourScan, '--customers', '400')
-
-  expect(code).toBe(0)
-  expect(rows['poison']).toMatchObject({ scan: { lost: '0', said: 'unproven (hole); 1 hole; 1 missing as said' } })
-})
-
 test('a customer missing from the copy of a scan that says proven is reported, and ends in 1', async () => {
   const forgetful = tampered(({ active }) => ({ active: () => new Set([...active()].slice(1)) }))
   const { code, text, rows } = await scoreboard(['still'], forgetful, '--customers', '30')

@@ -11,6 +11,7 @@ import { nameOfProcess } from '../../../src/machine/process-name.ts'
 import { MINUTE_MS, START_MS } from '../../support/builders.ts'
 import { pgliteConnections, startPglite } from '../../support/pglite-connections.ts'
 import { anEmptyMirror } from '../../support/postgres/emptied.ts'
+import { someOf } from '../../support/seeds.ts'
 
 let server: PGlite
 let database: Database
@@ -36,11 +37,13 @@ describe('the lease', () => {
     await expect(start({ organization: 'globex' })).resolves.toBeDefined()
   })
 
-  test.each([
-    ['was not renewed for a minute', `expires_at = now() - interval '1 second'`],
-    ['ends later than any lease that is taken now', `expires_at = now() + interval '1 day', holder = 'elsewhere'`],
-    ['is of a process that has ended', `holder = '${endedProcess()}'`],
-  ])('that %s is taken over, and the run that had it can write no more', async (_what, change) => {
+  test.each(
+    someOf([
+      ['was not renewed for a minute', `expires_at = now() - interval '1 second'`],
+      ['ends later than any lease that is taken now', `expires_at = now() + interval '1 day', holder = 'elsewhere'`],
+      ['is of a process that has ended', `holder = '${endedProcess()}'`],
+    ]),
+  )('that %s is taken over, and the run that had it can write no more', async (_what, change) => {
     const first = await start()
     await write(`UPDATE leases SET ${change}`)
 
@@ -129,11 +132,13 @@ describe('a run after an interrupted one', () => {
     expect(await rows('SELECT read_before FROM runs ORDER BY id')).toEqual([{ read_before: 0 }, { read_before: 4 }])
   })
 
-  test.each([
-    ['is too old', 'network', 7 * 60 * MINUTE_MS],
-    ['ended with an error that says nothing about the rest', 'not-json', MINUTE_MS],
-    ['began far in the future', 'network', -3 * 60 * MINUTE_MS],
-  ])('does not continue one that %s, and forgets its windows', async (_what, code, laterMs) => {
+  test.each(
+    someOf([
+      ['is too old', 'network', 7 * 60 * MINUTE_MS],
+      ['ended with an error that says nothing about the rest', 'not-json', MINUTE_MS],
+      ['began far in the future', 'network', -3 * 60 * MINUTE_MS],
+    ]),
+  )('does not continue one that %s, and forgets its windows', async (_what, code, laterMs) => {
     const first = await start()
     await recordWindow(first.id, { start: 0, rowIds: [], rejected: [] })
     await ended(first.id, code)
