@@ -40,13 +40,12 @@ type Customer = { organization: string; id: string }
 
 /** Deletes the rows, then the bytes they leave. */
 async function forget({ organization, id }: Customer, config: Config): Promise<ForgetReport> {
-  const [{ eraseTraces }, { copiesThatHold }, { replacedMirrors }] = await Promise.all([
+  const [{ eraseTraces }, { listCopiesLeft }] = await Promise.all([
     import('../mirror/mirror.ts'),
-    import('../reading/publish/copies-of-organization.ts'),
-    import('../reading/backup/replaced-mirrors.ts'),
+    import('../reading/copies-left.ts'),
   ])
-  // What cannot be looked through ends the command before anything is deleted.
-  const [copies, replaced] = [copiesThatHold(config, organization), replacedMirrors(config.mirror)]
+  // What cannot be listed ends the command before anything is deleted.
+  const copiesLeft = listCopiesLeft(config, organization)
   const asked = await withWriting({ organization, id }, config, (mirror, forgetting) =>
     mirror.forgetCustomer(forgetting),
   )
@@ -54,7 +53,7 @@ async function forget({ organization, id }: Customer, config: Config): Promise<F
   const erasing = eraseTraces(config.mirror, traces, { isThorough: wasForgotten })
   const { erased, failure } = await erasing.then((done) => ({ erased: done, failure: undefined }), asFailed)
   const report = { organization, id, deleted, forgottenAtMs, wasForgotten, erased, mirror: shownMirror(config.mirror) }
-  return { ...report, copies, replaced, failure }
+  return { ...report, ...copiesLeft(), failure }
 }
 
 /** The rows are deleted all the same, so that is reported first. */

@@ -32,9 +32,8 @@ export function organizationsForgetCommand(io: Io) {
 }
 
 async function forget(id: string, file: string | undefined, isConfirmed: boolean): Promise<ForgottenOrganization> {
-  const [{ copiesThatHold }, { replacedMirrors }, { unconfirmedText }] = await Promise.all([
-    import('../reading/publish/copies-of-organization.ts'),
-    import('../reading/backup/replaced-mirrors.ts'),
+  const [{ listCopiesLeft }, { unconfirmedText }] = await Promise.all([
+    import('../reading/copies-left.ts'),
     import('./output/organization-forgotten.ts'),
   ])
   return withOrganizations(file, async (organizations, config) => {
@@ -43,11 +42,11 @@ async function forget(id: string, file: string | undefined, isConfirmed: boolean
     if (isConfigured(config, id)) throw new UsageError(stillConfigured(id, config))
     const deleted = await organizations.contents(id)
     if (!isConfirmed) throw new UsageError(unconfirmedText(id, deleted))
-    // An organization that is forgotten is unknown to this command, which could not name them any more.
-    const [copies, replaced] = [copiesThatHold(config, id), replacedMirrors(config.mirror)]
+    // An organization that is forgotten is unknown to this command, which could not name them if it was started again.
+    const copiesLeft = listCopiesLeft(config, id)
     const finished = await organizations.forget(id, { nowMs: Date.now(), monotonicMs: monotonicMs() })
     const mirror = shownMirror(config.mirror)
-    return { organization: id, deleted, finished, mirror, copies, replaced }
+    return { organization: id, deleted, finished, mirror, ...copiesLeft() }
   })
 }
 
