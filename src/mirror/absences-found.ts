@@ -24,16 +24,16 @@ export function absencesOf({ reasons, isBelieved, listed, held, missing }: Decis
 }
 
 /** The results for customers that a quick run found absent. `held`: so many at once that none was marked; the next full run decides. */
-export type Gone = Pick<Absences, 'missing' | 'held' | 'reasons'> & {
+export type Gone = Absences & {
   /** Rows that are absent, and were not marked. */
   unmarked: readonly number[]
 }
 
 /** A quick run that found no customer absent. */
-export const NONE_GONE: Gone = { missing: 0, held: 0, reasons: [], unmarked: [] }
+export const NONE_GONE: Gone = { ...NO_ABSENCES, unmarked: [] }
 
 /** The ending, with the reasons of the absences against the scan. */
-export function doubted(ending: Ending, absences: Pick<Absences, 'reasons' | 'isBelieved' | 'found'>): Ending {
+export function doubted(ending: Ending, absences: Absences): Ending {
   if (absences.reasons.length === 0) return ending
   const reasons = [...ending.reasons, ...absences.reasons]
   if (absences.isBelieved) return { ...ending, reasons }

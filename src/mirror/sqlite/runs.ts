@@ -12,7 +12,7 @@ import { ABANDONED } from '../lease-errors.ts'
 import { releaseLease, renewLease, takeLease } from './lease.ts'
 import { noteFilled, startPrivacy } from './privacy/privacy.ts'
 import { resolveRejects } from './rejects.ts'
-import { doubted } from '../absences-found.ts'
+import { doubted, NO_ABSENCES, type Absences } from '../absences-found.ts'
 import { markAbsent } from './removals/mark-absent.ts'
 import { markGone } from './removals/mark-gone.ts'
 import { markListed } from './removals/quick-runs-meanwhile.ts'
@@ -23,7 +23,7 @@ import { findResumable } from './resume.ts'
 import { RowSet } from '../../list/row-set.ts'
 import { isListInDoubt } from '../rows-gone.ts'
 import { requireSum } from '../page-accounting.ts'
-import { reportOf } from '../report-of-run.ts'
+import { reportOf, reportWith } from '../report-of-run.ts'
 import { fromSqlTime, sqlTime } from '../sql-time.ts'
 import { countSeen, startedRun } from '../started-run.ts'
 import { statement } from './statement.ts'
@@ -102,24 +102,11 @@ export function closeAbandoned(
  * after it lost its lease changes nothing.
  */
 export function finishRun(db: Connection, run: Run, asked: Ending, nowMs: number): Report {
-  let ending = asked
-  const report = reportOf(run, ending, nowMs)
-  if (ending.status === 'complete' || ending.status === 'partial') {
-    renewLease(db, run, nowMs)
-    requireSum(run, statement<[number], RecordCounts>(db, 'SELECT * FROM runs WHERE id = ?').get(run.id))
-  }
-  if (ending.status === 'partial') {
-    const { unmarked, ...found } = markGone(db, run, ending, nowMs)
-    if (ending.later !== undefined && found.held === 0) keepLaterOrder(db, run, ending.later, unmarked)
-    ending = { ...ending, reasons: [...ending.reasons, ...found.reasons] }
-    Object.assign(report, { ...found, reasons: [...ending.reasons] })
-  }
+  const counted = reportOf(run, asked, nowMs)
+  const absences = concludeAbsences(db, run, asked, nowMs)
+  const ending = doubted(asked, absences)
+  const report = reportWith(counted, ending, absences)
   if (ending.status === 'complete') {
-    if (ending.list !== undefined) storeList(db, run, ending.list)
-    markListed(db, run, nowMs)
-    const { missing, removed, held, ...doubts } = markAbsent(db, run, ending, nowMs)
-    ending = doubted(ending, doubts)
-    Object.assign(report, { missing, removed, held, proof: ending.proof, reasons: [...ending.reasons] })
     if (ending.readToEnd) resolveRejects(db, run, nowMs)
     if (ending.readToEnd) noteFilled(db, run)
     forgetWindows(db, run.organization)
@@ -152,6 +139,22 @@ export function finishRun(db: Connection, run: Run, asked: Ending, nowMs: number
     errorMessage: ending.error?.message ?? null,
   })
   return report
+}
+
+/** Stores what a run that read the list, or a part of it, says about the list and about absent customers. Other runs say nothing. */
+function concludeAbsences(db: Connection, run: Run, ending: Ending, nowMs: number): Absences {
+  const { status, list, later } = ending
+  if (status !== 'complete' && status !== 'partial') return NO_ABSENCES
+  renewLease(db, run, nowMs)
+  requireSum(run, statement<[number], RecordCounts>(db, 'SELECT * FROM runs WHERE id = ?').get(run.id))
+  if (status === 'partial') {
+    const gone = markGone(db, run, ending, nowMs)
+    if (later !== undefined && gone.held === 0) keepLaterOrder(db, run, later, gone.unmarked)
+    return gone
+  }
+  if (list !== undefined) storeList(db, run, list)
+  markListed(db, run, nowMs)
+  return markAbsent(db, run, ending, nowMs)
 }
 
 /**

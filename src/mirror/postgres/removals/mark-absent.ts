@@ -45,7 +45,7 @@ export async function markGone(
   const missing = gone.filter(({ rowId }) => !unjudged.has(rowId)).map((row) => ({ row, isCounted: false }))
   await markMissing(session, run, missing, { isProven: false, nowMs })
   const reasons = unjudged.size > 0 ? (['older-list'] as const) : []
-  return { missing: missing.length, held: 0, reasons, unmarked: [...unjudged] }
+  return { ...NONE_GONE, missing: missing.length, reasons, unmarked: [...unjudged] }
 }
 
 async function markBy(

@@ -1,9 +1,9 @@
 import type { LaterOrder } from '../../../list/later-order.ts'
 import type { Ending, Run } from '../../../run.ts'
 import type { RecordCounts, Report } from '../../../report.ts'
-import { doubted } from '../../absences-found.ts'
+import { doubted, NO_ABSENCES, type Absences } from '../../absences-found.ts'
 import { requireSum } from '../../page-accounting.ts'
-import { reportOf } from '../../report-of-run.ts'
+import { reportOf, reportWith } from '../../report-of-run.ts'
 import { isListInDoubt } from '../../rows-gone.ts'
 import { sqlTime } from '../../sql-time.ts'
 import { HELD, HOLDER, renewLease } from './lease.ts'
@@ -23,29 +23,30 @@ import { FORGET_WINDOWS } from './windows.ts'
  * after it lost its lease changes nothing.
  */
 export async function finishRun(session: Session, run: Run, asked: Ending, nowMs: number): Promise<Report> {
-  let ending = asked
-  const report = reportOf(run, ending, nowMs)
-  if (ending.status === 'complete' || ending.status === 'partial') {
-    await renewLease(session, run)
-    const stored = await session.first<RecordCounts & { pages: number }>('SELECT * FROM runs WHERE id = $1', run.id)
-    requirePages(stored?.pages, run.pages, run)
-    requireSum(run, stored)
-  }
-  if (ending.status === 'partial') {
-    const { unmarked, ...found } = await markGone(session, run, ending, nowMs)
-    if (ending.later !== undefined && found.held === 0) await keepLaterOrder(session, run, ending.later, unmarked)
-    ending = { ...ending, reasons: [...ending.reasons, ...found.reasons] }
-    Object.assign(report, { ...found, reasons: [...ending.reasons] })
-  }
-  if (ending.status === 'complete') {
-    if (ending.list !== undefined) await storeList(session, run, ending.list)
-    await markListed(session, run, nowMs)
-    const { missing, removed, held, ...doubts } = await markAbsent(session, run, ending, nowMs)
-    ending = doubted(ending, doubts)
-    Object.assign(report, { missing, removed, held, proof: ending.proof, reasons: [...ending.reasons] })
-  }
+  const counted = reportOf(run, asked, nowMs)
+  const absences = await concludeAbsences(session, run, asked, nowMs)
+  const ending = doubted(asked, absences)
+  const report = reportWith(counted, ending, absences)
   await endRun(session, run, { ending, report, nowMs })
   return report
+}
+
+/** Stores what a run that read the list, or a part of it, says about the list and about absent customers. Other runs say nothing. */
+async function concludeAbsences(session: Session, run: Run, ending: Ending, nowMs: number): Promise<Absences> {
+  const { status, list, later } = ending
+  if (status !== 'complete' && status !== 'partial') return NO_ABSENCES
+  await renewLease(session, run)
+  const stored = await session.first<RecordCounts & { pages: number }>('SELECT * FROM runs WHERE id = $1', run.id)
+  requirePages(stored?.pages, run.pages, run)
+  requireSum(run, stored)
+  if (status === 'partial') {
+    const gone = await markGone(session, run, ending, nowMs)
+    if (later !== undefined && gone.held === 0) await keepLaterOrder(session, run, later, gone.unmarked)
+    return gone
+  }
+  if (list !== undefined) await storeList(session, run, list)
+  await markListed(session, run, nowMs)
+  return await markAbsent(session, run, ending, nowMs)
 }
 
 /**

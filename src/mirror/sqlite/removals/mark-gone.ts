@@ -23,5 +23,5 @@ export function markGone(
   const missing = gone.filter(({ rowId }) => !unjudged.has(rowId))
   markMissing(db, run, missing, { proof: undefined, nowMs })
   const reasons = unjudged.size > 0 ? (['older-list'] as const) : []
-  return { missing: missing.length, held: 0, reasons, unmarked: [...unjudged] }
+  return { ...NONE_GONE, missing: missing.length, reasons, unmarked: [...unjudged] }
 }
