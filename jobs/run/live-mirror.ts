@@ -20,7 +20,7 @@ export async function openLiveMirror(file: string): Promise<Mirror> {
     },
     applyPrivacy: async (run, nowMs) => live.of(run).applyPrivacy(run, nowMs),
     pagesAtOnce: (run) => live.of(run).pagesAtOnce(run),
-    savePages: async (run, pages, nowMs) => live.of(run).savePages(run, pages, nowMs),
+    savePages: async (run, ...saving) => live.of(run).savePages(run, ...saving),
     renewLease: async (run, nowMs) => live.of(run).renewLease(run, nowMs),
     recallWindows: async (run) => live.of(run).recallWindows(run),
     findRemovalCandidates: async (run, ending) => live.of(run).findRemovalCandidates(run, ending),

@@ -3,7 +3,7 @@ import { expect, onTestFinished, test, vi } from 'vitest'
 import { openLiveMirror } from '../../../jobs/run/live-mirror.ts'
 import { openDatabase } from '../../../src/mirror/sqlite/database.ts'
 import { Upkeep } from '../../../src/mirror/sqlite/upkeep/upkeep.ts'
-import { customers } from '../../support/builders.ts'
+import { aPage, customers, START_MS } from '../../support/builders.ts'
 import { eventually } from '../../support/eventually.ts'
 import { aMirror, mirrorPages, tamper } from '../../support/mirror-file.ts'
 import { indexesOf } from '../../support/upkeep.ts'
@@ -25,6 +25,19 @@ test.each([
 
   expect(index).toHaveBeenCalledTimes(times)
   expect(indexesOf(file)).toHaveLength(2)
+})
+
+test('a save of a worker says that it waits while the file is closed to it', async () => {
+  const mirror = await openLiveMirror((await aMirror()).file)
+  onTestFinished(() => mirror.close())
+  const run = await mirror.startRun({ organization: 'acme', trigger: 'schedule', nowMs: START_MS })
+  const closed = vi.spyOn(Upkeep.prototype, 'closed', 'get').mockReturnValueOnce(Promise.resolve())
+  onTestFinished(() => closed.mockRestore())
+  const onWaiting = vi.fn<() => void>()
+
+  await mirror.savePages(run, [aPage(1, customers(1, 5))], START_MS, onWaiting)
+
+  expect(onWaiting).toHaveBeenCalledTimes(1)
 })
 
 test('the WAL is copied by the thread, to its end, while the mirror is open', async () => {
