@@ -16,20 +16,17 @@ export type JobAtStart = {
   delayMs: number
   /** How often it was started, this time included. */
   starts: number
-  /** Whether a person asked for a run while the job was in the queue. */
-  isAsked: boolean
   schedule: Schedule | undefined
   lastRun: LastRun | undefined
   nowMs: number
 }
 
 /**
- * Why the run of a job is not needed; undefined if it is. Several workers that start together, or a tick and a worker that catches up,
+ * Why the run of a job that no person asked for is not needed; undefined if it is. Several workers that start together, or a tick and a worker that catches up,
  * ask for the same run: while a job is in the queue it stands for both, but it may have ended between the look and the request.
  */
 export function whyNotNeeded(job: JobAtStart, organization: string): WhyNotNeeded | undefined {
-  const { lastRun, starts, askedAtMs, isAsked, nowMs } = job
-  if (isAsked) return undefined
+  const { lastRun, starts, askedAtMs, nowMs } = job
   const isComplete = lastRun?.status === 'complete' && !isFarAhead(lastRun.startedAtMs, nowMs)
   // The worker of an earlier start ended after its run and before its job. A run dated far ahead began by a wrong clock, at an unknown time.
   if (starts > 1 && isComplete && lastRun.startedAtMs >= askedAtMs) return 'ended-before'
@@ -74,10 +71,8 @@ export async function findWhyNotNeeded(
 ): Promise<WhyNotNeeded | undefined> {
   const [lastRun] = await mirror.listLastRuns({ organization: id }).catch(() => [])
   const { name: trigger, timestamp: askedAtMs, attemptsStarted: starts } = job
-  const atStart = {
-    ...{ trigger, askedAtMs, delayMs: job.opts.delay ?? 0, starts, schedule, lastRun, nowMs: now() },
-  }
-  const why = whyNotNeeded({ ...atStart, isAsked: false }, id)
+  const delayMs = job.opts.delay ?? 0
+  const why = whyNotNeeded({ trigger, askedAtMs, delayMs, starts, schedule, lastRun, nowMs: now() }, id)
   // Only then, because it costs a look into the queue.
-  return why !== undefined && (await isAsked(job.id ?? '')) ? whyNotNeeded({ ...atStart, isAsked: true }, id) : why
+  return why !== undefined && (await isAsked(job.id ?? '')) ? undefined : why
 }

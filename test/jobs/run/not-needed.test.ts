@@ -1,6 +1,6 @@
 import { withBackend, type IQueueBackend } from 'bullmq'
 import { describe, expect, test } from 'vitest'
-import { whyNotNeeded, type JobAtStart } from '../../../jobs/run/not-needed.ts'
+import { findWhyNotNeeded, whyNotNeeded, type JobAtStart } from '../../../jobs/run/not-needed.ts'
 import type { Backend } from '../../../jobs/queue/backend.ts'
 import { queueNames } from '../../../jobs/queue/queue-names.ts'
 import type { LastRun } from '../../../src/store.ts'
@@ -26,7 +26,6 @@ describe('a job that starts', () => {
     ['that was read the night before', { lastRun: aLastRun({ completeAsOfMs: DUE_MS - SECOND_MS }) }, undefined],
     ['that another worker read since it was due', { lastRun: read }, 'read-since'],
     ['that a run for a catch-up read before its tick', { trigger: 'schedule', lastRun: read }, 'read-since'],
-    ['that a person wants too', { lastRun: read, isAsked: true }, undefined],
     ['that a person wants', { trigger: 'manual', lastRun: read }, undefined],
     ['that left the schedule', { schedule: undefined, lastRun: read }, undefined],
     ['whose read is dated far ahead', { lastRun: aLastRun({ completeAsOfMs: DUE_MS + 9e8 }) }, undefined],
@@ -39,7 +38,6 @@ describe('a job that starts', () => {
     ['after the clock was set back', { lastRun: read, nowMs: DUE_MS - 60 * SECOND_MS }, 'read-since'],
     ['that is due by the clock of the one who asked', { lastRun: dayBefore(read), nowMs: DUE_MS - 1 }, undefined],
     ['again, after it was read by it', { trigger: 'manual', starts: 2, lastRun: ofThisJob }, 'ended-before'],
-    ['again, after another run, that a person wants', { starts: 2, lastRun: ofThisJob, isAsked: true }, undefined],
     [
       'again, after a read that is dated far ahead',
       { starts: 2, lastRun: aLastRun({ startedAtMs: DUE_MS + 9e8 }) },
@@ -54,6 +52,17 @@ describe('a job that starts', () => {
   ])('for an organization %s', (_what, job, why) => {
     expect(whyNotNeeded(aJob(job), 'acme')).toBe(why)
   })
+})
+
+test.each([
+  ['no person asked for', false, 'read-since'],
+  ['a person asked for too', true, undefined],
+])('a job that %s, after a read', async (_what, asked, why) => {
+  const job = { name: 'catch-up', timestamp: DUE_MS + 2 * SECOND_MS, attemptsStarted: 1, opts: {} } as const
+  const mirror = { listLastRuns: async () => [aLastRun({})] }
+  const lookingUp = { mirror, isAsked: async () => asked, now: () => DUE_MS + 5 * SECOND_MS }
+
+  expect(await findWhyNotNeeded(job, { id: 'acme', schedule: NIGHTLY }, lookingUp)).toBe(why)
 })
 
 test('a catch-up that was asked for after the run it was for has ended makes no run, and a request by hand makes one', async () => {
@@ -132,7 +141,6 @@ function aJob(job: Partial<JobAtStart>): JobAtStart {
     askedAtMs: DUE_MS + 2 * SECOND_MS,
     delayMs: 0,
     starts: 1,
-    isAsked: false,
     schedule: NIGHTLY,
     lastRun: undefined,
     nowMs: DUE_MS + 5 * SECOND_MS,
