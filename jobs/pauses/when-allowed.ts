@@ -35,11 +35,11 @@ export async function whenAllowed(
   allowing: Allowing,
   work: (closed: AbortSignal) => Promise<Counts>,
 ): Promise<Counts> {
-  const found = await findWhyNotNow(job, allowing)
-  if (found !== undefined) {
-    await job.updateProgress(withPutOff(job, found.putOff))
-    await job.moveToDelayed(found.putOff.untilMs ?? allowing.now() + LOOK_AGAIN_MS, token)
-    allowing.listener.onPutOff?.(job.data.organization, found.putOff)
+  const putOff = await findWhyNotNow(job, allowing)
+  if (putOff !== undefined) {
+    await job.updateProgress(withPutOff(job, putOff))
+    await job.moveToDelayed(putOff.untilMs ?? allowing.now() + LOOK_AGAIN_MS, token)
+    allowing.listener.onPutOff?.(job.data.organization, putOff)
     throw new DelayedError()
   }
   if (putOffOf(job) !== undefined) await job.updateProgress(withPutOff(job, undefined))
@@ -53,14 +53,14 @@ export async function quickWhenAllowed(
   work: (closed: AbortSignal) => Promise<Counts>,
 ): Promise<Counts> {
   const allowing = { ...quick, isAsked: async () => false }
-  const found = await findWhyNotNow(job, allowing)
-  if (found === undefined) return duringWindow(job, allowing, work)
-  const why = found.putOff.why === 'pause' ? 'paused' : 'window'
+  const putOff = await findWhyNotNow(job, allowing)
+  if (putOff === undefined) return duringWindow(job, allowing, work)
+  const why = putOff.why === 'pause' ? 'paused' : 'window'
   allowing.listener.onQuickRun?.({ organization: job.data.organization, end: 'skipped', why })
   return {}
 }
 
-async function findWhyNotNow(job: SyncJob, allowing: Allowing): Promise<{ putOff: PutOff } | undefined> {
+async function findWhyNotNow(job: SyncJob, allowing: Allowing): Promise<PutOff | undefined> {
   const organization = allowing.organizationOf(job.data.organization)
   // The run of an unknown organization reports that it is unknown.
   if (organization === undefined) return undefined
@@ -70,7 +70,7 @@ async function findWhyNotNow(job: SyncJob, allowing: Allowing): Promise<{ putOff
   const putOff = whyNotNow(schedule, paused, nowMs)
   // A run that a person asked for starts at any hour, but no paused one. To find out costs a look into the queue.
   const mustWait = putOff !== undefined && (putOff.why === 'pause' || !(await isAskedFor(job, allowing)))
-  return mustWait ? { putOff } : undefined
+  return mustWait ? putOff : undefined
 }
 
 async function isAskedFor({ name, id = '' }: SyncJob, { isAsked }: Allowing): Promise<boolean> {
