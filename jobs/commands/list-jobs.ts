@@ -64,35 +64,30 @@ function listed(
   job: Job<Payload, Counts>,
   { state, isQuick, nowMs }: Pick<ListedJob, 'state' | 'isQuick'> & { nowMs: number },
 ): ListedJob {
-  const why = state === 'delayed' ? whyDelayed(job) : undefined
+  const delay = state === 'delayed' ? delayOf(job, nowMs) : undefined
   return {
     organization: payload.safeParse(job.data).data?.organization ?? '?',
     isQuick,
     trigger: job.name,
     state,
-    why,
+    why: delay?.why,
     sinceMs: (state === 'running' ? job.processedOn : undefined) ?? job.timestamp,
-    untilMs: why && untilOf(job, why, nowMs),
+    untilMs: delay?.untilMs,
     worker: state === 'running' ? job.processedBy : undefined,
     failures: job.attemptsMade,
   }
 }
 
-function whyDelayed(job: Job): WhyDelayed {
-  if (job.attemptsStarted === 0) return 'schedule'
-  const { namedUntilMs, retryAtMs } = progressOf(job)
-  const putOff = putOffOf(job)
-  if (putOff !== undefined) return putOff.why
-  return namedUntilMs !== undefined && retryAtMs === undefined ? 'rate-limit' : 'retry'
-}
-
-function untilOf(job: Job, why: WhyDelayed, nowMs: number): number | undefined {
-  const putOff = putOffOf(job)
-  if (putOff !== undefined) return putOff.untilMs
-  const { namedUntilMs, retryAtMs } = progressOf(job)
-  const untilMs = why === 'schedule' ? job.timestamp + job.delay : (retryAtMs ?? namedUntilMs)
+/** Why a job is delayed, and until when. */
+function delayOf(job: Job, nowMs: number): { why: WhyDelayed; untilMs: number | undefined } {
   // A wait that began by a clock that was ahead is no longer than the delay of its job.
-  return untilMs && Math.min(untilMs, nowMs + job.delay)
+  const atMost = (untilMs: number | undefined) => untilMs && Math.min(untilMs, nowMs + job.delay)
+  if (job.attemptsStarted === 0) return { why: 'schedule', untilMs: atMost(job.timestamp + job.delay) }
+  const putOff = putOffOf(job)
+  if (putOff !== undefined) return putOff
+  const { namedUntilMs, retryAtMs } = progressOf(job)
+  const isNamed = namedUntilMs !== undefined && retryAtMs === undefined
+  return { why: isNamed ? 'rate-limit' : 'retry', untilMs: atMost(retryAtMs ?? namedUntilMs) }
 }
 
 function byTime(left: ListedJob, right: ListedJob): number {
