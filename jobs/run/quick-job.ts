@@ -2,10 +2,10 @@ import { UnrecoverableError } from 'bullmq'
 import type { Organization } from '../../src/config/organization.ts'
 import { factsOf } from '../../src/errors/errors.ts'
 import type { Outcome } from '../../src/mirror-organization.ts'
-import { runOrganization } from '../../src/run-organization.ts'
 import { jobStateOf, payload, type Counts, type Queues } from '../queue/queues.ts'
 import type { EndOfQuickRun } from './end-of-quick-run.ts'
 import { endingSoon } from './ending-soon.ts'
+import { runForJob } from './run-for-job.ts'
 import { isFullRunOn, whyNoQuickRun, type WhyNone } from './why-no-quick-run.ts'
 import { countsOf, isOutdated, reasonOf, type JobSignals, type Processing, type SyncJob } from './sync-job.ts'
 
@@ -29,7 +29,7 @@ export async function quickRunForJob(
   const fullRun = watchFullRun(id, processing)
   const signals = [processing.stop, cancelled, fullRun.began, ...(lost === undefined ? [] : [lost])]
   try {
-    const running = run(organization, job, AbortSignal.any(signals), processing)
+    const running = runForJob(organization, job, AbortSignal.any(signals), processing, { quick: true })
     const outcome = await endingSoon(running, processing.stop, processing.timings.handBackMs)
     return outcome === undefined ? {} : end(processing, ended(id, outcome))
   } finally {
@@ -69,24 +69,6 @@ function watchFullRun(
   }
   const timer = setInterval(() => void look(), timings.quickLookMs)
   return { began: began.signal, stop: () => clearInterval(timer) }
-}
-
-function run(
-  organization: Organization,
-  { name }: SyncJob,
-  signal: AbortSignal,
-  processing: QuickProcessing,
-): Promise<Outcome> {
-  const { mirror, rateLimits, sharedTurns, agents, listener, timings, now, monotonicMs, idleMs, random } = processing
-  return runOrganization(organization, {
-    ...{ mirror, rateLimits, sharedTurns, agents, now, monotonicMs, idleMs, random },
-    signal,
-    quick: true,
-    trigger: name,
-    longestWaitMs: timings.longestWaitMs,
-    onEvent: (event) => listener.onEvent?.(organization.id, event),
-    onAnswer: (answer) => listener.onAnswer?.(organization.id, answer),
-  })
 }
 
 function ended(organization: string, outcome: Outcome): EndOfQuickRun {

@@ -5,7 +5,7 @@ import type { Organization } from '../../src/config/organization.ts'
 import { describeError, factsOf, namedWaitMs, UsageError } from '../../src/errors/errors.ts'
 import type { Outcome, Progress } from '../../src/mirror-organization.ts'
 import type { Report, Trigger } from '../../src/report.ts'
-import { runOrganization, type OpenSharedTurns, type RateLimits } from '../../src/run-organization.ts'
+import type { OpenSharedTurns, RateLimits } from '../../src/run-organization.ts'
 import type { IdleAgents } from '../../src/source/idle-agents.ts'
 import type { SourceEvent } from '../../src/source/customers.ts'
 import { failedWith } from './await-other-worker.ts'
@@ -16,6 +16,7 @@ import { abandon, isLocked } from './locked-job.ts'
 import { findWhyNotNeeded, type LookingUp, type WhyNotNeeded } from './not-needed.ts'
 import { isWaiting, verdictOf, type JobVerdict } from './outcome.ts'
 import { progressOf } from '../queue/job-progress.ts'
+import { runForJob } from './run-for-job.ts'
 import type { PutOff } from '../pauses/put-off.ts'
 import { payload, type Counts, type Payload } from '../queue/queues.ts'
 import type { Timings } from '../timings.ts'
@@ -155,18 +156,10 @@ function run(
   signal: AbortSignal,
   processing: Processing & { decide: Decide },
 ): Promise<Outcome> {
-  const { mirror, rateLimits, sharedTurns, agents, listener, timings, now, monotonicMs, idleMs, random, decide } =
-    processing
-  return runOrganization(organization, {
-    ...{ mirror, rateLimits, sharedTurns, agents, now, monotonicMs, idleMs, random },
-    trigger: job.name,
-    longestWaitMs: timings.longestWaitMs,
-    signal,
-    onProgress: (progress) => listener.onProgress?.(progress),
-    onEvent: (event) => listener.onEvent?.(organization.id, event),
-    onAnswer: (answer) => listener.onAnswer?.(organization.id, answer),
+  return runForJob(organization, job, signal, processing, {
+    onProgress: (progress) => processing.listener.onProgress?.(progress),
     comesBack: (error, saved) => {
-      const verdict = decide(error, saved)
+      const verdict = processing.decide(error, saved)
       return isWaiting(error, verdict) && !isLast(verdict, job)
     },
   })
