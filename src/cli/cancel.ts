@@ -8,7 +8,7 @@ import { oneExitCode, type ExitCode } from './exit-code.ts'
 import type { Io } from './io.ts'
 import { say } from './output/say.ts'
 import { configOption } from './output/shell-word.ts'
-import { withMirror } from './reading.ts'
+import { withMirrorOf } from './reading.ts'
 
 /** `customer-mirror cancel`: ends the run of an organization after its current pages. */
 export function cancelCommand(io: Io) {
@@ -24,14 +24,14 @@ export function cancelCommand(io: Io) {
       ])
       const config = await readConfig({ file, cwd: process.cwd() })
       const waiting = { now: Date.now, monotonicMs, longestMs: LONGEST_MS, signal: io.signal }
-      const before = await listUnderway(file)
+      const before = await listUnderway(config)
       const organizations = await chooseCancelled(config, ids, before)
       const alone = isSharedQueue(config.queue) ? [] : organizations.filter((id) => before.has(id))
       const cancelled: { organization: string; end: CancelEnd }[] =
         alone.length > 0
           ? alone.map((organization) => ({ organization, end: 'nothing' }))
           : await cancelRuns(config, organizations, waiting)
-      const underway = alone.length > 0 ? before : await listUnderway(file)
+      const underway = alone.length > 0 ? before : await listUnderway(config)
       const codes = cancelled.map(({ organization, end }): ExitCode => {
         const elsewhere = end === 'ended' || end === 'unanswered' ? undefined : underway.get(organization)
         const words = elsewhere === undefined ? ENDS[end] : underwayElsewhere(elsewhere, end)
@@ -70,9 +70,9 @@ async function listQueued(config: Config): Promise<string[]> {
 }
 
 /** The runs under way, as the mirror on this machine knows them; none where it is on another one. */
-async function listUnderway(file: string | undefined): Promise<Map<string, LeasedRun>> {
+async function listUnderway(config: Config): Promise<Map<string, LeasedRun>> {
   const clocks = { nowMs: Date.now(), monotonicMs: monotonicMs() }
-  const runs = await withMirror(file, (mirror) => mirror.listUnderway(clocks)).catch(() => [])
+  const runs = await withMirrorOf(config, (mirror) => mirror.listUnderway(clocks)).catch(() => [])
   return new Map(runs.map((run) => [run.organization, run]))
 }
 

@@ -1,9 +1,10 @@
 import { Command } from '@commander-js/extra-typings'
+import type { Config } from '../config/read-config.ts'
 import { monotonicMs } from '../machine/monotonic-clock.ts'
 import { ALL, isPaused, type Pauses } from '../pause.ts'
 import { screenOf, type Io } from './io.ts'
 import { isoTime } from '../time/iso-time.ts'
-import { jsonDocument, withMirror } from './reading.ts'
+import { jsonDocument, withMirrorOf } from './reading.ts'
 
 /** `customer-mirror queue`: shows what runs, waits and is delayed. */
 export function queueCommand(io: Io) {
@@ -20,7 +21,7 @@ export function queueCommand(io: Io) {
       const config = await readConfig({ file, cwd: process.cwd() })
       const nowMs = Date.now()
       const { place, jobs, pauses } = await listJobs(config, nowMs)
-      const percents = await findPercents(file, nowMs)
+      const percents = await findPercents(config, nowMs)
       const lines = jobs.map((job) => ({
         ...job,
         percent: job.state === 'running' && !job.isQuick ? percents.get(job.organization) : undefined,
@@ -36,10 +37,10 @@ export function queueCommand(io: Io) {
 }
 
 /** How far the runs under way are, by organization, as far as the mirror on this machine knows. */
-async function findPercents(file: string | undefined, nowMs: number): Promise<Map<string, number | undefined>> {
+async function findPercents(config: Config, nowMs: number): Promise<Map<string, number | undefined>> {
   const { progressOf } = await import('../page/progress.ts')
   const clocks = { nowMs, monotonicMs: monotonicMs() }
-  const runs = await withMirror(file, (mirror) => mirror.listUnderway(clocks)).catch(() => [])
+  const runs = await withMirrorOf(config, (mirror) => mirror.listUnderway(clocks)).catch(() => [])
   return new Map(runs.map((run) => [run.organization, progressOf(run, nowMs).percent]))
 }
 

@@ -9,14 +9,20 @@ export async function withMirror<Result>(
   file: string | undefined,
   work: (mirror: Mirror, config: Config) => Promise<Result>,
 ): Promise<Result> {
-  const [{ readConfig }, { openMirrorToRead }] = await Promise.all([
-    import('../config/read-config.ts'),
-    import('../mirror/mirror.ts'),
-  ])
+  const { readConfig } = await import('../config/read-config.ts')
   const config = await readConfig({ file, cwd: process.cwd() })
+  return withMirrorOf(config, (mirror) => work(mirror, config))
+}
+
+/** Opens the mirror of a configuration to read, and closes it again after `work`. */
+export async function withMirrorOf<Result>(
+  config: Pick<Config, 'mirror'>,
+  work: (mirror: Mirror) => Promise<Result>,
+): Promise<Result> {
+  const { openMirrorToRead } = await import('../mirror/mirror.ts')
   const mirror = await openMirrorToRead(config.mirror)
   try {
-    return await work(mirror, config)
+    return await work(mirror)
   } finally {
     await mirror.close()
   }

@@ -8,7 +8,7 @@ import { say } from './output/say.ts'
 import { requestedText } from './output/requested-text.ts'
 import { configOption } from './output/shell-word.ts'
 import { waitedText } from './output/waited-text.ts'
-import { withMirror } from './reading.ts'
+import { withMirrorOf } from './reading.ts'
 import { shownMirror } from '../address/mirror-address.ts'
 
 type Asked = {
@@ -39,7 +39,7 @@ export async function waitForRuns(asked: Asked, io: Io): Promise<void> {
       signal: AbortSignal.any([io.signal, ...timeIsUp]),
       now: Date.now,
       monotonicMs,
-      listRuns: (organization) => listRuns(configFile, organization),
+      listRuns: (organization) => listRuns(config, organization),
       onRequested: (requested) => say(io.stderr, requestedText(requested, { quick, wait: true })),
       onNews: (id, news) => sayOf(id, newsWords(news)),
     },
@@ -74,16 +74,13 @@ async function showEnds(waited: readonly Waited[], { config, organizations, conf
   // Where the mirror is on another machine, its held removals are looked up there.
   if (ended.some(({ from }) => from === 'mirror'))
     io.stderr.write(
-      heldWarning(
-        await withMirror(configFile, (mirror) => mirror.listHeldRemovals()).catch(() => undefined),
-        configFile,
-      ),
+      heldWarning(await withMirrorOf(config, (mirror) => mirror.listHeldRemovals()).catch(() => undefined), configFile),
     )
 }
 
 /** None where the mirror is on another machine, or is not made yet. */
-async function listRuns(file: string | undefined, organization: string): Promise<readonly Report[]> {
-  return withMirror(file, (mirror) => mirror.listRuns({ organization, limit: LATEST_RUNS })).catch(() => [])
+async function listRuns(config: Config, organization: string): Promise<readonly Report[]> {
+  return withMirrorOf(config, (mirror) => mirror.listRuns({ organization, limit: LATEST_RUNS })).catch(() => [])
 }
 
 /** Runs that may have ended between the end of a job and the look at the mirror. */

@@ -1,3 +1,4 @@
+import type { Config } from '../config/read-config.ts'
 import type { Outcome } from '../mirror-organization.ts'
 import { configuredPlan } from '../reading/publish/configured-plan.ts'
 import type { AnyPlan, Published } from '../reading/publish/publish-plan.ts'
@@ -6,10 +7,9 @@ import type { Io } from './io.ts'
 import { awaitedText } from './output/awaited-text.ts'
 import { showProgress } from './output/progress.ts'
 import { say } from './output/say.ts'
-import { shownMirror } from '../address/mirror-address.ts'
 
 /** What `worker --once` did; `published` is undefined where no copy for readers is configured. */
-type WorkedOnce = { outcomes: Outcome[]; mirrorFile: string; published: Published | undefined } & Pick<
+type WorkedOnce = { outcomes: Outcome[]; config: Config; published: Published | undefined } & Pick<
   BlockSettings,
   'organizations'
 >
@@ -30,7 +30,7 @@ export async function workOnce(
     })
     const plan = configuredPlan(worker.config)
     const published = plan === undefined || signal.aborted ? undefined : await publish(plan, signal)
-    return { outcomes, organizations: worker.organizations, mirrorFile: shownMirror(worker.config.mirror), published }
+    return { outcomes, organizations: worker.organizations, config: worker.config, published }
   } finally {
     await worker.close()
   }

@@ -1,4 +1,5 @@
 import { Command, Option } from '@commander-js/extra-typings'
+import { shownMirror } from '../address/mirror-address.ts'
 import { UsageError } from '../errors/errors.ts'
 import { exitCodeOfAll } from './exit-code.ts'
 import { screenOf, type Io } from './io.ts'
@@ -23,14 +24,14 @@ export function workerCommand(io: Io) {
     .option('--allow-host <name...>', 'more names under which clients may ask, besides addresses and localhost')
     .addOption(new Option('--log-level <level>', 'what to log').choices(LOG_LEVELS).default('info'))
     .addHelpText('after', EXAMPLES)
-    .action(async ({ config, embedded = false, once = false, host, port, allowHost, logLevel }) => {
+    .action(async ({ config: file, embedded = false, once = false, host, port, allowHost, logLevel }) => {
       const odd = allowHost?.find((name) => !HOST_NAME.test(name))
       if (odd !== undefined)
         throw new UsageError(`--allow-host ${odd}: this is no name of a host. Write it without a port.`)
       if (!once) {
         const { runWorker } = await import('../../jobs/worker.ts')
-        await runWorker({ config, embedded, http: { host, port, names: allowHost ?? [] }, logLevel }, io).finally(() =>
-          io.endSoon?.(),
+        await runWorker({ config: file, embedded, http: { host, port, names: allowHost ?? [] }, logLevel }, io).finally(
+          () => io.endSoon?.(),
         )
         return
       }
@@ -40,17 +41,17 @@ export function workerCommand(io: Io) {
         import('./output/failure-blocks.ts'),
       ])
       try {
-        const { outcomes, organizations, mirrorFile, published } = await workOnce({ config, embedded }, io)
+        const { outcomes, organizations, config, published } = await workOnce({ config: file, embedded }, io)
         const reports = outcomes.map(({ report }) => report)
-        io.stdout.write(`${runsTable(reports, screenOf(io.stdout))}\nMirror: ${mirrorFile}\n`)
+        io.stdout.write(`${runsTable(reports, screenOf(io.stdout))}\nMirror: ${shownMirror(config.mirror)}\n`)
         const columns = screenOf(io.stderr)?.columns
-        io.stderr.write(failureBlocks(outcomes, { organizations, columns, dryRun: false, config }))
-        const [{ heldWarning }, { withMirror }] = await Promise.all([
+        io.stderr.write(failureBlocks(outcomes, { organizations, columns, dryRun: false, config: file }))
+        const [{ heldWarning }, { withMirrorOf }] = await Promise.all([
           import('./output/held-warning.ts'),
           import('./reading.ts'),
         ])
-        const held = await withMirror(config, (mirror) => mirror.listHeldRemovals()).catch(() => undefined)
-        io.stderr.write(heldWarning(held, config))
+        const held = await withMirrorOf(config, (mirror) => mirror.listHeldRemovals()).catch(() => undefined)
+        io.stderr.write(heldWarning(held, file))
         await reportCopies(io, { runs: exitCodeOfAll(outcomes.map(({ error }) => error)), published })
       } finally {
         io.endSoon?.()
