@@ -4,6 +4,7 @@ import { isSharedQueue } from '../config/shared-queue.ts'
 import { monotonicMs } from '../machine/monotonic-clock.ts'
 import { processWords } from '../machine/process-name.ts'
 import type { LeasedRun } from '../report.ts'
+import { isConfigured } from './change-organizations.ts'
 import { oneExitCode, type ExitCode } from './exit-code.ts'
 import type { Io } from './io.ts'
 import { say } from './output/say.ts'
@@ -52,9 +53,9 @@ async function chooseCancelled(
   underway: ReadonlyMap<string, LeasedRun>,
 ): Promise<string[]> {
   const { chooseOrganizations } = await import('../config/organization.ts')
-  const isConfigured = (id: string) => config.organizations.some((organization) => organization.id === id)
-  const left = new Set(ids.every(isConfigured) ? [] : [...underway.keys(), ...(await listQueued(config))])
-  const leaving = ids.filter((id) => !isConfigured(id) && left.has(id))
+  const isThere = (id: string) => isConfigured(config, id)
+  const left = new Set(ids.every(isThere) ? [] : [...underway.keys(), ...(await listQueued(config))])
+  const leaving = ids.filter((id) => !isThere(id) && left.has(id))
   const others = ids.filter((id) => !leaving.includes(id))
   // Without a name it would choose all of them.
   const chosen = others.length === 0 ? [] : chooseOrganizations(config, others)

@@ -43,6 +43,15 @@ export function isConfigured({ organizations }: Pick<Config, 'organizations'>, i
   return organizations.some((organization) => organization.id === id)
 }
 
+/** Throws UsageError for an organization that is still configured; `consequence` is what its next run would do. */
+export function requireLeft(id: string, config: Config, consequence: string): void {
+  if (!isConfigured(config, id)) return
+  throw new UsageError(
+    `${id}: is still in the configuration (${config.file}), so its next run would ${consequence}. Nothing was changed. Take it ` +
+      'out there first; a worker that runs reads the file within two seconds.',
+  )
+}
+
 /** Throws UsageError for an organization of which the mirror holds nothing; `todo` is what to do if it is only configured. */
 export async function requireMirrored(
   id: string,

@@ -17,7 +17,7 @@ import { checkPrivacy } from './check-privacy.ts'
 import { checkPublish } from './check-publish.ts'
 import { checkQueue } from './check-queue.ts'
 import { checkSchedule } from './check-schedule.ts'
-import { failedCheck, type Finding } from './finding.ts'
+import { failedCheck, requireSound, type Finding } from './finding.ts'
 import { explainFailure } from './output/explain-failure.ts'
 import { shellWord } from './output/shell-word.ts'
 import { count, duration } from './output/wording.ts'
@@ -79,10 +79,7 @@ async function checkMirror({ mirror: file }: Config): Promise<Finding> {
       return { what, said: `${file} will be created by the first sync` }
     }
     try {
-      const damages = await mirror.findDamage()
-      if (damages.length > 0) {
-        throw new MirrorUnusable(`${file}: is damaged: ${damages.slice(0, 3).join('; ')}`, { code: 'corrupt' })
-      }
+      requireSound(file, await mirror.findDamage())
       await access(file, constants.W_OK)
       return { what, said: `${file}, sound and writable` }
     } finally {

@@ -2,7 +2,7 @@ import { MirrorUnusable } from '../errors/errors.ts'
 import { shownMirror } from '../address/mirror-address.ts'
 import { examineServer, openMirrorIfThere } from '../mirror/mirror.ts'
 import { parsePostgresAddress } from '../address/postgres-address.ts'
-import { failedCheck, type Finding } from './finding.ts'
+import { failedCheck, requireSound, type Finding } from './finding.ts'
 
 type Examined = Awaited<ReturnType<typeof examineServer>>
 
@@ -16,9 +16,7 @@ export async function checkPostgres(address: string): Promise<Finding> {
     if (wrongColumn !== undefined) return { ...failedCheck(what, wrongColumn), fix: FIX, isUnreadable: true }
     const mirror = await openMirrorIfThere(address)
     try {
-      const damages = (await mirror?.findDamage()) ?? []
-      if (damages.length > 0)
-        throw new MirrorUnusable(`${shown}: is damaged: ${damages.slice(0, 3).join('; ')}`, { code: 'corrupt' })
+      requireSound(shown, (await mirror?.findDamage()) ?? [])
       requireWritable(shown, examined)
       const state =
         mirror === undefined ? `the schema ${examined.schema} will be made by the first sync` : soundWords(examined)

@@ -1,4 +1,4 @@
-import { isOurs } from '../errors/errors.ts'
+import { isOurs, MirrorUnusable } from '../errors/errors.ts'
 import { explainFailure } from './output/explain-failure.ts'
 
 /** The result of one check. `error` is set if it would prevent a sync; `fix` is what to do. */
@@ -15,6 +15,12 @@ export type Finding = {
   isCommon?: boolean
   /** Whether later checks cannot read what it is about. */
   isUnreadable?: boolean
+}
+
+/** Throws MirrorUnusable for a mirror with these damages, which names some of them; `mirror` is its address without secrets. */
+export function requireSound(mirror: string, damages: readonly string[]): void {
+  if (damages.length > 0)
+    throw new MirrorUnusable(`${mirror}: is damaged: ${damages.slice(0, 3).join('; ')}`, { code: 'corrupt' })
 }
 
 /** The finding of a check that failed with this error. A defect is thrown again. */

@@ -1,10 +1,9 @@
 import { Command } from '@commander-js/extra-typings'
 import { say } from './output/say.ts'
-import type { Config } from '../config/read-config.ts'
 import type { ForgottenOrganization } from './output/organization-forgotten.ts'
 import { UsageError } from '../errors/errors.ts'
 import { monotonicMs } from '../machine/monotonic-clock.ts'
-import { isConfigured, optionsToChange, requireMirrored, withOrganizations } from './change-organizations.ts'
+import { optionsToChange, requireLeft, requireMirrored, withOrganizations } from './change-organizations.ts'
 import type { Io } from './io.ts'
 import { jsonDocument } from './reading.ts'
 import { shownMirror } from '../address/mirror-address.ts'
@@ -39,7 +38,7 @@ async function forget(id: string, file: string | undefined, isConfirmed: boolean
   return withOrganizations(file, async (organizations, config) => {
     if (!(await organizations.isUnfinished(id)))
       await requireMirrored(id, organizations, config, 'There is nothing to forget: take it out of the configuration.')
-    if (isConfigured(config, id)) throw new UsageError(stillConfigured(id, config))
+    requireLeft(id, config, 'load it again')
     const deleted = await organizations.contents(id)
     if (!isConfirmed) throw new UsageError(unconfirmedText(id, deleted))
     // An organization that is forgotten is unknown to this command, which could not name them if it was started again.
@@ -48,13 +47,6 @@ async function forget(id: string, file: string | undefined, isConfirmed: boolean
     const mirror = shownMirror(config.mirror)
     return { organization: id, deleted, finished, mirror, ...copiesLeft() }
   })
-}
-
-function stillConfigured(id: string, { file }: Config): string {
-  return (
-    `${id}: is still in the configuration (${file}), so its next run would load it again. Nothing was changed. Take it out ` +
-    'there first; a worker that runs reads the file within two seconds.'
-  )
 }
 
 const EXAMPLES = `

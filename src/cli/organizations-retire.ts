@@ -1,7 +1,6 @@
 import { Command } from '@commander-js/extra-typings'
-import { UsageError } from '../errors/errors.ts'
 import { monotonicMs } from '../machine/monotonic-clock.ts'
-import { isConfigured, optionsToChange, requireMirrored, withOrganizations } from './change-organizations.ts'
+import { optionsToChange, requireLeft, requireMirrored, withOrganizations } from './change-organizations.ts'
 import type { Io } from './io.ts'
 import { say } from './output/say.ts'
 import { jsonDocument } from './reading.ts'
@@ -24,7 +23,7 @@ export function organizationsRetireCommand(io: Io) {
           config,
           'There is nothing to retire: take it out of the configuration.',
         )
-        if (isConfigured(config, id)) throw new UsageError(stillConfigured(id, config.file))
+        requireLeft(id, config, 'end the retirement')
         return organizations.retire(id, { nowMs: Date.now(), monotonicMs: monotonicMs() })
       })
       const said =
@@ -33,13 +32,6 @@ export function organizationsRetireCommand(io: Io) {
       if (json) io.stdout.write(jsonDocument({ organization: id, retired: true, removed }))
       else say(io.stdout, said)
     })
-}
-
-function stillConfigured(id: string, file: string): string {
-  return (
-    `${id}: is still in the configuration (${file}), so its next run would end the retirement. Nothing was changed. Take it ` +
-    'out there first; a worker that runs reads the file within two seconds.'
-  )
 }
 
 const EXAMPLES = `

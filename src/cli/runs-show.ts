@@ -1,7 +1,7 @@
-import type { StoredRun } from '../store.ts'
 import { Command } from '@commander-js/extra-typings'
 import { UsageError } from '../errors/errors.ts'
-import { screenOf, type Io } from './io.ts'
+import type { Io } from './io.ts'
+import { say } from './output/say.ts'
 import { jsonDocument, withMirror } from './reading.ts'
 import { readRunNumber } from './removals.ts'
 
@@ -26,12 +26,8 @@ export function runsShowCommand(io: Io) {
         const { runId, trigger, warnings, certificate = null } = run
         io.stdout.write(jsonDocument({ run: { id: runId, ...toJson(run), trigger, warnings, certificate } }))
       } else {
-        const [{ describeRun }, { wrapLines }] = await Promise.all([
-          import('./output/describe-run.ts'),
-          import('./output/fit-text.ts'),
-        ])
-        const text = describeRun(run satisfies StoredRun, waiting?.held ?? 0)
-        io.stdout.write(wrapLines(text, screenOf(io.stdout)?.columns ?? Infinity))
+        const { describeRun } = await import('./output/describe-run.ts')
+        say(io.stdout, describeRun(run, waiting?.held ?? 0))
       }
     })
 }

@@ -38,6 +38,11 @@ const FROM_NOW =
   'When the service lists the customer again, runs count the record as suppressed and keep nothing of it. The next run reads every ' +
   'record of the organization.'
 
+/** For a mirror in PostgreSQL, once the rows are deleted. */
+export const BYTES_OF_SERVER =
+  "Bytes may stay in the server's files until it reuses the space (VACUUM FULL writes the tables anew), and in its WAL, replicas and " +
+  'backups until they expire.'
+
 const BYTES: Record<ForgetReport['erased'], (mirror: string) => string[]> = {
   erased: (mirror) => [`No byte of ${mirror} holds this customer.`],
   held: (mirror) => [
@@ -45,11 +50,7 @@ const BYTES: Record<ForgetReport['erased'], (mirror: string) => string[]> = {
   ],
   busy: () => [],
   failed: () => [],
-  released: (mirror) => [
-    `No query of ${mirror} finds this customer.`,
-    "Bytes may stay in the server's files until it reuses the space (VACUUM FULL writes the tables anew), and in its WAL, replicas and " +
-      'backups until they expire.',
-  ],
+  released: (mirror) => [`No query of ${mirror} finds this customer.`, BYTES_OF_SERVER],
 }
 
 function beyondLines({ organization, id, copies, replaced }: ForgetReport): string[] {

@@ -1,6 +1,6 @@
 import type { Contents } from '../../organizations.ts'
 import { isPostgres } from '../../address/mirror-address.ts'
-import { replacedLines } from './customer-forgotten.ts'
+import { BYTES_OF_SERVER, replacedLines } from './customer-forgotten.ts'
 import { sqlText } from './sql-text.ts'
 import { count } from './wording.ts'
 
@@ -44,11 +44,7 @@ export function forgottenOrganizationText({
 
 function bytesLines(mirror: string): string[] {
   if (!isPostgres(mirror)) return [`No byte of ${mirror} holds any of its rows.`]
-  return [
-    `No query of ${mirror} finds any of its rows.`,
-    "Bytes may stay in the server's files until it reuses the space (VACUUM FULL writes the tables anew), and in its WAL, replicas and " +
-      'backups until they expire.',
-  ]
+  return [`No query of ${mirror} finds any of its rows.`, BYTES_OF_SERVER]
 }
 
 function rowsText({ customers, changes, runs, rejects }: Contents): string {
