@@ -19,7 +19,7 @@ export function forgetting(database: Database): Pick<Mirror, 'forgetCustomer' | 
       database.write(
         (session) => readmitCustomer(session, asked),
         asked,
-        async (session) => (await sinceOf(session, asked)) === undefined,
+        async (session) => (await forgottenSinceMs(session, asked)) === undefined,
       ),
   }
 }
@@ -28,7 +28,7 @@ export function forgetting(database: Database): Pick<Mirror, 'forgetCustomer' | 
 async function forgetCustomer(session: Session, asked: Forgetting): Promise<ForgottenCustomer> {
   const { organization, id, nowMs } = asked
   await requireUnleased(session, organization, 'changed')
-  const sinceMs = await sinceOf(session, asked)
+  const sinceMs = await forgottenSinceMs(session, asked)
   const purged = await purgeCustomer(session, asked)
   const isKnown = Object.values(purged.deleted).some((count) => count > 0)
   if (sinceMs === undefined && !isKnown) throw isUnknownCustomer(organization)
@@ -38,13 +38,8 @@ async function forgetCustomer(session: Session, asked: Forgetting): Promise<Forg
 
 /** Whether the mirror holds the hash of a customer, and nothing else of it. */
 async function isForgotten(session: Session, asked: Forgetting): Promise<boolean> {
-  return (
-    (await sinceOf(session, asked)) !== undefined && (await rowsLeft(session, asked)).every(([, left]) => left === 0)
-  )
-}
-
-function sinceOf(session: Session, { organization, id }: Forgetting): Promise<number | undefined> {
-  return forgottenSinceMs(session, organization, id)
+  if ((await forgottenSinceMs(session, asked)) === undefined) return false
+  return (await rowsLeft(session, asked)).every(([, left]) => left === 0)
 }
 
 async function readmitCustomer(session: Session, { organization, id }: Forgetting): Promise<void> {

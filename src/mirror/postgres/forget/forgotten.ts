@@ -1,13 +1,13 @@
 import { randomBytes } from 'node:crypto'
 import { FORGOTTEN_KEY_BYTES, idHash } from '../../../privacy/forgotten.ts'
 import { sqlTime, timeIn } from '../../sql-time.ts'
+import type { Forgetting } from '../../../store.ts'
 import type { Session } from '../session.ts'
 
 /** Since when a customer is forgotten, in Unix milliseconds; undefined if it is not. */
 export async function forgottenSinceMs(
   session: Session,
-  organization: string,
-  id: string,
+  { organization, id }: Pick<Forgetting, 'organization' | 'id'>,
 ): Promise<number | undefined> {
   const key = await storedKey(session, organization)
   if (key === undefined) return undefined

@@ -11,46 +11,46 @@ export function loadForgotten(db: Connection, organization: string): Forgotten |
     'SELECT number, hash FROM forgotten WHERE organization = ?',
   ).all(organization)
   if (rows.length === 0) return undefined
-  return forgottenBy(keyOf(db, organization), new Map(rows.map(({ number, hash }) => [hash, number])))
+  const key = storedKey(db, organization)
+  // Without its key no hash can be compared, and every forgotten customer would come back.
+  if (key === undefined) throw new Error(`forgotten customers of ${organization} have no key`)
+  return forgottenBy(key, new Map(rows.map(({ number, hash }) => [hash, number])))
 }
 
 /** Since when a customer is forgotten, in Unix milliseconds; undefined if it is not. The caller holds a transaction. */
 export function forgottenSinceMs(db: Connection, organization: string, id: string): number | undefined {
-  if (storedKey(db, organization) === undefined) return undefined
+  const key = storedKey(db, organization)
+  if (key === undefined) return undefined
   const found = statement<[string, string], string>(
     db,
     'SELECT forgotten_at FROM forgotten WHERE organization = ? AND hash = ?',
   )
     .pluck()
-    .get(organization, idHash(keyOf(db, organization))(id))
+    .get(organization, idHash(key)(id))
   return timeIn(found)
 }
 
 /** Keeps the hash of an id, so that the customer stays forgotten. The caller holds a transaction that may write. */
 export function rememberForgotten(db: Connection, organization: string, id: string, nowMs: number): void {
-  if (storedKey(db, organization) === undefined)
-    statement(db, 'INSERT INTO forgotten_keys (organization, key) VALUES (?, ?)').run(
-      organization,
-      randomBytes(FORGOTTEN_KEY_BYTES),
-    )
+  const key = storedKey(db, organization) ?? makeKey(db, organization)
   statement(db, 'INSERT INTO forgotten (organization, hash, forgotten_at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING').run(
     organization,
-    idHash(keyOf(db, organization))(id),
+    idHash(key)(id),
     sqlTime(nowMs),
   )
 }
 
 /** Deletes the hash of an id; whether there was one. The caller holds a transaction that may write. */
 export function deleteForgotten(db: Connection, organization: string, id: string): boolean {
-  if (storedKey(db, organization) === undefined) return false
-  const hash = idHash(keyOf(db, organization))(id)
-  return statement(db, 'DELETE FROM forgotten WHERE organization = ? AND hash = ?').run(organization, hash).changes > 0
+  const key = storedKey(db, organization)
+  if (key === undefined) return false
+  const sql = 'DELETE FROM forgotten WHERE organization = ? AND hash = ?'
+  return statement(db, sql).run(organization, idHash(key)(id)).changes > 0
 }
 
-function keyOf(db: Connection, organization: string): Uint8Array {
-  const key = storedKey(db, organization)
-  // Without its key no hash can be compared, and every forgotten customer would come back.
-  if (key === undefined) throw new Error(`forgotten customers of ${organization} have no key`)
+function makeKey(db: Connection, organization: string): Uint8Array {
+  const key = randomBytes(FORGOTTEN_KEY_BYTES)
+  statement(db, 'INSERT INTO forgotten_keys (organization, key) VALUES (?, ?)').run(organization, key)
   return key
 }
 
