@@ -20,8 +20,8 @@ export function readingIndexes(database: Database): () => Promise<void> {
   return async () => {
     if (areTried) return
     try {
-      const isTime = await database.read(lacksReadingIndexes)
-      areTried = (isTime && (await database.write(createReadingIndexes))) || (await database.read(hasReadingIndexes))
+      const state = await database.read(stateOfIndexes)
+      areTried = state === 'there' || (state === 'due' && (await database.write(createReadingIndexes)))
     } catch (error) {
       // The run is complete without the indexes, and the next one tries again.
       if (!(error instanceof MirrorUnusable)) throw error
@@ -53,24 +53,24 @@ async function createReadingIndexes(session: Session): Promise<boolean> {
 export async function dropTextIndexes(database: Database): Promise<boolean> {
   const names = Object.keys(READING_INDEXES).filter((name) => name !== 'customers_by_update')
   return await database.write(async (session) => {
-    const found = await session.first<{ count: number }>(
-      'SELECT count(*) FROM unnest($1::text[]) AS name WHERE to_regclass(quote_ident(name)) IS NOT NULL',
-      names,
-    )
+    const found = await countThere(session, names)
     await session.run(`DROP INDEX IF EXISTS ${names.join(', ')}`)
-    return (found?.count ?? 0) > 0
+    return found > 0
   })
 }
 
-async function lacksReadingIndexes(session: Session): Promise<boolean> {
-  if (await hasReadingIndexes(session)) return false
-  return (await session.first(`SELECT FROM runs WHERE ${READ_TO_END} LIMIT 1`)) !== undefined
+/** `due`: an organization was read to its end, and not all of them are there. */
+async function stateOfIndexes(session: Session): Promise<'there' | 'due' | 'too early'> {
+  const names = Object.keys(READING_INDEXES)
+  if ((await countThere(session, names)) === names.length) return 'there'
+  return (await session.first(`SELECT FROM runs WHERE ${READ_TO_END} LIMIT 1`)) === undefined ? 'too early' : 'due'
 }
 
-async function hasReadingIndexes(session: Session): Promise<boolean> {
+/** How many of these indexes there are. */
+async function countThere(session: Session, names: readonly string[]): Promise<number> {
   const found = await session.first<{ count: number }>(
     'SELECT count(*) FROM unnest($1::text[]) AS name WHERE to_regclass(quote_ident(name)) IS NOT NULL',
-    Object.keys(READING_INDEXES),
+    names,
   )
-  return found?.count === Object.keys(READING_INDEXES).length
+  return found?.count ?? 0
 }
