@@ -28,9 +28,11 @@ export async function openSchema(
 ): Promise<void> {
   const isReady = await database.read(async (session) => {
     const found = await lookAtSchema(session, database.schema)
-    requireServer(found, database.address, access === 'write' ? 'write' : 'read')
-    requireMirror(found, database)
-    if (access === 'write') return found.version === LATEST_VERSION && (await isComplete(session, completion))
+    if (access === 'write') {
+      requireServer(found, database.address, access)
+      requireMirror(found, database)
+      return found.version === LATEST_VERSION && (await isComplete(session, completion))
+    }
     requireReadable(found, database)
     if (access === 'as-it-is') return true
     if (found.version < LATEST_VERSION && found.is_read_only)
