@@ -8,7 +8,7 @@ import {
   type HiddenFields,
   type PrivacyPolicy,
 } from '../privacy/privacy-policy.ts'
-import type { RunPrivacy, Start } from '../run.ts'
+import type { Run, RunPrivacy, Start } from '../run.ts'
 import type { StoredPrivacy } from '../store.ts'
 import { FIRST_TABLE, type Place } from './hidden-rows.ts'
 
@@ -76,6 +76,11 @@ export function changeOfPolicy(
     unfilled: JSON.stringify(unfilled),
     lacking: JSON.stringify([...new Set([...unfilled, ...(hidden?.unfilled ?? [])])]),
   }
+}
+
+/** Whether stored values of the run's organization are to be rewritten, or old ones may still stand in free space. */
+export function isPrivacyOwed({ privacy }: Pick<Run, 'privacy'>): boolean {
+  return privacy?.storedAs !== undefined || privacy?.isUnpurged === true
 }
 
 /** What a run of this policy does about privacy, where this is stored. */

@@ -1,4 +1,5 @@
 import type { Mirror } from '../../store.ts'
+import { isPrivacyOwed } from '../policy-of-rows.ts'
 import type { Database } from './session.ts'
 
 type Rare = Pick<Mirror, 'forgetCustomer' | 'readmitCustomer' | 'prune' | 'applyPrivacy' | 'listPrivacy'>
@@ -12,7 +13,7 @@ export function rareVerbs(database: Database): Rare {
     readmitCustomer: async (asked) => (await forget()).readmitCustomer(asked),
     prune: async (...args) => (await import('./retention/prune.ts')).retentionVerbs(database).prune(...args),
     applyPrivacy: async (run, nowMs) => {
-      if (run.privacy?.storedAs === undefined && run.privacy?.isUnpurged !== true) return false
+      if (!isPrivacyOwed(run)) return false
       return (await privacy()).applyPrivacy(run, nowMs)
     },
     listPrivacy: async () => (await privacy()).listPrivacy(),

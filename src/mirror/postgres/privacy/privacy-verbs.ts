@@ -10,12 +10,10 @@ import { vacuum } from '../vacuum.ts'
 import { rewriteSome } from './rewrite-hidden.ts'
 import { findPolicy } from './start-privacy.ts'
 
-/** The verbs of a mirror that hide stored values. */
+/** The verbs of a mirror that hide stored values; `applyPrivacy` is for runs of which `isPrivacyOwed` holds. */
 export function privacyVerbs(database: Database): Pick<Mirror, 'applyPrivacy' | 'listPrivacy'> {
   return {
     applyPrivacy: async (run, nowMs) => {
-      const { storedAs, isUnpurged = false } = run.privacy ?? {}
-      if (storedAs === undefined && !isUnpurged) return false
       if (await database.write((session) => rewritePrivacy(session, run, nowMs))) return true
       if (await isFreed(database)) await database.write(notePurged)
       return false

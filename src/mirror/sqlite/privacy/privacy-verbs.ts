@@ -1,4 +1,5 @@
 import type { Mirror } from '../../../store.ts'
+import { isPrivacyOwed } from '../../policy-of-rows.ts'
 import { readTransaction, type Connection } from '../database.ts'
 import { listPrivacy, notePurged, rewritePrivacy } from './privacy.ts'
 import { deletingSecurely, purge } from '../purge.ts'
@@ -14,8 +15,7 @@ export function privacyVerbs(
 ): Pick<Mirror, 'applyPrivacy' | 'listPrivacy'> {
   return {
     applyPrivacy: async (run, nowMs) => {
-      const { storedAs, isUnpurged = false } = run.privacy ?? {}
-      if (storedAs === undefined && !isUnpurged) return false
+      if (!isPrivacyOwed(run)) return false
       if (deletingSecurely(db, () => writeInPlace(() => rewritePrivacy(db, run, nowMs)))) return true
       if (isKept && purge(db)) writeInPlace(() => notePurged(db))
       return false
