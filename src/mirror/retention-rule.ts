@@ -6,13 +6,22 @@ const DAY_MS = 86_400_000
 /** What retention deletes. */
 export type Kind = 'changes' | 'resolvedRejects' | 'runs' | 'removedCustomers'
 
-/** The moment before which rows of each kind are deleted. Runs last: what was deleted before refers to them no more. */
-export function* kindsToPrune(retention: Retention, asOfMs: number): Generator<{ kind: Kind; beforeMs: number }> {
+/** Rows from before a moment are deleted; `asOfMs` is now. Unix milliseconds. */
+export type Due = { beforeMs: number; asOfMs: number }
+
+type DueKind = Due & { kind: Kind }
+
+/** The kinds of which rows are deleted. Runs last: what was deleted before refers to them no more. */
+export function kindsToPrune(retention: Retention, asOfMs: number): DueKind[] {
   const { changesMs, resolvedRejectsMs, runsMs, removedCustomersMs } = retention
-  if (removedCustomersMs !== undefined) yield { kind: 'removedCustomers', beforeMs: asOfMs - removedCustomersMs }
-  if (resolvedRejectsMs !== undefined) yield { kind: 'resolvedRejects', beforeMs: asOfMs - resolvedRejectsMs }
-  if (changesMs !== undefined) yield { kind: 'changes', beforeMs: asOfMs - changesMs }
-  if (runsMs !== undefined) yield { kind: 'runs', beforeMs: asOfMs - runsMs }
+  const due = (kind: Kind, ageMs: number | undefined): DueKind[] =>
+    ageMs === undefined ? [] : [{ kind, beforeMs: asOfMs - ageMs, asOfMs }]
+  return [
+    ...due('removedCustomers', removedCustomersMs),
+    ...due('resolvedRejects', resolvedRejectsMs),
+    ...due('changes', changesMs),
+    ...due('runs', runsMs),
+  ]
 }
 
 /** So many different days must have had a complete run before a clock that no other one confirms is believed. */

@@ -11,7 +11,7 @@ export function rareVerbs(database: Database): Rare {
   return {
     forgetCustomer: async (asked) => (await forget()).forgetCustomer(asked),
     readmitCustomer: async (asked) => (await forget()).readmitCustomer(asked),
-    prune: async (...args) => (await import('./retention/prune.ts')).retentionVerbs(database).prune(...args),
+    prune: async (...args) => (await import('./retention/prune.ts')).prune(database, ...args),
     applyPrivacy: async (run, nowMs) => {
       if (!isPrivacyOwed(run)) return false
       return (await privacy()).applyPrivacy(run, nowMs)

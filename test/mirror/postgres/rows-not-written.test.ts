@@ -1,7 +1,7 @@
 import { someOf } from '../../support/seeds.ts'
 import { expect, test } from 'vitest'
 import { forgetting } from '../../../src/mirror/postgres/forget/forget.ts'
-import { retentionVerbs } from '../../../src/mirror/postgres/retention/prune.ts'
+import { prune } from '../../../src/mirror/postgres/retention/prune.ts'
 import { aCustomer, customerId, customers, START_MS } from '../../support/builders.ts'
 import { BROKEN, KEPT_FROM_WRITING } from '../../support/kept-from-writing.ts'
 import { aMirrorWithAdditions } from '../../support/postgres/mirror-with-additions.ts'
@@ -99,7 +99,7 @@ test('a trigger that keeps customers from being deleted keeps them from being fo
   const toForget = { organization: organization(), id: customerId(2), nowMs: START_MS, monotonicMs: START_MS }
   await expect(forgetting(database()).forgetCustomer(toForget)).rejects.toMatchObject(refused)
   const asOf = { asOfMs: START_MS + 365 * 86_400_000, isConfirmed: true }
-  await expect(retentionVerbs(database()).prune(organization(), retention, asOf)).rejects.toMatchObject(refused)
+  await expect(prune(database(), organization(), retention, asOf)).rejects.toMatchObject(refused)
 })
 
 /** `event` as in CREATE TRIGGER: a verb, ON and a table. */

@@ -9,7 +9,7 @@ import { findUnjudged } from '../../../src/mirror/postgres/removals/older-list.t
 import { listedMeanwhile } from '../../../src/mirror/postgres/removals/quick-runs-meanwhile.ts'
 import { markMissing, removeRows } from '../../../src/mirror/postgres/removals/removals.ts'
 import { changesPruning } from '../../../src/mirror/postgres/retention/prune-changes.ts'
-import { retentionVerbs } from '../../../src/mirror/postgres/retention/prune.ts'
+import { prune } from '../../../src/mirror/postgres/retention/prune.ts'
 import { findDoubts } from '../../../src/mirror/postgres/run/doubted-rows.ts'
 import { recallWindows } from '../../../src/mirror/postgres/run/windows.ts'
 import type { Database, Session } from '../../../src/mirror/postgres/session.ts'
@@ -173,7 +173,7 @@ test('each step of retention reads no more changes than it deletes', async () =>
       },
     }
     const retention = { changesMs: 1, resolvedRejectsMs: undefined, runsMs: undefined, removedCustomersMs: undefined }
-    return retentionVerbs(inSteps).prune('acme', retention, { asOfMs: START_MS, isConfirmed: true })
+    return prune(inSteps, 'acme', retention, { asOfMs: START_MS, isConfirmed: true })
   })
 
   expect(pruned).toMatchObject({ changes: 50_000, error: undefined })

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { forgetting } from '../../../src/mirror/postgres/forget/forget.ts'
-import { retentionVerbs } from '../../../src/mirror/postgres/retention/prune.ts'
+import { prune } from '../../../src/mirror/postgres/retention/prune.ts'
 import { aCustomer, customerId, customers, START_MS } from '../../support/builders.ts'
 import { aMirrorWithAdditions } from '../../support/postgres/mirror-with-additions.ts'
 
@@ -121,7 +121,8 @@ test('a foreign key that refers to a customer keeps it from being forgotten and 
     monotonicMs: START_MS,
   })
   const yearMs = 365 * 86_400_000
-  const pruning = retentionVerbs(database()).prune(
+  const pruning = prune(
+    database(),
     organization(),
     { changesMs: undefined, resolvedRejectsMs: undefined, runsMs: undefined, removedCustomersMs: 86_400_000 },
     { asOfMs: START_MS + yearMs, isConfirmed: true },

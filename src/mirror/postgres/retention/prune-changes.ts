@@ -1,4 +1,4 @@
-import { daysOfChanges } from '../../retention-rule.ts'
+import { daysOfChanges, type Due } from '../../retention-rule.ts'
 import type { Session } from '../session.ts'
 import type { Deletion } from './prune.ts'
 
@@ -9,10 +9,7 @@ type Days = readonly [organization: string, day: string, last: string]
  * Deletes changes from before a day, from the beginning of the feed on: never one that comes after a change that stays, so that a date
  * that was written by a wrong clock deletes nothing else.
  */
-export function changesPruning(
-  organization: string,
-  { beforeMs, asOfMs }: { beforeMs: number; asOfMs: number },
-): Deletion {
+export function changesPruning(organization: string, { beforeMs, asOfMs }: Due): Deletion {
   const { day, last } = daysOfChanges(beforeMs, asOfMs)
   const days: Days = [organization, day, last]
   let seq: number | undefined

@@ -1,5 +1,5 @@
 import { requireTaken } from '../../rows-taken.ts'
-import { timeBefore } from '../../retention-rule.ts'
+import { timeBefore, type Due } from '../../retention-rule.ts'
 import { GIVEN_ROWS } from '../given-rows.ts'
 import type { Deletion } from './prune.ts'
 
@@ -7,7 +7,7 @@ import type { Deletion } from './prune.ts'
  * Deletes customers that were removed before a moment, with what their rejects and changes hold of them. The changes themselves
  * stay, without values, so that a reader of the feed misses no removal and daily counts stay right.
  */
-export function customersPruning(organization: string, beforeMs: number): Deletion {
+export function customersPruning(organization: string, { beforeMs }: Due): Deletion {
   const before = timeBefore(beforeMs)
   return async (session, most) => {
     // A removal that is dated before its customer was first seen was dated by a wrong clock. Locked, so that none returns meanwhile.

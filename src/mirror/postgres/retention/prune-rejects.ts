@@ -1,8 +1,8 @@
-import { timeBefore } from '../../retention-rule.ts'
+import { timeBefore, type Due } from '../../retention-rule.ts'
 import type { Deletion } from './prune.ts'
 
 /** Deletes rejects that were resolved before a moment. Open ones stay, whatever their age. */
-export function rejectsPruning(organization: string, beforeMs: number): Deletion {
+export function rejectsPruning(organization: string, { beforeMs }: Due): Deletion {
   return (session, most) =>
     session.run(
       `DELETE FROM rejects WHERE reject_id = ANY (ARRAY(

@@ -1,4 +1,4 @@
-import { areRunsDue, timeBefore } from '../../retention-rule.ts'
+import { areRunsDue, timeBefore, type Due } from '../../retention-rule.ts'
 import { IS_FULL, READ_TO_END } from '../../run-conditions.ts'
 import type { Session } from '../session.ts'
 import type { Deletion } from './prune.ts'
@@ -7,7 +7,7 @@ import type { Deletion } from './prune.ts'
  * Deletes runs that began before a moment and that no row refers to. The first and the last complete ones of an organization stay,
  * and its latest: they are what freshness, history and the removal of customers rest on.
  */
-export function runsPruning(organization: string, beforeMs: number): Deletion {
+export function runsPruning(organization: string, { beforeMs }: Due): Deletion {
   const before = timeBefore(beforeMs)
   return async (session, most) => {
     if (!(await isDue(session, organization, beforeMs))) return 0

@@ -1,7 +1,7 @@
-import type { Reckoning, Retention } from '../../../run.ts'
+import type { Pruned } from '../../../report.ts'
 import type { Mirror } from '../../../store.ts'
 import { pruneInSteps, type Step } from '../../prune-in-steps.ts'
-import { kindsToPrune, SOBER_DAYS, soberMs, type Kind } from '../../retention-rule.ts'
+import { kindsToPrune, SOBER_DAYS, soberMs, type Due, type Kind } from '../../retention-rule.ts'
 import { lookAtSchema, requireKnownVersion } from '../opening/require-mirror.ts'
 import type { Database, Session } from '../session.ts'
 import { changesPruning } from './prune-changes.ts'
@@ -13,28 +13,33 @@ import { runsPruning } from './prune-runs.ts'
 export type Deletion = (session: Session, most: number) => Promise<number>
 
 /**
- * The verb of a mirror that deletes what is old. What the deleted rows leave in the files of the server is freed by its autovacuum, as
- * for every other row.
+ * Deletes what is old. What the deleted rows leave in the files of the server is freed by its autovacuum, as for every other row.
  */
-export function retentionVerbs(database: Database): Pick<Mirror, 'prune'> {
-  return {
-    prune: async (organization, retention, reckoning) => {
-      const day = await database.read(async (session) => {
-        const { version } = await lookAtSchema(session, database.schema)
-        requireKnownVersion(version, database.address)
-        return await soberDay(session, organization)
+export async function prune(
+  database: Database,
+  ...[organization, retention, reckoning]: Parameters<Mirror['prune']>
+): Promise<Pruned> {
+  const day = await database.read(async (session) => {
+    const { version } = await lookAtSchema(session, database.schema)
+    requireKnownVersion(version, database.address)
+    return await soberDay(session, organization)
+  })
+  const inOneTransaction = (deletion: Deletion): Step => {
+    return (most) =>
+      database.write(async (session) => {
+        await session.run(FIRST_FOUND)
+        return deletion(session, most)
       })
-      const deletions = [...deletionsOf(organization, retention, { reckoning, day })]
-      const inOneTransaction = (deletion: Deletion): Step => {
-        return (most) =>
-          database.write(async (session) => {
-            await session.run(FIRST_FOUND)
-            return deletion(session, most)
-          })
-      }
-      return pruneInSteps(deletions.map(([kind, deletion]) => [kind, inOneTransaction(deletion)]))
-    },
   }
+  const due = kindsToPrune(retention, soberMs(reckoning, day))
+  return pruneInSteps(due.map((each) => [each.kind, inOneTransaction(PRUNING[each.kind](organization, each))]))
+}
+
+const PRUNING: Readonly<Record<Kind, (organization: string, due: Due) => Deletion>> = {
+  removedCustomers: customersPruning,
+  resolvedRejects: rejectsPruning,
+  changes: changesPruning,
+  runs: runsPruning,
 }
 
 /** A bitmap would be made of all rows that are old enough, at each step. For this transaction. */
@@ -49,18 +54,4 @@ async function soberDay(session: Session, organization: string): Promise<string 
     SOBER_DAYS,
   )
   return days.at(-1)?.day
-}
-
-function* deletionsOf(
-  organization: string,
-  retention: Retention,
-  { reckoning, day }: { reckoning: Reckoning; day: string | undefined },
-): Generator<[Kind, Deletion]> {
-  const asOfMs = soberMs(reckoning, day)
-  for (const { kind, beforeMs } of kindsToPrune(retention, asOfMs)) {
-    if (kind === 'removedCustomers') yield [kind, customersPruning(organization, beforeMs)]
-    else if (kind === 'resolvedRejects') yield [kind, rejectsPruning(organization, beforeMs)]
-    else if (kind === 'changes') yield [kind, changesPruning(organization, { beforeMs, asOfMs })]
-    else yield [kind, runsPruning(organization, beforeMs)]
-  }
 }

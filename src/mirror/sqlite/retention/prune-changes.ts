@@ -1,5 +1,5 @@
 import type { Connection } from '../database.ts'
-import { daysOfChanges } from '../../retention-rule.ts'
+import { daysOfChanges, type Due } from '../../retention-rule.ts'
 import type { Deletion } from './retention-verbs.ts'
 import { statement } from '../statement.ts'
 
@@ -10,11 +10,7 @@ type Days = { organization: string; day: string; last: string }
  * Deletes changes from before a day, from the beginning of the feed on: never one that comes after a change that stays, so that a date
  * that was written by a wrong clock deletes nothing else.
  */
-export function changesPruning(
-  db: Connection,
-  organization: string,
-  { beforeMs, asOfMs }: { beforeMs: number; asOfMs: number },
-): Deletion {
+export function changesPruning(db: Connection, organization: string, { beforeMs, asOfMs }: Due): Deletion {
   const days = { organization, ...daysOfChanges(beforeMs, asOfMs) }
   let seq: number | undefined
   return (most) => {

@@ -1,5 +1,5 @@
 import type { Connection } from '../database.ts'
-import { timeBefore } from '../../retention-rule.ts'
+import { timeBefore, type Due } from '../../retention-rule.ts'
 import type { Deletion } from './retention-verbs.ts'
 import { statement } from '../statement.ts'
 
@@ -7,7 +7,7 @@ import { statement } from '../statement.ts'
  * Deletes customers that were removed before a moment, with what their rejects and changes hold of them. The changes themselves
  * stay, without values, so that a reader of the feed misses no removal and daily counts stay right.
  */
-export function customersPruning(db: Connection, organization: string, beforeMs: number): Deletion {
+export function customersPruning(db: Connection, organization: string, { beforeMs }: Due): Deletion {
   const before = timeBefore(beforeMs)
   return (most) => {
     // A removal that is dated before its customer was first seen was dated by a wrong clock.

@@ -1,10 +1,10 @@
 import type { Connection } from '../database.ts'
-import { timeBefore } from '../../retention-rule.ts'
+import { timeBefore, type Due } from '../../retention-rule.ts'
 import type { Deletion } from './retention-verbs.ts'
 import { statement } from '../statement.ts'
 
 /** Deletes rejects that were resolved before a moment. Open ones stay, whatever their age. */
-export function rejectsPruning(db: Connection, organization: string, beforeMs: number): Deletion {
+export function rejectsPruning(db: Connection, organization: string, { beforeMs }: Due): Deletion {
   const before = timeBefore(beforeMs)
   return (most) =>
     statement(

@@ -1,5 +1,5 @@
 import type { Connection } from '../database.ts'
-import { areRunsDue, timeBefore } from '../../retention-rule.ts'
+import { areRunsDue, timeBefore, type Due } from '../../retention-rule.ts'
 import type { Deletion } from './retention-verbs.ts'
 import { statement } from '../statement.ts'
 import { IS_FULL, READ_TO_END } from '../../run-conditions.ts'
@@ -8,7 +8,7 @@ import { IS_FULL, READ_TO_END } from '../../run-conditions.ts'
  * Deletes runs that began before a moment and that no row refers to. The first and the last complete ones of an organization stay,
  * and its latest: they are what freshness, history and the removal of customers rest on.
  */
-export function runsPruning(db: Connection, organization: string, beforeMs: number): Deletion {
+export function runsPruning(db: Connection, organization: string, { beforeMs }: Due): Deletion {
   const before = timeBefore(beforeMs)
   return (most) => {
     if (!isDue(db, organization, beforeMs)) return 0

@@ -1,9 +1,8 @@
-import type { Reckoning, Retention } from '../../../run.ts'
 import type { Mirror } from '../../../store.ts'
 import type { Connection } from '../database.ts'
 import { pruneInSteps, type Step } from '../../prune-in-steps.ts'
 import { nothingPruned } from '../../../report.ts'
-import { kindsToPrune, SOBER_DAYS, soberMs, type Kind } from '../../retention-rule.ts'
+import { kindsToPrune, SOBER_DAYS, soberMs, type Due, type Kind } from '../../retention-rule.ts'
 import { changesPruning } from './prune-changes.ts'
 import { customersPruning } from './prune-customers.ts'
 import { rejectsPruning } from './prune-rejects.ts'
@@ -30,8 +29,10 @@ export function retentionVerbs(db: Connection, { isKept, writeInPlace }: Place):
   return {
     prune: async (organization, retention, reckoning) => {
       if (!isKept) return nothingPruned()
-      const deletions = [...deletionsOf(db, organization, retention, reckoning)]
-      const pruned = await pruneInSteps(deletions.map(([kind, deletion]) => [kind, inOneTransaction(kind, deletion)]))
+      const due = kindsToPrune(retention, soberMs(reckoning, soberDay(db, organization)))
+      const pruned = await pruneInSteps(
+        due.map((each) => [each.kind, inOneTransaction(each.kind, PRUNING[each.kind](db, organization, each))]),
+      )
       const isPersonal = pruned.changes + pruned.resolvedRejects + pruned.removedCustomers > 0
       // A reader who was waited for in vain is not waited for after every run of a night.
       if (isPersonal || owesWal) owesWal = !emptyWal(db, owesWal ? { patienceMs: 0 } : {})
@@ -41,19 +42,11 @@ export function retentionVerbs(db: Connection, { isKept, writeInPlace }: Place):
   }
 }
 
-function* deletionsOf(
-  db: Connection,
-  organization: string,
-  retention: Retention,
-  reckoning: Reckoning,
-): Generator<[Kind, Deletion]> {
-  const asOfMs = soberMs(reckoning, soberDay(db, organization))
-  for (const { kind, beforeMs } of kindsToPrune(retention, asOfMs)) {
-    if (kind === 'removedCustomers') yield [kind, customersPruning(db, organization, beforeMs)]
-    else if (kind === 'resolvedRejects') yield [kind, rejectsPruning(db, organization, beforeMs)]
-    else if (kind === 'changes') yield [kind, changesPruning(db, organization, { beforeMs, asOfMs })]
-    else yield [kind, runsPruning(db, organization, beforeMs)]
-  }
+const PRUNING: Readonly<Record<Kind, (db: Connection, organization: string, due: Due) => Deletion>> = {
+  removedCustomers: customersPruning,
+  resolvedRejects: rejectsPruning,
+  changes: changesPruning,
+  runs: runsPruning,
 }
 
 /** The first of the last days with a complete run; undefined without one. */
