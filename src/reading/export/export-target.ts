@@ -1,9 +1,10 @@
-import { lstatSync, realpathSync, statSync } from 'node:fs'
+import { lstatSync, statSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import type { UsageError } from '../../errors/errors.ts'
+import { isMissing } from '../../machine/is-missing.ts'
 import { isPlaceOfJournal } from '../journal-place.ts'
 import { isOfSqlite, readHeader } from '../sqlite-header.ts'
-import { isSame, JOURNALS, LONGEST_NAME, refused } from '../target-place.ts'
+import { isSame, isTheMirror, LONGEST_NAME, refused } from '../target-place.ts'
 import { asExport } from './export-error.ts'
 
 /** What an export was made from, and must not replace. */
@@ -27,7 +28,9 @@ export function requireReplaceable(file: string, { mirror, configuration, exampl
         file,
         `has a name that is too long; at most ${LONGEST_NAME} bytes leave room for the name beside it`,
       )
-    if (isPlaceOfMirror(file, mirror)) throw refused(file, 'is the mirror itself; name another file')
+    // The system says what is wrong with the path, before a mirror in PostgreSQL is copied to be read.
+    statSync(`${dirname(file)}/.`)
+    if (!isMissing(mirror) && isTheMirror(file, mirror)) throw refused(file, 'is the mirror itself; name another file')
     if (configuration !== undefined && isSame(file, configuration))
       throw refused(file, 'is the configuration; name another file')
     if (isPlaceOfJournal(file)) throw refused(file, 'is where SQLite keeps a part of a database; name another file')
@@ -44,15 +47,6 @@ function requireFile(file: string, example: string): void {
   // All of a database that is open may be in its journal.
   const hasJournal = ['-wal', '-journal'].some((ending) => lstatSync(file + ending, { throwIfNoEntry: false }))
   if (hasJournal || isOfSqlite(readHeader(file))) throw refused(file, 'is a database; name another file')
-}
-
-/** By its name, by a link to it, or by the names of what SQLite keeps beside it. */
-function isPlaceOfMirror(file: string, mirror: string): boolean {
-  if (statSync(mirror, { throwIfNoEntry: false }) === undefined) return false
-  if (isSame(file, mirror)) return true
-  const real = realpathSync(mirror)
-  const place = join(realpathSync(dirname(file)), basename(file))
-  return ['', ...JOURNALS].some((ending) => place === real + ending)
 }
 
 function isFolder(file: string, example: string): UsageError {
