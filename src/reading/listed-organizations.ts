@@ -9,11 +9,16 @@ import type { LeftOut } from './publish/publish-plan.ts'
 export function listReadOrganizations(mirror: string): string[] {
   const db = openDatabase(mirror, 'read')
   try {
-    const sql = 'SELECT organization FROM freshness WHERE read_as_of NOT NULL ORDER BY organization'
-    return db.prepare<[], string>(sql).pluck().all()
+    return readOrganizationsIn(db)
   } finally {
     db.close()
   }
+}
+
+/** The same of an open mirror of this version. */
+export function readOrganizationsIn(db: Database.Database): string[] {
+  const sql = 'SELECT organization FROM freshness WHERE read_as_of NOT NULL ORDER BY organization'
+  return db.prepare<[], string>(sql).pluck().all()
 }
 
 /** All other organizations, of the attached mirror and of the configuration. */

@@ -1,7 +1,7 @@
 import { isPostgres } from '../../address/mirror-address.ts'
 import { IS_QUICK, READ_TO_END } from '../../mirror/run-conditions.ts'
-import { openDatabase } from '../../mirror/sqlite/database.ts'
-import { listReadOrganizations } from '../listed-organizations.ts'
+import { openDatabase, type Connection } from '../../mirror/sqlite/database.ts'
+import { readOrganizationsIn } from '../listed-organizations.ts'
 
 /** The latest run that changed anything that a copy holds, the latest of all, and what changes a copy without a run. */
 export type RecordedRun = {
@@ -36,17 +36,25 @@ export async function findRecorded(address: string): Promise<Recorded> {
 
 /** What a mirror in a file records. Throws MirrorUnusable. */
 export function recordedIn(file: string): Recorded {
-  return { lastRuns: listRecordedRuns(file), read: listReadOrganizations(file) }
+  return inFile(file, (db) => ({ lastRuns: recordedRunsIn(db), read: readOrganizationsIn(db) }))
 }
 
 /** The latest run of each organization of a mirror in a file that changed anything that readers see. Throws MirrorUnusable. */
 export function listRecordedRuns(file: string): RecordedRun[] {
+  return inFile(file, recordedRunsIn)
+}
+
+function inFile<Result>(file: string, read: (db: Connection) => Result): Result {
   const db = openDatabase(file, 'read')
   try {
-    return db.prepare<[], RecordedRun>(RECORDED_RUNS).all()
+    return read(db)
   } finally {
     db.close()
   }
+}
+
+function recordedRunsIn(db: Connection): RecordedRun[] {
+  return db.prepare<[], RecordedRun>(RECORDED_RUNS).all()
 }
 
 /** A quick run that found nothing: a copy without it lacks nothing, and a hundred of them a day would make as many copies. */
