@@ -14,7 +14,8 @@ export type CustomersFilter = {
   limit?: number | undefined
 }
 
-const SEARCHED = ['name', 'username', 'email']
+/** The columns that are searched. */
+export const SEARCHED = ['name', 'username', 'email']
 
 /** The statement for these customers, with its parameters bound, in the order of organization and id. */
 export function customersStatement(db: Connection, filter: CustomersFilter): ReadableStatement {

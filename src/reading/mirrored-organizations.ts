@@ -21,9 +21,7 @@ export type MirroredOrganization = {
 export function listMirroredOrganizations(file: string): MirroredOrganization[] {
   const opened = openToRead(file)
   try {
-    return [...mirrored(opened.db), ...leaving(opened.db)].toSorted((one, other) =>
-      one.organization < other.organization ? -1 : 1,
-    )
+    return mirroredOrganizations(freshnessIn(opened.db), leavingIn(opened.db))
   } finally {
     opened.close()
   }
@@ -43,38 +41,45 @@ export function listNamesInMirror(file: string): string[] {
   }
 }
 
-function mirrored(db: Connection): MirroredOrganization[] {
-  return db
-    .prepare<[], FreshnessRow>('SELECT * FROM freshness')
-    .all()
-    .map(({ organization, active, removed, read_as_of, data_as_of, retired_at }) => ({
+function freshnessIn(db: Connection): FreshnessRow[] {
+  return db.prepare<[], FreshnessRow>('SELECT * FROM freshness').all()
+}
+
+function leavingIn(db: Connection): LeavingRow[] {
+  return hasTable(db, 'unfinished_forgets') ? db.prepare<[], LeavingRow>(LEAVING).all() : []
+}
+
+/** What is read of an organization. Not all columns are in a file that an older version wrote. */
+export type FreshnessRow = {
+  organization: string
+  active: bigint | number
+  removed: bigint | number
+  data_as_of?: string | null
+  read_as_of?: string | null
+  retired_at?: string | null
+}
+
+export type LeavingRow = { organization: string }
+
+/** The organizations that are forgotten, but for bytes that may be left. */
+export const LEAVING =
+  'SELECT organization FROM unfinished_forgets WHERE organization NOT IN (SELECT organization FROM runs)'
+
+/** The organizations in such rows, in order. */
+export function mirroredOrganizations(
+  fresh: readonly FreshnessRow[],
+  leaving: readonly LeavingRow[],
+): MirroredOrganization[] {
+  const none = { active: 0, removed: 0, readAsOfMs: undefined, retiredAtMs: undefined }
+  return [
+    ...fresh.map(({ organization, active, removed, read_as_of, data_as_of, retired_at }) => ({
       organization,
       active: Number(active),
       removed: Number(removed),
       readAsOfMs: timeIn(read_as_of === undefined ? data_as_of : read_as_of),
       retiredAtMs: timeIn(retired_at),
       isLeaving: false,
-    }))
-}
-
-/** Not all columns are in a file that an older version wrote. */
-type FreshnessRow = {
-  organization: string
-  active: bigint
-  removed: bigint
-  data_as_of: string | null
-  read_as_of?: string | null
-  retired_at?: string | null
-}
-
-function leaving(db: Connection): MirroredOrganization[] {
-  if (!hasTable(db, 'unfinished_forgets')) return []
-  const none = { active: 0, removed: 0, readAsOfMs: undefined, retiredAtMs: undefined }
-  return db
-    .prepare<[], string>(
-      'SELECT organization FROM unfinished_forgets WHERE organization NOT IN (SELECT organization FROM runs)',
-    )
-    .pluck()
-    .all()
-    .map((organization) => ({ organization, ...none, isLeaving: true }))
+    })),
+    ...leaving.map(({ organization }) => ({ organization, ...none, isLeaving: true })),
+  ].toSorted((one, other) => (one.organization < other.organization ? -1 : 1))
 }

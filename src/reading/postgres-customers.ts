@@ -1,9 +1,7 @@
 import type { ShownValue } from '../mirror/postgres/reading/shown-values.ts'
 import { readStatement, type SomeRows } from '../mirror/postgres/reading/read-statement.ts'
 import { secondOf } from '../mirror/postgres/stored-time.ts'
-import type { CustomersFilter } from './customers-statement.ts'
-
-const SEARCHED = ['name', 'username', 'email']
+import { SEARCHED, type CustomersFilter } from './customers-statement.ts'
 
 /** A search for these customers takes no longer on any mirror. */
 const LIMIT_MS = 600_000
