@@ -1,8 +1,14 @@
+import type Database from 'better-sqlite3'
 import { APPLICATION_ID } from '../mirror/sqlite/database.ts'
 import { HEADER_BYTES, isOfSqlite, readHeader } from './sqlite-header.ts'
 
 /** `CPUB`: marks a copy published by this program, which it may replace and remove. */
 export const COPY_APPLICATION_ID = 0x43505542
+
+/** Whether an open file of SQLite says of itself that it is a mirror. */
+export function isMirror(db: Database.Database): boolean {
+  return Number(db.pragma('application_id', { simple: true })) === APPLICATION_ID
+}
 
 /** What a file is, by its first bytes. An empty file holds nothing that could be lost. */
 export function kindOfFile(path: string): 'empty' | 'copy' | 'mirror' | 'foreign' {

@@ -3,11 +3,11 @@ import { statSync } from 'node:fs'
 import { connect } from '../../mirror/sqlite/connect.ts'
 import { MirrorUnusable, OrganizationLeased } from '../../errors/errors.ts'
 import { isMissing } from '../../machine/is-missing.ts'
-import { APPLICATION_ID } from '../../mirror/sqlite/database.ts'
 import { fileError } from '../../mirror/sqlite/file-errors.ts'
 import { findHeldLease } from '../../mirror/sqlite/lease.ts'
 import { requireRegularFile } from '../../mirror/sqlite/regular-file.ts'
 import type { Clocks } from '../../organizations.ts'
+import { isMirror } from '../file-kind.ts'
 import { hasTable } from '../has-table.ts'
 
 /** The mirror that is about to be replaced, with no other program in it, and nothing beside it. */
@@ -50,7 +50,7 @@ function isBusy(error: unknown): boolean {
 }
 
 function requireOurs(db: Database.Database, file: string): void {
-  if (Number(db.pragma('application_id', { simple: true })) === APPLICATION_ID) return
+  if (isMirror(db)) return
   throw new MirrorUnusable(
     `${file}: is a SQLite file, but not a mirror of ours. It was left as it is; move it away, or name another file as mirror.`,
     { code: 'foreign' },

@@ -4,9 +4,10 @@ import { dirname, join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { connect } from '../../mirror/sqlite/connect.ts'
 import { BackupFailed, Interrupted, MirrorUnusable } from '../../errors/errors.ts'
-import { APPLICATION_ID, findDamage } from '../../mirror/sqlite/database.ts'
+import { findDamage } from '../../mirror/sqlite/database.ts'
 import { sqliteError } from '../../mirror/sqlite/file-errors.ts'
 import { sqlTime } from '../../mirror/sql-time.ts'
+import { isMirror } from '../file-kind.ts'
 import { lock } from '../folder-lock.ts'
 import { openToRead, type OpenedToRead } from '../open-to-read.ts'
 import { putInPlace } from '../flush.ts'
@@ -45,7 +46,7 @@ export async function makeBackup(
   const source = openToRead(mirror)
   try {
     // Published copies are read in the same way, and lack what a run needs.
-    if (Number(source.db.pragma('application_id', { simple: true })) !== APPLICATION_ID) throw notAMirror(mirror)
+    if (!isMirror(source.db)) throw notAMirror(mirror)
     requireBackupTarget(file, mirror)
     prepareBackupFolder(file)
     const folder = lock(join(dirname(file), '.backup.lock'), LOCK_WAIT_MS, (cause) => busy(file, cause))

@@ -1,12 +1,12 @@
 import Database from 'better-sqlite3'
 import { MirrorUnusable } from '../../errors/errors.ts'
-import { APPLICATION_ID } from '../../mirror/sqlite/database.ts'
+import { isMirror } from '../file-kind.ts'
 import { openToRead, type OpenedToRead } from '../open-to-read.ts'
 
 /** Opens a backup to read only. Throws MirrorUnusable for a file that is none, or that is damaged. */
 export function openBackup(file: string): OpenedToRead {
   const opened = openAny(file)
-  if (Number(opened.db.pragma('application_id', { simple: true })) === APPLICATION_ID) return opened
+  if (isMirror(opened.db)) return opened
   opened.close()
   throw new MirrorUnusable(
     `${file}: is a copy for readers, which lacks what runs need. Name a backup; without one, move the mirror away and sync anew.`,

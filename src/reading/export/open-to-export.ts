@@ -1,5 +1,6 @@
-import { APPLICATION_ID, migrateOlder, type Connection } from '../../mirror/sqlite/database.ts'
+import { migrateOlder, type Connection } from '../../mirror/sqlite/database.ts'
 import { LATEST_VERSION } from '../../mirror/sqlite/migrate.ts'
+import { isMirror } from '../file-kind.ts'
 import { openToRead, type OpenedToRead } from '../open-to-read.ts'
 
 /**
@@ -15,6 +16,5 @@ export function openToExport(file: string): OpenedToRead {
 }
 
 function isOlderMirror(db: Connection): boolean {
-  const applicationId = Number(db.pragma('application_id', { simple: true }))
-  return applicationId === APPLICATION_ID && Number(db.pragma('user_version', { simple: true })) < LATEST_VERSION
+  return isMirror(db) && Number(db.pragma('user_version', { simple: true })) < LATEST_VERSION
 }
