@@ -1,3 +1,5 @@
+import { exactUrl, holdsCredentials, isInTheClear } from '../address/http-address.ts'
+
 /** A base address, or a sentence about its mistake. Neither contains a user name or a password. */
 export type BaseUrl = { url: URL } | { problem: string }
 
@@ -6,14 +8,13 @@ export type BaseUrl = { url: URL } | { problem: string }
  * Sentences never repeat the text, which may hold credentials.
  */
 export function parseBaseUrl(text: string): BaseUrl {
-  // The URL parser accepts white space, backslashes and missing slashes; a signed address should be written exactly.
-  if (!/^https?:\/\/[^\s\\/]/i.test(text) || /[\s\\]/.test(text) || !URL.canParse(text)) return { problem: NO_ADDRESS }
-  const url = new URL(text)
-  if (url.username !== '' || url.password !== '')
+  const url = exactUrl(text)
+  if (url === undefined) return { problem: NO_ADDRESS }
+  if (holdsCredentials(url))
     return { problem: 'must not hold a user name or password: credentials belong in apiKey and secret' }
   if (text.includes('?') || text.includes('#'))
     return { problem: 'must end with the path: remove the ? or # and what follows' }
-  if (url.protocol !== 'https:' && !isLoopback(url))
+  if (isInTheClear(url))
     return {
       problem: 'must be an https URL (plain http is accepted for this machine only, e.g. http://127.0.0.1:8080)',
     }
@@ -21,11 +22,6 @@ export function parseBaseUrl(text: string): BaseUrl {
   if (/\/customers$/i.test(url.pathname))
     return { problem: 'must be the address above /customers: remove /customers from the end' }
   return { url }
-}
-
-/** Whether an address stays on this machine: localhost, 127.0.0.0/8 or [::1]. */
-export function isLoopback({ hostname }: URL): boolean {
-  return hostname === 'localhost' || hostname === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(hostname)
 }
 
 const NO_ADDRESS = 'must be an https URL such as https://acme.orders.example.com/api/v1'

@@ -1,15 +1,15 @@
-import { isLoopback } from './base-url.ts'
+import { exactUrl, holdsCredentials, isInTheClear } from '../address/http-address.ts'
 import { ConfigError } from '../errors/errors.ts'
 import type { Environment } from './environment.ts'
 
 /** The mistake in the address of a service that speaks S3, as a sentence that never repeats the address; undefined where there is none. */
 export function endpointMistake(text: string): string | undefined {
-  if (!/^https?:\/\/[^\s\\/]/i.test(text) || /[\s\\?#]/.test(text) || !URL.canParse(text)) return NO_ADDRESS
-  const url = new URL(text)
-  if (url.username !== '' || url.password !== '')
+  const url = exactUrl(text)
+  if (url === undefined || /[?#]/.test(text)) return NO_ADDRESS
+  if (holdsCredentials(url))
     return 'must not hold a user name or password: credentials come from the environment (AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY)'
   if (url.pathname !== '/') return `${NO_ADDRESS}, without a path: the bucket and its prefix belong in to`
-  if (url.protocol !== 'https:' && !isLoopback(url))
+  if (isInTheClear(url))
     return 'must be an https URL (plain http is accepted for this machine only, e.g. http://127.0.0.1:9000): customers would travel in the clear'
   return undefined
 }

@@ -1,5 +1,6 @@
 import { DEFAULT_HEADERS } from '../source/signing.ts'
-import { isLoopback, parseBaseUrl } from './base-url.ts'
+import { isLoopback } from '../address/http-address.ts'
+import { parseBaseUrl } from './base-url.ts'
 import type { Mistake } from './mistakes.ts'
 import { privacyMistakes } from './privacy-checks.ts'
 import { NOT_IN_THIS_FILE } from './secret-reference.ts'

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { isLoopback } from './base-url.ts'
+import { exactUrl, holdsCredentials, isInTheClear } from '../address/http-address.ts'
 import { secretReferenceForm, type ReferenceForm } from './secret-reference.ts'
 
 /** Where each night is reported, as configured. */
@@ -52,12 +52,13 @@ export function notifySettings<Reference>(
 
 /** Sentences never repeat the text, which may hold a token. */
 function parseAddress(text: string): { url: URL } | { problem: string } {
-  if (!/^https?:\/\/[^\s\\/]/i.test(text) || /[\s\\]/.test(text) || !URL.canParse(text)) return { problem: NO_ADDRESS }
-  const url = new URL(text)
-  if (url.username !== '' || url.password !== '') return { problem: 'must not hold a user name or password' }
+  const url = exactUrl(text)
+  if (url === undefined) return { problem: NO_ADDRESS }
+  if (holdsCredentials(url)) return { problem: 'must not hold a user name or password' }
   if (url.hash !== '') return { problem: 'must not hold a #: what follows it is never sent' }
-  if (url.protocol === 'https:' || isLoopback(url)) return { url }
-  return { problem: 'must be an https URL (plain http is accepted for this machine only)' }
+  return isInTheClear(url)
+    ? { problem: 'must be an https URL (plain http is accepted for this machine only)' }
+    : { url }
 }
 
 const NO_ADDRESS = 'must be an https URL such as https://hooks.example.com/customer-mirror'

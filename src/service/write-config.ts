@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { stringify } from 'yaml'
-import { isLoopback } from '../config/base-url.ts'
+import { isLoopback } from '../address/http-address.ts'
 import { UsageError } from '../errors/errors.ts'
 import { makeFolder } from '../machine/make-folder.ts'
 import { DEFAULT_HEADERS, DEFAULT_PRESET, PRESETS, unlikePresets } from '../source/signing.ts'

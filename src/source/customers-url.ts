@@ -1,3 +1,4 @@
+import { isLoopback } from '../address/http-address.ts'
 import { UsageError } from '../errors/errors.ts'
 
 /** Which page to ask for, and how many customers it should hold. Both from 1 up. */
@@ -59,14 +60,10 @@ function encode(text: string): string {
 /** Throws unless the address is https, or http to this machine: a signed request without encryption could be replayed. */
 export function refuseOpenWire(baseUrl: URL): void {
   if (baseUrl.protocol === 'https:') return
-  if (baseUrl.protocol === 'http:' && isLoopback(baseUrl.hostname)) return
+  if (baseUrl.protocol === 'http:' && isLoopback(baseUrl)) return
   throw new UsageError(
     `The base address ${baseUrl.origin}${baseUrl.pathname} must be https; http is only for a service on this machine.`,
   )
-}
-
-function isLoopback(hostname: string): boolean {
-  return hostname === 'localhost' || hostname === '[::1]' || /^127(\.\d{1,3}){3}$/.test(hostname)
 }
 
 /** Some services answer a page number they cannot read with page 1, so none is ever sent. */

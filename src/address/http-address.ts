@@ -1,0 +1,19 @@
+/** The URL in a text that is written exactly as one of http or https. The parser alone takes white space, backslashes and missing slashes too. */
+export function exactUrl(text: string): URL | undefined {
+  if (!/^https?:\/\/[^\s\\/]/i.test(text) || /[\s\\]/.test(text)) return undefined
+  return URL.parse(text) ?? undefined
+}
+
+export function holdsCredentials({ username, password }: URL): boolean {
+  return username !== '' || password !== ''
+}
+
+/** Whether others on the way can read what is sent there: without TLS, and not to this machine. */
+export function isInTheClear(url: URL): boolean {
+  return url.protocol !== 'https:' && !isLoopback(url)
+}
+
+/** Whether an address stays on this machine: localhost, 127.0.0.0/8 or [::1]. */
+export function isLoopback({ hostname }: URL): boolean {
+  return hostname === 'localhost' || hostname === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(hostname)
+}
