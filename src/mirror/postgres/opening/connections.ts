@@ -1,10 +1,10 @@
-import { Pool, types, type ClientConfig, type PoolClient, type QueryResult } from 'pg'
+import { Pool, type ClientConfig, type PoolClient, type QueryResult } from 'pg'
 import { arrayLiteral } from './array-literal.ts'
 import { binaryArray } from './binary-array.ts'
 import { MirrorClient, processOf } from './client.ts'
 import { connectionSettings } from './connection-settings.ts'
 import * as Port from '../session.ts'
-import { VALUE_TYPES } from './value-types.ts'
+import { valueParser } from './value-types.ts'
 
 /** Transactions at once, at most; the others wait. More would be slower: a server has few processors. */
 const CONNECTIONS = 16
@@ -28,7 +28,7 @@ export function openPool(address: string): Port.Connections {
     idleTimeoutMillis: IDLE_MS,
     query_timeout: ANSWER_MS,
     application_name: 'customer-mirror',
-    types: { getTypeParser },
+    types: { getTypeParser: valueParser },
   })
   // A connection that breaks is replaced; without these listeners its error would end the process.
   pool.on('error', () => {})
@@ -45,10 +45,6 @@ class ClientInTime extends MirrorClient {
     const password = config?.password
     super({ ...config, ...(password !== undefined && { password }), connectionTimeoutMillis: CONNECT_MS })
   }
-}
-
-function getTypeParser(type: number): (text: string) => unknown {
-  return VALUE_TYPES.get(type) ?? types.getTypeParser(type)
 }
 
 function asSent(parameter: unknown): unknown {

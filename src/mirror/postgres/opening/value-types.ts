@@ -1,3 +1,5 @@
+import { types } from 'pg'
+
 /** How a value of a PostgreSQL type is read, by the number of the type: as the mirror in SQLite has it. */
 export const VALUE_TYPES: ReadonlyMap<number, (text: string) => unknown> = new Map<number, (text: string) => unknown>([
   [20, Number], // bigint: counts, and numbers of rows and runs, all below 2^53
@@ -8,6 +10,11 @@ export const VALUE_TYPES: ReadonlyMap<number, (text: string) => unknown> = new M
   [1114, timeOf], // timestamp
   [1184, timeOf], // timestamp with time zone, shown in UTC
 ])
+
+/** How the driver reads a value of a type for the mirror. */
+export function valueParser(type: number): (text: string) => unknown {
+  return VALUE_TYPES.get(type) ?? types.getTypeParser(type)
+}
 
 function asItIs(text: string): string {
   return text

@@ -1,4 +1,4 @@
-import { DatabaseError, types as builtIn } from 'pg'
+import { DatabaseError } from 'pg'
 import { codeOf } from '../../../errors/code-of.ts'
 import { isOurs, UsageError } from '../../../errors/errors.ts'
 import { shownMirror } from '../../../address/mirror-address.ts'
@@ -11,7 +11,7 @@ import { lookAtSchema, requireReadable } from '../opening/require-mirror.ts'
 import { LATEST_VERSION } from '../opening/versions.ts'
 import type { Session } from '../session.ts'
 import { SHOWN_TYPES, type ShownValue } from './shown-values.ts'
-import { VALUE_TYPES } from '../opening/value-types.ts'
+import { valueParser } from '../opening/value-types.ts'
 import { noRoomFor, SEVERAL, WRITES } from '../../../errors/statement-mistakes.ts'
 
 /** A statement that reads, with the values of $1 and so on. */
@@ -102,10 +102,9 @@ function getTypeParser(type: number): (text: string) => ShownValue {
 function asSession(client: MirrorClient): Pick<Session, 'first'> {
   return {
     first: async <Row>(text: string, ...values: unknown[]) => {
-      const types = { getTypeParser: (type: number) => VALUE_TYPES.get(type) ?? builtIn.getTypeParser(type) }
       // The border to SQL: the author of a statement declares its rows.
       // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-      return (await client.query({ text, values, types })).rows[0] as Row | undefined
+      return (await client.query({ text, values, types: { getTypeParser: valueParser } })).rows[0] as Row | undefined
     },
   }
 }
