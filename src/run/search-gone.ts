@@ -3,7 +3,7 @@ import type { Conclusion } from '../scan/quick/conclusion.ts'
 import type { Mirror } from '../store.ts'
 import { confirmAbsences, MOST_CONTROLS, MOST_REQUESTS } from './confirm-absences.ts'
 import type { LimitedSource } from './request-limit.ts'
-import { searchesFor } from './search-texts.ts'
+import { textsOfCandidate } from './search-texts.ts'
 
 type SearchSettings = {
   source: Pick<LimitedSource, 'search' | 'counters' | 'room'>
@@ -57,7 +57,7 @@ export async function searchForGone(
 function affordable(candidates: readonly Candidate[], requests: number): Candidate[] {
   let left = requests
   return candidates.filter((candidate) => {
-    const searches = searchesFor(candidate)
+    const searches = textsOfCandidate(candidate).length
     if (searches > left) return false
     left -= searches
     return true

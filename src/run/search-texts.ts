@@ -5,12 +5,7 @@ export const FIELDS: readonly Field[] = ['email', 'username', 'name']
 
 export type Text = { field: Field; text: string }
 
-/** The most searches that are made for a candidate. */
-export function searchesFor(candidate: Candidate): number {
-  return textsOfCandidate(candidate).length
-}
-
-/** The texts to search for a candidate by, each once. */
+/** The texts to search for a candidate by, each once: the most searches that are made for it. */
 export function textsOfCandidate(candidate: Candidate): Text[] {
   const texts = new Map<string, Text>()
   for (const field of FIELDS) {
