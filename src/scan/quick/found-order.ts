@@ -20,19 +20,21 @@ export function foundOrder({ cuts, gaps, expected }: Found): number[] {
     added.add(rowId)
     order.push(rowId)
   }
-  const fill = (position: number) => {
-    for (const { from, to } of fills.get(position) ?? [])
-      for (let place = from; place < to; place += 1) add(expected.rowIds[place] ?? 0)
-    fills.delete(position)
+  const fillUntil = (until: number) => {
+    for (const [position, spans] of fills) {
+      if (position > until) continue
+      for (const { from, to } of spans) for (let place = from; place < to; place += 1) add(expected.rowIds[place] ?? 0)
+      fills.delete(position)
+    }
   }
   let reach = 0
   for (const { start, rowIds } of cuts.toSorted(byPosition)) {
-    fill(reach)
+    fillUntil(start)
     // By index: a position beyond 2^53, as a wrong total gives it, does not grow by one.
     for (const [at, rowId] of rowIds.entries()) if (start + at >= reach) add(rowId)
     reach = Math.max(reach, start + rowIds.length)
   }
-  for (const position of fills.keys()) fill(position)
+  fillUntil(Infinity)
   return order
 }
 

@@ -64,6 +64,19 @@ test.each([
   expect(concluded([{ window: { page: 1, size: 10 }, rows }], { listed: 5 }).gone).toEqual(gone)
 })
 
+test('rows that no page shows, where two pages overlap, are expected there and not at the end of the list', () => {
+  const shown = [
+    { window: { page: 1, size: 5 }, rows: [1, 2, 3, 4, 5] },
+    { window: { page: 2, size: 4 }, rows: [101, 8, 9, 10] },
+    { window: { page: 3, size: 4 }, rows: [11, 12] },
+  ]
+
+  expect(concluded(shown, { listed: 12 })).toMatchObject({
+    gone: [],
+    laterOrder: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12],
+  })
+})
+
 /** What these pages show of a list in which the rows from 1 to `listed` are expected. */
 function concluded(
   shown: readonly Shown[],
