@@ -81,6 +81,31 @@ test.each([
   expect(await mirror.listRejects({ limit: 10 })).toHaveLength(2)
 })
 
+test.each([
+  ['a scan that proves nothing', { readToEnd: false, reasons: ['total-mismatch'] }, false],
+  ['a quick run', { status: 'partial', readToEnd: false, reasons: ['quick'], trustedPages: 0 }, true],
+] as const)(
+  '%s resolves the reject of a customer whose record is valid again, and no other',
+  async (_, ending, isQuick) => {
+    const mirror = await aMirror()
+    const other = aCustomer(3, { email: [] })
+    await mirrorPages(mirror, [[aCustomer(2), aCustomer(3), aCustomer(4)]])
+    await mirrorPages(mirror, [[BROKEN, ANONYMOUS, other, aCustomer(4, { email: [] })]], at(1))
+
+    await mirrorPages(mirror, [[aCustomer(2), aCustomer(4)], [aCustomer(4, { email: [] })]], {
+      ...at(2),
+      ending,
+      isQuick,
+    })
+
+    const open = await mirror.listRejects({ limit: 10 })
+    expect(new Set(open.map(({ recordId }) => recordId))).toEqual(new Set([null, customerId(3), customerId(4)]))
+    expect(valueOf(mirror.file, 'SELECT resolved_at FROM rejects WHERE record_id = ?', customerId(2))).toBe(
+      '2026-01-05 02:02:00.000',
+    )
+  },
+)
+
 test("a run resolves no other organization's rejects", async () => {
   const mirror = await aMirror()
   await mirrorPages(mirror, [[BROKEN]], { organization: 'globex' })

@@ -2,6 +2,7 @@ import type { Run } from '../../run.ts'
 import type { StoredReject } from '../../store.ts'
 import type { Reject } from '../../sorted-page.ts'
 import type { Connection } from './database.ts'
+import { firstOfScan, openBefore } from '../open-rejects.ts'
 import { requireTaken } from '../rows-taken.ts'
 import { storedRejectOf, type RejectColumns } from '../rows/reject.ts'
 import { sqlTime } from '../sql-time.ts'
@@ -35,15 +36,19 @@ export function resolveRejects(db: Connection, run: Run, nowMs: number): void {
   statement<[Record<string, unknown>], never>(
     db,
     `UPDATE rejects SET resolved_at = @now
-     WHERE organization = @organization AND resolved_at IS NULL
-       AND run_id < (
-         WITH RECURSIVE chain (id, resumed_from) AS (
-           SELECT id, resumed_from FROM runs WHERE id = @id
-           UNION ALL SELECT runs.id, runs.resumed_from FROM runs JOIN chain ON runs.id = chain.resumed_from
-         )
-         SELECT MIN(id) FROM chain
-       )`,
+     WHERE organization = @organization AND resolved_at IS NULL AND run_id < ${firstOfScan('@id')}`,
   ).run({ now: sqlTime(nowMs), organization: run.organization, id: run.id })
+}
+
+/** Resolves the open rejects of which a scan that proves nothing received the record as a customer, and not as a reject. */
+export function resolveValid(db: Connection, run: Run, nowMs: number): void {
+  const open = statement<[Record<string, unknown>], { reject_id: number; row_id: number; id: string }>(
+    db,
+    openBefore('@organization', '@id'),
+  )
+  const resolve = statement<[string, number], never>(db, 'UPDATE rejects SET resolved_at = ? WHERE reject_id = ?')
+  for (const { reject_id, row_id, id } of open.all({ organization: run.organization, id: run.id }))
+    if (run.seen.has(row_id) && !run.rejectedIds.has(id)) resolve.run(sqlTime(nowMs), reject_id)
 }
 
 /** Open rejects, last seen first. */

@@ -11,7 +11,7 @@ import { changedRows, doubtedRows, forgetList, lastEdit, loadList, storeLaterOrd
 import { ABANDONED } from '../lease-errors.ts'
 import { releaseLease, renewLease, takeLease } from './lease.ts'
 import { noteFilled, startPrivacy } from './privacy/privacy.ts'
-import { resolveRejects } from './rejects.ts'
+import { resolveRejects, resolveValid } from './rejects.ts'
 import { doubted, NO_ABSENCES, type Absences } from '../absences-found.ts'
 import { markAbsent } from './removals/mark-absent.ts'
 import { markGone } from './removals/mark-gone.ts'
@@ -106,8 +106,10 @@ export function finishRun(db: Connection, run: Run, asked: Ending, nowMs: number
   const absences = concludeAbsences(db, run, asked, nowMs)
   const ending = doubted(asked, absences)
   const report = reportWith(counted, ending, absences)
+  if (ending.status === 'partial') resolveValid(db, run, nowMs)
   if (ending.status === 'complete') {
     if (ending.readToEnd) resolveRejects(db, run, nowMs)
+    else resolveValid(db, run, nowMs)
     if (ending.readToEnd) noteFilled(db, run)
     forgetWindows(db, run.organization)
   }

@@ -2,6 +2,7 @@ import type { LaterOrder } from '../../../list/later-order.ts'
 import type { Ending, Run } from '../../../run.ts'
 import type { RecordCounts, Report } from '../../../report.ts'
 import { doubted, NO_ABSENCES, type Absences } from '../../absences-found.ts'
+import { firstOfScan, openBefore } from '../../open-rejects.ts'
 import { requireSum } from '../../page-accounting.ts'
 import { reportOf, reportWith } from '../../report-of-run.ts'
 import { isListInDoubt } from '../../rows-gone.ts'
@@ -27,6 +28,8 @@ export async function finishRun(session: Session, run: Run, asked: Ending, nowMs
   const absences = await concludeAbsences(session, run, asked, nowMs)
   const ending = doubted(asked, absences)
   const report = reportWith(counted, ending, absences)
+  if (ending.status === 'partial' || (ending.status === 'complete' && !ending.readToEnd))
+    await resolveValid(session, run, nowMs)
   await endRun(session, run, { ending, report, nowMs })
   return report
 }
@@ -95,16 +98,26 @@ const RELEASE_LEASE = `DELETE FROM leases WHERE ${HELD} RETURNING run_id`
 function resolving({ organization, id }: Run, nowMs: number): Part {
   return {
     sql: `UPDATE rejects SET resolved_at = $3::timestamptz
-      WHERE organization = $1 AND resolved_at IS NULL
-        AND run_id < (
-          WITH RECURSIVE chain (id, resumed_from) AS (
-            SELECT id, resumed_from FROM runs WHERE id = $2
-            UNION ALL SELECT runs.id, runs.resumed_from FROM runs JOIN chain ON runs.id = chain.resumed_from
-          )
-          SELECT min(id) FROM chain
-        )`,
+      WHERE organization = $1 AND resolved_at IS NULL AND run_id < ${firstOfScan('$2')}`,
     parameters: [organization, id, sqlTime(nowMs)],
   }
+}
+
+/** Resolves the open rejects of which a scan that proves nothing received the record as a customer, and not as a reject. */
+async function resolveValid(session: Session, run: Run, nowMs: number): Promise<void> {
+  const open = await session.all<{ reject_id: number; row_id: number; id: string }>(
+    openBefore('$1', '$2'),
+    run.organization,
+    run.id,
+  )
+  const valid = open.filter(({ row_id, id }) => run.seen.has(row_id) && !run.rejectedIds.has(id))
+  if (valid.length === 0) return
+  await session.run(
+    'UPDATE rejects SET resolved_at = $2::timestamptz WHERE organization = $1 AND reject_id = ANY ($3::bigint[])',
+    run.organization,
+    sqlTime(nowMs),
+    valid.map(({ reject_id }) => reject_id),
+  )
 }
 
 function rowOf(run: Run, { ending, report, nowMs }: Ended): Part {
