@@ -11,6 +11,7 @@ import { openDatabase as openServer } from '../mirror/postgres/opening/database.
 import type { Session } from '../mirror/postgres/session.ts'
 import { openDatabase } from '../mirror/sqlite/database.ts'
 import { fileError } from '../mirror/sqlite/file-errors.ts'
+import { GIVEN_BY_SERVER } from './export/feed.ts'
 import { makeTemporaryFolder } from './temporary-folder.ts'
 import { writeWithoutWaiting } from './unfinished-database.ts'
 
@@ -60,6 +61,7 @@ async function fill(file: string, address: string): Promise<void> {
         const from = { ...side, organizations: () => organizationsIn(session) }
         await copyMirror(from, to, { tables: READ_TABLES, forPostgres: false })
         await noteForgotten(session, db)
+        await noteGiven(session, db)
       })
       db.exec('COMMIT')
       db.exec('ANALYZE')
@@ -81,6 +83,16 @@ async function noteForgotten(session: Session, db: Database.Database): Promise<v
   )
   const insert = db.prepare(`INSERT INTO forgotten (number, organization, hash, forgotten_at) VALUES (?, ?, '', '')`)
   for (const { number, organization } of last) insert.run(number, organization)
+}
+
+/** Which seq was given last, where this user may know it: of a change that was deleted with its organization, or that is not committed yet. */
+async function noteGiven(session: Session, db: Database.Database): Promise<void> {
+  const [given] = await session.all<{ seq: number | null }>(
+    `SELECT CASE WHEN has_sequence_privilege(name, 'SELECT') THEN pg_sequence_last_value(name::regclass) END AS seq
+     FROM pg_get_serial_sequence('changes', 'seq') AS name`,
+  )
+  if (given === undefined || given.seq === null) return
+  db.prepare('INSERT INTO sqlite_sequence (name, seq) VALUES (?, CAST(? AS INTEGER))').run(GIVEN_BY_SERVER, given.seq)
 }
 
 /** The organizations of which readers see anything, from tables that every reader may read. */

@@ -1,6 +1,6 @@
 import { UsageError } from '../../errors/errors.ts'
 import type { Connection } from '../../mirror/sqlite/database.ts'
-import { feedStart, lastSeq, lastSeqAt } from './feed.ts'
+import { feedStart, lastGiven, lastSeq, lastSeqAt } from './feed.ts'
 import type { ExportFacts, ExportRow, Format, Sink } from './format.ts'
 import type { UnknownOrganization } from '../mirrored-in.ts'
 import { selectOrganizations, type LeftOutOfExport } from './select-organizations.ts'
@@ -50,7 +50,8 @@ export async function exportRows(
   const exportedAt = nowIn(db)
   const names = organizations.read.map(({ organization }) => organization)
   const start = feedStart(db, names)
-  if (changesSince !== undefined) requireCompleteFeed(changesSince, { last: seq, first: start.seq })
+  if (changesSince !== undefined)
+    requireCompleteFeed(changesSince, { last: seq, given: lastGiven(db), first: start.seq })
   if (asOf !== undefined) requireKnownTime(asOf, { now: exportedAt, from: start.at })
   const facts = { exportedAt, lastSeq: seq, organizations: organizations.read }
   let written = 0
@@ -110,8 +111,11 @@ function* without(place: number, rows: Iterable<ExportRow>): Generator<ExportRow
   for (const row of rows) yield row.toSpliced(place, 1)
 }
 
-function requireCompleteFeed(since: number, { last, first }: { last: number; first: number }): void {
-  if (since > last)
+function requireCompleteFeed(
+  since: number,
+  { last, given, first }: { last: number; given: number; first: number },
+): void {
+  if (since > given)
     throw new UsageError(`There is no change ${since} yet: the last one is ${last}. Use the last seq of what you have.`)
   if (since + 1 < first)
     throw new UsageError(

@@ -1,14 +1,27 @@
 import type { Connection } from '../../mirror/sqlite/database.ts'
 import { hasTable } from '../has-table.ts'
 
-/** The highest seq that was ever given; 0 where there was no change. A copy for readers knows only its own. */
+/** In a copy of a mirror on a server: the highest seq that the server gave, also to a change that is not in the copy, beside those of its tables. */
+export const GIVEN_BY_SERVER = 'changes of the server'
+
+/**
+ * The seq where the changes after this state of the file go on: the highest that was given, or below which changes were deleted or undone;
+ * 0 where there was no change. A copy knows only its own.
+ */
 export function lastSeq(db: Connection): number {
-  const given = hasTable(db, 'sqlite_sequence')
-    ? db.prepare(`SELECT seq FROM sqlite_sequence WHERE name = 'changes'`).pluck().get()
-    : undefined
-  if (given !== undefined) return Number(given)
   const deleted = hasTable(db, 'horizons') ? 'SELECT coalesce(MAX(feed_seq), 0) FROM horizons' : 'SELECT 0'
-  return Number(db.prepare(`SELECT max((SELECT coalesce(MAX(seq), 0) FROM changes), (${deleted}))`).pluck().get())
+  const known = db.prepare(`SELECT max((SELECT coalesce(MAX(seq), 0) FROM changes), (${deleted}))`).pluck().get()
+  return Math.max(numberIn(db, 'changes'), Number(known))
+}
+
+/** The highest seq that a reader may have read. Its change, and those before it, may have been deleted with their organization. */
+export function lastGiven(db: Connection): number {
+  return Math.max(lastSeq(db), numberIn(db, GIVEN_BY_SERVER))
+}
+
+function numberIn(db: Connection, name: string): number {
+  if (!hasTable(db, 'sqlite_sequence')) return 0
+  return Number(db.prepare<[string]>('SELECT seq FROM sqlite_sequence WHERE name = ?').pluck().get(name) ?? 0)
 }
 
 /** The last seq before those of changes after this time: the customers as they were then hold all changes up to it. */

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import { aCustomer, customers } from '../../support/builders.ts'
 import { aMirror, tamper } from '../../support/mirror-file.ts'
 import { night } from '../../mirror/nights.ts'
+import { GIVEN_BY_SERVER } from '../../../src/reading/export/feed.ts'
 import { exportedFrom } from './exported.ts'
 
 /** Changes 1 to 4, all of customer 1; retention has deleted those up to 2. */
@@ -52,4 +53,21 @@ test('the last seq is the last one that was given, also where its change is no l
   tamper(file, 'DELETE FROM changes')
 
   expect((await exportedFrom(file)).done).toMatchObject({ lastSeq: 4 })
+})
+
+test('after a restore that undid changes, a reader goes on from the last seq of a new copy before there is a later change', async () => {
+  const file = await aPrunedMirror()
+  tamper(file, 'UPDATE horizons SET feed_seq = 1795690499799')
+
+  expect((await exportedFrom(file)).done).toMatchObject({ lastSeq: 1795690499799 })
+  expect(await seqs(file, 1795690499799)).toEqual([])
+})
+
+test('a reader of a mirror on a server may have read changes that were deleted with their organization, and no others', async () => {
+  const file = await aPrunedMirror()
+  tamper(file, `INSERT INTO sqlite_sequence (name, seq) VALUES ('${GIVEN_BY_SERVER}', 9)`)
+
+  expect((await exportedFrom(file)).done).toMatchObject({ lastSeq: 4 })
+  expect(await seqs(file, 9)).toEqual([])
+  await expect(seqs(file, 10)).rejects.toThrow('There is no change 10 yet: the last one is 4.')
 })
