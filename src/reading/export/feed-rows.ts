@@ -59,8 +59,9 @@ function nullableSeq(column: ExportColumn): ExportColumn {
  * A time before which a reader of all changes up to `since` knows every row, and the organizations of which it may know none,
  * because their lists were first read to their end later: an export leaves those out. What is written later has a later
  * `updated_at`, wherever the clock stands. Never too little, and after a clock that was set back it may be more than was missed.
- * A list whose next run began by then had been read before, whatever the dates say. Where the clock was set back while a list was read
- * first, its end by the clock of its start counts too.
+ * A list whose next run began by then had been read before, whatever the dates say. Another one is taken for read before only where its
+ * date is a day older: it may be by the clock of another machine, or by this one before it was set. Where the clock was set back while a
+ * list was read first, its end by the clock of its start counts too.
  */
 function lastKnown(db: Connection, since: number, organizations: readonly string[]): { at: string; late: string[] } {
   const known = db
@@ -75,7 +76,7 @@ function lastKnown(db: Connection, since: number, organizations: readonly string
          SELECT MIN(id) AS id, organization, max(finished_at,
            strftime('%Y-%m-%d %H:%M:%f', started_at, (coalesce(duration_ms, 0) / 1000.0) || ' seconds')) AS read_at
          FROM runs WHERE ${READ_TO_END} GROUP BY organization) AS first
-       WHERE (first.id > ? OR (read_at >= ? AND NOT EXISTS (SELECT 1 FROM runs AS next
+       WHERE (first.id > ? OR (read_at >= strftime('%Y-%m-%d %H:%M:%f', ?, '-1 day') AND NOT EXISTS (SELECT 1 FROM runs AS next
            WHERE next.organization = first.organization AND next.id > first.id AND next.id <= ?)))
          AND organization IN (SELECT value FROM json_each(?))`,
     )

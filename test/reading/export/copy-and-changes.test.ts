@@ -51,17 +51,18 @@ describe('a copy and the changes since make the customers of now', () => {
   })
 
   test.each([
-    ['set back meanwhile', [2 * DAY_MS]],
-    ['set back in the night after', [9 * DAY_MS + 3 * HOUR_MS, 2 * DAY_MS]],
+    ['set back meanwhile', 9 * DAY_MS, [2 * DAY_MS]],
+    ['set back in the night after', 9 * DAY_MS, [9 * DAY_MS + 3 * HOUR_MS, 2 * DAY_MS]],
+    ['three hours behind that of the other machine', 9 * DAY_MS - 3 * HOUR_MS, [9 * DAY_MS]],
   ])(
     'with an organization whose first list was read while the copy was taken, by a clock that was %s',
-    async (_, ends) => {
+    async (_, startedMs, ends) => {
       const mirror = await aMirror()
       await night(mirror, 0, listOf(0))
       let monotonicMs = 0
       const start = { organization: 'globex', trigger: 'sync', monotonicMs: () => monotonicMs } as const
-      const first = await mirror.startRun({ ...start, nowMs: START_MS + 9 * DAY_MS })
-      await mirror.savePages(first, [aPage(1, customers(101, 110))], START_MS + 9 * DAY_MS)
+      const first = await mirror.startRun({ ...start, nowMs: START_MS + startedMs })
+      await mirror.savePages(first, [aPage(1, customers(101, 110))], START_MS + startedMs)
       await mirrorPages(mirror, [listOf(1)], { atMs: START_MS + 9 * DAY_MS + HOUR_MS, ending: scanEnding({}) })
       const copy = await exported(mirror)
       monotonicMs = 3 * HOUR_MS
