@@ -5,9 +5,9 @@ import { expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { z } from 'zod'
 import { PUBLIC_TABLES } from '../../src/public-tables.ts'
-import { DAY_MS } from '../mirror/nights.ts'
+import { DAY_MS, night, scanEnding } from '../mirror/nights.ts'
 import { HOW_MANY_NIGHTS, playNight, publishedCopy, publishedFrom } from '../support/five-nights.ts'
-import { customerId } from '../support/builders.ts'
+import { aPage, customerId, customers, START_MS } from '../support/builders.ts'
 import { CLOCKS, organizationsOf } from '../mirror/organizations.ts'
 import { aMirror, rowsOf, tamper, valueOf } from '../support/mirror-file.ts'
 import { rowsWithMoments } from '../support/moments.ts'
@@ -53,6 +53,23 @@ withPython('dlt', ['dlt.sources.sql_database', 'duckdb'], (python) => {
     }
     expect(valueOf(copy, 'SELECT count(*) FROM customers WHERE removed_at IS NOT NULL')).toBe(2)
     expect(await values(load, LOADED)).toEqual([0])
+  })
+
+  test('dlt loads every row of an organization that a copy left out, although rows of another one are later than some of its rows', async () => {
+    const mirror = await aMirror()
+    const run = await mirror.startRun({ organization: 'globex', trigger: 'sync', nowMs: START_MS })
+    await mirror.savePages(run, [aPage(1, customers(101, 110))], START_MS)
+    await night(mirror, 1, customers(1, 5))
+    const copy = publishedFrom(mirror)
+    const { values } = await aReaderMachine({ copy, python })
+    await values(aBlock('dlt'))
+    await mirror.savePages(run, [aPage(2, customers(111, 120))], START_MS + 2 * DAY_MS)
+    await mirror.finishRun(run, scanEnding({}), START_MS + 2 * DAY_MS)
+    publishedFrom(mirror, copy)
+    const [loaded, rows] = await values(aBlock('dlt'), LOADED, inWarehouse(''))
+
+    expect(loaded).toBe(20)
+    expect(rowsWithMoments(rows)).toEqual(inMirror(copy, 'customers'))
   })
 
   test('a retired organization leaves the active rows, and rows that are deleted leave when all is loaded again', async () => {
