@@ -162,7 +162,7 @@ export type Freshness = {
   lastFullStatus: RunStatus | undefined
   /** The start of its very first run. */
   firstRunAtMs?: number | undefined
-  /** Undefined where none of the latest runs was a quick one. */
+  /** The last quick run, where no full one began after it. */
   lastQuick?: LastQuickRun | undefined
   active: number
   missing: number

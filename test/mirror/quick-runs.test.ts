@@ -30,6 +30,17 @@ test('a quick run saves customers and marks absent ones as missing, and is no ni
   ])
 })
 
+test('a quick run before the last full one is no longer the last quick run', async () => {
+  const mirror = await aMirror()
+  await night(mirror, 0, LISTED)
+  await quickRun(mirror, 0, [], { ending: FAILED })
+  expect(await mirror.listFreshness()).toMatchObject([{ lastQuick: { runId: 2, errorCode: 'network' } }])
+
+  await night(mirror, 1, LISTED)
+
+  expect(await mirror.listFreshness()).toMatchObject([{ lastRunId: 3, lastQuick: undefined }])
+})
+
 test('a quick run is not the last run that decides what is due, and none of its failures is why a scan is not proven', async () => {
   const mirror = await aMirror()
   await night(mirror, 0, LISTED, { ending: { status: 'failed', error: { code: 'unauthorized', message: 'no' } } })

@@ -44,7 +44,7 @@ export const UNCOUNTED_COLUMNS = [
 
 /**
  * What to select of the view and of four runs: `full_run` is the last full one, `ended` the last full one that has ended, `whole` the last
- * that read the list to its end, and `quick` a recent quick one.
+ * that read the list to its end, and `quick` the last of all, where that is a quick one.
  */
 export function freshnessColumns(columns: readonly string[]): string {
   return `${columns.map((column) => `freshness.${column}`).join(', ')},

@@ -53,9 +53,7 @@ const freshnessWith = (columns: readonly string[]) => `
     SELECT MAX(id) FROM runs WHERE organization = freshness.organization AND status <> 'running' AND ${IS_FULL})
   LEFT JOIN runs AS full_run ON full_run.id = (
     SELECT MAX(id) FROM runs WHERE organization = freshness.organization AND ${IS_FULL})
-  LEFT JOIN runs AS quick ON quick.id = (
-    SELECT MAX(id) FROM (SELECT id, trusted_pages FROM runs WHERE organization = freshness.organization ORDER BY id DESC LIMIT 100)
-    WHERE ${IS_QUICK})
+  LEFT JOIN runs AS quick ON quick.id = freshness.last_run_id AND quick.${IS_QUICK}
   LEFT JOIN runs AS whole ON whole.id = (
     SELECT MAX(id) FROM runs WHERE organization = freshness.organization AND ${READ_TO_END})
   ORDER BY freshness.organization`

@@ -48,8 +48,7 @@ const freshnessWith = (columns: readonly string[]) => `
   FROM freshness
   LEFT JOIN LATERAL (${LAST_RUN_OF} AND status <> 'running' AND ${IS_FULL} ${NEWEST}) AS ended ON true
   LEFT JOIN LATERAL (${LAST_RUN_OF} AND ${IS_FULL} ${NEWEST}) AS full_run ON true
-  LEFT JOIN LATERAL (
-    SELECT * FROM (${LAST_RUN_OF} ORDER BY id DESC LIMIT 100) AS latest WHERE ${IS_QUICK} ${NEWEST}) AS quick ON true
+  LEFT JOIN runs AS quick ON quick.id = freshness.last_run_id AND quick.${IS_QUICK}
   LEFT JOIN LATERAL (${LAST_RUN_OF} AND ${READ_TO_END} ${NEWEST}) AS whole ON true
   ORDER BY freshness.organization`
 
