@@ -111,7 +111,7 @@ const OF_THE_RUN = ['failed', 'waiting', 'held']
 function reasons(): string {
   return section(
     '## Reasons',
-    'Why a scan is not proven: `runs.reasons`, and `reasons` of `--json`. [PROOF.md](PROOF.md) has the argument.',
+    'Why a scan is not proven: `runs.reasons`, and `reasons` of `--json`. A `proven` run has none but `older-list`. [PROOF.md](PROOF.md) has the argument.',
     ['reason', 'meaning'],
     [...REASONS, ...OF_THE_RUN].map((each) => [code(each), reasonWords(each)]),
   )
