@@ -43,8 +43,8 @@ function settings(): string {
   const own = rows.filter(({ path }) => path[0] !== 'organizations' || !rows.some((other) => isSame(path, other.path)))
   return section(
     '## Settings',
-    'What stands under `defaults` may stand in an organization too, and holds for that one then. Durations are written as `500ms`, `30s`, ' +
-      '`15m`, `6h` or `1d`, and bounds are included.',
+    'What stands under `defaults`, `schedule` and `quick` may stand in an organization too, setting by setting, and holds for that one then. ' +
+      'Durations are written as `500ms`, `30s`, `15m`, `6h` or `1d`, and bounds are included.',
     ['setting', 'values', 'default', 'meaning'],
     own.map(({ path, description = '', default: value }) => [
       code(path.filter((step) => step !== '0').join('.')),
