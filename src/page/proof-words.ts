@@ -37,6 +37,9 @@ export function certificateOf({ certificate }: Pick<StoredRun, 'certificate'>) {
 
 /** What a run proves, in sentences; those that are indented belong to the one before. */
 export function proofLines(run: StoredRun): string[] {
+  if (run.status === 'running') {
+    return ['Running: what it proves is known when it ends. Until then it marks no customer as missing or removed.']
+  }
   if (run.status === 'partial') {
     return [`Partial: this quick run trusted ${count(run.trustedPages ?? 0, 'page')} without reading them.`]
   }

@@ -101,7 +101,7 @@ function countsOf(run: StoredRun): Line[] {
     ['Missing', some(run.missing)],
     ['Removed', some(run.removed)],
     ['Returned', some(run.returned)],
-    ['Requests', always(run.requests)],
+    ['Requests', run.status === 'running' ? undefined : always(run.requests)],
     ['Asked to slow down', run.throttled === 0 ? undefined : count(run.throttled, 'time')],
     ['Waited', run.waitedMs === 0 ? undefined : duration(run.waitedMs)],
     ['Continued run', run.resumedFrom === undefined ? undefined : `#${run.resumedFrom}`],

@@ -5,7 +5,7 @@ import { z } from 'zod'
 import { runsCommand } from '../../src/cli/runs.ts'
 import { openMirror } from '../../src/mirror/mirror.ts'
 import { explainReason, REASONS } from '../../src/scan/reasons.ts'
-import { anEnding, customers, MINUTE_MS, START_MS } from '../support/builders.ts'
+import { anEnding, aPage, customers, MINUTE_MS, START_MS } from '../support/builders.ts'
 import { mirrorPages } from '../support/mirror-file.ts'
 import { runCli } from '../support/run-cli.ts'
 import { runCommand } from '../support/run-command.ts'
@@ -251,6 +251,19 @@ test('a run that continued another one names it', async () => {
 
   expect((await show('2')).stdout).toContain('It continued run #1, which had been interrupted.')
   expect(document.parse(JSON.parse((await show('2', '--json')).stdout)).run).toMatchObject({ resumedFrom: 1 })
+})
+
+test('a run under way is shown with what it has read, and with nothing that only its end shows', async () => {
+  const run = await mirror.startRun({ organization: 'acme', trigger: 'schedule', nowMs: START_MS })
+  await mirror.savePages(run, [aPage(1, customers(1, 3))], START_MS)
+
+  const { stdout } = await show('1')
+  const table = await runCommand(runsCommand, ['--config', workplace.config])
+
+  expect(stdout).toMatch(/^run #1 of acme, running, started/)
+  expect(stdout).toContain('3 customers so far: 3 new\n\nRunning: what it proves is known when it ends.')
+  expect(stdout).not.toMatch(/Unproven|unproven|0 ms|request/)
+  expect(table.stdout).toMatch(/^#1 .* running +3 +3 .* 0 +– +– +–$/m)
 })
 
 test('an old run without a certificate is still shown', async () => {

@@ -32,9 +32,7 @@ export function runsTable(
     report.rejected,
     report.removed,
     report.held,
-    report.requests,
-    duration(report.durationMs),
-    repeatsStatus(report) ? report.proof : proofWords(report),
+    ...endOf(report),
   ])
   if (!withStart) return renderTable(head, rows, screen)
   return renderTable(
@@ -42,6 +40,12 @@ export function runsTable(
     rows.map((row, index) => [`#${reports[index]?.runId ?? '–'}`, startOf(reports[index]), ...row]),
     screen,
   )
+}
+
+/** Its requests, its duration and what it proved, which are stored when it ends. */
+function endOf(report: Report): (string | number)[] {
+  if (report.status === 'running') return ['–', '–', '–']
+  return [report.requests, duration(report.durationMs), repeatsStatus(report) ? report.proof : proofWords(report)]
 }
 
 /** The status, marked if the run continued another one; its customers then include those of that run. */

@@ -3,7 +3,7 @@ import { count, duration, grouped } from '../../wording.ts'
 
 export { count, duration, grouped, moment, second } from '../../wording.ts'
 
-/** The result of a run in one line. */
+/** The result of a run in one line, or what it has read so far. */
 export function summary(report: Report): string {
   const counts = countsOf([
     [report.inserted, 'new'],
@@ -16,11 +16,12 @@ export function summary(report: Report): string {
     [report.held, report.status === 'partial' ? 'absent at once and not marked' : 'removals held'],
   ])
   const waited = report.throttled > 0 ? `, waited ${duration(report.waitedMs)} for the rate limit` : ''
+  const read = count(report.readBefore + differentCustomers(report), 'customer')
+  const of = counts.length > 0 ? `: ${counts.join(', ')}` : ''
   const before = report.readBefore > 0 ? ` (resumed: ${grouped(report.readBefore)} had been read before)` : ''
-  return (
-    `${count(report.readBefore + differentCustomers(report), 'customer')}${before}${counts.length > 0 ? `: ${counts.join(', ')}` : ''} · ` +
-    `${count(report.requests, 'request')} in ${duration(report.durationMs)}${waited} · ${endWords(report)}`
-  )
+  if (report.status === 'running') return `${read}${before} so far${of}`
+  const cost = `${count(report.requests, 'request')} in ${duration(report.durationMs)}${waited}`
+  return `${read}${before}${of} · ${cost} · ${endWords(report)}`
 }
 
 /** The numbers that are not 0, each with what it counts: `12 new`. */
