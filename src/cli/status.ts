@@ -101,10 +101,10 @@ function statusLines(
   })
 }
 
-/** A first load is as old as its first run; undefined where there is none under way. */
+/** A first load is as old as its first run; undefined where there is none under way. A quick run alone begins none. */
 function firstLoadSinceMs(freshness: Freshness | undefined): number | undefined {
   const { readAsOfMs, lastFullStatus: status, firstRunAtMs } = freshness ?? {}
-  return isFirstLoad({ readAsOfMs, status }) ? firstRunAtMs : undefined
+  return status !== undefined && isFirstLoad({ readAsOfMs, status }) ? firstRunAtMs : undefined
 }
 
 /** Organizations that are no longer mirrored, and whose customers are active all the same. */
@@ -143,6 +143,7 @@ function whyNot(
   const { why, held, lastFullStatus, readAsOfMs } = freshness
   // It is configured again, and its next run ends that.
   if (freshness.retiredAtMs !== undefined) return ['retired']
+  if (lastFullStatus === undefined) return ['never-mirrored']
   const isRunning = lastFullStatus === 'running' && (tooOld || readAsOfMs === undefined)
   const isForgotten = isStale && lastFullStatus === 'complete' && !why.includes('page-limit')
   return [

@@ -88,6 +88,13 @@ test('a mirror without any run is reported', async () => {
   expect(await said()).toMatchObject({ code: 0, readAsOf: null, provenAsOf: null, held: 0, why: ['never-mirrored'] })
 })
 
+test('an organization that only a quick run has asked for was never mirrored, and is too old', async () => {
+  const ending = { status: 'partial', reasons: ['quick', 'no-order'], readToEnd: false, trustedPages: 0 } as const
+  await mirrorPages(mirror, [], { atMs: Date.now(), ending, isQuick: true })
+
+  expect(await said('--max-age', '26h')).toMatchObject({ code: 3, tooOld: true, why: ['never-mirrored'] })
+})
+
 test('while removals are held back it ends with 3, whatever later runs do, until they are approved', async () => {
   await aRun(50, PROVEN)
   const { runId, held } = await aRun(26, PROVEN, customers(51, 100))
