@@ -231,7 +231,7 @@ Examples:
   $ customer-mirror status --max-age 26h --json
       for a monitor: ends with 3 when a night was missed
   $ customer-mirror status --max-age 8d --proven
-      ends with 3 when no scan was proven or settled for a week
+      ends with 3 when no scan was proven or settled for eight days
   $ customer-mirror status --html status.html
       a page to look at in a browser: one file, with nothing to load
   $ customer-mirror status --format prometheus --output /var/lib/prometheus/node-exporter/customer-mirror.prom
