@@ -5,10 +5,17 @@ import { openMirrorIfThere } from '../mirror/mirror.ts'
 import { isOtherKey, isSamePolicy, NOTHING_HIDDEN, type PrivacyPolicy } from '../privacy/privacy-policy.ts'
 import type { StoredPrivacy } from '../store.ts'
 import { failedCheck, type Finding } from './finding.ts'
+import { configOption } from './output/shell-word.ts'
 import { shownMirror } from '../address/mirror-address.ts'
 
-/** What an organization hides, whether its key can be read, and, unless `mirror` is undefined, whether what is stored there follows it. */
-export async function* checkPrivacy(organization: Organization, mirror: string | undefined): AsyncGenerator<Finding> {
+/**
+ * What an organization hides, whether its key can be read, and, unless `mirror` is undefined, whether what is stored there follows it.
+ * `config`: the file that the user named.
+ */
+export async function* checkPrivacy(
+  organization: Organization,
+  { mirror, config }: { mirror: string | undefined; config: string | undefined },
+): AsyncGenerator<Finding> {
   const what = `privacy of ${organization.id}`
   const policy = await policyOf(organization)
   if ('error' in policy) {
@@ -18,7 +25,12 @@ export async function* checkPrivacy(organization: Organization, mirror: string |
   const stored = mirror === undefined ? undefined : await storedIn(mirror, organization.id)
   if (organization.privacy !== undefined) yield { what, said: inWords(organization.privacy) }
   if (mirror === undefined || stored === undefined) return
-  yield* warnOf(what, { policy, stored, mirror, sync: `customer-mirror sync ${organization.id}` })
+  yield* warnOf(what, {
+    policy,
+    stored,
+    mirror,
+    sync: `customer-mirror sync ${organization.id}${configOption(config)}`,
+  })
 }
 
 async function policyOf(organization: Organization): Promise<PrivacyPolicy | { error: unknown }> {

@@ -30,8 +30,12 @@ export function forgetCommand(io: Io) {
       else say(io.stdout, forgottenCustomerText(report))
       if (report.failure !== undefined) throw report.failure
       if (report.erased !== 'busy') return
-      const { unfinishedText } = await import('./output/unfinished-text.ts')
-      say(io.stderr, unfinishedText(report.mirror, `customer-mirror forget ${organization} ${id}`))
+      const [{ unfinishedText }, { configOption }] = await Promise.all([
+        import('./output/unfinished-text.ts'),
+        import('./output/shell-word.ts'),
+      ])
+      const again = `customer-mirror forget ${organization} ${id}${configOption(file)}`
+      say(io.stderr, unfinishedText(report.mirror, again))
       io.exitWith(5)
     })
 }

@@ -19,13 +19,13 @@ export function organizationsForgetCommand(io: Io) {
     .addHelpText('after', EXAMPLES)
     .action(async (id, own, command) => {
       const { config: file, json, yes } = { ...own, ...optionsToChange(command) }
-      const { forgottenOrganizationText } = await import('./output/organization-forgotten.ts')
+      const { forgetCommand, forgottenOrganizationText } = await import('./output/organization-forgotten.ts')
       const forgotten = await forget(id, file, yes === true)
       if (json) io.stdout.write(jsonDocument(forgotten))
       else say(io.stdout, forgottenOrganizationText(forgotten))
       if (forgotten.finished) return
       const { unfinishedText } = await import('./output/unfinished-text.ts')
-      say(io.stderr, unfinishedText(forgotten.mirror, `customer-mirror organizations forget ${id} --yes`))
+      say(io.stderr, unfinishedText(forgotten.mirror, forgetCommand(id, file)))
       io.exitWith(5)
     })
 }
@@ -40,7 +40,7 @@ async function forget(id: string, file: string | undefined, isConfirmed: boolean
       await requireMirrored(id, organizations, config, 'There is nothing to forget: take it out of the configuration.')
     requireLeft(id, config, 'load it again')
     const deleted = await organizations.contents(id)
-    if (!isConfirmed) throw new UsageError(unconfirmedText(id, deleted))
+    if (!isConfirmed) throw new UsageError(unconfirmedText(id, deleted, file))
     // An organization that is forgotten is unknown to this command, which could not name them if it was started again.
     const copiesLeft = listCopiesLeft(config, id)
     const finished = await organizations.forget(id, { nowMs: Date.now(), monotonicMs: monotonicMs() })

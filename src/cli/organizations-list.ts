@@ -25,7 +25,9 @@ export function organizationsListCommand(io: Io) {
         ...(mirror !== undefined && { mirror }),
       })
       io.stdout.write(
-        json ? jsonDocument({ organizations: lines.map(asJson) }) : await asText(lines, screenOf(io.stdout)),
+        json
+          ? jsonDocument({ organizations: lines.map(asJson) })
+          : await asText(lines, { config, screen: screenOf(io.stdout) }),
       )
     })
 }
@@ -73,7 +75,10 @@ function asJson({ organization, isConfigured, mirrored }: Line) {
   }
 }
 
-async function asText(lines: readonly Line[], screen: Screen | undefined): Promise<string> {
+async function asText(
+  lines: readonly Line[],
+  { config, screen }: { config: string | undefined; screen: Screen | undefined },
+): Promise<string> {
   if (lines.length === 0) return 'There are no organizations.\n'
   const [{ renderTable }, { moment }, { leftBehindText }] = await Promise.all([
     import('./output/table.ts'),
@@ -93,7 +98,7 @@ async function asText(lines: readonly Line[], screen: Screen | undefined): Promi
   )
   const left = lines
     .filter(isLeftBehind)
-    .map(({ organization, mirrored }) => leftBehindText({ organization, active: mirrored?.active ?? 0 }))
+    .map(({ organization, mirrored }) => leftBehindText({ organization, active: mirrored?.active ?? 0 }, config))
   return table + left.join('')
 }
 

@@ -32,7 +32,7 @@ export function queueCommand(io: Io) {
         return
       }
       const { queueText } = await import('./output/queue-text.ts')
-      io.stdout.write(queueText({ lines, paused }, { nowMs, screen: screenOf(io.stdout) }))
+      io.stdout.write(queueText({ lines, paused }, { nowMs, screen: screenOf(io.stdout), config: file }))
     })
 }
 

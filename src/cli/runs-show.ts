@@ -27,7 +27,7 @@ export function runsShowCommand(io: Io) {
         io.stdout.write(jsonDocument({ run: { id: runId, ...toJson(run), trigger, warnings, certificate } }))
       } else {
         const { describeRun } = await import('./output/describe-run.ts')
-        say(io.stdout, describeRun(run, waiting?.held ?? 0))
+        say(io.stdout, describeRun(run, { waiting: waiting?.held ?? 0, config }))
       }
     })
 }

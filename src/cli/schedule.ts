@@ -20,7 +20,7 @@ export function scheduleCommand(io: Io) {
       io.stdout.write(
         json
           ? jsonDocument({ organizations: lines.map(asJson) })
-          : (await asTable(lines, screenOf(io.stdout))) + (await pausedLines(lines)),
+          : (await asTable(lines, screenOf(io.stdout))) + (await pausedLines(lines, config)),
       )
     })
 }

@@ -47,9 +47,9 @@ export function statusCommand(io: Io) {
       })
       if (form === 'json') io.stdout.write(jsonDocument({ organizations: lines.map(asJson) }))
       if (form === 'table') {
-        const notes = futureDateText(lines) + (await lastQuickLines(lines)) + (await pausedLines(lines))
+        const notes = futureDateText(lines) + (await lastQuickLines(lines)) + (await pausedLines(lines, config))
         io.stdout.write(await asTable(lines, limit, screenOf(io.stdout)))
-        say(io.stdout, (notes === '' ? '' : `\n${notes}`) + (await leftText(left)))
+        say(io.stdout, (notes === '' ? '' : `\n${notes}`) + (await leftText(left, config)))
       }
       if (lines.some(({ tooOld, freshness }) => tooOld || (freshness?.held ?? 0) > 0)) io.exitWith(3)
     })
@@ -122,10 +122,10 @@ async function lastQuickLines(lines: readonly StatusLine[]): Promise<string> {
   return found.map(({ organization, lastQuick }) => lastQuickText(organization, lastQuick)).join('')
 }
 
-async function leftText(left: readonly Freshness[]): Promise<string> {
+async function leftText(left: readonly Freshness[], config: string | undefined): Promise<string> {
   if (left.length === 0) return ''
   const { leftBehindText } = await import('./output/left-behind.ts')
-  return left.map(leftBehindText).join('')
+  return left.map((each) => leftBehindText(each, config)).join('')
 }
 
 /** A date far in the future comes from a wrong clock, so it counts as too old. */

@@ -211,7 +211,7 @@ test('while a program reads the mirror it ends with 5, and the same command fini
   expect(busy.code).toBe(5)
   expect(busy.stdout).toContain('acme: the customer is forgotten.')
   expect(busy.stdout).not.toContain('No byte')
-  expect(busy.stderr).toContain(`run again:\n  customer-mirror forget acme ${person.id}\n`)
+  expect(busy.stderr).toContain(`run again:\n  customer-mirror forget acme ${person.id} --config ${workplace.config}\n`)
 
   reader.close()
   const finished = await forget('acme', person.id)

@@ -206,6 +206,11 @@ test.each([
   ['a misspelt command', ['retrie', 'globex'], '(Did you mean retire globex?)'],
   ['an unknown command', ['delete', 'globex'], '(There are list, rename, retire, forget.)'],
   ['an argument for the list', ['list', 'globex'], "too many arguments for 'list'"],
+  [
+    'to forget without --yes in the mirror of a named configuration',
+    ['forget', 'globex', '--config', './customer-mirror.yaml'],
+    'If you mean it: customer-mirror organizations forget globex --yes --config ./customer-mirror.yaml\n',
+  ],
 ])('%s is refused with 2, and nothing is changed', async (_, args, said) => {
   const before = rowsOf(workplace.mirror, 'SELECT organization, updated_at, removed_at FROM customers')
 

@@ -69,7 +69,8 @@ describe('where there is no queue', () => {
 
 if (!isEmbedded) {
   test('status shows what is paused, and run asks for no run of it', async () => {
-    const { ask } = await aPlace()
+    const { ask, config } = await aPlace()
+    const resume = `customer-mirror resume acme --config ${config}`
     await ask(syncCommand)
     await ask(pauseCommand, 'acme', '--until', '2999-01-01')
 
@@ -78,13 +79,10 @@ if (!isEmbedded) {
       { organization: 'acme', why: expect.arrayContaining(['paused']), paused: { until: '2999-01-01T00:00:00.000Z' } },
       { organization: 'globex', paused: null },
     ])
-    expect((await ask(statusCommand)).stdout).toContain(
-      'acme: paused since MOMENT, until MOMENT: customer-mirror resume acme\n',
-    )
+    expect((await ask(statusCommand)).stdout).toContain(`acme: paused since MOMENT, until MOMENT: ${resume}\n`)
     expect(await ask(runOfWorker, 'acme', 'globex')).toMatchObject({
       code: 5,
-      stdout:
-        'acme: is paused until MOMENT; nothing was requested. First: customer-mirror resume acme\nglobex: queued\n',
+      stdout: `acme: is paused until MOMENT; nothing was requested. First: ${resume}\nglobex: queued\n`,
     })
     const waited = await ask(runOfWorker, 'acme', '--wait')
     expect(waited.code).toBe(5)

@@ -116,8 +116,10 @@ if (!isEmbedded) {
     expect(stdout).toMatch(/^acme +2999-12-24 05:45 GMT/m)
     expect(stdout).toMatch(/^globex +paused +– +–/m)
     expect(stdout).toMatch(/^initech +yes/m)
-    expect(stdout).toMatch(/^acme: paused since .*, until 2999-12-24 05:30 UTC: customer-mirror resume acme$/m)
-    expect(stdout).toMatch(/^globex: paused since .* UTC: customer-mirror resume globex$/m)
+    expect(stdout).toMatch(
+      /^acme: paused since .*, until 2999-12-24 05:30 UTC: customer-mirror resume acme --config \S+$/m,
+    )
+    expect(stdout).toMatch(/^globex: paused since .* UTC: customer-mirror resume globex --config \S+$/m)
     expect(organizations).toMatchObject([
       { dueNow: false, paused: { until: '2999-12-24T05:30:00.000Z' }, runs: [{ at: '2999-12-24T05:30:00.000Z' }, {}] },
       { dueNow: false, paused: { until: null }, runs: [], quick: { runs: [] } },

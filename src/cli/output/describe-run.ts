@@ -1,12 +1,16 @@
 import type { StoredRun } from '../../store.ts'
 import { certificateOf, proofLines, reasonWords } from '../../page/proof-words.ts'
+import { configOption } from './shell-word.ts'
 import { count, grouped, moment, summary } from './wording.ts'
 
 /**
  * Explains one run: what it did, what its scan proves, and each reason in one sentence. `waiting` is the number of its held
- * removals that still wait for a decision.
+ * removals that still wait for a decision, and `config` the file that the user named.
  */
-export function describeRun(run: StoredRun, waiting: number): string {
+export function describeRun(
+  run: StoredRun,
+  { waiting, config }: { waiting: number; config: string | undefined },
+): string {
   const lines = [
     `run #${run.runId} of ${run.organization}, ${run.status}, started ${moment(run.startedAtMs)} (${run.trigger})`,
     summary(run),
@@ -16,7 +20,7 @@ export function describeRun(run: StoredRun, waiting: number): string {
     ...proofLines(run),
     ...run.reasons.map((reason) => `  ${reason}: ${reasonWords(reason)}`),
     ...noteLines(run),
-    ...absenceLines(run, waiting),
+    ...absenceLines(run, waiting, configOption(config)),
   ]
   return `${lines.join('\n').trimEnd()}\n`
 }
@@ -46,7 +50,7 @@ function positions(position: number, size: number): string {
     : `positions ${position + 1} to ${position + size} of the list`
 }
 
-function absenceLines({ held, runId, reasons, status }: StoredRun, waiting: number): string[] {
+function absenceLines({ held, runId, reasons, status }: StoredRun, waiting: number, option: string): string[] {
   if (held === 0) return []
   if (status === 'partial') {
     return [`${count(held, 'customer')} absent at once, too many to be marked as missing: the next full run decides.`]
@@ -63,7 +67,7 @@ function absenceLines({ held, runId, reasons, status }: StoredRun, waiting: numb
   const left = waiting === held ? '' : ` (${grouped(waiting)} wait for a decision)`
   return [
     `${count(held, 'removal')} held back${left}: ${why}.`,
-    `  they are gone        customer-mirror removals approve ${runId}`,
-    `  they are not         customer-mirror removals discard ${runId}`,
+    `  they are gone        customer-mirror removals approve ${runId}${option}`,
+    `  they are not         customer-mirror removals discard ${runId}${option}`,
   ]
 }

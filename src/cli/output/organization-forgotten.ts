@@ -1,6 +1,7 @@
 import type { Contents } from '../../organizations.ts'
 import { isPostgres } from '../../address/mirror-address.ts'
 import { BYTES_OF_SERVER, replacedLines } from './customer-forgotten.ts'
+import { configOption } from './shell-word.ts'
 import { sqlText } from './sql-text.ts'
 import { count } from './wording.ts'
 
@@ -67,9 +68,14 @@ function copyLines(copies: readonly string[]): string[] {
 }
 
 /** What is asked before anything is deleted. */
-export function unconfirmedText(organization: string, contents: Contents): string {
+export function unconfirmedText(organization: string, contents: Contents, config: string | undefined): string {
   return (
     `${organization}: nothing was changed. This would delete ${rowsText(contents)} for good, and only a backup brings them back. ` +
-    `If you mean it: customer-mirror organizations forget ${organization} --yes`
+    `If you mean it: ${forgetCommand(organization, config)}`
   )
+}
+
+/** The command that deletes it, from the mirror of the configuration that the user named. */
+export function forgetCommand(organization: string, config: string | undefined): string {
+  return `customer-mirror organizations forget ${organization} --yes${configOption(config)}`
 }

@@ -1,5 +1,6 @@
 import { ALL, type Pause } from '../../pause.ts'
 import { moment } from '../../wording.ts'
+import { configOption } from './shell-word.ts'
 
 type Changed = import('../../../jobs/pauses/pauses.ts').Changed
 
@@ -26,9 +27,10 @@ export function resumedText(changed: readonly Changed[]): string {
 }
 
 /** A paused organization, where others are shown too. */
-export function pausedSince(organization: string, { sinceMs, untilMs }: Pause): string {
+export function pausedSince(organization: string, { sinceMs, untilMs }: Pause, config: string | undefined): string {
   const until = untilMs === undefined ? '' : `, until ${moment(untilMs)}`
-  return `${organization}: paused since ${moment(sinceMs)}${until}: customer-mirror resume ${organization}\n`
+  const command = `customer-mirror resume ${organization}${configOption(config)}`
+  return `${organization}: paused since ${moment(sinceMs)}${until}: ${command}\n`
 }
 
 function subject(name: string): string {

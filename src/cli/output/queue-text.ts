@@ -3,6 +3,7 @@ import { processWords } from '../../machine/process-name.ts'
 import { moment, second } from '../../wording.ts'
 import type { Screen } from '../io.ts'
 import { plainText } from './plain-text.ts'
+import { configOption } from './shell-word.ts'
 import { renderTable } from './table.ts'
 
 type ListedJob = import('../../../jobs/commands/list-jobs.ts').ListedJob
@@ -12,7 +13,7 @@ type Paused = { name: string; untilMs: number | undefined }
 /** The jobs of a queue as a table, and its pauses below. */
 export function queueText(
   { lines, paused }: { lines: readonly Line[]; paused: readonly Paused[] },
-  { nowMs, screen }: { nowMs: number; screen: Screen | undefined },
+  { nowMs, screen, config }: { nowMs: number; screen: Screen | undefined; config?: string | undefined },
 ): string {
   const table =
     lines.length === 0
@@ -28,7 +29,7 @@ export function queueText(
           ]),
           screen,
         )
-  return table + paused.map(pausedLine).join('')
+  return table + paused.map((each) => pausedLine(each, configOption(config))).join('')
 }
 
 function whenWords({ state, sinceMs, untilMs }: Line, nowMs: number): string {
@@ -58,9 +59,9 @@ const WHY: Readonly<Record<NonNullable<ListedJob['why']>, string>> = {
   retry: 'next attempt',
 }
 
-function pausedLine({ name, untilMs }: Paused): string {
+function pausedLine({ name, untilMs }: Paused, option: string): string {
   const until = untilMs === undefined ? 'until resumed' : `until ${moment(untilMs)}`
   return name === ALL
-    ? `all organizations: paused ${until}: customer-mirror resume\n`
-    : `${name}: paused ${until}: customer-mirror resume ${name}\n`
+    ? `all organizations: paused ${until}: customer-mirror resume${option}\n`
+    : `${name}: paused ${until}: customer-mirror resume ${name}${option}\n`
 }

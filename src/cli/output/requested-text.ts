@@ -1,14 +1,15 @@
 import { moment, second } from '../../wording.ts'
 import type { ExitCode } from '../exit-code.ts'
+import { configOption } from './shell-word.ts'
 
 /** A requested run, as far as words need it. */
 type Requested = Omit<import('../../../jobs/commands/run-now.ts').RequestedRun, 'job'>
 
+/** What was asked for, and the configuration that the user named. */
+type Asked = { quick?: boolean | undefined; wait?: boolean | undefined; config?: string | undefined }
+
 /** One line for each requested run: whether a job was added, or which one there is. After `wait` the advice for a pause follows. */
-export function requestedText(
-  requested: readonly Requested[],
-  asked: { quick?: boolean | undefined; wait?: boolean | undefined },
-): string {
+export function requestedText(requested: readonly Requested[], asked: Asked): string {
   return requested.map((run) => `${run.organization}: ${wordsOf(run, asked)}\n`).join('')
 }
 
@@ -17,9 +18,10 @@ export function requestedCode(requested: readonly Requested[]): ExitCode {
   return requested.some(({ state }) => state === 'told-to-wait' || state === 'paused') ? 5 : 0
 }
 
-function wordsOf({ organization, added, state, untilMs }: Requested, { quick = false, wait = false }): string {
+function wordsOf({ organization, added, state, untilMs }: Requested, { quick = false, wait, config }: Asked): string {
   if (added) return quick ? 'quick run queued' : 'queued'
-  if (state === 'paused') return pausedWords(untilMs) + (wait ? '' : `. First: customer-mirror resume ${organization}`)
+  const resume = `. First: customer-mirror resume ${organization}${configOption(config)}`
+  if (state === 'paused') return pausedWords(untilMs) + (wait === true ? '' : resume)
   if (untilMs !== undefined) return toldToWait(untilMs)
   const states = quick ? QUICK_STATES : STATES
   return states[state] ?? `has a job already (${state})`
