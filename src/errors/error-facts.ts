@@ -61,7 +61,7 @@ export const ERRORS = {
       ...REFUSED,
       window: 'size-refused',
       title: 'request not accepted',
-      fix: 'Lower pageSize, for example to 50. If that changes nothing, check baseUrl and the signing headers.',
+      fix: 'Lower pageSize, for example to 20; a sync tries 50 by itself. If that changes nothing, check baseUrl and the signing headers.',
     },
   },
   RateLimited: {
