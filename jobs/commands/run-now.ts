@@ -12,8 +12,9 @@ export type RequestedRun = {
   organization: string
   added: boolean
   /**
-   * The state of the job; `full-run` where a full run makes a quick run needless, `told-to-wait` where the service has said when to
-   * ask again, and `paused` where the organization is paused, so that nothing was requested.
+   * The state of the job; `started` where it was delayed and no longer is, `full-run` where a full run makes a quick run needless,
+   * `told-to-wait` where the service has said when to ask again, and `paused` where the organization is paused, so that nothing was
+   * requested.
    */
   state: string
   /** Until when the service asked to wait, or the pause lasts, in Unix milliseconds. */
@@ -100,7 +101,7 @@ async function hasten(
   // A person who asks is not held by the hours of the schedule.
   if (job.attemptsStarted > 0 && !now && putOffOf(job) === undefined) return { state }
   return job.promote().then(
-    () => ({ state: 'waiting' }),
+    () => ({ state: 'started' }),
     // It was started, or ended, in this moment.
     async () => ({ state: (await jobStateOf(queues[asked?.queue ?? 'sync'], job.data.organization)) ?? 'ended' }),
   )

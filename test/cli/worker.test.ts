@@ -109,7 +109,7 @@ describe('run', () => {
 
       const { stdout } = await runCli(['run', 'acme', '--config', place.config], { cwd: place.folder })
 
-      expect(stdout).toBe('acme: is queued already\n')
+      expect(stdout).toBe('acme: has a job that waited; it starts now\n')
       expect(await queues.sync.getJobCountByTypes('waiting')).toBe(1)
     })
   }

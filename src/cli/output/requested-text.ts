@@ -40,6 +40,7 @@ function toldToWait(untilMs: number): string {
 const STATES: Readonly<Record<string, string>> = {
   active: 'is being mirrored at this moment',
   waiting: 'is queued already',
+  started: 'has a job that waited; it starts now',
   delayed: 'has a job that waits for its next attempt; nothing was added. --now starts it',
   ended: 'had a job that ended just now; ask again for another run',
 }
@@ -47,6 +48,7 @@ const STATES: Readonly<Record<string, string>> = {
 const QUICK_STATES: Readonly<Record<string, string>> = {
   active: 'has a quick run at this moment',
   waiting: 'has a quick run in the queue already',
+  started: 'has a quick run that waited for its moment; it starts now',
   delayed: 'has a quick run in the queue already, which waits for its moment',
   ended: 'had a quick run that ended just now; ask again for another one',
   'full-run': 'its whole list is being read, or is about to be; no quick run was added',
