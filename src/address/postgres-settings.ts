@@ -30,9 +30,30 @@ export function postgresSettings(
 function tlsSettings({ mode, rootCertificate }: Tls, refused: (what: string) => Error): PostgresSettings['ssl'] {
   if (mode === 'disable') return false
   if (mode === 'require' && rootCertificate === undefined) return { rejectUnauthorized: false }
-  const authority = rootCertificate === undefined ? {} : { ca: certificatesIn(rootCertificate, refused) }
-  if (mode === 'verify-full') return { ...authority, rejectUnauthorized: true }
-  return { ...authority, rejectUnauthorized: true, checkServerIdentity: () => undefined }
+  const checks = {
+    rejectUnauthorized: true,
+    ...(mode !== 'verify-full' && { checkServerIdentity: () => undefined }),
+  }
+  return rootCertificate === undefined ? checks : trusting(rootCertificate, checks, refused)
+}
+
+/**
+ * Has each new connection trust what the file holds then, as libpq does: a worker runs for months, and authorities are replaced meanwhile.
+ * While the file cannot be used, what it held last is trusted.
+ */
+function trusting(file: string, checks: ConnectionOptions, refused: (what: string) => Error): ConnectionOptions {
+  let last = certificatesIn(file, refused)
+  return {
+    ...checks,
+    get ca() {
+      try {
+        last = certificatesIn(file, refused)
+      } catch {
+        // It is being replaced, or was removed.
+      }
+      return last
+    },
+  }
 }
 
 /** Node.js takes a file without a certificate as one that trusts no server, and says so of the server. */

@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { rootCertificates } from 'node:tls'
 import { expect, test } from 'vitest'
@@ -49,4 +49,21 @@ test.each([
 
   expect(settings).toThrow(said)
   expect(settings).toThrow(`postgres://db.test/crm: sslrootcert names ${file}, `)
+})
+
+test('each connection trusts what the file of certificates holds then, and what it held last while it cannot be used', () => {
+  const [, other = ''] = rootCertificates
+  const file = join(temporaryFolder(), 'authority.pem')
+  writeFileSync(file, AUTHORITY)
+  const { ssl } = connectionSettings(`postgres://db.test/crm?sslmode=verify-full&sslrootcert=${file}`)
+  // As the driver does when it connects.
+  const trusted = () => ({ ...Object(ssl) })
+
+  expect(trusted()).toEqual({ ca: AUTHORITY, rejectUnauthorized: true })
+  writeFileSync(file, other)
+  expect(trusted()).toEqual({ ca: other, rejectUnauthorized: true })
+  writeFileSync(file, AUTHORITY.slice(0, 300))
+  expect(trusted()).toEqual({ ca: other, rejectUnauthorized: true })
+  rmSync(file)
+  expect(trusted()).toEqual({ ca: other, rejectUnauthorized: true })
 })
