@@ -1,10 +1,12 @@
 import { readCredentials, readPrivacy } from './config/credentials.ts'
 import type { Organization } from './config/organization.ts'
+import { ConfigError, SourceRefused } from './errors/errors.ts'
 import { mirrorOrganization, type Mirroring, type Outcome } from './mirror-organization.ts'
 import { awaitMirror } from './run/await-mirror.ts'
 import { openSource, type Source, type SourceEvent } from './source/customers.ts'
 import type { IdleAgents } from './source/idle-agents.ts'
 import { createRateLimit, type RateLimit, type SharedTurns } from './source/rate-limit.ts'
+import type { Credentials } from './source/signing.ts'
 import type { Mirror } from './store.ts'
 import { version } from './version.ts'
 
@@ -41,19 +43,57 @@ export type RateLimits = Map<string, RateLimit>
 export type OpenSharedTurns = (name: string, requestsPerMinute: number | undefined) => SharedTurns
 
 /**
- * Mirrors one organization as configured. Never throws: every error, including an unreadable secret, is recorded as a failed run
- * and returned with it.
+ * Mirrors one organization as configured; once more, where its key or secret was refused or could not be read and was replaced since. Never
+ * throws: every error, including an unreadable secret, is recorded as a failed run and returned with it.
  */
 export async function runOrganization(organization: Organization, settings: RunSettings): Promise<Outcome> {
+  const credentials = await lookUpCredentials(organization)
+  const outcome = await runOnce(organization, credentials, settings)
+  if (!isAboutCredentials(outcome) || settings.signal.aborted) return outcome
+  const found = await lookUpCredentials(organization)
+  return isReplaced(credentials, found) ? await runOnce(organization, found, settings) : outcome
+}
+
+type FoundCredentials = Credentials | { error: unknown }
+
+function lookUpCredentials(organization: Organization): Promise<FoundCredentials> {
+  return readCredentials(organization).catch((error: unknown) => ({ error }))
+}
+
+/** A service may answer 403 to a key that was withdrawn. */
+function isAboutCredentials({ error }: Outcome): boolean {
+  return error instanceof ConfigError || (error instanceof SourceRefused && [401, 403].includes(error.status))
+}
+
+function isReplaced(before: FoundCredentials, now: FoundCredentials): boolean {
+  if ('error' in now) return false
+  return 'error' in before || before.apiKey !== now.apiKey || before.secret !== now.secret
+}
+
+async function runOnce(
+  organization: Organization,
+  credentials: FoundCredentials,
+  settings: RunSettings,
+): Promise<Outcome> {
   const privacy = await readPrivacy(organization).catch((error: unknown) => ({ error }))
-  const opening = 'error' in privacy ? Promise.reject(privacy.error) : openConfiguredSource(organization, settings)
-  const source = await opening.catch(neverOpened)
+  const source = openedWith(privacy, credentials, organization, settings)
   try {
     const mirroring = mirroringOf(organization, source, { ...settings, mirror: awaited(settings) })
     return await mirrorOrganization({ ...mirroring, privacy: 'error' in privacy ? 'unreadable' : privacy })
   } finally {
     await source.close()
   }
+}
+
+function openedWith(
+  privacy: object | { error: unknown },
+  credentials: FoundCredentials,
+  organization: Organization,
+  settings: RunSettings,
+): ConfiguredSource {
+  if ('error' in privacy) return neverOpened(privacy.error)
+  if ('error' in credentials) return neverOpened(credentials.error)
+  return openSourceWith(credentials, organization, settings)
 }
 
 /** The mirror of a run, which waits for a server that is gone as long as for the service. */
@@ -81,10 +121,13 @@ function mirroringOf(
 }
 
 /** The source of one organization as configured. Throws ConfigError when its credentials cannot be read. */
-export async function openConfiguredSource(
-  organization: Organization,
-  settings: Omit<RunSettings, 'mirror' | 'trigger' | 'signal'>,
-): Promise<Source> {
+export async function openConfiguredSource(organization: Organization, settings: OpenSettings): Promise<Source> {
+  return openSourceWith(await readCredentials(organization), organization, settings)
+}
+
+type OpenSettings = Omit<RunSettings, 'mirror' | 'trigger' | 'signal'>
+
+function openSourceWith(credentials: Credentials, organization: Organization, settings: OpenSettings): Source {
   const { agents, longestWaitMs, now, monotonicMs, random, onEvent, onAnswer } = settings
   const { id, baseUrl, signing, requestTimeoutMs, concurrency, maxWaitMs } = organization
   const quotesAnswers = organization.privacy === undefined
@@ -99,7 +142,7 @@ export async function openConfiguredSource(
       quotesAnswers,
       organization: id,
     },
-    credentials: await readCredentials(organization),
+    credentials,
     rateLimit: rateLimitOf(organization, settings),
     agents,
     userAgent: `customer-mirror/${version()}`,
