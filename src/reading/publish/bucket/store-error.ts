@@ -60,9 +60,20 @@ function untrusted(error: unknown): Meaning | undefined {
 /** Undefined for an error of this program. */
 function outageOf(name: string, status: number | undefined, endpoint: string | undefined): Meaning | undefined {
   if (status === undefined && !/^(E[A-Z_]+|HPE_[A-Z_]+|TimeoutError|AbortError)$/.test(name)) return undefined
-  if (status === undefined || status >= 500 || [408, 429, 499].includes(status) || MOMENTARY.test(name))
+  if (
+    status === undefined ||
+    status >= 500 ||
+    [408, 429, 499].includes(status) ||
+    MOMENTARY.test(name) ||
+    isCut(status)
+  )
     return ['copy-unreachable', `${unreachable(endpoint)}.`]
   return ['copy-unwritable', 'the service refused a request.']
+}
+
+/** Whether the service did what was asked, and its answer cannot be read: its end is missing, or a proxy has put its own in its place. */
+function isCut(status: number): boolean {
+  return status < 300
 }
 
 /** What another attempt may do, whatever the status: a connection too slow for the service, or others who change the same. */

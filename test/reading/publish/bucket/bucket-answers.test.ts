@@ -29,6 +29,17 @@ test('a list that goes round in circles is ended, and keys of other prefixes in 
   expect(rowsThatAreWhole(bucket)).toEqual([5, 5])
 })
 
+test('a list that is cut is not taken for one that may not be read: nothing is published until it can be', async () => {
+  const { mirror, bucket } = await aStaleBucket()
+  bucket.fault = (request, response) => {
+    if (isList(request)) response.end('<ListBucketResult><Contents><Key>customers</Key></Cont')
+    return isList(request)
+  }
+
+  await expect(publishInto(bucket, aBucketPlan(mirror.file), ONCE)).rejects.toMatchObject({ code: 'copy-unreachable' })
+  expect(rowsThatAreWhole(bucket)).toEqual([5, 5])
+})
+
 test.each<[string, number, string, boolean]>([
   ['without the right', 403, 'AccessDenied', false],
   ['by a service that fails', 503, 'SlowDown', true],

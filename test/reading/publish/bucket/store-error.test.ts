@@ -39,6 +39,7 @@ test.each([
   ['OperationAborted', 409],
   ['ThrottlingException', 400],
   ['ClientDisconnected', 499],
+  ['Error', 200],
 ])('%s is a matter of the moment, although its status is %i', (name, httpStatusCode) => {
   const error = Object.assign(new Error('made up'), { name, $metadata: { httpStatusCode } })
 
