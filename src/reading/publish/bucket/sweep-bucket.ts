@@ -18,7 +18,9 @@ export async function sweep(store: ObjectStore, manifest: Naming, keys: readonly
   try {
     await Promise.all(keys.filter(isLeft).map((key) => limit(() => store.remove(key))))
     const unfinished = await store.listUnfinished(OBJECTS)
-    await Promise.all(unfinished.filter(({ key }) => isLeft(key)).map((upload) => limit(() => store.abandon(upload))))
+    // Also one of an object that is named: it is there already, by another upload of the same.
+    const over = unfinished.filter(({ key }) => isOver(key, manifest))
+    await Promise.all(over.map((upload) => limit(() => store.abandon(upload))))
     return NOTHING_LEFT
   } catch (error) {
     if (!isOurs(error)) throw error
@@ -37,7 +39,12 @@ type Naming = Pick<BucketManifest, 'generation' | 'organizations' | 'replaced'>
 /** Whether a key is that of an object of this or an earlier generation that the manifest does not name. */
 export function leftBy(manifest: Naming): (key: string) => boolean {
   const named = namesOf(manifest)
-  return (key) => (generationOf(key) ?? Infinity) <= manifest.generation && !named.has(key)
+  return (key) => isOver(key, manifest) && !named.has(key)
+}
+
+/** Whether a key is that of an object of this or an earlier generation. */
+function isOver(key: string, { generation }: Naming): boolean {
+  return (generationOf(key) ?? Infinity) <= generation
 }
 
 /** The keys that a manifest names, those for readers of earlier ones included. */

@@ -8,6 +8,7 @@ import {
   PREFIX,
   publishInto,
   rowsThatAreWhole,
+  SOON,
 } from '../../../support/bucket-publishing.ts'
 import { refuse, type BucketRequest } from '../../../support/bucket-server.ts'
 
@@ -27,6 +28,23 @@ test('a list that goes round in circles is ended, and keys of other prefixes in 
   await expect(publishInto(bucket, aBucketPlan(mirror.file), ONCE)).rejects.toMatchObject({ code: 'copy-busy' })
   expect(keysOf('PUT')).toEqual(expect.arrayContaining(keysOf('DELETE')))
   expect(rowsThatAreWhole(bucket)).toEqual([5, 5])
+})
+
+test('an upload that was begun twice, since the answer to the first time was lost, is not left', async () => {
+  const { mirror, bucket } = await aStaleBucket()
+  let lost = false
+  bucket.fault = ({ method, key, query }, response) => {
+    if (lost || method !== 'POST' || !query.has('uploads')) return false
+    lost = true
+    bucket.uploads.set('lost', { key, parts: new Map() })
+    response.destroy()
+    return true
+  }
+  await publishInto(bucket, aBucketPlan(mirror.file), { ...SOON, partBytes: 1000 })
+
+  expect(lost).toBe(true)
+  expect(bucket.uploads.size).toBe(0)
+  expect(rowsThatAreWhole(bucket)).toEqual([8, 8])
 })
 
 test('a list that is cut is not taken for one that may not be read: nothing is published until it can be', async () => {
