@@ -114,14 +114,16 @@ function isCancelled(
 
 /**
  * A run that failed for good is not retried until the organization is due, or by hand. After an outage that outlasted all attempts
- * of its job, a run is requested every hour, and so is a waiting one, whose job may have been lost.
+ * of its job, a run is requested every hour, and so is a waiting one, whose job may have been lost, and one whose secret was missing: what
+ * writes it may have started after this worker, and to look for it asks the service nothing.
  */
 function failedSinceDue({ organization, schedule }: Wanted, lastRun: LastRun | undefined, nowMs: number): boolean {
   if (lastRun?.status !== 'failed' && lastRun?.status !== 'waiting') return false
   if (lastRun.startedAtMs < previousDueMs(organization, schedule, nowMs)) return false
   // The run began by a clock far in the future, at an unknown time.
   if (isFarAhead(lastRun.startedAtMs, nowMs)) return false
-  return isForGood(lastRun.errorCode ?? '') || nowMs - lastRun.startedAtMs < COOL_DOWN_MS
+  const { errorCode = '', startedAtMs } = lastRun
+  return (isForGood(errorCode) && errorCode !== 'config') || nowMs - startedAtMs < COOL_DOWN_MS
 }
 
 const COOL_DOWN_MS = 3_600_000

@@ -149,6 +149,15 @@ describe('catching up', () => {
     expect(plan({ found: [asFound()], lastRuns: [outage] }).catchUp).toEqual(catchUp)
   })
 
+  test.each([
+    ['an hour ago', NOW_MS - 3_600_000, ['acme']],
+    ['less than an hour ago', NOW_MS - 3_599_999, []],
+  ])('a secret that was missing %s may be there by now', (_when, startedAtMs, catchUp) => {
+    const missing: LastRun = { ...failed, startedAtMs, errorCode: 'config' }
+
+    expect(plan({ found: [asFound()], lastRuns: [missing] }).catchUp).toEqual(catchUp)
+  })
+
   test('a waiting run is requested again within the hour, as its job may have been lost', () => {
     const waits: LastRun = { ...failed, status: 'waiting', errorCode: 'rate-limited' }
 
