@@ -1,11 +1,13 @@
+import Database from 'better-sqlite3'
 import { readFileSync, renameSync, statSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { openLiveMirror } from '../../../jobs/run/live-mirror.ts'
 import { openDatabase } from '../../../src/mirror/sqlite/database.ts'
 import { Upkeep } from '../../../src/mirror/sqlite/upkeep/upkeep.ts'
 import { aPage, customers, START_MS } from '../../support/builders.ts'
 import { eventually } from '../../support/eventually.ts'
-import { aMirror, mirrorPages, tamper } from '../../support/mirror-file.ts'
+import { aMirror, mirrorPages, rowsOf, tamper } from '../../support/mirror-file.ts'
 import { indexesOf } from '../../support/upkeep.ts'
 
 test.each([
@@ -38,6 +40,47 @@ test('a save of a worker says that it waits while the file is closed to it', asy
   await mirror.savePages(run, [aPage(1, customers(1, 5))], START_MS, onWaiting)
 
   expect(onWaiting).toHaveBeenCalledTimes(1)
+})
+
+test('while another program writes, the runs of a worker wait, and its event loop goes on', async () => {
+  const { file } = await aMirror()
+  const mirror = await openLiveMirror(file)
+  const program = new Database(file)
+  onTestFinished(() => {
+    program.close()
+    return mirror.close()
+  })
+  const start = (organization: string) => mirror.startRun({ organization, trigger: 'schedule', nowMs: START_MS })
+  const underWay = await start('acme')
+  program.exec('BEGIN IMMEDIATE')
+  let ended = 0
+  const count = () => void (ended += 1)
+
+  const verbs = [
+    start('globex'),
+    mirror.renewLease(underWay, START_MS),
+    mirror.savePages(underWay, [aPage(1, customers(1, 5))], START_MS),
+  ]
+  for (const verb of verbs) void verb.then(count)
+  await sleep(10)
+
+  expect(ended).toBe(0)
+  program.exec('COMMIT')
+  await Promise.all(verbs)
+  expect(rowsOf(file, 'SELECT COUNT(*) AS customers FROM customers')).toEqual([{ customers: 5 }])
+})
+
+test('a worker that ends waits for no other program', async () => {
+  const { file } = await aMirror()
+  const mirror = await openLiveMirror(file)
+  const program = new Database(file)
+  onTestFinished(() => void program.close())
+  program.exec('BEGIN IMMEDIATE')
+
+  const starting = mirror.startRun({ organization: 'acme', trigger: 'schedule', nowMs: START_MS })
+  await mirror.close()
+
+  await expect(starting).rejects.toMatchObject({ code: 'mirror-locked' })
 })
 
 test('the WAL is copied by the thread, to its end, while the mirror is open', async () => {

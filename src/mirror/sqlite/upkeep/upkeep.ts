@@ -1,13 +1,19 @@
 import type { Mirror } from '../../../store.ts'
 import { realpathSync } from 'node:fs'
-import { setImmediate as nextTurn } from 'node:timers/promises'
-import { CHECKPOINT_PAGES, type Connection } from '../database.ts'
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
+import { BUSY_TIMEOUT_MS, CHECKPOINT_PAGES, type Connection } from '../database.ts'
+import { sqliteError } from '../file-errors.ts'
 import { identityOf } from '../file-identity.ts'
 import { statement } from '../statement.ts'
+import { findLock } from '../write-lock.ts'
 import { startThread, type UpkeepFile, type UpkeepTask, type UpkeepThread } from './start-thread.ts'
 
 /** While a checkpoint runs, the WAL may grow to so many times as much before a transaction copies it itself. */
 const MOST_TIMES = 8
+
+/** How often to look for the end of a transaction of another program, and for how many looks: as long as SQLite would wait for it. */
+const LOOK_MS = 100
+const MOST_LOOKS = BUSY_TIMEOUT_MS / LOOK_MS
 
 /** An index on fewer customers is built in less time than a thread takes to start. */
 const FEW_CUSTOMERS = 20_000
@@ -39,6 +45,17 @@ export class Upkeep {
   /** Set while the thread may hold a lock for which a transaction would block the event loop; resolves when it is free again. */
   get closed(): Promise<void> | undefined {
     return this.#closed
+  }
+
+  /** Whether the mirror is open. */
+  get isOpen(): boolean {
+    return this.#db.open
+  }
+
+  /** Why a transaction would block the event loop: that of another program, for which SQLite waits. Undefined where it would not. */
+  findLock(): unknown {
+    const found = findLock(this.#db)
+    return found && sqliteError(found, this.#file.file)
   }
 
   /** To be called after each transaction that wrote. */
@@ -94,16 +111,28 @@ function walPages(db: Connection): number {
   return log - checkpointed
 }
 
-/** The same mirror, whose writing verbs wait for the upkeep where they would block the event loop instead. */
+/** The same mirror, whose writing verbs wait for the upkeep, and for other programs, where they would block the event loop instead. */
 export function besideUpkeep(mirror: Mirror, upkeep: Upkeep): Mirror {
   let lastTurn = Promise.resolve()
   /** Those that waited go on one by one, each in its turn of the event loop. */
   const takeTurn = (): Promise<void> => (lastTurn = lastTurn.then(() => nextTurn()))
-  /** No other task may begin between the last look and the work. */
-  const write = async <Result>(work: () => Promise<Result>): Promise<Result> => {
+  const whileClosed = async () => {
     while (upkeep.closed !== undefined) {
       await upkeep.closed
       await takeTurn()
+    }
+  }
+  /** No other task may begin between the last look and the work. */
+  const write = async <Result>(work: () => Promise<Result>, onWaiting?: () => void): Promise<Result> => {
+    if (upkeep.closed !== undefined) onWaiting?.()
+    await whileClosed()
+    for (let looks = 1, locked = upkeep.findLock(); locked !== undefined; looks += 1, locked = upkeep.findLock()) {
+      if (looks > MOST_LOOKS) throw locked
+      onWaiting?.()
+      await sleep(LOOK_MS)
+      // This process ends.
+      if (!upkeep.isOpen) throw locked
+      await whileClosed()
     }
     try {
       return await work()
@@ -115,10 +144,7 @@ export function besideUpkeep(mirror: Mirror, upkeep: Upkeep): Mirror {
     ...mirror,
     startRun: (start) => write(() => mirror.startRun(start)),
     applyPrivacy: (run, nowMs) => write(() => mirror.applyPrivacy(run, nowMs)),
-    savePages: (run, pages, nowMs, onWaiting) => {
-      if (upkeep.closed !== undefined) onWaiting?.()
-      return write(() => mirror.savePages(run, pages, nowMs))
-    },
+    savePages: (run, pages, nowMs, onWaiting) => write(() => mirror.savePages(run, pages, nowMs), onWaiting),
     renewLease: (run, nowMs) => write(() => mirror.renewLease(run, nowMs)),
     finishRun: (run, ending, nowMs) => write(() => mirror.finishRun(run, ending, nowMs)),
     prune: (...pruning) => write(() => mirror.prune(...pruning)),
