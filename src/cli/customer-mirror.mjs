@@ -3,6 +3,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
+import { isatty } from 'node:tty'
 import { fileURLToPath } from 'node:url'
 
 const { engines } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))
@@ -10,6 +11,7 @@ const needed = engines.node.replace('>=', '')
 // A checkout holds the program as TypeScript; an installed package holds it compiled, since Node strips no types there.
 const isInstalled = !existsSync(new URL('./main.ts', import.meta.url))
 
+if (process.argv[2] === 'worker' && !process.argv.includes('--once')) outliveReload()
 if (isAtLeast(process.versions.node, needed)) {
   const readsLists = ['sync', 'worker', 'demo'].includes(process.argv[2])
   await quickly(readsLists ? 'with-small-heap' : 'with-usual-heap')
@@ -25,6 +27,18 @@ if (isAtLeast(process.versions.node, needed)) {
   } else {
     await runWith(node)
   }
+}
+
+/**
+ * A reload right after the start, as of a deploy, must not end a worker, which reads its configuration a moment later. SIGHUP also says
+ * that the terminal was closed: until the worker listens itself, that ends it.
+ */
+function outliveReload() {
+  const terminals = [0, 1, 2].filter((stream) => isatty(stream))
+  process.on('SIGHUP', () => {
+    const isAlone = process.listenerCount('SIGHUP') === 1
+    if (isAlone && terminals.some((stream) => !isatty(stream))) process.exit(129)
+  })
 }
 
 /** Keeps what was compiled for the next start, which takes half the time with it; where it cannot, nothing is lost. V8 refuses what was compiled under other flags. */

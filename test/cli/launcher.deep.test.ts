@@ -31,3 +31,28 @@ test('a program under a parent that is no launcher of ours goes on when that clo
   expect(await ended(child)).toEqual([0, null])
   expect(rowsOf(mirror, 'SELECT status FROM runs')).toEqual([{ status: 'complete' }])
 })
+
+test.each([
+  [['worker'], [2, null]],
+  [
+    ['worker', '--once'],
+    [null, 'SIGHUP'],
+  ],
+  [['sync'], [null, 'SIGHUP']],
+])('%j whose configuration is missing, and that gets SIGHUP while it is loaded, ends with %j', async (args, end) => {
+  const place = ['--config', '/nowhere/customer-mirror.yaml']
+  const child = spawn(execPath, ['--import', HANG_UP_AT_LOAD, LAUNCHER, ...args, ...place], { stdio: 'ignore' })
+  onTestFinished(() => void child.kill('SIGKILL'))
+
+  expect(await ended(child)).toEqual(end)
+})
+
+/** Sends SIGHUP to the process in which the program is about to be loaded, and gives the signal the time to arrive. */
+const HANG_UP_AT_LOAD = `data:text/javascript,${encodeURIComponent(`
+  import { registerHooks } from 'node:module'
+  registerHooks({
+    load(url, context, next) {
+      if (url.endsWith('/cli/main.ts')) process.kill(process.pid, 'SIGHUP')
+      return next(url, context)
+    },
+  })`)}`
