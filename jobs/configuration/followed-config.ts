@@ -1,5 +1,6 @@
 import { describeError } from '../../src/errors/errors.ts'
 import type { LiveConfig } from './live-config.ts'
+import { QUIET_MS } from '../monitoring/sparse-log.ts'
 import { within } from '../queue/deadline.ts'
 import { AcceptedConfiguration, type Following } from './accepted-configuration.ts'
 
@@ -32,6 +33,7 @@ export function followConfig(live: LiveConfig, following: Omit<Following, 'confi
   const { log } = following
   const accepted = new AcceptedConfiguration({ ...following, config: live })
   let report = () => {}
+  const warnOfMistakes = mistakesLog(following)
 
   async function refresh(why?: Why): Promise<void> {
     const before = live.reading
@@ -39,7 +41,7 @@ export function followConfig(live: LiveConfig, following: Omit<Following, 'confi
     try {
       await live.reload()
     } catch (error) {
-      log.warn({ error: describeError(error) }, 'configuration has mistakes, the one before stays')
+      warnOfMistakes(error, why)
       return
     }
     if (why === 'asked') accepted.offerAgain()
@@ -79,5 +81,17 @@ export function followConfig(live: LiveConfig, following: Omit<Following, 'confi
     onNews: (listener) => {
       report = listener
     },
+  }
+}
+
+/** Reports mistakes in the file; the same ones once a minute at most, unless a user did something. */
+function mistakesLog({ log, monotonicMs }: Pick<Following, 'log' | 'monotonicMs'>) {
+  let last: { message: string; atMs: number } | undefined
+  return (found: unknown, why: Why | undefined): void => {
+    const error = describeError(found)
+    const isKnown = last?.message === error.message && monotonicMs() - last.atMs < QUIET_MS
+    if (why === undefined && isKnown) return
+    last = { message: error.message, atMs: monotonicMs() }
+    log.warn({ error }, 'configuration has mistakes, the one before stays')
   }
 }

@@ -52,7 +52,8 @@ export function watchConfig(followed: FollowedConfig, { reconcile, timings }: Wa
       state = await live.fileState()
       if (state === before) break
     }
-    await followed.refresh(isFirst ? undefined : 'saved')
+    // A user may have asked for it meanwhile.
+    if (!live.hasRead(state)) await followed.refresh(isFirst ? undefined : 'saved')
     isFirst = false
     if (stopped) return
     // The folder may be another one now.

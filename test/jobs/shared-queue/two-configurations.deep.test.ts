@@ -21,7 +21,10 @@ test('of two edits, the second broken, the first stays: no worker removes what i
   writeFileSync(other.config, 'organizations: [')
   await Promise.all([first.said(BROKEN), second.said(BROKEN)])
   const [ready, otherReady] = await Promise.all([readiness(first), readiness(second)])
-  const afterMistakes = await whileComparing(keys, () => mistakes(first) > 3 && mistakes(second) > 3)
+  const afterMistakes = await whileComparing(keys, () => {
+    for (const worker of [first, second]) worker.hangUp()
+    return mistakes(first) > 3 && mistakes(second) > 3
+  })
 
   expect(afterMistakes).toEqual(['acme,globex'])
   expect(ready.status).toBe(503)
@@ -74,7 +77,7 @@ test('a job and a tick of an organization that one of two workers does not know 
   expect(await keys()).toEqual(['acme', 'globex'])
 })
 
-/** How often a worker has found mistakes in its file; it looks whenever it compares schedules. */
+/** How often a worker has reported mistakes in its file; it does, and compares schedules, after each SIGHUP. */
 function mistakes({ lines }: ReturnType<typeof startWorker>): number {
   return lines.filter((line) => line.includes('configuration has mistakes')).length
 }
