@@ -71,7 +71,7 @@ export async function runWorker(options: WorkerOptions, { stderr, onHangUp, ...a
     timings,
     now: Date.now,
   })
-  reconcile = createReconciler(engine, Date.now, log)
+  reconcile = createReconciler(engine, { now: Date.now, log, signal })
   const watch = watchWorkers(engine, tickWorker, { timings, log, reconcile })
   const configWatch = watchConfig(followed, { reconcile, timings })
   readNow = configWatch.readNow

@@ -30,12 +30,12 @@ export type Reconciling = {
 
 /**
  * Makes the schedules in the queue equal to those of the configuration, and requests missed runs: one for each organization,
- * however many nights were missed. Returns what was done.
+ * however many nights were missed. Returns what was done: an organization that has a job already is not among those of `catchUp`.
  */
 export async function reconcileSchedules(reconciling: Reconciling): Promise<SchedulePlan> {
   const { queues, mirror, values, organizations, nowMs, startedAtMs, wasSetBack, mayWrite } = reconciling
   const { tick, requestSync } = queues
-  const plan = planSchedules({
+  const { catchUp, upsert, remove } = planSchedules({
     wanted: wantedOf(organizations),
     found: await findSchedules(tick, nowMs),
     lastRuns: await mirror.listLastRuns(),
@@ -46,11 +46,14 @@ export async function reconcileSchedules(reconciling: Reconciling): Promise<Sche
   })
   // What has failed since then failed for another worker that started with this one.
   const askedAtMs = startedAtMs ?? nowMs
-  for (const organization of plan.catchUp) await requestSync(organization, 'catch-up', { askedAtMs })
-  if (plan.upsert.length + plan.remove.length === 0) return plan
-  if (mayWrite !== undefined && !(await mayWrite())) return { ...plan, upsert: [], remove: [] }
-  await writeSchedules(tick, plan)
-  return plan
+  const requested: string[] = []
+  for (const organization of catchUp)
+    if ((await requestSync(organization, 'catch-up', { askedAtMs })).added) requested.push(organization)
+  const unwritten = { catchUp: requested, upsert: [], remove: [] }
+  if (upsert.length + remove.length === 0) return unwritten
+  if (mayWrite !== undefined && !(await mayWrite())) return unwritten
+  await writeSchedules(tick, { upsert, remove })
+  return { catchUp: requested, upsert, remove }
 }
 
 /** Writes only the schedules, without requesting missed runs. */

@@ -10,6 +10,14 @@ import { nameOf, type SchedulePlan } from './schedule-plan.ts'
  */
 export type Reconcile = (occasion?: { startedAtMs?: number; wasSetBack?: true }) => Promise<void>
 
+type Reconciling = {
+  /** Unix milliseconds. */
+  now: () => number
+  log: Pick<Logger, 'info' | 'warn'>
+  /** Aborted when the worker stops. */
+  signal: AbortSignal
+}
+
 export function createReconciler(
   {
     followed,
@@ -18,8 +26,7 @@ export function createReconciler(
     syncWorker,
     backend: { values },
   }: Pick<Engine, 'followed' | 'queues' | 'mirror' | 'syncWorker' | 'backend'>,
-  now: () => number,
-  log: Pick<Logger, 'info' | 'warn'>,
+  { now, log, signal }: Reconciling,
 ): Reconcile {
   let underWay: { ended: Promise<void>; isComparing: boolean } | undefined
   let next: Promise<void> | undefined
@@ -42,7 +49,8 @@ export function createReconciler(
       logDone(await reconcileSchedules({ queues, mirror, values, organizations, ...times, mayWrite }), log)
       setBacks.answered = seen
     } catch (error) {
-      log.warn({ reason: codeAndReason(error) }, 'schedules could not be compared')
+      // The stop of the worker closes the queue under a comparison.
+      if (!signal.aborted) log.warn({ reason: codeAndReason(error) }, 'schedules could not be compared')
     }
   }
 

@@ -59,9 +59,11 @@ test('a queue that forgot everything has its schedules back, and what is due is 
   await queues.tick.obliterate({ force: true })
 
   const plan = await reconcile({ lastRuns: [] })
+  const again = await reconcile({ lastRuns: [] })
 
   expect([...(await nextRuns(queues)).keys()].toSorted()).toEqual(['acme', 'globex'])
   expect(plan.catchUp).toEqual(['acme', 'globex'])
+  expect(again.catchUp, 'a run that was asked for already').toEqual([])
   expect((await queues.sync.getWaiting()).map(({ name, data }) => `${name} ${data.organization}`).toSorted()).toEqual([
     'catch-up acme',
     'catch-up globex',

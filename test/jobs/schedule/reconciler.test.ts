@@ -33,7 +33,8 @@ test('a clock that was set back is answered by the next comparison that succeeds
     syncWorker: {},
   })
   const log = { info: (facts: object) => logged.push(facts), warn: (facts: object) => logged.push(facts) }
-  const reconcile = createReconciler(engine, () => nowMs, log)
+  const stop = new AbortController()
+  const reconcile = createReconciler(engine, { now: () => nowMs, log, signal: stop.signal })
   const made = { upserted: ['acme'], removed: [], catchUp: [] }
 
   await reconcile()
@@ -45,5 +46,9 @@ test('a clock that was set back is answered by the next comparison that succeeds
   await reconcile()
   await reconcile()
 
-  expect(logged).toEqual([made])
+  expect(logged.splice(0)).toEqual([made])
+  isLost = true
+  stop.abort()
+  await reconcile()
+  expect(logged, 'a stop closes the queue').toEqual([])
 })
