@@ -35,7 +35,13 @@ export async function serveHttp(watched: Watched, { names, ...address }: Address
   app.onError((error, context) =>
     error instanceof HTTPException ? error.getResponse() : context.json({ error: 'The look-up failed.' }, 500),
   )
-  return listen(app, address)
+  return listen(app, { ...address, limits: LIMITS })
 }
+
+/**
+ * Monitors and a few browsers need fewer connections, and no more than a moment for a request. Without limits, a stranger who opens a
+ * thousand connections takes the files that runs need. To count the customers of a large mirror takes up to a minute.
+ */
+const LIMITS = { connections: 200, requestMs: 10_000, silentMs: 120_000 }
 
 export const BOARD_PATH = '/queues'

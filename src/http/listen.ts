@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
-import type { Server } from 'node:http'
+import type { Server, ServerOptions } from 'node:http'
 import { getRequestListener } from '@hono/node-server'
 import { UsageError } from '../errors/errors.ts'
 import { UNKEPT } from './headers.ts'
@@ -16,19 +16,32 @@ export type Listening = {
 /** A request handler, as every web framework has it. */
 export type Answerer = { fetch: Parameters<typeof getRequestListener>[0] }
 
+/** What strangers may take from a server beside other work. Each connection is a file that this process has open, and is for one request. */
+type Limits = {
+  connections: number
+  /** For a request to arrive. */
+  requestMs: number
+  /** How long a client may read nothing of its answer. */
+  silentMs: number
+}
+
+/** Where to listen. Without `limits`, clients may have as many connections as they like. */
+type Place = { host: string; port: number; limits?: Limits }
+
 /**
  * Serves `app` at an address of this machine; port 0 takes any free one. A request whose address cannot be read never reaches
  * it, and is answered 400 with `unreadable`. Throws a UsageError when it cannot listen.
  */
 export async function listen(
   app: Answerer,
-  { host, port }: { host: string; port: number },
+  { host, port, limits }: Place,
   unreadable: object = { error: UNREADABLE },
 ): Promise<Listening> {
   const errorHandler = () => Response.json(unreadable, { status: 400, headers: UNKEPT })
   // A server inside another program must not replace its global Request and Response.
   const answer = getRequestListener(app.fetch, { overrideGlobalObjects: false, errorHandler })
-  const server = createServer((request, response) => void answer(request, response))
+  const server = createServer(timeoutsOf(limits), (request, response) => void answer(request, response))
+  if (limits !== undefined) limit(server, limits)
   try {
     await once(server.listen({ host, port }), 'listening')
   } catch (error) {
@@ -36,6 +49,19 @@ export async function listen(
   }
   let closed: Promise<void> | undefined
   return { origin: originOf(server, host), close: () => (closed ??= stop(server)) }
+}
+
+function limit(server: Server, { connections, silentMs }: Limits): void {
+  server.maxConnections = connections
+  server.setTimeout(silentMs)
+  // Node answers all requests that come in one piece, and holds the answers to a client that reads none.
+  server.maxRequestsPerSocket = 1
+}
+
+function timeoutsOf(limits: Limits | undefined): ServerOptions {
+  if (limits === undefined) return {}
+  const { requestMs } = limits
+  return { headersTimeout: requestMs, requestTimeout: requestMs, connectionsCheckingInterval: requestMs / 2 }
 }
 
 function originOf(server: Server, host: string): string {

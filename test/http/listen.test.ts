@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { connect } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { expect, onTestFinished, test } from 'vitest'
@@ -59,4 +60,43 @@ test.each([
   expect(answer).toContain('HTTP/1.1 400')
   expect(answer).toContain(answered)
   expect(answer.toLowerCase()).toContain('cache-control: no-store')
+})
+
+const LIMITS = { connections: 2, requestMs: 600_000, silentMs: 600_000 }
+
+test('strangers have no more than so many connections', async () => {
+  const service = createService({ organizations: [], recipe, now: Date.now })
+  const { origin, close } = await listen(service, { host: '127.0.0.1', port: 0, limits: LIMITS })
+  onTestFinished(close)
+  const port = Number(new URL(origin).port)
+  for (const silent of [connect(port, '127.0.0.1'), connect(port, '127.0.0.1')]) await once(silent, 'connect')
+
+  expect(await text(connect(port, '127.0.0.1')).catch(() => '')).toBe('')
+})
+
+test.each(['', 'GET / HTTP/1.1\r\nHost: '])('a request that stops after %j ends its connection', async (begun) => {
+  const service = createService({ organizations: [], recipe, now: Date.now })
+  const limits = { ...LIMITS, requestMs: 50 }
+  const { origin, close } = await listen(service, { host: '127.0.0.1', port: 0, limits })
+  onTestFinished(close)
+  const socket = connect(Number(new URL(origin).port), '127.0.0.1')
+  socket.write(begun)
+
+  expect(await text(socket)).not.toContain('200 OK')
+})
+
+test('a stranger who asks for many answers at once gets one', async () => {
+  let asked = 0
+  const fetchCounted = () => {
+    asked += 1
+    return new Response('hello')
+  }
+  const { origin, close } = await listen({ fetch: fetchCounted }, { host: '127.0.0.1', port: 0, limits: LIMITS })
+  onTestFinished(close)
+  const socket = connect(Number(new URL(origin).port), '127.0.0.1')
+  socket.write('GET / HTTP/1.1\r\nHost: localhost\r\n\r\n'.repeat(100))
+  const [answer] = await once(socket, 'data')
+
+  expect(String(answer)).toContain('200 OK')
+  expect(asked).toBe(1)
 })
