@@ -31,7 +31,8 @@ export function createPages(shown: Shown): Hono {
   })
   pages.get(RUN_PATH, async (context) => {
     const id = Number(context.req.param('id'))
-    const run = await shown.mirror.findRun(id)
+    // A server of PostgreSQL refuses what is too large for its numbers.
+    const run = Number.isSafeInteger(id) ? await shown.mirror.findRun(id) : undefined
     if (run === undefined) return answer(context, 404, errorPage('Not found', 'There is no run with this number.'))
     const held = await shown.mirror.listHeldRemovals()
     const waiting = held.find(({ runId }) => runId === id)?.held ?? 0

@@ -135,6 +135,15 @@ test.each(['/runs/99', '/runs/99999999999999999999999', '/runs/1e3', '/runs/../r
   },
 )
 
+test('a number of a run that PostgreSQL cannot hold is not asked for', async () => {
+  const findRun = () => Promise.reject(new Error('value is out of range for type bigint'))
+  const mirror = { ...(await aMirror()), findRun }
+  const pages = createPages({ mirror, organizations: () => [], now: () => NOW_MS, monotonicMs: () => 0 })
+
+  expect((await pages.request('/runs/9999999999999999999')).status).toBe(404)
+  expect((await pages.request('/runs/1')).status).toBe(503)
+})
+
 test.each(['POST', 'PUT', 'DELETE'])('a page cannot be changed: %s', async (method) => {
   expect((await (await aServer()).ask('/', { method })).status).toBe(405)
 })
