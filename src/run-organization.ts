@@ -1,6 +1,6 @@
 import { readCredentials, readPrivacy } from './config/credentials.ts'
 import type { Organization } from './config/organization.ts'
-import { ConfigError, SourceRefused } from './errors/errors.ts'
+import { factsOf } from './errors/errors.ts'
 import { mirrorOrganization, type Mirroring, type Outcome } from './mirror-organization.ts'
 import { awaitMirror } from './run/await-mirror.ts'
 import { openSource, type Source, type SourceEvent } from './source/customers.ts'
@@ -49,7 +49,7 @@ export type OpenSharedTurns = (name: string, requestsPerMinute: number | undefin
 export async function runOrganization(organization: Organization, settings: RunSettings): Promise<Outcome> {
   const credentials = await lookUpCredentials(organization)
   const outcome = await runOnce(organization, credentials, settings)
-  if (!isAboutCredentials(outcome) || settings.signal.aborted) return outcome
+  if (!isRefused(outcome) || settings.signal.aborted) return outcome
   const found = await lookUpCredentials(organization)
   return isReplaced(credentials, found) ? await runOnce(organization, found, settings) : outcome
 }
@@ -60,9 +60,10 @@ function lookUpCredentials(organization: Organization): Promise<FoundCredentials
   return readCredentials(organization).catch((error: unknown) => ({ error }))
 }
 
-/** A service may answer 403 to a key that was withdrawn. */
-function isAboutCredentials({ error }: Outcome): boolean {
-  return error instanceof ConfigError || (error instanceof SourceRefused && [401, 403].includes(error.status))
+/** Whether the service refuses what is asked, or the credentials cannot be read. A service may answer 403 or 404 to a key that was withdrawn. */
+function isRefused({ error }: Outcome): boolean {
+  const { again, from } = factsOf(error)
+  return again === 'never' && (from === 'answer' || from === 'configuration')
 }
 
 function isReplaced(before: FoundCredentials, now: FoundCredentials): boolean {

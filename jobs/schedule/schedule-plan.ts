@@ -123,7 +123,8 @@ function failedSinceDue({ organization, schedule }: Wanted, lastRun: LastRun | u
   // The run began by a clock far in the future, at an unknown time.
   if (isFarAhead(lastRun.startedAtMs, nowMs)) return false
   const { errorCode = '', startedAtMs } = lastRun
-  return (isForGood(errorCode) && errorCode !== 'config') || nowMs - startedAtMs < COOL_DOWN_MS
+  const isGivenUp = isForGood(errorCode) && factsOfCode(errorCode).from !== 'configuration'
+  return isGivenUp || nowMs - startedAtMs < COOL_DOWN_MS
 }
 
 const COOL_DOWN_MS = 3_600_000

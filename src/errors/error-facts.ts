@@ -3,6 +3,7 @@ import {
   BACKUP,
   BACKUP_FOR_NOW,
   BREACH,
+  CONFIGURATION,
   COPY,
   COPY_FOR_NOW,
   EXPORT,
@@ -31,9 +32,7 @@ export type { ErrorFacts, Origin } from './error-groups.ts'
 export const ERRORS = {
   ConfigError: {
     config: {
-      ...OURS,
-      exitCode: 2,
-      resumable: true,
+      ...CONFIGURATION,
       title: 'not configured',
       fix: 'Set the variable or write the file named above.',
     },

@@ -27,8 +27,8 @@ type Again = 'wait' | 'retry' | 'never'
 /**
  * Where an error comes from. On the service's side: `answer` (it refuses, or cannot be trusted) and `outage` (no answer for now).
  * On our side: `mirror` (the file or its disk), `newer-version` of this program (it has changed the mirror), `queue`, `other-run` of the
- * same organization, a requested `stop` of the program, a `cancel` of this run by a person, a `limit` of the configuration, and `ours` (the
- * configuration, the command line or this program).
+ * same organization, a requested `stop` of the program, a `cancel` of this run by a person, a `limit` of the configuration, the
+ * `configuration` itself (a mistake in it, or a secret that it names and that is not there), and `ours` (the command line or this program).
  */
 export type Origin =
   | 'answer'
@@ -40,6 +40,7 @@ export type Origin =
   | 'stop'
   | 'cancel'
   | 'limit'
+  | 'configuration'
   | 'ours'
 
 /** An error on our side without a retry; the rows of `error-facts.ts` contain the differences. */
@@ -53,6 +54,9 @@ export const OURS: ErrorFacts = {
   title: 'unexpected',
   fix: 'Please report it.',
 }
+
+/** The runs of a worker look for a secret again, which asks the service nothing. */
+export const CONFIGURATION: ErrorFacts = { ...OURS, exitCode: 2, resumable: true, from: 'configuration' }
 
 export const ACCOUNTING: ErrorFacts = {
   ...OURS,

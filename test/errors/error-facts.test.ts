@@ -67,7 +67,7 @@ const CIRCUMSTANCES: Circumstances = {
   ...{ stopping: false, lockLost: false, endsIfOutdated: false },
 }
 
-const ORIGINS = 'answer outage mirror newer-version queue other-run stop cancel limit ours'.split(' ')
+const ORIGINS = 'answer outage mirror newer-version queue other-run stop cancel limit configuration ours'.split(' ')
 
 const PRODUCT = readProgram().filter(({ path }) => /^(src|jobs)\//.test(path))
 
