@@ -54,6 +54,16 @@ describe('opening', () => {
     expect(await reader.read((session) => session.all('SELECT key FROM fingerprint_key'))).toEqual(keys)
   })
 
+  test('each table has a primary key, so that a publication of all tables keeps no row from being changed', async () => {
+    const made = await openDatabase(await anEmptyMirror(), 'write', { connect: () => pgliteConnections(server) })
+
+    const keyless = await made.read((session) =>
+      session.all(`SELECT relname FROM pg_class WHERE relkind = 'r' AND relnamespace = '${made.schema}'::regnamespace
+        AND NOT EXISTS (SELECT 1 FROM pg_index WHERE indrelid = pg_class.oid AND indisprimary)`),
+    )
+    expect(keyless).toEqual([])
+  })
+
   test.each([
     'TABLE mirror_schema (id int, name text)',
     'TABLE mirror_schema (id int, version text)',
