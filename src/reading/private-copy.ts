@@ -85,10 +85,14 @@ async function noteForgotten(session: Session, db: Database.Database): Promise<v
   for (const { number, organization } of last) insert.run(number, organization)
 }
 
-/** Which seq was given last, where this user may know it: of a change that was deleted with its organization, or that is not committed yet. */
+/**
+ * Which seq was given last, where this user may know it: of a change that was deleted with its organization, or that is not committed yet. A
+ * standby may not have the changes yet that a reader knows from its primary server, although it has their numbers.
+ */
 async function noteGiven(session: Session, db: Database.Database): Promise<void> {
   const [given] = await session.all<{ seq: number | null }>(
-    `SELECT CASE WHEN has_sequence_privilege(name, 'SELECT') THEN pg_sequence_last_value(name::regclass) END AS seq
+    `SELECT CASE WHEN has_sequence_privilege(name, 'SELECT') AND NOT pg_is_in_recovery()
+       THEN pg_sequence_last_value(name::regclass) END AS seq
      FROM pg_get_serial_sequence('changes', 'seq') AS name`,
   )
   if (given === undefined || given.seq === null) return
