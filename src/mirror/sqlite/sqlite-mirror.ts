@@ -26,6 +26,7 @@ import { listRejects } from './rejects.ts'
 import { createReadingIndexes, lacksReadingIndexes } from './reading-indexes.ts'
 import { findGone, findListed, findRemovalCandidates } from './removals/removal-candidates.ts'
 import { approveRemovals, discardRemovals, listHeldRemovals } from './removals/removals.ts'
+import { withFlushedCommits } from './flushed-commits.ts'
 import { finishRun, startRun } from './runs.ts'
 import { listLastRuns } from './last-runs.ts'
 import { damagedViews } from './missing-views.ts'
@@ -133,7 +134,8 @@ function mirrorOf(file: string, db: Connection, { wal, place, upkeep }: Partial<
       if (ending.status !== 'complete' && ending.status !== 'partial') return writeTransaction(db, file, finish)
       // What ends a run reads all ids of its organization, and the next one needs their index.
       if (lacksIdIndex(db)) await createBeside(db, writing, createIdIndex)
-      const report = writeRows(finish)
+      // What is reported as read is not undone by a loss of power, and no number of its changes is given out again.
+      const report = withFlushedCommits(db, () => writeRows(finish))
       if (place !== undefined && lacksReadingIndexes(db, nowMs)) await indexForReaders(db, writing)
       return report
     },
