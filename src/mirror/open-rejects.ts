@@ -2,6 +2,10 @@
  * Conditions on rejects that every store asks in the same words.
  */
 
+/** Whether the record of a row of `customers` was not a reject when it was received last. */
+export const NOT_REJECTED = `NOT EXISTS (SELECT 1 FROM rejects
+  WHERE rejects.organization = customers.organization AND record_key = customers.id AND resolved_at IS NULL)`
+
 /** The first run of the scan of a run: that run, or the interrupted one with which the scan began. */
 export const firstOfScan = (run: string) => `(
   WITH RECURSIVE scan (id, resumed_from) AS (

@@ -135,6 +135,19 @@ test('customers whose records were rejected, received or forgotten do not stay p
   expect(later).toEqual({ parts: [], pending: [three] })
 })
 
+test('a customer whose record a quick run received as a reject is not marked by the next ones, until it is valid again', async () => {
+  const mirror = await aMirror()
+  await night(mirror, 0, LISTED)
+  await quickRun(mirror, 0, [{ ...aCustomer(8), phone: { no: 'text' } }])
+
+  expect(await quickRun(mirror, 0, [aCustomer(7)], { gone: [8] })).toMatchObject({ missing: 0 })
+  expect(fateOf(mirror, 8)).toBe('listed')
+
+  await quickRun(mirror, 0, [aCustomer(8)])
+  expect(await quickRun(mirror, 0, [aCustomer(7)], { gone: [8] })).toMatchObject({ missing: 1 })
+  expect(fateOf(mirror, 8)).toBe('missing')
+})
+
 test('an absence in a quick run counts for nothing: a customer is removed after as many nights as without it', async () => {
   const mirror = await aMirror()
   const without3 = LISTED.filter(({ id }) => id !== customerId(3))

@@ -75,6 +75,8 @@ class Modelled {
   marked = false
   #proven = 0
   #scans = 0
+  /** Whether its record was a reject when it came last. */
+  #isRejected = false
 
   constructor(n: number, after: number) {
     this.n = n
@@ -83,6 +85,8 @@ class Modelled {
 
   pass(comes: Comes, proof: Proof, confirmed: boolean): void {
     this.marked = false
+    // After a scan that proves nothing, the reject of a record that did not come stays open.
+    if (comes !== 'absent' || proof !== 'unproven') this.#isRejected = comes === 'rejected'
     if (comes !== 'absent') return this.#isSeen()
     if (proof === 'unproven' || this.fate === 'removed') return
     this.#scans += 1
@@ -93,10 +97,12 @@ class Modelled {
     if (often) this.history.push('removed')
   }
 
-  /** A quick run that did not receive a customer counts no absence, and removes none. */
+  /** A quick run that did not receive a customer counts no absence, and removes none. It does not know where the record of a reject stands. */
   passQuickRun({ gone, listed }: QuickRun): void {
-    if (listed.includes(this.n)) this.#isSeen()
-    else if (gone.includes(this.n) && this.fate === 'listed') this.fate = 'missing'
+    if (listed.includes(this.n)) {
+      this.#isRejected = false
+      this.#isSeen()
+    } else if (gone.includes(this.n) && this.fate === 'listed' && !this.#isRejected) this.fate = 'missing'
   }
 
   #isSeen(): void {

@@ -1,4 +1,5 @@
 import type { Absent, RemovalRule, Run } from '../../../run.ts'
+import { NOT_REJECTED } from '../../open-rejects.ts'
 import { areTooMany } from '../../removal-rule.ts'
 import { absentOf, type AbsentColumns } from '../../rows/absent.ts'
 import { IS_QUICK } from '../../run-conditions.ts'
@@ -55,12 +56,15 @@ const FIND_NOT_REMOVED = `
     AND absences.row_id = customers.row_id AND missing_since IS NOT NULL
   WHERE customers.organization = $1 AND removed_at IS NULL`
 
-/** Those of the rows that were listed until now and that the run did not receive, in the given order. */
+/**
+ * Those of the rows that were listed until now and that the run did not receive, in the given order, without those whose record is rejected
+ * since.
+ */
 export async function findListedBefore(session: Session, run: Run, rowIds: readonly number[]): Promise<Absent[]> {
   const unseen = rowIds.filter((rowId) => !run.seen.has(rowId))
   if (unseen.length === 0) return []
   const rows = await session.all<AbsentColumns>(
-    `${FIND_NOT_REMOVED} AND missing_since IS NULL AND customers.row_id = ANY ${GIVEN_ROWS}`,
+    `${FIND_NOT_REMOVED} AND missing_since IS NULL AND customers.row_id = ANY ${GIVEN_ROWS} AND ${NOT_REJECTED}`,
     run.organization,
     unseen,
   )

@@ -1,6 +1,7 @@
 import type { Absent, RemovalRule, Run } from '../../../run.ts'
 import type { Connection } from '../database.ts'
 import { listedMeanwhile } from './quick-runs-meanwhile.ts'
+import { NOT_REJECTED } from '../../open-rejects.ts'
 import { areTooMany } from '../../removal-rule.ts'
 import { absentOf, type AbsentColumns } from '../../rows/absent.ts'
 import { IS_QUICK } from '../../run-conditions.ts'
@@ -86,9 +87,12 @@ const FIND_NOT_REMOVED = `
   FROM customers LEFT JOIN absences ON absences.row_id = customers.row_id AND missing_since IS NOT NULL
   WHERE customers.organization = ? AND removed_at IS NULL`
 
-const FIND_LISTED_BEFORE = `${FIND_NOT_REMOVED} AND missing_since IS NULL AND customers.row_id = ?`
+const FIND_LISTED_BEFORE = `${FIND_NOT_REMOVED} AND missing_since IS NULL AND customers.row_id = ? AND ${NOT_REJECTED}`
 
-/** One customer that was listed until now and that the run did not receive; undefined for any other, and one missing already. */
+/**
+ * One customer that was listed until now and that the run did not receive; undefined for any other, for one missing already, and for one whose
+ * record is rejected since.
+ */
 export function findListedBefore(db: Connection, run: Run, rowId: number): Absent | undefined {
   const find = statement<[string, number], AbsentColumns>(db, FIND_LISTED_BEFORE)
   const row = run.seen.has(rowId) ? undefined : find.get(run.organization, rowId)
