@@ -1,7 +1,7 @@
 import type { Outcome } from '../../src/mirror-organization.ts'
 import type { Talk } from '../../src/run-organization.ts'
 import type { SourceEvent } from '../../src/source/customers.ts'
-import { failedWith } from '../run/await-other-worker.ts'
+import { failedWith } from '../run/failed-with.ts'
 import { pausedError } from '../pauses/paused-error.ts'
 import type { Listener } from '../run/sync-job.ts'
 

@@ -1,8 +1,9 @@
 import type { Mirror } from '../../src/store.ts'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { describeError, QueueUnavailable, reportedError } from '../../src/errors/errors.ts'
+import { QueueUnavailable, reportedError } from '../../src/errors/errors.ts'
 import type { Outcome } from '../../src/mirror-organization.ts'
-import { emptyReport, type Report, type Trigger } from '../../src/report.ts'
+import type { Report } from '../../src/report.ts'
+import { failedWith } from './failed-with.ts'
 
 export type Watching = {
   /** Whether the queue still has a job for an organization. */
@@ -49,12 +50,6 @@ export async function endElsewhere(
       now(),
     )
   }
-}
-
-/** The outcome of a run that never started, with its error. */
-export function failedWith(organization: string, error: unknown, nowMs: number, trigger: Trigger = 'sync'): Outcome {
-  const report = emptyReport({ organization, trigger, startedAtMs: nowMs })
-  return { report: { ...report, error: describeError(error) }, error }
 }
 
 /** The error of a run by another worker: the command ends as if it had made the run itself. */
