@@ -16,6 +16,7 @@ export async function explainSigning(organization: Organization, nowMs: number, 
   const url = customersUrl(organization.baseUrl, { page: 1, size: organization.pageSize })
   const moment = usesNonce(recipe) ? { unixMs: nowMs, nonce: '<NONCE>' } : { unixMs: nowMs }
   const text = stringToSign({ method: 'GET', url }, '<API_KEY>', moment, recipe)
+  const timestamp = stringToSign({ method: 'GET', url }, '', moment, { ...recipe, template: '{ts}' })
   return `organization  ${id}
 request       GET ${url.href}
 recipe        ${recipeName(recipe)}
@@ -26,7 +27,7 @@ ${hanging('secret        ', `<SECRET> ${await secretState(organization)}`, colum
 
 headers
   ${recipe.headers.key}: <API_KEY>
-  ${recipe.headers.timestamp}: ${timestampOf(recipe)}
+  ${recipe.headers.timestamp}: ${timestamp}
   ${recipe.headers.signature}: ${recipe.prefix}<SIGNATURE, ${recipe.encoding}>
 ${usesNonce(recipe) ? `  ${recipe.headers.nonce}: <NONCE>\n` : ''}
 the string, unescaped
@@ -34,10 +35,6 @@ ${text
   .split('\n')
   .map((line) => `  | ${line}\n`)
   .join('')}`
-
-  function timestampOf({ timestamp }: Recipe): string {
-    return stringToSign({ method: 'GET', url }, '', { unixMs: nowMs }, { ...recipe, template: '{ts}', timestamp })
-  }
 }
 
 /** The configuration for a solution, as YAML. */
