@@ -1,5 +1,5 @@
 import type Database from 'better-sqlite3'
-import { openDatabase } from '../mirror/sqlite/database.ts'
+import { inMirrorFile } from './in-mirror-file.ts'
 import type { LeftOut } from './publish/publish-plan.ts'
 
 /**
@@ -7,12 +7,7 @@ import type { LeftOut } from './publish/publish-plan.ts'
  * cannot be read; an older one is brought up to date.
  */
 export function listReadOrganizations(mirror: string): string[] {
-  const db = openDatabase(mirror, 'read')
-  try {
-    return readOrganizationsIn(db)
-  } finally {
-    db.close()
-  }
+  return inMirrorFile(mirror, readOrganizationsIn)
 }
 
 /** The same of an open mirror of this version. */

@@ -8,6 +8,7 @@ import type { Session } from '../../mirror/postgres/session.ts'
 import { openDatabase, type Connection } from '../../mirror/sqlite/database.ts'
 import { findHeldLease } from '../../mirror/sqlite/lease.ts'
 import { carry, refuseRun, requireLatest, type Move, type Moved, type Moving } from './carry.ts'
+import { inMirrorFile } from '../in-mirror-file.ts'
 
 /** Moves a file to a schema, in one transaction there: a move that was killed leaves nothing. */
 export async function moveToPostgres(
@@ -30,7 +31,7 @@ export async function moveToPostgres(
         const there = postgresSide(session, shownMirror(to))
         const moved = await carry(sqliteSide(db, file), there, { ...moving, forPostgres: true })
         for (const { name } of MOVED_TABLES) await session.run(`ANALYZE ${name}`)
-        requireLatest(copied, latestNow(file))
+        requireLatest(copied, inMirrorFile(file, latestRun))
         return moved
       }
       return await server.write(work, undefined, (session, moved) => holds(session, to, moved))
@@ -55,13 +56,4 @@ const LASTING = new Set(['runs', 'customers', 'changes'])
 
 function latestRun(db: Connection): number {
   return db.prepare<[], number>('SELECT coalesce(MAX(id), 0) FROM runs').pluck().get() ?? 0
-}
-
-function latestNow(file: string): number {
-  const db = openDatabase(file, 'read')
-  try {
-    return latestRun(db)
-  } finally {
-    db.close()
-  }
 }

@@ -1,6 +1,7 @@
 import { isPostgres } from '../../address/mirror-address.ts'
 import { IS_QUICK, READ_TO_END } from '../../mirror/run-conditions.ts'
-import { openDatabase, type Connection } from '../../mirror/sqlite/database.ts'
+import type { Connection } from '../../mirror/sqlite/database.ts'
+import { inMirrorFile } from '../in-mirror-file.ts'
 import { readOrganizationsIn } from '../listed-organizations.ts'
 
 /** The latest run that changed anything that a copy holds, the latest of all, and what changes a copy without a run. */
@@ -36,21 +37,12 @@ export async function findRecorded(address: string): Promise<Recorded> {
 
 /** What a mirror in a file records. Throws MirrorUnusable. */
 export function recordedIn(file: string): Recorded {
-  return inFile(file, (db) => ({ lastRuns: recordedRunsIn(db), read: readOrganizationsIn(db) }))
+  return inMirrorFile(file, (db) => ({ lastRuns: recordedRunsIn(db), read: readOrganizationsIn(db) }))
 }
 
 /** The latest run of each organization of a mirror in a file that changed anything that readers see. Throws MirrorUnusable. */
 export function listRecordedRuns(file: string): RecordedRun[] {
-  return inFile(file, recordedRunsIn)
-}
-
-function inFile<Result>(file: string, read: (db: Connection) => Result): Result {
-  const db = openDatabase(file, 'read')
-  try {
-    return read(db)
-  } finally {
-    db.close()
-  }
+  return inMirrorFile(file, recordedRunsIn)
 }
 
 function recordedRunsIn(db: Connection): RecordedRun[] {

@@ -1,0 +1,11 @@
+import { openDatabase, type Connection } from '../mirror/sqlite/database.ts'
+
+/** What `read` finds in the mirror at `file`. Throws MirrorUnusable for one that cannot be read; an older one is brought up to date. */
+export function inMirrorFile<Result>(file: string, read: (db: Connection) => Result): Result {
+  const db = openDatabase(file, 'read')
+  try {
+    return read(db)
+  } finally {
+    db.close()
+  }
+}
