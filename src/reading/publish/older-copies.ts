@@ -12,13 +12,18 @@ import { readManifest, type Manifest } from './manifest.ts'
 import { codeOf } from '../../errors/code-of.ts'
 
 /**
- * Gives the copy that is about to be replaced a second name with the time at which it was published, such as
- * `customers-20261122T021500123Z.db`. Returns it; undefined where there is no copy yet, or where it has that name already.
+ * Gives the copy that the one at `newPath` is about to replace a second name with the time at which it was published, such as
+ * `customers-20261122T021500123Z.db`. Returns it; undefined where there is no copy yet, where it has that name already, and where it is
+ * replaced without being kept.
  */
-export function keepOlderCopy(file: string): SecondName | undefined {
+export function keepOlderCopy(file: string, newPath: string): SecondName | undefined {
   const found = lstatSync(file, { throwIfNoEntry: false })
   if (found === undefined || kindOfFile(file) !== 'copy') return undefined
-  const older = olderName(file, timeIn(readManifest(file)?.publishedAt) ?? timeIn(found.mtime.toISOString()) ?? '')
+  const before = readManifest(file)
+  const now = before && readManifest(newPath)
+  if (before !== undefined && now !== undefined && (isOfSameNight(before, now) || holdsForgotten(before, now)))
+    return undefined
+  const older = olderName(file, timeIn(before?.publishedAt) ?? timeIn(found.mtime.toISOString()) ?? '')
   try {
     return linkSecondName(file, older)
   } catch (error) {
@@ -33,13 +38,6 @@ export function keepOlderCopy(file: string): SecondName | undefined {
       { cause: error },
     )
   }
-}
-
-/** Whether the copy in its place is to be replaced without being kept under another name. */
-export function isKeptByNoOtherName(file: string, newPath: string): boolean {
-  const [before, now] = [readManifest(file), readManifest(newPath)]
-  if (before === undefined || now === undefined) return false
-  return isOfSameNight(before, now) || holdsForgotten(before, now)
 }
 
 /**

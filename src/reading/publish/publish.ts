@@ -9,7 +9,7 @@ import { copyTargets, requireReplaceable, type CopyTarget } from './copy-target.
 import { lockFolder } from '../folder-lock.ts'
 import { groupNumber } from './group-number.ts'
 import { listReadOrganizations } from '../listed-organizations.ts'
-import { isKeptByNoOtherName, keepOlderCopy, pruneOlderCopies } from './older-copies.ts'
+import { keepOlderCopy, pruneOlderCopies } from './older-copies.ts'
 import type { LeftOut, Published, PublishedCopy, PublishPlan } from './publish-plan.ts'
 import { replaceCopy } from './replace-copy.ts'
 import { underItsName } from '../private-name.ts'
@@ -99,8 +99,7 @@ function publishCopy(
       try {
         const built = buildCopy(unfinished.path, { ...plan, organization })
         const digest = unfinished.finish()
-        const isKept = keep !== undefined && keep > 0 && !isKeptByNoOtherName(file, unfinished.path)
-        const kept = isKept ? keepOlderCopy(file) : undefined
+        const kept = keep !== undefined && keep > 0 ? keepOlderCopy(file, unfinished.path) : undefined
         replaceCopy(file, unfinished, kept)
         if (keep !== undefined) pruneOlderCopies(file, { publishedAt: built.publishedAt, replaced: kept?.kept, keep })
         return { file, ...digest, ...built }
