@@ -14,6 +14,7 @@ export type ObjectStore = {
    * published meanwhile, removed what was there of it.
    */
   upload(key: string, file: { descriptor: number; bytes: number }): Promise<boolean>
+  has(key: string): Promise<boolean>
   /** The keys that begin so. */
   list(start: string): Promise<string[]>
   remove(key: string): Promise<void>

@@ -24,8 +24,8 @@ const ALL_THE_TIME = {
   overtaken:
     'other processes published there all the time. What they published is unchanged; let one mirror publish to a prefix.',
   missing:
-    'objects that were just written are not listed there, so the manifest still names those from before. Look for a rule of the bucket ' +
-    'or a program that removes them, and for a service that lists what it takes only later. Let one mirror publish to a prefix.',
+    'objects that were just written are not there, so the manifest still names those from before. Look for a rule of the bucket ' +
+    'or a program that removes them. Let one mirror publish to a prefix.',
   unmatched:
     'the service reports that the manifest was changed meanwhile, although it was not. What was published before is unchanged. A proxy on the ' +
     'way may leave out or change the ETag of an answer, as compression does: let publish.endpoint name the service itself.',
@@ -53,7 +53,7 @@ export async function publishToBucket(
 async function publishOnce(plan: BucketPlan, store: ObjectStore, reader: RowsReader): Promise<Published | Again> {
   const found = await readBucketManifest(store)
   const { keys, warnings } = await listObjects(store)
-  const before = stillThere(found, keys)
+  const before = await stillThere(found, store, keys)
   const generation = Math.max(found.content?.generation ?? 0, ...(keys ?? []).map((key) => generationOf(key) ?? 0)) + 1
   const written: string[] = []
   try {
@@ -71,7 +71,7 @@ async function publishOnce(plan: BucketPlan, store: ObjectStore, reader: RowsRea
       }
     }
     const there = keys && (await store.list(OBJECTS))
-    if (there !== undefined && isAnyMissing(content, there))
+    if (there !== undefined && (await missingAmong(objectsOf(content.organizations), store, there)).size > 0)
       return await giveUp(store, written, { found, why: 'missing' })
     if (!(await store.replaceText(MANIFEST, manifestText(content), found.version)))
       return await giveUp(store, written, { found, why: 'unmatched' })
@@ -100,14 +100,35 @@ async function listObjects(store: ObjectStore): Promise<{ keys: string[] | undef
 }
 
 /** The manifest without the objects that are gone, which a rule of the bucket or a person deleted: they are made again. */
-function stillThere({ content }: FoundManifest, keys: readonly string[] | undefined): BucketManifest | undefined {
+async function stillThere(
+  { content }: FoundManifest,
+  store: ObjectStore,
+  keys: readonly string[] | undefined,
+): Promise<BucketManifest | undefined> {
   if (content === undefined || keys === undefined) return content
-  const there = new Set(keys)
+  const { organizations, replaced } = content
+  const missing = await missingAmong(objectsOf([...organizations, ...replaced]), store, keys)
   return {
     ...content,
-    organizations: content.organizations.filter(({ object }) => there.has(object)),
-    replaced: content.replaced.filter(({ object }) => there.has(object)),
+    organizations: organizations.filter(({ object }) => !missing.has(object)),
+    replaced: replaced.filter(({ object }) => !missing.has(object)),
   }
+}
+
+function objectsOf(entries: readonly { object: string }[]): string[] {
+  return entries.map(({ object }) => object)
+}
+
+/** Which of these objects are not there. One that is not listed is asked for: some services list what they take only later. */
+async function missingAmong(
+  objects: readonly string[],
+  store: ObjectStore,
+  keys: readonly string[],
+): Promise<Set<string>> {
+  const listed = new Set(keys)
+  const missing = new Set<string>()
+  for (const object of objects) if (!listed.has(object) && !(await store.has(object))) missing.add(object)
+  return missing
 }
 
 /**
@@ -152,12 +173,6 @@ function isSame(before: BucketManifest, now: Omit<BucketManifest, 'program' | 'v
 /** What an earlier publish could not remove, although the manifest is still the right one. */
 async function sweepAgain(store: ObjectStore, before: BucketManifest, keys: readonly string[] = []): Promise<Swept> {
   return keys.some(leftBy(before)) ? await sweep(store, before, keys) : NOTHING_LEFT
-}
-
-/** Whether a manifest would name an object that is not there: the service lost it, or another process removed it. */
-function isAnyMissing({ organizations }: Pick<BucketManifest, 'organizations'>, keys: readonly string[]): boolean {
-  const there = new Set(keys)
-  return organizations.some(({ object }) => !there.has(object))
 }
 
 /**

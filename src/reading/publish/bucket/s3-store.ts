@@ -4,6 +4,7 @@ import {
   DeleteObjectCommand,
   GetObjectCommand,
   HeadBucketCommand,
+  HeadObjectCommand,
   PutObjectCommand,
   S3Client,
   type GetObjectCommandOutput,
@@ -55,6 +56,7 @@ export function openS3Store(
     readText: (key) => attempt(() => readText(client, place(key))),
     replaceText: (key, text, version) => attempt(() => replaceText(client, place(key), text, version)),
     upload: (key, file) => attempt(() => uploadFile(client, place(key), { ...file, partBytes: limits.partBytes })),
+    has: (key) => attempt(() => has(client, place(key))),
     list: (from) =>
       attempt(async () => {
         const keys: string[] = []
@@ -133,6 +135,16 @@ async function readText(client: S3Client, place: Place): Promise<StoredText | un
     return { text: await textOf(found), version: found.ETag }
   } catch (error) {
     if (errorNameOf(error) === 'NoSuchKey') return undefined
+    throw error
+  }
+}
+
+async function has(client: S3Client, place: Place): Promise<boolean> {
+  try {
+    await client.send(new HeadObjectCommand(place))
+    return true
+  } catch (error) {
+    if (statusOf(error) === 404) return false
     throw error
   }
 }

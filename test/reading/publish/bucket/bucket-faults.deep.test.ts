@@ -253,7 +253,7 @@ test('objects that a service takes and does not keep are not put down to other p
 
   await expect(publishInto(bucket, aBucketPlan(mirror.file), ONCE)).rejects.toMatchObject({
     code: 'copy-busy',
-    message: expect.stringMatching(/objects that were just written are not listed there/),
+    message: expect.stringMatching(/objects that were just written are not there/),
   })
   expect(rowsThatAreWhole(bucket)).toEqual([5, 5])
 })
