@@ -113,7 +113,7 @@ function answerObject(
     objects.set(key, body)
     response.writeHead(200, { etag: etagOf(body) }).end()
   } else if (found === undefined) refuse(response, 404, 'NoSuchKey')
-  else response.writeHead(200, { etag: etagOf(found) }).end(found)
+  else response.writeHead(200, { etag: etagOf(found), 'content-length': found.length }).end(found)
 }
 
 function etagOf(content: Buffer | undefined): string {

@@ -14,7 +14,8 @@ export type ObjectStore = {
    * published meanwhile, removed what was there of it.
    */
   upload(key: string, file: { descriptor: number; bytes: number }): Promise<boolean>
-  has(key: string): Promise<boolean>
+  /** Whether there is an object of that many bytes; of any size where it is undefined. */
+  has(key: string, bytes: number | undefined): Promise<boolean>
   /** The keys that begin so. */
   list(start: string): Promise<string[]>
   remove(key: string): Promise<void>

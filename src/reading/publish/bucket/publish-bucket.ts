@@ -71,7 +71,7 @@ async function publishOnce(plan: BucketPlan, store: ObjectStore, reader: RowsRea
       }
     }
     const there = keys && (await store.list(OBJECTS))
-    if (there !== undefined && (await missingAmong(objectsOf(content.organizations), store, there)).size > 0)
+    if (there !== undefined && (await missingAmong(content.organizations, store, there)).size > 0)
       return await giveUp(store, written, { found, why: 'missing' })
     if (!(await store.replaceText(MANIFEST, manifestText(content), found.version)))
       return await giveUp(store, written, { found, why: 'unmatched' })
@@ -107,7 +107,7 @@ async function stillThere(
 ): Promise<BucketManifest | undefined> {
   if (content === undefined || keys === undefined) return content
   const { organizations, replaced } = content
-  const missing = await missingAmong(objectsOf([...organizations, ...replaced]), store, keys)
+  const missing = await missingAmong([...organizations, ...replaced], store, keys)
   return {
     ...content,
     organizations: organizations.filter(({ object }) => !missing.has(object)),
@@ -115,19 +115,16 @@ async function stillThere(
   }
 }
 
-function objectsOf(entries: readonly { object: string }[]): string[] {
-  return entries.map(({ object }) => object)
-}
-
 /** Which of these objects are not there. One that is not listed is asked for: some services list what they take only later. */
 async function missingAmong(
-  objects: readonly string[],
+  objects: readonly { object: string; bytes?: number }[],
   store: ObjectStore,
   keys: readonly string[],
 ): Promise<Set<string>> {
   const listed = new Set(keys)
   const missing = new Set<string>()
-  for (const object of objects) if (!listed.has(object) && !(await store.has(object))) missing.add(object)
+  for (const { object, bytes } of objects)
+    if (!listed.has(object) && !(await store.has(object, bytes))) missing.add(object)
   return missing
 }
 

@@ -56,7 +56,7 @@ export function openS3Store(
     readText: (key) => attempt(() => readText(client, place(key))),
     replaceText: (key, text, version) => attempt(() => replaceText(client, place(key), text, version)),
     upload: (key, file) => attempt(() => uploadFile(client, place(key), { ...file, partBytes: limits.partBytes })),
-    has: (key) => attempt(() => has(client, place(key))),
+    has: (key, bytes) => attempt(() => has(client, place(key), bytes)),
     list: (from) =>
       attempt(async () => {
         const keys: string[] = []
@@ -139,10 +139,10 @@ async function readText(client: S3Client, place: Place): Promise<StoredText | un
   }
 }
 
-async function has(client: S3Client, place: Place): Promise<boolean> {
+async function has(client: S3Client, place: Place, bytes: number | undefined): Promise<boolean> {
   try {
-    await client.send(new HeadObjectCommand(place))
-    return true
+    const { ContentLength } = await client.send(new HeadObjectCommand(place))
+    return bytes === undefined || ContentLength === bytes
   } catch (error) {
     if (statusOf(error) === 404) return false
     throw error

@@ -243,10 +243,13 @@ test('a manifest that is deleted meanwhile is written anew by the next attempt',
   expect(rowsThatAreWhole(bucket)).toEqual([8, 8])
 })
 
-test('objects that a service takes and does not keep are not put down to other processes', async () => {
+test.each([
+  ['', 'PUT'],
+  [' and says it has', 'PUT HEAD'],
+])('objects that a service takes%s and does not keep are not put down to other processes', async (_, methods) => {
   const { mirror, bucket } = await aStaleBucket()
   bucket.fault = ({ method, key }, response) => {
-    if (method !== 'PUT' || !key.endsWith('.parquet')) return false
+    if (!methods.split(' ').includes(method) || !key.endsWith('.parquet')) return false
     response.writeHead(200, { etag: '"taken"' }).end()
     return true
   }
