@@ -94,7 +94,11 @@ function openedWith(
 ): ConfiguredSource {
   if ('error' in privacy) return neverOpened(privacy.error)
   if ('error' in credentials) return neverOpened(credentials.error)
-  return openSourceWith(credentials, organization, settings)
+  try {
+    return openSourceWith(credentials, organization, settings)
+  } catch (error) {
+    return neverOpened(error)
+  }
 }
 
 /** The mirror of a run, which waits for a server that is gone as long as for the service. */

@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { UsageError } from '../src/errors/errors.ts'
 import { openMirror } from '../src/mirror/mirror.ts'
 import { rowsOf } from './support/mirror-file.ts'
 import { syncSandbox } from './support/mirrored-sandbox.ts'
@@ -30,4 +31,13 @@ test.each([
 
   const found = rowsOf(mirror.file, 'SELECT status, error_code FROM runs ORDER BY id')
   expect(found.map((run) => Object.values(run).filter(Boolean).join(' ')).join(', ')).toBe(runs)
+})
+
+test('an address that no request may be sent to is recorded as a failed run too', async () => {
+  const mirror = await openMirror(join(temporaryFolder(), 'mirror.db'))
+  const { error } = await syncSandbox(await aSandbox(), mirror, { baseUrl: new URL('http://192.0.2.1/api/v1') })
+  await mirror.close()
+
+  expect(error).toBeInstanceOf(UsageError)
+  expect(rowsOf(mirror.file, 'SELECT status FROM runs')).toEqual([{ status: 'failed' }])
 })
