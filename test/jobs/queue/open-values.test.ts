@@ -1,0 +1,33 @@
+import { once } from 'node:events'
+import { createServer, type Socket } from 'node:net'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { askValues } from '../../../jobs/queue/open-values.ts'
+
+test('a command waits for a server that answers nothing no longer than asked, and hardly for the end of its connection', async () => {
+  const address = await aMuteServer()
+  const waits = vi.spyOn(globalThis, 'setTimeout')
+  onTestFinished(() => waits.mockRestore())
+
+  expect(await askValues(`redis://${address}`, 300, ({ values }) => values.list(''))).toBeUndefined()
+  await vi.waitFor(() => expect(waits.mock.calls.length).toBeGreaterThan(0))
+
+  // The program ends with the last of them.
+  expect(Math.max(...waits.mock.calls.map(([, ms]) => ms ?? 0))).toBeLessThanOrEqual(300)
+})
+
+/** Accepts connections, answers nothing on them, and does not close them either. */
+async function aMuteServer(): Promise<string> {
+  const open = new Set<Socket>()
+  const server = createServer({ allowHalfOpen: true }, (socket) => {
+    open.add(socket)
+    socket.on('error', () => {}).resume()
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  onTestFinished(() => {
+    server.close()
+    for (const socket of open) socket.destroy()
+  })
+  const at = server.address()
+  if (at === null || typeof at === 'string') throw new Error('no port')
+  return `127.0.0.1:${at.port}`
+}
