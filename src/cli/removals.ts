@@ -69,12 +69,14 @@ function decisionCommand(io: Io, decision: 'approve' | 'discard') {
     )
     .action(async (run, own, command) => {
       const { config: file, json } = { ...own, ...command.optsWithGlobals() }
-      const [{ readConfig }, { openMirror }, { count }] = await Promise.all([
+      const [{ readConfig }, { openMirror, openMirrorToRead }, { count }] = await Promise.all([
         import('../config/read-config.ts'),
         import('../mirror/mirror.ts'),
         import('./output/wording.ts'),
       ])
       const config = await readConfig({ file, cwd: process.cwd() })
+      // Where there is no mirror yet, this ends: none is created for removals that cannot be there.
+      await (await openMirrorToRead(config.mirror)).close()
       const mirror = await openMirror(config.mirror)
       try {
         const decided =

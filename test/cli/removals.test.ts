@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { beforeEach, expect, test } from 'vitest'
 import { z } from 'zod'
 import { removalsCommand } from '../../src/cli/removals.ts'
@@ -182,4 +183,14 @@ test.each([
   expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
   for (const part of said) expect(stderr).toContain(part)
   expect(removed()).toBe(0)
+})
+
+test.each(['approve', 'discard'])('%s ends with 7 where there is no mirror, and makes none', async (decision) => {
+  const other = aWorkplace([{ id: 'acme', baseUrl: 'http://127.0.0.1:1/api/v1', apiKey: 'made-up', secret: 'made-up' }])
+
+  const { code, stdout, stderr } = await runCommand(removalsCommand, [decision, '1', '--config', other.config])
+
+  expect({ code, stdout }).toEqual({ code: 7, stdout: '' })
+  expect(stderr).toContain('there is no mirror yet')
+  expect(existsSync(other.mirror)).toBe(false)
 })
