@@ -36,10 +36,15 @@ function syntaxMistakes(errors: readonly YAMLError[], placeOf: (offset: number) 
   // Too deep nesting is reported once for each further level; one report is enough.
   const exhausted = errors.find(({ code }) => code === 'RESOURCE_EXHAUSTION')
   const reported = exhausted === undefined ? errors : [exhausted]
-  return reported.map((error) => ({ message: wording(error), place: placeOf(error.pos[0]) }))
+  // Where one token does not fit, none of those after it may.
+  const misfit = reported.find(({ code }) => code === 'UNEXPECTED_TOKEN')
+  const told = reported.filter((error) => error.code !== 'UNEXPECTED_TOKEN' || error === misfit)
+  return told.map((error) => ({ message: wording(error), place: placeOf(error.pos[0]) }))
 }
 
 function wording({ code, message }: YAMLError): string {
+  if (code === 'UNEXPECTED_TOKEN' && message.endsWith('at node end'))
+    return 'has more text after the end of a value: put the whole value in quotes'
   // The text after a colon is quoted from the file.
   return WORDINGS[code] ?? `is not valid YAML: ${message.split(/[:\n]/)[0]}`
 }

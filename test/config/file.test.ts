@@ -25,6 +25,11 @@ test.each([
     'mirror: a\nmirror: b\n',
     'customer-mirror.yaml:2:1 is a key that was already given above: keep one of the two',
   ],
+  [
+    'braces within braces, without quotes',
+    'publish: { file: ./{organization}/c.db, splitBy: organization }\norganizations:\n  - id: acme\n',
+    'customer-mirror.yaml:1:20 has more text after the end of a value: put the whole value in quotes',
+  ],
   ['a tab', 'defaults:\n\tscan: plain\n', 'customer-mirror.yaml:2:1 is indented with a tab: use spaces'],
   ['an unknown tag', 'mirror: !env MIRROR\n', 'customer-mirror.yaml:1:9 has an unknown tag: remove the !tag'],
   [
