@@ -11,6 +11,8 @@ const needed = engines.node.replace('>=', '')
 // A checkout holds the program as TypeScript; an installed package holds it compiled, since Node strips no types there.
 const isInstalled = !existsSync(new URL('./main.ts', import.meta.url))
 
+// At this signal Node would open its debugger to every user of the machine, with all that the program knows.
+process.on('SIGUSR1', () => {})
 if (process.argv[2] === 'worker' && !process.argv.includes('--once')) outliveReload()
 if (isAtLeast(process.versions.node, needed)) {
   const readsLists = ['sync', 'worker', 'demo'].includes(process.argv[2])

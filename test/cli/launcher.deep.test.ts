@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { execPath, kill } from 'node:process'
+import { text } from 'node:stream/consumers'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { aGate } from '../support/gate.ts'
 import { LAUNCHER } from '../support/launcher.ts'
@@ -41,18 +42,32 @@ test.each([
   [['sync'], [null, 'SIGHUP']],
 ])('%j whose configuration is missing, and that gets SIGHUP while it is loaded, ends with %j', async (args, end) => {
   const place = ['--config', '/nowhere/customer-mirror.yaml']
-  const child = spawn(execPath, ['--import', HANG_UP_AT_LOAD, LAUNCHER, ...args, ...place], { stdio: 'ignore' })
+  const child = spawn(execPath, ['--import', signalledAtLoad('SIGHUP'), LAUNCHER, ...args, ...place], {
+    stdio: 'ignore',
+  })
   onTestFinished(() => void child.kill('SIGKILL'))
 
   expect(await ended(child)).toEqual(end)
 })
 
-/** Sends SIGHUP to the process in which the program is about to be loaded, and gives the signal the time to arrive. */
-const HANG_UP_AT_LOAD = `data:text/javascript,${encodeURIComponent(`
-  import { registerHooks } from 'node:module'
-  registerHooks({
-    load(url, context, next) {
-      if (url.endsWith('/cli/main.ts')) process.kill(process.pid, 'SIGHUP')
-      return next(url, context)
-    },
-  })`)}`
+test('SIGUSR1 opens no debugger', async () => {
+  const args = ['sync', '--config', '/nowhere/customer-mirror.yaml']
+  const child = spawn(execPath, ['--import', signalledAtLoad('SIGUSR1'), LAUNCHER, ...args], {
+    stdio: ['ignore', 'ignore', 'pipe'],
+  })
+  onTestFinished(() => void child.kill('SIGKILL'))
+
+  expect(await text(child.stderr)).toMatch(/^\/nowhere\/customer-mirror.yaml does not exist/)
+})
+
+/** Sends a signal to the process in which the program is about to be loaded. */
+function signalledAtLoad(signal: 'SIGHUP' | 'SIGUSR1'): string {
+  return `data:text/javascript,${encodeURIComponent(`
+    import { registerHooks } from 'node:module'
+    registerHooks({
+      load(url, context, next) {
+        if (url.endsWith('/cli/main.ts')) process.kill(process.pid, '${signal}')
+        return next(url, context)
+      },
+    })`)}`
+}
