@@ -1,18 +1,43 @@
 import { PGlite } from '@electric-sql/pglite'
 import { DEFAULT_SCHEMA, withBackend, type IQueueBackend } from 'bullmq'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { expect, onTestFinished, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { EmbeddedPool } from '../../../../jobs/queue/postgres/embedded-pool.ts'
 import { postgresFactory } from '../../../../jobs/queue/postgres/postgres-factory.ts'
 import { postgresLeftJobs } from '../../../../jobs/queue/postgres/postgres-left-jobs.ts'
 import { prepareQueue } from '../../../support/jobs-workplace.ts'
-import { temporaryFolder } from '../../../support/temp-folder.ts'
 
 const YEAR_MS = 365 * 86_400_000
-const QUEUE = 'test-sync'
+const queue = 'test-sync'
+
+/** The database of a queue with one job, which a process of another machine has. What a test changes is taken back. */
+let pool: EmbeddedPool
+let folder: string
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'customer-mirror-'))
+  prepareQueue(folder)
+  pool = new EmbeddedPool(() => PGlite.create(join(folder, 'postgres')))
+  await pool.query(`SET search_path TO ${DEFAULT_SCHEMA}`)
+  const { Queue, Worker } = withBackend<IQueueBackend, unknown>(postgresFactory(pool))
+  const jobs = new Queue(queue, { connection: {} })
+  await jobs.add('sync', { organization: 'acme' })
+  const worker = new Worker(queue, undefined, { connection: {} })
+  await worker.getNextJob('elsewhere#1#2#3')
+  await worker.close()
+  await jobs.close()
+})
+afterAll(async () => {
+  await pool.close()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+beforeEach(async () => void (await pool.query('BEGIN')))
+afterEach(async () => void (await pool.query('ROLLBACK')))
 
 test('a lock that ends in a year is no obstacle once it is no longer renewed, nor is a look for stalled jobs of next year', async () => {
-  const { pool, queue } = await aTakenJob()
   await pool.query('UPDATE bullmq.job SET locked_until_ms = locked_until_ms + $1', [YEAR_MS])
   await pool.query(`INSERT INTO bullmq.meta (queue, field, value) VALUES ($1, 'stalled-check', $2)`, [queue, '1e9'])
   const free = postgresLeftJobs(pool)
@@ -34,7 +59,6 @@ test('a lock that ends in a year is no obstacle once it is no longer renewed, no
 })
 
 test('a lock that is renewed while it is judged stays with its worker', async () => {
-  const { pool, queue } = await aTakenJob()
   const free = postgresLeftJobs({
     async query(sql, values) {
       const found = await pool.query(sql, values)
@@ -50,7 +74,6 @@ test('a lock that is renewed while it is judged stays with its worker', async ()
 })
 
 test('a job that another worker has taken meanwhile, or that has ended, stays as it is', async () => {
-  const { pool, queue } = await aTakenJob()
   const freeWhere = (change: string) => {
     const meanwhile = async (sql: string, values: unknown[]) => {
       const found = await pool.query(sql, values)
@@ -65,7 +88,6 @@ test('a job that another worker has taken meanwhile, or that has ended, stays as
 })
 
 test('stalled jobs are looked for again where the last look lies far ahead, and where a job is freed', async () => {
-  const { pool, queue } = await aTakenJob()
   const look = () => pool.query(`SELECT value FROM bullmq.meta WHERE field = 'stalled-check'`, [])
   for (const [judging, freed] of [
     [{ isGone: () => false, isSilent: (name: string) => name === 'stalled-check' }, 0],
@@ -81,20 +103,3 @@ test('stalled jobs are looked for again where the last look lies far ahead, and 
     expect((await look()).rows).toEqual([{ value: '0' }])
   }
 })
-
-/** A queue with one job, which a process of another machine has. */
-async function aTakenJob(): Promise<{ pool: EmbeddedPool; queue: string }> {
-  const folder = temporaryFolder()
-  prepareQueue(folder)
-  const pool = new EmbeddedPool(() => PGlite.create(join(folder, 'postgres')))
-  onTestFinished(() => pool.close())
-  await pool.query(`SET search_path TO ${DEFAULT_SCHEMA}`)
-  const { Queue, Worker } = withBackend<IQueueBackend, unknown>(postgresFactory(pool))
-  const jobs = new Queue(QUEUE, { connection: {} })
-  await jobs.add('sync', { organization: 'acme' })
-  const worker = new Worker(QUEUE, undefined, { connection: {} })
-  await worker.getNextJob('elsewhere#1#2#3')
-  await worker.close()
-  await jobs.close()
-  return { pool, queue: QUEUE }
-}
