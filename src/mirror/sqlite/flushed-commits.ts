@@ -1,8 +1,8 @@
 import type { Connection } from './database.ts'
 
 /**
- * Runs `work`, each of whose commits returns once the WAL is on the disk: what it has done is not undone by a loss of power. It makes its own
- * transactions: within one, this setting cannot be changed.
+ * Runs `work`, each of whose commits returns once the WAL is on the disk: a run that was reported is not undone by a loss of power, and the
+ * numbers of its changes are not given out again. It makes its own transactions: within one, this setting cannot be changed.
  */
 export function withFlushedCommits<Result>(db: Connection, work: () => Result): Result {
   db.pragma('synchronous = FULL')

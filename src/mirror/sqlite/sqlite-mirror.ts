@@ -134,7 +134,6 @@ function mirrorOf(file: string, db: Connection, { wal, place, upkeep }: Partial<
       if (ending.status !== 'complete' && ending.status !== 'partial') return writeTransaction(db, file, finish)
       // What ends a run reads all ids of its organization, and the next one needs their index.
       if (lacksIdIndex(db)) await createBeside(db, writing, createIdIndex)
-      // What is reported as read is not undone by a loss of power, and no number of its changes is given out again.
       const report = withFlushedCommits(db, () => writeRows(finish))
       if (place !== undefined && lacksReadingIndexes(db, nowMs)) await indexForReaders(db, writing)
       return report

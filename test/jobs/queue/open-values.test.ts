@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { createServer, type Socket } from 'node:net'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { askValues } from '../../../jobs/queue/open-values.ts'
+import { eventually } from '../../support/eventually.ts'
 
 test('a command waits for a server that answers nothing no longer than asked, and hardly for the end of its connection', async () => {
   const address = await aMuteServer()
@@ -9,7 +10,10 @@ test('a command waits for a server that answers nothing no longer than asked, an
   onTestFinished(() => waits.mockRestore())
 
   expect(await askValues(`redis://${address}`, 300, ({ values }) => values.list(''))).toBeUndefined()
-  await vi.waitFor(() => expect(waits.mock.calls.length).toBeGreaterThan(0))
+  await eventually(
+    () => waits.mock.calls.length,
+    (calls) => calls > 0,
+  )
 
   // The program ends with the last of them.
   expect(Math.max(...waits.mock.calls.map(([, ms]) => ms ?? 0))).toBeLessThanOrEqual(300)
