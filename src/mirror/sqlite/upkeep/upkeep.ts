@@ -11,9 +11,11 @@ import { startThread, type UpkeepFile, type UpkeepTask, type UpkeepThread } from
 /** While a checkpoint runs, the WAL may grow to so many times as much before a transaction copies it itself. */
 const MOST_TIMES = 8
 
-/** How often to look for the end of a transaction of another program, and for how many looks: as long as SQLite would wait for it. */
-const LOOK_MS = 100
-const MOST_LOOKS = BUSY_TIMEOUT_MS / LOOK_MS
+/** The transaction of another program is mostly over in a moment, for which the event loop may wait. */
+const MOMENT_MS = 50
+/** How long to wait for it before the next look: first this, then twice as long each time. */
+const FIRST_WAIT_MS = 5
+const LONGEST_WAIT_MS = 50
 
 /** An index on fewer customers is built in less time than a thread takes to start. */
 const FEW_CUSTOMERS = 20_000
@@ -52,9 +54,9 @@ export class Upkeep {
     return this.#db.open
   }
 
-  /** Why a transaction would block the event loop: that of another program, for which SQLite waits. Undefined where it would not. */
-  findLock(): unknown {
-    const found = findLock(this.#db)
+  /** Why a transaction would block the event loop for longer: that of another program, for which SQLite waits. Undefined where it would not. */
+  findLock(patienceMs: number): unknown {
+    const found = findLock(this.#db, patienceMs)
     return found && sqliteError(found, this.#file.file)
   }
 
@@ -126,10 +128,14 @@ export function besideUpkeep(mirror: Mirror, upkeep: Upkeep): Mirror {
   const write = async <Result>(work: () => Promise<Result>, onWaiting?: () => void): Promise<Result> => {
     if (upkeep.closed !== undefined) onWaiting?.()
     await whileClosed()
-    for (let looks = 1, locked = upkeep.findLock(); locked !== undefined; looks += 1, locked = upkeep.findLock()) {
-      if (looks > MOST_LOOKS) throw locked
+    let [waitMs, waitedMs] = [FIRST_WAIT_MS, 0]
+    for (let locked = upkeep.findLock(MOMENT_MS); locked !== undefined; locked = upkeep.findLock(0)) {
+      // As long as SQLite would wait for it.
+      if (waitedMs >= BUSY_TIMEOUT_MS) throw locked
       onWaiting?.()
-      await sleep(LOOK_MS)
+      await sleep(waitMs)
+      waitedMs += waitMs
+      waitMs = Math.min(2 * waitMs, LONGEST_WAIT_MS)
       // This process ends.
       if (!upkeep.isOpen) throw locked
       await whileClosed()
