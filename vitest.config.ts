@@ -23,7 +23,7 @@ export default defineConfig({
     exclude: [
       ...configDefaults.exclude,
       ...notOnThisQueue(),
-      ...notOnThisMirror(),
+      ...notOnThisMirror({ isDeep, args: argv }),
       ...notInThisRun({ isDeep, args: argv }),
     ],
     // To load the program anew for each file took half the time: files share processes, and leave them as they were.

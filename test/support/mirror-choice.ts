@@ -42,13 +42,28 @@ const OF_RUNS = [
 ]
 
 /**
+ * What is tested at length of the statements for PostgreSQL, on one in the process of the tests: in the run on PostgreSQL, in a deep run, and
+ * where it is asked for by name.
+ */
+const POSTGRES_AT_LENGTH = [
+  ...['lost-answers', 'other-programs', 'other-roles', 'rare-verbs', 'rows-not-written', 'start-run', 'violations'],
+]
+
+/**
  * Tests of what only a file of SQLite has: its modes, its WAL, its errors, mirrors of earlier versions. And those that bring a PostgreSQL
  * of their own, wherever the others have their mirrors. A server that is killed is left to the run on PostgreSQL, and to the deep run.
  */
-export function notOnThisMirror(): string[] {
-  return onPostgres
-    ? ['test/mirror/sqlite/**', 'test/mirror/move/**', 'test/mirror/postgres/!(killed-server)*.test.ts']
-    : ['test/mirror/postgres/killed-server.test.ts']
+export function notOnThisMirror({ isDeep, args }: { isDeep: boolean; args: readonly string[] }): string[] {
+  const atLength = POSTGRES_AT_LENGTH.join('|')
+  if (onPostgres)
+    return [
+      'test/mirror/sqlite/**',
+      'test/mirror/move/**',
+      `test/mirror/postgres/!(killed-server*|${atLength}).test.ts`,
+    ]
+  const isAsked = isDeep || args.some((arg) => arg.includes('mirror/postgres'))
+  const left = isAsked ? [] : [`test/mirror/postgres/@(${atLength}).test.ts`]
+  return ['test/mirror/postgres/killed-server.test.ts', ...left]
 }
 
 /** What only SQLite has. `test.skipIf(sqliteAlone.…)` skips and counts its tests where the mirrors are in PostgreSQL. */
