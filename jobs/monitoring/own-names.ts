@@ -9,7 +9,10 @@ import type { MiddlewareHandler } from 'hono'
 export function answerOnlyTo(names: readonly string[]): MiddlewareHandler {
   const own = new Set(['localhost', ...names.map((name) => name.toLowerCase().replace(/\.$/, ''))])
   return async (context, next) => {
-    const name = nameIn(context.req.header('Host') ?? '')
+    const host = context.req.header('Host') ?? ''
+    // No browser asks without a name. Monitors do, by HTTP/1.0.
+    if (host === '') return next()
+    const name = nameIn(host)
     if (name !== undefined && (isIP(name) !== 0 || name.endsWith('.localhost') || own.has(name))) return next()
     return context.json({ error: NOT_OURS }, 421)
   }

@@ -39,7 +39,8 @@ export async function listen(
 ): Promise<Listening> {
   const errorHandler = () => Response.json(unreadable, { status: 400, headers: UNKEPT })
   // A server inside another program must not replace its global Request and Response.
-  const answer = getRequestListener(app.fetch, { overrideGlobalObjects: false, errorHandler })
+  const options = { overrideGlobalObjects: false, errorHandler, hostname: NAMELESS }
+  const answer = getRequestListener(app.fetch, options)
   const server = createServer(timeoutsOf(limits), (request, response) => void answer(request, response))
   if (limits !== undefined) limit(server, limits)
   try {
@@ -50,6 +51,9 @@ export async function listen(
   let closed: Promise<void> | undefined
   return { origin: originOf(server, host), close: () => (closed ??= stop(server)) }
 }
+
+/** The name in the address of a request that names none, as by HTTP/1.0. */
+const NAMELESS = 'localhost'
 
 function limit(server: Server, { connections, silentMs }: Limits): void {
   server.maxConnections = connections

@@ -62,6 +62,16 @@ test.each([
   expect(answer.toLowerCase()).toContain('cache-control: no-store')
 })
 
+test('a monitor that asks by HTTP/1.0, without a name, is answered', async () => {
+  const service = { fetch: ({ url }: Request) => new Response(url) }
+  const { origin, close } = await listen(service, { host: '127.0.0.1', port: 0 })
+  onTestFinished(close)
+  const socket = connect(Number(new URL(origin).port), '127.0.0.1')
+  socket.end('GET /readyz HTTP/1.0\r\n\r\n')
+
+  expect(await text(socket)).toMatch(/^HTTP\/1\.1 200 OK[^]*http:\/\/localhost\/readyz$/)
+})
+
 const LIMITS = { connections: 2, requestMs: 600_000, silentMs: 600_000 }
 
 test('strangers have no more than so many connections', async () => {

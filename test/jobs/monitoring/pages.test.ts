@@ -32,6 +32,7 @@ test.each([
   ['localhost', 'localhost:4011', 200],
   ['a name below localhost', 'mirror.localhost', 200],
   ['a name that was allowed', 'Worker.Internal.:4011', 200],
+  ['no name, as by HTTP/1.0', '', 200],
   ['the name of another', 'evil.example:4011', 421],
   ['a name that begins with an address', '127.0.0.1.evil.example', 421],
   ['a name that ends with an allowed one', 'not-worker.internal', 421],
