@@ -22,8 +22,9 @@ export type JobAtStart = {
 }
 
 /**
- * Why the run of a job that no person asked for is not needed; undefined if it is. Several workers that start together, or a tick and a worker that catches up,
- * ask for the same run: while a job is in the queue it stands for both, but it may have ended between the look and the request.
+ * Why the run of a job that no person asked for is not needed; undefined if it is. Several workers that start together, or a tick and a
+ * worker that catches up, ask for the same run: while a job is in the queue it stands for both, but it may have ended between the look and
+ * the request.
  */
 export function whyNotNeeded(job: JobAtStart, organization: string): WhyNotNeeded | undefined {
   const { lastRun, starts, askedAtMs, nowMs } = job

@@ -1,4 +1,7 @@
-/** The URL in a text that is written exactly as one of http or https. The parser alone takes white space, backslashes and missing slashes too. */
+/**
+ * The URL of a text that is written exactly as one of http or https is. The parser alone takes white space, backslashes and missing slashes
+ * too.
+ */
 export function exactUrl(text: string): URL | undefined {
   if (!/^https?:\/\/[^\s\\/]/i.test(text) || /[\s\\]/.test(text)) return undefined
   return URL.parse(text) ?? undefined

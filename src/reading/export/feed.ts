@@ -1,7 +1,7 @@
 import type { Connection } from '../../mirror/sqlite/database.ts'
 import { hasTable } from '../has-table.ts'
 
-/** In a copy of a mirror on a server: the highest seq that the server gave, also to a change that is not in the copy, beside those of its tables. */
+/** In the private copy of a mirror on a server: beside the last numbers of its tables, the highest seq that the server gave to any change. */
 export const GIVEN_BY_SERVER = 'changes of the server'
 
 /**
