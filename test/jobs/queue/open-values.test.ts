@@ -6,16 +6,27 @@ import { askValues } from '../../../jobs/queue/open-values.ts'
 
 test('a command waits for a server that answers nothing no longer than asked, and hardly for the end of its connection', async () => {
   const address = await aMuteServer()
-  const waits = vi.spyOn(globalThis, 'setTimeout')
-  onTestFinished(() => waits.mockRestore())
+  const waits = waitsFromNowOn(/\/(ioredis|jobs\/queue)\//)
 
   expect(await askValues(`redis://${address}`, 300, ({ values }) => values.list(''))).toBeUndefined()
   await setImmediate()
 
   // The program ends with the last of them.
-  expect(waits).toHaveBeenCalled()
-  expect(Math.max(...waits.mock.calls.map(([, ms]) => ms ?? 0))).toBeLessThanOrEqual(300)
+  expect(waits).not.toEqual([])
+  expect(Math.max(...waits)).toBeLessThanOrEqual(300)
 })
+
+/** For how long code in these files waits, in milliseconds. Other test files of this process may have left timers that go on. */
+function waitsFromNowOn(files: RegExp): number[] {
+  const waits: number[] = []
+  const wait = globalThis.setTimeout
+  const waiting = vi.spyOn(globalThis, 'setTimeout').mockImplementation((work, ms, ...args) => {
+    if (files.test(new Error('here').stack ?? '')) waits.push(ms ?? 0)
+    return wait(work, ms, ...args)
+  })
+  onTestFinished(() => waiting.mockRestore())
+  return waits
+}
 
 /** Accepts connections, answers nothing on them, and does not close them either. */
 async function aMuteServer(): Promise<string> {
