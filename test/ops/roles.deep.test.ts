@@ -21,6 +21,10 @@ test('the mirror is made by its own role, and read but not written by that of an
   const reader = await open('read')
   const { rows } = await server.query('SELECT count(*)::int AS count FROM customer_mirror.freshness')
   expect(rows).toEqual([{ count: 0 }])
+  const numbers =
+    await server.query(`SELECT has_sequence_privilege(name, 'SELECT') AS shown, has_sequence_privilege(name, 'UPDATE') AS given
+    FROM pg_get_serial_sequence('customer_mirror.changes', 'seq') AS name`)
+  expect(numbers.rows).toEqual([{ shown: true, given: false }])
   await expect(server.query('SELECT key FROM customer_mirror.fingerprint_key')).rejects.toThrow('permission denied')
   await expect(reader.write((session) => session.run('DELETE FROM customers'))).rejects.toMatchObject({
     code: 'mirror-read-only',

@@ -7,5 +7,6 @@ test('readers get nothing but the right to read', () => {
   expect(granted).toEqual([
     'GRANT USAGE ON SCHEMA customer_mirror TO analyst;',
     'ALTER DEFAULT PRIVILEGES FOR ROLE mirror IN SCHEMA customer_mirror GRANT SELECT ON TABLES TO analyst;',
+    'ALTER DEFAULT PRIVILEGES FOR ROLE mirror IN SCHEMA customer_mirror GRANT SELECT ON SEQUENCES TO analyst;',
   ])
 })
