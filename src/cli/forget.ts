@@ -83,19 +83,14 @@ async function withWriting<Result>(
   config: Config,
   work: (mirror: Mirror, forgetting: Parameters<Mirror['forgetCustomer']>[0]) => Promise<Result>,
 ): Promise<Result> {
-  const [{ openMirror, openMirrorToRead }, { monotonicMs }] = await Promise.all([
-    import('../mirror/mirror.ts'),
+  const [{ withMirrorToChange }, { monotonicMs }] = await Promise.all([
+    import('./with-mirror-to-change.ts'),
     import('../machine/monotonic-clock.ts'),
   ])
-  // Nothing is created for a customer that cannot be there: this ends where there is no mirror yet.
-  await (await openMirrorToRead(config.mirror)).close()
-  const mirror = await openMirror(config.mirror)
-  try {
+  return withMirrorToChange(config, async (mirror) => {
     await requireKnown(organization, mirror, config)
     return await work(mirror, { organization, id, nowMs: Date.now(), monotonicMs: monotonicMs() })
-  } finally {
-    await mirror.close()
-  }
+  })
 }
 
 /** The traces of the customer are in no document. */

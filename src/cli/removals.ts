@@ -69,25 +69,19 @@ function decisionCommand(io: Io, decision: 'approve' | 'discard') {
     )
     .action(async (run, own, command) => {
       const { config: file, json } = { ...own, ...command.optsWithGlobals() }
-      const [{ readConfig }, { openMirror, openMirrorToRead }, { count }] = await Promise.all([
+      const [{ readConfig }, { withMirrorToChange }, { count }] = await Promise.all([
         import('../config/read-config.ts'),
-        import('../mirror/mirror.ts'),
+        import('./with-mirror-to-change.ts'),
         import('./output/wording.ts'),
       ])
       const config = await readConfig({ file, cwd: process.cwd() })
-      // Where there is no mirror yet, this ends: none is created for removals that cannot be there.
-      await (await openMirrorToRead(config.mirror)).close()
-      const mirror = await openMirror(config.mirror)
-      try {
-        const decided =
-          decision === 'approve' ? await mirror.approveRemovals(run, Date.now()) : await mirror.discardRemovals(run)
-        const outcome = decision === 'approve' ? 'marked as removed' : 'no longer held; they stay unchanged'
-        const said = `Run ${run}: ${count(decided, 'customer')} ${outcome}.\n`
-        if (json) io.stdout.write(jsonDocument({ run, decision, customers: decided }))
-        else say(io.stdout, said)
-      } finally {
-        await mirror.close()
-      }
+      const decided = await withMirrorToChange(config, (mirror) =>
+        decision === 'approve' ? mirror.approveRemovals(run, Date.now()) : mirror.discardRemovals(run),
+      )
+      const outcome = decision === 'approve' ? 'marked as removed' : 'no longer held; they stay unchanged'
+      const said = `Run ${run}: ${count(decided, 'customer')} ${outcome}.\n`
+      if (json) io.stdout.write(jsonDocument({ run, decision, customers: decided }))
+      else say(io.stdout, said)
     })
 }
 
