@@ -106,13 +106,11 @@ export function finishRun(db: Connection, run: Run, asked: Ending, nowMs: number
   const absences = concludeAbsences(db, run, asked, nowMs)
   const ending = doubted(asked, absences)
   const report = reportWith(counted, ending, absences)
-  if (ending.status === 'partial') resolveValid(db, run, nowMs)
-  if (ending.status === 'complete') {
-    if (ending.readToEnd) resolveRejects(db, run, nowMs)
-    else resolveValid(db, run, nowMs)
-    if (ending.readToEnd) noteFilled(db, run)
-    forgetWindows(db, run.organization)
-  }
+  if (ending.status === 'complete' && ending.readToEnd) {
+    resolveRejects(db, run, nowMs)
+    noteFilled(db, run)
+  } else if (ending.status === 'complete' || ending.status === 'partial') resolveValid(db, run, nowMs)
+  if (ending.status === 'complete') forgetWindows(db, run.organization)
   if (!releaseLease(db, run)) return report
   if (isListInDoubt(ending.error)) forgetList(db, run.organization)
   statement(
