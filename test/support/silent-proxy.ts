@@ -1,6 +1,5 @@
-import { once } from 'node:events'
 import { connect, createServer, type Socket } from 'node:net'
-import { onTestFinished } from 'vitest'
+import { listenHere } from './listen-here.ts'
 
 /** A way to a server of this machine. */
 export type SilentProxy = {
@@ -27,16 +26,9 @@ export async function aSilentProxy(to: number): Promise<SilentProxy> {
           other.destroy()
         })
     }
-  }).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  onTestFinished(() => {
-    server.close()
-    for (const socket of open) socket.destroy()
   })
-  const at = server.address()
-  if (at === null || typeof at === 'string') throw new Error('no port')
   return {
-    port: at.port,
+    port: await listenHere(server, open),
     silence: () => {
       for (const socket of open) socket.unpipe().resume()
     },

@@ -1,8 +1,8 @@
-import { once } from 'node:events'
 import { createServer, type Socket } from 'node:net'
 import { setImmediate } from 'node:timers/promises'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { askValues } from '../../../jobs/queue/open-values.ts'
+import { listenHere } from '../../support/listen-here.ts'
 
 test('a command waits for a server that answers nothing no longer than asked, and hardly for the end of its connection', async () => {
   const address = await aMuteServer()
@@ -34,13 +34,6 @@ async function aMuteServer(): Promise<string> {
   const server = createServer({ allowHalfOpen: true }, (socket) => {
     open.add(socket)
     socket.on('error', () => {}).resume()
-  }).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  onTestFinished(() => {
-    server.close()
-    for (const socket of open) socket.destroy()
   })
-  const at = server.address()
-  if (at === null || typeof at === 'string') throw new Error('no port')
-  return `127.0.0.1:${at.port}`
+  return `127.0.0.1:${await listenHere(server, open)}`
 }
