@@ -7,7 +7,7 @@ import { aMirror } from '../support/mirror-file.ts'
 
 const CONTROL: Listed = { id: customerId(1), name: null, username: 'customer-1', email: 'customer-1@example.com' }
 
-test('a customer whom no search finds has left', async () => {
+test('a customer is taken for gone when no search finds them', async () => {
   expect(await searching({ most: 12, requestsEach: 1 })).toEqual({ left: { gone: [8, 9], pending: [5] }, searches: 6 })
 })
 
