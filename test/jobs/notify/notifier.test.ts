@@ -1,6 +1,7 @@
 import { createHmac } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { pause } from '../../../jobs/pauses/pauses.ts'
 import { eventually } from '../../support/eventually.ts'
@@ -132,14 +133,27 @@ test('a good night is not reported where only failures are wanted', async () => 
   const worker = startWorker(place, { timings: OFTEN })
   await worker.said(logged('heartbeat'))
   await worker.stop()
-  const { backend, close } = await someQueues(place.queue, place.mirror)
-  const [kept = ''] = (await backend.values.list('notify:')).values()
-  await close()
+  let kept = await keptReport(place)
+  // The heartbeat may come before the look that decides about the report: then a next worker has that look.
+  for (let aliveMs = 100; !kept.isDone; aliveMs += 100) {
+    const next = startWorker(place, { timings: OFTEN })
+    await sleep(aliveMs)
+    await next.stop()
+    kept = await keptReport(place)
+  }
 
   expect(report.received).toEqual([])
   // What becomes of the night later is no reason to report it.
-  expect(JSON.parse(kept)).toMatchObject({ isDone: true, attempts: 0 })
+  expect(kept).toMatchObject({ isDone: true, attempts: 0 })
 })
+
+/** What the queue keeps of the report of a night. */
+async function keptReport({ queue, mirror }: { queue: string; mirror: string }): Promise<{ isDone: boolean }> {
+  const { backend, close } = await someQueues(queue, mirror)
+  const [kept = ''] = (await backend.values.list('notify:')).values()
+  await close()
+  return JSON.parse(kept)
+}
 
 test('a report that is not taken is sent again with its id, also by the next worker, and no redirect is followed', async () => {
   const report = await aReceiver(500, 302, 503)
