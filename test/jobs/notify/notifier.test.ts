@@ -150,7 +150,7 @@ test('a good night is not reported where only failures are wanted', async () => 
 /** What the queue keeps of the report of a night. */
 async function keptReport({ queue, mirror }: { queue: string; mirror: string }): Promise<{ isDone: boolean }> {
   const { backend, close } = await someQueues(queue, mirror)
-  const [kept = ''] = (await backend.values.list('notify:')).values()
+  const [kept = '{"isDone":false}'] = (await backend.values.list('notify:')).values()
   await close()
   return JSON.parse(kept)
 }
