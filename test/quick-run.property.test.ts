@@ -94,7 +94,7 @@ function stateOf({ file }: Mirror, ids?: ReadonlySet<unknown>) {
 }
 
 test('nights are as if no quick run had been between them', async () => {
-  for (let seed = 1; seed <= seeds(80, { least: 3, every: 30 }); seed += 1) {
+  for (let seed = 1; seed <= seeds(80, { least: 2, every: 40 }); seed += 1) {
     const alone = await play(seed, 'quick')
     const both = await play(seed, undefined)
 

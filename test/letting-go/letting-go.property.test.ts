@@ -5,7 +5,7 @@ import { seeds } from '../support/seeds.ts'
 import { play } from './play.ts'
 
 test('whatever is hidden, pruned, forgotten, renamed, retired and restored, the mirror and its feed hold what they say', async () => {
-  const steps = inject('isDeep') ? 60 : 30
+  const steps = inject('isDeep') ? 60 : 20
   for (let seed = 1; seed <= seeds(20, { least: 1, every: 20 }); seed += 1)
     expect({ seed, ...(await play(aMirrorFile(), dice(seed), steps)) }).toMatchObject({ seed, untruths: [] })
 })

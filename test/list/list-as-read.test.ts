@@ -174,7 +174,7 @@ test('the next run repairs a change by hand that was made while a changed page w
 })
 
 test('any nights give the same mirror, with the list as last read and without it', async () => {
-  const drawn = seeds(120, { least: 4, every: 30 })
+  const drawn = seeds(120, { least: 2, every: 60 })
   let [pagesKnown, recordsRecognized] = [0, 0]
   await fc.assert(
     fc.asyncProperty(fc.nat(), async (seed) => {

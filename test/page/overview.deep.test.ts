@@ -8,7 +8,7 @@ import { serveHttp } from '../../jobs/monitoring/http.ts'
 import { readConfig } from '../../src/config/read-config.ts'
 import { overviewPage } from '../../src/page/overview-page.ts'
 import { readOverview } from '../../src/page/overview.ts'
-import { aMirror, valueOf } from '../support/mirror-file.ts'
+import { aPlayedMirror, valueOf } from '../support/mirror-file.ts'
 import { dueEveryNight, IN_STATES, LOOKED_AT_MS, mirrorAllStates } from '../support/organizations-in-all-states.ts'
 import { aWorkplace, organizationAt } from '../support/workplace.ts'
 import { overviewOfAll, cardsOf } from '../support/overview-page.ts'
@@ -148,8 +148,7 @@ async function aPage(browser: Browser, { width, colorScheme }: Screen, { bypassC
 
 /** The pages of a worker, and the file of `status --html`, with an organization in each state. */
 async function everyPage() {
-  const mirror = await aMirror()
-  await mirrorAllStates(mirror)
+  const mirror = await aPlayedMirror(mirrorAllStates)
   const at = (id: string) => organizationAt({ baseUrl: new URL(`http://127.0.0.1:1/${id}`) }, { id })
   const { config } = aWorkplace(IN_STATES.map(at), { schedule: { cron: '0 2 * * *', timezone: 'Etc/UTC' } })
   const { organizations } = await readConfig({ file: config, cwd: '/' })

@@ -16,7 +16,7 @@ test('after any nights, each day has the numbers that comparing every night with
         ['acme', 'globex'].flatMap((name) => counted(snapshots.filter((s) => s.organization === name))),
       )
     }),
-    { numRuns: seeds(150, { least: 8, every: 20 }) },
+    { numRuns: seeds(150, { least: 4, every: 40 }) },
   )
 })
 

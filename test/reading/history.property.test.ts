@@ -21,7 +21,7 @@ test('after any nights, the history holds each customer as readers found it afte
         expect(new Map(then)).toEqual(active)
       }
     }),
-    { numRuns: seeds(100, { least: 5, every: 20 }) },
+    { numRuns: seeds(100, { least: 3, every: 40 }) },
   )
 })
 
@@ -49,6 +49,6 @@ test('after any nights, each change is dated after the last trusted scan that sa
         if (closed_by === null) expect([valid_to, row['valid_to_after']]).toEqual([null, null])
       }
     }),
-    { numRuns: seeds(100, { least: 5, every: 20 }) },
+    { numRuns: seeds(100, { least: 3, every: 40 }) },
   )
 })

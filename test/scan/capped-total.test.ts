@@ -30,7 +30,7 @@ test('where every page that reaches behind the cap fails, the rows before it are
   expect(night.requests).toBeLessThan(60)
 })
 
-test.each([1500, 60_000])('where only the total is capped, all %d customers behind it are read', (size) => {
+test.each([1500, 20_000])('where only the total is capped, all %d customers behind it are read', (size) => {
   const night = new CappedList(1, { ...BY_CREATION, size }).night({ most: size > 10_000 ? 10_000 : 1000, cap: 'total' })
 
   expect(night.certificate).toMatchObject({ proof: 'unproven', reasons: ['total-mismatch', 'capped-total'] })

@@ -4,7 +4,7 @@ import { emptyReport } from '../../src/report.ts'
 import { START_MS } from './builders.ts'
 import { readExposition, type Family } from './exposition.ts'
 import { metricsOf } from './metrics-of.ts'
-import { aMirror, tamper } from './mirror-file.ts'
+import { aPlayedMirror, tamper } from './mirror-file.ts'
 import { IN_STATES, LOOKED_AT_MS, mirrorAllStates } from './organizations-in-all-states.ts'
 
 const SCHEDULE = { cron: '0 2 * * *', timezone: 'Etc/UTC', spreadMs: 0 }
@@ -13,8 +13,7 @@ const PAUSES = new Map([['waiting', { sinceMs: START_MS, untilMs: undefined, res
 
 /** Every metric that a worker or `status` writes, with an organization in each state and each thing counted once. */
 export async function everyMetric(): Promise<Map<string, Family>> {
-  const mirror = await aMirror()
-  await mirrorAllStates(mirror)
+  const mirror = await aPlayedMirror(mirrorAllStates)
   tamper(
     mirror.file,
     `INSERT INTO retired_organizations (organization, retired_at) VALUES ('late', '2026-01-01 00:00:00.000')`,

@@ -43,6 +43,29 @@ async function aNewMirrorFile(): Promise<string> {
 
 let newMirror: Promise<Buffer> | undefined
 
+/** An open mirror in which `play` was played: once in this process where mirrors are files, of which each call has a copy. */
+export async function aPlayedMirror(play: (mirror: Mirror) => Promise<void>): Promise<Mirror> {
+  if (onPostgres) {
+    const mirror = await aMirror()
+    await play(mirror)
+    return mirror
+  }
+  const bytes = played.get(play) ?? bytesAfter(play)
+  played.set(play, bytes)
+  const file = aSqliteFile()
+  writeFileSync(file, await bytes, { mode: 0o600 })
+  return aMirror(file)
+}
+
+const played = new Map<(mirror: Mirror) => Promise<void>, Promise<Buffer>>()
+
+async function bytesAfter(play: (mirror: Mirror) => Promise<void>): Promise<Buffer> {
+  const mirror = await openMirror(await aNewMirrorFile())
+  await play(mirror)
+  await mirror.close()
+  return readFileSync(mirror.file)
+}
+
 /** The bytes of a mirror that was just made, without its key: each copy makes one of its own. */
 async function makeMirror(): Promise<Buffer> {
   const file = aSqliteFile()

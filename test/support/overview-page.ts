@@ -1,18 +1,17 @@
 import type { Pause } from '../../src/pause.ts'
+import type { Mirror } from '../../src/store.ts'
 import { readOverview, type Overview } from '../../src/page/overview.ts'
-import { aMirror } from './mirror-file.ts'
+import { aPlayedMirror } from './mirror-file.ts'
 import { dueEveryNight, IN_STATES, LOOKED_AT_MS, mirrorAllStates } from './organizations-in-all-states.ts'
 
 /** The overview of organizations in all states. */
 export async function overviewOfAll(paused: Record<string, Pause> = {}): Promise<Overview> {
-  const mirror = await aMirror()
-  await mirrorAllStates(mirror)
-  return overviewOf(mirror, IN_STATES, paused)
+  return overviewOf(await aPlayedMirror(mirrorAllStates), IN_STATES, paused)
 }
 
 /** The overview of a mirror. */
 export function overviewOf(
-  mirror: Awaited<ReturnType<typeof aMirror>>,
+  mirror: Mirror,
   organizations: readonly string[],
   paused: Record<string, Pause> = {},
 ): Promise<Overview> {

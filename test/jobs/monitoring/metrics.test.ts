@@ -7,7 +7,7 @@ import { emptyReport } from '../../../src/report.ts'
 import { version } from '../../../src/version.ts'
 import { anEnding, START_MS } from '../../support/builders.ts'
 import { metricsOf, NO_RUNS } from '../../support/metrics-of.ts'
-import { aMirror, tamper } from '../../support/mirror-file.ts'
+import { aMirror, aPlayedMirror, tamper } from '../../support/mirror-file.ts'
 import { IN_STATES, LOOKED_AT_MS, mirrorAllStates } from '../../support/organizations-in-all-states.ts'
 
 const SCHEDULE = { cron: '0 2 * * *', timezone: 'Etc/UTC', spreadMs: 0 }
@@ -45,8 +45,7 @@ test('a stored run whose end was written before its start is counted', async () 
 })
 
 test('each organization has its dates as moments, and stands as the page says', async () => {
-  const mirror = await aMirror()
-  await mirrorAllStates(mirror)
+  const mirror = await aPlayedMirror(mirrorAllStates)
   const organizations = () => IN_STATES.map((id) => ({ id, schedule: SCHEDULE }))
   const lines = await metricsOf({ mirror, organizations, now: () => LOOKED_AT_MS }).lines()
   const standing = lines.filter((line) => line.startsWith('customer_mirror_standing{'))

@@ -35,7 +35,7 @@ test('what a new mirror is made of is what the migrations make, table by table a
   for (const db of [migrated, made]) db.close()
 })
 
-test.each(VERSIONS)('a mirror of version %d has the schema of a new one once it is opened', async (version) => {
+test.each(someOf(VERSIONS))('a mirror of version %d has the schema of a new one once it is opened', async (version) => {
   const mirror = await aMirror(anOldMirror(version))
 
   expect(schemaOf(mirror.file)).toEqual(schemaOf((await aMirror()).file))

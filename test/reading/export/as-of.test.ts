@@ -121,7 +121,7 @@ test('after any nights, each of them is exported as readers found it then', asyn
         expect(names).toEqual(new Map([...active].map(([id, values]) => [id, values['name']])))
       }
     }),
-    { numRuns: seeds(40, { least: 4 }) },
+    { numRuns: seeds(40, { least: 2, every: 20 }) },
   )
 })
 

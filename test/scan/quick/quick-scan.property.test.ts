@@ -6,7 +6,7 @@ import { drive } from '../../support/drive-scan.ts'
 import { expecting, QuickList, shuffle } from '../../support/quick-list.ts'
 import { seeds } from '../../support/seeds.ts'
 
-const LISTS = seeds(10_000, { every: 80 })
+const LISTS = seeds(10_000, { every: 160 })
 
 const ORDERS = ['creation', 'newest first', 'name'] as const
 
@@ -120,7 +120,7 @@ test('while customers come and leave during the scan, none who is listed through
 })
 
 test('scan after scan, the later order leads to the list as it is', () => {
-  for (let seed = 1; seed <= seeds(1000, { every: 30 }); seed += 1) {
+  for (let seed = 1; seed <= seeds(1000, { every: 60 }); seed += 1) {
     const chance = dice(seed)
     const changing = new Changing(chance)
     const { list } = changing

@@ -4,16 +4,17 @@ import { dice } from '../../support/dice.ts'
 import { type Service } from '../../support/drive-scan.ts'
 import { QuickList, shuffle } from '../../support/quick-list.ts'
 import { readQuickly } from '../../support/quick-scans.ts'
+import { someOf } from '../../support/seeds.ts'
 
 describe('in order of creation', () => {
   test('five new and two gone among 100,000 customers are found in at most 40 requests', () => {
-    for (const [turn, places] of [
+    for (const [turn, places] of someOf([
       [7, 55_555],
       [3, 99_998],
       [49_999, 50_000],
       [63_999, 64_098],
       [199, 200],
-    ].entries()) {
+    ]).entries()) {
       const list = new QuickList(100_000)
       const before = [...list.rows]
       const gone = places.toSorted((one, other) => other - one).map((place) => list.delete(place))
