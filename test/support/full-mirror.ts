@@ -4,7 +4,7 @@ import { openMirror } from '../../src/mirror/mirror.ts'
 import { rowIdsFrom } from '../../src/mirror/row-ids.ts'
 import type { Mirror } from '../../src/store.ts'
 import { HOW_MANY_NIGHTS, playNight } from './five-nights.ts'
-import { rowsOf, tamper } from './mirror-file.ts'
+import { aPlayedFile, rowsOf, tamper } from './mirror-file.ts'
 import { temporaryFolder } from './temp-folder.ts'
 
 /** A mirror in a file, also where the tests run on PostgreSQL. It is closed when the test ends. */
@@ -15,8 +15,11 @@ export async function aSqliteMirror(): Promise<Mirror> {
 }
 
 /** Five nights of two organizations, and rows in every other table. */
-export async function aFullMirror(): Promise<string> {
-  const mirror = await aSqliteMirror()
+export function aFullMirror(): Promise<string> {
+  return aPlayedFile(fill)
+}
+
+async function fill(mirror: Mirror): Promise<void> {
   for (let n = 0; n < HOW_MANY_NIGHTS; n += 1) await playNight(mirror, n)
   const { file } = mirror
   const [acme = 0, globex = 0] = rowsOf(file, 'SELECT min(row_id) AS row FROM customers GROUP BY organization').map(
@@ -58,5 +61,4 @@ export async function aFullMirror(): Promise<string> {
     `INSERT INTO rejects VALUES (NULL, 1, 'acme', NULL, 'key', 1, 0, '{}', '[]', '2026-01-01 00:00:00.000',
     '2026-01-01 00:00:00.000', NULL)`,
   )
-  return file
 }

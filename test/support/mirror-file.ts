@@ -44,23 +44,29 @@ async function aNewMirrorFile(): Promise<string> {
 let newMirror: Promise<Buffer> | undefined
 
 /** An open mirror in which `play` was played: once in this process where mirrors are files, of which each call has a copy. */
-export async function aPlayedMirror(play: (mirror: Mirror) => Promise<void>): Promise<Mirror> {
+export async function aPlayedMirror(play: Play): Promise<Mirror> {
   if (onPostgres) {
     const mirror = await aMirror()
     await play(mirror)
     return mirror
   }
+  return aMirror(await aPlayedFile(play))
+}
+
+/** A mirror in a file, in which `play` was played once in this process, and then closed. */
+export async function aPlayedFile(play: Play): Promise<string> {
   const bytes = played.get(play) ?? bytesAfter(play)
   played.set(play, bytes)
   const file = aSqliteFile()
   writeFileSync(file, await bytes, { mode: 0o600 })
-  return aMirror(file)
+  return file
 }
 
-const played = new Map<(mirror: Mirror) => Promise<void>, Promise<Buffer>>()
+type Play = (mirror: Mirror) => Promise<void>
+const played = new Map<Play, Promise<Buffer>>()
 
-async function bytesAfter(play: (mirror: Mirror) => Promise<void>): Promise<Buffer> {
-  const mirror = await openMirror(await aNewMirrorFile())
+async function bytesAfter(play: Play): Promise<Buffer> {
+  const mirror = await openMirror(aSqliteFile())
   await play(mirror)
   await mirror.close()
   return readFileSync(mirror.file)

@@ -1,9 +1,13 @@
+import type { Mirror } from '../../src/store.ts'
 import { aCustomer, customerId } from './builders.ts'
-import { aMirror, mirrorPages, tamper } from './mirror-file.ts'
+import { aPlayedMirror, mirrorPages, tamper } from './mirror-file.ts'
 
 /** acme: Ada, Åsa, 100% Sure, under_score and one who is removed. globex: one customer. */
 export async function aMirrorToQuery(): Promise<string> {
-  const open = await aMirror()
+  return (await aPlayedMirror(mirrorNights)).file
+}
+
+async function mirrorNights(open: Mirror): Promise<void> {
   const acme = [
     aCustomer(1, { name: 'Ada Example', username: 'ada', language: 'en' }),
     aCustomer(2, { name: 'ÅSA ÉXAMPLE', username: 'asa', language: 'sv', email: 'Asa@Example.SE' }),
@@ -14,5 +18,4 @@ export async function aMirrorToQuery(): Promise<string> {
   await mirrorPages(open, [acme])
   await mirrorPages(open, [[aCustomer(6, { name: 'Other Tenant', username: 'other' })]], { organization: 'globex' })
   tamper(open.file, `UPDATE customers SET removed_at = '2026-01-06 02:00:00.000' WHERE id = ?`, customerId(5))
-  return open.file
 }
