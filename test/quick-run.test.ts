@@ -7,7 +7,15 @@ import { dice } from './support/dice.ts'
 import { listedSource, type PageSource } from './support/listed-source.ts'
 import { aMirror, rowsOf, valueOf } from './support/mirror-file.ts'
 import { mirroring } from './support/mirroring.ts'
-import { aDatedCustomer, BROKEN, datedCustomers, searchedSource } from './support/searched-service.ts'
+import {
+  aDatedCustomer,
+  BROKEN,
+  datedCustomers,
+  EVERY_CUSTOMER,
+  searchedSource,
+  type SearchKind,
+  WORKING,
+} from './support/searched-service.ts'
 import { fateOf, fates } from './mirror/nights.ts'
 
 const USUAL = { requests: 200 }
@@ -26,7 +34,7 @@ async function aMirrored(list: readonly SentRecord[], overrides: Partial<Mirrori
   }
   const night = (shown: readonly SentRecord[]) => run(listedSource(shown))
   const quickly = (shown: readonly SentRecord[], settings: Partial<Mirroring> = {}) =>
-    run(listedSource(shown), { quick: USUAL, ...settings })
+    run(searchedSource({ shown }).source, { quick: USUAL, ...settings })
   await night(list)
   return { mirror, run, night, quickly }
 }
@@ -210,15 +218,45 @@ test('a customer that moved to where another one left is found by a search, and 
   expect(found).toBeGreaterThan(0)
 })
 
-test('by name, customers who left are missing where the search proves nothing too', async () => {
+test('by name, customers who left are missing where searches confirm it', async () => {
+  const before = shuffled(LISTED)
+  const { mirror, quickly } = await aMirrored(before)
+
+  expect(await quickly(without(before, 400, 800))).toMatchObject({ missing: 2, reasons: ['quick'] })
+  expect(missingIn(mirror)).toEqual([customerId(400), customerId(800)])
+})
+
+test.each<[string, SearchKind]>([
+  ['is refused', BROKEN['with 422']],
+  ['finds no customer', BROKEN['with no customer, whatever the text']],
+  ['ignores the text', EVERY_CUSTOMER],
+  ['looks at one field alone', WORKING['by name only']],
+])('by name, customers who left their places wait for the night where the search %s', async (_what, search) => {
   const before = shuffled(LISTED)
   const { mirror, run } = await aMirrored(before)
+  const { source } = searchedSource({ shown: without(before, 400, 800), search })
 
-  const shown = without(before, 400, 800)
-  const report = await run(searchedSource({ shown, search: BROKEN['with 422'] }).source, { quick: USUAL })
+  const reports = [await run(source, { quick: USUAL }), await run(source, { quick: USUAL })]
 
-  expect(report).toMatchObject({ missing: 2, reasons: ['quick'] })
-  expect(missingIn(mirror)).toEqual([customerId(400), customerId(800)])
+  expect(reports).toMatchObject([
+    { missing: 0, reasons: ['quick'] },
+    { missing: 0, reasons: ['quick'] },
+  ])
+  expect(missingIn(mirror)).toEqual([])
+})
+
+test('in order of creation, customers who left are missing whatever the search, also where another waits for one', async () => {
+  const { mirror, run } = await aMirrored(LISTED)
+  const search = BROKEN['with 422']
+  const quickly = (shown: SentRecord[], requests = 200) =>
+    run(searchedSource({ shown, search }).source, { quick: { requests } })
+
+  const first = await quickly(without(LISTED, 60, 300, 500, 700, 900), 15)
+  const second = await quickly(without(LISTED, 60, 300, 500, 700, 900))
+
+  expect([first, second].map(({ reasons }) => reasons)).toEqual([['quick', 'quick-budget'], ['quick']])
+  expect(second.missing).toBeGreaterThan(0)
+  expect(missingIn(mirror)).toHaveLength(second.missing)
 })
 
 test('records without an id stay where they are, run after run', async () => {

@@ -17,14 +17,17 @@ export type Searching = {
   random: () => number
   /** Aborting it ends the searches; customers found until then count. */
   signal: AbortSignal
-  /**
-   * Whether one field does not confirm an absence while another one leaves it open. A settled scan misses only customers that moved,
-   * and whose field has changed by which the list is sorted: a search by that field misses them too.
-   */
-  everyField?: boolean | undefined
+  /** By which fields an absence is confirmed; by default by any one. */
+  confirmedBy?: ConfirmedBy | undefined
   /** Whether a customer may be removed whose absence no search confirms, so that kinds of search which find no control are tried too. */
   everyKind?: boolean | undefined
 }
+
+/**
+ * By which fields an absence is confirmed: by any one; by all that were searched, or by two where another one leaves it open; or by two in
+ * any case. A customer that moved has changed in the field by which the list is sorted, so a search by that one misses the customer too.
+ */
+type ConfirmedBy = 'any field' | 'every field' | 'two fields'
 
 /** How many listed customers each kind of search is tested with, so that one odd name does not fail the test. */
 export const MOST_CONTROLS = 2
@@ -34,13 +37,12 @@ export const MOST_REQUESTS = 100
 /**
  * Searches for each candidate by address, username and name, in the words the row has and those read before. A candidate in
  * any answer is `found`: that customer is listed. An absence is `confirmed` where an answer without the candidate is small
- * enough to be whole, and the same kind of search finds one of `controls`, who are known to be listed. A kind of search that
- * finds no control, or that the service refuses, is not used. With `everyField`, all fields that were searched have to confirm the
- * absence, or two of them where another one leaves it open. A candidate is `unanswered` where the service refuses each search
- * that was to be made. With `everyKind`, a kind of search that finds no control is used where no other one confirms the absence: the
- * list may be the wrong one, and the controls with it. There only a customer found proves anything. Where a hundred requests are not
- * enough, a random sample is searched for, until one is found. An outage postpones: nothing is concluded from a search that could not
- * be made.
+ * enough to be whole, and the same kind of search finds one of `controls`, who are known to be listed: by as many fields as
+ * `confirmedBy` says. A kind of search that finds no control, or that the service refuses, is not used. A candidate is `unanswered` where
+ * the service refuses each search that was to be made. With `everyKind`, a kind of search that finds no control is used where no other one
+ * confirms the absence: the list may be the wrong one, and the controls with it. There only a customer found proves anything. Where a
+ * hundred requests are not enough, a random sample is searched for, until one is found. An outage postpones: nothing is concluded from a
+ * search that could not be made.
  */
 export async function confirmAbsences(
   candidates: readonly Candidate[],
@@ -164,7 +166,7 @@ async function tryKind(field: Field, controls: readonly Listed[], search: Search
 async function lookFor(
   { id }: Candidate,
   texts: readonly Text[],
-  { kinds, search, everyField = false }: Pick<Searching, 'search' | 'everyField'> & { kinds: Kinds },
+  { kinds, search, confirmedBy = 'any field' }: Pick<Searching, 'search' | 'confirmedBy'> & { kinds: Kinds },
 ): Promise<'found' | 'absent' | 'unknown' | 'unanswered'> {
   const confirming = new Set<Field>()
   const open = new Set<Field>()
@@ -176,14 +178,15 @@ async function lookFor(
     const confirms = kinds[field] === 'works' && answer !== undefined && isWhole(answer)
     ;(confirms ? confirming : open).add(field)
   }
-  if (everyField ? isSure(confirming, open) : confirming.size > 0) return 'absent'
+  if (isConfirmed(confirmedBy, confirming, open)) return 'absent'
   return texts.length > 0 && answers === 0 ? 'unanswered' : 'unknown'
 }
 
-/** Whether all searched fields confirm an absence, or two of them where another one leaves it open. */
-function isSure(confirming: ReadonlySet<Field>, open: ReadonlySet<Field>): boolean {
+/** `open`: the fields of which a search leaves the absence open. A field may have several texts, so it may be in both. */
+function isConfirmed(by: ConfirmedBy, confirming: ReadonlySet<Field>, open: ReadonlySet<Field>): boolean {
+  if (by === 'any field') return confirming.size > 0
   const sure = confirming.difference(open).size
-  return open.size === 0 ? sure > 0 : sure > 1
+  return sure > 1 || (by === 'every field' && open.size === 0 && sure > 0)
 }
 
 /** The answer to a search; undefined if the service refuses this text, or the answer cannot be read. */

@@ -37,7 +37,7 @@ export async function searchForAbsent(
     requestsMade: () => source.counters.requests,
     random,
     signal,
-    everyField: proof === 'settled',
+    confirmedBy: proof === 'settled' ? 'every field' : 'any field',
     everyKind: proof === 'proven',
   })
 }

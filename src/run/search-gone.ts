@@ -20,23 +20,23 @@ const TESTS = 3 * MOST_CONTROLS
 
 /**
  * Searches for customers that left their places in an order in which customers may move: one may stand where another one left, so
- * that the numbers agree. A customer that is found has not left; those for whom the requests do not suffice stay pending.
+ * that the numbers agree. A customer that is found has not left. Those whose absence the searches do not confirm by two fields, and those
+ * for whom the requests do not suffice, stay pending: the next full run reads the whole list.
  */
 export async function searchForGone(
   { source, mirror, random, signal }: SearchSettings,
   run: Run,
-  { gone, pending, orderStays }: Conclusion,
+  { gone: left, certain, pending }: Conclusion,
   pageSize: number,
 ): Promise<Gone> {
-  if (gone.length === 0 || orderStays) return { gone, pending }
-  const candidates = await mirror.findGone(run, gone)
+  if (certain.length === left.length) return { gone: left, pending }
+  const candidates = await mirror.findGone(run, [...new Set(left).difference(new Set(certain))])
   const most = Math.min(source.room, MOST_REQUESTS)
   const searched = affordable(candidates, most - TESTS)
-  const left = candidates.filter((candidate) => !searched.includes(candidate))
   const controls = await mirror.findListed(run, MOST_CONTROLS)
   const spent = new AbortController()
   const searching = AbortSignal.any([signal, spent.signal])
-  const { found, isSample, isPostponed } = await confirmAbsences(searched, controls, {
+  const { found, confirmed, isSample, isPostponed } = await confirmAbsences(searched, controls, {
     async search(text) {
       if (source.room < 1) spent.abort()
       searching.throwIfAborted()
@@ -46,11 +46,17 @@ export async function searchForGone(
     most,
     random,
     signal: searching,
+    confirmedBy: 'two fields',
   })
   // Searches that had to be repeated left too few requests for the others.
-  if (isPostponed === true || isSample === true) return { gone: [], pending: [...pending, ...gone] }
-  const absent = searched.filter(({ id }) => found?.has(id) !== true)
-  return { gone: absent.map(({ rowId }) => rowId), pending: [...pending, ...left.map(({ rowId }) => rowId)] }
+  const areAllMade = isPostponed !== true && isSample !== true
+  const absent = areAllMade ? searched.filter(({ id }) => confirmed.has(id)) : []
+  const open = candidates.filter((candidate) => found?.has(candidate.id) !== true && !absent.includes(candidate))
+  return { gone: [...certain, ...absent.map(rowOf)], pending: [...pending, ...open.map(rowOf)] }
+}
+
+function rowOf({ rowId }: Candidate): number {
+  return rowId
 }
 
 /** As many of the candidates as can be searched for by so many requests. */

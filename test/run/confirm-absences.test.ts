@@ -334,10 +334,14 @@ test.each<[string, Special, Listed, Partial<Candidate>, boolean]>([
   ['with no value to search by', {}, WELL_KNOWN, { name: null, username: null, email: null }, false],
 ])('after a settled scan, an absence confirmed %s', async (_, special, control, fields, isConfirmed) => {
   const search = searchWith(special)
-  const everyField = await confirmAbsences([absent(9, fields)], [control], searchingBy(search, { everyField: true }))
+  const searched = await confirmAbsences(
+    [absent(9, fields)],
+    [control],
+    searchingBy(search, { confirmedBy: 'every field' }),
+  )
 
-  expect(everyField.confirmed).toEqual(new Set(isConfirmed ? [customerId(9)] : []))
-  expect(everyField.found).toEqual(new Set())
+  expect(searched.confirmed).toEqual(new Set(isConfirmed ? [customerId(9)] : []))
+  expect(searched.found).toEqual(new Set())
 })
 
 test.each(['email', 'username', 'name'] as const)(
@@ -345,7 +349,7 @@ test.each(['email', 'username', 'name'] as const)(
   async (field) => {
     const renamed = { name: 'Other', username: 'other', email: 'other@example.com', [field]: NAMED[field] }
     const { search } = searchOf([...customers(1, 5), aCustomer(9, renamed)])
-    const told = searchingBy(search, { everyField: true })
+    const told = searchingBy(search, { confirmedBy: 'every field' })
 
     expect(await confirmAbsences([absent(9, NAMED)], [WELL_KNOWN], told)).toMatchObject({
       confirmed: new Set(),

@@ -25,8 +25,20 @@ test('where no request is left between the searches for one customer, no other s
   })
 })
 
+test('a customer whose absence one field alone confirms stays pending, and one who needs no search is gone', async () => {
+  const told = { most: 20, requestsEach: 1, certain: [7], isSearchedBy: ['email'] }
+
+  expect(await searching(told)).toEqual({ left: { gone: [7], pending: [5, 8, 9] }, searches: 4 })
+})
+
+test('a customer who needs no search is gone where the searches for others cannot be made', async () => {
+  expect(await searching({ most: 12, requestsEach: 5, certain: [7] })).toMatchObject({
+    left: { gone: [7], pending: [5, 8, 9] },
+  })
+})
+
 /** Searches for the customers 8 and 9, who are not listed, by address and username, with `most` requests; customer 5 is pending before. */
-async function searching({ most, requestsEach }: { most: number; requestsEach: number }) {
+async function searching({ most, requestsEach, certain = [], isSearchedBy = ['email', 'username'] }: Searching) {
   const counters = { requests: 0, throttled: 0, waitedMs: 0 }
   let searches = 0
   const source = {
@@ -37,17 +49,20 @@ async function searching({ most, requestsEach }: { most: number; requestsEach: n
     async search(text: string) {
       searches += 1
       counters.requests += requestsEach
-      const list = customers(1, 5).filter(({ username, email }) => username === text || email === text)
+      const list = customers(1, 5).filter((record) => isSearchedBy.some((field) => record[field] === text))
       return pageOfList(list, { page: 1, size: 100 })
     },
   }
-  const mirror = { findGone: async () => [absent(8), absent(9)], findListed: async () => [CONTROL] }
+  const findGone = async (_: unknown, rowIds: readonly number[]) => rowIds.map(absent)
+  const mirror = { findGone, findListed: async () => [CONTROL] }
   const run = await (await aMirror()).startRun({ organization: 'acme', trigger: 'sync', nowMs: START_MS })
   const { signal } = new AbortController()
-  const conclusion = { gone: [8, 9], pending: [5], orderStays: false, trustedPages: 0, laterOrder: undefined }
+  const conclusion = { gone: [...certain, 8, 9], pending: [5], certain, trustedPages: 0, laterOrder: undefined }
   const left = await searchForGone({ source, mirror, random: () => 0, signal }, run, conclusion, 100)
   return { left, searches }
 }
+
+type Searching = { most: number; requestsEach: number; certain?: number[]; isSearchedBy?: string[] }
 
 function absent(n: number): Candidate {
   const named = { name: null, username: `customer-${n}`, email: `customer-${n}@example.com` }

@@ -88,10 +88,8 @@ export async function playDays(mirror: Mirror, seed: number, trace: (line: strin
     statuses.push(`${isQuick ? 'quick' : 'night'} ${isKilled ? 'killed' : report.status} ${report.proof}`)
     if (isQuick) {
       const isHonest = service.used.size === 0
-      const isTraced =
-        ['works', 'exact'].includes(service.search) && !['shuffled', 'restless ties'].includes(list.order)
       const watched = { outcome, list, startTick, endTick: list.tick, before, after, isKilled, isHonest }
-      const checks = { ...watched, isStatic: isTraced && list.tick === startTick + service.answers, maxRequests }
+      const checks = { ...watched, isStatic: list.tick === startTick + service.answers, maxRequests }
       const keptNow = readKept(db, organization)
       untruths.push(
         ...untruthsOfQuickRun({ ...checks, sent, pageSize, kept, keptNow }).map(

@@ -9,11 +9,11 @@ export type Conclusion = {
   /** Rows that left their places, while parts of the list are unknown to which they may have moved. */
   readonly pending: readonly number[]
   /**
-   * Whether the rows read stand in an order that no change of a customer alters, and each row that is gone was seen to leave its place in
-   * this run: then it stands nowhere else, and needs no search. One that an earlier run missed may have come back since, to a part that was
-   * not read and that another row has left.
+   * Those of the rows gone that need no search: they were seen to leave their places in this run, in an order that no change of a customer
+   * alters, so they stand nowhere else. A row that an earlier run missed may have come back since, to a part that was not read and that
+   * another row has left.
    */
-  readonly orderStays: boolean
+  readonly certain: readonly number[]
   /** Pages that were not read, and that are trusted to hold the rows expected there. */
   readonly trustedPages: number
   /** The row numbers in list order, 0 for a record without a customer; undefined where the rows stand in another order altogether. */
@@ -28,6 +28,7 @@ export type QuickEvidence = {
   readonly isEndKnown: boolean
   readonly size: number
   readonly pending: readonly number[]
+  /** Whether the rows read stand in an order that no change of a customer alters. */
   readonly orderStays: boolean
 }
 
@@ -40,7 +41,7 @@ export type QuickEvidence = {
 export function conclude({ cuts, comparison, expected, ...evidence }: QuickEvidence): Conclusion {
   const { kept, gaps } = comparison
   const read = new Set(cuts.flatMap(({ rowIds }) => rowIds))
-  const left = gaps.filter(({ isOneCut }) => isOneCut).flatMap((gap) => leftFrom(gap, expected))
+  const left = new Set(gaps.filter(({ isOneCut }) => isOneCut).flatMap((gap) => leftFrom(gap, expected)))
   const missed = [...new Set([...left, ...evidence.pending])].filter((rowId) => !read.has(rowId))
   const areExplained = gaps.every((gap) => gap.holes.length === 0 || isExplained(gap))
   const isWhole = evidence.isEndKnown && areExplained && !isAnyMetTwice(cuts)
@@ -50,7 +51,7 @@ export function conclude({ cuts, comparison, expected, ...evidence }: QuickEvide
   return {
     gone: isWhole ? missed : [],
     pending: isWhole ? [] : missed,
-    orderStays: evidence.orderStays && missed.every((rowId) => left.includes(rowId)),
+    certain: isWhole && evidence.orderStays ? missed.filter((rowId) => left.has(rowId)) : [],
     trustedPages: Math.round(trusted / evidence.size),
     laterOrder: hasOrder ? foundOrder({ cuts, gaps, expected }) : undefined,
   }

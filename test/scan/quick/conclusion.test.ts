@@ -11,16 +11,16 @@ const NAMELESS = { id: undefined, createdAt: undefined }
 type Shown = { window: Window; rows: readonly RowOrNumber[] }
 
 test.each([
-  ['no change alters the order, and it was seen to leave in this run', { orderStays: true, pending: [] }, true],
-  ['a change may alter the order', { orderStays: false, pending: [] }, false],
-  ['an earlier run missed another', { orderStays: true, pending: [99] }, false],
-])('a row that is gone needs a search unless the order stays: %s', (_, evidence, orderStays) => {
+  ['a row that was seen to leave', 'no change alters the order', { orderStays: true, pending: [] }, [5]],
+  ['none', 'a change may alter the order', { orderStays: false, pending: [] }, []],
+  ['no row but this one', 'an earlier run missed another', { orderStays: true, pending: [99] }, [5]],
+])('%s is gone without a search where %s', (_row, _why, evidence, certain) => {
   const conclusion = concluded([{ window: { page: 1, size: 10 }, rows: [1, 2, 3, 4, 6, 7, 8] }], {
     listed: 8,
     ...evidence,
   })
 
-  expect(conclusion).toMatchObject({ gone: [5, ...evidence.pending], orderStays })
+  expect(conclusion).toMatchObject({ gone: [5, ...evidence.pending], certain })
 })
 
 describe.each(['in the order of the list', 'in another order'] as const)('pages that arrived %s', (arrived) => {

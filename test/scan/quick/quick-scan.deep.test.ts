@@ -17,7 +17,7 @@ describe('by name', () => {
     expect(new Set(found.gone)).toEqual(new Set(gone))
     expect(inserted.filter((rowId) => !read.has(rowId))).toEqual([])
     expect(requests).toBeLessThanOrEqual(100)
-    expect(found.orderStays).toBe(false)
+    expect(found.certain).toEqual([])
     expect(laterOrder).toEqual(list.rows)
   })
 })

@@ -26,7 +26,7 @@ describe('in order of creation', () => {
       expect(inserted.filter((rowId) => !read.has(rowId))).toEqual([])
       expect(requests).toBeLessThanOrEqual(40)
       expect(found.reasons).toEqual(['quick'])
-      expect(found.orderStays).toBe(true)
+      expect(found.certain).toEqual(found.gone)
       expect(trustedPages).toBeGreaterThan(950)
       expect(found.laterOrder).toEqual(list.rows)
     }
@@ -48,11 +48,11 @@ describe('in order of creation', () => {
     const before = list.rows.filter((rowId) => rowId !== back)
     const left = list.delete(44_450)
 
-    const { gone, orderStays, read } = readQuickly(list, before, { pending: [back] })
+    const { gone, certain, read } = readQuickly(list, before, { pending: [back] })
 
     expect([read.has(back), read.has(left)]).toEqual([false, false])
     expect(gone).toEqual([back])
-    expect(orderStays).toBe(false)
+    expect(certain).toEqual([])
   })
 })
 
@@ -127,9 +127,9 @@ describe('in other orders', () => {
       return list.answer(window)
     }
 
-    const { gone, pending, orderStays } = readQuickly(list, before, { service: { answer } })
+    const { gone, pending, certain } = readQuickly(list, before, { service: { answer } })
 
-    expect({ gone, pending, orderStays }).toEqual({ gone: [], pending: [left, 202], orderStays: true })
+    expect({ gone, pending, certain }).toEqual({ gone: [], pending: [left, 202], certain: [] })
   })
 })
 
