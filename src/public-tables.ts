@@ -196,7 +196,10 @@ function runColumns(): PublicColumn[] {
     orNull(count('resumed_from', 'interrupted run that this run continues, as runs.id; NULL if none')),
     orNull(own('certificate', 'TEXT', 'JSON object: what the proof rests on; NULL where a run has none')),
     orNull(count('duration_ms', 'how long the run took, in milliseconds; NULL while it runs')),
-    count('read_before', 'customers read by the interrupted runs that this run continues'),
+    count(
+      'read_before',
+      'customers read by the interrupted runs that this run continues, without those it received with other values',
+    ),
     count('suppressed', 'records of forgotten customers, of which nothing is kept'),
     orNull(count('trusted_pages', 'pages that a quick run trusted without reading them; NULL for other runs')),
   ]

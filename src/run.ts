@@ -23,14 +23,16 @@ export type Run = {
   readonly dataAsOfMs: number
   /** The interrupted run that it continues. */
   readonly resumedFrom: number | undefined
-  /** The customers in those windows. */
-  readonly readBefore: number
+  /** How many customers that run had read, without those that this one has received with other values. */
+  readBefore: number
   /** Whether it is a quick run, between two nights: it reads a part of the list, and leaves alone what the next full run goes on from. */
   readonly isQuick: boolean
   /** Whether this organization was never read to its end before: then new customers are not recorded as changes. */
   readonly isBaseline: boolean
-  /** Row numbers of the customers that this run has received. */
+  /** Row numbers of the customers that this run has received, or the interrupted run that it continues. */
   readonly seen: RowSet
+  /** Those of them that it has received since it began: the others were read before by the interrupted run that it continues. */
+  readonly receivedSince: RowSet
   /** Ids of rejected records that this run has received. */
   readonly rejectedIds: Set<string>
   /** The forgotten customers, and the numbers of those that this run has received. */

@@ -130,13 +130,15 @@ export type PagesSaved = {
   pages: SavedPage[]
   records: RecordCounts
   warnings: Warnings
-  /** Rows of `customers` received for the first time in this run, and ids received in rejects for the first time. */
+  /** Rows of `customers` received for the first time since this run began, and ids received in rejects for the first time. */
   seen: RowSet
   rejectedIds: Set<string>
   /** Numbers of forgotten customers received for the first time in this run. */
   suppressed: Set<number>
   /** Rows of `customers` that were updated. */
   written: RowSet
+  /** How many of these the interrupted run had read that this one continues. */
+  writtenAgain: number
 }
 
 /** Customers that are new to one organization and belong to another. */

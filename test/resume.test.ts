@@ -1,16 +1,20 @@
 import type { Mirror } from '../src/store.ts'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { expect, inject, test } from 'vitest'
+import { mirrorOrganization, type Mirroring } from '../src/mirror-organization.ts'
 import { openMirror } from '../src/mirror/mirror.ts'
 import type { ServiceCustomer } from '../src/service/customers.ts'
 import type { Sandbox } from '../src/service/sandbox.ts'
 import { below, seededRandom } from '../src/service/random.ts'
 import { newcomers } from '../src/service/scenarios/arrivals.ts'
-import { MINUTE_MS } from './support/builders.ts'
+import { customerId, MINUTE_MS, type SentRecord } from './support/builders.ts'
+import { listedSource } from './support/listed-source.ts'
 import { activeIds, goneIds, syncSandbox } from './support/mirrored-sandbox.ts'
 import { addressOf } from './support/mirror-reader.ts'
 import { aMirror, tamper, valueOf } from './support/mirror-file.ts'
+import { mirroring } from './support/mirroring.ts'
 import { startCli } from './support/run-cli.ts'
+import { aDatedCustomer, datedCustomers } from './support/searched-service.ts'
 import { seeds, someOf } from './support/seeds.ts'
 import { aSandbox, aWorkplace, organizationsOf } from './support/workplace.ts'
 
@@ -161,6 +165,34 @@ test('a list that changed completely in the downtime removes no customer: too ma
   await part({})
 
   expect(sandbox.truth('acme').listed().difference(activeIds(mirror))).toEqual(new Set())
+})
+
+test('a customer who changes in the downtime, and is received again, has the newer values, and is counted once', async () => {
+  const mirror = await aMirror()
+  const list = datedCustomers(1, 300)
+  const run = async (shown: readonly SentRecord[], settings: Partial<Mirroring> = {}) =>
+    (await mirrorOrganization(mirroring(mirror, listedSource(shown), { scan: 'chain', ...settings }))).report
+  await run(list)
+  const stop = new AbortController()
+  const first = await run(list, {
+    ...{ concurrency: 1, signal: stop.signal, onProgress: ({ pages }) => void (pages === 9 && stop.abort()) },
+  })
+  expect(first.status).toBe('interrupted')
+
+  // The ends of the list are read once more.
+  const report = await run(list.with(2, aDatedCustomer(3, { name: 'Renamed' })))
+
+  expect(report).toMatchObject({
+    status: 'complete',
+    proof: 'proven',
+    resumedFrom: first.runId,
+    updated: 1,
+    missing: 0,
+  })
+  expect(report.readBefore + report.received - report.duplicates).toBe(300)
+  expect(valueOf(mirror.file, 'SELECT name FROM customers WHERE id = ?', customerId(3))).toBe('Renamed')
+  expect(valueOf(mirror.file, 'SELECT id FROM changes WHERE run_id = ?', report.runId)).toBe(customerId(3))
+  expect(await run(list.with(2, aDatedCustomer(3, { name: 'Renamed' })))).toMatchObject({ updated: 0, unchanged: 300 })
 })
 
 test('a plain scan after an interrupted one reads everything itself', async () => {

@@ -20,7 +20,16 @@ export type Stored = { readonly customers: ReadonlyMap<string, Known>; readonly 
 /** The run that the pages belong to. */
 export type DecidingRun = Pick<
   Run,
-  'organization' | 'isQuick' | 'isBaseline' | 'seen' | 'written' | 'rejectedIds' | 'suppressed' | 'heldRows' | 'privacy'
+  | 'organization'
+  | 'isQuick'
+  | 'isBaseline'
+  | 'seen'
+  | 'receivedSince'
+  | 'written'
+  | 'rejectedIds'
+  | 'suppressed'
+  | 'heldRows'
+  | 'privacy'
 >
 
 /** What to write so that the pages are saved. All rows are rows of `customers`, and no row is both inserted and updated. */
@@ -54,8 +63,9 @@ export type Change = {
 }
 
 /**
- * Decides about every record of whole pages, in order, before anything is written. A customer that the run has already read is a
- * duplicate and keeps the first record, so that a list with one id twice does not change the mirror every night. Throws
+ * Decides about every record of whole pages, in order, before anything is written. A customer that the run has already received is a
+ * duplicate and keeps the first record, so that a list with one id twice does not change the mirror every night. One that the interrupted
+ * run had read which this one continues is a duplicate too if it is as stored; otherwise the record received now is the newer one. Throws
  * AccountingBroken when a page's records are not all accounted for. Changes neither the run nor what is stored.
  */
 export function decidePages(run: DecidingRun, pages: readonly SortedPage[], stored: Stored): PagesDecided {
@@ -174,16 +184,19 @@ class Decision implements PagesDecided {
   #addKnown(known: Known, customer: Customer, differing: readonly ComparedField[], tallies: Tallies): void {
     const { rowId, isMissing, isRemoved } = known
     const { counts, warnings, seen, written } = tallies
-    if (this.#run.seen.has(rowId) || !seen.add(rowId)) {
+    const isFirst = !this.#run.receivedSince.has(rowId) && seen.add(rowId)
+    const isAsStored = differing.length === 0 && !isMissing && !isRemoved
+    if (!isFirst || (isAsStored && this.#run.seen.has(rowId))) {
       counts.duplicates += 1
       if (differing.length === 0) return
       // The first record is stored, but the list may keep the other one: the next run compares the customer.
       warn(warnings, 'conflicting_duplicate')
       this.edited.add(rowId)
-    } else if (differing.length === 0 && !isMissing && !isRemoved) {
+    } else if (isAsStored) {
       counts.unchanged += 1
     } else {
       counts.updated += 1
+      if (this.#run.seen.has(rowId)) this.saved.writtenAgain += 1
       if (isRemoved) counts.returned += 1
       written.add(rowId)
       this.#change(known, customer, differing)

@@ -22,6 +22,7 @@ export function nothingSaved(): PagesSaved {
     rejectedIds: new Set(),
     suppressed: new Set(),
     written: new RowSet(),
+    writtenAgain: 0,
   }
 }
 
@@ -47,18 +48,19 @@ export function countSuppressed(
 }
 
 /**
- * Counts customers that are stored unchanged. If this run has read another record of the same customer, that is a conflicting
+ * Counts customers that are stored unchanged. If this run has saved another record of the same customer, that is a conflicting
  * duplicate, and `edited` is called with its row.
  */
 export function countKnown(
-  run: Pick<Run, 'seen' | 'written'>,
+  run: Pick<Run, 'seen' | 'receivedSince' | 'written'>,
   rowIds: ArrayLike<number>,
   { counts, warnings, seen, written }: Tallies,
   edited: (rowId: number) => void,
 ): void {
   for (let place = 0; place < rowIds.length; place += 1) {
     const rowId = rowIds[place] ?? 0
-    if (!run.seen.has(rowId) && seen.add(rowId)) {
+    const isFirst = !run.receivedSince.has(rowId) && seen.add(rowId)
+    if (isFirst && !run.seen.has(rowId)) {
       counts.unchanged += 1
     } else {
       counts.duplicates += 1
@@ -92,9 +94,11 @@ export function addSaved(run: Run, saved: PagesSaved): void {
   addRecords(run.records, saved.records)
   addWarnings(run.warnings, saved.warnings)
   run.seen.addAll(saved.seen)
+  run.receivedSince.addAll(saved.seen)
   for (const id of saved.rejectedIds) run.rejectedIds.add(id)
   for (const number of saved.suppressed) run.suppressed.add(number)
   run.written.addAll(saved.written)
+  run.readBefore -= saved.writtenAgain
 }
 
 /** Throws AccountingBroken unless the numbers of a run add up, as stored and as counted. */

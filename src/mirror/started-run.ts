@@ -12,6 +12,7 @@ type Recorded = Omit<
   | 'tookMs'
   | 'isQuick'
   | 'written'
+  | 'receivedSince'
   | 'records'
   | 'warnings'
   | 'pages'
@@ -26,6 +27,7 @@ export function startedRun(
     ...recorded,
     ...{ organization, trigger, startedAtMs: nowMs, monotonicMs, isQuick },
     tookMs: startStopwatch(nowMs, monotonicMs),
+    receivedSince: recorded.resumedFrom === undefined ? recorded.seen : new RowSet(),
     changedSince: isQuick ? new RowSet() : recorded.changedSince,
     written: new RowSet(),
     records: noRecords(),

@@ -95,6 +95,54 @@ describe('the second record of one customer', () => {
   })
 })
 
+describe('a customer whom the interrupted run read that this run continues', () => {
+  test.each([
+    ['as stored, is a duplicate', listed(1), {}, { duplicates: 1 }, 0, []],
+    [
+      'with another value, is updated: that record is newer',
+      listed(1),
+      { name: 'Ada' },
+      { updated: 1 },
+      1,
+      ['changed'],
+    ],
+    ['as stored, and a quick run missed it meanwhile, is listed', missing(1), {}, { updated: 1 }, 1, []],
+  ])('received again %s', (_, known, overrides, counts, writtenAgain, changes) => {
+    const decided = decide([[aCustomer(1, overrides)]], { stored: [known], readBefore: [1] })
+
+    expect(decided.saved.records).toMatchObject({ received: 1, unchanged: 0, updated: 0, duplicates: 0, ...counts })
+    expect(decided.saved).toMatchObject({ writtenAgain, warnings: {} })
+    expect(decided.changes.map(({ change }) => change)).toEqual(changes)
+    expect([...decided.edited]).toEqual([])
+  })
+
+  test.each([
+    ['with another value', { name: 'Ada' }, 'Ada', { updated: 1, duplicates: 1 }],
+    ['as stored', {}, undefined, { updated: 0, duplicates: 2 }],
+  ])('received again %s, keeps the first record that this run receives', (_, overrides, name, counts) => {
+    const pages = [[aCustomer(1, overrides)], [aCustomer(1, { name: 'Bo' })]]
+    const { saved, updated, edited } = decide(pages, { stored: [listed(1)], readBefore: [1] })
+
+    expect(saved.records).toMatchObject({ received: 2, ...counts })
+    expect(saved.warnings).toEqual({ conflicting_duplicate: 1 })
+    expect(updated.get(1)?.customer.name).toBe(name)
+    expect([...edited]).toEqual([1])
+  })
+
+  test('recognized as stored, is a duplicate, and a later record with another value is one too', () => {
+    const page = { ...aPage(1, []), received: 1, known: [1], rowIds: [1] }
+    const { saved, updated, edited } = decidePages(
+      aRun({ readBefore: [1] }),
+      [page, aPage(2, [aCustomer(1, { name: 'Ada' })])],
+      { customers: byId([listed(1)]), lastRowId: 1 },
+    )
+
+    expect(saved.records).toMatchObject({ received: 2, unchanged: 0, updated: 0, duplicates: 2 })
+    expect([...updated]).toEqual([])
+    expect([...edited]).toEqual([1])
+  })
+})
+
 describe('a reject', () => {
   test('of a listed customer leaves it as it is', () => {
     const decided = decide([[aCustomer(1, REJECTED)]], { stored: [listed(1)] })
@@ -174,7 +222,7 @@ test('the customers to look up are those of the records and of the rejects with 
   )
 })
 
-type Setting = { isQuick?: boolean; isBaseline?: boolean; seen?: number[]; held?: number[] }
+type Setting = { isQuick?: boolean; isBaseline?: boolean; seen?: number[]; readBefore?: number[]; held?: number[] }
 
 function decide(pages: readonly (readonly unknown[])[], { stored = [], ...run }: Setting & { stored?: Known[] } = {}) {
   const lastRowId = Math.max(0, ...stored.map(({ rowId }) => rowId))
@@ -182,13 +230,18 @@ function decide(pages: readonly (readonly unknown[])[], { stored = [], ...run }:
   return decidePages(aRun(run), sorted, { customers: byId(stored), lastRowId })
 }
 
-function aRun({ isQuick = false, isBaseline = false, seen = [], held = [] }: Setting): DecidingRun {
-  const rows = new RowSet()
-  for (const row of seen) rows.add(row)
+function aRun({ isQuick = false, isBaseline = false, seen = [], readBefore = [], held = [] }: Setting): DecidingRun {
+  const rows = setOf([...readBefore, ...seen])
   return {
-    ...{ organization: 'acme', isQuick, isBaseline, seen: rows, written: new RowSet() },
+    ...{ organization: 'acme', isQuick, isBaseline, seen: rows, receivedSince: setOf(seen), written: new RowSet() },
     ...{ rejectedIds: new Set(), suppressed: new Set(), heldRows: new Set(held), privacy: undefined },
   }
+}
+
+function setOf(rowIds: readonly number[]): RowSet {
+  const rows = new RowSet()
+  for (const rowId of rowIds) rows.add(rowId)
+  return rows
 }
 
 function byId(stored: readonly Known[]): Map<string, Known> {

@@ -4,7 +4,7 @@ import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { SortedPage } from '../../src/sorted-page.ts'
 import { aCustomer, anEnding, aPage, customerId, customers, MINUTE_MS, START_MS } from '../support/builders.ts'
-import { aMirror, rowsOf, tamper } from '../support/mirror-file.ts'
+import { aMirror, mirrorPages, rowsOf, tamper } from '../support/mirror-file.ts'
 import { keyOf, type Row } from '../../src/scan/window/window.ts'
 import { sortRecords } from '../../src/run/sort-records.ts'
 import { seeds } from '../support/seeds.ts'
@@ -141,6 +141,27 @@ test('every customer in a recalled window counts as seen, rejects included', asy
   expect([...run.rejectedIds]).toEqual([customerId(2)])
   const saved = await mirror.savePages(run, [aPage(1, [aCustomer(1), aCustomer(2, bad), aCustomer(4)])], START_MS)
   expect(saved.records).toMatchObject({ received: 3, duplicates: 2, inserted: 1, rejected: 0 })
+})
+
+test('a customer received again with another value after an interruption is updated, and counted once', async () => {
+  const mirror = await aMirror()
+  await mirrorPages(mirror, [customers(1, 10)], { ending: { proof: 'proven', reasons: [] } })
+  const { run } = await recordAndRecall(mirror, [[customers(1, 6), {}]])
+  expect(run.readBefore).toBe(6)
+
+  const renamed = aCustomer(5, { name: 'Renamed' })
+  await mirror.savePages(run, [recorded([renamed, aCustomer(6), ...customers(7, 10)], { page: 2 })], START_MS)
+  await mirror.savePages(run, [recorded([aCustomer(5), aCustomer(10)], { page: 3 })], START_MS)
+  const report = await mirror.finishRun(run, anEnding({ proof: 'proven', reasons: [] }), START_MS)
+
+  expect(report).toMatchObject({ readBefore: 5, received: 8, updated: 1, unchanged: 4, duplicates: 3, missing: 0 })
+  expect(rowsOf(mirror.file, 'SELECT read_before, updated FROM runs WHERE id = ?', run.id)).toEqual([
+    { read_before: 5, updated: 1 },
+  ])
+  expect(rowsOf(mirror.file, 'SELECT name FROM customers WHERE id = ?', customerId(5))).toEqual([{ name: 'Renamed' }])
+  expect(rowsOf(mirror.file, 'SELECT run_id, id, "change" FROM changes')).toEqual([
+    { run_id: run.id, id: customerId(5), change: 'changed' },
+  ])
 })
 
 test('pages of a run that cannot be continued leave no windows', async () => {

@@ -82,7 +82,8 @@ function saveRunCounts(db: Connection, run: Run, { saved }: PagesDecided): void 
     db,
     `UPDATE runs SET pages = pages + @pages, received = received + @received, inserted = inserted + @inserted,
        updated = updated + @updated, unchanged = unchanged + @unchanged, duplicates = duplicates + @duplicates,
-       rejected = rejected + @rejected, suppressed = suppressed + @suppressed, returned = returned + @returned
+       rejected = rejected + @rejected, suppressed = suppressed + @suppressed, returned = returned + @returned,
+       read_before = read_before - @writtenAgain
      WHERE id = @id`,
-  ).run({ ...saved.records, pages: saved.pages.length, id: run.id })
+  ).run({ ...saved.records, pages: saved.pages.length, writtenAgain: saved.writtenAgain, id: run.id })
 }

@@ -46,7 +46,7 @@ export async function writePages(
   const written = await writeTogether<Written>(session, named, {
     sql: `UPDATE runs SET pages = pages + $2, received = received + $3, inserted = inserted + $4, updated = updated + $5,
         unchanged = unchanged + $6, duplicates = duplicates + $7, rejected = rejected + $8, suppressed = suppressed + $9,
-        returned = returned + $10
+        returned = returned + $10, read_before = read_before - $11
       WHERE id = $1
       RETURNING pages, ${counts.join(', ')}`,
     parameters: [run.id, ...countsOf(decided)],
@@ -54,9 +54,20 @@ export async function writePages(
   return written ?? { pages: 0, stamp: 0, inserted: 0, updated: 0, fed: 0, rejected: 0 }
 }
 
-function countsOf({ saved: { pages, records } }: PagesDecided): number[] {
+function countsOf({ saved: { pages, records, writtenAgain } }: PagesDecided): number[] {
   const { received, inserted, updated, unchanged, duplicates, rejected, suppressed, returned } = records
-  return [pages.length, received, inserted, updated, unchanged, duplicates, rejected, suppressed, returned]
+  return [
+    pages.length,
+    received,
+    inserted,
+    updated,
+    unchanged,
+    duplicates,
+    rejected,
+    suppressed,
+    returned,
+    writtenAgain,
+  ]
 }
 
 /** Fails where another program inserted the customer since it was looked up. */
