@@ -101,6 +101,8 @@ export type Ending = {
   trustedPages?: number | undefined
   /** Rows of customers that a quick run found absent: they become missing, and no absence is counted. For `partial` only. */
   absentRows?: readonly number[] | undefined
+  /** How many more customers seem absent to a quick run, but not for certain: they count where too many are absent at once. */
+  openAbsences?: number | undefined
   /** The order of the list as a quick run found it, for the next one. For `partial` only. */
   later?: LaterOrder | undefined
   /** The evidence of the proof, stored as JSON. */

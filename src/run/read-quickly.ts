@@ -49,6 +49,7 @@ export async function readQuickly(
     reasons: certificate.reasons,
     trustedPages: found.trustedPages,
     absentRows: gone,
+    openAbsences: pending.length,
     later: laterOrderOf(found, pending, columns.rowIds),
     certificate: { ...certificate, gone: gone.length, pending: pending.length },
   }

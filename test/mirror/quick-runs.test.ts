@@ -199,6 +199,17 @@ test('too many customers absent at once are not marked by a quick run', async ()
   expect(fateOf(mirror, 1)).toBe('listed')
 })
 
+test.each([
+  [17, { missing: 4, held: 0 }],
+  [18, { missing: 0, held: 22 }],
+])('of 210 customers, four are absent and %d seem so: these count where too many are absent', async (open, told) => {
+  const mirror = await aMirror()
+  await night(mirror, 0, customers(1, 210))
+
+  const quick = { gone: [1, 2, 3, 4], ending: { openAbsences: open } }
+  expect(await quickRun(mirror, 0, [aCustomer(99)], quick)).toMatchObject(told)
+})
+
 test('the newest customers are not marked by a quick run: the list may be older than the last one read', async () => {
   const mirror = await aMirror()
   const dated = (n: number) => aCustomer(n, { created_at: `2025-01-${String(n).padStart(2, '0')}T10:00:00Z` })

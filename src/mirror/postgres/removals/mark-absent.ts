@@ -34,13 +34,14 @@ export async function markAbsent(
 export async function markGone(
   session: Session,
   run: Run,
-  { absentRows = [], removals, serviceMs }: Ending,
+  { absentRows = [], openAbsences = 0, removals, serviceMs }: Ending,
   nowMs: number,
 ): Promise<Gone> {
   const gone = await findListedBefore(session, run, absentRows)
   if (gone.length === 0 || removals === undefined) return NONE_GONE
-  if (await areTooManyAbsent(session, run, gone.length, removals.rule))
-    return { ...NONE_GONE, held: gone.length, unmarked: absentRows }
+  const absent = gone.length + openAbsences
+  if (await areTooManyAbsent(session, run, absent, removals.rule))
+    return { ...NONE_GONE, held: absent, unmarked: absentRows }
   const unjudged = await findUnjudged(session, run, gone, serviceMs)
   const missing = gone.filter(({ rowId }) => !unjudged.has(rowId)).map((row) => ({ row, isCounted: false }))
   await markMissing(session, run, missing, { isProven: false, nowMs })

@@ -12,13 +12,13 @@ import { areTooManyAbsent, findListedBefore } from './find-absent.ts'
 export function markGone(
   db: Connection,
   run: Run,
-  { absentRows = [], removals, serviceMs }: Ending,
+  { absentRows = [], openAbsences = 0, removals, serviceMs }: Ending,
   nowMs: number,
 ): Gone {
   const gone = absentRows.flatMap((rowId) => findListedBefore(db, run, rowId) ?? [])
   if (gone.length === 0 || removals === undefined) return NONE_GONE
-  if (areTooManyAbsent(db, run, gone.length, removals.rule))
-    return { ...NONE_GONE, held: gone.length, unmarked: absentRows }
+  const absent = gone.length + openAbsences
+  if (areTooManyAbsent(db, run, absent, removals.rule)) return { ...NONE_GONE, held: absent, unmarked: absentRows }
   const unjudged = findUnjudged(db, run, gone, serviceMs)
   const missing = gone.filter(({ rowId }) => !unjudged.has(rowId))
   markMissing(db, run, missing, { proof: undefined, nowMs })
