@@ -250,8 +250,8 @@ test.each<[string, SearchKind]>([
   const reports = [await run(source, { quick: USUAL }), await run(source, { quick: USUAL })]
 
   expect(reports).toMatchObject([
-    { missing: 0, reasons: ['quick'] },
-    { missing: 0, reasons: ['quick'] },
+    { missing: 0, reasons: ['quick', 'not-confirmed'] },
+    { missing: 0, reasons: ['quick', 'not-confirmed'] },
   ])
   expect(missingIn(mirror)).toEqual([])
 })
@@ -265,7 +265,10 @@ test('in order of creation, customers who left are missing whatever the search, 
   const first = await quickly(without(LISTED, 60, 300, 500, 700, 900), 15)
   const second = await quickly(without(LISTED, 60, 300, 500, 700, 900))
 
-  expect([first, second].map(({ reasons }) => reasons)).toEqual([['quick', 'quick-budget'], ['quick']])
+  expect([first, second].map(({ reasons }) => reasons)).toEqual([
+    ['quick', 'quick-budget'],
+    ['quick', 'not-confirmed'],
+  ])
   expect(second.missing).toBeGreaterThan(0)
   expect(missingIn(mirror)).toHaveLength(second.missing)
 })

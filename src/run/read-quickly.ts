@@ -4,8 +4,10 @@ import { ListMemory } from '../list-memory/list-memory.ts'
 import { PlaceIndex } from '../list-memory/place-index.ts'
 import { mostQuickRequests, type QuickLimit } from '../quick-limit.ts'
 import type { Ending, RemovalRule, Run } from '../run.ts'
+import type { Certificate } from '../scan/certificate.ts'
 import type { Conclusion } from '../scan/quick/conclusion.ts'
 import { quickScan, requestsOfFullScan } from '../scan/quick/quick-scan.ts'
+import type { Reason } from '../scan/reasons.ts'
 import { readPages, type ListSettings, type ReadingLimits } from './read-list.ts'
 import { limitRequests } from './request-limit.ts'
 import { searchForGone } from './search-gone.ts'
@@ -46,13 +48,18 @@ export async function readQuickly(
   const { gone, pending } = await searchForGone({ ...settings, source, signal }, run, found, certificate.pageSize)
   return {
     ...ending,
-    reasons: certificate.reasons,
+    reasons: reasonsOf(certificate, pending),
     trustedPages: found.trustedPages,
     absentRows: gone,
     openAbsences: pending.length,
     later: laterOrderOf(found, pending, columns.rowIds),
     certificate: { ...certificate, gone: gone.length, pending: pending.length },
   }
+}
+
+/** A run that reached its limit leaves customers open anyway. */
+function reasonsOf({ reasons }: Certificate, pending: readonly number[]): Reason[] {
+  return pending.length === 0 || reasons.includes('quick-budget') ? [...reasons] : [...reasons, 'not-confirmed']
 }
 
 /** Undefined where the rows stand in another order altogether: then the list as last read is the better guess next time. */

@@ -32,6 +32,8 @@ const EXPLANATIONS = {
     'The list ends at a round number at which services stop counting, so more customers may follow: ask its provider whether lists and totals stop there.',
   quick: 'A quick run reads only the pages on which something seems to have changed, so it proves nothing.',
   'quick-budget': 'The quick run reached its limit of requests before it had found every change.',
+  'not-confirmed':
+    'Customers left their places, and it is open whether they left the list: they are not marked as missing, and a later run decides.',
   'no-order': 'The order of the list is not remembered, so a quick run could not know where to look.',
 } as const
 

@@ -20,7 +20,8 @@ function whatItFound(report: Report): string {
     [held, 'absent at once, too many to be marked as missing'],
   ])
   const trusted = `${grouped(trustedPages)} of ${count(trustedPages + pages, 'page')} trusted without reading`
-  return `${counts.length === 0 ? 'nothing new, none missing' : counts.join(', ')}; ${trusted}`
+  const nothing = report.reasons.includes('not-confirmed') ? 'none confirmed as missing' : 'none missing'
+  return `${counts.length === 0 ? `nothing new, ${nothing}` : counts.join(', ')}; ${trusted}`
 }
 
 /** What to do about quick runs that could not find out everything. Each block begins with an empty line. */
