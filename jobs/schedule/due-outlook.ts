@@ -1,7 +1,6 @@
 import { isFarAhead } from '../../src/time/clock-tolerance.ts'
 import type { Organization } from '../../src/config/organization.ts'
 import type { Due } from '../../src/page/overview.ts'
-import { isFirstLoad } from '../../src/first-load.ts'
 import type { Freshness, LastRun } from '../../src/store.ts'
 import { comingRuns, localTime, previousDueMs, type Schedule } from './due-times.ts'
 import { quickSchedule } from './quick-times.ts'
@@ -11,8 +10,8 @@ import { wasReadSince } from './schedule-plan.ts'
 export const GRACE_MS = 2 * 3_600_000
 
 export type Scheduled = Pick<Organization, 'id' | 'schedule' | 'seenAtMs'>
-type ReadSoFar = Pick<Freshness, 'readAsOfMs' | 'lastFullStatus' | 'firstRunAtMs'>
-type Known = Pick<LastRun, 'completeAsOfMs' | 'firstRunAtMs'> & { status: LastRun['status'] | undefined }
+type ReadSoFar = Pick<Freshness, 'readAsOfMs' | 'firstRunAtMs'>
+type Known = Pick<LastRun, 'completeAsOfMs' | 'firstRunAtMs'>
 
 /**
  * Since when an organization is late: it was due then, the time it may take has passed, and it was not read since. Undefined where it is
@@ -30,9 +29,9 @@ export function lateSinceMs(
   return sinceMs <= untilMs ? sinceMs : undefined
 }
 
-/** Since when an organization is known whose first load has not ended; 0 for any other, and where it is unknown. */
+/** Since when an organization is known whose list was never read to its end; 0 for any other, and where it is unknown. */
 function newSinceMs({ seenAtMs }: Scheduled, known: Known | undefined, nowMs: number): number {
-  if (!isFirstLoad({ readAsOfMs: known?.completeAsOfMs, status: known?.status })) return 0
+  if (known?.completeAsOfMs !== undefined) return 0
   const moments = [seenAtMs, known?.firstRunAtMs].filter((atMs) => atMs !== undefined)
   // A moment far ahead comes from a wrong clock.
   const sober = moments.filter((atMs) => !isFarAhead(atMs, nowMs))
@@ -55,8 +54,8 @@ export function dueOutlooks(
 function dueOutlook(organization: Scheduled, freshness: ReadSoFar | undefined, nowMs: number): Due | undefined {
   const { id, schedule } = organization
   if (schedule === undefined) return undefined
-  const { readAsOfMs: completeAsOfMs, lastFullStatus: status, firstRunAtMs } = freshness ?? {}
-  const known = { completeAsOfMs, status, firstRunAtMs }
+  const { readAsOfMs: completeAsOfMs, firstRunAtMs } = freshness ?? {}
+  const known = { completeAsOfMs, firstRunAtMs }
   const lastMs = Math.max(previousDueMs(id, schedule, nowMs), newSinceMs(organization, known, nowMs))
   const nextMs = nextOf(id, schedule, nowMs)
   const quick = quickSchedule(schedule)

@@ -43,7 +43,7 @@ export type Overview = {
   leftBehind: readonly { organization: string; active: number }[]
 }
 
-type ReadSoFar = Pick<Freshness, 'readAsOfMs' | 'lastFullStatus' | 'firstRunAtMs'>
+type ReadSoFar = Pick<Freshness, 'readAsOfMs' | 'firstRunAtMs'>
 
 /** What the overview is made from. */
 type Known<Shown extends UncountedFreshness = Freshness> = {

@@ -25,7 +25,9 @@ describe('an organization that was never read', () => {
     ['was interrupted in its first run', { begunAgoMs: 20 * MINUTE_MS, ended: 'interrupted' }, false, 1],
     ['was seen three hours ago', { seenAgoMs: 3 * HOUR_MS }, true, 0],
     ['is in its first run for three hours', { seenAgoMs: MINUTE_MS, begunAgoMs: 3 * HOUR_MS }, true, 0],
-    ['failed a minute ago', { seenAgoMs: 2 * MINUTE_MS, begunAgoMs: MINUTE_MS, ended: 'failed' }, true, 0],
+    // Between its attempts it is no more late than during them.
+    ['failed a minute ago', { seenAgoMs: 2 * MINUTE_MS, begunAgoMs: MINUTE_MS, ended: 'failed' }, false, 0],
+    ['began three hours ago, and failed', { seenAgoMs: MINUTE_MS, begunAgoMs: 3 * HOUR_MS, ended: 'failed' }, true, 0],
     ['was not seen by a worker', {}, true, 0],
     ['began at a moment far ahead', { begunAgoMs: -9000 * HOUR_MS }, true, 0],
   ])('and %s: late is %s', async (_what, known, isLate, urgency) => {
