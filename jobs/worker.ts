@@ -10,8 +10,9 @@ import { answeringInTime } from './monitoring/answer-in-time.ts'
 import { serveHttp } from './monitoring/http.ts'
 import { openLiveConfig, type LiveConfig } from './configuration/live-config.ts'
 import { logLimit } from './monitoring/limit-log.ts'
-import { createMetrics, type Metrics } from './monitoring/metrics.ts'
-import { watched } from './monitoring/watched.ts'
+import { createMetrics } from './monitoring/metrics.ts'
+import { MirrorFailures } from './monitoring/mirror-failures.ts'
+import { watched, type Observed } from './monitoring/watched.ts'
 import { codeAndReason } from './queue/queue-refusal.ts'
 import { watchQueue } from './queue/queue-watch.ts'
 import { startNotifier } from './notify/notifier.ts'
@@ -58,7 +59,7 @@ export async function runWorker(options: WorkerOptions, { stderr, onHangUp, ...a
   const onSetBack = () => void reconcile({ wasSetBack: true })
   const onOutdated = (error: unknown) => outdated.abort(error)
   const measured = { ...options, timings, log, publisher, onSetBack, onOutdated, signal }
-  const { engine, metrics } = await openMeasuredEngine(config, measured).catch(async (error: unknown) => {
+  const { engine, observed } = await openMeasuredEngine(config, measured).catch(async (error: unknown) => {
     await publisher.stop()
     throw error
   })
@@ -81,7 +82,7 @@ export async function runWorker(options: WorkerOptions, { stderr, onHangUp, ...a
     const [inOrder] = await Promise.all([engine.stop([tickWorker]), publisher.stop()])
     return inOrder
   }
-  const http = await serveHttp(watched(engine, tickWorker, { metrics, token, now: Date.now, monotonicMs }), {
+  const http = await serveHttp(watched(engine, tickWorker, { ...observed, token, now: Date.now, monotonicMs }), {
     ...options.http,
     names: [hostname(), ...(options.http.names ?? [])],
   }).catch(async (error: unknown) => {
@@ -139,8 +140,8 @@ type Measured = {
 async function openMeasuredEngine(
   config: LiveConfig,
   { embedded, timings, log, publisher, onSetBack, onOutdated, signal }: Measured,
-): Promise<{ engine: Engine; metrics: Metrics | undefined }> {
-  let metrics: Metrics | undefined
+): Promise<{ engine: Engine; observed: Observed }> {
+  const observing = Promise.withResolvers<Observed>()
   const engine = await openEngine(config, {
     embedded,
     now: Date.now,
@@ -163,15 +164,19 @@ async function openMeasuredEngine(
     listenerFor: (parts) => {
       const organizations = () => config.current.organizations
       const pauses = () => parts.pauses.latest()
+      // Made once: the look-ups of all endpoints together hold few connections.
       const mirror = answeringInTime(parts.mirror)
-      metrics = createMetrics({ ...parts, mirror, pauses, organizations, now: Date.now, monotonicMs })
-      return createListener({ metrics, mirror: parts.mirror, publisher, log })
+      const metrics = createMetrics({ ...parts, mirror, pauses, organizations, now: Date.now, monotonicMs })
+      const mirrorFailures = new MirrorFailures(Date.now)
+      observing.resolve({ metrics, mirror, mirrorFailures })
+      return createListener({ metrics, mirrorFailures, mirror: parts.mirror, publisher, log })
     },
   })
+  const observed = await observing.promise
   engine.syncWorker.on('active', ({ data }) => publisher.runStarted(data.organization))
-  engine.syncWorker.on('stalled', () => metrics?.countTakenOver())
+  engine.syncWorker.on('stalled', () => observed.metrics.countTakenOver())
   engine.syncWorker.on('failed', (job) => publisher.runEnded(job?.data.organization ?? ''))
-  return { engine, metrics }
+  return { engine, observed }
 }
 
 /** Requests due runs again after the queue was lost or has lost a job. */

@@ -3,7 +3,7 @@ import type { Mirror } from '../../src/store.ts'
 import { within } from '../queue/deadline.ts'
 
 /** What the endpoints ask of the mirror. */
-type Looked = Pick<
+export type LookedAt = Pick<
   Mirror,
   | 'file'
   | 'findRun'
@@ -31,7 +31,7 @@ const MOST_LATE = 2
  * The mirror as the endpoints use it. They must answer even while its server is frozen or cut off, so a look-up without an answer in time
  * is refused as `mirror-unreachable`. While too many look-ups wait for an answer, each further one is refused at once.
  */
-export function answeringInTime(mirror: Looked, { lookMs, countMs }: Limits = LIMITS): Looked {
+export function answeringInTime(mirror: LookedAt, { lookMs, countMs }: Limits = LIMITS): LookedAt {
   let late = 0
   const unanswered = () =>
     new MirrorUnusable(`${mirror.file}: the server does not answer in time.`, { code: 'unreachable' })

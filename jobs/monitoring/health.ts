@@ -1,11 +1,11 @@
 import { pauseEndedMs, pauseOf, type Pauses } from '../../src/pause.ts'
 import type { Mirror } from '../../src/store.ts'
-import type { Organization } from '../../src/config/organization.ts'
 import type { Readiness } from '../../src/http/health.ts'
 import { isoTime } from '../../src/time/iso-time.ts'
 import { within } from '../queue/deadline.ts'
-import { GRACE_MS, lateSinceMs } from '../schedule/due-outlook.ts'
+import { GRACE_MS, lateSinceMs, type Scheduled } from '../schedule/due-outlook.ts'
 import { isRefusal, reasonOf } from '../queue/queue-refusal.ts'
+import { mirrorProblems, type MirrorFailure } from './mirror-failures.ts'
 import { namedBy, type SchedulePlan } from '../schedule/schedule-plan.ts'
 
 /**
@@ -28,8 +28,10 @@ export type Examined = {
   configuration?: readonly string[]
   /** The differences between the schedules in the queue and in the configuration. */
   compareSchedules: () => Promise<Pick<SchedulePlan, 'upsert' | 'remove'>>
-  organizations: readonly Organization[]
+  organizations: readonly Scheduled[]
   mirror: Pick<Mirror, 'listLastRuns' | 'listHeldRemovals'>
+  /** The organizations whose last run here failed by the mirror. */
+  mirrorFailures?: ReadonlyMap<string, MirrorFailure>
   /** Which organizations are paused. Never rejects. */
   pauses?: () => Promise<Pauses>
   nowMs: number
@@ -44,7 +46,7 @@ export async function examine(examined: Examined): Promise<WorkerReadiness> {
     ...(await queueProblems(examined)),
     ...workerProblems(examined),
     ...configuration,
-    ...(await staleProblems(examined, pauses ?? new Map())),
+    ...(await runProblems(examined, pauses ?? new Map())),
   ]
   const paused = pausedNow(examined, pauses ?? new Map())
   return {
@@ -113,14 +115,21 @@ function isExcused(pauses: Pauses, organization: string, nowMs: number): boolean
   return pauseOf(pauses, organization, nowMs) !== undefined || (endedMs !== undefined && nowMs - endedMs < GRACE_MS)
 }
 
-/** Organizations that were due a while ago and have not been read completely since. */
-async function staleProblems({ organizations, mirror, nowMs }: Examined, pauses: Pauses): Promise<string[]> {
+/** Organizations whose runs fail by the mirror, and those that were due a while ago and have not been read completely since. */
+async function runProblems(
+  { organizations, mirror, mirrorFailures, nowMs }: Examined,
+  pauses: Pauses,
+): Promise<string[]> {
   const lastRuns = await mirror.listLastRuns()
-  return organizations.flatMap(({ id, schedule, seenAtMs }) => {
-    if (schedule === undefined) return []
-    const lastRun = lastRuns.find((run) => run.organization === id)
-    const sinceMs = lateSinceMs({ id, schedule, seenAtMs }, lastRun, nowMs)
-    if (sinceMs === undefined || isExcused(pauses, id, nowMs)) return []
-    return [`${id}: was due at ${isoTime(sinceMs)} and has not been mirrored since`]
-  })
+  const expected = organizations.filter(({ id }) => !isExcused(pauses, id, nowMs))
+  const ids = expected.map(({ id }) => id)
+  return [
+    ...(mirrorFailures === undefined ? [] : mirrorProblems(mirrorFailures, ids, lastRuns)),
+    ...expected.flatMap(({ id, schedule, seenAtMs }) => {
+      if (schedule === undefined) return []
+      const lastRun = lastRuns.find((run) => run.organization === id)
+      const sinceMs = lateSinceMs({ id, schedule, seenAtMs }, lastRun, nowMs)
+      return sinceMs === undefined ? [] : [`${id}: was due at ${isoTime(sinceMs)} and has not been mirrored since`]
+    }),
+  ]
 }

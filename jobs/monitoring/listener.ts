@@ -5,22 +5,25 @@ import type { Publisher } from '../publish/publisher.ts'
 import { isWorthACopy } from '../run/end-of-quick-run.ts'
 import type { Listener } from '../run/sync-job.ts'
 import type { Metrics } from './metrics.ts'
+import type { MirrorFailures } from './mirror-failures.ts'
 import { logQuickRun, logRun, logUnknown } from './run-log.ts'
 
 type Listening = {
   metrics: Metrics
+  mirrorFailures: Pick<MirrorFailures, 'note'>
   mirror: Pick<Mirror, 'listHeldRemovals'>
   publisher: Pick<Publisher, 'runEnded' | 'compareSoon'>
   log: Logger
 }
 
 /** Counts and logs what becomes of jobs, and lets the copy for readers follow. */
-export function createListener({ metrics, mirror, publisher, log }: Listening): Listener {
+export function createListener({ metrics, mirrorFailures, mirror, publisher, log }: Listening): Listener {
   return {
     onEvent: (organization, event) => log.info({ organization, event }, 'run slowed down'),
     onAnswer: (organization, answer) => metrics.countAnswer(organization, answer),
     onRun: (run) => {
       metrics.countRun(run)
+      mirrorFailures.note(run)
       publisher.runEnded(run.organization)
       const held = mirror.listHeldRemovals().catch(() => undefined)
       void held.then((open) => logRun(log, run, open))

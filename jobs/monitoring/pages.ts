@@ -13,8 +13,8 @@ export type Shown = {
   mirror: Pick<Mirror, 'listFreshness' | 'listHeldRemovals' | 'listUnderway' | 'listLatestRuns' | 'findRun'>
   /** The organizations configured now. */
   organizations: () => readonly Organization[]
-  /** What is wrong with the configuration, in sentences. */
-  notices?: () => readonly string[]
+  /** What is wrong with this worker, in sentences. */
+  notices?: () => Promise<readonly string[]>
   /** Which organizations are paused. Never rejects. */
   pauses?: () => Promise<Pauses>
   now: () => number
@@ -51,12 +51,12 @@ const LONGEST_ID = 63
 const UNREADABLE = "The mirror cannot be read at the moment. The log of the worker and 'customer-mirror check' say why."
 
 async function readShown(
-  { mirror, organizations, notices = () => [], pauses, now, monotonicMs }: Shown,
+  { mirror, organizations, notices = async () => [], pauses, now, monotonicMs }: Shown,
   wanted: { find: string; page: number },
 ): Promise<[Overview, Served]> {
   const moment = { pauses: await pauses?.(), nowMs: now(), monotonicMs: monotonicMs() }
   const [overview, served] = await readPart(mirror, overviewFacts(organizations(), moment), wanted)
-  return [overview, { ...served, notices: notices().map(asSentence) }]
+  return [overview, { ...served, notices: (await notices()).map(asSentence) }]
 }
 
 function asSentence(text: string): string {

@@ -2,18 +2,25 @@ import { compareSchedules } from '../schedule/reconcile.ts'
 import type { TickWorker } from '../schedule/tick-worker.ts'
 import { createWriteProbe } from '../queue/write-probe.ts'
 import type { Engine } from '../worker-parts.ts'
-import { answeringInTime } from './answer-in-time.ts'
+import type { LookedAt } from './answer-in-time.ts'
 import { createBoard } from './board.ts'
 import { configurationProblems } from './configuration-problems.ts'
 import { examine } from './health.ts'
 import { BOARD_PATH, type Watched } from './http.ts'
 import type { Metrics } from './metrics.ts'
+import { mirrorProblems, type MirrorFailures } from './mirror-failures.ts'
 import { createPages } from './pages.ts'
 import { measureProcess } from './process-metrics.ts'
 import { createScrape } from './scrape.ts'
 
-type Watching = {
-  metrics: Metrics | undefined
+/** What is measured of a worker, and the mirror as its endpoints look at it. */
+export type Observed = {
+  metrics: Metrics
+  mirror: LookedAt
+  mirrorFailures: Pick<MirrorFailures, 'byOrganization'>
+}
+
+type Watching = Observed & {
   /** The token of the board. */
   token: string | undefined
   /** Unix milliseconds. */
@@ -25,10 +32,10 @@ type Watching = {
 export function watched(
   engine: Engine,
   tickWorker: TickWorker,
-  { metrics, token, now, monotonicMs }: Watching,
+  { metrics, mirror, mirrorFailures, token, now, monotonicMs }: Watching,
 ): Watched {
   const { backend, config, followed, queues, pauses, syncWorker, quickWorker } = engine
-  const mirror = answeringInTime(engine.mirror)
+  const failures = mirrorFailures.byOrganization
   const configuration = () => configurationProblems(followed.accepted.standing)
   const write = createWriteProbe(backend.write, monotonicMs)
   const examineNow = () =>
@@ -39,15 +46,21 @@ export function watched(
       compareSchedules: () => compareSchedules(queues.tick, config.current.organizations, now()),
       organizations: config.current.organizations,
       mirror,
+      mirrorFailures: failures,
       pauses: () => pauses.latest(),
       nowMs: now(),
     })
+  const notices = async () => {
+    const ids = config.current.organizations.map(({ id }) => id)
+    const ofMirror = failures.size === 0 ? [] : mirrorProblems(failures, ids, await mirror.listLastRuns())
+    return [...configuration(), ...ofMirror]
+  }
   return {
     metrics: createScrape({ metrics, processText: measureProcess(), examine: examineNow, write }),
     pages: createPages({
       mirror,
       organizations: () => config.current.organizations,
-      notices: configuration,
+      notices,
       pauses: () => pauses.latest(),
       now,
       monotonicMs,

@@ -181,7 +181,7 @@ async function aServer({ isReadable = true, notices = [] }: { isReadable?: boole
   const pages = createPages({
     mirror: isReadable ? mirror : broken,
     organizations: () => organizations,
-    notices: () => notices,
+    notices: async () => notices,
     now: () => NOW_MS,
     monotonicMs: () => 0,
   })

@@ -1,0 +1,77 @@
+import { expect, test } from 'vitest'
+import { examine } from '../../../jobs/monitoring/health.ts'
+import { MirrorFailures } from '../../../jobs/monitoring/mirror-failures.ts'
+import { MirrorUnusable, SourceUnavailable } from '../../../src/errors/errors.ts'
+import type { LastRun } from '../../../src/store.ts'
+import { isoTime } from '../../../src/time/iso-time.ts'
+
+const NOW_MS = Date.UTC(2026, 2, 5, 2)
+const FULL = new MirrorUnusable('/data/customers.db: the disk is full.', { code: 'full' })
+const LOCKED = new MirrorUnusable('/data/customers.db: is locked by another program.', { code: 'locked' })
+const AWAY = new SourceUnavailable('503', { code: 'server-error' })
+
+const LAST_RUN: LastRun = {
+  organization: 'acme',
+  startedAtMs: NOW_MS - 86_400_000,
+  status: 'complete',
+  errorCode: undefined,
+  completeAsOfMs: NOW_MS - 86_400_000,
+}
+
+test('a worker whose runs cannot use the mirror is not ready, and says which and why', async () => {
+  const failures = noted(
+    ['acme', LOCKED],
+    ['globex', LOCKED],
+    ['initech', FULL],
+    ['hooli', AWAY],
+    ['umbrella', undefined],
+  )
+
+  expect(await problemsOf(failures)).toEqual([
+    `the mirror could not be used (mirror-locked), last at ${isoTime(NOW_MS)}, by runs of acme, globex: see the log of the worker`,
+    `the mirror could not be used (mirror-full), last at ${isoTime(NOW_MS)}, by runs of initech: see the log of the worker`,
+  ])
+})
+
+test.each<
+  [how: string, after: Parameters<typeof noted>, lastRuns: Partial<LastRun>[], paused: string[], isOver: boolean]
+>([
+  ['while nothing follows', [], [], [], false],
+  ['while its next run is under way', [], [{ startedAtMs: NOW_MS + 60_000, status: 'running' }], [], false],
+  ['with a run that failed for another reason', [['acme', AWAY]], [], [], true],
+  ['with a run that another worker completed', [], [{ completeAsOfMs: NOW_MS + 60_000 }], [], true],
+  ['with no run that began before it', [], [{ completeAsOfMs: NOW_MS - 60_000 }], [], false],
+  ['while it is paused', [], [], ['acme'], true],
+])('the failure of an organization by the mirror, %s', async (_how, after, lastRuns, paused, isOver) => {
+  const failures = noted(['acme', FULL], ...after)
+
+  expect(await problemsOf(failures, { lastRuns, paused })).toHaveLength(isOver ? 0 : 1)
+})
+
+function noted(...ends: [organization: string, error: unknown][]): MirrorFailures {
+  const failures = new MirrorFailures(() => NOW_MS)
+  for (const [organization, error] of ends) failures.note({ organization, outcome: { error } })
+  return failures
+}
+
+async function problemsOf(
+  { byOrganization }: MirrorFailures,
+  { lastRuns = [], paused = [] }: { lastRuns?: Partial<LastRun>[]; paused?: string[] } = {},
+): Promise<string[]> {
+  const ids = ['acme', 'globex', 'initech', 'hooli', 'umbrella']
+  const pause = { sinceMs: NOW_MS, untilMs: undefined, resumedMs: undefined }
+  const { problems } = await examine({
+    write: async () => {},
+    workers: [],
+    compareSchedules: async () => ({ upsert: [], remove: [] }),
+    organizations: ids.map((id) => ({ id, schedule: undefined, seenAtMs: undefined })),
+    mirror: {
+      listLastRuns: async () => lastRuns.map((run) => ({ ...LAST_RUN, ...run })),
+      listHeldRemovals: async () => [],
+    },
+    mirrorFailures: byOrganization,
+    pauses: async () => new Map(paused.map((id) => [id, pause])),
+    nowMs: NOW_MS + 120_000,
+  })
+  return problems
+}
