@@ -45,6 +45,7 @@ type Surroundings = {
  * ten seconds, and throws MirrorUnusable in the second case.
  */
 export async function runWorker(options: WorkerOptions, { stderr, onHangUp, ...asked }: Surroundings): Promise<void> {
+  const { embedded } = options
   const outdated = new AbortController()
   const signal = AbortSignal.any([asked.signal, outdated.signal])
   const startedAtMs = Date.now()
@@ -54,7 +55,7 @@ export async function runWorker(options: WorkerOptions, { stderr, onHangUp, ...a
   onHangUp?.(() => readNow())
   const token = boardToken()
   const log = createLog({ level: options.logLevel, stream: stderr })
-  const config = await openLiveConfig({ file: options.config, cwd: process.cwd() }, Date.now)
+  const config = await openLiveConfig({ file: options.config, cwd: process.cwd(), embedded }, Date.now)
   const publisher = startPublisher({ config, log, timings, monotonicMs })
   const onSetBack = () => void reconcile({ wasSetBack: true })
   const onOutdated = (error: unknown) => outdated.abort(error)

@@ -5,6 +5,9 @@ import { configurationHash } from './configuration-hash.ts'
 import { checkSchedules } from '../schedule/reconcile.ts'
 import { oneAtATime } from '../one-at-a-time.ts'
 
+/** A setting of what stays open in a worker. */
+export type OpenSetting = 'mirror' | 'queue'
+
 /** The last configuration that was read without a mistake. */
 export type LiveConfig = {
   readonly current: Config
@@ -15,7 +18,7 @@ export type LiveConfig = {
   /** Since when the file cannot be used, in Unix milliseconds; undefined while it can. */
   readonly brokenSinceMs: number | undefined
   /** What the file has changed and a restart alone changes here, since the mirror and the queue are open. */
-  readonly awaitingRestart: readonly ('mirror' | 'queue')[]
+  readonly awaitingRestart: readonly OpenSetting[]
   organizationOf: (id: string) => Organization | undefined
   /** Reads the file again. If it has mistakes, throws ConfigError and keeps the last configuration. */
   reload(): Promise<void>
@@ -31,10 +34,12 @@ export type Reading = { hash: string; readAtMs: number; modifiedMs: number }
 /** What was read last without a mistake; replaced as a whole. */
 type Sound = Pick<LiveConfig, 'reading' | 'awaitingRestart'> & { config: Config }
 
+/** Opens the file. `embedded`: the queue is that of the command line, whatever the file says of it. */
 export async function openLiveConfig(
-  source: { file?: string | undefined; cwd: string },
+  { embedded = false, ...source }: { file?: string | undefined; cwd: string; embedded?: boolean },
   now: () => number,
 ): Promise<LiveConfig> {
+  const openSettings: readonly OpenSetting[] = embedded ? ['mirror'] : ['mirror', 'queue']
   const noteSeen = rememberSeen(now)
   const config = noteSeen(await readChecked(source, now))
   // A change between the two is seen at the next look, since this one may not know it.
@@ -57,7 +62,7 @@ export async function openLiveConfig(
       sound = {
         config: noteSeen({ ...written, mirror, queue }),
         reading: read.hash === before.reading.hash ? before.reading : read,
-        awaitingRestart: OPEN_SETTINGS.filter((setting) => written[setting] !== before.config[setting]),
+        awaitingRestart: openSettings.filter((setting) => written[setting] !== before.config[setting]),
       }
       brokenSinceMs = undefined
     } catch (error) {
@@ -88,8 +93,6 @@ export async function openLiveConfig(
     hasRead: (state) => state === looked.state,
   }
 }
-
-const OPEN_SETTINGS = ['mirror', 'queue'] as const
 
 /** Notes when each organization was first seen. One that leaves the configuration and comes back is as old as before. */
 function rememberSeen(now: () => number): (config: Config) => Config {

@@ -1,9 +1,20 @@
 import { isoTime } from '../../src/time/iso-time.ts'
 import type { Standing } from '../configuration/accepted-configuration.ts'
+import type { OpenSetting } from '../configuration/live-config.ts'
 
-/** What is wrong with the configuration of a worker, in sentences for monitors and for the page. */
-export function configurationProblems({ otherSinceMs, brokenSinceMs }: Standing): string[] {
+/**
+ * What is wrong with the configuration of a worker, in sentences for monitors and for the page. Commands use the mirror and the queue of
+ * the file at once, and the worker only after a restart.
+ */
+export function configurationProblems(
+  { otherSinceMs, brokenSinceMs }: Standing,
+  awaitingRestart: readonly OpenSetting[],
+): string[] {
   return [
+    ...awaitingRestart.map(
+      (setting) =>
+        `the configuration file names another ${setting}, which commands use now and this worker after a restart`,
+    ),
     ...(brokenSinceMs === undefined
       ? []
       : [

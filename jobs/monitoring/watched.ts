@@ -36,7 +36,7 @@ export function watched(
 ): Watched {
   const { backend, config, followed, queues, pauses, syncWorker, quickWorker } = engine
   const failures = mirrorFailures.byOrganization
-  const configuration = () => configurationProblems(followed.accepted.standing)
+  const configuration = () => configurationProblems(followed.accepted.standing, config.awaitingRestart)
   const write = createWriteProbe(backend.write, monotonicMs)
   const examineNow = () =>
     examine({
