@@ -135,7 +135,7 @@ function openInTime(
   { monotonicMs, signal = new AbortController().signal, onMirrorAway: onAway = () => {} }: EngineOptions,
 ): Promise<Mirror> {
   const awaiting = { organizations, monotonicMs, random: Math.random, signal, onAway }
-  return openAwaited(() => openLiveMirror(mirror), awaiting)
+  return openAwaited(() => openLiveMirror(mirror, signal), awaiting)
 }
 
 /** An embedded queue is open only in this process, so that no person can cancel its jobs. */

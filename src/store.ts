@@ -237,6 +237,11 @@ export type HeldRemovals = { runId: number; organization: string; held: number; 
 export type Opening = {
   /** This process does other things at the same time: no verb may block its event loop for long. */
   isBesideOthers?: boolean
+  /**
+   * Ends the wait for a file that another program has locked; meanwhile the event loop goes on, so that signals of the system are heard. Beside
+   * others it counts while the mirror is opened.
+   */
+  signal?: AbortSignal | undefined
 }
 
 /** The file at the path of an open mirror: the open file, another one, or none. */

@@ -94,7 +94,8 @@ export async function syncOrganizations(
 /** The mirror, or for a dry run a private copy. While its server is away, it waits as long as a run. */
 function openInTime(address: string, { organizations, dryRun, quick, signal, stderr, log }: Opening): Promise<Mirror> {
   const ids = organizations.map(({ id }) => id)
-  const open = () => (dryRun ? rehearseMirror(address, ids, { withLists: quick === true }) : openMirror(address))
+  const open = () =>
+    dryRun ? rehearseMirror(address, ids, { withLists: quick === true }) : openMirror(address, { signal })
   const onAway = (error: unknown, longestWaitMs: number) =>
     log === undefined
       ? say(stderr, awaitedText(error, longestWaitMs))

@@ -40,13 +40,16 @@ export const CACHE_KB = 8_000
  */
 const CHANGED_PAGES = 4_096
 
-/** Opens the mirror at `file`, and migrates an older one. Throws MirrorUnusable without having changed anything. */
-export function openDatabase(file: string, access: 'read' | 'write'): Connection {
+/**
+ * Opens the mirror at `file`, and migrates an older one; waits for another program's transaction for `busyMs`. Throws MirrorUnusable without
+ * having changed anything.
+ */
+export function openDatabase(file: string, access: 'read' | 'write', busyMs = BUSY_TIMEOUT_MS): Connection {
   if (access === 'read' && isMissing(file)) throw missing(file)
   try {
     if (access === 'write') createPrivately(file)
     requireRegularFile(file)
-    const db = openChecked(file, access)
+    const db = openChecked(file, access, busyMs)
     if (access === 'write' || versionOf(db) === LATEST_VERSION) return db
     db.close()
     migrateOlder(file)
@@ -119,9 +122,9 @@ function createPrivately(file: string): void {
   if (isMissing(file)) closeSync(openSync(file, 'a', 0o600))
 }
 
-function openChecked(file: string, access: 'read' | 'write'): Connection {
+function openChecked(file: string, access: 'read' | 'write', busyMs = BUSY_TIMEOUT_MS): Connection {
   const before = identityOf(file)
-  const db = connect(file, { readonly: access === 'read', fileMustExist: true, timeout: BUSY_TIMEOUT_MS })
+  const db = connect(file, { readonly: access === 'read', fileMustExist: true, timeout: busyMs })
   try {
     refuseForeign(db, file)
     // Only what writes makes a mirror of an empty file: one that lost its content is no mirror without customers.

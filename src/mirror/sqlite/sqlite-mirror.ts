@@ -34,15 +34,19 @@ import { listLatestRuns, listUnderway } from './overview.ts'
 import { findRun, listFreshness, listRuns, listUncountedFreshness } from './stored-runs.ts'
 import { findKnownElsewhere } from './known-elsewhere.ts'
 import { withRoomToSort, withoutTemporaryFiles } from './temporary-files.ts'
+import { openPatiently } from './write-lock.ts'
 import type { Upkeep } from './upkeep/upkeep.ts'
 import { recallWindows } from './windows.ts'
 
 /** Opens the mirror at `file` to write; creates it, 0600 in a folder of 0700, if there is none. */
-export async function openMirror(file: string, { isBesideOthers = false }: Opening = {}): Promise<Mirror> {
-  const db = openDatabase(file, 'write')
+export async function openMirror(file: string, { isBesideOthers = false, signal }: Opening = {}): Promise<Mirror> {
+  const isPatient = isBesideOthers || signal !== undefined
+  const db = isPatient ? await openPatiently(file, signal) : openDatabase(file, 'write')
   const kept = { wal: flushWal(file), place: openFile(file) }
-  if (!isBesideOthers) return mirrorOf(file, db, kept)
-  const { Upkeep, besideUpkeep } = await import('./upkeep/upkeep.ts')
+  if (!isPatient) return mirrorOf(file, db, kept)
+  const { besideUpkeep, withoutUpkeep } = await import('./upkeep/beside-upkeep.ts')
+  if (!isBesideOthers) return besideUpkeep(mirrorOf(file, db, kept), withoutUpkeep(db, file, signal))
+  const { Upkeep } = await import('./upkeep/upkeep.ts')
   const upkeep = new Upkeep(db, file)
   return besideUpkeep(mirrorOf(file, db, { ...kept, upkeep }), upkeep)
 }

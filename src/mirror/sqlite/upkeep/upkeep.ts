@@ -1,8 +1,5 @@
-import type { Mirror } from '../../../store.ts'
 import { realpathSync } from 'node:fs'
-import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
-import { BUSY_TIMEOUT_MS, CHECKPOINT_PAGES, type Connection } from '../database.ts'
-import { sqliteError } from '../file-errors.ts'
+import { CHECKPOINT_PAGES, type Connection } from '../database.ts'
 import { identityOf } from '../file-identity.ts'
 import { statement } from '../statement.ts'
 import { findLock } from '../write-lock.ts'
@@ -10,12 +7,6 @@ import { startThread, type UpkeepFile, type UpkeepTask, type UpkeepThread } from
 
 /** While a checkpoint runs, the WAL may grow to so many times as much before a transaction copies it itself. */
 const MOST_TIMES = 8
-
-/** The transaction of another program is mostly over in a moment, for which the event loop may wait. */
-const MOMENT_MS = 50
-/** How long to wait for it before the next look: first this, then twice as long each time. */
-const FIRST_WAIT_MS = 5
-const LONGEST_WAIT_MS = 50
 
 /** An index on fewer customers is built in less time than a thread takes to start. */
 const FEW_CUSTOMERS = 20_000
@@ -49,15 +40,14 @@ export class Upkeep {
     return this.#closed
   }
 
-  /** Whether the mirror is open. */
-  get isOpen(): boolean {
-    return this.#db.open
+  /** Whether the mirror is closed, so that nothing waits for a lock any longer. */
+  get isEnding(): boolean {
+    return !this.#db.open
   }
 
   /** Why a transaction would block the event loop for longer: that of another program, for which SQLite waits. Undefined where it would not. */
   findLock(patienceMs: number): unknown {
-    const found = findLock(this.#db, patienceMs)
-    return found && sqliteError(found, this.#file.file)
+    return findLock(this.#db, this.#file.file, patienceMs)
   }
 
   /** To be called after each transaction that wrote. */
@@ -111,56 +101,4 @@ function walPages(db: Connection): number {
   const look = statement<[], { log: number; checkpointed: number }>(db, 'PRAGMA wal_checkpoint(NOOP)')
   const { log, checkpointed } = look.get() ?? { log: 0, checkpointed: 0 }
   return log - checkpointed
-}
-
-/** The same mirror, whose writing verbs wait for the upkeep, and for other programs, where they would block the event loop instead. */
-export function besideUpkeep(mirror: Mirror, upkeep: Upkeep): Mirror {
-  let lastTurn = Promise.resolve()
-  /** Those that waited go on one by one, each in its turn of the event loop. */
-  const takeTurn = (): Promise<void> => (lastTurn = lastTurn.then(() => nextTurn()))
-  const whileClosed = async () => {
-    while (upkeep.closed !== undefined) {
-      await upkeep.closed
-      await takeTurn()
-    }
-  }
-  /** No other task may begin between the last look and the work. */
-  const write = async <Result>(work: () => Promise<Result>, onWaiting?: () => void): Promise<Result> => {
-    if (upkeep.closed !== undefined) onWaiting?.()
-    await whileClosed()
-    let [waitMs, waitedMs] = [FIRST_WAIT_MS, 0]
-    for (let locked = upkeep.findLock(MOMENT_MS); locked !== undefined; locked = upkeep.findLock(0)) {
-      // As long as SQLite would wait for it.
-      if (waitedMs >= BUSY_TIMEOUT_MS) throw locked
-      onWaiting?.()
-      await sleep(waitMs)
-      waitedMs += waitMs
-      waitMs = Math.min(2 * waitMs, LONGEST_WAIT_MS)
-      // This process ends.
-      if (!upkeep.isOpen) throw locked
-      await whileClosed()
-    }
-    try {
-      return await work()
-    } finally {
-      upkeep.wrote()
-    }
-  }
-  return {
-    ...mirror,
-    startRun: (start) => write(() => mirror.startRun(start)),
-    applyPrivacy: (run, nowMs) => write(() => mirror.applyPrivacy(run, nowMs)),
-    savePages: (run, pages, nowMs, onWaiting) => write(() => mirror.savePages(run, pages, nowMs), onWaiting),
-    renewLease: (run, nowMs) => write(() => mirror.renewLease(run, nowMs)),
-    finishRun: (run, ending, nowMs) => write(() => mirror.finishRun(run, ending, nowMs)),
-    prune: (...pruning) => write(() => mirror.prune(...pruning)),
-    approveRemovals: (runId, nowMs) => write(() => mirror.approveRemovals(runId, nowMs)),
-    discardRemovals: (runId) => write(() => mirror.discardRemovals(runId)),
-    forgetCustomer: (asked) => write(() => mirror.forgetCustomer(asked)),
-    readmitCustomer: (asked) => write(() => mirror.readmitCustomer(asked)),
-    close: async () => {
-      await upkeep.close()
-      await mirror.close()
-    },
-  }
 }
