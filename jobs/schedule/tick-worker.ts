@@ -77,14 +77,14 @@ async function requestQuickRun(
   return { added: Number(added) }
 }
 
-/** Whether the run of a start was already made by a worker that caught up before. */
+/** Whether the run of a start was already made by a worker that caught up before. Where the mirror cannot be read, the run is made, and reports that. */
 async function isDone(
   organization: string,
   startMs: number,
   mirror: Ticking['mirror'],
   nowMs: number,
 ): Promise<boolean> {
-  const [lastRun] = await mirror.listLastRuns({ organization })
+  const [lastRun] = await mirror.listLastRuns({ organization }).catch(() => [])
   return wasReadSince(startMs, lastRun, nowMs)
 }
 

@@ -119,6 +119,14 @@ test.each([
   expect(await queues.sync.getJobCountByTypes('waiting', 'delayed')).toBe(jobs)
 })
 
+test('a tick asks for a run where the mirror was moved away or cannot be read', async () => {
+  const { backend, queues, organizations } = await aSchedule(['acme'])
+  await queues.tick.add('tick', { organization: 'acme' })
+  await tickOnce(backend, { queues, organizations, mirror: { listLastRuns: () => Promise.reject(new Error('gone')) } })
+
+  expect(await queues.sync.getJobCountByTypes('waiting', 'delayed')).toBe(1)
+})
+
 test.each([
   ['before its start is due asks for that start', 60_000],
   ['after its start was due asks for a run at once', 7_200_000],
@@ -271,18 +279,22 @@ async function tickOnce(
   {
     queues,
     organizations,
-    lastRuns,
-  }: Pick<Awaited<ReturnType<typeof aSchedule>>, 'queues' | 'organizations'> & { lastRuns: LastRun[] },
+    lastRuns = [],
+    mirror = mirrorOfOne(lastRuns),
+  }: Pick<Awaited<ReturnType<typeof aSchedule>>, 'queues' | 'organizations'> & {
+    lastRuns?: LastRun[]
+    mirror?: Pick<Mirror, 'listLastRuns'>
+  },
 ): Promise<void> {
   const worker = startTickWorker(backend, {
     queues,
-    mirror: mirrorOfOne(lastRuns),
+    mirror,
     organizationOf: (id) => organizations.find((organization) => organization.id === id),
     now: Date.now,
     ...GONE,
   })
   worker.on('error', () => {})
-  const done = once(worker, 'completed')
+  const done = Promise.race([once(worker, 'completed'), once(worker, 'failed')])
   worker.run().catch(() => {})
   await done
   await worker.close()
