@@ -2,7 +2,7 @@ import Database from 'better-sqlite3'
 import { BackupFailed } from '../../errors/errors.ts'
 import { systemCode } from '../../errors/code-of.ts'
 import { LeftUndone } from '../left-undone.ts'
-import { isFull, PLACES } from '../place-error.ts'
+import { isFull, isOutOfFiles, OUT_OF_FILES, PLACES } from '../place-error.ts'
 
 const NO_ROOM =
   'the backup could not be written: the disk is full, a quota is used up, or the disk failed. A backup that was there before is ' +
@@ -16,6 +16,8 @@ export function backupError(error: unknown, file: string): unknown {
   // Files were made beside it before, so that SQLite cannot make one is for want of room, or the disk's fault.
   if (isFull(code) || /^SQLITE_(FULL|IOERR|CANTOPEN)/.test(code))
     return failed(`${file}: ${NO_ROOM} (${code})`, 'backup-full', error)
+  if (isOutOfFiles(code))
+    return failed(`${file}: ${OUT_OF_FILES} No backup was made. (${code})`, 'backup-unfinished', error)
   const what = MEANINGS[code.replace(/^(SQLITE_(READONLY|PERM|AUTH)).*$/, '$1')]
   if (what === undefined && code.startsWith('SQLITE_'))
     return failed(

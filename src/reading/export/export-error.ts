@@ -2,7 +2,7 @@ import Database from 'better-sqlite3'
 import { ExportFailed } from '../../errors/errors.ts'
 import { systemCode } from '../../errors/code-of.ts'
 import { LeftUndone } from '../left-undone.ts'
-import { isFull, PLACES } from '../place-error.ts'
+import { isFull, isOutOfFiles, OUT_OF_FILES, PLACES } from '../place-error.ts'
 import { NO_ROOM, resultsError } from '../results-error.ts'
 
 /**
@@ -17,6 +17,12 @@ export function exportError(error: unknown, file: string | undefined): unknown {
   if (code === undefined) return error
   if (isFull(code) || code.startsWith('SQLITE_'))
     return new ExportFailed(`${file}: ${NO_ROOM} ${UNCHANGED} (${code})`, { code: 'export-full' }, { cause: error })
+  if (isOutOfFiles(code))
+    return new ExportFailed(
+      `${file}: ${OUT_OF_FILES} ${UNCHANGED} (${code})`,
+      { code: 'export-unfinished' },
+      { cause: error },
+    )
   const what = MEANINGS[code] ?? 'cannot be written there.'
   return new ExportFailed(`${file}: ${what} ${UNCHANGED} (${code})`, { code: 'export-unwritable' }, { cause: error })
 }

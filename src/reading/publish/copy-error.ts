@@ -3,7 +3,7 @@ import { CopyFailed } from '../../errors/errors.ts'
 import { sqliteError } from '../../mirror/sqlite/file-errors.ts'
 import { systemCode } from '../../errors/code-of.ts'
 import { LeftUndone } from '../left-undone.ts'
-import { isFull, PLACES } from '../place-error.ts'
+import { isFull, isOutOfFiles, OUT_OF_FILES, PLACES } from '../place-error.ts'
 
 const NO_ROOM =
   'the copy could not be written: the disk (or the folder for temporary files) is full, a quota is used up, or the disk failed. ' +
@@ -16,6 +16,8 @@ export function copyError(error: unknown, file: string): unknown {
   const code = systemCode(error)
   if (code === undefined) return error
   if (isFull(code)) return failed(`${file}: ${NO_ROOM} (${code})`, 'copy-full', error)
+  if (isOutOfFiles(code))
+    return failed(`${file}: ${OUT_OF_FILES} Nothing was published. (${code})`, 'copy-unfinished', error)
   const what = MEANINGS[code] ?? 'cannot be written there.'
   return failed(`${file}: ${what} Nothing was published. (${code})`, 'copy-unwritable', error)
 }
