@@ -2,7 +2,7 @@ import { existsSync, mkdtempSync, rmdirSync } from 'node:fs'
 import { access, constants, statfs } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { processEnvironment } from '../config/environment.ts'
-import { chooseOrganizations, type Organization } from '../config/organization.ts'
+import { chooseOrganizations } from '../config/organization.ts'
 import { exposedSecrets, type ExposedSecret } from '../config/exposed-secrets.ts'
 import { readConfig, type Config } from '../config/read-config.ts'
 import { unlikelyCredentials } from '../config/unlikely-credentials.ts'
@@ -10,18 +10,15 @@ import { factsOf, isOurs, MirrorUnusable } from '../errors/errors.ts'
 import { nearestFolder } from '../machine/make-folder.ts'
 import { isPostgres } from '../address/mirror-address.ts'
 import { openMirrorIfThere } from '../mirror/mirror.ts'
-import { monotonicMs } from '../machine/monotonic-clock.ts'
-import { openConfiguredSource } from '../run-organization.ts'
 import { checkNotify } from './check-notify.ts'
+import { checkOrganization } from './check-organization.ts'
 import { checkPrivacy } from './check-privacy.ts'
 import { checkPublish } from './check-publish.ts'
 import { checkQueue } from './check-queue.ts'
 import { checkSchedule } from './check-schedule.ts'
 import { failedCheck, requireSound, type Finding } from './finding.ts'
-import { explainFailure } from './output/explain-failure.ts'
 import { shellWord } from './output/shell-word.ts'
-import { count, duration } from './output/wording.ts'
-import { unusedProxy } from './unused-proxy.ts'
+import { count } from './output/wording.ts'
 import { unwritableMirror } from './unwritable-mirror.ts'
 
 /** Free space below which a mirror should not be started. */
@@ -112,52 +109,4 @@ function warnOf({ file, what, mode, isOwn }: ExposedSecret, organization: string
     fix: isOwn ? `chmod 600 ${path}` : `sudo chown "$(id -un)" ${path}; sudo chmod 600 ${path}`,
     isWarning: true,
   }
-}
-
-const EMPTY_FIX = 'Ask the owner of the service why its list is empty, and look for a cache or a proxy in between.'
-
-/** One signed request, without retry, and what its answer means. */
-async function checkOrganization(organization: Organization, signal: AbortSignal): Promise<Finding> {
-  const what = organization.id
-  try {
-    const source = await openConfiguredSource(organization, {
-      rateLimits: new Map(),
-      longestWaitMs: 0,
-      now: Date.now,
-      monotonicMs,
-      random: Math.random,
-    })
-    try {
-      const page = await source.probe(organization.pageSize, { signal })
-      const { total, size, askedSize } = page
-      const received = page.records().length
-      const capped = size < askedSize ? `; the service caps pages at ${size}` : ''
-      const said = `answered, ${customersWords(total, received)}${capped}, ${clockWords(source.clockOffsetMs)}`
-      const warning = isLeftEmpty(total, received) ? { isWarning: true, fix: EMPTY_FIX } : {}
-      return { what, said, decides: true, ...warning }
-    } finally {
-      await source.close()
-    }
-  } catch (error) {
-    if (signal.aborted) return { what, said: 'stopped before it answered' }
-    if (!isOurs(error)) throw error
-    const { title, fix } = explainFailure(error)
-    const named = fix.replaceAll('<organization>', organization.id) + unusedProxy(error, processEnvironment())
-    return { what, said: `${title}. ${error.message}`, error, fix: named }
-  }
-}
-
-function customersWords(total: number | undefined, received: number): string {
-  if (total === undefined) return `${received} on the first page`
-  return `${count(total, 'customer')}${isLeftEmpty(total, received) ? ' by its total, and none on the first page' : ''}`
-}
-
-function isLeftEmpty(total: number | undefined, received: number): boolean {
-  return received === 0 && (total ?? 0) > 0
-}
-
-function clockWords(offsetMs: number | undefined): string {
-  if (offsetMs === undefined) return 'clock unknown'
-  if (Math.abs(offsetMs) < 2000) return 'clocks agree'
-  return `its clock is ${duration(Math.abs(offsetMs))} ${offsetMs > 0 ? 'ahead of' : 'behind'} ours`
 }

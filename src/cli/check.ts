@@ -8,7 +8,7 @@ import { say } from './output/say.ts'
 export function checkCommand(io: Io) {
   return new Command('check')
     .description(
-      'check Node, configuration, secrets, mirror, disk, copies, queue and clock, and ask each organization once',
+      'check Node, configuration, secrets, mirror, disk, copies, queue and clock, and ask each organization for a page',
     )
     .argument('[organization...]', 'ids of organizations (default: all in the configuration)')
     .option('-c, --config <file>', 'configuration file')
@@ -38,7 +38,7 @@ function exitCodeOfFindings(findings: readonly Finding[]): ExitCode {
 const EXAMPLES = `
 Examples:
   $ customer-mirror check
-      everything, and one signed request to every organization
+      everything, and the first page of every organization
   $ customer-mirror check acme
       the same for acme alone
 `

@@ -60,7 +60,7 @@ export type RefusalCode = CodesOf<'SourceRefused'>
 export class SourceRefused extends WithCode<RefusalCode> {
   override name = 'SourceRefused' as const
   readonly status: number
-  /** Milliseconds by which the service's clock is ahead of ours, if known. */
+  /** Milliseconds by which the service's clock is ahead of the time that was signed, if known. */
   readonly clockOffsetMs: number | undefined
   /** The error code and message of the service, safe to show. Empty when it sent none. */
   readonly said: string

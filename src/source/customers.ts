@@ -7,6 +7,7 @@ import { createClock } from './clock.ts'
 import { type CustomersPage, pageIn } from './customers-page.ts'
 import {
   customersAt,
+  type CustomersList,
   LARGEST_SIZE,
   type Question,
   refuseImpossible,
@@ -31,11 +32,13 @@ export type Source = {
   readPage(window: Window, options: ReadOptions): Promise<CustomersPage>
   /** The first page, of `size` customers, of those that match a text; retried like readPage. */
   search(text: string, options: Asking & { size: number }): Promise<CustomersPage>
-  /** One request for the first page of that size, never retried: the first refusal is thrown. */
+  /** One request for the first page of that size, signed by the service's clock if the first one was refused for its time. Never waits. */
   probe(size: number, options: { signal: AbortSignal }): Promise<CustomersPage>
   readonly counters: { requests: number; throttled: number; waitedMs: number }
   /** Milliseconds the service's clock is ahead of ours, to about a second; undefined until an answer shows it. */
   readonly clockOffsetMs: number | undefined
+  /** Milliseconds added to our clock when signing. 0 until a refusal showed that it is needed. */
+  readonly clockCorrectionMs: number
   /** How many requests may run at once now. */
   readonly atOnce: number
   /** Ends every connection, or returns them to the idle ones. Call it after all requests have ended. */
@@ -59,7 +62,8 @@ export function openSource(options: SourceOptions): Source {
   const rateLimit = options.rateLimit ?? createRateLimit({ ...settings, monotonicMs, sleep })
   const requests = new SignedRequests({ ...options, list, clock, rateLimit })
   const retry = createRetry({ ...settings, rateLimit, now, monotonicMs, random, sleep, onEvent })
-  const corrected = withClockCorrection(retry, { clock, now, monotonicMs, onEvent })
+  const correction = { clock, now, monotonicMs, onEvent }
+  const corrected = withClockCorrection(retry, correction)
   const ask = (question: Question, signal: AbortSignal) => requests.send(question, { signal })
   const cachedAnswers = createCachedAnswers({ clock, rateLimit, monotonicMs, ask })
   const rooms = (options.budget ?? PROCESS_BUDGET).share()
@@ -90,15 +94,15 @@ export function openSource(options: SourceOptions): Source {
       answered.release?.()
       return answered
     },
-    async probe(size, { signal }) {
-      const question = { page: 1, size }
-      return pageIn(await requests.ask(question, { signal }), question, list.placeOf(question))
-    },
+    probe: (size, { signal }) => probeBy(requests, list, { size, signal, correction }),
     get counters() {
       return { ...requests.counters, waitedMs: retry.waitedMs }
     },
     get clockOffsetMs() {
       return clock.offsetMs
+    },
+    get clockCorrectionMs() {
+      return clock.correctionMs
     },
     get atOnce() {
       return rateLimit.atOnce
@@ -108,6 +112,19 @@ export function openSource(options: SourceOptions): Source {
       return requests.close()
     },
   }
+}
+
+type Probing = { size: number; signal: AbortSignal; correction: Parameters<typeof withClockCorrection>[1] }
+
+async function probeBy(
+  requests: SignedRequests,
+  list: CustomersList,
+  { size, signal, correction }: Probing,
+): Promise<CustomersPage> {
+  const question = { page: 1, size }
+  const once = withClockCorrection({ ask: (attempt) => attempt() }, correction)
+  const answer = await once.ask(() => requests.ask(question, { signal }), { signal })
+  return pageIn(answer, question, list.placeOf(question))
 }
 
 export type SourceOptions = {

@@ -40,7 +40,7 @@ export function refusalOf(answer: Answer, context: RefusalContext): Refusal {
   return new SourceRefused(`${context.place} answered ${status}${form}${said}. ${advice.text(context)}${doubt}`, {
     code: advice.code,
     status,
-    clockOffsetMs: context.clockOffsetMs,
+    clockOffsetMs: context.clockOffsetMs && context.clockOffsetMs - context.correctionMs,
     said,
   })
 }

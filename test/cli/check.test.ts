@@ -90,7 +90,6 @@ test.each<[title: string, fix: RegExp, code: number, reply: Reply]>([
   ['plan forbids', /its plan has to include listing customers/, 4, refusal(403, 'forbidden', 'Upgrade.')],
   ['plan forbids, or a proxy in between', /what answered, a proxy or the service\. Check that apiKey/, 4, html(403)],
   ['not found', /Check baseUrl/, 4, refusal(404, 'not_found', 'Nothing here.')],
-  ['request not accepted', /Lower pageSize/, 4, refusal(422, 'validation_error', 'No.')],
   ['throttled', /rateLimit\.requestsPerMinute/, 5, refusal(429, 'rate_limited', 'Slow down.', { 'Retry-After': '60' })],
   ['service failing', /has to recover/, 5, html(500)],
   ['redirected', /Check that baseUrl is the final address/, 3, redirect(302, 'http://127.0.0.1:9/login')],
@@ -105,6 +104,15 @@ test.each<[title: string, fix: RegExp, code: number, reply: Reply]>([
   expect(fixOf(done, 'acme')).toMatch(fix)
   expect(fixOf(done, 'acme')).not.toContain('<organization>')
   expect(server.requests).toHaveLength(1)
+})
+
+test('a request that is refused in the smaller size too is explained', async () => {
+  const server = await aFaultServer(refusal(422, 'validation_error', 'No.'))
+  const done = await check(aWorkplace([organizationAt(server)]))
+
+  expect(done.code).toBe(4)
+  expect(lineOf(done, 'acme')).toMatch(/^✖ acme: request not accepted\. .* \(page 1, per_page 50\) answered 422/)
+  expect(fixOf(done, 'acme')).toMatch(/Lower pageSize/)
 })
 
 test('an unreachable service is explained', async () => {
@@ -129,15 +137,35 @@ test('https to a plain http port is explained, without blaming the certificate',
 })
 
 test.each([
-  ['ahead of', 3_600_000, 'behind'],
-  ['behind', -3_600_000, 'ahead of'],
-])('a clock an hour %s ours is distinguished from a wrong key', async (_, offsetMs, ours) => {
+  ['ahead of', 3_600_000],
+  ['behind', -3_600_000],
+])('a clock an hour %s ours is a warning, as a sync signs with it', async (side, offsetMs) => {
   const sandbox = await aSandbox({ customers: [1], now: () => Date.now() + offsetMs })
   const done = await check(aWorkplace(organizationsOf(sandbox)))
 
-  expect(done.code).toBe(4)
-  expect(lineOf(done, 'acme')).toMatch(new RegExp(`^✖ acme: stale clock\\. .*about 3\\d{3} s ${ours} the service's`))
+  expect(done.code).toBe(0)
+  expect(lineOf(done, 'acme')).toMatch(
+    new RegExp(`^! acme: answered, 1 customer, its clock is .* ${side} ours, and requests are signed with its time$`),
+  )
   expect(fixOf(done, 'acme')).toContain('Set the clock of this machine')
+})
+
+test('a wrong key is named although the clock is wrong too', async () => {
+  const sandbox = await aSandbox({ customers: [1], now: () => Date.now() + 3_600_000 })
+  const done = await check(aWorkplace(organizationsOf(sandbox).map((one) => ({ ...one, apiKey: 'another' }))))
+
+  expect(done.code).toBe(4)
+  expect(lineOf(done, 'acme')).toMatch(/^✖ acme: bad key.* corrected time was refused too/)
+  expect(fixOf(done, 'acme')).toContain('Check apiKey')
+})
+
+test('a page size that is refused is tried once more in the size that a sync takes then', async () => {
+  const server = await aFaultServer(refusal(422, 'validation_error', 'No.'), list(120))
+  const done = await check(aWorkplace([organizationAt(server)]))
+
+  expect(done.code).toBe(0)
+  expect(lineOf(done, 'acme')).toMatch(/^✔ acme: answered, 120 customers; it refuses pages of 100 and serves 50, /)
+  expect(server.requests.map(({ size }) => size)).toEqual([100, 50])
 })
 
 test("a clock within the service's tolerance is reported, without a failure", async () => {

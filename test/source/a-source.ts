@@ -64,6 +64,9 @@ function reading(source: Source): Source {
     get clockOffsetMs() {
       return source.clockOffsetMs
     },
+    get clockCorrectionMs() {
+      return source.clockCorrectionMs
+    },
     get atOnce() {
       return source.atOnce
     },

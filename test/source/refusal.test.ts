@@ -94,16 +94,28 @@ test('a corrected clock that is refused as well ends the asking, and both are sa
   expect(String(error)).toMatch(/360[01] s behind.*corrected time was refused too.*signing explain/s)
 })
 
-test.each([
-  [60_000, /6[01] s behind the service's: set it/],
-  [-60_000, /(59|60) s ahead of the service's: set it/],
-  [2000, /Check the API key/],
-])('a probe refused by a service %i ms ahead says whether the clock may be why', async (offsetMs, message) => {
-  await using server = await faultServer(refusal(401, 'unauthorized', 'No', dateOf(offsetMs)))
-  const error = await rejection(aSource(server).source.probe(15, PATIENT))
-  expect(String(error)).toMatch(message)
-  expect(server.requests).toHaveLength(1)
+test('a probe is signed once more, with the time of the service, where the clock may be why it was refused', async () => {
+  await using server = await faultServer(strictAboutTime(600_000))
+  const { source, slept } = aSource(server)
+  expect(await source.probe(15, PATIENT)).toMatchObject({ size: 15, total: 3 })
+  expect(server.requests).toHaveLength(2)
+  expect(source.clockCorrectionMs).toBeGreaterThan(598_000)
+  expect(slept).toEqual([])
 })
+
+test.each([
+  [60_000, /6[01] s behind the service's, but signing with the corrected time was refused too/, 2],
+  [-60_000, /(59|60) s ahead of the service's, but signing with the corrected time was refused too/, 2],
+  [2000, /Check the API key/, 1],
+])(
+  'a probe refused by a service %i ms ahead says whether the clock may be why',
+  async (offsetMs, message, requests) => {
+    await using server = await faultServer(refusal(401, 'unauthorized', 'No', dateOf(offsetMs)))
+    const error = await rejection(aSource(server).source.probe(15, PATIENT))
+    expect(String(error)).toMatch(message)
+    expect(server.requests).toHaveLength(requests)
+  },
+)
 
 test.each([
   [27 * 365.25, '2050-11'],
