@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { UsageError } from '../../../errors/errors.ts'
+import { CopyFailed, UsageError } from '../../../errors/errors.ts'
 import { parsedJson } from '../../../parsed-json.ts'
 import { MANIFEST } from './object-keys.ts'
 import type { ObjectStore } from './object-store.ts'
@@ -47,15 +47,25 @@ export type BucketManifest = z.output<typeof manifestSchema>
 /** A manifest as it was found, with the mark of its version; neither where there is none yet. */
 export type FoundManifest = { content: BucketManifest | undefined; version: string | undefined }
 
-/** Throws UsageError for an object of that name that this program did not write, or that a newer version of it wrote. */
+/** Throws UsageError for an object of that name that this program did not write, or that a newer version of it wrote; CopyFailed for an empty answer. */
 export async function readBucketManifest(store: ObjectStore): Promise<FoundManifest> {
   const found = await store.readText(MANIFEST)
   if (found === undefined) return { content: undefined, version: undefined }
+  if (found.text.trim() === '') throw emptied(store.shown)
   const parsed = manifestSchema.safeParse(parsedJson(found.text))
   if (parsed.success) return { content: parsed.data, version: found.version }
   throw new UsageError(
     `${store.shown}/${MANIFEST}: was not written by this version of Customer Mirror. It was left as it is; name another prefix, ` +
       'or remove it if what is there may be replaced.',
+  )
+}
+
+function emptied(shown: string): CopyFailed {
+  return new CopyFailed(
+    `${shown}/${MANIFEST}: was answered without any content, and this program writes none without. What was published before is unchanged. ` +
+      'A proxy on the way may leave out the content of an answer: let publish.endpoint name the service itself. If the object is empty ' +
+      'there too, remove it: the next publish writes it anew.',
+    { code: 'copy-unreachable' },
   )
 }
 

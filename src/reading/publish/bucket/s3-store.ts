@@ -112,8 +112,9 @@ function endLongAnswers({ config: { requestHandler } }: S3Client, limitMs: numbe
 
 /** Far more than a manifest of 100,000 organizations has. */
 const MOST_BYTES = 128 * 1024 * 1024
+const TOO_LONG = 'longer than any manifest'
 
-/** The text of an object; empty where it is longer than any that this program writes. */
+/** The text of an object, or TOO_LONG in place of one that is longer than any that this program writes. */
 async function textOf({ Body }: GetObjectCommandOutput): Promise<string> {
   if (Body === undefined) return ''
   const chunks: Uint8Array[] = []
@@ -121,7 +122,7 @@ async function textOf({ Body }: GetObjectCommandOutput): Promise<string> {
   // Leaving the loop ends the answer.
   for await (const chunk of Body.transformToWebStream()) {
     bytes += chunk.length
-    if (bytes > MOST_BYTES) return ''
+    if (bytes > MOST_BYTES) return TOO_LONG
     chunks.push(chunk)
   }
   return Buffer.concat(chunks).toString()

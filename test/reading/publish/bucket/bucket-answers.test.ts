@@ -77,6 +77,21 @@ test('a list that is cut is not taken for one that may not be read: nothing is p
   expect(rowsThatAreWhole(bucket)).toEqual([5, 5])
 })
 
+test('a manifest that is answered empty is not taken for that of another program, which might be removed', async () => {
+  const { mirror, bucket } = await aStaleBucket()
+  bucket.fault = ({ method, key }, response) => {
+    const isManifest = method === 'GET' && key.endsWith('manifest.json')
+    if (isManifest) response.setHeader('ETag', '"1"').end()
+    return isManifest
+  }
+
+  await expect(publishInto(bucket, aBucketPlan(mirror.file), ONCE)).rejects.toMatchObject({
+    code: 'copy-unreachable',
+    message: expect.stringContaining('A proxy on the way may leave out the content'),
+  })
+  expect(rowsThatAreWhole(bucket)).toEqual([5, 5])
+})
+
 test.each<[string, number, string, boolean]>([
   ['without the right', 403, 'AccessDenied', false],
   ['by a service that fails', 503, 'SlowDown', true],
