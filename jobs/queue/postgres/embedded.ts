@@ -1,4 +1,4 @@
-import { chmod, rm } from 'node:fs/promises'
+import { chmod, readdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { PGlite } from '@electric-sql/pglite'
 import { DEFAULT_SCHEMA, runMigrations } from 'bullmq'
@@ -55,8 +55,20 @@ async function openDatabase(place: string): Promise<PGlite> {
   // PostgreSQL starts beside no lock file that is empty, as a process leaves it that is killed at that moment. Ours is the lock that counts.
   await rm(join(place, 'postmaster.pid'), { force: true })
   const database = await PGlite.create(place)
+  await makePrivate(place)
   await database.exec(`SET search_path TO ${DEFAULT_SCHEMA}`)
   return database
+}
+
+/**
+ * The files that PGlite begins with may be read and written by every user. Once they are private, PostgreSQL makes others so. The mode of
+ * the folder is set last: it shows that all files in it are.
+ */
+async function makePrivate(place: string): Promise<void> {
+  if (((await stat(place)).mode & 0o077) === 0) return
+  for (const found of await readdir(place, { recursive: true, withFileTypes: true }))
+    await chmod(join(found.parentPath, found.name), found.isDirectory() ? 0o700 : 0o600)
+  await chmod(place, 0o700)
 }
 
 /** Makes the folder, and takes it for this process. Throws QueueUnavailable where another process or the system does not allow it. */
