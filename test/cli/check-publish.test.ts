@@ -1,10 +1,13 @@
-import { existsSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { checkCommand } from '../../src/cli/check.ts'
 import { syncCommand } from '../../src/cli/sync.ts'
+import { checkTargets } from '../../src/reading/publish/publish-check.ts'
+import { aPlan } from '../support/publishing.ts'
 import { runCommand } from '../support/run-command.ts'
 import { temporaryFolder } from '../support/temp-folder.ts'
+import { withoutPrivileges } from '../support/without-privileges.ts'
 import { aSandbox, aWorkplace, organizationsOf } from '../support/workplace.ts'
 
 async function checked(publish: object, { isMirrored = false } = {}) {
@@ -53,4 +56,18 @@ test('a target that must not be replaced is an error, before a night finds out',
   expect(code).toBe(3)
   expect(said[0]).toContain(`✖ publish: ${file}`)
   expect(existsSync(`${file}.sha256`)).toBe(false)
+})
+
+test('a mirror that may not be read is not taken for one that is not there yet: no copy of it can be made', async () => {
+  const folder = temporaryFolder()
+  chmodSync(folder, 0o755)
+  mkdirSync(join(folder, 'closed'), { mode: 0o700 })
+  const mirror = join(folder, 'closed', 'customers.db')
+
+  const checking = withoutPrivileges(() => checkTargets(aPlan(mirror, { file: '/tmp/readers.db' })))
+
+  await expect(checking).rejects.toMatchObject({
+    code: 'mirror-unreadable',
+    message: `${mirror}: may not be opened by this user. Check who owns the file and its folder. (EACCES)`,
+  })
 })

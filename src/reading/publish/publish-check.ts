@@ -1,7 +1,9 @@
-import { accessSync, constants, existsSync } from 'node:fs'
+import { accessSync, constants, statSync } from 'node:fs'
 import { dirname } from 'node:path'
+import { codeOf } from '../../errors/code-of.ts'
 import { CopyFailed } from '../../errors/errors.ts'
 import { nearestFolder } from '../../machine/make-folder.ts'
+import { fileError } from '../../mirror/sqlite/file-errors.ts'
 import { copyTargets } from './copy-target.ts'
 import { groupNumber } from './group-number.ts'
 import type { PublishPlan } from './publish-plan.ts'
@@ -10,17 +12,29 @@ import { isPostgres } from '../../address/mirror-address.ts'
 
 /**
  * The files of a plan, for the organizations that it names. Throws, without writing anything, what publishing would throw: UsageError
- * for a target or a group that cannot be, and CopyFailed where this user may not write.
+ * for a target or a group that cannot be, CopyFailed where this user may not write, and MirrorUnusable where the mirror may not be read.
  */
 export function checkTargets(plan: PublishPlan): string[] {
   const targets = copyTargets(plan, plan.organizations)
   for (const { file, group } of targets) {
     if (group !== undefined) groupNumber(group)
     // Whether a target is the mirror shows only once there is one.
-    if (!isPostgres(plan.mirror) && existsSync(plan.mirror)) requirePublishable(file, plan.mirror)
+    if (!isPostgres(plan.mirror) && isReadable(plan.mirror)) requirePublishable(file, plan.mirror)
     requireWritable(file)
   }
   return targets.map(({ file }) => file)
+}
+
+/** False for a mirror that is not there yet. */
+function isReadable(mirror: string): boolean {
+  try {
+    statSync(mirror)
+    accessSync(mirror, constants.R_OK)
+    return true
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return false
+    throw fileError(error, mirror)
+  }
 }
 
 function requireWritable(file: string): void {
