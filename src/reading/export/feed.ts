@@ -1,12 +1,12 @@
 import type { Connection } from '../../mirror/sqlite/database.ts'
 import { hasTable } from '../has-table.ts'
 
-/** In the private copy of a mirror on a server: beside the last numbers of its tables, the highest seq that the server gave to any change. */
+/** In copies of a mirror on a server: beside the last numbers of its tables, the highest seq that the server gave to any change. */
 export const GIVEN_BY_SERVER = 'changes of the server'
 
 /**
  * The seq where the changes after this state of the file go on: the highest that was given, or below which changes were deleted or undone;
- * 0 where there was no change. A copy knows only its own.
+ * 0 where there was no change. A copy from before it had that number knows only its own.
  */
 export function lastSeq(db: Connection): number {
   const deleted = hasTable(db, 'horizons') ? 'SELECT coalesce(MAX(feed_seq), 0) FROM horizons' : 'SELECT 0'

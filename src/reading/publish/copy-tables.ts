@@ -1,5 +1,6 @@
 import type Database from 'better-sqlite3'
 import { quoted } from '../../mirror/quoted.ts'
+import { GIVEN_BY_SERVER } from '../export/feed.ts'
 import { PUBLIC_TABLES, type PublicColumn, type PublicTable } from '../../public-tables.ts'
 import { hasTable } from '../has-table.ts'
 import type { CopySettings } from './build-copy.ts'
@@ -8,8 +9,11 @@ import type { LeftOut } from './publish-plan.ts'
 /** Numbers of rows within the file of the mirror, and what it finds its own rows by: nothing that a reader could use. */
 const INTERNAL = new Set(['customers.row_id', 'rejects.reject_id', 'rejects.record_key'])
 
-/** These number the rows of their table, in order. */
-const NUMBERS = new Set(['changes.seq', 'runs.id'])
+/** These number the rows of their table, in order. The last number of a change is known also where that change was deleted. */
+const NUMBERS: Readonly<Record<string, string>> = {
+  'changes.seq': ' PRIMARY KEY AUTOINCREMENT',
+  'runs.id': ' PRIMARY KEY',
+}
 
 /** Ages are counted from these dates, and go on while a copy is read. */
 const AGES: Readonly<Record<string, string>> = {
@@ -42,7 +46,15 @@ export function copyTables(db: Database.Database, settings: Settings): void {
     else if (!(table.isView && table.isWhole && table.name !== STANDS_STILL && addSameView(db, table)))
       copyTable(db, table, settings)
   }
+  carryNumbers(db)
   describeCopy(db)
+}
+
+/** The last numbers that were given to changes, so that a reader of the newest ones goes on although these were forgotten since. */
+function carryNumbers(db: Database.Database): void {
+  db.exec(`DELETE FROM main.sqlite_sequence;
+    INSERT INTO main.sqlite_sequence (name, seq)
+      SELECT name, seq FROM mirror.sqlite_sequence WHERE name IN ('changes', '${GIVEN_BY_SERVER}')`)
 }
 
 /** The public tables with the columns that a copy has. */
@@ -98,8 +110,7 @@ function typeInMirror(db: Database.Database, name: string): unknown {
 
 function copyTable(db: Database.Database, { name, columns }: PublishedTable, settings: Settings, as = name): void {
   const declared = columns.map((column) => {
-    const key = NUMBERS.has(`${name}.${column.name}`) ? ' PRIMARY KEY' : ''
-    return `${quoted(column.name)} ${column.type}${key}`
+    return `${quoted(column.name)} ${column.type}${NUMBERS[`${name}.${column.name}`] ?? ''}`
   })
   db.exec(`CREATE TABLE main.${quoted(as)} (${declared.join(', ')})`)
   const { condition, parameters } = rowsOfCopy(columns, settings)

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { aCustomer, customers } from '../../support/builders.ts'
 import { aMirror, tamper } from '../../support/mirror-file.ts'
+import { aPlan, publishAll } from '../../support/publishing.ts'
 import { night } from '../../mirror/nights.ts'
 import { GIVEN_BY_SERVER } from '../../../src/reading/export/feed.ts'
 import { exportedFrom } from './exported.ts'
@@ -70,4 +71,16 @@ test('a reader of a mirror on a server may have read changes that were deleted w
   expect((await exportedFrom(file)).done).toMatchObject({ lastSeq: 4 })
   expect(await seqs(file, 9)).toEqual([])
   await expect(seqs(file, 10)).rejects.toThrow('There is no change 10 yet: the last one is 4.')
+})
+
+test('a reader of a copy goes on although the newest changes were forgotten since', async () => {
+  const file = await aPrunedMirror()
+  tamper(file, 'DELETE FROM changes WHERE seq = 4')
+  for (const splitByOrganization of [false, true]) {
+    const [copy] = publishAll(aPlan(file, { splitByOrganization })).copies
+
+    expect(await seqs(copy?.file ?? '', 4)).toEqual([])
+    expect((await exportedFrom(copy?.file ?? '')).done).toMatchObject({ lastSeq: 4 })
+    await expect(seqs(copy?.file ?? '', 5)).rejects.toThrow('There is no change 5 yet: the last one is 4.')
+  }
 })
