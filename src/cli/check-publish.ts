@@ -35,7 +35,7 @@ async function answerOfBucket(plan: BucketPlan): Promise<string> {
   const { openS3Store } = await import('../reading/publish/bucket/s3-store.ts')
   const store = openS3Store(plan, processEnvironment())
   try {
-    await store.head()
+    await store.ask()
     return `${placeOf(plan)} answered; what may be written there shows when it is published`
   } finally {
     store.close()

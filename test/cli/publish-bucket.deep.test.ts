@@ -58,14 +58,14 @@ test('check asks the bucket, and reports one that refuses with what to do', asyn
   expect(await cli('sync', 'acme')).toMatchObject({ code: 0 })
   bucket.requests.length = 0
   const good = await cli('check')
-  const asked = bucket.requests.map(({ method, key }) => `${method} ${key}`)
+  const asked = bucket.requests.map(({ method, key, query }) => [method, key, query.get('prefix')])
   bucket.fault = (_, response) => {
-    response.writeHead(403).end()
+    refuse(response, 403, 'AccessDenied')
     return true
   }
   const denied = await cli('check')
 
-  expect(asked).toEqual(['HEAD '])
+  expect(asked).toEqual([['GET', '', 'customer-mirror/customers/']])
   expect(good).toMatchObject({ code: 0, stdout: expect.stringContaining(`✔ publish: ${TO} answered`) })
   expect(denied).toMatchObject({
     code: 3,

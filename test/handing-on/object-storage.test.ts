@@ -65,6 +65,6 @@ withPython('moto', ['moto.server', 'duckdb', 'duckdb_extensions', 'duckdb_extens
 
     expect([first, again, second, late]).toEqual([true, false, true, false])
     expect((await store.readText('manifest.json'))?.text).toBe('second')
-    await store.head()
+    await store.ask()
   })
 })

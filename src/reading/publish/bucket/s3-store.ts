@@ -3,18 +3,19 @@ import {
   AbortMultipartUploadCommand,
   DeleteObjectCommand,
   GetObjectCommand,
-  HeadBucketCommand,
   HeadObjectCommand,
   PutObjectCommand,
   S3Client,
   type GetObjectCommandOutput,
   paginateListObjectsV2,
   ListMultipartUploadsCommand,
+  ListObjectsV2Command,
 } from '@aws-sdk/client-s3'
 import { bucketAddressText } from '../../../config/bucket-address.ts'
 import { bucketEnvironment, type BucketEnvironment } from '../../../config/bucket-endpoint.ts'
 import type { Environment } from '../../../config/environment.ts'
 import type { BucketPlan } from './bucket-plan.ts'
+import { OBJECTS } from './object-keys.ts'
 import type { ObjectStore, StoredText, UnfinishedUpload } from './object-store.ts'
 import { errorNameOf, statusOf, storeError } from './store-error.ts'
 import { uploadFile } from './upload-file.ts'
@@ -36,7 +37,7 @@ export function openS3Store(
   settings: StoreSettings,
   environment: Environment,
   limits: StoreLimits = LIMITS,
-): ObjectStore & { head(): Promise<void> } {
+): ObjectStore & { ask(): Promise<void> } {
   const { bucket, prefix } = settings.to
   const shown = bucketAddressText(settings.to)
   const service = bucketEnvironment(settings, environment)
@@ -52,7 +53,11 @@ export function openS3Store(
   }
   return {
     shown,
-    head: () => attempt(async () => void (await client.send(new HeadBucketCommand({ Bucket: bucket })))),
+    // Not by HEAD: the answer to it has no body, which names why it was refused, and a policy may allow the list below the prefix alone.
+    ask: () =>
+      attempt(async () => {
+        await client.send(new ListObjectsV2Command({ Bucket: bucket, Prefix: start + OBJECTS, MaxKeys: 1 }))
+      }),
     readText: (key) => attempt(() => readText(client, place(key))),
     replaceText: (key, text, version) => attempt(() => replaceText(client, place(key), text, version)),
     upload: (key, file) => attempt(() => uploadFile(client, place(key), { ...file, partBytes: limits.partBytes })),

@@ -1,4 +1,5 @@
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
+import { openS3Store } from '../../../../src/reading/publish/bucket/s3-store.ts'
 import {
   aBucketPlan,
   aStaleBucket,
@@ -10,7 +11,7 @@ import {
   rowsThatAreWhole,
   SOON,
 } from '../../../support/bucket-publishing.ts'
-import { refuse, type BucketRequest } from '../../../support/bucket-server.ts'
+import { aBucketServer, BUCKET, refuse, type BucketRequest } from '../../../support/bucket-server.ts'
 
 const isList = ({ method, key, query }: BucketRequest) => method === 'GET' && key === '' && !query.has('uploads')
 
@@ -129,3 +130,34 @@ test.each(['9007199254740993', '99999999999999999999'])(
     expect(objectsIn(bucket)).toEqual([...namedIn(bucket), other].toSorted())
   },
 )
+
+test.each([
+  ['SignatureDoesNotMatch', 403, 'the service does not accept the credentials'],
+  ['AccessDenied', 403, 'these credentials may not do that'],
+  ['AuthorizationHeaderMalformed', 400, 'the bucket is in another region'],
+  ['NoSuchBucket', 404, 'there is no such bucket'],
+])('check reports why a bucket refuses, as publishing there does: %s', async (code, status, said) => {
+  const bucket = await aBucketServer()
+  bucket.fault = ({ method }, response) => {
+    if (method === 'HEAD') response.writeHead(status).end()
+    else refuse(response, status, code)
+    return true
+  }
+  const store = openS3Store({ to: { bucket: BUCKET, prefix: PREFIX } }, bucket.env)
+  onTestFinished(() => store.close())
+
+  await expect(store.ask()).rejects.toThrow(said)
+})
+
+test('check asks for what publishing asks for: a policy may allow the list below the prefix alone', async () => {
+  const bucket = await aBucketServer()
+  bucket.fault = ({ method, query }, response) => {
+    if (method === 'GET' && query.get('prefix')?.startsWith(`${PREFIX}/`) === true) return false
+    response.writeHead(403).end()
+    return true
+  }
+  const store = openS3Store({ to: { bucket: BUCKET, prefix: PREFIX } }, bucket.env)
+  onTestFinished(() => store.close())
+
+  await expect(store.ask()).resolves.toBeUndefined()
+})
