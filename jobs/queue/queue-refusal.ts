@@ -100,6 +100,10 @@ const REMEDIES: readonly [pattern: RegExp, remedy: string][] = [
     'A worker takes up to ten connections: allow more (max_connections, or the limit of the user or the database), or end others.',
   ],
   [
+    /query_wait_timeout|: it accepts connections, and|: the pooler there/,
+    'Where a pooler is in front of it, let that have more connections to the server (pool_size): a worker takes up to ten. Otherwise see why the server hangs, or correct queue in the configuration.',
+  ],
+  [
     /has no equivalent in encoding|stores text as/,
     "Its database cannot hold every text: name one that was created with ENCODING 'UTF8'.",
   ],
