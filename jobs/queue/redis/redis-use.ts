@@ -9,8 +9,8 @@ export type RedisFacts = {
 }
 
 /**
- * Asks a server for what BullMQ needs of it. Rejects where another program has our keys, where this user may not use them, run scripts or
- * read INFO, and where the server is a cluster: BullMQ names several keys in one command, which must be on one of its servers. Writes
+ * Asks a server for what BullMQ needs of it. Rejects where another program has our keys, where this user may not use them, run scripts, wait
+ * for jobs or read INFO, and where the server is a cluster: BullMQ names several keys in one command, which must be on one of its servers. Writes
  * nothing, but to a probe that is there.
  */
 export async function askForUse(client: Redis, prefix: string): Promise<RedisFacts> {
@@ -28,6 +28,8 @@ async function askForRights(client: Redis, prefix: string): Promise<RedisFacts> 
   const keys = Object.values(queueNames({ prefix })).map((name) => `bull:${name}:meta`)
   await client.eval('return 1', keys.length + 1, sharedKey(prefix), ...keys)
   await client.hlen(sharedKey(prefix))
+  // Workers wait for jobs with this command. Nothing is at this key, so nothing is taken.
+  await client.bzpopmin(`bull:${prefix}-none`, SHORTEST_WAIT_SECONDS)
   return factsIn(await client.info('memory'))
 }
 
@@ -42,3 +44,4 @@ function probeKey(prefix: string): string {
 }
 
 const PROBE_STAYS_MS = 60_000
+const SHORTEST_WAIT_SECONDS = 0.001

@@ -13,6 +13,7 @@ describe.skipIf(redisProgram() === undefined)('on Redis', () => {
     ['all of our keys and no others', '~bull:odd-* +@all', undefined],
     ['the keys of one queue', '~bull:odd-probe ~bull:odd-shared ~bull:odd-sync:* +@all', /NOPERM.*keys/],
     ['no scripts', '~* +@all -@scripting', /NOPERM.*'eval'.*permissions of that user/],
+    ['no waiting', '~* +@all -@blocking', /NOPERM.*'bzpopmin'.*permissions of that user/],
     ['no INFO', '~* +@all -info', /NOPERM.*'info'.*permissions of that user/],
     ['reading', '~* +@read +@connection +info +eval', /NOPERM.*'set'.*permissions of that user/],
   ])('a user who is allowed %s is judged before a worker takes jobs, and by check', async (_what, rules, reason) => {
