@@ -14,7 +14,7 @@ export function queueUnavailable(error: unknown, place: string): unknown {
 export function neverOpened(error: unknown, place: string): unknown {
   if (isOurs(error)) return error
   const reason = reasonOf(error)
-  const { what, fix } = untrusted(error) ?? { what: reason, fix: remedyOf(reason) }
+  const { what, fix } = untrusted(error) ?? { what: reason, fix: remedyOf(reason, place) }
   return new QueueUnavailable(
     `The queue at ${place} cannot be used: ${what}. ${fix} 'customer-mirror sync' needs no queue.`,
   )
@@ -67,9 +67,14 @@ function firstLine(message: string): string {
     .replace(/[.\s]+$/, '')
 }
 
-function remedyOf(reason: string): string {
+function remedyOf(reason: string, place: string): string {
+  // A server without TLS takes the beginning of a TLS connection for half a command, and waits for the rest.
+  if (place.startsWith('rediss:') && reason.startsWith('no answer within')) return NO_TLS
   return REMEDIES.find(([pattern]) => pattern.test(reason))?.[1] ?? 'Start it, or correct queue in the configuration.'
 }
+
+const NO_TLS =
+  'It may offer no TLS: turn it on there (tls-port), or name it with redis:// if the way to it is safe without. Otherwise start it.'
 
 const REMEDIES: readonly [pattern: RegExp, remedy: string][] = [
   [/^OOM|maxmemory/, 'It is full: raise its maxmemory, or free some of it, then try again.'],
@@ -83,7 +88,7 @@ const REMEDIES: readonly [pattern: RegExp, remedy: string][] = [
   [/max number of clients/, 'Raise its maxclients, or end some of its clients.'],
   [
     /EPIPE|ECONNRESET|RESP type/,
-    'It ends the connection at once: it may want TLS (rediss://), accept no more clients, or be another kind of server.',
+    'It ends the connection at once: it may want TLS (rediss://), or a certificate of the client, of which this program shows none (tls-auth-clients no); accept no more clients; or be another kind of server.',
   ],
   [/MISCONF|NOREPLICAS|MASTERDOWN|disk|No space/i, 'Repair that server (see its log), then try again.'],
   [
@@ -118,10 +123,13 @@ const REMEDIES: readonly [pattern: RegExp, remedy: string][] = [
     'Another program uses the keys of this queue: give it a name of its own with ?prefix= at the end of the address.',
   ],
   [
-    /unknown (sub)?command/i,
-    'That command is disabled there, or renamed: allow it (rename-command in redis.conf), or name another server as queue.',
+    /unknown (redis )?(sub)?command/i,
+    'That command is disabled there, or renamed: allow it (rename-command in redis.conf), or name another server as queue. A Sentinel holds no queue: name the server that it watches.',
   ],
-  [/NOAUTH|WRONGPASS|NOPERM|password|permission/i, 'Correct its user and password, or the permissions of that user.'],
+  [
+    /NOAUTH|WRONGPASS|NOPERM|password|permission|user executing the script/i,
+    'Correct its user and password, or the permissions of that user.',
+  ],
 ]
 
 const DEFECTS = [TypeError, RangeError, ReferenceError, SyntaxError]

@@ -15,12 +15,19 @@ test.each([
   ['MISCONF Redis is configured to save RDB snapshots, but it is unable to', 'Repair that server'],
   ['could not extend file "base/1/2": No space left on device', 'Repair that server'],
   ["ERR unknown command 'evalsha', with args beginning with: '373dd5' '11' ", 'rename-command'],
+  [`ERR Unknown Redis command called from script${SCRIPT}`, 'rename-command'],
+  [
+    "ERR unknown command 'set', with args beginning with: 'bull:customer-mirror-probe' '1' ",
+    'the server that it watches',
+  ],
+  [`ERR The user executing the script can't run this command or subcommand${SCRIPT}`, 'permissions of that user'],
   ['BUSY Redis is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE.', 'end that script'],
   ['LOADING Redis is loading the dataset in memory', 'wait until it has'],
   ['DENIED Redis is running in protected mode because', 'default user a password'],
   ['ERR max number of clients reached', 'maxclients'],
   ['write EPIPE', 'may want TLS'],
   ['read ECONNRESET', 'may want TLS'],
+  ['write ECONNRESET', 'a certificate of the client'],
   ['Unknown RESP type 72 "H". Please report this.', 'another kind of server'],
   ["MASTERDOWN Link with MASTER is down and replica-serve-stale-data is set to 'no'.", 'Repair that server'],
   ['WRONGPASS invalid username-password pair or user is disabled.', 'user and password'],
@@ -50,6 +57,13 @@ test.each([
   expect(String(error)).toContain(`The queue at ${PLACE} cannot be used: `)
   expect(String(error)).toContain(remedy)
   expect(String(error)).not.toMatch(/script:|\.\./)
+})
+
+test('a server that waits where TLS is asked for is reported as one that may offer none', () => {
+  const silent = new Error('no answer within 2 s')
+
+  expect(String(queueUnavailable(silent, 'rediss://127.0.0.1:6379'))).toContain('redis:// if the way')
+  expect(String(queueUnavailable(silent, PLACE))).toContain('Start it')
 })
 
 test('a certificate that is not trusted is reported with the fix for it, and not as a queue that is not started', () => {
