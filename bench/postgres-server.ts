@@ -1,6 +1,17 @@
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
-import { chownSync, existsSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync } from 'node:fs'
+import {
+  chownSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
 import { env, getuid, kill as sendSignal } from 'node:process'
@@ -38,6 +49,8 @@ type Wanted = {
   standbyOf?: string
   /** More of its settings, such as `wal_level=logical`. */
   settings?: readonly string[]
+  /** An archive of the files of a server that was never started, for the next one. It is made where it is not there. */
+  newFiles?: string
 }
 
 /**
@@ -48,6 +61,7 @@ export async function startPostgres({
   isDurable = true,
   standbyOf,
   settings = [],
+  newFiles,
 }: Wanted = {}): Promise<PostgresServer> {
   const programs = postgresPrograms()
   if (programs === undefined) throw new UsageError('There is no initdb and postgres here. Install PostgreSQL.')
@@ -55,14 +69,13 @@ export async function startPostgres({
   const as = getuid?.() === 0 ? { uid: PLAIN_USER, gid: PLAIN_USER } : {}
   if (getuid?.() === 0) chownSync(folder, PLAIN_USER, PLAIN_USER)
   const data = join(folder, 'data')
-  const [maker, ...making] = standbyOf === undefined ? NEW : [...COPIED, '--dbname', standbyOf]
-  const files = ['--pgdata', data, '--no-sync']
-  const made = spawnSync(join(dirname(realpathSync(join(programs, 'postgres'))), maker), [...making, ...files], {
-    ...as,
-    cwd: folder,
-    encoding: 'utf8',
-  })
-  if (made.status !== 0) throw new Error(`${maker} failed: ${made.error?.message ?? made.stderr}`)
+  const make = () => {
+    const [maker, ...making] = standbyOf === undefined ? NEW : [...COPIED, '--dbname', standbyOf]
+    const program = join(dirname(realpathSync(join(programs, 'postgres'))), maker)
+    run(program, [...making, '--pgdata', data, '--no-sync'], { ...as, cwd: folder })
+  }
+  if (newFiles === undefined) make()
+  else madeOnce(newFiles, folder, make)
   const port = await freePort()
   const network = [`port=${port}`, 'listen_addresses=127.0.0.1', 'unix_socket_directories=', 'max_connections=300']
   const flags = [...network, ...(isDurable ? [] : FAST), ...settings].flatMap((setting) => ['-c', setting])
@@ -92,6 +105,21 @@ export async function startPostgres({
       rmSync(folder, { recursive: true, force: true })
     },
   }
+}
+
+/** Unpacks the archive into the folder, or fills the folder and packs it. */
+function madeOnce(archive: string, folder: string, make: () => void): void {
+  if (existsSync(archive)) return run('tar', ['-xf', archive, '-C', folder])
+  make()
+  mkdirSync(dirname(archive), { recursive: true })
+  const own = `${archive}-${randomUUID()}`
+  run('tar', ['-cf', own, '-C', folder, '.'])
+  renameSync(own, archive)
+}
+
+function run(program: string, args: readonly string[], options: { cwd?: string; uid?: number; gid?: number } = {}) {
+  const { status, stderr, error } = spawnSync(program, args, { ...options, encoding: 'utf8' })
+  if (status !== 0) throw new Error(`${program} failed: ${error?.message ?? stderr}`)
 }
 
 /** The folder of the server's programs on this machine, those of the newest version; undefined where there is none. */

@@ -1,6 +1,7 @@
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { postgresPrograms, startPostgres } from '../../../bench/postgres-server.ts'
+import { postgresPrograms } from '../../../bench/postgres-server.ts'
 import { openOnce } from '../../../jobs/commands/run-once.ts'
+import { startQuickPostgres } from '../../support/postgres/quick-server.ts'
 import { aWorkplace } from '../../support/workplace.ts'
 
 test.skipIf(postgresPrograms() === undefined)(
@@ -8,7 +9,7 @@ test.skipIf(postgresPrograms() === undefined)(
   async () => {
     const printed = vi.spyOn(console, 'error').mockImplementation(() => {})
     onTestFinished(() => printed.mockRestore())
-    const server = await startPostgres({ isDurable: false })
+    const server = await startQuickPostgres()
     onTestFinished(() => server.close())
     const { config } = aWorkplace([ORGANIZATION], { queue: server.url })
     const once = await openOnce({ config, embedded: false }, { signal: new AbortController().signal })

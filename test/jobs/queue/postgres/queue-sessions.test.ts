@@ -1,15 +1,11 @@
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
-import {
-  oneStatement,
-  postgresPrograms,
-  startPostgres,
-  type PostgresServer,
-} from '../../../../bench/postgres-server.ts'
+import { oneStatement, postgresPrograms, type PostgresServer } from '../../../../bench/postgres-server.ts'
 import { askQueue } from '../../../../jobs/commands/ask-queue.ts'
 import { openBackend, type Backend } from '../../../../jobs/queue/backend.ts'
 import { QueueClient, queueSettings } from '../../../../jobs/queue/postgres/queue-client.ts'
 import { openQueues } from '../../../../jobs/queue/queues.ts'
 import { aPooler, type Pooling } from '../../../support/postgres/pooler.ts'
+import { startQuickPostgres } from '../../../support/postgres/quick-server.ts'
 import { temporaryFolder } from '../../../support/temp-folder.ts'
 
 /** More at once than most of them would get through in a stricter isolation. */
@@ -17,7 +13,7 @@ const ORGANIZATIONS = Array.from({ length: 12 }, (_, at) => `organization-${at}`
 
 describe.skipIf(postgresPrograms() === undefined)('a queue in PostgreSQL', () => {
   let server: PostgresServer
-  beforeAll(async () => (server = await startPostgres({ isDurable: false })))
+  beforeAll(async () => (server = await startQuickPostgres()))
   afterAll(() => server.close())
 
   test('is used through a pooler in session mode', async () => {
