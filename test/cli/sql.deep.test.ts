@@ -30,7 +30,7 @@ let file: string
 const sql = (statement: string, ...args: string[]) =>
   runCommand(sqlCommand, ['--mirror', file, ...args, '--', statement])
 
-const shell = (command: string) => runInShell(command, { cwd: dirname(file) })
+const shell = (command: string, input = '') => runInShell(command, { cwd: dirname(file), input })
 
 beforeAll(async () => {
   file = await aMirrorToAsk()
@@ -57,6 +57,22 @@ describe('what a statement gives', () => {
     expect(await runCli(['sql', '--cvs', statement], { cwd })).toMatchObject({
       code: 2,
       stderr: expect.stringContaining("unknown option '--cvs'"),
+    })
+  })
+
+  const VALUES = `SELECT NULL AS none, '' AS empty, 9007199254740993 AS big, 1.0 AS one, -9e999 AS infinite, x'00ff' AS bytes, 'a' AS id, 'b' AS id`
+
+  test('keeps every value exact', async () => {
+    expect((await sql(VALUES, '--jsonl')).stdout).toBe(
+      '{"none":null,"empty":"","big":9007199254740993,"one":1.0,"infinite":-9e999,"bytes":{"base64":"AP8="},"id":"a","id_2":"b"}\n',
+    )
+    expect((await sql(VALUES, '--csv')).stdout).toBe(
+      `none,empty,big,one,infinite,bytes,id,id\r\n,"",9007199254740993,1.0,-9e999,x'00ff',a,b\r\n`,
+    )
+    expect((await sql(VALUES)).stdout).toMatch(/^NULL +9007199254740993 +1\.0 +-9e999 +x'00ff' +a +b$/m)
+    expect(JSON.parse((await sql(VALUES, '--json')).stdout)).toMatchObject({
+      schemaVersion: 1,
+      rows: [{ none: null, one: 1, id: 'a', id_2: 'b' }],
     })
   })
 
@@ -101,5 +117,12 @@ test('a full disk behind the results is reported', () => {
     stderr: expect.stringMatching(
       /^standard output: the disk is full, .* What was written is not all of it\. \(ENOSPC\)\n$/,
     ),
+  })
+})
+
+test('a statement on standard input that is longer than any is refused', () => {
+  expect(shell('customer-mirror sql - --mirror customers.db', 'x'.repeat(2_000_000))).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('longer than 1 MiB'),
   })
 })

@@ -1,3 +1,4 @@
+import Database from 'better-sqlite3'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { formatRows } from '../../../src/cli/output/rows/format-rows.ts'
@@ -61,6 +62,31 @@ test('CSV, read as RFC 4180 says, is what SQLite had: NULL is an empty field, an
     }),
     { numRuns: seeds(1000) },
   )
+})
+
+test('every kind of value is exact, and columns of one name are told apart, in every format', () => {
+  const statement = new Database(':memory:')
+    .defaultSafeIntegers()
+    .prepare<[], SqlValue[]>(
+      `SELECT NULL AS none, '' AS empty, 9007199254740993 AS big, 1.0 AS one, -9e999 AS infinite, x'00ff' AS bytes, 'a' AS id, 'b' AS id`,
+    )
+  const text = (layout: Layout) =>
+    written(
+      layout,
+      statement.columns().map(({ name }) => name),
+      statement.raw().all(),
+    )
+
+  expect(text({ format: 'jsonl' })).toBe(
+    '{"none":null,"empty":"","big":9007199254740993,"one":1.0,"infinite":-9e999,"bytes":{"base64":"AP8="},"id":"a","id_2":"b"}\n',
+  )
+  expect(JSON.parse(text({ format: 'json', before: '[', after: ']' }))).toMatchObject([
+    { none: null, one: 1, id: 'a', id_2: 'b' },
+  ])
+  expect(text({ format: 'csv', isForTerminal: false })).toBe(
+    `none,empty,big,one,infinite,bytes,id,id\r\n,"",9007199254740993,1.0,-9e999,x'00ff',a,b\r\n`,
+  )
+  expect(text({ format: 'table', nothing: 'NULL' })).toMatch(/^NULL +9007199254740993 +1\.0 +-9e999 +x'00ff' +a +b$/m)
 })
 
 test('nothing in a table or in JSON acts on a terminal, nor in CSV for one', () => {
