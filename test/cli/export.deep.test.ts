@@ -80,6 +80,16 @@ describe('bad input ends before anything is written', () => {
     expect(await ask('son')).toMatchObject({ code: 2, stderr: expect.stringContaining('(did you mean "soon"?)') })
   })
 
+  test('a mirror without any run has nothing to export', async () => {
+    const { file } = await aMirror()
+
+    expect(await runCommand(exportCommand, ['--format', 'csv', '--mirror', file])).toMatchObject({
+      code: 2,
+      stdout: '',
+      stderr: expect.stringMatching(/^No list was ever read to its end/),
+    })
+  })
+
   test('a mirror of a later version ends with 7', async () => {
     tamper(mirror, 'PRAGMA user_version = 999')
 

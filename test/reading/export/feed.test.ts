@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
-import { aCustomer, customers } from '../../support/builders.ts'
+import { aCustomer, customerId, customers } from '../../support/builders.ts'
 import { aMirror, tamper } from '../../support/mirror-file.ts'
+import { aMirrorToExport } from '../../support/mirror-to-export.ts'
 import { aPlan, publishAll } from '../../support/publishing.ts'
 import { night } from '../../mirror/nights.ts'
 import { GIVEN_BY_SERVER } from '../../../src/reading/export/feed.ts'
@@ -29,6 +30,16 @@ test('a reader who has read all deleted changes goes on without a gap, and a rea
   await expect(exportedFrom(file, { changesSince: 1 })).rejects.toThrow(
     'The changes before 3 were deleted, or undone by a restore: start again from a copy, and continue from its last seq.',
   )
+})
+
+test('a change comes with what it changed, and with the customer as it is now', async () => {
+  const { rows } = await exportedFrom(await aMirrorToExport(), { changesSince: 0 })
+  const [changed, removed] = rows.filter(({ seq }) => seq !== null)
+
+  expect(changed).toMatchObject({ seq: 1n, change: 'changed', id: customerId(1), is_active: 1n })
+  expect(changed).toMatchObject({ name: 'Ada, "Countess"' })
+  expect(JSON.parse(String(changed?.['fields']))).toMatchObject({ name: ['Customer 1', 'Ada, "Countess"'] })
+  expect(removed).toMatchObject({ seq: 2n, change: 'removed', id: customerId(2), fields: null, is_active: 0n })
 })
 
 test('a copy without any change knows the last seq that was deleted, of whichever organization', async () => {
