@@ -56,18 +56,8 @@ export async function writePages(
 
 function countsOf({ saved: { pages, records, writtenAgain } }: PagesDecided): number[] {
   const { received, inserted, updated, unchanged, duplicates, rejected, suppressed, returned } = records
-  return [
-    pages.length,
-    received,
-    inserted,
-    updated,
-    unchanged,
-    duplicates,
-    rejected,
-    suppressed,
-    returned,
-    writtenAgain,
-  ]
+  const counts = [received, inserted, updated, unchanged, duplicates, rejected, suppressed, returned]
+  return [pages.length, ...counts, writtenAgain]
 }
 
 /** Fails where another program inserted the customer since it was looked up. */
