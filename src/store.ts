@@ -194,6 +194,8 @@ export type LastQuickRun = {
   inserted: number
   updated: number
   missing: number
+  /** Customers not marked as missing because too many were absent at once. */
+  held: number
 }
 
 /** How an organization's latest run ended, quick runs apart, and its last complete reading. Times in Unix milliseconds. */

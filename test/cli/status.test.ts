@@ -42,6 +42,7 @@ const statusDocument = z.strictObject({
           inserted: z.int(),
           updated: z.int(),
           missing: z.int(),
+          held: z.int(),
           errorCode: z.string().nullable(),
         })
         .nullable(),
@@ -144,11 +145,11 @@ test('a quick run is shown apart, and no date, age or reason of the table is abo
   const { config, mirror } = await mirroredYesterday()
   tamper(
     mirror,
-    `INSERT INTO runs (organization, "trigger", started_at, finished_at, status, reasons, requests, inserted, missing, trusted_pages,
+    `INSERT INTO runs (organization, "trigger", started_at, finished_at, status, reasons, requests, inserted, missing, held, trusted_pages,
        data_as_of, error_code)
-     VALUES ('acme', 'schedule', '2026-01-05 10:15:00', '2026-01-05 10:15:02', 'partial', '["quick","quick-budget"]', 31, 5, 2, 969,
+     VALUES ('acme', 'schedule', '2026-01-05 10:15:00', '2026-01-05 10:15:02', 'partial', '["quick","quick-budget"]', 31, 5, 0, 21, 969,
        '2026-01-05 10:15:00', NULL),
-       ('globex', 'schedule', '2026-01-05 10:30:00', '2026-01-05 10:30:02', 'failed', '["failed"]', 1, 0, 0, 0, '2026-01-05 10:30:00',
+       ('globex', 'schedule', '2026-01-05 10:30:00', '2026-01-05 10:30:02', 'failed', '["failed"]', 1, 0, 0, 0, 0, '2026-01-05 10:30:00',
        'server-error')`,
   )
   const text = await runCommand(statusCommand, ['--config', config])
@@ -159,7 +160,7 @@ test('a quick run is shown apart, and no date, age or reason of the table is abo
   expect(text.stdout).toMatch(/^globex .* 24 h.* #4 failed +7 .* plain-scan$/m)
   expect(text.stdout.split('\n').slice(-4)).toEqual([
     '',
-    'acme: last quick run #3 at 2026-01-05 10:15 UTC: 5 new, 2 missing, 0 changed (31 requests, 969 pages trusted without reading; quick-budget)',
+    'acme: last quick run #3 at 2026-01-05 10:15 UTC: 5 new, 0 missing, 0 changed, 21 absent at once and not marked (31 requests, 969 pages trusted without reading; quick-budget)',
     'globex: last quick run #4 at 2026-01-05 10:30 UTC: failed, server-error',
     '',
   ])
@@ -167,7 +168,7 @@ test('a quick run is shown apart, and no date, age or reason of the table is abo
     lastRun: 3,
     lastStatus: 'partial',
     why: ['plain-scan'],
-    lastQuick: { run: 3, missing: 2 },
+    lastQuick: { run: 3, missing: 0, held: 21 },
   })
   expect(globex).toMatchObject({
     tooOld: true,

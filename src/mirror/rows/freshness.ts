@@ -30,6 +30,7 @@ export type FreshnessColumns = {
   quick_inserted: number | null
   quick_updated: number | null
   quick_missing: number | null
+  quick_held: number | null
 }
 
 /** The counts of customers, which take longer the more customers there are. */
@@ -53,7 +54,8 @@ export function freshnessColumns(columns: readonly string[]): string {
     CASE WHEN whole.proof <> 'proven' THEN whole.reasons END AS read_reasons,
     quick.id AS quick_id, quick.started_at AS quick_started_at, quick.status AS quick_status, quick.reasons AS quick_reasons,
     quick.error_code AS quick_error, quick.requests AS quick_requests, quick.trusted_pages AS quick_trusted,
-    quick.inserted AS quick_inserted, quick.updated AS quick_updated, quick.missing AS quick_missing`
+    quick.inserted AS quick_inserted, quick.updated AS quick_updated, quick.missing AS quick_missing,
+    quick.held AS quick_held`
 }
 
 /** How current an organization is, with its counts. */
@@ -94,6 +96,7 @@ function lastQuickOf(row: FreshnessColumns): LastQuickRun | undefined {
     inserted: row.quick_inserted ?? 0,
     updated: row.quick_updated ?? 0,
     missing: row.quick_missing ?? 0,
+    held: row.quick_held ?? 0,
   }
 }
 
