@@ -178,6 +178,18 @@ test('by name, where more are gone at once than searches can be made for, no cus
   expect(fates(mirror)).toEqual({ listed: 1007, missing: 0, removed: 0 })
 })
 
+test('where the last customer is gone behind whom whole pages of new ones came, a quick run says that it is open who left', async () => {
+  const before = LISTED.toReversed()
+  const { mirror, quickly } = await aMirrored(before)
+  const today = { created_at: new Date(START_MS).toISOString() }
+  const more = Array.from({ length: 24 }, (_, index) => aDatedCustomer(5000 + index, today))
+
+  const report = await quickly([...before.slice(0, -1), ...more])
+
+  expect(report).toMatchObject({ inserted: 24, missing: 0, reasons: ['quick', 'not-confirmed'] })
+  expect(missingIn(mirror)).toEqual([])
+})
+
 test('where exactly the newest customers are gone, the list may be an older one: they are not marked until a newer one comes', async () => {
   const { mirror, quickly } = await aMirrored(LISTED)
 

@@ -48,7 +48,7 @@ export async function readQuickly(
   const { gone, pending } = await searchForGone({ ...settings, source, signal }, run, found, certificate.pageSize)
   return {
     ...ending,
-    reasons: reasonsOf(certificate, pending),
+    reasons: reasonsOf(certificate, found.isAnyUnmet || pending.length > 0),
     trustedPages: found.trustedPages,
     absentRows: gone,
     openAbsences: pending.length,
@@ -58,8 +58,8 @@ export async function readQuickly(
 }
 
 /** A run that reached its limit leaves customers open anyway. */
-function reasonsOf({ reasons }: Certificate, pending: readonly number[]): Reason[] {
-  return pending.length === 0 || reasons.includes('quick-budget') ? [...reasons] : [...reasons, 'not-confirmed']
+function reasonsOf({ reasons }: Certificate, isAnyOpen: boolean): Reason[] {
+  return isAnyOpen && !reasons.includes('quick-budget') ? [...reasons, 'not-confirmed'] : [...reasons]
 }
 
 /** Undefined where the rows stand in another order altogether: then the list as last read is the better guess next time. */

@@ -57,7 +57,14 @@ async function searching({ most, requestsEach, certain = [], isSearchedBy = ['em
   const mirror = { findGone, findListed: async () => [CONTROL] }
   const run = await (await aMirror()).startRun({ organization: 'acme', trigger: 'sync', nowMs: START_MS })
   const { signal } = new AbortController()
-  const conclusion = { gone: [...certain, 8, 9], pending: [5], certain, trustedPages: 0, laterOrder: undefined }
+  const conclusion = {
+    gone: [...certain, 8, 9],
+    pending: [5],
+    certain,
+    isAnyUnmet: false,
+    trustedPages: 0,
+    laterOrder: undefined,
+  }
   const left = await searchForGone({ source, mirror, random: () => 0, signal }, run, conclusion, 100)
   return { left, searches }
 }

@@ -14,6 +14,8 @@ export type Conclusion = {
    * another row has left.
    */
   readonly certain: readonly number[]
+  /** Whether rows are expected between two pages, or behind the last one that has a row as expected, and no page shows them. */
+  readonly isAnyUnmet: boolean
   /** Pages that were not read, and that are trusted to hold the rows expected there. */
   readonly trustedPages: number
   /** The row numbers in list order, 0 for a record without a customer; undefined where the rows stand in another order altogether. */
@@ -52,6 +54,7 @@ export function conclude({ cuts, comparison, expected, ...evidence }: QuickEvide
     gone: isWhole ? missed : [],
     pending: isWhole ? [] : missed,
     certain: isWhole && evidence.orderStays ? missed.filter((rowId) => left.has(rowId)) : [],
+    isAnyUnmet: unmetBetween(gaps, expected).some((rowId) => !read.has(rowId)),
     trustedPages: Math.round(trusted / evidence.size),
     laterOrder: hasOrder ? foundOrder({ cuts, gaps, expected }) : undefined,
   }
@@ -81,6 +84,12 @@ function leftFrom({ unseen, nameless }: Gap, expected: ExpectedOrder): number[] 
   const rowIds = rowsAt(unseen, expected)
   const left = rowIds.filter((rowId) => rowId !== 0)
   return nameless > rowIds.length - left.length ? [] : left
+}
+
+/** The rows expected where all positions were read, in more than one answer. */
+function unmetBetween(gaps: readonly Gap[], expected: ExpectedOrder): number[] {
+  const between = gaps.filter(({ isOneCut, holes }) => !isOneCut && holes.length === 0)
+  return between.flatMap(({ unseen }) => rowsAt(unseen, expected)).filter((rowId) => rowId !== 0)
 }
 
 function rowsAt(spans: readonly Span[], { rowIds }: ExpectedOrder): number[] {
