@@ -33,7 +33,7 @@ test('check asks the bucket of the configuration, and changes nothing there', as
 
   expect(code).toBe(0)
   expect(stdout).toContain(`✔ publish: ${TO} answered`)
-  expect(bucket.requests.map(({ method, key }) => `${method} ${key}`)).toEqual(['HEAD '])
+  expect(bucket.requests.map(({ method, key }) => `${method} ${key}`)).toEqual(['GET '])
 })
 
 test.each([

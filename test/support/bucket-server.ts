@@ -120,8 +120,7 @@ function etagOf(content: Buffer | undefined): string {
   return content === undefined ? '' : `"${createHash('md5').update(content).digest('hex')}"`
 }
 
-function listObjects({ objects }: BucketServer, { method, query }: BucketRequest, response: ServerResponse): void {
-  if (method === 'HEAD') return void response.writeHead(200).end()
+function listObjects({ objects }: BucketServer, { query }: BucketRequest, response: ServerResponse): void {
   const prefix = query.get('prefix') ?? ''
   const after = query.get('continuation-token') ?? ''
   const keys = [...objects.keys()].filter((key) => key.startsWith(prefix) && key > after).toSorted()

@@ -28,9 +28,20 @@ async function askForRights(client: Redis, prefix: string): Promise<RedisFacts> 
   const keys = Object.values(queueNames({ prefix })).map((name) => `bull:${name}:meta`)
   await client.eval('return 1', keys.length + 1, sharedKey(prefix), ...keys)
   await client.hlen(sharedKey(prefix))
-  // Workers wait for jobs with this command. Nothing is at this key, so nothing is taken.
-  await client.bzpopmin(`bull:${prefix}-none`, SHORTEST_WAIT_SECONDS)
+  await askToWait(client, prefix)
   return factsIn(await client.info('memory'))
+}
+
+/**
+ * Workers wait for jobs with this command. The probe is no sorted set, so a server that has it refuses at once and takes nothing. Where there
+ * is none, the connection waits for a tenth of a second.
+ */
+async function askToWait(client: Redis, prefix: string): Promise<void> {
+  try {
+    await client.bzpopmin(probeKey(prefix), SHORTEST_WAIT_SECONDS)
+  } catch (error) {
+    if (!(error instanceof Error && error.message.startsWith('WRONGTYPE'))) throw error
+  }
 }
 
 function factsIn(info: string): RedisFacts {
