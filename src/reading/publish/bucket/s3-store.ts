@@ -14,6 +14,7 @@ import {
 import { bucketAddressText } from '../../../config/bucket-address.ts'
 import { bucketEnvironment, type BucketEnvironment } from '../../../config/bucket-endpoint.ts'
 import type { Environment } from '../../../config/environment.ts'
+import { CopyFailed } from '../../../errors/errors.ts'
 import type { BucketPlan } from './bucket-plan.ts'
 import { OBJECTS } from './object-keys.ts'
 import type { ObjectStore, StoredText, UnfinishedUpload } from './object-store.ts'
@@ -56,7 +57,10 @@ export function openS3Store(
     // Not by HEAD: the answer to it has no body, which names why it was refused, and a policy may allow the list below the prefix alone.
     ask: () =>
       attempt(async () => {
-        await client.send(new ListObjectsV2Command({ Bucket: bucket, Prefix: start + OBJECTS, MaxKeys: 1 }))
+        const asked = { Bucket: bucket, Prefix: start + OBJECTS, MaxKeys: 1 }
+        const { IsTruncated } = await client.send(new ListObjectsV2Command(asked))
+        // The client takes any page of the web for an empty list; every list says this.
+        if (IsTruncated === undefined) throw new CopyFailed(`${shown}: ${NO_LIST}`, { code: 'copy-unwritable' })
       }),
     readText: (key) => attempt(() => readText(client, place(key))),
     replaceText: (key, text, version) => attempt(() => replaceText(client, place(key), text, version)),
@@ -86,6 +90,9 @@ export function openS3Store(
     close: () => client.destroy(),
   }
 }
+
+const NO_LIST =
+  'what answers there is not a service that speaks S3: it may be a web page, such as the console of MinIO. Correct publish.endpoint.'
 
 /** Buckets are named in the path where an endpoint is named: few such services give each bucket a host. */
 function clientOf(found: BucketEnvironment, { requestMs, attempts }: StoreLimits): S3Client {

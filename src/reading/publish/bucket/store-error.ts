@@ -89,6 +89,7 @@ function meaningOf(name: string, status: number | undefined, region: string | un
     (status === 400 && region !== undefined)
   )
     return ['copy-unwritable', wrongRegion(region)]
+  if (status === 413) return ['copy-unwritable', TOO_LARGE]
   if (status === 507) return ['copy-full', FULL]
   if (status === 401 || status === 403) return ['copy-unwritable', DENIED]
   if (status === 404) return ['copy-unwritable', NO_BUCKET]
@@ -122,12 +123,17 @@ const DENIED =
   'these credentials may not do that. They need s3:ListBucket and s3:ListBucketMultipartUploads on the bucket, and s3:GetObject, ' +
   's3:PutObject, s3:DeleteObject and s3:AbortMultipartUpload on what is below the prefix.'
 const BAD_KEY = 'the service does not accept the credentials. Check AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY.'
+const OTHER_HOST =
+  'If they are right, a proxy on the way changes the Host of requests, which is signed: have it pass that on (nginx: proxy_set_header Host $http_host).'
+const TOO_LARGE =
+  'a proxy on the way takes no requests of this size. Have it take 8 MiB (nginx: client_max_body_size 8m), or let publish.endpoint name the service itself.'
 
 const MEANINGS: readonly [RegExp, CopyFailed['code'], string][] = [
   [/^NoSuchBucket$/, 'copy-unwritable', NO_BUCKET],
   [/^CredentialsProviderError$/, 'copy-unwritable', NO_CREDENTIALS],
   [/^ERR_INVALID_CHAR$/, 'copy-unwritable', BAD_CHARACTER],
-  [/^(InvalidAccessKeyId|SignatureDoesNotMatch)$/, 'copy-unwritable', BAD_KEY],
+  [/^InvalidAccessKeyId$/, 'copy-unwritable', BAD_KEY],
+  [/^SignatureDoesNotMatch$/, 'copy-unwritable', `${BAD_KEY} ${OTHER_HOST}`],
   [
     /^(ExpiredToken|InvalidToken|TokenRefreshRequired)/,
     'copy-unwritable',

@@ -161,3 +161,15 @@ test('check asks for what publishing asks for: a policy may allow the list below
 
   await expect(store.ask()).resolves.toBeUndefined()
 })
+
+test('check takes no page of the web for a bucket', async () => {
+  const bucket = await aBucketServer()
+  bucket.fault = (_, response) => {
+    response.end('<html>a console</html>')
+    return true
+  }
+  const store = openS3Store({ to: { bucket: BUCKET, prefix: PREFIX } }, bucket.env)
+  onTestFinished(() => store.close())
+
+  await expect(store.ask()).rejects.toMatchObject({ code: 'copy-unwritable' })
+})

@@ -46,6 +46,24 @@ test.each([
   expect(storeError(error, PLACE, undefined)).toMatchObject({ code: 'copy-unreachable' })
 })
 
+test.each([
+  ['SignatureDoesNotMatch', 403, /Check AWS_ACCESS_KEY_ID.*a proxy on the way changes the Host/],
+  ['Error', 413, /a proxy on the way takes no requests of this size/],
+])('%s with status %i is put down to what may stand in between, too', (name, httpStatusCode, said) => {
+  const error = Object.assign(new Error('made up'), { name, $metadata: { httpStatusCode } })
+
+  expect(storeError(error, PLACE, 'https://minio.example.com')).toMatchObject({
+    code: 'copy-unwritable',
+    message: expect.stringMatching(said),
+  })
+})
+
+test('a service that names a quota with 413 is full', () => {
+  const full = Object.assign(new Error('made up'), { name: 'EntityTooLarge', $metadata: { httpStatusCode: 413 } })
+
+  expect(storeError(full, PLACE, undefined)).toMatchObject({ code: 'copy-full' })
+})
+
 test('a port of another service, which does not speak HTTP, is no defect', () => {
   const other = Object.assign(new Error('Parse Error: Expected HTTP/'), { code: 'HPE_INVALID_CONSTANT' })
 
