@@ -1,6 +1,6 @@
 import { ContractBroken } from '../errors/errors.ts'
-import { type Answer, headerOf } from './answer.ts'
-import { beginningOf, ERROR_BYTES, wholeOf } from './body.ts'
+import { type Answer, type AnswerHeaders, headerOf } from './answer.ts'
+import { beginningOf, ERROR_BYTES, isCutOff, wholeOf } from './body.ts'
 import { inTurn, type Room } from './byte-budget.ts'
 import { exchange, TimedOut } from './exchange.ts'
 import { createAgent, type IdleAgents } from './idle-agents.ts'
@@ -71,6 +71,8 @@ export function openConnection(limits: Limits, { now, monotonicMs }: Clocks, idl
     if (status !== 200) return { ...facts, text: await beginningOf(received, encoding), body: NOTHING }
     const unpack = async () => {
       const body = await wholeOf(received, { encoding, maxBodyBytes, place })
+      if (!isMeasured(received.headers) && isCutOff(body))
+        throw new Error('the connection ended in the middle of a page')
       room?.add(body.byteLength - received.bytes.byteLength)
       return body
     }
@@ -101,6 +103,11 @@ export function openConnection(limits: Limits, { now, monotonicMs }: Clocks, idl
       else idle.putBack(kind, agent)
     },
   }
+}
+
+/** Whether the answer said how long it is; otherwise, as in HTTP/1.0, the end of the connection is its end, wherever that came. */
+function isMeasured(headers: AnswerHeaders): boolean {
+  return (headers['content-length'] ?? headers['transfer-encoding']) !== undefined
 }
 
 const NOTHING = Buffer.alloc(0)

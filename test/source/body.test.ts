@@ -1,5 +1,6 @@
 import { brotliCompressSync, constants, deflateRawSync, deflateSync, gzipSync } from 'node:zlib'
 import { expect, test } from 'vitest'
+import { isCutOff } from '../../src/source/body.ts'
 import { bytes, envelopeOf, faultServer } from '../support/fault-server.ts'
 import { aSource, PATIENT, rejection } from './a-source.ts'
 
@@ -52,6 +53,19 @@ test.each([
   await using server = await faultServer(bytes(200, BODY, { 'Content-Encoding': encoding }))
   const error = await rejection(aSource(server).source.readPage(FIRST, PATIENT))
   expect(String(error)).toContain(`the content encoding "${encoding}" ${what}.`)
+})
+
+test.each([
+  ['whole', BODY, false],
+  ['with blanks around it', `\n\n${BODY}\n`, false],
+  ['followed by more blanks than are looked at', BODY + ' '.repeat(300), false],
+  ['HTML', '<!doctype html><p>', false],
+  ['empty', '', false],
+  ['one byte', '{', true],
+  ['without its last braces', BODY.replace(/}+$/, ''), true],
+  ['cut in the middle', BODY.slice(0, 200), true],
+])('a body that is %s: whether it is cut off', (_, body, is) => {
+  expect(isCutOff(Buffer.from(body))).toBe(is)
 })
 
 test('a body over the cap is given up', async () => {

@@ -54,6 +54,7 @@ test.each([
   'Content-Length: 9\r\n\r\n{',
   'Connection: close\r\nTransfer-Encoding: chunked\r\n\r\n9\r\n{',
   'Content-Le',
+  'Connection: close\r\n\r\n{"success":true,"data":[{"id":"',
 ])('a connection that ends after %j is not blamed on the answer', async (start) => {
   await using server = await faultServer(raw(OK + start))
   const error = await rejection(aSource(server, { attempts: 1 }).source.readPage(FIRST, PATIENT))
