@@ -100,13 +100,18 @@ test.each([
   })
 })
 
-test('a pooler that has no connection now is waited for, and is quoted', () => {
-  const refused = Object.assign(new Error('no more connections allowed (max_client_conn)'), { code: '08P01' })
+test.each([
+  [
+    'no more connections allowed (max_client_conn)',
+    /has no connection left \(max_client_conn, pool_size\)\..*: no more con/,
+  ],
+  ['query_wait_timeout', /has no connection left/],
+  ['database "crm" is disabled', /opens no connections to this database for now/],
+])('a pooler that says %s is waited for, and is quoted', (said, sentence) => {
+  const error = postgresError(Object.assign(new Error(said), { code: '08P01' }), ADDRESS)
 
-  expect(postgresError(refused, ADDRESS)).toMatchObject({
-    code: 'mirror-unreachable',
-    message: expect.stringMatching(/no more connections allowed \(max_client_conn\)\. \(08P01\)$/),
-  })
+  expect(error).toMatchObject({ code: 'mirror-unreachable', message: expect.stringMatching(sentence) })
+  expect(String(error)).toContain(`${said}. (08P01)`)
 })
 
 test('a standby that ended a statement says what to set there', () => {

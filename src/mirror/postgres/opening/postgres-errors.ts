@@ -1,10 +1,8 @@
 import { isOurs, MirrorUnusable } from '../../../errors/errors.ts'
 import { tlsFailure } from '../../../errors/tls-failure.ts'
 import { failedFunction } from './added-functions.ts'
-import { FULL, SAID, type Meaning } from './said-by-server.ts'
+import { AGAIN, FULL, SAID, type Meaning } from './said-by-server.ts'
 import { violation } from './violations.ts'
-
-const AGAIN = 'What was saved before is kept, and the next run continues from there; run any other command again.'
 
 /** What SQLSTATEs and the codes of the system mean for the mirror, each with its fix. The first that fits holds. */
 const MEANINGS: Meaning[] = [

@@ -5,9 +5,12 @@ export type Meaning = [pattern: RegExp, code: MirrorCode, sentence: string]
 export const FULL =
   'the disk of the server is full. Nothing of this step was kept; free some space there, then run the command again.'
 
+export const AGAIN =
+  'What was saved before is kept, and the next run continues from there; run any other command again.'
+
 /**
- * What a pooler such as PgBouncer says where another connection would fare no better, as `code: message`. It has one SQLSTATE for nearly all
- * that it refuses, and for what passes, such as too many clients.
+ * What a pooler such as PgBouncer says, as `code: message`. It has one SQLSTATE for nearly all that it refuses, and for what passes, such as
+ * too many clients.
  */
 const SAID_BY_POOLER: readonly Meaning[] = [
   [
@@ -19,6 +22,16 @@ const SAID_BY_POOLER: readonly Meaning[] = [
     /^08P01: unsupported startup parameter.*\boptions\b/,
     'unreadable',
     'the pooler there refuses what the environment variable PGOPTIONS asks for. Unset it.',
+  ],
+  [
+    /^08P01: database ".*" is disabled$/,
+    'unreachable',
+    `the pooler there opens no connections to this database for now (DISABLE, until ENABLE). ${AGAIN}`,
+  ],
+  [
+    /^08P01: (?:no more connections allowed|query_wait_timeout)/,
+    'unreachable',
+    `the pooler there has no connection left (max_client_conn, pool_size). ${AGAIN}`,
   ],
   [
     /^08P01: (?:no such (?:database|user)|(?:database|role) "|.*authentication failed)/,
