@@ -87,7 +87,7 @@ export async function openEngine(config: LiveConfig, options: EngineOptions): Pr
     const stopping = new AbortController()
     // No other process reaches an embedded queue, so that its pauses do not change.
     const pauseLookMs = isAlone ? timings.reconcileMs : timings.lookMs
-    const pauses = watchPauses({ values, sync: queues.sync, lookMs: pauseLookMs, now, onUnreadable })
+    const pauses = watchPauses({ values, sync: queues.sync, config, lookMs: pauseLookMs, now, onUnreadable })
     const processing: Processing = {
       organizationOf: (id) => resumedInItsWindow(config.organizationOf(id)),
       mayComeLater: followed.mayComeLater,
