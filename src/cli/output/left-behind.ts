@@ -9,8 +9,11 @@ export function leftBehindText(
   { organization, active }: { organization: string; active: number },
   config: string | undefined,
 ): string {
+  const command = (verb: string, words: string) =>
+    `customer-mirror organizations ${verb} ${words}${configOption(config)}\n`
   return (
-    `\n${organization} is not in the configuration, and its ${count(active, 'customer')} still count as active. ` +
-    `To change that: customer-mirror organizations retire ${organization}${configOption(config)}\n`
+    `\n${organization} is not in the configuration, and its ${count(active, 'customer')} still count as active.\n` +
+    `  if it left: ${command('retire', organization)}` +
+    `  if it has a new id: ${command('rename', `${organization} NEW-ID`)}`
   )
 }
