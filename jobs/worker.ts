@@ -170,7 +170,7 @@ async function openMeasuredEngine(
       const metrics = createMetrics({ ...parts, mirror, pauses, organizations, now: Date.now, monotonicMs })
       const mirrorFailures = new MirrorFailures(Date.now)
       observing.resolve({ metrics, mirror, mirrorFailures })
-      return createListener({ metrics, mirrorFailures, mirror: parts.mirror, publisher, log })
+      return createListener({ metrics, mirrorFailures, mirror: parts.mirror, publisher, log, monotonicMs })
     },
   })
   const observed = await observing.promise

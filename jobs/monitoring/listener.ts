@@ -4,6 +4,7 @@ import { isoTime } from '../../src/time/iso-time.ts'
 import type { Publisher } from '../publish/publisher.ts'
 import { isWorthACopy } from '../run/end-of-quick-run.ts'
 import type { Listener } from '../run/sync-job.ts'
+import { createEventLog } from './event-log.ts'
 import type { Metrics } from './metrics.ts'
 import type { MirrorFailures } from './mirror-failures.ts'
 import { logQuickRun, logRun, logUnknown } from './run-log.ts'
@@ -14,12 +15,13 @@ type Listening = {
   mirror: Pick<Mirror, 'listHeldRemovals'>
   publisher: Pick<Publisher, 'runEnded' | 'compareSoon'>
   log: Logger
+  monotonicMs: () => number
 }
 
 /** Counts and logs what becomes of jobs, and lets the copy for readers follow. */
-export function createListener({ metrics, mirrorFailures, mirror, publisher, log }: Listening): Listener {
+export function createListener({ metrics, mirrorFailures, mirror, publisher, log, monotonicMs }: Listening): Listener {
   return {
-    onEvent: (organization, event) => log.info({ organization, event }, 'run slowed down'),
+    onEvent: createEventLog(log, monotonicMs),
     onAnswer: (organization, answer) => metrics.countAnswer(organization, answer),
     onRun: (run) => {
       metrics.countRun(run)
