@@ -170,8 +170,11 @@ class ChainScan implements Scan {
   #nextWithinCaps(): Window | undefined {
     if (this.#pass.over || this.done) return undefined
     const window = this.#bisections.next(this.#underWay) ?? this.#nextOfPass()
-    if (window === undefined || this.#budget.allowsOneMore(this.#findings.pageSize)) return window
-    this.#passes.stop('page-cap', { window, failure: 'page-cap' })
+    if (window === undefined) return window
+    const { isBarren } = this.#coverage
+    if (!isBarren && this.#budget.allowsOneMore(this.#findings.pageSize)) return window
+    const because = isBarren ? 'repeated-page' : 'page-cap'
+    this.#passes.stop(because, { window, failure: because })
     this.#conclude()
     return undefined
   }

@@ -13,6 +13,9 @@ export class Coverage {
   /** Passes since counting began, including the current one. */
   #passes = 0
   #fresh = 0
+  /** Answers in a row, in the first pass since counting began and with one total, that had no new id. */
+  #barren = 0
+  #latestTotal: number | undefined
   /** Whether windows from before an interruption are among those counted: between them and the others no total was seen. */
   #isResumed = false
   /** Windows added so far. */
@@ -37,7 +40,10 @@ export class Coverage {
     if (read.notFound) return
     this.#totals = widened(this.#totals, read.total)
     this.rejected += read.all.length - read.rows.length
-    this.#fresh += read.keys.length - read.again.length
+    const fresh = read.keys.length - read.again.length
+    this.#fresh += fresh
+    this.#barren = fresh > 0 || read.total !== this.#latestTotal || !this.first ? 0 : this.#barren + 1
+    this.#latestTotal = read.total
     this.windows += 1
   }
 
@@ -73,6 +79,16 @@ export class Coverage {
     return Math.max(0, least - (most - least) - this.distinct)
   }
 
+  /** Whether the list has many more rows by its total, which no changes explain. */
+  get lacksMany(): boolean {
+    return this.lacking > this.distinct * MANY_OF_ALL
+  }
+
+  /** Whether so many answers in a row had nothing but known rows, although many are lacking, that the service has no others to show. */
+  get isBarren(): boolean {
+    return this.#barren >= MOST_BARREN && this.lacksMany
+  }
+
   /** Ids that no pass found before this one, since counting began. */
   get fresh(): number {
     return this.#fresh
@@ -101,6 +117,11 @@ export class Coverage {
     this.restarts += 1
   }
 }
+
+/** The part of the list that no changes explain. */
+const MANY_OF_ALL = 0.03
+/** Far more than the repair of a gap, or the search for a record that breaks its page, needs. */
+const MOST_BARREN = 200
 
 type Totals = { readonly least: number; readonly most: number }
 

@@ -103,6 +103,26 @@ test.each(LIES)('%s: the scan ends within its caps, unproven, with the reasons %
   }
 })
 
+/** Page 2 under every later number, in pages of the size that is served. */
+const page2Behind =
+  (served: (size: number) => number): Misbehaviour =>
+  (list, window) => ({ ...resized(list, { ...window, page: Math.min(2, window.page) }, served(window.size)), window })
+
+test.each([
+  ['of at most 5', (size: number) => Math.min(5, size), 300],
+  ['of 4, whatever the size asked for,', () => 4, 120],
+  ['of one row, whatever the size asked for,', () => 1, 2.2 * ROWS],
+])(
+  'pages %s of which the second stands behind it too are not asked for to the end, or again and again',
+  (_, served, most) => {
+    for (const parallel of [1, 6]) {
+      const { certificate, requests } = scanOf(page2Behind(served), { parallel })
+      expect(certificate.proof).toBe('unproven')
+      expect(requests).toBeLessThan(most)
+    }
+  },
+)
+
 const FAULTS: [string, Misbehaviour][] = [
   [
     'a page that is short once',

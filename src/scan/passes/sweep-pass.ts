@@ -13,6 +13,8 @@ import { startOf, type StoppedAt, type Window } from '../window/window.ts'
 const MOST_TRIES = 2
 /** After this many pages that were not found although the total promises rows there, the pass ends. */
 const MOST_NOT_FOUND = 8
+/** After this many pages in a row that repeat rows of others, the pass ends: the service has no other pages there. */
+const MOST_REPEATED = 32
 
 /**
  * Reads a plan of windows in either direction, and repairs nothing. It looks for customers that earlier passes overlooked; if its
@@ -35,6 +37,8 @@ export class SweepPass implements Pass {
   /** The last window that could not be read, apart from poison rows. */
   #unread: StoppedAt | undefined
   #notFound = 0
+  /** Pages given up since the last one with rows of its own. */
+  #repeats = 0
   readonly #repeated = new RepeatedWindows()
 
   constructor(findings: Findings, plan: readonly Window[], options: { backward: boolean; overlapping: boolean }) {
@@ -81,7 +85,8 @@ export class SweepPass implements Pass {
     const pending = this.#pending.waitingFor(asked)
     if (pending === undefined) return
     pending.asked = true
-    if (this.#repeated.isRepeated(read)) return this.#repeat(asked)
+    if (this.#repeated.isRepeated(read)) return this.#repeat(pending)
+    this.#repeats = 0
     const isPromised = read.notFound && startOf(pending.window) < this.#findings.total
     if (isPromised) this.#notFound += 1
     const isHopeless = this.#notFound > MOST_NOT_FOUND
@@ -106,9 +111,11 @@ export class SweepPass implements Pass {
     this.#settle()
   }
 
-  #repeat(window: Window): void {
+  #repeat(pending: PendingWindow): void {
     this.#findings.note('repeated-page')
-    this.failed(window, 'repeated-page')
+    this.failed(pending.window, 'repeated-page')
+    if (pending.failure !== undefined) this.#repeats += 1
+    if (this.#repeats > MOST_REPEATED) this.stop('repeated-page')
   }
 
   stop(reason: Reason): void {

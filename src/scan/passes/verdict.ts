@@ -14,8 +14,6 @@ export type ScanVerdict = {
 
 /** The part of a page that is more than a few changes move. */
 const MANY_OF_A_PAGE = 4
-/** The part of the list that no changes explain. */
-const MANY_OF_ALL = 0.03
 
 /** Flaws that a further pass would only find again. */
 const LASTING: ReadonlySet<Reason> = new Set<Reason>([
@@ -65,8 +63,14 @@ export function verdictOn(pass: Pass, scanned: Scanned): ScanVerdict | undefined
   if (isSettled && !mayProve(pass, passes, findings))
     return { proof: unlessRejected('settled'), reasons, passProof: pass.settledBy }
   if (pass.complete && coverage.converged) return { proof: unlessRejected('converged'), reasons }
-  if (passes < (duplicates.length > 0 ? 2 : caps.passes) && coverage.restarts < caps.restarts) return undefined
+  const isWorthAnother = duplicates.length === 0 && !isExhausted(pass, coverage)
+  if (passes < (isWorthAnother ? caps.passes : 2) && coverage.restarts < caps.restarts) return undefined
   return { proof: 'unproven', reasons: [...reasons, 'not-converged'] }
+}
+
+/** Whether a whole pass met only rows that were known, although the list has many more by its total: no further pass finds them. */
+function isExhausted(pass: Pass, coverage: Coverage): boolean {
+  return pass.complete && !coverage.first && coverage.fresh === 0 && coverage.lacksMany
 }
 
 /**
@@ -111,7 +115,7 @@ function believable(pass: Pass, coverage: Coverage, findings: Findings): PassPro
     return coverage.lacksRows && pass.seams?.areNearlyStill === true ? undefined : proof
   }
   // The ends of what was counted stood where a wrong page said so.
-  if (proof.basis === 'counted' && coverage.lacking > coverage.distinct * MANY_OF_ALL) return undefined
+  if (proof.basis === 'counted' && coverage.lacksMany) return undefined
   if (proof.basis !== 'quiet') return proof
   const counts = coverage.first ? coverage.agrees : coverage.rejected > 0 || coverage.distinct >= findings.total
   return counts ? proof : undefined
