@@ -1,6 +1,7 @@
 import type { Outcome, Progress } from '../../mirror-organization.ts'
 import { describeError } from '../../errors/errors.ts'
 import { columnsOf, wrapText } from './fit-text.ts'
+import type { WaitingEvent } from '../../source/retry.ts'
 import type { Screen } from '../io.ts'
 import { liveFrame } from './live-frame.ts'
 import { readingWords } from './reading-words.ts'
@@ -10,8 +11,11 @@ import { summary } from './wording.ts'
 
 const REDRAWN_EVERY_MS = 200
 
-/** An active organization. `waits` is set while its run waits: in two lengths, longest first. */
-type Run = { startedMs: number; progress?: Progress; waits?: readonly string[] }
+/** An active organization. `waits` is set while its run waits. */
+type Run = { startedMs: number; progress?: Progress; waits?: Waits }
+
+/** Why a run waits, in two lengths, longest first. Until `untilMs`, pages that arrive were asked for before. */
+type Waits = { texts: readonly string[]; untilMs: number }
 
 /**
  * Shows each active organization on a line of the terminal, and counts the others below. A finished organization gets a line
@@ -50,12 +54,13 @@ export function liveLines(
     },
     progress(id, progress) {
       const run = underWay.get(id)
-      if (run !== undefined) underWay.set(id, { startedMs: run.startedMs, progress })
+      if (run === undefined) return
+      const isOver = run.waits === undefined || run.waits.untilMs <= monotonicMs()
+      underWay.set(id, isOver ? { startedMs: run.startedMs, progress } : { ...run, progress })
     },
     event(id, event) {
       const run = underWay.get(id)
-      if (event.kind === 'waiting' && run !== undefined)
-        run.waits = [eventWords(event), eventWords(event, { short: true })]
+      if (event.kind === 'waiting' && run !== undefined) run.waits = waitsFor(event, monotonicMs())
       else print('·', id, eventWords(event))
     },
     ended(id, outcome) {
@@ -75,10 +80,17 @@ export function liveLines(
 }
 
 function wordsOf({ startedMs, progress, waits }: Run, nowMs: number): string[] {
-  if (progress === undefined) return [...(waits ?? ['asking for the first page'])]
+  if (progress === undefined) return [...(waits?.texts ?? ['asking for the first page'])]
   const reading = { ...progress, elapsedMs: nowMs - startedMs }
   const short = readingWords(reading, { short: true })
-  return waits === undefined ? [readingWords(reading), short] : [...waits.map((text) => `${short} · ${text}`), ...waits]
+  if (waits === undefined) return [readingWords(reading), short]
+  return [...waits.texts.map((text) => `${short} · ${text}`), ...waits.texts]
+}
+
+/** While one request waits for a service that failed, others may go on: their pages end what is said of it. */
+function waitsFor(event: WaitingEvent, nowMs: number): Waits {
+  const texts = [eventWords(event), eventWords(event, { short: true })]
+  return { texts, untilMs: event.reason === 'unavailable' ? nowMs : nowMs + event.waitMs }
 }
 
 function lastWords(id: string, { report, error }: Outcome): [mark: string, id: string, text: string] {

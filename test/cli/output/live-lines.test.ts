@@ -49,6 +49,9 @@ test('an active organization shows its progress; its last line stays after its l
     await expect.poll(() => screen.text).toContain('1,200 of 2,500 customers · 48 %')
     talk.onEvent({ kind: 'waiting', reason: 'rate-limited', waitMs: 45_000, untilMs: START_MS })
     await expect.poll(() => screen.text).toMatch(/1,200\/2,500 · 48 %.* · asked to slow down; continues in 45 s/)
+    // Pages that were asked for before the pause still arrive.
+    talk.onProgress({ organization: id, customers: 1300, readBefore: 0, total: 2500, pages: 13 })
+    await expect.poll(() => screen.text).toMatch(/1,300\/2,500 · 52 %.* · asked to slow down; continues in 45 s/)
     seen.push(screen.text)
     return {
       report: { ...emptyReport({ organization: id, trigger: 'sync', startedAtMs: START_MS }), received: 2500 },
