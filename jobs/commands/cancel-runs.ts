@@ -121,5 +121,5 @@ const LOOK_MS = 250
 const LEFT_TO_WORKER_MS = 3000
 
 const NO_SHARED_QUEUE =
-  'There is no queue to cancel a job in: an embedded queue is open only in its worker. Stop that worker (Ctrl+C or SIGTERM): it ends ' +
-  'its runs after their current pages, and goes on with them when it is started again. A sync in a terminal ends by Ctrl+C.'
+  'There is no queue to cancel a job in: an embedded queue is open only in its worker. Stop that worker (Ctrl-C or SIGTERM): it ends ' +
+  'its runs after their current pages, and goes on with them when it is started again. A sync in a terminal ends by Ctrl-C.'

@@ -32,4 +32,4 @@ const NO_QUEUE =
   '`queue: redis://127.0.0.1:6379` to the configuration, or set CUSTOMER_MIRROR_QUEUE.'
 
 const STOP_FIRST =
-  'To do it here: stop the worker (Ctrl+C or SIGTERM), enter this command again, then start the worker. What the queue holds is kept.'
+  'To do it here: stop the worker (Ctrl-C or SIGTERM), enter this command again, then start the worker. What the queue holds is kept.'

@@ -81,7 +81,7 @@ async function listUnderway(config: Config): Promise<Map<string, LeasedRun>> {
 function underwayElsewhere({ runId, holder }: LeasedRun, end: CancelEnd): string {
   const before = end === 'removed' ? 'its job was taken out of the queue, but ' : ''
   return (
-    `${before}run ${runId} is under way in ${processWords(holder)}, and is no job of a shared queue. Ctrl+C there, or ` +
+    `${before}run ${runId} is under way in ${processWords(holder)}, and is no job of a shared queue. Ctrl-C there, or ` +
     'SIGTERM, ends it after its current pages.'
   )
 }

@@ -19,8 +19,10 @@ export function completionCommand({ stdout }: Io) {
 const EXAMPLES = `
 Examples:
   $ customer-mirror completion bash
-      for every new shell, add to ~/.bashrc:  source <(customer-mirror completion bash)
+      for every new shell, add to ~/.bashrc:
+        source <(customer-mirror completion bash)
   $ customer-mirror completion zsh
-      the same in ~/.zshrc, after compinit:  source <(customer-mirror completion zsh)
+      the same in ~/.zshrc, after compinit:
+        source <(customer-mirror completion zsh)
   $ customer-mirror completion fish > ~/.config/fish/completions/customer-mirror.fish
 `

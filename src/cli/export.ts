@@ -19,7 +19,9 @@ export function exportCommand(io: Io) {
       new Option('--to <folder>', 'a folder, in which each partition gets a file of its own').conflicts(['output']),
     )
     .addOption(
-      new Option('--partition <field>', 'with --to: what the partitions are by').choices(['organization'] as const),
+      new Option('--partition <field>', 'with --to: the field whose values divide the rows into partitions').choices([
+        'organization',
+      ] as const),
     )
     .option('-c, --config <file>', 'configuration file')
     .option('--mirror <file>', 'a mirror, or a published copy of one, in place of that of the configuration')

@@ -16,7 +16,10 @@ export function queryCommand(io: Io) {
     .option('-c, --config <file>', 'configuration file')
     .option('--mirror <file>', 'a mirror, or a published copy of one, in place of that of the configuration')
     .option('--org <organization>', 'customers of one organization')
-    .option('--search <text>', 'customers with this text in their name, username or e-mail address, in any case')
+    .option(
+      '--search <text>',
+      'customers with this text in their name, username or e-mail address; upper and lower case are the same',
+    )
     .option('--language <language>', 'customers of one language, as sent by the service')
     .option('--include-removed', 'removed customers too')
     .option('--limit <number>', `how many at most (default: ${ON_A_TABLE} in a table)`, wholeNumber({ least: 1 }))
@@ -92,7 +95,7 @@ Examples:
       active customers with "ada" in their name, username or e-mail address
   $ customer-mirror query --org acme --language fr --csv > french.csv
       every column of the active customers of acme who speak French
-  $ customer-mirror query --include-removed --jsonl --mirror /srv/published/customers.db
+  $ customer-mirror query --include-removed --jsonl --mirror copies/customers.db
       all customers in a published copy, one JSON object on each line; this needs no configuration
 
 A table shows a few columns; CSV and JSON have all of them, the id too. In a table, control characters in the values are written out.

@@ -35,9 +35,9 @@ export function sandboxCommand({ signal, stdout, stderr }: Io): CommandUnknownOp
       'how many organizations (default: 3, or as many as --customers lists)',
       wholeNumber({ least: 1, most: 1000 }),
     )
-    .option('--customers <counts>', 'customers of each, or a number for each: 2500,1050,40 (default: 1050)', readCounts)
+    .option('--customers <counts>', 'customers of each: a number, or a list: 2500,1050,40 (default: 1050)', readCounts)
     .option('--latency <time>', 'delay every answer: 50ms, 2s', LATENCY)
-    .option('--rate-limit <limits>', '60 a minute for each, 8/5s, or for one of them globex=8/5s', readRateLimits)
+    .option('--rate-limit <limits>', 'requests: 60 (a minute) or 8/5s; for one of them: globex=8/5s', readRateLimits)
     .addOption(
       new Option('--large-pages <answer>', 'for per_page over 100: answer 422, the first 100 rows, or as requested')
         .choices(LARGE_PAGES)
@@ -174,8 +174,8 @@ const EXAMPLES = `
 Examples:
   $ customer-mirror sandbox --write-config customer-mirror.yaml
       three organizations of 1,050 customers, and a configuration that mirrors them
-  $ customer-mirror sandbox --customers 2500,1050,40 --rate-limit globex=8/5s --latency 20ms
-      lists of different lengths; the second is throttled, and all are slow
+  $ customer-mirror sandbox --customers 2500,1050,40 --rate-limit globex=8/5s
+      lists of different lengths; the second is throttled
   $ customer-mirror sandbox --scenario insert-delete --seed 7
       a list that changes while it is read, in the same way for the same seed
 `

@@ -99,9 +99,12 @@ const NOTHING_FOUND =
 
 const SOLVE_EXAMPLES = `
 Examples:
-  $ customer-mirror signing solve --url 'https://acme.orders.example.com/api/v1/customers?page=1' \\
-      --timestamp 1700000000 --signature 5d41402abc4b2a76b9719d911017c592 --secret-env ACME_SECRET
-  $ customer-mirror signing solve --url "$URL" --timestamp "$TS" --signature "$SIG" --secret-file acme.secret
+  $ customer-mirror signing solve \\
+      --url 'https://acme.orders.example.com/api/v1/customers?page=1' \\
+      --timestamp 1700000000 --signature 5d41402abc4b2a76b9719d911017c592 \\
+      --secret-env ACME_SECRET
+  $ customer-mirror signing solve --url "$URL" --timestamp "$TS" \\
+      --signature "$SIG" --secret-file acme.secret
 `
 
 type Place = { env?: string | undefined; file?: string | undefined }

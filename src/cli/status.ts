@@ -234,8 +234,8 @@ Examples:
       ends with 3 when no scan was proven or settled for eight days
   $ customer-mirror status --html status.html
       a page to look at in a browser: one file, with nothing to load
-  $ customer-mirror status --format prometheus --output /var/lib/prometheus/node-exporter/customer-mirror.prom
-      metrics for the textfile collector of node_exporter, with the names of the worker's
+  $ customer-mirror status --format prometheus --output customer-mirror.prom
+      metrics for the textfile collector of node_exporter, named as those of the worker
 
 While removals are held back, status ends with 3. 'customer-mirror removals' lists them, to approve or discard.
 `

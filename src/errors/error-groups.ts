@@ -61,7 +61,7 @@ export const CONFIGURATION: ErrorFacts = { ...OURS, exitCode: 2, resumable: true
 export const ACCOUNTING: ErrorFacts = {
   ...OURS,
   title: 'the numbers do not add up',
-  fix: 'Change what is named above; if nothing is, please report it.',
+  fix: 'Correct what is named above. If nothing is named there, please report it.',
 }
 
 export const REFUSED: ErrorFacts = { ...OURS, exitCode: 4, resumable: true, from: 'answer' }

@@ -15,7 +15,7 @@ const EXPLANATIONS = {
   'page-mismatch': 'The service answered with another page, or with more rows, than requested.',
   'repeated-page': 'The service answered with the same page under different numbers.',
   'cached-answer':
-    'Pages came from a cache, in another page size too: they are older than the request, and prove nothing about the list now.',
+    'Pages came from a cache, also when they were asked for in another size: they are older than the request, and prove nothing about the list now.',
   'too-large': 'A page was larger than the limit of 16 MiB, and could not be read in smaller pages.',
   'page-cap': 'The scan reached its limit of requests before the end of the list.',
   'duplicate-id': 'One page listed the same customer twice.',

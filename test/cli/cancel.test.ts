@@ -116,7 +116,7 @@ if (!isEmbedded) {
       await taken.promise
       const stop = new AbortController()
       const done = runCli(['cancel', 'acme', '--config', place.config], { cwd: place.folder, signal: stop.signal })
-      // Ctrl+C ends the wait as its limit does.
+      // Ctrl-C ends the wait as its limit does.
       stop.abort()
 
       expect(await done).toMatchObject({ code: 5, stdout: expect.stringContaining('has not ended it yet') })
@@ -136,7 +136,7 @@ if (!isEmbedded) {
       expect(await cancel(place, 'acme')).toMatchObject({
         code: 6,
         stdout: expect.stringMatching(
-          new RegExp(`^acme: run 1 is under way in process ${process.pid} on \\S+, and is no job .*Ctrl\\+C there`),
+          new RegExp(`^acme: run 1 is under way in process ${process.pid} on \\S+, and is no job .*Ctrl-C there`),
         ),
       })
     })
@@ -160,7 +160,7 @@ test('an embedded queue cannot be asked, and what to do instead is said', async 
   const { code, stderr } = await cancel(place, 'acme')
 
   expect(code).toBe(2)
-  expect(stderr).toContain('Stop that worker (Ctrl+C or SIGTERM)')
+  expect(stderr).toContain('Stop that worker (Ctrl-C or SIGTERM)')
 })
 
 async function aPlace() {

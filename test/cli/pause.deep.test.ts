@@ -10,5 +10,5 @@ test('pause asks to stop the worker of an embedded queue first', async () => {
   const { code, stderr } = await ask(pauseCommand, 'acme')
 
   expect(code).toBe(5)
-  expect(stderr).toContain('stop the worker (Ctrl+C or SIGTERM), enter this command again')
+  expect(stderr).toContain('stop the worker (Ctrl-C or SIGTERM), enter this command again')
 })

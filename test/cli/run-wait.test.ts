@@ -23,7 +23,7 @@ if (!isEmbedded) {
       expect(refused.code).toBe(4)
     })
 
-    test('on Ctrl+C it waits no longer, and says that the run goes on', async () => {
+    test('on Ctrl-C it waits no longer, and says that the run goes on', async () => {
       const gate = aGate({ fromPage: 2 })
       const sandbox = await aSandbox({ customers: [250], intercept: gate.intercept })
       const place = aJobsWorkplace(organizationsOf(sandbox, { concurrency: 1 }))
