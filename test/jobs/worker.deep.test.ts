@@ -13,6 +13,22 @@ import { LATEST_VERSION } from '../../src/mirror/sqlite/migrate.ts'
 import { message } from '../support/worker-log.ts'
 import { parse, stringify } from 'yaml'
 
+test('a worker in a process of its own mirrors every organization, and stops on a signal', async () => {
+  const sandbox = await aSandbox({ customers: [250, 40, 3] })
+  const place = aJobsWorkplace(organizationsOf(sandbox))
+  const worker = startWorkerProcess(place)
+
+  for (const { id } of sandbox.organizations) await worker.ran(id)
+  worker.send('SIGTERM')
+  const { code, tookMs } = await worker.ended
+
+  expect(code).toBe(143)
+  expect(tookMs).toBeLessThan(stoppedWithinMs())
+  expect(rowsOf(place.mirror, 'SELECT organization, status FROM runs ORDER BY 1')).toEqual(
+    ['acme', 'globex', 'initech'].map((organization) => ({ organization, status: 'complete' })),
+  )
+})
+
 describe('being stopped in the middle of a run', () => {
   test('kill -9 loses no page that was saved, and the next worker completes the run', async () => {
     const gate = aGate({ fromPage: 4 })
