@@ -18,8 +18,8 @@ export async function aWorker() {
   return { place, worker: startWorker(place, { timings }) }
 }
 
-/** A worker with an environment, or with options of Node, of its own. */
-export async function aWorkerProcess(options: { env?: Record<string, string>; node?: string[] }) {
+/** A worker with options of Node of its own. */
+export async function aWorkerProcess(options: { node: string[] }) {
   const place = await aPlace()
   return { place, worker: startWorkerProcess(place, { ...options, timings }) }
 }

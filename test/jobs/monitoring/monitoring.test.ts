@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { eventually } from '../../support/eventually.ts'
 import { readExposition } from '../../support/exposition.ts'
 import { isEmbedded } from '../../support/jobs-workplace.ts'
@@ -8,7 +8,7 @@ import { promtool } from '../../support/promtool.ts'
 import { runCli } from '../../support/run-cli.ts'
 import { message } from '../../support/worker-log.ts'
 import { startWorkerProcess } from '../../support/worker-process.ts'
-import { aPlace, aWorker, aWorkerProcess } from '../../support/monitored-worker.ts'
+import { aPlace, aWorker } from '../../support/monitored-worker.ts'
 
 const TOKEN = 'made-up-token-of-the-board'
 
@@ -78,7 +78,9 @@ describe('monitoring of a worker', () => {
   })
 
   test('shows them to holders of the token, read-only', async () => {
-    const { origin, worker } = await aWatchedWorker({ CUSTOMER_MIRROR_BOARD_TOKEN: TOKEN })
+    vi.stubEnv('CUSTOMER_MIRROR_BOARD_TOKEN', TOKEN)
+    onTestFinished(() => void vi.unstubAllEnvs())
+    const { origin, worker } = await aWatchedWorker()
     await worker.ran('acme')
     const name = 'queues/api/queues'
 
@@ -133,8 +135,8 @@ function namesIn(file: string): string[] {
   return names.filter((name) => name !== 'customer_mirror_status_timestamp_seconds')
 }
 
-async function aWatchedWorker(env?: Record<string, string>) {
-  const { place, worker } = await (env === undefined ? aWorker() : aWorkerProcess({ env }))
+async function aWatchedWorker() {
+  const { place, worker } = await aWorker()
   const { http: origin = '' } = await worker.said(message('worker started'))
   return { place, worker, origin }
 }
