@@ -1,3 +1,5 @@
+import { appendFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { runHere } from './run-here.ts'
 
 type Environment = Readonly<Record<string, string>>
@@ -19,6 +21,12 @@ function argumentsIn(line: string, env: Environment): string[] | undefined {
   return program === 'customer-mirror' && given[0] !== 'sandbox' ? given : undefined
 }
 
+/** A line that runs another one in a folder, and appends what that prints to a file, as in a crontab. */
+function inFolder(line: string): { folder: string; rest: string; file: string } | undefined {
+  const [, folder, rest, file] = /^cd ([\w./-]+) && ([^&|;<>]+?) >> ([\w.-]+)$/.exec(line) ?? []
+  return folder === undefined || rest === undefined || file === undefined ? undefined : { folder, rest, file }
+}
+
 /** Whether a line leaves something in its shell that a later one may use: a variable, another folder. */
 export function needOneShell(lines: readonly string[]): boolean {
   return lines.slice(0, -1).some((line) => /^\w+=|(^|[;&] *)(cd|export|set|umask) /.test(line))
@@ -31,14 +39,24 @@ type Place = { cwd: string; env: Environment; inShell: (line: string) => Promise
 export async function runInTurn(lines: readonly string[], { cwd, env, inShell }: Place): Promise<Ended> {
   const all: Ended = { code: 0, stdout: '', stderr: '' }
   for (const line of lines) {
-    const words = argumentsIn(line, env)
-    const { code, stdout, stderr } = words === undefined ? await inShell(line) : await runWords(words, { cwd, env })
+    const { code, stdout, stderr } = (await runWithoutShell(line, { cwd, env })) ?? (await inShell(line))
     all.stdout += stdout
     all.stderr += stderr
     all.code = code
     if (code !== 0) break
   }
   return all
+}
+
+/** Undefined for a line that needs a shell. */
+async function runWithoutShell(line: string, { cwd, env }: Omit<Place, 'inShell'>): Promise<Ended | undefined> {
+  const elsewhere = inFolder(line)
+  const words = argumentsIn(elsewhere?.rest ?? line, env)
+  if (words === undefined) return undefined
+  const ended = await runWords(words, { cwd: elsewhere?.folder ?? cwd, env })
+  if (elsewhere === undefined) return ended
+  appendFileSync(join(elsewhere.folder, elsewhere.file), ended.stdout)
+  return { ...ended, stdout: '' }
 }
 
 function runWords(words: readonly string[], { cwd, env }: Omit<Place, 'inShell'>): Promise<Ended> {

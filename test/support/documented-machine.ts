@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { delimiter, dirname, join } from 'node:path'
 import { env as ours, execPath } from 'node:process'
 import { text } from 'node:stream/consumers'
@@ -54,7 +54,8 @@ export async function aDocumentedMachine(): Promise<DocumentedMachine> {
     publish: { file: copy, keep: 7 },
   })
   writeFileSync(mirror, await (mirrored ??= mirrorNights()), { mode: 0o600 })
-  await runCommand(publishCommand, ['--config', config])
+  for (const { name, bytes, mode } of await (published ??= publish(config, copies)))
+    writeFileSync(join(copies, name), bytes, { mode })
 
   const queue = join(mirror, '..', 'queue')
 
@@ -81,6 +82,18 @@ export async function aDocumentedMachine(): Promise<DocumentedMachine> {
 }
 
 let mirrored: Promise<Buffer> | undefined
+let published: Promise<{ name: string; bytes: Buffer; mode: number }[]> | undefined
+
+/** The copy for readers of all these machines, made once. */
+async function publish(config: string, folder: string) {
+  await runCommand(publishCommand, ['--config', config])
+  return readdirSync(folder).map((name) => {
+    const file = join(folder, name)
+    const found = { name, bytes: readFileSync(file), mode: statSync(file).mode & 0o777 }
+    rmSync(file)
+    return found
+  })
+}
 
 /** The mirror of all these machines, made once: four nights, and one of organizations that are not configured. */
 async function mirrorNights(): Promise<Buffer> {
