@@ -1,12 +1,13 @@
-import { existsSync, rmSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { syncCommand } from '../../../src/cli/sync.ts'
 import { eventually } from '../../support/eventually.ts'
 import { aJobsWorkplace } from '../../support/jobs-workplace.ts'
 import { rowsOf, valueOf } from '../../support/mirror-file.ts'
-import { runCli } from '../../support/run-cli.ts'
+import { runCommand } from '../../support/run-command.ts'
 import { startWorker } from '../../support/worker-here.ts'
-import { aSandbox, organizationsOf } from '../../support/workplace.ts'
+import { aSandbox, aWorkplace, organizationsOf } from '../../support/workplace.ts'
 import { SOON, published } from '../../support/quick-publishing.ts'
 
 test('a worker publishes when the runs of all organizations are over', async () => {
@@ -32,8 +33,8 @@ test('a worker that starts makes the copy that an earlier one did not live to ma
   const sandbox = await aSandbox({ customers: [30] })
   const place = aJobsWorkplace(organizationsOf(sandbox), { publish: { file: 'copies/x.db' } })
   const file = join(place.folder, 'copies', 'x.db')
-  expect(await runCli(['sync'], { cwd: place.folder })).toMatchObject({ code: 0 })
-  rmSync(file)
+  const withoutCopy = aWorkplace(organizationsOf(sandbox), { mirror: place.mirror })
+  expect(await runCommand(syncCommand, ['--config', withoutCopy.config])).toMatchObject({ code: 0 })
   const worker = startWorker(place, { timings: SOON })
   await worker.said(published)
 
