@@ -4,7 +4,8 @@ import { describe, expect, test } from 'vitest'
 import { list } from './support/fault-server.ts'
 import { valueOf } from './support/mirror-file.ts'
 import { mirroringHere } from './support/mirroring-here.ts'
-import { asPlainUser, runCli, startCli } from './support/run-cli.ts'
+import { asPlainUser, runCli } from './support/run-cli.ts'
+import { withoutPrivileges } from './support/without-privileges.ts'
 import { aFaultServer, aWorkplace, organizationAt } from './support/workplace.ts'
 
 const PLAIN_USER = asPlainUser()
@@ -41,7 +42,7 @@ describe('a configuration that cannot be used', () => {
     test('may not be read by this user', async () => {
       chmodSync(here.workplace.folder, 0o755)
       chmodSync(here.workplace.config, 0o000)
-      const ended = await startCli(['sync'], { cwd: here.workplace.folder, ...PLAIN_USER }).ended
+      const ended = await withoutPrivileges(() => here.sync())
 
       here.expectRefusal(ended, 'customer-mirror.yaml cannot be read: this user has no permission')
     })

@@ -30,6 +30,18 @@ describe.skipIf(OTHER_USER === undefined)('in a folder that this user cannot wri
 })
 
 describe.skipIf(OTHER_USER === undefined)('in a folder that this user cannot write', () => {
+  test('a mirror at rest is searched in place', async () => {
+    const file = await aMirrorForOthers()
+    makeReadOnly(dirname(file))
+
+    const query = await runAsOther(
+      ['query', '--org', 'acme', '--search', 'CUSTOMER 3', '--mirror', file],
+      dirname(file),
+    )
+    expect(query).toMatchObject({ code: 0, stderr: '' })
+    expect(query.stdout).toContain('Customer 3')
+  })
+
   test('a mirror with a journal that was left behind is read with what is in it', async () => {
     const source = await aMirrorForOthers()
     const writer = aWriter(source)
