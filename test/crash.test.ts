@@ -2,7 +2,6 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { execPath, hrtime } from 'node:process'
 import { createInterface } from 'node:readline'
-import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { mirrorOrganization } from '../src/mirror-organization.ts'
 import { openMirror } from '../src/mirror/mirror.ts'
@@ -10,10 +9,11 @@ import { START_MS } from './support/builders.ts'
 import { changingList } from './support/changing-list.ts'
 import { listedSource } from './support/listed-source.ts'
 import { aMirrorFile } from './support/mirror-file.ts'
+import { quickProgram } from './support/quick-program.ts'
 import { seeds } from './support/seeds.ts'
 import { expectHolds, expectSound } from './support/sound-mirror.ts'
 
-const CHILD = fileURLToPath(new URL('support/mirroring-child.ts', import.meta.url))
+const CHILD = quickProgram(new URL('support/mirroring-child.ts', import.meta.url))
 const KILLS = seeds(4, { least: 1 })
 const SEEDS = Array.from({ length: seeds(3, { least: 1 }) }, (_, index) => index + 1)
 /** More than a child can mirror before it is killed. */
@@ -45,7 +45,9 @@ async function killAfter(moment: {
   lines: number
   microseconds: number
 }): Promise<void> {
-  const child = spawn(execPath, [CHILD, moment.file, String(moment.edition)], { stdio: ['ignore', 'pipe', 'inherit'] })
+  const child = spawn(execPath, [...CHILD, moment.file, String(moment.edition)], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
   const exited = once(child, 'exit')
   let seen = 0
   for await (const _ of createInterface({ input: child.stdout })) {

@@ -2,11 +2,11 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { fileURLToPath } from 'node:url'
 import { onTestFinished } from 'vitest'
 import { makeBackup, type Backup, type BackupPlan } from '../../src/reading/backup/make-backup.ts'
 import { restoreMirror, type Restored, type RestorePlan } from '../../src/reading/backup/restore-mirror.ts'
 import { START_MS } from './builders.ts'
+import { quickProgram } from './quick-program.ts'
 import { temporaryFolder } from './temp-folder.ts'
 
 type Settings = { nowMs?: number; signal?: AbortSignal; onProgress?: (share: number) => void }
@@ -49,7 +49,7 @@ export type Writer = { saved(times: number): Promise<void>; kill(): Promise<void
 
 /** Starts a process that writes the mirror at `file` without end. */
 export function aWriter(file: string): Writer {
-  const child = spawn(process.execPath, [CHILD, file, '1'], { stdio: ['ignore', 'pipe', 'inherit'] })
+  const child = spawn(process.execPath, [...CHILD, file, '1'], { stdio: ['ignore', 'pipe', 'inherit'] })
   const exited = once(child, 'exit')
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
   const kill = async () => {
@@ -65,4 +65,4 @@ export function aWriter(file: string): Writer {
   }
 }
 
-const CHILD = fileURLToPath(new URL('mirroring-child.ts', import.meta.url))
+const CHILD = quickProgram(new URL('mirroring-child.ts', import.meta.url))

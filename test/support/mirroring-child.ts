@@ -1,3 +1,4 @@
+import { flushCompileCache } from 'node:module'
 import { mirrorOrganization } from '../../src/mirror-organization.ts'
 import { openMirror } from '../../src/mirror/mirror.ts'
 import { changingList } from './changing-list.ts'
@@ -9,6 +10,8 @@ import { listedSource } from './listed-source.ts'
  */
 const [, , file = '', edition = '1'] = process.argv
 
+// Killed, it would keep nothing of what was compiled for the next one, which starts in half the time with it.
+flushCompileCache()
 process.stdout.write('opening\n')
 const mirror = await openMirror(file)
 for (let current = Number(edition); ; current += 1) {

@@ -1,12 +1,12 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { env as ours, execPath } from 'node:process'
-import { fileURLToPath } from 'node:url'
 import { onTestFinished } from 'vitest'
 import type { Timings } from '../../jobs/timings.ts'
+import { quickProgram } from './quick-program.ts'
 import { QUICK, readWorkerLog, type WorkerLog } from './worker-log.ts'
 
-const CHILD = fileURLToPath(new URL('worker-child.ts', import.meta.url))
+const CHILD = quickProgram(new URL('worker-child.ts', import.meta.url))
 
 /** A worker that runs as a process, killed with the test at the latest. */
 export type WorkerProcess = WorkerLog & {
@@ -24,7 +24,7 @@ export function startWorkerProcess(
   }: { timings?: Partial<Timings>; env?: Record<string, string>; node?: string[] } = {},
 ): WorkerProcess {
   const options = JSON.stringify({ config, timings: { ...QUICK, ...timings } })
-  const child = spawn(execPath, [...node, CHILD, options], {
+  const child = spawn(execPath, [...node, ...CHILD, options], {
     cwd: folder,
     env: { PATH: '/usr/bin:/bin', NODE_COMPILE_CACHE: ours['NODE_COMPILE_CACHE'], ...env },
     stdio: ['ignore', 'inherit', 'pipe'],
