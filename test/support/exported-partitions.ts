@@ -1,7 +1,12 @@
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { expect } from 'vitest'
+import Database from 'better-sqlite3'
 import { exportCommand } from '../../src/cli/export.ts'
+import { exportRows } from '../../src/reading/export/export-rows.ts'
+import { loadFormat, type FormatName } from '../../src/reading/export/formats.ts'
+import { beginPartitions } from '../../src/reading/export/write-partitions.ts'
+import { writeAll } from '../../src/reading/write-all.ts'
+import type { Mirror } from '../../src/store.ts'
 import { night } from '../mirror/nights.ts'
 import { customers } from './builders.ts'
 import { aMirror } from './mirror-file.ts'
@@ -30,11 +35,38 @@ export async function anExportedMirror() {
   return place
 }
 
+/** Exports as the process of the command does, without that process. */
+export async function exportHere(
+  { file }: Pick<Mirror, 'file'>,
+  folder: string,
+  { organizations = [], format = 'parquet' }: { organizations?: string[]; format?: FormatName } = {},
+): Promise<void> {
+  const db = new Database(file, { readonly: true })
+  const partitions = beginPartitions(
+    folder,
+    format,
+    (chunk, descriptor) => void writeAll(descriptor, Buffer.from(chunk)),
+  )
+  try {
+    const done = await exportRows(db.defaultSafeIntegers(), {
+      selection: { organizations },
+      configured: [],
+      format: await loadFormat(format, { excel: false }),
+      to: (organization) => partitions.of(organization),
+    })
+    if ('known' in done) throw new Error(`The mirror has no ${done.organization}.`)
+    partitions.finish({ exported_at: done.exportedAt, last_seq: done.lastSeq })
+  } finally {
+    partitions.close()
+    db.close()
+  }
+}
+
 let exported: Promise<{ name: string; bytes: Buffer }[]> | undefined
 
 async function exportedOnce() {
-  const { folder, run } = await aMirrorAndFolder()
-  expect((await run()).code).toBe(0)
+  const { mirror, folder } = await aMirrorAndFolder()
+  await exportHere(mirror, folder)
   return partsIn(folder).map((name) => ({ name, bytes: readFileSync(join(folder, name)) }))
 }
 

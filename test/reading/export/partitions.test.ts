@@ -9,7 +9,7 @@ import { customers } from '../../support/builders.ts'
 import { blocksIn, PAGES } from '../../support/documents.ts'
 import { aDuckDb } from '../../support/duckdb.ts'
 import { runCommand } from '../../support/run-command.ts'
-import { aMirrorAndFolder, anExportedMirror, partsIn, PARTS } from '../../support/exported-partitions.ts'
+import { aMirrorAndFolder, anExportedMirror, exportHere, partsIn, PARTS } from '../../support/exported-partitions.ts'
 
 test('DuckDB reads the partitions with one glob, each with the last seq, and the organization is a column', async () => {
   const { folder, run } = await aMirrorAndFolder()
@@ -48,18 +48,18 @@ test('DuckDB reads the partitions with one glob, each with the last seq, and the
 })
 
 test('the next export replaces the files, and removes those of organizations that are gone', async () => {
-  const { mirror, folder, run } = await anExportedMirror()
+  const { mirror, folder } = await anExportedMirror()
   await night(mirror, 1, customers(1, 4))
   writeFileSync(join(folder, 'organization=eu.globex', 'notes.txt'), 'of a user')
-  await run('--org', 'acme')
+  await exportHere(mirror, folder, { organizations: ['acme'] })
 
   expect(partsIn(folder)).toEqual(['_manifest.json', PARTS[1], 'organization=eu.globex/notes.txt'])
   const [found] = await (await aDuckDb()).all(`SELECT count(*) AS rows FROM '${folder}/*/*.parquet'`)
   expect(found).toEqual({ rows: '4' })
 
-  await run()
+  await exportHere(mirror, folder)
   rmSync(join(folder, 'organization=eu.globex', 'notes.txt'))
-  await run('--format', 'jsonl', '--org', 'acme')
+  await exportHere(mirror, folder, { organizations: ['acme'], format: 'jsonl' })
   expect(partsIn(folder)).toEqual(['_manifest.json', 'organization=acme/part-0.jsonl'])
   expect(existsSync(join(folder, 'organization=eu.globex'))).toBe(false)
 })
