@@ -1,10 +1,14 @@
-import { copyFileSync, existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
+import { copyFileSync, existsSync, mkdirSync, readdirSync, unlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, inject, onTestFinished, test, vi } from 'vitest'
 import { temporaryFolder } from './support/temp-folder.ts'
 import { ROOT, manifest, ALWAYS, aCheckout, launcherFiles, pack, runToEnd } from './support/package-checkout.ts'
 
 const LAUNCHER = 'src/cli/customer-mirror.mjs'
+
+type CompileCache = {
+  compileCacheFolder: (asked: { isInstalled: boolean; env: NodeJS.ProcessEnv }) => string | undefined
+}
 
 test('npm runs nothing of this package when it is installed', () => {
   const scripts = Object.keys(manifest.scripts)
@@ -19,6 +23,8 @@ test('a package is made of what was compiled, the launcher and the licence, and 
   writeText(join(checkout, 'dist/src/cli/main.js'), '')
   writeText(join(checkout, 'data/customers.db'), '')
   writeText(join(checkout, 'customer-mirror.yaml'), '')
+  // npm would read every package there before it leaves them out.
+  unlinkSync(join(checkout, 'node_modules'))
   const { files } = pack(checkout, '--dry-run', '--ignore-scripts')
 
   expect(files).toEqual([...ALWAYS, 'dist/src/cli/main.js', ...launcherFiles()].toSorted())
@@ -40,14 +46,28 @@ describe('the launcher of an installed package', () => {
     expect(readdirSync(folder).toSorted()).toEqual(['dist', 'package.json', 'src'])
   })
 
-  test.each([
-    ['a cache folder that is named', (place: string) => ({ XDG_CACHE_HOME: join(place, 'cache') }), 'cache'],
-    ['a cache folder that is relative', (place: string) => ({ XDG_CACHE_HOME: 'here', HOME: place }), '.cache'],
-    ['a home that is no folder', () => ({ HOME: '/dev/null' }), undefined],
+  const HOMES: [what: string, envOf: (place: string) => Record<string, string>, kept: string | undefined][] = [
+    ['a cache folder that is named', (place) => ({ XDG_CACHE_HOME: join(place, 'cache') }), 'cache'],
+    ['a cache folder that is relative', (place) => ({ XDG_CACHE_HOME: 'here', HOME: place }), '.cache'],
     ['a home that is relative', () => ({ HOME: 'here' }), undefined],
     ['a home without a name', () => ({ HOME: '' }), undefined],
     ['a home that is not there', () => ({ HOME: '/dev/null/none' }), undefined],
-  ])('works with %s', async (_, envOf, kept) => {
+    ['a home that is no folder', () => ({ HOME: '/dev/null' }), undefined],
+  ]
+
+  test.each(HOMES.slice(0, 4))('keeps what was compiled as it should with %s', async (_, envOf, kept) => {
+    const { compileCacheFolder }: CompileCache = await import(join(ROOT, 'src/cli/compile-cache.mjs'))
+    const place = temporaryFolder()
+    const env = envOf(place)
+    vi.stubEnv('HOME', env['HOME'])
+    onTestFinished(() => void vi.unstubAllEnvs())
+
+    expect(compileCacheFolder({ isInstalled: true, env })).toBe(
+      kept === undefined ? undefined : join(place, kept, 'customer-mirror'),
+    )
+  })
+
+  test.each(HOMES.slice(inject('isDeep') ? 0 : -1))('works with %s', async (_, envOf, kept) => {
     const { program } = anInstalledLauncher()
     const place = temporaryFolder()
     const ended = await runToEnd(['status'], { cwd: place, program, env: envOf(place) })
