@@ -46,7 +46,7 @@ describe('killed at any moment', () => {
       for (const name of readdirSync(dirname(plan.file)).filter((each) => each.endsWith('.db')))
         soundEdition(join(dirname(plan.file), name))
     }
-    await publishAndKill(plan)
+    publishAll(plan)
     const names = readdirSync(dirname(plan.file))
 
     expect(names.filter((name) => name.endsWith('.publishing'))).toEqual([])
