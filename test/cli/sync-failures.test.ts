@@ -1,10 +1,11 @@
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
+import { openMirror } from '../../src/mirror/mirror.ts'
 import { renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { hang, list, refusal } from '../support/fault-server.ts'
+import { list, refusal } from '../support/fault-server.ts'
 import { onlyRun, syncRuns } from '../support/json-output.ts'
 import { rowsOf, valueOf } from '../support/mirror-file.ts'
-import { runCli, startCli } from '../support/run-cli.ts'
+import { runCli } from '../support/run-cli.ts'
 import { temporaryFolder } from '../support/temp-folder.ts'
 import { aFaultServer, aSandbox, aWorkplace, organizationAt, organizationsOf } from '../support/workplace.ts'
 
@@ -96,17 +97,18 @@ test('when the service throttles for longer than maxWait, the program ends with 
 })
 
 test('an organization held by another run does not delay the others', async () => {
-  const server = await aFaultServer(hang())
-  const other = await aFaultServer(list(3))
-  const { folder, mirror } = aWorkplace(
-    [organizationAt(server), organizationAt(other, { id: 'globex', apiKey: 'another-made-up-key' })],
-    { defaults: { requestTimeout: '1m' } },
-  )
-  startCli(['sync', 'acme'], { cwd: folder })
-  await expect.poll(() => server.requests.length).toBe(1)
+  const server = await aFaultServer(list(3))
+  const { folder, mirror } = aWorkplace([
+    organizationAt(server),
+    organizationAt(server, { id: 'globex', apiKey: 'another-made-up-key' }),
+  ])
+  const other = await openMirror(mirror)
+  onTestFinished(() => other.close())
+  await other.startRun({ organization: 'acme', trigger: 'sync', nowMs: Date.now() })
   const { code } = await runCli(['sync'], { cwd: folder })
 
   expect(code).toBe(3)
+  expect(server.requests).toHaveLength(1)
   expect(valueOf(mirror, `SELECT COUNT(*) FROM customers WHERE organization = 'globex'`)).toBe(3)
 })
 
