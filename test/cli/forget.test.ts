@@ -8,6 +8,7 @@ import { syncCommand } from '../../src/cli/sync.ts'
 import { openMirror } from '../../src/mirror/mirror.ts'
 import type { Sandbox } from '../../src/service/sandbox.ts'
 import { dump, rowsOf, valueOf } from '../support/mirror-file.ts'
+import { aPlan, publishAll } from '../support/publishing.ts'
 import { runCli } from '../support/run-cli.ts'
 import { runCommand } from '../support/run-command.ts'
 import { temporaryFolder } from '../support/temp-folder.ts'
@@ -48,7 +49,11 @@ beforeEach(async () => {
   workplace = aWorkplace(organizationsOf(sandbox), { defaults: { scan: 'chain' }, publish: { file: copy, keep: 3 } })
   const folders = [dirname(workplace.mirror), dirname(copy)]
   if (kept === undefined) {
-    for (let night = 0; night < 2; night += 1) await sync()
+    const withoutCopy = aWorkplace(organizationsOf(sandbox), { defaults: { scan: 'chain' }, mirror: workplace.mirror })
+    for (let night = 0; night < 2; night += 1) {
+      await runCommand(syncCommand, ['--config', withoutCopy.config])
+      publishAll(aPlan(workplace.mirror, { file: copy, keep: 3 }))
+    }
     kept = folders.map(filesIn)
   } else {
     for (const [place, folder] of folders.entries())
