@@ -6,10 +6,10 @@ import { parse, stringify } from 'yaml'
 import { z } from 'zod'
 import { openMirror, openOrganizations } from '../../src/mirror/mirror.ts'
 import { organizationsCommand } from '../../src/cli/organizations.ts'
-import { publishCommand } from '../../src/cli/publish.ts'
 import { statusCommand } from '../../src/cli/status.ts'
 import { customers, START_MS } from '../support/builders.ts'
 import { aMirrorFile, mirrorPages, rowsOf, valueOf } from '../support/mirror-file.ts'
+import { aPlan, publishAll } from '../support/publishing.ts'
 import { runCli } from '../support/run-cli.ts'
 import { runCommand } from '../support/run-command.ts'
 import { runOnScreen } from '../support/run-on-screen.ts'
@@ -120,7 +120,7 @@ test('it works before the first sync, and makes no mirror', async () => {
 test.each(['a mirror', 'a published copy'])('--mirror lists %s without a configuration', async (kind) => {
   const copy = `${temporaryFolder()}/customers.db`
   await retireGlobex()
-  await runCommand(publishCommand, [copy, '--config', workplace.config])
+  publishAll(aPlan(workplace.mirror, { file: copy }))
   const file = kind === 'a mirror' ? workplace.mirror : copy
 
   const { code, stdout, stderr } = await runCli(['organizations', 'list', '--mirror', file], { cwd: temporaryFolder() })
@@ -287,7 +287,7 @@ test('forget deletes it, and names the copies and whatever else it cannot reach'
   const copy = join(temporaryFolder(), 'customers.db')
   const settings: object = parse(readFileSync(workplace.config, 'utf8'))
   writeFileSync(workplace.config, stringify({ ...settings, publish: { file: copy, splitBy: 'organization' } }))
-  await runCommand(publishCommand, ['--config', workplace.config])
+  publishAll(aPlan(workplace.mirror, { file: copy, splitByOrganization: true }))
   const killed = join(dirname(copy), '.customers-globex.db.0123456789abcdef.publishing')
   writeFileSync(killed, '')
 
