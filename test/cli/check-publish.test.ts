@@ -11,8 +11,10 @@ import { withoutPrivileges } from '../support/without-privileges.ts'
 import { aSandbox, aWorkplace, organizationsOf } from '../support/workplace.ts'
 
 async function checked(publish: object, { isMirrored = false } = {}) {
-  const workplace = aWorkplace(organizationsOf(await aSandbox({ customers: [3, 2] })), { publish })
-  if (isMirrored) await runCommand(syncCommand, ['acme', '--config', workplace.config])
+  const organizations = organizationsOf(await aSandbox({ customers: [3, 2] }))
+  const workplace = aWorkplace(organizations, { publish })
+  const withoutCopy = aWorkplace(organizations, { mirror: workplace.mirror })
+  if (isMirrored) await runCommand(syncCommand, ['acme', '--config', withoutCopy.config])
   const { code, stdout } = await runCommand(checkCommand, ['--config', workplace.config])
   return { code, said: stdout.split('\n').filter((line) => /^. publish: |^ +fix: /.test(line)) }
 }
