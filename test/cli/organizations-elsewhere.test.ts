@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { rowsOf, valueOf } from '../support/mirror-file.ts'
+import { aPlan, publishAll } from '../support/publishing.ts'
 import { temporaryFolder } from '../support/temp-folder.ts'
 import { aMirroredWorkplace, reportOf } from '../support/renamed-elsewhere.ts'
 
@@ -47,11 +48,11 @@ test('a worker that still had the old configuration ends the retirement, and the
 
 test('a published copy says since when an organization is retired', async () => {
   const file = join(temporaryFolder(), 'customers.db')
-  const { publish, change, configure } = await aMirroredWorkplace({ publish: { file } })
+  const { mirror, change, configure } = await aMirroredWorkplace()
   configure(undefined)
 
   await change('retire', 'acme')
-  await publish()
+  publishAll(aPlan(mirror, { file }))
 
   const sql = 'SELECT organization, active, retired_at IS NOT NULL AS retired FROM freshness ORDER BY 1'
   expect(rowsOf(file, sql)).toEqual([
