@@ -71,12 +71,13 @@ test.each([
 })
 
 test('what forget and a restore say is broken between words, and statements to copy stay whole', async () => {
-  const { folder } = aWorkplace(organizationsOf(await aSandbox({ customers: [3] })))
+  const sandbox = await aSandbox({ customers: [3] })
+  const { folder } = aWorkplace(organizationsOf(sandbox))
   const at = ['--config', join(folder, 'customer-mirror.yaml')]
+  const id = sandbox.organizations[0]?.customers[0]?.id ?? ''
   await runCli(['sync'], { cwd: folder })
   await runCli(['backup', 'backup.db'], { cwd: folder })
-  const listed = await runCli(['query', '--jsonl', '--limit', '1'], { cwd: folder })
-  const forgotten = await sentTo(80, ['forget', 'acme', String(JSON.parse(listed.stdout).id), ...at])
+  const forgotten = await sentTo(80, ['forget', 'acme', id, ...at])
   const restored = await sentTo(80, ['restore', join(folder, 'backup.db'), ...at])
 
   expect([forgotten.code, restored.code]).toEqual([0, 0])
