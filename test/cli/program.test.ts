@@ -119,8 +119,8 @@ test.each([
 test.each(
   someOf([
     ['--version', 0, /^\d/, /^$/],
-    ['snyc', 2, /^$/, /^error: unknown command 'snyc'/],
     ['status', 2, /^$/, /^customer-mirror\.yaml does not exist/],
+    ['snyc', 2, /^$/, /^error: unknown command 'snyc'/],
   ] as const),
 )('a shell gets the exit code, the results and what is said beside them: %s', async (command, code, result, said) => {
   const ended = await startCli([command], { cwd: temporaryFolder() }).ended
