@@ -38,7 +38,7 @@ const PLAIN_USER = 65_534
 const USER = 'mirror'
 const DATABASE = 'mirrors'
 /** What makes the files of a server, and how. */
-const NEW = ['initdb', '--username', USER, '--auth', 'trust', '--encoding', 'UTF8', '--no-locale'] as const
+export const NEW = ['initdb', '--username', USER, '--auth', 'trust', '--encoding', 'UTF8', '--no-locale'] as const
 const COPIED = ['pg_basebackup', '--write-recovery-conf', '--checkpoint', 'fast'] as const
 const FAST = ['fsync=off', 'full_page_writes=off', 'autovacuum=off']
 
