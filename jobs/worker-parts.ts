@@ -1,6 +1,6 @@
 import { folderBeside } from '../src/config/beside-mirror.ts'
 import type { Organization } from '../src/config/organization.ts'
-import type { Mirror } from '../src/store.ts'
+import type { Mirror, Standing } from '../src/store.ts'
 import { UsageError } from '../src/errors/errors.ts'
 import type { Logger } from '../src/log.ts'
 import { IdleAgents } from '../src/source/idle-agents.ts'
@@ -60,6 +60,8 @@ export type EngineOptions = {
   signal?: AbortSignal
   /** Called once if the server of the mirror is away at the start, with how long it is waited for at most. */
   onMirrorAway?: Awaiting['onAway'] | undefined
+  /** Called when the file of the mirror is no longer at its place, with what is there. */
+  onReplaced?: (found: Standing) => void
   /** Called with the number of jobs whose wait restarts because the wall clock was set back. */
   onSetBack?: (jobs: number) => void
   /** Called once for each shared value that cannot be read: a newer version wrote it. */
@@ -132,10 +134,10 @@ export async function openEngine(config: LiveConfig, options: EngineOptions): Pr
 /** The mirror. While its server is away, it waits as long as a run. */
 function openInTime(
   { current: { mirror, organizations } }: LiveConfig,
-  { monotonicMs, signal = new AbortController().signal, onMirrorAway: onAway = () => {} }: EngineOptions,
+  { monotonicMs, signal = new AbortController().signal, onMirrorAway: onAway = () => {}, onReplaced }: EngineOptions,
 ): Promise<Mirror> {
   const awaiting = { organizations, monotonicMs, random: Math.random, signal, onAway }
-  return openAwaited(() => openLiveMirror(mirror, signal), awaiting)
+  return openAwaited(() => openLiveMirror(mirror, { signal, onReplaced }), awaiting)
 }
 
 /** An embedded queue is open only in this process, so that no person can cancel its jobs. */

@@ -162,6 +162,7 @@ async function openMeasuredEngine(
     log,
     signal,
     onMirrorAway: (error, longestWaitMs) => log.warn({ error: describeError(error), longestWaitMs }, 'mirror awaited'),
+    onReplaced: (found) => log.warn({ mirror: config.current.mirror }, found === 'none' ? GONE : REPLACED),
     listenerFor: (parts) => {
       const organizations = () => config.current.organizations
       const pauses = () => parts.pauses.latest()
@@ -179,6 +180,9 @@ async function openMeasuredEngine(
   engine.syncWorker.on('failed', (job) => publisher.runEnded(job?.data.organization ?? ''))
   return { engine, observed }
 }
+
+const GONE = 'mirror is gone from its place, a new one is made there'
+const REPLACED = 'mirror was replaced, the file at its place is used'
 
 /** Requests due runs again after the queue was lost or has lost a job. */
 function watchWorkers(

@@ -1,4 +1,4 @@
-import type { Mirror } from '../src/store.ts'
+import type { Mirror, Standing } from '../src/store.ts'
 import Database from 'better-sqlite3'
 import { existsSync, readFileSync, renameSync, rmSync, symlinkSync, unlinkSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -135,14 +135,17 @@ test('a rehearsal needs no file, and is not disturbed when the mirror goes', asy
 
 describe('a mirror that is opened for long', () => {
   test('is created again by the next run after it was deleted, and until then cannot be read', async () => {
-    const mirror = await aLiveMirror()
+    const found: Standing[] = []
+    const mirror = await aLiveMirror((standing) => found.push(standing))
     await aRun(mirror, 0)
     const { error } = await aRun(mirror, 1, (answered) => answered === 2 && deleteAll(mirror.file))
 
     expect(error).toMatchObject({ code: 'mirror-replaced' })
     await expect(mirror.listFreshness()).rejects.toMatchObject({ code: 'mirror-replaced' })
     expect(existsSync(mirror.file)).toBe(false)
+    expect(found).toEqual([])
     expect((await aRun(mirror, 2)).report).toMatchObject({ status: 'complete', inserted: 60 })
+    expect(found).toEqual(['none'])
     expect(await mirror.listRuns({ limit: 5 })).toHaveLength(1)
     expect(valueOf(mirror.file, 'SELECT count(*) FROM customers')).toBe(60)
   })
@@ -197,8 +200,8 @@ describe('a mirror that is opened for long', () => {
   })
 })
 
-async function aLiveMirror(): Promise<Mirror> {
-  const mirror = await openLiveMirror(aMirrorFile())
+async function aLiveMirror(onReplaced?: (found: Standing) => void): Promise<Mirror> {
+  const mirror = await openLiveMirror(aMirrorFile(), { onReplaced })
   onTestFinished(() => mirror.close())
   return mirror
 }

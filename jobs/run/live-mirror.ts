@@ -1,14 +1,14 @@
 import type { Run } from '../../src/run.ts'
-import type { Mirror } from '../../src/store.ts'
+import type { Mirror, Standing } from '../../src/store.ts'
 import { shownMirror } from '../../src/address/mirror-address.ts'
 import { openMirror, replaced } from '../../src/mirror/mirror.ts'
 
 /**
  * The mirror at `file` for a long-running process: if the file was replaced, the new one is opened, and if it was deleted, the next
- * run creates a new one. Runs that began in the old file end as `mirror-replaced`. `signal` ends the wait for a file that is locked.
+ * run creates a new one. Runs that began in the old file end as `mirror-replaced`.
  */
-export async function openLiveMirror(file: string, signal?: AbortSignal): Promise<Mirror> {
-  const live = new LiveFile(file, await openMirror(file, { ...BESIDE_OTHERS, signal }))
+export async function openLiveMirror(file: string, { signal, onReplaced = () => {} }: Opening = {}): Promise<Mirror> {
+  const live = new LiveFile(file, await openMirror(file, { ...BESIDE_OTHERS, signal }), onReplaced)
   return {
     file: shownMirror(file),
     standing: () => live.standing,
@@ -48,6 +48,13 @@ export async function openLiveMirror(file: string, signal?: AbortSignal): Promis
   }
 }
 
+type Opening = {
+  /** Ends the wait for a file that is locked. */
+  signal?: AbortSignal | undefined
+  /** Called when the file is no longer at its place, with what is there, before that is opened or a new one is made. */
+  onReplaced?: ((found: Standing) => void) | undefined
+}
+
 /** A worker answers health checks, and mirrors many organizations at once. */
 const BESIDE_OTHERS = { isBesideOthers: true }
 
@@ -57,8 +64,10 @@ class LiveFile {
   #open: Mirror | undefined
   #opening: Promise<Mirror> | undefined
   readonly #startedIn = new WeakMap<Run, Mirror>()
+  readonly #onReplaced: (found: Standing) => void
 
-  constructor(file: string, open: Mirror) {
+  constructor(file: string, open: Mirror, onReplaced: (found: Standing) => void) {
+    this.#onReplaced = onReplaced
     this.#file = file
     this.#open = open
   }
@@ -76,6 +85,7 @@ class LiveFile {
 
   async #reopen(): Promise<Mirror> {
     const before = this.#open
+    if (before !== undefined) this.#onReplaced(before.standing())
     this.#open = undefined
     // Its WAL must be gone before another file is opened beside it.
     await before?.close()
