@@ -26,7 +26,7 @@ export function describeCopies(
   const databases = Object.fromEntries(
     metadata
       .flatMap((each) => Object.entries(each.databases))
-      .map(([name, described]) => [name, { tables: { ...described.tables, ...BEHIND_A_VIEW } }]),
+      .map(([name, described]) => [name, { tables: { ...described.tables, ...HIDDEN } }]),
   )
   const text = `${JSON.stringify({ ...metadata[0], databases }, null, 2)}\n`
   const found = readIfThere(place)
@@ -51,8 +51,8 @@ export function placeOfMetadata(folder: string): string {
   return join(folder, 'metadata.json')
 }
 
-/** What the view `freshness` of a copy reads. */
-const BEHIND_A_VIEW = { freshness_as_published: { hidden: true } }
+/** What the view `freshness` of a copy reads, and the last number of a change, which SQLite keeps. */
+const HIDDEN = { freshness_as_published: { hidden: true }, sqlite_sequence: { hidden: true } }
 
 /** Empty for what is no file, such as a pipe, which would be read for ever. */
 function readIfThere(path: string): string | undefined {

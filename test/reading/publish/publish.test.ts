@@ -65,7 +65,7 @@ describe('what is in a copy', () => {
     expect(columns).toContain('manifest.sha256_of')
     expect(described.toSorted()).toEqual(columns.toSorted())
     expect(shown.toSorted()).toEqual(columns.toSorted())
-    expect(tables).toMatchObject({ freshness_as_published: { hidden: true } })
+    expect(tables).toMatchObject({ freshness_as_published: { hidden: true }, sqlite_sequence: { hidden: true } })
   })
 
   test('its views use nothing that the SQLite of a common system cannot parse: that would open no table at all', async () => {
