@@ -88,7 +88,7 @@ const REMEDIES: readonly [pattern: RegExp, remedy: string][] = [
   [/max number of clients/, 'Raise its maxclients, or end some of its clients.'],
   [
     /EPIPE|ECONNRESET|RESP type/,
-    'It ends the connection at once: it may want TLS (rediss://), or a certificate of the client, of which this program shows none (tls-auth-clients no); accept no more clients; or be another kind of server.',
+    'It ends the connection at once: it may want TLS (rediss://), or a certificate of its clients, which this program cannot show (tls-auth-clients no); accept no more clients; or be another kind of server.',
   ],
   [/MISCONF|NOREPLICAS|MASTERDOWN|disk|No space/i, 'Repair that server (see its log), then try again.'],
   [
