@@ -9,6 +9,9 @@ const LONGEST = [
   'handing-on/warehouses',
   'package.deep',
   'jobs/shared-queue/redis-loss.deep',
+  'page/overview.deep',
+  'random-days.property.deep',
+  'cli/read-postgres.deep',
   'scan/definitions',
   'definitions-over-nights.property',
   'bench/whole-commands.deep',
@@ -56,7 +59,8 @@ const LONGEST = [
 
 /** The files that mostly wait: for a process, or until a time has passed. */
 const WAITING = [
-  // In deep runs.
+  // In deep runs. The first waits for up to a minute.
+  'jobs/run/quick-job.deep',
   'jobs/shared-queue/redis-refuses.deep',
   'jobs/shared-queue/takeover.deep',
   'jobs/shared-queue/two-configurations.deep',

@@ -27,7 +27,7 @@ test.each([
   ['ERR max number of clients reached', 'maxclients'],
   ['write EPIPE', 'may want TLS'],
   ['read ECONNRESET', 'may want TLS'],
-  ['write ECONNRESET', 'a certificate of the client'],
+  ['write ECONNRESET', 'a certificate of its clients'],
   ['Unknown RESP type 72 "H". Please report this.', 'another kind of server'],
   ["MASTERDOWN Link with MASTER is down and replica-serve-stale-data is set to 'no'.", 'Repair that server'],
   ['WRONGPASS invalid username-password pair or user is disabled.', 'user and password'],
