@@ -178,7 +178,7 @@ test('by name, where more are gone at once than searches can be made for, no cus
   expect(fates(mirror)).toEqual({ listed: 1007, missing: 0, removed: 0 })
 })
 
-test('where the last customer is gone behind whom whole pages of new ones came, a quick run says that it is open who left', async () => {
+test('where the last customer left and whole pages of new ones follow, a quick run says that it is open who left', async () => {
   const before = LISTED.toReversed()
   const { mirror, quickly } = await aMirrored(before)
   const today = { created_at: new Date(START_MS).toISOString() }

@@ -20,8 +20,8 @@ const TESTS = 3 * MOST_CONTROLS
 
 /**
  * Searches for customers that left their places in an order in which customers may move: one may stand where another one left, so
- * that the numbers agree. A customer that is found has not left. Those whose absence the searches do not confirm by two fields, and those
- * for whom the requests do not suffice, stay pending: the next full run reads the whole list.
+ * that the numbers agree. A customer that is found has not left. A customer is pending until the next full run if searches by two
+ * fields do not confirm the absence, or if too few requests are left to search.
  */
 export async function searchForGone(
   { source, mirror, random, signal }: SearchSettings,

@@ -95,7 +95,7 @@ describe('the second record of one customer', () => {
   })
 })
 
-describe('a customer whom the interrupted run read that this run continues', () => {
+describe('a customer who was read before the interruption', () => {
   test.each([
     ['as stored, is a duplicate', listed(1), {}, { duplicates: 1 }, 0, []],
     [

@@ -10,7 +10,7 @@ const MOMENT_MS = 50
 const FIRST_WAIT_MS = 5
 const LONGEST_WAIT_MS = 50
 
-/** What the verbs of a mirror wait for, and tell of their writes. */
+/** The upkeep as the verbs of a mirror use it: they wait for it before they write, and report to it that they wrote. */
 export type Beside = Pick<Upkeep, 'closed' | 'isEnding' | 'findLock' | 'wrote' | 'close'>
 
 /** No upkeep: the verbs wait for other programs alone, until `signal` is aborted. */
