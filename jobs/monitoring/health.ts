@@ -1,9 +1,10 @@
-import { pauseEndedMs, pauseOf, type Pauses } from '../../src/pause.ts'
+import { pauseOf, type Pauses } from '../../src/pause.ts'
 import type { Mirror } from '../../src/store.ts'
 import type { Readiness } from '../../src/http/health.ts'
 import { isoTime } from '../../src/time/iso-time.ts'
+import { expectedNow } from '../pauses/expected-now.ts'
 import { within } from '../queue/deadline.ts'
-import { GRACE_MS, lateSinceMs, type Scheduled } from '../schedule/due-outlook.ts'
+import { lateSinceMs, type Scheduled } from '../schedule/due-outlook.ts'
 import { isRefusal, reasonOf } from '../queue/queue-refusal.ts'
 import { mirrorProblems, type MirrorFailure } from './mirror-failures.ts'
 import { namedBy, type SchedulePlan } from '../schedule/schedule-plan.ts'
@@ -109,22 +110,15 @@ function pausedNow({ organizations, nowMs }: Examined, pauses: Pauses): PausedNo
   })
 }
 
-/** Whether an organization is paused, or was a moment ago, so that it may still be late. */
-function isExcused(pauses: Pauses, organization: string, nowMs: number): boolean {
-  const endedMs = pauseEndedMs(pauses, organization, nowMs)
-  return pauseOf(pauses, organization, nowMs) !== undefined || (endedMs !== undefined && nowMs - endedMs < GRACE_MS)
-}
-
 /** Organizations whose runs fail by the mirror, and those that were due a while ago and have not been read completely since. */
 async function runProblems(
   { organizations, mirror, mirrorFailures, nowMs }: Examined,
   pauses: Pauses,
 ): Promise<string[]> {
   const lastRuns = await mirror.listLastRuns()
-  const expected = organizations.filter(({ id }) => !isExcused(pauses, id, nowMs))
-  const ids = expected.map(({ id }) => id)
+  const expected = expectedNow(organizations, pauses, nowMs)
   return [
-    ...(mirrorFailures === undefined ? [] : mirrorProblems(mirrorFailures, ids, lastRuns)),
+    ...(mirrorFailures === undefined ? [] : mirrorProblems(mirrorFailures, expected, lastRuns)),
     ...expected.flatMap(({ id, schedule, seenAtMs }) => {
       if (schedule === undefined) return []
       const lastRun = lastRuns.find((run) => run.organization === id)

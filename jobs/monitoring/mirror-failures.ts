@@ -32,11 +32,11 @@ export class MirrorFailures {
  */
 export function mirrorProblems(
   failures: ReadonlyMap<string, MirrorFailure>,
-  organizations: readonly string[],
+  organizations: readonly { id: string }[],
   lastRuns: readonly Pick<LastRun, 'organization' | 'completeAsOfMs'>[],
 ): string[] {
   const readAsOfMs = new Map(lastRuns.map((run) => [run.organization, run.completeAsOfMs ?? 0]))
-  const open = organizations.flatMap((organization) => {
+  const open = organizations.flatMap(({ id: organization }) => {
     const failure = failures.get(organization)
     const isOpen = failure !== undefined && (readAsOfMs.get(organization) ?? 0) <= failure.atMs
     return isOpen ? [{ organization, ...failure }] : []

@@ -8,7 +8,8 @@ import { configurationProblems } from './configuration-problems.ts'
 import { examine } from './health.ts'
 import { BOARD_PATH, type Watched } from './http.ts'
 import type { Metrics } from './metrics.ts'
-import { mirrorProblems, type MirrorFailures } from './mirror-failures.ts'
+import type { MirrorFailures } from './mirror-failures.ts'
+import { noticesOf } from './notices.ts'
 import { createPages } from './pages.ts'
 import { measureProcess } from './process-metrics.ts'
 import { createScrape } from './scrape.ts'
@@ -50,11 +51,15 @@ export function watched(
       pauses: () => pauses.latest(),
       nowMs: now(),
     })
-  const notices = async () => {
-    const ids = config.current.organizations.map(({ id }) => id)
-    const ofMirror = failures.size === 0 ? [] : mirrorProblems(failures, ids, await mirror.listLastRuns())
-    return [...configuration(), ...ofMirror]
-  }
+  const notices = async () =>
+    noticesOf({
+      configuration: configuration(),
+      organizations: config.current.organizations,
+      mirror,
+      mirrorFailures: failures,
+      pauses: await pauses.latest(),
+      nowMs: now(),
+    })
   return {
     metrics: createScrape({ metrics, processText: measureProcess(), examine: examineNow, write }),
     pages: createPages({

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { examine } from '../../../jobs/monitoring/health.ts'
+import { noticesOf } from '../../../jobs/monitoring/notices.ts'
 import { MirrorFailures } from '../../../jobs/monitoring/mirror-failures.ts'
 import { MirrorUnusable, SourceUnavailable } from '../../../src/errors/errors.ts'
 import type { LastRun } from '../../../src/store.ts'
@@ -46,6 +47,10 @@ test.each<
   const failures = noted(['acme', FULL], ...after)
 
   expect(await problemsOf(failures, { lastRuns, paused })).toHaveLength(isOver ? 0 : 1)
+  // The page says the same as /readyz.
+  expect(
+    await noticesOf({ configuration: [], mirrorFailures: failures.byOrganization, ...around({ lastRuns, paused }) }),
+  ).toHaveLength(isOver ? 0 : 1)
 })
 
 function noted(...ends: [organization: string, error: unknown][]): MirrorFailures {
@@ -54,24 +59,31 @@ function noted(...ends: [organization: string, error: unknown][]): MirrorFailure
   return failures
 }
 
-async function problemsOf(
-  { byOrganization }: MirrorFailures,
-  { lastRuns = [], paused = [] }: { lastRuns?: Partial<LastRun>[]; paused?: string[] } = {},
-): Promise<string[]> {
-  const ids = ['acme', 'globex', 'initech', 'hooli', 'umbrella']
-  const pause = { sinceMs: NOW_MS, untilMs: undefined, resumedMs: undefined }
+type Around = { lastRuns?: Partial<LastRun>[]; paused?: string[] }
+
+async function problemsOf({ byOrganization }: MirrorFailures, asked: Around = {}): Promise<string[]> {
+  const { pauses, ...rest } = around(asked)
   const { problems } = await examine({
     write: async () => {},
     workers: [],
     compareSchedules: async () => ({ upsert: [], remove: [] }),
+    mirrorFailures: byOrganization,
+    pauses: async () => pauses,
+    ...rest,
+  })
+  return problems
+}
+
+function around({ lastRuns = [], paused = [] }: Around) {
+  const ids = ['acme', 'globex', 'initech', 'hooli', 'umbrella']
+  const pause = { sinceMs: NOW_MS, untilMs: undefined, resumedMs: undefined }
+  return {
     organizations: ids.map((id) => ({ id, schedule: undefined, seenAtMs: undefined })),
     mirror: {
       listLastRuns: async () => lastRuns.map((run) => ({ ...LAST_RUN, ...run })),
       listHeldRemovals: async () => [],
     },
-    mirrorFailures: byOrganization,
-    pauses: async () => new Map(paused.map((id) => [id, pause])),
+    pauses: new Map(paused.map((id) => [id, pause])),
     nowMs: NOW_MS + 120_000,
-  })
-  return problems
+  }
 }
