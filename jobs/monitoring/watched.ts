@@ -1,3 +1,4 @@
+import { isUsableAgain } from '../../src/mirror/mirror.ts'
 import { compareSchedules } from '../schedule/reconcile.ts'
 import type { TickWorker } from '../schedule/tick-worker.ts'
 import { createWriteProbe } from '../queue/write-probe.ts'
@@ -18,7 +19,7 @@ import { createScrape } from './scrape.ts'
 export type Observed = {
   metrics: Metrics
   mirror: LookedAt
-  mirrorFailures: Pick<MirrorFailures, 'byOrganization'>
+  mirrorFailures: Pick<MirrorFailures, 'byOrganization' | 'lookAgain'>
 }
 
 type Watching = Observed & {
@@ -39,8 +40,10 @@ export function watched(
   const failures = mirrorFailures.byOrganization
   const configuration = () => configurationProblems(followed.accepted.standing, config.awaitingRestart)
   const write = createWriteProbe(backend.write, monotonicMs)
-  const examineNow = () =>
-    examine({
+  const lookAgain = () => mirrorFailures.lookAgain((code) => isUsableAgain(config.current.mirror, code), monotonicMs())
+  const examineNow = async () => {
+    await lookAgain()
+    return examine({
       write,
       workers: [syncWorker, quickWorker, tickWorker],
       configuration: configuration(),
@@ -51,8 +54,10 @@ export function watched(
       pauses: () => pauses.latest(),
       nowMs: now(),
     })
-  const notices = async () =>
-    noticesOf({
+  }
+  const notices = async () => {
+    await lookAgain()
+    return noticesOf({
       configuration: configuration(),
       organizations: config.current.organizations,
       mirror,
@@ -60,6 +65,7 @@ export function watched(
       pauses: await pauses.latest(),
       nowMs: now(),
     })
+  }
   return {
     metrics: createScrape({ metrics, processText: measureProcess(), examine: examineNow, write }),
     pages: createPages({
