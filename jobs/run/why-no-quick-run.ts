@@ -1,5 +1,6 @@
 import type { LastRun } from '../../src/store.ts'
-import { isDue, isForGood, type Wanted } from '../schedule/schedule-plan.ts'
+import { isForGood } from '../../src/errors/for-good.ts'
+import { isDue, type Wanted } from '../schedule/schedule-plan.ts'
 
 /**
  * Why a quick run is not made. `full-run`: the organization has a job that reads the whole list. `due`: such a run is due.

@@ -1,6 +1,7 @@
 import { isFarAhead, LARGEST_STEP_MS } from '../../src/time/clock-tolerance.ts'
 import type { LastRun } from '../../src/store.ts'
 import { factsOfCode } from '../../src/errors/error-facts.ts'
+import { isForGood } from '../../src/errors/for-good.ts'
 import { nextAfter, previousDueMs, type Schedule } from './due-times.ts'
 
 /** An organization with its configured schedule: of its nights, or of the quick runs between them. */
@@ -128,15 +129,6 @@ function failedSinceDue({ organization, schedule }: Wanted, lastRun: LastRun | u
 }
 
 const COOL_DOWN_MS = 3_600_000
-
-/**
- * Refusals and mistakes that a person has to fix. Errors of the mirror are not among them (a retry costs no request), nor cancels, nor
- * what a worker of a newer version can do.
- */
-export function isForGood(errorCode: string): boolean {
-  const { again, from } = factsOfCode(errorCode)
-  return again === 'never' && from !== 'mirror' && from !== 'newer-version' && from !== 'cancel'
-}
 
 function isSame(
   { schedule }: Wanted,

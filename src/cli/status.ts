@@ -4,7 +4,7 @@ import type { Organization } from '../config/organization.ts'
 import type { Config } from '../config/read-config.ts'
 import { isSharedQueue } from '../config/shared-queue.ts'
 import { UsageError } from '../errors/errors.ts'
-import { isFirstLoad } from '../first-load.ts'
+import { isForGood } from '../errors/for-good.ts'
 import { pauseOf, type Pause, type Pauses } from '../pause.ts'
 import { durationArgument } from './duration-argument.ts'
 import { FUTURE_DATE, futureDateText, isInFuture } from './output/future-date.ts'
@@ -101,10 +101,14 @@ function statusLines(
   })
 }
 
-/** A first load is as old as its first run; undefined where there is none under way. A quick run alone begins none. */
+/**
+ * A list that was never read to its end is as old as its first run, between the attempts too, unless the last one failed for good. A quick run
+ * alone begins none.
+ */
 function firstLoadSinceMs(freshness: Freshness | undefined): number | undefined {
-  const { readAsOfMs, lastFullStatus: status, firstRunAtMs } = freshness ?? {}
-  return status !== undefined && isFirstLoad({ readAsOfMs, status }) ? firstRunAtMs : undefined
+  const { readAsOfMs, lastFullStatus, firstRunAtMs, why = [] } = freshness ?? {}
+  const isUnderWay = readAsOfMs === undefined && lastFullStatus !== undefined && !why.some(isForGood)
+  return isUnderWay ? firstRunAtMs : undefined
 }
 
 /** Organizations that are no longer mirrored, and whose customers are active all the same. */

@@ -88,6 +88,23 @@ test('a mirror without any run is reported', async () => {
   expect(await said()).toMatchObject({ code: 0, readAsOf: null, provenAsOf: null, held: 0, why: ['never-mirrored'] })
 })
 
+test.each([
+  ['the service was away', { ...FAILED, error: { code: 'server-error', message: '503' } }, false],
+  ['the service refused it, until a run succeeds', FAILED, true],
+])(
+  'a first load whose last attempt failed, as %s, is as old between attempts as during one',
+  async (_, failed, tooOld) => {
+    await aRun(5, failed)
+    const between = await said('--max-age', '26h')
+    const longAgo = await said('--max-age', '4h')
+    await mirror.startRun({ organization: 'acme', trigger: 'schedule', nowMs: Date.now() })
+    const during = await said('--max-age', '26h')
+
+    expect([between, during].map((each) => each.tooOld)).toEqual([tooOld, tooOld])
+    expect(longAgo).toMatchObject({ code: 3, tooOld: true })
+  },
+)
+
 test('an organization that only a quick run has asked for was never mirrored, and is too old', async () => {
   const ending = { status: 'partial', reasons: ['quick', 'no-order'], readToEnd: false, trustedPages: 0 } as const
   await mirrorPages(mirror, [], { atMs: Date.now(), ending, isQuick: true })
