@@ -114,6 +114,19 @@ test.each([
   expect(String(error)).toContain(`${said}. (08P01)`)
 })
 
+test.each([
+  [
+    'is a standby while one server takes over from another',
+    'cannot execute pg_current_xact_id() during recovery',
+    'unreachable',
+  ],
+  ['is read-only by its settings', 'cannot execute INSERT in a read-only transaction', 'read-only'],
+])('a server that %s', (_, said, code) => {
+  const error = postgresError(Object.assign(new Error(said), { code: '25006' }), ADDRESS)
+
+  expect(error).toMatchObject({ code: `mirror-${code}` })
+})
+
 test('a standby that ended a statement says what to set there', () => {
   const ended = Object.assign(new Error('canceling statement due to conflict with recovery'), { code: '40001' })
 

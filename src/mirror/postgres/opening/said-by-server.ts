@@ -68,6 +68,11 @@ export const SAID: readonly Meaning[] = [
     'locked',
     'the standby ended the statement, since the primary server removed rows that it was reading. Try again, or set hot_standby_feedback = on there.',
   ],
+  [
+    /^25006: .* during recovery$/,
+    'unreachable',
+    `the server has become a standby, which accepts no writes: promote it, or have another one answer at this address. ${AGAIN}`,
+  ],
   [/^XX000: could not write init file/, 'full', FULL],
   [
     /^(?:22023: .*"replication"|0A000: .*WAL sender|08P01: .*replication connection)/,
