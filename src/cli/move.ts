@@ -30,6 +30,7 @@ export function moveCommand(io: Io) {
       const config = await readConfig({ file: configFile, cwd: process.cwd() })
       const target = namedMirror(to, '--to')
       requireOtherKind(config.mirror, target)
+      const isReadOnly = await acceptsNoWrites(config.mirror)
       const progress = shareProgress('Move', io)
       const moving = { signal: io.signal, onProgress: progress.show, nowMs: Date.now(), monotonicMs: monotonicMs() }
       const moved = await moveMirror({ from: config.mirror, to: target }, moving).finally(() => progress.close())
@@ -40,8 +41,15 @@ export function moveCommand(io: Io) {
         setting: settingOf(target, config.file),
       }
       if (json) io.stdout.write(jsonDocument({ moved: facts }))
-      else say(io.stdout, movedText(facts))
+      else say(io.stdout, movedText(facts, { isReadOnly }))
     })
+}
+
+/** Whether runs are made elsewhere: the mirror is on a standby, or on a server that is read-only by its settings. */
+async function acceptsNoWrites(mirror: string): Promise<boolean> {
+  if (!isPostgres(mirror)) return false
+  const { examineServer } = await import('../mirror/mirror.ts')
+  return (await examineServer(mirror)).isReadOnly
 }
 
 function requireOtherKind(from: string, to: string): void {

@@ -254,6 +254,10 @@ test('a standby is read and exported, and a sync to it is refused', async () => 
   const counted = await run(standby.url, 'sql', 'SELECT count(*) FROM active_customers', '--csv')
   expect(counted).toMatchObject({ code: 0, stdout: expect.stringContaining('300') })
   expectRefused(await run(standby.url, 'sync'), /accepts no writes: .* Name the primary server as mirror/)
+  expect(await run(standby.url, 'move', '--to', join(temporaryFolder(), 'customers.db'))).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining('runs are made on another server'),
+  })
 })
 
 test('a full disk ends a run with what to do, and the next one goes on once there is room', async () => {

@@ -22,8 +22,9 @@ export function settingOf(mirror: string, configFile: string): Setting {
     : { place: `the environment of every command and worker`, line: `${MIRROR_VARIABLE}=${mirror}` }
 }
 
-/** What was moved, and what is left to do. */
-export function movedText({ from, to, organizations, replaced, rows, setting }: MovedFacts): string {
+/** What was moved, and what is left to do. `isReadOnly`: the server that it was moved from accepts no writes. */
+export function movedText(facts: MovedFacts, { isReadOnly }: { isReadOnly: boolean }): string {
+  const { from, to, organizations, replaced, rows, setting } = facts
   const of = (table: string, what: string) => count(rows[table] ?? 0, what)
   const lines = [
     `Mirror: ${to}`,
@@ -36,7 +37,13 @@ export function movedText({ from, to, organizations, replaced, rows, setting }: 
       `${count(replaced, 'value')} held the character U+0000, which PostgreSQL cannot store: U+FFFD stands in its place.`,
     )
   lines.push(
-    `${from} is as it was, and runs go on there until you change one line in ${setting.place}:`,
+    ...(isReadOnly
+      ? [
+          `${from} accepts no writes (a standby, or read-only by its settings): runs are made on another server, and what they have ` +
+            'written since is not in this copy.',
+          `To have runs go on in this copy, change one line in ${setting.place}:`,
+        ]
+      : [`${from} is as it was, and runs go on there until you change one line in ${setting.place}:`]),
     `  ${setting.line}`,
     'Then start the worker again. Remove the old mirror when you no longer need it: it holds personal data.',
   )
