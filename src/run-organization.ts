@@ -1,6 +1,7 @@
 import { readCredentials, readPrivacy } from './config/credentials.ts'
 import type { Organization } from './config/organization.ts'
 import { factsOf } from './errors/errors.ts'
+import { sleep } from './machine/sleep.ts'
 import { mirrorOrganization, type Mirroring, type Outcome } from './mirror-organization.ts'
 import { awaitMirror } from './run/await-mirror.ts'
 import { openSource, type Source, type SourceEvent } from './source/customers.ts'
@@ -76,7 +77,8 @@ async function runOnce(
   credentials: FoundCredentials,
   settings: RunSettings,
 ): Promise<Outcome> {
-  const privacy = await readPrivacy(organization).catch((error: unknown) => ({ error }))
+  const { now, signal } = settings
+  const privacy = await readPrivacy(organization, { now, sleep, signal }).catch((error: unknown) => ({ error }))
   const source = openedWith(privacy, credentials, organization, settings)
   try {
     const mirroring = mirroringOf(organization, source, { ...settings, mirror: awaited(settings) })

@@ -48,7 +48,7 @@ export async function* checkEverything(
     for (const { what, ...unlikely } of await unlikelyCredentials(organization, processEnvironment()))
       yield { what: `${what} of ${organization.id}`, ...unlikely, isWarning: true }
     // A server that does not answer is waited for once, and not for each organization; what is not ours cannot be read.
-    yield* checkPrivacy(organization, { mirror: isUnread ? undefined : config.mirror, config: file })
+    yield* checkPrivacy(organization, { mirror: isUnread ? undefined : config.mirror, config: file, signal })
     yield* checkSchedule(organization, { file: config.file, nowMs: Date.now() })
     yield await checkOrganization(organization, signal)
   }

@@ -1,6 +1,7 @@
 import { readPrivacy } from '../config/credentials.ts'
 import type { Organization } from '../config/organization.ts'
 import { isOurs } from '../errors/errors.ts'
+import { sleep } from '../machine/sleep.ts'
 import { openMirrorIfThere } from '../mirror/mirror.ts'
 import { isOtherKey, isSamePolicy, NOTHING_HIDDEN, type PrivacyPolicy } from '../privacy/privacy-policy.ts'
 import type { StoredPrivacy } from '../store.ts'
@@ -14,10 +15,10 @@ import { shownMirror } from '../address/mirror-address.ts'
  */
 export async function* checkPrivacy(
   organization: Organization,
-  { mirror, config }: { mirror: string | undefined; config: string | undefined },
+  { mirror, config, signal }: { mirror: string | undefined; config: string | undefined; signal: AbortSignal },
 ): AsyncGenerator<Finding> {
   const what = `privacy of ${organization.id}`
-  const policy = await policyOf(organization)
+  const policy = await policyOf(organization, signal)
   if ('error' in policy) {
     yield failedCheck(what, policy.error)
     return
@@ -33,9 +34,9 @@ export async function* checkPrivacy(
   })
 }
 
-async function policyOf(organization: Organization): Promise<PrivacyPolicy | { error: unknown }> {
+async function policyOf(organization: Organization, signal: AbortSignal): Promise<PrivacyPolicy | { error: unknown }> {
   try {
-    return await readPrivacy(organization)
+    return await readPrivacy(organization, { now: Date.now, sleep, signal })
   } catch (error) {
     return { error }
   }

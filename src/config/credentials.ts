@@ -5,7 +5,8 @@ import type { Credentials, SecretEncoding } from '../source/signing.ts'
 import { processEnvironment } from './environment.ts'
 import type { Environment } from './environment.ts'
 import type { Organization, SecretReference } from './organization.ts'
-import { readText } from './read-text.ts'
+import { readText, type FileText } from './read-text.ts'
+import { readRestedText, type Resting } from './rested-text.ts'
 
 /**
  * Looks up an organization's key and secret. Throws one ConfigError that names every variable or file that is missing or
@@ -28,14 +29,19 @@ export async function readCredentials(
   throw new ConfigError([apiKey, secret].flatMap((found) => ('problem' in found ? [found.problem] : [])))
 }
 
-/** The policy of an organization with its key. Throws ConfigError if the key cannot be read, or is too short. */
+/**
+ * The policy of an organization with its key. Throws ConfigError if the key cannot be read, is too short, or its file is being written: part of
+ * a key is another key, under which all that is hidden would be hidden anew.
+ */
 export async function readPrivacy(
   { id, privacy }: Pick<Organization, 'id' | 'privacy'>,
+  resting: Resting,
   environment: Environment = processEnvironment(),
 ): Promise<PrivacyPolicy> {
   if (privacy?.key === undefined) return privacyPolicy({ ...privacy, key: undefined })
   const check = (text: string) => (text.length < SHORTEST_PRIVACY_KEY ? TOO_SHORT : undefined)
-  const key = await lookUp(privacy.key, { what: `the privacy key of organization ${id}`, environment, check })
+  const readFile = (path: string) => readRestedText(path, { maxBytes: MAX_BYTES }, resting)
+  const key = await lookUp(privacy.key, { what: `the privacy key of organization ${id}`, environment, check, readFile })
   if ('text' in key) return privacyPolicy({ ...privacy, key: key.text })
   throw new ConfigError([key.problem])
 }
@@ -53,11 +59,16 @@ const SHORTEST_PRIVACY_KEY = 32
 const TOO_SHORT = `must have at least ${SHORTEST_PRIVACY_KEY} characters: make one with \`openssl rand -hex 32\``
 
 type Found = { text: string } | { problem: Problem }
-type Lookup = { what: string; environment: Environment; check: (text: string) => string | undefined }
+type Lookup = {
+  what: string
+  environment: Environment
+  check: (text: string) => string | undefined
+  readFile?: (path: string) => Promise<FileText>
+}
 
-async function lookUp(reference: SecretReference, { what, environment, check }: Lookup): Promise<Found> {
+async function lookUp(reference: SecretReference, { what, environment, check, readFile }: Lookup): Promise<Found> {
   const fail = (message: string): Found => ({ problem: { file: placeOf(reference), message: `(${what}) ${message}` } })
-  const found = await valueOf(reference, environment)
+  const found = await valueOf(reference, environment, readFile)
   if ('absent' in found) return fail(found.absent)
   const problem = surprise(found.text) ?? check(found.text)
   return problem === undefined ? found : fail(problem)
@@ -66,6 +77,7 @@ async function lookUp(reference: SecretReference, { what, environment, check }: 
 async function valueOf(
   reference: SecretReference,
   environment: Environment,
+  readFile = (path: string) => readText(path, { maxBytes: MAX_BYTES }),
 ): Promise<{ text: string } | { absent: string }> {
   if ('literal' in reference) return { text: reference.literal }
   if ('env' in reference) {
@@ -73,7 +85,7 @@ async function valueOf(
     const text = Object.hasOwn(environment, reference.env) ? environment[reference.env] : undefined
     return text === undefined ? { absent: 'is not set: export it before running, or use { file: path }' } : { text }
   }
-  const content = await readText(reference.file, { maxBytes: MAX_BYTES })
+  const content = await readFile(reference.file)
   if ('problem' in content) {
     const advice = content.missing ? ': create it, readable by this user only (chmod 600)' : ''
     return { absent: content.problem + advice }
