@@ -51,14 +51,14 @@ export type FoundManifest = { content: BucketManifest | undefined; version: stri
 export async function readBucketManifest(store: ObjectStore): Promise<FoundManifest> {
   const found = await store.readText(MANIFEST)
   if (found === undefined) return { content: undefined, version: undefined }
+  if (found.text === undefined) throw new UsageError(`${store.shown}/${MANIFEST}: is longer than any manifest. ${LEFT}`)
   if (found.text.trim() === '') throw emptied(store.shown)
   const parsed = manifestSchema.safeParse(parsedJson(found.text))
   if (parsed.success) return { content: parsed.data, version: found.version }
-  throw new UsageError(
-    `${store.shown}/${MANIFEST}: was not written by this version of Customer Mirror. It was left as it is; name another prefix, ` +
-      'or remove it if what is there may be replaced.',
-  )
+  throw new UsageError(`${store.shown}/${MANIFEST}: was not written by this version of Customer Mirror. ${LEFT}`)
 }
+
+const LEFT = 'It was left as it is; name another prefix, or remove it if what is there may be replaced.'
 
 function emptied(shown: string): CopyFailed {
   return new CopyFailed(

@@ -25,5 +25,6 @@ export type ObjectStore = {
   close(): void
 }
 
-export type StoredText = { text: string; version: string | undefined }
+/** `text` is undefined where it is longer than any that this program writes. */
+export type StoredText = { text: string | undefined; version: string | undefined }
 export type UnfinishedUpload = { key: string; id: string }

@@ -23,11 +23,14 @@ import { uploadFile } from './upload-file.ts'
 
 export type StoreSettings = Pick<BucketPlan, 'to' | 'endpoint' | 'region'>
 
-/** How long one request may take before it is sent again, how often it is sent, and how much of a file it carries. */
-export type StoreLimits = { requestMs: number; attempts: number; partBytes: number }
+/** How long one request may take before it is sent again, how often it is sent, how much of a file it carries, and how long a text may be. */
+export type StoreLimits = { requestMs: number; attempts: number; partBytes: number; textBytes?: number }
 
 /** The service takes parts from 5 MiB on, and 10,000 of them. */
 const LIMITS: StoreLimits = { requestMs: 120_000, attempts: 4, partBytes: 8 * 1024 * 1024 }
+
+/** Far more than a manifest of 100,000 organizations has. */
+const TEXT_BYTES = 128 * 1024 * 1024
 
 /**
  * Opens a bucket of Amazon S3, or of another service that speaks S3. Credentials are those of the environment, or else what its client
@@ -62,7 +65,7 @@ export function openS3Store(
         // The client takes any page of the web for an empty list; every list says this.
         if (IsTruncated === undefined) throw new CopyFailed(`${shown}: ${NO_LIST}`, { code: 'copy-unwritable' })
       }),
-    readText: (key) => attempt(() => readText(client, place(key))),
+    readText: (key) => attempt(() => readText(client, place(key), limits.textBytes)),
     replaceText: (key, text, version) => attempt(() => replaceText(client, place(key), text, version)),
     upload: (key, file) => attempt(() => uploadFile(client, place(key), { ...file, partBytes: limits.partBytes })),
     has: (key, bytes) => attempt(() => has(client, place(key), bytes)),
@@ -122,19 +125,15 @@ function endLongAnswers({ config: { requestHandler } }: S3Client, limitMs: numbe
     handle(request, { ...options, abortSignal: AbortSignal.timeout(limitMs) })
 }
 
-/** Far more than a manifest of 100,000 organizations has. */
-const MOST_BYTES = 128 * 1024 * 1024
-const TOO_LONG = 'longer than any manifest'
-
-/** The text of an object, or TOO_LONG in place of one that is longer than any that this program writes. */
-async function textOf({ Body }: GetObjectCommandOutput): Promise<string> {
+/** The text of an object; undefined for one that is longer than that. */
+async function textOf({ Body }: GetObjectCommandOutput, textBytes: number): Promise<string | undefined> {
   if (Body === undefined) return ''
   const chunks: Uint8Array[] = []
   let bytes = 0
   // Leaving the loop ends the answer.
   for await (const chunk of Body.transformToWebStream()) {
     bytes += chunk.length
-    if (bytes > MOST_BYTES) return TOO_LONG
+    if (bytes > textBytes) return undefined
     chunks.push(chunk)
   }
   return Buffer.concat(chunks).toString()
@@ -142,10 +141,10 @@ async function textOf({ Body }: GetObjectCommandOutput): Promise<string> {
 
 type Place = { Bucket: string; Key: string }
 
-async function readText(client: S3Client, place: Place): Promise<StoredText | undefined> {
+async function readText(client: S3Client, place: Place, textBytes = TEXT_BYTES): Promise<StoredText | undefined> {
   try {
     const found = await client.send(new GetObjectCommand(place))
-    return { text: await textOf(found), version: found.ETag }
+    return { text: await textOf(found, textBytes), version: found.ETag }
   } catch (error) {
     if (errorNameOf(error) === 'NoSuchKey') return undefined
     throw error
