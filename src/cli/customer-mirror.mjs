@@ -13,6 +13,8 @@ const isInstalled = !existsSync(new URL('./main.ts', import.meta.url))
 
 // At this signal Node would open its debugger to every user of the machine, with all that the program knows.
 process.on('SIGUSR1', () => {})
+// What SQLite reads once: with it, a mirror on a read-only disk can be opened in place.
+process.env.SQLITE_USE_URI = '1'
 if (process.argv[2] === 'worker' && !process.argv.includes('--once')) outliveReload()
 if (isAtLeast(process.versions.node, needed)) {
   const readsLists = ['sync', 'worker', 'demo'].includes(process.argv[2])

@@ -42,6 +42,15 @@ describe.skipIf(OTHER_USER === undefined)('in a folder that this user cannot wri
     expect(query.stdout).toContain('Customer 3')
   })
 
+  test('a mirror at rest is read in place by commands that start no other process', async () => {
+    const file = await aMirrorForOthers()
+    makeReadOnly(dirname(file))
+
+    const listed = await runAsOther(['organizations', '--json', '--mirror', file], dirname(file))
+    expect(listed).toMatchObject({ code: 0, stderr: '' })
+    expect(JSON.parse(listed.stdout).organizations).toMatchObject([{ organization: 'acme', active: 5 }])
+  })
+
   test('a mirror with a journal that was left behind is read with what is in it', async () => {
     const source = await aMirrorForOthers()
     const writer = aWriter(source)
