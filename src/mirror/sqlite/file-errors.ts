@@ -1,5 +1,5 @@
 import Database from 'better-sqlite3'
-import { statfsSync } from 'node:fs'
+import { accessSync, constants, statfsSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { systemCode } from '../../errors/code-of.ts'
 import { MirrorUnusable, type MirrorCode } from '../../errors/errors.ts'
@@ -43,7 +43,11 @@ const MEANINGS: [prefix: string, code: MirrorCode, sentence: string][] = [
   ['SQLITE_PROTOCOL', 'locked', 'is locked by another program. Close it, or try again when it is done.'],
   ['EACCES', 'unreadable', 'may not be opened by this user. Check who owns the file and its folder.'],
   ['EPERM', 'unreadable', 'may not be opened by this user. Check who owns the file and its folder.'],
-  ['EROFS', 'read-only', 'lies on a read-only file system.'],
+  [
+    'EROFS',
+    'read-only',
+    "lies on a read-only file system. Mount it so that it can be written; 'customer-mirror backup' copies it as it is, and query, sql and export read it there.",
+  ],
   ['ENOSPC', 'full', 'the disk is full. Free some space, then run the command again.'],
   ['EDQUOT', 'full', 'the disk quota is used up. Free some space, then run the command again.'],
   ['EIO', 'unreadable', DISK_FAILED],
@@ -92,27 +96,40 @@ export function olderError(error: unknown, file: string): unknown {
 
 const UNWRITABLE = /^(?:SQLITE_(?:READONLY|CANTOPEN|PERM|AUTH)|EACCES|EPERM|EROFS)/
 
-/** The free space on a disk; undefined if the system does not report it. */
-type Room = { bytes: number | undefined; files: number | undefined }
+/** The free space on a disk, undefined if the system does not report it, and whether nothing can be written there at all. */
+type Room = { bytes: number | undefined; files: number | undefined; isReadOnly?: boolean }
 
 /** Less than this counts as full: SQLite needs 32 KiB at once, and other programs may have freed a little since. */
 const NO_ROOM_BYTES = 256 * 1024
 
-/** SQLite does not pass on why a read or a write failed, so a full disk is recognized by its free space. */
+/** SQLite does not pass on why a read or a write failed, so a full disk is recognized by its free space, and one that is read-only is asked. */
 function codeWith(code: string, file: string, room: (file: string) => Room): string {
-  if (!/^SQLITE_(IOERR|CANTOPEN)/.test(code)) return code
-  const { bytes, files } = room(file)
+  if (!/^SQLITE_(IOERR|CANTOPEN|READONLY)/.test(code)) return code
+  const { bytes, files, isReadOnly } = room(file)
+  // What is read there may fail too.
+  if (isReadOnly && !code.startsWith('SQLITE_IOERR_READ')) return `EROFS, ${code}`
+  if (code.startsWith('SQLITE_READONLY')) return code
   const isFull = files === 0 || (code.startsWith('SQLITE_IOERR') && bytes !== undefined && bytes < NO_ROOM_BYTES)
   return isFull ? `ENOSPC, ${code}` : code
 }
 
 function roomAt(file: string): Room {
+  const isReadOnly = isOnReadOnlyDisk(file)
   try {
     const { bavail, bsize, files, ffree } = statfsSync(dirname(file))
     // Some file systems have no fixed number of files, and report 0 of 0.
-    return { bytes: bavail * bsize, files: files === 0 ? undefined : ffree }
+    return { bytes: bavail * bsize, files: files === 0 ? undefined : ffree, isReadOnly }
   } catch {
-    return { bytes: undefined, files: undefined }
+    return { bytes: undefined, files: undefined, isReadOnly }
+  }
+}
+
+function isOnReadOnlyDisk(file: string): boolean {
+  try {
+    accessSync(dirname(file), constants.W_OK)
+    return false
+  } catch (error) {
+    return systemCode(error) === 'EROFS'
   }
 }
 

@@ -103,6 +103,25 @@ test.each([
   expect(String(error)).toMatch(expected === 'mirror-full' ? /the disk is full.*free some space/i : /^((?!is full).)*$/)
 })
 
+test.each(['SQLITE_CANTOPEN', 'SQLITE_IOERR_LOCK', 'SQLITE_IOERR_WRITE', 'SQLITE_READONLY_DIRECTORY'])(
+  '%s on a read-only file system names that, full or not, and no rights',
+  (code) => {
+    const room = { bytes: 0, files: 0, isReadOnly: true }
+    const error = sqliteError(new Database.SqliteError('disk I/O error', code), FILE, () => room)
+
+    expect(error).toMatchObject({ code: 'mirror-read-only' })
+    expect(String(error)).toMatch(/lies on a read-only file system\. Mount it.*customer-mirror backup/)
+    expect(String(error)).toContain(`(EROFS, ${code})`)
+  },
+)
+
+test('a read that fails on a read-only file system is a disk that failed', () => {
+  const room = { bytes: 1e9, files: 1e3, isReadOnly: true }
+  const error = sqliteError(new Database.SqliteError('disk I/O error', 'SQLITE_IOERR_READ'), FILE, () => room)
+
+  expect(error).toMatchObject({ code: 'mirror-unreadable', message: expect.stringContaining('the disk failed') })
+})
+
 test.each([
   [new Database.SqliteError('attempt to write', 'SQLITE_READONLY_DIRECTORY'), 'mirror-read-only', true],
   [new Database.SqliteError('unable to open', 'SQLITE_CANTOPEN'), 'mirror-read-only', true],
