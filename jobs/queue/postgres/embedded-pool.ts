@@ -20,7 +20,8 @@ const IN_TURN = 50
 /**
  * An in-process PostgreSQL, as the connection pool that the queue expects. All connections share one session, so a transaction
  * must not stay open between queries: migrations run before anything else. It is opened for the first query, and anew after a panic, as on
- * a full disk: PostgreSQL ends then, and in this process it would neither answer nor return. For a while, queries are refused.
+ * a full disk: PostgreSQL ends then, and in this process it would neither answer nor return; and where it is at odds with its folder. For a
+ * while, queries are refused.
  */
 export class EmbeddedPool extends EventEmitter implements Pool {
   readonly #open: () => Promise<PGlite>
@@ -73,7 +74,7 @@ export class EmbeddedPool extends EventEmitter implements Pool {
     try {
       return await answer(database, text, parameters)
     } catch (error) {
-      if (isPanic(error)) this.#lose(error)
+      if (isPanic(error) || isAtOdds(error)) this.#lose(error)
       throw error
     }
   }
@@ -109,6 +110,14 @@ export class EmbeddedPool extends EventEmitter implements Pool {
 /** Whether PostgreSQL has ended with this error. */
 function isPanic(error: unknown): error is Error {
   return error instanceof messages.DatabaseError && (error.severity === 'PANIC' || error.severity === 'FATAL')
+}
+
+/**
+ * Whether this database takes a file for there that is not (`duplicate_file`, `undefined_file`). A file that could not be made, since the disk was
+ * full or too many files were open, stays among the names that PGlite knows, and every later query that needs it fails.
+ */
+function isAtOdds(error: unknown): error is Error {
+  return error instanceof messages.DatabaseError && (error.code === '58P02' || error.code === '58P01')
 }
 
 /** A client of the pool. It has no network connection that could break. */

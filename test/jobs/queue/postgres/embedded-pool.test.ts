@@ -29,11 +29,17 @@ test('a query that was refused is followed by the next one', async () => {
   await expect(refused).rejects.toThrow('refused')
 })
 
-test.each(['PANIC', 'FATAL'] as const)(
-  'a database that ended with a %s is asked nothing more: queries are refused for a while, then another one is opened',
-  async (severity) => {
+test.each([
+  { severity: 'PANIC', code: '53100' },
+  { severity: 'FATAL', code: 'XX000' },
+  // A file that could not be made.
+  { severity: 'ERROR', code: '58P02' },
+  { severity: 'ERROR', code: '58P01' },
+] as const)(
+  'a database that ended with $severity $code is asked nothing more: queries are refused for a while, then another one is opened',
+  async (ended) => {
     vi.useFakeTimers({ toFake: ['setTimeout'] })
-    const { pool, opened } = aPool({ severity })
+    const { pool, opened } = aPool(ended)
     const client = await pool.connect()
     const lost: unknown[] = []
     client.on('error', (error) => lost.push(error))
@@ -66,7 +72,7 @@ test('a database that ends again, or cannot be opened, is left alone for twice a
 })
 
 /** A pool over databases that answer nothing, at once: `opened` are the queries of each of them. */
-function aPool({ severity = 'ERROR' }: { severity?: 'ERROR' | 'FATAL' | 'PANIC' } = {}) {
+function aPool({ severity = 'ERROR', code = '42601' }: { severity?: 'ERROR' | 'FATAL' | 'PANIC'; code?: string } = {}) {
   const begun: string[] = []
   const opened: string[][] = []
   let isRefused = false
@@ -80,7 +86,7 @@ function aPool({ severity = 'ERROR' }: { severity?: 'ERROR' | 'FATAL' | 'PANIC' 
     const query = async (text: string) => {
       for (const queries of [asked, begun]) queries.push(text)
       if (!text.startsWith('SELECT'))
-        throw Object.assign(new messages.DatabaseError('refused', 0, 'error'), { severity })
+        throw Object.assign(new messages.DatabaseError('refused', 0, 'error'), { severity, code })
       return { rows: [] }
     }
     return Promise.resolve<PGlite>(Object({ query, onNotification: () => () => {} }))
