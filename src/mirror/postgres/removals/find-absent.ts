@@ -1,7 +1,7 @@
 import type { Absent, RemovalRule, Run } from '../../../run.ts'
 import { NOT_REJECTED } from '../../open-rejects.ts'
 import { areTooMany } from '../../removal-rule.ts'
-import { absentOf, type AbsentColumns } from '../../rows/absent.ts'
+import { absentOf, type AbsentColumns, type AbsentFound } from '../../rows/absent.ts'
 import { IS_QUICK } from '../../run-conditions.ts'
 import { sqlTime } from '../../sql-time.ts'
 import { GIVEN_ROWS } from '../given-rows.ts'
@@ -14,9 +14,10 @@ import { listedMeanwhile } from './quick-runs-meanwhile.ts'
  * The customers of the run's organization that are not removed and that the run did not receive, not even in a reject, by id.
  * Undefined if received customers are no longer in the mirror. Where none is absent, no row is read: the rows are only counted.
  */
-export async function findAbsent(session: Session, run: Run): Promise<Absent[] | undefined> {
-  if (await isAllReceived(session, run)) return []
+export async function findAbsent(session: Session, run: Run): Promise<AbsentFound | undefined> {
   const { organization, seen } = run
+  const stored = await countNotRemoved(session, organization)
+  if (isReceived(stored, run)) return { absent: [], notRemoved: stored.count }
   const received = rangesOf(seen)
   if ((await countIn(session, organization, received)) < seen.size) return undefined
   const rows = await session.all<AbsentColumns>(
@@ -25,19 +26,19 @@ export async function findAbsent(session: Session, run: Run): Promise<Absent[] |
     received,
   )
   const listed = rows.length === 0 ? new Set() : await listedMeanwhile(session, run)
-  return rows.map(fromColumns).filter(({ id, rowId }) => !run.rejectedIds.has(id) && !listed.has(rowId))
+  const absent = rows.map(fromColumns).filter(({ id, rowId }) => !run.rejectedIds.has(id) && !listed.has(rowId))
+  return { absent, notRemoved: stored.count }
 }
 
 /** Whether the mirror still holds every customer that the run received. */
 export async function holdsReceived(session: Session, run: Run): Promise<boolean> {
-  if (await isAllReceived(session, run)) return true
+  if (isReceived(await countNotRemoved(session, run.organization), run)) return true
   return (await countIn(session, run.organization, rangesOf(run.seen))) === run.seen.size
 }
 
-/** Whether the run received the listed customers and no others: as many rows with the same sum are taken for the same rows. */
-async function isAllReceived(session: Session, { organization, seen }: Run): Promise<boolean> {
-  const listed = await countListed(session, organization)
-  return listed.count === seen.size && listed.sum === seen.sum()
+/** Whether these are the customers that the run received: as many rows with the same sum are taken for the same rows. */
+function isReceived({ count, sum }: Counted, { seen }: Run): boolean {
+  return count === seen.size && sum === seen.sum()
 }
 
 async function countIn(session: Session, organization: string, ranges: string): Promise<number> {
@@ -87,22 +88,22 @@ export async function mayBeCandidates(
   return missing !== undefined
 }
 
-/** Whether so many customers of the run are absent at once that they are held back. */
+/** Whether so many customers of the run are absent at once that they are held back. `notRemoved`: how many are not removed, if counted. */
 export async function areTooManyAbsent(
   session: Session,
   run: Run,
-  absent: number,
+  { absent, notRemoved }: { absent: number; notRemoved?: number },
   rule: RemovalRule,
 ): Promise<boolean> {
-  const { count: listed } = await countListed(session, run.organization)
-  const inserted = await countArrived(session, run)
-  return areTooMany(absent, { before: () => listed - inserted, now: run.seen.size + run.rejectedIds.size }, rule)
+  const listed = notRemoved ?? (await countNotRemoved(session, run.organization)).count
+  const arrived = await countArrived(session, run)
+  return areTooMany(absent, { before: () => listed - arrived, now: run.seen.size + run.rejectedIds.size }, rule)
 }
 
 type Counted = { count: number; sum: number }
 
-/** All of them but the removed ones, with the sum of their row numbers: all are counted in an index, and only removed rows are read. */
-async function countListed(session: Session, organization: string): Promise<Counted> {
+/** The customers that are not removed, with the sum of their row numbers: all are counted in an index, and only removed rows are read. */
+async function countNotRemoved(session: Session, organization: string): Promise<Counted> {
   const listed = await session.first<Counted>(
     `SELECT stored.count - removed.count AS count, coalesce(stored.sum - coalesce(removed.sum, 0), 0)::bigint AS sum
      FROM (SELECT count(*), sum(row_id) AS sum FROM customers WHERE organization = $1) AS stored,

@@ -40,7 +40,7 @@ export async function markGone(
   const gone = await findListedBefore(session, run, absentRows)
   if (gone.length === 0 || removals === undefined) return NONE_GONE
   const absent = gone.length + openAbsences
-  if (await areTooManyAbsent(session, run, absent, removals.rule))
+  if (await areTooManyAbsent(session, run, { absent }, removals.rule))
     return { ...NONE_GONE, held: absent, unmarked: absentRows }
   const unjudged = await findUnjudged(session, run, gone, serviceMs)
   const missing = gone.filter(({ rowId }) => !unjudged.has(rowId)).map((row) => ({ row, isCounted: false }))
@@ -55,11 +55,12 @@ async function markBy(
   { proof, rule, serviceMs, ...searched }: Removals & { proof: RemovingProof } & Pick<Ending, 'serviceMs'>,
   nowMs: number,
 ): Promise<Absences> {
-  const absent = await findAbsent(session, run)
-  if (absent === undefined) throw rowsGone(run.organization)
+  const found = await findAbsent(session, run)
+  if (found === undefined) throw rowsGone(run.organization)
+  const { absent, notRemoved } = found
   if (absent.length === 0) return NO_ABSENCES
   const unjudged = await findUnjudged(session, run, absent, serviceMs)
-  const isTooMuch = await areTooManyAbsent(session, run, absent.length, rule)
+  const isTooMuch = await areTooManyAbsent(session, run, { absent: absent.length, notRemoved }, rule)
   const decision = decideAbsences({ absent, unjudged, proof, rule, searched, isTooMuch })
   await carryOut(session, run, decision, { proof, nowMs })
   return absencesOf(decision)

@@ -18,9 +18,10 @@ export async function findRemovalCandidates(
   { rule, proof, serviceMs }: Parameters<Mirror['findRemovalCandidates']>[1],
 ): Promise<Candidate[]> {
   if (!(await mayBeCandidates(session, run.organization, rule))) return []
-  const absent = (await findAbsent(session, run)) ?? []
+  const { absent, notRemoved } = (await findAbsent(session, run)) ?? { absent: [], notRemoved: 0 }
   const candidates = absent.filter((row) => isCandidate(row, rule, proof))
-  if (candidates.length === 0 || (await areTooManyAbsent(session, run, absent.length, rule))) return []
+  if (candidates.length === 0) return []
+  if (await areTooManyAbsent(session, run, { absent: absent.length, notRemoved }, rule)) return []
   const unjudged = await findUnjudged(session, run, absent, serviceMs)
   if (unjudged.size === absent.length) return []
   return await asCandidates(

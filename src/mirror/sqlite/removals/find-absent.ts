@@ -3,7 +3,7 @@ import type { Connection } from '../database.ts'
 import { listedMeanwhile } from './quick-runs-meanwhile.ts'
 import { NOT_REJECTED } from '../../open-rejects.ts'
 import { areTooMany } from '../../removal-rule.ts'
-import { absentOf, type AbsentColumns } from '../../rows/absent.ts'
+import { absentOf, type AbsentColumns, type AbsentFound } from '../../rows/absent.ts'
 import { IS_QUICK } from '../../run-conditions.ts'
 import { RowSet } from '../../../list/row-set.ts'
 import { sqlTime } from '../../sql-time.ts'
@@ -13,27 +13,28 @@ import { statement } from '../statement.ts'
  * The customers of the run's organization that are not removed and that the run did not receive, not even in a reject. Undefined if
  * received customers are no longer in the mirror: rows with the same id replaced them, which no trigger reports.
  */
-export function findAbsent(db: Connection, run: Run): Absent[] | undefined {
-  const more = countMore(db, run)
-  if (isNone(more)) return []
-  const absent = findAmongKnown(db, run, more) ?? findAmongAll(db, run)
-  if (absent === undefined) return undefined
-  const listed = absent.length === 0 ? new Set() : listedMeanwhile(db, run)
-  return absent.filter(({ id, rowId }) => !run.rejectedIds.has(id) && !listed.has(rowId))
+export function findAbsent(db: Connection, run: Run): AbsentFound | undefined {
+  const stored = countNotRemoved(db, run.organization)
+  const more = beyondReceived(stored, run)
+  if (isNone(more)) return { absent: [], notRemoved: stored.count }
+  const unseen = findAmongKnown(db, run, more) ?? findAmongAll(db, run)
+  if (unseen === undefined) return undefined
+  const listed = unseen.length === 0 ? new Set() : listedMeanwhile(db, run)
+  const absent = unseen.filter(({ id, rowId }) => !run.rejectedIds.has(id) && !listed.has(rowId))
+  return { absent, notRemoved: stored.count }
 }
 
 /** Whether the mirror still holds every customer that the run received. */
 export function holdsReceived(db: Connection, run: Run): boolean {
-  return isNone(countMore(db, run)) || findUnseen(db, run) !== undefined
+  return isNone(beyondReceived(countNotRemoved(db, run.organization), run)) || findUnseen(db, run) !== undefined
 }
 
 /**
- * The number of listed customers that the run did not receive, and the sum of their rows. As many rows with the same sum are taken for the
- * same rows.
+ * How many of the customers that are not removed the run did not receive, and the sum of their rows. As many rows with the same sum are
+ * taken for the same rows.
  */
-function countMore(db: Connection, { organization, seen }: Run): Counted {
-  const listed = countListed(db, organization)
-  return { count: listed.count - seen.size, sum: listed.sum - seen.sum() }
+function beyondReceived({ count, sum }: Counted, { seen }: Run): Counted {
+  return { count: count - seen.size, sum: sum - seen.sum() }
 }
 
 function isNone({ count, sum }: Counted): boolean {
@@ -109,16 +110,21 @@ export function mayBeCandidates(db: Connection, organization: string, { after }:
   return missing.get(organization) !== undefined
 }
 
-/** Whether so many customers of the run are absent at once that they are held back. */
-export function areTooManyAbsent(db: Connection, run: Run, absent: number, rule: RemovalRule): boolean {
-  const before = () => countListed(db, run.organization).count - countArrived(db, run)
+/** Whether so many customers of the run are absent at once that they are held back. `notRemoved`: how many are not removed, if counted. */
+export function areTooManyAbsent(
+  db: Connection,
+  run: Run,
+  { absent, notRemoved }: { absent: number; notRemoved?: number },
+  rule: RemovalRule,
+): boolean {
+  const before = () => (notRemoved ?? countNotRemoved(db, run.organization).count) - countArrived(db, run)
   return areTooMany(absent, { before, now: run.seen.size + run.rejectedIds.size }, rule)
 }
 
 type Counted = { count: number; sum: number }
 
-/** All of them but the removed ones, with the sum of their row numbers. */
-function countListed(db: Connection, organization: string): Counted {
+/** The customers that are not removed, with the sum of their row numbers. */
+function countNotRemoved(db: Connection, organization: string): Counted {
   const count = 'SELECT COUNT(*) AS count, coalesce(SUM(row_id), 0) AS sum FROM customers WHERE organization = ?'
   const stored = statement<[string], Counted>(db, count).get(organization)
   const removed = statement<[string], Counted>(db, `${count} AND removed_at IS NOT NULL`).get(organization)

@@ -30,11 +30,12 @@ function markBy(
   { proof, rule, serviceMs, ...searched }: Removals & { proof: RemovingProof } & Pick<Ending, 'serviceMs'>,
   nowMs: number,
 ): Absences {
-  const absent = findAbsent(db, run)
-  if (absent === undefined) throw rowsGone(run.organization)
+  const found = findAbsent(db, run)
+  if (found === undefined) throw rowsGone(run.organization)
+  const { absent, notRemoved } = found
   if (absent.length === 0) return NO_ABSENCES
   const unjudged = findUnjudged(db, run, absent, serviceMs)
-  const isTooMuch = areTooManyAbsent(db, run, absent.length, rule)
+  const isTooMuch = areTooManyAbsent(db, run, { absent: absent.length, notRemoved }, rule)
   return carryOut(db, run, decideAbsences({ absent, unjudged, proof, rule, searched, isTooMuch }), { proof, nowMs })
 }
 

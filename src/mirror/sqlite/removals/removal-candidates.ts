@@ -17,9 +17,10 @@ export function findRemovalCandidates(
   { rule, proof, serviceMs }: Parameters<Mirror['findRemovalCandidates']>[1],
 ): Candidate[] {
   if (!mayBeCandidates(db, run.organization, rule)) return []
-  const absent = findAbsent(db, run) ?? []
+  const { absent, notRemoved } = findAbsent(db, run) ?? { absent: [], notRemoved: 0 }
   const candidates = absent.filter((row) => isCandidate(row, rule, proof))
-  if (candidates.length === 0 || areTooManyAbsent(db, run, absent.length, rule)) return []
+  if (candidates.length === 0) return []
+  if (areTooManyAbsent(db, run, { absent: absent.length, notRemoved }, rule)) return []
   const unjudged = findUnjudged(db, run, absent, serviceMs)
   if (unjudged.size === absent.length) return []
   return asCandidates(
