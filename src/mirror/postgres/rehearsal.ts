@@ -19,7 +19,7 @@ export async function rehearseMirror(
   const { rehearseElsewhere } = await import('../sqlite/sqlite-mirror.ts')
   const tables = rehearsedTables(lists)
   // Every version so far has the same tables.
-  const database = await ifThere(openDatabase(address, 'read', { isLeftOlder: true }))
+  const database = await ifThere(openDatabase(address, 'as-it-is'))
   try {
     return await rehearseElsewhere(shownMirror(address), async (db) => {
       const to = sqliteSide(db, 'the copy')

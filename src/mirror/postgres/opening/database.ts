@@ -3,7 +3,7 @@ import { shownMirror } from '../../../address/mirror-address.ts'
 import { DICTIONARY } from '../dictionary.ts'
 import { beginning } from './begin.ts'
 import { openPool } from './connections.ts'
-import { openSchema, type Completion } from './open-schema.ts'
+import { openSchema, type Access, type Completion } from './open-schema.ts'
 import { postgresError } from './postgres-errors.ts'
 import { schemaOf } from './connection-settings.ts'
 import type { Connections, Database } from '../session.ts'
@@ -13,27 +13,25 @@ import { onceTransactions, transaction } from './transaction.ts'
 export type Opening = {
   /** The dictionary, if none is given. */
   completion?: Completion | undefined
-  /** Whether an older mirror that is opened to read stays as it is, and is not migrated. */
-  isLeftOlder?: boolean | undefined
   /** The connections to the database at an address. */
   connect?: ((address: string) => Connections) | undefined
 }
 
 /**
- * Opens the mirror at `address`, and migrates an older one. To write, its schema is made if there is none. Throws MirrorUnusable
+ * Opens the mirror at `address`, and migrates an older one unless `as-it-is`. To write, its schema is made if there is none. Throws MirrorUnusable
  * without having changed anything.
  */
 export async function openDatabase(
   address: string,
-  access: 'read' | 'write',
-  { completion = DICTIONARY, isLeftOlder = false, connect = openPool }: Opening = {},
+  access: Access,
+  { completion = DICTIONARY, connect = openPool }: Opening = {},
 ): Promise<Database> {
   const shown = shownMirror(address)
   const connections = await described(shown, async () => connect(address))
   const database = databaseOf(connections, { address: shown, schema: schemaOf(address) })
   try {
-    await openSchema(database, isLeftOlder ? 'as-it-is' : access, completion)
-    return access === 'read' ? { ...database, write: () => refuse(shown), maintain: () => refuse(shown) } : database
+    await openSchema(database, access, completion)
+    return access === 'write' ? database : { ...database, write: () => refuse(shown), maintain: () => refuse(shown) }
   } catch (error) {
     await database.close()
     throw error

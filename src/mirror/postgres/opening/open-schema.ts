@@ -17,15 +17,14 @@ export type Completion = {
   write: (session: Session) => Promise<void>
 }
 
+/** `as-it-is`: to read, and an older mirror is not migrated. */
+export type Access = 'as-it-is' | 'read' | 'write'
+
 /**
  * Makes or migrates the mirror in its schema, or requires that it is there; `as-it-is` leaves an older one alone. What is complete is opened
  * without a lock and without a write. Throws MirrorUnusable without having changed anything.
  */
-export async function openSchema(
-  database: Database,
-  access: 'as-it-is' | 'read' | 'write',
-  completion: Completion,
-): Promise<void> {
+export async function openSchema(database: Database, access: Access, completion: Completion): Promise<void> {
   const isReady = await database.read(async (session) => {
     const found = await lookAtSchema(session, database.schema)
     if (access === 'write') {
