@@ -11,12 +11,12 @@ import type { Database } from './session.ts'
 
 /** Opens the mirror at `address` to write; makes its schema if there is none. */
 export async function openMirror(address: string): Promise<Mirror> {
-  return mirrorIn(await openToWrite(address))
+  return mirrorIn(await openDatabase(address, 'write'))
 }
 
 /** Opens the mirror at `address` to read. Throws MirrorUnusable `mirror-missing` if there is none. */
 export async function openMirrorToRead(address: string): Promise<Mirror> {
-  return mirrorIn(await openToRead(address))
+  return mirrorIn(await openDatabase(address, 'read'))
 }
 
 /** As `rehearsal.ts` has it, which is loaded only when it is called. */
@@ -28,27 +28,19 @@ export async function rehearseMirror(...asked: Parameters<typeof Rehearsal.rehea
 export async function openOrganizations(address: string): Promise<Organizations> {
   const { organizationsIn } = await import('./organizations/organizations.ts')
   // To read first, since no mirror is made here.
-  await (await openToRead(address)).close()
-  return organizationsIn(await openToWrite(address))
+  await (await openDatabase(address, 'read')).close()
+  return organizationsIn(await openDatabase(address, 'write'))
 }
 
 /** Has the server erase what is left of a forgotten customer; see `erase.ts`. */
 export async function eraseTraces(address: string, traces: Traces): Promise<Erased> {
   const erase = await import('./forget/erase.ts')
-  const database = await openToWrite(address)
+  const database = await openDatabase(address, 'write')
   try {
     return await erase.eraseTraces(database, traces)
   } finally {
     await database.close()
   }
-}
-
-function openToWrite(address: string): Promise<Database> {
-  return openDatabase(address, 'write')
-}
-
-function openToRead(address: string): Promise<Database> {
-  return openDatabase(address, 'read')
 }
 
 function mirrorIn(database: Database): Mirror {
