@@ -62,13 +62,5 @@ export async function isUsableAgain(address: string, errorCode: string): Promise
 }
 
 function storeOf(address: string): Promise<typeof Sqlite | typeof Postgres> {
-  return isPostgres(address) ? postgres() : sqlite()
-}
-
-function sqlite(): Promise<typeof Sqlite> {
-  return import('./sqlite/sqlite-mirror.ts')
-}
-
-function postgres(): Promise<typeof Postgres> {
-  return import('./postgres/postgres-mirror.ts')
+  return isPostgres(address) ? import('./postgres/postgres-mirror.ts') : import('./sqlite/sqlite-mirror.ts')
 }
