@@ -1,6 +1,6 @@
 import { quoted } from '../quoted.ts'
 import type { Session } from '../postgres/session.ts'
-import { storableTime } from '../postgres/stored-time.ts'
+import { secondOf, storableTime } from '../postgres/stored-time.ts'
 import { NUMBERED, type Kind, type MovedTable } from './moved-tables.ts'
 import { columnsAfter, ORGANIZATIONS, type Row, type Scope, type Side, type Value, valuesOf } from './side.ts'
 
@@ -136,11 +136,9 @@ function forServer(value: Value, kind: Kind): unknown {
 
 function fromServer(value: unknown, kind: Kind): Value {
   if (typeof value === 'boolean') return value ? 1 : 0
-  if (typeof value === 'string') return kind === 'second' ? value.slice(0, SECOND) : value
+  if (typeof value === 'string') return kind === 'second' ? secondOf(value) : value
   return typeof value === 'number' || Buffer.isBuffer(value) ? value : null
 }
-
-const SECOND = 'YYYY-MM-DD HH:MM:SS'.length
 
 function condition({ of }: MovedTable, scope: Scope): string {
   if (scope === undefined || of === 'mirror') return 'true'

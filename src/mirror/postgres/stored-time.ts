@@ -3,8 +3,7 @@ export function storableTime(time: string | null): string | null {
   return time?.startsWith('0000') === true ? `0001${time.slice(4)} BC` : time
 }
 
-/** A time that PostgreSQL wrote, as `YYYY-MM-DD HH:MM:SS`. */
+/** A time as it was read, without the fraction of a second. */
 export function secondOf(time: string): string {
-  const second = time.slice(0, 'YYYY-MM-DD HH:MM:SS'.length)
-  return time.endsWith(' BC') ? `0000${second.slice(4)}` : second
+  return time.slice(0, 'YYYY-MM-DD HH:MM:SS'.length)
 }
