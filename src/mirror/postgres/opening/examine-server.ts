@@ -6,6 +6,7 @@ import { examineTables, type ExaminedTables } from './examine-tables.ts'
 import { mayVacuum } from './may-vacuum.ts'
 import { LATEST_VERSION } from './versions.ts'
 import { postgresError } from './postgres-errors.ts'
+import { IS_READ_ONLY, isMark } from './require-mirror.ts'
 
 /** What a server says of itself and of a mirror in it, and how it was reached. */
 export type Examined = {
@@ -78,7 +79,7 @@ const EXAMINE = `
   SELECT split_part(current_setting('server_version'), ' ', 1) AS server, pg_backend_pid() AS process,
     mirror.oid IS NOT NULL AS is_marked,
     coalesce(has_schema_privilege(space.oid, 'USAGE'), false) AS may_use,
-    pg_is_in_recovery() OR current_setting('default_transaction_read_only') = 'on' AS is_read_only,
+    ${IS_READ_ONLY} AS is_read_only,
     CASE
       WHEN mirror.oid IS NOT NULL THEN has_schema_privilege(space.oid, 'USAGE') AND has_table_privilege(mirror.oid, 'UPDATE')
       WHEN space.oid IS NOT NULL THEN has_schema_privilege(space.oid, 'CREATE')
@@ -87,8 +88,7 @@ const EXAMINE = `
     mirror.oid IS NULL OR ${mayVacuum('mirror')} AS may_vacuum
   FROM (SELECT $1::text AS name) AS asked
   LEFT JOIN pg_namespace AS space ON space.nspname = asked.name
-  LEFT JOIN pg_class AS mirror ON mirror.relnamespace = space.oid AND mirror.relname = 'mirror_schema' AND mirror.relkind = 'r'
-    AND EXISTS (SELECT FROM pg_attribute WHERE attrelid = mirror.oid AND attname = 'version' AND atttypid = 'int4'::regtype)`
+  LEFT JOIN pg_class AS mirror ON mirror.relnamespace = space.oid AND ${isMark('mirror')}`
 
 async function versionIn(client: MirrorClient): Promise<number | undefined> {
   const found: { rows: { version: number }[] } = await client.query('SELECT version FROM mirror_schema')

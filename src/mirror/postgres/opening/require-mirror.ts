@@ -34,14 +34,22 @@ export async function lookAtSchema(session: Pick<Session, 'first'>, schema: stri
   return { ...found, version: stored?.version ?? 0 }
 }
 
+/** Whether the server takes no writes: it is a standby, or read-only by its settings. */
+export const IS_READ_ONLY = `(pg_is_in_recovery() OR current_setting('default_transaction_read_only') = 'on')`
+
+/** Whether the relation in a row of pg_class with this alias is the mark of a mirror. */
+export function isMark(relation: string): string {
+  return `(${relation}.relname = 'mirror_schema' AND ${relation}.relkind = 'r' AND EXISTS (
+    SELECT FROM pg_attribute WHERE attrelid = ${relation}.oid AND attname = 'version' AND atttypid = 'int4'::regtype))`
+}
+
 const LOOK = `
   SELECT current_setting('server_version_num')::int AS server,
     current_setting('server_encoding') AS encoding,
-    pg_is_in_recovery() OR current_setting('default_transaction_read_only') = 'on' AS is_read_only,
+    ${IS_READ_ONLY} AS is_read_only,
     EXISTS (SELECT FROM pg_namespace WHERE nspname = $1) AS has_schema,
     coalesce((SELECT has_schema_privilege(oid, 'USAGE') FROM pg_namespace WHERE nspname = $1), true) AS may_use,
-    coalesce(bool_or(relname = 'mirror_schema' AND relkind = 'r' AND EXISTS (
-      SELECT FROM pg_attribute WHERE attrelid = pg_class.oid AND attname = 'version' AND atttypid = 'int4'::regtype)), false) AS is_marked,
+    coalesce(bool_or(${isMark('pg_class')}), false) AS is_marked,
     count(*) AS relations,
     (SELECT string_agg(needed, ', ') FROM unnest(ARRAY['customers', 'fingerprint_key', 'runs']) AS needed WHERE NOT EXISTS (
       SELECT FROM pg_class AS held JOIN pg_namespace AS space ON space.oid = held.relnamespace
