@@ -1,13 +1,10 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { connect } from '../connect.ts'
-import type { Connection } from '../database.ts'
+import { BUSY_TIMEOUT_MS, type Connection } from '../database.ts'
 import { createIdIndex } from '../id-index.ts'
 import { identityOf } from '../file-identity.ts'
 import { createReadingIndexes } from '../reading-indexes.ts'
 import type { UpkeepFile, UpkeepTask } from './start-thread.ts'
-
-/** How long it waits for a transaction of another program. */
-const BUSY_TIMEOUT_MS = 15_000
 
 /** The thread that keeps a mirror in order: it has a connection of its own, and answers each task with whether it was done. */
 // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the border between two threads of this program
