@@ -62,11 +62,11 @@ function rewriteChanges(db: Connection, run: Run, { hidden, after }: Step): numb
   return last
 }
 
-type RejectRow = { reject_id: number; record_id: string | null; record_key: string; payload: string }
+type RejectRow = { reject_id: number; record_id: string | null; payload: string }
 
 function rewriteRejects(db: Connection, run: Run, { hidden, after }: Step): number | undefined {
-  const columns = ['record_id', 'record_key', 'payload']
-  const { rows, last } = nextRows<RejectRow>(db, { table: 'rejects', number: 'reject_id', columns }, { ...run, after })
+  const wanted = { table: 'rejects', number: 'reject_id', columns: ['record_id', 'payload'] } as const
+  const { rows, last } = nextRows<RejectRow>(db, wanted, { ...run, after })
   const update = statement(db, 'UPDATE OR REPLACE rejects SET payload = ?, record_key = ? WHERE reject_id = ?')
   for (const { reject_id, record_id, payload } of rows) {
     const rewritten = hidden.payload(payload)
