@@ -1,6 +1,8 @@
 import { codesFrom, factsOfCode } from '../errors/error-facts.ts'
 import type { RunStatus } from '../report.ts'
+import type { Start } from '../run.ts'
 import { isFarAhead } from '../time/clock-tolerance.ts'
+import { fromSqlTime } from './sql-time.ts'
 
 /** The last run of an organization that recorded windows. */
 export type RunWithWindows = { id: number; data_as_of: string; status: RunStatus; error_code: string | null }
@@ -11,11 +13,17 @@ export type RunWithWindows = { id: number; data_as_of: string; status: RunStatus
  */
 export const REACHED_LIMIT = `('${codesFrom('limit').join("', '")}')`
 
-/** Whether a run is continued: it ended before its list did, and stands since a moment that is recent enough. */
+/**
+ * Whether a run is continued: it ended before its list did, and that is recent enough. `limitAt`: when the last run of its scan ended that
+ * reached a limit.
+ */
 export function mayContinue(
-  { status, error_code }: Pick<RunWithWindows, 'status' | 'error_code'>,
-  { standsSinceMs, nowMs, resumeWithinMs }: { standsSinceMs: number; nowMs: number; resumeWithinMs: number },
+  { status, data_as_of, error_code }: Omit<RunWithWindows, 'id'>,
+  limitAt: string | null | undefined,
+  { nowMs, resumeWithinMs }: Pick<Start, 'nowMs' | 'resumeWithinMs'>,
 ): boolean {
+  if (resumeWithinMs === undefined) return false
+  const standsSinceMs = fromSqlTime(limitAt ?? data_as_of)
   // Far in the future it was dated by a wrong clock, and the age of the scan is unknown. A little ahead is a small step, or the clock of
   // another worker: a run that reached a limit is continued at once.
   if (isFarAhead(standsSinceMs, nowMs) || nowMs - standsSinceMs > resumeWithinMs) return false

@@ -72,13 +72,14 @@ async function look(session: Session, organization: string) {
 }
 
 /** The last run that recorded windows, if it ended before its list did, and recently enough. */
-function resumableOf(found: Omit<Found, 'policy'>, { nowMs, resumeWithinMs }: Start): RunWithWindows | undefined {
+function resumableOf(found: LastFound, start: Start): RunWithWindows | undefined {
   const { last_id: id, last_data_as_of: data_as_of, last_status: status, last_error_code: error_code } = found
-  if (resumeWithinMs === undefined || id === null || data_as_of === null || status === null) return undefined
-  const standsSinceMs = fromSqlTime(found.last_limit_at ?? data_as_of)
+  if (id === null || data_as_of === null || status === null) return undefined
   const last = { id, data_as_of, status, error_code }
-  return mayContinue(last, { standsSinceMs, nowMs, resumeWithinMs }) ? last : undefined
+  return mayContinue(last, found.last_limit_at, start) ? last : undefined
 }
+
+type LastFound = Pick<Found, 'last_id' | 'last_data_as_of' | 'last_status' | 'last_error_code' | 'last_limit_at'>
 
 /** The forgotten customers of an organization; undefined if there are none, so that no record is hashed. */
 function forgottenIn(
