@@ -17,8 +17,18 @@ export type Suppressed = {
 /** Bytes of a key under which ids are hashed. */
 export const FORGOTTEN_KEY_BYTES = 32
 
-/** Recognizes forgotten customers; `numbers` are found by the hashes of ids under `key`. */
-export function forgottenBy(key: Uint8Array, numbers: ReadonlyMap<string, number>): Forgotten {
+/**
+ * Recognizes the forgotten customers of an organization; `numbers` are found by the hashes of ids under `key`. Undefined if there are none,
+ * so that no record is hashed.
+ */
+export function forgottenBy(
+  organization: string,
+  key: Uint8Array | null | undefined,
+  numbers: ReadonlyMap<string, number>,
+): Forgotten | undefined {
+  if (numbers.size === 0) return undefined
+  // Without its key no hash can be compared, and every forgotten customer would come back.
+  if (key == null) throw new Error(`forgotten customers of ${organization} have no key`)
   const hashOf = idHash(key)
   return { numberOf: (id) => numbers.get(hashOf(id)) }
 }

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { KEY_BYTES } from '../../../list/fingerprint.ts'
-import { forgottenBy, type Forgotten } from '../../../privacy/forgotten.ts'
+import { forgottenBy } from '../../../privacy/forgotten.ts'
 import type { Run, Start } from '../../../run.ts'
 import { fingerprintOfRun } from '../../fingerprint-of-run.ts'
 import { leasedBy } from '../../lease-errors.ts'
@@ -49,7 +49,7 @@ export async function startRun(session: Session, start: Start, { holder, address
     ...{ id, dataAsOfMs, resumedFrom: resumable?.id, readBefore, isBaseline: !found.has_baseline },
     ...received,
     ...doubts,
-    forgotten: forgottenIn(found, organization),
+    forgotten: forgottenBy(organization, found.forgotten_key, new Map(found.forgotten)),
     heldRows: new Set(rowsInBytes(found.held_rows)),
     list,
     fingerprint: fingerprintOfRun(found.fingerprint_key ?? (await newFingerprintKey(session)), privacy),
@@ -68,7 +68,8 @@ async function look(session: Session, organization: string) {
   if (run_id !== null && holder !== null && isLeased({ holder, has_expired: lease_has_expired === true }))
     throw leasedBy({ run_id, holder }, organization)
   const policy: PolicyColumns | undefined = found.policy === null ? undefined : JSON.parse(found.policy)
-  return { ...found, policy }
+  const forgotten: [hash: string, number: number][] = JSON.parse(found.forgotten ?? '[]')
+  return { ...found, policy, forgotten }
 }
 
 /** The last run that recorded windows, if it ended before its list did, and recently enough. */
@@ -80,18 +81,6 @@ function resumableOf(found: LastFound, start: Start): RunWithWindows | undefined
 }
 
 type LastFound = Pick<Found, 'last_id' | 'last_data_as_of' | 'last_status' | 'last_error_code' | 'last_limit_at'>
-
-/** The forgotten customers of an organization; undefined if there are none, so that no record is hashed. */
-function forgottenIn(
-  { forgotten, forgotten_key }: Pick<Found, 'forgotten' | 'forgotten_key'>,
-  organization: string,
-): Forgotten | undefined {
-  if (forgotten === null) return undefined
-  // Without its key no hash can be compared, and every forgotten customer would come back.
-  if (forgotten_key === null) throw new Error(`forgotten customers of ${organization} have no key`)
-  const numbers: [hash: string, number: number][] = JSON.parse(forgotten)
-  return forgottenBy(forgotten_key, new Map(numbers))
-}
 
 /** Another key, if the stored one was deleted: fingerprints under the old one no longer match, which does no harm. */
 async function newFingerprintKey(session: Session): Promise<Uint8Array> {

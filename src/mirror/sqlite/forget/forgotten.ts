@@ -4,17 +4,14 @@ import type { Connection } from '../database.ts'
 import { sqlTime, timeIn } from '../../sql-time.ts'
 import { statement } from '../statement.ts'
 
-/** The forgotten customers of an organization; undefined if there are none, so that no record is hashed. */
+/** The forgotten customers of an organization; undefined if there are none. */
 export function loadForgotten(db: Connection, organization: string): Forgotten | undefined {
   const rows = statement<[string], { number: number; hash: string }>(
     db,
     'SELECT number, hash FROM forgotten WHERE organization = ?',
   ).all(organization)
-  if (rows.length === 0) return undefined
-  const key = storedKey(db, organization)
-  // Without its key no hash can be compared, and every forgotten customer would come back.
-  if (key === undefined) throw new Error(`forgotten customers of ${organization} have no key`)
-  return forgottenBy(key, new Map(rows.map(({ number, hash }) => [hash, number])))
+  const numbers = new Map(rows.map(({ number, hash }) => [hash, number]))
+  return forgottenBy(organization, storedKey(db, organization), numbers)
 }
 
 /** Since when a customer is forgotten, in Unix milliseconds; undefined if it is not. The caller holds a transaction. */
