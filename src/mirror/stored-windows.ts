@@ -1,6 +1,8 @@
 import type { RecordedRow, RecordedWindow, Run } from '../run.ts'
 import { RowSet } from '../list/row-set.ts'
-import { rowIdsIn } from './row-ids.ts'
+import type { AnsweredWindow } from '../sorted-page.ts'
+import { rowIdsFrom, rowIdsIn } from './row-ids.ts'
+import type { WindowRows } from './saved-page.ts'
 
 /** A recorded window as it is stored. */
 export type WindowColumns = {
@@ -14,6 +16,24 @@ export type WindowColumns = {
   rejected: string | null
   place: number | null
   count: number | null
+}
+
+/** A window as it is to be stored. */
+export function windowColumns(window: AnsweredWindow, rows: WindowRows): WindowColumns {
+  const read = 'place' in rows ? undefined : rows
+  const listed = 'place' in rows ? rows : undefined
+  return {
+    start: window.size * (window.page - 1),
+    size: window.size,
+    per_page: window.perPage,
+    total: window.total ?? null,
+    last_page: window.lastPage ?? null,
+    beyond_end: window.beyondEnd,
+    row_ids: read === undefined ? null : rowIdsFrom(read.rowIds),
+    rejected: read === undefined ? null : JSON.stringify(read.rejected),
+    place: listed?.place ?? null,
+    count: listed?.count ?? null,
+  }
 }
 
 /** A window with the row number of each record: 0 for a reject, below 0 for a forgotten customer; and the ids of its rejects. */

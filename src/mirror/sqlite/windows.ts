@@ -1,32 +1,25 @@
 import type { RecordedWindow, Run } from '../../run.ts'
 import type { AnsweredWindow } from '../../sorted-page.ts'
 import type { Connection } from './database.ts'
-import { rowIdsFrom } from '../row-ids.ts'
 import type { WindowRows } from '../saved-page.ts'
-import { readableWindows, recordedWindow, seenIn, type StoredWindow, type WindowColumns } from '../stored-windows.ts'
+import {
+  readableWindows,
+  recordedWindow,
+  seenIn,
+  windowColumns,
+  type StoredWindow,
+  type WindowColumns,
+} from '../stored-windows.ts'
 import { statement } from './statement.ts'
 
 /** Records a window, so that a later run can continue. A window that is read again replaces the one before. */
 export function recordWindow(db: Connection, run: Pick<Run, 'id'>, window: AnsweredWindow, rows: WindowRows): void {
-  statement(
+  const columns = windowColumns(window, rows)
+  statement<[Record<string, unknown>], never>(
     db,
     `REPLACE INTO windows (run_id, start, size, per_page, total, last_page, beyond_end, row_ids, rejected, place, count)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-  ).run(
-    run.id,
-    window.size * (window.page - 1),
-    window.size,
-    window.perPage,
-    window.total ?? null,
-    window.lastPage ?? null,
-    window.beyondEnd ? 1 : 0,
-    ...columnsOf(rows),
-  )
-}
-
-function columnsOf(rows: WindowRows) {
-  if ('place' in rows) return [null, null, rows.place, rows.count]
-  return [rowIdsFrom(rows.rowIds), JSON.stringify(rows.rejected), null, null]
+     VALUES (@run_id, @start, @size, @per_page, @total, @last_page, @beyond_end, @row_ids, @rejected, @place, @count)`,
+  ).run({ ...columns, run_id: run.id, beyond_end: Number(columns.beyond_end) })
 }
 
 /** Gives the windows of an interrupted run to the run that continues it. */

@@ -1,13 +1,12 @@
 import type { PagesDecided } from '../../decide-pages.ts'
 import type { Run } from '../../../run.ts'
-import { rowIdsFrom } from '../../row-ids.ts'
+import { windowColumns, type WindowColumns } from '../../stored-windows.ts'
 import type { Part } from '../together.ts'
 
 /** A window that is read again replaces the one before. Bytes are sent as hexadecimal text. */
 export function recording(run: Pick<Run, 'id'>, windows: PagesDecided['windows']): Part {
-  const given = [...windows.values()]
-  const listed = given.map(({ rows }) => ('place' in rows ? rows : undefined))
-  const read = given.map(({ rows }) => ('place' in rows ? undefined : rows))
+  const given = Array.from(windows.values(), ({ window, rows }) => windowColumns(window, rows))
+  const column = (name: keyof WindowColumns) => given.map((row) => row[name])
   return {
     sql: `INSERT INTO windows (run_id, start, size, per_page, total, last_page, beyond_end, row_ids, rejected, place, count)
       SELECT $1::bigint, start, size, per_page, total, last_page, beyond_end, decode(row_ids, 'hex'), rejected, place, count
@@ -19,16 +18,16 @@ export function recording(run: Pick<Run, 'id'>, windows: PagesDecided['windows']
         rejected = excluded.rejected, place = excluded.place, count = excluded.count`,
     parameters: [
       run.id,
-      given.map(({ window }) => window.size * (window.page - 1)),
-      given.map(({ window }) => window.size),
-      given.map(({ window }) => window.perPage),
-      given.map(({ window }) => window.total ?? null),
-      given.map(({ window }) => window.lastPage ?? null),
-      given.map(({ window }) => window.beyondEnd),
-      read.map((rows) => (rows === undefined ? null : rowIdsFrom(rows.rowIds).toString('hex'))),
-      read.map((rows) => (rows === undefined ? null : JSON.stringify(rows.rejected))),
-      listed.map((rows) => rows?.place ?? null),
-      listed.map((rows) => rows?.count ?? null),
+      ...[
+        column('start'),
+        column('size'),
+        column('per_page'),
+        column('total'),
+        column('last_page'),
+        column('beyond_end'),
+      ],
+      given.map(({ row_ids }) => row_ids?.toString('hex') ?? null),
+      ...[column('rejected'), column('place'), column('count')],
     ],
   }
 }
