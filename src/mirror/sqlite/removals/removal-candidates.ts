@@ -1,6 +1,7 @@
-import type { Absent, Candidate, Listed, Named, Run } from '../../../run.ts'
+import type { Absent, Candidate, Listed, Run } from '../../../run.ts'
 import type { Mirror } from '../../../store.ts'
 import type { Connection } from '../database.ts'
+import { MOST_CHANGES, namesIn } from '../../earlier-names.ts'
 import { findUnjudged } from '../older-list.ts'
 import { searchedNames, shownNames } from '../../shown-names.ts'
 import { isCandidate } from '../../removal-rule.ts'
@@ -44,21 +45,21 @@ function asCandidates(db: Connection, run: Run, rows: readonly Absent[]): Candid
   const shown = shownNames(run)
   const rejected = findRejected(db, run.organization, rows)
   return rows.map((row) => {
-    const names = [...(rejected.get(row.id) ?? []), ...findEarlier(db, run.organization, row.id)]
+    const names = namesIn(rejected.get(row.id) ?? [], findChanges(db, run.organization, row.id))
     return { ...shown(row), earlier: names.map(shown) }
   })
 }
 
 /**
- * The names in the latest reject of each customer who has one, by id. For all customers at once: rejects that are resolved are in no index
+ * The latest reject of each customer that has one, by id. For all customers at once: rejects that are resolved are in no index
  * by their ids, so all of them are read.
  */
-function findRejected(db: Connection, organization: string, rows: readonly Absent[]): Map<string, Named[]> {
+function findRejected(db: Connection, organization: string, rows: readonly Absent[]): Map<string, string[]> {
   if (rows.length === 0) return new Map()
   const ids = JSON.stringify(rows.map(({ id }) => id))
-  const rejected = statement<[Record<string, unknown>], Named & { id: string }>(
+  const rejected = statement<[Record<string, unknown>], { id: string; payload: string }>(
     db,
-    `SELECT id, payload ->> '$.name' AS name, payload ->> '$.username' AS username, payload ->> '$.email' AS email, MAX(seen_at)
+    `SELECT id, payload, MAX(seen_at)
      FROM (
        SELECT record_id AS id, payload, seen_at FROM rejects
        WHERE organization = @organization AND resolved_at IS NULL AND record_key IN (SELECT value FROM json_each(@ids))
@@ -67,34 +68,18 @@ function findRejected(db: Connection, organization: string, rows: readonly Absen
      )
      WHERE json_valid(payload) GROUP BY id`,
   )
-  return new Map(rejected.all({ organization, ids }).map(({ id, ...names }) => [id, [texts(names)]]))
+  return new Map(rejected.all({ organization, ids }).map(({ id, payload }) => [id, [payload]]))
 }
 
-/** How many changes of one customer are read. Each has two values of a field. */
-const MOST_CHANGES = 3
-
-/** The names after the latest changes of a customer, then those before them. */
-function findEarlier(db: Connection, organization: string, id: string): Named[] {
-  return statement<[Record<string, unknown>], Named>(
+/** The fields of the latest changes of a customer. */
+function findChanges(db: Connection, organization: string, id: string): string[] {
+  return statement<[string, string], string>(
     db,
-    `WITH latest AS (
-       SELECT fields FROM changes
-       WHERE organization = @organization AND id = @id AND json_valid(fields) ORDER BY seq DESC LIMIT ${MOST_CHANGES}
-     )
-     SELECT fields ->> '$.name[1]' AS name, fields ->> '$.username[1]' AS username, fields ->> '$.email[1]' AS email FROM latest
-     UNION ALL SELECT fields ->> '$.name[0]', fields ->> '$.username[0]', fields ->> '$.email[0]' FROM latest`,
+    `SELECT fields FROM changes
+     WHERE organization = ? AND id = ? AND json_valid(fields) ORDER BY seq DESC LIMIT ${MOST_CHANGES}`,
   )
-    .all({ organization, id })
-    .map(texts)
-}
-
-function texts({ name, username, email }: Named): Named {
-  return { name: textOf(name), username: textOf(username), email: textOf(email) }
-}
-
-/** A field of a rejected record may be anything. */
-function textOf(value: unknown): string | null {
-  return typeof value === 'string' ? value : null
+    .pluck()
+    .all(organization, id)
 }
 
 /** Received customers for testing searches, at most `most`: first those with a value in each field to search by. */
