@@ -1,10 +1,8 @@
 import type { Purged } from '../../../store.ts'
 import { formsOfId, formsOfText, HIDDEN_ERROR, textsOfCustomer, type CustomerTexts } from '../../customer-texts.ts'
-import { MEMORY_OF_LIST } from '../../organization-tables.ts'
 import { requireTaken } from '../../rows-taken.ts'
-import { deleteRows } from '../organizations/organization-rows.ts'
+import { forgetReading } from '../organizations/organization-rows.ts'
 import type { Session } from '../session.ts'
-import { forgetWindows } from '../run/windows.ts'
 
 /**
  * Deletes everything that the mirror holds of one customer, and the memory of the list of the organization, which may hold
@@ -20,8 +18,7 @@ export async function purgeCustomer(session: Session, { organization, id }: Of):
   }
   await requireDeleted(session, { organization, id })
   await hideInRuns(session, { organization, id }, texts.all)
-  await deleteRows(session, MEMORY_OF_LIST, organization)
-  await forgetWindows(session, organization)
+  await forgetReading(session, organization)
   return { deleted, traces: { id: formsOfId(id), values: texts.all.flatMap(formsOfText) } }
 }
 

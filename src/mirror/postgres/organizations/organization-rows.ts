@@ -1,5 +1,6 @@
-import type { OrganizationTable } from '../../organization-tables.ts'
+import { MEMORY_OF_LIST, type OrganizationTable } from '../../organization-tables.ts'
 import { organizationsIn } from '../reading/organizations-in.ts'
+import { forgetWindows } from '../run/windows.ts'
 import type { Session } from '../session.ts'
 
 /** The organizations of which the mirror holds rows, in order. */
@@ -31,6 +32,12 @@ export async function deleteRows(
   organization: string,
 ): Promise<void> {
   for (const table of tables) await session.run(`DELETE FROM ${table} WHERE organization = $1`, organization)
+}
+
+/** Deletes what is kept of the list of the organization, and the windows of an interrupted run: its next run reads every record anew. */
+export async function forgetReading(session: Session, organization: string): Promise<void> {
+  await deleteRows(session, MEMORY_OF_LIST, organization)
+  await forgetWindows(session, organization)
 }
 
 /** From here on, what the transaction changes in customers is not noted as an edit by hand. */

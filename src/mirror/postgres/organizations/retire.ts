@@ -1,12 +1,10 @@
 import type { Retired } from '../../../organizations.ts'
-import { MEMORY_OF_LIST } from '../../organization-tables.ts'
 import { isRetired } from '../../refusals.ts'
 import { sqlTime } from '../../sql-time.ts'
 import { CLOSE_ABANDONED } from '../run/begin-run.ts'
 import type { Session } from '../session.ts'
 import { updateStamp } from '../update-stamp.ts'
-import { forgetWindows } from '../run/windows.ts'
-import { changeUnnoticed, deleteRows } from './organization-rows.ts'
+import { changeUnnoticed, deleteRows, forgetReading } from './organization-rows.ts'
 import { requireUnleased } from './unleased.ts'
 
 /**
@@ -25,8 +23,6 @@ export async function retireOrganization(session: Session, organization: string,
     now,
   )
   await session.run(CLOSE_ABANDONED, organization, now)
-  // Their row numbers refer to customers that are no longer expected in the list.
-  await forgetWindows(session, organization)
   await deleteRows(session, ['leases', 'held_removals', 'absences'], organization)
   await session.run(
     'UPDATE rejects SET resolved_at = $2::timestamptz WHERE organization = $1 AND resolved_at IS NULL',
@@ -35,7 +31,8 @@ export async function retireOrganization(session: Session, organization: string,
   )
   await changeUnnoticed(session)
   const removed = await removeAll(session, { organization, now, stamp: await updateStamp(session, nowMs) })
-  await deleteRows(session, MEMORY_OF_LIST, organization)
+  // Row numbers there refer to customers that are no longer expected in the list.
+  await forgetReading(session, organization)
   return { removed }
 }
 

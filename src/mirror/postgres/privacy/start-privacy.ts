@@ -8,9 +8,8 @@ import {
   type PolicyColumns,
   type StoredPolicy,
 } from '../../policy-of-rows.ts'
-import { forgetList } from '../run/lists.ts'
+import { forgetReading } from '../organizations/organization-rows.ts'
 import type { Session } from '../session.ts'
-import { forgetWindows } from '../run/windows.ts'
 
 /** What a run does about privacy, and whether the memory of the list was emptied for it. */
 export type StartedPrivacy = { privacy: RunPrivacy | undefined; isEmptied: boolean }
@@ -29,7 +28,8 @@ export async function startPrivacy(
   if (ofRun === undefined) return { privacy: undefined, isEmptied: false }
   const { policy, isOther } = ofRun
   if (!isOther) return { privacy: runPrivacy(policy, stored), isEmptied: false }
-  await forgetMemory(session, organization)
+  // Nothing is left of the digests of pages and records as they were sent.
+  await forgetReading(session, organization)
   await beginRewriting(session, organization, changeOfPolicy(policy, stored))
   return { privacy: runPrivacy(policy, await findPolicy(session, organization)), isEmptied: true }
 }
@@ -39,14 +39,6 @@ export async function findPolicy(session: Session, organization: string): Promis
   const find = 'SELECT * FROM privacy_policies WHERE organization = $1'
   const row = await session.first<PolicyColumns>(find, organization)
   return row && storedPolicy(row)
-}
-
-/** The next run reads every record, and nothing is left of the digests of pages and records as they were sent. */
-async function forgetMemory(session: Session, organization: string): Promise<void> {
-  await forgetList(session, organization)
-  await session.run('DELETE FROM list_chunks WHERE organization = $1', organization)
-  await session.run('DELETE FROM list_windows WHERE organization = $1', organization)
-  await forgetWindows(session, organization)
 }
 
 async function beginRewriting(

@@ -121,8 +121,3 @@ export async function storeLaterOrder(session: Session, organization: string, la
     JSON.stringify(later),
   )
 }
-
-/** Deletes the list of an organization: its next run reads every record again. */
-export async function forgetList(session: Session, organization: string): Promise<void> {
-  await session.run('DELETE FROM lists WHERE organization = $1', organization)
-}

@@ -1,11 +1,9 @@
 import type { Purged } from '../../../store.ts'
 import type { Connection } from '../database.ts'
 import { formsOfId, formsOfText, HIDDEN_ERROR, textsOfCustomer, type CustomerTexts } from '../../customer-texts.ts'
-import { MEMORY_OF_LIST } from '../../organization-tables.ts'
 import { requireTaken } from '../../rows-taken.ts'
-import { deleteRows } from '../organizations/organization-tables.ts'
+import { forgetReading } from '../organizations/organization-tables.ts'
 import { statement } from '../statement.ts'
-import { forgetWindows } from '../windows.ts'
 
 /**
  * Deletes everything that the mirror holds of one customer, and the memory of the list of the organization, which may hold
@@ -21,7 +19,7 @@ export function purgeCustomer(db: Connection, { organization, id }: Of): Purged 
   }
   requireDeleted(db, { organization, id })
   hideInRuns(db, { organization, id }, texts.all)
-  forgetMemory(db, organization)
+  forgetReading(db, organization)
   return { deleted, traces: { id: formsOfId(id), values: texts.all.flatMap(formsOfText) } }
 }
 
@@ -93,9 +91,4 @@ function hideInRuns(db: Connection, { organization, id }: Of, values: readonly s
     `UPDATE runs SET certificate = replace(certificate, @id, 'forgotten')
      WHERE organization = @organization AND instr(certificate, @id) > 0`,
   ).run({ organization, id })
-}
-
-function forgetMemory(db: Connection, organization: string): void {
-  deleteRows(db, MEMORY_OF_LIST, organization)
-  forgetWindows(db, organization)
 }

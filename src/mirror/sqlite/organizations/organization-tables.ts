@@ -1,8 +1,9 @@
-import type { OrganizationTable } from '../../organization-tables.ts'
+import { MEMORY_OF_LIST, type OrganizationTable } from '../../organization-tables.ts'
 import { isUnderway } from '../../refusals.ts'
 import type { Connection } from '../database.ts'
 import { findLease, type Clocks } from '../lease.ts'
 import { statement } from '../statement.ts'
+import { forgetWindows } from '../windows.ts'
 
 /** The organizations of which the mirror holds rows, in order. */
 export function listNames(db: Connection): string[] {
@@ -32,6 +33,12 @@ export function deleteRows<Table extends OrganizationTable>(
       statement(db, `DELETE FROM ${table} WHERE organization = ?`).run(organization).changes,
     ]),
   )
+}
+
+/** Deletes what is kept of the list of the organization, and the windows of an interrupted run: its next run reads every record anew. */
+export function forgetReading(db: Connection, organization: string): void {
+  deleteRows(db, MEMORY_OF_LIST, organization)
+  forgetWindows(db, organization)
 }
 
 /** Throws OrganizationLeased while a run has the organization; deletes a lease that was left behind. */

@@ -6,10 +6,8 @@ import { closeAbandoned } from '../runs.ts'
 import { sqlTime } from '../../sql-time.ts'
 import { statement } from '../statement.ts'
 import { updateStamp } from '../update-stamp.ts'
-import { forgetWindows } from '../windows.ts'
-import { MEMORY_OF_LIST } from '../../organization-tables.ts'
 import { isRetired } from '../../refusals.ts'
-import { deleteRows, requireUnleased, withoutTriggers } from './organization-tables.ts'
+import { deleteRows, forgetReading, requireUnleased, withoutTriggers } from './organization-tables.ts'
 
 /**
  * Marks every active customer of the organization as removed, with a change each, put down to its last run, and notes since when
@@ -22,15 +20,14 @@ export function retireOrganization(db: Connection, organization: string, clocks:
   if (before !== undefined) throw isRetired(organization, before)
   noteRetirement(db, organization, retiredAt)
   closeAbandoned(db, { organization }, clocks.nowMs)
-  // Their row numbers refer to customers that are no longer expected in the list.
-  forgetWindows(db, organization)
   deleteRows(db, ['held_removals', 'absences'], organization)
   statement(db, 'UPDATE rejects SET resolved_at = ? WHERE organization = ? AND resolved_at IS NULL').run(
     retiredAt,
     organization,
   )
   const removed = withoutTriggers(db, ['customers_edited'], () => removeAll(db, organization, clocks.nowMs))
-  deleteRows(db, MEMORY_OF_LIST, organization)
+  // Row numbers there refer to customers that are no longer expected in the list.
+  forgetReading(db, organization)
   return { removed }
 }
 

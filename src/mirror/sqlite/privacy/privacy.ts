@@ -3,7 +3,7 @@ import type { Run, RunPrivacy, Start } from '../../../run.ts'
 import type { StoredPrivacy } from '../../../store.ts'
 import type { Connection } from '../database.ts'
 import { renewLease } from '../lease.ts'
-import { forgetList } from '../lists.ts'
+import { forgetReading } from '../organizations/organization-tables.ts'
 import { FIRST_TABLE } from '../../hidden-rows.ts'
 import {
   changeOfPolicy,
@@ -16,7 +16,6 @@ import {
 } from '../../policy-of-rows.ts'
 import { rewriteSome } from './rewrite-hidden.ts'
 import { statement } from '../statement.ts'
-import { forgetWindows } from '../windows.ts'
 
 /**
  * Compares the policy of a run with that of the stored values. If it is another one, the memory of the list is emptied, since every
@@ -28,7 +27,8 @@ export function startPrivacy(db: Connection, { organization, privacy }: Start): 
   if (ofRun === undefined) return undefined
   const { policy, isOther } = ofRun
   if (!isOther) return runPrivacy(policy, stored)
-  forgetMemory(db, organization)
+  // Nothing is left of the digests of pages and records as they were sent.
+  forgetReading(db, organization)
   beginRewriting(db, organization, changeOfPolicy(policy, stored))
   return runPrivacy(policy, findPolicy(db, organization))
 }
@@ -57,14 +57,6 @@ function storeApplied(db: Connection, organization: string, policy: string, unfi
     `INSERT INTO privacy_policies (organization, policy, unfilled) VALUES (?, ?, ?)
      ON CONFLICT (organization) DO UPDATE SET policy = excluded.policy, next_policy = NULL`,
   ).run(organization, policy, unfilled)
-}
-
-/** The next run reads every record, and nothing is left of the digests of pages and records as they were sent. */
-function forgetMemory(db: Connection, organization: string): void {
-  forgetList(db, organization)
-  for (const table of ['list_chunks', 'list_windows'])
-    statement(db, `DELETE FROM ${table} WHERE organization = ?`).run(organization)
-  forgetWindows(db, organization)
 }
 
 /** Rewrites some stored values; true while more are left. The caller holds the transaction. */
