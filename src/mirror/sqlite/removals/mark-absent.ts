@@ -48,10 +48,8 @@ function carryOut(
   const { listed, held, missing } = decision
   for (const row of listed) markListed(db, row, nowMs)
   if (held !== undefined) holdBack(db, run, held)
-  const rowsOf = (some: Decision['missing']) => some.map(({ row }) => row)
-  markMissing(db, run, rowsOf(missing.filter(({ isCounted }) => isCounted)), { proof, nowMs })
-  markMissing(db, run, rowsOf(missing.filter(({ isCounted }) => !isCounted)), { proof: undefined, nowMs })
-  for (const row of rowsOf(missing.filter(({ isRemoved }) => isRemoved))) remove(db, run, row, nowMs)
+  markMissing(db, run, missing, { isProven: proof === 'proven', nowMs })
+  for (const { row, isRemoved } of missing) if (isRemoved) remove(db, run, row, nowMs)
   return absencesOf(decision)
 }
 

@@ -20,8 +20,8 @@ export function markGone(
   const absent = gone.length + openAbsences
   if (areTooManyAbsent(db, run, { absent }, removals.rule)) return { ...NONE_GONE, held: absent, unmarked: absentRows }
   const unjudged = findUnjudged(db, run, gone, serviceMs)
-  const missing = gone.filter(({ rowId }) => !unjudged.has(rowId))
-  markMissing(db, run, missing, { proof: undefined, nowMs })
+  const missing = gone.filter(({ rowId }) => !unjudged.has(rowId)).map((row) => ({ row, isCounted: false }))
+  markMissing(db, run, missing, { isProven: false, nowMs })
   const reasons = unjudged.size > 0 ? (['older-list'] as const) : []
   return { ...NONE_GONE, missing: missing.length, reasons, unmarked: [...unjudged] }
 }
