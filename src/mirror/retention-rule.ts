@@ -46,12 +46,16 @@ export function timeBefore(beforeMs: number): string {
   return sqlTime(Math.max(0, beforeMs))
 }
 
+/** The day (UTC) of a moment, as it stands in the mirror. */
+export function dayOf(beforeMs: number): string {
+  return timeBefore(beforeMs).slice(0, 'YYYY-MM-DD'.length)
+}
+
 /** Changes dated so far after the horizon are not looked at to find where the feed is to begin. */
 const WINDOW_MS = 60 * DAY_MS
 
 /** Days (UTC) as text: changes before `day` are old, and those after `last` were dated by a wrong clock. */
 export function daysOfChanges(beforeMs: number, asOfMs: number): { day: string; last: string } {
-  const dayOf = (ms: number) => timeBefore(ms).slice(0, 10)
   return { day: dayOf(beforeMs), last: dayOf(Math.min(asOfMs + DAY_MS, beforeMs + WINDOW_MS)) }
 }
 
@@ -63,6 +67,5 @@ const LOOKED_THROUGH_EVERY_MS = 30 * DAY_MS
  * is of a clock that was ahead, or of a shorter age.
  */
 export function areRunsDue(done: string | undefined, beforeMs: number): boolean {
-  const dayOf = (ms: number) => timeBefore(ms).slice(0, 10)
   return done === undefined || done <= dayOf(beforeMs - LOOKED_THROUGH_EVERY_MS) || done > dayOf(beforeMs)
 }

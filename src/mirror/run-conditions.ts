@@ -11,6 +11,19 @@ export const READ_TO_END =
 export const IS_FULL = 'trusted_pages IS NULL'
 export const IS_QUICK = 'trusted_pages IS NOT NULL'
 
+/**
+ * The runs that are never deleted, since freshness, history and the removal of customers rest on them, as a list of ids in SQL: the first one
+ * that read the list, and the latest of each kind. `from` is the table with a condition.
+ */
+export function runsToKeep(from: string): string {
+  return `SELECT MAX(id) AS id ${from} UNION ALL SELECT MAX(id) ${from} AND status <> 'running'
+    UNION ALL SELECT MAX(id) ${from} AND status <> 'running' AND ${IS_FULL}
+    UNION ALL SELECT MIN(id) ${from} AND ${READ_TO_END} UNION ALL SELECT MAX(id) ${from} AND ${READ_TO_END}
+    UNION ALL SELECT MAX(id) ${from} AND status = 'complete' AND proof IN ('proven', 'settled')
+    UNION ALL SELECT MAX(id) ${from} AND status = 'complete'
+      AND (proof <> 'unproven' OR CAST(reasons AS text) = '["plain-scan"]')`
+}
+
 /** The start of the very first run of an organization. */
 export const firstRunOf = (organization: string) =>
   `(SELECT started_at FROM runs WHERE organization = ${organization} ORDER BY id LIMIT 1)`

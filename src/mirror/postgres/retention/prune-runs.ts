@@ -1,5 +1,5 @@
-import { areRunsDue, timeBefore, type Due } from '../../retention-rule.ts'
-import { IS_FULL, READ_TO_END } from '../../run-conditions.ts'
+import { areRunsDue, dayOf, timeBefore, type Due } from '../../retention-rule.ts'
+import { runsToKeep } from '../../run-conditions.ts'
 import type { Session } from '../session.ts'
 import type { Deletion } from './prune.ts'
 
@@ -17,7 +17,7 @@ export function runsPruning(organization: string, { beforeMs }: Due): Deletion {
         `INSERT INTO pruned_runs (organization, before_day) VALUES ($1, $2)
          ON CONFLICT (organization) DO UPDATE SET before_day = excluded.before_day`,
         organization,
-        before.slice(0, 10),
+        dayOf(beforeMs),
       )
     }
     return deleted
@@ -45,13 +45,7 @@ const DELETE_UNUSED = `
     UNION SELECT run_id FROM leases
     UNION SELECT run_id FROM windows
     UNION SELECT resumed_from ${OF} AND resumed_from IS NOT NULL
-    UNION SELECT max(id) ${OF}
-    UNION SELECT max(id) ${OF} AND status <> 'running'
-    UNION SELECT max(id) ${OF} AND status <> 'running' AND ${IS_FULL}
-    UNION SELECT min(id) ${OF} AND ${READ_TO_END}
-    UNION SELECT max(id) ${OF} AND ${READ_TO_END}
-    UNION SELECT max(id) ${OF} AND status = 'complete' AND proof IN ('proven', 'settled')
-    UNION SELECT max(id) ${OF} AND status = 'complete' AND (proof <> 'unproven' OR reasons::text = '["plain-scan"]')
+    UNION ${runsToKeep(OF)}
   )
   DELETE FROM runs WHERE id IN (
     SELECT id ${OF} AND started_at < $2::timestamptz AND finished_at >= started_at AND status <> 'running'

@@ -1,8 +1,8 @@
 import type { Connection } from '../database.ts'
-import { areRunsDue, timeBefore, type Due } from '../../retention-rule.ts'
+import { areRunsDue, dayOf, timeBefore, type Due } from '../../retention-rule.ts'
 import type { Deletion } from './retention-verbs.ts'
 import { statement } from '../statement.ts'
-import { IS_FULL, READ_TO_END } from '../../run-conditions.ts'
+import { runsToKeep } from '../../run-conditions.ts'
 
 /**
  * Deletes runs that began before a moment and that no row refers to. The first and the last complete ones of an organization stay,
@@ -16,7 +16,7 @@ export function runsPruning(db: Connection, organization: string, { beforeMs }: 
     if (changes < most) {
       statement(db, 'REPLACE INTO pruned_runs (organization, before_day) VALUES (?, ?)').run(
         organization,
-        before.slice(0, 10),
+        dayOf(beforeMs),
       )
     }
     return changes
@@ -42,10 +42,5 @@ const DELETE_UNUSED = `
       AND id NOT IN (SELECT run_id FROM held_removals UNION ALL SELECT run_id FROM lists UNION ALL SELECT run_id FROM leases
         UNION ALL SELECT run_id FROM windows)
       AND id NOT IN (SELECT resumed_from ${OF} AND resumed_from IS NOT NULL)
-      AND id NOT IN (SELECT id FROM (SELECT MAX(id) AS id ${OF} UNION ALL SELECT MAX(id) ${OF} AND status <> 'running'
-        UNION ALL SELECT MAX(id) ${OF} AND status <> 'running' AND ${IS_FULL}
-        UNION ALL SELECT MIN(id) ${OF} AND ${READ_TO_END} UNION ALL SELECT MAX(id) ${OF} AND ${READ_TO_END}
-        UNION ALL SELECT MAX(id) ${OF} AND status = 'complete' AND proof IN ('proven', 'settled')
-        UNION ALL SELECT MAX(id) ${OF} AND status = 'complete'
-          AND (proof <> 'unproven' OR reasons = '["plain-scan"]')) WHERE id IS NOT NULL)
+      AND id NOT IN (SELECT id FROM (${runsToKeep(OF)}) WHERE id IS NOT NULL)
     LIMIT @most)`
