@@ -1,5 +1,6 @@
 import type { LatestRun, LeasedRun, Proof, RunStatus } from '../../report.ts'
 import { fromSqlTime } from '../sql-time.ts'
+import { durationOf } from './run.ts'
 
 /** The columns of `runs` in a list of latest runs. */
 export const LATEST_COLUMNS =
@@ -20,15 +21,13 @@ export type LatestColumns = Pick<
   waited_ms: number
 }
 
-export function latestRunOf({ id, started_at, finished_at, duration_ms, ...row }: LatestColumns): LatestRun {
-  const { error_code, waited_ms, ...same } = row
-  const startedAtMs = fromSqlTime(started_at)
-  const byWallClock = finished_at === null ? 0 : fromSqlTime(finished_at) - startedAtMs
+export function latestRunOf(row: LatestColumns): LatestRun {
+  const { id, started_at, finished_at: _finished, duration_ms: _duration, error_code, waited_ms, ...same } = row
   return {
     ...same,
     runId: id,
-    startedAtMs,
-    durationMs: Math.max(0, duration_ms ?? byWallClock),
+    startedAtMs: fromSqlTime(started_at),
+    durationMs: durationOf(row),
     waitedMs: Math.max(0, waited_ms),
     errorCode: error_code ?? undefined,
   }

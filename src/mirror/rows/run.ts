@@ -34,28 +34,37 @@ export type RunColumns = RecordCounts & {
 /** A run with its certificate. */
 export function storedRunOf(row: RunColumns): StoredRun {
   const certificate: unknown = row.certificate === null ? undefined : JSON.parse(row.certificate)
-  return { ...reportOf(row), certificate }
+  return { ...storedReportOf(row), certificate }
 }
 
 /** The report of a run, from its row. */
-export function reportOf(row: RunColumns): Report {
-  const { id, started_at, finished_at, duration_ms, waited_ms, data_as_of, error_code, error, ...same } = row
+export function storedReportOf(row: RunColumns): Report {
+  const { id, started_at, finished_at, duration_ms: _duration, waited_ms, data_as_of, error_code, error, ...same } = row
   const { resumed_from, read_before, trusted_pages, certificate: _certificate, ...report } = same
-  const startedAtMs = fromSqlTime(started_at)
   return {
     ...report,
     runId: id,
     reasons: JSON.parse(row.reasons),
     warnings: JSON.parse(row.warnings),
-    // Older versions measured both by the wall clock, which may have been set back meanwhile.
+    // Older versions measured it by the wall clock, which may have been set back meanwhile.
     waitedMs: Math.max(0, waited_ms),
     resumedFrom: resumed_from ?? undefined,
     readBefore: read_before,
-    startedAtMs,
+    startedAtMs: fromSqlTime(started_at),
     finishedAtMs: timeIn(finished_at),
-    durationMs: duration_ms ?? (finished_at === null ? 0 : Math.max(0, fromSqlTime(finished_at) - startedAtMs)),
+    durationMs: durationOf(row),
     dataAsOfMs: fromSqlTime(data_as_of),
     trustedPages: trusted_pages ?? undefined,
     error: error_code === null ? undefined : { code: error_code, message: error ?? '' },
   }
+}
+
+/** How long a run took; by the wall clock, which may have been set back meanwhile, where it did not measure that. */
+export function durationOf({
+  started_at,
+  finished_at,
+  duration_ms,
+}: Pick<RunColumns, 'started_at' | 'finished_at' | 'duration_ms'>): number {
+  const byWallClock = finished_at === null ? 0 : fromSqlTime(finished_at) - fromSqlTime(started_at)
+  return Math.max(0, duration_ms ?? byWallClock)
 }

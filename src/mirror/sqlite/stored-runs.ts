@@ -9,7 +9,7 @@ import {
   type CountColumns,
   type FreshnessColumns,
 } from '../rows/freshness.ts'
-import { reportOf, storedRunOf, type RunColumns } from '../rows/run.ts'
+import { storedReportOf, storedRunOf, type RunColumns } from '../rows/run.ts'
 import { IS_FULL, IS_QUICK, READ_TO_END } from '../run-conditions.ts'
 import type { Connection } from './database.ts'
 import { statement } from './statement.ts'
@@ -33,7 +33,7 @@ export function listRuns(
           db,
           `SELECT * FROM runs WHERE organization = @organization ${newest}`,
         ).all({ organization, limit })
-  return rows.map(reportOf)
+  return rows.map(storedReportOf)
 }
 
 /** The `freshness` view, by organization, with the reasons why an organization is not proven. */

@@ -9,7 +9,7 @@ import {
   type CountColumns,
   type FreshnessColumns,
 } from '../../rows/freshness.ts'
-import { reportOf, storedRunOf, type RunColumns } from '../../rows/run.ts'
+import { storedReportOf, storedRunOf, type RunColumns } from '../../rows/run.ts'
 import { IS_FULL, IS_QUICK, READ_TO_END } from '../../run-conditions.ts'
 import type { Session } from '../session.ts'
 
@@ -29,7 +29,7 @@ export async function listRuns(
     organization === undefined
       ? await session.all<RunColumns>(`SELECT * FROM runs ${newest}`, limit)
       : await session.all<RunColumns>(`SELECT * FROM runs WHERE organization = $2 ${newest}`, limit, organization)
-  return rows.map(reportOf)
+  return rows.map(storedReportOf)
 }
 
 /** The `freshness` view, by organization, with the reasons why an organization is not proven. */
