@@ -1,6 +1,7 @@
 import type Database from 'better-sqlite3'
 import { carryForgotten, nameInBackup, type CarriedForgotten } from './carry-forgotten.ts'
 import { hasTable } from '../has-table.ts'
+import { lastNumber } from '../last-number.ts'
 import { mirroredIn } from '../mirrored-in.ts'
 
 /** What a restored mirror has of the one that it replaces. */
@@ -74,11 +75,6 @@ function askForNewCopies(db: Database.Database, organizations: readonly string[]
 function setLastNumber(db: Database.Database, table: string, seq: number): void {
   db.prepare('DELETE FROM sqlite_sequence WHERE name = ?').run(table)
   db.prepare('INSERT INTO sqlite_sequence (name, seq) VALUES (?, CAST(? AS INTEGER))').run(table, seq)
-}
-
-function lastNumber(db: Database.Database, table: string): number {
-  if (!hasTable(db, 'sqlite_sequence')) return 0
-  return Number(db.prepare('SELECT seq FROM sqlite_sequence WHERE name = ?').pluck().get(table) ?? 0)
 }
 
 function lastUpdate(db: Database.Database): string {

@@ -1,5 +1,6 @@
 import type { Connection } from '../../mirror/sqlite/database.ts'
 import { hasTable } from '../has-table.ts'
+import { lastNumber } from '../last-number.ts'
 
 /** In copies of a mirror on a server: beside the last numbers of its tables, the highest seq that the server gave to any change. */
 export const GIVEN_BY_SERVER = 'changes of the server'
@@ -11,17 +12,12 @@ export const GIVEN_BY_SERVER = 'changes of the server'
 export function lastSeq(db: Connection): number {
   const deleted = hasTable(db, 'horizons') ? 'SELECT coalesce(MAX(feed_seq), 0) FROM horizons' : 'SELECT 0'
   const known = db.prepare(`SELECT max((SELECT coalesce(MAX(seq), 0) FROM changes), (${deleted}))`).pluck().get()
-  return Math.max(numberIn(db, 'changes'), Number(known))
+  return Math.max(lastNumber(db, 'changes'), Number(known))
 }
 
 /** The highest seq that a reader may have read. Its change, and those before it, may have been deleted with their organization. */
 export function lastGiven(db: Connection): number {
-  return Math.max(lastSeq(db), numberIn(db, GIVEN_BY_SERVER))
-}
-
-function numberIn(db: Connection, name: string): number {
-  if (!hasTable(db, 'sqlite_sequence')) return 0
-  return Number(db.prepare<[string]>('SELECT seq FROM sqlite_sequence WHERE name = ?').pluck().get(name) ?? 0)
+  return Math.max(lastSeq(db), lastNumber(db, GIVEN_BY_SERVER))
 }
 
 /** The last seq before those of changes after this time: the customers as they were then hold all changes up to it. */
