@@ -1,6 +1,4 @@
 import { lstatSync } from 'node:fs'
-import { dirname } from 'node:path'
-import { makeFolder } from '../../machine/make-folder.ts'
 import { kindOfFile } from '../file-kind.ts'
 import { refused, requireNoJournals, requirePlace } from '../target-place.ts'
 import { backupTakenAt } from './backup-mark.ts'
@@ -15,9 +13,4 @@ export function requireBackupTarget(file: string, mirror: string): void {
     file,
     'is there already, and is not a backup made by this command. It was left as it is; name another file',
   )
-}
-
-/** Makes the folder of a backup where it is missing, 0700. */
-export function prepareBackupFolder(file: string): void {
-  makeFolder(dirname(file))
 }

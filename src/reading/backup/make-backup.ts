@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { connect } from '../../mirror/sqlite/connect.ts'
 import { BackupFailed, Interrupted, MirrorUnusable } from '../../errors/errors.ts'
+import { makeFolder } from '../../machine/make-folder.ts'
 import { findDamage } from '../../mirror/sqlite/database.ts'
 import { sqliteError } from '../../mirror/sqlite/file-errors.ts'
 import { sqlTime } from '../../mirror/sql-time.ts'
@@ -14,7 +15,7 @@ import { putInPlace } from '../flush.ts'
 import { replacing } from '../second-name.ts'
 import { backupError, isDamage } from './backup-error.ts'
 import { markAsBackup } from './backup-mark.ts'
-import { prepareBackupFolder, requireBackupTarget } from './backup-target.ts'
+import { requireBackupTarget } from './backup-target.ts'
 import { copyMirror, countRows, type Copying, type RowCounts } from './copy-mirror.ts'
 import { keepOlderBackup, pruneOlderBackups } from './older-backups.ts'
 import { removeUnfinished, unfinishedFile } from './unfinished-file.ts'
@@ -48,7 +49,7 @@ export async function makeBackup(
     // Published copies are read in the same way, and lack what a run needs.
     if (!isMirror(source.db)) throw notAMirror(mirror)
     requireBackupTarget(file, mirror)
-    prepareBackupFolder(file)
+    makeFolder(dirname(file))
     const folder = lock(join(dirname(file), '.backup.lock'), LOCK_WAIT_MS, (cause) => busy(file, cause))
     try {
       removeUnfinished(file, 'backup')
