@@ -1,19 +1,6 @@
 import Database from 'better-sqlite3'
 import { closeSync, constants, openSync } from 'node:fs'
-import { dirname, join } from 'node:path'
 import { connect } from '../mirror/sqlite/connect.ts'
-import { CopyFailed } from '../errors/errors.ts'
-
-/**
- * Takes the lock of the folder of a copy, so that two processes do not publish there at once. Throws CopyFailed when another
- * process has it for longer than `waitMs`.
- */
-export function lockFolder(file: string, waitMs: number): { release: () => void } {
-  return lock(join(dirname(file), '.publish.lock'), waitMs, (cause) => {
-    const message = `${dirname(file)}: another process publishes there at the moment. Nothing was changed; publish again when it is done.`
-    return new CopyFailed(message, { code: 'copy-busy' }, { cause })
-  })
-}
 
 /**
  * Takes the lock at `path`. The system releases it when the process ends, however that happens. Throws what `busy` returns when

@@ -1,6 +1,7 @@
 import { chmodSync, chownSync, mkdirSync, realpathSync, rmdirSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { CopyFailed, UsageError } from '../../errors/errors.ts'
+import { lock } from '../folder-lock.ts'
 
 /** Who may read a copy besides its owner: the members of a group, or all users of the machine. */
 export type Access = { gid: number | undefined; forAll: boolean }
@@ -37,6 +38,17 @@ export function prepareFolder(file: string, { gid, forAll }: Access): void {
     for (const folder of made.toReversed()) rmdirSync(folder)
     throw error
   }
+}
+
+/**
+ * Takes the lock of the folder of a copy, so that two processes do not publish there at once. Throws CopyFailed when another
+ * process has it for longer than `waitMs`.
+ */
+export function lockFolder(file: string, waitMs: number): { release: () => void } {
+  return lock(join(dirname(file), '.publish.lock'), waitMs, (cause) => {
+    const message = `${dirname(file)}: another process publishes there at the moment. Nothing was changed; publish again when it is done.`
+    return new CopyFailed(message, { code: 'copy-busy' }, { cause })
+  })
 }
 
 /** False where another process that publishes made it meanwhile. */
