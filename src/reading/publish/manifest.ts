@@ -5,7 +5,7 @@ import { hasTable } from '../has-table.ts'
 import { createHash, type Hash } from 'node:crypto'
 import { MANIFEST } from './manifest-columns.ts'
 import type { LeftOut, PublishedCopy } from './publish-plan.ts'
-import { forgottenLast } from './recorded-runs.ts'
+import { forgottenLast, lastReading } from './recorded-runs.ts'
 import { nowIn } from '../now-in.ts'
 
 /** Adds the table `manifest`: what the copy holds of each organization, and those that it leaves out. Within the transaction. */
@@ -26,15 +26,13 @@ export function fillManifest(db: Database.Database, leftOut: readonly LeftOut[])
   return { publishedAt }
 }
 
-/** The run that read the list to its end last is the one that `read_as_of` is the start of. */
 const READ_ORGANIZATIONS = `
   INSERT INTO main.manifest (organization, published_at, run_id, proof, read_as_of, proven_as_of, last_run_id, last_status,
     customers, active_customers, changes, runs, rejects, last_seq, forgotten)
   SELECT fresh.organization, ?, run.id, run.proof, read_as_of, proven_as_of, last_run_id, last_status, 0, 0, 0, 0, 0, 0,
     ${forgottenLast('mirror.forgotten', 'fresh.organization')}
   FROM main.freshness_as_published AS fresh
-  JOIN mirror.runs AS run ON run.id = (SELECT MAX(id) FROM mirror.runs AS each
-    WHERE each.organization = fresh.organization AND each.status = 'complete' AND each.data_as_of = fresh.read_as_of)`
+  JOIN mirror.runs AS run ON run.id = ${lastReading('mirror.runs')}`
 
 function describe(db: Database.Database): void {
   const insert = db.prepare(`INSERT INTO main.dictionary ("table", "column", type, meaning, source, nullable, personal)

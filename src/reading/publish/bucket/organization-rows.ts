@@ -6,7 +6,7 @@ import type { ExportColumn, ExportedOrganization, ExportRow } from '../../export
 import { parquetColumn } from '../../export/parquet-columns.ts'
 import { parquetFormat } from '../../export/parquet.ts'
 import { openToExport } from '../../export/open-to-export.ts'
-import { listRecordedRuns } from '../recorded-runs.ts'
+import { lastReading, listRecordedRuns } from '../recorded-runs.ts'
 import { isoOf } from '../../../time/iso-time.ts'
 import type { BucketPlan } from './bucket-plan.ts'
 import { privateTemporaryFile, type TemporaryFile } from './temporary-file.ts'
@@ -139,6 +139,5 @@ const READ_ORGANIZATIONS = `
   SELECT fresh.organization, run.id AS run, run.proof, fresh.read_as_of AS readAsOf, fresh.proven_as_of AS provenAsOf,
     fresh.retired_at AS retiredAt, 0 AS active, '' AS firstReadAt
   FROM freshness AS fresh
-  JOIN runs AS run ON run.id = (SELECT MAX(id) FROM runs AS each
-    WHERE each.organization = fresh.organization AND each.status = 'complete' AND each.data_as_of = fresh.read_as_of)
+  JOIN runs AS run ON run.id = ${lastReading('runs')}
   WHERE fresh.read_as_of NOT NULL ORDER BY fresh.organization`
