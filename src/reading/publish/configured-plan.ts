@@ -20,17 +20,13 @@ export function configuredPlan(config: Config, place?: string): AnyPlan | undefi
   if (place === undefined && config.publish?.to !== undefined) return planOfBucket(config, config.publish.to)
   const file = place ?? config.publish?.file
   if (file === undefined) return undefined
-  const { group, keep, splitBy, withoutPersonalData = false } = config.publish ?? {}
-  const hidden = hiddenIn(config)
+  const { group, keep, splitBy } = config.publish ?? {}
   return {
-    mirror: config.mirror,
+    ...whatToPublish(config),
     file,
     ...(group !== undefined && { group }),
     ...(keep !== undefined && { keep }),
     splitByOrganization: splitBy !== undefined,
-    withoutPersonalData,
-    organizations: config.organizations.map(({ id }) => id),
-    ...(hidden !== undefined && { hidden }),
     lockWaitMs: LOCK_WAIT_MS,
   }
 }
@@ -41,18 +37,25 @@ export function placeOf(plan: AnyPlan): string {
 }
 
 function planOfBucket(config: Config, to: BucketPlan['to']): BucketPlan {
-  const { endpoint, region, withoutPersonalData = false } = config.publish ?? {}
-  const hidden = hiddenIn(config)
+  const { endpoint, region } = config.publish ?? {}
   return {
-    mirror: config.mirror,
+    ...whatToPublish(config),
     to,
     ...(endpoint !== undefined && { endpoint }),
     ...(region !== undefined && { region }),
-    withoutPersonalData,
-    organizations: config.organizations.map(({ id }) => id),
-    ...(hidden !== undefined && { hidden }),
     afterRuns: false,
     graceMs: GRACE_MS,
+  }
+}
+
+/** The part of a plan that does not depend on its place. */
+function whatToPublish(config: Config) {
+  const hidden = hiddenIn(config)
+  return {
+    mirror: config.mirror,
+    withoutPersonalData: config.publish?.withoutPersonalData ?? false,
+    organizations: config.organizations.map(({ id }) => id),
+    ...(hidden !== undefined && { hidden }),
   }
 }
 
