@@ -44,6 +44,9 @@ const manifestSchema = z.object({
 })
 export type BucketManifest = z.output<typeof manifestSchema>
 
+/** What a manifest says, without what every one of this version says of itself. */
+export type ManifestContent = Omit<BucketManifest, 'program' | 'version'>
+
 /** A manifest as it was found, with the mark of its version; neither where there is none yet. */
 export type FoundManifest = { content: BucketManifest | undefined; version: string | undefined }
 
@@ -69,6 +72,6 @@ function emptied(shown: string): CopyFailed {
   )
 }
 
-export function manifestText(manifest: Omit<BucketManifest, 'program' | 'version'>): string {
+export function manifestText(manifest: ManifestContent): string {
   return `${JSON.stringify({ program: 'customer-mirror', version: VERSION, ...manifest }, null, 2)}\n`
 }

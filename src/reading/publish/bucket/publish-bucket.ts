@@ -7,6 +7,7 @@ import {
   readBucketManifest,
   type BucketManifest,
   type FoundManifest,
+  type ManifestContent,
   type ManifestEntry,
 } from './bucket-manifest.ts'
 import type { BucketPlan, PublishedBucket } from './bucket-plan.ts'
@@ -60,27 +61,18 @@ async function publishOnce(plan: BucketPlan, store: ObjectStore, reader: RowsRea
     const chosen = await chooseEntries(plan, { store, reader, before, generation, written })
     if (chosen === undefined) return await giveUp(store, written)
     const content = manifestOf(plan, chosen, { before, generation, now: reader.now() })
-    const gone = goneFrom(before, chosen)
-    const done = { copies: [], leftOut: chosen.leftOut, failed: chosen.failed, warnings }
-    if (before !== undefined && isSame(before, content) && written.length === 0) {
-      const left = await sweepAgain(store, before, keys)
-      return {
-        ...done,
-        warnings: [...warnings, ...left.warnings],
-        bucket: describe(store, before, { chosen, gone, isNew: false, isLeft: left.isLeft }),
-      }
-    }
+    const done = (manifest: ManifestContent, isNew: boolean, left: Swept): Published => ({
+      ...{ copies: [], leftOut: chosen.leftOut, failed: chosen.failed, warnings: [...warnings, ...left.warnings] },
+      bucket: describe(store, manifest, { chosen, gone: goneFrom(before, chosen), isNew, isLeft: left.isLeft }),
+    })
+    if (before !== undefined && isSame(before, content) && written.length === 0)
+      return done(before, false, await sweepAgain(store, before, keys))
     const there = keys && (await store.list(OBJECTS))
     if (there !== undefined && (await missingAmong(content.organizations, store, there)).size > 0)
       return await giveUp(store, written, { found, why: 'missing' })
     if (!(await store.replaceText(MANIFEST, manifestText(content), found.version)))
       return await giveUp(store, written, { found, why: 'unmatched' })
-    const left = there === undefined ? NOTHING_LEFT : await sweep(store, content, there)
-    return {
-      ...done,
-      warnings: [...warnings, ...left.warnings],
-      bucket: describe(store, content, { chosen, gone, isNew: true, isLeft: left.isLeft }),
-    }
+    return done(content, true, there === undefined ? NOTHING_LEFT : await sweep(store, content, there))
   } catch (error) {
     // Where the service does not answer, it would not remove them either.
     if (factsOf(error).again === 'never') await giveUp(store, written)
@@ -136,7 +128,7 @@ function manifestOf(
   { withoutPersonalData, graceMs }: BucketPlan,
   { entries }: Chosen,
   { before, generation, now }: { before: BucketManifest | undefined; generation: number; now: string },
-): Omit<BucketManifest, 'program' | 'version'> {
+): ManifestContent {
   const written_at = isoOf(now)
   const named = new Set(entries.map(({ object }) => object))
   const organizations = new Set(entries.map(({ organization }) => organization))
@@ -161,7 +153,7 @@ function isOfAny(key: string, entries: readonly ManifestEntry[]): boolean {
 }
 
 /** Whether a manifest says the same as the one that is there, but for its number and its time. */
-function isSame(before: BucketManifest, now: Omit<BucketManifest, 'program' | 'version'>): boolean {
+function isSame(before: BucketManifest, now: ManifestContent): boolean {
   const facts = ({ without_personal_data, organizations, replaced }: typeof now) =>
     JSON.stringify([without_personal_data, organizations, replaced])
   return facts(before) === facts(now)
@@ -200,7 +192,7 @@ function goneFrom(before: BucketManifest | undefined, { entries }: Chosen): stri
 
 function describe(
   { shown }: ObjectStore,
-  { generation, written_at, organizations, replaced }: Omit<BucketManifest, 'program' | 'version'>,
+  { generation, written_at, organizations, replaced }: ManifestContent,
   { chosen, gone, isNew, isLeft }: { chosen: Chosen; gone: string[]; isNew: boolean; isLeft: boolean },
 ): PublishedBucket {
   return {
