@@ -2,6 +2,7 @@ import { lstatSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { z } from 'zod'
 import { UsageError } from '../../errors/errors.ts'
+import { parsedJson } from '../../parsed-json.ts'
 import { digestOfFile } from '../file-digest.ts'
 import { flushFolder } from '../flush.ts'
 
@@ -34,19 +35,10 @@ export function readPartitionManifest(folder: string): PartitionFile[] {
   const place = join(folder, MANIFEST)
   const found = lstatSync(place, { throwIfNoEntry: false })
   if (found === undefined) return []
-  const parsed = found.isFile() ? manifestSchema.safeParse(readJson(place)) : undefined
+  const parsed = found.isFile() ? manifestSchema.safeParse(parsedJson(readFileSync(place, 'utf8'))) : undefined
   if (parsed?.success !== true)
     throw new UsageError(`${place}: was not written by this program. It was left as it is; name another folder.`)
   return [...parsed.data.files, ...parsed.data.replaced]
-}
-
-function readJson(place: string): unknown {
-  const text = readFileSync(place, 'utf8')
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }
 
 /** Replaces the manifest as a whole. `facts` stand first in it. */
