@@ -1,5 +1,6 @@
 import { lstatSync, readFileSync } from 'node:fs'
 import { basename, dirname, extname, join } from 'node:path'
+import { ORGANIZATION_ID } from '../../config/organization-id.ts'
 import { UsageError } from '../../errors/errors.ts'
 import type { PublishPlan } from './publish-plan.ts'
 import { kindOfFile } from '../file-kind.ts'
@@ -23,7 +24,7 @@ export function copyTargets(
     : join(dirname(file), `${basename(file, ending)}-${PLACEHOLDER}${ending}`)
   return organizations.map((organization) => {
     // The configuration allows no other names; a mirror that was edited by hand may hold any.
-    if (!/^[a-z0-9][a-z0-9._-]{0,62}$/.test(organization))
+    if (!ORGANIZATION_ID.test(organization))
       throw new UsageError(`the mirror holds an organization whose name is no file name, so it gets no copy of its own`)
     return {
       file: pattern.replaceAll(PLACEHOLDER, organization),
