@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import {
   AbortMultipartUploadCommand,
   DeleteObjectCommand,
@@ -19,7 +18,7 @@ import type { BucketPlan } from './bucket-plan.ts'
 import { OBJECTS } from './object-keys.ts'
 import type { ObjectStore, StoredText, UnfinishedUpload } from './object-store.ts'
 import { errorNameOf, statusOf, storeError } from './store-error.ts'
-import { uploadFile } from './upload-file.ts'
+import { md5Of, uploadFile, type Place } from './upload-file.ts'
 
 export type StoreSettings = Pick<BucketPlan, 'to' | 'endpoint' | 'region'>
 
@@ -139,8 +138,6 @@ async function textOf({ Body }: GetObjectCommandOutput, textBytes: number): Prom
   return Buffer.concat(chunks).toString()
 }
 
-type Place = { Bucket: string; Key: string }
-
 async function readText(client: S3Client, place: Place, textBytes = TEXT_BYTES): Promise<StoredText | undefined> {
   try {
     const found = await client.send(new GetObjectCommand(place))
@@ -189,8 +186,4 @@ async function replaceText(
   if (await isOther()) return false
   await client.send(new PutObjectCommand(object))
   return true
-}
-
-function md5Of(text: string): string {
-  return createHash('md5').update(text).digest('base64')
 }

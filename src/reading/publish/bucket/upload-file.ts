@@ -14,7 +14,8 @@ import { errorNameOf } from './store-error.ts'
 /** How many parts of a file are in memory at a time. */
 const PARTS_AT_ONCE = 2
 
-type Place = { Bucket: string; Key: string }
+/** The place of an object. */
+export type Place = { Bucket: string; Key: string }
 type OpenFile = { descriptor: number; bytes: number; partBytes: number }
 
 /**
@@ -72,5 +73,10 @@ function partOf({ descriptor, bytes, partBytes }: OpenFile, position: number): {
     if (read === 0) throw new Error('a temporary file is shorter than what was written to it')
     filled += read
   }
-  return { Body, ContentMD5: createHash('md5').update(Body).digest('base64') }
+  return { Body, ContentMD5: md5Of(Body) }
+}
+
+/** The checksum of a content, as a service compares it. */
+export function md5Of(content: string | Buffer): string {
+  return createHash('md5').update(content).digest('base64')
 }
