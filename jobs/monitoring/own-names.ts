@@ -1,5 +1,6 @@
 import { isIP } from 'node:net'
 import type { MiddlewareHandler } from 'hono'
+import { withoutBrackets } from '../../src/address/http-address.ts'
 
 /**
  * Answers only requests that name this server: by an address of any kind, as localhost, or by one of `names`. A page from elsewhere
@@ -25,5 +26,5 @@ const NOT_OURS =
 /** The name or address in a Host header, without its port; undefined where it is none. */
 function nameIn(host: string): string | undefined {
   if (/[/?#@\\\s]/.test(host) || !URL.canParse(`http://${host}`)) return undefined
-  return new URL(`http://${host}`).hostname.replace(/^\[(.*)\]$/, '$1').replace(/\.$/, '')
+  return withoutBrackets(new URL(`http://${host}`).hostname).replace(/\.$/, '')
 }

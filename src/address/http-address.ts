@@ -16,7 +16,17 @@ export function isInTheClear(url: URL): boolean {
   return url.protocol !== 'https:' && !isLoopback(url)
 }
 
-/** Whether an address stays on this machine: localhost, 127.0.0.0/8 or [::1]. */
+/** Whether an address stays on this machine. */
 export function isLoopback({ hostname }: URL): boolean {
-  return hostname === 'localhost' || hostname === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(hostname)
+  return isThisMachine(withoutBrackets(hostname))
+}
+
+/** Whether a host is this machine: localhost, 127.0.0.0/8 or ::1. */
+export function isThisMachine(host: string): boolean {
+  return host === 'localhost' || host === '::1' || /^127\.\d+\.\d+\.\d+$/.test(host)
+}
+
+/** The host of a URL, in which an IPv6 address stands in brackets. */
+export function withoutBrackets(hostname: string): string {
+  return hostname.replace(/^\[(.*)\]$/, '$1')
 }

@@ -1,3 +1,4 @@
+import { isThisMachine, withoutBrackets } from './http-address.ts'
 import { isLikeAddress, isPostgres } from './mirror-address.ts'
 
 /** Where a mirror or a queue in PostgreSQL is, and how it is reached. */
@@ -60,7 +61,7 @@ export function parsePostgresAddress(
   const twice = parameters.find((name) => query.getAll(name).length > 1)
   if (twice !== undefined) return { problem: `gives ${twice} twice: keep one` }
   const parts = {
-    host: decoded(query.get('host') ?? url.hostname.replace(/^\[(.*)\]$/, '$1')),
+    host: decoded(query.get('host') ?? withoutBrackets(url.hostname)),
     user: decoded(url.username),
     password: decoded(url.password),
     database: decoded(url.pathname.slice(1)),
@@ -69,6 +70,7 @@ export function parsePostgresAddress(
   if (host === undefined || user === undefined || password === undefined || database === undefined)
     return { problem: BAD_ESCAPE }
   const schema = query.get('schema') ?? DEFAULT_SCHEMA
+  // Nothing leaves this machine, so TLS is not asked for there.
   const mode = query.get('sslmode') ?? (host.startsWith('/') || isThisMachine(host) ? 'disable' : 'require')
   const rootCertificate = query.get('sslrootcert') ?? undefined
   const problem = placeProblem(host, database) ?? schemaProblem(schema) ?? tlsProblem({ mode, rootCertificate, host })
@@ -134,11 +136,6 @@ function tlsProblem({
   if (mode === 'disable' && rootCertificate !== undefined) return 'has sslrootcert, and no TLS to use it: set sslmode'
   if (mode !== 'disable' && host.startsWith('/')) return 'has sslmode, and a Unix socket has no TLS: leave it out'
   return undefined
-}
-
-/** Nothing leaves this machine, so TLS is not asked for. */
-function isThisMachine(host: string): boolean {
-  return host === 'localhost' || host === '::1' || /^127\.\d+\.\d+\.\d+$/.test(host)
 }
 
 function isTlsMode(text: string): text is Tls['mode'] {
