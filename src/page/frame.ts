@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { html, raw } from 'hono/html'
 import { isoTime } from '../time/iso-time.ts'
-import { moment } from '../wording.ts'
+import { grouped, moment } from '../wording.ts'
 import { ago } from './sentences.ts'
 import { STYLE } from './style.ts'
 
@@ -49,6 +49,11 @@ export async function framed(
 export function time(atMs: number, nowMs: number): Html {
   const words = atMs === nowMs ? moment(atMs) : `${moment(atMs)} (${ago(atMs, nowMs)})`
   return html`<time datetime="${isoTime(atMs)}">${words}</time>`
+}
+
+/** A number as it is shown; undefined, which leaves its line out, where it is 0. */
+export function unlessZero(number = 0): string | undefined {
+  return number === 0 ? undefined : grouped(number)
 }
 
 /** Where a server has the page of a run. */

@@ -1,6 +1,6 @@
 import { html } from 'hono/html'
 import { count, duration, grouped, moment } from '../wording.ts'
-import { framed, runPath, time, type Html } from './frame.ts'
+import { framed, runPath, time, unlessZero, type Html } from './frame.ts'
 import type { OrganizationView, Overview, Served } from './overview.ts'
 import { chartWords, runChart } from './run-chart.ts'
 import { progressWords, sentencesOf, span, STATE_WORDS } from './sentences.ts'
@@ -117,8 +117,8 @@ function factsOf({ freshness, due }: OrganizationView, nowMs: number): Html {
     ['Next run', next ?? 'no schedule'],
     ['Next quick run', quick],
     ['Customers', grouped(freshness?.active ?? 0)],
-    ['Missing', positive(freshness?.missing)],
-    ['Removed', positive(freshness?.removed)],
+    ['Missing', unlessZero(freshness?.missing)],
+    ['Removed', unlessZero(freshness?.removed)],
   ]
   return html`<dl class="facts">
     ${facts.map(([name, value]) =>
@@ -130,10 +130,6 @@ function factsOf({ freshness, due }: OrganizationView, nowMs: number): Html {
           </div>`,
     )}
   </dl>`
-}
-
-function positive(number = 0): string | undefined {
-  return number === 0 ? undefined : grouped(number)
 }
 
 function runList({ organization, runs }: OrganizationView): Html {

@@ -2,7 +2,7 @@ import { html } from 'hono/html'
 import { factsOfCode } from '../errors/error-facts.ts'
 import type { StoredRun } from '../store.ts'
 import { count, duration, grouped } from '../wording.ts'
-import { framed, time, type Html } from './frame.ts'
+import { framed, time, unlessZero, type Html } from './frame.ts'
 import { proofLines, reasonWords } from './proof-words.ts'
 import { scanOf, type Scan } from './scan.ts'
 
@@ -88,20 +88,18 @@ function heldOf({ held, runId, status }: StoredRun, waiting: number): Html | '' 
 type Line = readonly [name: string, value: string | undefined]
 
 function countsOf(run: StoredRun): Line[] {
-  const always = (number: number) => grouped(number)
-  const some = (number: number) => (number === 0 ? undefined : grouped(number))
   return [
-    ['Records received', always(run.received)],
-    ['New customers', always(run.inserted)],
-    ['Changed', always(run.updated)],
-    ['Unchanged', always(run.unchanged)],
-    ['Received twice, as pages overlap', some(run.duplicates)],
-    ['Could not be kept', some(run.rejected)],
-    ['Forgotten, and not kept', some(run.suppressed)],
-    ['Missing', some(run.missing)],
-    ['Removed', some(run.removed)],
-    ['Returned', some(run.returned)],
-    ['Requests', run.status === 'running' ? undefined : always(run.requests)],
+    ['Records received', grouped(run.received)],
+    ['New customers', grouped(run.inserted)],
+    ['Changed', grouped(run.updated)],
+    ['Unchanged', grouped(run.unchanged)],
+    ['Received twice, as pages overlap', unlessZero(run.duplicates)],
+    ['Could not be kept', unlessZero(run.rejected)],
+    ['Forgotten, and not kept', unlessZero(run.suppressed)],
+    ['Missing', unlessZero(run.missing)],
+    ['Removed', unlessZero(run.removed)],
+    ['Returned', unlessZero(run.returned)],
+    ['Requests', run.status === 'running' ? undefined : grouped(run.requests)],
     ['Asked to slow down', run.throttled === 0 ? undefined : count(run.throttled, 'time')],
     ['Waited', run.waitedMs === 0 ? undefined : duration(run.waitedMs)],
     ['Continued run', run.resumedFrom === undefined ? undefined : `#${run.resumedFrom}`],
@@ -146,7 +144,7 @@ function scanLines({ pageSize, passes, total, distinct, basis, witness, found }:
     ['Total by the service', total === undefined ? 'not given' : grouped(total)],
     ['The proof rests on', basis],
     ['Order of the list', witness],
-    ['Found by searches, not in the list', found === 0 ? undefined : grouped(found)],
+    ['Found by searches, not in the list', unlessZero(found)],
   ]
 }
 
