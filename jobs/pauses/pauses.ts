@@ -1,20 +1,15 @@
 import { ALL, isPaused, pauseOf, type Pause, type Pauses } from '../../src/pause.ts'
 import { parsePause, pauseText } from './stored-pause.ts'
-import type { SharedValues } from '../queue/shared-values.ts'
+import { listParsed, type SharedValues } from '../queue/shared-values.ts'
 
 const PREFIX = 'pause:'
 
-/** The pauses that all workers see. One that cannot be read was written by a newer version: it is left out and named. */
+/** The pauses that all workers see. `onUnreadable` gets the name of each that cannot be read. */
 export async function readPauses(
   values: Pick<SharedValues, 'list'>,
-  onUnreadable: (name: string) => void = () => {},
+  onUnreadable?: (name: string) => void,
 ): Promise<Pauses> {
-  const found = [...(await values.list(PREFIX))].flatMap(([name, text]) => {
-    const stated = parsePause(text)
-    if (stated === undefined) onUnreadable(name)
-    return stated === undefined ? [] : [[name.slice(PREFIX.length), stated] as const]
-  })
-  return new Map(found)
+  return listParsed(values, PREFIX, parsePause, onUnreadable)
 }
 
 /** What a command did to an organization, or to ALL: the pause before, and the one now. */

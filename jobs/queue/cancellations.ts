@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { parseValue, type SharedValues } from './shared-values.ts'
+import { listParsed, parseValue, type SharedValues } from './shared-values.ts'
 
 /**
  * A person cancelled an organization: these jobs end with their runs, and no run is made up for a due time until then. Jobs have
@@ -18,18 +18,12 @@ const cancellation = z.object({
   untilMs: z.number(),
 })
 
-/** All that are kept, by organization. One that cannot be read was written by a newer version: it is left out and named. */
+/** All that are kept, by organization. `onUnreadable` gets the name of each that cannot be read. */
 export async function listCancellations(
   values: Pick<SharedValues, 'list'>,
-  onUnreadable: (name: string) => void = () => {},
+  onUnreadable?: (name: string) => void,
 ): Promise<Map<string, Cancellation>> {
-  const found = new Map<string, Cancellation>()
-  for (const [name, text] of await values.list(PREFIX)) {
-    const parsed = parseValue(cancellation, text)
-    if (parsed === undefined) onUnreadable(name)
-    else found.set(name.slice(PREFIX.length), parsed)
-  }
-  return found
+  return listParsed(values, PREFIX, (text) => parseValue(cancellation, text), onUnreadable)
 }
 
 export async function writeCancellation(

@@ -19,6 +19,25 @@ export type SharedValues = {
   replace(name: string, before: string | undefined, value: string): Promise<boolean>
 }
 
+/**
+ * All values whose names begin so, by the rest of their names. One that cannot be read was written by a newer version: it is left out, and
+ * `onUnreadable` gets its name.
+ */
+export async function listParsed<Value>(
+  values: Pick<SharedValues, 'list'>,
+  beginning: string,
+  parse: (text: string) => Value | undefined,
+  onUnreadable: (name: string) => void = () => {},
+): Promise<Map<string, Value>> {
+  const found = new Map<string, Value>()
+  for (const [name, text] of await values.list(beginning)) {
+    const parsed = parse(text)
+    if (parsed === undefined) onUnreadable(name)
+    else found.set(name.slice(beginning.length), parsed)
+  }
+  return found
+}
+
 /** A value that is kept as JSON in this form; undefined for a text that cannot be read, such as one of a newer version. */
 export function parseValue<Form extends z.ZodType>(form: Form, text: string): z.output<Form> | undefined {
   return form.safeParse(parsedJson(text)).data
