@@ -6,7 +6,7 @@ import type { Logger } from '../src/log.ts'
 import { IdleAgents } from '../src/source/idle-agents.ts'
 import { openBackend, type Backend } from './queue/backend.ts'
 import { listCancellations } from './queue/cancellations.ts'
-import { within } from './queue/deadline.ts'
+import { succeedsWithin, within } from './queue/deadline.ts'
 import { followConfig, type FollowedConfig } from './configuration/followed-config.ts'
 import type { LiveConfig } from './configuration/live-config.ts'
 import { CancellableJobs } from './run/cancellable-jobs.ts'
@@ -118,12 +118,14 @@ export async function openEngine(config: LiveConfig, options: EngineOptions): Pr
       // Closed first, so that the jobs put back are not taken again.
       const closing = Promise.all([syncWorker, quickWorker, ...others].map((closed) => closed.close()))
       stopping.abort()
-      const inOrder = closing.then(() => queues.close()).then(() => true)
       // While the queue is gone, a worker would wait for it for ever.
-      const ended = await within(inOrder, timings.closeMs, false).catch(() => false)
+      const inOrder = await succeedsWithin(
+        closing.then(() => queues.close()),
+        timings.closeMs,
+      )
       await within(backend.close(), LET_GO_MS, undefined).catch(() => {})
       await mirror.close()
-      return ended
+      return inOrder
     }
   } catch (error) {
     await mirror.close()

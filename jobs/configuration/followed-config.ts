@@ -1,7 +1,7 @@
 import { describeError } from '../../src/errors/errors.ts'
 import type { LiveConfig } from './live-config.ts'
 import { QUIET_MS } from '../monitoring/sparse-log.ts'
-import { within } from '../queue/deadline.ts'
+import { succeedsWithin } from '../queue/deadline.ts'
 import { AcceptedConfiguration, type Following } from './accepted-configuration.ts'
 
 /** The configuration of a worker, read again when there is a reason to, together with the accepted one. */
@@ -64,12 +64,7 @@ export function followConfig(live: LiveConfig, following: Omit<Following, 'confi
   async function mayComeLater(): Promise<boolean> {
     // Hundreds of jobs may miss theirs at once, and a file of hundreds of organizations takes a tenth of a second to read.
     if (!live.hasRead(await live.fileState())) await refresh()
-    const answered = await within(
-      look().then(() => true),
-      ANSWER_MS,
-      false,
-    ).catch(() => false)
-    return !answered || !accepted.mayWrite
+    return !(await succeedsWithin(look(), ANSWER_MS)) || !accepted.mayWrite
   }
 
   return {

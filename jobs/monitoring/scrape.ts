@@ -1,4 +1,4 @@
-import { within } from '../queue/deadline.ts'
+import { succeedsWithin } from '../queue/deadline.ts'
 import type { Metrics } from './metrics.ts'
 
 export type Scraped = {
@@ -21,11 +21,7 @@ export function createScrape({ metrics, processText, examine, write }: Scraped):
         (found) => found.ready,
         () => false,
       ),
-      within(
-        write().then(() => true),
-        ASK_MS,
-        false,
-      ).catch(() => false),
+      succeedsWithin(write(), ASK_MS),
     ])
     return ((await metrics?.text({ ready, queueUp })) ?? '') + (await processText())
   }

@@ -17,3 +17,12 @@ export async function within<Result, Late>(
     stop.abort()
   }
 }
+
+/** Whether `work` succeeds within `ms`. */
+export async function succeedsWithin(work: Promise<unknown>, ms: number): Promise<boolean> {
+  const succeeded = work.then(
+    () => true,
+    () => false,
+  )
+  return within(succeeded, ms, false)
+}

@@ -1,6 +1,6 @@
 import type { EventEmitter } from 'node:events'
 import type { Logger } from '../../src/log.ts'
-import { within } from './deadline.ts'
+import { succeedsWithin } from './deadline.ts'
 import { WorkerPauses, type Pausing } from './pause-workers.ts'
 import { codeAndReason, isRefusal } from './queue-refusal.ts'
 import { createLossLog } from '../monitoring/loss-log.ts'
@@ -64,8 +64,7 @@ export function watchQueue(watching: Watching): { stop: () => void } {
   }
 
   async function look(): Promise<void> {
-    const answered = ping().then(() => true)
-    const isBack = await within(answered, timings.lookMs, false).catch(() => false)
+    const isBack = await succeedsWithin(ping(), timings.lookMs)
     if (lost === undefined) return
     if (!isBack) return losses.stillLost()
     stopLooking()
