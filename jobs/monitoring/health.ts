@@ -67,7 +67,11 @@ async function heldBack({ organizations, mirror }: Examined): Promise<HeldBack[]
 }
 
 async function queueProblems({ write, compareSchedules, configuration = [] }: Examined): Promise<string[]> {
-  const problem = await within(write().then(noProblem, writeProblem), ASK_MS, UNREACHED)
+  const problem = await within(
+    write().then(() => undefined, writeProblem),
+    ASK_MS,
+    UNREACHED,
+  )
   if (problem !== undefined) return [problem]
   // The schedules are those of another configuration, or of an earlier content of the file.
   if (configuration.length > 0) return []
@@ -86,10 +90,6 @@ async function queueProblems({ write, compareSchedules, configuration = [] }: Ex
 
 function ofQuick(isQuick: true | undefined): string {
   return isQuick === true ? ' of quick runs' : ''
-}
-
-function noProblem(): undefined {
-  return undefined
 }
 
 function writeProblem(error: unknown): string {
