@@ -142,16 +142,12 @@ async function answer<Row>(
   text: string,
   parameters: readonly unknown[] | undefined,
 ): Promise<Result<Row>> {
-  if (parameters !== undefined) {
-    const { rows, rowCount = null } = await database.query<Row>(text, [...parameters])
-    return { rows, rowCount }
-  }
   // Only the simple protocol takes several statements at once. The rows of such a script are not used.
-  if (!isSingle(text)) {
+  if (parameters === undefined && !isSingle(text)) {
     await database.exec(text)
     return { rows: [], rowCount: null }
   }
-  const { rows, rowCount = null } = await database.query<Row>(text)
+  const { rows, rowCount = null } = await database.query<Row>(text, [...(parameters ?? [])])
   return { rows, rowCount }
 }
 
