@@ -1,6 +1,7 @@
 import { Cancelled } from '../../src/errors/errors.ts'
 import { within } from '../queue/deadline.ts'
 import type { Cancellation } from '../queue/cancellations.ts'
+import { oneAtATime } from '../one-at-a-time.ts'
 
 export type Cancelling = {
   /** What persons cancelled, by organization. Undefined where no other process reaches the queue, so that none can. */
@@ -15,7 +16,6 @@ export class CancellableJobs {
   readonly #underWay = new Map<string, { organization: string; cancelled: AbortController }>()
   readonly #cancelling: Cancelling
   #timer: NodeJS.Timeout | undefined
-  #looking: Promise<void> | undefined
 
   constructor(cancelling: Cancelling) {
     this.#cancelling = cancelling
@@ -30,10 +30,10 @@ export class CancellableJobs {
     const { list, lookMs } = this.#cancelling
     if (id === undefined || list === undefined) return work(cancelled.signal)
     this.#underWay.set(id, { organization, cancelled })
-    this.#timer ??= setInterval(() => void this.#look(list), lookMs)
+    this.#timer ??= setInterval(() => void this.#look(), lookMs)
     try {
       // The job may come from a worker that ended before it saw the cancel: then no request is sent.
-      await within(this.#look(list), FIRST_LOOK_MS, undefined)
+      await within(this.#look(), FIRST_LOOK_MS, undefined)
       return await work(cancelled.signal)
     } finally {
       this.#underWay.delete(id)
@@ -42,17 +42,13 @@ export class CancellableJobs {
   }
 
   /** While the queue does not answer, runs continue, and the next look follows. */
-  #look(list: NonNullable<Cancelling['list']>): Promise<void> {
-    return (this.#looking ??= this.#cancel(list).finally(() => {
-      this.#looking = undefined
-    }))
-  }
+  readonly #look = oneAtATime(() => this.#cancel())
 
-  async #cancel(list: NonNullable<Cancelling['list']>): Promise<void> {
+  async #cancel(): Promise<void> {
     try {
-      const asked = await list()
+      const asked = await this.#cancelling.list?.()
       for (const [id, { organization, cancelled }] of this.#underWay)
-        if (asked.get(organization)?.jobs.includes(id) === true) cancelled.abort(cancelledBy(organization))
+        if (asked?.get(organization)?.jobs.includes(id) === true) cancelled.abort(cancelledBy(organization))
     } catch {
       // Other parts report that the queue is lost.
     }
