@@ -8,11 +8,11 @@ import { makeFolder } from '../../../src/machine/make-folder.ts'
 import type { Store } from '../backend.ts'
 import { EmbeddedPool } from './embedded-pool.ts'
 import { lockFolder, type FolderLock } from './folder-lock.ts'
-import { WRITE_PROBE } from './postgres.ts'
 import type { FreeJobs } from '../left-jobs.ts'
 import { isOwnLock } from '../lock-names.ts'
 import { postgresFactory } from './postgres-factory.ts'
 import { postgresLeftJobs } from './postgres-left-jobs.ts'
+import { postgresProbes } from './postgres-probes.ts'
 import { postgresValues } from './postgres-values.ts'
 
 /** The queue in this process, stored in a folder. Throws QueueUnavailable when another process uses that folder. */
@@ -28,12 +28,7 @@ export async function openEmbedded(folder: string, prefix: string): Promise<Stor
     }
     return {
       factory: postgresFactory(pool),
-      ping: async () => {
-        await pool.query('SELECT 1', [])
-      },
-      write: async () => {
-        await pool.query(WRITE_PROBE, [`${prefix}-probe`])
-      },
+      ...postgresProbes(pool, prefix),
       freeJobs: freeOnce(pool),
       values: postgresValues(pool, prefix),
       limits: undefined,

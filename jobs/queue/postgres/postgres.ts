@@ -1,6 +1,5 @@
 import {
   assertSchemaCompatibility,
-  DEFAULT_SCHEMA,
   isPgPool,
   LATEST_SCHEMA_VERSION,
   runMigrations,
@@ -11,6 +10,7 @@ import type { Opening, Store } from '../backend.ts'
 import { within } from '../deadline.ts'
 import { postgresFactory } from './postgres-factory.ts'
 import { postgresLeftJobs } from './postgres-left-jobs.ts'
+import { postgresProbes } from './postgres-probes.ts'
 import { postgresLimits } from './postgres-limits.ts'
 import { postgresValues } from './postgres-values.ts'
 import { QueueClient, queueSettings } from './queue-client.ts'
@@ -42,22 +42,13 @@ export async function openPostgres(address: string, { connectMs, answerMs, prefi
   let closed: Promise<void> | undefined
   return {
     factory: postgresFactory(connection),
-    ping: async () => {
-      await pool.query('SELECT 1')
-    },
-    write: async () => {
-      await pool.query(WRITE_PROBE, [`${prefix}-probe`])
-    },
+    ...postgresProbes(pool, prefix),
     freeJobs: postgresLeftJobs(pool),
     values: postgresValues(pool, prefix),
     limits: postgresLimits(pool, prefix),
     close: () => (closed ??= pool.end()),
   }
 }
-
-/** One row of ours in the queue's table, overwritten each time. */
-export const WRITE_PROBE = `INSERT INTO ${DEFAULT_SCHEMA}.meta (queue, field, value) VALUES ($1, 'written', now()::text)
-  ON CONFLICT (queue, field) DO UPDATE SET value = EXCLUDED.value`
 
 /** Migrations hold a lock and a transaction, so they need a session of their own, and each statement the time that it takes. */
 async function migrate(settings: ClientConfig, connectMs: number): Promise<void> {
