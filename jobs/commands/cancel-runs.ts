@@ -1,8 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Config } from '../../src/config/read-config.ts'
 import { deleteCancellation, writeCancellation } from '../queue/cancellations.ts'
 import { jobStateOf, type Queues } from '../queue/queues.ts'
-import { answerOf, withQueues, type OpenedQueue } from './with-queues.ts'
+import { answerOf, withQueues, type OpenedQueue, type QueueConfig } from './with-queues.ts'
 
 /**
  * What came of a cancel. `ended`: the run ended after its current pages. `removed`: its job was taken out of the queue before it was
@@ -24,7 +23,7 @@ export type CancelWaiting = {
 
 /** Cancels the runs of these organizations, quick runs included, and waits until their workers have ended them. */
 export async function cancelRuns(
-  config: Pick<Config, 'file' | 'mirror' | 'queue'>,
+  config: QueueConfig,
   organizations: readonly string[],
   waiting: CancelWaiting,
 ): Promise<{ organization: string; end: CancelEnd }[]> {

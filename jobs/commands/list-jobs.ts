@@ -1,12 +1,11 @@
 import type { Job } from 'bullmq'
-import type { Config } from '../../src/config/read-config.ts'
 import type { Pauses } from '../../src/pause.ts'
 import { progressOf } from '../queue/job-progress.ts'
 import { readPauses } from '../pauses/pauses.ts'
 import { putOffOf, type WhyPutOff } from '../pauses/put-off.ts'
 import { payload, type Counts, type Payload, type Queues } from '../queue/queues.ts'
 import { withAnyQueue } from './with-any-queue.ts'
-import { answerOf } from './with-queues.ts'
+import { answerOf, type QueueConfig } from './with-queues.ts'
 
 /**
  * Why a job waits for a moment. `schedule`: for that of its organization, by `spread`. `rate-limit`: its service asked it to. `retry`:
@@ -36,7 +35,7 @@ export type ListedJob = {
 export type ListedQueue = { place: string; jobs: ListedJob[]; pauses: Pauses }
 
 /** The jobs of a queue, those that run first, and the pauses in it. */
-export async function listJobs(config: Pick<Config, 'file' | 'mirror' | 'queue'>, nowMs: number): Promise<ListedQueue> {
+export async function listJobs(config: QueueConfig, nowMs: number): Promise<ListedQueue> {
   return withAnyQueue(config, async ({ backend, queues }) => {
     const asked = Promise.all([listAll(queues, nowMs), readPauses(backend.values)])
     const [jobs, pauses] = await answerOf(backend, asked)

@@ -1,7 +1,6 @@
-import type { Config } from '../../src/config/read-config.ts'
 import type { Report } from '../../src/report.ts'
 import { listCancellations } from '../queue/cancellations.ts'
-import { answerOf, withQueues, type OpenedQueue } from './with-queues.ts'
+import { answerOf, withQueues, type OpenedQueue, type QueueConfig } from './with-queues.ts'
 import { failedWith } from '../run/failed-with.ts'
 import { pausedError } from '../pauses/paused-error.ts'
 import { NO_SHARED_QUEUE, requestAll, type RequestedRun, type RequestOptions } from './run-now.ts'
@@ -22,7 +21,7 @@ export type Waited = { organization: string; waited: WaitedOutcome | undefined }
 
 /** Requests runs, and waits until each organization's job has ended, whether the job is new or was there before. */
 export async function runAndWait(
-  config: Pick<Config, 'file' | 'mirror' | 'queue'>,
+  config: QueueConfig,
   organizations: readonly string[],
   options: RequestOptions,
   waiting: WaitingForRuns,

@@ -1,11 +1,10 @@
-import type { Config } from '../../src/config/read-config.ts'
 import { pauseOf } from '../../src/pause.ts'
 import { deleteCancellation } from '../queue/cancellations.ts'
 import { progressOf } from '../queue/job-progress.ts'
 import { readPauses } from '../pauses/pauses.ts'
 import { putOffOf } from '../pauses/put-off.ts'
 import { jobStateOf, type Queues } from '../queue/queues.ts'
-import { answerOf, withQueues, type OpenedQueue } from './with-queues.ts'
+import { answerOf, withQueues, type OpenedQueue, type QueueConfig } from './with-queues.ts'
 
 /** What became of a request: a new job, or the one that the organization has. */
 export type RequestedRun = {
@@ -34,7 +33,7 @@ export type RequestOptions = {
 
 /** Requests a run of each of these organizations, or a quick run. */
 export async function requestRuns(
-  config: Pick<Config, 'file' | 'mirror' | 'queue'>,
+  config: QueueConfig,
   organizations: readonly string[],
   options: RequestOptions,
 ): Promise<RequestedRun[]> {

@@ -1,18 +1,17 @@
 import { join } from 'node:path'
 import { folderBeside } from '../../src/config/beside-mirror.ts'
-import type { Config } from '../../src/config/read-config.ts'
 import { isSharedQueue } from '../../src/config/shared-queue.ts'
 import { isMissing } from '../../src/machine/is-missing.ts'
 import { describeError, factsOf, QueueUnavailable, UsageError } from '../../src/errors/errors.ts'
 import { openBackend } from '../queue/backend.ts'
-import { withQueues, workIn, type OpenedQueue } from './with-queues.ts'
+import { withQueues, workIn, type OpenedQueue, type QueueConfig } from './with-queues.ts'
 
 /**
  * Opens the queue of the configuration for a command, also an embedded one whose worker is stopped, and closes it after `work`. Throws
  * UsageError where there is none, and QueueUnavailable where it fails or a worker has it.
  */
 export async function withAnyQueue<Result>(
-  config: Pick<Config, 'file' | 'mirror' | 'queue'>,
+  config: QueueConfig,
   work: (opened: OpenedQueue) => Promise<Result>,
 ): Promise<Result> {
   const { queue } = config

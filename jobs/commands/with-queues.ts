@@ -7,6 +7,9 @@ import { within } from '../queue/deadline.ts'
 import { queueUnavailable } from '../queue/queue-refusal.ts'
 import { openQueues, type Queues } from '../queue/queues.ts'
 
+/** What says where the queue is: an embedded one is beside the mirror. */
+export type QueueConfig = Pick<Config, 'file' | 'mirror' | 'queue'>
+
 /** The queue that workers use, opened by a command. */
 export type OpenedQueue = { backend: Backend; queues: Queues }
 
@@ -18,7 +21,7 @@ const ANSWER_MS = 3000
  * no other process can reach it, and QueueUnavailable where it fails.
  */
 export async function withQueues<Result>(
-  config: Pick<Config, 'file' | 'mirror' | 'queue'>,
+  config: QueueConfig,
   noSharedQueue: string,
   work: (opened: OpenedQueue) => Promise<Result>,
 ): Promise<Result> {

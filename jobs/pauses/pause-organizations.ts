@@ -1,14 +1,11 @@
-import type { Config } from '../../src/config/read-config.ts'
 import { ALL } from '../../src/pause.ts'
 import { pause, resume, type Changed } from './pauses.ts'
-import { answerOf } from '../commands/with-queues.ts'
+import { answerOf, type QueueConfig } from '../commands/with-queues.ts'
 import { withAnyQueue } from '../commands/with-any-queue.ts'
-
-type Where = Pick<Config, 'file' | 'mirror' | 'queue'>
 
 /** Pauses these organizations, or all of them where none is named, for every worker of the queue. */
 export async function pauseOrganizations(
-  config: Where,
+  config: QueueConfig,
   organizations: readonly string[],
   when: { nowMs: number; untilMs: number | undefined },
 ): Promise<Changed[]> {
@@ -17,7 +14,7 @@ export async function pauseOrganizations(
 
 /** Ends the pauses of these organizations, or every pause where none is named. */
 export async function resumeOrganizations(
-  config: Where,
+  config: QueueConfig,
   organizations: readonly string[],
   nowMs: number,
 ): Promise<Changed[]> {
