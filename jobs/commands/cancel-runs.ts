@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises'
+import { sleep } from '../../src/machine/sleep.ts'
 import { deleteCancellation, writeCancellation } from '../queue/cancellations.ts'
 import { jobStateOf, type Queues } from '../queue/queues.ts'
 import { answerOf, withQueues, type OpenedQueue, type QueueConfig } from './with-queues.ts'
@@ -82,7 +82,7 @@ async function endOf({ backend }: OpenedQueue, job: Found, waiting: CancelWaitin
     const isLeft = isPromoted && monotonicMs() < sinceMs + LEFT_TO_WORKER_MS
     if (state !== 'active' && !isLeft && (await answerOf(backend, isRemoved(job)))) return 'removed'
     if (signal.aborted || monotonicMs() >= untilMs) return 'unanswered'
-    await sleep(lookMs, undefined, { signal }).catch(() => {})
+    await sleep(lookMs, signal).catch(() => {})
   }
 }
 

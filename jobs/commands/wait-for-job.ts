@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises'
+import { sleep } from '../../src/machine/sleep.ts'
 import { within } from '../queue/deadline.ts'
 import type { Counts, Queues } from '../queue/queues.ts'
 
@@ -45,7 +45,7 @@ export async function endOfJob(
       onNews({ news: 'not-taken' })
     }
     stateBefore = look.state
-    await sleep(lookMs, undefined, { signal }).catch(() => {})
+    await sleep(lookMs, signal).catch(() => {})
   }
 }
 
@@ -83,7 +83,7 @@ function asking(
       }
       if (!isLost && !signal.aborted) onNews({ news: 'queue-lost' })
       isLost = true
-      if (answer === 'refused') await sleep(lookMs, undefined, { signal }).catch(() => {})
+      if (answer === 'refused') await sleep(lookMs, signal).catch(() => {})
     }
     return undefined
   }

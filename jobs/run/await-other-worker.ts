@@ -1,6 +1,6 @@
 import type { Mirror } from '../../src/store.ts'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { QueueUnavailable, reportedError } from '../../src/errors/errors.ts'
+import { sleep } from '../../src/machine/sleep.ts'
 import type { Outcome } from '../../src/mirror-organization.ts'
 import type { Report } from '../../src/report.ts'
 import { failedWith } from './failed-with.ts'
@@ -34,7 +34,7 @@ export async function endElsewhere(
   signal: AbortSignal,
 ): Promise<Outcome> {
   for (;;) {
-    await sleep(lookMs, undefined, { signal })
+    await sleep(lookMs, signal)
     if (isActiveHere(organization) || (await hasJob(organization))) continue
     const latest = await mirror.listRuns({ organization, limit: LATEST_RUNS })
     const report = latest.find(({ trustedPages }) => trustedPages === undefined)

@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises'
+import { sleep } from '../../src/machine/sleep.ts'
 import type { Trigger } from '../../src/report.ts'
 import type { Backend } from '../queue/backend.ts'
 import type { Processing } from './sync-job.ts'
@@ -67,6 +67,6 @@ export async function quickRunEnded(
   while (!signal.aborted && monotonicMs() < untilMs) {
     const state = await jobStateOf(queue, organization).catch(() => undefined)
     if (state !== 'active') return
-    await sleep(timings.quickLookMs, undefined, { signal }).catch(() => {})
+    await sleep(timings.quickLookMs, signal).catch(() => {})
   }
 }
