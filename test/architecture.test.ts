@@ -95,7 +95,7 @@ describe('which files may import which', () => {
     ['how long to back off', /Math\.min\([^)]*\* 2 \*\* /, /^src\/time\/backoff\.ts$/],
     ['which number an option takes', /It must be a whole number/, /^src\/cli\/whole-number-argument\.ts$/],
     ['that no foreign key is checked', /\bforeign_keys = ON\b/, /^src\/mirror\/sqlite\/foreign-keys\.ts$/],
-    ['what --json prints', /\bschemaVersion: 1\b/, /^src\/cli\/reading\.ts$/],
+    ['what --json prints', /\bschemaVersion: 1\b/, /^src\/cli\/output\/json-document\.ts$/],
   ])('there is one way to say %s', (_what, pattern, where) => {
     expect(matching(product, pattern, where)).toEqual([])
     expect(matching(product, pattern)).toHaveLength(1)

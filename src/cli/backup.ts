@@ -2,7 +2,7 @@ import { Command } from '@commander-js/extra-typings'
 import type { Io } from './io.ts'
 import { namedFile } from './named-file.ts'
 import { refuseBackup } from './postgres-programs.ts'
-import { jsonDocument } from './reading.ts'
+import { jsonDocument } from './output/json-document.ts'
 import { wholeNumber } from './whole-number-argument.ts'
 import { isoOf } from '../time/iso-time.ts'
 

@@ -9,7 +9,7 @@ import { oneExitCode, type ExitCode } from './exit-code.ts'
 import type { Io } from './io.ts'
 import { say } from './output/say.ts'
 import { configOption } from './output/shell-word.ts'
-import { withMirrorOf } from './reading.ts'
+import { withMirrorOf } from './with-mirror.ts'
 
 /** `customer-mirror cancel`: ends the run of an organization after its current pages. */
 export function cancelCommand(io: Io) {

@@ -2,11 +2,13 @@ import { Command, InvalidArgumentError } from '@commander-js/extra-typings'
 import { say } from './output/say.ts'
 import type { Config } from '../config/read-config.ts'
 import { isOurs } from '../errors/errors.ts'
+import { monotonicMs } from '../machine/monotonic-clock.ts'
 import type { Mirror } from '../store.ts'
 import type { ForgetReport } from './output/customer-forgotten.ts'
 import type { Io } from './io.ts'
 import { isoTime } from '../time/iso-time.ts'
-import { jsonDocument, requireKnown } from './reading.ts'
+import { jsonDocument } from './output/json-document.ts'
+import { requireKnown, withMirrorToChange } from './with-mirror.ts'
 import { shownMirror } from '../address/mirror-address.ts'
 
 /** `customer-mirror forget`: deletes everything that the mirror holds of one customer, and keeps it out from then on. */
@@ -83,10 +85,6 @@ async function withWriting<Result>(
   config: Config,
   work: (mirror: Mirror, forgetting: Parameters<Mirror['forgetCustomer']>[0]) => Promise<Result>,
 ): Promise<Result> {
-  const [{ withMirrorToChange }, { monotonicMs }] = await Promise.all([
-    import('./with-mirror-to-change.ts'),
-    import('../machine/monotonic-clock.ts'),
-  ])
   return withMirrorToChange(config, async (mirror) => {
     await requireKnown(organization, mirror, config)
     return await work(mirror, { organization, id, nowMs: Date.now(), monotonicMs: monotonicMs() })

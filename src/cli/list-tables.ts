@@ -6,7 +6,7 @@ import { MANIFEST } from '../reading/publish/manifest-columns.ts'
 import { screenOf, type Io, type Screen } from './io.ts'
 import { hanging } from './output/fit-text.ts'
 import { formatRows } from './output/rows/format-rows.ts'
-import { jsonDocument } from './reading.ts'
+import { jsonDocument } from './output/json-document.ts'
 import { fileToRead, layoutOf, type ReadingOptions } from './reading-options.ts'
 import { startReading } from './run-reading.ts'
 

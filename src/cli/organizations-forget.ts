@@ -5,7 +5,7 @@ import { UsageError } from '../errors/errors.ts'
 import { monotonicMs } from '../machine/monotonic-clock.ts'
 import { optionsToChange, requireLeft, requireMirrored, withOrganizations } from './change-organizations.ts'
 import type { Io } from './io.ts'
-import { jsonDocument } from './reading.ts'
+import { jsonDocument } from './output/json-document.ts'
 import { shownMirror } from '../address/mirror-address.ts'
 
 /** `customer-mirror organizations forget`: deletes everything of an organization. */

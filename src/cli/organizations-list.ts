@@ -5,7 +5,7 @@ import { isMissing } from '../machine/is-missing.ts'
 import { screenOf, type Io, type Screen } from './io.ts'
 import { fileToRead } from './reading-options.ts'
 import { isoTime } from '../time/iso-time.ts'
-import { jsonDocument } from './reading.ts'
+import { jsonDocument } from './output/json-document.ts'
 import { refuseWords } from './refuse-words.ts'
 
 /** `customer-mirror organizations list`: the organizations of the configuration and of the mirror. */

@@ -7,7 +7,7 @@ import { isConfigured, optionsToChange, requireMirrored, withOrganizations } fro
 import type { Io } from './io.ts'
 import { say } from './output/say.ts'
 import { sqlText } from './output/sql-text.ts'
-import { jsonDocument } from './reading.ts'
+import { jsonDocument } from './output/json-document.ts'
 
 /** `customer-mirror organizations rename`: gives an organization another id. */
 export function organizationsRenameCommand(io: Io) {

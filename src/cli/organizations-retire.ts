@@ -3,7 +3,7 @@ import { monotonicMs } from '../machine/monotonic-clock.ts'
 import { optionsToChange, requireLeft, requireMirrored, withOrganizations } from './change-organizations.ts'
 import type { Io } from './io.ts'
 import { say } from './output/say.ts'
-import { jsonDocument } from './reading.ts'
+import { jsonDocument } from './output/json-document.ts'
 
 /** `customer-mirror organizations retire`: marks the customers of an organization as removed. */
 export function organizationsRetireCommand(io: Io) {

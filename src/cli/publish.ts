@@ -3,7 +3,7 @@ import { say } from './output/say.ts'
 import { UsageError } from '../errors/errors.ts'
 import type { Io } from './io.ts'
 import { namedFile } from './named-file.ts'
-import { jsonDocument } from './reading.ts'
+import { jsonDocument } from './output/json-document.ts'
 
 /** `customer-mirror publish`: makes the copy for readers now. */
 export function publishCommand(io: Io) {

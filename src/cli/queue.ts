@@ -4,7 +4,8 @@ import { monotonicMs } from '../machine/monotonic-clock.ts'
 import { ALL, isPaused, type Pauses } from '../pause.ts'
 import { screenOf, type Io } from './io.ts'
 import { isoTime } from '../time/iso-time.ts'
-import { jsonDocument, withMirrorOf } from './reading.ts'
+import { jsonDocument } from './output/json-document.ts'
+import { withMirrorOf } from './with-mirror.ts'
 
 /** `customer-mirror queue`: shows what runs, waits and is delayed. */
 export function queueCommand(io: Io) {

@@ -3,7 +3,7 @@ import { namedMirror } from './named-mirror.ts'
 import { UsageError } from '../errors/errors.ts'
 import { isTerminal, screenOf } from './io.ts'
 import type { Layout } from './output/rows/row-format.ts'
-import { jsonDocument } from './reading.ts'
+import { jsonDocument } from './output/json-document.ts'
 import type { ReadingPlan } from './reading-plan.ts'
 
 /** What `query` and `sql` share: which file to read, and how to write its rows. */

@@ -3,7 +3,9 @@ import { Command } from '@commander-js/extra-typings'
 import { screenOf, type Io, type Screen } from './io.ts'
 import { isoTime } from '../time/iso-time.ts'
 import { say } from './output/say.ts'
-import { jsonDocument, limitOption, requireKnown, withMirror } from './reading.ts'
+import { limitOption } from './limit-option.ts'
+import { jsonDocument } from './output/json-document.ts'
+import { requireKnown, withMirror } from './with-mirror.ts'
 
 /** `customer-mirror rejects`: received records that are no valid customers, and why. */
 export function rejectsCommand(io: Io) {

@@ -4,7 +4,8 @@ import { Command, InvalidArgumentError } from '@commander-js/extra-typings'
 import { refuseWords } from './refuse-words.ts'
 import { screenOf, type Io, type Screen } from './io.ts'
 import { isoTime } from '../time/iso-time.ts'
-import { jsonDocument, withMirror } from './reading.ts'
+import { jsonDocument } from './output/json-document.ts'
+import { withMirror, withMirrorToChange } from './with-mirror.ts'
 
 /** `customer-mirror removals`: lists, approves or discards removals that were held back. */
 export function removalsCommand(io: Io) {
@@ -69,9 +70,8 @@ function decisionCommand(io: Io, decision: 'approve' | 'discard') {
     )
     .action(async (run, own, command) => {
       const { config: file, json } = { ...own, ...command.optsWithGlobals() }
-      const [{ readConfig }, { withMirrorToChange }, { count }] = await Promise.all([
+      const [{ readConfig }, { count }] = await Promise.all([
         import('../config/read-config.ts'),
-        import('./with-mirror-to-change.ts'),
         import('./output/wording.ts'),
       ])
       const config = await readConfig({ file, cwd: process.cwd() })

@@ -5,7 +5,7 @@ import type { Io } from './io.ts'
 import { namedFile } from './named-file.ts'
 import { say } from './output/say.ts'
 import { refuseRestore } from './postgres-programs.ts'
-import { jsonDocument } from './reading.ts'
+import { jsonDocument } from './output/json-document.ts'
 
 /** `customer-mirror restore`: puts a backup in the place of the mirror. */
 export function restoreCommand(io: Io) {

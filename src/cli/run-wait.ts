@@ -8,7 +8,7 @@ import { say } from './output/say.ts'
 import { requestedText } from './output/requested-text.ts'
 import { configOption } from './output/shell-word.ts'
 import { waitedText } from './output/waited-text.ts'
-import { withMirrorOf } from './reading.ts'
+import { withMirrorOf } from './with-mirror.ts'
 import { shownMirror } from '../address/mirror-address.ts'
 
 type Asked = {

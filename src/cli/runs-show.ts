@@ -2,7 +2,8 @@ import { Command } from '@commander-js/extra-typings'
 import { UsageError } from '../errors/errors.ts'
 import type { Io } from './io.ts'
 import { say } from './output/say.ts'
-import { jsonDocument, withMirror } from './reading.ts'
+import { jsonDocument } from './output/json-document.ts'
+import { withMirror } from './with-mirror.ts'
 import { readRunNumber } from './removals.ts'
 
 /** `customer-mirror runs show`: explains one run, what its scan proves, and what each reason means. */

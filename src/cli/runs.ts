@@ -1,7 +1,9 @@
 import { Command } from '@commander-js/extra-typings'
 import { screenOf, type Io } from './io.ts'
 import { runsShowCommand } from './runs-show.ts'
-import { jsonDocument, limitOption, requireKnown, withMirror } from './reading.ts'
+import { limitOption } from './limit-option.ts'
+import { jsonDocument } from './output/json-document.ts'
+import { requireKnown, withMirror } from './with-mirror.ts'
 
 /** `customer-mirror runs`: lists the latest runs. */
 export function runsCommand(io: Io) {

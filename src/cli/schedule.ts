@@ -3,7 +3,7 @@ import type { Pause } from '../pause.ts'
 import { screenOf, type Io, type Screen } from './io.ts'
 import { pauseAsJson, pausedLines } from './paused-lines.ts'
 import { isoTime } from '../time/iso-time.ts'
-import { jsonDocument } from './reading.ts'
+import { jsonDocument } from './output/json-document.ts'
 import { wholeNumber } from './whole-number-argument.ts'
 
 /** `customer-mirror schedule`: shows when each organization is mirrored next. Reads the pauses in the queue. */

@@ -12,7 +12,8 @@ import { screenOf, type Io, type Screen } from './io.ts'
 import { pauseAsJson, pausedLines } from './paused-lines.ts'
 import { say } from './output/say.ts'
 import { isoTime } from '../time/iso-time.ts'
-import { jsonDocument, withMirror } from './reading.ts'
+import { jsonDocument } from './output/json-document.ts'
+import { withMirror } from './with-mirror.ts'
 import { formOf, FORMS } from './status-form.ts'
 
 /** `customer-mirror status`: reports how current each organization's rows are. */

@@ -48,7 +48,7 @@ export function workerCommand(io: Io) {
         io.stderr.write(failureBlocks(outcomes, { organizations, columns, dryRun: false, config: file }))
         const [{ heldWarning }, { withMirrorOf }] = await Promise.all([
           import('./output/held-warning.ts'),
-          import('./reading.ts'),
+          import('./with-mirror.ts'),
         ])
         const held = await withMirrorOf(config, (mirror) => mirror.listHeldRemovals()).catch(() => undefined)
         io.stderr.write(heldWarning(held, file))

@@ -1,8 +1,5 @@
 import type { Mirror } from '../store.ts'
-import { Option } from '@commander-js/extra-typings'
 import type { Config } from '../config/read-config.ts'
-import { plainJson } from './output/plain-text.ts'
-import { wholeNumber } from './whole-number-argument.ts'
 
 /** Reads the configuration, opens its mirror to read, and closes it again after `work`. */
 export async function withMirror<Result>(
@@ -20,7 +17,23 @@ export async function withMirrorOf<Result>(
   work: (mirror: Mirror) => Promise<Result>,
 ): Promise<Result> {
   const { openMirrorToRead } = await import('../mirror/mirror.ts')
-  const mirror = await openMirrorToRead(config.mirror)
+  return closing(await openMirrorToRead(config.mirror), work)
+}
+
+/**
+ * Opens the mirror of a configuration to change it, and closes it again after `work`. Throws MirrorUnusable where there is none yet: none is
+ * made for what cannot be in it.
+ */
+export async function withMirrorToChange<Result>(
+  config: Pick<Config, 'mirror'>,
+  work: (mirror: Mirror) => Promise<Result>,
+): Promise<Result> {
+  await withMirrorOf(config, async () => {})
+  const { openMirror } = await import('../mirror/mirror.ts')
+  return closing(await openMirror(config.mirror), work)
+}
+
+async function closing<Result>(mirror: Mirror, work: (mirror: Mirror) => Promise<Result>): Promise<Result> {
   try {
     return await work(mirror)
   } finally {
@@ -34,19 +47,4 @@ export async function requireKnown(organization: string | undefined, mirror: Mir
   if ((await mirror.listRuns({ organization, limit: 1 })).length > 0) return
   const { chooseOrganizations } = await import('../config/organization.ts')
   chooseOrganizations(config, [organization])
-}
-
-/** `--limit`, for commands that list the latest entries. */
-export function limitOption(most: number) {
-  return new Option('--limit <number>', 'how many at most').default(most).argParser(wholeNumber({ least: 1 }))
-}
-
-/**
- * One JSON document, as every command with `--json` prints it: for people to read, unless it is to be on one line. No text in it acts on a
- * terminal.
- */
-export function jsonDocument(content: Record<string, unknown>, { onOneLine = false } = {}): string {
-  const json = JSON.stringify({ schemaVersion: 1, ...content }, null, onOneLine ? undefined : 2)
-  // A line end within a text is written out already.
-  return `${json.split('\n').map(plainJson).join('\n')}\n`
 }
