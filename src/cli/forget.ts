@@ -45,21 +45,18 @@ export function forgetCommand(io: Io) {
 type Customer = { organization: string; id: string }
 
 /** Deletes the rows, then the bytes they leave. */
-async function forget({ organization, id }: Customer, config: Config): Promise<ForgetReport> {
+async function forget(customer: Customer, config: Config): Promise<ForgetReport> {
   const [{ eraseTraces }, { listCopiesLeft }] = await Promise.all([
     import('../mirror/mirror.ts'),
     import('../reading/copies-left.ts'),
   ])
   // What cannot be listed ends the command before anything is deleted.
-  const copiesLeft = listCopiesLeft(config, organization)
-  const asked = await withWriting({ organization, id }, config, (mirror, forgetting) =>
-    mirror.forgetCustomer(forgetting),
-  )
-  const { deleted, traces, forgottenAtMs, wasForgotten } = asked
-  const erasing = eraseTraces(config.mirror, traces, { isThorough: wasForgotten })
+  const copiesLeft = listCopiesLeft(config, customer.organization)
+  const asked = await withWriting(customer, config, (mirror, forgetting) => mirror.forgetCustomer(forgetting))
+  const { traces, ...forgotten } = asked
+  const erasing = eraseTraces(config.mirror, traces, { isThorough: forgotten.wasForgotten })
   const { erased, failure } = await erasing.then((done) => ({ erased: done, failure: undefined }), asFailed)
-  const report = { organization, id, deleted, forgottenAtMs, wasForgotten, erased, mirror: shownMirror(config.mirror) }
-  return { ...report, ...copiesLeft(), failure }
+  return { ...customer, ...forgotten, erased, failure, mirror: shownMirror(config.mirror), ...copiesLeft() }
 }
 
 /** The rows are deleted all the same, so that is reported first. */
@@ -69,25 +66,25 @@ function asFailed(failure: unknown) {
 }
 
 async function readmit(
-  { organization, id }: Customer,
+  customer: Customer,
   { config, json, io }: { config: Config; json: boolean; io: Io },
 ): Promise<void> {
-  await withWriting({ organization, id }, config, (mirror, forgetting) => mirror.readmitCustomer(forgetting))
+  await withWriting(customer, config, (mirror, forgetting) => mirror.readmitCustomer(forgetting))
   const said =
-    `${organization}: the customer is no longer forgotten. The next run that receives the record saves it as a new customer; ` +
+    `${customer.organization}: the customer is no longer forgotten. The next run that receives the record saves it as a new customer; ` +
     'what was deleted does not come back.\n'
-  if (json) io.stdout.write(jsonDocument({ organization, id, forgottenAt: null }))
+  if (json) io.stdout.write(jsonDocument({ ...customer, forgottenAt: null }))
   else say(io.stdout, said)
 }
 
 async function withWriting<Result>(
-  { organization, id }: Customer,
+  customer: Customer,
   config: Config,
   work: (mirror: Mirror, forgetting: Parameters<Mirror['forgetCustomer']>[0]) => Promise<Result>,
 ): Promise<Result> {
   return withMirrorToChange(config, async (mirror) => {
-    await requireKnown(organization, mirror, config)
-    return await work(mirror, { organization, id, nowMs: Date.now(), monotonicMs: monotonicMs() })
+    await requireKnown(customer.organization, mirror, config)
+    return await work(mirror, { ...customer, nowMs: Date.now(), monotonicMs: monotonicMs() })
   })
 }
 
