@@ -1,7 +1,8 @@
 import type { HeldRemovals } from '../store.ts'
 import { say } from './output/say.ts'
-import { Command, InvalidArgumentError } from '@commander-js/extra-typings'
+import { Command } from '@commander-js/extra-typings'
 import { refuseWords } from './refuse-words.ts'
+import { runNumber } from './run-number-argument.ts'
 import { screenOf, type Io, type Screen } from './io.ts'
 import { isoTime } from '../time/iso-time.ts'
 import { jsonDocument } from './output/json-document.ts'
@@ -61,7 +62,7 @@ function decisionCommand(io: Io, decision: 'approve' | 'discard') {
   }
   return new Command(decision)
     .description(does[decision])
-    .argument('<run>', 'number of the run, as shown in the list', readRunNumber)
+    .argument('<run>', 'number of the run, as shown in the list', runNumber)
     .option('-c, --config <file>', 'configuration file')
     .option('--json', 'print one JSON document')
     .addHelpText(
@@ -97,12 +98,6 @@ async function asTable(held: readonly HeldRemovals[], screen: Screen | undefined
     ]),
     screen,
   )
-}
-
-/** The number of a run, as `runs` and `removals` show it, with or without `#`. */
-export function readRunNumber(text: string): number {
-  if (/^#?[1-9]\d{0,14}$/.test(text)) return Number(text.replace('#', ''))
-  throw new InvalidArgumentError('It must be the number of a run, such as 12.')
 }
 
 const EXAMPLES = `

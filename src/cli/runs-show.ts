@@ -4,13 +4,13 @@ import type { Io } from './io.ts'
 import { say } from './output/say.ts'
 import { jsonDocument } from './output/json-document.ts'
 import { withMirror } from './with-mirror.ts'
-import { readRunNumber } from './removals.ts'
+import { runNumber } from './run-number-argument.ts'
 
 /** `customer-mirror runs show`: explains one run, what its scan proves, and what each reason means. */
 export function runsShowCommand(io: Io) {
   return new Command('show')
     .description('explain what one run did, what its scan proves, and what every reason means')
-    .argument('<id>', 'number of the run', readRunNumber)
+    .argument('<id>', 'number of the run', runNumber)
     .option('-c, --config <file>', 'configuration file')
     .option('--json', 'print one JSON document')
     .addHelpText('after', EXAMPLES)
