@@ -2,6 +2,7 @@ import { Command, Option } from '@commander-js/extra-typings'
 import type { Outcome } from '../mirror-organization.ts'
 import { exitCodeOf, exitCodeOfRuns } from './exit-code.ts'
 import { isTerminal, screenOf, type Io, type Screen } from './io.ts'
+import { logLevelOption } from './log-level-option.ts'
 import { jsonDocument } from './output/json-document.ts'
 import { reportCopies } from './report-copies.ts'
 import type { SyncOptions, Synced } from './sync-organizations.ts'
@@ -21,7 +22,7 @@ export function syncCommand(io: Io) {
         'limitPages',
       ),
     )
-    .addOption(new Option('--log-level <level>', 'log JSON lines to stderr, and nothing else').choices(LOG_LEVELS))
+    .addOption(logLevelOption('log JSON lines to stderr, and nothing else'))
     .addHelpText('after', EXAMPLES)
     .action(async (ids, options) => {
       const { logLevel } = options
@@ -106,8 +107,6 @@ async function describePruned(outcomes: readonly Outcome[], what: 'done' | 'fail
   const { prunedText, unprunedText } = await import('./output/pruned-text.ts')
   return what === 'done' ? prunedText(reports) : unprunedText(reports)
 }
-
-export const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const
 
 const EXAMPLES = `
 Examples:

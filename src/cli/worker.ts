@@ -1,10 +1,10 @@
-import { Command, Option } from '@commander-js/extra-typings'
+import { Command } from '@commander-js/extra-typings'
 import { shownMirror } from '../address/mirror-address.ts'
 import { UsageError } from '../errors/errors.ts'
 import { exitCodeOfAll } from './exit-code.ts'
 import { screenOf, type Io } from './io.ts'
+import { logLevelOption } from './log-level-option.ts'
 import { reportCopies } from './report-copies.ts'
-import { LOG_LEVELS } from './sync.ts'
 import { wholeNumber } from './whole-number-argument.ts'
 
 /** `customer-mirror worker`: mirrors every organization on its schedule, until it is stopped. */
@@ -22,7 +22,7 @@ export function workerCommand(io: Io) {
       4011,
     )
     .option('--allow-host <name...>', 'more names under which clients may ask, besides addresses and localhost')
-    .addOption(new Option('--log-level <level>', 'what to log').choices(LOG_LEVELS).default('info'))
+    .addOption(logLevelOption('what to log').default('info'))
     .addHelpText('after', EXAMPLES)
     .action(async ({ config: file, embedded = false, once = false, host, port, allowHost, logLevel }) => {
       const odd = allowHost?.find((name) => !HOST_NAME.test(name))
