@@ -4,7 +4,7 @@ import { UsageError } from '../errors/errors.ts'
 import { FORMAT_NAMES, isFormatName, type FormatName } from '../reading/export/formats.ts'
 import { isTerminal, type Io } from './io.ts'
 import { namedFile } from './named-file.ts'
-import { fileToRead } from './reading-options.ts'
+import { fileToRead, mirrorOption } from './reading-options.ts'
 import type { Wanted } from './run-export.ts'
 import { timeArgument } from './time-argument.ts'
 import { wholeNumber } from './whole-number-argument.ts'
@@ -24,7 +24,7 @@ export function exportCommand(io: Io) {
       ] as const),
     )
     .option('-c, --config <file>', 'configuration file')
-    .option('--mirror <file>', 'a mirror, or a published copy of one, in place of that of the configuration')
+    .addOption(mirrorOption())
     .option('--org <organization...>', 'customers of these organizations')
     .option('--include-removed', 'removed customers too')
     .addOption(

@@ -3,7 +3,7 @@ import type { MirroredOrganization } from '../reading/mirrored-organizations.ts'
 import { isPostgres } from '../address/mirror-address.ts'
 import { isMissing } from '../machine/is-missing.ts'
 import { screenOf, type Io, type Screen } from './io.ts'
-import { fileToRead } from './reading-options.ts'
+import { fileToRead, mirrorOption } from './reading-options.ts'
 import { isoTime } from '../time/iso-time.ts'
 import { jsonDocument } from './output/json-document.ts'
 import { refuseWords } from './refuse-words.ts'
@@ -13,7 +13,7 @@ export function organizationsListCommand(io: Io) {
   return new Command('list')
     .description('list the organizations of the configuration and of the mirror')
     .option('-c, --config <file>', 'configuration file')
-    .option('--mirror <file>', 'a mirror, or a published copy, instead of the one of the configuration')
+    .addOption(mirrorOption())
     .option('--json', 'print one JSON document')
     .addHelpText('after', EXAMPLES)
     .allowExcessArguments()

@@ -10,7 +10,7 @@ export function organizationsCommand(io: Io) {
   return new Command('organizations')
     .description('list, rename, retire or forget organizations of the mirror')
     .option('-c, --config <file>', 'configuration file')
-    .option('--mirror <file>', 'with list: a mirror, or a published copy, instead of the one of the configuration')
+    .option('--mirror <file>', 'with list: a mirror, or a published copy of one, in place of that of the configuration')
     .option('--json', 'print one JSON document')
     .enablePositionalOptions()
     .addCommand(organizationsListCommand(io), { isDefault: true })

@@ -1,7 +1,15 @@
 import { Command } from '@commander-js/extra-typings'
 import type { Io } from './io.ts'
 import { say } from './output/say.ts'
-import { csvOption, fileToRead, jsonLinesOption, jsonOption, layoutOf, type ReadingOptions } from './reading-options.ts'
+import {
+  csvOption,
+  fileToRead,
+  jsonLinesOption,
+  jsonOption,
+  layoutOf,
+  mirrorOption,
+  type ReadingOptions,
+} from './reading-options.ts'
 import { startReading, type Reading } from './run-reading.ts'
 import { wholeNumber } from './whole-number-argument.ts'
 
@@ -14,7 +22,7 @@ export function queryCommand(io: Io) {
   return new Command('query')
     .description('list customers of the mirror, or print them as CSV or JSON')
     .option('-c, --config <file>', 'configuration file')
-    .option('--mirror <file>', 'a mirror, or a published copy of one, in place of that of the configuration')
+    .addOption(mirrorOption())
     .option('--org <organization>', 'customers of one organization')
     .option(
       '--search <text>',

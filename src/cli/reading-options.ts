@@ -6,8 +6,13 @@ import type { Layout } from './output/rows/row-format.ts'
 import { jsonDocument } from './output/json-document.ts'
 import type { ReadingPlan } from './reading-plan.ts'
 
-/** What `query` and `sql` share: which file to read, and how to write its rows. */
+/** What the commands share that read a mirror or a copy: which file to read, and how to write its rows. */
 export type ReadingOptions = { config?: string; mirror?: string; json?: true; csv?: true; jsonl?: true }
+
+/** `--mirror`: another file than the one of the configuration. */
+export function mirrorOption() {
+  return new Option('--mirror <file>', 'a mirror, or a published copy of one, in place of that of the configuration')
+}
 
 /** `--json`, as the only format. */
 export function jsonOption() {

@@ -2,7 +2,15 @@ import { Command, Option } from '@commander-js/extra-typings'
 import { UsageError } from '../errors/errors.ts'
 import { durationArgument } from './duration-argument.ts'
 import type { Io } from './io.ts'
-import { csvOption, fileToRead, jsonLinesOption, jsonOption, layoutOf, type ReadingOptions } from './reading-options.ts'
+import {
+  csvOption,
+  fileToRead,
+  jsonLinesOption,
+  jsonOption,
+  layoutOf,
+  mirrorOption,
+  type ReadingOptions,
+} from './reading-options.ts'
 import { startReading, type Reading } from './run-reading.ts'
 
 /** `customer-mirror sql`: the rows of one statement that only reads. */
@@ -14,7 +22,7 @@ export function sqlCommand(io: Io) {
       'SELECT, WITH, VALUES, EXPLAIN, or a PRAGMA that only reads; - reads it from standard input',
     )
     .option('-c, --config <file>', 'configuration file')
-    .option('--mirror <file>', 'a mirror, or a published copy of one, in place of that of the configuration')
+    .addOption(mirrorOption())
     .option('--tables', 'list the public tables and their columns')
     .addOption(
       new Option('--timeout <time>', 'end a statement that takes longer: 500ms, 30s, 5m')
