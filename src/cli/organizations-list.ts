@@ -17,17 +17,14 @@ export function organizationsListCommand(io: Io) {
     .option('--json', 'print one JSON document')
     .addHelpText('after', EXAMPLES)
     .allowExcessArguments()
-    .action(async (own, command) => {
+    .action(async (_own, command) => {
       refuseWords(command, COMMANDS)
-      const { config, mirror, json } = { ...own, ...command.optsWithGlobals() }
-      const lines = await linesOf({
-        ...(config !== undefined && { config }),
-        ...(mirror !== undefined && { mirror }),
-      })
+      const { json, ...named } = command.optsWithGlobals()
+      const lines = await linesOf(named)
       io.stdout.write(
         json
           ? jsonDocument({ organizations: lines.map(asJson) })
-          : await asText(lines, { config, screen: screenOf(io.stdout) }),
+          : await asText(lines, { config: named.config, screen: screenOf(io.stdout) }),
       )
     })
 }

@@ -28,10 +28,10 @@ function listCommand(io: Io) {
     .option('--json', 'print one JSON document')
     .addHelpText('after', LIST_EXAMPLES)
     .allowExcessArguments()
-    .action(async (own, command) => {
+    .action(async (_own, command) => {
       refuseRun(command.args[0], (said) => command.error(said))
       refuseWords(command, DECISIONS)
-      const { config, json } = { ...own, ...command.optsWithGlobals() }
+      const { config, json } = command.optsWithGlobals()
       const held = await withMirror(config, (mirror) => mirror.listHeldRemovals())
       if (json) {
         const documents = held.map(({ runId, startedAtMs, ...run }) => ({
@@ -69,8 +69,8 @@ function decisionCommand(io: Io, decision: 'approve' | 'discard') {
       'after',
       `\nExamples:\n  $ customer-mirror removals ${decision} 12\n  $ customer-mirror removals ${decision} 12 --config production.yaml\n`,
     )
-    .action(async (run, own, command) => {
-      const { config: file, json } = { ...own, ...command.optsWithGlobals() }
+    .action(async (run, _own, command) => {
+      const { config: file, json } = command.optsWithGlobals()
       const [{ readConfig }, { count }] = await Promise.all([
         import('../config/read-config.ts'),
         import('./output/wording.ts'),

@@ -14,9 +14,9 @@ export function runsShowCommand(io: Io) {
     .option('-c, --config <file>', 'configuration file')
     .option('--json', 'print one JSON document')
     .addHelpText('after', EXAMPLES)
-    .action(async (id, own, command) => {
+    .action(async (id, _own, command) => {
       // Options before the subcommand are parsed by its parent.
-      const { config, json } = { ...own, ...command.optsWithGlobals() }
+      const { config, json } = command.optsWithGlobals()
       const [run, waiting] = await withMirror(config, async (mirror) => [
         await mirror.findRun(id),
         (await mirror.listHeldRemovals()).find(({ runId }) => runId === id),
