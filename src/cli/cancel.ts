@@ -9,7 +9,7 @@ import { oneExitCode, type ExitCode } from './exit-code.ts'
 import type { Io } from './io.ts'
 import { say } from './output/say.ts'
 import { configOption } from './output/shell-word.ts'
-import { withMirrorOf } from './with-mirror.ts'
+import { listUnderway } from './with-mirror.ts'
 
 /** `customer-mirror cancel`: ends the run of an organization after its current pages. */
 export function cancelCommand(io: Io) {
@@ -25,14 +25,14 @@ export function cancelCommand(io: Io) {
       ])
       const config = await readConfig({ file, cwd: process.cwd() })
       const waiting = { now: Date.now, monotonicMs, longestMs: LONGEST_MS, signal: io.signal }
-      const before = await listUnderway(config)
+      const before = await findUnderway(config)
       const organizations = await chooseCancelled(config, ids, before)
       const alone = isSharedQueue(config.queue) ? [] : organizations.filter((id) => before.has(id))
       const cancelled: { organization: string; end: CancelEnd }[] =
         alone.length > 0
           ? alone.map((organization) => ({ organization, end: 'nothing' }))
           : await cancelRuns(config, organizations, waiting)
-      const underway = alone.length > 0 ? before : await listUnderway(config)
+      const underway = alone.length > 0 ? before : await findUnderway(config)
       const codes = cancelled.map(({ organization, end }): ExitCode => {
         const elsewhere = end === 'ended' || end === 'unanswered' ? undefined : underway.get(organization)
         const words = elsewhere === undefined ? ENDS[end] : underwayElsewhere(elsewhere, end)
@@ -70,11 +70,9 @@ async function listQueued(config: Config): Promise<string[]> {
   return jobs.map(({ organization }) => organization)
 }
 
-/** The runs under way, as the mirror on this machine knows them; none where it is on another one. */
-async function listUnderway(config: Config): Promise<Map<string, LeasedRun>> {
-  const clocks = { nowMs: Date.now(), monotonicMs: monotonicMs() }
-  const runs = await withMirrorOf(config, (mirror) => mirror.listUnderway(clocks)).catch(() => [])
-  return new Map(runs.map((run) => [run.organization, run]))
+/** The runs under way by organization, as far as this machine knows them. */
+async function findUnderway(config: Config): Promise<Map<string, LeasedRun>> {
+  return new Map((await listUnderway(config)).map((run) => [run.organization, run]))
 }
 
 /** A run that no worker of this queue makes. */

@@ -1,11 +1,10 @@
 import { Command } from '@commander-js/extra-typings'
 import type { Config } from '../config/read-config.ts'
-import { monotonicMs } from '../machine/monotonic-clock.ts'
 import { ALL, isPaused, type Pauses } from '../pause.ts'
 import { screenOf, type Io } from './io.ts'
 import { isoTime } from '../time/iso-time.ts'
 import { jsonDocument } from './output/json-document.ts'
-import { withMirrorOf } from './with-mirror.ts'
+import { listUnderway } from './with-mirror.ts'
 
 /** `customer-mirror queue`: shows what runs, waits and is delayed. */
 export function queueCommand(io: Io) {
@@ -40,9 +39,7 @@ export function queueCommand(io: Io) {
 /** How far the runs under way are, by organization, as far as the mirror on this machine knows. */
 async function findPercents(config: Config, nowMs: number): Promise<Map<string, number | undefined>> {
   const { progressOf } = await import('../page/progress.ts')
-  const clocks = { nowMs, monotonicMs: monotonicMs() }
-  const runs = await withMirrorOf(config, (mirror) => mirror.listUnderway(clocks)).catch(() => [])
-  return new Map(runs.map((run) => [run.organization, progressOf(run, nowMs).percent]))
+  return new Map((await listUnderway(config)).map((run) => [run.organization, progressOf(run, nowMs).percent]))
 }
 
 type ListedJob = import('../../jobs/commands/list-jobs.ts').ListedJob

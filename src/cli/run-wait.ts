@@ -8,7 +8,7 @@ import { say } from './output/say.ts'
 import { requestedText } from './output/requested-text.ts'
 import { configOption } from './output/shell-word.ts'
 import { waitedText } from './output/waited-text.ts'
-import { withMirrorOf } from './with-mirror.ts'
+import { listHeldRemovals, withMirrorOf } from './with-mirror.ts'
 import { shownMirror } from '../address/mirror-address.ts'
 
 type Asked = {
@@ -73,9 +73,7 @@ async function showEnds(waited: readonly Waited[], { config, organizations, conf
   )
   // Where the mirror is on another machine, its held removals are looked up there.
   if (ended.some(({ from }) => from === 'mirror'))
-    io.stderr.write(
-      heldWarning(await withMirrorOf(config, (mirror) => mirror.listHeldRemovals()).catch(() => undefined), configFile),
-    )
+    io.stderr.write(heldWarning(await listHeldRemovals(config), configFile))
 }
 
 /** None where the mirror is on another machine, or is not made yet. */

@@ -1,5 +1,7 @@
-import type { Mirror } from '../store.ts'
 import type { Config } from '../config/read-config.ts'
+import { monotonicMs } from '../machine/monotonic-clock.ts'
+import type { LeasedRun } from '../report.ts'
+import type { HeldRemovals, Mirror } from '../store.ts'
 
 /** Reads the configuration, opens its mirror to read, and closes it again after `work`. */
 export async function withMirror<Result>(
@@ -39,6 +41,17 @@ async function closing<Result>(mirror: Mirror, work: (mirror: Mirror) => Promise
   } finally {
     await mirror.close()
   }
+}
+
+/** The runs under way, as the mirror on this machine knows them; none where it is on another one. */
+export async function listUnderway(config: Pick<Config, 'mirror'>): Promise<LeasedRun[]> {
+  const clocks = { nowMs: Date.now(), monotonicMs: monotonicMs() }
+  return withMirrorOf(config, (mirror) => mirror.listUnderway(clocks)).catch(() => [])
+}
+
+/** The removals that wait for a decision; undefined where they cannot be looked up. */
+export async function listHeldRemovals(config: Pick<Config, 'mirror'>): Promise<HeldRemovals[] | undefined> {
+  return withMirrorOf(config, (mirror) => mirror.listHeldRemovals()).catch(() => undefined)
 }
 
 /** Throws UsageError for an organization that neither the configuration nor the mirror knows. */

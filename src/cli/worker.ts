@@ -46,12 +46,11 @@ export function workerCommand(io: Io) {
         io.stdout.write(`${runsTable(reports, screenOf(io.stdout))}\nMirror: ${shownMirror(config.mirror)}\n`)
         const columns = screenOf(io.stderr)?.columns
         io.stderr.write(failureBlocks(outcomes, { organizations, columns, dryRun: false, config: file }))
-        const [{ heldWarning }, { withMirrorOf }] = await Promise.all([
+        const [{ heldWarning }, { listHeldRemovals }] = await Promise.all([
           import('./output/held-warning.ts'),
           import('./with-mirror.ts'),
         ])
-        const held = await withMirrorOf(config, (mirror) => mirror.listHeldRemovals()).catch(() => undefined)
-        io.stderr.write(heldWarning(held, file))
+        io.stderr.write(heldWarning(await listHeldRemovals(config), file))
         await reportCopies(io, { runs: exitCodeOfAll(outcomes.map(({ error }) => error)), published })
       } finally {
         io.endSoon?.()
