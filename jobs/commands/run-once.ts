@@ -1,4 +1,3 @@
-import type { Organization } from '../../src/config/organization.ts'
 import type { Config } from '../../src/config/read-config.ts'
 import { Interrupted } from '../../src/errors/errors.ts'
 import type { Outcome } from '../../src/mirror-organization.ts'
@@ -18,7 +17,6 @@ import { TIMINGS } from '../timings.ts'
 
 /** A worker that makes only requested runs. */
 export type OnceWorker = {
-  organizations: readonly Organization[]
   config: Config
   /** Puts a job into the queue, and returns its run after the job has ended. */
   run(organization: string, talk: Talk): Promise<Outcome>
@@ -44,7 +42,6 @@ export async function openOnce(
     onMirrorAway,
     listenerFor: () => runs.listener(),
   })
-  const { organizations } = config.current
   const stop = stopper(engine, runs)
   const stoppedEarly = Promise.withResolvers<never>()
   stoppedEarly.promise.catch(() => {})
@@ -59,7 +56,7 @@ export async function openOnce(
     await Promise.race([writeSchedules(engine), stoppedEarly.promise])
     engine.syncWorker.run().catch(() => {})
     const run = (organization: string, talk: Talk) => runOnce({ engine, runs, signal }, organization, talk)
-    return { organizations, config: config.current, run, close: stop }
+    return { config: config.current, run, close: stop }
   } catch (error) {
     await stop()
     throw queueUnavailable(error, engine.backend.place)

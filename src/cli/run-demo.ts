@@ -3,10 +3,11 @@ import { rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { readText } from '../config/read-text.ts'
 import { UsageError } from '../errors/errors.ts'
+import type { Outcome } from '../mirror-organization.ts'
 import { startSandbox } from '../service/sandbox.ts'
 import { writeConfig } from '../service/write-config.ts'
 import { isOfDemo, markedAsDemo } from './demo-mark.ts'
-import { exitCodeOfAll } from './exit-code.ts'
+import { exitCodeOfRuns } from './exit-code.ts'
 import { screenOf, type Io } from './io.ts'
 import { runsTable } from './output/runs-table.ts'
 import { say } from './output/say.ts'
@@ -38,24 +39,24 @@ export async function runDemo(folder: string, io: Io): Promise<void> {
         'First run: every customer is new.\n',
     )
     const first = await runAll(config, io)
-    io.exitWith(exitCodeOfAll(first))
+    io.exitWith(exitCodeOfRuns(first))
     if (io.signal.aborted) return
 
     say(io.stderr, 'Second run: nothing changed, so no customer is written again.\n')
     const second = await runAll(config, io)
-    io.exitWith(exitCodeOfAll([...first, ...second]))
+    io.exitWith(exitCodeOfRuns([...first, ...second]))
     io.stdout.write(`Mirror: ${mirror}\n\n${nextSteps(config, mirror)}`)
   } finally {
     await sandbox.close()
   }
 }
 
-/** Runs every organization, prints a line for each, and returns their errors. */
-async function runAll(config: string, io: Io): Promise<unknown[]> {
+/** Runs every organization, prints a line for each, and returns their outcomes. */
+async function runAll(config: string, io: Io): Promise<Outcome[]> {
   const { outcomes } = await workOnce({ config, embedded: true }, io)
   const reports = outcomes.map(({ report }) => report)
   io.stdout.write(`\n${runsTable(reports, screenOf(io.stdout))}\n`)
-  return outcomes.map(({ error }) => error)
+  return outcomes
 }
 
 /** Removes what an earlier demo left; throws UsageError for a folder with anything that no demo made, or that was changed since. */

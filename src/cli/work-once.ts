@@ -2,17 +2,13 @@ import type { Config } from '../config/read-config.ts'
 import type { Outcome } from '../mirror-organization.ts'
 import { configuredPlan } from '../reading/publish/configured-plan.ts'
 import type { AnyPlan, Published } from '../reading/publish/publish-plan.ts'
-import type { BlockSettings } from './output/failure-blocks.ts'
 import type { Io } from './io.ts'
 import { awaitedText } from './output/awaited-text.ts'
 import { showProgress } from './output/progress.ts'
 import { say } from './output/say.ts'
 
 /** What `worker --once` did; `published` is undefined where no copy for readers is configured. */
-type WorkedOnce = { outcomes: Outcome[]; config: Config; published: Published | undefined } & Pick<
-  BlockSettings,
-  'organizations'
->
+type WorkedOnce = { outcomes: Outcome[]; config: Config; published: Published | undefined }
 
 /** Mirrors every organization once, each as a job in the queue, and prints a line for each. */
 export async function workOnce(
@@ -25,12 +21,12 @@ export async function workOnce(
     onMirrorAway: (error, longestWaitMs) => say(stderr, awaitedText(error, longestWaitMs)),
   })
   try {
-    const outcomes = await showProgress(worker.organizations, stderr, ({ id }, talk) => worker.run(id, talk), {
+    const outcomes = await showProgress(worker.config.organizations, stderr, ({ id }, talk) => worker.run(id, talk), {
       stop: signal,
     })
     const plan = configuredPlan(worker.config)
     const published = plan === undefined || signal.aborted ? undefined : await publish(plan, signal)
-    return { outcomes, organizations: worker.organizations, config: worker.config, published }
+    return { outcomes, config: worker.config, published }
   } finally {
     await worker.close()
   }

@@ -1,7 +1,7 @@
 import { Command } from '@commander-js/extra-typings'
 import { shownMirror } from '../address/mirror-address.ts'
 import { UsageError } from '../errors/errors.ts'
-import { exitCodeOfAll } from './exit-code.ts'
+import { exitCodeOfRuns } from './exit-code.ts'
 import { screenOf, type Io } from './io.ts'
 import { logLevelOption } from './log-level-option.ts'
 import { reportCopies } from './report-copies.ts'
@@ -41,17 +41,19 @@ export function workerCommand(io: Io) {
         import('./output/failure-blocks.ts'),
       ])
       try {
-        const { outcomes, organizations, config, published } = await workOnce({ config: file, embedded }, io)
+        const { outcomes, config, published } = await workOnce({ config: file, embedded }, io)
         const reports = outcomes.map(({ report }) => report)
         io.stdout.write(`${runsTable(reports, screenOf(io.stdout))}\nMirror: ${shownMirror(config.mirror)}\n`)
         const columns = screenOf(io.stderr)?.columns
-        io.stderr.write(failureBlocks(outcomes, { organizations, columns, dryRun: false, config: file }))
+        io.stderr.write(
+          failureBlocks(outcomes, { organizations: config.organizations, columns, dryRun: false, config: file }),
+        )
         const [{ heldWarning }, { listHeldRemovals }] = await Promise.all([
           import('./output/held-warning.ts'),
           import('./with-mirror.ts'),
         ])
         io.stderr.write(heldWarning(await listHeldRemovals(config), file))
-        await reportCopies(io, { runs: exitCodeOfAll(outcomes.map(({ error }) => error)), published })
+        await reportCopies(io, { runs: exitCodeOfRuns(outcomes), published })
       } finally {
         io.endSoon?.()
       }
