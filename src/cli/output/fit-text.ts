@@ -49,6 +49,12 @@ const LEAST_ROOM = 20
 /** To be copied. */
 const COMMAND = /^ *(?:\$ |fix: |\d\. )?(?:customer-mirror|chmod|sudo|DELETE FROM|UPDATE|mirror:) /
 
+/** The text in `width` columns at the least, with spaces behind it, or before it where it stands on the right. */
+export function padded(text: string, width: number, { isRight = false } = {}): string {
+  const space = ' '.repeat(Math.max(0, width - columnsOf(text)))
+  return isRight ? space + text : text + space
+}
+
 /** The text in at most `width` columns, shortened with an ellipsis if necessary. */
 export function cutText(text: string, width: number): string {
   return columnsOf(text) <= width ? text : `${brokenAt(text, Math.max(1, width - 1))[0] ?? ''}…`

@@ -1,4 +1,4 @@
-import { columnsOf, cutText } from './fit-text.ts'
+import { columnsOf, cutText, padded } from './fit-text.ts'
 import { countsOf } from './wording.ts'
 
 /** An active organization, with its status in several lengths, longest first. */
@@ -45,7 +45,3 @@ const STOPPING = [
   ['stopping (Ctrl-C again ends at once)'],
   ['stopping'],
 ]
-
-function padded(text: string, width: number): string {
-  return text + ' '.repeat(Math.max(0, width - columnsOf(text)))
-}

@@ -1,4 +1,4 @@
-import { columnsOf, wrapText } from './fit-text.ts'
+import { columnsOf, padded, wrapText } from './fit-text.ts'
 import { grouped } from './wording.ts'
 
 /** A terminal, with its width. */
@@ -55,7 +55,7 @@ function blockOf(
   const lines = named.flatMap(({ name, cell }) => {
     const [start = '', ...more] = wrapText(cell, Math.max(10, columns - width - 2))
     return [
-      `${padded(' '.repeat(indent) + name, width, false)}  ${start}`,
+      `${padded(' '.repeat(indent) + name, width)}  ${start}`,
       ...more.map((line) => ' '.repeat(width + 2) + line),
     ]
   })
@@ -131,7 +131,9 @@ function drawTable(
     isRight: rows.length > 0 && rows.every((row) => isNumeric(row[column])),
   }))
   const lineOf = (row: readonly string[][], line: number) =>
-    columns.map(({ width, isRight }, column) => padded(row[column]?.[line] ?? '', width, isRight)).join(' '.repeat(gap))
+    columns
+      .map(({ width, isRight }, column) => padded(row[column]?.[line] ?? '', width, { isRight }))
+      .join(' '.repeat(gap))
   return drawn
     .flatMap((row) => Array.from({ length: heightOf(row) }, (_, line) => `${lineOf(row, line).trimEnd()}\n`))
     .join('')
@@ -146,11 +148,6 @@ function withRestBelow(row: readonly string[], { column, room }: Ids): readonly 
 /** A text may have several lines; its row is then as high as its highest cell. */
 function heightOf(row: readonly string[][]): number {
   return Math.max(...row.map((lines) => lines.length))
-}
-
-function padded(text: string, width: number, isRight: boolean): string {
-  const space = ' '.repeat(Math.max(0, width - columnsOf(text)))
-  return isRight ? space + text : text + space
 }
 
 function textOf(cell: Cell): string {
