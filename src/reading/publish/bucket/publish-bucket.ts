@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import { isoOf } from '../../../time/iso-time.ts'
 import { CopyFailed, factsOf, isOurs } from '../../../errors/errors.ts'
 import { leftBy, namesOf, NOTHING_LEFT, sweep, type Swept } from './sweep-bucket.ts'
@@ -72,6 +73,8 @@ async function publishOnce(plan: BucketPlan, store: ObjectStore, reader: RowsRea
       return await giveUp(store, written, { found, why: 'missing' })
     if (!(await store.replaceText(MANIFEST, manifestText(content), found.version)))
       return await giveUp(store, written, { found, why: 'unmatched' })
+    // What was written stays: it is not known which of two manifests is there in the end.
+    if (await wasMixed(store, content, { found, keys })) return 'overtaken'
     return done(content, true, there === undefined ? NOTHING_LEFT : await sweep(store, content, there))
   } catch (error) {
     // Where the service does not answer, it would not remove them either.
@@ -157,6 +160,29 @@ function isSame(before: BucketManifest, now: ManifestContent): boolean {
   const facts = ({ without_personal_data, organizations, replaced }: typeof now) =>
     JSON.stringify([without_personal_data, organizations, replaced])
   return facts(before) === facts(now)
+}
+
+/**
+ * Whether another process published at the same time as this one, whose manifest is just written. A service without conditions takes two at
+ * once: then the other one is in the place of this one, or its sweep has removed what this one names. A manifest from before comes from a cache,
+ * and shows nothing.
+ */
+async function wasMixed(
+  store: ObjectStore,
+  written: Omit<BucketManifest, 'program' | 'version'>,
+  { found, keys }: { found: FoundManifest; keys: readonly string[] | undefined },
+): Promise<boolean> {
+  try {
+    const { content, version } = await readBucketManifest(store)
+    const objects = ({ organizations }: Pick<BucketManifest, 'organizations'>) =>
+      organizations.map(({ object }) => object)
+    const isAnother = content !== undefined && !isDeepStrictEqual(objects(content), objects(written))
+    if (isAnother && version !== found.version) return true
+    return keys !== undefined && (await missingAmong(written.organizations, store, await store.list(OBJECTS))).size > 0
+  } catch {
+    // It is published, whatever a look at it meets.
+    return false
+  }
 }
 
 /** What an earlier publish could not remove, although the manifest is still the right one. */
