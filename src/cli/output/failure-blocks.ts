@@ -3,7 +3,7 @@ import { factsOfCode, type Origin } from '../../errors/error-facts.ts'
 import type { Outcome } from '../../mirror-organization.ts'
 import type { Report } from '../../report.ts'
 import { explainFailure } from './explain-failure.ts'
-import { wrapText } from './fit-text.ts'
+import { wrapWords } from './fit-text.ts'
 import { configOption } from './shell-word.ts'
 import { count, differentCustomers, moment } from './wording.ts'
 
@@ -81,5 +81,5 @@ function showCommand({ runId, error }: Report, { dryRun, config }: BlockSettings
 }
 
 function indented(text: string, { columns = Number.POSITIVE_INFINITY }: BlockSettings, indent: string): string[] {
-  return wrapText(text, Math.max(20, columns - indent.length)).map((line) => indent + line)
+  return wrapWords(text, Math.max(20, columns - indent.length)).map((line) => indent + line)
 }

@@ -8,6 +8,15 @@ export function columnsOf(text: string): number {
 
 /** The text in lines of at most `width` columns, broken between words; longer words are broken too, never cut off. */
 export function wrapText(text: string, width: number): string[] {
+  return wrapped(text, width, (word) => brokenAt(word, Math.max(1, width)))
+}
+
+/** The same with longer words as they are, such as a path: a terminal breaks them by itself, and what is copied there stays whole. */
+export function wrapWords(text: string, width: number): string[] {
+  return wrapped(text, width, (word) => [word])
+}
+
+function wrapped(text: string, width: number, piecesOf: (word: string) => string[]): string[] {
   const lines: string[] = []
   let line = ''
   for (const word of text.split(/\s+/).filter((part) => part !== '')) {
@@ -17,22 +26,22 @@ export function wrapText(text: string, width: number): string[] {
       continue
     }
     if (line !== '') lines.push(line)
-    const pieces = brokenAt(word, Math.max(1, width))
+    const pieces = piecesOf(word)
     line = pieces.pop() ?? ''
     lines.push(...pieces)
   }
   return line === '' ? lines : [...lines, line]
 }
 
-/** The lines of the text, each in lines of at most `width` columns; those that go on with one are indented a little more. Commands stay whole. */
+/** The lines of the text, each in lines of at most `width` columns; those that go on with one are indented a little more. Commands and words stay whole. */
 export function wrapLines(text: string, width: number): string {
-  const wrapped = text.split('\n').flatMap((line) => {
+  const fitted = text.split('\n').flatMap((line) => {
     if (columnsOf(line) <= width || COMMAND.test(line)) return [line]
     const indent = ' '.repeat(line.length - line.trimStart().length)
-    const [first = '', ...more] = wrapText(line, width - indent.length - 2)
+    const [first = '', ...more] = wrapWords(line, width - indent.length - 2)
     return [indent + first, ...more.map((part) => `${indent}  ${part}`)]
   })
-  return wrapped.join('\n')
+  return fitted.join('\n')
 }
 
 /** What an entry is about, then its text, which goes on below itself; where that leaves no room for words, it stands below the start. */

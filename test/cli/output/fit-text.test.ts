@@ -21,6 +21,14 @@ test('lines of a text that are too long are broken between words, and what follo
   expect(wrapLines(text, Infinity)).toBe(text)
 })
 
+test('a path that is longer than the line is on a line of its own, and whole', () => {
+  const path = `/srv/${'customers-of-all-organizations/'.repeat(3)}customers.db`
+
+  expect(wrapLines(`Restored to the mirror ${path}: 3 customers.`, 40)).toBe(
+    `Restored to the mirror\n  ${path}:\n  3 customers.`,
+  )
+})
+
 test('wide letters count as two columns, and combining marks as none', () => {
   expect([columnsOf('客户'), columnsOf('e\u0301'), columnsOf('Zoë 👍')]).toEqual([4, 1, 6])
 })

@@ -81,7 +81,9 @@ test('what forget and a restore say is broken between words, and statements to c
   const restored = await sentTo(80, ['restore', join(folder, 'backup.db'), ...at])
 
   expect([forgotten.code, restored.code]).toEqual([0, 0])
-  const tooLong = [...forgotten.lines, ...restored.lines].filter((line) => columnsOf(line) > 80)
+  const tooLong = [...forgotten.lines, ...restored.lines].filter(
+    (line) => columnsOf(line) > 80 && line.trim().includes(' '),
+  )
   expect(tooLong.map((line) => line.trim().split(' ').slice(0, 2).join(' '))).toEqual(Array(3).fill('DELETE FROM'))
   expect(forgotten.lines).toContain('  - databases that were filled from the mirror. No change announces this')
   expect(restored.text).toMatch(/what the backup\n {2}held of them is deleted\./)
