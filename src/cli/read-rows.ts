@@ -4,7 +4,6 @@ import { describeError } from '../errors/errors.ts'
 import { isPostgres } from '../address/mirror-address.ts'
 import { customersStatement } from '../reading/customers-statement.ts'
 import { mirroredIn } from '../reading/mirrored-in.ts'
-import { openToExport } from '../reading/export/open-to-export.ts'
 import { openToRead, type OpenedToRead } from '../reading/open-to-read.ts'
 import { resultsError } from '../reading/results-error.ts'
 import { prepareToRead, type SqlValue } from '../reading/readable-statement.ts'
@@ -24,7 +23,7 @@ async function main(): Promise<void> {
   if ('read' in plan && 'sql' in plan.read) endAfter(parent)
   try {
     if ('columns' in plan) report(columnsOf(plan.file))
-    else report(isPostgres(plan.file) ? await readServer(plan) : readRows(plan))
+    else report(isPostgres(plan.file) ? await readServer(plan) : await readRows(plan))
   } catch (error) {
     report(['failed', describeError(isPostgres(plan.file) ? error : statementError(error, plan.file))])
   }
@@ -49,12 +48,13 @@ function columnsOf(file: string): ReadingReport {
   }
 }
 
-/** An older mirror that lacks what the statement names is migrated first. */
-function readRows(plan: ReadingPlan): ReadingReport {
+/** An older mirror that lacks what the statement names is migrated first, by what is loaded for that alone. */
+async function readRows(plan: ReadingPlan): Promise<ReadingReport> {
   try {
     return readOpened(openToRead(plan.file), plan)
   } catch (error) {
     if (!isLacking(error)) throw error
+    const { openToExport } = await import('../reading/export/open-to-export.ts')
     return readOpened(openToExport(plan.file), plan)
   }
 }

@@ -1,5 +1,8 @@
 import Database from 'better-sqlite3'
 
+/** How long a write waits for another program's transaction before it gives up. */
+export const BUSY_TIMEOUT_MS = 15_000
+
 /**
  * Opens a file of SQLite. Throws SqliteError, also where its folder is not there, or cannot be looked at: the driver looks for it before SQLite
  * does, and says so without a code.

@@ -1,12 +1,13 @@
 import Database from 'better-sqlite3'
 import { chmodSync, closeSync, openSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { connect } from './connect.ts'
+import { BUSY_TIMEOUT_MS, connect } from './connect.ts'
 import { MirrorUnusable } from '../../errors/errors.ts'
 import { isMissing } from '../../machine/is-missing.ts'
 import { makeFolder } from '../../machine/make-folder.ts'
 import { writeDictionary } from './dictionary.ts'
 import { fileError, olderError, sqliteError } from './file-errors.ts'
+import { APPLICATION_ID, refuseNewer } from './file-mark.ts'
 import { identityOf } from './file-identity.ts'
 import { withoutForeignKeys } from './foreign-keys.ts'
 import { isEmpty, LATEST_VERSION, migrate, versionOf } from './migrate.ts'
@@ -15,12 +16,6 @@ import { withRoomToSort } from './temporary-files.ts'
 import { forgetStamp } from './update-stamp.ts'
 
 export type Connection = Database.Database
-
-/** `CMIR`: identifies the SQLite file, also for the command `file`. */
-export const APPLICATION_ID = 0x434d4952
-
-/** How long a write waits for another program's transaction before it gives up. */
-export const BUSY_TIMEOUT_MS = 15_000
 
 /**
  * The size of the WAL, in pages of 4 KB, at which a checkpoint runs. An initial sync with random UUIDs writes the same index pages
@@ -195,15 +190,4 @@ function refuseForeign(db: Connection, file: string): void {
     )
   }
   refuseNewer(db, file)
-}
-
-/** Throws MirrorUnusable `mirror-newer` for a file that a later version wrote. */
-export function refuseNewer(db: Connection, file: string): void {
-  const version = versionOf(db)
-  if (version <= LATEST_VERSION) return
-  throw new MirrorUnusable(
-    `${file}: was written by a newer Customer Mirror (its version is ${version}, this program knows ${LATEST_VERSION}). ` +
-      'Upgrade this program, or name another file.',
-    { code: 'newer' },
-  )
 }

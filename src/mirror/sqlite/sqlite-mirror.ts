@@ -7,10 +7,10 @@ import {
   openDatabase,
   openTemporary,
   readTransaction,
-  refuseNewer,
   writeTransaction,
   type Connection,
 } from './database.ts'
+import { refuseNewer } from './file-mark.ts'
 import type * as Erase from './forget/erase.ts'
 import type * as Rehearsal from './rehearsal.ts'
 import type * as Retention from './retention/retention-verbs.ts'

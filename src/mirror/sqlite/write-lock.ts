@@ -1,6 +1,7 @@
 import Database from 'better-sqlite3'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { BUSY_TIMEOUT_MS, openDatabase, type Connection } from './database.ts'
+import { BUSY_TIMEOUT_MS } from './connect.ts'
+import { openDatabase, type Connection } from './database.ts'
 import { sqliteError } from './file-errors.ts'
 
 /**

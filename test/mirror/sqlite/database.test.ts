@@ -4,7 +4,7 @@ import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSyn
 import { dirname, join } from 'node:path'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { MirrorUnusable } from '../../../src/errors/errors.ts'
-import { APPLICATION_ID } from '../../../src/mirror/sqlite/database.ts'
+import { APPLICATION_ID } from '../../../src/mirror/sqlite/file-mark.ts'
 import { LATEST_VERSION } from '../../../src/mirror/sqlite/migrate.ts'
 import { openMirror, openMirrorToRead, rehearseMirror } from '../../../src/mirror/mirror.ts'
 import { customers, START_MS } from '../../support/builders.ts'

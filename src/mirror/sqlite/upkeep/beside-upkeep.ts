@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import type { Mirror } from '../../../store.ts'
-import { BUSY_TIMEOUT_MS, type Connection } from '../database.ts'
+import { BUSY_TIMEOUT_MS } from '../connect.ts'
+import type { Connection } from '../database.ts'
 import { findLock } from '../write-lock.ts'
 import type { Upkeep } from './upkeep.ts'
 
