@@ -16,6 +16,7 @@ import { checkPrivacy } from './check-privacy.ts'
 import { checkPublish } from './check-publish.ts'
 import { checkQueue } from './check-queue.ts'
 import { checkSchedule } from './check-schedule.ts'
+import { exposedMirror } from './exposed-mirror.ts'
 import { failedCheck, requireSound, type Finding } from './finding.ts'
 import { shellWord } from './output/shell-word.ts'
 import { count } from './output/wording.ts'
@@ -78,7 +79,11 @@ async function checkMirror({ mirror: file }: Config): Promise<Finding> {
     try {
       requireSound(file, await mirror.findDamage())
       await access(file, constants.W_OK)
-      return { what, said: `${file}, sound and writable` }
+      const said = `${file}, sound and writable`
+      const exposed = exposedMirror(file)
+      return exposed === undefined
+        ? { what, said }
+        : { what, said: `${said}; ${exposed.said}`, fix: exposed.fix, isWarning: true }
     } finally {
       await mirror.close()
     }

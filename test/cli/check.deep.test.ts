@@ -1,5 +1,5 @@
 import { chmodSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
 import { asPlainUser, startCli } from '../support/run-cli.ts'
 import { aSandbox, aWorkplace, organizationsOf } from '../support/workplace.ts'
@@ -18,3 +18,16 @@ if (PLAIN_USER !== undefined) {
     expect(done.stdout).toContain('    fix: Make the file and its folder writable.\n')
   })
 }
+
+test('a mirror that every user may open is a warning, and no failure', async () => {
+  const { folder, mirror } = aWorkplace(organizationsOf(await aSandbox({ customers: [1] })))
+  await startCli(['sync'], { cwd: folder }).ended
+  chmodSync(dirname(mirror), 0o755)
+  chmodSync(mirror, 0o644)
+  const done = await startCli(['check'], { cwd: folder }).ended
+
+  expect(done.code).toBe(0)
+  expect(done.stdout).toMatch(
+    /^! mirror: .*sound and writable; every user .*\(its mode is 644\)\n {4}fix: The next run/m,
+  )
+})
