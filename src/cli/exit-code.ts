@@ -13,6 +13,7 @@ export const EXIT_CODES = {
   7: 'the mirror cannot be used as it is: missing, damaged, unreadable, read-only, not ours or too new',
   129: 'ended by SIGHUP: the terminal was closed',
   130: 'stopped by Ctrl-C',
+  135: 'ended by SIGBUS: the disk of the mirror is full, on a file system such as Btrfs',
   141: 'ended by SIGPIPE: the reader of standard output is gone',
   143: 'stopped by SIGTERM',
 } as const

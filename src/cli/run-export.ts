@@ -1,6 +1,7 @@
 import { say } from './output/say.ts'
 import { ExportFailed, Interrupted, isOurs, reportedError } from '../errors/errors.ts'
 import { monotonicMs } from '../machine/monotonic-clock.ts'
+import { whyEnded } from '../machine/why-ended.ts'
 import type { ExportPlan, ExportReport } from './export-plan.ts'
 import { redrawableScreenOf, type Io } from './io.ts'
 import { removeIfPossible } from '../reading/remove-file.ts'
@@ -96,8 +97,7 @@ async function endOf(
   }
   if (signal === 'SIGINT' || signal === 'SIGTERM') throw new Interrupted('The export was stopped.')
   throw new ExportFailed(
-    'The export was ended by the system, most likely because it needs more memory than there is. What was written to standard ' +
-      'output is not all of it; a file was not written.',
+    `The export was ended by the system, ${whyEnded(signal).why}. What was written to standard output is not all of it; a file was not written.`,
     { code: 'export-unfinished' },
   )
 }

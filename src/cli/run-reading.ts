@@ -1,5 +1,6 @@
 import { Interrupted, reportedError } from '../errors/errors.ts'
 import { monotonicMs } from '../machine/monotonic-clock.ts'
+import { whyEnded } from '../machine/why-ended.ts'
 import type { Io } from './io.ts'
 import { say } from './output/say.ts'
 import { duration } from './output/wording.ts'
@@ -48,11 +49,8 @@ function endOf(last: ReadingReport | undefined, signal: NodeJS.Signals | null, i
   if (last?.[0] === 'failed') throw reportedError(last[1])
   if (last !== undefined && last[0] !== 'reading' && last[0] !== 'writing') return last
   if (signal === 'SIGINT' || signal === 'SIGTERM') throw new Interrupted('The statement was stopped.')
-  say(
-    io.stderr,
-    'The statement was ended by the system, most likely because it needs more memory than there is. Rows printed before are ' +
-      'not all of them. Ask for less at once.\n',
-  )
+  const { why, fix } = whyEnded(signal)
+  say(io.stderr, `The statement was ended by the system, ${why}. Rows printed before are not all of them. ${fix}\n`)
   io.exitWith(5)
   return undefined
 }
