@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { OrderFacts } from '../../src/list/order-facts.ts'
 import { chainScan } from '../../src/scan/chain-scan.ts'
+import { RememberedOrder } from '../../src/scan/proof/remembered-order.ts'
 import { dice } from '../support/dice.ts'
 import { drive } from '../support/drive-scan.ts'
 import { expectNoFalseProof, expectRareFalseProof, isRemembered } from '../support/over-nights.ts'
@@ -122,6 +123,21 @@ test.each<[string, Telling]>([
 ])('the order as last read is not believed when %s', (_, told) => {
   expect(scanned(told).basis).not.toBe('remembered order')
 })
+
+test.each<[string, readonly number[], OrderFacts, boolean]>([
+  ['known customers', [450], FACTS, true],
+  ['new customers alone', [NEW], FACTS, false],
+  ['known customers, and the last change comes first,', [450], { ...FACTS, direction: 'last-change' }, false],
+])(
+  'where the windows of an end that was read again share %s, the order is believed accordingly',
+  (_, shared, facts, isBelieved) => {
+    const order = new RememberedOrder({ rowIds: LIST, placeOf: (id) => LIST.indexOf(id), isChanged: () => true }, facts)
+    order.observe({ turn: 0, start: 0, keys: LIST })
+    order.linkAtEnd({ left: 1, right: 2, rowIds: shared })
+
+    expect(order.evidence([]) !== undefined).toBe(isBelieved)
+  },
+)
 
 test('the customers of a list that did not move are counted still, and one who moved begins anew', () => {
   expect(scanned({ later: LIST }).order.still).toBe(2)

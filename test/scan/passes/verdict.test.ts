@@ -65,6 +65,58 @@ test('a later pass in which nothing moved is proven if no fewer rows were read t
   expect(verdictOn(pass, { passes: 2, settling: 'open', coverage, findings, caps: USUAL_CAPS })?.proof).toBe('proven')
 })
 
+test('rows without an id cannot be counted, so a later pass in which nothing moved is not doubted for their number', () => {
+  read({ rows: 98, total: 100 })
+  coverage.rejected = 1
+  coverage.startPass()
+  read({ rows: 98, total: 100 })
+  const pass = { ...aSettlingPass(), proof: () => ({ basis: 'quiet' }) as const }
+
+  expect(verdictOn(pass, { passes: 2, settling: 'open', coverage, findings, caps: USUAL_CAPS })).toMatchObject({
+    proof: 'unproven',
+    reasons: ['rejected-without-id'],
+  })
+})
+
+test.each([
+  ['to the end, found no new row, and as many as the total in all, the scan is converged', true],
+  ['not to the end, the list is read again', false],
+])('after a second pass that came %s', (_, complete) => {
+  read({ rows: 100, total: 100 })
+  coverage.startPass()
+  read({ rows: 100, total: 100 })
+  const pass = { ...aSettlingPass(), complete }
+
+  expect(verdictOn(pass, { passes: 2, settling: 'open', coverage, findings, caps: USUAL_CAPS })?.proof).toBe(
+    complete ? 'converged' : undefined,
+  )
+})
+
+test('the end that was known shows no cap only in an order by creation: elsewhere another may follow it', () => {
+  findings = new Findings(100, { end: 1000 })
+  const rows = Array.from({ length: 100 }, (_, place) => 901 + place)
+  const answer = { window: { page: 10, size: 100 }, rows, total: 1000, perPage: 100, beyondEnd: false }
+  findings.learn(prepareWindow(answer, coverage))
+  const scanned = { passes: 1, settling: 'open', coverage, findings, caps: USUAL_CAPS } as const
+
+  expect(findings.lastKey).toBe(1000)
+  expect(verdictOn(aSettlingPass(), scanned)?.reasons).toContain('capped-total')
+})
+
+test.each([true, false])(
+  'a total at a round number says something only of a pass that came to the end: %s',
+  (complete) => {
+    read({ rows: 100, total: 1000 })
+    const verdict = verdictOn(
+      { ...aSettlingPass(), complete, flaws: new Set<Reason>(['page-cap']) },
+      { passes: 1, settling: 'open', coverage, findings, caps: USUAL_CAPS },
+    )
+
+    expect(verdict?.proof).toBe('unproven')
+    expect(verdict?.reasons.includes('capped-total')).toBe(complete)
+  },
+)
+
 test.each([
   ['that met the limit of requests leaves it settled', { flaw: 'page-cap', proof: 'settled' }],
   ['that could not read a position leaves it unproven', { flaw: 'hole', proof: 'unproven' }],
@@ -79,7 +131,10 @@ test.each([
 /** So many rows are read. */
 function read({ rows: count, total }: { rows: number; total: number }): void {
   const rows = Array.from({ length: count }, (_, place) => ({ id: String(place), createdAt: undefined }))
-  coverage.add(prepareWindow({ window: { page: 1, size: 100 }, rows, total, perPage: 100, beyondEnd: false }, coverage))
+  const answer = { window: { page: 1, size: 100 }, rows, total, perPage: 100, beyondEnd: false }
+  const window = prepareWindow(answer, coverage)
+  findings.learn(window)
+  coverage.add(window)
 }
 
 /** A pass without a proof, of which all seams are firm. */
