@@ -93,6 +93,19 @@ describe('the second record of one customer', () => {
     expect(saved.records).toMatchObject({ received: 2, updated: 1, duplicates: 1 })
     expect([...edited]).toEqual([1])
   })
+
+  test.each([
+    ['was written by an earlier transaction of the run, is a conflict', [1], { conflicting_duplicate: 1 }],
+    ['was received before as it is, is none', [], {}],
+  ])('that is known to be as stored, while another one %s', (_, written, warnings) => {
+    const run = { ...aRun({ seen: [1] }), written: setOf(written) }
+    const page = { ...aPage(2, []), received: 1, known: [1], rowIds: [1] }
+    const { saved, edited } = decidePages(run, [page], { customers: byId([listed(1)]), lastRowId: 1 })
+
+    expect(saved.records).toMatchObject({ received: 1, duplicates: 1 })
+    expect(saved.warnings).toEqual(warnings)
+    expect([...edited]).toEqual(written)
+  })
 })
 
 describe('a customer who was read before the interruption', () => {

@@ -76,6 +76,14 @@ test.each<[string, Partial<AbsenceEvidence>, object]>([
     { searched: { confirmed: new Set(), found: ONE, isSample: true }, isTooMuch: true },
     { reasons: ['contradicted'], isBelieved: false, listed: [1], held: [2] },
   ],
+  [
+    'found in a sample where no other is due, it leaves what is held as it is',
+    {
+      absent: [anAbsent(1), anAbsent(2, { missingProven: 0 })],
+      searched: { confirmed: new Set(), found: ONE, isSample: true },
+    },
+    { reasons: ['contradicted'], isBelieved: false, listed: [1] },
+  ],
 ])('%s', (_, evidence, expected) => {
   expect(decide(evidence)).toEqual({ ...NOTHING, ...expected })
 })

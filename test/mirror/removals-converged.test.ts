@@ -97,6 +97,26 @@ test('candidates for removal are customers absent often enough, without removed 
   expect(candidates).toMatchObject([{ id: customerId(2), username: 'customer-2', email: 'customer-2@example.com' }])
 })
 
+test('a candidate comes with the names of its latest reject and of its three latest changes, and with those of no other', async () => {
+  const mirror = await aMirror()
+  const others = customers(3, 6)
+  for (let n = 1; n <= 5; n += 1) {
+    await night(mirror, n, [aCustomer(1, { name: `A${n}` }), aCustomer(2, { name: `B${n}` }), ...others])
+    await night(mirror, n, [aCustomer(1, { name: `C${n}` }), ...others], { organization: 'globex' })
+  }
+  await night(mirror, 6, [aCustomer(1, { name: 'A6', email: {} }), aCustomer(2, { name: 'B5' }), ...others])
+  await night(mirror, 6, [aCustomer(1, { name: 'C6', email: {} }), ...others], { organization: 'globex' })
+  await night(mirror, 7, others)
+  const run = await mirror.startRun({ organization: 'acme', trigger: 'sync', nowMs: START_MS + 8 * DAY_MS })
+  await mirror.savePages(run, [aPage(1, others)], START_MS + 8 * DAY_MS)
+
+  const candidates = await mirror.findRemovalCandidates(run, { rule: RULE, proof: 'proven' })
+  const names = new Map(candidates.map(({ id, earlier }) => [id, earlier.flatMap(({ name }) => name ?? [])]))
+
+  expect(names.get(customerId(1))).toEqual(['A6', 'A5', 'A4', 'A3', 'A4', 'A3', 'A2'])
+  expect(names.get(customerId(2))).toEqual(['B5', 'B4', 'B3', 'B4', 'B3', 'B2'])
+})
+
 test('there are no candidates when a guard would hold all removals back', async () => {
   const mirror = await aMirror()
   await night(mirror, 1, customers(1, 100))
