@@ -56,3 +56,18 @@ test('a reject keeps its reasons, and two that differ only in what is cut stay t
   expect(rejects[0]?.key).not.toBe(rejects[1]?.key)
   for (const { payload } of rejects) expect(bytesOf(payload)).toBeLessThanOrEqual(MOST_PAYLOAD_BYTES)
 })
+
+test('half a surrogate pair in a reject is made readable, and counted', () => {
+  const { rejects, warnings } = sortRecords(
+    [
+      { id: 'none', name: 'a\ud800b' },
+      { id: 'none', name: 'a\u{1f600}b' },
+    ],
+    {
+      pageBytes: 100,
+    },
+  )
+
+  expect(rejects.map(({ payload }) => JSON.parse(payload).name)).toEqual(['a\ufffdb', 'a\u{1f600}b'])
+  expect(warnings).toEqual({ malformed_text: 1 })
+})

@@ -27,6 +27,7 @@ test.each<[string, pages: string, total: number, Reason[], left?: string | undef
   ],
   ['the same where rows were pushed down', '0+100 90+100=40', 190, ['not-quiet']],
   ['the last page again, far behind it', '0+100 100+20 400+20=100', 0, ['total-mismatch']],
+  ['an end that is too large to read', '0+100 100+0', 450, ['too-large'], '100 of the first 450'],
   ['an end that only a cache answers', '0+100 100+0', 450, ['cached-answer'], '100 of the first 450'],
 ])('pages that held %s', (_what, pages, total, reasons, left, size = 0) => {
   const windows = pages.split(' ').map((page) => {

@@ -17,3 +17,17 @@ test.each([
   if (mayHelp) expect(refuse).toThrow('`scan: plain` with that pageSize reads it, without a proof.')
   else expect(refuse).not.toThrow('scan: plain')
 })
+
+test.each([
+  ['hole', { name: 'SourceUnavailable', code: 'server-error' }],
+  ['size-refused', { name: 'SourceRefused', code: 'unprocessable' }],
+  ['too-large', { name: 'ContractBroken', code: 'too-large' }],
+  ['not-found', { name: 'ContractBroken', code: 'page-mismatch' }],
+] as const)(
+  'a reading that stopped by %s of which no error is known ends with one of its kind',
+  (failure, expected) => {
+    const certificate = { ...chainScan().certificate(), stoppedAt: { window: WINDOW, failure } }
+
+    expect(() => readingErrors('acme').refuseUnfinished(certificate)).toThrow(expect.objectContaining(expected))
+  },
+)
