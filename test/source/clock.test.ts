@@ -15,6 +15,7 @@ test('the offset is unknown until an answer has a date', () => {
   const clock = createClock()
   clock.observe({ headers: {}, sentMs: 0, answeredMs: 0 })
   clock.observe({ headers: { date: 'noon' }, sentMs: 0, answeredMs: 0 })
+  clock.observe({ headers: { date: 'Mon, 41 Jan 2024 12:00:00 GMT' }, sentMs: 0, answeredMs: 0 })
   expect(clock.offsetMs).toBeUndefined()
   expect(clock.explains(0)).toBe(false)
   expect(clock.adopt()).toBeUndefined()

@@ -41,6 +41,7 @@ test('no customers at all is a valid first page and not past the end', async () 
 
 test.each([
   ['an empty page', list(250)],
+  ['an empty page behind a full one', list(800)],
   ['an empty page without counts', json(200, { success: true, data: [], meta: { current_page: 9, per_page: 100 } })],
   ['a 404', refusal(404, 'not_found', 'No such page')],
   ['a 404 in HTML', html(404)],
@@ -65,10 +66,14 @@ test.each([301, 302, 303, 307, 308, 400, 410, 422])('status %d on a later page i
   if (status < 400) expect(error).toMatchObject({ code: 'redirect' })
 })
 
-test('an empty page where the count says there are customers is not the end', async () => {
-  await using server = await faultServer(list(250, { envelope: { data: [] } }))
+test.each([
+  ['the count says there are customers', { total: 101, last_page: undefined }],
+  ['the service says that it is the last one', { total: undefined, last_page: 2 }],
+])('an empty page where %s is not the end', async (_, counts) => {
+  const meta = { current_page: 2, per_page: 100, ...counts }
+  await using server = await faultServer(json(200, { success: true, data: [], meta }))
   const page = await aSource(server).source.readPage({ page: 2, size: 100 }, PATIENT)
-  expect(page).toMatchObject({ total: 250, beyondEnd: false })
+  expect(page).toMatchObject({ total: counts.total, beyondEnd: false })
   expect(page.records()).toEqual([])
 })
 

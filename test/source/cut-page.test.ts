@@ -70,6 +70,7 @@ test.each([
     '{"note":"the \\"data\\":[","data":[1],"meta":{"a":"\\"data\\":[1]"}}'.replaceAll('\\"data\\"', '"data"'),
   ],
   ['a data within another field before', '{"links":{"data":[1]},"data":[2],"meta":{}}'],
+  ['a data within another field, beside a meta', '{"links":{"data":[1],"meta":{}},"data":[2]}'],
   ['a data in a list of lists', '[{"data":[1],"meta":{}}]'],
   ['a second data of another kind', '{"data":[1],"meta":{},"data":null}'],
   ['only a name that is escaped', String.raw`{"d\u0061ta":[1],"meta":{}}`],

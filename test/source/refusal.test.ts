@@ -142,6 +142,16 @@ test('a few seconds of offset are never corrected', async () => {
   expect(events).toEqual([])
 })
 
+test.each([408, 425, 500, 599])('a %i is an outage', async (status) => {
+  await using server = await faultServer(json(status, {}))
+
+  expect(await rejection(aSource(server, { attempts: 1 }).source.readPage(FIRST, PATIENT))).toMatchObject({
+    name: 'SourceUnavailable',
+    code: 'server-error',
+    status,
+  })
+})
+
 test('a debug page of a broken service is never quoted', async () => {
   const debug = {
     message: 'SQLSTATE customer1@example.com',

@@ -87,7 +87,7 @@ test('a port without a listener is unavailable, with the cause kept', async () =
   expect(source.counters.requests).toBe(2)
 })
 
-test.each([301, 302, 303, 307, 308])(
+test.each([300, 301, 302, 303, 307, 308])(
   'a %i to another host is not followed, and the other host hears nothing',
   async (status) => {
     await using other = await faultServer(list(3))

@@ -15,6 +15,9 @@ test.each([
   ['the oldest HTTP date', 'Mon Jan  1 12:00:10 2024', 10_000],
   ['a date just past', 'Mon, 01 Jan 2024 11:59:00 GMT', 1000],
   ['a Unix second by mistake', String(NOW_MS / 1000 + 20), 20_000],
+  ['the first number that is a Unix second', '1000000000', 1000],
+  ['the last that is none', '999999999', undefined],
+  ['a month', String(31 * 86_400), 31 * 86_400_000],
   ['a month and more', String(40 * 86_400), undefined],
   ['a number without end', '9'.repeat(400), undefined],
   ['nonsense', 'soon', undefined],
@@ -28,6 +31,7 @@ test.each([
 test.each([
   ['a Unix second', String(NOW_MS / 1000 + 30), 30_000],
   ['a Unix millisecond', String(NOW_MS + 30_000), 30_000],
+  ['the first number that is a Unix millisecond', '1000000000000', 1000],
   ['seconds from now', '45', 45_000],
   ['a second just past', String(NOW_MS / 1000 - 3), 1000],
   ['nonsense', 'tomorrow', undefined],

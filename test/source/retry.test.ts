@@ -112,6 +112,18 @@ test('a wait longer than the longest allowed is thrown at once, with its length'
   expect(slept).toEqual([])
 })
 
+test('a refusal is not thrown for a longer pause that another request was asked for', async () => {
+  const { retry, rateLimit, monotonicMs } = aPatience({ longestWaitMs: 30_000 })
+  const attempt = refusing(() => {
+    rateLimit.pauseUntil(monotonicMs() + 60_000)
+    return limited(5000)
+  })
+
+  const error = await rejection(retry.ask(attempt, PATIENT))
+  expect(error).toMatchObject({ name: 'RateLimited', waitMs: 60_000 })
+  expect(String(error)).toContain('Not sent: the service asked for a pause')
+})
+
 test('a wait that the budget no longer covers is thrown at once', async () => {
   const { retry, slept } = aPatience({ maxWaitMs: 60_000 })
   const error = await rejection(
