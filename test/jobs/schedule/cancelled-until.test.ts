@@ -9,6 +9,7 @@ const monthly = { ...daily, cron: '0 2 1 * *' }
 test.each([
   ['of today', daily, 60_000, true, false],
   ['of three days ago, of a daily schedule', daily, 3 * DAY_MS, false, true],
+  ['of eleven hours ago, since when it was due again', daily, 11 * 3_600_000, true, false],
   ['of three days ago, of a monthly schedule', monthly, 3 * DAY_MS, true, false],
   ['of a clock that is a day ahead', daily, -DAY_MS, false, false],
   ['of three days ago, without a schedule', undefined, 3 * DAY_MS, false, true],

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { examine } from '../../../jobs/monitoring/health.ts'
-import { dueOutlooks } from '../../../jobs/schedule/due-outlook.ts'
+import { dueOutlooks, lateSinceMs } from '../../../jobs/schedule/due-outlook.ts'
 import type { Organization } from '../../../src/config/organization.ts'
 import { readConfig } from '../../../src/config/read-config.ts'
 import { readOverview } from '../../../src/page/overview.ts'
@@ -46,6 +46,24 @@ describe('an organization that was never read', () => {
     expect(shown?.due).toMatchObject({ isDue: true, isLate })
     expect(shown?.standing.urgency).toBe(urgency)
   })
+})
+
+const DUE_MS = Date.UTC(2026, 2, 5, 2)
+const [SEEN, READ] = [(seenAtMs: number) => ({ seenAtMs }), (completeAsOfMs: number) => ({ completeAsOfMs })]
+
+test.each<[what: string, seen: { seenAtMs?: number }, known: { completeAsOfMs?: number }, sinceMs: number | undefined]>(
+  [
+    ['was read when it was due', {}, READ(DUE_MS), undefined],
+    ['was last read before', {}, READ(DUE_MS - 1), DUE_MS],
+    ['was last read before, and is seen by this worker for an hour', SEEN(NOW_MS - HOUR_MS), READ(DUE_MS - 1), DUE_MS],
+    ['is new since two hours', SEEN(NOW_MS - 2 * HOUR_MS), {}, NOW_MS - 2 * HOUR_MS],
+    ['is new since less', SEEN(NOW_MS - 2 * HOUR_MS + 1), {}, undefined],
+  ],
+)('an organization that %s is late accordingly', (_, seen, known, sinceMs) => {
+  const schedule = { cron: '0 2 * * *', timezone: 'UTC', spreadMs: 0 }
+  const lastRun = { completeAsOfMs: undefined, firstRunAtMs: undefined, ...known }
+
+  expect(lateSinceMs({ id: 'acme', seenAtMs: undefined, ...seen, schedule }, lastRun, NOW_MS)).toBe(sinceMs)
 })
 
 test('what is new is due since it was seen, and not since its schedule would have had it', async () => {

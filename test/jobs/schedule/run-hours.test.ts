@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { comingRuns, neverOpens, previousDueMs } from '../../../jobs/schedule/due-times.ts'
 import { checkSchedules } from '../../../jobs/schedule/reconcile.ts'
-import { closesAt, isOpenAt, latestOpen, opensAfter } from '../../../jobs/schedule/run-hours.ts'
+import { closesAt, isOpenAt, latestOpen, opensAfter, opensAtSome } from '../../../jobs/schedule/run-hours.ts'
 import { acme, configOf } from '../../config/configuration-folder.ts'
 import { seeds } from '../../support/seeds.ts'
 
@@ -61,6 +61,17 @@ describe('hours in which runs may start', () => {
     expect(opensAfter(span, fromMs - 1)).toBe(fromMs)
     expect(latestOpen(span, toMs)).toBe(toMs - 1)
   })
+})
+
+test.each([
+  ['22:00', '06:00', 22 * 60, true],
+  ['22:00', '06:00', 22 * 60 - 1, false],
+  ['22:00', '06:00', 6 * 60 - 1, true],
+  ['22:00', '06:00', 6 * 60, false],
+  ['02:00', '03:00', 2 * 60, true],
+  ['02:00', '03:00', 3 * 60, false],
+])('a window from %s to %s opens at minute %i of a day: %s', (from, to, minute, expected) => {
+  expect(opensAtSome(hours(from, to), [minute])).toBe(expected)
 })
 
 const aMoment = fc.integer({ min: Date.UTC(2012, 0), max: Date.UTC(2034, 0) })

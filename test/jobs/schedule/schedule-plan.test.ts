@@ -1,6 +1,14 @@
 import type { LastRun } from '../../../src/store.ts'
 import { describe, expect, test } from 'vitest'
-import { isDue, namedBy, nameOf, planSchedules, type Found, type Wanted } from '../../../jobs/schedule/schedule-plan.ts'
+import {
+  isDue,
+  isForGood,
+  namedBy,
+  nameOf,
+  planSchedules,
+  type Found,
+  type Wanted,
+} from '../../../jobs/schedule/schedule-plan.ts'
 
 const NOW_MS = Date.parse('2026-01-11T12:00:00Z')
 const DUE_MS = Date.parse('2026-01-11T01:00:00Z')
@@ -35,8 +43,8 @@ test.each([
   })
 })
 
-test('a change that would lose an overdue tick asks for the run first', () => {
-  const overdue = asFound({ cron: '0 13 * * *', nextMs: NOW_MS - 1 })
+test.each([NOW_MS - 1, NOW_MS])('a change that would lose an overdue tick asks for the run first', (nextMs) => {
+  const overdue = asFound({ cron: '0 13 * * *', nextMs })
 
   expect(plan({ found: [overdue], lastRuns: [completeAt(DUE_MS)] })).toMatchObject({
     catchUp: ['acme'],
@@ -47,6 +55,8 @@ test('a change that would lose an overdue tick asks for the run first', () => {
 test.each([
   ['a year', 365 * 86_400_000, [acme]],
   ['three days', 3 * 86_400_000, [acme]],
+  ['two days', 2 * 86_400_000, [acme]],
+  ['a day', 86_400_000, []],
   ['not at all', 0, []],
 ])('a schedule whose next tick was written by a clock that was ahead, %s, is written again', (_by, aheadMs, upsert) => {
   const ahead = asFound({ nextMs: NEXT_MS + aheadMs })
@@ -136,8 +146,11 @@ describe('catching up', () => {
     errorCode: 'unauthorized',
   }
 
-  test('a failed run is not retried every few minutes', () => {
-    expect(plan({ found: [asFound()], lastRuns: [failed] }).catchUp).toEqual([])
+  test.each([
+    ['since the organization was due, is not retried every few minutes', DUE_MS, []],
+    ['before that, is no reason to wait', DUE_MS - 1, ['acme']],
+  ])('a run that failed %s', (_since, startedAtMs, catchUp) => {
+    expect(plan({ found: [asFound()], lastRuns: [{ ...failed, startedAtMs }] }).catchUp).toEqual(catchUp)
   })
 
   test.each([
@@ -182,6 +195,16 @@ describe('catching up', () => {
   })
 })
 
+test.each([
+  ['unauthorized', true],
+  ['server-error', false],
+  ['mirror-read-only', false],
+  ['mirror-newer', false],
+  ['cancelled', false],
+])('a run that failed with %s is given up for good: %s', (errorCode, expected) => {
+  expect(isForGood(errorCode)).toBe(expected)
+})
+
 test('an organization waits for its own moment within the spread', () => {
   const spread: Wanted = { ...acme, schedule: { ...acme.schedule, spreadMs: 3_600_000 } }
 
@@ -208,7 +231,9 @@ describe('a run that a person cancelled', () => {
 
   test.each([
     ['the mirror knows it', { lastRuns: [{ ...cancelled, startedAtMs: DUE_MS + 60_000 }] }],
+    ['it began when the organization was due', { lastRuns: [{ ...cancelled, startedAtMs: DUE_MS }] }],
     ['its queue knows it', { cancelledUntilMs: new Map([['acme', DUE_MS + 60_000]]) }],
+    ['it was the one for the last due time', { cancelledUntilMs: new Map([['acme', DUE_MS]]) }],
     ['its job was to start later', { cancelledUntilMs: new Map([['acme', NOW_MS + 60_000]]) }],
   ])('is not made up for, by a worker that starts either, where %s', (_where, known) => {
     for (const atStart of [false, true]) {
@@ -219,6 +244,7 @@ describe('a run that a person cancelled', () => {
 
   test.each([
     ['before the organization was due', { lastRuns: [{ ...cancelled, startedAtMs: DUE_MS - 60_000 }] }],
+    ['by a clock of another year', { lastRuns: [{ ...cancelled, startedAtMs: NOW_MS + 365 * 86_400_000 }] }],
     ['for an earlier due time', { cancelledUntilMs: new Map([['acme', DUE_MS - 1]]) }],
     ['for another organization', { cancelledUntilMs: new Map([['globex', NOW_MS]]) }],
   ])('%s holds nothing back', (_when, known) => {
