@@ -110,8 +110,7 @@ class ChainScan implements Scan {
     this.#findings.note(failure)
     if (this.#bisections.answered(window, 'failed')) this.#pass.failed(window, 'flaky')
     else if (failure === 'size-refused') this.#refuse(window)
-    else if ((failure === 'hole' || failure === 'too-large') && !this.#pass.over)
-      this.#bisections.begin(window, failure)
+    else if (failure === 'hole' || failure === 'too-large') this.#bisections.begin(window, failure)
     else this.#pass.failed(window, failure)
     this.#settleBisections()
     this.#conclude()
@@ -168,7 +167,7 @@ class ChainScan implements Scan {
   }
 
   #nextWithinCaps(): Window | undefined {
-    if (this.#pass.over || this.done) return undefined
+    if (this.#pass.over) return undefined
     const window = this.#bisections.next(this.#underWay) ?? this.#nextOfPass()
     if (window === undefined) return window
     const { isBarren } = this.#coverage
@@ -219,7 +218,7 @@ class ChainScan implements Scan {
 
   /** Ends the pass, and the scan where its pass decides it, once nothing is under way. */
   #conclude(): void {
-    if (!this.#pass.over || this.#underWay.size > 0 || this.done) return
+    if (!this.#pass.over || this.#underWay.size > 0) return
     this.#bisections.clear()
     this.#passes.conclude()
   }

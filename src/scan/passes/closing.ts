@@ -149,7 +149,6 @@ class End {
   #sooner({ start }: ReadWindow): Window | undefined {
     const { pageSize, total } = this.#findings
     if (this.#high !== undefined && total <= this.#high.reach) return undefined
-    if (total === 0) return undefined
     return windowFrom(Math.max(0, Math.min(total, start) - Math.ceil(pageSize / 2)), pageSize)
   }
 }

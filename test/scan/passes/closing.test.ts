@@ -61,6 +61,13 @@ test.each([1, 5, 10, 12, 15])('where the last %i have left, the end is looked fo
   expect(seen).toContain(left.at(-1))
 })
 
+test('where so many leave the end while it is read that no row stands behind what was read, it has been read', () => {
+  const { flaws, windows } = closed((asked) => (asked < 3 ? [...LIST, ...someNew(20)] : LIST.slice(0, -5)))
+
+  expect(flaws).toEqual([])
+  expect(windows).toHaveLength(3)
+})
+
 test('where all those known at an end have left, nothing is proven', () => {
   expect(closed(() => LIST.slice(0, -60)).flaws).toEqual(['not-quiet'])
   expect(closed(() => LIST.slice(60)).flaws).toEqual(['not-quiet'])
