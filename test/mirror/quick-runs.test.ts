@@ -90,6 +90,24 @@ test('an interrupted run is continued after a quick run, as if that had not been
   expect([...(await mirror.recallWindows(second))]).toMatchObject([{ page: 1 }, { page: 2 }])
 })
 
+test('a customer that a quick run found before the scan of a continued run began is absent where the scan does not receive it', async () => {
+  const mirror = await aMirror()
+  await night(mirror, 0, LISTED)
+  await quickRun(mirror, 0, [aCustomer(51)])
+  const atMs = START_MS + DAY_MS
+  const start = { organization: 'acme', trigger: 'sync', resumeWithinMs: 6 * HOUR_MS } as const
+  const first = await mirror.startRun({ ...start, nowMs: atMs })
+  await mirror.savePages(first, [recorded(1)], atMs)
+  await mirror.finishRun(first, anEnding({ ...FAILED, readToEnd: false }), atMs)
+  await quickRun(mirror, 1, [aCustomer(52)], { hour: 1 })
+  const second = await mirror.startRun({ ...start, nowMs: atMs + 2 * HOUR_MS })
+  await mirror.savePages(second, [aPage(1, LISTED)], atMs + 2 * HOUR_MS)
+
+  expect(second.resumedFrom).toBe(first.id)
+  expect(await mirror.finishRun(second, scanEnding({}), atMs + 2 * HOUR_MS)).toMatchObject({ missing: 1 })
+  expect([fateOf(mirror, 51), fateOf(mirror, 52)]).toEqual(['missing', 'listed'])
+})
+
 test('a customer who was missing before a run that is continued stays missing: the next absence removes', async () => {
   const mirror = await aMirror()
   const without3 = LISTED.filter(({ id }) => id !== customerId(3))

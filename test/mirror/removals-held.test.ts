@@ -286,6 +286,20 @@ test('a held customer that comes back in a record that has to be rejected is rel
   expect(fateOf(mirror, 1)).toBe('listed')
 })
 
+test('a held customer that a search finds is released', async () => {
+  const mirror = await aMirror()
+  await night(mirror, 1, customers(1, 100))
+  const { runId = 0 } = await night(mirror, 2, customers(31, 100))
+  const removals = { rule: { after: 2, maxShare: 0.1 }, confirmed: new Set<string>(), found: new Set([customerId(1)]) }
+
+  expect(await night(mirror, 3, customers(31, 100), { ending: { removals } })).toMatchObject({
+    proof: 'unproven',
+    reasons: ['contradicted'],
+  })
+  expect(await mirror.approveRemovals(runId, AT_MS)).toBe(29)
+  expect(fateOf(mirror, 1)).toBe('listed')
+})
+
 test('held customers that are removed in the ordinary way are no longer held', async () => {
   const mirror = await aMirror()
   await night(mirror, 1, customers(1, 100))
