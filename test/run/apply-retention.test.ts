@@ -77,6 +77,7 @@ test('what a defect says is not repeated, since it may quote anything', async ()
   const pruned = await applyRetention(settings({ prune }), { organization: 'acme', startedAtMs: START_MS })
 
   expect(JSON.stringify(pruned)).not.toContain('secret')
+  expect(pruned).toMatchObject({ isUnfinished: true, error: { code: 'unexpected' } })
 })
 
 test('nothing is deleted, and nothing reported, without a limit or after a stop', async () => {

@@ -1,6 +1,7 @@
 import type { Candidate, Listed, RemovingProof } from '../../src/run.ts'
 import { expect, test } from 'vitest'
 import { confirmAbsences, type Search, type Searching } from '../../src/run/confirm-absences.ts'
+import { isTelling } from '../../src/run/search-texts.ts'
 import { searchForAbsent } from '../../src/run/search-absent.ts'
 import { ContractBroken, RateLimited, SourceRefused, SourceUnavailable } from '../../src/errors/errors.ts'
 import { mirrorOrganization } from '../../src/mirror-organization.ts'
@@ -11,6 +12,19 @@ import { mirroring } from '../support/mirroring.ts'
 
 const EARLIER = { name: null, username: null, email: 'customer-9@example.com' }
 const CONTROL: Listed = { id: customerId(1), name: null, username: 'customer-1', email: 'customer-1@example.com' }
+
+test.each([
+  ['abc', true],
+  ['ab', false],
+  ['  ab  ', false],
+  ['\u674e\u660e', true],
+  ['x'.repeat(255), true],
+  ['x'.repeat(256), false],
+  ['', false],
+  [null, false],
+])('the text %j is worth a search: %s', (text, expected) => {
+  expect(isTelling(text)).toBe(expected)
+})
 
 test('an absence is confirmed if a search does not find the customer, but finds the control', async () => {
   const { asked, search } = searchOf(customers(1, 5))

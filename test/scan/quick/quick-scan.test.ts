@@ -239,6 +239,21 @@ describe('services that answer oddly', () => {
     expect(reasons).toContain('repeated-page')
   })
 
+  test('a page with more rows than its size is not believed', () => {
+    const list = new QuickList(5000)
+    const service: Service = {
+      answer(window) {
+        const { rows, ...answer } = list.answer(window)
+        return { ...answer, rows: window.page === 1 ? rows : [...rows, ...list.answer({ ...window, page: 1 }).rows] }
+      },
+    }
+
+    const { gone, reasons } = readQuickly(list, list.rows, { service })
+
+    expect(gone).toEqual([])
+    expect(reasons).toContain('page-mismatch')
+  })
+
   test('a record without an id may be the customer who is not found at that place, and at no other', () => {
     const list = new QuickList(300)
     const before = [...list.rows]
