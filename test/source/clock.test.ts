@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createClock } from '../../src/source/clock.ts'
+import { createClock, isCorrectable, isNotable } from '../../src/source/clock.ts'
 
 const NOW_MS = 1_700_000_000_000
 
@@ -54,6 +54,19 @@ test('a request signed before the correction is still explained by the offset', 
   clock.observe(answerAt(NOW_MS + 300_000))
   clock.adopt()
   expect(clock.explains(0)).toBe(true)
+})
+
+test('an answer with an age teaches no clock, not even where it was asked for the time', () => {
+  const clock = createClock()
+  clock.anchor(answerAt(NOW_MS + 3_600_000, { age: '1' }))
+  expect(clock.offsetMs).toBeUndefined()
+  clock.anchor(answerAt(NOW_MS + 3_600_000, { age: '0' }))
+  expect(clock.offsetMs).toBeGreaterThan(3_599_000)
+})
+
+test('more than five seconds are an offset, and more than a day is no clock that is signed for', () => {
+  expect([5000, 5001, -5000, -5001].map(isNotable)).toEqual([false, true, false, true])
+  expect([86_400_000, 86_400_001, -86_400_000].map(isCorrectable)).toEqual([true, false, true])
 })
 
 test('the date of a cached answer does not count as current', () => {

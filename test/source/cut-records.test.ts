@@ -70,6 +70,17 @@ test('a part of a record is none', () => {
   expect([0, 1, 2].map((place) => cut?.record(place))).toEqual([undefined, undefined, aCustomer(2)])
 })
 
+test.each(['{"id":"a', '{"id":"a\\', '{"a":1},', ' , {"a":1}', '{"a":1} ,  , {"a":1}', ' \n'])(
+  'what ends within a text, or holds nothing between two commas, is no list of records: %j',
+  (text) => {
+    for (const cutting of WAYS) {
+      const cut = cutWhole(text, cutting)
+      expect(cut?.records()).toBeUndefined()
+      for (const [place, start] of cut?.starts.entries() ?? []) expect(cut?.ends[place]).toBeGreaterThanOrEqual(start)
+    }
+  },
+)
+
 test.each(WAYS)('more records than a page may hold are not cut %s', (cutting) => {
   const data = Buffer.from(join(customers(1, 3)))
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { retryAfterMs } from '../../src/source/retry-after.ts'
+import { remainingIn, retryAfterMs } from '../../src/source/retry-after.ts'
 
 const NOW_MS = Date.UTC(2024, 0, 1, 12, 0, 0)
 
@@ -46,6 +46,18 @@ test('Retry-After is believed before X-RateLimit-Reset, and the latter when the 
 
 test('the first of a repeated header counts', () => {
   expect(retryAfterMs({ 'retry-after': ['3', '9'] }, NOW_MS)).toBe(3000)
+})
+
+test.each([
+  ['7', 7],
+  ['0', 0],
+  ['-1', undefined],
+  ['1.5', undefined],
+  ['many', undefined],
+  ['1234567890', undefined],
+  [undefined, undefined],
+])('X-RateLimit-Remaining: %s', (value, expected) => {
+  expect(remainingIn({ 'x-ratelimit-remaining': value })).toBe(expected)
 })
 
 test('no headers ask for nothing', () => {

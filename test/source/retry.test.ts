@@ -110,6 +110,7 @@ test('a wait longer than the longest allowed is thrown at once, with its length'
     await rejection(aPatience({ longestWaitMs: 30_000 }).retry.ask(failing(down(503, 31_000)), PATIENT)),
   ).toMatchObject({ name: 'SourceUnavailable', waitMs: 31_000 })
   expect(slept).toEqual([])
+  expect(await aPatience({ longestWaitMs: 30_000 }).retry.ask(failing(limited(30_000)), PATIENT)).toBe('page')
 })
 
 test('a refusal is not thrown for a longer pause that another request was asked for', async () => {
