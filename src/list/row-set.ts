@@ -7,6 +7,12 @@ export class RowSet implements Iterable<number> {
   #chunks: (Int32Array | undefined)[] = []
   #size = 0
 
+  static of(rows: Iterable<number>): RowSet {
+    const set = new RowSet()
+    for (const row of rows) set.add(row)
+    return set
+  }
+
   get size(): number {
     return this.#size
   }

@@ -146,13 +146,12 @@ function tableOf(db: Connection, organization: string): string {
 
 /** Customers that quick runs found changed in the service since the list was read, and that were not edited by hand. */
 export function changedRows(db: Connection, organization: string): RowSet {
-  const changed = new RowSet()
   const hasWritten = statement<[Record<string, unknown>], number>(
     db,
     `SELECT 1 FROM runs WHERE organization = @organization AND ${IS_QUICK} AND updated > 0
        AND id > (SELECT run_id FROM lists WHERE organization = @organization) LIMIT 1`,
   )
-  if (hasWritten.get({ organization }) === undefined) return changed
+  if (hasWritten.get({ organization }) === undefined) return new RowSet()
   const rows = statement<[Record<string, unknown>], number>(
     db,
     `SELECT row_id FROM ${tableOf(db, organization)} WHERE organization = @organization
@@ -164,6 +163,5 @@ export function changedRows(db: Connection, organization: string): RowSet {
            AND run_id = last_run_id AND change = 'changed')
        AND row_id NOT IN (SELECT row_id FROM edited_customers WHERE organization = @organization)`,
   ).pluck()
-  for (const rowId of rows.iterate({ organization })) changed.add(rowId)
-  return changed
+  return RowSet.of(rows.iterate({ organization }))
 }

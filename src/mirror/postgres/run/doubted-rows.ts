@@ -16,10 +16,8 @@ const editsOf = new WeakMap<RowSet, Edits>()
 /** All of it in one statement, and so from one moment. Customers are looked at only where runs have written any since. */
 export async function findDoubts(session: Session, organization: string): Promise<Doubts> {
   const found = await session.first<Found>(FIND_DOUBTS, organization)
-  const doubted = new RowSet()
-  for (const rowId of rowsInBytes(found?.doubted ?? null)) doubted.add(rowId)
-  const changedSince = new RowSet()
-  for (const rowId of rowsInBytes(found?.changed ?? null)) changedSince.add(rowId)
+  const doubted = RowSet.of(rowsInBytes(found?.doubted ?? null))
+  const changedSince = RowSet.of(rowsInBytes(found?.changed ?? null))
   const edits: Edits = JSON.parse(found?.edits ?? '{"rowIds": [], "numbers": []}')
   for (const rowId of edits.rowIds) doubted.add(rowId)
   editsOf.set(doubted, edits)
