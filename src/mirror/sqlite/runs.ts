@@ -49,8 +49,12 @@ export function startRun(db: Connection, start: Start, holder: string): Run {
   const id = Number(lastInsertRowid)
   takeLease(db, { organization, id }, holder, { nowMs, monotonicMs: monotonicMs?.() })
   closeAbandoned(db, { organization, but: id }, nowMs)
-  if (!isQuick) endRetirement(db, organization)
-  if (!isQuick) takeOver(db, { organization, id, from: resumable?.id })
+  if (!isQuick) {
+    endRetirement(db, organization)
+    // The windows of the run that this one continues, or those that nothing continues.
+    if (resumable === undefined) forgetWindows(db, organization)
+    else inheritWindows(db, resumable.id, id)
+  }
   const list = loadList(db, organization)
   const isFirst = isBaseline && !isQuick && isFirstOfAll(db, organization)
   if (!isFirst) createIdIndex(db)
@@ -71,15 +75,6 @@ export function startRun(db: Connection, start: Start, holder: string): Run {
   })
   if (isFirst) readWithoutIdIndex(db, run)
   return run
-}
-
-/** Gives the run the windows of the one that it continues, or forgets those that nothing continues. */
-function takeOver(
-  db: Connection,
-  { organization, id, from }: { organization: string; id: number; from: number | undefined },
-): void {
-  if (from === undefined) forgetWindows(db, organization)
-  else inheritWindows(db, from, id)
 }
 
 /** Marks the runs of an organization that never ended as interrupted, except the one that is under way. */
