@@ -33,7 +33,7 @@ export type Gone = Absences & {
 export const NONE_GONE: Gone = { ...NO_ABSENCES, unmarked: [] }
 
 /** The ending, with the reasons of the absences against the scan. */
-export function doubted(ending: Ending, absences: Absences): Ending {
+export function endingWith(ending: Ending, absences: Absences): Ending {
   if (absences.reasons.length === 0) return ending
   const reasons = [...ending.reasons, ...absences.reasons]
   if (absences.isBelieved) return { ...ending, reasons }

@@ -12,7 +12,7 @@ import { ABANDONED } from '../lease-errors.ts'
 import { releaseLease, renewLease, takeLease } from './lease.ts'
 import { noteFilled, startPrivacy } from './privacy/privacy.ts'
 import { resolveRejects, resolveValid } from './rejects.ts'
-import { doubted, NO_ABSENCES, type Absences } from '../absences-found.ts'
+import { endingWith, NO_ABSENCES, type Absences } from '../absences-found.ts'
 import { markAbsent } from './removals/mark-absent.ts'
 import { markGone } from './removals/mark-gone.ts'
 import { markListed } from './removals/quick-runs-meanwhile.ts'
@@ -99,7 +99,7 @@ export function closeAbandoned(
 export function finishRun(db: Connection, run: Run, asked: Ending, nowMs: number): Report {
   const counted = reportOf(run, asked, nowMs)
   const absences = concludeAbsences(db, run, asked, nowMs)
-  const ending = doubted(asked, absences)
+  const ending = endingWith(asked, absences)
   const report = reportWith(counted, ending, absences)
   if (ending.status === 'complete' && ending.readToEnd) {
     resolveRejects(db, run, nowMs)

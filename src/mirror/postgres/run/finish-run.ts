@@ -1,7 +1,7 @@
 import type { LaterOrder } from '../../../list/later-order.ts'
 import type { Ending, Run } from '../../../run.ts'
 import type { RecordCounts, Report } from '../../../report.ts'
-import { doubted, NO_ABSENCES, type Absences } from '../../absences-found.ts'
+import { endingWith, NO_ABSENCES, type Absences } from '../../absences-found.ts'
 import { firstOfScan, openBefore } from '../../open-rejects.ts'
 import { requireSum } from '../../page-accounting.ts'
 import { reportOf, reportWith } from '../../report-of-run.ts'
@@ -26,7 +26,7 @@ import { FORGET_WINDOWS } from './windows.ts'
 export async function finishRun(session: Session, run: Run, asked: Ending, nowMs: number): Promise<Report> {
   const counted = reportOf(run, asked, nowMs)
   const absences = await concludeAbsences(session, run, asked, nowMs)
-  const ending = doubted(asked, absences)
+  const ending = endingWith(asked, absences)
   const report = reportWith(counted, ending, absences)
   if (ending.status === 'partial' || (ending.status === 'complete' && !ending.readToEnd))
     await resolveValid(session, run, nowMs)
