@@ -1,5 +1,5 @@
 import type { Forgetting, ForgottenCustomer, Mirror } from '../../../store.ts'
-import { isNotForgotten, isUnknownCustomer } from '../../refusals.ts'
+import { notForgotten, unknownCustomer } from '../../refusals.ts'
 import { requireUnleased } from '../organizations/unleased.ts'
 import type { Database, Session } from '../session.ts'
 import { forgetWindows } from '../run/windows.ts'
@@ -31,7 +31,7 @@ async function forgetCustomer(session: Session, asked: Forgetting): Promise<Forg
   const sinceMs = await forgottenSinceMs(session, asked)
   const purged = await purgeCustomer(session, asked)
   const isKnown = Object.values(purged.deleted).some((count) => count > 0)
-  if (sinceMs === undefined && !isKnown) throw isUnknownCustomer(organization)
+  if (sinceMs === undefined && !isKnown) throw unknownCustomer(organization)
   await rememberForgotten(session, organization, id, nowMs)
   return { ...purged, forgottenAtMs: sinceMs ?? nowMs, wasForgotten: sinceMs !== undefined }
 }
@@ -44,7 +44,7 @@ async function isForgotten(session: Session, asked: Forgetting): Promise<boolean
 
 async function readmitCustomer(session: Session, { organization, id }: Forgetting): Promise<void> {
   await requireUnleased(session, organization, 'changed')
-  if (!(await deleteForgotten(session, organization, id))) throw isNotForgotten(organization)
+  if (!(await deleteForgotten(session, organization, id))) throw notForgotten(organization)
   // A window of an interrupted run that holds its number is not read again.
   await forgetWindows(session, organization)
 }

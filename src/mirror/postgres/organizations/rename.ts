@@ -1,6 +1,6 @@
 import type { Renamed } from '../../../organizations.ts'
 import { ORGANIZATION_TABLES, TAKING_TABLES, type OrganizationTable } from '../../organization-tables.ts'
-import { isTaken } from '../../refusals.ts'
+import { nameTaken } from '../../refusals.ts'
 import type { Session } from '../session.ts'
 import { updateStamp } from '../update-stamp.ts'
 import { forgetWindows } from '../run/windows.ts'
@@ -37,7 +37,7 @@ export async function renameOrganization(
 async function requireUntaken(session: Session, to: string): Promise<void> {
   const wasRead = `SELECT id FROM runs WHERE organization = $1 AND status = 'complete' LIMIT 1`
   const isRead = (await session.first(wasRead, to)) !== undefined
-  if (isRead || (await hasRows(session, TAKING_TABLES, to))) throw isTaken(to)
+  if (isRead || (await hasRows(session, TAKING_TABLES, to))) throw nameTaken(to)
 }
 
 async function rename(

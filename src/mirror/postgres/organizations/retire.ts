@@ -1,5 +1,5 @@
 import type { Retired } from '../../../organizations.ts'
-import { isRetired } from '../../refusals.ts'
+import { retiredAlready } from '../../refusals.ts'
 import { sqlTime } from '../../sql-time.ts'
 import { CLOSE_ABANDONED } from '../run/begin-run.ts'
 import type { Session } from '../session.ts'
@@ -16,7 +16,7 @@ export async function retireOrganization(session: Session, organization: string,
   const now = sqlTime(nowMs)
   const find = 'SELECT retired_at FROM retired_organizations WHERE organization = $1'
   const before = await session.first<{ retired_at: string }>(find, organization)
-  if (before !== undefined) throw isRetired(organization, before.retired_at)
+  if (before !== undefined) throw retiredAlready(organization, before.retired_at)
   await session.run(
     'INSERT INTO retired_organizations (organization, retired_at) VALUES ($1, $2::timestamptz)',
     organization,

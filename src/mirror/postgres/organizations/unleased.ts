@@ -1,4 +1,4 @@
-import { isUnderway } from '../../refusals.ts'
+import { underway } from '../../refusals.ts'
 import { requireAllRows } from '../all-rows.ts'
 import { isLeased, LEASE_COLUMNS, type Lease } from '../run/lease.ts'
 import type { Session } from '../session.ts'
@@ -18,7 +18,7 @@ export async function requireUnleased(session: Session, organization: string, wh
      ON CONFLICT (organization) DO UPDATE SET holder = leases.holder RETURNING ${LEASE_COLUMNS}`,
     organization,
   )
-  if (lease !== undefined && isLeased(lease)) throw isUnderway(lease, organization, what)
+  if (lease !== undefined && isLeased(lease)) throw underway(lease, organization, what)
   await session.run(
     `UPDATE leases SET run_id = ${NO_RUN}, holder = 'none', expires_at = 'epoch' WHERE organization = $1`,
     organization,

@@ -1,5 +1,5 @@
 import type { Forgetting, ForgottenCustomer, Mirror } from '../../../store.ts'
-import { isNotForgotten, isUnknownCustomer } from '../../refusals.ts'
+import { notForgotten, unknownCustomer } from '../../refusals.ts'
 import { writeTransaction, type Connection } from '../database.ts'
 import { deletingSecurely } from '../purge.ts'
 import { deleteForgotten, forgottenSinceMs, rememberForgotten } from './forgotten.ts'
@@ -22,7 +22,7 @@ function forgetCustomer(db: Connection, asked: Forgetting): ForgottenCustomer {
   const sinceMs = forgottenSinceMs(db, organization, id)
   const purged = purgeCustomer(db, asked)
   const isKnown = Object.values(purged.deleted).some((count) => count > 0)
-  if (sinceMs === undefined && !isKnown) throw isUnknownCustomer(organization)
+  if (sinceMs === undefined && !isKnown) throw unknownCustomer(organization)
   rememberForgotten(db, organization, id, nowMs)
   return { ...purged, forgottenAtMs: sinceMs ?? nowMs, wasForgotten: sinceMs !== undefined }
 }
@@ -30,7 +30,7 @@ function forgetCustomer(db: Connection, asked: Forgetting): ForgottenCustomer {
 function readmitCustomer(db: Connection, asked: Forgetting): void {
   const { organization, id } = asked
   takeFromRuns(db, asked)
-  if (!deleteForgotten(db, organization, id)) throw isNotForgotten(organization)
+  if (!deleteForgotten(db, organization, id)) throw notForgotten(organization)
   // A window of an interrupted run that holds its number is not read again.
   forgetWindows(db, organization)
 }

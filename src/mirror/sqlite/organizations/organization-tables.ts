@@ -1,5 +1,5 @@
 import { MEMORY_OF_LIST, type OrganizationTable } from '../../organization-tables.ts'
-import { isUnderway } from '../../refusals.ts'
+import { underway } from '../../refusals.ts'
 import type { Connection } from '../database.ts'
 import { findLease, type Clocks } from '../lease.ts'
 import { statement } from '../statement.ts'
@@ -44,7 +44,7 @@ export function forgetReading(db: Connection, organization: string): void {
 /** Throws OrganizationLeased while a run has the organization; deletes a lease that was left behind. */
 export function requireUnleased(db: Connection, organization: string, what: string, clocks: Clocks): void {
   const lease = findLease(db, organization, clocks)
-  if (lease !== undefined) throw isUnderway(lease, organization, what)
+  if (lease !== undefined) throw underway(lease, organization, what)
   deleteRows(db, ['leases'], organization)
 }
 

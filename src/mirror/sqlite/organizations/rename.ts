@@ -5,7 +5,7 @@ import { statement } from '../statement.ts'
 import { updateStamp } from '../update-stamp.ts'
 import { forgetWindows } from '../windows.ts'
 import { ORGANIZATION_TABLES, TAKING_TABLES, type OrganizationTable } from '../../organization-tables.ts'
-import { isTaken } from '../../refusals.ts'
+import { nameTaken } from '../../refusals.ts'
 import { deleteRows, hasRows, requireUnleased, withoutTriggers } from './organization-tables.ts'
 
 /**
@@ -36,7 +36,7 @@ export function renameOrganization(
 function requireFree(db: Connection, to: string): void {
   const wasRead = statement(db, `SELECT 1 FROM runs WHERE organization = ? AND status = 'complete' LIMIT 1`)
   const taken = TAKING_TABLES.some((table) => hasRows(db, table, to))
-  if (taken || wasRead.get(to) !== undefined) throw isTaken(to)
+  if (taken || wasRead.get(to) !== undefined) throw nameTaken(to)
 }
 
 function rename(db: Connection, table: OrganizationTable, { from, to }: { from: string; to: string }, nowMs: number) {

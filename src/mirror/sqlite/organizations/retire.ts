@@ -6,7 +6,7 @@ import { closeAbandoned } from '../runs.ts'
 import { sqlTime } from '../../sql-time.ts'
 import { statement } from '../statement.ts'
 import { updateStamp } from '../update-stamp.ts'
-import { isRetired } from '../../refusals.ts'
+import { retiredAlready } from '../../refusals.ts'
 import { deleteRows, forgetReading, requireUnleased, withoutTriggers } from './organization-tables.ts'
 
 /**
@@ -17,7 +17,7 @@ export function retireOrganization(db: Connection, organization: string, clocks:
   requireUnleased(db, organization, 'retired', clocks)
   const retiredAt = sqlTime(clocks.nowMs)
   const before = retirementOf(db, organization)
-  if (before !== undefined) throw isRetired(organization, before)
+  if (before !== undefined) throw retiredAlready(organization, before)
   noteRetirement(db, organization, retiredAt)
   closeAbandoned(db, { organization }, clocks.nowMs)
   deleteRows(db, ['held_removals', 'absences'], organization)
