@@ -16,9 +16,10 @@ export function forgetting(db: Connection, file: string): Pick<Mirror, 'forgetCu
   }
 }
 
+/** A run whose lease has expired may only be paused: without the lease it can write nothing. */
 function forgetCustomer(db: Connection, asked: Forgetting): ForgottenCustomer {
   const { organization, id, nowMs } = asked
-  takeFromRuns(db, asked)
+  requireUnleased(db, organization, 'changed', asked)
   const sinceMs = forgottenSinceMs(db, organization, id)
   const purged = purgeCustomer(db, asked)
   const isKnown = Object.values(purged.deleted).some((count) => count > 0)
@@ -29,13 +30,8 @@ function forgetCustomer(db: Connection, asked: Forgetting): ForgottenCustomer {
 
 function readmitCustomer(db: Connection, asked: Forgetting): void {
   const { organization, id } = asked
-  takeFromRuns(db, asked)
+  requireUnleased(db, organization, 'changed', asked)
   if (!deleteForgotten(db, organization, id)) throw notForgotten(organization)
   // A window of an interrupted run that holds its number is not read again.
   forgetWindows(db, organization)
-}
-
-/** A run whose lease has expired may only be paused: without the lease it can write nothing. */
-function takeFromRuns(db: Connection, { organization, nowMs, monotonicMs }: Forgetting): void {
-  requireUnleased(db, organization, 'changed', { nowMs, monotonicMs })
 }
