@@ -40,15 +40,19 @@ export function takeLease(
 /** The first lease of a run that may still be under way; undefined if there is none. */
 export function findHeldLease(db: Connection, clocks: Clocks): { organization: string; runId: number } | undefined {
   const leases = db.prepare<[], Lease & { organization: string }>('SELECT * FROM leases ORDER BY organization').all()
-  const held = leases.find((lease) => !hasExpired(lease, clocks) && isGone(lease.holder) !== true)
+  const held = leases.find((lease) => isLeased(lease, clocks))
   return held && { organization: held.organization, runId: held.run_id }
 }
 
 /** The lease of the organization that a run still holds; undefined if it is free. */
 export function findLease(db: Connection, organization: string, clocks: Clocks): Lease | undefined {
   const lease = statement<[string], Lease>(db, 'SELECT * FROM leases WHERE organization = ?').get(organization)
-  if (lease === undefined || hasExpired(lease, clocks) || isGone(lease.holder) === true) return undefined
-  return lease
+  return lease !== undefined && isLeased(lease, clocks) ? lease : undefined
+}
+
+/** Whether the run of a lease may still be under way: it was renewed within LEASE_MS, and its process has not ended on this machine. */
+function isLeased(lease: Lease, clocks: Clocks): boolean {
+  return !hasExpired(lease, clocks) && isGone(lease.holder) !== true
 }
 
 /** Throws OrganizationLeased unless the run still holds its lease; renews the lease when a third of it is used. */
