@@ -1,3 +1,4 @@
+import { firstIndex } from '../../first-index.ts'
 import { readLaterOrder, type LaterOrder } from '../../list/later-order.ts'
 import { rowIdsFrom, rowIdsIn } from '../row-ids.ts'
 import { hasRowNumbers, type Kind, type MovedTable } from './moved-tables.ts'
@@ -82,13 +83,7 @@ function indexOf(sorted: Uint32Array, row: number): number {
 
 /** The index of the first number that is not below `row`. */
 function placeOf(sorted: Uint32Array, row: number): number {
-  let [from, to] = [0, sorted.length]
-  while (from < to) {
-    const middle = (from + to) >>> 1
-    if ((sorted[middle] ?? 0) < row) from = middle + 1
-    else to = middle
-  }
-  return from
+  return firstIndex(sorted.length, (index) => (sorted[index] ?? 0) >= row)
 }
 
 /** The row with its numbers as the other mirror has them. */

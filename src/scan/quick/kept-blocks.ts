@@ -1,4 +1,4 @@
-import { firstIndex } from './first-index.ts'
+import { firstIndex } from '../../first-index.ts'
 import type { Block } from './cut.ts'
 
 /** A block with the most rows that can stand before it. */

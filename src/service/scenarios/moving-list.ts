@@ -1,4 +1,5 @@
 import { UsageError } from '../../errors/errors.ts'
+import { firstIndex } from '../../first-index.ts'
 import type { ServiceCustomer } from '../customers.ts'
 
 /** A list of customers that records its changes. */
@@ -105,14 +106,10 @@ export function movingList(customers: readonly ServiceCustomer[], order: Order =
 
 /** The position after the last row that goes before the customer. */
 function placeFor(customer: ServiceCustomer, rows: readonly ServiceCustomer[], order: Order): number {
-  let [low, high] = [0, rows.length]
-  while (low < high) {
-    const middle = (low + high) >>> 1
-    const row = rows[middle]
-    if (row !== undefined && order(row, customer) <= 0) low = middle + 1
-    else high = middle
-  }
-  return low
+  return firstIndex(rows.length, (index) => {
+    const row = rows[index]
+    return row === undefined || order(row, customer) > 0
+  })
 }
 
 function idsOf(rows: readonly ServiceCustomer[]): Set<string> {
