@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto'
 import { PUBLIC_TABLES } from '../../public-tables.ts'
-import type { Completion } from './opening/open-schema.ts'
 import type { Session } from './session.ts'
 
 /** What a column of this name holds, where it is another thing than in SQLite. */
@@ -26,11 +25,8 @@ const ROWS = PUBLIC_TABLES.flatMap(({ name, columns }) =>
   })),
 )
 
-/** The dictionary of a mirror, as this program has it. */
-export const DICTIONARY: Completion = { isThere: isDescribed, write: writeDictionary }
-
 /** Whether the mirror says of each public column what this program does, and which type it has. */
-async function isDescribed(session: Session): Promise<boolean> {
+export async function isDescribed(session: Session): Promise<boolean> {
   const stored = await session.first<{ digest: string | null; has_types: boolean | null }>(DIGEST)
   return stored?.has_types === true && stored.digest === digestOf(ROWS)
 }
@@ -55,7 +51,7 @@ const DIGEST = `
     ORDER BY "table" COLLATE "C", "column" COLLATE "C")) AS digest FROM dictionary`
 
 /** Writes what each public column holds into the mirror, where it differs; types as PostgreSQL has them. In the caller's transaction. */
-async function writeDictionary(session: Session): Promise<void> {
+export async function writeDictionary(session: Session): Promise<void> {
   await session.run(WRITE, JSON.stringify(ROWS))
 }
 

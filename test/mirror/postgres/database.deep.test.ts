@@ -1,6 +1,5 @@
 import type { PGlite } from '@electric-sql/pglite'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { DICTIONARY } from '../../../src/mirror/postgres/dictionary.ts'
 import { openDatabase } from '../../../src/mirror/postgres/opening/database.ts'
 import { LATEST_VERSION } from '../../../src/mirror/postgres/opening/versions.ts'
 import { runVerbs } from '../../../src/mirror/postgres/run/run-verbs.ts'
@@ -97,9 +96,12 @@ describe('opening', () => {
 
   test('if it cannot be completed, nothing is kept', async () => {
     const address = anAddress()
-    const completion = { isThere: async () => false, write: () => Promise.reject(new Error('made up')) }
+    const connect = () =>
+      through(pgliteConnections(server), (client, sql, parameters) =>
+        sql.includes('INSERT INTO dictionary') ? Promise.reject(new Error('made up')) : client.query(sql, parameters),
+      )
 
-    await expect(openDatabase(address, 'write', { ...onPglite, completion })).rejects.toThrow('made up')
+    await expect(openDatabase(address, 'write', { connect })).rejects.toThrow('made up')
     await expect(open(address, 'read')).rejects.toMatchObject({ code: 'mirror-missing' })
   })
 })
@@ -127,12 +129,11 @@ test.each([
   ],
 ])('a mirror that %s is opened with no more transactions than it needs', async (_what, change, begun) => {
   const address = anAddress()
-  const completion = DICTIONARY
   const meanings = async (database: Database) =>
     database.read((session) =>
       session.all('SELECT meaning FROM dictionary UNION ALL SELECT key::text FROM fingerprint_key'),
     )
-  const first = await openDatabase(address, 'write', { ...onPglite, completion })
+  const first = await openDatabase(address, 'write', onPglite)
   const before = await meanings(first)
   await first.write((session) => session.run(change))
   const transactions: string[] = []
@@ -142,7 +143,7 @@ test.each([
       return client.query(sql, parameters)
     })
 
-  const again = await openDatabase(address, 'write', { connect, completion })
+  const again = await openDatabase(address, 'write', { connect })
 
   expect(transactions).toEqual(begun)
   expect(await meanings(again)).toHaveLength(before.length)

@@ -1,7 +1,7 @@
 import { A_RUN, A_CUSTOMER } from '../../support/postgres/first-rows.ts'
 import type { PGlite } from '@electric-sql/pglite'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { DICTIONARY } from '../../../src/mirror/postgres/dictionary.ts'
+import { writeDictionary } from '../../../src/mirror/postgres/dictionary.ts'
 import { readingIndexes } from '../../../src/mirror/postgres/reading/reading-indexes.ts'
 import { readingVerbs } from '../../../src/mirror/postgres/reading/reading-verbs.ts'
 import { PUBLIC_TABLES } from '../../../src/public-tables.ts'
@@ -125,7 +125,7 @@ describe('the dictionary', () => {
     const versions = () =>
       database.read((session) => session.all('SELECT xmin::text, ctid::text, * FROM dictionary ORDER BY ctid'))
     const before = await versions()
-    await database.write(DICTIONARY.write)
+    await database.write(writeDictionary)
     expect(await versions()).toEqual(before)
 
     await database.write((session) =>
@@ -133,7 +133,7 @@ describe('the dictionary', () => {
         `UPDATE dictionary SET meaning = 'x' WHERE "column" = 'id'; INSERT INTO dictionary VALUES ('old', 'old', 'text', 'x', 'mirror', true, true)`,
       ),
     )
-    await database.write(DICTIONARY.write)
+    await database.write(writeDictionary)
 
     const wrong = await database.read((session) => session.all(`SELECT * FROM dictionary WHERE meaning = 'x'`))
     expect(wrong).toEqual([])

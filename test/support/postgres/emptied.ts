@@ -1,4 +1,3 @@
-import { DICTIONARY } from '../../../src/mirror/postgres/dictionary.ts'
 import { openDatabase } from '../../../src/mirror/postgres/opening/database.ts'
 import { anAddress, pgliteConnections, startPglite } from '../pglite-connections.ts'
 
@@ -25,7 +24,6 @@ async function make(): Promise<NonNullable<typeof kept>> {
   const server = await startPglite()
   const { schema } = await openDatabase(address, 'write', {
     connect: () => pgliteConnections(server),
-    completion: DICTIONARY,
   })
   return { address, schema, objects: await objectsOf(schema) }
 }

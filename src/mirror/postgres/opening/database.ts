@@ -1,21 +1,16 @@
 import { MirrorUnusable } from '../../../errors/errors.ts'
 import { shownMirror } from '../../../address/mirror-address.ts'
-import { DICTIONARY } from '../dictionary.ts'
 import { beginning } from './begin.ts'
 import { openPool } from './connections.ts'
-import { openSchema, type Access, type Completion } from './open-schema.ts'
+import { openSchema, type Access } from './open-schema.ts'
 import { postgresError } from './postgres-errors.ts'
 import { schemaOf } from './connection-settings.ts'
 import type { Connections, Database } from '../session.ts'
 import { statementAlone } from './statement-alone.ts'
 import { onceTransactions, transaction } from './transaction.ts'
 
-export type Opening = {
-  /** The dictionary, if none is given. */
-  completion?: Completion | undefined
-  /** The connections to the database at an address. */
-  connect?: ((address: string) => Connections) | undefined
-}
+/** The connections to the database at an address. */
+export type Opening = { connect?: ((address: string) => Connections) | undefined }
 
 /**
  * Opens the mirror at `address`, and migrates an older one unless `as-it-is`. To write, its schema is made if there is none. Throws MirrorUnusable
@@ -24,13 +19,13 @@ export type Opening = {
 export async function openDatabase(
   address: string,
   access: Access,
-  { completion = DICTIONARY, connect = openPool }: Opening = {},
+  { connect = openPool }: Opening = {},
 ): Promise<Database> {
   const shown = shownMirror(address)
   const connections = await described(shown, async () => connect(address))
   const database = databaseOf(connections, { address: shown, schema: schemaOf(address) })
   try {
-    await openSchema(database, access, completion)
+    await openSchema(database, access)
     return access === 'write' ? database : { ...database, write: () => refuse(shown), maintain: () => refuse(shown) }
   } catch (error) {
     await database.close()

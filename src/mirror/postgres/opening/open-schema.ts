@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import { MirrorUnusable } from '../../../errors/errors.ts'
 import { KEY_BYTES } from '../../../list/fingerprint.ts'
 import { quoted } from '../../quoted.ts'
+import { isDescribed, writeDictionary } from '../dictionary.ts'
 import { makeMissingViews, missingViews } from './missing-views.ts'
 import { lookAtSchema, requireMirror, requireReadable, requireServer } from './require-mirror.ts'
 import type { Database, Session } from '../session.ts'
@@ -11,12 +12,6 @@ import { LATEST_VERSION, MIGRATIONS } from './versions.ts'
 /** The name of the advisory lock under which mirrors are made and migrated: `CMIR`. */
 const LOCK = 0x434d4952
 
-/** What a mirror has to hold beside its tables. It is written in the transaction that makes or migrates them, or in one of its own. */
-export type Completion = {
-  isThere: (session: Session) => Promise<boolean>
-  write: (session: Session) => Promise<void>
-}
-
 /** `as-it-is`: to read, and an older mirror is not migrated. */
 export type Access = 'as-it-is' | 'read' | 'write'
 
@@ -24,13 +19,13 @@ export type Access = 'as-it-is' | 'read' | 'write'
  * Makes or migrates the mirror in its schema, or requires that it is there; `as-it-is` leaves an older one alone. What is complete is opened
  * without a lock and without a write. Throws MirrorUnusable without having changed anything.
  */
-export async function openSchema(database: Database, access: Access, completion: Completion): Promise<void> {
+export async function openSchema(database: Database, access: Access): Promise<void> {
   const isReady = await database.read(async (session) => {
     const found = await lookAtSchema(session, database.schema)
     if (access === 'write') {
       requireServer(found, database.address, access)
       requireMirror(found, database)
-      return found.version === LATEST_VERSION && (await isComplete(session, completion))
+      return found.version === LATEST_VERSION && (await isComplete(session))
     }
     requireReadable(found, database)
     if (access === 'as-it-is') return true
@@ -40,7 +35,7 @@ export async function openSchema(database: Database, access: Access, completion:
   })
   if (isReady) return
   await database.write(
-    (session) => migrate(session, database, completion),
+    (session) => migrate(session, database),
     undefined,
     async (session) => (await lookAtSchema(session, database.schema)).version === LATEST_VERSION,
   )
@@ -49,14 +44,14 @@ export async function openSchema(database: Database, access: Access, completion:
 const OLDER =
   "the mirror is of an older version, and the server accepts no writes. Run 'customer-mirror status' once with the primary server as mirror, which brings it to this version."
 
-async function isComplete(session: Session, { isThere }: Completion): Promise<boolean> {
-  if ((await session.first('SELECT FROM fingerprint_key')) === undefined || !(await isThere(session))) return false
+async function isComplete(session: Session): Promise<boolean> {
+  if ((await session.first('SELECT FROM fingerprint_key')) === undefined || !(await isDescribed(session))) return false
   // A run that may make none needs none.
   return !(await missingViews(session)).some(({ can_make }) => can_make)
 }
 
 /** Applies the missing migrations, and makes the key and views that were dropped. Another program that does the same at the same time is waited for. */
-async function migrate(session: Session, database: Database, completion: Completion): Promise<void> {
+async function migrate(session: Session, database: Database): Promise<void> {
   await session.run('SELECT pg_advisory_xact_lock($1, hashtext($2))', LOCK, database.schema)
   const found = await lookAtSchema(session, database.schema)
   requireMirror(found, database)
@@ -75,7 +70,7 @@ async function migrate(session: Session, database: Database, completion: Complet
   const key = 'INSERT INTO fingerprint_key (id, key) VALUES (1, $1) ON CONFLICT DO NOTHING'
   await session.run(key, randomBytes(KEY_BYTES))
   await makeMissingViews(session)
-  await completion.write(session)
+  await writeDictionary(session)
 }
 
 /** Rights to read or to write the tables are not enough to change them, and a user who has those needs no others. */
