@@ -96,6 +96,9 @@ export function writeTransaction<Result>(db: Connection, file: string, work: () 
   }
 }
 
+/** How rows of a mirror are written. `isKept`: it is no rehearsal, which is a private copy that is gone in a moment. */
+export type RowWriting = { isKept: boolean; writeInPlace: <Result>(work: () => Result) => Result }
+
 /** Runs `work` on one snapshot of the file. */
 export function readTransaction<Result>(db: Connection, file: string, work: () => Result): Result {
   try {

@@ -9,11 +9,11 @@ import {
   readTransaction,
   writeTransaction,
   type Connection,
+  type RowWriting,
 } from './database.ts'
 import { refuseNewer } from './file-mark.ts'
 import type * as Erase from './forget/erase.ts'
 import type * as Rehearsal from './rehearsal.ts'
-import type * as Retention from './retention/retention-verbs.ts'
 import { flushWal, type WalFlush } from './wal-flush.ts'
 import { nameOfProcess } from '../../machine/process-name.ts'
 import { createIdIndex, forgetInitialIds, initialIdsOf, lacksIdIndex } from './id-index.ts'
@@ -95,7 +95,6 @@ export async function eraseTraces(...args: Parameters<typeof Erase.eraseTraces>)
 type Written = { wal: WalFlush; place: OpenFile; upkeep: Upkeep }
 
 function mirrorOf(file: string, db: Connection, { wal, place, upkeep }: Partial<Written> = {}): Mirror {
-  const holder = nameOfProcess()
   /** One transaction, only if the path of the mirror still leads to the open file, and no newer version has changed it since it was opened. */
   const writeInPlace = <Result>(work: () => Result): Result =>
     writeTransaction(db, file, () => {
@@ -108,11 +107,12 @@ function mirrorOf(file: string, db: Connection, { wal, place, upkeep }: Partial<
   const writeRows = <Result>(work: () => Result): Result => withoutTemporaryFiles(db, () => writeInPlace(work))
   const readSnapshot = <Result>(work: () => Result): Result => readTransaction(db, file, work)
   const writing = { writeInPlace, upkeep }
+  const rowWriting = { isKept: place !== undefined, writeInPlace: writeRows }
   return {
     file,
     standing: () => place?.standing() ?? 'same',
-    startRun: async (start) => beginRun(db, { start, holder }, writing),
-    ...privacyVerbs(db, file, { isKept: place !== undefined, writeInPlace: writeRows }),
+    startRun: async (start) => beginRun(db, start, writing),
+    ...privacyVerbs(db, file, rowWriting),
     pagesAtOnce,
     savePages: async (run, pages, nowMs) => {
       // Where another program wrote to the file in an initial sync, the index of ids is created here.
@@ -146,7 +146,7 @@ function mirrorOf(file: string, db: Connection, { wal, place, upkeep }: Partial<
       withoutTemporaryFiles(db, () => writeTransaction(db, file, () => approveRemovals(db, runId, nowMs))),
     discardRemovals: async (runId) => writeTransaction(db, file, () => discardRemovals(db, runId)),
     ...readingVerbs(db, file),
-    ...rareVerbs(db, file, { isKept: place !== undefined, writeInPlace: writeRows }),
+    ...rareVerbs(db, file, rowWriting),
     close: async () => {
       place?.letGo(db)
       await wal?.close()
@@ -161,11 +161,11 @@ type Writing = {
   upkeep: Upkeep | undefined
 }
 
-/** A run that begins, and the process that has its lease. */
-type Beginning = { start: Start; holder: string }
+/** This process, as it was named at first: a machine may get another name. */
+const HOLDER = nameOfProcess()
 
-async function beginRun(db: Connection, { start, holder }: Beginning, { upkeep, writeInPlace }: Writing): Promise<Run> {
-  const begin = () => writeInPlace(() => startRun(db, start, holder))
+async function beginRun(db: Connection, start: Start, { upkeep, writeInPlace }: Writing): Promise<Run> {
+  const begin = () => writeInPlace(() => startRun(db, start, HOLDER))
   if (!lacksIdIndex(db)) return begin()
   // The thread creates it where there are many customers.
   if (upkeep?.isLarge === true) await upkeep.index()
@@ -194,16 +194,16 @@ async function indexForReaders(db: Connection, writing: Writing): Promise<void> 
 type Rare = Pick<Mirror, 'forgetCustomer' | 'readmitCustomer' | 'prune'>
 
 /** Verbs that few commands and runs need: each is loaded when it is called. */
-function rareVerbs(db: Connection, file: string, place: Parameters<typeof Retention.retentionVerbs>[1]): Rare {
+function rareVerbs(db: Connection, file: string, writing: RowWriting): Rare {
   const forget = async () => (await import('./forget/forget.ts')).forgetting(db, file)
-  let retention: Pick<Mirror, 'prune'> | undefined
+  let prune: Mirror['prune'] | undefined
   return {
     forgetCustomer: async (asked) => (await forget()).forgetCustomer(asked),
     readmitCustomer: async (asked) => (await forget()).readmitCustomer(asked),
     prune: async (...args) => {
-      const { retentionVerbs } = await import('./retention/retention-verbs.ts')
-      retention ??= retentionVerbs(db, place)
-      return retention.prune(...args)
+      const { pruning } = await import('./retention/retention-verbs.ts')
+      prune ??= pruning(db, writing)
+      return prune(...args)
     },
   }
 }

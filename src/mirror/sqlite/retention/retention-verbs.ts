@@ -1,5 +1,5 @@
 import type { Mirror } from '../../../store.ts'
-import type { Connection } from '../database.ts'
+import type { Connection, RowWriting } from '../database.ts'
 import { pruneInSteps, type Step } from '../../prune-in-steps.ts'
 import { nothingPruned } from '../../../report.ts'
 import { kindsToPrune, SOBER_DAYS, soberMs, type Due, type Kind } from '../../retention-rule.ts'
@@ -14,11 +14,8 @@ import { statement } from '../statement.ts'
 /** Deletes some rows in the transaction of the caller, and returns how many. */
 export type Deletion = (most: number) => number
 
-/** `isKept`: not a rehearsal, which is a private copy that is gone in a moment. */
-type Place = { isKept: boolean; writeInPlace: <Result>(work: () => Result) => Result }
-
 /** The verb of a mirror that deletes what is old. */
-export function retentionVerbs(db: Connection, { isKept, writeInPlace }: Place): Pick<Mirror, 'prune'> {
+export function pruning(db: Connection, { isKept, writeInPlace }: RowWriting): Mirror['prune'] {
   let owesWal = false
   const inOneTransaction = (kind: Kind, deletion: Deletion): Step => {
     // SQLite would look for each deleted run in every customer and change. The statement that deletes runs has done that once for all of
@@ -26,19 +23,17 @@ export function retentionVerbs(db: Connection, { isKept, writeInPlace }: Place):
     const enforce = kind === 'runs' ? withoutForeignKeys : (_: Connection, work: () => number) => work()
     return (most) => enforce(db, () => deletingSecurely(db, () => writeInPlace(() => deletion(most))))
   }
-  return {
-    prune: async (organization, retention, reckoning) => {
-      if (!isKept) return nothingPruned()
-      const due = kindsToPrune(retention, soberMs(reckoning, soberDay(db, organization)))
-      const pruned = await pruneInSteps(
-        due.map((each) => [each.kind, inOneTransaction(each.kind, PRUNING[each.kind](db, organization, each))]),
-      )
-      const isPersonal = pruned.changes + pruned.resolvedRejects + pruned.removedCustomers > 0
-      // A reader who was waited for in vain is not waited for after every run of a night.
-      if (isPersonal || owesWal) owesWal = !emptyWal(db, owesWal ? { patienceMs: 0 } : {})
-      pruned.isUnfinished ||= owesWal
-      return pruned
-    },
+  return async (organization, retention, reckoning) => {
+    if (!isKept) return nothingPruned()
+    const due = kindsToPrune(retention, soberMs(reckoning, soberDay(db, organization)))
+    const pruned = await pruneInSteps(
+      due.map((each) => [each.kind, inOneTransaction(each.kind, PRUNING[each.kind](db, organization, each))]),
+    )
+    const isPersonal = pruned.changes + pruned.resolvedRejects + pruned.removedCustomers > 0
+    // A reader who was waited for in vain is not waited for after every run of a night.
+    if (isPersonal || owesWal) owesWal = !emptyWal(db, owesWal ? { patienceMs: 0 } : {})
+    pruned.isUnfinished ||= owesWal
+    return pruned
   }
 }
 
