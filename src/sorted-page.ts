@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import type { Customer, Row, Warnings } from './customer.ts'
 import type { Suppressed } from './privacy/forgotten.ts'
 
@@ -5,7 +6,7 @@ import type { Suppressed } from './privacy/forgotten.ts'
 export type Reject = {
   /** Lower-case UUID, when one could be read: its customer then counts as seen. */
   recordId: string | null
-  /** The same record seen again has the same key: its id, or a digest of its payload. */
+  /** The same record seen again has the same key; see `rejectKey`. */
   key: string
   /** Index within the page, from 0. */
   position: number
@@ -13,6 +14,15 @@ export type Reject = {
   payload: string
   reasons: { field: string; message: string }[]
 }
+
+/** The key of a reject: its id, or a digest of its payload. */
+export function rejectKey(recordId: string | null, payload: string): string {
+  return recordId ?? createHash('sha256').update(payload).digest('hex')
+}
+
+/** The field of a payload that was cut that says what is missing, and the one with the beginning of a record that is no object. */
+export const CUT_MARK = 'customer_mirror_cut'
+export const CUT_BEGINNING = 'beginning'
 
 /** The records of one page. Each is in exactly one of `known`, `customers`, `rejects` and `suppressed`. */
 export type Sorted = {

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import { TEXT_FIELDS } from '../customer.ts'
 import type { HidableColumns, HiddenValues } from '../privacy/hidden-values.ts'
 
@@ -30,11 +29,6 @@ export function hiddenCustomer<Row extends HidableColumns>(row: Row, hidden: Hid
     if (error instanceof RangeError) return hidden.customer({ ...row, extra: null })
     throw error
   }
-}
-
-/** The key of a record without an id is a digest of its payload, and so of the values that are hidden now. */
-export function keyOfReject(recordId: string | null, payload: string): string {
-  return recordId ?? createHash('sha256').update(payload).digest('hex')
 }
 
 /** What the service said about a refusal may repeat a value. */

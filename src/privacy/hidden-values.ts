@@ -8,6 +8,7 @@ import {
   type HiddenFields,
   type PrivacyPolicy,
 } from './privacy-policy.ts'
+import { CUT_BEGINNING, CUT_MARK } from '../sorted-page.ts'
 import { storableText } from '../storable-text.ts'
 
 /** The columns of a customer that a policy may hide. */
@@ -31,10 +32,6 @@ export type HiddenValues = {
 
 /** Stands in place of a rejected record that has no fields. */
 const HIDDEN_RECORD = { customer_mirror_hidden: 'The record is not an object, so its value is not stored.' }
-
-/** The fields that only a payload that was cut has. */
-const CUT_MARK = 'customer_mirror_cut'
-const CUT_BEGINNING = 'beginning'
 
 /** Undefined where nothing differs. */
 export function hiddenValues(from: HiddenFields, to: PrivacyPolicy): HiddenValues | undefined {

@@ -1,8 +1,7 @@
+import { CUT_BEGINNING, CUT_MARK } from '../sorted-page.ts'
+
 /** How many bytes of a rejected record are kept. */
 export const MOST_PAYLOAD_BYTES = 64 * 1024
-
-/** The field of a cut payload that says what is missing. */
-export const CUT_MARK = 'customer_mirror_cut'
 
 /** Longer fields are cut to their beginning. */
 const MOST_FIELD_BYTES = 2048
@@ -18,7 +17,7 @@ export function cutPayload(record: unknown, payload: string): string {
   if (typeof record !== 'object' || record === null || Array.isArray(record)) {
     return JSON.stringify({
       [CUT_MARK]: `The record has ${bytes} bytes; this is its beginning.`,
-      beginning: beginningOf(payload),
+      [CUT_BEGINNING]: beginningOf(payload),
     })
   }
   const kept: [string, unknown][] = []

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import * as z from 'zod'
 import {
   addWarnings,
@@ -16,7 +15,7 @@ import {
 import type { Forgotten, Suppressed } from '../privacy/forgotten.ts'
 import type { HiddenValues } from '../privacy/hidden-values.ts'
 import { cutPayload } from './cut-payload.ts'
-import type { Reject } from '../sorted-page.ts'
+import { rejectKey, type Reject } from '../sorted-page.ts'
 import { wellFormedJson } from '../storable-text.ts'
 
 export type SortOptions = {
@@ -150,7 +149,7 @@ function toReject(record: unknown, recordId: string | null, { position, error, t
   if (readable !== cut) warn(warnings, 'malformed_text')
   return {
     recordId,
-    key: recordId ?? createHash('sha256').update(payload).digest('hex'),
+    key: rejectKey(recordId, payload),
     position,
     payload: readable,
     reasons,

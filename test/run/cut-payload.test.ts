@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { CUT_MARK, cutPayload, MOST_PAYLOAD_BYTES } from '../../src/run/cut-payload.ts'
+import { cutPayload, MOST_PAYLOAD_BYTES } from '../../src/run/cut-payload.ts'
+import { CUT_MARK } from '../../src/sorted-page.ts'
 import { sortRecords } from '../../src/run/sort-records.ts'
 import { aRecord } from '../support/fault-server.ts'
 

@@ -1,9 +1,9 @@
 import type { HidableColumns, HiddenValues } from '../../../privacy/hidden-values.ts'
 import type { Run } from '../../../run.ts'
+import { rejectKey } from '../../../sorted-page.ts'
 import {
   HIDABLE_COLUMNS,
   hiddenCustomer,
-  keyOfReject,
   placeAfter,
   REWRITTEN_AT_ONCE,
   withoutQuotation,
@@ -114,7 +114,7 @@ async function rewriteRejects(session: Session, run: Run, { hidden, after }: Ste
   )
   const rewritten = rows.map(({ reject_id, record_id, payload, is_open }) => {
     const hiddenPayload = hidden.payload(payload)
-    return { reject_id, is_open, payload: hiddenPayload, key: keyOfReject(record_id, hiddenPayload) }
+    return { reject_id, is_open, payload: hiddenPayload, key: rejectKey(record_id, hiddenPayload) }
   })
   const open = new Map(rewritten.filter(({ is_open }) => is_open).map((row) => [row.key, row.reject_id]))
   const written = rewritten.filter((row) => !row.is_open || open.get(row.key) === row.reject_id)

@@ -1,13 +1,7 @@
 import type { HidableColumns, HiddenValues } from '../../../privacy/hidden-values.ts'
 import type { Run } from '../../../run.ts'
-import {
-  HIDABLE_COLUMNS,
-  hiddenCustomer,
-  keyOfReject,
-  placeAfter,
-  withoutQuotation,
-  type Place,
-} from '../../hidden-rows.ts'
+import { rejectKey } from '../../../sorted-page.ts'
+import { HIDABLE_COLUMNS, hiddenCustomer, placeAfter, withoutQuotation, type Place } from '../../hidden-rows.ts'
 import type { Connection } from '../database.ts'
 import { statement } from '../statement.ts'
 import { updateStamp } from '../update-stamp.ts'
@@ -70,7 +64,7 @@ function rewriteRejects(db: Connection, run: Run, { hidden, after }: Step): numb
   const update = statement(db, 'UPDATE OR REPLACE rejects SET payload = ?, record_key = ? WHERE reject_id = ?')
   for (const { reject_id, record_id, payload } of rows) {
     const rewritten = hidden.payload(payload)
-    update.run(rewritten, keyOfReject(record_id, rewritten), reject_id)
+    update.run(rewritten, rejectKey(record_id, rewritten), reject_id)
   }
   return last
 }
