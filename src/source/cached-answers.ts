@@ -5,7 +5,7 @@ import type { Clock } from './clock.ts'
 import type { Question } from './customers-url.ts'
 import { httpDateMs } from './http-date.ts'
 import type { Asking, RateLimit, Stopping } from './rate-limit.ts'
-import { retryAfterMs } from './retry-after.ts'
+import { retryAfterMs, SHORTEST_PAUSE_MS } from './retry-after.ts'
 
 /** Refuses answers that were made before the request: they say nothing about the list as it is now. */
 export type CachedAnswers = {
@@ -76,10 +76,8 @@ export function createCachedAnswers({ clock, rateLimit, ask, monotonicMs }: Cach
 /** By the service's own clock, which this answer shows. */
 function pauseMs({ headers, answeredMs }: Answer): number {
   const nowMs = httpDateMs(headerOf(headers, 'date') ?? '') ?? answeredMs
-  return retryAfterMs(headers, nowMs) ?? UNNAMED_PAUSE_MS
+  return retryAfterMs(headers, nowMs) ?? SHORTEST_PAUSE_MS
 }
-
-const UNNAMED_PAUSE_MS = 1000
 
 function cachedAnswer({ headers }: Answer, place: string): ContractBroken {
   const age = headerOf(headers, 'age')

@@ -9,11 +9,14 @@ import { httpDateMs } from './http-date.ts'
 export function retryAfterMs(headers: AnswerHeaders, nowMs: number): number | undefined {
   const asked =
     fromRetryAfter(headerOf(headers, 'retry-after'), nowMs) ?? fromReset(headerOf(headers, 'x-ratelimit-reset'), nowMs)
-  return asked === undefined ? undefined : Math.max(FLOOR_MS, Math.ceil(asked))
+  return asked === undefined ? undefined : Math.max(SHORTEST_PAUSE_MS, Math.ceil(asked))
 }
 
-/** Services often answer "0" or a moment just past, and would refuse a request in the same instant again. */
-const FLOOR_MS = 1000
+/**
+ * After an answer that asks to slow down, no request is sent within the same second, whatever wait it names: services often answer "0" or a
+ * moment just past, and would refuse a request in the same instant again.
+ */
+export const SHORTEST_PAUSE_MS = 1000
 
 /** A longer wait than this is a broken header; following it would stop an organization for good. */
 const LONGEST_BELIEVABLE_MS = 31 * 24 * 60 * 60 * 1000

@@ -1,6 +1,7 @@
 import { backoffMs } from '../time/backoff.ts'
 import { factsOf, namedWaitMs, RateLimited, SourceUnavailable } from '../errors/errors.ts'
 import type { Asking, RateLimit } from './rate-limit.ts'
+import { SHORTEST_PAUSE_MS } from './retry-after.ts'
 import { type Sleep, sleep as timerSleep } from '../machine/sleep.ts'
 
 /** A run waits for `waitMs`, until `untilMs`, a Unix time: for the service, or for the server of the mirror. */
@@ -125,8 +126,6 @@ type Tried<T> = { succeeded: true; result: T } | { succeeded: false; refusal: un
 
 const DEFAULT_ATTEMPTS = 5
 const BACKOFF = { firstMs: 1000, longestMs: 30_000 }
-/** After an answer that asks to slow down, no request is sent within the same second. */
-const FLOOR_MS = 1000
 
 /** Milliseconds until the next try; undefined when there is to be none. */
 function waitBeforeNext(
@@ -137,7 +136,7 @@ function waitBeforeNext(
   const { askAgain } = factsOf(error)
   if (askAgain === 'never') return undefined
   const mustWait = askAgain === 'wait' || (error instanceof SourceUnavailable && error.status === 503)
-  if (mustWait) return namedWaitMs(error) ?? Math.max(FLOOR_MS, backoffMs(tries, random(), BACKOFF))
+  if (mustWait) return namedWaitMs(error) ?? Math.max(SHORTEST_PAUSE_MS, backoffMs(tries, random(), BACKOFF))
   return tries < attempts ? backoffMs(tries, random(), BACKOFF) : undefined
 }
 
