@@ -31,13 +31,7 @@ function fixedWindows({ requests, windowMs }: ServiceLimit): RateLimiter {
     }
     const allowed = used < requests
     if (allowed) used += 1
-    return {
-      allowed,
-      limit: requests,
-      remaining: requests - used,
-      retryAfterSeconds: Math.ceil((endMs - nowMs) / 1000),
-      resetUnixSeconds: Math.ceil(endMs / 1000),
-    }
+    return turnOf(allowed, { requests, used }, { nowMs, endMs })
   }
 }
 
@@ -49,12 +43,20 @@ function slidingWindow({ requests, windowMs }: ServiceLimit): RateLimiter {
     const allowed = passed.length < requests
     if (allowed) passed.push(nowMs)
     const endMs = (passed[0] ?? nowMs) + windowMs
-    return {
-      allowed,
-      limit: requests,
-      remaining: requests - passed.length,
-      retryAfterSeconds: Math.ceil((endMs - nowMs) / 1000),
-      resetUnixSeconds: Math.ceil(endMs / 1000),
-    }
+    return turnOf(allowed, { requests, used: passed.length }, { nowMs, endMs })
+  }
+}
+
+function turnOf(
+  allowed: boolean,
+  { requests, used }: { requests: number; used: number },
+  { nowMs, endMs }: { nowMs: number; endMs: number },
+): Turn {
+  return {
+    allowed,
+    limit: requests,
+    remaining: requests - used,
+    retryAfterSeconds: Math.ceil((endMs - nowMs) / 1000),
+    resetUnixSeconds: Math.ceil(endMs / 1000),
   }
 }
