@@ -45,7 +45,7 @@ export type Outcome = { report: Report; error: unknown }
  * the rows it saved, and is returned with its error.
  */
 export async function mirrorOrganization(mirroring: Mirroring): Promise<Outcome> {
-  const run = await startRun(mirroring).catch((error: unknown) => notStarted(mirroring, error))
+  const run = await startRun(mirroring).catch((error: unknown) => ({ report: unrecorded(mirroring, error), error }))
   if ('report' in run) return run
   const outcome = await readAndFinish(mirroring, run)
   if (run.isQuick) return outcome
@@ -98,10 +98,6 @@ function startRun(mirroring: Mirroring): Promise<Run> {
     nowMs: now(),
     monotonicMs,
   })
-}
-
-function notStarted(mirroring: Mirroring, error: unknown): Outcome {
-  return { report: unrecorded(mirroring, error), error }
 }
 
 /** Ends a run that did not read its list to the end. */
