@@ -16,7 +16,7 @@ const PURE = [
   /^jobs\/run\/outcome\.ts$/,
   /^jobs\/schedule\/(schedule-plan|acceptance|accepted-value|configuration-hash)\.ts$/,
   /^src\/run\/(sort-records|outline)\.ts$/,
-  /^src\/mirror\/(removal-rule|older-list-rule|changed-fields|row-ids|sql-time|run-conditions|rows\/[^/]+)\.ts$/,
+  /^src\/mirror\/(removal-rule|older-list-rule|changed-fields|earlier-names|row-ids|sql-time|run-conditions|rows\/[^/]+)\.ts$/,
   /^src\/mirror\/postgres\/(storable-pages|stored-time|removals\/row-ranges)\.ts$/,
   /^src\/mirror\/(decide-pages|page-accounting|saved-page|report-of-run|absences-found|shown-names)\.ts$/,
   /^src\/mirror\/(resume-rule|stored-windows|policy-of-rows|rows-taken)\.ts$/,
