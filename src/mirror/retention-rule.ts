@@ -25,7 +25,7 @@ export function kindsToPrune(retention: Retention, asOfMs: number): DueKind[] {
 }
 
 /** So many different days must have had a complete run before a clock that no other one confirms is believed. */
-export const SOBER_DAYS = 7
+export const DAYS_TO_BELIEVE = 7
 /** How far such a clock may be ahead of the first of them. */
 const AHEAD_MS = 31 * DAY_MS
 
@@ -34,7 +34,7 @@ const AHEAD_MS = 31 * DAY_MS
  * confirms it, the moment is at most a month after the day of the organization's seventh last day with a complete run. `day` is that
  * day, or the first one if there are fewer; undefined without a complete run.
  */
-export function soberMs({ asOfMs, isConfirmed }: Reckoning, day: string | undefined): number {
+export function believedMs({ asOfMs, isConfirmed }: Reckoning, day: string | undefined): number {
   if (isConfirmed) return asOfMs
   // Without a complete run nothing says how late it is.
   if (day === undefined) return 0

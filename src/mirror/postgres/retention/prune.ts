@@ -1,7 +1,7 @@
 import type { Pruned } from '../../../report.ts'
 import type { Mirror } from '../../../store.ts'
 import { pruneInSteps, type Step } from '../../prune-in-steps.ts'
-import { kindsToPrune, SOBER_DAYS, soberMs, type Due, type Kind } from '../../retention-rule.ts'
+import { kindsToPrune, DAYS_TO_BELIEVE, believedMs, type Due, type Kind } from '../../retention-rule.ts'
 import { lookAtSchema, requireKnownVersion } from '../opening/require-mirror.ts'
 import type { Database, Session } from '../session.ts'
 import { changesPruning } from './prune-changes.ts'
@@ -22,7 +22,7 @@ export async function prune(
   const day = await database.read(async (session) => {
     const { version } = await lookAtSchema(session, database.schema)
     requireKnownVersion(version, database.address)
-    return await soberDay(session, organization)
+    return await believedDay(session, organization)
   })
   const inOneTransaction = (deletion: Deletion): Step => {
     return (most) =>
@@ -31,7 +31,7 @@ export async function prune(
         return deletion(session, most)
       })
   }
-  const due = kindsToPrune(retention, soberMs(reckoning, day))
+  const due = kindsToPrune(retention, believedMs(reckoning, day))
   return pruneInSteps(due.map((each) => [each.kind, inOneTransaction(PRUNING[each.kind](organization, each))]))
 }
 
@@ -46,12 +46,12 @@ const PRUNING: Readonly<Record<Kind, (organization: string, due: Due) => Deletio
 const FIRST_FOUND = 'SET LOCAL enable_bitmapscan = off'
 
 /** The first of the last days with a complete run; undefined without one. */
-async function soberDay(session: Session, organization: string): Promise<string | undefined> {
+async function believedDay(session: Session, organization: string): Promise<string | undefined> {
   const days = await session.all<{ day: string }>(
     `SELECT to_char(started_at, 'YYYY-MM-DD') AS day FROM runs WHERE organization = $1 AND status = 'complete'
      GROUP BY 1 ORDER BY max(id) DESC LIMIT $2`,
     organization,
-    SOBER_DAYS,
+    DAYS_TO_BELIEVE,
   )
   return days.at(-1)?.day
 }

@@ -2,7 +2,7 @@ import type { Mirror } from '../../../store.ts'
 import type { Connection, RowWriting } from '../database.ts'
 import { pruneInSteps, type Step } from '../../prune-in-steps.ts'
 import { nothingPruned } from '../../../report.ts'
-import { kindsToPrune, SOBER_DAYS, soberMs, type Due, type Kind } from '../../retention-rule.ts'
+import { kindsToPrune, DAYS_TO_BELIEVE, believedMs, type Due, type Kind } from '../../retention-rule.ts'
 import { changesPruning } from './prune-changes.ts'
 import { customersPruning } from './prune-customers.ts'
 import { rejectsPruning } from './prune-rejects.ts'
@@ -25,7 +25,7 @@ export function pruning(db: Connection, { isKept, writeInPlace }: RowWriting): M
   }
   return async (organization, retention, reckoning) => {
     if (!isKept) return nothingPruned()
-    const due = kindsToPrune(retention, soberMs(reckoning, soberDay(db, organization)))
+    const due = kindsToPrune(retention, believedMs(reckoning, believedDay(db, organization)))
     const pruned = await pruneInSteps(
       due.map((each) => [each.kind, inOneTransaction(each.kind, PRUNING[each.kind](db, organization, each))]),
     )
@@ -45,13 +45,13 @@ const PRUNING: Readonly<Record<Kind, (db: Connection, organization: string, due:
 }
 
 /** The first of the last days with a complete run; undefined without one. */
-function soberDay(db: Connection, organization: string): string | undefined {
+function believedDay(db: Connection, organization: string): string | undefined {
   const days = statement<[string, number], string>(
     db,
     `SELECT substr(started_at, 1, 10) AS day FROM runs WHERE organization = ? AND status = 'complete'
      GROUP BY day ORDER BY MAX(id) DESC LIMIT ?`,
   )
     .pluck()
-    .all(organization, SOBER_DAYS)
+    .all(organization, DAYS_TO_BELIEVE)
   return days.at(-1)
 }
