@@ -20,7 +20,7 @@ import type { CustomersPage, Stopping } from '../source/customers.ts'
 import { turnWithTime } from '../machine/loop-turn.ts'
 import { windowFailureOf } from '../errors/window-failure.ts'
 import { endingSignals, type EndingSignals } from './ending-signals.ts'
-import { News } from './news.ts'
+import { EventWait } from './event-wait.ts'
 import { Outages } from './outages.ts'
 
 export type Reading<Page = CustomersPage> = {
@@ -65,7 +65,7 @@ class WindowReading<Page> {
   readonly #underWay = new Set<Promise<void>>()
   /** How many of the windows under way are not answered yet. */
   #asking = 0
-  readonly #news = new News()
+  readonly #events = new EventWait()
   readonly #outages = new Outages()
   readonly #ending: EndingSignals
   readonly #reading: Reading<Page>
@@ -93,14 +93,14 @@ class WindowReading<Page> {
       await this.#savePages()
       throw error
     } finally {
-      this.#news.dispose()
+      this.#events.dispose()
       this.#ending.dispose()
     }
   }
 
   async #goOnWaiting(): Promise<void> {
     this.#askForMore()
-    if (this.#underWay.size > 0) await this.#news.next()
+    if (this.#underWay.size > 0) await this.#events.next()
     else if (!this.#reading.scan.done)
       throw new Error('The scan is not done, and asks for nothing. This is a defect of Customer Mirror.')
   }
@@ -114,7 +114,7 @@ class WindowReading<Page> {
       // Until everything is here that came together.
       if (this.#underWay.size > 0) await nextTurn()
       await this.#savePages()
-    } else if (!(await this.#news.nextBeforeQuiet())) await this.#savePages()
+    } else if (!(await this.#events.nextBeforeQuiet())) await this.#savePages()
   }
 
   #askForMore(): void {
@@ -128,7 +128,7 @@ class WindowReading<Page> {
     const answered = () => {
       if (isAsking) this.#asking -= 1
       isAsking = false
-      this.#news.came()
+      this.#events.notify()
     }
     // One at a time means that each is saved before the next is asked for.
     const onAnswered = this.#reading.concurrency === 1 ? () => {} : answered
@@ -206,7 +206,7 @@ class WindowReading<Page> {
       const state = this.#state
       if (state.is === 'failed' || state.is === 'spoiled') return
       if (state.is === 'waiting' || state.pages.length < savedTogether) this.#askForMore()
-      hasEnded = await Promise.race([ended, this.#news.next().then(() => false)])
+      hasEnded = await Promise.race([ended, this.#events.next().then(() => false)])
     }
   }
 

@@ -1,15 +1,15 @@
-/** Nothing happened for so long: there is time for something else. */
+/** Without an event for so long, there is time for something else. */
 const QUIET_MS = 2
 
 /** Lets one reader wait for the next event, or until there was none for a moment. */
-export class News {
+export class EventWait {
   #wake: () => void = () => {}
   #onQuiet: () => void = () => {}
   /** Started anew rather than made anew: a page is waited for several times. */
   #quiet: NodeJS.Timeout | undefined
 
-  /** Something happened. */
-  came(): void {
+  /** An event happened. */
+  notify(): void {
     this.#wake()
   }
 
