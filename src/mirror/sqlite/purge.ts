@@ -21,7 +21,7 @@ const PATIENCE_MS = 1000
  * is as good as before then, and it can be tried again.
  */
 export function purge(db: Connection): boolean {
-  return unhurried(db, () => {
+  return unlessBusy(db, PATIENCE_MS, () => {
     forgetSamples(db)
     db.exec('VACUUM')
     return isWalEmptied(db)
@@ -33,14 +33,15 @@ export function purge(db: Connection): boolean {
  * file busy; it can be tried again.
  */
 export function emptyWal(db: Connection, { patienceMs = PATIENCE_MS } = {}): boolean {
-  return unhurried(db, () => isWalEmptied(db), patienceMs)
+  return unlessBusy(db, patienceMs, () => isWalEmptied(db))
 }
 
 function isWalEmptied(db: Connection): boolean {
   return Number(db.pragma('wal_checkpoint(TRUNCATE)', { simple: true })) === 0
 }
 
-function unhurried(db: Connection, work: () => boolean, patienceMs = PATIENCE_MS): boolean {
+/** What `work` returns; false if another program keeps the file busy for longer than that, or there is no room. */
+function unlessBusy(db: Connection, patienceMs: number, work: () => boolean): boolean {
   const before = Number(db.pragma('busy_timeout', { simple: true }))
   db.pragma(`busy_timeout = ${patienceMs}`)
   try {
