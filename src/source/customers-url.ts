@@ -58,7 +58,7 @@ function encode(text: string): string {
 }
 
 /** Throws unless the address is https, or http to this machine: a signed request without encryption could be replayed. */
-export function refuseOpenWire(baseUrl: URL): void {
+export function refuseUnencrypted(baseUrl: URL): void {
   if (baseUrl.protocol === 'https:') return
   if (baseUrl.protocol === 'http:' && isLoopback(baseUrl)) return
   throw new UsageError(

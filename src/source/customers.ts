@@ -11,7 +11,7 @@ import {
   LARGEST_SIZE,
   type Question,
   refuseImpossible,
-  refuseOpenWire,
+  refuseUnencrypted,
   type Window,
 } from './customers-url.ts'
 import type { IdleAgents } from './idle-agents.ts'
@@ -56,7 +56,7 @@ type ReadOptions = Asking & {
  */
 export function openSource(options: SourceOptions): Source {
   const { settings, now, monotonicMs, random, sleep, onEvent } = options
-  refuseOpenWire(settings.baseUrl)
+  refuseUnencrypted(settings.baseUrl)
   const list = customersAt(settings.baseUrl)
   const clock = createClock()
   const rateLimit = options.rateLimit ?? createRateLimit({ ...settings, monotonicMs, sleep })

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { UsageError } from '../../src/errors/errors.ts'
-import { canonicalQuery, customersAt, customersUrl, refuseOpenWire } from '../../src/source/customers-url.ts'
+import { canonicalQuery, customersAt, customersUrl, refuseUnencrypted } from '../../src/source/customers-url.ts'
 
 test.each([
   'https://acme.example.com/api/v1',
@@ -68,7 +68,7 @@ test('a canonical query is sorted, holds unreserved characters only, and reads b
 test.each(['https://acme.example.com/', 'http://127.0.0.1:8080/', 'http://localhost/', 'http://[::1]:1/'])(
   '%s may be signed for',
   (address) => {
-    expect(() => refuseOpenWire(new URL(address))).not.toThrow()
+    expect(() => refuseUnencrypted(new URL(address))).not.toThrow()
   },
 )
 
@@ -78,5 +78,5 @@ test.each([
   'http://localhost.example.com/',
   'ftp://127.0.0.1/',
 ])('%s is refused before anything is signed', (address) => {
-  expect(() => refuseOpenWire(new URL(address))).toThrow(UsageError)
+  expect(() => refuseUnencrypted(new URL(address))).toThrow(UsageError)
 })
