@@ -29,12 +29,12 @@ async function deleteAll(session: Session, organization: string): Promise<void> 
   await forgetWindows(session, organization)
   await changeUnnoticed(session)
   await deleteRows(session, ORGANIZATION_TABLES, organization)
-  await unname(session, organization)
+  await hideNameInErrors(session, organization)
   await session.run('INSERT INTO unfinished_forgets (organization) VALUES ($1)', organization)
 }
 
 /** A run that was refused because its customers were known under this organization named it. */
-async function unname(session: Session, organization: string): Promise<void> {
+async function hideNameInErrors(session: Session, organization: string): Promise<void> {
   await session.run(
     `UPDATE runs SET error = organization || ': ${KNOWN_UNDER_A_FORGOTTEN_ONE}'
      WHERE error_code = 'tenant-mixup' AND strpos(error, ' under ' || $1::text || '. ') > 0`,

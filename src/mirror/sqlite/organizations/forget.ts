@@ -43,12 +43,12 @@ function deleteAll(db: Connection, organization: string, clocks: Clocks): void {
   requireUnleased(db, organization, 'forgotten', clocks)
   forgetWindows(db, organization)
   withoutTriggers(db, ['customers_deleted'], () => deleteRows(db, ORGANIZATION_TABLES, organization))
-  unname(db, organization)
+  hideNameInErrors(db, organization)
   statement(db, 'INSERT INTO unfinished_forgets (organization) VALUES (?)').run(organization)
 }
 
 /** A run that was refused because its customers were known under this organization named it. */
-function unname(db: Connection, organization: string): void {
+function hideNameInErrors(db: Connection, organization: string): void {
   statement(
     db,
     `UPDATE runs SET error = organization || ': ${KNOWN_UNDER_A_FORGOTTEN_ONE}'
