@@ -21,7 +21,8 @@ import { renewLease } from './lease.ts'
 import { openFile, type OpenFile } from './open-file.ts'
 import { addSaved } from '../page-accounting.ts'
 import { pagesAtOnce, savePages } from './pages.ts'
-import { privacyVerbs } from './privacy/privacy-verbs.ts'
+import { applyPrivacy } from './privacy/apply-privacy.ts'
+import { listPrivacy } from './privacy/privacy.ts'
 import { listRejects } from './rejects.ts'
 import { createReadingIndexes, lacksReadingIndexes } from './reading-indexes.ts'
 import { findGone, findListed, findRemovalCandidates } from './removals/removal-candidates.ts'
@@ -112,7 +113,7 @@ function mirrorOf(file: string, db: Connection, { wal, place, upkeep }: Partial<
     file,
     standing: () => place?.standing() ?? 'same',
     startRun: async (start) => beginRun(db, start, writing),
-    ...privacyVerbs(db, file, rowWriting),
+    applyPrivacy: async (run, nowMs) => applyPrivacy(db, { run, nowMs }, rowWriting),
     pagesAtOnce,
     savePages: async (run, pages, nowMs) => {
       // Where another program wrote to the file in an initial sync, the index of ids is created here.
@@ -214,6 +215,7 @@ function readingVerbs(db: Connection, file: string) {
     listRuns: async (filter) => readTransaction(db, file, () => listRuns(db, filter)),
     findRun: async (id) => readTransaction(db, file, () => findRun(db, id)),
     listHeldRemovals: async () => readTransaction(db, file, () => listHeldRemovals(db)),
+    listPrivacy: async () => readTransaction(db, file, () => listPrivacy(db)),
     listRejects: async (filter) => readTransaction(db, file, () => listRejects(db, filter)),
     listFreshness: async () => readTransaction(db, file, () => listFreshness(db)),
     listUncountedFreshness: async () => readTransaction(db, file, () => listUncountedFreshness(db)),
