@@ -3,7 +3,7 @@ import { arrayLiteral } from './array-literal.ts'
 import { binaryArray } from './binary-array.ts'
 import { MirrorClient, processOf } from './client.ts'
 import { connectionSettings } from './connection-settings.ts'
-import * as Port from '../session.ts'
+import { ArrayOf, type Client, type Connections } from '../session.ts'
 import { valueParser } from './value-types.ts'
 
 /** Transactions at once, at most; the others wait. More would be slower: a server has few processors. */
@@ -19,7 +19,7 @@ const ANSWER_MS = 330_000
 const IDLE_MS = 60_000
 
 /** The connections to the server at `address`, opened when they are needed. */
-export function openPool(address: string): Port.Connections {
+export function openPool(address: string): Connections {
   const pool = new Pool({
     ...connectionSettings(address),
     Client: ClientInTime,
@@ -48,11 +48,11 @@ class ClientInTime extends MirrorClient {
 }
 
 function asSent(parameter: unknown): unknown {
-  if (parameter instanceof Port.ArrayOf) return binaryArray(parameter)
+  if (parameter instanceof ArrayOf) return binaryArray(parameter)
   return Array.isArray(parameter) ? (arrayLiteral(parameter) ?? parameter) : parameter
 }
 
-function clientOf(client: PoolClient): Port.Client {
+function clientOf(client: PoolClient): Client {
   return {
     process: processOf(client),
     query: async (text, parameters, { limitMs } = { limitMs: ANSWER_MS }) => {
