@@ -9,57 +9,51 @@ const KEPT_NOTHING = 'Nothing of this step was kept; free some space, then run t
 const DISK_FAILED =
   'the disk failed while it was read or written. Check the disk and any quota, then run the command again.'
 
-/** The meaning of SQLite's and the system's codes for the mirror, each with its fix. */
-const MEANINGS: [prefix: string, code: MirrorCode, sentence: string][] = [
-  ['SQLITE_NOTADB', 'foreign', 'is not a SQLite file. It was left as it is; name another file as mirror.'],
+/** The meaning of SQLite's and the system's codes for the mirror, each with its fix. The first that fits holds. */
+const MEANINGS: readonly [pattern: RegExp, code: MirrorCode, sentence: string][] = [
+  [/^SQLITE_NOTADB/, 'foreign', 'is not a SQLite file. It was left as it is; name another file as mirror.'],
   // SQLite turns an EIO of the disk into this code.
   [
-    'SQLITE_CORRUPT',
+    /^SQLITE_CORRUPT/,
     'corrupt',
     "is damaged, or its disk failed while it was read. Check the disk, then the file with 'customer-mirror check'. If that finds damage, put back a backup, or " +
       'move the file away and sync anew; sqlite3 can save what is readable with .recover',
   ],
   // SQLite does not pass on which of the two.
-  ['SQLITE_FULL', 'full', `the disk (or the folder for temporary files) is full. ${KEPT_NOTHING}`],
+  [/^SQLITE_FULL/, 'full', `the disk (or the folder for temporary files) is full. ${KEPT_NOTHING}`],
   // The `-shm` file could not grow.
-  ['SQLITE_IOERR_SHMSIZE', 'full', `the disk is full, a quota is used up, or the disk failed. ${KEPT_NOTHING}`],
+  [/^SQLITE_IOERR_SHMSIZE/, 'full', `the disk is full, a quota is used up, or the disk failed. ${KEPT_NOTHING}`],
   [
-    'SQLITE_IOERR_GETTEMPPATH',
+    /^SQLITE_IOERR_GETTEMPPATH/,
     'unreadable',
     'there is no folder for temporary files that this user can write. Let TMPDIR name one, then run the command again.',
   ],
-  ['SQLITE_READONLY', 'read-only', 'cannot be written. Make the file and its folder writable for this user.'],
+  [/^SQLITE_READONLY/, 'read-only', 'cannot be written. Make the file and its folder writable for this user.'],
   [
-    'SQLITE_CANTOPEN',
+    /^SQLITE_CANTOPEN/,
     'unreadable',
     'cannot be opened. Check that this user may read and write it and its folder, and then the disk and any quota.',
   ],
-  ['SQLITE_PERM', 'unreadable', 'may not be opened by this user.'],
-  ['SQLITE_AUTH', 'unreadable', 'may not be opened by this user.'],
-  ['SQLITE_IOERR', 'unreadable', DISK_FAILED],
-  ['SQLITE_BUSY', 'locked', 'is locked by another program. Close it, or try again when it is done.'],
-  ['SQLITE_LOCKED', 'locked', 'is locked by another program. Close it, or try again when it is done.'],
-  // Programs that open it at once wait for each other, but not without end.
-  ['SQLITE_PROTOCOL', 'locked', 'is locked by another program. Close it, or try again when it is done.'],
-  ['EACCES', 'unreadable', 'may not be opened by this user. Check who owns the file and its folder.'],
-  ['EPERM', 'unreadable', 'may not be opened by this user. Check who owns the file and its folder.'],
+  [/^SQLITE_(PERM|AUTH)/, 'unreadable', 'may not be opened by this user.'],
+  [/^(SQLITE_IOERR|EIO)/, 'unreadable', DISK_FAILED],
+  // SQLITE_PROTOCOL: programs that open it at once wait for each other, but not without end.
+  [/^SQLITE_(BUSY|LOCKED|PROTOCOL)/, 'locked', 'is locked by another program. Close it, or try again when it is done.'],
+  [/^(EACCES|EPERM)/, 'unreadable', 'may not be opened by this user. Check who owns the file and its folder.'],
   [
-    'EROFS',
+    /^EROFS/,
     'read-only',
     "lies on a read-only file system. Mount it so that it can be written; 'customer-mirror backup' copies it as it is, and query, sql and export read it there.",
   ],
-  ['ENOSPC', 'full', 'the disk is full. Free some space, then run the command again.'],
-  ['EDQUOT', 'full', 'the disk quota is used up. Free some space, then run the command again.'],
-  ['EIO', 'unreadable', DISK_FAILED],
-  ['ENOTDIR', 'unreadable', 'has a file where a folder should be in its path.'],
-  ['EEXIST', 'unreadable', 'has a file where a folder should be in its path.'],
+  [/^ENOSPC/, 'full', 'the disk is full. Free some space, then run the command again.'],
+  [/^EDQUOT/, 'full', 'the disk quota is used up. Free some space, then run the command again.'],
+  [/^(ENOTDIR|EEXIST)/, 'unreadable', 'has a file where a folder should be in its path.'],
   [
-    'ELOOP',
+    /^ELOOP/,
     'unreadable',
     'has a symbolic link in its path that leads back to itself. Correct the link, or name another file.',
   ],
-  ['ENAMETOOLONG', 'unreadable', 'has a name that is too long for its disk. Name another file.'],
-  ['ENOENT', 'unreadable', 'cannot be made there.'],
+  [/^ENAMETOOLONG/, 'unreadable', 'has a name that is too long for its disk. Name another file.'],
+  [/^ENOENT/, 'unreadable', 'cannot be made there.'],
 ]
 
 /** A failure of SQLite as MirrorUnusable; any other error unchanged. `room` returns the free space at a file. */
@@ -134,7 +128,7 @@ function isOnReadOnlyDisk(file: string): boolean {
 }
 
 function described(error: Error, code: string, file: string): unknown {
-  const meaning = MEANINGS.find(([prefix]) => code.startsWith(prefix))
+  const meaning = MEANINGS.find(([pattern]) => pattern.test(code))
   if (meaning === undefined) return error
   return new MirrorUnusable(`${file}: ${meaning[2]} (${code})`, { code: meaning[1] }, { cause: error })
 }
