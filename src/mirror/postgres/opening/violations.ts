@@ -1,10 +1,8 @@
-/** The columns that PostgreSQL numbers, by the primary key of their table. */
-const NUMBERED: Record<string, readonly [table: string, column: string]> = {
-  runs_pkey: ['runs', 'id'],
-  changes_pkey: ['changes', 'seq'],
-  rejects_pkey: ['rejects', 'reject_id'],
-  edited_customers_pkey: ['edited_customers', 'edit'],
-  forgotten_pkey: ['forgotten', 'number'],
+import { NUMBERED } from '../../move/moved-tables.ts'
+
+/** The column that PostgreSQL numbers and that this primary key is on; undefined for any other constraint. */
+function numberedBy(constraint: string): (typeof NUMBERED)[number] | undefined {
+  return NUMBERED.find(({ table }) => constraint === `${table}_pkey`)
 }
 
 /** The unique indexes of customers, and what they are called in partitions. */
@@ -16,7 +14,7 @@ const TAKEN = '23505'
 
 /** Whether a row was to be inserted whose key is taken, and not because the mirror was given a number twice. */
 export function isTaken(error: unknown): boolean {
-  return nameIn(error, 'code') === TAKEN && NUMBERED[nameIn(error, 'constraint')] === undefined
+  return nameIn(error, 'code') === TAKEN && numberedBy(nameIn(error, 'constraint')) === undefined
 }
 
 /** Whether that key is the number or the id of a customer, and none that someone added. */
@@ -32,7 +30,7 @@ export function violation(error: unknown): string | undefined {
   const code = nameIn(error, 'code')
   if (!/^23[0-9A-Z]{3}$/.test(code)) return undefined
   const constraint = nameIn(error, 'constraint')
-  const numbered = code === TAKEN ? NUMBERED[constraint] : undefined
+  const numbered = code === TAKEN ? numberedBy(constraint) : undefined
   const said = numbered === undefined ? added(error, code) : sequenceBehind(nameIn(error, 'schema'), numbered)
   return `${said} Nothing of this step was kept.`
 }
@@ -47,7 +45,7 @@ function added(error: unknown, code: string): string {
     : `${constraint} does not allow a row that is to be written. Drop it.`
 }
 
-function sequenceBehind(schema: string, [table, column]: readonly [string, string]): string {
+function sequenceBehind(schema: string, { table, column }: (typeof NUMBERED)[number]): string {
   const name = `${schema}.${table}`
   return (
     `the sequence of ${name}.${column} is behind its rows, as after a move by logical replication, which copies no sequences. Stop the ` +
