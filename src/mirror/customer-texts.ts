@@ -7,7 +7,10 @@ export type CustomerTexts = { all: string[]; email: string[] }
 const SHORTEST = 6
 
 /** The fields that name a customer. */
-const TELLING = ['name', 'username', 'email', 'phone', 'address'] as const
+export const NAMING_FIELDS = ['name', 'username', 'email', 'phone', 'address'] as const
+
+/** The fields in which another customer may have the same value: then it names neither. */
+export const FIELDS_IN_COMMON = [...NAMING_FIELDS, 'company_name'] as const
 
 /**
  * The values that name a customer in JSON objects that hold some of its fields: the customer itself, its changes (each field with the
@@ -25,7 +28,7 @@ function textsIn(json: string | null): { field: string; value: string }[] {
   const document = parsedJson(json ?? '')
   if (typeof document !== 'object' || document === null) return []
   const values: Partial<Record<string, unknown>> = { ...document }
-  return TELLING.flatMap((field) =>
+  return NAMING_FIELDS.flatMap((field) =>
     [values[field]]
       .flatMap((value): unknown[] => (Array.isArray(value) ? value.slice(0, 2) : [value]))
       .flatMap((value) => (typeof value === 'string' ? [{ field, value }] : [])),

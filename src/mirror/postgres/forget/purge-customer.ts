@@ -1,5 +1,13 @@
 import type { Purged } from '../../../store.ts'
-import { formsOfId, formsOfText, HIDDEN_ERROR, textsOfCustomer, type CustomerTexts } from '../../customer-texts.ts'
+import {
+  FIELDS_IN_COMMON,
+  formsOfId,
+  formsOfText,
+  HIDDEN_ERROR,
+  NAMING_FIELDS,
+  textsOfCustomer,
+  type CustomerTexts,
+} from '../../customer-texts.ts'
 import { requireTaken } from '../../rows-taken.ts'
 import { forgetReading } from '../organizations/organization-rows.ts'
 import type { Session } from '../session.ts'
@@ -27,7 +35,7 @@ type Of = { organization: string; id: string }
 /** `all` are the values of a customer, also earlier ones, that no other customer has; `email` are the addresses. */
 async function textsOf(session: Session, { organization, id }: Of): Promise<CustomerTexts> {
   const documents = await session.all<{ document: string | null }>(
-    `SELECT json_build_object('name', name, 'username', username, 'email', email, 'phone', phone, 'address', address)::text AS document
+    `SELECT json_build_object(${NAMING_FIELDS.map((field) => `'${field}', ${field}`).join(', ')})::text AS document
      FROM customers WHERE organization = $1 AND id = $2
      UNION ALL SELECT fields::text FROM changes WHERE organization = $1 AND id = $2
      UNION ALL SELECT payload FROM rejects WHERE organization = $1 AND record_id = $2`,
@@ -40,13 +48,11 @@ async function textsOf(session: Session, { organization, id }: Of): Promise<Cust
   return { all: all.filter((value) => !others.has(value)), email }
 }
 
-const NAMING = ['name', 'username', 'email', 'phone', 'address', 'company_name']
-
 /** Every customer is read once. */
 const SHARED = `
-  SELECT DISTINCT value FROM customers CROSS JOIN unnest(ARRAY[${NAMING.join(', ')}]) AS value
+  SELECT DISTINCT value FROM customers CROSS JOIN unnest(ARRAY[${FIELDS_IN_COMMON.join(', ')}]) AS value
   WHERE NOT (organization = $1 AND id = $2) AND value = ANY ($3::text[])
-    AND (${NAMING.map((column) => `${column} = ANY ($3::text[])`).join(' OR ')})`
+    AND (${FIELDS_IN_COMMON.map((column) => `${column} = ANY ($3::text[])`).join(' OR ')})`
 
 /** Also those that hold the id in another form, and those without a readable id that hold an address of the customer. */
 function deleteRejects(session: Session, { organization, id }: Of, email: readonly string[]): Promise<number> {

@@ -1,6 +1,14 @@
 import type { Purged } from '../../../store.ts'
 import type { Connection } from '../database.ts'
-import { formsOfId, formsOfText, HIDDEN_ERROR, textsOfCustomer, type CustomerTexts } from '../../customer-texts.ts'
+import {
+  FIELDS_IN_COMMON,
+  formsOfId,
+  formsOfText,
+  HIDDEN_ERROR,
+  NAMING_FIELDS,
+  textsOfCustomer,
+  type CustomerTexts,
+} from '../../customer-texts.ts'
 import { requireTaken } from '../../rows-taken.ts'
 import { forgetReading } from '../organizations/organization-tables.ts'
 import { statement } from '../statement.ts'
@@ -29,7 +37,7 @@ type Of = { organization: string; id: string }
 function textsOf(db: Connection, { organization, id }: Of): CustomerTexts {
   const documents = statement<[Record<string, string>], string | null>(
     db,
-    `SELECT json_object('name', name, 'username', username, 'email', email, 'phone', phone, 'address', address)
+    `SELECT json_object(${NAMING_FIELDS.map((field) => `'${field}', ${field}`).join(', ')})
      FROM customers WHERE organization = @organization AND id = @id
      UNION ALL SELECT fields FROM changes WHERE organization = @organization AND id = @id
      UNION ALL SELECT payload FROM rejects WHERE organization = @organization AND record_id = @id`,
@@ -38,7 +46,7 @@ function textsOf(db: Connection, { organization, id }: Of): CustomerTexts {
   const isShared = statement<[Record<string, string>], number>(
     db,
     `SELECT 1 FROM customers WHERE NOT (organization = @organization AND id = @id)
-       AND @value IN (name, username, email, phone, address, company_name) LIMIT 1`,
+       AND @value IN (${FIELDS_IN_COMMON.join(', ')}) LIMIT 1`,
   ).pluck()
   return { all: all.filter((value) => isShared.get({ organization, id, value }) === undefined), email }
 }
