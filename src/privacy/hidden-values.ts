@@ -3,7 +3,9 @@ import { parsedJson } from '../parsed-json.ts'
 import {
   actionBetween,
   fieldOf,
+  hides,
   namedIn,
+  NOTHING_HIDDEN,
   type Action,
   type HiddenFields,
   type PrivacyPolicy,
@@ -172,8 +174,7 @@ export function isFilled(
 }
 
 function isUnfilled(name: string, unfilled: readonly string[]): boolean {
-  const all = { drop: unfilled, hash: [], mixed: [], keyCheck: null }
-  return actionBetween({ ...all, drop: [] }, all, fieldOf(`extra.${name}`)) === 'drop'
+  return hides({ ...NOTHING_HIDDEN, drop: unfilled }, fieldOf(`extra.${name}`))
 }
 
 /** The text that is hashed: a text, or canonical JSON (RFC 8785: keys sorted, no spaces), as every store can hold it. */
