@@ -48,6 +48,14 @@ function given(missing: readonly Marked[]): string {
   return JSON.stringify(missing.map(({ row }) => row.rowId))
 }
 
+/** Marks a customer as listed: its absences are counted from 0. */
+export function markRowListed(db: Connection, rowId: number, nowMs: number): void {
+  const list =
+    'UPDATE customers SET missing_since = NULL, updated_at = ? WHERE row_id = ? AND missing_since IS NOT NULL'
+  statement(db, list).run(updateStamp(db, nowMs), rowId)
+  forgetAbsences(db, rowId)
+}
+
 /** The customer is listed, or removed: its absences are counted from 0. */
 export function forgetAbsences(db: Connection, rowId: number): void {
   statement(db, 'DELETE FROM absences WHERE row_id = ?').run(rowId)

@@ -1,14 +1,12 @@
 import { absencesOf, NO_ABSENCES, type Absences } from '../../absences-found.ts'
-import type { Absent, Ending, Removals, RemovingProof, Run } from '../../../run.ts'
-import { forgetAbsences, markMissing } from './absences.ts'
+import type { Ending, Removals, RemovingProof, Run } from '../../../run.ts'
+import { markMissing, markRowListed } from './absences.ts'
 import type { Connection } from '../database.ts'
 import { findUnjudged } from './older-list.ts'
 import { decideAbsences, type Decision } from '../../removal-rule.ts'
 import { rowsGone } from '../../rows-gone.ts'
 import { areTooManyAbsent, findAbsent, holdsReceived } from './find-absent.ts'
 import { holdBack, release, remove } from './removals.ts'
-import { updateStamp } from '../update-stamp.ts'
-import { statement } from '../statement.ts'
 
 /**
  * Marks absent customers of a proven scan as missing, and those absent often enough as removed. After a settled or converged scan,
@@ -46,19 +44,12 @@ function carryOut(
   { proof, nowMs }: { proof: RemovingProof; nowMs: number },
 ): Absences {
   const { listed, held, missing } = decision
-  for (const row of listed) markListed(db, row, nowMs)
+  for (const { rowId } of listed) {
+    markRowListed(db, rowId, nowMs)
+    release(db, rowId)
+  }
   if (held !== undefined) holdBack(db, run, held)
   markMissing(db, run, missing, { isProven: proof === 'proven', nowMs })
   for (const { row, isRemoved } of missing) if (isRemoved) remove(db, run, row, nowMs)
   return absencesOf(decision)
-}
-
-/** Marks a customer found by a search as listed: its absences restart at 0, and its removal is not held back. */
-function markListed(db: Connection, { rowId }: Absent, nowMs: number): void {
-  statement(
-    db,
-    'UPDATE customers SET missing_since = NULL, updated_at = ? WHERE row_id = ? AND missing_since IS NOT NULL',
-  ).run(updateStamp(db, nowMs), rowId)
-  forgetAbsences(db, rowId)
-  release(db, rowId)
 }

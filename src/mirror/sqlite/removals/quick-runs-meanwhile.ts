@@ -2,8 +2,7 @@ import type { Run } from '../../../run.ts'
 import type { Connection } from '../database.ts'
 import { IS_QUICK } from '../../run-conditions.ts'
 import { statement } from '../statement.ts'
-import { updateStamp } from '../update-stamp.ts'
-import { forgetAbsences } from './absences.ts'
+import { markRowListed } from './absences.ts'
 
 /**
  * The customers that quick runs wrote, or received in a reject, while the scan of this run was interrupted. They are listed, and may stand in a
@@ -46,10 +45,5 @@ export function markListed(
     db,
     'SELECT row_id FROM customers WHERE organization = ? AND missing_since IS NOT NULL AND removed_at IS NULL',
   ).pluck()
-  const list = statement(db, 'UPDATE customers SET missing_since = NULL, updated_at = ? WHERE row_id = ?')
-  for (const rowId of missing.all(run.organization)) {
-    if (!run.seen.has(rowId)) continue
-    list.run(updateStamp(db, nowMs), rowId)
-    forgetAbsences(db, rowId)
-  }
+  for (const rowId of missing.all(run.organization)) if (run.seen.has(rowId)) markRowListed(db, rowId, nowMs)
 }
