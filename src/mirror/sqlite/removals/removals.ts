@@ -37,13 +37,7 @@ export function approveRemovals(db: Connection, runId: number, nowMs: number): n
     `SELECT held_removals.organization, row_id, id FROM held_removals JOIN customers USING (row_id)
      WHERE run_id = ? AND removed_at IS NULL`,
   ).all(runId)
-  for (const { organization, row_id, id } of held) {
-    statement(db, 'UPDATE customers SET missing_since = coalesce(missing_since, ?) WHERE row_id = ?').run(
-      sqlTime(nowMs),
-      row_id,
-    )
-    remove(db, { id: runId, organization }, { rowId: row_id, id }, nowMs)
-  }
+  for (const { organization, row_id, id } of held) remove(db, { id: runId, organization }, { rowId: row_id, id }, nowMs)
   if (held.length === 0) discardRemovals(db, runId)
   return held.length
 }
@@ -62,6 +56,7 @@ export function holdBack(db: Connection, run: Run, absent: readonly Absent[]): v
   for (const { rowId } of absent) hold.run(run.organization, rowId, run.id)
 }
 
+/** Removes a customer. One that is not missing yet is from now on. */
 export function remove(
   db: Connection,
   run: Pick<Run, 'id' | 'organization'>,
@@ -71,8 +66,9 @@ export function remove(
   const now = sqlTime(nowMs)
   const removed = statement(
     db,
-    'UPDATE customers SET removed_at = ?, is_active = 0, last_run_id = ?, updated_at = ? WHERE row_id = ?',
-  ).run(now, run.id, updateStamp(db, nowMs), rowId)
+    `UPDATE customers SET missing_since = coalesce(missing_since, ?), removed_at = ?, is_active = 0, last_run_id = ?,
+       updated_at = ? WHERE row_id = ?`,
+  ).run(now, now, run.id, updateStamp(db, nowMs), rowId)
   requireTaken(run, 'customers', { given: 1, taken: removed.changes })
   forgetAbsences(db, rowId)
   release(db, rowId)
