@@ -1,10 +1,10 @@
 import { readFileSync, statSync } from 'node:fs'
-import { resolve } from 'node:path'
 import type { Config } from '../config/read-config.ts'
 import { UsageError } from '../errors/errors.ts'
 import type { Pauses } from '../pause.ts'
 import type { Mirror } from '../store.ts'
 import type { Io } from './io.ts'
+import { absolutePath } from './named-file.ts'
 
 /** A kind of file that `status` writes, and writes again. */
 type OwnFile = {
@@ -36,9 +36,8 @@ export async function writeStatus(
   const { writeFileWhole } = await import('../reading/write-file.ts')
   if (file.trim() === '') throw new UsageError(kind.whenUnnamed)
   const { example, mode } = kind
-  const target = /[/\\]$/.test(file) ? `${resolve(file)}/` : resolve(file)
   const mayReplace = (place: string) => throwIfForeign(place, kind)
-  writeFileWhole(target, await text(), { mirror, example, mayReplace, ...(mode !== undefined && { mode }) })
+  writeFileWhole(absolutePath(file), await text(), { mirror, example, mayReplace, ...(mode !== undefined && { mode }) })
 }
 
 function throwIfForeign(file: string, { beginning, whenForeign }: OwnFile): void {
