@@ -4,7 +4,8 @@ import { checkTargets } from '../reading/publish/publish-check.ts'
 import { failedCheck, type Finding } from './finding.ts'
 import { count } from './output/wording.ts'
 import { processEnvironment } from '../config/environment.ts'
-import type { AnyPlan } from '../reading/publish/publish-plan.ts'
+import type { BucketPlan } from '../reading/publish/bucket/bucket-plan.ts'
+import type { PublishPlan } from '../reading/publish/publish-plan.ts'
 
 /**
  * Whether the copy for readers could be made where the configuration says; nothing where it asks for none. A bucket is asked for by
@@ -21,14 +22,11 @@ export async function* checkPublish(config: Config): AsyncGenerator<Finding> {
   }
 }
 
-function describeTargets(plan: FilePlan): string {
+function describeTargets(plan: PublishPlan): string {
   const [first = plan.file, ...others] = checkTargets(plan)
   const more = others.length === 0 ? '' : ` and ${count(others.length, 'other copy', 'other copies')}`
   return `${first}${more} can be made`
 }
-
-type FilePlan = Extract<AnyPlan, { file: string }>
-type BucketPlan = Exclude<AnyPlan, FilePlan>
 
 /** The client of object storage is loaded only where it is needed. */
 async function answerOfBucket(plan: BucketPlan): Promise<string> {
