@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { explainReason, isReason } from '../scan/reasons.ts'
 import type { StoredRun } from '../store.ts'
-import { count } from '../wording.ts'
+import { count, grouped } from '../wording.ts'
 
 /** A reason why a run is not proven, as one sentence; empty for a reason of another version. */
 export function reasonWords(reason: string): string {
@@ -33,6 +33,13 @@ const certificateSchema = z.object({
 /** The certificate of a run; undefined where it has none, or one of another version. */
 export function certificateOf({ certificate }: Pick<StoredRun, 'certificate'>) {
   return certificateSchema.safeParse(certificate).data
+}
+
+/** Positions of the list that no request could read, counted from 1. */
+export function positionWords({ position, size }: { position: number; size: number }): string {
+  return size === 1
+    ? `position ${grouped(position + 1)} of the list`
+    : `positions ${grouped(position + 1)} to ${grouped(position + size)} of the list`
 }
 
 /** What a run proves, in sentences; those that are indented belong to the one before. */

@@ -3,7 +3,7 @@ import { factsOfCode } from '../errors/error-facts.ts'
 import type { StoredRun } from '../store.ts'
 import { count, duration, grouped } from '../wording.ts'
 import { framed, time, unlessZero, type Html } from './frame.ts'
-import { proofLines, reasonWords } from './proof-words.ts'
+import { positionWords, proofLines, reasonWords } from './proof-words.ts'
 import { scanOf, type Scan } from './scan.ts'
 
 /** A run as a page: what it did, what its scan proves, its windows and seams, and what each reason means. */
@@ -121,7 +121,7 @@ function scanTable(run: StoredRun): Html {
     ({ reason, times }) => [reason, `${count(times, 'time')}. ${reasonWords(reason)}`] as const,
   )
   return html`${table(lines)}${stripOf(scan)}
-  ${holes.map(({ position, size }) => html`<p class="soft">Not read: ${positionWords(position, size)}</p>`)}
+  ${holes.map((hole) => html`<p class="soft">Not read: ${positionWords(hole)}</p>`)}
   ${
     seams.length === 0
       ? html`<p class="soft">Every seam between two windows held at once.</p>`
@@ -176,10 +176,4 @@ function table(lines: readonly Line[]): Html {
       )}
     </tbody>
   </table>`
-}
-
-function positionWords(position: number, size: number): string {
-  return size === 1
-    ? `position ${grouped(position + 1)} of the list`
-    : `positions ${grouped(position + 1)} to ${grouped(position + size)} of the list`
 }

@@ -1,5 +1,5 @@
 import type { StoredRun } from '../../store.ts'
-import { certificateOf, proofLines, reasonWords } from '../../page/proof-words.ts'
+import { certificateOf, positionWords, proofLines, reasonWords } from '../../page/proof-words.ts'
 import { configOption } from './shell-word.ts'
 import { count, grouped, moment, summary } from './wording.ts'
 
@@ -30,7 +30,7 @@ function noteLines(run: StoredRun): string[] {
   if (certificate === undefined) return []
   const notes = certificate.notes.filter(({ reason }) => !run.reasons.includes(reason))
   const noteText = notes.map(({ reason, times }) => `  ${reason}, ${count(times, 'time')}: ${reasonWords(reason)}`)
-  const holes = certificate.holes.map(({ position, size }) => `  not read: ${positions(position, size)}`)
+  const holes = certificate.holes.map((hole) => `  not read: ${positionWords(hole)}`)
   const repaired = notes.length === 0 ? [] : ['Repaired during the scan by reading again:', ...noteText]
   return [...repaired, ...holes, ...foundLines(certificate.found ?? [])]
 }
@@ -43,12 +43,6 @@ function foundLines(ids: readonly string[]): string[] {
 }
 
 const MOST_FOUND = 10
-
-function positions(position: number, size: number): string {
-  return size === 1
-    ? `position ${position + 1} of the list`
-    : `positions ${position + 1} to ${position + size} of the list`
-}
 
 function absenceLines({ held, runId, reasons, status }: StoredRun, waiting: number, option: string): string[] {
   if (held === 0) return []
