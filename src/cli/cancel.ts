@@ -52,14 +52,12 @@ async function chooseCancelled(
   ids: readonly string[],
   underway: ReadonlyMap<string, LeasedRun>,
 ): Promise<string[]> {
-  const { chooseOrganizations } = await import('../config/organization.ts')
+  const { chooseIds } = await import('../config/organization.ts')
   const isThere = (id: string) => isConfigured(config, id)
   const left = new Set(ids.every(isThere) ? [] : [...underway.keys(), ...(await listQueued(config))])
   const leaving = ids.filter((id) => !isThere(id) && left.has(id))
   const others = ids.filter((id) => !leaving.includes(id))
-  // Without a name it would choose all of them.
-  const chosen = others.length === 0 ? [] : chooseOrganizations(config, others)
-  return [...chosen.map(({ id }) => id), ...new Set(leaving)]
+  return [...chooseIds(config, others), ...new Set(leaving)]
 }
 
 /** The organizations that have a job in a queue on a server. */

@@ -15,7 +15,7 @@ export function pauseCommand(io: Io) {
     .option('--until <time>', 'end the pause by itself at this time', timeArgument)
     .addHelpText('after', EXAMPLES)
     .action(async (ids, { config: file, until }) => {
-      const [{ readConfig }, { chooseOrganizations }, { pausedText }] = await Promise.all([
+      const [{ readConfig }, { chooseIds }, { pausedText }] = await Promise.all([
         import('../config/read-config.ts'),
         import('../config/organization.ts'),
         import('./output/pause-text.ts'),
@@ -25,7 +25,7 @@ export function pauseCommand(io: Io) {
       if (untilMs !== undefined && untilMs <= nowMs)
         throw new UsageError(`--until ${moment(untilMs)} has passed, so nothing was paused. Name a time in the future.`)
       const config = await readConfig({ file, cwd: process.cwd() })
-      const organizations = ids.length === 0 ? [] : chooseOrganizations(config, ids).map(({ id }) => id)
+      const organizations = chooseIds(config, ids)
       const { pauseOrganizations } = await import('../../jobs/pauses/pause-organizations.ts')
       say(io.stdout, pausedText(await pauseOrganizations(config, organizations, { nowMs, untilMs })))
     })

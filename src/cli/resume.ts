@@ -10,13 +10,13 @@ export function resumeCommand(io: Io) {
     .option('-c, --config <file>', 'configuration file')
     .addHelpText('after', EXAMPLES)
     .action(async (ids, { config: file }) => {
-      const [{ readConfig }, { chooseOrganizations }, { resumedText }] = await Promise.all([
+      const [{ readConfig }, { chooseIds }, { resumedText }] = await Promise.all([
         import('../config/read-config.ts'),
         import('../config/organization.ts'),
         import('./output/pause-text.ts'),
       ])
       const config = await readConfig({ file, cwd: process.cwd() })
-      const organizations = ids.length === 0 ? [] : chooseOrganizations(config, ids).map(({ id }) => id)
+      const organizations = chooseIds(config, ids)
       const { resumeOrganizations } = await import('../../jobs/pauses/pause-organizations.ts')
       say(io.stdout, resumedText(await resumeOrganizations(config, organizations, Date.now())))
     })

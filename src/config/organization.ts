@@ -97,6 +97,11 @@ export function chooseOrganizations(
   return [...new Set(ids)].flatMap((id) => organizations.filter((organization) => organization.id === id))
 }
 
+/** The ids of the named organizations; none where none is named. Throws UsageError for an unknown id. */
+export function chooseIds(config: { organizations: readonly Organization[] }, ids: readonly string[]): string[] {
+  return ids.length === 0 ? [] : chooseOrganizations(config, ids).map(({ id }) => id)
+}
+
 /** A reference as configured, its path made absolute. */
 export function secretReference(written: WrittenSecret, folder: string): SecretReference {
   if ('literal' in written) return written
