@@ -6,6 +6,11 @@ export type { PublicColumn } from './public-columns.ts'
 /** A table or view that readers may rely on. */
 export type PublicTable = { name: string; meaning: string; columns: readonly PublicColumn[] }
 
+/** The columns of a public table; none where there is no such table. */
+export function publicColumns(table: string): readonly PublicColumn[] {
+  return PUBLIC_TABLES.find(({ name }) => name === table)?.columns ?? []
+}
+
 /** Every public table and view. */
 export const PUBLIC_TABLES: readonly PublicTable[] = [
   {

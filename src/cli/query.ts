@@ -91,10 +91,8 @@ function wanted(text: string | undefined): string | undefined {
 }
 
 async function everyColumn(): Promise<string[]> {
-  const { PUBLIC_TABLES } = await import('../public-tables.ts')
-  return PUBLIC_TABLES.filter(({ name }) => name === 'active_customers').flatMap(({ columns }) =>
-    columns.map(({ name }) => name),
-  )
+  const { publicColumns } = await import('../public-tables.ts')
+  return publicColumns('active_customers').map(({ name }) => name)
 }
 
 const EXAMPLES = `

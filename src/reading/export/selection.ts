@@ -1,5 +1,5 @@
 import type { Connection } from '../../mirror/sqlite/database.ts'
-import { PUBLIC_TABLES, type PublicColumn } from '../../public-tables.ts'
+import { publicColumns, type PublicColumn } from '../../public-tables.ts'
 import { selectFeed } from './feed-rows.ts'
 import type { ExportColumn, ExportFacts } from './format.ts'
 
@@ -64,8 +64,9 @@ const WAS_REPLACED = `EXISTS (SELECT 1 FROM changes AS sooner
 /** The public columns of a table, those that the file has. Numbers of rows within a file say nothing elsewhere. */
 function columnsIn(db: Connection, table: string): ExportColumn[] {
   const there = new Set(db.prepare<[string], string>('SELECT name FROM pragma_table_info(?)').pluck().all(table))
-  const { columns = [] } = PUBLIC_TABLES.find(({ name }) => name === table) ?? {}
-  return columns.filter(({ name }) => there.has(name) && name !== 'row_id').map(exported)
+  return publicColumns(table)
+    .filter(({ name }) => there.has(name) && name !== 'row_id')
+    .map(exported)
 }
 
 function exported({ name, type, meaning, nullable }: PublicColumn): ExportColumn {

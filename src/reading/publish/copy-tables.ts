@@ -1,7 +1,7 @@
 import type Database from 'better-sqlite3'
 import { quoted } from '../../mirror/quoted.ts'
 import { GIVEN_BY_SERVER } from '../export/feed.ts'
-import { PUBLIC_TABLES, type PublicColumn, type PublicTable } from '../../public-tables.ts'
+import { PUBLIC_TABLES, publicColumns, type PublicColumn, type PublicTable } from '../../public-tables.ts'
 import { hasTable } from '../has-table.ts'
 import type { CopySettings } from './build-copy.ts'
 import type { LeftOut } from './publish-plan.ts'
@@ -97,8 +97,7 @@ const IMPERSONAL: Readonly<Record<string, string>> = { 'changes.fields': imperso
 
 /** `changes.fields` with the fields alone that are not personal; NULL where there are none. */
 function impersonalFields(): string {
-  const customers = PUBLIC_TABLES.find(({ name }) => name === 'customers')
-  const names = (customers?.columns ?? []).filter(({ source, personal }) => source === 'service' && !personal)
+  const names = publicColumns('customers').filter(({ source, personal }) => source === 'service' && !personal)
   const list = names.map(({ name }) => `'${name}'`).join(', ')
   return `(SELECT NULLIF(json_group_object(key, json(value)), '{}')
     FROM json_each(iif(json_valid(fields), fields, '{}')) WHERE key IN (${list}) AND type = 'array')`

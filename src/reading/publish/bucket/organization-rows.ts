@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Connection } from '../../../mirror/sqlite/database.ts'
 import { quoted } from '../../../mirror/quoted.ts'
-import { PUBLIC_TABLES } from '../../../public-tables.ts'
+import { publicColumns } from '../../../public-tables.ts'
 import type { ExportColumn, ExportedOrganization, ExportRow } from '../../export/format.ts'
 import { parquetColumn } from '../../export/parquet-columns.ts'
 import { parquetFormat } from '../../export/parquet.ts'
@@ -94,8 +94,7 @@ const FACTS = { table: 'customers', asOf: undefined, changesSince: undefined, la
  * text: Spark reads no file with the type UUID.
  */
 function columnsOf(withoutPersonalData: boolean): ExportColumn[] {
-  const { columns = [] } = PUBLIC_TABLES.find(({ name }) => name === 'customers') ?? {}
-  return columns
+  return publicColumns('customers')
     .filter(({ name, personal }) => !['row_id', 'organization'].includes(name) && !(withoutPersonalData && personal))
     .map(({ name, type, meaning, nullable }) => ({ name, type, meaning, nullable }))
 }
