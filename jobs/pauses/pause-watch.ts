@@ -33,7 +33,7 @@ export type PauseWatch = {
 const ANSWER_MS = 1000
 
 /**
- * Keeps an eye on the pauses. When one has ended, or this worker begins and knows of none, the jobs that waited for its end start at
+ * Looks for changes of the pauses. When one has ended, or this worker begins and knows of none, the jobs that waited for its end start at
  * once; and so do those that waited for a window which another configuration opens sooner.
  */
 export function watchPauses({ values, sync, config, lookMs, now, onUnreadable }: Watching): PauseWatch {

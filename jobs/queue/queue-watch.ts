@@ -38,7 +38,7 @@ export function watchQueue(watching: Watching): { stop: () => void } {
   const pauses = new WorkerPauses({
     ...{ workers, write, timings, random },
     onRefused: (error) => {
-      tell(error)
+      report(error)
       if (isRefusal(error)) onRefused?.(error)
     },
     onSettled: () => {
@@ -46,15 +46,15 @@ export function watchQueue(watching: Watching): { stop: () => void } {
       onBack()
     },
   })
-  for (const queue of queues) queue.on('error', tell)
+  for (const queue of queues) queue.on('error', report)
   for (const worker of workers) {
     worker.on('error', (error: unknown) => {
-      tell(error)
+      report(error)
       if (!isOfOneJob(error)) pauses.failed()
     })
   }
 
-  function tell(error: unknown): void {
+  function report(error: unknown): void {
     const reason = codeAndReason(error)
     if (isRefusal(error)) sparse.report(reason)
     else if (lost === undefined && !stopped) {

@@ -34,8 +34,8 @@ function newSinceMs({ seenAtMs }: Scheduled, known: Known | undefined, nowMs: nu
   if (known?.completeAsOfMs !== undefined) return 0
   const moments = [seenAtMs, known?.firstRunAtMs].filter((atMs) => atMs !== undefined)
   // A moment far ahead comes from a wrong clock.
-  const sober = moments.filter((atMs) => !isFarAhead(atMs, nowMs))
-  return sober.length === 0 ? 0 : Math.min(...sober)
+  const plausible = moments.filter((atMs) => !isFarAhead(atMs, nowMs))
+  return plausible.length === 0 ? 0 : Math.min(...plausible)
 }
 
 /** The outlook of each configured organization, by its id. */

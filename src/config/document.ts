@@ -35,11 +35,11 @@ export function parseText(text: string): Parsed | { mistakes: SyntaxMistake[] } 
 function syntaxMistakes(errors: readonly YAMLError[], placeOf: (offset: number) => Place): SyntaxMistake[] {
   // Too deep nesting is reported once for each further level; one report is enough.
   const exhausted = errors.find(({ code }) => code === 'RESOURCE_EXHAUSTION')
-  const reported = exhausted === undefined ? errors : [exhausted]
+  const found = exhausted === undefined ? errors : [exhausted]
   // Where one token does not fit, none of those after it may.
-  const misfit = reported.find(({ code }) => code === 'UNEXPECTED_TOKEN')
-  const told = reported.filter((error) => error.code !== 'UNEXPECTED_TOKEN' || error === misfit)
-  return told.map((error) => ({ message: wording(error), place: placeOf(error.pos[0]) }))
+  const misfit = found.find(({ code }) => code === 'UNEXPECTED_TOKEN')
+  const reported = found.filter((error) => error.code !== 'UNEXPECTED_TOKEN' || error === misfit)
+  return reported.map((error) => ({ message: wording(error), place: placeOf(error.pos[0]) }))
 }
 
 function wording({ code, message }: YAMLError): string {

@@ -2,8 +2,8 @@ import { UsageError } from '../errors/errors.ts'
 import { firstWord, REFUSED, textFrom } from './readable-statement.ts'
 
 /**
- * The statement without what stands before its first word. Throws UsageError unless it begins as one that reads does, so that users are
- * told in our words; that nothing is written is made sure by the server, which runs it in a READ ONLY transaction.
+ * The statement without what stands before its first word. Throws UsageError unless it begins as one that reads does, with the reason
+ * in our words. The server makes sure that nothing is written: it runs the statement in a READ ONLY transaction.
  */
 export function readablePostgres(sql: string): string {
   const { word, text } = firstWord(sql)

@@ -6,7 +6,7 @@ import { recordedIn, type RecordedRun, type Recorded } from './recorded-runs.ts'
 import type { AnyPlan } from './publish-plan.ts'
 
 /**
- * The files of the copies that lack runs of the mirror, or what was let go there without a run, are missing or unreadable, of the other
+ * The files of the copies that lack runs of the mirror, or hold what it has forgotten or retired since, are missing or unreadable, of the other
  * kind as to personal data, or without a digest of their own. A bucket always is: only its manifest says what it lacks. `recorded` is needed for a mirror in PostgreSQL.
  * Throws MirrorUnusable for a mirror that cannot be read.
  */
@@ -22,7 +22,7 @@ export function staleCopies(plan: AnyPlan, recorded?: Recorded): string[] {
     const concerned = lastRuns.filter((run) => organization === undefined || run.organization === organization)
     return concerned.some(({ organization: id, runId, latestId, startedAt, status, ...last }) => {
       const known = manifest.lastRuns.get(id)
-      if (known !== undefined && wasLetGo(known, last)) return true
+      if (known !== undefined && wasForgottenOrRetired(known, last)) return true
       const knownId = known?.runId ?? 0
       if (knownId < runId || knownId > latestId) return true
       // A mirror that was begun anew counts its runs from 1 again. A copy has no runs of an organization that it leaves out.
@@ -45,7 +45,10 @@ function lacksDigest(file: string): boolean {
 }
 
 /** Whether a customer was forgotten or the organization retired since, for which no run is needed. */
-function wasLetGo(known: InCopy, { forgotten, retiredAt }: Pick<RecordedRun, 'forgotten' | 'retiredAt'>): boolean {
+function wasForgottenOrRetired(
+  known: InCopy,
+  { forgotten, retiredAt }: Pick<RecordedRun, 'forgotten' | 'retiredAt'>,
+): boolean {
   return known.forgotten !== null && (forgotten > known.forgotten || retiredAt !== known.retiredAt)
 }
 
