@@ -1,5 +1,6 @@
 import { Command } from '@commander-js/extra-typings'
 import type { Io } from './io.ts'
+import { namedConfig } from './named-config.ts'
 import { namedFile } from './named-file.ts'
 import { refuseBackup } from './postgres-programs.ts'
 import { jsonDocument } from './output/json-document.ts'
@@ -17,13 +18,12 @@ export function backupCommand(io: Io) {
     .addHelpText('after', EXAMPLES)
     .action(async (file, { config: configFile, keep, json }) => {
       const named = namedFile(file, 'backup')
-      const [{ readConfig }, { makeBackup }, { shareProgress }, { count }] = await Promise.all([
-        import('../config/read-config.ts'),
+      const [{ mirror }, { makeBackup }, { shareProgress }, { count }] = await Promise.all([
+        namedConfig(configFile),
         import('../reading/backup/make-backup.ts'),
         import('./output/share-progress.ts'),
         import('./output/wording.ts'),
       ])
-      const { mirror } = await readConfig({ file: configFile, cwd: process.cwd() })
       refuseBackup(mirror, file)
       const progress = shareProgress('Backup', io)
       const plan = { mirror, file: named, keep }

@@ -7,6 +7,7 @@ import type { LeasedRun } from '../report.ts'
 import { isConfigured } from './change-organizations.ts'
 import { oneExitCode, type ExitCode } from './exit-code.ts'
 import type { Io } from './io.ts'
+import { namedConfig } from './named-config.ts'
 import { say } from './output/say.ts'
 import { configOption } from './output/shell-word.ts'
 import { listUnderway } from './with-mirror.ts'
@@ -19,11 +20,10 @@ export function cancelCommand(io: Io) {
     .option('-c, --config <file>', 'configuration file')
     .addHelpText('after', EXAMPLES)
     .action(async (ids, { config: file }) => {
-      const [{ readConfig }, { cancelRuns }] = await Promise.all([
-        import('../config/read-config.ts'),
+      const [config, { cancelRuns }] = await Promise.all([
+        namedConfig(file),
         import('../../jobs/commands/cancel-runs.ts'),
       ])
-      const config = await readConfig({ file, cwd: process.cwd() })
       const waiting = { now: Date.now, monotonicMs, longestMs: LONGEST_MS, signal: io.signal }
       const before = await findUnderway(config)
       const organizations = await chooseCancelled(config, ids, before)

@@ -3,17 +3,14 @@ import type { Organizations } from '../organizations.ts'
 import type { Config } from '../config/read-config.ts'
 import { UsageError } from '../errors/errors.ts'
 import { listedNames } from '../listed-names.ts'
+import { namedConfig } from './named-config.ts'
 
 /** Reads the configuration, opens the organizations of its mirror to change them, and closes them after `work`. */
 export async function withOrganizations<Result>(
   file: string | undefined,
   work: (organizations: Organizations, config: Config) => Promise<Result>,
 ): Promise<Result> {
-  const [{ readConfig }, { openOrganizations }] = await Promise.all([
-    import('../config/read-config.ts'),
-    import('../mirror/mirror.ts'),
-  ])
-  const config = await readConfig({ file, cwd: process.cwd() })
+  const [config, { openOrganizations }] = await Promise.all([namedConfig(file), import('../mirror/mirror.ts')])
   const organizations = await openOrganizations(config.mirror)
   try {
     return await work(organizations, config)

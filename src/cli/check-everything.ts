@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path'
 import { processEnvironment } from '../config/environment.ts'
 import { chooseOrganizations } from '../config/organization.ts'
 import { exposedSecrets, type ExposedSecret } from '../config/exposed-secrets.ts'
-import { readConfig, type Config } from '../config/read-config.ts'
+import type { Config } from '../config/read-config.ts'
 import { unlikelyCredentials } from '../config/unlikely-credentials.ts'
 import { factsOf, isOurs, MirrorUnusable } from '../errors/errors.ts'
 import { nearestFolder } from '../machine/make-folder.ts'
@@ -18,6 +18,7 @@ import { checkQueue } from './check-queue.ts'
 import { checkSchedule } from './check-schedule.ts'
 import { exposedMirror } from './exposed-mirror.ts'
 import { failedCheck, requireSound, type Finding } from './finding.ts'
+import { namedConfig } from './named-config.ts'
 import { shellWord } from './output/shell-word.ts'
 import { count } from './output/wording.ts'
 import { unwritableMirror } from './unwritable-mirror.ts'
@@ -32,7 +33,7 @@ export async function* checkEverything(
   signal: AbortSignal,
 ): AsyncGenerator<Finding> {
   yield { what: 'Node', said: process.versions.node }
-  const config = await readConfig({ file, cwd: process.cwd() })
+  const config = await namedConfig(file)
   const organizations = chooseOrganizations(config, ids)
   yield { what: 'configuration', said: `${config.file}, ${count(config.organizations.length, 'organization')}` }
   let isUnread = false

@@ -7,6 +7,7 @@ import type { Mirror } from '../store.ts'
 import type { ForgetReport } from './output/customer-forgotten.ts'
 import type { Io } from './io.ts'
 import { isoTime } from '../time/iso-time.ts'
+import { namedConfig } from './named-config.ts'
 import { jsonDocument } from './output/json-document.ts'
 import { requireKnown, withMirrorToChange } from './with-mirror.ts'
 import { shownMirror } from '../address/mirror-address.ts'
@@ -22,8 +23,7 @@ export function forgetCommand(io: Io) {
     .option('--json', 'print one JSON document')
     .addHelpText('after', EXAMPLES)
     .action(async (organization, id, { config: file, undo = false, json = false }) => {
-      const { readConfig } = await import('../config/read-config.ts')
-      const config = await readConfig({ file, cwd: process.cwd() })
+      const config = await namedConfig(file)
       const customer = { organization, id }
       if (undo) return readmit(customer, { config, json, io })
       const report = await forget(customer, config)

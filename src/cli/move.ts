@@ -3,6 +3,7 @@ import { UsageError } from '../errors/errors.ts'
 import { isPostgres, shownMirror } from '../address/mirror-address.ts'
 import { monotonicMs } from '../machine/monotonic-clock.ts'
 import type { Io } from './io.ts'
+import { namedConfig } from './named-config.ts'
 import { say } from './output/say.ts'
 import { jsonDocument } from './output/json-document.ts'
 
@@ -18,16 +19,14 @@ export function moveCommand(io: Io) {
     .option('--json', 'print one JSON document')
     .addHelpText('after', EXAMPLES)
     .action(async ({ to, config: configFile, json }) => {
-      const [{ readConfig }, { moveMirror }, { namedMirror }, { shareProgress }, { movedText, settingOf }] =
-        await Promise.all([
-          import('../config/read-config.ts'),
-          import('../reading/move/move-mirror.ts'),
-          import('./named-mirror.ts'),
-          import('./output/share-progress.ts'),
-          import('./output/moved-text.ts'),
-        ])
       if (to.trim() === '') throw new UsageError('--to is empty: name the address of a database, or a file.')
-      const config = await readConfig({ file: configFile, cwd: process.cwd() })
+      const [config, { moveMirror }, { namedMirror }, { shareProgress }, { movedText, settingOf }] = await Promise.all([
+        namedConfig(configFile),
+        import('../reading/move/move-mirror.ts'),
+        import('./named-mirror.ts'),
+        import('./output/share-progress.ts'),
+        import('./output/moved-text.ts'),
+      ])
       const target = namedMirror(to, '--to')
       requireOtherKind(config.mirror, target)
       const isReadOnly = await acceptsNoWrites(config.mirror)

@@ -2,6 +2,7 @@ import { Command } from '@commander-js/extra-typings'
 import { UsageError } from '../errors/errors.ts'
 import { moment } from '../wording.ts'
 import type { Io } from './io.ts'
+import { namedConfig } from './named-config.ts'
 import { say } from './output/say.ts'
 import { timeArgument } from './time-argument.ts'
 import { isoOf } from '../time/iso-time.ts'
@@ -15,16 +16,15 @@ export function pauseCommand(io: Io) {
     .option('--until <time>', 'end the pause by itself at this time', timeArgument)
     .addHelpText('after', EXAMPLES)
     .action(async (ids, { config: file, until }) => {
-      const [{ readConfig }, { chooseIds }, { pausedText }] = await Promise.all([
-        import('../config/read-config.ts'),
-        import('../config/organization.ts'),
-        import('./output/pause-text.ts'),
-      ])
       const nowMs = Date.now()
       const untilMs = until === undefined ? undefined : Date.parse(isoOf(until))
       if (untilMs !== undefined && untilMs <= nowMs)
         throw new UsageError(`--until ${moment(untilMs)} has passed, so nothing was paused. Name a time in the future.`)
-      const config = await readConfig({ file, cwd: process.cwd() })
+      const [config, { chooseIds }, { pausedText }] = await Promise.all([
+        namedConfig(file),
+        import('../config/organization.ts'),
+        import('./output/pause-text.ts'),
+      ])
       const organizations = chooseIds(config, ids)
       const { pauseOrganizations } = await import('../../jobs/pauses/pause-organizations.ts')
       say(io.stdout, pausedText(await pauseOrganizations(config, organizations, { nowMs, untilMs })))

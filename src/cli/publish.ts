@@ -2,6 +2,7 @@ import { Command } from '@commander-js/extra-typings'
 import { say } from './output/say.ts'
 import { UsageError } from '../errors/errors.ts'
 import type { Io } from './io.ts'
+import { namedConfig } from './named-config.ts'
 import { namedFile } from './named-file.ts'
 import { jsonDocument } from './output/json-document.ts'
 
@@ -17,14 +18,13 @@ export function publishCommand(io: Io) {
     .addHelpText('after', EXAMPLES)
     .action(async (file, { config: configFile, json }) => {
       const named = file === undefined ? undefined : asNamed(file)
-      const [{ readConfig }, { configuredPlan }, { publishApart }, { publishedText, failedText, copyExitCode }] =
+      const [config, { configuredPlan }, { publishApart }, { publishedText, failedText, copyExitCode }] =
         await Promise.all([
-          import('../config/read-config.ts'),
+          namedConfig(configFile),
           import('../reading/publish/configured-plan.ts'),
           import('../reading/publish/publish-apart.ts'),
           import('./output/published-text.ts'),
         ])
-      const config = await readConfig({ file: configFile, cwd: process.cwd() })
       const plan = configuredPlan(config, named)
       if (plan === undefined) throw new UsageError(NO_FILE)
       const published = await publishApart(plan, io)

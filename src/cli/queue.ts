@@ -3,6 +3,7 @@ import type { Config } from '../config/read-config.ts'
 import { ALL, isPaused, type Pauses } from '../pause.ts'
 import { screenOf, type Io } from './io.ts'
 import { isoTime } from '../time/iso-time.ts'
+import { namedConfig } from './named-config.ts'
 import { jsonDocument } from './output/json-document.ts'
 import { listUnderway } from './with-mirror.ts'
 
@@ -14,11 +15,7 @@ export function queueCommand(io: Io) {
     .option('--json', 'print one JSON document')
     .addHelpText('after', EXAMPLES)
     .action(async ({ config: file, json }) => {
-      const [{ readConfig }, { listJobs }] = await Promise.all([
-        import('../config/read-config.ts'),
-        import('../../jobs/commands/list-jobs.ts'),
-      ])
-      const config = await readConfig({ file, cwd: process.cwd() })
+      const [config, { listJobs }] = await Promise.all([namedConfig(file), import('../../jobs/commands/list-jobs.ts')])
       const nowMs = Date.now()
       const { place, jobs, pauses } = await listJobs(config, nowMs)
       const percents = await findPercents(config, nowMs)

@@ -1,4 +1,5 @@
 import { Option } from '@commander-js/extra-typings'
+import { namedConfig } from './named-config.ts'
 import { namedMirror } from './named-mirror.ts'
 import { UsageError } from '../errors/errors.ts'
 import { isTerminal, screenOf } from './io.ts'
@@ -55,7 +56,6 @@ export async function fileToRead({ config: file, mirror }: ReadingOptions): Prom
   if (mirror !== undefined && file !== undefined)
     throw new UsageError('--mirror names the file itself, and --config a configuration that names it. Use one of them.')
   if (mirror !== undefined) return { file: namedMirror(mirror), configured: [], configuration: undefined }
-  const { readConfig } = await import('../config/read-config.ts')
-  const config = await readConfig({ file, cwd: process.cwd(), instead: 'a mirror or a copy of one with --mirror' })
+  const config = await namedConfig(file, 'a mirror or a copy of one with --mirror')
   return { file: config.mirror, configured: config.organizations.map(({ id }) => id), configuration: config.file }
 }

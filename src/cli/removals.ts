@@ -5,6 +5,7 @@ import { refuseWords } from './refuse-words.ts'
 import { runNumber } from './run-number-argument.ts'
 import { screenOf, type Io, type Screen } from './io.ts'
 import { isoTime } from '../time/iso-time.ts'
+import { namedConfig } from './named-config.ts'
 import { jsonDocument } from './output/json-document.ts'
 import { withMirror, withMirrorToChange } from './with-mirror.ts'
 
@@ -71,11 +72,7 @@ function decisionCommand(io: Io, decision: 'approve' | 'discard') {
     )
     .action(async (run, _own, command) => {
       const { config: file, json } = command.optsWithGlobals()
-      const [{ readConfig }, { count }] = await Promise.all([
-        import('../config/read-config.ts'),
-        import('./output/wording.ts'),
-      ])
-      const config = await readConfig({ file, cwd: process.cwd() })
+      const [config, { count }] = await Promise.all([namedConfig(file), import('./output/wording.ts')])
       const decided = await withMirrorToChange(config, (mirror) =>
         decision === 'approve' ? mirror.approveRemovals(run, Date.now()) : mirror.discardRemovals(run),
       )

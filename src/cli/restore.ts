@@ -2,6 +2,7 @@ import { Command } from '@commander-js/extra-typings'
 import { monotonicMs } from '../machine/monotonic-clock.ts'
 import { isoOf } from '../time/iso-time.ts'
 import type { Io } from './io.ts'
+import { namedConfig } from './named-config.ts'
 import { namedFile } from './named-file.ts'
 import { say } from './output/say.ts'
 import { refuseRestore } from './postgres-programs.ts'
@@ -18,13 +19,12 @@ export function restoreCommand(io: Io) {
     .addHelpText('after', EXAMPLES)
     .action(async (file, { config: configFile, force, json }) => {
       const named = namedFile(file, 'backup')
-      const [{ readConfig }, { restoreMirror }, { shareProgress }, { restoredText }] = await Promise.all([
-        import('../config/read-config.ts'),
+      const [{ mirror }, { restoreMirror }, { shareProgress }, { restoredText }] = await Promise.all([
+        namedConfig(configFile),
         import('../reading/backup/restore-mirror.ts'),
         import('./output/share-progress.ts'),
         import('./output/restored-text.ts'),
       ])
-      const { mirror } = await readConfig({ file: configFile, cwd: process.cwd() })
       refuseRestore(mirror, file)
       const progress = shareProgress('Restore', io)
       const plan = { mirror, file: named, force: force === true }

@@ -1,5 +1,6 @@
 import { Command } from '@commander-js/extra-typings'
 import type { Io } from './io.ts'
+import { namedConfig } from './named-config.ts'
 import { say } from './output/say.ts'
 
 /** `customer-mirror resume`: ends the pause of organizations. */
@@ -10,12 +11,11 @@ export function resumeCommand(io: Io) {
     .option('-c, --config <file>', 'configuration file')
     .addHelpText('after', EXAMPLES)
     .action(async (ids, { config: file }) => {
-      const [{ readConfig }, { chooseIds }, { resumedText }] = await Promise.all([
-        import('../config/read-config.ts'),
+      const [config, { chooseIds }, { resumedText }] = await Promise.all([
+        namedConfig(file),
         import('../config/organization.ts'),
         import('./output/pause-text.ts'),
       ])
-      const config = await readConfig({ file, cwd: process.cwd() })
       const organizations = chooseIds(config, ids)
       const { resumeOrganizations } = await import('../../jobs/pauses/pause-organizations.ts')
       say(io.stdout, resumedText(await resumeOrganizations(config, organizations, Date.now())))

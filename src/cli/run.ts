@@ -2,6 +2,7 @@ import { Command } from '@commander-js/extra-typings'
 import { UsageError } from '../errors/errors.ts'
 import { durationArgument } from './duration-argument.ts'
 import type { Io } from './io.ts'
+import { namedConfig } from './named-config.ts'
 import { say } from './output/say.ts'
 
 /** `customer-mirror run`: asks the worker for a run now. */
@@ -18,12 +19,11 @@ export function runCommand(io: Io) {
     .action(async (ids, { wait = false, timeout, ...options }) => {
       if (timeout !== undefined && !wait)
         throw new UsageError('--timeout is for --wait. Nothing was requested. Add --wait, or leave --timeout out.')
-      const [{ readConfig }, { chooseOrganizations }, { requestedText, requestedCode }] = await Promise.all([
-        import('../config/read-config.ts'),
+      const [config, { chooseOrganizations }, { requestedText, requestedCode }] = await Promise.all([
+        namedConfig(options.config),
         import('../config/organization.ts'),
         import('./output/requested-text.ts'),
       ])
-      const config = await readConfig({ file: options.config, cwd: process.cwd() })
       const organizations = chooseOrganizations(config, ids)
       if (wait) {
         const { waitForRuns } = await import('./run-wait.ts')

@@ -1,6 +1,7 @@
 import { Command, Option } from '@commander-js/extra-typings'
 import { UsageError } from '../errors/errors.ts'
 import { screenOf, type Io } from './io.ts'
+import { namedConfig } from './named-config.ts'
 import { say } from './output/say.ts'
 
 /** `customer-mirror signing`: explains what is signed, and finds the recipe that a service uses. */
@@ -27,12 +28,12 @@ function explainCommand(io: Io) {
     .option('-c, --config <file>', 'configuration file')
     .addHelpText('after', EXPLAIN_EXAMPLES)
     .action(async (id, { config: file }) => {
-      const [{ chooseOrganizations }, { readConfig }, { explainSigning }] = await Promise.all([
+      const [{ chooseOrganizations }, config, { explainSigning }] = await Promise.all([
         import('../config/organization.ts'),
-        import('../config/read-config.ts'),
+        namedConfig(file),
         import('./output/explain-signing.ts'),
       ])
-      const [organization] = chooseOrganizations(await readConfig({ file, cwd: process.cwd() }), [id])
+      const [organization] = chooseOrganizations(config, [id])
       if (organization !== undefined)
         io.stdout.write(await explainSigning(organization, Date.now(), screenOf(io.stdout)?.columns))
     })

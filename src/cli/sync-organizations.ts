@@ -1,6 +1,5 @@
 import type { HeldRemovals, Mirror } from '../store.ts'
 import { chooseOrganizations, type Organization } from '../config/organization.ts'
-import { readConfig } from '../config/read-config.ts'
 import { describeError, isOurs } from '../errors/errors.ts'
 import type { Logger } from '../log.ts'
 import type { Outcome } from '../mirror-organization.ts'
@@ -14,6 +13,7 @@ import { runOrganization } from '../run-organization.ts'
 import { IdleAgents } from '../source/idle-agents.ts'
 import type { BlockSettings } from './output/failure-blocks.ts'
 import type { Io } from './io.ts'
+import { namedConfig } from './named-config.ts'
 import { awaitedText } from './output/awaited-text.ts'
 import { showProgress } from './output/progress.ts'
 import { say } from './output/say.ts'
@@ -43,7 +43,7 @@ export async function syncOrganizations(
   { config: file, dryRun, limitPages, quick, logLevel }: SyncOptions,
   { signal, stderr }: Pick<Io, 'signal' | 'stderr'>,
 ): Promise<Synced> {
-  const config = await readConfig({ file, cwd: process.cwd() })
+  const config = await namedConfig(file)
   const organizations = chooseOrganizations(config, ids)
   const log = logLevel === undefined ? undefined : await openLog(logLevel, stderr)
   const mirror = await openInTime(config.mirror, { organizations, dryRun, quick, signal, stderr, log })

@@ -2,14 +2,14 @@ import type { Config } from '../config/read-config.ts'
 import { monotonicMs } from '../machine/monotonic-clock.ts'
 import type { LeasedRun } from '../report.ts'
 import type { HeldRemovals, Mirror } from '../store.ts'
+import { namedConfig } from './named-config.ts'
 
 /** Reads the configuration, opens its mirror to read, and closes it again after `work`. */
 export async function withMirror<Result>(
   file: string | undefined,
   work: (mirror: Mirror, config: Config) => Promise<Result>,
 ): Promise<Result> {
-  const { readConfig } = await import('../config/read-config.ts')
-  const config = await readConfig({ file, cwd: process.cwd() })
+  const config = await namedConfig(file)
   return withMirrorOf(config, (mirror) => work(mirror, config))
 }
 
