@@ -1,5 +1,5 @@
 import type { Organization } from '../../src/config/organization.ts'
-import { readConfig } from '../../src/config/read-config.ts'
+import type { Config } from '../../src/config/read-config.ts'
 import { openMirrorIfThere } from '../../src/mirror/mirror.ts'
 import { pauseOf, type Pause } from '../../src/pause.ts'
 import type { LastRun } from '../../src/store.ts'
@@ -32,10 +32,9 @@ type Moment = { atMs: number; local: string; clocksChange: boolean }
  * mirror, and pauses from a queue on a server.
  */
 export async function listSchedule(
-  file: string | undefined,
+  config: Config,
   { nowMs, count }: { nowMs: number; count: number },
 ): Promise<ScheduleLine[]> {
-  const config = await readConfig({ file, cwd: process.cwd() })
   checkSchedules(config, nowMs)
   const [lastRuns, pauses] = await Promise.all([readLastRuns(config.mirror), readSharedPauses(config)])
   return config.organizations.map((organization) => {

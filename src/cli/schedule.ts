@@ -1,6 +1,7 @@
 import { Command } from '@commander-js/extra-typings'
 import type { Pause } from '../pause.ts'
 import { screenOf, type Io, type Screen } from './io.ts'
+import { namedConfig } from './named-config.ts'
 import { pauseAsJson, pausedLines } from './paused-lines.ts'
 import { isoTime } from '../time/iso-time.ts'
 import { jsonDocument } from './output/json-document.ts'
@@ -14,13 +15,16 @@ export function scheduleCommand(io: Io) {
     .option('--next <number>', 'how many runs of each', wholeNumber({ least: 1, most: 366 }), 5)
     .option('--json', 'print one JSON document')
     .addHelpText('after', EXAMPLES)
-    .action(async ({ config, next, json }) => {
-      const { listSchedule } = await import('../../jobs/commands/list-schedule.ts')
+    .action(async ({ config: file, next, json }) => {
+      const [config, { listSchedule }] = await Promise.all([
+        namedConfig(file),
+        import('../../jobs/commands/list-schedule.ts'),
+      ])
       const lines = await listSchedule(config, { nowMs: Date.now(), count: next })
       io.stdout.write(
         json
           ? jsonDocument({ organizations: lines.map(asJson) })
-          : (await asTable(lines, screenOf(io.stdout))) + (await pausedLines(lines, config)),
+          : (await asTable(lines, screenOf(io.stdout))) + (await pausedLines(lines, file)),
       )
     })
 }
