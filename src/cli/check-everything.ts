@@ -12,7 +12,7 @@ import { isPostgres } from '../address/mirror-address.ts'
 import { openMirrorIfThere } from '../mirror/mirror.ts'
 import { checkNotify } from './check-notify.ts'
 import { checkOrganization } from './check-organization.ts'
-import { checkPrivacy } from './check-privacy.ts'
+import { checkPrivacy, readStoredPrivacy } from './check-privacy.ts'
 import { checkPublish } from './check-publish.ts'
 import { checkQueue } from './check-queue.ts'
 import { checkSchedule } from './check-schedule.ts'
@@ -44,13 +44,15 @@ export async function* checkEverything(
   yield* checkPublish(config)
   yield* checkNotify(config)
   yield* checkQueue(config)
+  // A server that does not answer is waited for once, and what is not ours cannot be read.
+  const privacy = isUnread ? undefined : await readStoredPrivacy(config.mirror)
   for (const organization of organizations) {
     if (signal.aborted) return
     for (const exposed of await exposedSecrets(organization)) yield warnOf(exposed, organization.id)
     for (const { what, ...unlikely } of await unlikelyCredentials(organization, processEnvironment()))
       yield { what: `${what} of ${organization.id}`, ...unlikely, isWarning: true }
-    // A server that does not answer is waited for once, and not for each organization; what is not ours cannot be read.
-    yield* checkPrivacy(organization, { mirror: isUnread ? undefined : config.mirror, config: file, signal })
+    const stored = privacy?.get(organization.id)
+    yield* checkPrivacy(organization, { stored, mirror: config.mirror, config: file, signal })
     yield* checkSchedule(organization, { file: config.file, nowMs: Date.now() })
     yield await checkOrganization(organization, signal)
   }

@@ -9,13 +9,21 @@ import { failedCheck, type Finding } from './finding.ts'
 import { configOption } from './output/shell-word.ts'
 import { shownMirror } from '../address/mirror-address.ts'
 
+/** How an organization is stored: its policy when it was last run, and what is left of values from before it. */
+type Stored = Omit<StoredPrivacy, 'organization'>
+
 /**
- * What an organization hides, whether its key can be read, and, unless `mirror` is undefined, whether what is stored there follows it.
- * `config`: the file that the user named.
+ * What an organization hides, whether its key can be read, and whether what is stored in the mirror follows it; `stored` is undefined where
+ * that is not known. `config`: the file that the user named.
  */
 export async function* checkPrivacy(
   organization: Organization,
-  { mirror, config, signal }: { mirror: string | undefined; config: string | undefined; signal: AbortSignal },
+  {
+    stored,
+    mirror,
+    config,
+    signal,
+  }: { stored: Stored | undefined; mirror: string; config: string | undefined; signal: AbortSignal },
 ): AsyncGenerator<Finding> {
   const what = `privacy of ${organization.id}`
   const policy = await policyOf(organization, signal)
@@ -23,9 +31,8 @@ export async function* checkPrivacy(
     yield failedCheck(what, policy.error)
     return
   }
-  const stored = mirror === undefined ? undefined : await storedIn(mirror, organization.id)
   if (organization.privacy !== undefined) yield { what, said: inWords(organization.privacy) }
-  if (mirror === undefined || stored === undefined) return
+  if (stored === undefined) return
   yield* warnOf(what, {
     policy,
     stored,
@@ -49,7 +56,7 @@ function inWords({ drop, hash }: NonNullable<Organization['privacy']>): string {
   ].join('; ')
 }
 
-type Compared = { policy: PrivacyPolicy; stored: Omit<StoredPrivacy, 'organization'>; mirror: string; sync: string }
+type Compared = { policy: PrivacyPolicy; stored: Stored; mirror: string; sync: string }
 
 function* warnOf(what: string, { policy, stored, mirror, sync }: Compared): Generator<Finding> {
   const warning = (said: string, fix: string): Finding => ({ what, said, fix, isWarning: true })
@@ -66,20 +73,23 @@ function* warnOf(what: string, { policy, stored, mirror, sync }: Compared): Gene
   }
 }
 
-/** Undefined where nothing is stored, or the mirror cannot be read, which is a finding of its own. */
-async function storedIn(address: string, id: string): Promise<Compared['stored'] | undefined> {
+/** How each organization is stored that was ever read; none where the mirror cannot be read, which is a finding of its own. */
+export async function readStoredPrivacy(address: string): Promise<ReadonlyMap<string, Stored>> {
   try {
     const mirror = await openMirrorIfThere(address)
-    if (mirror === undefined) return undefined
+    if (mirror === undefined) return new Map()
     try {
-      if ((await mirror.listRuns({ organization: id, limit: 1 })).length === 0) return undefined
-      const stored = (await mirror.listPrivacy()).find(({ organization }) => organization === id)
-      return stored ?? { policy: NOTHING_HIDDEN, left: 'nothing' }
+      const stored = new Map((await mirror.listPrivacy()).map((each) => [each.organization, each]))
+      const runs = await mirror.listLastRuns()
+      return new Map(runs.map(({ organization }) => [organization, stored.get(organization) ?? AS_SENT]))
     } finally {
       await mirror.close()
     }
   } catch (error) {
-    if (isOurs(error)) return undefined
+    if (isOurs(error)) return new Map()
     throw error
   }
 }
+
+/** For an organization that never had a policy. */
+const AS_SENT: Stored = { policy: NOTHING_HIDDEN, left: 'nothing' }
