@@ -1,13 +1,10 @@
 import { exactUrl, holdsCredentials, isInTheClear } from '../address/http-address.ts'
 
-/** A base address, or a sentence about its mistake. Neither contains a user name or a password. */
-export type BaseUrl = { url: URL } | { problem: string }
-
 /**
- * The address above `/customers`: https, or http on this machine; nothing but origin and path, without a slash at the end.
- * Sentences never repeat the text, which may hold credentials.
+ * The address above `/customers`: https, or http on this machine; nothing but origin and path, without a slash at the end. Else a
+ * sentence about its mistake, which never repeats the text: that may hold credentials.
  */
-export function parseBaseUrl(text: string): BaseUrl {
+export function parseBaseUrl(text: string): URL | { problem: string } {
   const url = exactUrl(text)
   if (url === undefined) return { problem: NO_ADDRESS }
   if (holdsCredentials(url))
@@ -21,7 +18,7 @@ export function parseBaseUrl(text: string): BaseUrl {
   url.pathname = url.pathname.replace(/\/+$/, '')
   if (/\/customers$/i.test(url.pathname))
     return { problem: 'must be the address above /customers: remove /customers from the end' }
-  return { url }
+  return url
 }
 
 const NO_ADDRESS = 'must be an https URL such as https://acme.orders.example.com/api/v1'

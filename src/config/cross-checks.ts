@@ -102,8 +102,8 @@ function mirroredTwice(organizations: readonly unknown[]): Mistake[] {
     const address = valueAt(organization, 'baseUrl')
     const parsed = typeof address === 'string' ? parseBaseUrl(address) : undefined
     const apiKey = valueAt(organization, 'apiKey')
-    if (parsed === undefined || !('url' in parsed) || apiKey === undefined) return []
-    const identity = JSON.stringify([parsed.url.href, apiKey])
+    if (!(parsed instanceof URL) || apiKey === undefined) return []
+    const identity = JSON.stringify([parsed.href, apiKey])
     const twin = first.get(identity)
     if (twin === undefined) {
       first.set(identity, index)

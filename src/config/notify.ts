@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { exactUrl, holdsCredentials, isInTheClear } from '../address/http-address.ts'
+import { converted } from './refusing.ts'
 import { secretReferenceForm, type ReferenceForm } from './secret-reference.ts'
 
 /** Where each night is reported, as configured. */
@@ -8,12 +9,7 @@ export type NotifySettings<Reference> = { url: URL; secret: Reference | undefine
 /** What is asked for after each night that went well, as configured. */
 export type HeartbeatSettings = { url: URL }
 
-const address = z.string().transform((text, context) => {
-  const parsed = parseAddress(text)
-  if ('url' in parsed) return parsed.url
-  context.addIssue({ code: 'custom', message: parsed.problem })
-  return z.NEVER
-})
+const address = converted(parseAddress)
 
 /** Where the worker reports each night, in the configuration. */
 export const notify = z.strictObject({
@@ -51,14 +47,12 @@ export function notifySettings<Reference>(
 }
 
 /** Sentences never repeat the text, which may hold a token. */
-function parseAddress(text: string): { url: URL } | { problem: string } {
+function parseAddress(text: string): URL | { problem: string } {
   const url = exactUrl(text)
   if (url === undefined) return { problem: NO_ADDRESS }
   if (holdsCredentials(url)) return { problem: 'must not hold a user name or password' }
   if (url.hash !== '') return { problem: 'must not hold a #: what follows it is never sent' }
-  return isInTheClear(url)
-    ? { problem: 'must be an https URL (plain http is accepted for this machine only)' }
-    : { url }
+  return isInTheClear(url) ? { problem: 'must be an https URL (plain http is accepted for this machine only)' } : url
 }
 
 const NO_ADDRESS = 'must be an https URL such as https://hooks.example.com/customer-mirror'

@@ -4,7 +4,7 @@ import { isLikeAddress } from '../address/mirror-address.ts'
 import { parseBucketAddress, type BucketAddress } from './bucket-address.ts'
 import { endpointMistake } from './bucket-endpoint.ts'
 import { namingFile, path } from './path.ts'
-import { refusing } from './refusing.ts'
+import { converted, refusing } from './refusing.ts'
 
 /** What is published for readers, as configured: a copy in a file, or objects in a bucket. */
 export type PublishSettings = PublishToFile | PublishToBucket
@@ -56,12 +56,7 @@ const group = z.union(
   GROUP,
 )
 
-const to = z.string().transform((text, context) => {
-  const parsed = parseBucketAddress(text)
-  if (!('problem' in parsed)) return parsed
-  context.addIssue({ code: 'custom', message: parsed.problem })
-  return z.NEVER
-})
+const to = converted(parseBucketAddress)
 
 const endpoint = z.string().check(refusing(endpointMistake))
 

@@ -7,3 +7,13 @@ export function refusing(mistakeIn: (text: string) => string | undefined) {
     if (mistake !== undefined) context.addIssue(mistake)
   })
 }
+
+/** A text, converted to a value by `parse`, which returns the value or its mistake as a sentence. */
+export function converted<Value extends object>(parse: (text: string) => Value | { problem: string }) {
+  return z.string().transform((text, context) => {
+    const parsed = parse(text)
+    if (!('problem' in parsed)) return parsed
+    context.addIssue({ code: 'custom', message: String(parsed.problem) })
+    return z.NEVER
+  })
+}

@@ -11,6 +11,7 @@ import { retention } from './retention.ts'
 import { ORGANIZATION_ID } from './organization-id.ts'
 import { privacy } from './privacy.ts'
 import { quick } from './quick.ts'
+import { converted } from './refusing.ts'
 import { ownSchedule, schedule } from './schedule.ts'
 import { secretReferenceForm } from './secret-reference.ts'
 import { signing } from './signing.ts'
@@ -119,19 +120,11 @@ const organization = z.strictObject({
       'must be at most 63 lower-case letters, digits, dots, dashes and underscores, the first a letter or digit',
     )
     .meta({ description: 'The short name of the organization, in every command and table.', examples: ['acme'] }),
-  baseUrl: z
-    .string()
-    .transform((text, context) => {
-      const parsed = parseBaseUrl(text)
-      if ('url' in parsed) return parsed.url
-      context.addIssue({ code: 'custom', message: parsed.problem })
-      return z.NEVER
-    })
-    .meta({
-      description: 'The address of the service for this organization, without /customers at its end.',
-      format: 'uri',
-      examples: ['https://acme.orders.example.com/api/v1'],
-    }),
+  baseUrl: converted(parseBaseUrl).meta({
+    description: 'The address of the service for this organization, without /customers at its end.',
+    format: 'uri',
+    examples: ['https://acme.orders.example.com/api/v1'],
+  }),
   apiKey: secret.meta({ description: 'Where the API key is kept.' }),
   secret: secret.meta({ description: 'Where the signing secret is kept.' }),
   ...settings,
