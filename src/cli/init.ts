@@ -1,5 +1,4 @@
-import { Command } from '@commander-js/extra-typings'
-import type { CommandUnknownOpts } from '@commander-js/extra-typings'
+import { Command, type CommandUnknownOpts } from '@commander-js/extra-typings'
 import type { Io } from './io.ts'
 import { say } from './output/say.ts'
 import { configOption } from './output/shell-word.ts'

@@ -1,6 +1,5 @@
 import { once } from 'node:events'
-import { Command, InvalidArgumentError, Option } from '@commander-js/extra-typings'
-import type { CommandUnknownOpts } from '@commander-js/extra-typings'
+import { Command, InvalidArgumentError, Option, type CommandUnknownOpts } from '@commander-js/extra-typings'
 import { durationMs } from '../time/duration-text.ts'
 import { didYouMean } from '../config/suggestion.ts'
 import { LARGE_PAGES } from '../service/listing.ts'
@@ -13,8 +12,8 @@ import {
   SIGNATURE_ENCODINGS,
   templateProblem,
   TIMESTAMP_FORMS,
+  type Recipe,
 } from '../source/signing.ts'
-import type { Recipe } from '../source/signing.ts'
 import { durationArgument } from './duration-argument.ts'
 import { screenOf, type Io } from './io.ts'
 import { hanging } from './output/fit-text.ts'

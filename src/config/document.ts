@@ -1,5 +1,15 @@
-import { LineCounter, isAlias, isMap, isScalar, isSeq, parseDocument, visit } from 'yaml'
-import type { Alias, Document, YAMLError } from 'yaml'
+import {
+  LineCounter,
+  isAlias,
+  isMap,
+  isScalar,
+  isSeq,
+  parseDocument,
+  visit,
+  type Alias,
+  type Document,
+  type YAMLError,
+} from 'yaml'
 
 /** A YAML or JSON text as plain data, with the position of each part in the text. */
 export type Parsed = { data: unknown; place: (path: readonly PropertyKey[], part: Part) => Place }

@@ -7,8 +7,10 @@ import {
   SIGNATURE_ENCODINGS,
   TIMESTAMP_FORMS,
   templateProblem,
+  type HeaderNames,
+  type PresetName,
+  type Recipe,
 } from '../source/signing.ts'
-import type { HeaderNames, PresetName, Recipe } from '../source/signing.ts'
 import { refusing } from './refusing.ts'
 
 /** How requests are signed, in the configuration: a preset or a template, and settings that differ from the default. */
