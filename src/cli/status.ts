@@ -1,13 +1,11 @@
 import type { Freshness, LastQuickRun } from '../store.ts'
 import { Command, Option } from '@commander-js/extra-typings'
-import type { Organization } from '../config/organization.ts'
 import type { Config } from '../config/read-config.ts'
 import { isSharedQueue } from '../config/shared-queue.ts'
 import { UsageError } from '../errors/errors.ts'
-import { isForGood } from '../errors/for-good.ts'
-import { pauseOf, type Pause, type Pauses } from '../pause.ts'
+import type { Pauses } from '../pause.ts'
 import { durationArgument } from './duration-argument.ts'
-import { FUTURE_DATE, futureDateText, isInFuture } from './output/future-date.ts'
+import { futureDateText, isInFuture } from './output/future-date.ts'
 import { screenOf, type Io, type Screen } from './io.ts'
 import { pauseAsJson, pausedLines } from './paused-lines.ts'
 import { say } from './output/say.ts'
@@ -15,6 +13,7 @@ import { isoTime } from '../time/iso-time.ts'
 import { jsonDocument } from './output/json-document.ts'
 import { withMirror } from './with-mirror.ts'
 import { formOf, FORMS } from './status-form.ts'
+import { leftBehind, statusLines, type AgeLimit, type StatusLine } from './status-lines.ts'
 
 /** `customer-mirror status`: reports how current each organization's rows are. */
 export function statusCommand(io: Io) {
@@ -63,61 +62,6 @@ async function readPauses(config: Config): Promise<Pauses | undefined> {
   return readSharedPauses(config)
 }
 
-type StatusLine = {
-  organization: string
-  freshness: Freshness | undefined
-  readAgeMs: number | undefined
-  provenAgeMs: number | undefined
-  dataAgeMs: number | undefined
-  tooOld: boolean
-  why: string[]
-  /** Undefined where it is not paused, or where that is not known. */
-  paused: Pause | undefined
-}
-
-/** How old an organization may be, and by which of its dates: the last reading, or the last proof. */
-type AgeLimit = { maxAgeMs: number | undefined; proven: true | undefined }
-
-/** One line for every configured organization. One that was never mirrored counts as too old. */
-function statusLines(
-  organizations: readonly Organization[],
-  { freshness: known, pauses }: { freshness: readonly Freshness[]; pauses: Pauses | undefined },
-  nowMs: number,
-  { maxAgeMs, proven }: AgeLimit,
-): StatusLine[] {
-  return organizations.map(({ id }) => {
-    const freshness = known.find(({ organization }) => organization === id)
-    const ageOf = (asOfMs: number | undefined) => (asOfMs === undefined ? undefined : nowMs - asOfMs)
-    const readAgeMs = ageOf(freshness?.readAsOfMs)
-    const provenAgeMs = ageOf(freshness?.provenAsOfMs)
-    const dataAgeMs = ageOf(freshness?.dataAsOfMs)
-    const loadingMs = ageOf(firstLoadSinceMs(freshness))
-    const readTooOld = isTooOld(readAgeMs ?? loadingMs, maxAgeMs)
-    const tooOld = proven ? isTooOld(provenAgeMs ?? loadingMs, maxAgeMs) : readTooOld
-    const paused = pauses && pauseOf(pauses, id, nowMs)
-    const isStale = readTooOld && !isInFuture(readAgeMs)
-    const isAhead = isInFuture(readAgeMs) || isInFuture(provenAgeMs)
-    const why = [...(paused ? ['paused'] : []), ...whyNot(freshness, { tooOld, isStale, isAhead })]
-    return { paused, organization: id, freshness, readAgeMs, provenAgeMs, dataAgeMs, tooOld, why }
-  })
-}
-
-/**
- * A list that was never read to its end is as old as its first run, between the attempts too, unless the last one failed for good. A quick run
- * alone begins none.
- */
-function firstLoadSinceMs(freshness: Freshness | undefined): number | undefined {
-  const { readAsOfMs, lastFullStatus, firstRunAtMs, why = [] } = freshness ?? {}
-  const isUnderWay = readAsOfMs === undefined && lastFullStatus !== undefined && !why.some(isForGood)
-  return isUnderWay ? firstRunAtMs : undefined
-}
-
-/** Organizations that are no longer mirrored, and whose customers are active all the same. */
-function leftBehind(organizations: readonly Organization[], known: readonly Freshness[]): Freshness[] {
-  const configured = new Set(organizations.map(({ id }) => id))
-  return known.filter(({ organization, active }) => active > 0 && !configured.has(organization))
-}
-
 async function lastQuickLines(lines: readonly StatusLine[]): Promise<string> {
   const found = lines.flatMap(({ organization, freshness }) =>
     freshness?.lastQuick === undefined ? [] : [{ organization, lastQuick: freshness.lastQuick }],
@@ -131,33 +75,6 @@ async function leftText(left: readonly Freshness[], config: string | undefined):
   if (left.length === 0) return ''
   const { leftBehindText } = await import('./output/left-behind.ts')
   return left.map((each) => leftBehindText(each, config)).join('')
-}
-
-/** A date far in the future comes from a wrong clock, so it counts as too old. */
-function isTooOld(ageMs: number | undefined, maxAgeMs: number | undefined): boolean {
-  if (maxAgeMs === undefined) return false
-  return ageMs === undefined || ageMs > maxAgeMs || isInFuture(ageMs)
-}
-
-/** Why an organization is not proven, not fresh, or waits for a decision: short codes. */
-function whyNot(
-  freshness: Freshness | undefined,
-  { tooOld, isStale, isAhead }: Record<'tooOld' | 'isStale' | 'isAhead', boolean>,
-) {
-  if (freshness === undefined) return ['never-mirrored']
-  const { why, held, lastFullStatus, readAsOfMs } = freshness
-  // It is configured again, and its next run ends that.
-  if (freshness.retiredAtMs !== undefined) return ['retired']
-  if (lastFullStatus === undefined) return ['never-mirrored']
-  const isRunning = lastFullStatus === 'running' && (tooOld || readAsOfMs === undefined)
-  const isForgotten = isStale && lastFullStatus === 'complete' && !why.includes('page-limit')
-  return [
-    ...(isRunning ? ['running'] : []),
-    ...(isAhead ? [FUTURE_DATE] : []),
-    ...(isForgotten ? ['no-run-since'] : []),
-    ...why,
-    ...(held > 0 ? [`held ${held}`] : []),
-  ]
 }
 
 function asJson({ organization, freshness, readAgeMs, provenAgeMs, dataAgeMs, tooOld, why, paused }: StatusLine) {
