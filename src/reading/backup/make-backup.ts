@@ -18,7 +18,7 @@ import { markAsBackup } from './backup-mark.ts'
 import { requireBackupTarget } from './backup-target.ts'
 import { copyMirror, countRows, type Copying, type RowCounts } from './copy-mirror.ts'
 import { keepOlderBackup, pruneOlderBackups } from './older-backups.ts'
-import { removeUnfinished, unfinishedFile } from './unfinished-file.ts'
+import { withUnfinishedFile, type UnfinishedFile } from './unfinished-file.ts'
 
 export type BackupPlan = {
   mirror: string
@@ -52,9 +52,10 @@ export async function makeBackup(
     makeFolder(dirname(file))
     const folder = lock(join(dirname(file), '.backup.lock'), LOCK_WAIT_MS, (cause) => busy(file, cause))
     try {
-      removeUnfinished(file, 'backup')
-      requireBackupTarget(file, mirror)
-      return await writeBackup(plan, source, { ...copying, takenAt: sqlTime(nowMs) })
+      return await withUnfinishedFile(file, 'backup', (unfinished) => {
+        requireBackupTarget(file, mirror)
+        return writeBackup(plan, { source, unfinished }, { ...copying, takenAt: sqlTime(nowMs) })
+      })
     } finally {
       folder.release()
     }
@@ -70,25 +71,20 @@ export async function makeBackup(
 
 async function writeBackup(
   { file, mirror, keep }: BackupPlan,
-  source: OpenedToRead,
+  { source, unfinished }: { source: OpenedToRead; unfinished: UnfinishedFile },
   { takenAt, ...copying }: Copying & { takenAt: string },
 ): Promise<Backup> {
-  const unfinished = unfinishedFile(file, 'backup')
-  try {
-    const expected = await copyMirror(source, unfinished.path, copying)
-    finishBackup(unfinished.path, { file, mirror, expected, takenAt })
-    if (copying.signal.aborted) throw new Interrupted('Stopped as asked. No backup was made.')
-    unfinished.flush()
-    const { size } = statSync(unfinished.path)
-    const [replaced] = replacing((names) => {
-      if (keep !== undefined && keep > 1) names.push(...keepOlderBackup(file))
-      putInPlace(unfinished.path, file)
-    })
-    const removed = keep === undefined ? [] : pruneOlderBackups(file, { takenAt, replaced: replaced?.kept, keep })
-    return { file, takenAt, bytes: size, customers: expected['customers'] ?? 0, removed }
-  } finally {
-    unfinished.remove()
-  }
+  const expected = await copyMirror(source, unfinished.path, copying)
+  finishBackup(unfinished.path, { file, mirror, expected, takenAt })
+  if (copying.signal.aborted) throw new Interrupted('Stopped as asked. No backup was made.')
+  unfinished.flush()
+  const { size } = statSync(unfinished.path)
+  const [replaced] = replacing((names) => {
+    if (keep !== undefined && keep > 1) names.push(...keepOlderBackup(file))
+    putInPlace(unfinished.path, file)
+  })
+  const removed = keep === undefined ? [] : pruneOlderBackups(file, { takenAt, replaced: replaced?.kept, keep })
+  return { file, takenAt, bytes: size, customers: expected['customers'] ?? 0, removed }
 }
 
 /** Makes one file of it and reads all of it again. The leases of runs are deleted: they hold in the mirror alone. */

@@ -26,7 +26,7 @@ import { copyMirror, countRows, type Copying } from './copy-mirror.ts'
 import { lockMirror, type LockedMirror } from './lock-mirror.ts'
 import { lockRestore } from './lock-restore.ts'
 import { damagedBackup, openBackup } from './open-backup.ts'
-import { removeUnfinished, unfinishedFile, type UnfinishedFile } from './unfinished-file.ts'
+import { withUnfinishedFile, type UnfinishedFile } from './unfinished-file.ts'
 import type { Clocks } from '../../organizations.ts'
 
 export type RestorePlan = {
@@ -72,17 +72,13 @@ export async function restoreMirror(plan: RestorePlan, { signal, onProgress, ...
     makeFolder(dirname(mirror))
     const folder = lockRestore(mirror)
     try {
-      removeUnfinished(mirror, 'restore')
-      const unfinished = unfinishedFile(mirror, 'restore')
-      try {
+      return await withUnfinishedFile(mirror, 'restore', async (unfinished) => {
         const takenAt = markIn(source.db)
         const facts = await copyBackup(source, unfinished.path, { file, signal, onProgress })
         if (signal.aborted) throw new Interrupted('Stopped as asked. Nothing was restored.')
         const swapped = swap(mirror, unfinished, { force: plan.force, ...clocks })
         return { mirror: plan.mirror, file, takenAt, ...facts, ...swapped } satisfies Restored
-      } finally {
-        unfinished.remove()
-      }
+      })
     } finally {
       folder.release()
     }

@@ -9,27 +9,28 @@ export type UnfinishedFile = {
   path: string
   /** Waits until all of it is on the disk. */
   flush(): void
-  /** Removes what was not put in its place. */
-  remove(): void
 }
 
-/** Makes an empty private file beside `file`. `ending` says what it is for: `backup`, `restore` or `move`. */
-export function unfinishedFile(file: string, ending: Ending): UnfinishedFile {
+/**
+ * Runs `work` with an empty private file beside `file`, and removes it afterwards where it was not put in its place. `ending` says what it is
+ * for. What was left by a process that was killed is removed first: the caller makes sure that none is under way.
+ */
+export async function withUnfinishedFile<Result>(
+  file: string,
+  ending: Ending,
+  work: (unfinished: UnfinishedFile) => Promise<Result>,
+): Promise<Result> {
+  listUnfinished(file, ending).forEach(removeFile)
   const path = privateName(file, ending)
   closeSync(openSync(path, 'wx', 0o600))
-  return {
-    path,
-    flush: () => flushFile(path),
-    remove: () => removeIfPossible(['', ...JOURNALS].map((suffix) => path + suffix)),
+  try {
+    return await work({ path, flush: () => flushFile(path) })
+  } finally {
+    removeIfPossible(['', ...JOURNALS].map((suffix) => path + suffix))
   }
 }
 
 type Ending = 'backup' | 'restore' | 'move'
-
-/** Removes what was left by a process that was killed. The caller makes sure that none is under way. */
-export function removeUnfinished(file: string, ending: Ending): void {
-  listUnfinished(file, ending).forEach(removeFile)
-}
 
 /** The files beside `file` that are being written for it, or that a process left that was killed. */
 export function listUnfinished(file: string, ending: Ending): string[] {

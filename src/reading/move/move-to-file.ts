@@ -13,7 +13,7 @@ import { openDatabase, type Connection } from '../../mirror/sqlite/database.ts'
 import { fileError } from '../../mirror/sqlite/file-errors.ts'
 import { createReadingIndexes } from '../../mirror/sqlite/reading-indexes.ts'
 import { withRoomToSort } from '../../mirror/sqlite/temporary-files.ts'
-import { removeUnfinished, unfinishedFile } from '../backup/unfinished-file.ts'
+import { withUnfinishedFile } from '../backup/unfinished-file.ts'
 import { JOURNALS } from '../target-place.ts'
 import { putInPlace } from '../flush.ts'
 import { LeftUndone } from '../left-undone.ts'
@@ -33,24 +33,22 @@ export async function moveToFile({ from, to: file }: Move, moving: Moving): Prom
     makeFolder(dirname(file))
     const folder = lock(join(dirname(file), '.move.lock'), 0, () => busy(file))
     try {
-      removeUnfinished(file, 'move')
-      const unfinished = unfinishedFile(file, 'move')
-      try {
-        const { moved, copied } = await server.read(async (session) => {
-          await requireAllRows(session)
-          await requireAtRest(session)
-          return { copied: await latestRun(session), moved: await fill(unfinished.path, { session, from, moving }) }
-        })
-        requireLatest(copied, await server.read(latestRun))
-        unfinished.flush()
-        requireFree(file)
-        putInPlace(unfinished.path, file)
-        return moved
-      } catch (error) {
-        throw underItsName(error, { path: unfinished.path, file })
-      } finally {
-        unfinished.remove()
-      }
+      return await withUnfinishedFile(file, 'move', async ({ path, flush }) => {
+        try {
+          const { moved, copied } = await server.read(async (session) => {
+            await requireAllRows(session)
+            await requireAtRest(session)
+            return { copied: await latestRun(session), moved: await fill(path, { session, from, moving }) }
+          })
+          requireLatest(copied, await server.read(latestRun))
+          flush()
+          requireFree(file)
+          putInPlace(path, file)
+          return moved
+        } catch (error) {
+          throw underItsName(error, { path, file })
+        }
+      })
     } finally {
       folder.release()
     }
