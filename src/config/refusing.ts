@@ -13,7 +13,7 @@ export function converted<Value extends object>(parse: (text: string) => Value |
   return z.string().transform((text, context) => {
     const parsed = parse(text)
     if (!('problem' in parsed)) return parsed
-    context.addIssue({ code: 'custom', message: String(parsed.problem) })
+    context.addIssue({ code: 'custom', message: parsed.problem })
     return z.NEVER
   })
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { areRunsDue, daysOfChanges, soberMs } from '../../src/mirror/retention-rule.ts'
+import { areRunsDue, believedMs, daysOfChanges } from '../../src/mirror/retention-rule.ts'
 
 const DAY_MS = 86_400_000
 const NOW_MS = Date.UTC(2026, 6, 1, 12)
@@ -10,7 +10,7 @@ test.each([
   ['further ahead of it is not', false, '2025-05-31', Date.UTC(2025, 5, 1) + 30 * DAY_MS],
   ['says nothing without a complete run', false, undefined, 0],
 ])('a clock %s', (_, isConfirmed, day, expected) => {
-  expect(soberMs({ asOfMs: NOW_MS, isConfirmed }, day)).toBe(expected)
+  expect(believedMs({ asOfMs: NOW_MS, isConfirmed }, day)).toBe(expected)
 })
 
 test.each([

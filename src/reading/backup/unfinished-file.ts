@@ -8,7 +8,7 @@ import { JOURNALS } from '../target-place.ts'
 export type UnfinishedFile = {
   path: string
   /** Waits until all of it is on the disk. */
-  flush(): void
+  flush: () => void
 }
 
 /**

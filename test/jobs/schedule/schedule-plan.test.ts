@@ -1,14 +1,7 @@
 import type { LastRun } from '../../../src/store.ts'
 import { describe, expect, test } from 'vitest'
-import {
-  isDue,
-  isForGood,
-  namedBy,
-  nameOf,
-  planSchedules,
-  type Found,
-  type Wanted,
-} from '../../../jobs/schedule/schedule-plan.ts'
+import { isForGood } from '../../../src/errors/for-good.ts'
+import { isDue, namedBy, nameOf, planSchedules, type Found, type Wanted } from '../../../jobs/schedule/schedule-plan.ts'
 
 const NOW_MS = Date.parse('2026-01-11T12:00:00Z')
 const DUE_MS = Date.parse('2026-01-11T01:00:00Z')

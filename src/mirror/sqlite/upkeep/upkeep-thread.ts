@@ -1,6 +1,6 @@
 import { parentPort, workerData } from 'node:worker_threads'
-import { connect } from '../connect.ts'
-import { BUSY_TIMEOUT_MS, type Connection } from '../database.ts'
+import { BUSY_TIMEOUT_MS, connect } from '../connect.ts'
+import type { Connection } from '../database.ts'
 import { createIdIndex } from '../id-index.ts'
 import { identityOf } from '../file-identity.ts'
 import { createReadingIndexes } from '../reading-indexes.ts'
