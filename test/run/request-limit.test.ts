@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { SourceUnavailable } from '../../src/errors/errors.ts'
 import { limitRequests } from '../../src/run/request-limit.ts'
+import { chainScan } from '../../src/scan/chain-scan.ts'
 import { quickScan } from '../../src/scan/quick/quick-scan.ts'
 import type { Asking } from '../../src/source/customers.ts'
 import { aSourcePage } from '../support/builders.ts'
@@ -49,4 +50,14 @@ test('a scan asks for no more windows than requests are left', async () => {
   scan.read({ window, rows: [], total: 1000, perPage: 100, beyondEnd: false })
 
   expect([scan.next(4), scan.done]).toEqual([[], true])
+})
+
+test('windows that were given out and not sent yet count as well', () => {
+  const window = { page: 1, size: 100 }
+  const eager = Object.assign(chainScan(), { next: (free: number) => Array.from({ length: free }, () => window) })
+  const source = limitRequests(aWearySource(1), 3)
+  const scan = source.limit(eager)
+
+  expect([2, 4, 1].map((free) => scan.next(free).length)).toEqual([2, 1, 0])
+  expect(source.room).toBe(0)
 })

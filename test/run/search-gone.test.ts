@@ -11,6 +11,10 @@ test('a customer is taken for gone when no search finds them', async () => {
   expect(await searching({ most: 12, requestsEach: 1 })).toEqual({ left: { gone: [8, 9], pending: [5] }, searches: 6 })
 })
 
+test('as many customers are searched for as the requests suffice for, and the others stay pending', async () => {
+  expect(await searching({ most: 8, requestsEach: 1 })).toEqual({ left: { gone: [8], pending: [5, 9] }, searches: 4 })
+})
+
 test('where searches that had to be repeated leave too few requests for the others, no customer has left for certain', async () => {
   expect(await searching({ most: 12, requestsEach: 3 })).toEqual({
     left: { gone: [], pending: [5, 8, 9] },
