@@ -23,7 +23,6 @@ export async function findRemovalCandidates(
   if (candidates.length === 0) return []
   if (await areTooManyAbsent(session, run, { absent: absent.length, notRemoved }, rule)) return []
   const unjudged = await findUnjudged(session, run, absent, serviceMs)
-  if (unjudged.size === absent.length) return []
   return await asCandidates(
     session,
     run,

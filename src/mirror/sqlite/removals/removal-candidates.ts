@@ -23,7 +23,6 @@ export function findRemovalCandidates(
   if (candidates.length === 0) return []
   if (areTooManyAbsent(db, run, { absent: absent.length, notRemoved }, rule)) return []
   const unjudged = findUnjudged(db, run, absent, serviceMs)
-  if (unjudged.size === absent.length) return []
   return asCandidates(
     db,
     run,
