@@ -150,6 +150,23 @@ test.each([
   expect(questions).toBe(asked)
 })
 
+test('three pages of another organization are asked for again, and then it is no mistake of single answers', async () => {
+  let lookups = 0
+  const findKnownElsewhere = async (_: string, ids: readonly string[]) => {
+    lookups += 1
+    return { count: ids.length, mostlyOf: 'globex' }
+  }
+  const foreign = new ForeignAnswers({ findKnownElsewhere }, 'acme')
+  const [first, ...others] = [1, 2, 3, 4, 5].map((page) => aPage(page, customers(10 * page, 10 * page + 9)))
+  if (first === undefined) throw new Error('There are five pages.')
+
+  expect([...(await foreign.among([first]))]).toEqual([first])
+  expect([...(await foreign.among(others))]).toEqual(others.slice(0, 2))
+  const before = lookups
+  expect([...(await foreign.among(others))]).toEqual([])
+  expect(lookups).toBe(before)
+})
+
 test('what matters is the first page: customers of another organization further down are let through', async () => {
   const mirror = await aMirror()
   await sync(mirror, 'globex', customers(101, 500))
