@@ -1,7 +1,6 @@
-import { readFileSync } from 'node:fs'
 import { VIEWS, viewsMadeBy } from '../../views.ts'
 import type { Session } from '../session.ts'
-import { MIGRATIONS } from './versions.ts'
+import { migration, MIGRATIONS } from './versions.ts'
 
 /** Views of the mirror that are not there, and whether this user can make them. */
 export async function missingViews(session: Pick<Session, 'all'>): Promise<{ name: string; can_make: boolean }[]> {
@@ -16,7 +15,6 @@ export async function missingViews(session: Pick<Session, 'all'>): Promise<{ nam
 export async function makeMissingViews(session: Pick<Session, 'all' | 'run'>): Promise<void> {
   const missing = await missingViews(session)
   if (missing.length === 0) return
-  const migrations = MIGRATIONS.map((name) => readFileSync(new URL(`../migrations/${name}`, import.meta.url), 'utf8'))
-  const made = viewsMadeBy(migrations.join('\n'))
+  const made = viewsMadeBy(MIGRATIONS.map(migration).join('\n'))
   for (const { name, can_make } of missing) if (can_make) await session.run(made.get(name) ?? '')
 }

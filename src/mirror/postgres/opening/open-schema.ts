@@ -1,13 +1,11 @@
-import { randomBytes } from 'node:crypto'
-import { readFileSync } from 'node:fs'
 import { MirrorUnusable } from '../../../errors/errors.ts'
-import { KEY_BYTES } from '../../../list/fingerprint.ts'
 import { quoted } from '../../quoted.ts'
 import { isDescribed, writeDictionary } from '../dictionary.ts'
+import { makeFingerprintKey } from '../fingerprint-key.ts'
 import { makeMissingViews, missingViews } from './missing-views.ts'
 import { lookAtSchema, requireMirror, requireReadable, requireServer } from './require-mirror.ts'
 import type { Database, Session } from '../session.ts'
-import { LATEST_VERSION, MIGRATIONS } from './versions.ts'
+import { LATEST_VERSION, migration, MIGRATIONS } from './versions.ts'
 
 /** The name of the advisory lock under which mirrors are made and migrated: `CMIR`. */
 const LOCK = 0x434d4952
@@ -57,9 +55,7 @@ async function migrate(session: Session, database: Database): Promise<void> {
   requireMirror(found, database)
   if (found.version > 0 && found.version < LATEST_VERSION) await requireOwner(session, database.address)
   if (!found.has_schema) await session.run(`CREATE SCHEMA ${quoted(database.schema)}`)
-  for (const name of MIGRATIONS.slice(found.version)) {
-    await session.run(readFileSync(new URL(`../migrations/${name}`, import.meta.url), 'utf8'))
-  }
+  for (const name of MIGRATIONS.slice(found.version)) await session.run(migration(name))
   if (found.version < LATEST_VERSION) {
     await session.run(
       'INSERT INTO mirror_schema (id, version) VALUES (1, $1) ON CONFLICT (id) DO UPDATE SET version = excluded.version',
@@ -67,8 +63,7 @@ async function migrate(session: Session, database: Database): Promise<void> {
     )
   }
   // A run that starts makes it too, and does not wait for the lock.
-  const key = 'INSERT INTO fingerprint_key (id, key) VALUES (1, $1) ON CONFLICT DO NOTHING'
-  await session.run(key, randomBytes(KEY_BYTES))
+  await makeFingerprintKey(session)
   await makeMissingViews(session)
   await writeDictionary(session)
 }

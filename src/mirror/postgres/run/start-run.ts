@@ -1,5 +1,3 @@
-import { randomBytes } from 'node:crypto'
-import { KEY_BYTES } from '../../../list/fingerprint.ts'
 import { forgottenBy } from '../../../privacy/forgotten.ts'
 import type { Run, Start } from '../../../run.ts'
 import { fingerprintOfRun } from '../../fingerprint-of-run.ts'
@@ -10,6 +8,7 @@ import { fromSqlTime } from '../../sql-time.ts'
 import { countSeen, startedRun } from '../../started-run.ts'
 import { seenIn } from '../../stored-windows.ts'
 import { beginRun } from './begin-run.ts'
+import { makeFingerprintKey } from '../fingerprint-key.ts'
 import { requireKnownVersion } from '../opening/require-mirror.ts'
 import { findDoubts } from './doubted-rows.ts'
 import { isLeased } from './lease.ts'
@@ -84,8 +83,7 @@ type LastFound = Pick<Found, 'last_id' | 'last_data_as_of' | 'last_status' | 'la
 
 /** Another key, if the stored one was deleted: fingerprints under the old one no longer match, which does no harm. */
 async function newFingerprintKey(session: Session): Promise<Uint8Array> {
-  const key = randomBytes(KEY_BYTES)
-  await session.run('INSERT INTO fingerprint_key (id, key) VALUES (1, $1) ON CONFLICT DO NOTHING', key)
+  const key = await makeFingerprintKey(session)
   // Another run may have been faster.
   const stored = await session.first<{ key: Uint8Array }>('SELECT key FROM fingerprint_key')
   return stored?.key ?? key
