@@ -21,7 +21,7 @@ export async function vacuum(
 ): Promise<boolean> {
   try {
     await requireOwned(database, tables)
-    if (!(await isSeenByNobody(database, patienceMs))) return false
+    if (!(await haveOlderEnded(database, patienceMs))) return false
     const names = tables.map((table) => `${quoted(database.schema)}.${table}`)
     await database.maintain(`VACUUM (ANALYZE) ${names.join(', ')}`)
     await database.write(emptySamples)
@@ -57,8 +57,8 @@ const UNOWNED = `
   WHERE oid IN (SELECT oid FROM named UNION SELECT inhrelid FROM pg_inherits JOIN named ON named.oid = inhparent)
     AND NOT ${mayVacuum('pg_class')} LIMIT 1`
 
-/** Whether the transactions end that may still see what was deleted before now. */
-async function isSeenByNobody(database: Database, patienceMs: number): Promise<boolean> {
+/** Whether the transactions that may still see what was deleted before now end in time. */
+async function haveOlderEnded(database: Database, patienceMs: number): Promise<boolean> {
   const now = await database.read((session) => session.first<{ xid: string }>(NEXT))
   for (let waitedMs = 0; ; waitedMs += ASK_AGAIN_MS) {
     const older = await database.read((session) => findOlder(session, now?.xid ?? '0'))

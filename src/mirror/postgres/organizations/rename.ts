@@ -18,7 +18,7 @@ export async function renameOrganization(
 ): Promise<Renamed> {
   // In one order, so that two of these do not wait for each other.
   for (const name of [from, to].toSorted()) await requireUnleased(session, name, 'renamed')
-  await requireUntaken(session, to)
+  await requireFree(session, to)
   await forgetWindows(session, to)
   await deleteRows(session, ['leases'], from)
   await deleteRows(
@@ -34,7 +34,7 @@ export async function renameOrganization(
 }
 
 /** A run that failed before it saved anything leaves only its report, and that keeps its place. */
-async function requireUntaken(session: Session, to: string): Promise<void> {
+async function requireFree(session: Session, to: string): Promise<void> {
   const wasRead = `SELECT id FROM runs WHERE organization = $1 AND status = 'complete' LIMIT 1`
   const isRead = (await session.first(wasRead, to)) !== undefined
   if (isRead || (await hasRows(session, TAKING_TABLES, to))) throw nameTaken(to)
