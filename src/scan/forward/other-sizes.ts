@@ -1,4 +1,4 @@
-import { windowAdjoining, windowAfter } from '../plan/planner.ts'
+import { windowBehind } from '../plan/planner.ts'
 import type { PendingWindows } from '../plan/pending-windows.ts'
 import { startOf, type Window } from '../window/window.ts'
 
@@ -14,7 +14,7 @@ export class OtherSizes {
     const isAgain = this.#lastEnd === end
     this.#lastEnd = end
     if (size === 1 || (isAgain && why === 'cached-answer')) return undefined
-    return windowInOtherSize(end, shared, why === 'too-large' ? Math.ceil(size / 2) + 1 : size)
+    return windowBehind(end, shared, why === 'too-large' ? Math.ceil(size / 2) : size - 1)
   }
 }
 
@@ -23,11 +23,6 @@ export function askAgainOtherwise(pending: PendingWindows): boolean {
   const cached = pending.all.find(({ failure, bridge }) => failure === 'cached-answer' && !bridge)
   if (cached === undefined || cached.window.size === 1) return false
   pending.remove(cached)
-  pending.addBridge(windowInOtherSize(startOf(cached.window), 0, cached.window.size))
+  pending.addBridge(windowBehind(startOf(cached.window), 0, cached.window.size - 1))
   return true
-}
-
-function windowInOtherSize(end: number, shared: number, size: number): Window {
-  const window = shared === 0 ? undefined : windowAfter(end, shared, size - 1)
-  return window ?? windowAdjoining(end, size - 1)
 }

@@ -3,7 +3,7 @@ import type { Findings } from '../findings.ts'
 import { isEnd, type ReadWindow } from '../window/read-window.ts'
 import { askAgainOtherwise } from '../forward/other-sizes.ts'
 import type { PassFailure } from '../pass.ts'
-import { USUAL_OVERLAP, windowAfter, windowFrom } from '../plan/planner.ts'
+import { USUAL_OVERLAP, windowBehind, windowFrom } from '../plan/planner.ts'
 import type { Reason } from '../reasons.ts'
 import { overlapBetween, seamBetween } from '../window/overlap.ts'
 import { PendingWindows } from '../plan/pending-windows.ts'
@@ -138,7 +138,7 @@ class End {
     const [low, high] = [this.#low, this.#high]
     if (low === undefined || high === undefined) return undefined
     if (!isEnd(high) && (this.#toEnd || !this.#isMet)) {
-      return windowAfter(high.reach, USUAL_OVERLAP, pageSize) ?? windowFrom(high.reach, pageSize)
+      return windowBehind(high.reach, USUAL_OVERLAP, pageSize)
     }
     if (this.#isMet || low.start === 0) return undefined
     const before = windowFrom(Math.max(0, low.start - Math.ceil(pageSize / 2)), pageSize)

@@ -45,6 +45,11 @@ export function windowAfter(
   return undefined
 }
 
+/** The same, or the window that continues at `end` without sharing a position, where there is none. */
+export function windowBehind(end: number, overlap: number, largest: number): Window {
+  return windowAfter(end, overlap, largest) ?? windowFrom(end, largest)
+}
+
 /** The window of a size from `largest` down to half of it that holds the row before `position` and begins nearest to the top. */
 export function windowBefore(position: number, largest: number, avoid: ReadonlySet<number> = NO_PAGES): Window {
   let best: Window | undefined
@@ -86,12 +91,7 @@ export function windowOnward(
 ): { window: Window; overlaps: boolean } {
   if (end === 0) return { window: { page: 1, size: largest }, overlaps: true }
   const window = windowAfter(end, overlap, largest, avoid) ?? windowAfter(end, overlap, largest)
-  return { window: window ?? windowAdjoining(end, largest), overlaps: window !== undefined }
-}
-
-/** The window that continues at `end` without sharing a position, where `windowAfter` finds none. */
-export function windowAdjoining(end: number, largest: number): Window {
-  return windowFrom(end, largest)
+  return { window: window ?? windowFrom(end, largest), overlaps: window !== undefined }
 }
 
 /** All the windows of a chain over `total` rows, the last of them reaching beyond it; at most `cap` of them. */
@@ -99,7 +99,7 @@ export function overlappingPlan(total: number, overlap: number, largest: number,
   const plan: Window[] = [{ page: 1, size: largest }]
   let end = largest
   while (end <= total && plan.length < cap) {
-    const window = windowAfter(end, overlap, largest) ?? windowAdjoining(end, largest)
+    const window = windowBehind(end, overlap, largest)
     plan.push(window)
     end = endOf(window)
   }
