@@ -115,6 +115,11 @@ export type Underway = {
 /** A run under way with the process that makes it, as `process-name.ts` names processes. */
 export type LeasedRun = Underway & { holder: string }
 
+/** Whether a run came to the end of what it was to read: the list, or a part of it. */
+export function endedWell({ status }: { status: RunStatus }): boolean {
+  return status === 'complete' || status === 'partial'
+}
+
 /** A failed run that did nothing. */
 export function emptyReport(start: Pick<Report, 'organization' | 'trigger' | 'startedAtMs'>): Report {
   return {

@@ -1,4 +1,5 @@
 import type { Organizations } from '../../organizations.ts'
+import { endedWell } from '../../report.ts'
 import type { Erased, Mirror, Traces } from '../../store.ts'
 import { openDatabase } from './opening/database.ts'
 import { rareVerbs } from './rare-verbs.ts'
@@ -52,7 +53,7 @@ function mirrorIn(database: Database): Mirror {
     ...saving,
     finishRun: async (run, ending, nowMs) => {
       const report = await saving.finishRun(run, ending, nowMs)
-      if (ending.status === 'complete' || ending.status === 'partial') await indexForReaders()
+      if (endedWell(ending)) await indexForReaders()
       return report
     },
     ...readingVerbs(database),

@@ -1,6 +1,6 @@
 import type { LaterOrder } from '../../list/later-order.ts'
 import type { Ending, Run, Start } from '../../run.ts'
-import type { RecordCounts, Report } from '../../report.ts'
+import { endedWell, type RecordCounts, type Report } from '../../report.ts'
 import type { Connection } from './database.ts'
 import { fingerprintKey } from './fingerprint-key.ts'
 import { fingerprintOfRun } from '../fingerprint-of-run.ts'
@@ -104,7 +104,7 @@ export function finishRun(db: Connection, run: Run, asked: Ending, nowMs: number
   if (ending.status === 'complete' && ending.readToEnd) {
     resolveRejects(db, run, nowMs)
     noteFilled(db, run)
-  } else if (ending.status === 'complete' || ending.status === 'partial') resolveValid(db, run, nowMs)
+  } else if (endedWell(ending)) resolveValid(db, run, nowMs)
   if (ending.status === 'complete') forgetWindows(db, run.organization)
   if (!releaseLease(db, run)) return report
   if (isListInDoubt(ending.error)) forgetList(db, run.organization)
@@ -139,7 +139,7 @@ export function finishRun(db: Connection, run: Run, asked: Ending, nowMs: number
 /** Stores what a run that read the list, or a part of it, says about the list and about absent customers. Other runs say nothing. */
 function concludeAbsences(db: Connection, run: Run, ending: Ending, nowMs: number): Absences {
   const { status, list, later } = ending
-  if (status !== 'complete' && status !== 'partial') return NO_ABSENCES
+  if (!endedWell(ending)) return NO_ABSENCES
   renewLease(db, run, nowMs)
   requireSum(run, statement<[number], RecordCounts>(db, 'SELECT * FROM runs WHERE id = ?').get(run.id))
   if (status === 'partial') {

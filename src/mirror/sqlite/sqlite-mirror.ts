@@ -1,4 +1,5 @@
 import type { Organizations } from '../../organizations.ts'
+import { endedWell } from '../../report.ts'
 import type { Run, Start } from '../../run.ts'
 import type { Erased, Mirror, Opening } from '../../store.ts'
 import { MirrorUnusable } from '../../errors/errors.ts'
@@ -136,7 +137,7 @@ function mirrorOf(file: string, db: Connection, { wal, place, upkeep }: Partial<
     finishRun: async (run, ending, nowMs) => {
       const finish = () => finishRun(db, run, ending, nowMs)
       forgetInitialIds(db, run)
-      if (ending.status !== 'complete' && ending.status !== 'partial') return writeTransaction(db, file, finish)
+      if (!endedWell(ending)) return writeTransaction(db, file, finish)
       // What ends a run reads all ids of its organization, and the next one needs their index.
       if (lacksIdIndex(db)) await createBeside(db, writing, createIdIndex)
       const report = withFlushedCommits(db, () => writeRows(finish))

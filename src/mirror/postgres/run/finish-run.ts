@@ -1,6 +1,6 @@
 import type { LaterOrder } from '../../../list/later-order.ts'
 import type { Ending, Run } from '../../../run.ts'
-import type { RecordCounts, Report } from '../../../report.ts'
+import { endedWell, type RecordCounts, type Report } from '../../../report.ts'
 import { endingWith, NO_ABSENCES, type Absences } from '../../absences-found.ts'
 import { firstOfScan, openBefore } from '../../open-rejects.ts'
 import { requireSum } from '../../page-accounting.ts'
@@ -28,8 +28,8 @@ export async function finishRun(session: Session, run: Run, asked: Ending, nowMs
   const absences = await concludeAbsences(session, run, asked, nowMs)
   const ending = endingWith(asked, absences)
   const report = reportWith(counted, ending, absences)
-  if (ending.status === 'partial' || (ending.status === 'complete' && !ending.readToEnd))
-    await resolveValid(session, run, nowMs)
+  const isRead = ending.status === 'complete' && ending.readToEnd
+  if (endedWell(ending) && !isRead) await resolveValid(session, run, nowMs)
   await endRun(session, run, { ending, report, nowMs })
   return report
 }
@@ -37,7 +37,7 @@ export async function finishRun(session: Session, run: Run, asked: Ending, nowMs
 /** Stores what a run that read the list, or a part of it, says about the list and about absent customers. Other runs say nothing. */
 async function concludeAbsences(session: Session, run: Run, ending: Ending, nowMs: number): Promise<Absences> {
   const { status, list, later } = ending
-  if (status !== 'complete' && status !== 'partial') return NO_ABSENCES
+  if (!endedWell(ending)) return NO_ABSENCES
   await renewLease(session, run)
   const stored = await session.first<RecordCounts & { pages: number }>('SELECT * FROM runs WHERE id = $1', run.id)
   requirePages(stored?.pages, run.pages, run)
