@@ -137,6 +137,14 @@ test('a wait that the budget no longer covers is thrown at once', async () => {
   expect(slept).toEqual([25_000, 25_000])
 })
 
+test('failures that name no wait end with the budget too', async () => {
+  const { retry, slept } = aPatience({ attempts: 20, maxWaitMs: 14_000 })
+  expect(await rejection(retry.ask(failing(...Array.from({ length: 20 }, () => down(500))), PATIENT))).toMatchObject({
+    status: 500,
+  })
+  expect(slept).toEqual([1000, 2000, 4000])
+})
+
 test('any success starts the budget again', async () => {
   const { retry } = aPatience({ maxWaitMs: 60_000 })
   for (let page = 0; page < 4; page += 1) {
