@@ -36,13 +36,13 @@ test.each([
 test('a reading ends with the latest error of the kind that stopped it, and with the 404 that a page is', async () => {
   const missing = new SourceRefused('404', { code: 'not-found', status: 404 })
   const [first, latest] = [1, 2].map((page) => new ContractBroken(`page ${page}`, { code: 'size-mismatch' }))
-  const { watch, refuseUnfinished } = readingErrors('acme')
-  await watch(Promise.resolve({ refusal: missing }))
-  for (const error of [first, latest]) await expect(watch(Promise.reject(error))).rejects.toBe(error)
+  const errors = readingErrors('acme')
+  await errors.watch(Promise.resolve({ refusal: missing }))
+  for (const error of [first, latest]) await expect(errors.watch(Promise.reject(error))).rejects.toBe(error)
   const endedBy = (failure: 'not-found' | 'page-mismatch') => () =>
-    refuseUnfinished({ ...chainScan().certificate(), stoppedAt: { window: WINDOW, failure } })
+    errors.refuseUnfinished({ ...chainScan().certificate(), stoppedAt: { window: WINDOW, failure } })
 
   expect(endedBy('not-found')).toThrow(missing)
   expect(endedBy('page-mismatch')).toThrow(latest)
-  expect(() => refuseUnfinished(chainScan().certificate())).not.toThrow()
+  expect(() => errors.refuseUnfinished(chainScan().certificate())).not.toThrow()
 })
