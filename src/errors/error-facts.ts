@@ -111,10 +111,10 @@ export const ERRORS = {
   },
   MirrorUnusable: {
     'mirror-directory': MIRROR,
-    'mirror-unreadable': MIRROR,
-    'mirror-read-only': MIRROR,
+    'mirror-unreadable': { ...MIRROR, repairSeenBy: 'transaction' },
+    'mirror-read-only': { ...MIRROR, repairSeenBy: 'transaction' },
     'mirror-newer': MIRROR_NEWER,
-    'mirror-corrupt': MIRROR,
+    'mirror-corrupt': { ...MIRROR, repairSeenBy: undefined },
     'mirror-foreign': MIRROR,
     'mirror-missing': MIRROR,
     'mirror-full': { ...MIRROR_FOR_NOW, resumable: true, fix: 'Free some space, then try again.' },

@@ -1,11 +1,12 @@
+import { factsOfCode } from '../../errors/error-facts.ts'
 import { openDatabase } from './opening/database.ts'
 
-/** Locks of rows, a full disk and damage show when rows are written, and are not looked for here. */
-const SHOWN_BY_A_LOOK = new Set(['mirror-unreachable', 'mirror-unreadable', 'mirror-read-only'])
-
-/** Whether what made a run fail with this error code is over, as a transaction without rows shows; false where none can show it. */
+/**
+ * Whether what made a run fail with this error code is over, as a transaction without rows shows. False where none can: locks of rows, a full
+ * disk and damage show when rows are written.
+ */
 export async function isUsableAgain(address: string, errorCode: string): Promise<boolean> {
-  if (!SHOWN_BY_A_LOOK.has(errorCode)) return false
+  if (factsOfCode(errorCode).repairSeenBy !== 'transaction') return false
   try {
     const database = await openDatabase(address, 'write')
     try {

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { realpathSync } from 'node:fs'
 import { open, rm } from 'node:fs/promises'
+import { factsOfCode } from '../../errors/error-facts.ts'
 import { isMissing } from '../../machine/is-missing.ts'
 import { openDatabase } from './database.ts'
 
@@ -12,7 +13,7 @@ const ROOM_BYTES = 1024 * 1024
  * where no look can show it: damage.
  */
 export async function isUsableAgain(file: string, errorCode: string): Promise<boolean> {
-  if (errorCode === 'mirror-corrupt' || isMissing(file)) return false
+  if (factsOfCode(errorCode).repairSeenBy === undefined || isMissing(file)) return false
   try {
     await writeBeside(realpathSync(file))
     // Whatever opens it to write makes a transaction.
@@ -29,10 +30,11 @@ async function writeBeside(file: string): Promise<void> {
   await rm(name, { force: true })
   const handle = await open(name, 'wx', 0o600)
   try {
+    // Nothing stays of it, whenever this process ends.
+    await rm(name)
     await handle.writeFile(randomBytes(ROOM_BYTES))
     await handle.sync()
   } finally {
     await handle.close()
-    await rm(name, { force: true })
   }
 }
