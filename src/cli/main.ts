@@ -1,7 +1,7 @@
+import { isFull } from '../errors/code-of.ts'
 import { constants } from 'node:os'
 import { isatty } from 'node:tty'
 import { describeError } from '../errors/errors.ts'
-import { isFull } from '../reading/place-error.ts'
 import { resultsError } from '../reading/results-error.ts'
 import { exitCodeOf, type ExitCode } from './exit-code.ts'
 import type { Io } from './io.ts'

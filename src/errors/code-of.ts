@@ -18,3 +18,8 @@ const UNNAMED = /^(UNKNOWN|Unknown system error -\d+)$/
 const NAMES: ReadonlyMap<number, string> = new Map(
   Object.entries(constants.errno).map(([name, number]) => [number, name]),
 )
+
+/** Whether the code of a system call says that nothing more can be written: for want of room, or because the disk failed. */
+export function isFull(code: string): boolean {
+  return /^(ENOSPC|EDQUOT|EFBIG|EIO)$/.test(code)
+}

@@ -1,15 +1,20 @@
-import Database from 'better-sqlite3'
-import { accessSync, chmodSync, constants, copyFileSync, realpathSync, rmSync, statSync } from 'node:fs'
-import { join } from 'node:path'
+import { accessSync, constants, realpathSync, statSync } from 'node:fs'
 import { pathToFileURL } from 'node:url'
-import { BUSY_TIMEOUT_MS, connect } from '../mirror/sqlite/connect.ts'
+import { BUSY_TIMEOUT_MS } from '../mirror/sqlite/connect.ts'
 import { MirrorUnusable } from '../errors/errors.ts'
 import type { Connection } from '../mirror/sqlite/database.ts'
 import { fileError } from '../mirror/sqlite/file-errors.ts'
 import { APPLICATION_ID, refuseNewer } from '../mirror/sqlite/file-mark.ts'
 import { requireRegularFile } from '../mirror/sqlite/regular-file.ts'
+import {
+  isForWantOfJournals,
+  journalsOf,
+  openPrivateCopy,
+  openReadOnly,
+  stateOf,
+  writtenMeanwhile,
+} from '../mirror/sqlite/unwritable-file.ts'
 import { COPY_APPLICATION_ID } from './file-kind.ts'
-import { makeTemporaryFolder } from './temporary-folder.ts'
 
 /** A mirror, or a published copy, that is open to read only. */
 export type OpenedToRead = {
@@ -61,23 +66,21 @@ function missing(file: string): MirrorUnusable {
 
 function openAnywhere(file: string): OpenedToRead {
   try {
-    const db = openReadOnly(file)
-    return { db, requireUnchanged: () => {}, close: () => db.close() }
+    return asOpened(openReadOnly(file, BUSY_TIMEOUT_MS))
   } catch (error) {
     if (!isForWantOfJournals(error)) throw error
-    return journalsOf(file).length === 0 ? openInPlace(file) : openPrivateCopy(file)
+    return journalsOf(file).length === 0 ? openInPlace(file) : asOpened(openPrivateCopy(file, BUSY_TIMEOUT_MS))
   }
 }
 
-/** SQLite wants to make files beside this one, or to write it, before it can be read. */
-function isForWantOfJournals(error: unknown): boolean {
-  return error instanceof Database.SqliteError && /^SQLITE_(READONLY|CANTOPEN)/.test(error.code)
+function asOpened(db: Connection): OpenedToRead {
+  return { db, requireUnchanged: () => {}, close: () => db.close() }
 }
 
 /** Without locks, as if the file never changed; whether it did is found out afterwards. */
 function openInPlace(file: string): OpenedToRead {
   const before = stateOf(file)
-  const db = openReadOnly(`${pathToFileURL(file).href}?immutable=1`)
+  const db = openReadOnly(`${pathToFileURL(file).href}?immutable=1`, BUSY_TIMEOUT_MS)
   return {
     db,
     requireUnchanged() {
@@ -85,64 +88,6 @@ function openInPlace(file: string): OpenedToRead {
     },
     close: () => db.close(),
   }
-}
-
-/** A copy with its journals, which SQLite brings together there. It has no name once it is open. */
-function openPrivateCopy(file: string): OpenedToRead {
-  const folder = makeTemporaryFolder()
-  try {
-    const copy = join(folder, 'copy.db')
-    const before = stateOf(file)
-    for (const suffix of ['', ...journalsOf(file)]) {
-      copyFileSync(file + suffix, copy + suffix, constants.COPYFILE_FICLONE)
-      chmodSync(copy + suffix, 0o600)
-    }
-    if (stateOf(file) !== before) throw writtenMeanwhile(file)
-    const whole = connect(copy, { fileMustExist: true })
-    try {
-      whole.pragma('synchronous = OFF')
-      whole.pragma('journal_mode = DELETE')
-    } finally {
-      whole.close()
-    }
-    const db = openReadOnly(copy)
-    return { db, requireUnchanged: () => {}, close: () => db.close() }
-  } finally {
-    rmSync(folder, { recursive: true, force: true })
-  }
-}
-
-function openReadOnly(name: string): Connection {
-  const db = connect(name, { readonly: true, fileMustExist: true, timeout: BUSY_TIMEOUT_MS })
-  try {
-    db.prepare('SELECT COUNT(*) FROM sqlite_schema').get()
-    return db
-  } catch (error) {
-    db.close()
-    throw error
-  }
-}
-
-/** The journals that hold something, as what their names add to the name of the file. */
-function journalsOf(file: string): string[] {
-  return ['-wal', '-journal'].filter((suffix) => (statSync(file + suffix, { throwIfNoEntry: false })?.size ?? 0) > 0)
-}
-
-/** Differs from what it was once a program wrote to the file. */
-function stateOf(file: string): string {
-  return ['', ...journalsOf(file)]
-    .map((suffix) => {
-      const found = statSync(file + suffix, { bigint: true, throwIfNoEntry: false })
-      return [suffix, found?.ino, found?.size, found?.mtimeNs, found?.ctimeNs].join(' ')
-    })
-    .join('\n')
-}
-
-function writtenMeanwhile(file: string): MirrorUnusable {
-  return new MirrorUnusable(
-    `${file}: was written while it was read, so the rows may not belong together. Try again, or read a published copy.`,
-    { code: 'locked' },
-  )
 }
 
 function requireMirror(db: Connection, file: string): void {

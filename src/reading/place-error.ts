@@ -1,8 +1,3 @@
-/** Whether the code of a system call says that nothing more can be written: for want of room, or because the disk failed. */
-export function isFull(code: string): boolean {
-  return /^(ENOSPC|EDQUOT|EFBIG|EIO)$/.test(code)
-}
-
 /** Whether the code of a system call says that no further file can be open for now, in this process or on this machine. */
 export function isOutOfFiles(code: string): boolean {
   return /^(EMFILE|ENFILE)$/.test(code)

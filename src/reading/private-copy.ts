@@ -12,7 +12,7 @@ import type { Session } from '../mirror/postgres/session.ts'
 import { openDatabase } from '../mirror/sqlite/database.ts'
 import { fileError } from '../mirror/sqlite/file-errors.ts'
 import { GIVEN_BY_SERVER } from './export/feed.ts'
-import { makeTemporaryFolder } from './temporary-folder.ts'
+import { makeTemporaryFolder } from '../machine/temporary-folder.ts'
 import { writeWithoutWaiting } from './unfinished-database.ts'
 
 /** What readers see, and nothing of what a run or a forgotten customer needs. */

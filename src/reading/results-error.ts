@@ -1,6 +1,5 @@
 import { ExportFailed } from '../errors/errors.ts'
-import { systemCode } from '../errors/code-of.ts'
-import { isFull } from './place-error.ts'
+import { isFull, systemCode } from '../errors/code-of.ts'
 
 /** A failure of the system while results were written to standard output, as ExportFailed; any other error unchanged. */
 export function resultsError(error: unknown): unknown {

@@ -1,9 +1,9 @@
 import Database from 'better-sqlite3'
 import { CopyFailed } from '../../errors/errors.ts'
 import { sqliteError } from '../../mirror/sqlite/file-errors.ts'
-import { systemCode } from '../../errors/code-of.ts'
+import { isFull, systemCode } from '../../errors/code-of.ts'
 import { LeftUndone } from '../left-undone.ts'
-import { isFull, isOutOfFiles, OUT_OF_FILES, PLACES } from '../place-error.ts'
+import { isOutOfFiles, OUT_OF_FILES, PLACES } from '../place-error.ts'
 
 const NO_ROOM =
   'the copy could not be written: the disk (or the folder for temporary files) is full, a quota is used up, or the disk failed. ' +

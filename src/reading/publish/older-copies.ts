@@ -5,11 +5,11 @@ import { isMissing } from '../../machine/is-missing.ts'
 import { listOlder, olderName, timeIn, tooManyOlder } from '../dated-name.ts'
 import { kindOfFile } from '../file-kind.ts'
 import { afterPlacing } from '../left-undone.ts'
-import { isFull, PLACES } from '../place-error.ts'
+import { PLACES } from '../place-error.ts'
 import { removeFile } from '../remove-file.ts'
 import { linkSecondName, type SecondName } from '../second-name.ts'
 import { readManifest, type Manifest } from './manifest.ts'
-import { codeOf } from '../../errors/code-of.ts'
+import { codeOf, isFull } from '../../errors/code-of.ts'
 
 /**
  * Gives the copy that the one at `newPath` is about to replace a second name with the time at which it was published, such as

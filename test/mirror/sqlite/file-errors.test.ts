@@ -110,7 +110,7 @@ test.each(['SQLITE_CANTOPEN', 'SQLITE_IOERR_LOCK', 'SQLITE_IOERR_WRITE', 'SQLITE
     const error = sqliteError(new Database.SqliteError('disk I/O error', code), FILE, () => room)
 
     expect(error).toMatchObject({ code: 'mirror-read-only' })
-    expect(String(error)).toMatch(/lies on a read-only file system\. Mount it.*customer-mirror backup/)
+    expect(String(error)).toMatch(/lies on a read-only file system\. Mount it.*backup read it as it is/)
     expect(String(error)).toContain(`(EROFS, ${code})`)
   },
 )

@@ -2,9 +2,8 @@ import { lstatSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSyn
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { MirrorUnusable } from '../errors/errors.ts'
-import { systemCode } from '../errors/code-of.ts'
-import { isGone, nameOfProcess } from '../machine/process-name.ts'
-import { isFull } from './place-error.ts'
+import { isFull, systemCode } from '../errors/code-of.ts'
+import { isGone, nameOfProcess } from './process-name.ts'
 
 const NAME = 'customer-mirror-copy-'
 const OWNER = 'owner'

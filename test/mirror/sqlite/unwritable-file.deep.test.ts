@@ -1,0 +1,36 @@
+import { chmodSync, copyFileSync, mkdirSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { aMirrorForOthers, makeReadOnly, OTHER_USER, runAsOther } from '../../support/other-user.ts'
+import { temporaryFolder } from '../../support/temp-folder.ts'
+import { aWriter } from '../../support/unwritable-folder.ts'
+
+describe.skipIf(OTHER_USER === undefined)('in a folder that this user cannot write', () => {
+  test.each([
+    ['at rest', false],
+    ['with a journal that was left behind', true],
+  ])('a mirror %s is read by status and runs too', async (_, hasJournal) => {
+    const source = await aMirrorForOthers()
+    const folder = join(temporaryFolder(), 'left')
+    chmodSync(dirname(folder), 0o755)
+    mkdirSync(folder)
+    const file = join(folder, 'customers.db')
+    if (hasJournal) aWriter(source).exec('DELETE FROM customers WHERE row_id > 3')
+    for (const suffix of hasJournal ? ['', '-wal'] : ['']) copyFileSync(source + suffix, file + suffix)
+    const config = join(folder, 'customer-mirror.yaml')
+    writeFileSync(config, CONFIGURATION)
+    makeReadOnly(folder)
+
+    const status = await runAsOther(['status', '--json'], folder)
+    expect(status).toMatchObject({ code: 0, stderr: '' })
+    expect(JSON.parse(status.stdout).organizations).toMatchObject([{ active: hasJournal ? 3 : 5 }])
+    const runs = await runAsOther(['runs', '--json'], folder)
+    expect(runs).toMatchObject({ code: 0, stderr: '' })
+    expect(JSON.parse(runs.stdout).runs).toMatchObject([{ organization: 'acme' }])
+  })
+})
+
+const CONFIGURATION = `
+mirror: ./customers.db
+organizations: [{ id: acme, baseUrl: https://acme.example.com, apiKey: { env: KEY }, secret: { env: SECRET } }]
+`
