@@ -68,7 +68,7 @@ type Options = {
 async function planOf(options: Options, io: Io): Promise<Omit<Wanted, 'output'>> {
   const { org = [], includeRemoved, asOf, changesSince, excel = false } = options
   const format = formatOf(options.format ?? (options.to === undefined ? undefined : 'parquet'))
-  if (excel && format !== 'csv') throw new UsageError('--excel is for --format csv.')
+  if (excel && format !== 'csv') throw new UsageError('--excel is for --format csv. Use both, or leave --excel out.')
   return {
     ...(await fileToRead(options)),
     selection: { organizations: org, includeRemoved, asOf, changesSince },

@@ -35,7 +35,7 @@ export function sqlCommand(io: Io) {
     .addHelpText('after', EXAMPLES)
     .action(async (statement, options) => {
       if (options.tables) {
-        if (statement !== undefined) throw new UsageError('--tables takes no statement.')
+        if (statement !== undefined) throw new UsageError('--tables takes no statement. Leave one of the two out.')
         const { listTables } = await import('./list-tables.ts')
         return listTables(options, io)
       }
@@ -79,7 +79,7 @@ async function statementFromInput({ signal }: Io): Promise<string> {
       const part = Buffer.from(chunk)
       chunks.push(part)
       bytes += part.length
-      if (bytes > MOST_BYTES) throw new UsageError('The statement on standard input is longer than 1 MiB.')
+      if (bytes > MOST_BYTES) throw new UsageError('The statement on standard input is longer than 1 MiB. Shorten it.')
     }
   } catch (error) {
     if (!signal.aborted) throw error

@@ -21,12 +21,15 @@ export function prepareToRead(db: Connection, sql: string): ReadableStatement {
   return statement.raw()
 }
 
+export const NO_STATEMENT = 'There is no statement. For example: customer-mirror sql "SELECT 1"'
+
 /** The first word of a statement, and the statement from there on. Throws UsageError where there is none. */
 export function firstWord(sql: string): { word: string; text: string } {
-  if (sql.includes('\0')) throw new UsageError('The statement contains a NUL character.')
+  if (sql.includes('\0'))
+    throw new UsageError('The statement contains a NUL character: remove it, or save the statement as UTF-8.')
   const text = textFrom(sql)
   const [word = ''] = /^[.\\]?\w*/.exec(text) ?? []
-  if (text === '') throw new UsageError('There is no statement. For example: customer-mirror sql "SELECT 1"')
+  if (text === '') throw new UsageError(NO_STATEMENT)
   if (/^[.\\]/.test(word))
     throw new UsageError(
       `${word} is a command of the program ${word.startsWith('.') ? 'sqlite3' : 'psql'}. To list the tables: customer-mirror sql --tables`,

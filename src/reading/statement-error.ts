@@ -1,5 +1,6 @@
 import Database from 'better-sqlite3'
 import { UsageError } from '../errors/errors.ts'
+import { NO_STATEMENT } from './readable-statement.ts'
 import { sqliteError } from '../mirror/sqlite/file-errors.ts'
 import { noRoomFor, SEVERAL } from '../errors/statement-mistakes.ts'
 
@@ -8,7 +9,7 @@ export function statementError(error: unknown, file: string): unknown {
   if (error instanceof Database.SqliteError) return ofSqlite(error, file)
   if (!(error instanceof Error)) return error
   if (/more than one statement/.test(error.message)) return new UsageError(SEVERAL)
-  if (/contains no statements/.test(error.message)) return new UsageError('There is no statement.')
+  if (/contains no statements/.test(error.message)) return new UsageError(NO_STATEMENT)
   if (/string length|string longer/i.test(error.message))
     return new UsageError('A value is longer than can be printed. Ask for a part of it, with substr(value, 1, 1000).')
   if (/parameter/i.test(error.message))

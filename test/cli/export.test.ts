@@ -101,7 +101,11 @@ describe('bad input ends before anything is written', () => {
       /^unknown organization "acm" \(did you mean "acme"\?\): the file has acme, globex\n$/,
     ],
     ['one of several', ['--format', 'csv', '--org', 'acme', '--org', 'x'], /^unknown organization "x": the file has/],
-    ['a spreadsheet in another format', ['--format', 'jsonl', '--excel'], /^--excel is for --format csv\.\n$/],
+    [
+      'a spreadsheet in another format',
+      ['--format', 'jsonl', '--excel'],
+      /^--excel is for --format csv\. Use both, or leave --excel out\.\n$/,
+    ],
     [
       'a time in the future',
       ['--format', 'csv', '--as-of', '2999-01-01'],

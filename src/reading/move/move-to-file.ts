@@ -69,7 +69,9 @@ function requireFree(file: string): void {
 }
 
 function busy(file: string): UsageError {
-  return new UsageError(`${dirname(file)}: another process moves a mirror there at the moment. Nothing was changed.`)
+  return new UsageError(
+    `${dirname(file)}: another process moves a mirror there at the moment. Nothing was changed; move again when it is done.`,
+  )
 }
 
 async function requireAtRest(session: Session): Promise<void> {

@@ -25,7 +25,10 @@ export function copyTargets(
   return organizations.map((organization) => {
     // The configuration allows no other names; a mirror that was edited by hand may hold any.
     if (!ORGANIZATION_ID.test(organization))
-      throw new UsageError(`the mirror holds an organization whose name is no file name, so it gets no copy of its own`)
+      throw new UsageError(
+        'The mirror holds an organization whose name is no file name, so it gets no copy of its own. Give it another id with ' +
+          "'customer-mirror organizations rename', or leave splitBy out of the configuration.",
+      )
     return {
       file: pattern.replaceAll(PLACEHOLDER, organization),
       organization,
