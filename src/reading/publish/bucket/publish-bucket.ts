@@ -74,7 +74,7 @@ async function publishOnce(plan: BucketPlan, store: ObjectStore, reader: RowsRea
     if (!(await store.replaceText(MANIFEST, manifestText(content), found.version)))
       return await giveUp(store, written, { found, why: 'unmatched' })
     // What was written stays: it is not known which of two manifests is there in the end.
-    if (await wasMixed(store, content, { found, keys })) return 'overtaken'
+    if (await wasOvertaken(store, content, { found, keys })) return 'overtaken'
     return done(content, true, there === undefined ? NOTHING_LEFT : await sweep(store, content, there))
   } catch (error) {
     // Where the service does not answer, it would not remove them either.
@@ -167,9 +167,9 @@ function isSame(before: BucketManifest, now: ManifestContent): boolean {
  * once: then the other one is in the place of this one, or its sweep has removed what this one names. A manifest from before comes from a cache,
  * and shows nothing.
  */
-async function wasMixed(
+async function wasOvertaken(
   store: ObjectStore,
-  written: Omit<BucketManifest, 'program' | 'version'>,
+  written: ManifestContent,
   { found, keys }: { found: FoundManifest; keys: readonly string[] | undefined },
 ): Promise<boolean> {
   try {
