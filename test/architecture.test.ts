@@ -29,7 +29,7 @@ test('there is a program to read, and its imports are seen', () => {
   expect(src.length).toBeGreaterThan(20)
   expect(story?.imports).toContainEqual({ target: 'src/run/read-list.ts', typeOnly: false })
   expect(story?.imports).toContainEqual({ target: 'src/run.ts', typeOnly: true })
-  expect(importersOf(src, 'better-sqlite3')).toContain('src/mirror/sqlite/database.ts')
+  expect(importersOf(src, 'better-sqlite3')).toContain('src/mirror/sqlite/opening/database.ts')
 })
 
 describe('which files may import which', () => {
@@ -94,7 +94,7 @@ describe('which files may import which', () => {
     ['whether a process lives', /\bkill\([^)]*\b0\)/, /^src\/machine\/process-name\.ts$/],
     ['how long to back off', /Math\.min\([^)]*\* 2 \*\* /, /^src\/time\/backoff\.ts$/],
     ['which number an option takes', /It must be a whole number/, /^src\/cli\/whole-number-argument\.ts$/],
-    ['that no foreign key is checked', /\bforeign_keys = ON\b/, /^src\/mirror\/sqlite\/foreign-keys\.ts$/],
+    ['that no foreign key is checked', /\bforeign_keys = ON\b/, /^src\/mirror\/sqlite\/opening\/foreign-keys\.ts$/],
     ['what --json prints', /\bschemaVersion: 1\b/, /^src\/cli\/output\/json-document\.ts$/],
   ])('there is one way to say %s', (_what, pattern, where) => {
     expect(matching(product, pattern, where)).toEqual([])

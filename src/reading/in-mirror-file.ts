@@ -1,4 +1,4 @@
-import { openDatabase, type Connection } from '../mirror/sqlite/database.ts'
+import { openDatabase, type Connection } from '../mirror/sqlite/opening/database.ts'
 
 /** What `read` finds in the mirror at `file`. Throws MirrorUnusable for one that cannot be read; an older one is brought up to date. */
 export function inMirrorFile<Result>(file: string, read: (db: Connection) => Result): Result {

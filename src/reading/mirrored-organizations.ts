@@ -1,4 +1,4 @@
-import type { Connection } from '../mirror/sqlite/database.ts'
+import type { Connection } from '../mirror/sqlite/opening/database.ts'
 import { timeIn } from '../mirror/sql-time.ts'
 import { hasTable } from './has-table.ts'
 import { mirroredIn } from './mirrored-in.ts'

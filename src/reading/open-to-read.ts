@@ -1,11 +1,11 @@
 import { accessSync, constants, realpathSync, statSync } from 'node:fs'
 import { pathToFileURL } from 'node:url'
-import { BUSY_TIMEOUT_MS } from '../mirror/sqlite/connect.ts'
+import { BUSY_TIMEOUT_MS } from '../mirror/sqlite/opening/connect.ts'
 import { MirrorUnusable } from '../errors/errors.ts'
-import type { Connection } from '../mirror/sqlite/database.ts'
-import { fileError } from '../mirror/sqlite/file-errors.ts'
-import { APPLICATION_ID, refuseNewer } from '../mirror/sqlite/file-mark.ts'
-import { requireRegularFile } from '../mirror/sqlite/regular-file.ts'
+import type { Connection } from '../mirror/sqlite/opening/database.ts'
+import { fileError } from '../mirror/sqlite/opening/file-errors.ts'
+import { APPLICATION_ID, refuseNewer } from '../mirror/sqlite/opening/file-mark.ts'
+import { requireRegularFile } from '../mirror/sqlite/opening/regular-file.ts'
 import {
   isForWantOfJournals,
   journalsOf,
@@ -13,7 +13,7 @@ import {
   openReadOnly,
   stateOf,
   writtenMeanwhile,
-} from '../mirror/sqlite/unwritable-file.ts'
+} from '../mirror/sqlite/opening/unwritable-file.ts'
 import { COPY_APPLICATION_ID } from './file-kind.ts'
 
 /** A mirror, or a published copy, that is open to read only. */

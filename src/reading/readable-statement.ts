@@ -1,6 +1,6 @@
 import type Database from 'better-sqlite3'
 import { UsageError } from '../errors/errors.ts'
-import type { Connection } from '../mirror/sqlite/database.ts'
+import type { Connection } from '../mirror/sqlite/opening/database.ts'
 import { WRITES } from '../errors/statement-mistakes.ts'
 
 /** A value as SQLite has it; an INTEGER is a bigint, and a REAL a number. */

@@ -9,7 +9,7 @@ import { aSandbox, organizationsOf } from '../support/workplace.ts'
 import { aWorkerOf, expectWhole } from '../support/one-worker.ts'
 import { stoppedWithinMs } from '../support/busy-machine.ts'
 import { rmSync, readFileSync, writeFileSync } from 'node:fs'
-import { LATEST_VERSION } from '../../src/mirror/sqlite/migrate.ts'
+import { LATEST_VERSION } from '../../src/mirror/sqlite/opening/migrate.ts'
 import { message } from '../support/worker-log.ts'
 import { parse, stringify } from 'yaml'
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Mirror } from '../../src/store.ts'
-import { LATEST_VERSION } from '../../src/mirror/sqlite/migrate.ts'
+import { LATEST_VERSION } from '../../src/mirror/sqlite/opening/migrate.ts'
 import { anEnding, aPage, customers, MINUTE_MS, START_MS } from '../support/builders.ts'
 import { aMirror, dump, mirrorPages, rowsOf, tamper } from '../support/mirror-file.ts'
 import { onPostgres } from '../support/mirror-choice.ts'

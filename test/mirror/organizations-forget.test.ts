@@ -125,7 +125,7 @@ const MODULE = (path: string) => JSON.stringify(new URL(path, import.meta.url).h
 
 /** Ends as soon as it is about to run that statement. */
 const KILLED = `
-  import { openDatabase } from ${MODULE('../../src/mirror/sqlite/database.ts')}
+  import { openDatabase } from ${MODULE('../../src/mirror/sqlite/opening/database.ts')}
   import { forgetOrganization } from ${MODULE('../../src/mirror/sqlite/organizations/forget.ts')}
   const [file, last] = process.argv.slice(-2)
   const db = openDatabase(file, 'write')

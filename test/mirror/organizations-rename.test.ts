@@ -184,7 +184,7 @@ const MODULE = (path: string) => JSON.stringify(new URL(path, import.meta.url).h
 
 /** Ends in the middle of the transaction, when every row is written and the triggers are made again. */
 const KILLED = `
-  import { openDatabase, writeTransaction } from ${MODULE('../../src/mirror/sqlite/database.ts')}
+  import { openDatabase, writeTransaction } from ${MODULE('../../src/mirror/sqlite/opening/database.ts')}
   import { renameOrganization } from ${MODULE('../../src/mirror/sqlite/organizations/rename.ts')}
   const [file, names] = process.argv.slice(-2)
   const db = openDatabase(file, 'write')

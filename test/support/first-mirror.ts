@@ -1,6 +1,6 @@
 import Database from 'better-sqlite3'
 import { readdirSync, readFileSync } from 'node:fs'
-import { APPLICATION_ID } from '../../src/mirror/sqlite/file-mark.ts'
+import { APPLICATION_ID } from '../../src/mirror/sqlite/opening/file-mark.ts'
 import { customerId } from './builders.ts'
 import { aMirrorFile } from './mirror-file.ts'
 

@@ -1,5 +1,5 @@
 import { quoted } from '../quoted.ts'
-import type { Connection } from '../sqlite/database.ts'
+import type { Connection } from '../sqlite/opening/database.ts'
 import { NUMBERED, type MovedTable } from './moved-tables.ts'
 import { columnsAfter, ORGANIZATIONS, type Row, type Scope, type Side, type Value, valuesOf } from './side.ts'
 

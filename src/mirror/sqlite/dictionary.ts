@@ -1,5 +1,5 @@
 import { PUBLIC_TABLES } from '../../public-tables.ts'
-import type { Connection } from './database.ts'
+import type { Connection } from './opening/database.ts'
 import { statement } from './statement.ts'
 
 /** Writes what each public column holds into the mirror, where it differs. The caller holds the transaction. */

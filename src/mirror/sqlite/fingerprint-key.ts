@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { KEY_BYTES } from '../../list/fingerprint.ts'
-import type { Connection } from './database.ts'
+import type { Connection } from './opening/database.ts'
 import { statement } from './statement.ts'
 
 /**

@@ -1,4 +1,4 @@
-import type { Connection } from './database.ts'
+import type { Connection } from './opening/database.ts'
 
 /**
  * Runs `work`, each of whose commits returns once the WAL is on the disk: a run that was reported is not undone by a loss of power, and the

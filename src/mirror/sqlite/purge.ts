@@ -1,5 +1,5 @@
 import Database from 'better-sqlite3'
-import type { Connection } from './database.ts'
+import type { Connection } from './opening/database.ts'
 
 /** Runs `work` so that deleted and replaced values are overwritten in the file, and not only released. */
 export function deletingSecurely<Result>(db: Connection, work: () => Result): Result {

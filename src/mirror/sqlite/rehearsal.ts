@@ -2,9 +2,9 @@ import Database from 'better-sqlite3'
 import { ifThere } from '../if-there.ts'
 import { quoted } from '../quoted.ts'
 import { rehearsedTables } from '../rehearsed-tables.ts'
-import { migrateTemporary, openAsItIs, openTemporary, type Connection } from './database.ts'
-import { fileError } from './file-errors.ts'
-import { makeTables } from './migrate.ts'
+import { migrateTemporary, openAsItIs, openTemporary, type Connection } from './opening/database.ts'
+import { fileError } from './opening/file-errors.ts'
+import { makeTables } from './opening/migrate.ts'
 
 /**
  * A private temporary database with a copy of the organizations' data in the mirror at `file`, if there is one. Only the copy of an older mirror

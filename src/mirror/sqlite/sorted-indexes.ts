@@ -1,4 +1,4 @@
-import type { Connection } from './database.ts'
+import type { Connection } from './opening/database.ts'
 import { statement } from './statement.ts'
 
 /** The memory in which SQLite sorts the keys of an index, in KB. With more it takes longer. */

@@ -1,5 +1,5 @@
 import Database from 'better-sqlite3'
-import type { Connection } from './database.ts'
+import type { Connection } from './opening/database.ts'
 
 /**
  * Runs `work`, which creates indexes, in transactions of its own. SQLite sorts their keys in temporary files. Where these have no room,

@@ -1,4 +1,4 @@
-import type { Connection } from './database.ts'
+import type { Connection } from './opening/database.ts'
 import { fromSqlTime, sqlTime } from '../sql-time.ts'
 import { statement } from './statement.ts'
 

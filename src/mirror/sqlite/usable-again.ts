@@ -3,7 +3,7 @@ import { realpathSync } from 'node:fs'
 import { open, rm } from 'node:fs/promises'
 import { factsOfCode } from '../../errors/error-facts.ts'
 import { isMissing } from '../../machine/is-missing.ts'
-import { openDatabase } from './database.ts'
+import { openDatabase } from './opening/database.ts'
 
 /** So much is written and removed again to see whether there is room: a run needs some of it at once. */
 const ROOM_BYTES = 1024 * 1024

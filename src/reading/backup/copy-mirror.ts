@@ -1,6 +1,6 @@
 import Database from 'better-sqlite3'
 import { Interrupted } from '../../errors/errors.ts'
-import { withoutFolder } from '../../mirror/sqlite/connect.ts'
+import { withoutFolder } from '../../mirror/sqlite/opening/connect.ts'
 import { quoted } from '../../mirror/quoted.ts'
 import type { OpenedToRead } from '../open-to-read.ts'
 

@@ -1,5 +1,5 @@
-import { migrateOlder, type Connection } from '../../mirror/sqlite/database.ts'
-import { LATEST_VERSION } from '../../mirror/sqlite/migrate.ts'
+import { migrateOlder, type Connection } from '../../mirror/sqlite/opening/database.ts'
+import { LATEST_VERSION } from '../../mirror/sqlite/opening/migrate.ts'
 import { isMirror } from '../file-kind.ts'
 import { openToRead, type OpenedToRead } from '../open-to-read.ts'
 

@@ -1,4 +1,4 @@
-import type { Connection } from '../../mirror/sqlite/database.ts'
+import type { Connection } from '../../mirror/sqlite/opening/database.ts'
 import { READ_TO_END } from '../../mirror/run-conditions.ts'
 import { UsageError } from '../../errors/errors.ts'
 import { listedNames } from '../../listed-names.ts'

@@ -1,5 +1,5 @@
 import Database from 'better-sqlite3'
-import { connect } from '../../mirror/sqlite/connect.ts'
+import { connect } from '../../mirror/sqlite/opening/connect.ts'
 import { CopyFailed } from '../../errors/errors.ts'
 import { readingError } from './copy-error.ts'
 import { addIndexes } from './copy-indexes.ts'

@@ -1,6 +1,6 @@
 import Database from 'better-sqlite3'
 import { CopyFailed } from '../../errors/errors.ts'
-import { sqliteError } from '../../mirror/sqlite/file-errors.ts'
+import { sqliteError } from '../../mirror/sqlite/opening/file-errors.ts'
 import { isFull, systemCode } from '../../errors/code-of.ts'
 import { LeftUndone } from '../left-undone.ts'
 import { isOutOfFiles, OUT_OF_FILES, PLACES } from '../place-error.ts'

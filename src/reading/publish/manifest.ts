@@ -1,5 +1,5 @@
 import Database from 'better-sqlite3'
-import { connect } from '../../mirror/sqlite/connect.ts'
+import { connect } from '../../mirror/sqlite/opening/connect.ts'
 import { quoted } from '../../mirror/quoted.ts'
 import { hasTable } from '../has-table.ts'
 import { createHash, type Hash } from 'node:crypto'

@@ -1,6 +1,6 @@
 import { isPostgres } from '../../address/mirror-address.ts'
 import { IS_QUICK, READ_TO_END } from '../../mirror/run-conditions.ts'
-import type { Connection } from '../../mirror/sqlite/database.ts'
+import type { Connection } from '../../mirror/sqlite/opening/database.ts'
 import { inMirrorFile } from '../in-mirror-file.ts'
 import { readOrganizationsIn } from '../listed-organizations.ts'
 

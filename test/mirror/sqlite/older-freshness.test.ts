@@ -1,7 +1,7 @@
 import Database from 'better-sqlite3'
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { APPLICATION_ID } from '../../../src/mirror/sqlite/file-mark.ts'
+import { APPLICATION_ID } from '../../../src/mirror/sqlite/opening/file-mark.ts'
 import { MINUTE_MS, START_MS } from '../../support/builders.ts'
 import { aMirror, aMirrorFile, rowsOf } from '../../support/mirror-file.ts'
 

@@ -1,7 +1,7 @@
 import Database from 'better-sqlite3'
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { APPLICATION_ID } from '../../../src/mirror/sqlite/file-mark.ts'
+import { APPLICATION_ID } from '../../../src/mirror/sqlite/opening/file-mark.ts'
 import { openMirror } from '../../../src/mirror/mirror.ts'
 import { customerId, customers, START_MS } from '../../support/builders.ts'
 import { aMirror, aMirrorFile, dump, mirrorPages, rowsOf, tamper, valueOf } from '../../support/mirror-file.ts'

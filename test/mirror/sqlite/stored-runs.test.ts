@@ -1,8 +1,8 @@
 import Database from 'better-sqlite3'
 import { expect, test } from 'vitest'
-import { listLastRuns } from '../../../src/mirror/sqlite/last-runs.ts'
-import { listRejects } from '../../../src/mirror/sqlite/rejects.ts'
-import { listRuns } from '../../../src/mirror/sqlite/stored-runs.ts'
+import { listLastRuns } from '../../../src/mirror/sqlite/reading/last-runs.ts'
+import { listRejects } from '../../../src/mirror/sqlite/run/rejects.ts'
+import { listRuns } from '../../../src/mirror/sqlite/reading/stored-runs.ts'
 import { aFullMirror } from '../../support/full-mirror.ts'
 import { notingStatements, planOf } from '../../support/noted-statements.ts'
 

@@ -7,7 +7,7 @@ import {
   mayWriteBeside,
   openPrivateCopy,
   openReadOnly,
-} from '../../../src/mirror/sqlite/unwritable-file.ts'
+} from '../../../src/mirror/sqlite/opening/unwritable-file.ts'
 import { temporaryFolder } from '../../support/temp-folder.ts'
 
 test('a private copy holds what stands in the journal, and leaves the file and its folder as they are', () => {

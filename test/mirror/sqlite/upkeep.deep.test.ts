@@ -1,7 +1,7 @@
 import Database from 'better-sqlite3'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import { openDatabase } from '../../../src/mirror/sqlite/database.ts'
+import { openDatabase } from '../../../src/mirror/sqlite/opening/database.ts'
 import { besideUpkeep } from '../../../src/mirror/sqlite/upkeep/beside-upkeep.ts'
 import { Upkeep } from '../../../src/mirror/sqlite/upkeep/upkeep.ts'
 import { customers, START_MS } from '../../support/builders.ts'

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { exportCommand } from '../../../src/cli/export.ts'
 import { sqlCommand } from '../../../src/cli/sql.ts'
-import { LATEST_VERSION } from '../../../src/mirror/sqlite/migrate.ts'
+import { LATEST_VERSION } from '../../../src/mirror/sqlite/opening/migrate.ts'
 import { customerId } from '../../support/builders.ts'
 import { valueOf } from '../../support/mirror-file.ts'
 import { runCommand } from '../../support/run-command.ts'

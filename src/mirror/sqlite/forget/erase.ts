@@ -2,7 +2,7 @@ import { closeSync, openSync, readSync, realpathSync } from 'node:fs'
 import { systemCode } from '../../../errors/code-of.ts'
 import { isMissing } from '../../../machine/is-missing.ts'
 import type { Erased, Traces } from '../../../store.ts'
-import { openDatabase, type Connection } from '../database.ts'
+import { openDatabase, type Connection } from '../opening/database.ts'
 import { emptyWal, purge } from '../purge.ts'
 
 /**

@@ -1,11 +1,11 @@
 import type { Forgetting, ForgottenCustomer, Mirror } from '../../../store.ts'
 import { notForgotten, unknownCustomer } from '../../refusals.ts'
-import { writeTransaction, type Connection } from '../database.ts'
+import { writeTransaction, type Connection } from '../opening/database.ts'
 import { deletingSecurely } from '../purge.ts'
 import { deleteForgotten, forgottenSinceMs, rememberForgotten } from './forgotten.ts'
 import { requireUnleased } from '../organizations/organization-tables.ts'
 import { purgeCustomer } from './purge-customer.ts'
-import { forgetWindows } from '../windows.ts'
+import { forgetWindows } from '../run/windows.ts'
 
 /** The verbs of a mirror about forgotten customers, each in one transaction. */
 export function forgetting(db: Connection, file: string): Pick<Mirror, 'forgetCustomer' | 'readmitCustomer'> {

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { FORGOTTEN_KEY_BYTES, forgottenBy, idHash, type Forgotten } from '../../../privacy/forgotten.ts'
-import type { Connection } from '../database.ts'
+import type { Connection } from '../opening/database.ts'
 import { sqlTime, timeIn } from '../../sql-time.ts'
 import { statement } from '../statement.ts'
 

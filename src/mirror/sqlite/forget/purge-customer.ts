@@ -1,5 +1,5 @@
 import type { Purged } from '../../../store.ts'
-import type { Connection } from '../database.ts'
+import type { Connection } from '../opening/database.ts'
 import {
   FIELDS_IN_COMMON,
   formsOfId,

@@ -1,9 +1,9 @@
 import { MEMORY_OF_LIST, type OrganizationTable } from '../../organization-tables.ts'
 import { underway } from '../../refusals.ts'
-import type { Connection } from '../database.ts'
-import { findLease, type Clocks } from '../lease.ts'
+import type { Connection } from '../opening/database.ts'
+import { findLease, type Clocks } from '../run/lease.ts'
 import { statement } from '../statement.ts'
-import { forgetWindows } from '../windows.ts'
+import { forgetWindows } from '../run/windows.ts'
 
 /** The organizations of which the mirror holds rows, in order. */
 export function listNames(db: Connection): string[] {

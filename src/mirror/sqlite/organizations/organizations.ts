@@ -1,5 +1,5 @@
 import type { Organizations } from '../../../organizations.ts'
-import { openDatabase, readTransaction, writeTransaction } from '../database.ts'
+import { openDatabase, readTransaction, writeTransaction } from '../opening/database.ts'
 import { contentsOf, forgetOrganization, isUnfinished } from './forget.ts'
 import { listNames } from './organization-tables.ts'
 import { renameOrganization } from './rename.ts'

@@ -1,4 +1,4 @@
-import type { Connection } from '../database.ts'
+import type { Connection } from '../opening/database.ts'
 import { statement } from '../statement.ts'
 
 /** Since when the organization is retired, in the mirror's form; undefined if it is not. */

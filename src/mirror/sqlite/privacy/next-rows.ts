@@ -1,5 +1,5 @@
 import { REWRITTEN_AT_ONCE } from '../../hidden-rows.ts'
-import type { Connection } from '../database.ts'
+import type { Connection } from '../opening/database.ts'
 import { statement } from '../statement.ts'
 
 /** The rows of a table to rewrite, in the order of their `number`. */

@@ -1,8 +1,8 @@
 import { hiddenValues } from '../../../privacy/hidden-values.ts'
 import type { Run, RunPrivacy, Start } from '../../../run.ts'
 import type { StoredPrivacy } from '../../../store.ts'
-import type { Connection } from '../database.ts'
-import { renewLease } from '../lease.ts'
+import type { Connection } from '../opening/database.ts'
+import { renewLease } from '../run/lease.ts'
 import { forgetReading } from '../organizations/organization-tables.ts'
 import { FIRST_TABLE } from '../../hidden-rows.ts'
 import {

@@ -2,7 +2,7 @@ import type { HidableColumns, HiddenValues } from '../../../privacy/hidden-value
 import type { Run } from '../../../run.ts'
 import { rejectKey } from '../../../sorted-page.ts'
 import { HIDABLE_COLUMNS, hiddenCustomer, placeAfter, withoutQuotation, type Place } from '../../hidden-rows.ts'
-import type { Connection } from '../database.ts'
+import type { Connection } from '../opening/database.ts'
 import { statement } from '../statement.ts'
 import { updateStamp } from '../update-stamp.ts'
 import { nextRows } from './next-rows.ts'

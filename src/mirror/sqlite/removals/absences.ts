@@ -1,5 +1,5 @@
 import type { Run } from '../../../run.ts'
-import type { Connection } from '../database.ts'
+import type { Connection } from '../opening/database.ts'
 import { statement } from '../statement.ts'
 import { updateStamp } from '../update-stamp.ts'
 import type { Missing } from '../../removal-rule.ts'

@@ -1,5 +1,5 @@
 import type { Absent, RemovalRule, Run } from '../../../run.ts'
-import type { Connection } from '../database.ts'
+import type { Connection } from '../opening/database.ts'
 import { listedMeanwhile } from './quick-runs-meanwhile.ts'
 import { NOT_REJECTED } from '../../open-rejects.ts'
 import { areTooMany } from '../../removal-rule.ts'

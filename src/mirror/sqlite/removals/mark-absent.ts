@@ -1,7 +1,7 @@
 import { absencesOf, NO_ABSENCES, type Absences } from '../../absences-found.ts'
 import type { Ending, Removals, RemovingProof, Run } from '../../../run.ts'
 import { markMissing, markRowListed } from './absences.ts'
-import type { Connection } from '../database.ts'
+import type { Connection } from '../opening/database.ts'
 import { findUnjudged } from './older-list.ts'
 import { decideAbsences, type Decision } from '../../removal-rule.ts'
 import { rowsGone } from '../../rows-gone.ts'

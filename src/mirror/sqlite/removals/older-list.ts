@@ -1,6 +1,6 @@
 import type { Run } from '../../../run.ts'
 import { newestAbsent, unjudgedRows, type Dated, type Newest } from '../../older-list-rule.ts'
-import type { Connection } from '../database.ts'
+import type { Connection } from '../opening/database.ts'
 import { statement } from '../statement.ts'
 
 /** The rows of those absent customers whose absence counts for nothing, since the list may be older than the last one read. */

@@ -1,5 +1,5 @@
 import type { Run } from '../../../run.ts'
-import type { Connection } from '../database.ts'
+import type { Connection } from '../opening/database.ts'
 import { IS_QUICK } from '../../run-conditions.ts'
 import { statement } from '../statement.ts'
 import { markRowListed } from './absences.ts'

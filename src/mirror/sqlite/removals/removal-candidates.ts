@@ -1,6 +1,6 @@
 import type { Absent, Candidate, Listed, Run } from '../../../run.ts'
 import type { Mirror } from '../../../store.ts'
-import type { Connection } from '../database.ts'
+import type { Connection } from '../opening/database.ts'
 import { MOST_CHANGES, namesIn } from '../../earlier-names.ts'
 import { findUnjudged } from './older-list.ts'
 import { searchedNames, shownNames } from '../../shown-names.ts'

@@ -1,7 +1,7 @@
 import type { Absent, Run } from '../../../run.ts'
 import type { HeldRemovals } from '../../../store.ts'
 import { forgetAbsences } from './absences.ts'
-import type { Connection } from '../database.ts'
+import type { Connection } from '../opening/database.ts'
 import { heldRemovalsOf, type HeldColumns } from '../../rows/held-removals.ts'
 import { requireTaken } from '../../rows-taken.ts'
 import { sqlTime } from '../../sql-time.ts'

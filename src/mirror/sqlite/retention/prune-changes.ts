@@ -1,4 +1,4 @@
-import type { Connection } from '../database.ts'
+import type { Connection } from '../opening/database.ts'
 import { daysOfChanges, type Due } from '../../retention-rule.ts'
 import type { Deletion } from './retention-verbs.ts'
 import { statement } from '../statement.ts'

@@ -1,8 +1,8 @@
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import type { Mirror } from '../../../store.ts'
-import { BUSY_TIMEOUT_MS } from '../connect.ts'
-import type { Connection } from '../database.ts'
-import { findLock } from '../write-lock.ts'
+import { BUSY_TIMEOUT_MS } from '../opening/connect.ts'
+import type { Connection } from '../opening/database.ts'
+import { findLock } from '../opening/write-lock.ts'
 import type { Upkeep } from './upkeep.ts'
 
 /** The transaction of another program is mostly over in a moment, for which the event loop may wait. */

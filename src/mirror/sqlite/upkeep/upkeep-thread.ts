@@ -1,9 +1,9 @@
 import { parentPort, workerData } from 'node:worker_threads'
-import { BUSY_TIMEOUT_MS, connect } from '../connect.ts'
-import type { Connection } from '../database.ts'
-import { createIdIndex } from '../id-index.ts'
-import { identityOf } from '../file-identity.ts'
-import { createReadingIndexes } from '../reading-indexes.ts'
+import { BUSY_TIMEOUT_MS, connect } from '../opening/connect.ts'
+import type { Connection } from '../opening/database.ts'
+import { createIdIndex } from '../run/id-index.ts'
+import { identityOf } from '../opening/file-identity.ts'
+import { createReadingIndexes } from '../reading/reading-indexes.ts'
 import type { UpkeepFile, UpkeepTask } from './start-thread.ts'
 
 /** The thread that keeps a mirror in order: it has a connection of its own, and answers each task with whether it was done. */

@@ -1,8 +1,8 @@
 import { realpathSync } from 'node:fs'
-import { CHECKPOINT_PAGES, type Connection } from '../database.ts'
-import { identityOf } from '../file-identity.ts'
+import { CHECKPOINT_PAGES, type Connection } from '../opening/database.ts'
+import { identityOf } from '../opening/file-identity.ts'
 import { statement } from '../statement.ts'
-import { findLock } from '../write-lock.ts'
+import { findLock } from '../opening/write-lock.ts'
 import { startThread, type UpkeepFile, type UpkeepTask, type UpkeepThread } from './start-thread.ts'
 
 /** While a checkpoint runs, the WAL may grow to so many times as much before a transaction copies it itself. */

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { Connection } from '../../../mirror/sqlite/database.ts'
+import type { Connection } from '../../../mirror/sqlite/opening/database.ts'
 import { quoted } from '../../../mirror/quoted.ts'
 import { publicColumns } from '../../../public-tables.ts'
 import type { ExportColumn, ExportedOrganization, ExportRow } from '../../export/format.ts'

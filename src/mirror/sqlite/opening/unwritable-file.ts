@@ -1,8 +1,8 @@
 import Database from 'better-sqlite3'
 import { accessSync, chmodSync, constants, copyFileSync, realpathSync, rmSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { MirrorUnusable } from '../../errors/errors.ts'
-import { makeTemporaryFolder } from '../../machine/temporary-folder.ts'
+import { MirrorUnusable } from '../../../errors/errors.ts'
+import { makeTemporaryFolder } from '../../../machine/temporary-folder.ts'
 import { connect } from './connect.ts'
 
 /** Whether a file cannot be read since SQLite wants to make files beside it, or to write it. */

@@ -1,11 +1,11 @@
 import Database from 'better-sqlite3'
-import { MirrorUnusable } from '../../errors/errors.ts'
-import type { Run } from '../../run.ts'
-import type { PagesDecided } from '../decide-pages.ts'
-import { CACHE_KB, type Connection } from './database.ts'
+import { MirrorUnusable } from '../../../errors/errors.ts'
+import type { Run } from '../../../run.ts'
+import type { PagesDecided } from '../../decide-pages.ts'
+import { CACHE_KB, type Connection } from '../opening/database.ts'
 import { InitialIds } from './initial-ids.ts'
-import { createIndexes, hasIndex, type Index } from './sorted-indexes.ts'
-import { statement } from './statement.ts'
+import { createIndexes, hasIndex, type Index } from '../sorted-indexes.ts'
+import { statement } from '../statement.ts'
 
 /*
  * Ids are random, so each transaction of an initial sync would write nearly all of their index again. The first organization of a mirror

@@ -1,8 +1,8 @@
-import type { LastRun } from '../../store.ts'
-import { lastRunOf, type LastRunColumns } from '../rows/last-run.ts'
-import { firstRunOf, IS_FULL, READ_TO_END } from '../run-conditions.ts'
-import type { Connection } from './database.ts'
-import { statement } from './statement.ts'
+import type { LastRun } from '../../../store.ts'
+import { lastRunOf, type LastRunColumns } from '../../rows/last-run.ts'
+import { firstRunOf, IS_FULL, READ_TO_END } from '../../run-conditions.ts'
+import type { Connection } from '../opening/database.ts'
+import { statement } from '../statement.ts'
 
 /** The latest run of one organization, or of every one that was ever mirrored. Quick runs are none of them. */
 export function listLastRuns(db: Connection, filter?: { organization: string }): LastRun[] {

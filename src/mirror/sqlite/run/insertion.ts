@@ -1,12 +1,12 @@
-import type { Run } from '../../run.ts'
-import { COMPARED_FIELDS } from '../changed-fields.ts'
-import type { PagesDecided } from '../decide-pages.ts'
-import { requireTaken } from '../rows-taken.ts'
-import { sqlTime } from '../sql-time.ts'
-import type { Connection } from './database.ts'
+import type { Run } from '../../../run.ts'
+import { COMPARED_FIELDS } from '../../changed-fields.ts'
+import type { PagesDecided } from '../../decide-pages.ts'
+import { requireTaken } from '../../rows-taken.ts'
+import { sqlTime } from '../../sql-time.ts'
+import type { Connection } from '../opening/database.ts'
 import { initialIdsOf } from './id-index.ts'
-import { statement } from './statement.ts'
-import { updateStamp } from './update-stamp.ts'
+import { statement } from '../statement.ts'
+import { updateStamp } from '../update-stamp.ts'
 
 /** The columns that hold what a record says. */
 export const WRITTEN_FIELDS = [...COMPARED_FIELDS, 'created_at_utc'] as const

@@ -1,6 +1,6 @@
 import type { Database } from 'better-sqlite3'
 import { readFileSync } from 'node:fs'
-import { viewMissing, VIEWS, viewsMadeBy } from '../views.ts'
+import { viewMissing, VIEWS, viewsMadeBy } from '../../views.ts'
 
 /** Sentences about the mirror's views that are not there. */
 export function damagedViews(db: Database): string[] {
@@ -17,6 +17,6 @@ const MISSING = 'SELECT value FROM json_each(?) WHERE value NOT IN (SELECT name 
 export function makeMissingViews(db: Database): void {
   const missing = missingViews(db)
   if (missing.length === 0) return
-  const made = viewsMadeBy(readFileSync(new URL('new-mirror.sql', import.meta.url), 'utf8'))
+  const made = viewsMadeBy(readFileSync(new URL('../new-mirror.sql', import.meta.url), 'utf8'))
   for (const name of missing) db.exec(made.get(name) ?? '')
 }

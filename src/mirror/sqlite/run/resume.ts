@@ -1,7 +1,7 @@
-import type { Start } from '../../run.ts'
-import type { Connection } from './database.ts'
-import { mayContinue, REACHED_LIMIT, type RunWithWindows } from '../resume-rule.ts'
-import { statement } from './statement.ts'
+import type { Start } from '../../../run.ts'
+import type { Connection } from '../opening/database.ts'
+import { mayContinue, REACHED_LIMIT, type RunWithWindows } from '../../resume-rule.ts'
+import { statement } from '../statement.ts'
 
 /** The last run that recorded windows, if it ended before its list did, and recently enough. */
 export function findResumable(db: Connection, start: Start): RunWithWindows | undefined {

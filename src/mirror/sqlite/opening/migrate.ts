@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs'
-import { noteAdditions } from './additions.ts'
+import { noteAdditions } from '../run/additions.ts'
 import type { Connection } from './database.ts'
-import { fingerprintKey } from './fingerprint-key.ts'
+import { fingerprintKey } from '../fingerprint-key.ts'
 import { makeMissingViews } from './missing-views.ts'
-import { createReadingIndexes } from './reading-indexes.ts'
+import { createReadingIndexes } from '../reading/reading-indexes.ts'
 
 /** The migrations in order; a file's place here is the `user_version` after it. */
 const MIGRATIONS = [
@@ -63,5 +63,5 @@ function migration(name: string): string {
 }
 
 function script(name: string): string {
-  return readFileSync(new URL(name, import.meta.url), 'utf8')
+  return readFileSync(new URL(`../${name}`, import.meta.url), 'utf8')
 }

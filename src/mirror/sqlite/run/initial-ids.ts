@@ -1,4 +1,4 @@
-import type { Fingerprint } from '../../list/fingerprint.ts'
+import type { Fingerprint } from '../../../list/fingerprint.ts'
 
 /** At the start, and so many times as much whenever seven of eight are taken. */
 const SLOTS = 1 << 13

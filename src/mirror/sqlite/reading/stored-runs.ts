@@ -1,5 +1,5 @@
-import type { Freshness, StoredRun, UncountedFreshness } from '../../store.ts'
-import type { Report } from '../../report.ts'
+import type { Freshness, StoredRun, UncountedFreshness } from '../../../store.ts'
+import type { Report } from '../../../report.ts'
 import {
   COUNTED_COLUMNS,
   freshnessColumns,
@@ -8,11 +8,11 @@ import {
   uncountedFreshnessOf,
   type CountColumns,
   type FreshnessColumns,
-} from '../rows/freshness.ts'
-import { storedReportOf, storedRunOf, type RunColumns } from '../rows/run.ts'
-import { IS_FULL, IS_QUICK, READ_TO_END } from '../run-conditions.ts'
-import type { Connection } from './database.ts'
-import { statement } from './statement.ts'
+} from '../../rows/freshness.ts'
+import { storedReportOf, storedRunOf, type RunColumns } from '../../rows/run.ts'
+import { IS_FULL, IS_QUICK, READ_TO_END } from '../../run-conditions.ts'
+import type { Connection } from '../opening/database.ts'
+import { statement } from '../statement.ts'
 
 /** One run; undefined if there is no run with that number. */
 export function findRun(db: Connection, id: number): StoredRun | undefined {

@@ -1,7 +1,7 @@
-import type { Run } from '../../run.ts'
-import type { LaterOrder } from '../../list/later-order.ts'
-import { EMPTY_LIST, type ListAsRead, type ListColumns, type ListedWindow } from '../../list/list-as-read.ts'
-import { RowSet } from '../../list/row-set.ts'
+import type { Run } from '../../../run.ts'
+import type { LaterOrder } from '../../../list/later-order.ts'
+import { EMPTY_LIST, type ListAsRead, type ListColumns, type ListedWindow } from '../../../list/list-as-read.ts'
+import { RowSet } from '../../../list/row-set.ts'
 import {
   changedChunks,
   changedWindows,
@@ -12,10 +12,10 @@ import {
   type Change,
   type StoredChunk,
   type StoredList,
-} from '../list-chunks.ts'
-import type { Connection } from './database.ts'
-import { IS_QUICK } from '../run-conditions.ts'
-import { statement } from './statement.ts'
+} from '../../list-chunks.ts'
+import type { Connection } from '../opening/database.ts'
+import { IS_QUICK } from '../../run-conditions.ts'
+import { statement } from '../statement.ts'
 
 /** The list of an organization as its last complete run read it; empty if this program has none to rely on. */
 export function loadList(db: Connection, organization: string): ListAsRead {

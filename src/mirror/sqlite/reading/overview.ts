@@ -1,4 +1,4 @@
-import type { LatestRun, LeasedRun } from '../../report.ts'
+import type { LatestRun, LeasedRun } from '../../../report.ts'
 import {
   LATEST_COLUMNS,
   latestRunOf,
@@ -6,11 +6,11 @@ import {
   UNDERWAY,
   type LatestColumns,
   type UnderwayColumns,
-} from '../rows/latest-run.ts'
-import { IS_FULL } from '../run-conditions.ts'
-import type { Connection } from './database.ts'
-import { findLease, type Clocks } from './lease.ts'
-import { statement } from './statement.ts'
+} from '../../rows/latest-run.ts'
+import { IS_FULL } from '../../run-conditions.ts'
+import type { Connection } from '../opening/database.ts'
+import { findLease, type Clocks } from '../run/lease.ts'
+import { statement } from '../statement.ts'
 
 /** The latest full runs of these organizations, by organization and then oldest first, at most `limit` of each. */
 export function listLatestRuns(

@@ -1,6 +1,6 @@
 import Database from 'better-sqlite3'
-import { MirrorUnusable } from '../../errors/errors.ts'
-import type { Connection } from './database.ts'
+import { MirrorUnusable } from '../../../errors/errors.ts'
+import type { Connection } from '../opening/database.ts'
 
 /**
  * Notes what someone added to the tables of a mirror that is about to be migrated; `made` is what its own version made. To be called after the

@@ -1,4 +1,4 @@
-import { MirrorUnusable } from '../../errors/errors.ts'
+import { MirrorUnusable } from '../../../errors/errors.ts'
 import type { Connection } from './database.ts'
 import { LATEST_VERSION, versionOf } from './migrate.ts'
 

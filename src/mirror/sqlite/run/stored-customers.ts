@@ -1,10 +1,10 @@
-import type { Customer } from '../../customer.ts'
-import type { Run } from '../../run.ts'
-import type { Known, Stored } from '../decide-pages.ts'
-import type { Connection } from './database.ts'
+import type { Customer } from '../../../customer.ts'
+import type { Run } from '../../../run.ts'
+import type { Known, Stored } from '../../decide-pages.ts'
+import type { Connection } from '../opening/database.ts'
 import { initialIdsOf } from './id-index.ts'
 import { WRITTEN_FIELDS } from './insertion.ts'
-import { statement } from './statement.ts'
+import { statement } from '../statement.ts'
 
 type Found = Customer & { row_id: number; missing_since: string | null; removed_at: string | null }
 

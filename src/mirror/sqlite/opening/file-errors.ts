@@ -1,9 +1,9 @@
 import Database from 'better-sqlite3'
 import { accessSync, constants, statfsSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { systemCode } from '../../errors/code-of.ts'
-import { MirrorUnusable, type MirrorCode } from '../../errors/errors.ts'
-import { viewMissing, VIEWS } from '../views.ts'
+import { systemCode } from '../../../errors/code-of.ts'
+import { MirrorUnusable, type MirrorCode } from '../../../errors/errors.ts'
+import { viewMissing, VIEWS } from '../../views.ts'
 
 const KEPT_NOTHING = 'Nothing of this step was kept; free some space, then run the command again.'
 const DISK_FAILED =

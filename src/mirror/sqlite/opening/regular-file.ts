@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
-import { MirrorUnusable } from '../../errors/errors.ts'
+import { MirrorUnusable } from '../../../errors/errors.ts'
 
 /** Throws MirrorUnusable unless `file`, which is there, is a regular file. Opens nothing: a pipe would be waited for without end. */
 export function requireRegularFile(file: string): void {

@@ -1,8 +1,8 @@
-import type { KnownElsewhere } from '../../store.ts'
-import { knownElsewhere } from '../rows/known-elsewhere.ts'
-import type { Connection } from './database.ts'
-import { lacksIdIndex } from './id-index.ts'
-import { statement } from './statement.ts'
+import type { KnownElsewhere } from '../../../store.ts'
+import { knownElsewhere } from '../../rows/known-elsewhere.ts'
+import type { Connection } from '../opening/database.ts'
+import { lacksIdIndex } from '../run/id-index.ts'
+import { statement } from '../statement.ts'
 
 /**
  * Each id costs one index look-up for each organization of the file, so the caller passes only a few. The names of organizations come
