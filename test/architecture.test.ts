@@ -93,7 +93,7 @@ describe('which files may import which', () => {
   test.each([
     ['whether a process lives', /\bkill\([^)]*\b0\)/, /^src\/machine\/process-name\.ts$/],
     ['how long to back off', /Math\.min\([^)]*\* 2 \*\* /, /^src\/time\/backoff\.ts$/],
-    ['which number an option takes', /It must be a whole number/, /^src\/cli\/whole-number-argument\.ts$/],
+    ['which number an option takes', /It must be a whole number/, /^src\/cli\/arguments\/whole-number-argument\.ts$/],
     ['that no foreign key is checked', /\bforeign_keys = ON\b/, /^src\/mirror\/sqlite\/opening\/foreign-keys\.ts$/],
     ['what --json prints', /\bschemaVersion: 1\b/, /^src\/cli\/output\/json-document\.ts$/],
   ])('there is one way to say %s', (_what, pattern, where) => {

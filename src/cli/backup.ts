@@ -1,10 +1,10 @@
 import { Command } from '@commander-js/extra-typings'
 import type { Io } from './io.ts'
-import { namedConfig } from './named-config.ts'
-import { namedFile } from './named-file.ts'
+import { namedConfig } from './arguments/named-config.ts'
+import { namedFile } from './arguments/named-file.ts'
 import { refuseBackup } from './postgres-programs.ts'
 import { jsonDocument } from './output/json-document.ts'
-import { wholeNumber } from './whole-number-argument.ts'
+import { wholeNumber } from './arguments/whole-number-argument.ts'
 import { isoOf } from '../time/iso-time.ts'
 
 /** `customer-mirror backup`: makes a checked backup of the whole mirror, while runs go on. */

@@ -1,5 +1,5 @@
 import { Command } from '@commander-js/extra-typings'
-import type { Finding } from './finding.ts'
+import type { Finding } from './check/finding.ts'
 import { exitCodeOfAll, type ExitCode } from './exit-code.ts'
 import type { Io } from './io.ts'
 import { say } from './output/say.ts'
@@ -14,7 +14,7 @@ export function checkCommand(io: Io) {
     .option('-c, --config <file>', 'configuration file')
     .addHelpText('after', EXAMPLES)
     .action(async (ids, { config }) => {
-      const { checkEverything } = await import('./check-everything.ts')
+      const { checkEverything } = await import('./check/check-everything.ts')
       const findings: Finding[] = []
       for await (const finding of checkEverything(ids, config, io.signal)) {
         const mark = finding.error !== undefined ? '✖' : finding.isWarning ? '!' : '✔'

@@ -3,11 +3,11 @@ import { resolve } from 'node:path'
 import { UsageError } from '../errors/errors.ts'
 import { FORMAT_NAMES, isFormatName, type FormatName } from '../reading/export/formats.ts'
 import { isTerminal, type Io } from './io.ts'
-import { namedFile } from './named-file.ts'
+import { namedFile } from './arguments/named-file.ts'
 import { fileToRead, mirrorOption } from './reading-options.ts'
 import type { Wanted } from './run-export.ts'
-import { timeArgument } from './time-argument.ts'
-import { wholeNumber } from './whole-number-argument.ts'
+import { timeArgument } from './arguments/time-argument.ts'
+import { wholeNumber } from './arguments/whole-number-argument.ts'
 
 /** `customer-mirror export`: the customers, or what changed, as a file for other programs. */
 export function exportCommand(io: Io) {

@@ -3,7 +3,7 @@ import { UsageError } from '../errors/errors.ts'
 import { isPostgres, shownMirror } from '../address/mirror-address.ts'
 import { monotonicMs } from '../machine/monotonic-clock.ts'
 import type { Io } from './io.ts'
-import { namedConfig } from './named-config.ts'
+import { namedConfig } from './arguments/named-config.ts'
 import { say } from './output/say.ts'
 import { jsonDocument } from './output/json-document.ts'
 
@@ -23,7 +23,7 @@ export function moveCommand(io: Io) {
       const [config, { moveMirror }, { namedMirror }, { shareProgress }, { movedText, settingOf }] = await Promise.all([
         namedConfig(configFile),
         import('../reading/move/move-mirror.ts'),
-        import('./named-mirror.ts'),
+        import('./arguments/named-mirror.ts'),
         import('./output/share-progress.ts'),
         import('./output/moved-text.ts'),
       ])

@@ -1,9 +1,9 @@
 import { Command } from '@commander-js/extra-typings'
 import type { Io } from './io.ts'
-import { organizationsForgetCommand } from './organizations-forget.ts'
-import { organizationsListCommand } from './organizations-list.ts'
-import { organizationsRenameCommand } from './organizations-rename.ts'
-import { organizationsRetireCommand } from './organizations-retire.ts'
+import { organizationsForgetCommand } from './organizations/organizations-forget.ts'
+import { organizationsListCommand } from './organizations/organizations-list.ts'
+import { organizationsRenameCommand } from './organizations/organizations-rename.ts'
+import { organizationsRetireCommand } from './organizations/organizations-retire.ts'
 
 /** `customer-mirror organizations`: lists the organizations of the mirror, and lets them change. */
 export function organizationsCommand(io: Io) {

@@ -2,9 +2,9 @@ import { Command } from '@commander-js/extra-typings'
 import { UsageError } from '../errors/errors.ts'
 import { moment } from '../wording.ts'
 import type { Io } from './io.ts'
-import { namedConfig } from './named-config.ts'
+import { namedConfig } from './arguments/named-config.ts'
 import { say } from './output/say.ts'
-import { timeArgument } from './time-argument.ts'
+import { timeArgument } from './arguments/time-argument.ts'
 import { isoOf } from '../time/iso-time.ts'
 
 /** `customer-mirror pause`: no run of organizations starts until they are resumed. */

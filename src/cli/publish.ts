@@ -2,8 +2,8 @@ import { Command } from '@commander-js/extra-typings'
 import { say } from './output/say.ts'
 import { UsageError } from '../errors/errors.ts'
 import type { Io } from './io.ts'
-import { namedConfig } from './named-config.ts'
-import { namedFile } from './named-file.ts'
+import { namedConfig } from './arguments/named-config.ts'
+import { namedFile } from './arguments/named-file.ts'
 import { jsonDocument } from './output/json-document.ts'
 
 /** `customer-mirror publish`: makes the copy for readers now. */

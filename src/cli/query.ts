@@ -11,7 +11,7 @@ import {
   type ReadingOptions,
 } from './reading-options.ts'
 import { startReading, type Reading } from './run-reading.ts'
-import { wholeNumber } from './whole-number-argument.ts'
+import { wholeNumber } from './arguments/whole-number-argument.ts'
 
 /** What a table has at most, and the columns it shows; the other formats have all of them. */
 const ON_A_TABLE = 50

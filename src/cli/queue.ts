@@ -3,7 +3,7 @@ import type { Config } from '../config/read-config.ts'
 import { ALL, isPaused, type Pauses } from '../pause.ts'
 import { screenOf, type Io } from './io.ts'
 import { isoTime } from '../time/iso-time.ts'
-import { namedConfig } from './named-config.ts'
+import { namedConfig } from './arguments/named-config.ts'
 import { jsonDocument } from './output/json-document.ts'
 import { listUnderway } from './with-mirror.ts'
 

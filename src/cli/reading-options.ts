@@ -1,6 +1,6 @@
 import { Option } from '@commander-js/extra-typings'
-import { namedConfig } from './named-config.ts'
-import { namedMirror } from './named-mirror.ts'
+import { namedConfig } from './arguments/named-config.ts'
+import { namedMirror } from './arguments/named-mirror.ts'
 import { UsageError } from '../errors/errors.ts'
 import { isTerminal, screenOf } from './io.ts'
 import type { Layout } from './output/rows/row-format.ts'

@@ -3,7 +3,7 @@ import { Command } from '@commander-js/extra-typings'
 import { screenOf, type Io, type Screen } from './io.ts'
 import { isoTime } from '../time/iso-time.ts'
 import { say } from './output/say.ts'
-import { limitOption } from './limit-option.ts'
+import { limitOption } from './arguments/limit-option.ts'
 import { jsonDocument } from './output/json-document.ts'
 import { requireKnown, withMirror } from './with-mirror.ts'
 

@@ -1,6 +1,6 @@
 import { Command } from '@commander-js/extra-typings'
 import type { Io } from './io.ts'
-import { namedConfig } from './named-config.ts'
+import { namedConfig } from './arguments/named-config.ts'
 import { say } from './output/say.ts'
 
 /** `customer-mirror resume`: ends the pause of organizations. */

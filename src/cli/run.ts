@@ -1,8 +1,8 @@
 import { Command } from '@commander-js/extra-typings'
 import { UsageError } from '../errors/errors.ts'
-import { durationArgument } from './duration-argument.ts'
+import { durationArgument } from './arguments/duration-argument.ts'
 import type { Io } from './io.ts'
-import { namedConfig } from './named-config.ts'
+import { namedConfig } from './arguments/named-config.ts'
 import { say } from './output/say.ts'
 
 /** `customer-mirror run`: asks the worker for a run now. */

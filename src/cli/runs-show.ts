@@ -4,7 +4,7 @@ import type { Io } from './io.ts'
 import { say } from './output/say.ts'
 import { jsonDocument } from './output/json-document.ts'
 import { withMirror } from './with-mirror.ts'
-import { runNumber } from './run-number-argument.ts'
+import { runNumber } from './arguments/run-number-argument.ts'
 
 /** `customer-mirror runs show`: explains one run, what its scan proves, and what each reason means. */
 export function runsShowCommand(io: Io) {

@@ -1,7 +1,7 @@
 import { Command } from '@commander-js/extra-typings'
 import { screenOf, type Io } from './io.ts'
 import { runsShowCommand } from './runs-show.ts'
-import { limitOption } from './limit-option.ts'
+import { limitOption } from './arguments/limit-option.ts'
 import { jsonDocument } from './output/json-document.ts'
 import { requireKnown, withMirror } from './with-mirror.ts'
 

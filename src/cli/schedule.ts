@@ -1,11 +1,11 @@
 import { Command } from '@commander-js/extra-typings'
 import type { Pause } from '../pause.ts'
 import { screenOf, type Io, type Screen } from './io.ts'
-import { namedConfig } from './named-config.ts'
+import { namedConfig } from './arguments/named-config.ts'
 import { pauseAsJson, pausedLines } from './paused-lines.ts'
 import { isoTime } from '../time/iso-time.ts'
 import { jsonDocument } from './output/json-document.ts'
-import { wholeNumber } from './whole-number-argument.ts'
+import { wholeNumber } from './arguments/whole-number-argument.ts'
 
 /** `customer-mirror schedule`: shows when each organization is mirrored next. Reads the pauses in the queue. */
 export function scheduleCommand(io: Io) {

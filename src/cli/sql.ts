@@ -1,6 +1,6 @@
 import { Command, Option } from '@commander-js/extra-typings'
 import { UsageError } from '../errors/errors.ts'
-import { durationArgument } from './duration-argument.ts'
+import { durationArgument } from './arguments/duration-argument.ts'
 import type { Io } from './io.ts'
 import {
   csvOption,

@@ -2,11 +2,11 @@ import { Command, Option } from '@commander-js/extra-typings'
 import type { Outcome } from '../mirror-organization.ts'
 import { exitCodeOf, exitCodeOfRuns } from './exit-code.ts'
 import { isTerminal, screenOf, type Io, type Screen } from './io.ts'
-import { logLevelOption } from './log-level-option.ts'
+import { logLevelOption } from './arguments/log-level-option.ts'
 import { jsonDocument } from './output/json-document.ts'
 import { reportCopies } from './report-copies.ts'
 import type { SyncOptions, Synced } from './sync-organizations.ts'
-import { wholeNumber } from './whole-number-argument.ts'
+import { wholeNumber } from './arguments/whole-number-argument.ts'
 
 /** `customer-mirror sync`: mirrors organizations now, without any queue. */
 export function syncCommand(io: Io) {

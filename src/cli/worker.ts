@@ -3,9 +3,9 @@ import { shownMirror } from '../address/mirror-address.ts'
 import { UsageError } from '../errors/errors.ts'
 import { exitCodeOfRuns } from './exit-code.ts'
 import { screenOf, type Io } from './io.ts'
-import { logLevelOption } from './log-level-option.ts'
+import { logLevelOption } from './arguments/log-level-option.ts'
 import { reportCopies } from './report-copies.ts'
-import { wholeNumber } from './whole-number-argument.ts'
+import { wholeNumber } from './arguments/whole-number-argument.ts'
 
 /** `customer-mirror worker`: mirrors every organization on its schedule, until it is stopped. */
 export function workerCommand(io: Io) {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { unwritableMirror } from '../../src/cli/unwritable-mirror.ts'
+import { unwritableMirror } from '../../src/cli/check/unwritable-mirror.ts'
 
 test.each([
   ['EROFS', 'm.db: lies on a read-only file system.', /^Mount it .*name another mirror/],

@@ -203,7 +203,7 @@ const READERS: ReadonlySet<string> = new Set([
   'src/errors/errors.ts',
   'src/errors/window-failure.ts',
   'src/cli/statement-suggestion.ts',
-  'src/cli/unused-proxy.ts',
+  'src/cli/check/unused-proxy.ts',
   'src/mirror/if-there.ts',
   'src/mirror/rows-gone.ts',
   'src/mirror/postgres/reading/damage.ts',

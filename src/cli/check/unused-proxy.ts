@@ -1,5 +1,5 @@
-import type { Environment } from '../config/environment.ts'
-import { SourceUnavailable } from '../errors/errors.ts'
+import type { Environment } from '../../config/environment.ts'
+import { SourceUnavailable } from '../../errors/errors.ts'
 
 const NAMES = ['HTTPS_PROXY', 'https_proxy', 'HTTP_PROXY', 'http_proxy', 'ALL_PROXY', 'all_proxy']
 

@@ -1,5 +1,5 @@
-import { isOurs, MirrorUnusable } from '../errors/errors.ts'
-import { explainFailure } from './output/explain-failure.ts'
+import { isOurs, MirrorUnusable } from '../../errors/errors.ts'
+import { explainFailure } from '../output/explain-failure.ts'
 
 /** The result of one check. `error` is set if it would prevent a sync; `fix` is what to do. */
 export type Finding = {

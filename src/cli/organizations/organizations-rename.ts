@@ -1,13 +1,13 @@
 import { Command } from '@commander-js/extra-typings'
-import { ORGANIZATION_ID } from '../config/organization-id.ts'
-import type { Config } from '../config/read-config.ts'
-import { UsageError } from '../errors/errors.ts'
-import { monotonicMs } from '../machine/monotonic-clock.ts'
+import { ORGANIZATION_ID } from '../../config/organization-id.ts'
+import type { Config } from '../../config/read-config.ts'
+import { UsageError } from '../../errors/errors.ts'
+import { monotonicMs } from '../../machine/monotonic-clock.ts'
 import { isConfigured, optionsToChange, requireMirrored, withOrganizations } from './change-organizations.ts'
-import type { Io } from './io.ts'
-import { say } from './output/say.ts'
-import { sqlText } from './output/sql-text.ts'
-import { jsonDocument } from './output/json-document.ts'
+import type { Io } from '../io.ts'
+import { say } from '../output/say.ts'
+import { sqlText } from '../output/sql-text.ts'
+import { jsonDocument } from '../output/json-document.ts'
 
 /** `customer-mirror organizations rename`: gives an organization another id. */
 export function organizationsRenameCommand(io: Io) {
@@ -21,7 +21,7 @@ export function organizationsRenameCommand(io: Io) {
     .action(async (from, to, own, command) => {
       const { config: file, json } = { ...own, ...optionsToChange(command) }
       refuseNames(from, to)
-      const { count } = await import('./output/wording.ts')
+      const { count } = await import('../output/wording.ts')
       const { renamed, config } = await withOrganizations(file, async (organizations, read) => {
         await requireMirrored(from, organizations, read, `Change its id in ${read.file}: there is nothing to rename.`)
         const clocks = { nowMs: Date.now(), monotonicMs: monotonicMs() }

@@ -1,5 +1,5 @@
-import { readWebhookSecret } from '../config/credentials.ts'
-import type { Config } from '../config/read-config.ts'
+import { readWebhookSecret } from '../../config/credentials.ts'
+import type { Config } from '../../config/read-config.ts'
 import { failedCheck, type Finding } from './finding.ts'
 
 /** Where nights will be reported, and whether the secret that signs these reports can be read. Nothing is sent. */

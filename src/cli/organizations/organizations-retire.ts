@@ -1,9 +1,9 @@
 import { Command } from '@commander-js/extra-typings'
-import { monotonicMs } from '../machine/monotonic-clock.ts'
+import { monotonicMs } from '../../machine/monotonic-clock.ts'
 import { optionsToChange, requireLeft, requireMirrored, withOrganizations } from './change-organizations.ts'
-import type { Io } from './io.ts'
-import { say } from './output/say.ts'
-import { jsonDocument } from './output/json-document.ts'
+import type { Io } from '../io.ts'
+import { say } from '../output/say.ts'
+import { jsonDocument } from '../output/json-document.ts'
 
 /** `customer-mirror organizations retire`: marks the customers of an organization as removed. */
 export function organizationsRetireCommand(io: Io) {
@@ -15,7 +15,7 @@ export function organizationsRetireCommand(io: Io) {
     .addHelpText('after', EXAMPLES)
     .action(async (id, own, command) => {
       const { config: file, json } = { ...own, ...optionsToChange(command) }
-      const { count } = await import('./output/wording.ts')
+      const { count } = await import('../output/wording.ts')
       const { removed } = await withOrganizations(file, async (organizations, config) => {
         await requireMirrored(
           id,

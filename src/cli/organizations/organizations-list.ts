@@ -1,12 +1,12 @@
 import { Command } from '@commander-js/extra-typings'
-import type { MirroredOrganization } from '../reading/mirrored-organizations.ts'
-import { isPostgres } from '../address/mirror-address.ts'
-import { isMissing } from '../machine/is-missing.ts'
-import { screenOf, type Io, type Screen } from './io.ts'
-import { fileToRead, mirrorOption } from './reading-options.ts'
-import { isoTime } from '../time/iso-time.ts'
-import { jsonDocument } from './output/json-document.ts'
-import { refuseWords } from './refuse-words.ts'
+import type { MirroredOrganization } from '../../reading/mirrored-organizations.ts'
+import { isPostgres } from '../../address/mirror-address.ts'
+import { isMissing } from '../../machine/is-missing.ts'
+import { screenOf, type Io, type Screen } from '../io.ts'
+import { fileToRead, mirrorOption } from '../reading-options.ts'
+import { isoTime } from '../../time/iso-time.ts'
+import { jsonDocument } from '../output/json-document.ts'
+import { refuseWords } from '../refuse-words.ts'
 
 /** `customer-mirror organizations list`: the organizations of the configuration and of the mirror. */
 export function organizationsListCommand(io: Io) {
@@ -37,7 +37,7 @@ type Line = { organization: string; isConfigured: boolean | undefined; mirrored:
 async function linesOf(named: { config?: string; mirror?: string }): Promise<Line[]> {
   const [{ file, configured }, { listMirroredOrganizations }] = await Promise.all([
     fileToRead(named),
-    import('../reading/mirrored-organizations.ts'),
+    import('../../reading/mirrored-organizations.ts'),
   ])
   const hasConfiguration = named.mirror === undefined
   // Organizations are there before the first sync makes the mirror.
@@ -55,7 +55,7 @@ async function linesOf(named: { config?: string; mirror?: string }): Promise<Lin
 }
 
 async function mirroredIn(address: string, hasConfiguration: boolean): Promise<MirroredOrganization[]> {
-  const { listOrganizationsOfServer } = await import('../reading/organizations-of-server.ts')
+  const { listOrganizationsOfServer } = await import('../../reading/organizations-of-server.ts')
   return listOrganizationsOfServer(address, { mayBeMissing: hasConfiguration })
 }
 
@@ -78,9 +78,9 @@ async function asText(
 ): Promise<string> {
   if (lines.length === 0) return 'There are no organizations.\n'
   const [{ renderTable }, { moment }, { leftBehindText }] = await Promise.all([
-    import('./output/table.ts'),
-    import('./output/wording.ts'),
-    import('./output/left-behind.ts'),
+    import('../output/table.ts'),
+    import('../output/wording.ts'),
+    import('../output/left-behind.ts'),
   ])
   const table = renderTable(
     ['organization', 'state', 'active', 'removed', 'last read'],

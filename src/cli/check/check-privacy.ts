@@ -1,13 +1,13 @@
-import { readPrivacy } from '../config/credentials.ts'
-import type { Organization } from '../config/organization.ts'
-import { isOurs } from '../errors/errors.ts'
-import { sleep } from '../machine/sleep.ts'
-import { openMirrorIfThere } from '../mirror/mirror.ts'
-import { isOtherKey, isSamePolicy, NOTHING_HIDDEN, type PrivacyPolicy } from '../privacy/privacy-policy.ts'
-import type { StoredPrivacy } from '../store.ts'
+import { readPrivacy } from '../../config/credentials.ts'
+import type { Organization } from '../../config/organization.ts'
+import { isOurs } from '../../errors/errors.ts'
+import { sleep } from '../../machine/sleep.ts'
+import { openMirrorIfThere } from '../../mirror/mirror.ts'
+import { isOtherKey, isSamePolicy, NOTHING_HIDDEN, type PrivacyPolicy } from '../../privacy/privacy-policy.ts'
+import type { StoredPrivacy } from '../../store.ts'
 import { failedCheck, type Finding } from './finding.ts'
-import { configOption } from './output/shell-word.ts'
-import { shownMirror } from '../address/mirror-address.ts'
+import { configOption } from '../output/shell-word.ts'
+import { shownMirror } from '../../address/mirror-address.ts'
 
 /** How an organization is stored: its policy when it was last run, and what is left of values from before it. */
 type Stored = Omit<StoredPrivacy, 'organization'>

@@ -1,16 +1,16 @@
 import type { CommandUnknownOpts } from '@commander-js/extra-typings'
-import type { Organizations } from '../organizations.ts'
-import type { Config } from '../config/read-config.ts'
-import { UsageError } from '../errors/errors.ts'
-import { listedNames } from '../listed-names.ts'
-import { namedConfig } from './named-config.ts'
+import type { Organizations } from '../../organizations.ts'
+import type { Config } from '../../config/read-config.ts'
+import { UsageError } from '../../errors/errors.ts'
+import { listedNames } from '../../listed-names.ts'
+import { namedConfig } from '../arguments/named-config.ts'
 
 /** Reads the configuration, opens the organizations of its mirror to change them, and closes them after `work`. */
 export async function withOrganizations<Result>(
   file: string | undefined,
   work: (organizations: Organizations, config: Config) => Promise<Result>,
 ): Promise<Result> {
-  const [config, { openOrganizations }] = await Promise.all([namedConfig(file), import('../mirror/mirror.ts')])
+  const [config, { openOrganizations }] = await Promise.all([namedConfig(file), import('../../mirror/mirror.ts')])
   const organizations = await openOrganizations(config.mirror)
   try {
     return await work(organizations, config)
@@ -60,7 +60,7 @@ export async function requireMirrored(
   if (names.includes(id)) return
   if (isConfigured(config, id))
     throw new UsageError(`${id}: is in the configuration, and the mirror holds nothing of it. ${todo}`)
-  const { didYouMean } = await import('../config/suggestion.ts')
+  const { didYouMean } = await import('../../config/suggestion.ts')
   throw new UsageError(
     `unknown organization "${id}"${didYouMean(id, names)}: the mirror has ${names.length === 0 ? 'none' : listedNames(names)}`,
   )

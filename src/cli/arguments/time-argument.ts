@@ -1,5 +1,5 @@
 import { InvalidArgumentError } from '@commander-js/extra-typings'
-import { utcMoment } from '../time/calendar.ts'
+import { utcMoment } from '../../time/calendar.ts'
 
 /** Parses an option that is a moment, with its zone or in UTC, into the form of the mirror. */
 export function timeArgument(text: string): string {

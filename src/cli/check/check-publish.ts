@@ -1,11 +1,11 @@
-import type { Config } from '../config/read-config.ts'
-import { configuredPlan, placeOf } from '../reading/publish/configured-plan.ts'
-import { checkTargets } from '../reading/publish/publish-check.ts'
+import type { Config } from '../../config/read-config.ts'
+import { configuredPlan, placeOf } from '../../reading/publish/configured-plan.ts'
+import { checkTargets } from '../../reading/publish/publish-check.ts'
 import { failedCheck, type Finding } from './finding.ts'
-import { count } from './output/wording.ts'
-import { processEnvironment } from '../config/environment.ts'
-import type { BucketPlan } from '../reading/publish/bucket/bucket-plan.ts'
-import type { PublishPlan } from '../reading/publish/publish-plan.ts'
+import { count } from '../output/wording.ts'
+import { processEnvironment } from '../../config/environment.ts'
+import type { BucketPlan } from '../../reading/publish/bucket/bucket-plan.ts'
+import type { PublishPlan } from '../../reading/publish/publish-plan.ts'
 
 /**
  * Whether the copy for readers could be made where the configuration says; nothing where it asks for none. A bucket is asked for by
@@ -30,7 +30,7 @@ function describeTargets(plan: PublishPlan): string {
 
 /** The client of object storage is loaded only where it is needed. */
 async function answerOfBucket(plan: BucketPlan): Promise<string> {
-  const { openS3Store } = await import('../reading/publish/bucket/s3-store.ts')
+  const { openS3Store } = await import('../../reading/publish/bucket/s3-store.ts')
   const store = openS3Store(plan, processEnvironment())
   try {
     await store.ask()

@@ -1,7 +1,7 @@
-import { processEnvironment } from '../config/environment.ts'
-import { isPasswordInFile } from '../config/queue-address.ts'
-import type { Config } from '../config/read-config.ts'
-import { isSharedQueue } from '../config/shared-queue.ts'
+import { processEnvironment } from '../../config/environment.ts'
+import { isPasswordInFile } from '../../config/queue-address.ts'
+import type { Config } from '../../config/read-config.ts'
+import { isSharedQueue } from '../../config/shared-queue.ts'
 import { failedCheck, type Finding } from './finding.ts'
 
 /**
@@ -12,7 +12,7 @@ export async function* checkQueue({ queue }: Pick<Config, 'queue'>): AsyncGenera
   if (!isSharedQueue(queue)) return
   const what = 'queue'
   if (isPasswordInFile(queue, processEnvironment())) yield { what, ...PASSWORD_IN_FILE, isWarning: true }
-  const { askQueue } = await import('../../jobs/commands/ask-queue.ts')
+  const { askQueue } = await import('../../../jobs/commands/ask-queue.ts')
   try {
     const { place, dropsKeysBy } = await askQueue(queue)
     yield { what, said: `${place} answered` }

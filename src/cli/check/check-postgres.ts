@@ -1,7 +1,7 @@
-import { MirrorUnusable } from '../errors/errors.ts'
-import { shownMirror } from '../address/mirror-address.ts'
-import { examineServer, openMirrorIfThere } from '../mirror/mirror.ts'
-import { parsePostgresAddress } from '../address/postgres-address.ts'
+import { MirrorUnusable } from '../../errors/errors.ts'
+import { shownMirror } from '../../address/mirror-address.ts'
+import { examineServer, openMirrorIfThere } from '../../mirror/mirror.ts'
+import { parsePostgresAddress } from '../../address/postgres-address.ts'
 import { failedCheck, requireSound, type Finding } from './finding.ts'
 
 type Examined = Awaited<ReturnType<typeof examineServer>>

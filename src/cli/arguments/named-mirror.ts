@@ -1,6 +1,6 @@
-import { absoluteMirror } from '../config/mirror-place.ts'
-import { UsageError } from '../errors/errors.ts'
-import { addressProblem, holdsPassword } from '../address/postgres-address.ts'
+import { absoluteMirror } from '../../config/mirror-place.ts'
+import { UsageError } from '../../errors/errors.ts'
+import { addressProblem, holdsPassword } from '../../address/postgres-address.ts'
 
 /** A mirror named on the command line: an absolute path, or an address. Throws UsageError for one that cannot be, or with a password. */
 export function namedMirror(text: string, option = '--mirror'): string {

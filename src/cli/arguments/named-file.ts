@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
-import { UsageError } from '../errors/errors.ts'
-import { isLikeAddress } from '../address/mirror-address.ts'
+import { UsageError } from '../../errors/errors.ts'
+import { isLikeAddress } from '../../address/mirror-address.ts'
 
 /** The absolute path of a file that is named on the command line. Throws UsageError for an empty name, and for an address. */
 export function namedFile(text: string, what: string): string {

@@ -1,5 +1,5 @@
 import { InvalidArgumentError } from '@commander-js/extra-typings'
-import { durationMs } from '../time/duration-text.ts'
+import { durationMs } from '../../time/duration-text.ts'
 
 /** Parses a time option, a number with its unit as in the configuration, into milliseconds. */
 export function durationArgument({

@@ -1,12 +1,12 @@
 import { Command } from '@commander-js/extra-typings'
-import { say } from './output/say.ts'
-import type { ForgottenOrganization } from './output/organization-forgotten.ts'
-import { UsageError } from '../errors/errors.ts'
-import { monotonicMs } from '../machine/monotonic-clock.ts'
+import { say } from '../output/say.ts'
+import type { ForgottenOrganization } from '../output/organization-forgotten.ts'
+import { UsageError } from '../../errors/errors.ts'
+import { monotonicMs } from '../../machine/monotonic-clock.ts'
 import { optionsToChange, requireLeft, requireMirrored, withOrganizations } from './change-organizations.ts'
-import type { Io } from './io.ts'
-import { jsonDocument } from './output/json-document.ts'
-import { shownMirror } from '../address/mirror-address.ts'
+import type { Io } from '../io.ts'
+import { jsonDocument } from '../output/json-document.ts'
+import { shownMirror } from '../../address/mirror-address.ts'
 
 /** `customer-mirror organizations forget`: deletes everything of an organization. */
 export function organizationsForgetCommand(io: Io) {
@@ -19,12 +19,12 @@ export function organizationsForgetCommand(io: Io) {
     .addHelpText('after', EXAMPLES)
     .action(async (id, own, command) => {
       const { config: file, json, yes } = { ...own, ...optionsToChange(command) }
-      const { forgetCommand, forgottenOrganizationText } = await import('./output/organization-forgotten.ts')
+      const { forgetCommand, forgottenOrganizationText } = await import('../output/organization-forgotten.ts')
       const forgotten = await forget(id, file, yes === true)
       if (json) io.stdout.write(jsonDocument(forgotten))
       else say(io.stdout, forgottenOrganizationText(forgotten))
       if (forgotten.finished) return
-      const { unfinishedText } = await import('./output/unfinished-text.ts')
+      const { unfinishedText } = await import('../output/unfinished-text.ts')
       say(io.stderr, unfinishedText(forgotten.mirror, forgetCommand(id, file)))
       io.exitWith(5)
     })
@@ -32,8 +32,8 @@ export function organizationsForgetCommand(io: Io) {
 
 async function forget(id: string, file: string | undefined, isConfirmed: boolean): Promise<ForgottenOrganization> {
   const [{ listCopiesLeft }, { unconfirmedText }] = await Promise.all([
-    import('../reading/copies-left.ts'),
-    import('./output/organization-forgotten.ts'),
+    import('../../reading/copies-left.ts'),
+    import('../output/organization-forgotten.ts'),
   ])
   return withOrganizations(file, async (organizations, config) => {
     if (!(await organizations.isUnfinished(id)))

@@ -1,7 +1,7 @@
-import type { Organization } from '../config/organization.ts'
-import { LEAST_OF_SHARE, type QuickLimit } from '../quick-limit.ts'
+import type { Organization } from '../../config/organization.ts'
+import { LEAST_OF_SHARE, type QuickLimit } from '../../quick-limit.ts'
 import { failedCheck, type Finding } from './finding.ts'
-import { count, moment } from './output/wording.ts'
+import { count, moment } from '../output/wording.ts'
 
 /**
  * Whether a worker would take the schedule of an organization, judged as the worker and `schedule` judge it; then when it has quick
@@ -14,8 +14,8 @@ export async function* checkSchedule(
   const { id, schedule, quick } = organization
   if (schedule === undefined) return
   const [{ checkSchedules }, { quickOutlook }] = await Promise.all([
-    import('../../jobs/schedule/reconcile.ts'),
-    import('../../jobs/schedule/quick-times.ts'),
+    import('../../../jobs/schedule/reconcile.ts'),
+    import('../../../jobs/schedule/quick-times.ts'),
   ])
   try {
     checkSchedules({ organizations: [organization], file }, nowMs)
