@@ -38,7 +38,7 @@ async function idsOf(whose: Whose, file: string | undefined): Promise<string[]> 
   const { ids, mirror } = await listOrganizationIds({ file, cwd: process.cwd() })
   // A server would keep the shell waiting.
   if (whose === 'configuration' || mirror === undefined || isPostgres(mirror)) return ids
-  const { listNamesInMirror } = await import('../reading/mirrored-organizations.ts')
+  const { listNamesInMirror } = await import('../reading/organizations/mirrored-organizations.ts')
   // They are printed on a terminal, and any program may have written into the file.
   const names = listNamesInMirror(mirror).filter((name) => ORGANIZATION_ID.test(name))
   return whose === 'mirror' ? names : names.filter((name) => !ids.includes(name))

@@ -4,7 +4,7 @@ import { monotonicMs } from '../machine/monotonic-clock.ts'
 import { whyEnded } from '../machine/why-ended.ts'
 import type { ExportPlan, ExportReport } from './export-plan.ts'
 import { redrawableScreenOf, type Io } from './io.ts'
-import { removeIfPossible } from '../reading/remove-file.ts'
+import { removeIfPossible } from '../reading/files/remove-file.ts'
 import { plainText } from './output/plain-text.ts'
 import { count } from './output/wording.ts'
 import { startApart } from './run-apart.ts'
@@ -60,7 +60,7 @@ async function placeFor(
   const [{ requireReplaceable }, { EXPORTING }, { privateName }] = await Promise.all([
     import('../reading/export/export-target.ts'),
     import('../reading/export/export-file.ts'),
-    import('../reading/private-name.ts'),
+    import('../reading/files/private-name.ts'),
   ])
   requireReplaceable(file, { mirror, configuration })
   return { path: privateName(file, EXPORTING), file }

@@ -1,7 +1,7 @@
 import { didYouMean } from '../config/suggestion.ts'
 import { UsageError } from '../errors/errors.ts'
 import { listedNames } from '../listed-names.ts'
-import type { UnknownOrganization } from '../reading/mirrored-in.ts'
+import type { UnknownOrganization } from '../reading/organizations/mirrored-in.ts'
 import { plainText } from './output/plain-text.ts'
 
 /** For an organization that neither the configuration nor the file that is read knows. */

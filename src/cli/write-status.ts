@@ -33,7 +33,7 @@ export async function writeStatus(
   { kind, text }: { kind: OwnFile; text: () => Promise<string> },
 ): Promise<void> {
   if (file === '-') return void stdout.write(await text())
-  const { writeFileWhole } = await import('../reading/write-file.ts')
+  const { writeFileWhole } = await import('../reading/files/write-file.ts')
   if (file.trim() === '') throw new UsageError(kind.whenUnnamed)
   const { example, mode } = kind
   const mayReplace = (place: string) => throwIfForeign(place, kind)

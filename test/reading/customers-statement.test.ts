@@ -1,5 +1,5 @@
 import { onTestFinished, expect, test } from 'vitest'
-import { customersStatement, type CustomersFilter } from '../../src/reading/customers-statement.ts'
+import { customersStatement, type CustomersFilter } from '../../src/reading/statements/customers-statement.ts'
 import { openToRead } from '../../src/reading/open-to-read.ts'
 import { aCustomer, customerId } from '../support/builders.ts'
 import { aMirror, mirrorPages, tamper } from '../support/mirror-file.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { tooManyOlder } from '../../src/reading/dated-name.ts'
+import { tooManyOlder } from '../../src/reading/files/dated-name.ts'
 
 const FILE = '/backup/customers.db'
 const AT = '2026-11-22 02:15:00.123'

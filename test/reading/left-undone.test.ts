@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { afterPlacing, LeftUndone } from '../../src/reading/left-undone.ts'
+import { afterPlacing, LeftUndone } from '../../src/reading/files/left-undone.ts'
 
 test('what the system refuses after a file is in its place is said to be left', () => {
   const refused = () => afterPlacing('the digest is old', () => readFileSync('/nowhere/at/all'))

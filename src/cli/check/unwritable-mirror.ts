@@ -1,6 +1,6 @@
 import { MirrorUnusable } from '../../errors/errors.ts'
 import { systemCode } from '../../errors/code-of.ts'
-import { PLACES } from '../../reading/place-error.ts'
+import { PLACES } from '../../reading/files/place-error.ts'
 
 /** What `check` reports of a mirror that cannot be written, by the error of the system. */
 export function unwritableMirror(file: string, cause: unknown): { said: string; error: MirrorUnusable; fix: string } {

@@ -1,5 +1,5 @@
 import { Command } from '@commander-js/extra-typings'
-import type { MirroredOrganization } from '../../reading/mirrored-organizations.ts'
+import type { MirroredOrganization } from '../../reading/organizations/mirrored-organizations.ts'
 import { isPostgres } from '../../address/mirror-address.ts'
 import { isMissing } from '../../machine/is-missing.ts'
 import { screenOf, type Io, type Screen } from '../io.ts'
@@ -37,7 +37,7 @@ type Line = { organization: string; isConfigured: boolean | undefined; mirrored:
 async function linesOf(named: { config?: string; mirror?: string }): Promise<Line[]> {
   const [{ file, configured }, { listMirroredOrganizations }] = await Promise.all([
     fileToRead(named),
-    import('../../reading/mirrored-organizations.ts'),
+    import('../../reading/organizations/mirrored-organizations.ts'),
   ])
   const hasConfiguration = named.mirror === undefined
   // Organizations are there before the first sync makes the mirror.
@@ -55,7 +55,7 @@ async function linesOf(named: { config?: string; mirror?: string }): Promise<Lin
 }
 
 async function mirroredIn(address: string, hasConfiguration: boolean): Promise<MirroredOrganization[]> {
-  const { listOrganizationsOfServer } = await import('../../reading/organizations-of-server.ts')
+  const { listOrganizationsOfServer } = await import('../../reading/organizations/organizations-of-server.ts')
   return listOrganizationsOfServer(address, { mayBeMissing: hasConfiguration })
 }
 

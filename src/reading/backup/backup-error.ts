@@ -1,8 +1,8 @@
 import Database from 'better-sqlite3'
 import { BackupFailed } from '../../errors/errors.ts'
 import { isFull, systemCode } from '../../errors/code-of.ts'
-import { LeftUndone } from '../left-undone.ts'
-import { isOutOfFiles, OUT_OF_FILES, PLACES } from '../place-error.ts'
+import { LeftUndone } from '../files/left-undone.ts'
+import { isOutOfFiles, OUT_OF_FILES, PLACES } from '../files/place-error.ts'
 
 const NO_ROOM =
   'the backup could not be written: the disk is full, a quota is used up, or the disk failed. A backup that was there before is ' +

@@ -1,6 +1,6 @@
 import { lstatSync } from 'node:fs'
 import { kindOfFile } from '../file-kind.ts'
-import { refused, requireNoJournals, requirePlace } from '../target-place.ts'
+import { refused, requireNoJournals, requirePlace } from '../files/target-place.ts'
 import { backupTakenAt } from './backup-mark.ts'
 
 /** Throws UsageError unless `file` is free, or a backup made by this program. */

@@ -2,7 +2,7 @@ import type Database from 'better-sqlite3'
 import { carryForgotten, nameInBackup, type CarriedForgotten } from './carry-forgotten.ts'
 import { hasTable } from '../has-table.ts'
 import { lastNumber } from '../last-number.ts'
-import { mirroredIn } from '../mirrored-in.ts'
+import { mirroredIn } from '../organizations/mirrored-in.ts'
 
 /** What a restored mirror has of the one that it replaces. */
 export type CarriedOver = CarriedForgotten & {

@@ -1,7 +1,7 @@
 import { dirname, join } from 'node:path'
 import { MirrorUnusable } from '../../errors/errors.ts'
-import { lock } from '../folder-lock.ts'
-import { removeIfPossible } from '../remove-file.ts'
+import { lock } from '../files/folder-lock.ts'
+import { removeIfPossible } from '../files/remove-file.ts'
 
 /** How long a restore waits for another one in the same folder. */
 const LOCK_WAIT_MS = 2000

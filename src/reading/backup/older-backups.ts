@@ -1,8 +1,8 @@
 import { lstatSync } from 'node:fs'
-import { listOlder, olderName, timeIn, tooManyOlder } from '../dated-name.ts'
-import { afterPlacing } from '../left-undone.ts'
-import { removeFile } from '../remove-file.ts'
-import { giveSecondName, type SecondName } from '../second-name.ts'
+import { listOlder, olderName, timeIn, tooManyOlder } from '../files/dated-name.ts'
+import { afterPlacing } from '../files/left-undone.ts'
+import { removeFile } from '../files/remove-file.ts'
+import { giveSecondName, type SecondName } from '../files/second-name.ts'
 import { backupTakenAt } from './backup-mark.ts'
 import { codeOf } from '../../errors/code-of.ts'
 

@@ -1,6 +1,6 @@
 import { realpathSync } from 'node:fs'
 import { basename, dirname, extname, join } from 'node:path'
-import { listOlder } from '../dated-name.ts'
+import { listOlder } from '../files/dated-name.ts'
 import { isMissing } from '../../machine/is-missing.ts'
 import { isPostgres } from '../../address/mirror-address.ts'
 import { lookBeside } from '../look-beside.ts'

@@ -1,8 +1,8 @@
 import { closeSync, openSync } from 'node:fs'
-import { flushFile } from '../flush.ts'
-import { listPrivate, privateName } from '../private-name.ts'
-import { removeFile, removeIfPossible } from '../remove-file.ts'
-import { JOURNALS } from '../target-place.ts'
+import { flushFile } from '../files/flush.ts'
+import { listPrivate, privateName } from '../files/private-name.ts'
+import { removeFile, removeIfPossible } from '../files/remove-file.ts'
+import { JOURNALS } from '../files/target-place.ts'
 
 /** A mirror that is being written under a private name beside the file that it will replace. */
 export type UnfinishedFile = {

@@ -1,8 +1,8 @@
 import Database from 'better-sqlite3'
 import { ExportFailed } from '../../errors/errors.ts'
 import { isFull, systemCode } from '../../errors/code-of.ts'
-import { LeftUndone } from '../left-undone.ts'
-import { isOutOfFiles, OUT_OF_FILES, PLACES } from '../place-error.ts'
+import { LeftUndone } from '../files/left-undone.ts'
+import { isOutOfFiles, OUT_OF_FILES, PLACES } from '../files/place-error.ts'
 import { NO_ROOM, resultsError } from '../results-error.ts'
 
 /**

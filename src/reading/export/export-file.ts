@@ -1,7 +1,7 @@
 import { chmodSync, closeSync, fsyncSync, lstatSync, openSync, statSync } from 'node:fs'
-import { putInPlace } from '../flush.ts'
-import { listPrivate } from '../private-name.ts'
-import { removeIfPossible } from '../remove-file.ts'
+import { putInPlace } from '../files/flush.ts'
+import { listPrivate } from '../files/private-name.ts'
+import { removeIfPossible } from '../files/remove-file.ts'
 import { asExport } from './export-error.ts'
 
 /** What the names of exports end with that are being written. */

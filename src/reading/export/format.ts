@@ -1,5 +1,5 @@
 import type { PublicColumn } from '../../public-tables.ts'
-import type { SqlValue } from '../readable-statement.ts'
+import type { SqlValue } from '../statements/readable-statement.ts'
 
 /**
  * A column of an export. Values are as SQLite has them: TEXT and DATETIME (UTC, as in the mirror) are strings, INTEGER is a bigint,

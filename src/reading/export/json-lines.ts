@@ -1,6 +1,6 @@
 import { parsedJson } from '../../parsed-json.ts'
 import { wellFormedJson } from '../../storable-text.ts'
-import type { SqlValue } from '../readable-statement.ts'
+import type { SqlValue } from '../statements/readable-statement.ts'
 import type { ExportColumn, ExportRow, Format, FormatSettings } from './format.ts'
 
 /** What is kept before it is written, in characters: as little as a row that is longer allows. */

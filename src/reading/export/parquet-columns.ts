@@ -1,6 +1,6 @@
 import type { SchemaElement } from 'hyparquet-writer'
 import { fromSqlTime } from '../../mirror/sql-time.ts'
-import type { SqlValue } from '../readable-statement.ts'
+import type { SqlValue } from '../statements/readable-statement.ts'
 import type { ExportColumn } from './format.ts'
 
 /** How a column of the mirror is written to Parquet. */

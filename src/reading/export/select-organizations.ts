@@ -2,7 +2,7 @@ import type { Connection } from '../../mirror/sqlite/opening/database.ts'
 import { READ_TO_END } from '../../mirror/run-conditions.ts'
 import { UsageError } from '../../errors/errors.ts'
 import { listedNames } from '../../listed-names.ts'
-import { mirroredIn, type UnknownOrganization } from '../mirrored-in.ts'
+import { mirroredIn, type UnknownOrganization } from '../organizations/mirrored-in.ts'
 import type { ExportedOrganization } from './format.ts'
 import type { Selection } from './selection.ts'
 

@@ -6,7 +6,7 @@ import { addIndexes } from './copy-indexes.ts'
 import { copyTables } from './copy-tables.ts'
 import { COPY_APPLICATION_ID } from '../file-kind.ts'
 import { digestRows, fillManifest, organizationsInManifest } from './manifest.ts'
-import { listNeverRead } from '../listed-organizations.ts'
+import { listNeverRead } from '../organizations/listed-organizations.ts'
 import { writeWithoutWaiting } from '../unfinished-database.ts'
 import type { LeftOut, PublishedCopy } from './publish-plan.ts'
 

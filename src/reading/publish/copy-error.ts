@@ -2,8 +2,8 @@ import Database from 'better-sqlite3'
 import { CopyFailed } from '../../errors/errors.ts'
 import { sqliteError } from '../../mirror/sqlite/opening/file-errors.ts'
 import { isFull, systemCode } from '../../errors/code-of.ts'
-import { LeftUndone } from '../left-undone.ts'
-import { isOutOfFiles, OUT_OF_FILES, PLACES } from '../place-error.ts'
+import { LeftUndone } from '../files/left-undone.ts'
+import { isOutOfFiles, OUT_OF_FILES, PLACES } from '../files/place-error.ts'
 
 const NO_ROOM =
   'the copy could not be written: the disk (or the folder for temporary files) is full, a quota is used up, or the disk failed. ' +

@@ -1,7 +1,7 @@
 import { chmodSync, chownSync, mkdirSync, realpathSync, rmdirSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { CopyFailed, UsageError } from '../../errors/errors.ts'
-import { lock } from '../folder-lock.ts'
+import { lock } from '../files/folder-lock.ts'
 
 /** Who may read a copy besides its owner: the members of a group, or all users of the machine. */
 export type Access = { gid: number | undefined; forAll: boolean }

@@ -4,7 +4,7 @@ import { ORGANIZATION_ID } from '../../config/organization-id.ts'
 import { UsageError } from '../../errors/errors.ts'
 import type { PublishPlan } from './publish-plan.ts'
 import { kindOfFile } from '../file-kind.ts'
-import { refused, requireNoJournals, requirePlace } from '../target-place.ts'
+import { refused, requireNoJournals, requirePlace } from '../files/target-place.ts'
 
 /** A copy to be made: of all organizations, or of one. */
 export type CopyTarget = { file: string; organization: string | undefined; group: string | number | undefined }

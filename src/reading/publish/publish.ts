@@ -7,11 +7,11 @@ import { describeCopies, placeOfMetadata } from './copy-metadata.ts'
 import { lockFolder, prepareFolder, requireSafeFolder, unreachableFolder } from './copy-folder.ts'
 import { copyTargets, requireReplaceable, type CopyTarget } from './copy-target.ts'
 import { groupNumber } from './group-number.ts'
-import { listReadOrganizations } from '../listed-organizations.ts'
+import { listReadOrganizations } from '../organizations/listed-organizations.ts'
 import { keepOlderCopy, pruneOlderCopies } from './older-copies.ts'
 import type { LeftOut, Published, PublishedCopy, PublishPlan } from './publish-plan.ts'
 import { replaceCopy } from './replace-copy.ts'
-import { underItsName } from '../private-name.ts'
+import { underItsName } from '../files/private-name.ts'
 
 /**
  * Publishes copies of the mirror for readers, each one state of the mirror and each replaced as a whole: a reader finds the

@@ -2,7 +2,7 @@ import { isPostgres } from '../../address/mirror-address.ts'
 import { IS_QUICK, READ_TO_END } from '../../mirror/run-conditions.ts'
 import type { Connection } from '../../mirror/sqlite/opening/database.ts'
 import { inMirrorFile } from '../in-mirror-file.ts'
-import { readOrganizationsIn } from '../listed-organizations.ts'
+import { readOrganizationsIn } from '../organizations/listed-organizations.ts'
 
 /** The latest run that changed anything that a copy holds, the latest of all, and what changes a copy without a run. */
 export type RecordedRun = {

@@ -1,7 +1,7 @@
 import { renameSync } from 'node:fs'
-import { flushPlace } from '../flush.ts'
-import { afterPlacing } from '../left-undone.ts'
-import type { SecondName } from '../second-name.ts'
+import { flushPlace } from '../files/flush.ts'
+import { afterPlacing } from '../files/left-undone.ts'
+import type { SecondName } from '../files/second-name.ts'
 import type { UnfinishedCopy } from './unfinished-copy.ts'
 
 /**

@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { formatRows } from '../../../src/cli/output/rows/format-rows.ts'
 import type { Layout } from '../../../src/cli/output/rows/row-format.ts'
-import type { SqlValue } from '../../../src/reading/readable-statement.ts'
+import type { SqlValue } from '../../../src/reading/statements/readable-statement.ts'
 import { anyCodePoint } from '../../support/any-code-point.ts'
 import { seeds } from '../../support/seeds.ts'
 

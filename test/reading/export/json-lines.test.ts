@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { ExportColumn } from '../../../src/reading/export/format.ts'
 import { jsonLinesFormat } from '../../../src/reading/export/json-lines.ts'
-import type { SqlValue } from '../../../src/reading/readable-statement.ts'
+import type { SqlValue } from '../../../src/reading/statements/readable-statement.ts'
 import { exported } from './exported.ts'
 
 type Kind = Partial<ExportColumn>

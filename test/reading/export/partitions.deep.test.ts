@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync, existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { lock } from '../../../src/reading/folder-lock.ts'
+import { lock } from '../../../src/reading/files/folder-lock.ts'
 import { beginPartitions } from '../../../src/reading/export/write-partitions.ts'
 import { night } from '../../mirror/nights.ts'
 import { customers } from '../../support/builders.ts'

@@ -1,6 +1,6 @@
 import { plainText } from '../plain-text.ts'
 import { numberText } from './number-text.ts'
-import type { SqlValue } from '../../../reading/readable-statement.ts'
+import type { SqlValue } from '../../../reading/statements/readable-statement.ts'
 import type { RowFormat } from './row-format.ts'
 
 /**

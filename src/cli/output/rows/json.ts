@@ -1,6 +1,6 @@
 import { plainJson } from '../plain-text.ts'
 import { numberText } from './number-text.ts'
-import type { SqlValue } from '../../../reading/readable-statement.ts'
+import type { SqlValue } from '../../../reading/statements/readable-statement.ts'
 import type { RowFormat } from './row-format.ts'
 
 /** One document: what comes before its rows, a row on each line, and what comes after them. */

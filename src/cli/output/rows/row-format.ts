@@ -1,4 +1,4 @@
-import type { SqlValue } from '../../../reading/readable-statement.ts'
+import type { SqlValue } from '../../../reading/statements/readable-statement.ts'
 
 /** Turns rows into text, a few at a time, so that the memory in use does not grow with their number. */
 export type RowFormat = {

@@ -1,7 +1,7 @@
 import { plainText } from '../plain-text.ts'
 import { renderTable, type TableScreen } from '../table.ts'
 import { numberText } from './number-text.ts'
-import type { SqlValue } from '../../../reading/readable-statement.ts'
+import type { SqlValue } from '../../../reading/statements/readable-statement.ts'
 import type { RowFormat } from './row-format.ts'
 
 /** A table has so many rows, or takes so much room, as each row is as wide as the widest; the next one has a head again. */

@@ -1,4 +1,4 @@
-import { systemCode } from '../errors/code-of.ts'
+import { systemCode } from '../../errors/code-of.ts'
 
 /** A file is in its place, but something that had to follow failed. The message follows the name of the file, and says what. */
 export class LeftUndone extends Error {

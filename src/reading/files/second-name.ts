@@ -1,6 +1,6 @@
 import { linkSync, renameSync } from 'node:fs'
-import { codeOf } from '../errors/code-of.ts'
-import { MirrorUnusable } from '../errors/errors.ts'
+import { codeOf } from '../../errors/code-of.ts'
+import { MirrorUnusable } from '../../errors/errors.ts'
 import { LeftUndone } from './left-undone.ts'
 import { removeIfPossible } from './remove-file.ts'
 import { isSame } from './target-place.ts'

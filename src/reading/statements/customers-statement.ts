@@ -1,5 +1,5 @@
-import type { Connection } from '../mirror/sqlite/opening/database.ts'
-import { UsageError } from '../errors/errors.ts'
+import type { Connection } from '../../mirror/sqlite/opening/database.ts'
+import { UsageError } from '../../errors/errors.ts'
 import { prepareToRead, type ReadableStatement } from './readable-statement.ts'
 
 /** Which customers to read, and which of their columns, where the file has them. */

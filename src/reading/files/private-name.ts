@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { readdirSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
-import { isOurs } from '../errors/errors.ts'
+import { isOurs } from '../../errors/errors.ts'
 
 /** A private name beside a file, under which what will replace it is made. `ending` says what makes it, such as `backup`. */
 export function privateName(file: string, ending: string): string {

@@ -1,6 +1,6 @@
 import { closeSync, fsyncSync, openSync, renameSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { codeOf } from '../errors/code-of.ts'
+import { codeOf } from '../../errors/code-of.ts'
 import { afterPlacing } from './left-undone.ts'
 
 /** Waits until all of a file is on the disk. */

@@ -1,8 +1,8 @@
-import { readStatement, type SomeRows } from '../mirror/postgres/reading/read-statement.ts'
+import { readStatement, type SomeRows } from '../../mirror/postgres/reading/read-statement.ts'
 import type { CustomersFilter } from './customers-statement.ts'
 import { readCustomers } from './postgres-customers.ts'
 import { readablePostgres } from './postgres-statement.ts'
-import type { UnknownOrganization } from './mirrored-in.ts'
+import type { UnknownOrganization } from '../organizations/mirrored-in.ts'
 
 /** The server ends a statement a little later than the program that asked, which says more about it. */
 const LATER_MS = 1000

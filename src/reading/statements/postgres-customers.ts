@@ -1,6 +1,6 @@
-import type { ShownValue } from '../mirror/postgres/reading/shown-values.ts'
-import { readStatement, type SomeRows } from '../mirror/postgres/reading/read-statement.ts'
-import { secondOf } from '../mirror/postgres/stored-time.ts'
+import type { ShownValue } from '../../mirror/postgres/reading/shown-values.ts'
+import { readStatement, type SomeRows } from '../../mirror/postgres/reading/read-statement.ts'
+import { secondOf } from '../../mirror/postgres/stored-time.ts'
 import { SEARCHED, type CustomersFilter } from './customers-statement.ts'
 
 /** A search for these customers takes no longer on any mirror. */

@@ -1,6 +1,6 @@
 import { lstatSync, realpathSync, statSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
-import { UsageError } from '../errors/errors.ts'
+import { UsageError } from '../../errors/errors.ts'
 import { isPlaceOfJournal } from './journal-place.ts'
 
 /** File systems allow 255 bytes; the names of unfinished and of older files are longer than the one that is named. */

@@ -1,7 +1,7 @@
 import { fchmodSync } from 'node:fs'
-import { beginExport, EXPORTING } from './export/export-file.ts'
-import { asExport } from './export/export-error.ts'
-import { requireReplaceable } from './export/export-target.ts'
+import { beginExport, EXPORTING } from '../export/export-file.ts'
+import { asExport } from '../export/export-error.ts'
+import { requireReplaceable } from '../export/export-target.ts'
 import { privateName } from './private-name.ts'
 import { writeAll } from './write-all.ts'
 

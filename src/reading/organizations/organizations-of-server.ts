@@ -1,6 +1,6 @@
-import { ifThere } from '../mirror/if-there.ts'
-import { openDatabase } from '../mirror/postgres/opening/database.ts'
-import type { Session } from '../mirror/postgres/session.ts'
+import { ifThere } from '../../mirror/if-there.ts'
+import { openDatabase } from '../../mirror/postgres/opening/database.ts'
+import type { Session } from '../../mirror/postgres/session.ts'
 import {
   LEAVING,
   mirroredOrganizations,

@@ -1,6 +1,6 @@
 import type Database from 'better-sqlite3'
-import { inMirrorFile } from './in-mirror-file.ts'
-import type { LeftOut } from './publish/publish-plan.ts'
+import { inMirrorFile } from '../in-mirror-file.ts'
+import type { LeftOut } from '../publish/publish-plan.ts'
 
 /**
  * The organizations of which the mirror has read the list to its end at least once. Throws MirrorUnusable for a mirror that

@@ -1,8 +1,8 @@
-import type { Connection } from '../mirror/sqlite/opening/database.ts'
-import { timeIn } from '../mirror/sql-time.ts'
-import { hasTable } from './has-table.ts'
+import type { Connection } from '../../mirror/sqlite/opening/database.ts'
+import { timeIn } from '../../mirror/sql-time.ts'
+import { hasTable } from '../has-table.ts'
 import { mirroredIn } from './mirrored-in.ts'
-import { openToRead } from './open-to-read.ts'
+import { openToRead } from '../open-to-read.ts'
 
 /** An organization of which a mirror, or a published copy, holds anything. */
 export type MirroredOrganization = {

@@ -1,5 +1,5 @@
 import { statSync } from 'node:fs'
-import { isOfSqlite, readHeader } from './sqlite-header.ts'
+import { isOfSqlite, readHeader } from '../sqlite-header.ts'
 
 /** Whether a file of this name would be taken for the journal of a database that is beside it. */
 export function isPlaceOfJournal(file: string): boolean {
