@@ -1,6 +1,6 @@
 import type { PGlite } from '@electric-sql/pglite'
 import { ArrayOf, type Client, type Connections } from '../../src/mirror/postgres/session.ts'
-import { VALUE_TYPES } from '../../src/mirror/postgres/opening/value-types.ts'
+import { VALUE_TYPES } from '../../src/mirror/postgres/connection/value-types.ts'
 import { openKeptPglite } from './postgres/kept-pglite.ts'
 
 let shared: Promise<PGlite> | undefined

@@ -2,7 +2,7 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { rootCertificates } from 'node:tls'
 import { expect, test } from 'vitest'
-import { connectionSettings, schemaOf } from '../../../src/mirror/postgres/opening/connection-settings.ts'
+import { connectionSettings, schemaOf } from '../../../src/mirror/postgres/connection/connection-settings.ts'
 import { temporaryFolder } from '../../support/temp-folder.ts'
 
 test('the driver gets the parts of the address, decoded, and nothing that it would read in its own way', () => {

@@ -1,7 +1,7 @@
 import { createServer, type Server } from 'node:net'
 import { once } from 'node:events'
 import { expect, onTestFinished, test } from 'vitest'
-import { openPool } from '../../../src/mirror/postgres/opening/connections.ts'
+import { openPool } from '../../../src/mirror/postgres/connection/connections.ts'
 
 test('a server that asks for the password gets that of the address', async () => {
   const { port, given } = await serverThatAsks()

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { MirrorUnusable } from '../../../src/errors/errors.ts'
-import { isLost, postgresError } from '../../../src/mirror/postgres/opening/postgres-errors.ts'
+import { isLost, postgresError } from '../../../src/mirror/postgres/connection/postgres-errors.ts'
 
 const ADDRESS = 'postgres://db.test/crm'
 

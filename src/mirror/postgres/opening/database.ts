@@ -1,13 +1,13 @@
 import { MirrorUnusable } from '../../../errors/errors.ts'
 import { shownMirror } from '../../../address/mirror-address.ts'
-import { beginning } from './begin.ts'
-import { openPool } from './connections.ts'
+import { beginning } from '../connection/begin.ts'
+import { openPool } from '../connection/connections.ts'
 import { openSchema, type Access } from './open-schema.ts'
-import { postgresError } from './postgres-errors.ts'
-import { schemaOf } from './connection-settings.ts'
+import { postgresError } from '../connection/postgres-errors.ts'
+import { schemaOf } from '../connection/connection-settings.ts'
 import type { Connections, Database } from '../session.ts'
-import { statementAlone } from './statement-alone.ts'
-import { onceTransactions, transaction } from './transaction.ts'
+import { statementAlone } from '../connection/statement-alone.ts'
+import { onceTransactions, transaction } from '../connection/transaction.ts'
 
 /** The connections to the database at an address. */
 export type Opening = { connect?: ((address: string) => Connections) | undefined }

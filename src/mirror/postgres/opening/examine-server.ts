@@ -1,11 +1,11 @@
 import { shownMirror } from '../../../address/mirror-address.ts'
-import { beginning } from './begin.ts'
-import { MirrorClient, processOf } from './client.ts'
-import { connectionSettings, schemaOf } from './connection-settings.ts'
+import { beginning } from '../connection/begin.ts'
+import { MirrorClient, processOf } from '../connection/client.ts'
+import { connectionSettings, schemaOf } from '../connection/connection-settings.ts'
 import { examineTables, type ExaminedTables } from './examine-tables.ts'
 import { mayVacuum } from './may-vacuum.ts'
 import { LATEST_VERSION } from './versions.ts'
-import { postgresError } from './postgres-errors.ts'
+import { postgresError } from '../connection/postgres-errors.ts'
 import { IS_READ_ONLY, isMark } from './require-mirror.ts'
 
 /** What a server says of itself and of a mirror in it, and how it was reached. */

@@ -1,4 +1,4 @@
-import { VALUE_TYPES } from '../opening/value-types.ts'
+import { VALUE_TYPES } from '../connection/value-types.ts'
 
 /** A value of a statement as readers of the mirror in SQLite see it: an integer is a bigint, and any other number a number. */
 export type ShownValue = string | number | bigint | Buffer | null

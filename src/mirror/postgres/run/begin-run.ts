@@ -2,7 +2,7 @@ import type { Start } from '../../../run.ts'
 import { ABANDONED } from '../../lease-errors.ts'
 import { sqlTime } from '../../sql-time.ts'
 import { LEASE_END, LEASE_VERSION } from './lease.ts'
-import { SERIALIZATION_FAILURE } from '../opening/postgres-errors.ts'
+import { SERIALIZATION_FAILURE } from '../connection/postgres-errors.ts'
 import type { Session } from '../session.ts'
 import { FORGET_WINDOWS } from './windows.ts'
 

@@ -1,6 +1,6 @@
 import { isOurs, MirrorUnusable } from '../../../errors/errors.ts'
 import { tlsFailure } from '../../../errors/tls-failure.ts'
-import { failedFunction } from './added-functions.ts'
+import { failedFunction } from '../opening/added-functions.ts'
 import { AGAIN, FULL, SAID, type Meaning } from './said-by-server.ts'
 import { violation } from './violations.ts'
 
