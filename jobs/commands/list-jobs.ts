@@ -4,8 +4,8 @@ import { progressOf } from '../queue/job-progress.ts'
 import { readPauses } from '../pauses/pauses.ts'
 import { putOffOf, type WhyPutOff } from '../pauses/put-off.ts'
 import { payload, type Counts, type Payload, type Queues } from '../queue/queues.ts'
-import { withAnyQueue } from './with-any-queue.ts'
-import { answerOf, type QueueConfig } from './with-queues.ts'
+import { withAnyQueue } from '../queue/with-any-queue.ts'
+import { answerOf, type QueueConfig } from '../queue/with-queues.ts'
 
 /**
  * Why a job waits for a moment. `schedule`: for that of its organization, by `spread`. `rate-limit`: its service asked it to. `retry`:

@@ -1,6 +1,6 @@
 import type { Report } from '../../src/report.ts'
 import { listCancellations } from '../queue/cancellations.ts'
-import { answerOf, withQueues, type OpenedQueue, type QueueConfig } from './with-queues.ts'
+import { answerOf, withQueues, type OpenedQueue, type QueueConfig } from '../queue/with-queues.ts'
 import { failedWith } from '../run/failed-with.ts'
 import { pausedError } from '../pauses/paused-error.ts'
 import { NO_SHARED_QUEUE, requestAll, type RequestedRun, type RequestOptions } from './run-now.ts'

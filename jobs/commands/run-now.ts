@@ -4,7 +4,7 @@ import { progressOf } from '../queue/job-progress.ts'
 import { readPauses } from '../pauses/pauses.ts'
 import { putOffOf } from '../pauses/put-off.ts'
 import { jobStateOf, type Queues } from '../queue/queues.ts'
-import { answerOf, withQueues, type OpenedQueue, type QueueConfig } from './with-queues.ts'
+import { answerOf, withQueues, type OpenedQueue, type QueueConfig } from '../queue/with-queues.ts'
 
 /** What became of a request: a new job, or the one that the organization has. */
 export type RequestedRun = {

@@ -1,6 +1,6 @@
 import { describeError } from '../../src/errors/errors.ts'
 import type { LiveConfig } from './live-config.ts'
-import { QUIET_MS } from '../monitoring/sparse-log.ts'
+import { QUIET_MS } from '../sparse-log.ts'
 import { succeedsWithin } from '../queue/deadline.ts'
 import { AcceptedConfiguration, type Following } from './accepted-configuration.ts'
 

@@ -1,6 +1,6 @@
 import type { Logger } from '../../src/log.ts'
 import type { Listener } from '../run/sync-job.ts'
-import { createSparseLog } from './sparse-log.ts'
+import { createSparseLog } from '../sparse-log.ts'
 
 /**
  * Logs what slows runs down. While the server of the mirror is away, each run asks it again every few seconds: of these waits one is

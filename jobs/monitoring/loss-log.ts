@@ -1,5 +1,5 @@
 import type { Logger } from '../../src/log.ts'
-import { QUIET_MS } from './sparse-log.ts'
+import { QUIET_MS } from '../sparse-log.ts'
 
 /** Reports losses of the queue, and their ends, unless one was reported less than a minute ago; one that lasts is reported then. */
 export function createLossLog(log: Pick<Logger, 'info' | 'warn'>, monotonicMs: () => number) {

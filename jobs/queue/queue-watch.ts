@@ -4,7 +4,7 @@ import { succeedsWithin } from './deadline.ts'
 import { WorkerPauses, type Pausing } from './pause-workers.ts'
 import { codeAndReason, isRefusal } from './queue-refusal.ts'
 import { createLossLog } from '../monitoring/loss-log.ts'
-import { createSparseLog } from '../monitoring/sparse-log.ts'
+import { createSparseLog } from '../sparse-log.ts'
 import type { Timings } from '../timings.ts'
 
 export type Watching = Pick<Pausing, 'write' | 'random'> & {

@@ -3,7 +3,7 @@ import { folderBeside } from '../../src/config/beside-mirror.ts'
 import { isSharedQueue } from '../../src/config/shared-queue.ts'
 import { isMissing } from '../../src/machine/is-missing.ts'
 import { describeError, factsOf, QueueUnavailable, UsageError } from '../../src/errors/errors.ts'
-import { openBackend } from '../queue/backend.ts'
+import { openBackend } from './backend.ts'
 import { withQueues, workIn, type OpenedQueue, type QueueConfig } from './with-queues.ts'
 
 /**

@@ -2,10 +2,10 @@ import { folderBeside } from '../../src/config/beside-mirror.ts'
 import type { Config } from '../../src/config/read-config.ts'
 import { isSharedQueue } from '../../src/config/shared-queue.ts'
 import { QueueUnavailable, UsageError } from '../../src/errors/errors.ts'
-import { openBackend, type Backend } from '../queue/backend.ts'
-import { within } from '../queue/deadline.ts'
-import { queueUnavailable } from '../queue/queue-refusal.ts'
-import { openQueues, type Queues } from '../queue/queues.ts'
+import { openBackend, type Backend } from './backend.ts'
+import { within } from './deadline.ts'
+import { queueUnavailable } from './queue-refusal.ts'
+import { openQueues, type Queues } from './queues.ts'
 
 /** What says where the queue is: an embedded one is beside the mirror. */
 export type QueueConfig = Pick<Config, 'file' | 'mirror' | 'queue'>

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createSparseLog } from '../../../jobs/monitoring/sparse-log.ts'
+import { createSparseLog } from '../../jobs/sparse-log.ts'
 
 test('a reason is logged once, then once a minute with the number of omissions', () => {
   const { told, log, at } = aLog()
