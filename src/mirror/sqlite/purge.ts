@@ -1,15 +1,11 @@
 import Database from 'better-sqlite3'
 import type { Connection } from './opening/database.ts'
+import { withSetting } from './opening/with-setting.ts'
 
 /** Runs `work` so that deleted and replaced values are overwritten in the file, and not only released. */
 export function deletingSecurely<Result>(db: Connection, work: () => Result): Result {
   const before = Number(db.pragma('secure_delete', { simple: true }))
-  db.pragma('secure_delete = ON')
-  try {
-    return work()
-  } finally {
-    db.pragma(`secure_delete = ${before}`)
-  }
+  return withSetting(db, { during: 'secure_delete = ON', after: `secure_delete = ${before}` }, work)
 }
 
 /** A program that reads the file is not waited for longer than this. */
@@ -43,14 +39,12 @@ function isWalEmptied(db: Connection): boolean {
 /** What `work` returns; false if another program keeps the file busy for longer than that, or there is no room. */
 function unlessBusy(db: Connection, patienceMs: number, work: () => boolean): boolean {
   const before = Number(db.pragma('busy_timeout', { simple: true }))
-  db.pragma(`busy_timeout = ${patienceMs}`)
+  const patience = { during: `busy_timeout = ${patienceMs}`, after: `busy_timeout = ${before}` }
   try {
-    return work()
+    return withSetting(db, patience, work)
   } catch (error) {
     if (error instanceof Database.SqliteError) return false
     throw error
-  } finally {
-    db.pragma(`busy_timeout = ${before}`)
   }
 }
 

@@ -1,5 +1,6 @@
 import Database from 'better-sqlite3'
 import type { Connection } from './opening/database.ts'
+import { withSetting } from './opening/with-setting.ts'
 
 /**
  * Runs `work`, which creates indexes, in transactions of its own. SQLite sorts their keys in temporary files. Where these have no room,
@@ -20,12 +21,7 @@ export function withRoomToSort<Result>(db: Connection, work: () => Result): Resu
  * temporary file it takes longer than the rows.
  */
 export function withoutTemporaryFiles<Result>(db: Connection, work: () => Result): Result {
-  db.pragma('temp_store = MEMORY')
-  try {
-    return work()
-  } finally {
-    db.pragma('temp_store = DEFAULT')
-  }
+  return withSetting(db, { during: 'temp_store = MEMORY', after: 'temp_store = DEFAULT' }, work)
 }
 
 function lacksRoom(error: unknown): boolean {
