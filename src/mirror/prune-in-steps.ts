@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { nothingPruned, type Pruned } from '../report.ts'
-import type { Kind } from './retention-rule.ts'
+import type { Kind } from './rules/retention-rule.ts'
 
 /** Rows in one transaction: some tens of milliseconds, in which other writers wait. */
 const ROWS_AT_ONCE = 2000

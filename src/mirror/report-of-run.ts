@@ -1,6 +1,6 @@
 import type { Ending, Run } from '../run.ts'
 import { emptyReport, type Report } from '../report.ts'
-import type { Absences } from './absences-found.ts'
+import type { Absences } from './rules/absences-found.ts'
 
 /** The report of a run that ends, before absent customers are looked for. `reportWith` adds what was found of them. */
 export function reportOf(run: Run, ending: Ending, nowMs: number): Report {

@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process'
 import { expect, test } from 'vitest'
-import { ORGANIZATION_TABLES } from '../../src/mirror/organization-tables.ts'
+import { ORGANIZATION_TABLES } from '../../src/mirror/sql/organization-tables.ts'
 import { customers } from '../support/builders.ts'
 import { sqliteAlone } from '../support/mirror-choice.ts'
 import { dump, rowsOf, tamper, valueOf } from '../support/mirror-file.ts'

@@ -1,7 +1,7 @@
 import Database from 'better-sqlite3'
 import { spawnSync } from 'node:child_process'
 import { expect, test } from 'vitest'
-import { ORGANIZATION_TABLES } from '../../src/mirror/organization-tables.ts'
+import { ORGANIZATION_TABLES } from '../../src/mirror/sql/organization-tables.ts'
 import { customerId, customers, START_MS } from '../support/builders.ts'
 import { sqliteAlone } from '../support/mirror-choice.ts'
 import { aMirror, dump, rowsOf, tamper, valueOf } from '../support/mirror-file.ts'

@@ -2,7 +2,7 @@ import type { Mirror } from '../../src/store.ts'
 import * as fc from 'fast-check'
 import { expect, onTestFinished, test } from 'vitest'
 import { openMirror } from '../../src/mirror/mirror.ts'
-import { requireSum } from '../../src/mirror/page-accounting.ts'
+import { requireSum } from '../../src/mirror/pages/page-accounting.ts'
 import { addsUp, noRecords, type RecordCounts } from '../../src/report.ts'
 import type { SentRecord } from '../support/builders.ts'
 import {

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
 import { openMirror } from '../../src/mirror/mirror.ts'
-import { rowIdsFrom } from '../../src/mirror/row-ids.ts'
+import { rowIdsFrom } from '../../src/mirror/sql/row-ids.ts'
 import type { Mirror } from '../../src/store.ts'
 import { HOW_MANY_NIGHTS, playNight } from './five-nights.ts'
 import { aPlayedFile, rowsOf, tamper } from './mirror-file.ts'

@@ -1,4 +1,4 @@
-import { quoted } from '../quoted.ts'
+import { quoted } from '../sql/quoted.ts'
 import type { Session } from '../postgres/session.ts'
 import { secondOf, storableTime } from '../postgres/stored-time.ts'
 import { NUMBERED, type Kind, type MovedTable } from './moved-tables.ts'

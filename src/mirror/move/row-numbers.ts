@@ -1,6 +1,6 @@
 import { firstIndex } from '../../first-index.ts'
 import { readLaterOrder, type LaterOrder } from '../../list/later-order.ts'
-import { rowIdsFrom, rowIdsIn } from '../row-ids.ts'
+import { rowIdsFrom, rowIdsIn } from '../sql/row-ids.ts'
 import { hasRowNumbers, type Kind, type MovedTable } from './moved-tables.ts'
 import { pagesOf, type Row, type Side, type Value } from './side.ts'
 

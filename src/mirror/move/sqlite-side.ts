@@ -1,4 +1,4 @@
-import { quoted } from '../quoted.ts'
+import { quoted } from '../sql/quoted.ts'
 import type { Connection } from '../sqlite/opening/database.ts'
 import { NUMBERED, type MovedTable } from './moved-tables.ts'
 import { columnsAfter, ORGANIZATIONS, type Row, type Scope, type Side, type Value, valuesOf } from './side.ts'

@@ -1,5 +1,5 @@
 import type { Mirror } from '../../store.ts'
-import { isPrivacyOwed } from '../policy-of-rows.ts'
+import { isPrivacyOwed } from '../rules/policy-of-rows.ts'
 import type { Database } from './session.ts'
 
 type Rare = Pick<Mirror, 'forgetCustomer' | 'readmitCustomer' | 'prune' | 'applyPrivacy' | 'listPrivacy'>

@@ -1,10 +1,10 @@
 import type { Mirror } from '../../store.ts'
 import { shownMirror } from '../../address/mirror-address.ts'
-import { ifThere } from '../if-there.ts'
+import { ifThere } from '../errors/if-there.ts'
 import { copyMirror } from '../move/copy-mirror.ts'
 import { postgresSide } from '../move/postgres-side.ts'
 import { sqliteSide } from '../move/sqlite-side.ts'
-import { rehearsedTables } from '../rehearsed-tables.ts'
+import { rehearsedTables } from '../sql/rehearsed-tables.ts'
 import { openDatabase } from './opening/database.ts'
 
 /**

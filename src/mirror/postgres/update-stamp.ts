@@ -1,4 +1,4 @@
-import { sqlTime } from '../sql-time.ts'
+import { sqlTime } from '../sql/sql-time.ts'
 import type { Session } from './session.ts'
 import type { Part } from './together.ts'
 

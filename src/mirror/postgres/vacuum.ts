@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { MirrorUnusable } from '../../errors/errors.ts'
 import { mayVacuum } from './opening/may-vacuum.ts'
-import { quoted } from '../quoted.ts'
+import { quoted } from '../sql/quoted.ts'
 import type { Database, Session } from './session.ts'
 
 /** A transaction that still sees deleted rows is not waited for longer than this. Nothing waits meanwhile but the caller. */

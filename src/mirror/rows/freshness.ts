@@ -1,7 +1,7 @@
 import type { Proof, RunStatus } from '../../report.ts'
 import type { Freshness, LastQuickRun, UncountedFreshness } from '../../store.ts'
-import { firstRunOf } from '../run-conditions.ts'
-import { fromSqlTime, timeIn } from '../sql-time.ts'
+import { firstRunOf } from '../sql/run-conditions.ts'
+import { fromSqlTime, timeIn } from '../sql/sql-time.ts'
 
 /** A row of the `freshness` view without its counts of customers, with columns of the runs that it rests on. */
 export type FreshnessColumns = {

@@ -1,5 +1,5 @@
 import type { HeldRemovals } from '../../store.ts'
-import { fromSqlTime } from '../sql-time.ts'
+import { fromSqlTime } from '../sql/sql-time.ts'
 
 export type HeldColumns = { run_id: number; organization: string; held: number; started_at: string }
 

@@ -1,6 +1,6 @@
 import type { RunStatus } from '../../report.ts'
 import type { LastRun } from '../../store.ts'
-import { fromSqlTime, timeIn } from '../sql-time.ts'
+import { fromSqlTime, timeIn } from '../sql/sql-time.ts'
 
 export type LastRunColumns = {
   organization: string

@@ -1,5 +1,5 @@
 import type { LatestRun, LeasedRun, Proof, RunStatus } from '../../report.ts'
-import { fromSqlTime } from '../sql-time.ts'
+import { fromSqlTime } from '../sql/sql-time.ts'
 import { durationOf } from './run.ts'
 
 /** The columns of `runs` in a list of latest runs. */

@@ -1,5 +1,5 @@
 import type { StoredReject } from '../../store.ts'
-import { fromSqlTime } from '../sql-time.ts'
+import { fromSqlTime } from '../sql/sql-time.ts'
 
 /** A row of `rejects`. */
 export type RejectColumns = {

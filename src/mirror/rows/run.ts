@@ -1,6 +1,6 @@
 import type { Proof, RecordCounts, Report, RunStatus, Trigger } from '../../report.ts'
 import type { StoredRun } from '../../store.ts'
-import { fromSqlTime, timeIn } from '../sql-time.ts'
+import { fromSqlTime, timeIn } from '../sql/sql-time.ts'
 
 /** A row of `runs`. */
 export type RunColumns = RecordCounts & {

@@ -1,5 +1,5 @@
 import type { Connection } from './opening/database.ts'
-import { fromSqlTime, sqlTime } from '../sql-time.ts'
+import { fromSqlTime, sqlTime } from '../sql/sql-time.ts'
 import { statement } from './statement.ts'
 
 /** The stamps of transactions under way. */

@@ -7,7 +7,7 @@ import { BackupFailed, Interrupted, MirrorUnusable } from '../../errors/errors.t
 import { makeFolder } from '../../machine/make-folder.ts'
 import { findDamage } from '../../mirror/sqlite/opening/database.ts'
 import { sqliteError } from '../../mirror/sqlite/opening/file-errors.ts'
-import { sqlTime } from '../../mirror/sql-time.ts'
+import { sqlTime } from '../../mirror/sql/sql-time.ts'
 import { isMirror } from '../file-kind.ts'
 import { lock } from '../files/folder-lock.ts'
 import { openToRead, type OpenedToRead } from '../open-to-read.ts'

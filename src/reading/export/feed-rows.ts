@@ -1,5 +1,5 @@
 import type { Connection } from '../../mirror/sqlite/opening/database.ts'
-import { READ_TO_END } from '../../mirror/run-conditions.ts'
+import { READ_TO_END } from '../../mirror/sql/run-conditions.ts'
 import type { ExportColumn } from './format.ts'
 import type { SelectedRows } from './selection.ts'
 

@@ -1,5 +1,5 @@
 import type { Connection } from '../../mirror/sqlite/opening/database.ts'
-import { READ_TO_END } from '../../mirror/run-conditions.ts'
+import { READ_TO_END } from '../../mirror/sql/run-conditions.ts'
 import { UsageError } from '../../errors/errors.ts'
 import { listedNames } from '../../listed-names.ts'
 import { mirroredIn, type UnknownOrganization } from '../organizations/mirrored-in.ts'

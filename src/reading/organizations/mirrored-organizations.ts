@@ -1,5 +1,5 @@
 import type { Connection } from '../../mirror/sqlite/opening/database.ts'
-import { timeIn } from '../../mirror/sql-time.ts'
+import { timeIn } from '../../mirror/sql/sql-time.ts'
 import { hasTable } from '../has-table.ts'
 import { mirroredIn } from './mirrored-in.ts'
 import { openToRead } from '../open-to-read.ts'

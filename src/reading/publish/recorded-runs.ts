@@ -1,5 +1,5 @@
 import { isPostgres } from '../../address/mirror-address.ts'
-import { IS_QUICK, READ_TO_END } from '../../mirror/run-conditions.ts'
+import { IS_QUICK, READ_TO_END } from '../../mirror/sql/run-conditions.ts'
 import type { Connection } from '../../mirror/sqlite/opening/database.ts'
 import { inMirrorFile } from '../in-mirror-file.ts'
 import { readOrganizationsIn } from '../organizations/listed-organizations.ts'

@@ -1,4 +1,4 @@
-import { quoted } from '../../quoted.ts'
+import { quoted } from '../../sql/quoted.ts'
 
 /**
  * The statements that begin a transaction, in one round trip. Names mean what they do in PostgreSQL and in the schema of the mirror,

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { FORGOTTEN_KEY_BYTES, idHash } from '../../../privacy/forgotten.ts'
-import { sqlTime, timeIn } from '../../sql-time.ts'
+import { sqlTime, timeIn } from '../../sql/sql-time.ts'
 import type { Forgetting } from '../../../store.ts'
 import type { Session } from '../session.ts'
 

@@ -8,7 +8,7 @@ import {
   textsOfCustomer,
   type CustomerTexts,
 } from '../../customer-texts.ts'
-import { requireTaken } from '../../rows-taken.ts'
+import { requireTaken } from '../../pages/rows-taken.ts'
 import { forgetReading } from '../organizations/organization-rows.ts'
 import type { Session } from '../session.ts'
 

@@ -1,4 +1,4 @@
-import { VIEWS, viewsMadeBy } from '../../views.ts'
+import { VIEWS, viewsMadeBy } from '../../sql/views.ts'
 import type { Session } from '../session.ts'
 import { migration, MIGRATIONS } from './versions.ts'
 

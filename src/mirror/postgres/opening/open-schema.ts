@@ -1,5 +1,5 @@
 import { MirrorUnusable } from '../../../errors/errors.ts'
-import { quoted } from '../../quoted.ts'
+import { quoted } from '../../sql/quoted.ts'
 import { isDescribed, writeDictionary } from '../dictionary.ts'
 import { makeFingerprintKey } from '../fingerprint-key.ts'
 import { makeMissingViews, missingViews } from './missing-views.ts'

@@ -1,4 +1,4 @@
-import { KNOWN_UNDER_A_FORGOTTEN_ONE, ORGANIZATION_TABLES } from '../../organization-tables.ts'
+import { KNOWN_UNDER_A_FORGOTTEN_ONE, ORGANIZATION_TABLES } from '../../sql/organization-tables.ts'
 import type { Database, Session } from '../session.ts'
 import { vacuum } from '../vacuum.ts'
 import { forgetWindows } from '../run/windows.ts'

@@ -1,4 +1,4 @@
-import { MEMORY_OF_LIST, type OrganizationTable } from '../../organization-tables.ts'
+import { MEMORY_OF_LIST, type OrganizationTable } from '../../sql/organization-tables.ts'
 import { organizationsIn } from '../reading/organizations-in.ts'
 import { forgetWindows } from '../run/windows.ts'
 import type { Session } from '../session.ts'

@@ -1,6 +1,6 @@
 import type { Retired } from '../../../organizations.ts'
-import { retiredAlready } from '../../refusals.ts'
-import { sqlTime } from '../../sql-time.ts'
+import { retiredAlready } from '../../errors/refusals.ts'
+import { sqlTime } from '../../sql/sql-time.ts'
 import { CLOSE_ABANDONED } from '../run/begin-run.ts'
 import type { Session } from '../session.ts'
 import { updateStamp } from '../update-stamp.ts'

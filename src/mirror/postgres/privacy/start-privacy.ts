@@ -7,7 +7,7 @@ import {
   storedPolicy,
   type PolicyColumns,
   type StoredPolicy,
-} from '../../policy-of-rows.ts'
+} from '../../rules/policy-of-rows.ts'
 import { forgetReading } from '../organizations/organization-rows.ts'
 import type { Session } from '../session.ts'
 

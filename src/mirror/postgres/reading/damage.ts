@@ -1,5 +1,5 @@
 import { MirrorUnusable } from '../../../errors/errors.ts'
-import { viewMissing } from '../../views.ts'
+import { viewMissing } from '../../sql/views.ts'
 import { missingViews } from '../opening/missing-views.ts'
 import type { Database } from '../session.ts'
 

@@ -8,7 +8,7 @@ import {
   type LatestColumns,
   type UnderwayColumns,
 } from '../../rows/latest-run.ts'
-import { IS_FULL } from '../../run-conditions.ts'
+import { IS_FULL } from '../../sql/run-conditions.ts'
 import { LASTS } from '../run/lease.ts'
 import type { Session } from '../session.ts'
 

@@ -1,5 +1,5 @@
 import { MirrorUnusable } from '../../../errors/errors.ts'
-import { READ_TO_END } from '../../run-conditions.ts'
+import { READ_TO_END } from '../../sql/run-conditions.ts'
 import type { Database, Session } from '../session.ts'
 
 /** Indexes that only readers need, by their name and what they are on. */

@@ -10,7 +10,7 @@ import {
   type FreshnessColumns,
 } from '../../rows/freshness.ts'
 import { storedReportOf, storedRunOf, type RunColumns } from '../../rows/run.ts'
-import { IS_FULL, IS_QUICK, READ_TO_END } from '../../run-conditions.ts'
+import { IS_FULL, IS_QUICK, READ_TO_END } from '../../sql/run-conditions.ts'
 import type { Session } from '../session.ts'
 
 /** One run; undefined if there is no run with that number. */

@@ -1,5 +1,5 @@
 import type { Run } from '../../../run.ts'
-import { IS_QUICK } from '../../run-conditions.ts'
+import { IS_QUICK } from '../../sql/run-conditions.ts'
 import { GIVEN_ROWS } from '../given-rows.ts'
 import type { Session } from '../session.ts'
 import { updateStamp } from '../update-stamp.ts'

@@ -1,6 +1,6 @@
 import type { Absent, Candidate, Listed, Run } from '../../../run.ts'
 import type { Mirror } from '../../../store.ts'
-import { isCandidate } from '../../removal-rule.ts'
+import { isCandidate } from '../../rules/removal-rule.ts'
 import { searchedNames, shownNames } from '../../shown-names.ts'
 import { findUnjudged } from './older-list.ts'
 import { rangesOf } from './row-ranges.ts'

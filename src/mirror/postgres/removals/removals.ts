@@ -1,14 +1,14 @@
 import type { Absent, Run } from '../../../run.ts'
 import type { HeldRemovals } from '../../../store.ts'
-import type { Missing } from '../../removal-rule.ts'
+import type { Missing } from '../../rules/removal-rule.ts'
 import { heldRemovalsOf, type HeldColumns } from '../../rows/held-removals.ts'
-import { requireTaken } from '../../rows-taken.ts'
-import { sqlTime } from '../../sql-time.ts'
+import { requireTaken } from '../../pages/rows-taken.ts'
+import { sqlTime } from '../../sql/sql-time.ts'
 import { GIVEN_ROWS } from '../given-rows.ts'
 import type { Session } from '../session.ts'
 import { updateStamp } from '../update-stamp.ts'
 import { FORGET_ABSENCES, RELEASE } from './forget-absences.ts'
-import { holdsNothing } from '../../refusals.ts'
+import { holdsNothing } from '../../errors/refusals.ts'
 
 /** Removals that were held back and not yet decided, newest first. */
 export async function listHeldRemovals(session: Session): Promise<HeldRemovals[]> {

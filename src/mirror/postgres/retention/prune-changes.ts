@@ -1,4 +1,4 @@
-import { daysOfChanges, type Due } from '../../retention-rule.ts'
+import { daysOfChanges, type Due } from '../../rules/retention-rule.ts'
 import type { Session } from '../session.ts'
 import type { Deletion } from './prune.ts'
 

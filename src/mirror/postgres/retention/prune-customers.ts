@@ -1,5 +1,5 @@
-import { requireTaken } from '../../rows-taken.ts'
-import { timeBefore, type Due } from '../../retention-rule.ts'
+import { requireTaken } from '../../pages/rows-taken.ts'
+import { timeBefore, type Due } from '../../rules/retention-rule.ts'
 import { GIVEN_ROWS } from '../given-rows.ts'
 import type { Deletion } from './prune.ts'
 

@@ -1,4 +1,4 @@
-import { timeBefore, type Due } from '../../retention-rule.ts'
+import { timeBefore, type Due } from '../../rules/retention-rule.ts'
 import type { Deletion } from './prune.ts'
 
 /** Deletes rejects that were resolved before a moment. Open ones stay, whatever their age. */

@@ -1,5 +1,5 @@
-import { areRunsDue, dayOf, timeBefore, type Due } from '../../retention-rule.ts'
-import { runsToKeep } from '../../run-conditions.ts'
+import { areRunsDue, dayOf, timeBefore, type Due } from '../../rules/retention-rule.ts'
+import { runsToKeep } from '../../sql/run-conditions.ts'
 import type { Session } from '../session.ts'
 import type { Deletion } from './prune.ts'
 

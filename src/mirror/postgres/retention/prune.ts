@@ -1,7 +1,7 @@
 import type { Pruned } from '../../../report.ts'
 import type { Mirror } from '../../../store.ts'
 import { pruneInSteps, type Step } from '../../prune-in-steps.ts'
-import { kindsToPrune, DAYS_TO_BELIEVE, believedMs, type Due, type Kind } from '../../retention-rule.ts'
+import { kindsToPrune, DAYS_TO_BELIEVE, believedMs, type Due, type Kind } from '../../rules/retention-rule.ts'
 import { lookAtSchema, requireKnownVersion } from '../opening/require-mirror.ts'
 import type { Database, Session } from '../session.ts'
 import { changesPruning } from './prune-changes.ts'

@@ -1,6 +1,6 @@
 import type { Start } from '../../../run.ts'
-import { ABANDONED } from '../../lease-errors.ts'
-import { sqlTime } from '../../sql-time.ts'
+import { ABANDONED } from '../../errors/lease-errors.ts'
+import { sqlTime } from '../../sql/sql-time.ts'
 import { LEASE_END, LEASE_VERSION } from './lease.ts'
 import { SERIALIZATION_FAILURE } from '../connection/postgres-errors.ts'
 import type { Session } from '../session.ts'

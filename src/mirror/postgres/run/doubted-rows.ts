@@ -1,6 +1,6 @@
 import { RowSet } from '../../../list/row-set.ts'
 import type { Run } from '../../../run.ts'
-import { IS_QUICK } from '../../run-conditions.ts'
+import { IS_QUICK } from '../../sql/run-conditions.ts'
 import { ROWS_AS_BYTES, rowsInBytes } from './row-numbers.ts'
 import type { Session } from '../session.ts'
 

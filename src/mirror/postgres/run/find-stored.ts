@@ -1,5 +1,5 @@
 import { TEXT_FIELDS, type Customer } from '../../../customer.ts'
-import type { Known, Stored } from '../../decide-pages.ts'
+import type { Known, Stored } from '../../pages/decide-pages.ts'
 import type { Session } from '../session.ts'
 
 /**

@@ -1,7 +1,7 @@
 import { MirrorUnusable } from '../../../errors/errors.ts'
 import { isGone, nameOfProcess } from '../../../machine/process-name.ts'
 import type { Run } from '../../../run.ts'
-import { LEASE_MS, leaseLost } from '../../lease-errors.ts'
+import { LEASE_MS, leaseLost } from '../../errors/lease-errors.ts'
 import type { Session } from '../session.ts'
 import { LATEST_VERSION } from '../opening/versions.ts'
 import { wentBack } from './went-back.ts'

@@ -11,7 +11,7 @@ import {
   type Change,
   type StoredChunk,
   type StoredList,
-} from '../../list-chunks.ts'
+} from '../../sql/list-chunks.ts'
 import { forgetEdits } from './doubted-rows.ts'
 import { ArrayOf, type Session } from '../session.ts'
 

@@ -1,6 +1,6 @@
 import type { RunStatus } from '../../../report.ts'
-import { REACHED_LIMIT } from '../../resume-rule.ts'
-import { READ_TO_END } from '../../run-conditions.ts'
+import { REACHED_LIMIT } from '../../rules/resume-rule.ts'
+import { READ_TO_END } from '../../sql/run-conditions.ts'
 import { LEASE_COLUMNS, LEASE_VERSION } from './lease.ts'
 import { ROWS_AS_BYTES } from './row-numbers.ts'
 

@@ -1,6 +1,6 @@
-import type { PagesDecided } from '../../decide-pages.ts'
+import type { PagesDecided } from '../../pages/decide-pages.ts'
 import type { Run } from '../../../run.ts'
-import { windowColumns, type WindowColumns } from '../../stored-windows.ts'
+import { windowColumns, type WindowColumns } from '../../sql/stored-windows.ts'
 import type { Part } from '../together.ts'
 
 /** A window that is read again replaces the one before. Bytes are sent as hexadecimal text. */

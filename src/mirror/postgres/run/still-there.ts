@@ -1,6 +1,6 @@
 import type { Run } from '../../../run.ts'
 import type { Report } from '../../../report.ts'
-import { sqlTime } from '../../sql-time.ts'
+import { sqlTime } from '../../sql/sql-time.ts'
 import { HELD, HOLDER } from './lease.ts'
 import type { Session } from '../session.ts'
 

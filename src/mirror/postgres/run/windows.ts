@@ -5,7 +5,7 @@ import {
   type FindCustomer,
   type StoredWindow,
   type WindowColumns,
-} from '../../stored-windows.ts'
+} from '../../sql/stored-windows.ts'
 import { GIVEN_ROWS } from '../given-rows.ts'
 import type { Session } from '../session.ts'
 

@@ -1,6 +1,6 @@
 import type { Run } from '../../../run.ts'
-import type { PagesDecided } from '../../decide-pages.ts'
-import { sqlTime } from '../../sql-time.ts'
+import type { PagesDecided } from '../../pages/decide-pages.ts'
+import { sqlTime } from '../../sql/sql-time.ts'
 import { AS_STORED, columnsOf, FIELDS, givenFrom } from './given-customers.ts'
 import { FORGET_ABSENCES, RELEASE } from '../removals/forget-absences.ts'
 import { ArrayOf, type Session } from '../session.ts'

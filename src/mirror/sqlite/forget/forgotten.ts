@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { FORGOTTEN_KEY_BYTES, forgottenBy, idHash, type Forgotten } from '../../../privacy/forgotten.ts'
 import type { Connection } from '../opening/database.ts'
-import { sqlTime, timeIn } from '../../sql-time.ts'
+import { sqlTime, timeIn } from '../../sql/sql-time.ts'
 import { statement } from '../statement.ts'
 
 /** The forgotten customers of an organization; undefined if there are none. */

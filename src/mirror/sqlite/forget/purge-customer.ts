@@ -9,7 +9,7 @@ import {
   textsOfCustomer,
   type CustomerTexts,
 } from '../../customer-texts.ts'
-import { requireTaken } from '../../rows-taken.ts'
+import { requireTaken } from '../../pages/rows-taken.ts'
 import { forgetReading } from '../organizations/organization-tables.ts'
 import { statement } from '../statement.ts'
 

@@ -3,7 +3,7 @@ import { accessSync, constants, statfsSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { systemCode } from '../../../errors/code-of.ts'
 import { MirrorUnusable, type MirrorCode } from '../../../errors/errors.ts'
-import { viewMissing, VIEWS } from '../../views.ts'
+import { viewMissing, VIEWS } from '../../sql/views.ts'
 
 const KEPT_NOTHING = 'Nothing of this step was kept; free some space, then run the command again.'
 const DISK_FAILED =

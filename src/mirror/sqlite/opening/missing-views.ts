@@ -1,6 +1,6 @@
 import type { Database } from 'better-sqlite3'
 import { readFileSync } from 'node:fs'
-import { viewMissing, VIEWS, viewsMadeBy } from '../../views.ts'
+import { viewMissing, VIEWS, viewsMadeBy } from '../../sql/views.ts'
 
 /** Sentences about the mirror's views that are not there. */
 export function damagedViews(db: Database): string[] {

@@ -5,7 +5,7 @@ import type { Clocks } from '../run/lease.ts'
 import { deletingSecurely, emptyWal, purge } from '../purge.ts'
 import { statement } from '../statement.ts'
 import { forgetWindows } from '../run/windows.ts'
-import { KNOWN_UNDER_A_FORGOTTEN_ONE, ORGANIZATION_TABLES } from '../../organization-tables.ts'
+import { KNOWN_UNDER_A_FORGOTTEN_ONE, ORGANIZATION_TABLES } from '../../sql/organization-tables.ts'
 import { deleteRows, hasRows, requireUnleased, withoutTriggers } from './organization-tables.ts'
 
 /** What the mirror holds of an organization. */

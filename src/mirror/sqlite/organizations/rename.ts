@@ -4,8 +4,8 @@ import type { Clocks } from '../run/lease.ts'
 import { statement } from '../statement.ts'
 import { updateStamp } from '../update-stamp.ts'
 import { forgetWindows } from '../run/windows.ts'
-import { ORGANIZATION_TABLES, TAKING_TABLES, type OrganizationTable } from '../../organization-tables.ts'
-import { nameTaken } from '../../refusals.ts'
+import { ORGANIZATION_TABLES, TAKING_TABLES, type OrganizationTable } from '../../sql/organization-tables.ts'
+import { nameTaken } from '../../errors/refusals.ts'
 import { deleteRows, hasRows, requireUnleased, withoutTriggers } from './organization-tables.ts'
 
 /**

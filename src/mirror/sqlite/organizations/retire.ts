@@ -3,10 +3,10 @@ import type { Connection } from '../opening/database.ts'
 import type { Clocks } from '../run/lease.ts'
 import { noteRetirement, retirementOf } from './retirement.ts'
 import { closeAbandoned } from '../run/runs.ts'
-import { sqlTime } from '../../sql-time.ts'
+import { sqlTime } from '../../sql/sql-time.ts'
 import { statement } from '../statement.ts'
 import { updateStamp } from '../update-stamp.ts'
-import { retiredAlready } from '../../refusals.ts'
+import { retiredAlready } from '../../errors/refusals.ts'
 import { deleteRows, forgetReading, requireUnleased, withoutTriggers } from './organization-tables.ts'
 
 /**

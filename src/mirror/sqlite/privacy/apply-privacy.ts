@@ -1,5 +1,5 @@
 import type { Run } from '../../../run.ts'
-import { isPrivacyOwed } from '../../policy-of-rows.ts'
+import { isPrivacyOwed } from '../../rules/policy-of-rows.ts'
 import type { Connection, RowWriting } from '../opening/database.ts'
 import { deletingSecurely, purge } from '../purge.ts'
 import { notePurged, rewritePrivacy } from './privacy.ts'

@@ -13,7 +13,7 @@ import {
   storedPolicy,
   type PolicyColumns,
   type StoredPolicy,
-} from '../../policy-of-rows.ts'
+} from '../../rules/policy-of-rows.ts'
 import { rewriteSome } from './rewrite-hidden.ts'
 import { statement } from '../statement.ts'
 

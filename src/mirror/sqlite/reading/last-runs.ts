@@ -1,6 +1,6 @@
 import type { LastRun } from '../../../store.ts'
 import { lastRunOf, type LastRunColumns } from '../../rows/last-run.ts'
-import { firstRunOf, IS_FULL, READ_TO_END } from '../../run-conditions.ts'
+import { firstRunOf, IS_FULL, READ_TO_END } from '../../sql/run-conditions.ts'
 import type { Connection } from '../opening/database.ts'
 import { statement } from '../statement.ts'
 

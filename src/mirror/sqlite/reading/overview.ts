@@ -7,7 +7,7 @@ import {
   type LatestColumns,
   type UnderwayColumns,
 } from '../../rows/latest-run.ts'
-import { IS_FULL } from '../../run-conditions.ts'
+import { IS_FULL } from '../../sql/run-conditions.ts'
 import type { Connection } from '../opening/database.ts'
 import { findLease, type Clocks } from '../run/lease.ts'
 import { statement } from '../statement.ts'

@@ -1,7 +1,7 @@
 import type { Connection } from '../opening/database.ts'
 import { createIndexes, hasIndex, type Index } from '../sorted-indexes.ts'
 import { statement } from '../statement.ts'
-import { READ_TO_END } from '../../run-conditions.ts'
+import { READ_TO_END } from '../../sql/run-conditions.ts'
 
 /** Indexes that only readers need. */
 const READING_INDEXES: readonly Index[] = [

@@ -2,9 +2,9 @@ import type { Run } from '../../../run.ts'
 import type { Connection } from '../opening/database.ts'
 import { statement } from '../statement.ts'
 import { updateStamp } from '../update-stamp.ts'
-import type { Missing } from '../../removal-rule.ts'
-import { requireTaken } from '../../rows-taken.ts'
-import { sqlTime } from '../../sql-time.ts'
+import type { Missing } from '../../rules/removal-rule.ts'
+import { requireTaken } from '../../pages/rows-taken.ts'
+import { sqlTime } from '../../sql/sql-time.ts'
 
 /** Marks customers as missing, and counts the absences that count, as `isProven` ones or others. */
 export function markMissing(

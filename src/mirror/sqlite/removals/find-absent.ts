@@ -1,12 +1,12 @@
 import type { Absent, RemovalRule, Run } from '../../../run.ts'
 import type { Connection } from '../opening/database.ts'
 import { listedMeanwhile } from './quick-runs-meanwhile.ts'
-import { NOT_REJECTED } from '../../open-rejects.ts'
-import { areTooMany } from '../../removal-rule.ts'
+import { NOT_REJECTED } from '../../sql/open-rejects.ts'
+import { areTooMany } from '../../rules/removal-rule.ts'
 import { absentOf, type AbsentColumns, type AbsentFound } from '../../rows/absent.ts'
-import { IS_QUICK } from '../../run-conditions.ts'
+import { IS_QUICK } from '../../sql/run-conditions.ts'
 import { RowSet } from '../../../list/row-set.ts'
-import { sqlTime } from '../../sql-time.ts'
+import { sqlTime } from '../../sql/sql-time.ts'
 import { statement } from '../statement.ts'
 
 /**

@@ -1,10 +1,10 @@
-import { absencesOf, NO_ABSENCES, type Absences } from '../../absences-found.ts'
+import { absencesOf, NO_ABSENCES, type Absences } from '../../rules/absences-found.ts'
 import type { Ending, Removals, RemovingProof, Run } from '../../../run.ts'
 import { markMissing, markRowListed } from './absences.ts'
 import type { Connection } from '../opening/database.ts'
 import { findUnjudged } from './older-list.ts'
-import { decideAbsences, type Decision } from '../../removal-rule.ts'
-import { rowsGone } from '../../rows-gone.ts'
+import { decideAbsences, type Decision } from '../../rules/removal-rule.ts'
+import { rowsGone } from '../../errors/rows-gone.ts'
 import { areTooManyAbsent, findAbsent, holdsReceived } from './find-absent.ts'
 import { holdBack, release, remove } from './removals.ts'
 

@@ -1,6 +1,6 @@
 import type { Ending, Run } from '../../../run.ts'
 import { markMissing } from './absences.ts'
-import { NONE_GONE, type Gone } from '../../absences-found.ts'
+import { NONE_GONE, type Gone } from '../../rules/absences-found.ts'
 import type { Connection } from '../opening/database.ts'
 import { findUnjudged } from './older-list.ts'
 import { areTooManyAbsent, findListedBefore } from './find-absent.ts'

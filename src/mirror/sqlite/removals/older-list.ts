@@ -1,5 +1,5 @@
 import type { Run } from '../../../run.ts'
-import { newestAbsent, unjudgedRows, type Dated, type Newest } from '../../older-list-rule.ts'
+import { newestAbsent, unjudgedRows, type Dated, type Newest } from '../../rules/older-list-rule.ts'
 import type { Connection } from '../opening/database.ts'
 import { statement } from '../statement.ts'
 

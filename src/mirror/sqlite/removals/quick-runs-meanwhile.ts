@@ -1,6 +1,6 @@
 import type { Run } from '../../../run.ts'
 import type { Connection } from '../opening/database.ts'
-import { IS_QUICK } from '../../run-conditions.ts'
+import { IS_QUICK } from '../../sql/run-conditions.ts'
 import { statement } from '../statement.ts'
 import { markRowListed } from './absences.ts'
 

@@ -4,7 +4,7 @@ import type { Connection } from '../opening/database.ts'
 import { MOST_CHANGES, namesIn } from '../../earlier-names.ts'
 import { findUnjudged } from './older-list.ts'
 import { searchedNames, shownNames } from '../../shown-names.ts'
-import { isCandidate } from '../../removal-rule.ts'
+import { isCandidate } from '../../rules/removal-rule.ts'
 import { areTooManyAbsent, findAbsent, findListedBefore, mayBeCandidates } from './find-absent.ts'
 import { statement } from '../statement.ts'
 

@@ -3,11 +3,11 @@ import type { HeldRemovals } from '../../../store.ts'
 import { forgetAbsences } from './absences.ts'
 import type { Connection } from '../opening/database.ts'
 import { heldRemovalsOf, type HeldColumns } from '../../rows/held-removals.ts'
-import { requireTaken } from '../../rows-taken.ts'
-import { sqlTime } from '../../sql-time.ts'
+import { requireTaken } from '../../pages/rows-taken.ts'
+import { sqlTime } from '../../sql/sql-time.ts'
 import { statement } from '../statement.ts'
 import { updateStamp } from '../update-stamp.ts'
-import { holdsNothing } from '../../refusals.ts'
+import { holdsNothing } from '../../errors/refusals.ts'
 
 /** The rows of an organization whose removal is held back. */
 export function findHeldRows(db: Connection, organization: string): Set<number> {

@@ -1,5 +1,5 @@
 import type { Connection } from '../opening/database.ts'
-import { timeBefore, type Due } from '../../retention-rule.ts'
+import { timeBefore, type Due } from '../../rules/retention-rule.ts'
 import type { Deletion } from './retention-verbs.ts'
 import { statement } from '../statement.ts'
 

@@ -1,8 +1,8 @@
 import type { Connection } from '../opening/database.ts'
-import { areRunsDue, dayOf, timeBefore, type Due } from '../../retention-rule.ts'
+import { areRunsDue, dayOf, timeBefore, type Due } from '../../rules/retention-rule.ts'
 import type { Deletion } from './retention-verbs.ts'
 import { statement } from '../statement.ts'
-import { runsToKeep } from '../../run-conditions.ts'
+import { runsToKeep } from '../../sql/run-conditions.ts'
 
 /**
  * Deletes runs that began before a moment and that no row refers to. The first and the last complete ones of an organization stay,

@@ -1,7 +1,7 @@
 import Database from 'better-sqlite3'
 import { MirrorUnusable } from '../../../errors/errors.ts'
 import type { Run } from '../../../run.ts'
-import type { PagesDecided } from '../../decide-pages.ts'
+import type { PagesDecided } from '../../pages/decide-pages.ts'
 import { CACHE_KB, type Connection } from '../opening/database.ts'
 import { InitialIds } from './initial-ids.ts'
 import { createIndexes, hasIndex, type Index } from '../sorted-indexes.ts'

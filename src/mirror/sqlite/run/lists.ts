@@ -12,9 +12,9 @@ import {
   type Change,
   type StoredChunk,
   type StoredList,
-} from '../../list-chunks.ts'
+} from '../../sql/list-chunks.ts'
 import type { Connection } from '../opening/database.ts'
-import { IS_QUICK } from '../../run-conditions.ts'
+import { IS_QUICK } from '../../sql/run-conditions.ts'
 import { statement } from '../statement.ts'
 
 /** The list of an organization as its last complete run read it; empty if this program has none to rely on. */

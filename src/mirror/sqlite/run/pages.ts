@@ -1,7 +1,7 @@
 import type { Run } from '../../../run.ts'
 import type { PagesSaved } from '../../../store.ts'
 import type { SortedPage } from '../../../sorted-page.ts'
-import { decidePages, idsIn } from '../../decide-pages.ts'
+import { decidePages, idsIn } from '../../pages/decide-pages.ts'
 import type { Connection } from '../opening/database.ts'
 import { goByIdIndex, initialIdsOf, rememberIds } from './id-index.ts'
 import { renewLease } from './lease.ts'

@@ -2,10 +2,10 @@ import type { Run } from '../../../run.ts'
 import type { StoredReject } from '../../../store.ts'
 import type { Reject } from '../../../sorted-page.ts'
 import type { Connection } from '../opening/database.ts'
-import { firstOfScan, openBefore } from '../../open-rejects.ts'
-import { requireTaken } from '../../rows-taken.ts'
+import { firstOfScan, openBefore } from '../../sql/open-rejects.ts'
+import { requireTaken } from '../../pages/rows-taken.ts'
 import { storedRejectOf, type RejectColumns } from '../../rows/reject.ts'
-import { sqlTime } from '../../sql-time.ts'
+import { sqlTime } from '../../sql/sql-time.ts'
 import { statement } from '../statement.ts'
 
 /** Saves a reject; an open one from an earlier run is updated, not added again. */

@@ -1,6 +1,6 @@
 import type { Start } from '../../../run.ts'
 import type { Connection } from '../opening/database.ts'
-import { mayContinue, REACHED_LIMIT, type RunWithWindows } from '../../resume-rule.ts'
+import { mayContinue, REACHED_LIMIT, type RunWithWindows } from '../../rules/resume-rule.ts'
 import { statement } from '../statement.ts'
 
 /** The last run that recorded windows, if it ended before its list did, and recently enough. */

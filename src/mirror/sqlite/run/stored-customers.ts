@@ -1,6 +1,6 @@
 import type { Customer } from '../../../customer.ts'
 import type { Run } from '../../../run.ts'
-import type { Known, Stored } from '../../decide-pages.ts'
+import type { Known, Stored } from '../../pages/decide-pages.ts'
 import type { Connection } from '../opening/database.ts'
 import { initialIdsOf } from './id-index.ts'
 import { WRITTEN_FIELDS } from './insertion.ts'

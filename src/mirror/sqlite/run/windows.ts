@@ -1,7 +1,7 @@
 import type { RecordedWindow, Run } from '../../../run.ts'
 import type { AnsweredWindow } from '../../../sorted-page.ts'
 import type { Connection } from '../opening/database.ts'
-import type { WindowRows } from '../../saved-page.ts'
+import type { WindowRows } from '../../pages/saved-page.ts'
 import {
   readableWindows,
   recordedWindow,
@@ -9,7 +9,7 @@ import {
   windowColumns,
   type StoredWindow,
   type WindowColumns,
-} from '../../stored-windows.ts'
+} from '../../sql/stored-windows.ts'
 import { statement } from '../statement.ts'
 
 /** Records a window, so that a later run can continue. A window that is read again replaces the one before. */

@@ -1,4 +1,4 @@
-import { OrganizationLeased, UsageError } from '../errors/errors.ts'
+import { OrganizationLeased, UsageError } from '../../errors/errors.ts'
 
 /*
  * Why a customer or an organization of a mirror stays as it is.

@@ -1,8 +1,8 @@
-import { codesFrom, factsOfCode } from '../errors/error-facts.ts'
-import type { RunStatus } from '../report.ts'
-import type { Start } from '../run.ts'
-import { isFarAhead } from '../time/clock-tolerance.ts'
-import { fromSqlTime } from './sql-time.ts'
+import { codesFrom, factsOfCode } from '../../errors/error-facts.ts'
+import type { RunStatus } from '../../report.ts'
+import type { Start } from '../../run.ts'
+import { isFarAhead } from '../../time/clock-tolerance.ts'
+import { fromSqlTime } from '../sql/sql-time.ts'
 
 /** The last run of an organization that recorded windows. */
 export type RunWithWindows = { id: number; data_as_of: string; status: RunStatus; error_code: string | null }

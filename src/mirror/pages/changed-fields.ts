@@ -1,5 +1,5 @@
-import { TEXT_FIELDS, type Customer } from '../customer.ts'
-import { isFilled } from '../privacy/hidden-values.ts'
+import { TEXT_FIELDS, type Customer } from '../../customer.ts'
+import { isFilled } from '../../privacy/hidden-values.ts'
 
 /** The fields that show whether a customer changed; `created_at_utc` follows from `created_at`. */
 export const COMPARED_FIELDS = [...TEXT_FIELDS, 'extra'] as const

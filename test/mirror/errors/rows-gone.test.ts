@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest'
-import { mirrorOrganization } from '../../src/mirror-organization.ts'
-import type { Mirror } from '../../src/store.ts'
-import { customerId, customers, MINUTE_MS, START_MS, type SentRecord } from '../support/builders.ts'
-import { listedSource } from '../support/listed-source.ts'
-import { onPostgres } from '../support/mirror-choice.ts'
-import { aMirror, tamper, valueOf } from '../support/mirror-file.ts'
-import { mirroring, namesOf, storedNames } from '../support/mirroring.ts'
+import { mirrorOrganization } from '../../../src/mirror-organization.ts'
+import type { Mirror } from '../../../src/store.ts'
+import { customerId, customers, MINUTE_MS, START_MS, type SentRecord } from '../../support/builders.ts'
+import { listedSource } from '../../support/listed-source.ts'
+import { onPostgres } from '../../support/mirror-choice.ts'
+import { aMirror, tamper, valueOf } from '../../support/mirror-file.ts'
+import { mirroring, namesOf, storedNames } from '../../support/mirroring.ts'
 
 /* Rows that are deleted where no trigger of the mirror notices it, as by a restore of one table or by replication. */
 

@@ -1,5 +1,5 @@
-import type { Run } from '../run.ts'
-import { sqlTime } from './sql-time.ts'
+import type { Run } from '../../run.ts'
+import { sqlTime } from '../sql/sql-time.ts'
 
 /** An absent customer, with the time of creation as `YYYY-MM-DD HH:MM:SS`. */
 export type Dated = { rowId: number; createdAtUtc: string | null }

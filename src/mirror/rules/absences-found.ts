@@ -1,4 +1,4 @@
-import type { Ending } from '../run.ts'
+import type { Ending } from '../../run.ts'
 import type { Decision } from './removal-rule.ts'
 
 /** The results for absent customers: counts, and reasons against the scan. */

@@ -1,6 +1,11 @@
 import { expect, test } from 'vitest'
-import { areTooMany, decideAbsences, type AbsenceEvidence, isCandidate } from '../../src/mirror/removal-rule.ts'
-import type { Absent, Searched } from '../../src/run.ts'
+import {
+  areTooMany,
+  decideAbsences,
+  type AbsenceEvidence,
+  isCandidate,
+} from '../../../src/mirror/rules/removal-rule.ts'
+import type { Absent, Searched } from '../../../src/run.ts'
 
 const RULE = { after: 2, maxShare: 0.1 }
 

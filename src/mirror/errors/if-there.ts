@@ -1,4 +1,4 @@
-import { MirrorUnusable } from '../errors/errors.ts'
+import { MirrorUnusable } from '../../errors/errors.ts'
 
 /** What comes of opening a mirror; undefined where there is none. */
 export async function ifThere<Opened>(opening: Promise<Opened>): Promise<Opened | undefined> {

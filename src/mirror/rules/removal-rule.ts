@@ -1,4 +1,4 @@
-import type { Absent, RemovalRule, RemovingProof, Searched } from '../run.ts'
+import type { Absent, RemovalRule, RemovingProof, Searched } from '../../run.ts'
 
 /** This few absences at once are never held back for their share. */
 const ALWAYS_BELIEVED = 20

@@ -1,5 +1,5 @@
-import type { Reckoning, Retention } from '../run.ts'
-import { fromSqlTime, sqlTime } from './sql-time.ts'
+import type { Reckoning, Retention } from '../../run.ts'
+import { fromSqlTime, sqlTime } from '../sql/sql-time.ts'
 
 const DAY_MS = 86_400_000
 

@@ -1,4 +1,4 @@
-import type { SavedPage, SortedPage } from '../sorted-page.ts'
+import type { SavedPage, SortedPage } from '../../sorted-page.ts'
 
 /** By index among the customers of a page: the row of each, and those that were stored unchanged before the run. */
 export type CustomersSaved = { rowIds: readonly (number | undefined)[]; unchanged: ReadonlySet<number> }

@@ -1,4 +1,4 @@
-import { OrganizationLeased } from '../errors/errors.ts'
+import { OrganizationLeased } from '../../errors/errors.ts'
 
 /** How long a lease lasts after its last renewal. */
 export const LEASE_MS = 60_000

@@ -1,5 +1,5 @@
-import { MirrorUnusable } from '../errors/errors.ts'
-import type { Standing } from '../store.ts'
+import { MirrorUnusable } from '../../errors/errors.ts'
+import type { Standing } from '../../store.ts'
 
 /** The error of a run whose file was replaced or deleted meanwhile. */
 export function replaced(file: string, found: Exclude<Standing, 'same'>): MirrorUnusable {

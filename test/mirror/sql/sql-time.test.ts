@@ -1,8 +1,8 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { fromSqlTime, sqlTime } from '../../src/mirror/sql-time.ts'
-import { START_MS } from '../support/builders.ts'
-import { aMirror, valueOf } from '../support/mirror-file.ts'
+import { fromSqlTime, sqlTime } from '../../../src/mirror/sql/sql-time.ts'
+import { START_MS } from '../../support/builders.ts'
+import { aMirror, valueOf } from '../../support/mirror-file.ts'
 
 const moment = fc.integer({ min: Date.UTC(1970, 0), max: Date.UTC(2200, 0) })
 

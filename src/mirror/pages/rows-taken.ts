@@ -1,4 +1,4 @@
-import { AccountingBroken } from '../errors/errors.ts'
+import { AccountingBroken } from '../../errors/errors.ts'
 
 /** Throws AccountingBroken unless a table took every row that it was given, so that the transaction is rolled back. */
 export function requireTaken(

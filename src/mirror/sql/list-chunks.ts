@@ -1,9 +1,9 @@
-import { emptyColumns, type ListAsRead, type ListColumns, type ListedWindow } from '../list/list-as-read.ts'
-import { FINGERPRINT_STEPS } from '../list/fingerprint.ts'
-import { readLaterOrder } from '../list/later-order.ts'
-import { readOrderFacts } from '../list/order-facts.ts'
-import { TEXT_FIELDS, type Warnings } from '../customer.ts'
-import { version } from '../version.ts'
+import { emptyColumns, type ListAsRead, type ListColumns, type ListedWindow } from '../../list/list-as-read.ts'
+import { FINGERPRINT_STEPS } from '../../list/fingerprint.ts'
+import { readLaterOrder } from '../../list/later-order.ts'
+import { readOrderFacts } from '../../list/order-facts.ts'
+import { TEXT_FIELDS, type Warnings } from '../../customer.ts'
+import { version } from '../../version.ts'
 
 /*
  * How the list of an organization is stored, in every store: in chunks of so many customers, and in windows.

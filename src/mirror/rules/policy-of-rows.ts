@@ -1,4 +1,4 @@
-import { hiddenValues } from '../privacy/hidden-values.ts'
+import { hiddenValues } from '../../privacy/hidden-values.ts'
 import {
   isSamePolicy,
   mixedPolicy,
@@ -7,10 +7,10 @@ import {
   storedForm,
   type HiddenFields,
   type PrivacyPolicy,
-} from '../privacy/privacy-policy.ts'
-import type { Run, RunPrivacy, Start } from '../run.ts'
-import type { StoredPrivacy } from '../store.ts'
-import { FIRST_TABLE, type Place } from './hidden-rows.ts'
+} from '../../privacy/privacy-policy.ts'
+import type { Run, RunPrivacy, Start } from '../../run.ts'
+import type { StoredPrivacy } from '../../store.ts'
+import { FIRST_TABLE, type Place } from '../hidden-rows.ts'
 
 /** The policy that the stored values follow, as a row of `privacy_policies`. */
 export type PolicyColumns = {

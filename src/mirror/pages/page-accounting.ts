@@ -1,10 +1,10 @@
-import type { Run } from '../run.ts'
-import type { PagesSaved } from '../store.ts'
-import { addWarnings, warn, type Warnings } from '../customer.ts'
-import { AccountingBroken } from '../errors/errors.ts'
-import { addRecords, addsUp, noRecords, type RecordCounts } from '../report.ts'
-import { RowSet } from '../list/row-set.ts'
-import type { SortedPage } from '../sorted-page.ts'
+import type { Run } from '../../run.ts'
+import type { PagesSaved } from '../../store.ts'
+import { addWarnings, warn, type Warnings } from '../../customer.ts'
+import { AccountingBroken } from '../../errors/errors.ts'
+import { addRecords, addsUp, noRecords, type RecordCounts } from '../../report.ts'
+import { RowSet } from '../../list/row-set.ts'
+import type { SortedPage } from '../../sorted-page.ts'
 
 /** The results of one page, beside those of the pages that one transaction saves. */
 export type Tallies = Pick<PagesSaved, 'seen' | 'rejectedIds' | 'suppressed' | 'written'> & {

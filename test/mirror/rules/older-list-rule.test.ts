@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { newestAbsent, unjudgedRows } from '../../src/mirror/older-list-rule.ts'
+import { newestAbsent, unjudgedRows } from '../../../src/mirror/rules/older-list-rule.ts'
 
 const NOON_MS = Date.UTC(2026, 0, 10, 12)
 const DAY_MS = 86_400_000

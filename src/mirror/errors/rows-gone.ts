@@ -1,4 +1,4 @@
-import { MirrorUnusable } from '../errors/errors.ts'
+import { MirrorUnusable } from '../../errors/errors.ts'
 
 /**
  * The error of a run whose received customers are no longer in the mirror, although nothing that the mirror notices deleted them: triggers

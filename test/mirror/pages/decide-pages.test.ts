@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { decidePages, idsIn, type DecidingRun, type Known } from '../../src/mirror/decide-pages.ts'
-import { RowSet } from '../../src/list/row-set.ts'
-import { aCustomer, aPage, aSortedCustomer, customerId } from '../support/builders.ts'
+import { decidePages, idsIn, type DecidingRun, type Known } from '../../../src/mirror/pages/decide-pages.ts'
+import { RowSet } from '../../../src/list/row-set.ts'
+import { aCustomer, aPage, aSortedCustomer, customerId } from '../../support/builders.ts'
 
 const REJECTED = { email: {} }
 

@@ -1,8 +1,8 @@
-import type { RecordedRow, RecordedWindow, Run } from '../run.ts'
-import { RowSet } from '../list/row-set.ts'
-import type { AnsweredWindow } from '../sorted-page.ts'
+import type { RecordedRow, RecordedWindow, Run } from '../../run.ts'
+import { RowSet } from '../../list/row-set.ts'
+import type { AnsweredWindow } from '../../sorted-page.ts'
 import { rowIdsFrom, rowIdsIn } from './row-ids.ts'
-import type { WindowRows } from './saved-page.ts'
+import type { WindowRows } from '../pages/saved-page.ts'
 
 /** A recorded window as it is stored. */
 export type WindowColumns = {
