@@ -8,7 +8,7 @@ import { keepLease } from './run/heartbeat.ts'
 import { limitRun } from './run/max-run.ts'
 import { readList, type ListSettings, type ReadingLimits } from './run/read-list.ts'
 import type { readQuickly } from './run/read-quickly.ts'
-import { searchForAbsent } from './run/search-absent.ts'
+import { searchForAbsent } from './run/searching/search-absent.ts'
 import { serviceTimeMs } from './run/service-time.ts'
 import { ageToResume } from './run/start-scan.ts'
 

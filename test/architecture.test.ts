@@ -155,7 +155,7 @@ describe('where the outside world is used', () => {
   const CLOCK_READERS =
     /^(src\/cli\/.*|src\/service\/sandbox|jobs\/(worker|commands\/run-once|queue\/postgres\/folder-lock))\.ts$/
   const WITHOUT_WALL_CLOCK =
-    /^(src\/(run\/read-windows|machine\/sleep|source\/(rate-limit|exchange))|jobs\/queue\/(deadline|queue-watch))\.ts$/
+    /^(src\/(run\/windows\/read-windows|machine\/sleep|source\/(rate-limit|exchange))|jobs\/queue\/(deadline|queue-watch))\.ts$/
   const PROGRAMS = /^(src\/cli\/main|jobs\/worker)\.ts$/
 
   test('only the configuration reads the environment', () => {

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { plainCustomer, recordSchema, TEXT_FIELDS, toCustomer, type Warnings } from '../src/customer.ts'
-import { MAX_RECORD_LENGTH, sortRecords } from '../src/run/sort-records.ts'
+import { MAX_RECORD_LENGTH, sortRecords } from '../src/run/sorting/sort-records.ts'
 import { wellFormedJson } from '../src/storable-text.ts'
 import { anyCodePoint } from './support/any-code-point.ts'
 import { aCustomer } from './support/builders.ts'

@@ -1,7 +1,7 @@
 import Database from 'better-sqlite3'
 import { expect, test } from 'vitest'
 import { addWarnings, TEXT_FIELDS } from '../src/customer.ts'
-import { MAX_NESTING, MAX_RECORD_LENGTH, sortRecords } from '../src/run/sort-records.ts'
+import { MAX_NESTING, MAX_RECORD_LENGTH, sortRecords } from '../src/run/sorting/sort-records.ts'
 import type { SentRecord } from './support/builders.ts'
 import { aCustomer, customerId } from './support/builders.ts'
 

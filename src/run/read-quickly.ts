@@ -10,7 +10,7 @@ import { quickScan, requestsOfFullScan } from '../scan/quick/quick-scan.ts'
 import type { Reason } from '../scan/reasons.ts'
 import { readPages, type ListSettings, type ReadingLimits } from './read-list.ts'
 import { limitRequests } from './request-limit.ts'
-import { searchForGone } from './search-gone.ts'
+import { searchForGone } from './searching/search-gone.ts'
 
 export type QuickSettings = ListSettings & {
   /** The most requests of the run, searches included. */

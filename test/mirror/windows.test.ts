@@ -6,7 +6,7 @@ import type { SortedPage } from '../../src/sorted-page.ts'
 import { aCustomer, anEnding, aPage, customerId, customers, MINUTE_MS, START_MS } from '../support/builders.ts'
 import { aMirror, mirrorPages, rowsOf, tamper } from '../support/mirror-file.ts'
 import { keyOf, type Row } from '../../src/scan/window/window.ts'
-import { sortRecords } from '../../src/run/sort-records.ts'
+import { sortRecords } from '../../src/run/sorting/sort-records.ts'
 import { seeds } from '../support/seeds.ts'
 
 const RESUME_WITHIN_MS = 6 * 60 * MINUTE_MS

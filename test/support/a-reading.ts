@@ -1,4 +1,4 @@
-import { readWindows, type Arrival, type Reading } from '../../src/run/read-windows.ts'
+import { readWindows, type Arrival, type Reading } from '../../src/run/windows/read-windows.ts'
 import { plainScan } from '../../src/scan/plain-scan.ts'
 import type { Scan } from '../../src/scan/scan.ts'
 import type { Window } from '../../src/scan/window/window.ts'

@@ -1,6 +1,6 @@
 import type { Ending } from '../../src/run.ts'
 import type { Customer } from '../../src/customer.ts'
-import { sortRecords } from '../../src/run/sort-records.ts'
+import { sortRecords } from '../../src/run/sorting/sort-records.ts'
 import type { SortedPage } from '../../src/sorted-page.ts'
 import type { CustomersPage } from '../../src/source/customers.ts'
 import { cutRecords } from '../../src/source/cut-records.ts'

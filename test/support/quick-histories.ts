@@ -1,6 +1,6 @@
 import { SourceRefused } from '../../src/errors/errors.ts'
 import type { Candidate, Named, Run } from '../../src/run.ts'
-import { searchForGone } from '../../src/run/search-gone.ts'
+import { searchForGone } from '../../src/run/searching/search-gone.ts'
 import { quickScan } from '../../src/scan/quick/quick-scan.ts'
 import { keyOf, type Window, type WindowAnswer } from '../../src/scan/window/window.ts'
 import { dice as diceOf, type Dice } from './dice.ts'

@@ -11,12 +11,12 @@ import {
   type Customer,
   type Row,
   type Warnings,
-} from '../customer.ts'
-import type { Forgotten, Suppressed } from '../privacy/forgotten.ts'
-import type { HiddenValues } from '../privacy/hidden-values.ts'
+} from '../../customer.ts'
+import type { Forgotten, Suppressed } from '../../privacy/forgotten.ts'
+import type { HiddenValues } from '../../privacy/hidden-values.ts'
 import { cutPayload } from './cut-payload.ts'
-import { rejectKey, type Reject } from '../sorted-page.ts'
-import { wellFormedJson } from '../storable-text.ts'
+import { rejectKey, type Reject } from '../../sorted-page.ts'
+import { wellFormedJson } from '../../storable-text.ts'
 
 export type SortOptions = {
   /** The size of their page: in a small page no record needs to be measured. */

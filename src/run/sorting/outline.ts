@@ -1,6 +1,6 @@
-import type { Row } from '../customer.ts'
-import { orderOf, orderOfRows, type RowOrder } from '../scan/window/row-order.ts'
-import type { Sorted } from '../sorted-page.ts'
+import type { Row } from '../../customer.ts'
+import { orderOf, orderOfRows, type RowOrder } from '../../scan/window/row-order.ts'
+import type { Sorted } from '../../sorted-page.ts'
 import type { Recognized } from './recognize.ts'
 
 /** The data of a window that the scan needs besides its row numbers. Stored with the window, for when it is recognized. */

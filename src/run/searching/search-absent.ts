@@ -1,9 +1,9 @@
-import type { RemovalRule, Run, Searched } from '../run.ts'
-import type { Certificate } from '../scan/certificate.ts'
-import type { Source } from '../source/customers.ts'
-import type { Mirror } from '../store.ts'
+import type { RemovalRule, Run, Searched } from '../../run.ts'
+import type { Certificate } from '../../scan/certificate.ts'
+import type { Source } from '../../source/customers.ts'
+import type { Mirror } from '../../store.ts'
 import { confirmAbsences, MOST_CONTROLS } from './confirm-absences.ts'
-import { serviceTimeMs } from './service-time.ts'
+import { serviceTimeMs } from '../service-time.ts'
 
 type SearchSettings = {
   source: Pick<Source, 'search' | 'counters'> & Partial<Pick<Source, 'clockOffsetMs'>>

@@ -14,11 +14,11 @@
  * It ends well in `waiting` once the scan is done; `failed` and `spoiled` throw once nothing is under way.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { Scan } from '../scan/scan.ts'
-import type { Window } from '../scan/window/window.ts'
-import type { CustomersPage, Stopping } from '../source/customers.ts'
-import { turnWithTime } from '../machine/loop-turn.ts'
-import { windowFailureOf } from '../errors/window-failure.ts'
+import type { Scan } from '../../scan/scan.ts'
+import type { Window } from '../../scan/window/window.ts'
+import type { CustomersPage, Stopping } from '../../source/customers.ts'
+import { turnWithTime } from '../../machine/loop-turn.ts'
+import { windowFailureOf } from '../../errors/window-failure.ts'
 import { endingSignals, type EndingSignals } from './ending-signals.ts'
 import { EventWait } from './event-wait.ts'
 import { Outages } from './outages.ts'

@@ -1,6 +1,6 @@
-import { TEXT_FIELDS } from '../customer.ts'
-import type { OrderFacts } from '../list/order-facts.ts'
-import type { CustomersPage } from '../source/customers.ts'
+import { TEXT_FIELDS } from '../../customer.ts'
+import type { OrderFacts } from '../../list/order-facts.ts'
+import type { CustomersPage } from '../../source/customers.ts'
 import { FieldOrder } from './field-order.ts'
 
 /** Pages that are looked at, spread over the list; the last one comes in addition. */

@@ -1,5 +1,5 @@
-import type { RowOrNumber } from '../scan/window/window.ts'
-import type { SavedPage } from '../sorted-page.ts'
+import type { RowOrNumber } from '../../scan/window/window.ts'
+import type { SavedPage } from '../../sorted-page.ts'
 import type { ReadPage } from './read-page.ts'
 
 /**

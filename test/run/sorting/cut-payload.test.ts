@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
-import { cutPayload, MOST_PAYLOAD_BYTES } from '../../src/run/cut-payload.ts'
-import { CUT_MARK } from '../../src/sorted-page.ts'
-import { sortRecords } from '../../src/run/sort-records.ts'
-import { aRecord } from '../support/fault-server.ts'
+import { cutPayload, MOST_PAYLOAD_BYTES } from '../../../src/run/sorting/cut-payload.ts'
+import { CUT_MARK } from '../../../src/sorted-page.ts'
+import { sortRecords } from '../../../src/run/sorting/sort-records.ts'
+import { aRecord } from '../../support/fault-server.ts'
 
 const MIB = 1024 * 1024
 const cut = (record: unknown) => cutPayload(record, JSON.stringify(record))

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { fieldsToFind, SortedFields } from '../../src/run/sorted-fields.ts'
-import { dice } from '../support/dice.ts'
+import { fieldsToFind, SortedFields } from '../../../src/run/sorting/sorted-fields.ts'
+import { dice } from '../../support/dice.ts'
 
 type Sent = Record<string, unknown>
 

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest'
-import { fingerprintWith } from '../../src/list/fingerprint.ts'
-import { EMPTY_LIST, type ListAsRead } from '../../src/list/list-as-read.ts'
-import { ListMemory } from '../../src/list-memory/list-memory.ts'
-import { ListRecorder } from '../../src/list-memory/list-recorder.ts'
-import { nextList } from '../../src/list-memory/next-list.ts'
-import { sortPage } from '../../src/run/read-page.ts'
-import { aCustomer, aSourcePage, customers, type SentRecord } from '../support/builders.ts'
+import { fingerprintWith } from '../../../src/list/fingerprint.ts'
+import { EMPTY_LIST, type ListAsRead } from '../../../src/list/list-as-read.ts'
+import { ListMemory } from '../../../src/list-memory/list-memory.ts'
+import { ListRecorder } from '../../../src/list-memory/list-recorder.ts'
+import { nextList } from '../../../src/list-memory/next-list.ts'
+import { sortPage } from '../../../src/run/sorting/read-page.ts'
+import { aCustomer, aSourcePage, customers, type SentRecord } from '../../support/builders.ts'
 
 const fingerprint = fingerprintWith(new Uint8Array(16).fill(7))
 const LIST = customers(1, 20)

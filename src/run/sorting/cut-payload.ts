@@ -1,4 +1,4 @@
-import { CUT_BEGINNING, CUT_MARK } from '../sorted-page.ts'
+import { CUT_BEGINNING, CUT_MARK } from '../../sorted-page.ts'
 
 /** How many bytes of a rejected record are kept. */
 export const MOST_PAYLOAD_BYTES = 64 * 1024

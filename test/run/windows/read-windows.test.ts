@@ -1,11 +1,11 @@
-import { someOf } from '../support/seeds.ts'
+import { someOf } from '../../support/seeds.ts'
 import { setImmediate } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import { ContractBroken, RateLimited, SourceRefused, SourceUnavailable } from '../../src/errors/errors.ts'
-import { chainScan } from '../../src/scan/chain-scan.ts'
-import { endOf, startOf } from '../../src/scan/window/window.ts'
-import { aReading, idsIn, pagesOf } from '../support/a-reading.ts'
-import { customerId, customers } from '../support/builders.ts'
+import { ContractBroken, RateLimited, SourceRefused, SourceUnavailable } from '../../../src/errors/errors.ts'
+import { chainScan } from '../../../src/scan/chain-scan.ts'
+import { endOf, startOf } from '../../../src/scan/window/window.ts'
+import { aReading, idsIn, pagesOf } from '../../support/a-reading.ts'
+import { customerId, customers } from '../../support/builders.ts'
 
 const broken = (page: number) =>
   new SourceUnavailable(`page ${page}: 500 at every attempt`, { code: 'server-error', status: 500 })

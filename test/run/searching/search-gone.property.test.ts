@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { playQuickRuns } from '../support/quick-histories.ts'
-import { seeds } from '../support/seeds.ts'
+import { playQuickRuns } from '../../support/quick-histories.ts'
+import { seeds } from '../../support/seeds.ts'
 
 /**
  * Seeds for which a listed customer was marked, when no search had to confirm that one is gone (the first five), or a search by one field

@@ -1,4 +1,4 @@
-import type { Candidate, Named } from '../run.ts'
+import type { Candidate, Named } from '../../run.ts'
 
 export type Field = keyof Named
 export const FIELDS: readonly Field[] = ['email', 'username', 'name']

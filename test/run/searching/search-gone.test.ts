@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
-import type { Candidate, Listed } from '../../src/run.ts'
-import { searchForGone } from '../../src/run/search-gone.ts'
-import { customerId, customers, START_MS } from '../support/builders.ts'
-import { pageOfList } from '../support/listed-source.ts'
-import { aMirror } from '../support/mirror-file.ts'
+import type { Candidate, Listed } from '../../../src/run.ts'
+import { searchForGone } from '../../../src/run/searching/search-gone.ts'
+import { customerId, customers, START_MS } from '../../support/builders.ts'
+import { pageOfList } from '../../support/listed-source.ts'
+import { aMirror } from '../../support/mirror-file.ts'
 
 const CONTROL: Listed = { id: customerId(1), name: null, username: 'customer-1', email: 'customer-1@example.com' }
 
