@@ -1,4 +1,4 @@
-import type { Concurrency } from '../src/source/rate-limit.ts'
+import type { Concurrency } from '../src/source/pace/rate-limit.ts'
 import type { Answering, Dataset } from './messages.ts'
 import type { ProgramName } from './run-program.ts'
 

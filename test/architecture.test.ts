@@ -12,7 +12,7 @@ const src = product.filter(({ path }) => path.startsWith('src/'))
 const PURE = [
   /^src\/(scan|list-memory|list|page|privacy|time)\//,
   /^src\/(customer|report|storable-text|errors\/errors)\.ts$/,
-  /^src\/source\/(signing|retry-after|http-date|envelope)\.ts$/,
+  /^src\/source\/(signing\/signing|pace\/retry-after|clock\/http-date|page\/envelope)\.ts$/,
   /^jobs\/run\/outcome\.ts$/,
   /^jobs\/schedule\/(schedule-plan|acceptance|accepted-value|configuration-hash)\.ts$/,
   /^src\/run\/(sort-records|outline)\.ts$/,
@@ -69,7 +69,7 @@ describe('which files may import which', () => {
     const files = src.filter(({ path }) => path.startsWith('src/service/'))
 
     expect(
-      offenders(files, (target) => target.startsWith('src/source/') && target !== 'src/source/signing.ts'),
+      offenders(files, (target) => target.startsWith('src/source/') && target !== 'src/source/signing/signing.ts'),
     ).toEqual([])
   })
 
@@ -135,7 +135,7 @@ describe('which files may import which', () => {
 })
 
 test.each([
-  ['undici', /^src\/source\//],
+  ['undici', /^src\/source\/connection\//],
   ['better-sqlite3', /^src\/(mirror|reading)\//],
   ['pg', /^(src\/mirror\/postgres|jobs\/queue)\//],
   ['@aws-sdk/client-s3', /^src\/reading\/publish\/bucket\//],
@@ -155,7 +155,7 @@ describe('where the outside world is used', () => {
   const CLOCK_READERS =
     /^(src\/cli\/.*|src\/service\/sandbox|jobs\/(worker|commands\/run-once|queue\/postgres\/folder-lock))\.ts$/
   const WITHOUT_WALL_CLOCK =
-    /^(src\/(run\/windows\/read-windows|machine\/sleep|source\/(rate-limit|exchange))|jobs\/queue\/(deadline|queue-watch))\.ts$/
+    /^(src\/(run\/windows\/read-windows|machine\/sleep|source\/(pace\/rate-limit|connection\/exchange))|jobs\/queue\/(deadline|queue-watch))\.ts$/
   const PROGRAMS = /^(src\/cli\/main|jobs\/worker)\.ts$/
 
   test('only the configuration reads the environment', () => {

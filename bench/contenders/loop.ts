@@ -3,7 +3,7 @@ import { statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import * as z from 'zod'
 import { TEXT_FIELDS } from '../../src/customer.ts'
-import { createSigner, DEFAULT_PRESET, recipeOf } from '../../src/source/signing.ts'
+import { createSigner, DEFAULT_PRESET, recipeOf } from '../../src/source/signing/signing.ts'
 import { createStopwatch, printMeasurement } from '../measure.ts'
 import { baseUrlOf, readTask, type Task } from '../messages.ts'
 

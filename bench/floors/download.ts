@@ -4,7 +4,7 @@ import { promisify } from 'node:util'
 import { gunzip } from 'node:zlib'
 import { Agent, request } from 'undici'
 import * as z from 'zod'
-import { AUTO_MOST } from '../../src/source/auto-concurrency.ts'
+import { AUTO_MOST } from '../../src/source/pace/auto-concurrency.ts'
 import { createStopwatch, printMeasurement } from '../measure.ts'
 import { askedSchema, readTask } from '../messages.ts'
 

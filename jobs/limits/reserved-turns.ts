@@ -1,4 +1,4 @@
-import type { SharedTurns } from '../../src/source/rate-limit.ts'
+import type { SharedTurns } from '../../src/source/pace/rate-limit.ts'
 import { type Sleep, sleep as timerSleep } from '../../src/machine/sleep.ts'
 import type { LimitShare } from './limit-share.ts'
 

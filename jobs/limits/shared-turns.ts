@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { OpenSharedTurns } from '../../src/run-organization.ts'
-import { spacingMs } from '../../src/source/rate-limit.ts'
+import { spacingMs } from '../../src/source/pace/rate-limit.ts'
 import type { Sleep } from '../../src/machine/sleep.ts'
 import type { SharedLimits } from './shared-limits.ts'
 import type { Timings } from '../timings.ts'

@@ -6,7 +6,7 @@ import { describeError, factsOf, namedWaitMs, UsageError } from '../../src/error
 import type { Outcome, Progress } from '../../src/mirror-organization.ts'
 import type { Report, Trigger } from '../../src/report.ts'
 import type { OpenSharedTurns, RateLimits } from '../../src/run-organization.ts'
-import type { IdleAgents } from '../../src/source/idle-agents.ts'
+import type { IdleAgents } from '../../src/source/connection/idle-agents.ts'
 import type { SourceEvent } from '../../src/source/customers.ts'
 import { failedWith } from './failed-with.ts'
 import type { CancellableJobs } from './cancellable-jobs.ts'

@@ -13,7 +13,7 @@ import {
   templateProblem,
   TIMESTAMP_FORMS,
   type Recipe,
-} from '../source/signing.ts'
+} from '../source/signing/signing.ts'
 import { durationArgument } from './arguments/duration-argument.ts'
 import { screenOf, type Io } from './io.ts'
 import { hanging } from './output/fit-text.ts'

@@ -1,6 +1,6 @@
 import { ConfigError, type Problem } from '../errors/errors.ts'
 import { privacyPolicy, type PrivacyPolicy } from '../privacy/privacy-policy.ts'
-import type { Credentials, SecretEncoding } from '../source/signing.ts'
+import type { Credentials, SecretEncoding } from '../source/signing/signing.ts'
 import { processEnvironment, type Environment } from './environment.ts'
 import type { Organization, SecretReference } from './organization.ts'
 import { readText, type FileText } from './read-text.ts'

@@ -1,4 +1,4 @@
-import { DEFAULT_HEADERS } from '../source/signing.ts'
+import { DEFAULT_HEADERS } from '../source/signing/signing.ts'
 import { isLoopback } from '../address/http-address.ts'
 import { parseBaseUrl } from './base-url.ts'
 import type { Mistake } from './mistakes.ts'

@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import { ContractBroken, isOurs } from '../errors/errors.ts'
-import { type Answer, headerOf } from './answer.ts'
-import type { Clock } from './clock.ts'
+import { type Answer, headerOf } from './connection/answer.ts'
+import type { Clock } from './clock/clock.ts'
 import type { Question } from './customers-url.ts'
-import { httpDateMs } from './http-date.ts'
-import type { Asking, RateLimit, Stopping } from './rate-limit.ts'
-import { retryAfterMs, SHORTEST_PAUSE_MS } from './retry-after.ts'
+import { httpDateMs } from './clock/http-date.ts'
+import type { Asking, RateLimit, Stopping } from './pace/rate-limit.ts'
+import { retryAfterMs, SHORTEST_PAUSE_MS } from './pace/retry-after.ts'
 
 /** Refuses answers that were made before the request: they say nothing about the list as it is now. */
 export type CachedAnswers = {

@@ -1,10 +1,10 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { turnWithTime } from '../machine/loop-turn.ts'
-import { type ByteBudget, PROCESS_BUDGET, type Room, whenRoomy } from './byte-budget.ts'
+import { type ByteBudget, PROCESS_BUDGET, type Room, whenRoomy } from './connection/byte-budget.ts'
 import { createCachedAnswers } from './cached-answers.ts'
-import { type ClockCorrected, withClockCorrection } from './clock-correction.ts'
-import { createClock } from './clock.ts'
-import { type CustomersPage, pageIn } from './customers-page.ts'
+import { type ClockCorrected, withClockCorrection } from './clock/clock-correction.ts'
+import { createClock } from './clock/clock.ts'
+import { type CustomersPage, pageIn } from './page/customers-page.ts'
 import {
   customersAt,
   type CustomersList,
@@ -14,17 +14,17 @@ import {
   refuseUnencrypted,
   type Window,
 } from './customers-url.ts'
-import type { IdleAgents } from './idle-agents.ts'
-import { type Asking, createRateLimit, type RateLimit } from './rate-limit.ts'
-import { createRetry, type WaitingEvent } from './retry.ts'
+import type { IdleAgents } from './connection/idle-agents.ts'
+import { type Asking, createRateLimit, type RateLimit } from './pace/rate-limit.ts'
+import { createRetry, type WaitingEvent } from './pace/retry.ts'
 import type { SourceSettings } from './settings.ts'
 import { SignedRequests } from './signed-requests.ts'
-import type { Credentials } from './signing.ts'
+import type { Credentials } from './signing/signing.ts'
 import type { Sleep } from '../machine/sleep.ts'
 
-export type { CustomersPage } from './customers-page.ts'
-export type { CutRecords } from './cut-records.ts'
-export type { Asking, Stopping } from './rate-limit.ts'
+export type { CustomersPage } from './page/customers-page.ts'
+export type { CutRecords } from './page/cut-records.ts'
+export type { Asking, Stopping } from './pace/rate-limit.ts'
 
 /** The customers of one organization, as its service lists them. */
 export type Source = {

@@ -1,5 +1,5 @@
 import { parsedJson } from '../parsed-json.ts'
-import { errorEnvelope } from './envelope.ts'
+import { errorEnvelope } from './page/envelope.ts'
 
 /**
  * What the service said about a refusal, as ` (code: "message")`, fit for an error message: only the two fields of the error

@@ -1,9 +1,9 @@
 import { ContractBroken, RateLimited, SourceRefused, SourceUnavailable } from '../errors/errors.ts'
 import { moment } from '../wording.ts'
-import { type Answer, headerOf } from './answer.ts'
-import { isCorrectable, isNotable } from './clock.ts'
+import { type Answer, headerOf } from './connection/answer.ts'
+import { isCorrectable, isNotable } from './clock/clock.ts'
 import { quoted, shortened } from './quotation.ts'
-import { retryAfterMs } from './retry-after.ts'
+import { retryAfterMs } from './pace/retry-after.ts'
 
 export type RefusalContext = {
   url: URL

@@ -1,5 +1,5 @@
-import type { Concurrency } from './rate-limit.ts'
-import type { Recipe } from './signing.ts'
+import type { Concurrency } from './pace/rate-limit.ts'
+import type { Recipe } from './signing/signing.ts'
 
 /** The settings of requests to one service. */
 export type SourceSettings = {

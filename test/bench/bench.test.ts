@@ -11,7 +11,7 @@ import { ratios, spreadOf } from '../../bench/statistics.ts'
 import { QUICK_SCANS } from '../../bench/quick/measure-quick.ts'
 import { EXPORTS } from '../../bench/whole/exports.ts'
 import { holdingFor, TARGETS, verdicts, type Target } from '../../bench/targets.ts'
-import { listEnvelope } from '../../src/source/envelope.ts'
+import { listEnvelope } from '../../src/source/page/envelope.ts'
 
 describe('statistics of samples', () => {
   test.each([

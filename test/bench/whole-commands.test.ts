@@ -7,7 +7,7 @@ import { equipped, findStarters, type Found } from '../../bench/whole/starters.t
 import { listedDigest, storedRows } from '../../bench/whole/stored-rows.ts'
 import { TARGETS } from '../../bench/targets.ts'
 import { syncsOfFew, wholeCommands, wholeName } from '../../bench/whole/commands.ts'
-import { listEnvelope } from '../../src/source/envelope.ts'
+import { listEnvelope } from '../../src/source/page/envelope.ts'
 import { temporaryFolder } from '../support/temp-folder.ts'
 
 const NOTHING: Found = { Python: undefined, 'Node 20': undefined, PostgreSQL: undefined }

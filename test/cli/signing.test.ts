@@ -13,7 +13,7 @@ import {
   TIMESTAMP_FORMS,
   type PresetName,
   type Recipe,
-} from '../../src/source/signing.ts'
+} from '../../src/source/signing/signing.ts'
 import { signedHeaders } from '../support/signed-headers.ts'
 import { onlyRun } from '../support/json-output.ts'
 import { heldPipe } from '../support/held-pipe.ts'

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { chooseOrganizations } from '../../src/config/organization.ts'
 import { UsageError } from '../../src/errors/errors.ts'
-import { DEFAULT_PRESET, PRESETS, recipeOf } from '../../src/source/signing.ts'
+import { DEFAULT_PRESET, PRESETS, recipeOf } from '../../src/source/signing/signing.ts'
 import { acme, configOf, mistakesIn } from './configuration-folder.ts'
 
 test('an organization without settings gets the built-in ones', async () => {

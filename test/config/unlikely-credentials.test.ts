@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import type { SecretReference } from '../../src/config/organization.ts'
 import { unlikelyCredentials } from '../../src/config/unlikely-credentials.ts'
-import { DEFAULT_PRESET, recipeOf } from '../../src/source/signing.ts'
+import { DEFAULT_PRESET, recipeOf } from '../../src/source/signing/signing.ts'
 import { temporaryFolder } from '../support/temp-folder.ts'
 
 const KEY: SecretReference = { literal: 'made-up-key' }

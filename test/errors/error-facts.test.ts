@@ -216,9 +216,9 @@ const READERS: ReadonlySet<string> = new Set([
   'src/cli/output/failure-blocks.ts',
   'src/cli/output/published-text.ts',
   'src/source/signed-requests.ts',
-  'src/source/retry.ts',
+  'src/source/pace/retry.ts',
   'src/source/refusal.ts',
-  'src/source/request.ts',
+  'src/source/connection/request.ts',
   'jobs/queue/postgres/embedded.ts',
 ])
 

@@ -1,6 +1,6 @@
-import { DEFAULT_PRESET, recipeOf } from '../../src/source/signing.ts'
+import { DEFAULT_PRESET, recipeOf } from '../../src/source/signing/signing.ts'
 import { signedHeaders } from '../support/signed-headers.ts'
-import type { Credentials, Recipe } from '../../src/source/signing.ts'
+import type { Credentials, Recipe } from '../../src/source/signing/signing.ts'
 import { z } from 'zod'
 
 /** The answer to a request, its body read as JSON of either envelope. */

@@ -9,9 +9,9 @@ import {
   SECRET_ENCODINGS,
   SIGNATURE_ENCODINGS,
   TIMESTAMP_FORMS,
-} from '../../src/source/signing.ts'
+} from '../../src/source/signing/signing.ts'
 import { signedHeaders } from '../support/signed-headers.ts'
-import type { Recipe } from '../../src/source/signing.ts'
+import type { Recipe } from '../../src/source/signing/signing.ts'
 
 const NOW_MS = 1_700_000_000_000
 const credentials = { apiKey: 'key-of-nobody', secret: Buffer.from('a secret that opens nothing').toString('hex') }

@@ -7,7 +7,7 @@ import { readCredentials } from '../../src/config/credentials.ts'
 import { readConfig } from '../../src/config/read-config.ts'
 import { UsageError } from '../../src/errors/errors.ts'
 import { writeConfig } from '../../src/service/write-config.ts'
-import { recipeOf } from '../../src/source/signing.ts'
+import { recipeOf } from '../../src/source/signing/signing.ts'
 import { aSandbox } from '../support/workplace.ts'
 
 async function folder(): Promise<string> {

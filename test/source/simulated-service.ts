@@ -1,4 +1,4 @@
-import { AutoConcurrency } from '../../src/source/auto-concurrency.ts'
+import { AutoConcurrency } from '../../src/source/pace/auto-concurrency.ts'
 
 /** When the service answers a request that comes in at `atMs`, while `underWay` are there with it. */
 export type Service = (atMs: number, underWay: number) => Answered

@@ -3,7 +3,7 @@ import type { Customer } from '../../src/customer.ts'
 import { sortRecords } from '../../src/run/sorting/sort-records.ts'
 import type { SortedPage } from '../../src/sorted-page.ts'
 import type { CustomersPage } from '../../src/source/customers.ts'
-import { cutRecords } from '../../src/source/cut-records.ts'
+import { cutRecords } from '../../src/source/page/cut-records.ts'
 
 /** A record as sent in JSON, before it is parsed. */
 export type SentRecord = Record<string, unknown>

@@ -1,5 +1,5 @@
 import { Agent, type Dispatcher } from 'undici'
-import { IdleAgents } from '../../src/source/idle-agents.ts'
+import { IdleAgents } from '../../src/source/connection/idle-agents.ts'
 import type { Dice } from './dice.ts'
 
 /** One answer on the wire; `broken` if the connection ends instead. */

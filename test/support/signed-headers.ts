@@ -4,7 +4,7 @@ import {
   type Moment,
   type Recipe,
   type SignableRequest,
-} from '../../src/source/signing.ts'
+} from '../../src/source/signing/signing.ts'
 
 /** The headers that sign one request. */
 export function signedHeaders(

@@ -1,7 +1,7 @@
 import type { Outcome, Progress } from '../../mirror-organization.ts'
 import { describeError } from '../../errors/errors.ts'
 import { columnsOf, wrapText } from './fit-text.ts'
-import type { WaitingEvent } from '../../source/retry.ts'
+import type { WaitingEvent } from '../../source/pace/retry.ts'
 import type { Screen } from '../io.ts'
 import { liveFrame } from './live-frame.ts'
 import { readingWords } from './reading-words.ts'

@@ -1,0 +1,206 @@
+import pLimit, { type LimitFunction } from 'p-limit'
+import { AutoConcurrency } from './auto-concurrency.ts'
+import { type RequestWatch, UNWATCHED, watchRequest } from './request-watch.ts'
+import { type Sleep, sleep as timerSleep } from '../../machine/sleep.ts'
+
+/**
+ * How many requests run at once and how fast they start, for one organization, or for all that share a rate limit.
+ * A pause delays every request under it.
+ */
+export type RateLimit = {
+  /** The moment of the monotonic clock until which no request may be made; in the past when there is no pause. */
+  readonly pausedUntilMs: number
+  /** How many requests may run at once now, where no pause and no nearly reached limit holds them back. */
+  readonly atOnce: number
+  /** Runs `task` when its turn comes. A pause that began meanwhile gives the turn back without running it. */
+  admit<T>(task: () => Promise<T>, options: Stopping): Promise<Turn<T>>
+  /** Delays every request until then, and then lets them start one at a time. */
+  pauseUntil(untilMs: number): void
+  /** A request succeeded; `remaining` is how many more the rate limit allows, if the service states it. */
+  succeeded(remaining: number | undefined): void
+  /** A request begins. What becomes of it decides how many run at once, where that is left open. */
+  watch(): RequestWatch
+}
+
+/**
+ * Aborting `signal` ends everything at once. Aborting `stop`, where it is given, ends all waiting and lets a request that
+ * is under way finish; it must abort with `signal` too.
+ */
+export type Stopping = { signal: AbortSignal; stop?: AbortSignal | undefined }
+
+/** `mayAskMore` is asked before the same request, or another one for its sake, is sent once more; by default it may be. */
+export type Asking = Stopping & { mayAskMore?: (() => boolean) | undefined }
+
+type Turn<T> = { paused: true } | { paused: false; value: T }
+
+/** Turns under a rate limit that other processes share, and its pauses. */
+export type SharedTurns = {
+  /** Resolves when the next request may start, with the moment until which none may; rejects only with the signal's reason. */
+  next(signal: AbortSignal): Promise<{ pausedUntilMs: number }>
+  /** Reports a pause to the others. Moments are those of the monotonic clock. */
+  pauseUntil(untilMs: number): void
+  /** The share of this process in the requests that the service still allows all of them. */
+  shareOf(remaining: number): number
+}
+
+export type RateLimitOptions = {
+  concurrency: Concurrency
+  /** Requests start at even intervals, so that no minute of the service has more than this many. */
+  requestsPerMinute?: number | undefined
+  /** Spaces the requests in place of `requestsPerMinute`. */
+  shared?: SharedTurns | undefined
+  monotonicMs: () => number
+  /** How long this process has had nothing to do; without it, answers count as late even if the process was busy. */
+  idleMs?: (() => number) | undefined
+  sleep?: Sleep | undefined
+}
+
+/** How many requests run at once: `auto` is as many as the service answers as fast as few. */
+export type Concurrency = number | 'auto'
+
+/** Between the starts of two requests; 0 without a limit. */
+export function spacingMs(requestsPerMinute: number | undefined): number {
+  return requestsPerMinute === undefined ? 0 : (60_000 + MARGIN_MS) / requestsPerMinute
+}
+
+/**
+ * A request arrives a little earlier or later than it was to start. So those of a minute are spread over this much more, and no 60 s of
+ * the service, wherever they begin, hold more requests than the limit.
+ */
+const MARGIN_MS = 600
+/** A process that was busy for no longer than this makes up for it. */
+const MOST_LATE_MS = 250
+
+export function createRateLimit(options: RateLimitOptions): RateLimit {
+  return new SpacedTurns(options)
+}
+
+/** A request waits for a turn, then for its moment within the minute, then runs; a pause in between gives the turn back. */
+class SpacedTurns implements RateLimit {
+  readonly #fixed: number
+  readonly #auto: AutoConcurrency | undefined
+  readonly #turns: LimitFunction
+  readonly #spacingMs: number
+  readonly #shared: SharedTurns | undefined
+  readonly #monotonicMs: () => number
+  readonly #idleMs: () => number
+  readonly #sleep: Sleep
+  #pausedUntilMs = 0
+  #nextStartMs = 0
+  #inFlight = 0
+
+  constructor({
+    concurrency,
+    requestsPerMinute,
+    shared,
+    monotonicMs,
+    idleMs = monotonicMs,
+    sleep = timerSleep,
+  }: RateLimitOptions) {
+    this.#auto = concurrency === 'auto' ? new AutoConcurrency() : undefined
+    this.#fixed = concurrency === 'auto' ? 0 : concurrency
+    this.#turns = pLimit(this.atOnce)
+    this.#spacingMs = spacingMs(requestsPerMinute)
+    this.#shared = shared
+    this.#monotonicMs = monotonicMs
+    this.#idleMs = idleMs
+    this.#sleep = sleep
+  }
+
+  get pausedUntilMs(): number {
+    return this.#pausedUntilMs
+  }
+
+  get atOnce(): number {
+    return this.#auto?.atOnce ?? this.#fixed
+  }
+
+  async admit<T>(task: () => Promise<T>, { signal, stop = signal }: Stopping): Promise<Turn<T>> {
+    const leave = await this.#enter(signal)
+    try {
+      stop.throwIfAborted()
+      if (this.#shared !== undefined) await this.#waitForShared(this.#shared, stop)
+      else if (this.#spacingMs > 0) await this.#waitForMoment(stop)
+      if (this.#monotonicMs() < this.#pausedUntilMs) return { paused: true }
+      return { paused: false, value: await this.#run(task, signal) }
+    } finally {
+      leave()
+    }
+  }
+
+  pauseUntil(untilMs: number): void {
+    this.#pause(untilMs)
+    this.#shared?.pauseUntil(untilMs)
+  }
+
+  succeeded(stated: number | undefined): void {
+    const remaining = stated === undefined ? undefined : (this.#shared?.shareOf(stated) ?? stated)
+    if (remaining !== undefined && remaining <= this.#inFlight) {
+      this.#auto?.nearLimit(this.#monotonicMs())
+      this.#allow(1)
+    } else if (remaining === undefined || remaining > this.atOnce) this.#allow(this.atOnce)
+  }
+
+  watch(): RequestWatch {
+    const auto = this.#auto
+    if (auto === undefined) return UNWATCHED
+    return watchRequest(auto, {
+      underWay: () => this.#inFlight,
+      monotonicMs: this.#monotonicMs,
+      idleMs: this.#idleMs,
+      // More are allowed by the next success, which knows whether a limit is near.
+      onJudged: () => this.#allow(Math.min(this.#turns.concurrency, auto.atOnce)),
+    })
+  }
+
+  /** Resolves when a turn is free, with what gives it back; an abort ends the wait. */
+  async #enter(signal: AbortSignal): Promise<() => void> {
+    signal.throwIfAborted()
+    const { promise: entered, resolve } = Promise.withResolvers<() => void>()
+    const giveUp = () => resolve(() => {})
+    signal.addEventListener('abort', giveUp)
+    void this.#turns(() => (signal.aborted ? undefined : new Promise<void>((leave) => resolve(leave))))
+    const leave = await entered
+    signal.removeEventListener('abort', giveUp)
+    if (signal.aborted) leave()
+    signal.throwIfAborted()
+    return leave
+  }
+
+  #pause(untilMs: number): void {
+    this.#pausedUntilMs = Math.max(this.#pausedUntilMs, untilMs)
+    // Requests that start again in the same instant would all be refused again.
+    this.#allow(1)
+  }
+
+  /** The pauses of other processes hold here too. */
+  async #waitForShared(shared: SharedTurns, signal: AbortSignal): Promise<void> {
+    const { pausedUntilMs } = await shared.next(signal)
+    if (pausedUntilMs > this.#pausedUntilMs) this.#pause(pausedUntilMs)
+  }
+
+  /** All wait for the same moment, and the first takes it: after a standstill of this process, none have moments that have passed. */
+  async #waitForMoment(signal: AbortSignal): Promise<void> {
+    const leftMs = () => this.#nextStartMs - this.#monotonicMs()
+    for (let waitMs = leftMs(); waitMs > 0; waitMs = leftMs()) await this.#sleep(waitMs, signal)
+    const startMs = -leftMs() <= MOST_LATE_MS ? this.#nextStartMs : this.#monotonicMs()
+    this.#nextStartMs = startMs + this.#spacingMs
+  }
+
+  async #run<T>(task: () => Promise<T>, signal: AbortSignal): Promise<T> {
+    this.#inFlight += 1
+    try {
+      const value = await task()
+      // A value that comes after the abort is dropped, so that no work continues with it.
+      signal.throwIfAborted()
+      return value
+    } finally {
+      this.#inFlight -= 1
+    }
+  }
+
+  /** Setting the number makes p-limit look for work, which costs something even when the number stays the same. */
+  #allow(atOnce: number): void {
+    if (this.#turns.concurrency !== atOnce) this.#turns.concurrency = atOnce
+  }
+}

@@ -1,0 +1,53 @@
+import { type AnswerHeaders, headerOf } from '../connection/answer.ts'
+import { httpDateMs } from '../clock/http-date.ts'
+
+/**
+ * How long a refusal asks us to wait, in milliseconds from `nowMs` (the service's clock where it is known): `Retry-After`
+ * as seconds or an HTTP date, else `X-RateLimit-Reset` as Unix seconds or seconds from now. At least a second; undefined
+ * when neither header says anything usable.
+ */
+export function retryAfterMs(headers: AnswerHeaders, nowMs: number): number | undefined {
+  const asked =
+    fromRetryAfter(headerOf(headers, 'retry-after'), nowMs) ?? fromReset(headerOf(headers, 'x-ratelimit-reset'), nowMs)
+  return asked === undefined ? undefined : Math.max(SHORTEST_PAUSE_MS, Math.ceil(asked))
+}
+
+/**
+ * After an answer that asks to slow down, no request is sent within the same second, whatever wait it names: services often answer "0" or a
+ * moment just past, and would refuse a request in the same instant again.
+ */
+export const SHORTEST_PAUSE_MS = 1000
+
+/** A longer wait than this is a broken header; following it would stop an organization for good. */
+const LONGEST_BELIEVABLE_MS = 31 * 24 * 60 * 60 * 1000
+
+/** Seconds from now stay far below this, and every Unix second since 2001 is above it. */
+const FIRST_UNIX_SECOND = 1_000_000_000
+const FIRST_UNIX_MILLISECOND = 1_000_000_000_000
+
+function fromRetryAfter(text: string | undefined, nowMs: number): number | undefined {
+  if (text === undefined) return undefined
+  const dateMs = httpDateMs(text)
+  return dateMs === undefined ? fromNumber(text, nowMs) : believable(dateMs - nowMs)
+}
+
+function fromReset(text: string | undefined, nowMs: number): number | undefined {
+  return text === undefined ? undefined : fromNumber(text, nowMs)
+}
+
+function fromNumber(text: string, nowMs: number): number | undefined {
+  if (!/^\d{1,16}(\.\d{1,9})?$/.test(text)) return undefined
+  const value = Number(text)
+  if (value >= FIRST_UNIX_MILLISECOND) return believable(value - nowMs)
+  return believable(value >= FIRST_UNIX_SECOND ? value * 1000 - nowMs : value * 1000)
+}
+
+function believable(waitMs: number): number | undefined {
+  return waitMs <= LONGEST_BELIEVABLE_MS ? waitMs : undefined
+}
+
+/** How many requests the rate limit still allows, if the service states it. */
+export function remainingIn(headers: AnswerHeaders): number | undefined {
+  const text = headerOf(headers, 'x-ratelimit-remaining')
+  return text !== undefined && /^\d{1,9}$/.test(text) ? Number(text) : undefined
+}

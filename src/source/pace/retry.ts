@@ -1,0 +1,196 @@
+import { backoffMs } from '../../time/backoff.ts'
+import { factsOf, namedWaitMs, RateLimited, SourceUnavailable } from '../../errors/errors.ts'
+import type { Asking, RateLimit } from './rate-limit.ts'
+import { SHORTEST_PAUSE_MS } from './retry-after.ts'
+import { type Sleep, sleep as timerSleep } from '../../machine/sleep.ts'
+
+/** A run waits for `waitMs`, until `untilMs`, a Unix time: for the service, or for the server of the mirror. */
+export type WaitingEvent = {
+  kind: 'waiting'
+  reason: 'rate-limited' | 'unavailable' | 'mirror-gone'
+  waitMs: number
+  untilMs: number
+}
+
+/** Asks again after a refusal, within budgets. */
+export type Retry = {
+  /** Runs `attempt` until it succeeds, is refused for good, or a budget is spent; then its last error is thrown. */
+  ask<T>(attempt: () => Promise<T>, options: Asking): Promise<T>
+  /** Milliseconds during which at least one request was waiting. */
+  readonly waitedMs: number
+}
+
+export type RetryOptions = {
+  rateLimit: RateLimit
+  /** Tries in all for a request that fails without naming a wait. Default 5. */
+  attempts?: number | undefined
+  /** A single wait longer than this is left to the caller. */
+  longestWaitMs: number
+  /** The longest stretch without any successful answer, from the first refusal on. */
+  maxWaitMs: number
+  /** Unix milliseconds, to name the moment a wait ends. */
+  now: () => number
+  monotonicMs: () => number
+  /** Between 0 and 1, as Math.random gives. */
+  random: () => number
+  sleep?: Sleep | undefined
+  onEvent?: ((event: WaitingEvent) => void) | undefined
+}
+
+export function createRetry(options: RetryOptions): Retry {
+  return new BudgetedRetry(options)
+}
+
+/**
+ * Everything asked through one retry shares the stretch without a success, and its budget:
+ *
+ *              refused: the stretch begins
+ *   succeeding ──────────────────────────▶ refused ──▶ the budget is spent: the refusal is thrown
+ *        ▲                                    │ ▲
+ *        └─────────────── succeeded ──────────┘ └─ refused again, after a wait
+ */
+class BudgetedRetry implements Retry {
+  readonly #options: RetryOptions
+  readonly #waits: Waits
+  #refusedSinceMs: number | undefined
+
+  constructor(options: RetryOptions) {
+    this.#options = options
+    this.#waits = new Waits(options)
+  }
+
+  get waitedMs(): number {
+    return this.#waits.waitedMs
+  }
+
+  async ask<T>(attempt: () => Promise<T>, { signal, stop = signal, mayAskMore }: Asking): Promise<T> {
+    const { rateLimit, monotonicMs } = this.#options
+    let refusal: unknown
+    for (let tries = 1; ;) {
+      stop.throwIfAborted()
+      if (rateLimit.pausedUntilMs > monotonicMs()) await this.#waitOutPause(refusal, stop)
+      const turn = await rateLimit.admit(() => this.#tryOnce(attempt, { tries, signal, mayAskMore }), { signal, stop })
+      if (turn.paused) continue
+      if (turn.value.succeeded) return turn.value.result
+      refusal = turn.value.refusal
+      tries += 1
+      if (factsOf(refusal).askAgain === 'retry') await this.#waitOutFailure(refusal, turn.value.waitMs, stop)
+    }
+  }
+
+  /** Throws an error that is final; returns a refusal after which to ask again, with the wait it needs. */
+  async #tryOnce<T>(
+    attempt: () => Promise<T>,
+    { tries, signal, mayAskMore }: Pick<Asking, 'signal' | 'mayAskMore'> & { tries: number },
+  ): Promise<Tried<T>> {
+    const { rateLimit, monotonicMs } = this.#options
+    try {
+      const result = await attempt()
+      this.#refusedSinceMs = undefined
+      return { succeeded: true, result }
+    } catch (error) {
+      signal.throwIfAborted()
+      const waitMs = waitBeforeNext(error, tries, this.#options)
+      if (waitMs === undefined) throw error
+      this.#refusedSinceMs ??= monotonicMs()
+      // Set before the turn ends: the next in line must not start into the same refusal.
+      if (factsOf(error).askAgain === 'wait') rateLimit.pauseUntil(monotonicMs() + waitMs)
+      if (mayAskMore?.() === false) throw error
+      return { succeeded: false, refusal: error, waitMs }
+    }
+  }
+
+  async #waitOutPause(refusal: unknown, signal: AbortSignal): Promise<void> {
+    const { rateLimit, monotonicMs } = this.#options
+    const leftMs = () => rateLimit.pausedUntilMs - monotonicMs()
+    for (let waitMs = leftMs(); waitMs > 0; waitMs = leftMs()) {
+      this.#refusedSinceMs ??= monotonicMs()
+      if (this.#exceedsBudget(waitMs)) throw names(refusal, waitMs) ? refusal : notSent(waitMs)
+      await this.#waits.wait(waitMs, 'rate-limited', signal)
+    }
+  }
+
+  async #waitOutFailure(failure: unknown, waitMs: number, signal: AbortSignal): Promise<void> {
+    if (this.#exceedsBudget(waitMs)) throw failure
+    await this.#waits.wait(waitMs, 'unavailable', signal)
+  }
+
+  #exceedsBudget(waitMs: number): boolean {
+    const { monotonicMs, longestWaitMs, maxWaitMs } = this.#options
+    const stretchMs = this.#refusedSinceMs === undefined ? 0 : monotonicMs() - this.#refusedSinceMs
+    return waitMs > longestWaitMs || stretchMs + waitMs > maxWaitMs
+  }
+}
+
+type Tried<T> = { succeeded: true; result: T } | { succeeded: false; refusal: unknown; waitMs: number }
+
+const DEFAULT_ATTEMPTS = 5
+const BACKOFF = { firstMs: 1000, longestMs: 30_000 }
+
+/** Milliseconds until the next try; undefined when there is to be none. */
+function waitBeforeNext(
+  error: unknown,
+  tries: number,
+  { attempts = DEFAULT_ATTEMPTS, random }: Pick<RetryOptions, 'attempts' | 'random'>,
+): number | undefined {
+  const { askAgain } = factsOf(error)
+  if (askAgain === 'never') return undefined
+  const mustWait = askAgain === 'wait' || (error instanceof SourceUnavailable && error.status === 503)
+  if (mustWait) return namedWaitMs(error) ?? Math.max(SHORTEST_PAUSE_MS, backoffMs(tries, random(), BACKOFF))
+  return tries < attempts ? backoffMs(tries, random(), BACKOFF) : undefined
+}
+
+/** Whether a refusal names this wait, and not a shorter one that another request has extended since. */
+function names(refusal: unknown, waitMs: number): boolean {
+  return factsOf(refusal).askAgain === 'wait' && (namedWaitMs(refusal) ?? waitMs) >= waitMs - 1000
+}
+
+/** For a request that was never sent, because the answer to another one asked to wait. */
+function notSent(waitMs: number): RateLimited {
+  const seconds = Math.ceil(waitMs / 1000)
+  return new RateLimited(
+    `Not sent: the service asked for a pause, which every request under this rate limit keeps; ${seconds} s of it are left. Ask again after that.`,
+    { waitMs },
+  )
+}
+
+/** Counts time once however many requests wait through it, and reports a wait once however many requests share it. */
+class Waits {
+  readonly #options: RetryOptions
+  readonly #sleep: Sleep
+  #waiting = 0
+  #waitingSinceMs = 0
+  #finishedMs = 0
+  #reportedUntilMs = -Infinity
+
+  constructor(options: RetryOptions) {
+    this.#options = options
+    this.#sleep = options.sleep ?? timerSleep
+  }
+
+  get waitedMs(): number {
+    return this.#finishedMs + (this.#waiting > 0 ? this.#options.monotonicMs() - this.#waitingSinceMs : 0)
+  }
+
+  async wait(waitMs: number, reason: WaitingEvent['reason'], signal: AbortSignal): Promise<void> {
+    const { monotonicMs } = this.#options
+    this.#report(waitMs, reason)
+    if (this.#waiting === 0) this.#waitingSinceMs = monotonicMs()
+    this.#waiting += 1
+    try {
+      await this.#sleep(waitMs, signal)
+    } finally {
+      this.#waiting -= 1
+      if (this.#waiting === 0) this.#finishedMs += monotonicMs() - this.#waitingSinceMs
+    }
+  }
+
+  #report(waitMs: number, reason: WaitingEvent['reason']): void {
+    const { now, monotonicMs, onEvent } = this.#options
+    const untilMs = monotonicMs() + waitMs
+    // Requests that are refused together are asked to wait until nearly the same moment.
+    if (untilMs <= this.#reportedUntilMs + 500) return
+    this.#reportedUntilMs = untilMs
+    onEvent?.({ kind: 'waiting', reason, waitMs, untilMs: now() + waitMs })
+  }
+}

@@ -1,0 +1,148 @@
+import { ContractBroken, SourceRefused } from '../../errors/errors.ts'
+import type { Answer } from '../connection/answer.ts'
+import { decodedText } from '../connection/body.ts'
+import { LARGEST_SIZE, type Question, type Window } from '../customers-url.ts'
+import { cutPage } from './cut-page.ts'
+import { cutRecords, type CutRecords, type Cutting } from './cut-records.ts'
+import { envelopeProblem, type ListEnvelope, listEnvelope } from './envelope.ts'
+
+/** One page of the list. Its records are parsed when they are asked for, and are not validated one by one. */
+export type CustomersPage = {
+  page: number
+  /** The page size in effect: smaller than asked where the service caps it. Window numbers are multiples of this one. */
+  size: number
+  /** The page size the caller asked for. */
+  askedSize: number
+  /** SHA-256 of the bytes of its records; undefined where they could not be separated from the rest, or there are none. */
+  digest: string | undefined
+  /** Parses its records. Throws ContractBroken where the bytes are no list of at most `size` records. */
+  records: () => readonly unknown[]
+  /** Cuts its records apart without parsing them, where that can be done; there are at most `size`. */
+  cut?: ((cutting: Cutting) => CutRecords | undefined) | undefined
+  /** `meta.total` and `meta.last_page`, where they are given. */
+  total: number | undefined
+  lastPage: number | undefined
+  /** Decoded bytes of the answer. */
+  bytes: number
+  /** The list ends before this page: it was answered with 404, or is empty. */
+  beyondEnd: boolean
+  /** Releases the memory its bytes are counted for. To be called when its records are saved, or not needed. */
+  release?: (() => void) | undefined
+  /** The error that a 404 is if the list does not end there after all. */
+  refusal?: SourceRefused | undefined
+}
+
+/** Whether an answer is a page, or says by a 404 that the list ends before it. */
+export function holdsPage({ status }: Answer, { page }: Question): boolean {
+  return status === 200 || (status === 404 && page > 1)
+}
+
+/** The page in such an answer. */
+export function pageIn(answer: Answer, asked: Question, place: string): CustomersPage {
+  return answer.status === 404 ? missingPage(asked, place) : pageFrom(answer, asked, place)
+}
+
+/** The page in an answer with status 200, or `ContractBroken`: an answer that is not this page is never "no customers". */
+export function pageFrom({ body }: Answer, asked: Window, place: string): CustomersPage {
+  const cut = cutPage(body)
+  const outline = cut === undefined ? undefined : listEnvelope.safeParse(cut.envelope).data
+  const { data, meta } = outline ?? envelopeIn(decodedText(body, place), place)
+  const { per_page: size, total, last_page: lastPage } = meta
+  if (meta.current_page !== asked.page) {
+    throw broken(place, 'page-mismatch', `page ${meta.current_page} was answered instead`)
+  }
+  if (size < 1 || size > asked.size) throw broken(place, 'size-mismatch', `meta.per_page is ${size}`, size)
+  const lazy = outline === undefined ? undefined : cut
+  const parse = () => atMost(size, envelopeIn(decodedText(body, place), place).data, place)
+  const eager = lazy === undefined ? atMost(size, data, place) : undefined
+  if (eager?.length !== 0) refuseLateStart(meta, place)
+  return {
+    page: asked.page,
+    size,
+    askedSize: asked.size,
+    digest: lazy?.digest,
+    records: eager === undefined ? parse : () => eager,
+    cut: lazy && ((cutting) => cutRecords(lazy.records, { most: size, cutting })),
+    total,
+    lastPage,
+    bytes: body.byteLength,
+    beyondEnd: eager?.length === 0 && isPastEnd(meta),
+  }
+}
+
+function atMost(size: number, records: readonly unknown[], place: string): readonly unknown[] {
+  if (records.length <= size) return records
+  throw broken(place, 'size-mismatch', `${records.length} records came in a page of ${size}`, records.length)
+}
+
+/**
+ * No other page can show what stands before the first one. Services count positions from 0, from 1, or anew on each page: only more than
+ * 1 says that there are such rows.
+ */
+function refuseLateStart({ current_page: page, from }: ListEnvelope['meta'], place: string): void {
+  if (page !== 1 || typeof from !== 'number' || from <= 1) return
+  throw broken(place, 'page-mismatch', `meta.from says that page 1 begins at position ${from} of the list`)
+}
+
+/** `served` is the size that came, where it is another than the one asked for. */
+function broken(place: string, code: 'page-mismatch' | 'size-mismatch', what: string, served = 0): ContractBroken {
+  const advice = `No row of that page is kept. Look for a cache or a proxy in between.${oneSizeAdvice(served)}`
+  return new ContractBroken(`${place}: ${what}. ${advice}`, { code })
+}
+
+/** A scan that proves something asks for several sizes: a service that has only one cannot be read by it. */
+function oneSizeAdvice(served: number): string {
+  if (served < 1 || served > LARGEST_SIZE) return ''
+  return ` If the service serves only one page size, \`scan: plain\` with a pageSize of at least ${served} reads it, without a proof.`
+}
+
+/** The page for a 404: some services answer so past the end of the list. */
+function missingPage(asked: Window, place: string): CustomersPage {
+  const message =
+    `${place} answered 404, although the list does not end before that page. The rows read before are kept. ` +
+    'Sync again; if it happens again, ask the service why it does not serve that page.'
+  return {
+    page: asked.page,
+    size: asked.size,
+    askedSize: asked.size,
+    digest: undefined,
+    records: () => [],
+    total: undefined,
+    lastPage: undefined,
+    bytes: 0,
+    beyondEnd: true,
+    refusal: new SourceRefused(message, { code: 'not-found', status: 404 }),
+  }
+}
+
+/** Page 1 is never past the end, not even in an empty list. Without a total, an empty page is the only sign. */
+function isPastEnd({ current_page: page, per_page: size, total, last_page: lastPage }: ListEnvelope['meta']): boolean {
+  if (page === 1) return false
+  if (total !== undefined) return (page - 1) * size >= total
+  return lastPage === undefined || page > lastPage
+}
+
+function envelopeIn(text: string, place: string): ListEnvelope {
+  const envelope = listEnvelope.safeParse(jsonIn(text, place))
+  if (envelope.success) return envelope.data
+  const message = `${place}: the answer is not the documented list: ${envelopeProblem(envelope.error)}. Check baseUrl; it ends in /api/v1.`
+  throw new ContractBroken(message, { code: 'envelope' })
+}
+
+function jsonIn(text: string, place: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    // The parser's own message quotes what it read, which may be a customer, so it is not kept as a cause.
+    throw new ContractBroken(`${place} answered ${nature(text)} with status 200. Check baseUrl, or try again later.`, {
+      code: 'not-json',
+    })
+  }
+}
+
+function nature(text: string): string {
+  const start = text.trimStart()
+  if (start === '') return 'an empty body'
+  if (start.startsWith('<')) return 'HTML instead of JSON'
+  return /^[[{]/.test(start) ? 'JSON that is cut off or malformed' : 'something other than JSON'
+}

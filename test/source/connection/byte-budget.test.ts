@@ -1,0 +1,111 @@
+import { gzipSync } from 'node:zlib'
+import { expect, test } from 'vitest'
+import { createByteBudget, whenRoomy } from '../../../src/source/connection/byte-budget.ts'
+import { bytes, envelopeOf, faultServer, type Reply } from '../../support/fault-server.ts'
+import { aSource, PATIENT } from '../a-source.ts'
+import { large } from '../../support/byte-budget.ts'
+
+test('the page that came first goes on however much it takes, and the others wait until there is room, in their order', () => {
+  const rooms = createByteBudget(100).share()
+  const [first, second, third] = [rooms.open(), rooms.open(), rooms.open()]
+  const woken: string[] = []
+  first.add(90)
+  second.add(5)
+  expect([first, second, third].map(({ mayGoOn }) => mayGoOn)).toEqual([true, true, true])
+  second.add(20)
+  third.add(1)
+  first.add(10_000)
+  expect([first, second, third].map(({ mayGoOn }) => mayGoOn)).toEqual([true, false, false])
+  second.whenRoom(() => woken.push('second'))
+  third.whenRoom(() => woken.push('third'))
+  expect(woken).toEqual([])
+  first.release()
+  expect(woken).toEqual(['second', 'third'])
+})
+
+test('each is woken once, and what was released, or is not wanted any more, is not', () => {
+  const rooms = createByteBudget(10).share()
+  const [first, second, third, fourth] = [rooms.open(), rooms.open(), rooms.open(), rooms.open()]
+  const woken: string[] = []
+  for (const [name, room] of Object.entries({ first, second, third, fourth })) {
+    room.add(11)
+    room.whenRoom(() => woken.push(name))
+  }
+  expect(woken).toEqual(['first'])
+  second.release()
+  third.whenRoom(undefined)
+  first.release()
+  first.release()
+  expect(woken).toEqual(['first'])
+  third.release()
+  expect(woken).toEqual(['first', 'fourth'])
+})
+
+test('a room that was given back takes part again from its next byte on, behind the others', () => {
+  const rooms = createByteBudget(10).share()
+  const [first, second] = [rooms.open(), rooms.open()]
+  first.add(11)
+  second.add(11)
+  first.release()
+  first.add(1)
+  expect([first.mayGoOn, second.mayGoOn]).toEqual([false, true])
+})
+
+test('bytes that a source never released are free after it is closed', async () => {
+  const budget = createByteBudget(10)
+  const [mine, yours] = [budget.share(), budget.share()]
+  mine.open().add(1000)
+  const waiting = yours.open()
+  waiting.add(1)
+  const roomy = whenRoomy(waiting, PATIENT.signal)
+  mine.releaseAll()
+  await roomy
+  expect(waiting.mayGoOn).toBe(true)
+})
+
+test('waiting for room ends with the reason of the signal', async () => {
+  const rooms = createByteBudget(1).share()
+  const [first, second] = [rooms.open(), rooms.open()]
+  first.add(2)
+  second.add(2)
+  await expect(whenRoomy(second, AbortSignal.abort(new Error('stop')))).rejects.toThrow('stop')
+})
+
+test('pages that are larger than the budget are each read, one after the other, and never two in full at once', async () => {
+  await using server = await faultServer(large)
+  const budget = createByteBudget(10_000)
+  const sources = [aSource(server, {}, { budget }), aSource(server, {}, { budget })]
+  let [held, most] = [0, 0]
+  const reading = [1, 2, 3, 4].flatMap((page) =>
+    sources.map(async ({ source }) => {
+      const { records, release } = await source.readPage({ page, size: 50 }, PATIENT)
+      held += 1
+      most = Math.max(most, held)
+      await new Promise((resolve) => setTimeout(resolve, 5))
+      held -= 1
+      release?.()
+      return records().length
+    }),
+  )
+  expect(await Promise.all(reading)).toEqual(Array.from({ length: 8 }, () => 50))
+  expect(most).toBe(1)
+})
+
+test('a page that could not be read, a search, and a compressed page leave nothing behind', async () => {
+  const compressed: Reply = (response, request) =>
+    bytes(200, gzipSync(JSON.stringify(envelopeOf(500, request))), { 'Content-Encoding': 'gzip' })(response, request)
+  await using server = await faultServer(bytes(200, 'x'.repeat(5000)), compressed)
+  const budget = createByteBudget(1000)
+  const { source } = aSource(server, {}, { budget })
+  await expect(source.readPage({ page: 1, size: 50 }, PATIENT)).rejects.toMatchObject({ code: 'not-json' })
+  await source.search('text', { ...PATIENT, size: 100 })
+  const page = await source.readPage({ page: 1, size: 50 }, PATIENT)
+  const probe = budget.share().open()
+  probe.add(1)
+  expect(probe.mayGoOn).toBe(false)
+  page.release?.()
+  expect(probe.mayGoOn).toBe(true)
+  const empty = budget.share().open()
+  empty.add(999)
+  expect(empty.mayGoOn).toBe(true)
+})

@@ -1,0 +1,208 @@
+import { getEventListeners } from 'node:events'
+import { gzipSync } from 'node:zlib'
+import { expect, test } from 'vitest'
+import { stringToSign, recipeOf, DEFAULT_PRESET, signature } from '../../../src/source/signing/signing.ts'
+import {
+  bytes,
+  cut,
+  drip,
+  envelopeOf,
+  faultServer,
+  hang,
+  json,
+  list,
+  redirect,
+  slam,
+  tlsFaultServer,
+} from '../../support/fault-server.ts'
+import { aSource, CREDENTIALS, PATIENT, rejection } from '../a-source.ts'
+import { selfSigned } from '../self-signed.ts'
+
+const FIRST = { page: 1, size: 100 }
+const BODY = JSON.stringify(envelopeOf(3, FIRST))
+
+test('a page is asked for with the canonical query and every header, and the signature is for what was sent', async () => {
+  await using server = await faultServer(list(250))
+  const { source, now } = aSource(server)
+  await source.readPage({ page: 2, size: 100 }, PATIENT)
+  const [request] = server.requests
+  expect(request?.method).toBe('GET')
+  expect(`${request?.url.pathname}${request?.url.search}`).toBe('/api/v1/customers?page=2&per_page=100')
+  expect(request?.headers).toMatchObject({
+    accept: 'application/json',
+    'content-type': 'application/json',
+    'accept-encoding': 'gzip, deflate, br',
+    'cache-control': 'no-cache',
+    'user-agent': 'customer-mirror/test',
+    'x-api-key': CREDENTIALS.apiKey,
+    'x-timestamp': String(now() / 1000),
+  })
+  const recipe = recipeOf(DEFAULT_PRESET)
+  const text = `GET\n/api/v1/customers?page=2&per_page=100\n${now() / 1000}\n`
+  expect(request?.headers['x-signature']).toBe(signature(text, CREDENTIALS.secret, recipe))
+  expect(stringToSign({ method: 'GET', url: request?.url ?? server.baseUrl }, '', { unixMs: now() }, recipe)).toBe(text)
+})
+
+test.each([
+  ['an answer that never comes', hang()],
+  ['a body that drips for ever', drip(20)],
+  ['a body that stops', cutShortOfEnd()],
+])('%s ends with the request timeout', async (_, reply) => {
+  await using server = await faultServer(reply)
+  const { source } = aSource(server, { requestTimeoutMs: 250, attempts: 1 })
+  expect(await rejection(source.readPage(FIRST, PATIENT))).toMatchObject({ name: 'SourceUnavailable', code: 'timeout' })
+})
+
+function cutShortOfEnd(): Parameters<typeof faultServer>[0] {
+  return (response) => {
+    response.writeHead(200, { 'Content-Length': BODY.length })
+    response.write(BODY.slice(0, 50))
+  }
+}
+
+test.each([
+  ['in the middle of the body', cut(BODY)],
+  ['in the middle of a compressed body', cut(gzipSync(BODY), 0.5, { 'Content-Encoding': 'gzip' })],
+  ['in a body without a length', cutChunked()],
+  ['before the answer', slam()],
+])('a connection cut %s is asked about again, and the page is read', async (_, reply) => {
+  await using server = await faultServer(reply, list(3))
+  expect((await aSource(server).source.readPage(FIRST, PATIENT)).records()).toHaveLength(3)
+  expect(server.requests).toHaveLength(2)
+})
+
+function cutChunked(): Parameters<typeof faultServer>[0] {
+  return (response) => {
+    response.writeHead(200)
+    response.write(BODY.slice(0, 50), () => response.destroy())
+  }
+}
+
+test('a port without a listener is unavailable, with the cause kept', async () => {
+  const server = await faultServer(hang())
+  await server.close()
+  const { source } = aSource(server, { attempts: 2 })
+  const error = await rejection(source.readPage(FIRST, PATIENT))
+  expect(error).toMatchObject({ name: 'SourceUnavailable', code: 'network', cause: { code: 'ECONNREFUSED' } })
+  expect(source.counters.requests).toBe(2)
+})
+
+test.each([300, 301, 302, 303, 307, 308])(
+  'a %i to another host is not followed, and the other host hears nothing',
+  async (status) => {
+    await using other = await faultServer(list(3))
+    await using server = await faultServer(redirect(status, `${other.origin}/api/v1/customers?token=hidden`))
+    const error = await rejection(aSource(server).source.readPage(FIRST, PATIENT))
+    expect(error).toMatchObject({ name: 'ContractBroken', code: 'redirect' })
+    expect(String(error)).toContain(new URL(other.origin).host)
+    expect(String(error)).not.toContain('hidden')
+    expect(other.requests).toHaveLength(0)
+    expect(server.requests).toHaveLength(1)
+  },
+)
+
+test.each([
+  ['/login', /login page.*API key/s],
+  ['/elsewhere', /Check baseUrl/],
+  [undefined, /nowhere readable/],
+  ['http://[broken', /nowhere readable/],
+  ['javascript:alert(1)', /a redirect to a javascript: address without a host, which is never followed/],
+])('a redirect to %s says what to check', async (location, message) => {
+  await using server = await faultServer(redirect(302, location))
+  expect(String(await rejection(aSource(server).source.readPage(FIRST, PATIENT)))).toMatch(message)
+})
+
+test('a redirect to a very long host shows its beginning', async () => {
+  await using server = await faultServer(redirect(302, `https://${'a'.repeat(8000)}.example/`))
+  const error = await rejection(aSource(server).source.readPage(FIRST, PATIENT))
+
+  expect(String(error)).toMatch(/a redirect to the host a{199}…, which is never followed/)
+})
+
+test('an untrusted certificate is refused before any request, whatever the environment says', async () => {
+  await using server = await tlsFaultServer(selfSigned(), list(3))
+  const before = process.env['NODE_TLS_REJECT_UNAUTHORIZED']
+  try {
+    for (const value of ['1', '0']) {
+      process.env['NODE_TLS_REJECT_UNAUTHORIZED'] = value
+      const error = await rejection(aSource(server).source.readPage(FIRST, PATIENT))
+      expect(error).toMatchObject({ name: 'SourceUnavailable', code: 'tls' })
+      expect(String(error)).toMatch(/DEPTH_ZERO_SELF_SIGNED_CERT.*NODE_EXTRA_CA_CERTS/)
+    }
+  } finally {
+    if (before === undefined) delete process.env['NODE_TLS_REJECT_UNAUTHORIZED']
+    else process.env['NODE_TLS_REJECT_UNAUTHORIZED'] = before
+  }
+  expect(server.requests).toHaveLength(0)
+})
+
+test('https to a port that speaks plain http is a TLS failure and is not tried again', async () => {
+  await using server = await faultServer(list(3))
+  const { source } = aSource({ baseUrl: new URL(server.baseUrl.href.replace('http:', 'https:')) })
+  const error = await rejection(source.readPage(FIRST, PATIENT))
+  expect(error).toMatchObject({ name: 'SourceUnavailable', code: 'tls' })
+  expect(String(error)).toMatch(/this port answers without TLS.*Check the port in baseUrl/)
+  expect(String(error)).not.toMatch(/certificate|trusted/)
+  expect(source.counters.requests).toBe(1)
+})
+
+test('a 304 is no redirect: the cache that gave it is named, and baseUrl is not blamed', async () => {
+  await using server = await faultServer(bytes(304, ''))
+  const error = await rejection(aSource(server).source.readPage(FIRST, PATIENT))
+  expect(error).toMatchObject({ name: 'ContractBroken', code: 'status' })
+  expect(String(error)).toMatch(/answered 304 \(not modified\).*cache or proxy/)
+  expect(String(error)).not.toMatch(/redirect|baseUrl/)
+  expect(server.requests).toHaveLength(1)
+})
+
+test('an abort ends a request under way with its reason', async () => {
+  const controller = new AbortController()
+  await using server = await faultServer(() => controller.abort(new Error('enough')))
+  const { source } = aSource(server)
+  expect(await rejection(source.readPage(FIRST, { signal: controller.signal }))).toMatchObject({ message: 'enough' })
+  expect(server.requests).toHaveLength(1)
+})
+
+test('an abort ends every request under way, in the middle of its body too', async () => {
+  const controller = new AbortController()
+  const stall = cutShortOfEnd()
+  await using server = await faultServer(hang(), stall, (response, request) => {
+    void stall(response, request)
+    setImmediate(() => controller.abort(new Error('enough')))
+  })
+  const { source } = aSource(server)
+  const { signal } = controller
+  const pages = [1, 2, 3].map((page) => rejection(source.readPage({ page, size: 100 }, { signal })))
+  for (const error of await Promise.all(pages)) expect(error).toMatchObject({ message: 'enough' })
+})
+
+test('nothing listens to the signal any more when a request has ended, well or not', async () => {
+  await using server = await faultServer(list(3), slam(), list(3))
+  const { source } = aSource(server)
+  const { signal } = new AbortController()
+  await source.readPage(FIRST, { signal })
+  await source.readPage(FIRST, { signal })
+  expect(server.requests).toHaveLength(3)
+  expect(getEventListeners(signal, 'abort')).toEqual([])
+})
+
+test('an aborted signal asks for nothing', async () => {
+  await using server = await faultServer(list(3))
+  const { source } = aSource(server)
+  const error = await rejection(source.readPage(FIRST, { signal: AbortSignal.abort(new Error('enough')) }))
+  expect(error).toMatchObject({ message: 'enough' })
+  expect(server.requests).toHaveLength(0)
+})
+
+test('a key that no header can carry is reported, without showing it', async () => {
+  await using server = await faultServer(json(200, {}))
+  const { source } = aSource(server, {}, { credentials: { apiKey: 'bad\nkey', secret: 'x' } })
+  const error = await rejection(source.readPage(FIRST, PATIENT))
+  expect(error).toMatchObject({ name: 'UsageError' })
+  expect(String(error)).toMatch(/API key/)
+  expect(String(error)).not.toContain('bad\nkey')
+})
+
+test('plain http to another machine is refused when the source is opened', () => {
+  expect(() => aSource({ baseUrl: new URL('http://acme.example.com/api/v1') })).toThrow(/must be https/)
+})

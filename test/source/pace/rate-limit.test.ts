@@ -1,0 +1,176 @@
+import { expect, test } from 'vitest'
+import { createRateLimit, type RateLimit } from '../../../src/source/pace/rate-limit.ts'
+import type { Sleep } from '../../../src/machine/sleep.ts'
+import { virtualTime } from '../virtual-time.ts'
+
+const PATIENT = { signal: new AbortController().signal }
+
+/** Tasks that stay in flight until they are let go. */
+function gates(rateLimit: RateLimit, count: number) {
+  const started: number[] = []
+  const releases: (() => void)[] = []
+  const turns = Array.from({ length: count }, (_, index) =>
+    rateLimit.admit(() => {
+      started.push(index)
+      return new Promise<number>((resolve) => releases.push(() => resolve(index)))
+    }, PATIENT),
+  )
+  return { started, releases, turns }
+}
+
+async function settle(): Promise<void> {
+  for (let turn = 0; turn < 20; turn += 1) await Promise.resolve()
+}
+
+test('no more run at once than the concurrency allows, in the order they came', async () => {
+  const { started, releases } = gates(createRateLimit({ concurrency: 2, ...virtualTime() }), 4)
+  await settle()
+  expect(started).toEqual([0, 1])
+  releases[0]?.()
+  await settle()
+  expect(started).toEqual([0, 1, 2])
+})
+
+test('starts are spread evenly over the minute', async () => {
+  const time = virtualTime(0)
+  const rateLimit = createRateLimit({ concurrency: 4, requestsPerMinute: 60, ...time })
+  const starts: number[] = []
+  await Promise.all(Array.from({ length: 5 }, () => rateLimit.admit(async () => starts.push(time.now()), PATIENT)))
+  expect(starts).toEqual([0, 1010, 2020, 3030, 4040])
+})
+
+/** When requests start that all come at once, where the first one that waits sleeps so much longer than it asked for. */
+async function startsOf(count: number, oversleptMs = 0): Promise<number[]> {
+  const time = virtualTime(0)
+  let lateMs = oversleptMs
+  const sleep: Sleep = async (ms, signal) => {
+    const sleptMs = ms + lateMs
+    lateMs = 0
+    await time.sleep(sleptMs, signal)
+  }
+  const rateLimit = createRateLimit({ concurrency: 16, requestsPerMinute: 60, ...time, sleep })
+  const starts: number[] = []
+  await Promise.all(Array.from({ length: count }, () => rateLimit.admit(async () => starts.push(time.now()), PATIENT)))
+  return starts
+}
+
+test('a minute that begins when the first request arrives late holds no more than the limit', async () => {
+  const [first, ...others] = await startsOf(61)
+  expect(first).toBe(0)
+  expect(others.at(-1)).toBeGreaterThan(60_500)
+})
+
+test('a process that was frozen makes up for none of the moments that it slept through', async () => {
+  expect(await startsOf(6, 30_000)).toEqual([0, 31_010, 32_020, 33_030, 34_040, 35_050])
+})
+
+test('a process that was busy for a moment keeps the pace', async () => {
+  expect(await startsOf(4, 200)).toEqual([0, 1210, 2020, 3030])
+})
+
+test('a pause delays all requests that had not started, until it is over', async () => {
+  const time = virtualTime(1000)
+  const rateLimit = createRateLimit({ concurrency: 1, ...time })
+  const { started, releases, turns } = gates(rateLimit, 2)
+  await settle()
+  rateLimit.pauseUntil(5000)
+  releases[0]?.()
+  expect(await turns[0]).toEqual({ paused: false, value: 0 })
+  expect(await turns[1]).toEqual({ paused: true })
+  expect(started).toEqual([0])
+  await time.sleep(4000, PATIENT.signal)
+  expect(await rateLimit.admit(async () => 'over', PATIENT)).toEqual({ paused: false, value: 'over' })
+})
+
+test('a shorter pause never ends a longer one', () => {
+  const rateLimit = createRateLimit({ concurrency: 1, ...virtualTime() })
+  rateLimit.pauseUntil(9000)
+  rateLimit.pauseUntil(4000)
+  expect(rateLimit.pausedUntilMs).toBe(9000)
+})
+
+test('after a pause they come back one at a time until one succeeds', async () => {
+  const rateLimit = createRateLimit({ concurrency: 3, ...virtualTime(1000) })
+  rateLimit.pauseUntil(500)
+  const { started } = gates(rateLimit, 4)
+  await settle()
+  expect(started).toEqual([0])
+  rateLimit.succeeded(undefined)
+  await settle()
+  expect(started).toEqual([0, 1, 2])
+})
+
+test('when the rate limit leaves no more than is in flight, they go one at a time until it has refilled', async () => {
+  const rateLimit = createRateLimit({ concurrency: 3, ...virtualTime() })
+  const { started, releases } = gates(rateLimit, 9)
+  await settle()
+  expect(started).toHaveLength(3)
+  rateLimit.succeeded(3)
+  releases[0]?.()
+  releases[1]?.()
+  await settle()
+  expect(started).toHaveLength(3)
+  releases[2]?.()
+  await settle()
+  expect(started).toHaveLength(4)
+  rateLimit.succeeded(2)
+  await settle()
+  expect(started).toHaveLength(4)
+  rateLimit.succeeded(60)
+  await settle()
+  expect(started).toHaveLength(6)
+})
+
+test('a failed task frees its place', async () => {
+  const rateLimit = createRateLimit({ concurrency: 1, ...virtualTime() })
+  await expect(rateLimit.admit(() => Promise.reject(new Error('refused')), PATIENT)).rejects.toThrow('refused')
+  expect(await rateLimit.admit(async () => 'next', PATIENT)).toEqual({ paused: false, value: 'next' })
+})
+
+test('a signal ends the wait for a turn with its reason', async () => {
+  const rateLimit = createRateLimit({ concurrency: 1, ...virtualTime() })
+  gates(rateLimit, 1)
+  const controller = new AbortController()
+  const turn = rateLimit.admit(async () => 'never', { signal: controller.signal })
+  controller.abort(new Error('enough'))
+  await expect(turn).rejects.toThrow('enough')
+})
+
+test('an aborted signal ends nothing but its own wait', async () => {
+  const rateLimit = createRateLimit({ concurrency: 1, ...virtualTime() })
+  const { releases } = gates(rateLimit, 1)
+  await settle()
+  const controller = new AbortController()
+  const given = rateLimit.admit(async () => 'never', { signal: controller.signal })
+  const kept = rateLimit.admit(async () => 'next', PATIENT)
+  controller.abort(new Error('enough'))
+  await expect(given).rejects.toThrow('enough')
+  releases[0]?.()
+  expect(await kept).toEqual({ paused: false, value: 'next' })
+})
+
+test('a task that was stopped while it waited is not run and frees its place', async () => {
+  const rateLimit = createRateLimit({ concurrency: 1, ...virtualTime() })
+  const { releases } = gates(rateLimit, 1)
+  await settle()
+  const stopping = new AbortController()
+  let ran = false
+  const task = async (): Promise<void> => void (ran = true)
+  const turn = rateLimit.admit(task, { ...PATIENT, stop: stopping.signal })
+  stopping.abort(new Error('stop'))
+  releases[0]?.()
+  await expect(turn).rejects.toThrow('stop')
+  expect(ran).toBe(false)
+  expect(await rateLimit.admit(async () => 'next', PATIENT)).toEqual({ paused: false, value: 'next' })
+})
+
+test('a result that comes after the abort is dropped, and its place is free again', async () => {
+  const rateLimit = createRateLimit({ concurrency: 1, ...virtualTime() })
+  const controller = new AbortController()
+  const late = async (): Promise<string> => {
+    controller.abort(new Error('enough'))
+    return 'late'
+  }
+  await expect(rateLimit.admit(late, { signal: controller.signal })).rejects.toThrow('enough')
+  expect(await rateLimit.admit(async () => 'next', PATIENT)).toEqual({ paused: false, value: 'next' })
+})

@@ -1,0 +1,194 @@
+import { createHmac } from 'node:crypto'
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import {
+  createSigner,
+  DEFAULT_HEADERS,
+  PRESETS,
+  type PresetName,
+  recipeOf,
+  signature,
+  stringToSign,
+  templateProblem,
+  TOKENS,
+  usesNonce,
+} from '../../../src/source/signing/signing.ts'
+import { signedHeaders } from '../../support/signed-headers.ts'
+
+const CREDENTIALS = { apiKey: 'ak_live_123', secret: 'whsec_test_4f3c2b1a' }
+const MOMENT = { unixMs: 1_700_000_000_000 }
+const REQUEST = { method: 'GET', url: new URL('https://acme.orders.example.com/api/v1/customers?page=2&per_page=100') }
+
+test.each<[PresetName, string]>([
+  ['method-target-ts-body-lf', 'c7c770b86481907e0eced2ea30d65950179b244c120530e375719a72bb6f86bd'],
+  ['method-path-ts-body-lf', 'c2ed599f14994d01d46a155b935e6d69a33241ff3c5f88f1124a55455b425735'],
+  ['ts-method-target-body', '64c58f4f28198e1c54bfe4610d7a1acb6c1f729daa14b162a4f4a948b9752694'],
+  ['laravel-path', 'd30feaf2147f62bac508acb7fc19ac6d608262e04c50f45797adc95a8f5fdbdf'],
+])('the published vector of %s comes out', (preset, expected) => {
+  expect(signedHeaders(REQUEST, CREDENTIALS, MOMENT, recipeOf(preset))).toEqual({
+    'X-API-Key': 'ak_live_123',
+    'X-Timestamp': '1700000000',
+    'X-Signature': expected,
+  })
+})
+
+test('the published base64 vector comes out', () => {
+  const recipe = { ...recipeOf('method-target-ts-body-lf'), encoding: 'base64' as const }
+  const headers = signedHeaders(REQUEST, CREDENTIALS, MOMENT, recipe)
+  expect(headers['X-Signature']).toBe('x8dwuGSBkH4OztLqMNZZUBebJEwSBTDjdXGacrtvhr0=')
+})
+
+const SHA256_OF_NOTHING = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855'
+const PATH = '/api/v1/customers'
+const TARGET = `${PATH}?page=2&per_page=100`
+const STRINGS: Record<PresetName, string> = {
+  'method-target-ts-body-lf': `GET\n${TARGET}\n1700000000\n`,
+  'method-path-ts-body-lf': `GET\n${PATH}\n1700000000\n`,
+  'ts-method-path-body-lf': `1700000000\nGET\n${PATH}\n`,
+  'ts-method-target-body-lf': `1700000000\nGET\n${TARGET}\n`,
+  'method-path-ts-hash-lf': `GET\n${PATH}\n1700000000\n${SHA256_OF_NOTHING}`,
+  'ts-method-path-hash-lf': `1700000000\nGET\n${PATH}\n${SHA256_OF_NOTHING}`,
+  'ts-method-target-body': `1700000000GET${TARGET}`,
+  'ts-method-path-body': `1700000000GET${PATH}`,
+  'method-target-ts-body': `GET${TARGET}1700000000`,
+  'method-path-ts-body': `GET${PATH}1700000000`,
+  'laravel-path': 'GETapi/v1/customers1700000000',
+  'method-path-ts-colon': `GET:${PATH}:1700000000`,
+  'ts-method-path-dot': `1700000000.GET.${PATH}`,
+  'ts-body': '1700000000',
+  'key-ts': 'ak_live_1231700000000',
+}
+
+test.each(Object.entries(STRINGS))('%s signs its string', (name, expected) => {
+  const preset = Object.keys(PRESETS).find((known): known is PresetName => known === name)
+  const recipe = recipeOf(preset ?? 'key-ts')
+  expect(stringToSign(REQUEST, CREDENTIALS.apiKey, MOMENT, recipe)).toBe(expected)
+  const own = createHmac('sha256', CREDENTIALS.secret).update(expected).digest('hex')
+  expect(signedHeaders(REQUEST, CREDENTIALS, MOMENT, recipe)['X-Signature']).toBe(own)
+})
+
+test('every preset is named above and is a valid template', () => {
+  expect(Object.keys(STRINGS).toSorted()).toEqual(Object.keys(PRESETS).toSorted())
+  expect(Object.values(PRESETS).map(templateProblem)).toEqual(Object.values(PRESETS).map(() => undefined))
+})
+
+test('every token has its value', () => {
+  const template = TOKENS.map((token) => `${token}={${token}}`).join(' ')
+  const recipe = { ...recipeOf('ts-body'), template }
+  const request = { method: 'get', url: new URL('https://acme.example.com:8443/a/b?x=1&y=%20'), body: '{}' }
+  expect(stringToSign(request, 'key', { ...MOMENT, nonce: 'n0' }, recipe)).toBe(
+    'METHOD=GET path=/a/b path_noslash=a/b target=/a/b?x=1&y=%20 query=x=1&y=%20 ' +
+      'url=https://acme.example.com:8443/a/b?x=1&y=%20 host=acme.example.com:8443 ts=1700000000 body={} ' +
+      'body_sha256=44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a api_key=key nonce=n0',
+  )
+})
+
+test.each([
+  ['s', '1700000000'],
+  ['ms', '1700000000999'],
+  ['iso', '2023-11-14T22:13:20.999Z'],
+] as const)('the timestamp as %s is the one signed and the one sent', (timestamp, expected) => {
+  const recipe = { ...recipeOf('ts-body'), timestamp }
+  const moment = { unixMs: 1_700_000_000_999 }
+  expect(signedHeaders(REQUEST, CREDENTIALS, moment, recipe)['X-Timestamp']).toBe(expected)
+  expect(stringToSign(REQUEST, '', moment, recipe)).toBe(expected)
+})
+
+test.each([
+  ['utf8', 'text'],
+  ['hex', '74657874'],
+  ['base64', 'dGV4dA=='],
+  ['base64url', 'dGV4dA'],
+] as const)('a secret written in %s gives the key it stands for', (secretEncoding, secret) => {
+  const expected = createHmac('sha256', 'text').update('message').digest('hex')
+  expect(signature('message', secret, { ...recipeOf('ts-body'), secretEncoding })).toBe(expected)
+})
+
+test('a prefix comes before the encoded signature, and header names are the recipe’s', () => {
+  const headers = { ...DEFAULT_HEADERS, key: 'X-Client', signature: 'X-Sign' }
+  const sent = signedHeaders(REQUEST, CREDENTIALS, MOMENT, { ...recipeOf('ts-body'), prefix: 'sha256=', headers })
+  expect(Object.keys(sent)).toEqual(['X-Client', 'X-Timestamp', 'X-Sign'])
+  expect(sent['X-Sign']).toMatch(/^sha256=[0-9a-f]{64}$/)
+})
+
+test('a nonce is sent only when the template signs it', () => {
+  const moment = { ...MOMENT, nonce: 'n0' }
+  const withNonce = { ...recipeOf('ts-body'), template: '{ts}{nonce}' }
+  expect(usesNonce(withNonce)).toBe(true)
+  expect(signedHeaders(REQUEST, CREDENTIALS, moment, withNonce)['X-Nonce']).toBe('n0')
+  expect(signedHeaders(REQUEST, CREDENTIALS, moment, recipeOf('ts-body'))).not.toHaveProperty('X-Nonce')
+})
+
+test.each([
+  ['{METHOD}', /must contain \{ts\}/],
+  ['{ts}{Method}', /unknown token \{Method\}/],
+  ['{ts}{}', /unknown token \{\}/],
+  ['', /must contain \{ts\}/],
+])('the template %j is refused', (template, reason) => {
+  expect(templateProblem(template)).toMatch(reason)
+})
+
+const anyPreset = fc.constantFrom(...Object.values(PRESETS))
+
+test('no header ever holds the secret, and the same arguments give the same headers', () => {
+  const secrets = fc.string({ minLength: 12 }).filter((secret) => /\w/.test(secret))
+  fc.assert(
+    fc.property(anyPreset, secrets, fc.nat(), (template, secret, unixMs) => {
+      const recipe = { ...recipeOf('ts-body'), template }
+      const sign = (): Record<string, string> => signedHeaders(REQUEST, { apiKey: 'key', secret }, { unixMs }, recipe)
+      expect(JSON.stringify(sign())).not.toContain(secret)
+      expect(sign()).toEqual(sign())
+    }),
+  )
+})
+
+test('a signer gives every request the headers it has when signed alone', () => {
+  const templates = fc.oneof(anyPreset, fc.constantFrom('{ts}.{nonce}', '{ts}{unknown}{}{host}{query}', '}{ts}{'))
+  const requests = fc.array(fc.record({ page: fc.nat(), unixMs: fc.nat(), nonce: fc.string() }), { minLength: 2 })
+  fc.assert(
+    fc.property(templates, fc.string(), requests, (template, secret, moments) => {
+      const recipe = { ...recipeOf('ts-body'), template }
+      const credentials = { apiKey: 'key', secret }
+      const sign = createSigner(credentials, recipe)
+      for (const { page, ...moment } of moments) {
+        const request = { method: 'GET', url: new URL(`https://acme.example.com/api/v1/customers?page=${page}`) }
+        const headers = sign(request, moment)
+        expect(headers).toEqual(signedHeaders(request, credentials, moment, recipe))
+        const text = stringToSign(request, 'key', moment, recipe)
+        expect(headers['X-Signature']).toBe(createHmac('sha256', secret).update(text).digest('hex'))
+      }
+    }),
+  )
+})
+
+test.each([
+  ['{ts}{unknown}{}', '1700000000{unknown}{}'],
+  ['}{ts}{', '}1700000000{'],
+  ['{{ts}}', '{1700000000}'],
+  ['{ts}$&{METHOD}$1', '1700000000$&GET$1'],
+])('in the template %j only known tokens are replaced', (template, expected) => {
+  expect(stringToSign(REQUEST, 'key', MOMENT, { ...recipeOf('ts-body'), template })).toBe(expected)
+})
+
+test('another second or another secret always gives another signature', () => {
+  fc.assert(
+    fc.property(anyPreset, fc.nat(1e9), fc.nat(1e9), fc.string(), (template, second, otherSecond, secret) => {
+      fc.pre(second !== otherSecond)
+      const recipe = { ...recipeOf('ts-body'), template }
+      const sign = (unixSeconds: number, key: string): string | undefined =>
+        signedHeaders(REQUEST, { apiKey: 'key', secret: key }, { unixMs: unixSeconds * 1000 }, recipe)['X-Signature']
+      expect(sign(second, secret)).not.toBe(sign(otherSecond, secret))
+      expect(sign(second, secret)).not.toBe(sign(second, `${secret}x`))
+    }),
+  )
+})
+
+test('text between tokens is signed unchanged, whatever the values contain', () => {
+  const literal = fc.string().filter((text) => !/[{}]/.test(text))
+  fc.assert(
+    fc.property(literal, literal, fc.string(), (before, after, body) => {
+      const recipe = { ...recipeOf('ts-body'), template: `${before}{ts}${after}{body}` }
+      expect(stringToSign({ ...REQUEST, body }, 'key', MOMENT, recipe)).toBe(`${before}1700000000${after}${body}`)
+    }),
+  )
+})
