@@ -111,7 +111,8 @@ test('every table and column that the README names is in the mirror', async () =
 
 test('every environment variable of ours that the configuration is read from is in the README', () => {
   const folder = new URL('../src/config/', import.meta.url)
-  const sources = readdirSync(folder).map((name) => readFileSync(new URL(name, folder), 'utf8'))
+  const names = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.ts'))
+  const sources = names.map((name) => readFileSync(new URL(name, folder), 'utf8'))
   const variables = [...new Set(sources.join('').match(/\bCUSTOMER_MIRROR_[A-Z_]+/g))]
 
   expect(variables).toContain('CUSTOMER_MIRROR_QUEUE')

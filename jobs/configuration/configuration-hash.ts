@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { isMapping } from '../../src/config/value-at.ts'
+import { isMapping } from '../../src/config/checks/value-at.ts'
 
 /**
  * A hash of the content of a configuration file, in hex: the same for every worker that has read such a file, in whichever folder,

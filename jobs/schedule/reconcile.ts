@@ -1,7 +1,7 @@
 import type { Mirror } from '../../src/store.ts'
 import { ConfigError } from '../../src/errors/errors.ts'
 import type { Config } from '../../src/config/read-config.ts'
-import { windowText } from '../../src/config/window.ts'
+import { windowText } from '../../src/config/settings/window.ts'
 import { duration } from '../../src/wording.ts'
 import { readCancelledUntil } from './cancelled-until.ts'
 import { neverOpens, scheduleProblem, startDelayMs, type Schedule } from './due-times.ts'

@@ -1,4 +1,4 @@
-import type { Window } from '../../src/config/window.ts'
+import type { Window } from '../../src/config/settings/window.ts'
 import { WallClock } from './wall-clock.ts'
 
 /** Hours in which runs may start, by the clocks of a time zone; without a window, all of them. */

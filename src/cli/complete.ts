@@ -32,8 +32,8 @@ async function linesOf(found: Suggestions): Promise<string[]> {
 
 async function idsOf(whose: Whose, file: string | undefined): Promise<string[]> {
   const [{ listOrganizationIds }, { ORGANIZATION_ID }] = await Promise.all([
-    import('../config/list-ids.ts'),
-    import('../config/organization-id.ts'),
+    import('../config/file/list-ids.ts'),
+    import('../config/values/organization-id.ts'),
   ])
   const { ids, mirror } = await listOrganizationIds({ file, cwd: process.cwd() })
   // A server would keep the shell waiting.

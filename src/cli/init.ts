@@ -17,7 +17,7 @@ Examples:
 `,
     )
     .action(async (file) => {
-      const { writeStarterFile } = await import('../config/starter-file.ts')
+      const { writeStarterFile } = await import('../config/file/starter-file.ts')
       await writeStarterFile(file)
       const option = configOption(file === 'customer-mirror.yaml' ? undefined : file)
       say(

@@ -1,5 +1,5 @@
 import type { Command } from '@commander-js/extra-typings'
-import { nearest } from '../config/suggestion.ts'
+import { nearest } from '../config/checks/suggestion.ts'
 
 /** Refuses what was written after a group of commands whose `list` is the default: an unknown command is parsed as an argument of it. */
 export function refuseWords(

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { readText } from '../config/read-text.ts'
+import { readText } from '../config/file/read-text.ts'
 import { UsageError } from '../errors/errors.ts'
 import type { Outcome } from '../mirror-organization.ts'
 import { startSandbox } from '../service/sandbox.ts'

@@ -1,4 +1,4 @@
-import { nearest } from '../config/suggestion.ts'
+import { nearest } from '../config/checks/suggestion.ts'
 import { isOurs, UsageError } from '../errors/errors.ts'
 import { PUBLIC_TABLES } from '../public-tables.ts'
 import { plainText } from './output/plain-text.ts'

@@ -1,4 +1,4 @@
-import { didYouMean } from '../config/suggestion.ts'
+import { didYouMean } from '../config/checks/suggestion.ts'
 import { UsageError } from '../errors/errors.ts'
 import { listedNames } from '../listed-names.ts'
 import type { UnknownOrganization } from '../reading/organizations/mirrored-in.ts'

@@ -3,8 +3,8 @@ import { privacyPolicy, type PrivacyPolicy } from '../privacy/privacy-policy.ts'
 import type { Credentials, SecretEncoding } from '../source/signing/signing.ts'
 import { processEnvironment, type Environment } from './environment.ts'
 import type { Organization, SecretReference } from './organization.ts'
-import { readText, type FileText } from './read-text.ts'
-import { readRestedText, type Resting } from './rested-text.ts'
+import { readText, type FileText } from './file/read-text.ts'
+import { readRestedText, type Resting } from './file/rested-text.ts'
 
 /**
  * Looks up an organization's key and secret. Throws one ConfigError that names every variable or file that is missing or

@@ -1,4 +1,4 @@
-import { absoluteMirror } from '../../config/mirror-place.ts'
+import { absoluteMirror } from '../../config/values/mirror-place.ts'
 import { UsageError } from '../../errors/errors.ts'
 import { addressProblem, holdsPassword } from '../../address/postgres-address.ts'
 

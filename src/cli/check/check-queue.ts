@@ -1,5 +1,5 @@
 import { processEnvironment } from '../../config/environment.ts'
-import { isPasswordInFile } from '../../config/queue-address.ts'
+import { isPasswordInFile } from '../../config/settings/queue-address.ts'
 import type { Config } from '../../config/read-config.ts'
 import { isSharedQueue } from '../../config/shared-queue.ts'
 import { failedCheck, type Finding } from './finding.ts'

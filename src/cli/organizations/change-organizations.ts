@@ -60,7 +60,7 @@ export async function requireMirrored(
   if (names.includes(id)) return
   if (isConfigured(config, id))
     throw new UsageError(`${id}: is in the configuration, and the mirror holds nothing of it. ${todo}`)
-  const { didYouMean } = await import('../../config/suggestion.ts')
+  const { didYouMean } = await import('../../config/checks/suggestion.ts')
   throw new UsageError(
     `unknown organization "${id}"${didYouMean(id, names)}: the mirror has ${names.length === 0 ? 'none' : listedNames(names)}`,
   )

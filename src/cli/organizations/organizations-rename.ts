@@ -1,5 +1,5 @@
 import { Command } from '@commander-js/extra-typings'
-import { ORGANIZATION_ID } from '../../config/organization-id.ts'
+import { ORGANIZATION_ID } from '../../config/values/organization-id.ts'
 import type { Config } from '../../config/read-config.ts'
 import { UsageError } from '../../errors/errors.ts'
 import { monotonicMs } from '../../machine/monotonic-clock.ts'

@@ -1,5 +1,5 @@
 import { processEnvironment } from '../../config/environment.ts'
-import { MIRROR_VARIABLE, mirrorOfEnvironment } from '../../config/mirror-place.ts'
+import { MIRROR_VARIABLE, mirrorOfEnvironment } from '../../config/values/mirror-place.ts'
 import { count } from './wording.ts'
 
 /** What was moved: addresses as shown, rows by table, and the setting that leads to the new mirror. */

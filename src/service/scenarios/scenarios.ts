@@ -1,4 +1,4 @@
-import { didYouMean } from '../../config/suggestion.ts'
+import { didYouMean } from '../../config/checks/suggestion.ts'
 import { UsageError } from '../../errors/errors.ts'
 import { ANSWERS_THAT_BREAK } from './answers-that-break.ts'
 import { LIMITS_AND_CLOCKS } from './limits-and-clocks.ts'

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from 'vitest'
 import { monotonicMs } from '../../../src/machine/monotonic-clock.ts'
-import { windowText } from '../../../src/config/window.ts'
+import { windowText } from '../../../src/config/settings/window.ts'
 import { openLiveConfig } from '../../../jobs/configuration/live-config.ts'
 import type { Queues } from '../../../jobs/queue/queues.ts'
 import { putOffOf } from '../../../jobs/pauses/put-off.ts'

@@ -10,8 +10,8 @@ import {
   ListMultipartUploadsCommand,
   ListObjectsV2Command,
 } from '@aws-sdk/client-s3'
-import { bucketAddressText } from '../../../config/bucket-address.ts'
-import { bucketEnvironment, type BucketEnvironment } from '../../../config/bucket-endpoint.ts'
+import { bucketAddressText } from '../../../config/values/bucket-address.ts'
+import { bucketEnvironment, type BucketEnvironment } from '../../../config/values/bucket-endpoint.ts'
 import type { Environment } from '../../../config/environment.ts'
 import { CopyFailed } from '../../../errors/errors.ts'
 import type { BucketPlan } from './bucket-plan.ts'

@@ -1,0 +1,76 @@
+import { z } from 'zod'
+import { TEXT_FIELDS } from '../../customer.ts'
+import { fieldOf, plainName } from '../../privacy/privacy-policy.ts'
+import { refusing } from '../values/refusing.ts'
+import { NOT_IN_THIS_FILE, secretReferenceForm, type ReferenceForm } from '../values/secret-reference.ts'
+import { nearest } from '../checks/suggestion.ts'
+
+/** The fields of an organization that are not stored as sent, and where the key of the hashes is kept. */
+export type PrivacySettings<Reference> = {
+  drop: readonly string[]
+  hash: readonly string[]
+  key: Reference | undefined
+}
+
+/** Fields a policy may not hide, by their plain names. */
+const NEVER_HIDDEN = new Map(
+  [
+    ['id', 'must stay: a customer is known by it'],
+    ['created_at', 'must stay: it is evidence that a scan is complete, and that a list is not an older one'],
+    ['created_at_utc', 'must stay: it is evidence that a scan is complete, and that a list is not an older one'],
+  ].map(([field = '', why = '']) => [plainName(field), why]),
+)
+
+const MOST_FIELDS = 200
+
+/** What is not stored, in the configuration. */
+export const privacy = z.strictObject({
+  drop: fields(() => undefined)
+    .exactOptional()
+    .meta({ description: 'Fields that are not stored at all.', examples: [['address']] }),
+  hash: fields((name) =>
+    name === 'extra' ? 'extra can be dropped as a whole; to hash fields in it, name each of them' : undefined,
+  )
+    .exactOptional()
+    .meta({ description: 'Fields of which a keyed hash is stored.', examples: [['phone']] }),
+  key: secretReferenceForm(NOT_IN_THIS_FILE)
+    .exactOptional()
+    .meta({ description: 'Where the key of the hashes is kept: at least 32 characters.' }),
+})
+
+type Written = { [Name in keyof z.output<typeof privacy>]?: z.output<typeof privacy>[Name] }
+
+/** An organization's own settings over the shared ones, key by key; undefined where nothing is hidden. */
+export function privacySettings<Reference>(
+  own: Written | undefined,
+  shared: Written | undefined,
+  reference: (written: ReferenceForm) => Reference,
+): PrivacySettings<Reference> | undefined {
+  const { drop = [], hash = [], key } = { ...shared, ...own }
+  if (drop.length === 0 && hash.length === 0) return undefined
+  return { drop, hash, key: key === undefined ? undefined : reference(key) }
+}
+
+function fields(problemOf: (name: string) => string | undefined) {
+  const field = z
+    .string()
+    .regex(/\S/, 'must be the name of a field')
+    .max(200, 'must be the name of a field, at most 200 characters')
+    .check(refusing((name) => problemOf(name) ?? nameProblem(name)))
+  return z.array(field).max(MOST_FIELDS, `must name at most ${MOST_FIELDS} fields`)
+}
+
+/** Why a field cannot be hidden by this name; undefined if it can. No message repeats the name. */
+function nameProblem(name: string): string | undefined {
+  if (name !== name.trim() && /\S/.test(name)) return 'begins or ends with white space: remove it'
+  const isOfExtra = name.startsWith('extra.')
+  if (isOfExtra && plainName(name.slice('extra.'.length)) === '') return 'must name a field after "extra."'
+  const kept = isOfExtra ? undefined : NEVER_HIDDEN.get(plainName(name))
+  if (kept !== undefined) return kept
+  if (isOfExtra || fieldOf(name) === name) return undefined
+  if (name.includes('.'))
+    return 'must be a whole field: name the one that holds it; for a field with a dot in its name, write extra. before it'
+  const meant = nearest(name, [...TEXT_FIELDS, 'extra'])
+  if (meant === undefined) return undefined
+  return `is not a documented field (did you mean "${meant}"?); for a field of that name in extra, write extra. before it`
+}

@@ -1,0 +1,161 @@
+import { resolve } from 'node:path'
+import { z } from 'zod'
+import { isLikeAddress } from '../../address/mirror-address.ts'
+import { parseBucketAddress, type BucketAddress } from '../values/bucket-address.ts'
+import { endpointMistake } from '../values/bucket-endpoint.ts'
+import { namingFile, path } from '../values/path.ts'
+import { converted, refusing } from '../values/refusing.ts'
+
+/** What is published for readers, as configured: a copy in a file, or objects in a bucket. */
+export type PublishSettings = PublishToFile | PublishToBucket
+
+/** The path is absolute, and may hold `{organization}`. */
+type PublishToFile = {
+  file: string
+  group: string | number | undefined
+  keep: number | undefined
+  splitBy: 'organization' | undefined
+  withoutPersonalData: boolean
+  to?: undefined
+  endpoint?: undefined
+  region?: undefined
+}
+
+type PublishToBucket = {
+  file?: undefined
+  group?: undefined
+  keep?: undefined
+  splitBy?: undefined
+  to: BucketAddress
+  /** The service that has the bucket; undefined for that of the environment, or else Amazon S3. */
+  endpoint: string | undefined
+  region: string | undefined
+  withoutPersonalData: boolean
+}
+
+const ORGANIZATION = '{organization}'
+
+const file = path
+  .refine((text) => !isLikeAddress(text), 'must be on this machine; a place in object storage is named as to')
+  .check(namingFile('./copies/customers.db'))
+  .refine(hasKnownPlaceholders, `may hold ${ORGANIZATION}, and no other name in braces`)
+
+const GROUP = 'must be the name or the number of a group, such as analysts or 1005'
+
+const group = z.union(
+  [
+    z
+      .int(GROUP)
+      .min(0, GROUP)
+      .max(2 ** 32 - 2, GROUP),
+    z
+      .string()
+      .regex(/^(?!-)[^\s:,/]{1,64}$/, GROUP)
+      .refine(hasKnownPlaceholders, `may hold ${ORGANIZATION}, and no other name in braces`),
+  ],
+  GROUP,
+)
+
+const to = converted(parseBucketAddress)
+
+const endpoint = z.string().check(refusing(endpointMistake))
+
+const REGION = 'must be the name of a region, such as eu-central-1'
+
+const MOST_KEPT = 1000
+const KEPT = `must be a whole number from 0 to ${MOST_KEPT}`
+
+/** The copy for readers, in the configuration. */
+export const publish = z
+  .strictObject({
+    file: file.exactOptional().meta({
+      description:
+        'The copy, in a folder of its own; relative to the folder of this configuration. Either file or to is needed.',
+      examples: ['./copies/customers.db', '/srv/copies/{organization}/customers.db'],
+    }),
+    to: to.exactOptional().meta({
+      description:
+        'A place in object storage, in place of a file: a Parquet object for each organization, and a manifest.',
+      examples: ['s3://analytics/customer-mirror'],
+    }),
+    endpoint: endpoint.exactOptional().meta({
+      description:
+        'With to: the address of a service that speaks S3. Without it AWS_ENDPOINT_URL_S3, or else Amazon S3.',
+      format: 'uri',
+      examples: ['https://minio.example.com'],
+    }),
+    region: z
+      .string()
+      .regex(/^[a-z0-9-]{1,63}$/, REGION)
+      .exactOptional()
+      .meta({
+        description: 'With to: the region of the bucket. Without it AWS_REGION.',
+        examples: ['eu-central-1'],
+      }),
+    group: group.exactOptional().meta({
+      description: 'The group whose members may read the copy. With splitBy its name may hold {organization}.',
+      examples: ['analysts'],
+    }),
+    keep: z
+      .int(KEPT)
+      .min(0, KEPT)
+      .max(MOST_KEPT, KEPT)
+      .exactOptional()
+      .meta({
+        description: 'How many older copies are kept beside it, each named by its time; others are removed.',
+        examples: [7],
+      }),
+    splitBy: z.enum(['organization']).exactOptional().meta({
+      description: 'A copy for each organization, with its own rows and nothing else.',
+    }),
+    withoutPersonalData: z.boolean('must be true or false').exactOptional().meta({
+      description: 'Leaves personal data out, and lets every user of the machine read the copy.',
+      default: false,
+    }),
+  })
+  .superRefine((written, context) => {
+    for (const [name, message] of contradictions(written)) context.addIssue({ code: 'custom', path: [name], message })
+  })
+
+type Written = Partial<Record<'file' | 'to' | 'endpoint' | 'region' | 'group' | 'keep' | 'splitBy', unknown>>
+
+/** Settings that make no sense together, each with its mistake. */
+function contradictions(written: Written): [name: string, message: string][] {
+  const { file: place, to: address, splitBy, group: owner } = written
+  if (address !== undefined) {
+    const about = ['group', 'keep', 'splitBy'] as const
+    const ofFiles = about
+      .filter((name) => written[name] !== undefined)
+      .map((name): [string, string] => [name, OF_FILES])
+    return place === undefined ? ofFiles : [['to', 'excludes file: keep one of the two'], ...ofFiles]
+  }
+  const ofBuckets = (['endpoint', 'region'] as const).filter((name) => written[name] !== undefined)
+  if (ofBuckets.length > 0)
+    return ofBuckets.map((name) => [name, 'is about object storage: add to: s3://bucket/prefix'])
+  if (place === undefined)
+    return [['file', 'is missing: name the copy, or a place in object storage as to: s3://bucket/prefix']]
+  if (splitBy !== undefined) return []
+  const unsplit: Record<string, unknown> = { file: place, group: owner }
+  return Object.entries(unsplit)
+    .filter(([, text]) => typeof text === 'string' && text.includes(ORGANIZATION))
+    .map(([name]) => [name, `holds ${ORGANIZATION}, which needs splitBy: organization`])
+}
+
+const OF_FILES =
+  'is about a copy in a file: remove it. A bucket has an object for each organization, and rights of its own'
+
+/** The settings with absolute paths; undefined where nothing is to be published. */
+export function publishSettings(
+  written: z.output<typeof publish> | undefined,
+  folder: string,
+): PublishSettings | undefined {
+  if (written === undefined) return undefined
+  const { keep, splitBy, withoutPersonalData = false } = written
+  if (written.to !== undefined)
+    return { to: written.to, endpoint: written.endpoint, region: written.region, withoutPersonalData }
+  return { file: resolve(folder, written.file ?? ''), group: written.group, keep, splitBy, withoutPersonalData }
+}
+
+function hasKnownPlaceholders(text: string): boolean {
+  return !/[{}]/.test(text.replaceAll(ORGANIZATION, ''))
+}

@@ -1,0 +1,116 @@
+import { z } from 'zod'
+import {
+  DEFAULT_HEADERS,
+  DEFAULT_PRESET,
+  PRESETS,
+  SECRET_ENCODINGS,
+  SIGNATURE_ENCODINGS,
+  TIMESTAMP_FORMS,
+  templateProblem,
+  type HeaderNames,
+  type PresetName,
+  type Recipe,
+} from '../../source/signing/signing.ts'
+import { refusing } from '../values/refusing.ts'
+
+/** How requests are signed, in the configuration: a preset or a template, and settings that differ from the default. */
+export const signing = z.strictObject({
+  preset: z.enum(Object.keys(PRESETS).filter(isPreset)).exactOptional().meta({
+    description: 'The string to sign, by the name of a known form. Excludes template.',
+    default: DEFAULT_PRESET,
+  }),
+  template: z
+    .string()
+    .max(1000, 'must not be longer than 1,000 characters')
+    .check(refusing(writtenTemplateProblem))
+    .exactOptional()
+    .meta({
+      description: 'The string to sign, with tokens such as {METHOD}, {target}, {ts} and {body}. Excludes preset.',
+      examples: ['{METHOD}\n{path}\n{ts}'],
+    }),
+  encoding: z
+    .enum(SIGNATURE_ENCODINGS)
+    .exactOptional()
+    .meta({ description: 'How the signature is written.', default: 'hex' }),
+  prefix: z
+    .string()
+    .regex(/^(?:[!-~][ -~]{0,63})?$/, 'must be at most 64 printable ASCII characters, the first of them no space')
+    .exactOptional()
+    .meta({ description: 'Text before the signature, such as "sha256=".', default: '' }),
+  secretEncoding: z
+    .enum(SECRET_ENCODINGS)
+    .exactOptional()
+    .meta({ description: 'How the secret is turned into the bytes of the key.', default: 'utf8' }),
+  timestamp: z
+    .enum(TIMESTAMP_FORMS)
+    .exactOptional()
+    .meta({ description: 'The time of a request: Unix seconds, Unix milliseconds or ISO 8601.', default: 's' }),
+  headers: z
+    .strictObject({
+      key: headerName('carries the API key', DEFAULT_HEADERS.key),
+      timestamp: headerName('carries the time', DEFAULT_HEADERS.timestamp),
+      signature: headerName('carries the signature', DEFAULT_HEADERS.signature),
+      nonce: headerName('carries the nonce, where the template uses one', DEFAULT_HEADERS.nonce),
+    })
+    .exactOptional()
+    .meta({ description: 'The names of the headers.' }),
+})
+
+type Signing = z.output<typeof signing>
+
+/** The recipe of one organization: its own settings over the shared ones, key by key. */
+export function recipe(own: Signing, shared: Signing): Recipe {
+  // An organization's own preset overrides a shared template, and the other way round: they exclude each other.
+  const form = own.preset === undefined && own.template === undefined ? shared : own
+  const { encoding = 'hex', prefix = '', secretEncoding = 'utf8', timestamp = 's' } = { ...shared, ...own }
+  return {
+    template: form.template ?? PRESETS[form.preset ?? DEFAULT_PRESET],
+    encoding,
+    prefix,
+    secretEncoding,
+    timestamp,
+    headers: { ...DEFAULT_HEADERS, ...shared.headers, ...own.headers },
+  }
+}
+
+/** Pairs of roles whose headers have the same name; empty when all names differ. */
+export function sameHeaders(headers: HeaderNames): [string, string][] {
+  const roles = Object.entries(headers)
+  return roles.flatMap(([role, name], index) =>
+    roles
+      .slice(0, index)
+      .filter(([, other]) => other.toLowerCase() === name.toLowerCase())
+      .map(([earlier]): [string, string] => [role, earlier]),
+  )
+}
+
+function writtenTemplateProblem(text: string): string | undefined {
+  if (/\\[nt]/.test(text))
+    return String.raw`holds a backslash, not a line break: write it in double quotes for "\n" to work`
+  return templateProblem(text)
+}
+
+function headerName(what: string, usual: string) {
+  return z
+    .string()
+    .regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,64}$/, 'must be the name of a header, such as X-Signature')
+    .refine((name) => !OURS.has(name.toLowerCase()), 'is a header every request already has: choose another name')
+    .exactOptional()
+    .meta({ description: `The header that ${what}.`, default: usual })
+}
+
+const OURS = new Set([
+  'accept',
+  'accept-encoding',
+  'cache-control',
+  'connection',
+  'content-length',
+  'content-type',
+  'host',
+  'transfer-encoding',
+  'user-agent',
+])
+
+function isPreset(name: string): name is PresetName {
+  return Object.hasOwn(PRESETS, name)
+}

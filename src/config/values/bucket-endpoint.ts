@@ -1,0 +1,53 @@
+import { exactUrl, holdsCredentials, isInTheClear } from '../../address/http-address.ts'
+import { ConfigError } from '../../errors/errors.ts'
+import type { Environment } from '../environment.ts'
+
+/** The mistake in the address of a service that speaks S3, as a sentence that never repeats the address; undefined where there is none. */
+export function endpointMistake(text: string): string | undefined {
+  const url = exactUrl(text)
+  if (url === undefined || /[?#]/.test(text)) return NO_ADDRESS
+  if (holdsCredentials(url))
+    return 'must not hold a user name or password: credentials come from the environment (AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY)'
+  if (url.pathname !== '/') return `${NO_ADDRESS}, without a path: the bucket and its prefix belong in to`
+  if (isInTheClear(url))
+    return 'must be an https URL (plain http is accepted for this machine only, e.g. http://127.0.0.1:9000): customers would travel in the clear'
+  return undefined
+}
+
+const NO_ADDRESS = 'must be an https URL such as https://minio.example.com'
+
+/** How a service is reached. */
+export type BucketEnvironment = {
+  /** Undefined for Amazon S3. */
+  endpoint: string | undefined
+  region: string | undefined
+  /** Undefined where a profile is named, or nothing: then its client looks for a profile or a role. */
+  credentials: { accessKeyId: string; secretAccessKey: string; sessionToken?: string } | undefined
+}
+
+/**
+ * What is configured, and where that says nothing, what the environment says by the variables that all programs of Amazon read; an empty
+ * one is not set. Throws ConfigError for an endpoint in the environment with a mistake.
+ */
+export function bucketEnvironment(
+  configured: { endpoint?: string | undefined; region?: string | undefined },
+  environment: Environment,
+): BucketEnvironment {
+  const first = (...names: readonly string[]) =>
+    names.map((name) => environment[name]).find((text) => text !== undefined && text !== '')
+  const endpoint = configured.endpoint ?? endpointOf(first('AWS_ENDPOINT_URL_S3', 'AWS_ENDPOINT_URL'))
+  const region = configured.region ?? first('AWS_REGION', 'AWS_DEFAULT_REGION')
+  const accessKeyId = first('AWS_ACCESS_KEY_ID')
+  const secretAccessKey = first('AWS_SECRET_ACCESS_KEY')
+  const sessionToken = first('AWS_SESSION_TOKEN')
+  if (first('AWS_PROFILE') !== undefined || accessKeyId === undefined || secretAccessKey === undefined)
+    return { endpoint, region, credentials: undefined }
+  const credentials = { accessKeyId, secretAccessKey, ...(sessionToken !== undefined && { sessionToken }) }
+  return { endpoint, region, credentials }
+}
+
+function endpointOf(text: string | undefined): string | undefined {
+  const message = text === undefined ? undefined : endpointMistake(text)
+  if (message === undefined) return text
+  throw new ConfigError([{ file: 'environment AWS_ENDPOINT_URL_S3', message }])
+}

@@ -1,0 +1,241 @@
+import { expect, test } from 'vitest'
+import { acme, configOf, mistakesIn } from '../configuration-folder.ts'
+
+/** Lines 6 and on belong to the organization. */
+test.each([
+  ['misspelt key', 'pageSise: 10', '6:5 organizations.0.pageSise: unknown key (did you mean "pageSize"?)'],
+  [
+    'key in another style',
+    'request_timeout: 1s',
+    '6:5 organizations.0.request_timeout: unknown key (did you mean "requestTimeout"?)',
+  ],
+  ['misplaced key', 'queue: embedded', '6:5 organizations.0.queue: belongs at the top level'],
+  [
+    'merge key',
+    '<<: { scan: chain }',
+    '6:5 organizations.0.<<: unknown key: merge keys are not supported, put shared settings under defaults',
+  ],
+  ['page too large', 'pageSize: 101', '6:15 organizations.0.pageSize: must be a whole number from 1 to 100'],
+  ['page as text', 'pageSize: "10"', '6:15 organizations.0.pageSize: must be a whole number from 1 to 100'],
+  [
+    'half a request',
+    'concurrency: 1.5',
+    '6:18 organizations.0.concurrency: must be auto, or a whole number from 1 to 32',
+  ],
+  [
+    'requests without end',
+    'concurrency: all',
+    '6:18 organizations.0.concurrency: must be auto, or a whole number from 1 to 32',
+  ],
+  [
+    'more requests than 32',
+    'concurrency: 33',
+    '6:18 organizations.0.concurrency: must be auto, or a whole number from 1 to 32',
+  ],
+  [
+    'bare number as duration',
+    'maxWait: 15',
+    '6:14 organizations.0.maxWait: must be a duration such as 500ms, 30s, 15m, 6h or 1d',
+  ],
+  ['no time at all', 'requestTimeout: 0s', '6:21 organizations.0.requestTimeout: must be a duration from 100ms to 1h'],
+  [
+    'kept for less than a day',
+    'retention: { changes: 12h }',
+    '6:27 organizations.0.retention.changes: must be a duration from 1d to 36500d, such as 365d, or forever',
+  ],
+  [
+    'kept for a number',
+    'retention: { runs: 365 }',
+    '6:24 organizations.0.retention.runs: must be a duration from 1d to 36500d, such as 365d, or forever',
+  ],
+  [
+    'kept by a misspelt name',
+    'retention: { change: 365d }',
+    '6:18 organizations.0.retention.change: unknown key (did you mean "changes"?)',
+  ],
+  ['misspelt value', 'scan: chian', '6:11 organizations.0.scan: must be one of chain, plain (did you mean "chain"?)'],
+  [
+    'share in percent',
+    'removals: { maxShare: 10 }',
+    '6:27 organizations.0.removals.maxShare: must be a number from 0 to 1, such as 0.1 for a tenth',
+  ],
+  [
+    'nothing after the colon',
+    'rateLimit:',
+    '6:15 organizations.0.rateLimit: is empty: give it a value, or remove the key',
+  ],
+  ['list for a mapping', 'rateLimit: [600]', '6:16 organizations.0.rateLimit: must be a mapping of keys to values'],
+  [
+    'template without time',
+    'signing: { template: "{METHOD}" }',
+    '6:26 organizations.0.signing.template: must contain {ts}, or a captured request could be replayed for ever',
+  ],
+  [
+    'line break in single quotes',
+    String.raw`signing: { template: '{ts}\n{body}' }`,
+    String.raw`6:26 organizations.0.signing.template: holds a backslash, not a line break: write it in double quotes for "\n" to work`,
+  ],
+  [
+    'two forms',
+    'signing: { preset: ts-body, template: "{ts}" }',
+    '6:33 organizations.0.signing.template: excludes preset: keep one of the two',
+  ],
+  [
+    'header with a space',
+    'signing: { headers: { key: "X Key" } }',
+    '6:32 organizations.0.signing.headers.key: must be the name of a header, such as X-Signature',
+  ],
+  [
+    'header in use',
+    'signing: { headers: { key: Host } }',
+    '6:32 organizations.0.signing.headers.key: is a header every request already has: choose another name',
+  ],
+  [
+    'same header twice',
+    'signing: { headers: { key: x-signature } }',
+    '6:32 organizations.0.signing.headers.key: has the same name as the header of the signature: every header needs its own',
+  ],
+  [
+    'a limit with a name that begins with a dash',
+    'rateLimit: { shared: -vendor }',
+    '6:26 organizations.0.rateLimit.shared: must be at most 63 letters, digits, dots, dashes and underscores, the first a letter or digit',
+  ],
+  [
+    'six cron fields',
+    'schedule: { cron: "0 0 2 * * *", timezone: UTC }',
+    '6:23 organizations.0.schedule.cron: must have five fields, such as "0 2 * * *" for every night at two',
+  ],
+  [
+    'hour 24',
+    'schedule: { cron: "0 24 * * *", timezone: UTC }',
+    '6:23 organizations.0.schedule.cron: must have a number from 0 to 23 as hour (field 2 of five)',
+  ],
+  [
+    'misspelt zone',
+    'schedule: { cron: "0 2 * * *", timezone: Europe/Pari }',
+    '6:46 organizations.0.schedule.timezone: must be a time zone such as Europe/Paris or UTC (did you mean "Europe/Paris"?)',
+  ],
+  [
+    'schedule without zone',
+    'schedule: { cron: "0 2 * * *" }',
+    '6:15 organizations.0.schedule.timezone: is missing, and there is no schedule at the top level to take it from',
+  ],
+])('%s is reported where it stands', async (_what, line, expected) => {
+  expect(await mistakesIn(acme(line))).toEqual([`customer-mirror.yaml:${expected}`])
+})
+
+test('a secret that is empty is one mistake', async () => {
+  expect(await mistakesIn(acme().replace(/apiKey: .*/, 'apiKey: ""'))).toEqual([
+    'customer-mirror.yaml:4:13 organizations.0.apiKey: is empty: write { env: NAME } or { file: path }',
+  ])
+})
+
+test('a misspelt preset gets a suggestion', async () => {
+  const [line] = await mistakesIn(acme('signing: { preset: laravel-pth }'))
+  expect(line).toMatch(
+    /^customer-mirror.yaml:6:24 organizations.0.signing.preset: .*\(did you mean "laravel-path"\?\)$/,
+  )
+})
+
+test.each([
+  [
+    'http://acme.example.com/api/v1',
+    'must be an https URL (plain http is accepted for this machine only, e.g. http://127.0.0.1:8080)',
+  ],
+  [
+    'http://127.0.0.1.example.com',
+    'must be an https URL (plain http is accepted for this machine only, e.g. http://127.0.0.1:8080)',
+  ],
+  ['ftp://acme.example.com', 'must be an https URL such as https://acme.orders.example.com/api/v1'],
+  ['acme.example.com', 'must be an https URL such as https://acme.orders.example.com/api/v1'],
+  ['https:acme.example.com', 'must be an https URL such as https://acme.orders.example.com/api/v1'],
+  [
+    'https://user:pass@acme.example.com',
+    'must not hold a user name or password: credentials belong in apiKey and secret',
+  ],
+  ['https://acme.example.com/?page=1', 'must end with the path: remove the ? or # and what follows'],
+  ['"https://acme.example.com/#top"', 'must end with the path: remove the ? or # and what follows'],
+  [
+    'https://acme.example.com/api/v1/customers/',
+    'must be the address above /customers: remove /customers from the end',
+  ],
+])('the base address %s is refused', async (address, message) => {
+  const text = acme().replace('https://acme.example.com/api/v1', address)
+  expect(await mistakesIn(text)).toEqual([`customer-mirror.yaml:3:14 organizations.0.baseUrl: ${message}`])
+})
+
+test('a schedule without a cron line is said to lack one', async () => {
+  const [cron, timezone] = await mistakesIn(`schedule: {}\n${acme()}`)
+  expect(cron).toBe(
+    'customer-mirror.yaml:1:11 schedule.cron: is missing: write text of five fields, such as "0 2 * * *" for every night at two',
+  )
+  expect(timezone).toBe('customer-mirror.yaml:1:11 schedule.timezone: is missing: such as Europe/Paris')
+})
+
+test('every mistake in the file is reported at once, in the order of the file', async () => {
+  const text = `mirror: 3
+pageSize: 50
+schedule: { cron: "0 2 * *", timezone: UTC }
+defaults: { scan: fast }
+organizations:
+  - id: Acme
+    baseUrl: http://acme.example.com
+    apiKey: made-up-key
+    secret: { env: A, file: b }
+  - id: globex
+    baseUrl: https://globex.example.com/api/v1
+    apiKey: { env: GLOBEX_KEY }
+  - id: globex
+    baseUrl: https://globex.example.com/api/v1/
+    apiKey: { env: GLOBEX_KEY }
+    secret: { env: $GLOBEX }
+`
+  const places = (await mistakesIn(text)).map((line) => line.split(': ')[0])
+  expect(places).toEqual([
+    'customer-mirror.yaml:1:9 mirror',
+    'customer-mirror.yaml:2:1 pageSize',
+    'customer-mirror.yaml:3:19 schedule.cron',
+    'customer-mirror.yaml:4:19 defaults.scan',
+    'customer-mirror.yaml:6:9 organizations.0.id',
+    'customer-mirror.yaml:7:14 organizations.0.baseUrl',
+    'customer-mirror.yaml:8:13 organizations.0.apiKey',
+    'customer-mirror.yaml:9:13 organizations.0.secret',
+    'customer-mirror.yaml:10:5 organizations.1.secret',
+    'customer-mirror.yaml:13:9 organizations.2.id',
+    'customer-mirror.yaml:14:14 organizations.2.baseUrl',
+    'customer-mirror.yaml:16:20 organizations.2.secret.env',
+  ])
+})
+
+test('mistakes in a JSON file have a line and a column too', async () => {
+  const json = JSON.stringify(
+    { organizations: [{ id: 'acme', baseUrl: 'https://acme.example.com', apiKey: 7 }] },
+    null,
+    '\t',
+  )
+  expect(await mistakesIn(json, 'customer-mirror.json')).toEqual([
+    'customer-mirror.json:3:3 organizations.0.secret: is missing: it must be { env: NAME } or { file: path }',
+    'customer-mirror.json:6:14 organizations.0.apiKey: must be { env: NAME } or { file: path }',
+  ])
+})
+
+test('two organizations may share an address with different keys', async () => {
+  const twin = acme()
+    .replace('organizations:\n', '')
+    .replace('id: acme', 'id: twin')
+    .replace('ACME_API_KEY', 'TWIN_KEY')
+  expect((await configOf(acme() + twin)).organizations.map(({ id }) => id)).toEqual(['acme', 'twin'])
+})
+
+test('organizations that share a limit must agree on it', async () => {
+  const globex = acme('rateLimit: { shared: all, requestsPerMinute: 30 }').replaceAll(/acme/gi, 'globex')
+  const text = acme('rateLimit: { shared: all, requestsPerMinute: 60 }') + globex.replace('organizations:\n', '')
+  expect(await mistakesIn(text)).toEqual([
+    'customer-mirror.yaml:11:16 organizations.1.rateLimit: shares a limit with organizations.0 but differs in requestsPerMinute: give both the same',
+  ])
+})
+
+test('a mistake under defaults is reported once, however many organizations inherit it', async () => {
+  const second = acme().replace('organizations:\n', '').replaceAll(/acme/gi, 'globex')
+  expect(await mistakesIn(`defaults: { signing: { headers: { key: X-Nonce } } }\n${acme()}${second}`)).toHaveLength(1)
+})
