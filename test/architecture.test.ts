@@ -172,7 +172,7 @@ describe('where the outside world is used', () => {
 
   test('only the programs listen for signals', () => {
     // The process that exports outlives its terminal, so that it can remove what it wrote.
-    const listening = new RegExp(`${PROGRAMS.source}|^src/cli/write-export\\.ts$`)
+    const listening = new RegExp(`${PROGRAMS.source}|^src/cli/reading/write-export\\.ts$`)
     expect(matching(product, /\bprocess\s*\.\s*(on|once|addListener)\s*\(/, listening)).toEqual([])
   })
 

@@ -4,8 +4,8 @@ import { UsageError } from '../errors/errors.ts'
 import { FORMAT_NAMES, isFormatName, type FormatName } from '../reading/export/formats.ts'
 import { isTerminal, type Io } from './io.ts'
 import { namedFile } from './arguments/named-file.ts'
-import { fileToRead, mirrorOption } from './reading-options.ts'
-import type { Wanted } from './run-export.ts'
+import { fileToRead, mirrorOption } from './reading/reading-options.ts'
+import type { Wanted } from './reading/run-export.ts'
 import { timeArgument } from './arguments/time-argument.ts'
 import { wholeNumber } from './arguments/whole-number-argument.ts'
 
@@ -40,7 +40,7 @@ export function exportCommand(io: Io) {
     .option('--excel', 'CSV for a spreadsheet: with a byte order mark, and no value runs as a formula')
     .addHelpText('after', EXAMPLES)
     .action(async (options) => {
-      const { runExport } = await import('./run-export.ts')
+      const { runExport } = await import('./reading/run-export.ts')
       const { output } = options
       const folder = folderOf(options)
       const file = output === undefined || output === '-' ? undefined : namedFile(output, 'file')

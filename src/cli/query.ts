@@ -9,8 +9,8 @@ import {
   layoutOf,
   mirrorOption,
   type ReadingOptions,
-} from './reading-options.ts'
-import { startReading, type Reading } from './run-reading.ts'
+} from './reading/reading-options.ts'
+import { startReading, type Reading } from './reading/run-reading.ts'
 import { wholeNumber } from './arguments/whole-number-argument.ts'
 
 /** What a table has at most, and the columns it shows; the other formats have all of them. */
@@ -75,7 +75,7 @@ async function query(reading: Reading, options: Options, io: Io): Promise<void> 
   const file = await fileToRead(options)
   const end = await reading.run({ ...file, read: { customers: filter }, layout, most })
   if (end?.[0] === 'unknown-organization') {
-    const { unknownOrganization } = await import('./unknown-organization.ts')
+    const { unknownOrganization } = await import('./reading/unknown-organization.ts')
     throw unknownOrganization(end[1], file.configured)
   }
   if (end?.[0] === 'done' && end[1].more && limit === undefined)

@@ -10,8 +10,8 @@ import {
   layoutOf,
   mirrorOption,
   type ReadingOptions,
-} from './reading-options.ts'
-import { startReading, type Reading } from './run-reading.ts'
+} from './reading/reading-options.ts'
+import { startReading, type Reading } from './reading/run-reading.ts'
 
 /** `customer-mirror sql`: the rows of one statement that only reads. */
 export function sqlCommand(io: Io) {
@@ -36,7 +36,7 @@ export function sqlCommand(io: Io) {
     .action(async (statement, options) => {
       if (options.tables) {
         if (statement !== undefined) throw new UsageError('--tables takes no statement. Leave one of the two out.')
-        const { listTables } = await import('./list-tables.ts')
+        const { listTables } = await import('./reading/list-tables.ts')
         return listTables(options, io)
       }
       if (statement === undefined)
@@ -63,7 +63,7 @@ async function run(
   try {
     await reading.run({ ...file, read: { sql }, layout }, { limitMs })
   } catch (error) {
-    const { withSuggestion } = await import('./statement-suggestion.ts')
+    const { withSuggestion } = await import('./reading/statement-suggestion.ts')
     throw withSuggestion(error)
   }
 }

@@ -7,13 +7,13 @@ import type { Pauses } from '../pause.ts'
 import { durationArgument } from './arguments/duration-argument.ts'
 import { futureDateText, isInFuture } from './output/future-date.ts'
 import { screenOf, type Io, type Screen } from './io.ts'
-import { pauseAsJson, pausedLines } from './paused-lines.ts'
+import { pauseAsJson, pausedLines } from './status/paused-lines.ts'
 import { say } from './output/say.ts'
 import { isoTime } from '../time/iso-time.ts'
 import { jsonDocument } from './output/json-document.ts'
 import { withMirror } from './with-mirror.ts'
-import { formOf, FORMS } from './status-form.ts'
-import { leftBehind, statusLines, type AgeLimit, type StatusLine } from './status-lines.ts'
+import { formOf, FORMS } from './status/status-form.ts'
+import { leftBehind, statusLines, type AgeLimit, type StatusLine } from './status/status-lines.ts'
 
 /** `customer-mirror status`: reports how current each organization's rows are. */
 export function statusCommand(io: Io) {
@@ -36,8 +36,9 @@ export function statusCommand(io: Io) {
         const nowMs = Date.now()
         const pauses = await readPauses(known)
         const facts = { config: known, pauses, nowMs }
-        if (form === 'html') await (await import('./write-page.ts')).writePage(file, io, mirror, facts)
-        if (form === 'prometheus') await (await import('./write-metrics.ts')).writeMetrics(file, io, mirror, facts)
+        if (form === 'html') await (await import('./status/write-page.ts')).writePage(file, io, mirror, facts)
+        if (form === 'prometheus')
+          await (await import('./status/write-metrics.ts')).writeMetrics(file, io, mirror, facts)
         const freshness = await mirror.listFreshness()
         const { organizations } = known
         return {

@@ -3,7 +3,7 @@ import type { MirroredOrganization } from '../../reading/organizations/mirrored-
 import { isPostgres } from '../../address/mirror-address.ts'
 import { isMissing } from '../../machine/is-missing.ts'
 import { screenOf, type Io, type Screen } from '../io.ts'
-import { fileToRead, mirrorOption } from '../reading-options.ts'
+import { fileToRead, mirrorOption } from '../reading/reading-options.ts'
 import { isoTime } from '../../time/iso-time.ts'
 import { jsonDocument } from '../output/json-document.ts'
 import { refuseWords } from '../refuse-words.ts'

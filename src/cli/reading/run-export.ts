@@ -1,12 +1,12 @@
-import { say } from './output/say.ts'
-import { ExportFailed, Interrupted, isOurs, reportedError } from '../errors/errors.ts'
-import { monotonicMs } from '../machine/monotonic-clock.ts'
-import { whyEnded } from '../machine/why-ended.ts'
+import { say } from '../output/say.ts'
+import { ExportFailed, Interrupted, isOurs, reportedError } from '../../errors/errors.ts'
+import { monotonicMs } from '../../machine/monotonic-clock.ts'
+import { whyEnded } from '../../machine/why-ended.ts'
 import type { ExportPlan, ExportReport } from './export-plan.ts'
-import { redrawableScreenOf, type Io } from './io.ts'
-import { removeIfPossible } from '../reading/files/remove-file.ts'
-import { plainText } from './output/plain-text.ts'
-import { count } from './output/wording.ts'
+import { redrawableScreenOf, type Io } from '../io.ts'
+import { removeIfPossible } from '../../reading/files/remove-file.ts'
+import { plainText } from '../output/plain-text.ts'
+import { count } from '../output/wording.ts'
 import { startApart } from './run-apart.ts'
 
 /** An export with the file that is to be replaced, undefined for standard output, and the configuration that was read for it. */
@@ -43,7 +43,7 @@ const UNREAD = 'The reader of standard output closed it: what was written is not
 
 /** After the process that exports was ended. What cannot be removed now, the next export removes. */
 async function tidy(folder: string): Promise<void> {
-  const { tidyExportFolder } = await import('../reading/export/export-folder.ts')
+  const { tidyExportFolder } = await import('../../reading/export/export-folder.ts')
   try {
     tidyExportFolder(folder)
   } catch (error) {
@@ -58,9 +58,9 @@ async function placeFor(
   configuration: string | undefined,
 ): Promise<{ path: string; file: string }> {
   const [{ requireReplaceable }, { EXPORTING }, { privateName }] = await Promise.all([
-    import('../reading/export/export-target.ts'),
-    import('../reading/export/export-file.ts'),
-    import('../reading/files/private-name.ts'),
+    import('../../reading/export/export-target.ts'),
+    import('../../reading/export/export-file.ts'),
+    import('../../reading/files/private-name.ts'),
   ])
   requireReplaceable(file, { mirror, configuration })
   return { path: privateName(file, EXPORTING), file }
@@ -74,7 +74,7 @@ async function progressOf(
 ) {
   const screen = redrawableScreenOf(io.stderr)
   if (screen === undefined || (output === undefined && isForTerminal)) return undefined
-  const { exportProgress } = await import('./output/export-progress.ts')
+  const { exportProgress } = await import('../output/export-progress.ts')
   return exportProgress(screen, {
     what: selection.changesSince === undefined ? 'customers' : 'changes',
     monotonicMs,

@@ -1,8 +1,8 @@
-import { didYouMean } from '../config/checks/suggestion.ts'
-import { UsageError } from '../errors/errors.ts'
-import { listedNames } from '../listed-names.ts'
-import type { UnknownOrganization } from '../reading/organizations/mirrored-in.ts'
-import { plainText } from './output/plain-text.ts'
+import { didYouMean } from '../../config/checks/suggestion.ts'
+import { UsageError } from '../../errors/errors.ts'
+import { listedNames } from '../../listed-names.ts'
+import type { UnknownOrganization } from '../../reading/organizations/mirrored-in.ts'
+import { plainText } from '../output/plain-text.ts'
 
 /** For an organization that neither the configuration nor the file that is read knows. */
 export function unknownOrganization(

@@ -1,8 +1,8 @@
-import type { Organization } from '../config/organization.ts'
-import { isForGood } from '../errors/for-good.ts'
-import { pauseOf, type Pause, type Pauses } from '../pause.ts'
-import type { Freshness } from '../store.ts'
-import { FUTURE_DATE, isInFuture } from './output/future-date.ts'
+import type { Organization } from '../../config/organization.ts'
+import { isForGood } from '../../errors/for-good.ts'
+import { pauseOf, type Pause, type Pauses } from '../../pause.ts'
+import type { Freshness } from '../../store.ts'
+import { FUTURE_DATE, isInFuture } from '../output/future-date.ts'
 
 /** How current an organization is. */
 export type StatusLine = {

@@ -1,7 +1,7 @@
-import type { Exported } from '../reading/export/export-rows.ts'
-import type { FormatName } from '../reading/export/formats.ts'
-import type { Selection } from '../reading/export/selection.ts'
-import type { UnknownOrganization } from '../reading/organizations/mirrored-in.ts'
+import type { Exported } from '../../reading/export/export-rows.ts'
+import type { FormatName } from '../../reading/export/formats.ts'
+import type { Selection } from '../../reading/export/selection.ts'
+import type { UnknownOrganization } from '../../reading/organizations/mirrored-in.ts'
 
 /** What the process that exports is to do, as JSON on its standard input. Paths are absolute. */
 export type ExportPlan = {

@@ -1,7 +1,7 @@
-import { nearest } from '../config/checks/suggestion.ts'
-import { isOurs, UsageError } from '../errors/errors.ts'
-import { PUBLIC_TABLES } from '../public-tables.ts'
-import { plainText } from './output/plain-text.ts'
+import { nearest } from '../../config/checks/suggestion.ts'
+import { isOurs, UsageError } from '../../errors/errors.ts'
+import { PUBLIC_TABLES } from '../../public-tables.ts'
+import { plainText } from '../output/plain-text.ts'
 
 /** The error of a statement with the public table or column that was probably meant; any other error unchanged. */
 export function withSuggestion(error: unknown): unknown {

@@ -1,12 +1,12 @@
-import { isOurs } from '../errors/errors.ts'
-import { isPostgres } from '../address/mirror-address.ts'
-import type { DescribedTable } from '../reading/described-tables.ts'
-import { PUBLIC_TABLES } from '../public-tables.ts'
-import { MANIFEST } from '../reading/publish/manifest-columns.ts'
-import { screenOf, type Io, type Screen } from './io.ts'
-import { hanging } from './output/fit-text.ts'
-import { formatRows } from './output/rows/format-rows.ts'
-import { jsonDocument } from './output/json-document.ts'
+import { isOurs } from '../../errors/errors.ts'
+import { isPostgres } from '../../address/mirror-address.ts'
+import type { DescribedTable } from '../../reading/described-tables.ts'
+import { PUBLIC_TABLES } from '../../public-tables.ts'
+import { MANIFEST } from '../../reading/publish/manifest-columns.ts'
+import { screenOf, type Io, type Screen } from '../io.ts'
+import { hanging } from '../output/fit-text.ts'
+import { formatRows } from '../output/rows/format-rows.ts'
+import { jsonDocument } from '../output/json-document.ts'
 import { fileToRead, layoutOf, type ReadingOptions } from './reading-options.ts'
 import { startReading } from './run-reading.ts'
 
@@ -30,7 +30,7 @@ async function tablesOf(options: ReadingOptions, io: Io): Promise<readonly Descr
     throw error
   })
   if (!isPostgres(file)) return options.mirror === undefined ? PUBLIC_TABLES : tablesIn(file, io)
-  const { describedTables } = await import('../reading/described-tables.ts')
+  const { describedTables } = await import('../../reading/described-tables.ts')
   return describedTables(file)
 }
 

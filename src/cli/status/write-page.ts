@@ -1,6 +1,6 @@
-import { monotonicMs } from '../machine/monotonic-clock.ts'
-import type { Mirror } from '../store.ts'
-import type { Io } from './io.ts'
+import { monotonicMs } from '../../machine/monotonic-clock.ts'
+import type { Mirror } from '../../store.ts'
+import type { Io } from '../io.ts'
 import { writeStatus, type StatusFacts } from './write-status.ts'
 
 /** Writes the overview of a mirror, as one file that nothing has to be loaded for. */
@@ -17,10 +17,10 @@ const PAGE = {
 
 async function pageOf(mirror: Mirror, { config, pauses, nowMs }: StatusFacts): Promise<string> {
   const [{ overviewPage }, { readOverview }, { overviewFacts }, { checkSchedules }] = await Promise.all([
-    import('../page/overview-page.ts'),
-    import('../page/overview.ts'),
-    import('../../jobs/monitoring/overview-facts.ts'),
-    import('../../jobs/schedule/reconcile.ts'),
+    import('../../page/overview-page.ts'),
+    import('../../page/overview.ts'),
+    import('../../../jobs/monitoring/overview-facts.ts'),
+    import('../../../jobs/schedule/reconcile.ts'),
   ])
   checkSchedules(config, nowMs)
   const facts = overviewFacts(config.organizations, { pauses, nowMs, monotonicMs: monotonicMs() })

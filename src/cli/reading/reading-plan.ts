@@ -1,6 +1,6 @@
-import type { CustomersFilter } from '../reading/statements/customers-statement.ts'
-import type { UnknownOrganization } from '../reading/organizations/mirrored-in.ts'
-import type { Layout } from './output/rows/row-format.ts'
+import type { CustomersFilter } from '../../reading/statements/customers-statement.ts'
+import type { UnknownOrganization } from '../../reading/organizations/mirrored-in.ts'
+import type { Layout } from '../output/rows/row-format.ts'
 
 /** What the process that reads is to do, as JSON on its standard input. Paths are absolute. */
 export type ReadingPlan = {

@@ -1,9 +1,9 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { createInterface } from 'node:readline'
 import { Readable } from 'node:stream'
-import { processEnvironment } from '../config/environment.ts'
-import { keptCompiled, programBeside } from '../machine/process-apart.ts'
-import type { Io } from './io.ts'
+import { processEnvironment } from '../../config/environment.ts'
+import { keptCompiled, programBeside } from '../../machine/process-apart.ts'
+import type { Io } from '../io.ts'
 
 /** A program of ours in a process of its own, which was started and waits for its plan. */
 export type Apart<Plan, Report> = {

@@ -1,15 +1,15 @@
 import { readFileSync, writeSync } from 'node:fs'
 import { Worker } from 'node:worker_threads'
-import { describeError } from '../errors/errors.ts'
-import { isPostgres } from '../address/mirror-address.ts'
-import { customersStatement } from '../reading/statements/customers-statement.ts'
-import { mirroredIn } from '../reading/organizations/mirrored-in.ts'
-import { openToRead, type OpenedToRead } from '../reading/open-to-read.ts'
-import { resultsError } from '../reading/results-error.ts'
-import { prepareToRead, type SqlValue } from '../reading/statements/readable-statement.ts'
-import { isLacking, statementError } from '../reading/statements/statement-error.ts'
-import { writeAll } from '../reading/files/write-all.ts'
-import { formatRows } from './output/rows/format-rows.ts'
+import { describeError } from '../../errors/errors.ts'
+import { isPostgres } from '../../address/mirror-address.ts'
+import { customersStatement } from '../../reading/statements/customers-statement.ts'
+import { mirroredIn } from '../../reading/organizations/mirrored-in.ts'
+import { openToRead, type OpenedToRead } from '../../reading/open-to-read.ts'
+import { resultsError } from '../../reading/results-error.ts'
+import { prepareToRead, type SqlValue } from '../../reading/statements/readable-statement.ts'
+import { isLacking, statementError } from '../../reading/statements/statement-error.ts'
+import { writeAll } from '../../reading/files/write-all.ts'
+import { formatRows } from '../output/rows/format-rows.ts'
 import type { ColumnsPlan, ReadingPlan, ReadingReport } from './reading-plan.ts'
 
 /**
@@ -54,7 +54,7 @@ async function readRows(plan: ReadingPlan): Promise<ReadingReport> {
     return readOpened(openToRead(plan.file), plan)
   } catch (error) {
     if (!isLacking(error)) throw error
-    const { openToExport } = await import('../reading/export/open-to-export.ts')
+    const { openToExport } = await import('../../reading/export/open-to-export.ts')
     return readOpened(openToExport(plan.file), plan)
   }
 }
@@ -83,7 +83,7 @@ function readOpened(opened: OpenedToRead, { read, configured, layout, most }: Re
 }
 
 async function readServer(plan: ReadingPlan): Promise<ReadingReport> {
-  const { readPostgres } = await import('../reading/statements/read-postgres.ts')
+  const { readPostgres } = await import('../../reading/statements/read-postgres.ts')
   const found = await readPostgres(plan.file, plan)
   if ('organization' in found) return ['unknown-organization', found]
   report(['reading'])

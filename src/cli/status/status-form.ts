@@ -1,4 +1,4 @@
-import { UsageError } from '../errors/errors.ts'
+import { UsageError } from '../../errors/errors.ts'
 
 /** The forms that `--format` names. */
 export const FORMS = ['table', 'json', 'prometheus'] as const

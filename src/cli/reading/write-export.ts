@@ -1,19 +1,19 @@
 import { readFileSync, writeSync } from 'node:fs'
-import { describeError } from '../errors/errors.ts'
-import { setHeapSize } from '../machine/heap-size.ts'
-import { shownMirror } from '../address/mirror-address.ts'
-import { exportError } from '../reading/export/export-error.ts'
-import { withFileToRead } from '../reading/file-to-read.ts'
-import { beginExport } from '../reading/export/export-file.ts'
-import { exportRows, type Exported, type Exporting } from '../reading/export/export-rows.ts'
-import { loadFormat } from '../reading/export/formats.ts'
-import { openToExport } from '../reading/export/open-to-export.ts'
-import type { UnknownOrganization } from '../reading/organizations/mirrored-in.ts'
-import type { OpenedToRead } from '../reading/open-to-read.ts'
-import { statementError } from '../reading/statements/statement-error.ts'
-import { writeAll } from '../reading/files/write-all.ts'
+import { describeError } from '../../errors/errors.ts'
+import { setHeapSize } from '../../machine/heap-size.ts'
+import { shownMirror } from '../../address/mirror-address.ts'
+import { exportError } from '../../reading/export/export-error.ts'
+import { withFileToRead } from '../../reading/file-to-read.ts'
+import { beginExport } from '../../reading/export/export-file.ts'
+import { exportRows, type Exported, type Exporting } from '../../reading/export/export-rows.ts'
+import { loadFormat } from '../../reading/export/formats.ts'
+import { openToExport } from '../../reading/export/open-to-export.ts'
+import type { UnknownOrganization } from '../../reading/organizations/mirrored-in.ts'
+import type { OpenedToRead } from '../../reading/open-to-read.ts'
+import { statementError } from '../../reading/statements/statement-error.ts'
+import { writeAll } from '../../reading/files/write-all.ts'
 import type { ExportPlan, ExportReport } from './export-plan.ts'
-import { plainJson, plainText } from './output/plain-text.ts'
+import { plainJson, plainText } from '../output/plain-text.ts'
 
 /** The process that exports. Takes an ExportPlan, writes to standard output or a file, and reports on file descriptor 3. */
 async function main(): Promise<void> {
@@ -63,7 +63,7 @@ function outliveTerminal(): void {
 }
 
 async function exportPartitions(opened: OpenedToRead, folder: string, plan: Planned) {
-  const { beginPartitions } = await import('../reading/export/write-partitions.ts')
+  const { beginPartitions } = await import('../../reading/export/write-partitions.ts')
   const partitions = beginPartitions(folder, plan.format, (chunk, descriptor) => write(chunk, descriptor, folder))
   try {
     const done = await exportOpened(opened.db, (organization) => partitions.of(organization), plan)

@@ -1,10 +1,10 @@
 import { readFileSync, statSync } from 'node:fs'
-import type { Config } from '../config/read-config.ts'
-import { UsageError } from '../errors/errors.ts'
-import type { Pauses } from '../pause.ts'
-import type { Mirror } from '../store.ts'
-import type { Io } from './io.ts'
-import { absolutePath } from './arguments/named-file.ts'
+import type { Config } from '../../config/read-config.ts'
+import { UsageError } from '../../errors/errors.ts'
+import type { Pauses } from '../../pause.ts'
+import type { Mirror } from '../../store.ts'
+import type { Io } from '../io.ts'
+import { absolutePath } from '../arguments/named-file.ts'
 
 /** A kind of file that `status` writes, and writes again. */
 type OwnFile = {
@@ -33,7 +33,7 @@ export async function writeStatus(
   { kind, text }: { kind: OwnFile; text: () => Promise<string> },
 ): Promise<void> {
   if (file === '-') return void stdout.write(await text())
-  const { writeFileWhole } = await import('../reading/files/write-file.ts')
+  const { writeFileWhole } = await import('../../reading/files/write-file.ts')
   if (file.trim() === '') throw new UsageError(kind.whenUnnamed)
   const { example, mode } = kind
   const mayReplace = (place: string) => throwIfForeign(place, kind)

@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest'
-import { sqlCommand } from '../../src/cli/sql.ts'
-import { PUBLIC_TABLES } from '../../src/public-tables.ts'
-import { customers } from '../support/builders.ts'
-import { aMirror, mirrorPages } from '../support/mirror-file.ts'
-import { aPlan, publishAll } from '../support/publishing.ts'
-import { runCli } from '../support/run-cli.ts'
-import { runCommand } from '../support/run-command.ts'
-import { runOnScreen } from '../support/run-on-screen.ts'
-import { temporaryFolder } from '../support/temp-folder.ts'
+import { sqlCommand } from '../../../src/cli/sql.ts'
+import { PUBLIC_TABLES } from '../../../src/public-tables.ts'
+import { customers } from '../../support/builders.ts'
+import { aMirror, mirrorPages } from '../../support/mirror-file.ts'
+import { aPlan, publishAll } from '../../support/publishing.ts'
+import { runCli } from '../../support/run-cli.ts'
+import { runCommand } from '../../support/run-command.ts'
+import { runOnScreen } from '../../support/run-on-screen.ts'
+import { temporaryFolder } from '../../support/temp-folder.ts'
 
 test('--tables lists the public tables and columns, and needs no mirror', async () => {
   const cwd = temporaryFolder()

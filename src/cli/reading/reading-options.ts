@@ -1,10 +1,10 @@
 import { Option } from '@commander-js/extra-typings'
-import { namedConfig } from './arguments/named-config.ts'
-import { namedMirror } from './arguments/named-mirror.ts'
-import { UsageError } from '../errors/errors.ts'
-import { isTerminal, screenOf } from './io.ts'
-import type { Layout } from './output/rows/row-format.ts'
-import { jsonDocument } from './output/json-document.ts'
+import { namedConfig } from '../arguments/named-config.ts'
+import { namedMirror } from '../arguments/named-mirror.ts'
+import { UsageError } from '../../errors/errors.ts'
+import { isTerminal, screenOf } from '../io.ts'
+import type { Layout } from '../output/rows/row-format.ts'
+import { jsonDocument } from '../output/json-document.ts'
 import type { ReadingPlan } from './reading-plan.ts'
 
 /** What the commands share that read a mirror or a copy: which file to read, and how to write its rows. */
