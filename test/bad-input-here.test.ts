@@ -14,7 +14,7 @@ const here = mirroringHere()
 describe('a configuration that cannot be used', () => {
   test.each<[what: string, said: RegExp, spoil: (file: string) => void]>([
     ['is missing', /^other\.yaml does not exist: run 'customer-mirror init'/, () => undefined],
-    ['is a folder', /^other\.yaml is a directory, not a file/, (file) => mkdirSync(file)],
+    ['is a folder', /^other\.yaml is a folder, not a file: name another with --config\n$/, (file) => mkdirSync(file)],
     ['is empty', /^other\.yaml is empty/, (file) => writeFileSync(file, '')],
     ['is no YAML', /^other\.yaml:1:\d+ /, (file) => writeFileSync(file, 'organizations: [')],
     ['is binary', /^other\.yaml is not UTF-8/, (file) => writeFileSync(file, Buffer.from([0x80, 0x81]))],
@@ -54,7 +54,7 @@ describe('an unusable secret fails only its organization, before any request', (
     ['a variable that is not set', { env: 'ACME_SECRET' }, /environment ACME_SECRET .* is not set: export it/],
     ['a variable that is empty', { env: 'EMPTY' }, /environment EMPTY .* is empty/],
     ['a file that is not there', { file: './none' }, /\/none .* does not exist: create it/],
-    ['a folder', { file: './data' }, /\/data .* is a directory/],
+    ['a folder', { file: './data' }, /\/data .* is a folder/],
   ])('%s', async (_, reference, said) => {
     const other = await aFaultServer(list(3))
     const { folder, mirror } = aWorkplace([

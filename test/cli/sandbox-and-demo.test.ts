@@ -97,7 +97,7 @@ test.each([
   ['', /^The name of the folder is empty: --folder names a folder\.$/m],
   ['file', /^file\/customer-mirror\.yaml does not exist: part of the path before it is a file\. Name another folder/],
   ['file/x', /^file\/x\/customer-mirror\.yaml does not exist: part of the path before it is a file\. Name another/],
-  ['made', /^made\/customer-mirror\.yaml is a directory, not a file\. Name another folder/],
+  ['made', /^made\/customer-mirror\.yaml is a folder, not a file\. Name another folder/],
 ])('a demo in the folder "%s" is refused as a mistake', async (folder, said) => {
   const cwd = temporaryFolder()
   writeFileSync(join(cwd, 'file'), 'mine')

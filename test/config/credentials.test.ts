@@ -44,7 +44,7 @@ test('a directory in place of a secret file is named', async () => {
   const file = join(await aFolder(), 'folder')
   await mkdir(file)
   expect(await linesOf(readCredentials(organization({ file }), { KEY: 'k' }))).toEqual([
-    `${file} (the secret of organization acme) is a directory, not a file`,
+    `${file} (the secret of organization acme) is a folder, not a file`,
   ])
 })
 

@@ -31,6 +31,51 @@ test.each([
     'customer-mirror.yaml:1:20 has more text after the end of a value: put the whole value in quotes',
   ],
   ['a tab', 'defaults:\n\tscan: plain\n', 'customer-mirror.yaml:2:1 is indented with a tab: use spaces'],
+  [
+    'a key indented less than those above it',
+    'organizations:\n  - id: acme\n   baseUrl: https://acme.example.com\n    secret: { env: S }\n',
+    'customer-mirror.yaml:3:1 is indented less than the lines above it: give it as many spaces as they have',
+  ],
+  [
+    'a key indented more than those above it',
+    'defaults:\n  scan: plain\n    pageSize: 10\n',
+    'customer-mirror.yaml:2:9 has a key within a value: indent the next line like this one, or put a value with a colon in quotes',
+  ],
+  [
+    'a key indented otherwise than those of its organization',
+    'organizations:\n  - id: acme\n    baseUrl: https://acme.example.com\n  secret: { env: S }\n',
+    'customer-mirror.yaml:4:1 is not indented like the lines above it: give it as many spaces as they have',
+  ],
+  [
+    'a tab in the middle of an organization',
+    'organizations:\n  - id: acme\n\tbaseUrl: https://acme.example.com\n    secret: { env: S }\n',
+    'customer-mirror.yaml:3:1 is indented with a tab: use spaces',
+  ],
+  [
+    'a colon without a space',
+    'mirror:./customers.db\norganizations: []\n',
+    'customer-mirror.yaml:1:1 is not a key and its value: write a colon and a space between them',
+  ],
+  [
+    'a key without a colon',
+    'organizations:\n  - id: acme\n    secret\n',
+    'customer-mirror.yaml:3:5 is a key without a colon: write a colon and a value after it',
+  ],
+  [
+    'a brace that is not closed',
+    'defaults: { pageSize: 5\norganizations: []\n',
+    'customer-mirror.yaml:2:1 lacks the } or ] that ends what was opened before it',
+  ],
+  [
+    'a quote that is not closed',
+    'mirror: "customers.db\norganizations: []\n',
+    'customer-mirror.yaml:3:1 lacks the quote that ends a text begun before it',
+  ],
+  [
+    'a missing comma',
+    'publish: { file: a keep: 7 }\n',
+    'customer-mirror.yaml:1:18 has a colon that does not fit within braces or brackets: look for a missing comma or quote',
+  ],
   ['an unknown tag', 'mirror: !env MIRROR\n', 'customer-mirror.yaml:1:9 has an unknown tag: remove the !tag'],
   [
     'an alias without anchor',
@@ -53,7 +98,11 @@ test.each([
     'customer-mirror.yaml is not UTF-8 but UTF-16: save it as UTF-8',
   ],
   ['Latin-1', Buffer.from('mirror: café', 'latin1'), 'customer-mirror.yaml is not UTF-8: save it as UTF-8'],
-  ['five megabytes', `# ${'x'.repeat(5_000_000)}`, 'customer-mirror.yaml is larger than 4096 KiB'],
+  [
+    'five megabytes',
+    `# ${'x'.repeat(5_000_000)}`,
+    'customer-mirror.yaml is larger than 4096 KiB: name another with --config',
+  ],
 ])('%s is refused with one clear line', async (_what, text, expected) => {
   expect(await mistakesIn(text)).toEqual([expected])
 })
@@ -87,18 +136,20 @@ test('an empty --config is refused instead of reading another file', async () =>
   ])
 })
 
-test('a directory is refused', async () => {
+test('a folder is refused', async () => {
   const cwd = await aFolder()
   await mkdir(join(cwd, 'customer-mirror.yaml'))
   expect(await linesOf(readConfig({ cwd, environment: {} }))).toEqual([
-    'customer-mirror.yaml is a directory, not a file',
+    'customer-mirror.yaml is a folder, not a file: name another with --config',
   ])
 })
 
 test('a named pipe is refused', async () => {
   const cwd = await aFolder()
   heldPipe(join(cwd, 'customer-mirror.yaml'))
-  expect(await linesOf(readConfig({ cwd, environment: {} }))).toEqual(['customer-mirror.yaml is a pipe, not a file'])
+  expect(await linesOf(readConfig({ cwd, environment: {} }))).toEqual([
+    'customer-mirror.yaml is a pipe, not a file: name another with --config',
+  ])
 })
 
 test('a file without permission is refused', async () => {

@@ -46,27 +46,51 @@ function syntaxMistakes(errors: readonly YAMLError[], placeOf: (offset: number) 
   // Too deep nesting is reported once for each further level; one report is enough.
   const exhausted = errors.find(({ code }) => code === 'RESOURCE_EXHAUSTION')
   const found = exhausted === undefined ? errors : [exhausted]
-  // Where one token does not fit, none of those after it may.
-  const misfit = found.find(({ code }) => code === 'UNEXPECTED_TOKEN')
-  const reported = found.filter((error) => error.code !== 'UNEXPECTED_TOKEN' || error === misfit)
+  // Where one part does not fit, none of those after it may.
+  const misfit = found.find(({ code }) => MISFITS.has(code))
+  const reported = found.filter((error) => !MISFITS.has(error.code) || error === misfit)
   return reported.map((error) => ({ message: wording(error), place: placeOf(error.pos[0]) }))
 }
 
+/** Mistakes in the structure, after which the parser takes the rest of the text for something else. */
+const MISFITS = new Set<YAMLError['code']>([
+  'BAD_INDENT',
+  'BLOCK_AS_IMPLICIT_KEY',
+  'BLOCK_IN_FLOW',
+  'MISSING_CHAR',
+  'MULTILINE_IMPLICIT_KEY',
+  'TAB_AS_INDENT',
+  'UNEXPECTED_TOKEN',
+])
+
 function wording({ code, message }: YAMLError): string {
-  if (code === 'UNEXPECTED_TOKEN' && message.endsWith('at node end'))
-    return 'has more text after the end of a value: put the whole value in quotes'
+  const [, words] = WORDINGS_BY_TEXT.find(([start]) => message.includes(start)) ?? []
   // The text after a colon is quoted from the file.
-  return WORDINGS[code] ?? `is not valid YAML: ${message.split(/[:\n]/)[0]}`
+  return words ?? WORDINGS[code] ?? `is not valid YAML: ${message.split(/[:\n]/)[0]}`
 }
+
+/** Codes that stand for several mistakes, told apart by the words of the parser. */
+const WORDINGS_BY_TEXT: readonly (readonly [part: string, words: string])[] = [
+  ['at node end', 'has more text after the end of a value: put the whole value in quotes'],
+  ['end with a', 'lacks the } or ] that ends what was opened before it'],
+  ['Missing closing', 'lacks the quote that ends a text begun before it'],
+  ['without - indicator', 'is indented less than the lines above it: give it as many spaces as they have'],
+  ['followed by map values', 'is a key without a colon: write a colon and a value after it'],
+]
 
 const WORDINGS: Partial<Record<YAMLError['code'], string>> = {
   BAD_ALIAS: 'has an alias or anchor with a bad name',
   BAD_DIRECTIVE: 'has an unknown directive: remove the line that begins with %',
+  BAD_INDENT: 'is not indented like the lines above it: give it as many spaces as they have',
   BAD_DQ_ESCAPE: 'has an unknown escape after a backslash: use single quotes, or write the backslash twice',
   BAD_COLLECTION_TYPE: 'has a tag that does not fit: remove the !tag',
   BAD_SCALAR_START: 'begins with a character that needs quotes: put the value in quotes',
+  BLOCK_AS_IMPLICIT_KEY:
+    'has a key within a value: indent the next line like this one, or put a value with a colon in quotes',
+  BLOCK_IN_FLOW: 'has a colon that does not fit within braces or brackets: look for a missing comma or quote',
   DUPLICATE_KEY: 'is a key that was already given above: keep one of the two',
   IMPOSSIBLE: 'is not valid YAML',
+  MULTILINE_IMPLICIT_KEY: 'is not a key and its value: write a colon and a space between them',
   MULTIPLE_DOCS: 'begins a second document: keep one, without --- between',
   NON_STRING_KEY: 'is a key that is not plain text',
   RESOURCE_EXHAUSTION: 'is nested too deeply',

@@ -51,7 +51,7 @@ function openPipe(path: string, silenceMs: number): Socket {
 const PHRASES: Readonly<Record<string, string>> = {
   ENOENT: 'does not exist',
   ENOTDIR: 'does not exist: part of the path before it is a file',
-  EISDIR: 'is a directory, not a file',
+  EISDIR: 'is a folder, not a file',
   EACCES: 'cannot be read: this user has no permission',
   EPERM: 'cannot be read: this user has no permission',
   ELOOP: 'cannot be read: its symbolic links lead in a circle',

@@ -23,7 +23,7 @@ const NO_FILES = 'its folder takes no files; name another place'
 
 const REASONS: Readonly<Record<string, string>> = {
   EEXIST: 'it exists already, and init never overwrites; edit it, or name another file',
-  EISDIR: 'it is a directory; name a file',
+  EISDIR: 'it is a folder; name a file',
   ENOENT: 'its folder does not exist; create the folder first',
   ENOTDIR: 'its folder is a file; name another place',
   EACCES: 'this user may not write there; name another place',
