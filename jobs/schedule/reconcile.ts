@@ -109,10 +109,11 @@ function scheduled(organizations: Config['organizations']): Wanted[] {
 export function checkSchedules({ organizations, file }: Pick<Config, 'organizations' | 'file'>, nowMs: number): void {
   const problems = wantedOf(organizations).flatMap(({ organization, schedule, isQuick }) => {
     const problem = scheduleProblem(schedule, nowMs)
-    const line = `schedule of ${organization}: its ${isQuick === true ? 'quick' : 'cron'} line`
-    if (problem !== undefined) return [{ file, message: `${line} names no moment (${problem})` }]
+    const place = { file, path: `schedule of ${organization}` }
+    const line = `its ${isQuick === true ? 'quick' : 'cron'} line`
+    if (problem !== undefined) return [{ ...place, message: `${line} names no moment (${problem})` }]
     return neverOpens(organization, schedule)
-      ? [{ file, message: `${line}${outsideWindow(organization, schedule)}` }]
+      ? [{ ...place, message: `${line}${outsideWindow(organization, schedule)}` }]
       : []
   })
   if (problems.length > 0) throw new ConfigError(problems)

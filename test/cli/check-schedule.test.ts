@@ -50,7 +50,7 @@ test.each([
   const { code, stdout } = await runCommand(checkCommand, ['--config', config])
   const listed = await runCommand(scheduleCommand, ['--config', config])
 
-  expect(stdout).toContain('✖ schedule of acme: ')
+  expect(stdout).toContain('✖ schedule of acme: its ')
   expect(stdout).toMatch(problem)
   expect(stdout).toContain('✔ acme: answered')
   expect(code).toBe(3)

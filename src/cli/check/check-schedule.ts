@@ -1,3 +1,4 @@
+import { ConfigError } from '../../errors/errors.ts'
 import type { Organization } from '../../config/organization.ts'
 import { LEAST_OF_SHARE, type QuickLimit } from '../../quick-limit.ts'
 import { failedCheck, type Finding } from './finding.ts'
@@ -20,7 +21,9 @@ export async function* checkSchedule(
   try {
     checkSchedules({ organizations: [organization], file }, nowMs)
   } catch (error) {
-    yield { ...failedCheck(`schedule of ${id}`, error), fix: 'Change that line of the schedule, or its window.' }
+    const failed = failedCheck(`schedule of ${id}`, error)
+    const said = error instanceof ConfigError ? error.problems.map(({ message }) => message).join('\n') : failed.said
+    yield { ...failed, said, fix: 'Change that line of the schedule, or its window.' }
     return
   }
   const what = `quick runs of ${id}`
