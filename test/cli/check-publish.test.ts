@@ -1,5 +1,5 @@
 import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
 import { checkCommand } from '../../src/cli/check.ts'
 import { syncCommand } from '../../src/cli/sync.ts'
@@ -58,6 +58,14 @@ test('a target that must not be replaced is an error, before a night finds out',
   expect(code).toBe(3)
   expect(said[0]).toContain(`✖ publish: ${file}`)
   expect(existsSync(`${file}.sha256`)).toBe(false)
+})
+
+test('a copy in the folder in which the first sync will make the mirror is an error', async () => {
+  const { mirror } = aWorkplace([])
+
+  expect(() => checkTargets(aPlan(mirror, { file: join(dirname(mirror), 'readers.db') }))).toThrow(
+    `${dirname(mirror)}: is the folder of the mirror, which is private.`,
+  )
 })
 
 test('a mirror that may not be read is not taken for one that is not there yet: no copy of it can be made', async () => {

@@ -11,17 +11,25 @@ export function requireSafeFolder(file: string, mirror: string): void {
   const folder = dirname(file)
   const found = statSync(folder, { throwIfNoEntry: false })
   if (found === undefined) return
-  const instead = `e.g. ${join(folder, 'copies', 'readers.db')}, whose folder is made for you`
   if (!found.isDirectory()) throw new UsageError(`${folder}: is not a folder, so no copy can be put there.`)
-  if (realpathSync(folder) === dirname(realpathSync(mirror)))
-    throw new UsageError(
-      `${folder}: is the folder of the mirror, which is private. Name a file in a folder of its own, ${instead}.`,
-    )
+  if (realpathSync(folder) === dirname(realpathSync(mirror))) throw ofTheMirror(folder)
   if ((found.mode & 0o022) !== 0)
     throw new UsageError(
-      `${folder}: users besides its owner may write there, and could replace the copy. Name a file in a folder of its own, ` +
-        `${instead}.`,
+      `${folder}: users besides its owner may write there, and could replace the copy. ${anotherFolder(folder)}`,
     )
+}
+
+/** Throws UsageError for the folder in which the mirror will be made. */
+export function requireOtherFolder(file: string, mirror: string): void {
+  if (dirname(file) === dirname(mirror)) throw ofTheMirror(dirname(file))
+}
+
+function ofTheMirror(folder: string): UsageError {
+  return new UsageError(`${folder}: is the folder of the mirror, which is private. ${anotherFolder(folder)}`)
+}
+
+function anotherFolder(folder: string): string {
+  return `Name a file in a folder of its own, e.g. ${join(folder, 'copies', 'readers.db')}, whose folder is made for you.`
 }
 
 /** Makes the folder of a copy, and those above it, where they are missing: 0750, or 0755 where all users may read the copy. */

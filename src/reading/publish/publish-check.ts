@@ -4,6 +4,7 @@ import { codeOf } from '../../errors/code-of.ts'
 import { CopyFailed } from '../../errors/errors.ts'
 import { nearestFolder } from '../../machine/make-folder.ts'
 import { fileError } from '../../mirror/sqlite/opening/file-errors.ts'
+import { requireOtherFolder } from './copy-folder.ts'
 import { copyTargets } from './copy-target.ts'
 import { groupNumber } from './group-number.ts'
 import type { PublishPlan } from './publish-plan.ts'
@@ -18,8 +19,11 @@ export function checkTargets(plan: PublishPlan): string[] {
   const targets = copyTargets(plan, plan.organizations)
   for (const { file, group } of targets) {
     if (group !== undefined) groupNumber(group)
-    // Whether a target is the mirror shows only once there is one.
-    if (!isPostgres(plan.mirror) && isReadable(plan.mirror)) requirePublishable(file, plan.mirror)
+    if (!isPostgres(plan.mirror)) {
+      // Whether a target leads to the mirror by another name shows only once there is one.
+      if (isReadable(plan.mirror)) requirePublishable(file, plan.mirror)
+      else requireOtherFolder(file, plan.mirror)
+    }
     requireWritable(file)
   }
   return targets.map(({ file }) => file)
