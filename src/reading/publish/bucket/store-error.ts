@@ -34,9 +34,13 @@ export function storeError(error: unknown, shown: string, endpoint: string | und
 }
 
 function failed(shown: string, [code, what]: Meaning, cause: unknown): CopyFailed {
-  const facts = [errorNameOf(cause), statusOf(cause)].filter(Boolean).join(', ')
-  return new CopyFailed(`${shown}: ${what} ${STAYS} (${facts})`, { code }, { cause })
+  const name = errorNameOf(cause)
+  const facts = [name === NO_NAME ? undefined : name, statusOf(cause)].filter(Boolean).join(', ')
+  return new CopyFailed(`${shown}: ${what} ${STAYS}${facts && ` (${facts})`}`, { code }, { cause })
 }
+
+/** That of an error which the client gave none of its own. */
+const NO_NAME = 'Error'
 
 const STAYS = 'What was published before is unchanged.'
 

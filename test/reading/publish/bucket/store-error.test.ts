@@ -33,6 +33,12 @@ test.each([
   expect(error).toMatchObject({ name: 'CopyFailed', code: 'copy-unwritable', message: expect.stringMatching(said) })
 })
 
+test('an error without a name of its own ends with what to do, and not with "(Error)"', () => {
+  const error = storeError(new Error('Region is missing'), PLACE, undefined)
+
+  expect(error).toMatchObject({ message: expect.stringMatching(/What was published before is unchanged\.$/) })
+})
+
 test.each([
   ['RequestTimeout', 400],
   ['IncompleteBody', 400],
