@@ -62,7 +62,7 @@ async function showEnds(waited: readonly Waited[], { config, organizations, conf
     const { quickText, quickAdvice } = await import('./output/quick-text.ts')
     const reports = ended.flatMap(({ from, outcome: { report } }) => (from === 'mirror' ? [report] : []))
     io.stdout.write(quickText(reports))
-    io.stderr.write(quickAdvice(reports, configFile))
+    say(io.stderr, quickAdvice(reports, configFile))
   }
   const columns = screenOf(io.stderr)?.columns
   io.stderr.write(

@@ -75,11 +75,12 @@ async function whatToDo(
     text += failureBlocks(outcomes, { organizations, columns: screen?.columns, dryRun: dryRun === true, config })
   }
   if (quick === true) {
-    const { quickAdvice } = await import('./output/quick-text.ts')
-    text += quickAdvice(
-      outcomes.map(({ report }) => report),
-      config,
-    )
+    const [{ quickAdvice }, { wrapLines }] = await Promise.all([
+      import('./output/quick-text.ts'),
+      import('./output/fit-text.ts'),
+    ])
+    const reports = outcomes.map(({ report }) => report)
+    text += wrapLines(quickAdvice(reports, config), screen?.columns ?? Number.POSITIVE_INFINITY)
   }
   if (held === undefined || held.length > 0) {
     const { heldWarning } = await import('./output/held-warning.ts')

@@ -1,4 +1,7 @@
 import { expect, test } from 'vitest'
+import { columnsOf } from '../../src/cli/output/fit-text.ts'
+import { syncCommand } from '../../src/cli/sync.ts'
+import { runOnScreen } from '../support/run-on-screen.ts'
 import { syncRuns } from '../support/json-output.ts'
 import { valueOf } from '../support/mirror-file.ts'
 import { runCli } from '../support/run-cli.ts'
@@ -37,6 +40,17 @@ test('before the first full run, --quick asks for one, and ends with 3', async (
   expect(stdout).toContain('acme: nothing was read: the order of its list is not known yet\n')
   expect(stderr).toContain('customer-mirror sync acme\n')
   expect(valueOf(mirror, 'SELECT requests FROM runs')).toBe(0)
+})
+
+test('what to do about a quick run fits a terminal of 80 columns, with its command whole', async () => {
+  const { config } = aWorkplace(organizationsOf(await aSandbox({ customers: [120] })))
+
+  const { code, lines } = await runOnScreen(syncCommand, ['acme', '--quick', '--config', config])
+
+  expect(code).toBe(3)
+  expect(lines.find((line) => line.includes('customer-mirror sync acme --config'))).toBeDefined()
+  const others = lines.filter((line) => !line.includes(config) && !line.startsWith('Mirror: '))
+  expect(others.filter((line) => columnsOf(line) > 80)).toEqual([])
 })
 
 test('--quick with --limit-pages is refused', async () => {
