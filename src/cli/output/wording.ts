@@ -13,6 +13,7 @@ export function summary(report: Report): string {
     [report.suppressed, 'forgotten and not kept'],
     [report.missing, 'missing'],
     [report.removed, 'removed'],
+    [report.returned, 'returned'],
     [report.held, report.status === 'partial' ? 'absent at once and not marked' : 'removals held'],
   ])
   const waited = report.throttled > 0 ? `, waited ${duration(report.waitedMs)} for the rate limit` : ''
