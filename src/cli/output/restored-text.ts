@@ -25,8 +25,8 @@ export function restoredText({
     )
   if (forgotten === undefined)
     lines.push(
-      'There is no replaced mirror to compare with: customers that were forgotten after the backup are back. Forget them again before ' +
-        'the next run.',
+      `${kept === undefined ? 'There is no replaced mirror to compare with' : 'The replaced mirror cannot be read'}: customers that ` +
+        'were forgotten after the backup are back. Forget them again before the next run.',
     )
   else if (forgotten > 0)
     lines.push(

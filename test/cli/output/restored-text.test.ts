@@ -25,3 +25,13 @@ test.each([
   )
   expect(unrecognized).toMatch(new RegExp(`^${customers} forgotten in the replaced mirror cannot be recognized here:`))
 })
+
+test.each([
+  ['none was there', undefined, /^There is no replaced mirror to compare with: /m],
+  ['it cannot be read', '/srv/data/customers-replaced.db', /^The replaced mirror cannot be read: /m],
+])('a restore says that forgotten customers are back, and why: %s', (_why, kept, said) => {
+  const text = restoredText({ ...RESTORED, kept, forgotten: undefined, unrecognized: 0 })
+
+  expect(text).toMatch(said)
+  expect(text).toContain('customers that were forgotten after the backup are back')
+})
