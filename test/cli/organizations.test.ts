@@ -270,11 +270,22 @@ test('status says which organizations left the configuration and are still activ
   expect(code).toBe(0)
   expect(stdout).toContain('\nglobex is not in the configuration, and its 6 customers still count as active.')
   // Under a new id its runs end as `tenant-mixup`, and to retire it would remove its customers.
-  expect(stdout).toMatch(/if it left: customer-mirror organizations retire globex --config .*\n/)
-  expect(stdout).toMatch(/if it has a new id: customer-mirror organizations rename globex NEW-ID --config .*\n/)
+  expect(stdout).toMatch(/If it left:\n {2}customer-mirror organizations retire globex --config .*\n/)
+  expect(stdout).toMatch(/If it has a new id:\n {2}customer-mirror organizations rename globex NEW-ID --config .*\n/)
   await run('retire', 'globex')
   const after = await runCommand(statusCommand, ['--config', workplace.config])
   expect(after.stdout).not.toMatch(/^globex /m)
+})
+
+test.each([
+  ['organizations', organizationsCommand],
+  ['status', statusCommand],
+])('on a terminal of 50 columns, %s breaks what it says of them, and no command', async (_name, command) => {
+  const { broken, lines } = await runOnScreen(command, ['--config', workplace.config], { columns: 50 })
+
+  expect(lines).toContain('globex is not in the configuration, and its 6')
+  // The whole row is full: the terminal went on with the command on the next one, so that it is copied as one line.
+  expect(broken).toContain('  customer-mirror organizations rename globex NEW-')
 })
 
 test('retire --json', async () => {

@@ -77,10 +77,11 @@ async function asText(
   { config, screen }: { config: string | undefined; screen: Screen | undefined },
 ): Promise<string> {
   if (lines.length === 0) return 'There are no organizations.\n'
-  const [{ renderTable }, { moment }, { leftBehindText }] = await Promise.all([
+  const [{ renderTable }, { moment }, { leftBehindText }, { wrapLines }] = await Promise.all([
     import('../output/table.ts'),
     import('../output/wording.ts'),
     import('../output/left-behind.ts'),
+    import('../output/fit-text.ts'),
   ])
   const table = renderTable(
     ['organization', 'state', 'active', 'removed', 'last read'],
@@ -96,7 +97,7 @@ async function asText(
   const left = lines
     .filter(isLeftBehind)
     .map(({ organization, mirrored }) => leftBehindText({ organization, active: mirrored?.active ?? 0 }, config))
-  return table + left.join('')
+  return table + wrapLines(left.join(''), screen?.columns ?? Number.POSITIVE_INFINITY)
 }
 
 /** Whether it is no longer mirrored, and its customers are active all the same. */

@@ -10,10 +10,9 @@ export function leftBehindText(
   config: string | undefined,
 ): string {
   const command = (verb: string, words: string) =>
-    `customer-mirror organizations ${verb} ${words}${configOption(config)}\n`
+    `  customer-mirror organizations ${verb} ${words}${configOption(config)}\n`
   return (
-    `\n${organization} is not in the configuration, and its ${count(active, 'customer')} still count as active.\n` +
-    `  if it left: ${command('retire', organization)}` +
-    `  if it has a new id: ${command('rename', `${organization} NEW-ID`)}`
+    `\n${organization} is not in the configuration, and its ${count(active, 'customer')} still count as active. If it left:\n` +
+    `${command('retire', organization)}If it has a new id:\n${command('rename', `${organization} NEW-ID`)}`
   )
 }
