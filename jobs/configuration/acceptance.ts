@@ -43,7 +43,10 @@ export function changedNow(nowMs: number, seen: Accepted | undefined): number {
   return Math.max(nowMs, (seen?.changedMs ?? 0) + 1)
 }
 
-/** Since when a file is wanted that is there at the start. A date in the future comes from a wrong clock. */
+/**
+ * Since when a file is wanted that is there at the start, in whole milliseconds as the queue keeps it: a file would be later than itself. A
+ * date in the future comes from a wrong clock.
+ */
 export function changedBefore(modifiedMs: number, nowMs: number): number {
-  return Math.max(0, Math.min(modifiedMs, nowMs))
+  return Math.max(0, Math.floor(Math.min(modifiedMs, nowMs)))
 }

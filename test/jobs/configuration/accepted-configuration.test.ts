@@ -33,6 +33,16 @@ test('a newer file is accepted again, although a worker with an older one took i
   expect([older.accepted.mayWrite, again.accepted.mayWrite]).toEqual([false, true])
 })
 
+test('of two files that were modified in the same millisecond, the one that is accepted first stays', async () => {
+  const { start, pass } = aTime()
+  // File systems keep the date of a file more exactly than the queue does.
+  const workers = [0.25, 0.75].map((ms, index) => start(aMachine(index, START_MS - 1000 + ms)))
+  await pass(3 * LIMITS.abandonedMs, workers)
+
+  expect(workers.map(({ accepted }) => accepted.mayWrite)).toEqual([true, false])
+  expect(workers.map(({ accepted }) => accepted.standing.otherSinceMs)).toEqual([undefined, START_MS + 10_000])
+})
+
 test('while the queue cannot be reached, no configuration is abandoned', async () => {
   const { values, start, pass, wait } = aTime()
   const [newer, older] = [start(NEW), start(OLD)]
