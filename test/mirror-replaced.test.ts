@@ -198,6 +198,22 @@ describe('a mirror that is opened for long', () => {
     unlinkSync(mirror.file)
     expect((await aRun(mirror, 2)).report).toMatchObject({ status: 'complete', inserted: 60 })
   })
+
+  test('that could not be opened again and is then deleted is not created by readers, and reported before a run creates it', async () => {
+    const found: Standing[] = []
+    const mirror = await aLiveMirror((standing) => found.push(standing))
+    await aRun(mirror, 0)
+    deleteAll(mirror.file)
+    symlinkSync(temporaryFolder(), mirror.file)
+    await expect(mirror.listFreshness()).rejects.toMatchObject({ code: 'mirror-directory' })
+    unlinkSync(mirror.file)
+
+    await expect(mirror.listFreshness()).rejects.toMatchObject({ code: 'mirror-replaced' })
+    expect(existsSync(mirror.file)).toBe(false)
+    expect(found).toEqual(['another'])
+    expect((await aRun(mirror, 1)).report).toMatchObject({ status: 'complete', inserted: 60 })
+    expect(found).toEqual(['another', 'none'])
+  })
 })
 
 async function aLiveMirror(onReplaced?: (found: Standing) => void): Promise<Mirror> {

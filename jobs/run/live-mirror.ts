@@ -1,6 +1,7 @@
 import type { Run } from '../../src/run.ts'
 import type { Mirror, Standing } from '../../src/store.ts'
 import { shownMirror } from '../../src/address/mirror-address.ts'
+import { isMissing } from '../../src/machine/is-missing.ts'
 import { openMirror, replaced } from '../../src/mirror/mirror.ts'
 
 /**
@@ -72,8 +73,8 @@ class LiveFile {
     this.#open = open
   }
 
-  get standing(): ReturnType<Mirror['standing']> {
-    return this.#open?.standing() ?? 'none'
+  get standing(): Standing {
+    return this.#open?.standing() ?? (isMissing(this.#file) ? 'none' : 'another')
   }
 
   async latest(): Promise<Mirror> {
@@ -85,16 +86,18 @@ class LiveFile {
 
   async #reopen(): Promise<Mirror> {
     const before = this.#open
-    if (before !== undefined) this.#onReplaced(before.standing())
+    const found = this.standing
+    // What could not be opened was reported, but not that it is gone by now.
+    if (before !== undefined || found === 'none') this.#onReplaced(found)
     this.#open = undefined
     // Its WAL must be gone before another file is opened beside it.
     await before?.close()
     return (this.#open = await openMirror(this.#file, BESIDE_OTHERS))
   }
 
-  /** The mirror for readers. Throws if the file was deleted. */
+  /** The mirror for readers, who wait for one that a run is making. Throws if the file was deleted. */
   async there(): Promise<Mirror> {
-    if (this.#open?.standing() === 'none') throw replaced(this.#file, 'none')
+    if (this.#opening === undefined && this.standing === 'none') throw replaced(this.#file, 'none')
     return await this.latest()
   }
 
