@@ -1,7 +1,8 @@
 import { chmodSync, copyFileSync, mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { aMirrorForOthers, makeReadOnly, OTHER_USER, runAsOther } from '../../support/other-user.ts'
+import { played, type Played } from '../../service/a-sandbox.ts'
+import { aMirrorForOthers, aPlaceForOthers, makeReadOnly, OTHER_USER, runAsOther } from '../../support/other-user.ts'
 import { temporaryFolder } from '../../support/temp-folder.ts'
 import { aWriter } from '../../support/unwritable-folder.ts'
 
@@ -9,7 +10,7 @@ describe.skipIf(OTHER_USER === undefined)('in a folder that this user cannot wri
   test.each([
     ['at rest', false],
     ['with a journal that was left behind', true],
-  ])('a mirror %s is read by status and runs too', async (_, hasJournal) => {
+  ])('a mirror %s is read by status, runs, a dry run and publish too', async (_, hasJournal) => {
     const source = await aMirrorForOthers()
     const folder = join(temporaryFolder(), 'left')
     chmodSync(dirname(folder), 0o755)
@@ -17,8 +18,9 @@ describe.skipIf(OTHER_USER === undefined)('in a folder that this user cannot wri
     const file = join(folder, 'customers.db')
     if (hasJournal) aWriter(source).exec('DELETE FROM customers WHERE row_id > 3')
     for (const suffix of hasJournal ? ['', '-wal'] : ['']) copyFileSync(source + suffix, file + suffix)
+    const { acme } = await played(undefined, { customers: 7 })
     const config = join(folder, 'customer-mirror.yaml')
-    writeFileSync(config, CONFIGURATION)
+    writeFileSync(config, configurationOf(acme))
     makeReadOnly(folder)
 
     const status = await runAsOther(['status', '--json'], folder)
@@ -27,10 +29,16 @@ describe.skipIf(OTHER_USER === undefined)('in a folder that this user cannot wri
     const runs = await runAsOther(['runs', '--json'], folder)
     expect(runs).toMatchObject({ code: 0, stderr: '' })
     expect(JSON.parse(runs.stdout).runs).toMatchObject([{ organization: 'acme' }])
+    const rehearsed = await runAsOther(['sync', '--dry-run', '--json'], folder)
+    expect(rehearsed.code).toBe(0)
+    // It knows which customers there were.
+    expect(JSON.parse(rehearsed.stdout).runs).toMatchObject([{ inserted: 7, reasons: ['older-list'] }])
+    const published = await runAsOther(['publish', join(aPlaceForOthers(), 'copies', 'customers.db'), '--json'], folder)
+    expect(published).toMatchObject({ code: 0, stderr: '' })
+    expect(JSON.parse(published.stdout).copies[0].organizations).toMatchObject([{ active: hasJournal ? 3 : 5 }])
   })
 })
 
-const CONFIGURATION = `
-mirror: ./customers.db
-organizations: [{ id: acme, baseUrl: https://acme.example.com, apiKey: { env: KEY }, secret: { env: SECRET } }]
-`
+function configurationOf({ baseUrl, apiKey, secret }: Played['acme']): string {
+  return JSON.stringify({ mirror: './customers.db', organizations: [{ id: 'acme', baseUrl, apiKey, secret }] })
+}

@@ -3,6 +3,7 @@ import { copyFileSync, mkdirSync, readdirSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import {
+  attachAnywhere,
   isForWantOfJournals,
   mayWriteBeside,
   openPrivateCopy,
@@ -26,6 +27,20 @@ test('a private copy holds what stands in the journal, and leaves the file and i
   expect(() => copy.exec('DELETE FROM customers')).toThrow(/readonly/)
   expect(readdirSync(folder).toSorted()).toEqual(['customers.db', 'customers.db-wal'])
   expect(statSync(`${file}-wal`).mtimeMs).toBe(before)
+})
+
+test('a file that can be read at its place is attached there, and one that is no database is an error as it is', () => {
+  const file = join(temporaryFolder(), 'written.db')
+  const writer = new Database(file)
+  onTestFinished(() => void writer.close())
+  writer.exec('PRAGMA journal_mode = WAL; CREATE TABLE customers (id)')
+  const db = new Database('')
+  onTestFinished(() => void db.close())
+  attachAnywhere(db, file, 'mirror')
+  writer.exec('INSERT INTO customers VALUES (1)')
+
+  expect(db.prepare('SELECT COUNT(*) FROM mirror.customers').pluck().get()).toBe(1)
+  expect(() => attachAnywhere(db, import.meta.filename, 'other')).toThrow(/not a database/)
 })
 
 test('a file that is not there is in no place that may be written, and is not opened', () => {

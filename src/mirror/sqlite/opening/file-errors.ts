@@ -42,7 +42,7 @@ const MEANINGS: readonly [pattern: RegExp, code: MirrorCode, sentence: string][]
   [
     /^EROFS/,
     'read-only',
-    'lies on a read-only file system. Mount it so that it can be written; status, runs, query, sql, export and backup read it as it is.',
+    'lies on a read-only file system. Mount it so that it can be written; status, runs, query, sql, export, publish and backup read it as it is.',
   ],
   [/^ENOSPC/, 'full', 'the disk is full. Free some space, then run the command again.'],
   [/^EDQUOT/, 'full', 'the disk quota is used up. Free some space, then run the command again.'],

@@ -32,8 +32,24 @@ export function openReadOnly(name: string, busyMs: number): Database.Database {
   }
 }
 
-/** Opens a private copy with its journals, which SQLite brings together there. It has no name once it is open. */
+/** Opens a private copy with its journals. It has no name once it is open. */
 export function openPrivateCopy(file: string, busyMs: number): Database.Database {
+  return fromPrivateCopy(file, (copy) => openReadOnly(copy, busyMs))
+}
+
+/** Attaches the file under this name, or a private copy where SQLite cannot make the files that it wants beside it. */
+export function attachAnywhere(db: Database.Database, file: string, name: string): void {
+  const attach = (path: string): unknown => db.prepare(`ATTACH ? AS ${name}`).run(path)
+  try {
+    attach(file)
+  } catch (error) {
+    if (!isForWantOfJournals(error) || mayWriteBeside(file)) throw error
+    fromPrivateCopy(realpathSync(file), attach)
+  }
+}
+
+/** Opens a private copy, in which SQLite brings the file and its journals together, and which is deleted once it is open. */
+function fromPrivateCopy<Opened>(file: string, open: (copy: string) => Opened): Opened {
   const folder = makeTemporaryFolder()
   try {
     const copy = join(folder, 'copy.db')
@@ -50,7 +66,7 @@ export function openPrivateCopy(file: string, busyMs: number): Database.Database
     } finally {
       whole.close()
     }
-    return openReadOnly(copy, busyMs)
+    return open(copy)
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }
