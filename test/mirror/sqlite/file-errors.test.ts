@@ -103,6 +103,18 @@ test.each([
   expect(String(error)).toMatch(expected === 'mirror-full' ? /the disk is full.*free some space/i : /^((?!is full).)*$/)
 })
 
+test.each([
+  ['SQLITE_IOERR_WRITE', 'mirror-full', /the disk quota is used up.*\(EDQUOT, SQLITE_IOERR_WRITE\)/],
+  ['SQLITE_IOERR_SHMOPEN', 'mirror-full', /the disk quota is used up/],
+  ['SQLITE_IOERR_READ', 'mirror-unreadable', /the disk failed/],
+  ['SQLITE_CANTOPEN', 'mirror-unreadable', /cannot be opened/],
+])('%s where a quota is used up, as a write beside the file shows, is %s', (code, expected, said) => {
+  const room = { bytes: 1e9, files: 1e3, isOverQuota: () => true }
+  const error = sqliteError(new Database.SqliteError('disk I/O error', code), FILE, () => room)
+
+  expect(error).toMatchObject({ code: expected, message: expect.stringMatching(said) })
+})
+
 test.each(['SQLITE_CANTOPEN', 'SQLITE_IOERR_LOCK', 'SQLITE_IOERR_WRITE', 'SQLITE_READONLY_DIRECTORY'])(
   '%s on a read-only file system names that, full or not, and no rights',
   (code) => {

@@ -1,5 +1,5 @@
 import Database from 'better-sqlite3'
-import { accessSync, constants, statfsSync } from 'node:fs'
+import { accessSync, closeSync, constants, fsyncSync, openSync, statfsSync, unlinkSync, writeSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { systemCode } from '../../../errors/code-of.ts'
 import { MirrorUnusable, type MirrorCode } from '../../../errors/errors.ts'
@@ -91,7 +91,13 @@ export function olderError(error: unknown, file: string): unknown {
 const UNWRITABLE = /^(?:SQLITE_(?:READONLY|CANTOPEN|PERM|AUTH)|EACCES|EPERM|EROFS)/
 
 /** The free space on a disk, undefined if the system does not report it, and whether nothing can be written there at all. */
-type Room = { bytes: number | undefined; files: number | undefined; isReadOnly?: boolean }
+type Room = {
+  bytes: number | undefined
+  files: number | undefined
+  isReadOnly?: boolean
+  /** No number of the system shows a quota, so something is written. */
+  isOverQuota?: () => boolean
+}
 
 /** Less than this counts as full: SQLite needs 32 KiB at once, and other programs may have freed a little since. */
 const NO_ROOM_BYTES = 256 * 1024
@@ -99,12 +105,13 @@ const NO_ROOM_BYTES = 256 * 1024
 /** SQLite does not pass on why a read or a write failed, so a full disk is recognized by its free space, and one that is read-only is asked. */
 function codeWith(code: string, file: string, room: (file: string) => Room): string {
   if (!/^SQLITE_(IOERR|CANTOPEN|READONLY)/.test(code)) return code
-  const { bytes, files, isReadOnly } = room(file)
+  const { bytes, files, isReadOnly, isOverQuota } = room(file)
   // What is read there may fail too.
   if (isReadOnly && !code.startsWith('SQLITE_IOERR_READ')) return `EROFS, ${code}`
   if (code.startsWith('SQLITE_READONLY')) return code
   const isFull = files === 0 || (code.startsWith('SQLITE_IOERR') && bytes !== undefined && bytes < NO_ROOM_BYTES)
-  return isFull ? `ENOSPC, ${code}` : code
+  if (isFull) return `ENOSPC, ${code}`
+  return /^SQLITE_IOERR_(WRITE|FSYNC|SHM)/.test(code) && isOverQuota?.() === true ? `EDQUOT, ${code}` : code
 }
 
 function roomAt(file: string): Room {
@@ -112,7 +119,12 @@ function roomAt(file: string): Room {
   try {
     const { bavail, bsize, files, ffree } = statfsSync(dirname(file))
     // Some file systems have no fixed number of files, and report 0 of 0.
-    return { bytes: bavail * bsize, files: files === 0 ? undefined : ffree, isReadOnly }
+    return {
+      bytes: bavail * bsize,
+      files: files === 0 ? undefined : ffree,
+      isReadOnly,
+      isOverQuota: () => isOverQuotaAt(file),
+    }
   } catch {
     return { bytes: undefined, files: undefined, isReadOnly }
   }
@@ -124,6 +136,24 @@ function isOnReadOnlyDisk(file: string): boolean {
     return false
   } catch (error) {
     return systemCode(error) === 'EROFS'
+  }
+}
+
+/** Writes as much as a disk with room takes into a file beside this one, which has no name any more by then. */
+function isOverQuotaAt(file: string): boolean {
+  const name = `${file}-room`
+  try {
+    const descriptor = openSync(name, 'wx', 0o600)
+    try {
+      unlinkSync(name)
+      writeSync(descriptor, Buffer.alloc(NO_ROOM_BYTES))
+      fsyncSync(descriptor)
+    } finally {
+      closeSync(descriptor)
+    }
+    return false
+  } catch (error) {
+    return systemCode(error) === 'EDQUOT'
   }
 }
 
