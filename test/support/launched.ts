@@ -19,7 +19,10 @@ const OLD_NODE = `data:text/javascript,${encodeURIComponent(
 export async function aSync() {
   const gate = aGate({ fromPage: 2 })
   const { args, folder, mirror } = await aPlace(gate)
-  const launcher = spawn(execPath, ['--import', OLD_NODE, LAUNCHER, ...args], { cwd: folder, stdio: 'ignore' })
+  const launcher = spawn(execPath, ['--import', OLD_NODE, LAUNCHER, ...args], {
+    cwd: folder,
+    stdio: ['ignore', 'ignore', 'pipe'],
+  })
   await gate.reached
   const pid = childOf(launcher.pid ?? 0)
   onTestFinished(() => {
