@@ -30,6 +30,16 @@ test('a file in the place of the folder of an embedded queue is named', async ()
   )
 })
 
+test('an embedded queue that PostgreSQL cannot open may lack room, a sound disk or open files', async () => {
+  const queue = join(temporaryFolder(), 'queue')
+  mkdirSync(queue)
+  writeFileSync(join(queue, 'postgres'), '')
+
+  await expect(openEmbedded(queue, 'customer-mirror')).rejects.toThrow(
+    /cannot be opened\. Check that its disk has room and works, and that a process may have enough files open \(ulimit -n\)/,
+  )
+})
+
 test('an embedded queue opens again after its process was killed while PostgreSQL made its lock file', async () => {
   const queue = join(temporaryFolder(), 'queue')
   prepareQueue(queue)
