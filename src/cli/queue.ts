@@ -1,6 +1,6 @@
 import { Command } from '@commander-js/extra-typings'
 import type { Config } from '../config/read-config.ts'
-import { ALL, isPaused, type Pauses } from '../pause.ts'
+import { ALL, isPaused, pauseOf, type Pause, type Pauses } from '../pause.ts'
 import { screenOf, type Io } from './io.ts'
 import { isoTime } from '../time/iso-time.ts'
 import { namedConfig } from './arguments/named-config.ts'
@@ -23,7 +23,7 @@ export function queueCommand(io: Io) {
         ...job,
         percent: job.state === 'running' && !job.isQuick ? percents.get(job.organization) : undefined,
       }))
-      const paused = pausedIn(pauses, nowMs)
+      const paused = pausedIn(pauses, config.organizations, nowMs)
       if (json) {
         io.stdout.write(jsonDocument({ queue: place, jobs: lines.map(jobAsJson), paused: paused.map(pauseAsJson) }))
         return
@@ -40,11 +40,18 @@ async function findPercents(config: Config, nowMs: number): Promise<Map<string, 
 }
 
 type ListedJob = import('../../jobs/commands/list-jobs.ts').ListedJob
-type Paused = { name: string; sinceMs: number; untilMs: number | undefined }
+type Paused = Pause & {
+  name: string
+  /** The organizations that were resumed although all are paused. */
+  resumed: string[]
+}
 
 /** The pauses that hold now, of all organizations and of single ones. */
-function pausedIn(pauses: Pauses, nowMs: number): Paused[] {
-  return [...pauses].flatMap(([name, stated]) => (isPaused(stated, nowMs) ? [{ name, ...stated }] : []))
+function pausedIn(pauses: Pauses, organizations: Config['organizations'], nowMs: number): Paused[] {
+  const resumed = organizations.map(({ id }) => id).filter((id) => pauseOf(pauses, id, nowMs) === undefined)
+  return [...pauses].flatMap(([name, stated]) =>
+    isPaused(stated, nowMs) ? [{ ...stated, name, resumed: name === ALL ? resumed : [] }] : [],
+  )
 }
 
 function jobAsJson({
@@ -71,8 +78,8 @@ function jobAsJson({
   }
 }
 
-function pauseAsJson({ name, sinceMs, untilMs }: Paused) {
-  return { organization: name === ALL ? null : name, since: isoTime(sinceMs), until: isoTime(untilMs) }
+function pauseAsJson({ name, sinceMs, untilMs, resumed }: Paused) {
+  return { organization: name === ALL ? null : name, since: isoTime(sinceMs), until: isoTime(untilMs), resumed }
 }
 
 const EXAMPLES = `

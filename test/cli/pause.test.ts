@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { pauseCommand } from '../../src/cli/pause.ts'
+import { queueCommand } from '../../src/cli/queue.ts'
 import { resumeCommand } from '../../src/cli/resume.ts'
 import { runCommand as runOfWorker } from '../../src/cli/run.ts'
 import { statusCommand } from '../../src/cli/status.ts'
@@ -25,6 +26,17 @@ test('pause and resume say what they did', async () => {
     'all organizations: resumed, paused since MOMENT\nacme: resumed, paused since MOMENT\n',
   )
   expect(await ask(resumeCommand)).toEqual({ code: 0, stdout: 'Nothing was paused.\n', stderr: '' })
+})
+
+test('queue names the organizations that were resumed although all are paused', async () => {
+  const { ask } = await aPlace()
+  await ask(pauseCommand)
+  await ask(resumeCommand, 'globex')
+
+  expect((await ask(queueCommand)).stdout).toContain('\nall organizations but globex: paused until resumed: ')
+  expect(JSON.parse((await ask(queueCommand, '--json')).stdout).paused).toMatchObject([
+    { organization: null, resumed: ['globex'] },
+  ])
 })
 
 test.each([

@@ -112,7 +112,7 @@ if (!isEmbedded) {
       { organization: 'globex', state: 'delayed', why: 'pause', until: null },
       { organization: 'initech', state: 'delayed', why: 'retry', failures: 1, until: MOMENT },
     ])
-    expect(paused).toEqual([{ organization: 'globex', since: MOMENT, until: null }])
+    expect(paused).toEqual([{ organization: 'globex', since: MOMENT, until: null, resumed: [] }])
   })
 }
 
@@ -169,7 +169,7 @@ test('the table fits into eighty columns', () => {
           failures: 2,
         },
       ],
-      paused: [{ name: '*', untilMs: undefined }],
+      paused: [{ name: '*', untilMs: undefined, resumed: [] }],
     },
     { nowMs, screen: undefined },
   )

@@ -1,3 +1,4 @@
+import { listedNames } from '../../listed-names.ts'
 import { ALL } from '../../pause.ts'
 import { processWords } from '../../machine/process-name.ts'
 import { moment, second } from '../../wording.ts'
@@ -8,7 +9,7 @@ import { renderTable } from './table.ts'
 
 type ListedJob = import('../../../jobs/commands/list-jobs.ts').ListedJob
 type Line = ListedJob & { percent: number | undefined }
-type Paused = { name: string; untilMs: number | undefined }
+type Paused = { name: string; untilMs: number | undefined; resumed: readonly string[] }
 
 /** The jobs of a queue as a table, and its pauses below. */
 export function queueText(
@@ -59,9 +60,10 @@ const WHY: Readonly<Record<NonNullable<ListedJob['why']>, string>> = {
   retry: 'next attempt',
 }
 
-function pausedLine({ name, untilMs }: Paused, option: string): string {
+function pausedLine({ name, untilMs, resumed }: Paused, option: string): string {
   const until = untilMs === undefined ? 'until resumed' : `until ${moment(untilMs)}`
+  const others = resumed.length === 0 ? '' : ` but ${listedNames(resumed)}`
   return name === ALL
-    ? `all organizations: paused ${until}: customer-mirror resume${option}\n`
+    ? `all organizations${others}: paused ${until}: customer-mirror resume${option}\n`
     : `${name}: paused ${until}: customer-mirror resume ${name}${option}\n`
 }
