@@ -48,7 +48,10 @@ test.each([
   ['character with byte sequence 0xe2 in encoding "UTF8" has no equivalent in encoding "LATIN1"', "ENCODING 'UTF8'"],
   ['unsupported startup parameter: options', 'variable PGOPTIONS'],
   ['transaction blocks not allowed in statement pooling mode', 'pool_mode = session'],
-  ['connect ECONNREFUSED 127.0.0.1:6379', 'Start it'],
+  [
+    'connect ECONNREFUSED 127.0.0.1:6379',
+    'Start it, or correct its address: queue in the configuration, or CUSTOMER_MIRROR_QUEUE.',
+  ],
 ])('%s is reported with the queue, the reason and the fix', (said, remedy) => {
   const error = queueUnavailable(new Error(said), PLACE)
 
