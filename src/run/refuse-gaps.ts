@@ -54,7 +54,7 @@ function unbroken(filled: readonly Filled[]): Cover | undefined {
   return { read: reach, reach }
 }
 
-/** Counts the positions that the windows cover; where these are doubted, no more than the different customers in them. */
+/** Counts the positions that the windows cover; where these are doubted, no more than the records that repeat no other window. */
 function coverOf(filled: readonly Filled[], isDoubted: boolean): Cover {
   let [positions, customers, reach] = [0, 0, 0]
   const seen = new RowSet()
@@ -71,9 +71,10 @@ function coverOf(filled: readonly Filled[], isDoubted: boolean): Cover {
   return { read: isDoubted ? Math.min(positions, customers) : positions, reach }
 }
 
-/** The rows of a window that none before it held. */
+/** The records of a window whose customers none before it held. A customer whom it lists twice stands at two positions of the list. */
 function freshRowsIn({ from, count, columns }: Filled, seen: RowSet): number {
-  let fresh = 0
-  for (const rowId of columns.rowIds.subarray(from, from + count)) if (rowId === 0 || seen.add(rowId)) fresh += 1
+  const rowIds = columns.rowIds.subarray(from, from + count)
+  const fresh = rowIds.filter((rowId) => rowId === 0 || !seen.has(rowId)).length
+  for (const rowId of rowIds) seen.add(rowId)
   return fresh
 }

@@ -3,8 +3,8 @@ import { mirrorOrganization } from '../../src/mirror-organization.ts'
 import { refuseGaps } from '../../src/run/refuse-gaps.ts'
 import type { Reason } from '../../src/scan/reasons.ts'
 import { customers } from '../support/builders.ts'
-import { pageOfList, sourceOf } from '../support/listed-source.ts'
-import { aMirror } from '../support/mirror-file.ts'
+import { listedSource, pageOfList, sourceOf } from '../support/listed-source.ts'
+import { aMirror, valueOf } from '../support/mirror-file.ts'
 import { mirroring } from '../support/mirroring.ts'
 
 /** Each window as `start+count`, or as `start+count=first` where its customers are those from another position on. */
@@ -44,6 +44,20 @@ test.each<[string, pages: string, total: number, Reason[], left?: string | undef
 
   if (left === undefined) expect(refuse).not.toThrow()
   else expect(refuse).toThrow(left)
+})
+
+test.each([
+  ['one of eight', 8, 8],
+  ['each of forty', 40, 1],
+  ['every third of a thousand', 1000, 3],
+])('a list that lists %s customers twice is read: that costs the proof alone', async (_what, size, every) => {
+  const list = customers(1, size).flatMap((one, index) => (index % every === 0 ? [one, one] : [one]))
+  const mirror = await aMirror()
+
+  const { report } = await mirrorOrganization(mirroring(mirror, listedSource(list), { scan: 'chain', pageSize: 100 }))
+
+  expect(report).toMatchObject({ status: 'complete', proof: 'unproven', inserted: size })
+  expect(valueOf(mirror.file, 'SELECT read_as_of FROM freshness')).not.toBeNull()
 })
 
 test.each([
