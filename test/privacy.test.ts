@@ -483,6 +483,21 @@ test('once a shown field is filled in, its changes are recorded again', async ()
   ])
 })
 
+test('so they are where the list is never proven, and where a record could not be read in that run', async () => {
+  const mirror = await aMirror()
+  const withoutId = { ...aCustomer(50), id: 'no UUID' }
+  const list = [...customers(1, 8), aCustomer(9, { phone: null }), withoutId]
+  await mirrorList(mirror, list, privacyPolicy({ drop: ['phone'] }))
+  const { report } = await mirrorList(mirror, [...list.slice(1), aCustomer(1, { email: [] })])
+  expect(report).toMatchObject({ status: 'complete', proof: 'unproven' })
+  await mirrorList(mirror, [...list.slice(0, 8), aCustomer(9, { phone: 'a first phone' }), withoutId])
+
+  expect(changesOf(mirror)).toEqual([
+    { id: customerId(1), change: 'changed', fields: '{"phone":[null,"+1 555 0100 1"]}' },
+    { id: customerId(9), change: 'changed', fields: '{"phone":[null,"a first phone"]}' },
+  ])
+})
+
 test('a dry run with a new policy changes nothing in the mirror', async () => {
   const mirror = await aMirror()
   await mirrorList(mirror, customers(1, 5))

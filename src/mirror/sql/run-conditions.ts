@@ -1,3 +1,5 @@
+import type { Ending } from '../../run.ts'
+
 /*
  * Conditions on rows of `runs` that every store asks in the same words.
  */
@@ -6,6 +8,11 @@
 export const READ_TO_END =
   `status = 'complete' AND CAST(reasons AS text) NOT LIKE '%"page-limit"%'` +
   ` AND CAST(reasons AS text) NOT LIKE '%"cached-answer"%'`
+
+/** The same of a run that ends. */
+export function hasReadToEnd({ status, reasons }: Pick<Ending, 'status' | 'reasons'>): boolean {
+  return status === 'complete' && !reasons.includes('page-limit') && !reasons.includes('cached-answer')
+}
 
 /** Whether a run is no quick run: only those read the whole list, and are due every night. */
 export const IS_FULL = 'trusted_pages IS NULL'

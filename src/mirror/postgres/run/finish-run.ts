@@ -4,6 +4,7 @@ import { endedWell, type RecordCounts, type Report } from '../../../report.ts'
 import { endingWith, NO_ABSENCES, type Absences } from '../../rules/absences-found.ts'
 import { firstOfScan, openBefore } from '../../sql/open-rejects.ts'
 import { requireSum } from '../../pages/page-accounting.ts'
+import { hasReadToEnd } from '../../sql/run-conditions.ts'
 import { reportOf, reportWith } from '../../report-of-run.ts'
 import { isListInDoubt } from '../../errors/rows-gone.ts'
 import { sqlTime } from '../../sql/sql-time.ts'
@@ -74,7 +75,11 @@ async function endRun(session: Session, run: Run, { ending, report, nowMs }: End
   const isRead = isComplete && ending.readToEnd
   const named: NamedPart[] = [
     ['resolved', resolving(run, nowMs), isRead],
-    ['filled', { sql: FILL, parameters: [run.organization] }, isRead && (run.privacy?.unfilled.length ?? 0) > 0],
+    [
+      'filled',
+      { sql: FILL, parameters: [run.organization] },
+      hasReadToEnd(ending) && (run.privacy?.unfilled.length ?? 0) > 0,
+    ],
     ['forgotten', { sql: FORGET_WINDOWS, parameters: [run.organization] }, isComplete],
     ['unlisted', { sql: FORGET_LIST, parameters: [run.organization, run.id, HOLDER] }, isListInDoubt(ending.error)],
     ['released', { sql: RELEASE_LEASE, parameters: [run.organization, run.id, HOLDER] }, true],

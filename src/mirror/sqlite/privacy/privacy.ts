@@ -85,7 +85,10 @@ export function notePurged(db: Connection): void {
   statement(db, 'UPDATE privacy_policies SET is_unpurged = 0 WHERE next_policy IS NULL').run()
 }
 
-/** To be called when a run has read the whole list: every value that could be filled in is there. */
+/**
+ * To be called when a run has read the list to its end, whatever it proved. From then on a value that takes the place of NULL is a change: a
+ * list that is never proven would have none for ever, and readers of the changes would miss them.
+ */
 export function noteFilled(db: Connection, { organization, privacy }: Run): void {
   if (privacy === undefined || privacy.unfilled.length === 0) return
   statement(db, `UPDATE privacy_policies SET unfilled = '[]' WHERE organization = ?`).run(organization)

@@ -6,7 +6,7 @@ import { fingerprintKey } from '../fingerprint-key.ts'
 import { fingerprintOfRun } from '../../fingerprint-of-run.ts'
 import { createIdIndex, isFirstOfAll, readWithoutIdIndex } from './id-index.ts'
 import { loadForgotten } from '../forget/forgotten.ts'
-import { READ_TO_END } from '../../sql/run-conditions.ts'
+import { hasReadToEnd, READ_TO_END } from '../../sql/run-conditions.ts'
 import { changedRows, doubtedRows, forgetList, lastEdit, loadList, storeLaterOrder, storeList } from './lists.ts'
 import { ABANDONED } from '../../errors/lease-errors.ts'
 import { releaseLease, renewLease, takeLease } from './lease.ts'
@@ -101,10 +101,9 @@ export function finishRun(db: Connection, run: Run, asked: Ending, nowMs: number
   const absences = concludeAbsences(db, run, asked, nowMs)
   const ending = endingWith(asked, absences)
   const report = reportWith(counted, ending, absences)
-  if (ending.status === 'complete' && ending.readToEnd) {
-    resolveRejects(db, run, nowMs)
-    noteFilled(db, run)
-  } else if (endedWell(ending)) resolveValid(db, run, nowMs)
+  if (ending.status === 'complete' && ending.readToEnd) resolveRejects(db, run, nowMs)
+  else if (endedWell(ending)) resolveValid(db, run, nowMs)
+  if (hasReadToEnd(ending)) noteFilled(db, run)
   if (ending.status === 'complete') forgetWindows(db, run.organization)
   if (!releaseLease(db, run)) return report
   if (isListInDoubt(ending.error)) forgetList(db, run.organization)
