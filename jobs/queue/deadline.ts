@@ -1,5 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
+/** How long a connection may take to close, of which nothing is expected any more: a server that does not answer does not close it either. */
+export const LONGEST_CLOSE_MS = 100
+
 /** The result of `work`, or `late` when it takes longer than `ms`, or `signal` is aborted before. The work itself continues. */
 export async function within<Result, Late>(
   work: Promise<Result>,

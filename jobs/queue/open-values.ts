@@ -1,4 +1,4 @@
-import { within } from './deadline.ts'
+import { LONGEST_CLOSE_MS, within } from './deadline.ts'
 import { parseAddress } from './prefixed-address.ts'
 import type { RedisFacts } from './redis/redis-use.ts'
 import type { SharedValues } from './shared-values.ts'
@@ -37,16 +37,12 @@ export async function askValues<Result>(
 
 type Place = { address: string; connectMs: number; prefix: string }
 
-/** How long a connection may take to close, of which nothing is expected any more. */
-const LONGEST_CLOSE_MS = 100
-
 async function openInRedis({ address, connectMs, prefix }: Place): Promise<Readable> {
   const [{ Redis }, { askForUse }, { redisValues }] = await Promise.all([
     import('ioredis'),
     import('./redis/redis-use.ts'),
     import('./redis/redis-values.ts'),
   ])
-  // A server that does not answer does not close the connection either.
   const once = { connectTimeout: connectMs, maxRetriesPerRequest: 0, retryStrategy: () => null }
   const settings = { ...once, disconnectTimeout: LONGEST_CLOSE_MS }
   const client = new Redis(address, settings)

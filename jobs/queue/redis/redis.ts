@@ -2,7 +2,7 @@ import { createRedisBackend } from 'bullmq'
 import { Redis, type RedisOptions } from 'ioredis'
 import { backoffMs } from '../../../src/time/backoff.ts'
 import type { Opening, Store } from '../backend.ts'
-import { within } from '../deadline.ts'
+import { LONGEST_CLOSE_MS, within } from '../deadline.ts'
 import { redisLeftJobs } from './redis-left-jobs.ts'
 import { redisLimits } from './redis-limits.ts'
 import { writeProbe } from './redis-use.ts'
@@ -16,6 +16,7 @@ export async function openRedis(address: string, { connectMs, answerMs, prefix }
     lazyConnect: true,
     connectTimeout: connectMs,
     socketTimeout: answerMs,
+    disconnectTimeout: LONGEST_CLOSE_MS,
     // A running job survives an outage of Redis for minutes: commands wait until it is back.
     maxRetriesPerRequest: null,
     retryStrategy: (times) => backoffMs(times, 1, RECONNECT),

@@ -2,6 +2,7 @@ import { createServer, type Socket } from 'node:net'
 import { setImmediate } from 'node:timers/promises'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { askValues } from '../../../jobs/queue/open-values.ts'
+import { openRedis } from '../../../jobs/queue/redis/redis.ts'
 import { listenHere } from '../../support/listen-here.ts'
 
 test('a command waits for a server that answers nothing no longer than asked, and hardly for the end of its connection', async () => {
@@ -13,6 +14,15 @@ test('a command waits for a server that answers nothing no longer than asked, an
 
   // The program ends with the last of them.
   expect(waits).not.toEqual([])
+  expect(Math.max(...waits)).toBeLessThanOrEqual(300)
+})
+
+test('a command that opens a queue in Redis waits no longer for the end of its connection either', async () => {
+  const address = await aMuteServer()
+  const waits = waitsFromNowOn(/\/(ioredis|jobs\/queue)\//)
+  const opening = { connectMs: 300, answerMs: 300, prefix: 'mute' }
+
+  await expect(openRedis(`redis://${address}`, opening)).rejects.toThrow('no answer within 0.3 s')
   expect(Math.max(...waits)).toBeLessThanOrEqual(300)
 })
 
