@@ -14,22 +14,27 @@ export type RedisFacts = {
  * nothing, but to a probe that is there.
  */
 export async function askForUse(client: Redis, prefix: string): Promise<RedisFacts> {
-  await client.set(probeKey(prefix), '1', 'PX', PROBE_STAYS_MS, 'XX')
-  return askForRights(client, prefix)
+  const probed = client.set(probeKey(prefix), '1', 'PX', PROBE_STAYS_MS, 'XX')
+  const [, facts] = await Promise.all([probed, askForRights(client, prefix)])
+  return facts
 }
 
 /** Writes a probe, and asks for what BullMQ needs. Rejects also where the server is full, or a replica. */
 export async function writeProbe(client: Redis, prefix: string): Promise<void> {
-  await client.set(probeKey(prefix), '1', 'PX', PROBE_STAYS_MS)
-  await askForRights(client, prefix)
+  const probed = client.set(probeKey(prefix), '1', 'PX', PROBE_STAYS_MS)
+  await Promise.all([probed, askForRights(client, prefix)])
 }
 
+/** Asks everything at once, because a server may be far away. It answers in order, so the first refusal is the one that is thrown. */
 async function askForRights(client: Redis, prefix: string): Promise<RedisFacts> {
   const keys = Object.values(queueNames({ prefix })).map((name) => `bull:${name}:meta`)
-  await client.eval('return 1', keys.length + 1, sharedKey(prefix), ...keys)
-  await client.hlen(sharedKey(prefix))
-  await askToWait(client, prefix)
-  return factsIn(await client.info('memory'))
+  const [info] = await Promise.all([
+    client.info('memory'),
+    client.eval('return 1', keys.length + 1, sharedKey(prefix), ...keys),
+    client.hlen(sharedKey(prefix)),
+    askToWait(client, prefix),
+  ])
+  return factsIn(info)
 }
 
 /**

@@ -1,7 +1,10 @@
 import { tmpdir } from 'node:os'
-import { describe, expect, test } from 'vitest'
+import { setImmediate } from 'node:timers/promises'
+import { Redis } from 'ioredis'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { askQueue } from '../../../../jobs/commands/ask-queue.ts'
 import { openBackend } from '../../../../jobs/queue/backend.ts'
+import { askForUse, writeProbe } from '../../../../jobs/queue/redis/redis-use.ts'
 import { checked } from '../../../support/checked-queue.ts'
 import { redisProgram, type RedisServer } from '../../../support/redis-server.ts'
 import { aRedis } from '../../../support/worker-on-redis.ts'
@@ -55,6 +58,22 @@ describe.skipIf(redisProgram() === undefined)('on Redis', () => {
     expect(code).toBe(0)
     expect(stdout).toMatch(/^✔ queue: .* answered\n! queue: .*maxmemory-policy allkeys-lru.*\n {4}fix: .*noeviction/m)
   })
+})
+
+test.each([
+  ['check', askForUse],
+  ['a worker', writeProbe],
+])('%s asks a server that is far away everything at once', async (_who, ask) => {
+  const client = new Redis('redis://127.0.0.1:1', { lazyConnect: true, retryStrategy: () => null })
+  client.on('error', () => {})
+  onTestFinished(() => client.disconnect())
+  const sent = vi.spyOn(client, 'sendCommand')
+  const asked = ask(client, 'far').catch(() => {})
+  await setImmediate()
+
+  // No answer can have come yet.
+  expect(sent.mock.calls.map(([{ name }]) => name)).toEqual(['set', 'info', 'eval', 'hlen', 'bzpopmin'])
+  await asked
 })
 
 async function say(redis: RedisServer, [name = '', ...parameters]: readonly string[]): Promise<void> {
