@@ -25,11 +25,6 @@ export function aFollower(db: Reader): Follower {
   return { seq: Number(last?.['seq']), stamp: String(last?.['stamp']), all, active: onlyActive(all) }
 }
 
-/** Whether every value that is shown is there: until then, after a change of policy, a copy has to be made once more. */
-export function isFilled(db: Reader): boolean {
-  return rows(db, `SELECT 1 FROM privacy_policies WHERE unfilled <> '[]' OR next_policy IS NOT NULL`).length === 0
-}
-
 /** What it does not get through the feed, as the documents say: the commands name the statement to run. */
 export function followerRuns(follower: Follower, change: (row: Row) => Row | undefined): void {
   for (const table of ['active', 'all'] as const)

@@ -3,7 +3,7 @@ import { isThere } from '../support/mirror-reader.ts'
 import type { Dice } from '../support/dice.ts'
 import { numbersIn, untruthsOf } from './checks.ts'
 import * as command from './commands.ts'
-import { aFollower, follow, isFilled, isTooOld } from './followers.ts'
+import { aFollower, follow, isTooOld } from './followers.ts'
 import * as m from './model.ts'
 import { aNight } from './night.ts'
 import { reading, type Reader } from './reader.ts'
@@ -22,11 +22,15 @@ export async function play(file: string, dice: Dice, length: number): Promise<{ 
       ...givenTwice(it, db, before),
     ])
     if (untruths.length > 0) return { steps: it.steps, untruths }
-    if (dice.chance(0.3) && reading(file, isFilled))
-      it.followers = [...it.followers, reading(file, aFollower)].slice(-3)
+    if (dice.chance(0.3) && isReadAnew(it)) it.followers = [...it.followers, reading(file, aFollower)].slice(-3)
     it.day += dice.chance(0.2) ? 0.01 : dice.chance(0.1) ? dice.below(30) : 0.4 + dice.next()
   }
   return { steps: it.steps, untruths: [] }
+}
+
+/** Whether a run under the policy of now has read each list: until then, a program that follows the feed has to copy the customers once more. */
+function isReadAnew({ model }: World): boolean {
+  return [...model.values()].every(({ service, held }) => JSON.stringify(held.hides) === JSON.stringify(service.hides))
 }
 
 function numbersGiven(it: World) {
