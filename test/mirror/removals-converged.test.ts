@@ -1,7 +1,9 @@
 import type { RemovingProof } from '../../src/run.ts'
+import type { Mirror } from '../../src/store.ts'
 import { expect, test } from 'vitest'
+import { privacyPolicy } from '../../src/privacy/privacy-policy.ts'
 import { aCustomer, aPage, customerId, customers, START_MS } from '../support/builders.ts'
-import { aMirror } from '../support/mirror-file.ts'
+import { aMirror, tamper } from '../support/mirror-file.ts'
 import { changes, DAY_MS, fateOf, night, type Night } from './nights.ts'
 
 const ALL_FIVE = customers(1, 5)
@@ -117,6 +119,30 @@ test('a candidate comes with the names of its latest reject and of its three lat
   expect(names.get(customerId(2))).toEqual(['B5', 'B4', 'B3', 'B4', 'B3', 'B2'])
 })
 
+test('of the latest rejects of a candidate the first that is JSON counts', async () => {
+  const mirror = await aMirror()
+  const others = customers(2, 6)
+  const rejected = (name: string) => aCustomer(1, { name, email: {} })
+  const sent = [aCustomer(1), rejected('R1'), aCustomer(1), rejected('R2'), aCustomer(1), rejected('R3'), aCustomer(1)]
+  for (const [n, record] of sent.entries()) await night(mirror, n, [record, ...others])
+  await night(mirror, 7, others)
+  const names = await namesSearched(mirror, 8, others)
+
+  expect(await names()).toEqual(['R3'])
+  tamper(mirror.file, `UPDATE rejects SET payload = '{"cut' WHERE seen_at = (SELECT MAX(seen_at) FROM rejects)`)
+  expect(await names()).toEqual(['R2'])
+})
+
+test('removals and returns do not push the latest changes of names out', async () => {
+  const mirror = await aMirror()
+  const others = customers(2, 6)
+  const [before, after] = [aCustomer(1, { name: 'Before' }), aCustomer(1, { name: 'After' })]
+  const lists = [[before], [after], [], [], [after], [], [], [after], []]
+  for (const [n, list] of lists.entries()) await night(mirror, n, [...list, ...others])
+
+  expect(await (await namesSearched(mirror, 9, others))()).toEqual(['After', 'Before'])
+})
+
 test('there are no candidates when a guard would hold all removals back', async () => {
   const mirror = await aMirror()
   await night(mirror, 1, customers(1, 100))
@@ -142,13 +168,59 @@ test.each<RemovingProof>(['proven', 'settled', 'converged'])('the guards hold af
 
 test('searches are tested with received customers that have something to search by, first those with every field, each once', async () => {
   const mirror = await aMirror()
-  const [silent, nameless] = [{ username: null, email: null }, { name: null }]
-  const received = [aCustomer(1, nameless), aCustomer(2, silent), aCustomer(3)]
+  const silent = { username: null, email: null }
+  const received = [
+    ...[aCustomer(1, { name: '' }), aCustomer(2, silent), aCustomer(3)],
+    ...[aCustomer(5, { name: null }), aCustomer(6, { email: '' })],
+  ]
   await night(mirror, 1, [...received, aCustomer(4)])
   const run = await mirror.startRun({ organization: 'acme', trigger: 'sync', nowMs: START_MS + 2 * DAY_MS })
   await mirror.savePages(run, [aPage(1, received)], START_MS + 2 * DAY_MS)
   const listed = async (most: number) => (await mirror.findListed(run, most)).map(({ id }) => id)
 
-  expect(await listed(3)).toEqual([customerId(3), customerId(1)])
+  expect(await listed(5)).toEqual([3, 1, 5, 6].map(customerId))
   expect(await listed(1)).toEqual([customerId(3)])
 })
+
+test('what a policy hides is searched for in no customer, neither as it is nor as it was', async () => {
+  const mirror = await aMirror()
+  await night(mirror, 1, [aCustomer(1, { name: 'Before', email: 'before@example.com' }), ...customers(2, 5)])
+  await night(mirror, 2, ALL_FIVE)
+  await night(mirror, 3, WITHOUT_1_AND_2)
+  const nowMs = START_MS + 4 * DAY_MS
+  const privacy = privacyPolicy({ hash: ['email'], key: 'the key of a policy' })
+  const run = await mirror.startRun({ organization: 'acme', trigger: 'sync', nowMs, privacy })
+  while (await mirror.applyPrivacy(run, nowMs));
+  await mirror.savePages(run, [aPage(1, WITHOUT_1_AND_2)], nowMs)
+  const candidates = await mirror.findRemovalCandidates(run, { rule: RULE, proof: 'proven' })
+
+  expect(candidates.map(({ email }) => email)).toEqual([null, null])
+  expect(candidates[0]?.earlier.map(({ name, email }) => [name, email])).toEqual([
+    ['Customer 1', null],
+    ['Before', null],
+  ])
+  expect((await mirror.findListed(run, 1)).map(({ name, email }) => [name, email])).toEqual([['Customer 3', null]])
+})
+
+test('there are no candidates where a customer that the run received is gone from the mirror', async () => {
+  const mirror = await aMirror()
+  await night(mirror, 1, ALL_FIVE)
+  await night(mirror, 2, WITHOUT_1_AND_2)
+  const nowMs = START_MS + 3 * DAY_MS
+  const run = await mirror.startRun({ organization: 'acme', trigger: 'sync', nowMs })
+  await mirror.savePages(run, [aPage(1, WITHOUT_1_AND_2)], nowMs)
+  tamper(mirror.file, 'DELETE FROM customers WHERE id = ?', customerId(4))
+
+  expect(await mirror.findRemovalCandidates(run, { rule: RULE, proof: 'proven' })).toEqual([])
+})
+
+/** The earlier names to search for of the only candidate of a run that received this list. */
+async function namesSearched(mirror: Mirror, n: number, list: readonly unknown[]) {
+  const nowMs = START_MS + n * DAY_MS
+  const run = await mirror.startRun({ organization: 'acme', trigger: 'sync', nowMs })
+  await mirror.savePages(run, [aPage(1, list)], nowMs)
+  return async () => {
+    const [candidate] = await mirror.findRemovalCandidates(run, { rule: RULE, proof: 'proven' })
+    return candidate?.earlier.map(({ name }) => name)
+  }
+}
