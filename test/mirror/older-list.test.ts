@@ -97,6 +97,17 @@ test('a converged scan counts them no more than a proven one, whatever searches 
   expect(await night(mirror, 5, [NEWER, ...LIST.slice(1)], confirmed)).toMatchObject({ removed: 1 })
 })
 
+test('absences that are not counted bring no removal nearer after a converged scan either', async () => {
+  const mirror = await aMirror()
+  const confirmed: Night = { proof: 'converged', confirmed: [1, 40].map(customerId) }
+  const without40 = LIST.slice(1).filter(({ id }) => id !== customerId(40))
+  await night(mirror, 1, LIST)
+  for (const n of [2, 3]) await night(mirror, n, without40, confirmed)
+  expect(fates(mirror)).toEqual({ listed: 48, missing: 1, removed: 1 })
+
+  expect(await night(mirror, 4, [NEWER, ...without40], confirmed)).toMatchObject({ missing: 1, removed: 0 })
+})
+
 test('customers created in the same second as the newest listed one are not counted if others are newer', async () => {
   const mirror = await aMirror()
   const cut = { created_at: new Date(START_MS - 3 * DAY_MS).toISOString() }
@@ -180,8 +191,8 @@ test('a newer customer who comes in a rejected record shows that the list has go
 
 test('the newest customer of another organization has no effect', async () => {
   const mirror = await aMirror()
+  await night(mirror, 1, [...datedCustomers(1, 49), NEWER], { organization: 'abacus' })
   await night(mirror, 1, LIST)
-  await night(mirror, 1, [NEWER], { organization: 'globex' })
 
   expect(await night(mirror, 2, LIST.slice(1))).toMatchObject({ reasons: ['older-list'] })
 })

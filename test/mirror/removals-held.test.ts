@@ -1,4 +1,4 @@
-import type { Proof } from '../../src/report.ts'
+import type { Proof, Report } from '../../src/report.ts'
 import { expect, test } from 'vitest'
 import { UsageError } from '../../src/errors/errors.ts'
 import { aCustomer, aPage, customerId, customers, START_MS } from '../support/builders.ts'
@@ -232,7 +232,7 @@ test('only the latest run holds a removal', async () => {
 test('each organization has its own', async () => {
   const mirror = await aMirror()
   for (const organization of ['acme', 'globex']) await night(mirror, 1, customers(1, 100), { organization })
-  const acme = await night(mirror, 2, customers(31, 100), { organization: 'acme' })
+  const acme = await night(mirror, 2, customers(1, 70), { organization: 'acme' })
   const globex = await night(mirror, 2, customers(41, 100), { organization: 'globex' })
 
   expect(await mirror.listHeldRemovals()).toMatchObject([
@@ -242,6 +242,23 @@ test('each organization has its own', async () => {
   await mirror.approveRemovals(globex.runId ?? 0, AT_MS)
   expect(fates(mirror)).toEqual({ listed: 100, missing: 0, removed: 0 })
   expect(await mirror.listHeldRemovals()).toMatchObject([{ organization: 'acme' }])
+})
+
+test('the nights of one organization leave the absences and the held removals of others as they are', async () => {
+  const mirror = await aMirror()
+  const [all, gone] = [customers(1, 100), customers(3, 100)]
+  const nights = async (n: number, lists: Record<string, unknown[]>) => {
+    const reports: [string, Report][] = []
+    for (const [organization, list] of Object.entries(lists))
+      reports.push([organization, await night(mirror, n, list, { organization })])
+    return Object.fromEntries(reports)
+  }
+  await nights(1, { acme: all, globex: all, initech: all })
+  await nights(2, { acme: gone, globex: gone, initech: customers(41, 100) })
+
+  expect(await nights(3, { acme: [...gone, aCustomer(1)] })).toMatchObject({ acme: { missing: 0, removed: 1 } })
+  expect(await mirror.listHeldRemovals()).toMatchObject([{ organization: 'initech', held: 40 }])
+  expect(await nights(4, { globex: gone })).toMatchObject({ globex: { missing: 0, removed: 2 } })
 })
 
 test.each<[string, Proof]>([
