@@ -108,6 +108,29 @@ test('a customer that a quick run found before the scan of a continued run began
   expect([fateOf(mirror, 51), fateOf(mirror, 52)]).toEqual(['missing', 'listed'])
 })
 
+test.each([
+  ['changed', aCustomer(51, { name: 'Renamed' })],
+  ['received in a reject', aCustomer(51, { name: {} })],
+])('a customer that a quick run has %s while a scan was interrupted twice is not absent', async (_how, record) => {
+  const mirror = await aMirror()
+  await night(mirror, 0, [...LISTED, aCustomer(51)])
+  const nowMs = START_MS + DAY_MS
+  const start = { organization: 'acme', trigger: 'sync', resumeWithinMs: 6 * HOUR_MS } as const
+  const interrupted = async (page: number, atMs: number) => {
+    const run = await mirror.startRun({ ...start, nowMs: atMs })
+    await mirror.savePages(run, [recorded(page)], atMs)
+    await mirror.finishRun(run, anEnding({ ...FAILED, readToEnd: false }), atMs)
+  }
+  await interrupted(1, nowMs)
+  await quickRun(mirror, 1, [record], { hour: 1 })
+  await interrupted(2, nowMs + 2 * HOUR_MS)
+  const last = await mirror.startRun({ ...start, nowMs: nowMs + 3 * HOUR_MS })
+  await mirror.savePages(last, [aPage(1, customers(2, 50))], nowMs + 3 * HOUR_MS)
+  const report = await mirror.finishRun(last, scanEnding({}), nowMs + 3 * HOUR_MS)
+
+  expect([report.missing, fateOf(mirror, 1), fateOf(mirror, 51)]).toEqual([0, 'listed', 'listed'])
+})
+
 test('a customer who was missing before a run that is continued stays missing: the next absence removes', async () => {
   const mirror = await aMirror()
   const without3 = LISTED.filter(({ id }) => id !== customerId(3))
@@ -205,6 +228,18 @@ test('rows that a quick run received, and rows that are removed or of another or
   expect(
     valueOf(mirror.file, `SELECT COUNT(*) FROM customers WHERE organization = 'globex' AND missing_since IS NOT NULL`),
   ).toBe(0)
+})
+
+test('those to search for before they are marked are in the order asked for, without those that are missing already', async () => {
+  const mirror = await aMirror()
+  await night(mirror, 0, LISTED)
+  await night(mirror, 1, customers(2, 50))
+  const run = await startQuickRun(mirror, NOON_MS + DAY_MS)
+  await mirror.savePages(run, [aPage(1, [aCustomer(9)])], NOON_MS + DAY_MS)
+  const rows = [5, 1, 3, 4].flatMap((n) => rowIdsOf(mirror, [n]))
+
+  expect((await mirror.findGone(run, rows)).map(({ id }) => id)).toEqual([5, 3, 4].map(customerId))
+  expect(await mirror.finishRun(run, anEnding(quickEnding(rows)), NOON_MS + DAY_MS)).toMatchObject({ missing: 3 })
 })
 
 test('too many customers absent at once are not marked by a quick run', async () => {
