@@ -39,6 +39,8 @@ test.each([1, 2, 3])(
     expect(values).toEqual(shown(before))
     expect(missing_since).toBe('2026-01-07 02:00:00.000')
     expect(removed_at).toBe(`2026-01-0${6 + after} 02:00:00.000`)
+    const told = 'SELECT last_run_id, changes.missing_since FROM customers JOIN changes USING (organization, id)'
+    expect(rowsOf(mirror.file, told)).toEqual([{ last_run_id: last.runId, missing_since }])
     expect(changes(mirror)).toEqual([[customerId(2), 'removed', last.runId]])
     expect(valueOf(mirror.file, 'SELECT count(*) FROM active_customers')).toBe(4)
   },

@@ -72,6 +72,21 @@ test('a missing customer received in a reject is read as changed', async () => {
   expect(rowsOf(mirror.file, 'SELECT * FROM absences')).toEqual([])
 })
 
+test('a missing customer whom a search finds is read as changed', async () => {
+  const mirror = await aMirror()
+  await night(mirror, 0, customers(1, 30))
+  await night(mirror, 1, customers(2, 30))
+  const changed = aReader(mirror.file)
+  changed()
+  const rule = { after: 2, maxShare: 0.1 }
+  const removals = { rule, confirmed: new Set<string>(), found: new Set([1, 2].map(customerId)) }
+
+  await night(mirror, 2, customers(3, 30), { ending: { removals } })
+
+  expect(changed(), 'and not those who were not missing').toEqual(named(1))
+  expect(rowsOf(mirror.file, 'SELECT * FROM absences')).toEqual([])
+})
+
 test('approved removals are read as changed', async () => {
   const mirror = await aMirror()
   await night(mirror, 0, customers(1, 40))
@@ -121,6 +136,22 @@ test('a reader misses nothing after the clock is set back, whichever process wri
   await rename(later, START_MS - DAY_MS, 'Edsger')
   await later.close()
   expect(changed()).toEqual(['Edsger'])
+})
+
+test('after the clock is set back, absences and removals are dated by the clock, and read as changed', async () => {
+  const mirror = await aMirror()
+  await night(mirror, 9, customers(1, 30))
+  const changed = aReader(mirror.file)
+  changed()
+  const dates = () =>
+    rowsOf(mirror.file, 'SELECT missing_since, removed_at FROM customers WHERE id = ?', customerId(1))[0]
+
+  await night(mirror, 1, customers(2, 30))
+  expect(changed()).toEqual(named(1))
+  expect(dates()).toEqual({ missing_since: '2026-01-06 02:00:00.000', removed_at: null })
+  await night(mirror, 2, customers(2, 30))
+  expect(changed()).toEqual(named(1))
+  expect(dates()).toEqual({ missing_since: '2026-01-06 02:00:00.000', removed_at: '2026-01-07 02:00:00.000' })
 })
 
 test('a stamp is the current time while that is later than every stamp before', async () => {
@@ -174,4 +205,6 @@ test('absences are kept of customers who are absent now, and of no other', async
   await night(mirror, 3, customers(3, 30))
   await night(mirror, 4, customers(2, 30))
   expect(absent()).toEqual([])
+  for (const n of [5, 6]) await night(mirror, n, customers(3, 30))
+  expect(absent(), 'removed').toEqual([])
 })
