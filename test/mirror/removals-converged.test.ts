@@ -173,12 +173,13 @@ test('searches are tested with received customers that have something to search 
     ...[aCustomer(1, { name: '' }), aCustomer(2, silent), aCustomer(3)],
     ...[aCustomer(5, { name: null }), aCustomer(6, { email: '' })],
   ]
+  await night(mirror, 1, customers(11, 20), { organization: 'abacus' })
   await night(mirror, 1, [...received, aCustomer(4)])
   const run = await mirror.startRun({ organization: 'acme', trigger: 'sync', nowMs: START_MS + 2 * DAY_MS })
   await mirror.savePages(run, [aPage(1, received)], START_MS + 2 * DAY_MS)
   const listed = async (most: number) => (await mirror.findListed(run, most)).map(({ id }) => id)
 
-  expect(await listed(5)).toEqual([3, 1, 5, 6].map(customerId))
+  expect(await listed(20)).toEqual([3, 1, 5, 6].map(customerId))
   expect(await listed(1)).toEqual([customerId(3)])
 })
 
