@@ -255,6 +255,14 @@ test('too many customers absent at once are not marked by a quick run', async ()
   expect(fateOf(mirror, 1)).toBe('listed')
 })
 
+test('those that a quick run received are not among those that are too many at once', async () => {
+  const mirror = await aMirror()
+  await night(mirror, 0, customers(1, 100))
+  const gone = Array.from({ length: 21 }, (_, index) => index + 1)
+
+  expect(await quickRun(mirror, 0, [aCustomer(1)], { gone })).toMatchObject({ missing: 20, held: 0 })
+})
+
 test.each([
   [17, { missing: 4, held: 0 }],
   [18, { missing: 0, held: 22 }],
@@ -269,12 +277,15 @@ test.each([
 test('the newest customers are not marked by a quick run: the list may be older than the last one read', async () => {
   const mirror = await aMirror()
   const dated = (n: number) => aCustomer(n, { created_at: `2025-01-${String(n).padStart(2, '0')}T10:00:00Z` })
-  await night(mirror, 0, [1, 2, 3, 4, 5, 6].map(dated))
+  await night(mirror, 0, [1, 2, 3, 4, 5, 6].map(dated), { ending: { list: EMPTY_LIST } })
 
-  const report = await quickRun(mirror, 0, [dated(3)], { gone: [2, 6] })
+  const ending = { later: { parts: [], pending: [] } }
+  const report = await quickRun(mirror, 0, [dated(3)], { gone: [2, 6], ending })
 
   expect(report).toMatchObject({ missing: 1, reasons: ['quick', 'older-list'] })
   expect([fateOf(mirror, 2), fateOf(mirror, 6)]).toEqual(['missing', 'listed'])
+  const later: unknown = JSON.parse(String(valueOf(mirror.file, 'SELECT later_order FROM lists')))
+  expect(later, 'the next quick run looks for them again').toEqual({ parts: [], pending: rowIdsOf(mirror, [6]) })
 })
 
 test('by a clock that is a month behind, a quick run knows the newest customers by the time of the service', async () => {
