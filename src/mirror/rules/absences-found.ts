@@ -25,7 +25,7 @@ export function absencesOf({ reasons, isBelieved, listed, held, missing }: Decis
 
 /** The results for customers that a quick run found absent. `held`: so many at once that none was marked; the next full run decides. */
 export type Gone = Absences & {
-  /** Rows that are absent, and were not marked. */
+  /** Rows that are absent, and were not marked; none where all are held back, and the order as it was known stays. */
   unmarked: readonly number[]
 }
 

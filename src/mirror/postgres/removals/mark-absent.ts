@@ -40,8 +40,7 @@ export async function markGone(
   const gone = await findListedBefore(session, run, absentRows)
   if (gone.length === 0 || removals === undefined) return NONE_GONE
   const absent = gone.length + openAbsences
-  if (await areTooManyAbsent(session, run, { absent }, removals.rule))
-    return { ...NONE_GONE, held: absent, unmarked: absentRows }
+  if (await areTooManyAbsent(session, run, { absent }, removals.rule)) return { ...NONE_GONE, held: absent }
   const unjudged = await findUnjudged(session, run, gone, serviceMs)
   const missing = gone.filter(({ rowId }) => !unjudged.has(rowId)).map((row) => ({ row, isCounted: false }))
   await markMissing(session, run, missing, { isProven: false, nowMs })

@@ -18,7 +18,7 @@ export function markGone(
   const gone = absentRows.flatMap((rowId) => findListedBefore(db, run, rowId) ?? [])
   if (gone.length === 0 || removals === undefined) return NONE_GONE
   const absent = gone.length + openAbsences
-  if (areTooManyAbsent(db, run, { absent }, removals.rule)) return { ...NONE_GONE, held: absent, unmarked: absentRows }
+  if (areTooManyAbsent(db, run, { absent }, removals.rule)) return { ...NONE_GONE, held: absent }
   const unjudged = findUnjudged(db, run, gone, serviceMs)
   const missing = gone.filter(({ rowId }) => !unjudged.has(rowId)).map((row) => ({ row, isCounted: false }))
   markMissing(db, run, missing, { isProven: false, nowMs })
