@@ -20,6 +20,9 @@ export class LinkRepair {
   readonly #lookBack: LookBack
   readonly #otherSizes = new OtherSizes()
   #attempts = 0
+  /** How often a window did not link since the chain last came further than ever. */
+  #stepsBack = 0
+  #furthest = 0
   /** The window for which one further back was read. */
   #bridged: PendingWindow | undefined
 
@@ -31,6 +34,11 @@ export class LinkRepair {
 
   get attempts(): number {
     return this.#attempts
+  }
+
+  /** Steps back from one place. They end where the attempts begin anew: windows that lead back to the place are no progress. */
+  get stepsBack(): number {
+    return this.#stepsBack
   }
 
   /** Windows before the end of the chain are being read again, to see whether the list has become shorter. */
@@ -45,18 +53,24 @@ export class LinkRepair {
   /** The chain continues at `reach`. */
   linked(reach: number): void {
     this.#attempts = 0
+    if (reach > this.#furthest) {
+      this.#furthest = reach
+      this.#stepsBack = 0
+    }
     this.#lookBack.reached(reach)
   }
 
   /** The chain was cut. */
   cut(): void {
     this.#attempts = 0
+    this.#stepsBack = 0
   }
 
   /** The window does not link to `left`: asks for one further back. Returns where the list was refused when nothing is left to ask. */
   bridge(left: ReadWindow, pending: PendingWindow, read: ReadWindow): StoppedAt | undefined {
     if (read.start < left.reach) this.#findings.overlap.missed(this.#findings.pageSize)
     this.#attempts += 1
+    this.#stepsBack += 1
     if (pending.bridge) this.#plan.pending.remove(pending)
     // A window that was read before the one that was to link it shows an older list: it is read again.
     else if (this.#bridged === pending && read.turn < left.turn) {
