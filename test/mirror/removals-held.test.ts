@@ -65,6 +65,30 @@ test('those that quick runs added before the last complete run are listed as all
   expect(await night(mirror, 3, customers(22, 501))).toMatchObject({ missing: 21, held: 0 })
 })
 
+test('those that quick runs added before a complete run that proved nothing are listed as all others', async () => {
+  const mirror = await aMirror()
+  await night(mirror, 0, customers(1, 160))
+  await quickRun(mirror, 0, customers(161, 210))
+  await night(mirror, 1, customers(1, 210), { proof: 'unproven' })
+
+  expect(await night(mirror, 2, customers(22, 210))).toMatchObject({ missing: 21, held: 0 })
+})
+
+test('what other organizations add, complete or hold changes no share', async () => {
+  const mirror = await aMirror()
+  const other = { organization: 'globex' }
+  await night(mirror, 0, customers(1, 110))
+  await night(mirror, 0, customers(1, 100), other)
+  await night(mirror, 1, customers(1, 210), { proof: 'unproven' })
+  await night(mirror, 1, customers(1, 50), other)
+  await night(mirror, 2, customers(501, 600), { organization: 'initech' })
+
+  expect(await night(mirror, 2, customers(22, 210))).toMatchObject({ missing: 21, held: 0 })
+  await quickRun(mirror, 2, customers(211, 310))
+  await night(mirror, 3, customers(501, 600), { organization: 'initech' })
+  expect(await night(mirror, 3, customers(26, 310))).toMatchObject({ missing: 0, held: 25 })
+})
+
 test('removed customers do not make those absent a smaller share', async () => {
   const mirror = await aMirror()
   const rule = { after: 1, maxShare: 0.5 }
