@@ -105,9 +105,15 @@ function scheduled(organizations: Config['organizations']): Wanted[] {
   return organizations.flatMap(({ id, schedule }) => (schedule === undefined ? [] : [{ organization: id, schedule }]))
 }
 
-/** Throws one ConfigError for all cron lines without a future moment, or without one inside the hours in which runs may start. */
-export function checkSchedules({ organizations, file }: Pick<Config, 'organizations' | 'file'>, nowMs: number): void {
-  const problems = wantedOf(organizations).flatMap(({ organization, schedule, isQuick }) => {
+/** Throws one ConfigError for all mistakes in the schedules. */
+export function checkSchedules(config: Pick<Config, 'organizations' | 'file'>, nowMs: number): void {
+  const mistakes = scheduleMistakes(config, nowMs)
+  if (mistakes.length > 0) throw new ConfigError(mistakes)
+}
+
+/** The cron lines without a future moment, or without one inside the hours in which runs may start. */
+export function scheduleMistakes({ organizations, file }: Pick<Config, 'organizations' | 'file'>, nowMs: number) {
+  return wantedOf(organizations).flatMap(({ organization, schedule, isQuick }) => {
     const problem = scheduleProblem(schedule, nowMs)
     const place = { file, path: `schedule of ${organization}` }
     const line = `its ${isQuick === true ? 'quick' : 'cron'} line`
@@ -116,7 +122,6 @@ export function checkSchedules({ organizations, file }: Pick<Config, 'organizati
       ? [{ ...place, message: `${line}${outsideWindow(organization, schedule)}` }]
       : []
   })
-  if (problems.length > 0) throw new ConfigError(problems)
 }
 
 function outsideWindow(organization: string, schedule: Schedule): string {

@@ -14,15 +14,14 @@ export async function* checkSchedule(
 ): AsyncGenerator<Finding> {
   const { id, schedule, quick } = organization
   if (schedule === undefined) return
-  const [{ checkSchedules }, { quickOutlook }] = await Promise.all([
+  const [{ scheduleMistakes }, { quickOutlook }] = await Promise.all([
     import('../../../jobs/schedule/reconcile.ts'),
     import('../../../jobs/schedule/quick-times.ts'),
   ])
-  try {
-    checkSchedules({ organizations: [organization], file }, nowMs)
-  } catch (error) {
-    const failed = failedCheck(`schedule of ${id}`, error)
-    const said = error instanceof ConfigError ? error.problems.map(({ message }) => message).join('\n') : failed.said
+  const mistakes = scheduleMistakes({ organizations: [organization], file }, nowMs)
+  if (mistakes.length > 0) {
+    const said = mistakes.map(({ message }) => message).join('\n')
+    const failed = failedCheck(`schedule of ${id}`, new ConfigError(mistakes))
     yield { ...failed, said, fix: 'Change that line of the schedule, or its window.' }
     return
   }
