@@ -64,12 +64,10 @@ async function read({ path, shown, named }: ConfigLocation, instead: string | un
   if ('text' in content) return content.text
   const origin = named === 'CUSTOMER_MIRROR_CONFIG' ? ` (named by ${named})` : ''
   const others = ['another with --config', ...(instead === undefined ? [] : [instead])].join(', or ')
-  const message = `${content.problem}${origin}`
-  if (content.missing)
-    throw new ConfigError([
-      { file: shown, message: `${message}: run 'customer-mirror init' to write one, or name ${others}` },
-    ])
-  throw new ConfigError([{ file: shown, message: message.includes(': ') ? message : `${message}: name ${others}` }])
+  const advice = content.missing ? `run 'customer-mirror init' to write one, or name ${others}` : `name ${others}`
+  // What stands behind a colon says what to do already, or why it cannot be read.
+  const isExplained = content.problem.includes(':')
+  throw new ConfigError([{ file: shown, message: `${content.problem}${origin}${isExplained ? '' : `: ${advice}`}` }])
 }
 
 const MAX_BYTES = 4 * 1024 * 1024
