@@ -1,4 +1,5 @@
 import Database from 'better-sqlite3'
+import { randomBytes } from 'node:crypto'
 import { accessSync, closeSync, constants, fsyncSync, openSync, statfsSync, unlinkSync, writeSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { systemCode } from '../../../errors/code-of.ts'
@@ -146,7 +147,8 @@ function isOverQuotaAt(file: string): boolean {
     const descriptor = openSync(name, 'wx', 0o600)
     try {
       unlinkSync(name)
-      writeSync(descriptor, Buffer.alloc(NO_ROOM_BYTES))
+      // Bytes that no file system can compress.
+      writeSync(descriptor, randomBytes(NO_ROOM_BYTES))
       fsyncSync(descriptor)
     } finally {
       closeSync(descriptor)
