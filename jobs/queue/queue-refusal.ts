@@ -70,11 +70,10 @@ function firstLine(message: string): string {
 function remedyOf(reason: string, place: string): string {
   // A server without TLS takes the beginning of a TLS connection for half a command, and waits for the rest.
   if (place.startsWith('rediss:') && reason.startsWith('no answer within')) return NO_TLS
-  return (
-    REMEDIES.find(([pattern]) => pattern.test(reason))?.[1] ??
-    'Start it, or correct its address: queue in the configuration, or CUSTOMER_MIRROR_QUEUE.'
-  )
+  return REMEDIES.find(([pattern]) => pattern.test(reason))?.[1] ?? `Start it, or ${CORRECT_IT}`
 }
+
+const CORRECT_IT = 'correct its address: queue in the configuration, or CUSTOMER_MIRROR_QUEUE.'
 
 const NO_TLS =
   'It may offer no TLS: turn it on there (tls-port), or name it with redis:// if the way to it is safe without. Otherwise start it.'
@@ -109,7 +108,7 @@ const REMEDIES: readonly [pattern: RegExp, remedy: string][] = [
   ],
   [
     /query_wait_timeout|: it accepts connections, and|: the pooler there/,
-    'Where a pooler is in front of it, let that have more connections to the server (pool_size): a worker takes up to ten. Otherwise see why the server hangs, or correct its address: queue in the configuration, or CUSTOMER_MIRROR_QUEUE.',
+    `Where a pooler is in front of it, let that have more connections to the server (pool_size): a worker takes up to ten. Otherwise see why the server hangs, or ${CORRECT_IT}`,
   ],
   [
     /has no equivalent in encoding|stores text as/,

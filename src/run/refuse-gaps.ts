@@ -71,7 +71,7 @@ function coverOf(filled: readonly Filled[], isDoubted: boolean): Cover {
   return { read: isDoubted ? Math.min(positions, customers) : positions, reach }
 }
 
-/** The records of a window whose customers none before it held. A customer whom it lists twice stands at two positions of the list. */
+/** Counts the records whose customers are in no earlier window. A customer listed twice in this one stands at two positions of the list. */
 function freshRowsIn({ from, count, columns }: Filled, seen: RowSet): number {
   const rowIds = columns.rowIds.subarray(from, from + count)
   const fresh = rowIds.filter((rowId) => rowId === 0 || !seen.has(rowId)).length

@@ -72,7 +72,7 @@ test('a missing customer received in a reject is read as changed', async () => {
   expect(rowsOf(mirror.file, 'SELECT * FROM absences')).toEqual([])
 })
 
-test('a missing customer whom a search finds is read as changed', async () => {
+test('a reader of updated_at gets a missing customer again after a search finds it', async () => {
   const mirror = await aMirror()
   await night(mirror, 0, customers(1, 30))
   await night(mirror, 1, customers(2, 30))

@@ -1,7 +1,7 @@
 import { ConfigError } from '../../errors/errors.ts'
 import type { Organization } from '../../config/organization.ts'
 import { LEAST_OF_SHARE, type QuickLimit } from '../../quick-limit.ts'
-import { failedCheck, type Finding } from './finding.ts'
+import type { Finding } from './finding.ts'
 import { count, moment } from '../output/wording.ts'
 
 /**
@@ -21,8 +21,8 @@ export async function* checkSchedule(
   const mistakes = scheduleMistakes({ organizations: [organization], file }, nowMs)
   if (mistakes.length > 0) {
     const said = mistakes.map(({ message }) => message).join('\n')
-    const failed = failedCheck(`schedule of ${id}`, new ConfigError(mistakes))
-    yield { ...failed, said, fix: 'Change that line of the schedule, or its window.' }
+    const fix = 'Change that line of the schedule, or its window.'
+    yield { what: `schedule of ${id}`, said, error: new ConfigError(mistakes), fix }
     return
   }
   const what = `quick runs of ${id}`

@@ -20,7 +20,6 @@ export class LinkRepair {
   readonly #lookBack: LookBack
   readonly #otherSizes = new OtherSizes()
   #attempts = 0
-  /** How often a window did not link since the chain last came further than ever. */
   #stepsBack = 0
   #furthest = 0
   /** The window for which one further back was read. */
@@ -36,7 +35,7 @@ export class LinkRepair {
     return this.#attempts
   }
 
-  /** Steps back from one place. They end where the attempts begin anew: windows that lead back to the place are no progress. */
+  /** How often a window did not link since the chain last came further than ever; windows that only lead back do not end the count. */
   get stepsBack(): number {
     return this.#stepsBack
   }

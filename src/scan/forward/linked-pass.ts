@@ -150,7 +150,7 @@ export class LinkedPass implements Pass {
     const isDisplaced = overlap.displaced && !this.#chain.mayShuffle(left)
     const isMisplaced = repeats(left, read) || (isDisplaced && this.#repair.attempts < FEW_TRIES)
     if (isMisplaced) return this.#tryAgain(pending, 'repeated-page')
-    const isLinked = holds({ overlap, left, attempts: this.#repair.stepsBack }, this.#chain, this.#findings)
+    const isLinked = holds({ overlap, left, stepsBack: this.#repair.stepsBack }, this.#chain, this.#findings)
     if (isLinked || this.#plan.adjoins(left, read)) return this.#link(pending, read, overlap)
     if (overlap.shared === 0) this.#findings.note('link-broken')
     this.#chain.seams.missed(overlap)

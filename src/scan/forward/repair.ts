@@ -22,19 +22,19 @@ const MOST_UNSURE = 0.7
  */
 const FIRST_OVERLAPS = 2
 
-/** A window of the chain that overlaps `left`, after so many attempts to make it do so. */
-type Linking = { overlap: Overlap; left: ReadWindow; attempts: number }
+/** A window of the chain that overlaps `left`, after so many steps back. */
+type Linking = { overlap: Overlap; left: ReadWindow; stepsBack: number }
 
 /** Whether an overlap carries the proof, or no further request could make it do so. */
-export function holds({ overlap, left, attempts }: Linking, chain: ChainProof, findings: Findings): boolean {
+export function holds({ overlap, left, stepsBack }: Linking, chain: ChainProof, findings: Findings): boolean {
   const isStill = overlap.still && chain.still
-  if (isStill && (attempts > 0 || chain.windows > FIRST_OVERLAPS || !findings.witnesses.onlyTimes)) return true
+  if (isStill && (stepsBack > 0 || chain.windows > FIRST_OVERLAPS || !findings.witnesses.onlyTimes)) return true
   // Where hours may come twice one step is worth taking, even if the times have not run backwards yet.
-  const mayLeadOver = overlap.ends?.isUnsure === true && attempts < stepsOverUnsure(left, findings)
+  const mayLeadOver = overlap.ends?.isUnsure === true && stepsBack < stepsOverUnsure(left, findings)
   if (!mayLeadOver && chain.carries(overlap)) return true
-  const mayBecomeFirm = !isFirm(overlap) && chain.seams.areFirm && attempts < STEPS_TO_SETTLE
+  const mayBecomeFirm = !isFirm(overlap) && chain.seams.areFirm && stepsBack < STEPS_TO_SETTLE
   if (!mayLeadOver && chain.isToBeCounted(overlap, left)) return overlap.reordered || !mayBecomeFirm
-  return !isStill && !mayBecomeFirm && attempts >= stepsWorthTaking(overlap, left, chain, findings)
+  return !isStill && !mayBecomeFirm && stepsBack >= stepsWorthTaking(overlap, left, chain, findings)
 }
 
 function stepsWorthTaking({ shared, ends }: Overlap, left: ReadWindow, chain: ChainProof, findings: Findings): number {

@@ -13,7 +13,7 @@ import { withoutForeignKeys } from './foreign-keys.ts'
 import { isEmpty, LATEST_VERSION, migrate, versionOf } from './migrate.ts'
 import { requireRegularFile } from './regular-file.ts'
 import { withRoomToSort } from '../temporary-files.ts'
-import { isForWantOfJournals, mayWriteBeside, openPrivateCopy } from './unwritable-file.ts'
+import { needsPrivateCopy, openPrivateCopy } from './unwritable-file.ts'
 import { forgetStamp } from '../update-stamp.ts'
 
 export type Connection = Database.Database
@@ -162,7 +162,7 @@ function openAnywhere(file: string, busyMs: number): Connection {
   try {
     db.pragma('application_id')
   } catch (error) {
-    if (isForWantOfJournals(error) && !mayWriteBeside(file)) {
+    if (needsPrivateCopy(error, file)) {
       db.close()
       return openPrivateCopy(realpathSync(file), busyMs)
     }

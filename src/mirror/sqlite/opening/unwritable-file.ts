@@ -10,6 +10,11 @@ export function isForWantOfJournals(error: unknown): boolean {
   return error instanceof Database.SqliteError && /^SQLITE_(READONLY|CANTOPEN)/.test(error.code)
 }
 
+/** Whether it cannot be read because this user may not make files beside it, so that only a private copy can. */
+export function needsPrivateCopy(error: unknown, file: string): boolean {
+  return isForWantOfJournals(error) && !mayWriteBeside(file)
+}
+
 /** Whether this user may make files beside this one: not on a read-only disk. */
 export function mayWriteBeside(file: string): boolean {
   try {
@@ -43,7 +48,7 @@ export function attachAnywhere(db: Database.Database, file: string, name: string
   try {
     attach(file)
   } catch (error) {
-    if (!isForWantOfJournals(error) || mayWriteBeside(file)) throw error
+    if (!needsPrivateCopy(error, file)) throw error
     fromPrivateCopy(realpathSync(file), attach)
   }
 }
