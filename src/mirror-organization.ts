@@ -1,16 +1,16 @@
-import { describeError, factsOf, Interrupted, isOurs } from './errors/errors.ts'
-import { emptyReport, type Report, type Trigger } from './report.ts'
+import { describeError, factsOf, Interrupted, isOurs, MaxRunReached } from './errors/errors.ts'
+import { emptyReport, type Report, type Trigger, nothingPruned, type Pruned } from './report.ts'
 import type { QuickLimit } from './quick-limit.ts'
-import type { Ending, RemovalRule, Retention, Run, Start } from './run.ts'
-import { applyPrivacy } from './run/apply-privacy.ts'
-import { applyRetention } from './run/apply-retention.ts'
-import { keepLease } from './run/heartbeat.ts'
-import { limitRun } from './run/max-run.ts'
+import type { Ending, RemovalRule, Retention, Run, Start, Searched } from './run.ts'
 import { readList, type ListSettings, type ReadingLimits } from './run/read-list.ts'
 import type { readQuickly } from './run/read-quickly.ts'
-import { searchForAbsent } from './run/searching/search-absent.ts'
-import { serviceTimeMs } from './run/service-time.ts'
 import { ageToResume } from './run/start-scan.ts'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { Mirror } from './store.ts'
+import type { Source } from './source/customers.ts'
+import { durationText } from './time/duration-text.ts'
+import type { Certificate } from './scan/certificate.ts'
+import { confirmAbsences, MOST_CONTROLS } from './run/searching/confirm-absences.ts'
 
 export type { Progress } from './run/read-list.ts'
 
@@ -146,4 +146,162 @@ function countsOf({ id, records, pages, resumedFrom, readBefore }: Run): Partial
 function stopOf(organization: string, { reason }: AbortSignal): Error {
   if (isOurs(reason)) return reason
   return new Interrupted(`${organization}: stopped as asked. The rows read so far are saved; sync again to continue.`)
+}
+
+type Applying = { mirror: Pick<Mirror, 'applyPrivacy'>; now: () => number }
+
+/** Rewrites what is stored under another privacy policy. What is done is kept if it is stopped, and the next run goes on from there. */
+async function applyPrivacy({ mirror, now }: Applying, run: Run, limits: ReadingLimits): Promise<void> {
+  while (await mirror.applyPrivacy(run, now())) {
+    limits.look()
+    // The lease is renewed and signals arrive between two steps.
+    await nextTurn()
+    limits.stop.throwIfAborted()
+    limits.abort.throwIfAborted()
+  }
+}
+
+/** How often a waiting run renews its lease. */
+const HEARTBEAT_MS = 15_000
+
+/** Renews the lease while a run waits, until `stop`; `lost` is aborted when another run took over. */
+function keepLease(
+  mirror: Pick<Mirror, 'renewLease'>,
+  run: Run,
+  now: () => number,
+): { lost: AbortSignal; stop(): void } {
+  const lost = new AbortController()
+  const heartbeat = setInterval(() => {
+    mirror.renewLease(run, now()).catch((error: unknown) => {
+      lost.abort(error)
+    })
+  }, HEARTBEAT_MS)
+  return {
+    lost: lost.signal,
+    stop: () => {
+      clearInterval(heartbeat)
+    },
+  }
+}
+
+type Settings = {
+  mirror: Pick<Mirror, 'prune'>
+  source: Partial<Pick<Source, 'clockOffsetMs'>>
+  /** How long rows of the organization are kept; without it, for ever. */
+  retention?: Retention | undefined
+  now: () => number
+  signal: AbortSignal
+}
+
+/**
+ * Deletes what is older than the organization keeps it, after a run. Ages are measured against the start of the run or the clock of
+ * the service, the earlier one: a clock of this machine that jumped ahead deletes nothing. Never throws, since the run has ended.
+ * Undefined where nothing was deleted.
+ */
+export async function applyRetention(
+  { mirror, source, retention, now, signal }: Settings,
+  { organization, startedAtMs }: Pick<Run, 'organization' | 'startedAtMs'>,
+): Promise<Pruned | undefined> {
+  if (retention === undefined || signal.aborted) return undefined
+  const serviceMs = serviceTimeMs({ source, now })
+  const reckoning = { asOfMs: Math.min(startedAtMs, serviceMs ?? Infinity), isConfirmed: serviceMs !== undefined }
+  try {
+    const pruned = await mirror.prune(organization, retention, reckoning)
+    const { changes, resolvedRejects, runs, removedCustomers } = pruned
+    return changes + resolvedRejects + runs + removedCustomers > 0 ? pruned : undefined
+  } catch (error) {
+    const { code, message } = describeError(error)
+    // The message of a defect may quote anything.
+    const said =
+      code === 'unexpected' ? 'Retention failed. This is a defect of Customer Mirror; please report it.' : message
+    return { ...nothingPruned(), isUnfinished: true, error: { code, message: said } }
+  }
+}
+
+type LimitOptions = {
+  organization: string
+  /** How long the run may take in total; undefined means no limit. */
+  maxRunMs?: number | undefined
+  monotonicMs: () => number
+  /** The caller's signal, which ends the run too. */
+  signal: AbortSignal
+}
+
+/** The time limit of a run. */
+type RunLimit = {
+  /** Aborted with MaxRunReached when the time is up, and with `signal`. */
+  signal: AbortSignal
+  /** Checks the clock: no timer fires while the machine sleeps. */
+  look(): void
+  /** Call it when the run is over. */
+  end(): void
+}
+
+/** Starts the limit at once. */
+function limitRun({ organization, maxRunMs, monotonicMs, signal }: LimitOptions): RunLimit {
+  if (maxRunMs === undefined) return { signal, look: () => {}, end: () => {} }
+  const startMs = monotonicMs()
+  const over = new AbortController()
+  const timeIsUp = () => over.abort(reached(organization, maxRunMs))
+  const timer = setTimeout(timeIsUp, maxRunMs)
+  return {
+    signal: AbortSignal.any([signal, over.signal]),
+    look() {
+      if (monotonicMs() - startMs >= maxRunMs) timeIsUp()
+    },
+    end: () => clearTimeout(timer),
+  }
+}
+
+function reached(organization: string, maxRunMs: number): MaxRunReached {
+  return new MaxRunReached(
+    `${organization}: the run was ended after ${durationText(maxRunMs)}, as maxRun says. What was read so far is saved, and the ` +
+      'next run goes on from there. If it happens every night, raise maxRun, concurrency or requestsPerMinute.',
+  )
+}
+
+type SearchSettings = {
+  source: Pick<Source, 'search' | 'counters'> & Partial<Pick<Source, 'clockOffsetMs'>>
+  mirror: Pick<Mirror, 'findRemovalCandidates' | 'findListed'>
+  removals: RemovalRule
+  now: () => number
+  /** A random number between 0 and 1. Chooses the sample of customers to search for, if too many are to be removed. */
+  random: () => number
+}
+
+/**
+ * Searches for the customers that the run is about to remove. The whole list has been read, so an outage, or a stop by `signal`, only
+ * postpones removals.
+ */
+export async function searchForAbsent(
+  { source, mirror, removals, now, random }: SearchSettings,
+  run: Run,
+  { proof, pageSize }: Pick<Certificate, 'proof' | 'pageSize'>,
+  signal: AbortSignal,
+): Promise<Searched> {
+  if (proof === 'unproven') return NOT_SEARCHED
+  const candidates = await mirror.findRemovalCandidates(run, {
+    rule: removals,
+    proof,
+    serviceMs: serviceTimeMs({ source, now }),
+  })
+  if (candidates.length === 0) return NOT_SEARCHED
+  const controls = await mirror.findListed(run, MOST_CONTROLS)
+  return confirmAbsences(candidates, controls, {
+    search: (text) => source.search(text, { size: pageSize, signal }),
+    requestsMade: () => source.counters.requests,
+    random,
+    signal,
+    confirmedBy: proof === 'settled' ? 'every field' : 'any field',
+    everyKind: proof === 'proven',
+  })
+}
+
+const NOT_SEARCHED: Searched = { confirmed: new Set() }
+
+type Answered = { source: Partial<Pick<Source, 'clockOffsetMs'>>; now: () => number }
+
+/** What the clock of the service shows now, by the `Date` of its answers, in Unix milliseconds; undefined where it sends none. */
+function serviceTimeMs({ source: { clockOffsetMs }, now }: Answered): number | undefined {
+  return clockOffsetMs === undefined ? undefined : now() + clockOffsetMs
 }

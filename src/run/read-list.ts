@@ -1,12 +1,11 @@
 import type { ListAsRead } from '../list/list-as-read.ts'
 import { ListMemory } from '../list-memory/list-memory.ts'
 import { ListRecorder } from '../list-memory/list-recorder.ts'
-import { judgeSurplus } from './judge-surplus.ts'
 import { nextList } from '../list-memory/next-list.ts'
 import type { Ending, Run } from '../run.ts'
 import type { Certificate } from '../scan/certificate.ts'
 import type { Scan } from '../scan/scan.ts'
-import type { Window } from '../scan/window/window.ts'
+import type { Window, RowOrNumber } from '../scan/window/window.ts'
 import type { Source } from '../source/customers.ts'
 import type { SavedPage } from '../sorted-page.ts'
 import type { Mirror } from '../store.ts'
@@ -14,11 +13,9 @@ import { writeOutline } from './sorting/outline.ts'
 import { sortPage, type ReadPage } from './sorting/read-page.ts'
 import type { Recognition } from './sorting/recognize.ts'
 import { readWindows, type Arrival, type Reading } from './windows/read-windows.ts'
-import { rowsForScan } from './sorting/report-window.ts'
 import { fieldsToFind, type SortedFields } from './sorting/sorted-fields.ts'
 import { startScan, type ScanSettings } from './start-scan.ts'
 import { readingErrors } from './stopped-reading.ts'
-import { Stretches } from './stretches.ts'
 import { refuseGaps } from './refuse-gaps.ts'
 import { ForeignAnswers, refuseTenantMixup } from './tenant-mixup.ts'
 
@@ -188,3 +185,75 @@ function listedRows({ sorted }: ReadPage, { rowIds }: SavedPage): SavedPage['row
 }
 
 const NOTHING_SAVED: SavedPage = { rowIds: [], unchanged: new Set() }
+
+/** Fewer customers than these may leave the list while it is read. */
+const FEW = 20
+const FEW_SHARE = 0.01
+
+/**
+ * Takes the proof from a scan whose run received many more customers than the service counts, as many of them new: an answer that was
+ * asked for again may have brought them, and they are not listed. In an initial sync, where all are new, they may also have been purged
+ * meanwhile.
+ */
+export function judgeSurplus(
+  certificate: Certificate,
+  { isBaseline, seen, rejectedIds, records }: Pick<Run, 'isBaseline' | 'seen' | 'rejectedIds' | 'records'>,
+): Certificate {
+  const { proof, total, reasons } = certificate
+  if (isBaseline || proof === 'unproven' || total === undefined) return certificate
+  const surplus = Math.min(seen.size + rejectedIds.size - total, records.inserted)
+  if (surplus <= Math.max(FEW, total * FEW_SHARE)) return certificate
+  return { ...certificate, proof: 'unproven', reasons: [...reasons, 'total-mismatch'] }
+}
+
+/** A pause between two answers begins another stretch if it is longer than this, and this many times as long as an answer usually took. */
+export const LONG_PAUSE_MS = 60_000
+export const UNUSUAL = 10
+
+/** Numbers the stretches of time in which a run reads its list, from 1: in a long pause, a few changes of the list may cancel out unseen. */
+export class Stretches {
+  readonly #monotonicMs: () => number
+  readonly #beganMs: number
+  #lastMs: number
+  #arrivals = 0
+  #number = 1
+
+  /** Reading begins now. */
+  constructor(monotonicMs: () => number) {
+    this.#monotonicMs = monotonicMs
+    this.#beganMs = monotonicMs()
+    this.#lastMs = this.#beganMs
+  }
+
+  /** The number of the stretch to which pages belong that arrive now. */
+  arrived(): number {
+    const nowMs = this.#monotonicMs()
+    const usualMs = (this.#lastMs - this.#beganMs) / Math.max(1, this.#arrivals)
+    if (nowMs - this.#lastMs > Math.max(LONG_PAUSE_MS, UNUSUAL * usualMs)) this.#number += 1
+    this.#lastMs = nowMs
+    this.#arrivals += 1
+    return this.#number
+  }
+}
+
+/**
+ * The rows of a saved page, for the scan: a known record is often only its row number, except for the first and the last of a page,
+ * which have all fields.
+ */
+function rowsForScan({ sorted, outline }: Pick<ReadPage, 'sorted' | 'outline'>, saved: SavedPage): RowOrNumber[] {
+  const { rowIds, unchanged } = saved
+  const [first, last] = outline.ends ?? []
+  const reported: RowOrNumber[] = []
+  for (let place = 0; place < rowIds.length; place += 1) {
+    const rowId = rowIds[place] ?? 0
+    const row = sorted.rows[place] ?? (place === 0 ? first : place === rowIds.length - 1 ? last : undefined)
+    if (row === undefined) {
+      reported.push(rowId)
+      continue
+    }
+    // The creation time of a forgotten customer cannot be compared with that of an interrupted run, which keeps none.
+    const isKept = sorted.rowIds[place] !== 0 || unchanged.has(place) || rowId < 0
+    reported.push({ id: row.id, createdAt: row.createdAt, rowId: rowId === 0 ? undefined : rowId, isKept })
+  }
+  return reported
+}

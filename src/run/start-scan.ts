@@ -4,12 +4,12 @@ import { RowSet } from '../list/row-set.ts'
 import type { ListRecorder } from '../list-memory/list-recorder.ts'
 import { PlaceIndex } from '../list-memory/place-index.ts'
 import { chainScan } from '../scan/chain-scan.ts'
-import { limitedScan } from '../scan/limited-scan.ts'
 import { plainScan } from '../scan/plain-scan.ts'
 import type { RememberedList } from '../scan/proof/remembered-order.ts'
 import type { Scan } from '../scan/scan.ts'
 import type { SeenIds } from '../scan/seen.ts'
 import { keyOf, type RowKey, type WindowAnswer } from '../scan/window/window.ts'
+import type { Certificate } from '../scan/certificate.ts'
 
 export type ScanSettings = {
   /** `chain` proves that every customer was read; `plain` reads page 1 to the last, and proves nothing. */
@@ -92,6 +92,40 @@ function seenRows(): SeenIds {
     },
     get size() {
       return rows.size + others.size
+    },
+  }
+}
+
+/** For a trial: a scan that ends after `limit` windows with the reason `page-limit`, unless it was done before. */
+export function limitedScan(scan: Scan, limit: number): Scan {
+  let asked = 0
+  let answered = 0
+  const cutShort = () => asked >= limit && answered >= asked && !scan.done
+  return {
+    next(free) {
+      const windows = scan.next(Math.min(free, limit - asked))
+      asked += windows.length
+      return windows
+    },
+    read(answer) {
+      answered += 1
+      scan.read(answer)
+    },
+    failed(window, failure) {
+      // A page refused for its size is requested again in a smaller size: that counts once.
+      if (failure === 'size-refused') asked -= 1
+      else answered += 1
+      scan.failed(window, failure)
+    },
+    get done() {
+      return scan.done || cutShort()
+    },
+    get order() {
+      return scan.order
+    },
+    certificate(): Certificate {
+      const certificate = scan.certificate()
+      return cutShort() ? { ...certificate, proof: 'unproven', reasons: ['page-limit'] } : certificate
     },
   }
 }

@@ -1,10 +1,8 @@
 import type { OrderFacts } from '../list/order-facts.ts'
-import type { Certificate } from './certificate.ts'
-import { certificateOf, orderForNextScan } from './certificate-of.ts'
+import type { Certificate, Hole } from './certificate.ts'
 import { Findings } from './findings.ts'
 import { prepareWindow, type ReadWindow } from './window/read-window.ts'
 import { ClosedPass } from './passes/closed-pass.ts'
-import { Bisections } from './plan/bisections.ts'
 import type { Pass } from './pass.ts'
 import { Passes } from './passes/passes.ts'
 import { PageSizes, sizeAfterRefusal } from './plan/page-sizes.ts'
@@ -18,6 +16,8 @@ import { Coverage } from './coverage.ts'
 import { SMALLEST_PAGE } from './proof/witness.ts'
 import { UpwardPass } from './upward/upward-pass.ts'
 import { windowKey, type Window, type WindowFailure, type WindowAnswer } from './window/window.ts'
+import type { ScanVerdict } from './passes/verdict.ts'
+import { Bisection, joinHoles } from './plan/bisection.ts'
 
 export type ChainScanOptions = {
   /** Rows to ask for at once, 1 to 100 (default). */
@@ -221,5 +221,109 @@ class ChainScan implements Scan {
     if (!this.#pass.over || this.#underWay.size > 0) return
     this.#bisections.clear()
     this.#passes.conclude()
+  }
+}
+
+/** What a scan knows at one moment. */
+type Known = {
+  readonly passes: Passes
+  readonly answers: number
+  readonly findings: Findings
+  readonly coverage: Coverage
+  readonly sizes: PageSizes
+  readonly bisections: Bisections
+}
+
+/** The certificate of a scan; before it is done: unproven, because interrupted. */
+function certificateOf({ passes, findings, coverage, ...known }: Known): Certificate {
+  const { proof, reasons, passProof } = passes.verdict ?? interrupted(passes.current)
+  return {
+    proof,
+    basis: passProof?.basis,
+    witness: passProof?.witness,
+    evidence: passProof?.evidence,
+    reasons,
+    notes: findings.notes,
+    passes: passes.count,
+    requests: known.answers,
+    distinct: coverage.distinct,
+    pageSize: findings.pageSize,
+    total: known.sizes.isKnown ? findings.total : undefined,
+    stoppedAt: passes.stoppedAt,
+    empty: passes.current.complete && coverage.distinct === 0 && coverage.rejected === 0,
+    holes: known.bisections.holes,
+  }
+}
+
+function interrupted({ flaws }: Pass): ScanVerdict {
+  return { proof: 'unproven', reasons: ['interrupted', ...flaws] }
+}
+
+/** What the next scan of this list should know of its order. */
+function orderForNextScan(findings: Findings, { current }: Passes): OrderFacts {
+  const nextOrder = { ...findings.nextOrder, overlap: findings.overlap.usual }
+  const isWhole = current.complete && current.flaws.size === 0
+  return isWhole && mayNeedMemory(findings) ? { ...nextOrder, ...findings.remembered.facts() } : nextOrder
+}
+
+/** Where rows are in order of their ids, or of creation times of which few are equal, no memory of the list is needed. */
+function mayNeedMemory({ believed, witnesses, pageSize }: Findings): boolean {
+  if (believed.length === 0) return true
+  return witnesses.onlyTimes && witnesses.longestTie >= pageSize / 2
+}
+
+/** How a bisected window ended: unreadable in places, read in smaller parts, or read in parts because it was too large. */
+type Bisected = { window: Window; end: 'hole' | 'flaky' | 'too-large' }
+
+const NONE: readonly Bisected[] = []
+
+/** The windows of a scan that are being bisected, and the holes found so far. */
+class Bisections {
+  readonly #underWay = new Map<Window, Bisection>()
+  #holes: Hole[] = []
+
+  /** The holes found so far, joined where they touch, in order of position. */
+  get holes(): readonly Hole[] {
+    return this.#holes
+  }
+
+  begin(window: Window, because: 'hole' | 'too-large'): void {
+    this.#underWay.set(window, new Bisection(window, because))
+  }
+
+  /** The next window to request that is not in `underWay` already. */
+  next(underWay: ReadonlySet<string>): Window | undefined {
+    for (const bisection of this.#underWay.values()) {
+      let window = bisection.next()
+      while (window !== undefined && underWay.has(windowKey(window))) window = bisection.next()
+      if (window !== undefined) return window
+    }
+    return undefined
+  }
+
+  /** False when no bisection waits for this window; windows that overlap can both hold a poison row. */
+  answered(window: Window, how: 'read' | 'failed'): boolean {
+    if (this.#underWay.size === 0) return false
+    const waiting = [...this.#underWay.values()].filter((bisection) => bisection.awaits(window))
+    for (const bisection of waiting) bisection[how](window)
+    return waiting.length > 0
+  }
+
+  /** The bisections that have ended since the last call. */
+  ended(): readonly Bisected[] {
+    if (this.#underWay.size === 0) return NONE
+    const ended: Bisected[] = []
+    for (const [window, bisection] of this.#underWay) {
+      if (!bisection.over) continue
+      this.#underWay.delete(window)
+      this.#holes = joinHoles([...this.#holes, ...bisection.holes])
+      const end = bisection.holes.length > 0 ? 'hole' : bisection.because === 'too-large' ? 'too-large' : 'flaky'
+      ended.push({ window, end })
+    }
+    return ended
+  }
+
+  clear(): void {
+    this.#underWay.clear()
   }
 }

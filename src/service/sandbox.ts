@@ -1,20 +1,15 @@
 import { createHash } from 'node:crypto'
 import { UsageError } from '../errors/errors.ts'
-import { DEFAULT_PRESET, recipeOf } from '../source/signing/signing.ts'
-import type { Credentials, Recipe } from '../source/signing/signing.ts'
-import { BASE_PATH, createService } from './app.ts'
-import type { ServiceOptions } from './app.ts'
-import { generateCustomers } from './customers.ts'
-import type { ServiceCustomer } from './customers.ts'
+import { DEFAULT_PRESET, recipeOf, type Credentials, type Recipe } from '../source/signing/signing.ts'
+import { BASE_PATH, createService, type ServiceOptions, type ServiceEnv } from './app.ts'
+import { generateCustomers, type ServiceCustomer } from './customers.ts'
 import { listen, UNREADABLE } from '../http/listen.ts'
 import { errorEnvelope } from './error-envelope.ts'
 import type { ServiceLimit } from './rate-limit.ts'
-import { requestLog } from './request-log.ts'
-import type { LoggedRequest, RequestLog } from './request-log.ts'
 import type { MovingList, Truth } from './scenarios/moving-list.ts'
 import { scenarioNamed } from './scenarios/scenarios.ts'
-import { stageOrganization } from './stage.ts'
-import type { Staged } from './stage.ts'
+import { stageOrganization, type Staged } from './stage.ts'
+import type { MiddlewareHandler } from 'hono'
 
 export type { Mark, Truth } from './scenarios/moving-list.ts'
 
@@ -190,3 +185,43 @@ const FIRST_IDS = ['acme', 'globex', 'initech']
 const MAX_CUSTOMERS = 1_000_000
 /** Longer than most clients wait for an answer. */
 const DRIP_MS = 40_000
+
+/** One received request, with the status of its answer. */
+type LoggedRequest = {
+  page: number
+  per_page: number
+  search: string
+  /** Undefined while it is being answered. */
+  status: number | undefined
+}
+
+/** The requests of each organization, in order of arrival. */
+type RequestLog = {
+  of: (organizationId: string) => readonly LoggedRequest[]
+  /** Records every request whose API key belongs to one of `organizations`. */
+  note: MiddlewareHandler<ServiceEnv>
+}
+
+/** Keeps the latest requests of each organization, 100,000 at most. */
+function requestLog(organizations: readonly { id: string; apiKey: string }[], keyHeader: string): RequestLog {
+  const byId = new Map(organizations.map(({ id }): [string, LoggedRequest[]] => [id, []]))
+  const idByKey = new Map(organizations.map(({ id, apiKey }) => [apiKey, id]))
+  return {
+    of: (id) => byId.get(id) ?? [],
+    note: async (c, next) => {
+      const log = byId.get(idByKey.get(c.req.header(keyHeader) ?? '') ?? '')
+      if (log === undefined) return next()
+      const request = asked(new URL(c.req.url).searchParams)
+      if (log.push(request) > MOST) log.splice(0, MOST / 2)
+      await next()
+      request.status = c.res.status
+    },
+  }
+}
+
+function asked(parameters: URLSearchParams): LoggedRequest {
+  const [page, perPage] = [parameters.get('page') ?? 1, parameters.get('per_page') ?? 15]
+  return { page: Number(page), per_page: Number(perPage), search: parameters.get('search') ?? '', status: undefined }
+}
+
+const MOST = 100_000

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { LONG_PAUSE_MS, Stretches, UNUSUAL } from '../../src/run/stretches.ts'
+import { LONG_PAUSE_MS, Stretches, UNUSUAL } from '../../src/run/read-list.ts'
 
 function numbersAfter(...pausesMs: number[]): number[] {
   let nowMs = 5

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { Certificate } from '../../src/scan/certificate.ts'
 import { chainScan } from '../../src/scan/chain-scan.ts'
-import { limitedScan } from '../../src/scan/limited-scan.ts'
+import { limitedScan } from '../../src/run/start-scan.ts'
 import { plainScan } from '../../src/scan/plain-scan.ts'
 import type { Reason } from '../../src/scan/reasons.ts'
 import { startOf, type Window, type WindowAnswer } from '../../src/scan/window/window.ts'

@@ -1,6 +1,6 @@
 import { expect, inject, test } from 'vitest'
 import { chainScan } from '../../src/scan/chain-scan.ts'
-import { limitedScan } from '../../src/scan/limited-scan.ts'
+import { limitedScan } from '../../src/run/start-scan.ts'
 import { endOf, startOf, type Window } from '../../src/scan/window/window.ts'
 import { dice } from '../support/dice.ts'
 import { drive } from '../support/drive-scan.ts'

@@ -19,9 +19,6 @@ import type { Window } from '../../scan/window/window.ts'
 import type { CustomersPage, Stopping } from '../../source/customers.ts'
 import { turnWithTime } from '../../machine/loop-turn.ts'
 import { windowFailureOf } from '../../errors/window-failure.ts'
-import { endingSignals, type EndingSignals } from './ending-signals.ts'
-import { EventWait } from './event-wait.ts'
-import { Outages } from './outages.ts'
 
 export type Reading<Page = CustomersPage> = {
   scan: Scan
@@ -220,3 +217,115 @@ class WindowReading<Page> {
 }
 
 const WAITING: Waiting = { is: 'waiting' }
+
+/** Without an event for so long, there is time for something else. */
+const QUIET_MS = 2
+
+/** Lets one reader wait for the next event, or until there was none for a moment. */
+class EventWait {
+  #wake: () => void = () => {}
+  #onQuiet: () => void = () => {}
+  /** Started anew rather than made anew: a page is waited for several times. */
+  #quiet: NodeJS.Timeout | undefined
+
+  /** An event happened. */
+  notify(): void {
+    this.#wake()
+  }
+
+  next(): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    this.#wake = resolve
+    this.#onQuiet = () => {}
+    return promise
+  }
+
+  /** False when it was quiet first. */
+  nextBeforeQuiet(): Promise<boolean> {
+    const { promise, resolve } = Promise.withResolvers<boolean>()
+    this.#wake = () => resolve(true)
+    this.#onQuiet = () => resolve(false)
+    this.#quiet = this.#quiet?.refresh() ?? setTimeout(() => this.#onQuiet(), QUIET_MS)
+    return promise
+  }
+
+  dispose(): void {
+    clearTimeout(this.#quiet)
+  }
+}
+
+/** How long a request that is under way may take once the reading was asked to stop. */
+const GRACE_MS = 5000
+
+type EndingSignals = ReturnType<typeof endingSignals>
+
+/**
+ * The two signals of a reading: `stop` ends waiting, `signal` ends requests too, a moment later. Both are plain ones: they are looked at
+ * many times for each page, and a combined signal looks at all of its parts each time.
+ */
+function endingSignals(stop: AbortSignal, abort: AbortSignal) {
+  const [waiting, requests] = [new AbortController(), new AbortController()]
+  let grace: NodeJS.Timeout | undefined
+  // With the reason of the signal that ends it: it says whether the next run may go on.
+  const endNow = () => {
+    const reason: unknown = abort.aborted ? abort.reason : stop.reason
+    waiting.abort(reason)
+    requests.abort(reason)
+  }
+  const endSoon = () => {
+    waiting.abort(stop.reason)
+    grace = setTimeout(endNow, GRACE_MS)
+  }
+  if (stop.aborted) endSoon()
+  if (abort.aborted) endNow()
+  stop.addEventListener('abort', endSoon, { once: true })
+  abort.addEventListener('abort', endNow, { once: true })
+  return {
+    signal: requests.signal,
+    stop: waiting.signal,
+    endNow,
+    dispose() {
+      clearTimeout(grace)
+      stop.removeEventListener('abort', endSoon)
+      abort.removeEventListener('abort', endNow)
+    },
+  }
+}
+
+/**
+ * Windows that may fail one after another before the service is taken to be down, whatever it says of each. Bisecting a page
+ * down to one poison row in a corner of it takes five.
+ */
+const MOST_FAILURES_IN_A_ROW = 12
+const MOST_FAILURES_AT_FIRST = 6
+
+/** Distinguishes windows that fail from a service that is down: then the error that began it is the one to report. */
+export class Outages {
+  #failuresInARow = 0
+  #first: unknown
+  #hasAnswered = false
+
+  answered(): void {
+    this.#hasAnswered = true
+    this.#failuresInARow = 0
+    this.#first = undefined
+  }
+
+  failed(error: unknown): void {
+    this.#failuresInARow += 1
+    this.#first ??= error
+  }
+
+  /** The first error since an answer. */
+  get first(): unknown {
+    return this.#first
+  }
+
+  get hasAnswered(): boolean {
+    return this.#hasAnswered
+  }
+
+  get isDown(): boolean {
+    return this.#failuresInARow > (this.#hasAnswered ? MOST_FAILURES_IN_A_ROW : MOST_FAILURES_AT_FIRST)
+  }
+}

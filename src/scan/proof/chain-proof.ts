@@ -4,8 +4,7 @@ import type { Reason } from '../reasons.ts'
 import type { Overlap, Seam } from '../window/overlap.ts'
 import type { ReadWindow } from '../window/read-window.ts'
 import { Seams } from './seams.ts'
-import type { TieRegion } from './tie-region.ts'
-import { isInsideTie, TieRegions } from './tie-regions.ts'
+import { TieRegion } from './tie-region.ts'
 import { spans, WITNESSES, type Witness } from './witness.ts'
 
 /** Two neighbours of a chain. */
@@ -145,4 +144,39 @@ export class ChainProof {
 /** Whether rows of equal time may stand in any order. */
 function isByTimeOnly({ dated, total }: Witness): boolean {
   return dated && !total
+}
+
+/** From this share of a window on, rows of equal time are too many to step back over. */
+const LONG_TIE = 0.5
+
+/** Whether a seam lies among so many rows of one creation time that no window leads over them. */
+function isInsideTie({ ends }: Overlap, left: ReadWindow): boolean {
+  return ends?.times === 0 && left.rowOrder.tieAtEnd >= left.window.size * LONG_TIE
+}
+
+/** The regions of equal creation times that a chain has crossed. */
+export class TieRegions {
+  readonly #regions: TieRegion[] = []
+  #open: TieRegion | undefined
+
+  /** The chain went on from `left` to `read` within a region. */
+  cross(left: ReadWindow, read: ReadWindow): void {
+    if (this.#open !== undefined) return this.#open.extend(read)
+    this.#open = new TieRegion(left, read)
+    this.#regions.push(this.#open)
+  }
+
+  /** The chain went on, or ended, outside a region. */
+  leave(): void {
+    this.#open?.close()
+    this.#open = undefined
+  }
+
+  get all(): readonly TieRegion[] {
+    return this.#regions
+  }
+
+  get areCounted(): boolean {
+    return this.#regions.every(({ isCounted }) => isCounted)
+  }
 }

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest'
-import { cutPayload, MOST_PAYLOAD_BYTES } from '../../../src/run/sorting/cut-payload.ts'
 import { CUT_MARK } from '../../../src/sorted-page.ts'
-import { sortRecords } from '../../../src/run/sorting/sort-records.ts'
+import { sortRecords, cutPayload, MOST_PAYLOAD_BYTES } from '../../../src/run/sorting/sort-records.ts'
 import { aRecord } from '../../support/fault-server.ts'
 
 const MIB = 1024 * 1024

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { Outages } from '../../../src/run/windows/outages.ts'
+import { Outages } from '../../../src/run/windows/read-windows.ts'
 
 test.each([
   ['its first answer', 6, false],

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { Coverage } from '../../../src/scan/coverage.ts'
-import { TieRegions } from '../../../src/scan/proof/tie-regions.ts'
+import { TieRegions } from '../../../src/scan/proof/chain-proof.ts'
 import { seenIds } from '../../../src/scan/seen.ts'
 import { prepareWindow, type ReadWindow } from '../../../src/scan/window/read-window.ts'
 

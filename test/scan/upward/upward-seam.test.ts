@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { Coverage } from '../../../src/scan/coverage.ts'
 import { seenIds } from '../../../src/scan/seen.ts'
-import { isLinked, type UpwardSeam, upwardSeamBetween } from '../../../src/scan/upward/upward-seam.ts'
+import { isLinked, type UpwardSeam, upwardSeamBetween } from '../../../src/scan/upward/upward-chain.ts'
 import { prepareWindow, type ReadWindow } from '../../../src/scan/window/read-window.ts'
 
 describe.each(['upper', 'lower'] as const)('where the %s window was read first', (first) => {
