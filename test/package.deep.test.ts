@@ -36,7 +36,6 @@ describe('the package, packed and installed', () => {
     const read = sources.filter((path) => !/\.(ts|mjs|json)$/.test(path)).map((path) => `dist/${path}`)
 
     expect(read).toContain('dist/src/mirror/sqlite/migrations/0001-initial.sql')
-    expect(read).toContain('dist/src/cli/completion/customer-mirror.bash')
     expect(files).toEqual([...ALWAYS, ...compiled, ...read, ...launcherFiles()].toSorted())
   })
 
@@ -49,7 +48,6 @@ describe('the package, packed and installed', () => {
 
     expect(await runToEnd(['--version'], run)).toMatchObject({ code: 0, stdout: `${manifest.version}\n`, stderr: '' })
     expect(await runToEnd(['init', 'mine.yaml'], run)).toMatchObject({ code: 0 })
-    expect((await runToEnd(['completion', 'bash'], run)).stdout).toContain('complete -F')
     expect(readFileSync(join(cwd, 'mine.yaml'), 'utf8')).toContain('organizations:')
 
     const sandbox = startCli(['sandbox', '--port', '0', '--customers', '230,7', '--write-config', 'trial.yaml'], run)

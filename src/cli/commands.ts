@@ -32,18 +32,11 @@ const LOADERS: Readonly<Record<string, Loader>> = {
   schema: async (io) => (await import('./schema.ts')).schemaCommand(io),
   sandbox: async (io) => (await import('./sandbox.ts')).sandboxCommand(io),
   demo: async (io) => (await import('./demo.ts')).demoCommand(io),
-  completion: async (io) => (await import('./completion.ts')).completionCommand(io),
-}
-
-/** For the completion of a shell, not for people: help does not list it. */
-const UNLISTED: typeof LOADERS = {
-  complete: async (io) => (await import('./complete.ts')).completeCommand(io, (word) => loadCommands(word, io)),
 }
 
 /** The command named by the first word of a command line; all commands if it names none, for help and suggestions. */
 export async function loadCommands(firstWord: string | undefined, io: Io): Promise<CommandUnknownOpts[]> {
-  const named = { ...LOADERS, ...UNLISTED }
   const loaders =
-    firstWord !== undefined && Object.hasOwn(named, firstWord) ? [named[firstWord]] : Object.values(LOADERS)
+    firstWord !== undefined && Object.hasOwn(LOADERS, firstWord) ? [LOADERS[firstWord]] : Object.values(LOADERS)
   return Promise.all(loaders.flatMap((load) => (load === undefined ? [] : [load(io)])))
 }

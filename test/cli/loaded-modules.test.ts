@@ -21,11 +21,6 @@ test.each(
   someOf<[command: string, most: Record<string, number>, unused: RegExp]>([
     ['--help', COMMAND_LINE, /^(jobs|src\/(mirror|scan|run|list-memory)\/)/],
     [
-      'complete -- sync ac',
-      { '@commander-js/extra-typings': 1, commander: 7, yaml: 72 },
-      /^(jobs|src\/(mirror|scan|run|list-memory)\/|src\/cli\/status)/,
-    ],
-    [
       'status',
       { ...COMMAND_LINE, ...CONFIGURATION, ...MIRROR },
       /^(jobs|src\/(scan|run|service|mirror\/retention)\/|src\/mirror\/forget\/forget\.|src\/cli\/sync)/,

@@ -12,7 +12,7 @@ const COMMANDS = [
   ...['organizations', 'organizations list', 'organizations rename', 'organizations retire', 'organizations forget'],
   ...['signing', 'signing explain', 'signing solve'],
   ...['worker', 'run', 'cancel', 'pause', 'resume', 'queue', 'schedule', 'publish', 'query', 'sql', 'export'],
-  ...['backup', 'restore', 'move', 'schema', 'sandbox', 'demo', 'completion'],
+  ...['backup', 'restore', 'move', 'schema', 'sandbox', 'demo'],
 ]
 
 test.each(['', ...COMMANDS])(
@@ -27,7 +27,7 @@ test.each(['', ...COMMANDS])(
     expect(stdout).toMatch(new RegExp(`^Usage: customer-mirror ${command}`))
     expect(shown.length).toBeGreaterThanOrEqual(2)
     const whole = new Set(shown.map((line) => line.trim()))
-    const isCommand = (line: string) => whole.has(line.trim()) || /^ *--|: {2}source /.test(line)
+    const isCommand = (line: string) => whole.has(line.trim()) || /^ *--/.test(line)
     expect(stdout.split('\n').filter((line) => line.length > 80 && !isCommand(line))).toEqual([])
     for (const line of shown) expect(line).toContain(`customer-mirror ${command}`.trim())
   },

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { openOrganizations } from '../../src/mirror/mirror.ts'
 import { APPLICATION_ID } from '../../src/mirror/sqlite/opening/file-mark.ts'
-import { listMirroredOrganizations, listNamesInMirror } from '../../src/reading/organizations/mirrored-organizations.ts'
+import { listMirroredOrganizations } from '../../src/reading/organizations/mirrored-organizations.ts'
 import { customerId, START_MS } from '../support/builders.ts'
 import { aMirrorFile, valueOf } from '../support/mirror-file.ts'
 import { someOf } from '../support/seeds.ts'
@@ -40,7 +40,6 @@ test.each(VERSIONS)(
     expect(listMirroredOrganizations(file)).toEqual([
       { organization: 'acme', active: 1, removed: 1, readAsOfMs: START_MS, retiredAtMs: undefined, isLeaving: false },
     ])
-    expect(listNamesInMirror(file)).toEqual(['acme'])
     expect(readFileSync(file).equals(before)).toBe(true)
   },
 )
@@ -61,8 +60,3 @@ test.each(someOf(VERSIONS))(
     expect(listMirroredOrganizations(file)).toEqual([])
   },
 )
-
-test('a file that is no mirror has no names', () => {
-  expect(listNamesInMirror(new URL(import.meta.url).pathname)).toEqual([])
-  expect(listNamesInMirror(aMirrorFile())).toEqual([])
-})

@@ -1,7 +1,6 @@
 import type { Connection } from '../../mirror/sqlite/opening/database.ts'
 import { timeIn } from '../../mirror/sql/sql-time.ts'
 import { hasTable } from '../has-table.ts'
-import { mirroredIn } from './mirrored-in.ts'
 import { openToRead } from '../open-to-read.ts'
 
 /** An organization of which a mirror, or a published copy, holds anything. */
@@ -24,20 +23,6 @@ export function listMirroredOrganizations(file: string): MirroredOrganization[] 
     return mirroredOrganizations(freshnessIn(opened.db), leavingIn(opened.db))
   } finally {
     opened.close()
-  }
-}
-
-/** The names alone, without counting anything; none where the file cannot be read. */
-export function listNamesInMirror(file: string): string[] {
-  try {
-    const opened = openToRead(file)
-    try {
-      return mirroredIn(opened.db)
-    } finally {
-      opened.close()
-    }
-  } catch {
-    return []
   }
 }
 

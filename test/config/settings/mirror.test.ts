@@ -1,6 +1,5 @@
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { listOrganizationIds } from '../../../src/config/file/list-ids.ts'
 import { readConfig } from '../../../src/config/read-config.ts'
 import { shownMirror } from '../../../src/address/mirror-address.ts'
 import { DEFAULT_SCHEMA, parsePostgresAddress } from '../../../src/address/postgres-address.ts'
@@ -120,15 +119,6 @@ test('CUSTOMER_MIRROR_MIRROR overrides the mirror of the file, and may hold a pa
   expect(await linesOf(read('postgres://mirror:hunter2@db/a/b'))).toEqual([
     'environment CUSTOMER_MIRROR_MIRROR must name one database: write postgres://user@host:5432/database',
   ])
-})
-
-test('completion finds the mirror as other commands do', async () => {
-  const folder = await aFolder({ 'customer-mirror.yaml': `mirror: postgres://db/customers\n${acme()}` })
-
-  expect(await listOrganizationIds({ file: undefined, cwd: folder })).toEqual({
-    ids: ['acme'],
-    mirror: 'postgres://db/customers',
-  })
 })
 
 test('an address is shown without its user and password', () => {
