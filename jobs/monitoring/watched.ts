@@ -1,4 +1,3 @@
-import { isUsableAgain } from '../../src/mirror/mirror.ts'
 import { compareSchedules } from '../schedule/reconcile.ts'
 import type { TickWorker } from '../schedule/tick-worker.ts'
 import { createWriteProbe } from '../queue/write-probe.ts'
@@ -19,7 +18,7 @@ import { createScrape } from './scrape.ts'
 export type Observed = {
   metrics: Metrics
   mirror: LookedAt
-  mirrorFailures: Pick<MirrorFailures, 'byOrganization' | 'lookAgain'>
+  mirrorFailures: Pick<MirrorFailures, 'byOrganization'>
 }
 
 type Watching = Observed & {
@@ -40,10 +39,8 @@ export function watched(
   const failures = mirrorFailures.byOrganization
   const configuration = () => configurationProblems(followed.accepted.standing, config.awaitingRestart)
   const write = createWriteProbe(backend.write, monotonicMs)
-  const lookAgain = () => mirrorFailures.lookAgain((code) => isUsableAgain(config.current.mirror, code), monotonicMs())
-  const examineNow = async () => {
-    await lookAgain()
-    return examine({
+  const examineNow = () =>
+    examine({
       write,
       workers: [syncWorker, quickWorker, tickWorker],
       configuration: configuration(),
@@ -54,10 +51,8 @@ export function watched(
       pauses: () => pauses.latest(),
       nowMs: now(),
     })
-  }
-  const notices = async () => {
-    await lookAgain()
-    return noticesOf({
+  const notices = async () =>
+    noticesOf({
       configuration: configuration(),
       organizations: config.current.organizations,
       mirror,
@@ -65,7 +60,6 @@ export function watched(
       pauses: await pauses.latest(),
       nowMs: now(),
     })
-  }
   return {
     metrics: createScrape({ metrics, processText: measureProcess(), examine: examineNow, write }),
     pages: createPages({

@@ -11,13 +11,10 @@ export const EXIT_CODES = {
   5: 'try again later: service or queue unavailable, throttled beyond maxWait, maxRun reached, organization paused, mirror locked, replaced or unreachable, disk full, statement too slow',
   6: 'another run holds the organization',
   7: 'the mirror cannot be used as it is: missing, damaged, unreadable, read-only, not ours or too new',
-  129: 'ended by SIGHUP: the terminal was closed',
-  130: 'stopped by Ctrl-C',
-  135: 'ended by SIGBUS: the disk of the mirror is full, on a file system such as Btrfs',
-  141: 'ended by SIGPIPE: the reader of standard output is gone',
-  143: 'stopped by SIGTERM',
 } as const
-export type ExitCode = keyof typeof EXIT_CODES
+
+/** Those above, and 128 with the number of the signal that stopped the program. */
+export type ExitCode = keyof typeof EXIT_CODES | 130 | 143
 
 /** The exit code for one error. */
 export function exitCodeOf(error: unknown): ExitCode {

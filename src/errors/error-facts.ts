@@ -111,10 +111,10 @@ export const ERRORS = {
   },
   MirrorUnusable: {
     'mirror-directory': MIRROR,
-    'mirror-unreadable': { ...MIRROR, repairSeenBy: 'transaction' },
-    'mirror-read-only': { ...MIRROR, repairSeenBy: 'transaction' },
+    'mirror-unreadable': MIRROR,
+    'mirror-read-only': MIRROR,
     'mirror-newer': MIRROR_NEWER,
-    'mirror-corrupt': { ...MIRROR, repairSeenBy: undefined },
+    'mirror-corrupt': MIRROR,
     'mirror-foreign': MIRROR,
     'mirror-missing': MIRROR,
     'mirror-full': { ...MIRROR_FOR_NOW, resumable: true, fix: 'Free some space, then try again.' },

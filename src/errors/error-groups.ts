@@ -16,11 +16,6 @@ export type ErrorFacts = {
   /** What the error means for the one requested window; undefined when it concerns the whole run. */
   readonly window: WindowFailure | undefined
   readonly from: Origin
-  /**
-   * What shows, without a run, that an error of the mirror is over: a transaction without rows, in a file and on a server, or only a look at a
-   * file. Undefined where nothing does.
-   */
-  readonly repairSeenBy?: 'transaction' | 'look' | undefined
   /** Its name, in a few words. */
   readonly title: string
   /** What to do about it; `<organization>` is replaced by its id. */
@@ -94,7 +89,6 @@ export const MIRROR: ErrorFacts = {
   ...OURS,
   exitCode: 7,
   from: 'mirror',
-  repairSeenBy: 'look',
   title: 'mirror',
   fix: 'Repair what is named above, or name another mirror in the configuration.',
 }
@@ -122,7 +116,6 @@ export const SERVER_GONE: ErrorFacts = {
   ...MIRROR_FOR_NOW,
   again: 'wait',
   resumable: true,
-  repairSeenBy: 'transaction',
   fix: 'Start the server named above, or repair the way to it, then try again.',
 }
 

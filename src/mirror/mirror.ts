@@ -50,17 +50,6 @@ export async function eraseTraces(...asked: Parameters<typeof Sqlite.eraseTraces
   return (await storeOf(asked[0])).eraseTraces(...asked)
 }
 
-/**
- * Whether what made a run fail with this error code is over, as far as a look at the mirror at `address` shows that writes no row and creates
- * no mirror. Never rejects.
- */
-export async function isUsableAgain(address: string, errorCode: string): Promise<boolean> {
-  const { isUsableAgain: isUsable } = isPostgres(address)
-    ? await import('./postgres/usable-again.ts')
-    : await import('./sqlite/usable-again.ts')
-  return isUsable(address, errorCode)
-}
-
 function storeOf(address: string): Promise<typeof Sqlite | typeof Postgres> {
   return isPostgres(address) ? import('./postgres/postgres-mirror.ts') : import('./sqlite/sqlite-mirror.ts')
 }

@@ -3,7 +3,6 @@ import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { TIMINGS } from '../../jobs/timings.ts'
-import { EXIT_CODES } from '../../src/cli/exit-code.ts'
 import { notInTheProgram } from '../support/asked-of-the-program.ts'
 import { opsFile } from '../support/named-metrics.ts'
 import { temporaryFolder } from '../support/temp-folder.ts'
@@ -26,7 +25,6 @@ describe.each(SERVICES)('%s', (name) => {
     expect(program).toBe(PROGRAM)
     expect(await notInTheProgram(words)).toEqual([])
     expect(variables.toSorted()).toEqual(['CUSTOMER_MIRROR_CONFIG', 'XDG_CACHE_HOME'])
-    for (const code of valuesOf(name, 'SuccessExitStatus')) expect(Object.keys(EXIT_CODES)).toContain(code)
   })
 
   test('may write where its command does, and nowhere else', () => {

@@ -1,7 +1,6 @@
 import { say } from '../output/say.ts'
 import { ExportFailed, Interrupted, isOurs, reportedError } from '../../errors/errors.ts'
 import { monotonicMs } from '../../machine/monotonic-clock.ts'
-import { whyEnded } from '../../machine/why-ended.ts'
 import type { ExportPlan, ExportReport } from './export-plan.ts'
 import { redrawableScreenOf, type Io } from '../io.ts'
 import { removeIfPossible } from '../../reading/files/remove-file.ts'
@@ -97,7 +96,7 @@ async function endOf(
   }
   if (signal === 'SIGINT' || signal === 'SIGTERM') throw new Interrupted('The export was stopped.')
   throw new ExportFailed(
-    `The export was ended by the system, ${whyEnded(signal).why}. What was written to standard output is not all of it; a file was not written.`,
+    `The export was ended by the system (${signal ?? 'no signal'}), most likely because it needs more memory than there is. What was written to standard output is not all of it; a file was not written.`,
     { code: 'export-unfinished' },
   )
 }

@@ -1,6 +1,5 @@
 import { Interrupted, reportedError } from '../../errors/errors.ts'
 import { monotonicMs } from '../../machine/monotonic-clock.ts'
-import { whyEnded } from '../../machine/why-ended.ts'
 import type { Io } from '../io.ts'
 import { say } from '../output/say.ts'
 import { duration } from '../output/wording.ts'
@@ -49,8 +48,11 @@ function endOf(last: ReadingReport | undefined, signal: NodeJS.Signals | null, i
   if (last?.[0] === 'failed') throw reportedError(last[1])
   if (last !== undefined && last[0] !== 'reading' && last[0] !== 'writing') return last
   if (signal === 'SIGINT' || signal === 'SIGTERM') throw new Interrupted('The statement was stopped.')
-  const { why, fix } = whyEnded(signal)
-  say(io.stderr, `The statement was ended by the system, ${why}. Rows printed before are not all of them. ${fix}\n`)
+  say(
+    io.stderr,
+    `The statement was ended by the system (${signal ?? 'no signal'}), most likely because it needs more memory than there is. Rows ` +
+      'printed before are not all of them. Ask for less at once.\n',
+  )
   io.exitWith(5)
   return undefined
 }

@@ -5,7 +5,7 @@ import { rehearsedTables } from '../sql/rehearsed-tables.ts'
 import { migrateTemporary, openAsItIs, openTemporary, type Connection } from './opening/database.ts'
 import { fileError } from './opening/file-errors.ts'
 import { makeTables } from './opening/migrate.ts'
-import { attachAnywhere } from './opening/unwritable-file.ts'
+import { attachReadOnly } from './opening/read-only-file.ts'
 
 /**
  * A private temporary database with a copy of the organizations' data in the mirror at `file`, if there is one. Only the copy of an older mirror
@@ -19,7 +19,7 @@ export async function openRehearsal(
   if ((await ifThere(requireMirror(file))) === undefined) return openTemporary()
   const db = new Database('')
   try {
-    attachAnywhere(db, file, 'original')
+    attachReadOnly(db, file, 'original')
     // One transaction, so that the copy is one state of the original.
     db.transaction(() => {
       makeTables(db, Number(db.pragma('original.user_version', { simple: true })))

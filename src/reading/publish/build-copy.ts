@@ -1,6 +1,6 @@
 import Database from 'better-sqlite3'
 import { connect } from '../../mirror/sqlite/opening/connect.ts'
-import { attachAnywhere } from '../../mirror/sqlite/opening/unwritable-file.ts'
+import { attachReadOnly } from '../../mirror/sqlite/opening/read-only-file.ts'
 import { CopyFailed } from '../../errors/errors.ts'
 import { readingError } from './copy-error.ts'
 import { addIndexes } from './copy-indexes.ts'
@@ -50,7 +50,7 @@ export function buildCopy(path: string, settings: CopySettings): BuiltCopy {
 
 function copyRows(db: Database.Database, file: string, settings: CopySettings): Omit<BuiltCopy, 'organizations'> {
   try {
-    attachAnywhere(db, settings.mirror, 'mirror')
+    attachReadOnly(db, settings.mirror, 'mirror')
     const facts = db.transaction(() => {
       const leftOut = settings.organization === undefined ? listNeverRead(db, settings) : []
       copyTables(db, { ...settings, leftOut })

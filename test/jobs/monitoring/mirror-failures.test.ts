@@ -53,37 +53,9 @@ test.each<
   ).toHaveLength(isOver ? 0 : 1)
 })
 
-test('a failure without another attempt is over once a look shows it, at most one look a minute', async () => {
-  const failures = noted(['acme', LOCKED], ['globex', FULL])
-  failures.note({ organization: 'initech', isLast: false, outcome: { error: LOCKED } })
-  const looks: string[] = []
-  const look = async (code: string) => looks.push(code) > 0 && code === 'mirror-locked'
-
-  await failures.lookAgain(look, 0)
-  await failures.lookAgain(look, 59_999)
-
-  expect(looks).toEqual(['mirror-locked', 'mirror-full'])
-  expect([...failures.byOrganization.keys()]).toEqual(['globex', 'initech'])
-
-  await failures.lookAgain(look, 60_000)
-
-  expect(looks).toHaveLength(3)
-})
-
-test('a run that fails while the mirror is looked at is not taken for one before', async () => {
-  const failures = noted(['acme', LOCKED])
-
-  await failures.lookAgain(async () => {
-    failures.note({ organization: 'acme', isLast: true, outcome: { error: LOCKED } })
-    return true
-  }, 0)
-
-  expect(failures.byOrganization.size).toBe(1)
-})
-
 function noted(...ends: [organization: string, error: unknown][]): MirrorFailures {
   const failures = new MirrorFailures(() => NOW_MS)
-  for (const [organization, error] of ends) failures.note({ organization, isLast: true, outcome: { error } })
+  for (const [organization, error] of ends) failures.note({ organization, outcome: { error } })
   return failures
 }
 

@@ -19,7 +19,8 @@ test.each([
   ['SQLITE_READONLY', 'mirror-read-only'],
   ['SQLITE_READONLY_DBMOVED', 'mirror-read-only'],
   ['SQLITE_CANTOPEN', 'mirror-unreadable'],
-  ['SQLITE_IOERR_WRITE', 'mirror-unreadable'],
+  ['SQLITE_IOERR_WRITE', 'mirror-full'],
+  ['SQLITE_IOERR_READ', 'mirror-unreadable'],
   ['SQLITE_IOERR_SHMSIZE', 'mirror-full'],
   ['SQLITE_BUSY', 'mirror-locked'],
   ['SQLITE_BUSY_SNAPSHOT', 'mirror-locked'],
@@ -41,7 +42,7 @@ test.each([
   ['EROFS', 'mirror-read-only'],
   ['ENOSPC', 'mirror-full'],
   ['EDQUOT', 'mirror-full'],
-  ['EIO', 'mirror-unreadable'],
+  ['EIO', 'mirror-full'],
   ['ENOTDIR', 'mirror-unreadable'],
   ['ELOOP', 'mirror-unreadable'],
   ['ENAMETOOLONG', 'mirror-unreadable'],
@@ -49,89 +50,6 @@ test.each([
   const cause = Object.assign(new Error(`${code}: what the system says`), { code, syscall: 'open' })
 
   expect(fileError(cause, FILE)).toMatchObject({ name: 'MirrorUnusable', code: expected, cause })
-})
-
-test.each(['SQLITE_FULL', 'SQLITE_IOERR_READ'])('what to do about %s is right for every command', (code) => {
-  const error = sqliteError(new Database.SqliteError('disk I/O error', code), FILE, () => ({ bytes: 1e9, files: 1e3 }))
-
-  expect(String(error)).toMatch(/run the command again/)
-  expect(String(error)).not.toMatch(/page|sync/)
-})
-
-test.each([
-  ['SQLITE_FULL', 'mirror-full', /the disk \(or the folder for temporary files\) is full/],
-  ['SQLITE_IOERR_GETTEMPPATH', 'mirror-unreadable', /no folder for temporary files that this user can write.*TMPDIR/],
-])('%s may be about the folder for temporary files, and says so', (code, expected, said) => {
-  const error = sqliteError(new Database.SqliteError('disk I/O error', code), FILE, () => ({ bytes: 1e9, files: 1e3 }))
-
-  expect(error).toMatchObject({ code: expected, message: expect.stringMatching(said) })
-})
-
-test('damage may be a disk that failed, which SQLite reports alike, so nothing is to be put back or moved before both were looked at', () => {
-  const error = sqliteError(new Database.SqliteError('database disk image is malformed', 'SQLITE_CORRUPT'), FILE)
-
-  expect(String(error)).toMatch(
-    /is damaged, or its disk failed.*Check the disk.*customer-mirror check.*If that finds damage, put back/,
-  )
-})
-
-test.each(['SQLITE_CANTOPEN', 'SQLITE_IOERR_SHMSIZE', 'SQLITE_IOERR_WRITE'])(
-  '%s may be about a quota, or a disk that failed, and says so',
-  (code) => {
-    const error = sqliteError(new Database.SqliteError('disk I/O error', code), FILE, () => ({
-      bytes: 1e9,
-      files: 1e3,
-    }))
-
-    expect(String(error)).toMatch(/disk.*quota|quota.*disk/)
-  },
-)
-
-test.each([
-  ['SQLITE_IOERR_WRITE', { bytes: 0, files: 1000 }, 'mirror-full'],
-  ['SQLITE_IOERR_FSYNC', { bytes: 28 * 1024, files: undefined }, 'mirror-full'],
-  ['SQLITE_CANTOPEN', { bytes: 10 ** 9, files: 0 }, 'mirror-full'],
-  ['SQLITE_IOERR_WRITE', { bytes: 10 ** 9, files: 1000 }, 'mirror-unreadable'],
-  ['SQLITE_IOERR_WRITE', { bytes: undefined, files: undefined }, 'mirror-unreadable'],
-  ['SQLITE_CANTOPEN', { bytes: 0, files: 1000 }, 'mirror-unreadable'],
-  ['SQLITE_BUSY', { bytes: 0, files: 0 }, 'mirror-locked'],
-])('%s where %o is left on the disk is %s', (code, room, expected) => {
-  const error = sqliteError(new Database.SqliteError('disk I/O error', code), FILE, () => room)
-
-  expect(error).toMatchObject({ code: expected })
-  expect(String(error)).toContain(code)
-  expect(String(error)).toMatch(expected === 'mirror-full' ? /the disk is full.*free some space/i : /^((?!is full).)*$/)
-})
-
-test.each([
-  ['SQLITE_IOERR_WRITE', 'mirror-full', /the disk quota is used up.*\(EDQUOT, SQLITE_IOERR_WRITE\)/],
-  ['SQLITE_IOERR_SHMOPEN', 'mirror-full', /the disk quota is used up/],
-  ['SQLITE_IOERR_READ', 'mirror-unreadable', /the disk failed/],
-  ['SQLITE_CANTOPEN', 'mirror-unreadable', /cannot be opened/],
-])('%s where a quota is used up, as a write beside the file shows, is %s', (code, expected, said) => {
-  const room = { bytes: 1e9, files: 1e3, isOverQuota: () => true }
-  const error = sqliteError(new Database.SqliteError('disk I/O error', code), FILE, () => room)
-
-  expect(error).toMatchObject({ code: expected, message: expect.stringMatching(said) })
-})
-
-test.each(['SQLITE_CANTOPEN', 'SQLITE_IOERR_LOCK', 'SQLITE_IOERR_WRITE', 'SQLITE_READONLY_DIRECTORY'])(
-  '%s on a read-only file system names that, full or not, and no rights',
-  (code) => {
-    const room = { bytes: 0, files: 0, isReadOnly: true }
-    const error = sqliteError(new Database.SqliteError('disk I/O error', code), FILE, () => room)
-
-    expect(error).toMatchObject({ code: 'mirror-read-only' })
-    expect(String(error)).toMatch(/lies on a read-only file system\. Mount it.*backup read it as it is/)
-    expect(String(error)).toContain(`(EROFS, ${code})`)
-  },
-)
-
-test('a read that fails on a read-only file system is a disk that failed', () => {
-  const room = { bytes: 1e9, files: 1e3, isReadOnly: true }
-  const error = sqliteError(new Database.SqliteError('disk I/O error', 'SQLITE_IOERR_READ'), FILE, () => room)
-
-  expect(error).toMatchObject({ code: 'mirror-unreadable', message: expect.stringContaining('the disk failed') })
 })
 
 test.each([

@@ -1,5 +1,5 @@
 import Database from 'better-sqlite3'
-import { chmodSync, closeSync, openSync, realpathSync } from 'node:fs'
+import { chmodSync, closeSync, openSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { BUSY_TIMEOUT_MS, connect } from './connect.ts'
 import { MirrorUnusable } from '../../../errors/errors.ts'
@@ -13,7 +13,7 @@ import { withoutForeignKeys } from './foreign-keys.ts'
 import { isEmpty, LATEST_VERSION, migrate, versionOf } from './migrate.ts'
 import { requireRegularFile } from './regular-file.ts'
 import { withRoomToSort } from '../temporary-files.ts'
-import { needsPrivateCopy, openPrivateCopy } from './unwritable-file.ts'
+import { openReadOnly } from './read-only-file.ts'
 import { forgetStamp } from '../update-stamp.ts'
 
 export type Connection = Database.Database
@@ -123,7 +123,7 @@ function createPrivately(file: string): void {
 
 function openChecked(file: string, access: 'read' | 'write', busyMs = BUSY_TIMEOUT_MS): Connection {
   const before = identityOf(file)
-  const db = access === 'read' ? openAnywhere(file, busyMs) : connect(file, { fileMustExist: true, timeout: busyMs })
+  const db = access === 'read' ? openReadOnly(file, busyMs).db : connect(file, { fileMustExist: true, timeout: busyMs })
   try {
     refuseForeign(db, file)
     // Only what writes makes a mirror of an empty file: one that lost its content is no mirror without customers.
@@ -154,20 +154,6 @@ function openChecked(file: string, access: 'read' | 'write', busyMs = BUSY_TIMEO
     // SQLite finds out by itself when it writes, and only says that it may not.
     throw identityOf(file) === before ? error : replacedMeanwhile(file)
   }
-}
-
-/** The file to read, or a private copy where SQLite cannot make the files that it wants beside it. Other errors come when it is read. */
-function openAnywhere(file: string, busyMs: number): Connection {
-  const db = connect(file, { readonly: true, fileMustExist: true, timeout: busyMs })
-  try {
-    db.pragma('application_id')
-  } catch (error) {
-    if (needsPrivateCopy(error, file)) {
-      db.close()
-      return openPrivateCopy(realpathSync(file), busyMs)
-    }
-  }
-  return db
 }
 
 /** Lets a migration replace a table to which rows refer, or over which someone added a view. It makes its own transaction. */

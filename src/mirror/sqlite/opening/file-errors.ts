@@ -1,14 +1,9 @@
 import Database from 'better-sqlite3'
-import { randomBytes } from 'node:crypto'
-import { accessSync, closeSync, constants, fsyncSync, openSync, statfsSync, unlinkSync, writeSync } from 'node:fs'
-import { dirname } from 'node:path'
 import { systemCode } from '../../../errors/code-of.ts'
 import { MirrorUnusable, type MirrorCode } from '../../../errors/errors.ts'
 import { viewMissing, VIEWS } from '../../sql/views.ts'
 
 const KEPT_NOTHING = 'Nothing of this step was kept; free some space, then run the command again.'
-const DISK_FAILED =
-  'the disk failed while it was read or written. Check the disk and any quota, then run the command again.'
 
 /** The meaning of SQLite's and the system's codes for the mirror, each with its fix. The first that fits holds. */
 const MEANINGS: readonly [pattern: RegExp, code: MirrorCode, sentence: string][] = [
@@ -22,8 +17,6 @@ const MEANINGS: readonly [pattern: RegExp, code: MirrorCode, sentence: string][]
   ],
   // SQLite does not pass on which of the two.
   [/^SQLITE_FULL/, 'full', `the disk (or the folder for temporary files) is full. ${KEPT_NOTHING}`],
-  // The `-shm` file could not grow.
-  [/^SQLITE_IOERR_SHMSIZE/, 'full', `the disk is full, a quota is used up, or the disk failed. ${KEPT_NOTHING}`],
   [
     /^SQLITE_IOERR_GETTEMPPATH/,
     'unreadable',
@@ -36,7 +29,12 @@ const MEANINGS: readonly [pattern: RegExp, code: MirrorCode, sentence: string][]
     'cannot be opened. Check that this user may read and write it and its folder, and then the disk and any quota.',
   ],
   [/^SQLITE_(PERM|AUTH)/, 'unreadable', 'may not be opened by this user.'],
-  [/^(SQLITE_IOERR|EIO)/, 'unreadable', DISK_FAILED],
+  [
+    /^(SQLITE_IOERR_(?!READ|SHORT_READ)|EIO)/,
+    'full',
+    `the disk is full, a quota is used up, or the disk failed. ${KEPT_NOTHING}`,
+  ],
+  [/^SQLITE_IOERR/, 'unreadable', 'the disk failed while it was read. Check the disk, then run the command again.'],
   // SQLITE_PROTOCOL: programs that open it at once wait for each other, but not without end.
   [/^SQLITE_(BUSY|LOCKED|PROTOCOL)/, 'locked', 'is locked by another program. Close it, or try again when it is done.'],
   [/^(EACCES|EPERM)/, 'unreadable', 'may not be opened by this user. Check who owns the file and its folder.'],
@@ -57,11 +55,11 @@ const MEANINGS: readonly [pattern: RegExp, code: MirrorCode, sentence: string][]
   [/^ENOENT/, 'unreadable', 'cannot be made there.'],
 ]
 
-/** A failure of SQLite as MirrorUnusable; any other error unchanged. `room` returns the free space at a file. */
-export function sqliteError(error: unknown, file: string, room = roomAt): unknown {
+/** A failure of SQLite as MirrorUnusable; any other error unchanged. */
+export function sqliteError(error: unknown, file: string): unknown {
   if (!(error instanceof Database.SqliteError)) return error
   const view = OUR_VIEW.exec(error.message)?.[1]
-  if (view === undefined) return described(error, codeWith(error.code, file, room), file)
+  if (view === undefined) return described(error, error.code, file)
   return new MirrorUnusable(`${file}: ${viewMissing(view)}`, { code: 'replaced' }, { cause: error })
 }
 
@@ -81,7 +79,7 @@ export function fileError(error: unknown, file: string): unknown {
 
 /** Why a mirror that can be read could not be migrated. */
 export function olderError(error: unknown, file: string): unknown {
-  const code = error instanceof Database.SqliteError ? codeWith(error.code, file, roomAt) : systemCode(error)
+  const code = error instanceof Database.SqliteError ? error.code : systemCode(error)
   if (!UNWRITABLE.test(code ?? '')) return fileError(error, file)
   const sentence =
     'the mirror is of an older version, and this user cannot write it here, so cannot bring it to the version of this program. Run ' +
@@ -90,74 +88,6 @@ export function olderError(error: unknown, file: string): unknown {
 }
 
 const UNWRITABLE = /^(?:SQLITE_(?:READONLY|CANTOPEN|PERM|AUTH)|EACCES|EPERM|EROFS)/
-
-/** The free space on a disk, undefined if the system does not report it, and whether nothing can be written there at all. */
-type Room = {
-  bytes: number | undefined
-  files: number | undefined
-  isReadOnly?: boolean
-  /** No number of the system shows a quota, so something is written. */
-  isOverQuota?: () => boolean
-}
-
-/** Less than this counts as full: SQLite needs 32 KiB at once, and other programs may have freed a little since. */
-const NO_ROOM_BYTES = 256 * 1024
-
-/** SQLite does not pass on why a read or a write failed, so a full disk is recognized by its free space, and one that is read-only is asked. */
-function codeWith(code: string, file: string, room: (file: string) => Room): string {
-  if (!/^SQLITE_(IOERR|CANTOPEN|READONLY)/.test(code)) return code
-  const { bytes, files, isReadOnly, isOverQuota } = room(file)
-  // What is read there may fail too.
-  if (isReadOnly && !code.startsWith('SQLITE_IOERR_READ')) return `EROFS, ${code}`
-  if (code.startsWith('SQLITE_READONLY')) return code
-  const isFull = files === 0 || (code.startsWith('SQLITE_IOERR') && bytes !== undefined && bytes < NO_ROOM_BYTES)
-  if (isFull) return `ENOSPC, ${code}`
-  return /^SQLITE_IOERR_(WRITE|FSYNC|SHM)/.test(code) && isOverQuota?.() === true ? `EDQUOT, ${code}` : code
-}
-
-function roomAt(file: string): Room {
-  const isReadOnly = isOnReadOnlyDisk(file)
-  try {
-    const { bavail, bsize, files, ffree } = statfsSync(dirname(file))
-    // Some file systems have no fixed number of files, and report 0 of 0.
-    return {
-      bytes: bavail * bsize,
-      files: files === 0 ? undefined : ffree,
-      isReadOnly,
-      isOverQuota: () => isOverQuotaAt(file),
-    }
-  } catch {
-    return { bytes: undefined, files: undefined, isReadOnly }
-  }
-}
-
-function isOnReadOnlyDisk(file: string): boolean {
-  try {
-    accessSync(dirname(file), constants.W_OK)
-    return false
-  } catch (error) {
-    return systemCode(error) === 'EROFS'
-  }
-}
-
-/** Writes as much as a disk with room takes into a file beside this one, which has no name any more by then. */
-function isOverQuotaAt(file: string): boolean {
-  const name = `${file}-room`
-  try {
-    const descriptor = openSync(name, 'wx', 0o600)
-    try {
-      unlinkSync(name)
-      // Bytes that no file system can compress.
-      writeSync(descriptor, randomBytes(NO_ROOM_BYTES))
-      fsyncSync(descriptor)
-    } finally {
-      closeSync(descriptor)
-    }
-    return false
-  } catch (error) {
-    return systemCode(error) === 'EDQUOT'
-  }
-}
 
 function described(error: Error, code: string, file: string): unknown {
   const meaning = MEANINGS.find(([pattern]) => pattern.test(code))
