@@ -7,6 +7,8 @@ RUN npm ci --ignore-scripts --no-audit --no-fund
 COPY tsconfig.json README.md LICENSE ./
 COPY src ./src
 COPY jobs ./jobs
+# The checkout is not here: docker build --build-arg CUSTOMER_MIRROR_COMMIT="$(git rev-parse HEAD)" … says which commit it is.
+ARG CUSTOMER_MIRROR_COMMIT=
 RUN mkdir /package && npm pack --pack-destination /package
 
 # The package with what it needs, in the versions of the lock file.

@@ -20,7 +20,7 @@ const healthcheck = z.strictObject({
 })
 const service = z.strictObject({
   image: z.string().optional(),
-  build: z.string().optional(),
+  build: z.strictObject({ context: z.literal('.'), args: z.array(z.string()) }).optional(),
   restart: z.literal('unless-stopped'),
   command: z.array(z.string()).optional(),
   depends_on: z.record(z.string(), z.strictObject({ condition: z.literal('service_healthy') })).optional(),
@@ -81,6 +81,14 @@ test('the worker has time to stop in good order, and is not root', () => {
   expect(dockerfile).toMatch(/npm pack --pack-destination \/package$/m)
   expect(dockerfile).toMatch(/^ENTRYPOINT \["customer-mirror"\]$/m)
   expect(worker.cap_drop).toEqual(['ALL'])
+})
+
+test('the image knows the commit that its build is told', () => {
+  const dockerfile = readFileSync(new URL('Dockerfile', root), 'utf8')
+  const [packing = ''] = dockerfile.split(/^FROM .* AS installed$/m)
+
+  expect(worker.build?.args).toEqual(['CUSTOMER_MIRROR_COMMIT'])
+  expect(packing).toMatch(/^ARG CUSTOMER_MIRROR_COMMIT=\n.*npm pack/m)
 })
 
 test('the user of the image may read and start the program, also where the umask of the checkout was 077', () => {

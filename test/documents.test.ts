@@ -69,3 +69,13 @@ test('every file, folder and npm script that CONTRIBUTING names is there', () =>
   expect(paths.filter((path) => !existsSync(new URL(`../${path}`, import.meta.url)))).toEqual([])
   expect(named.filter((script) => !Object.hasOwn(scripts, script))).toEqual([])
 })
+
+test('package, lock file, changelog and README name the same version', () => {
+  const { version }: { version: string } = JSON.parse(read('package.json'))
+  const lock: { version: string; packages: { '': { version: string } } } = JSON.parse(read('package-lock.json'))
+
+  expect([lock.version, lock.packages[''].version]).toEqual([version, version])
+  expect(/^## (.*)$/m.exec(read('CHANGELOG.md'))?.[1]).toBe(version)
+  const tarballs = [...read('README.md').matchAll(/customer-mirror-cli-(.*?)\.tgz/g)].map(([, named]) => named)
+  expect(new Set(tarballs)).toEqual(new Set([version]))
+})

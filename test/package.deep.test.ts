@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
 import { env as ours, execPath, version as nodeVersion } from 'node:process'
@@ -18,7 +18,10 @@ describe('the package, packed and installed', () => {
   beforeAll(() => {
     place = mkdtempSync(join(tmpdir(), 'customer-mirror-package-'))
     const prefix = join(place, 'prefix')
-    const packed = pack(aCheckout(join(place, 'checkout')))
+    const checkout = aCheckout(join(place, 'checkout'))
+    mkdirSync(join(checkout, '.git'))
+    writeFileSync(join(checkout, '.git/HEAD'), `${'c0ffee'.repeat(7).slice(0, 40)}\n`)
+    const packed = pack(checkout)
     files = packed.files
     mkdirSync(prefix)
     // Whatever npm has downloaded before is not asked for again.
@@ -36,7 +39,7 @@ describe('the package, packed and installed', () => {
     const read = sources.filter((path) => !/\.(ts|mjs|json)$/.test(path)).map((path) => `dist/${path}`)
 
     expect(read).toContain('dist/src/mirror/sqlite/migrations/0001-initial.sql')
-    expect(files).toEqual([...ALWAYS, ...compiled, ...read, ...launcherFiles()].toSorted())
+    expect(files).toEqual([...ALWAYS, 'dist/commit', ...compiled, ...read, ...launcherFiles()].toSorted())
   })
 
   test.each([
@@ -46,7 +49,8 @@ describe('the package, packed and installed', () => {
     const cwd = temporaryFolder()
     const run = { cwd, program, env: { PATH: [path, '/usr/bin', '/bin'].join(delimiter), HOME: join(cwd, 'home') } }
 
-    expect(await runToEnd(['--version'], run)).toMatchObject({ code: 0, stdout: `${manifest.version}\n`, stderr: '' })
+    const version = { code: 0, stdout: `${manifest.version}+c0ffeec0ffee\n`, stderr: '' }
+    expect(await runToEnd(['--version'], run)).toMatchObject(version)
     expect(await runToEnd(['init', 'mine.yaml'], run)).toMatchObject({ code: 0 })
     expect(readFileSync(join(cwd, 'mine.yaml'), 'utf8')).toContain('organizations:')
 

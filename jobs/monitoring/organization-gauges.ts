@@ -1,6 +1,6 @@
 import type { OrganizationView } from '../../src/page/overview.ts'
 import type { UncountedFreshness } from '../../src/store.ts'
-import { version } from '../../src/version.ts'
+import { commit, version } from '../../src/version.ts'
 import type { Meters } from './meters.ts'
 
 /** How an organization stands, as the pages show it. */
@@ -50,10 +50,12 @@ export function measureAges({ gauge }: Meters, look: () => readonly Standing[], 
   measure('data_as_of_age_seconds', 'Age of the data in the mirror', (each) => each.dataAsOfMs)
 }
 
-/** Which version runs, on which Node. */
+/** Which version runs, made from which commit where that is known, on which Node. */
 export function measureBuild({ gauge }: Meters): void {
-  const labels = { version: version(), node: process.version }
-  gauge('build_info', 'The version of the program, and of Node', Object.keys(labels), (values) => values.set(labels, 1))
+  const known = commit()
+  const labels = { version: version(), ...(known !== undefined && { commit: known }), node: process.version }
+  const help = 'The version of the program, its commit where that is known, and the version of Node'
+  gauge('build_info', help, ['version', 'commit', 'node'], (values) => values.set(labels, 1))
 }
 
 type Measure = {

@@ -6,7 +6,7 @@ import { screenOf, type Io } from './io.ts'
 import { wrapText } from './output/fit-text.ts'
 import { say } from './output/say.ts'
 import { helpColumns, wrapHelp } from './output/help-text.ts'
-import { version } from '../version.ts'
+import { exactVersion } from '../version.ts'
 
 /** Runs the one command that the command line names, as the shell split it; what becomes of it turns into an exit code. */
 export async function runProgram(args: readonly string[], io: Io): Promise<void> {
@@ -56,7 +56,11 @@ async function program(args: readonly string[], io: Io): Promise<Command> {
   const commands = await loadCommands(args[0], io)
   const root = new Command('customer-mirror')
     .description('Keeps an exact local copy of every organization’s customers in a SQLite file or in PostgreSQL.')
-    .version(version(), '-V, --version', 'print the version')
+    .option('-V, --version', 'print the version')
+    .on('option:version', () => {
+      io.stdout.write(`${exactVersion()}\n`)
+      throw new CommandLineEnded(0)
+    })
     .enablePositionalOptions()
     .addHelpText('after', EXAMPLES + exitCodes())
   for (const command of commands) root.addCommand(command)

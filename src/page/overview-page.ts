@@ -5,6 +5,7 @@ import type { OrganizationView, Overview, Served } from './overview.ts'
 import { chartWords, runChart } from './run-chart.ts'
 import { progressWords, sentencesOf, span, STATE_WORDS } from './sentences.ts'
 import type { State } from './standing.ts'
+import { exactVersion } from '../version.ts'
 
 /** The overview as a page: all of it as a file of its own, or a part of it from a server, which has pages of runs too. */
 export function overviewPage(overview: Overview, served?: Served): Promise<string> {
@@ -183,6 +184,6 @@ function foot({ leftBehind, nowMs }: Overview): Html {
       ({ organization, active }) =>
         html`<p>${organization} is not configured, and has ${count(active, 'active customer')}.</p>`,
     )}
-    <p>This page does not change by itself. It was made at ${moment(nowMs)}.</p>
+    <p>This page does not change by itself. It was made at ${moment(nowMs)} by Customer Mirror ${exactVersion()}.</p>
   </footer>`
 }

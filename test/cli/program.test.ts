@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { EXIT_CODES } from '../../src/cli/exit-code.ts'
-import { version } from '../../src/version.ts'
+import { commit, version } from '../../src/version.ts'
 import { runCli, startCli } from '../support/run-cli.ts'
 import { someOf } from '../support/seeds.ts'
 import { temporaryFolder } from '../support/temp-folder.ts'
@@ -137,13 +137,17 @@ test('a misspelt command gets a suggestion', async () => {
   expect(stderr).toContain('(Did you mean status?)')
 })
 
-test('--version prints the version and nothing else', async () => {
-  expect(await runCli(['--version'], { cwd: temporaryFolder() })).toMatchObject({
-    code: 0,
-    stdout: `${version()}\n`,
-    stderr: '',
-  })
-})
+test.each(['--version', '-V'])(
+  '%s prints the version, with its commit where that is known, and nothing else',
+  async (option) => {
+    const known = commit()
+    expect(await runCli([option], { cwd: temporaryFolder() })).toMatchObject({
+      code: 0,
+      stdout: known === undefined ? `${version()}\n` : `${version()}+${known}\n`,
+      stderr: '',
+    })
+  },
+)
 
 test.each([
   ['with NO_COLOR', { NO_COLOR: '1' }],

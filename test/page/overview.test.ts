@@ -3,6 +3,7 @@ import { overviewPage } from '../../src/page/overview-page.ts'
 import { partOf } from '../../src/page/overview.ts'
 import { progressOf } from '../../src/page/progress.ts'
 import { ago } from '../../src/page/sentences.ts'
+import { exactVersion } from '../../src/version.ts'
 import { customers } from '../support/builders.ts'
 import { night } from '../mirror/nights.ts'
 import { aMirror } from '../support/mirror-file.ts'
@@ -25,6 +26,10 @@ test('every organization is shown in its states, and those that need attention c
     ['fresh', 'fresh'],
   ])
   expect(overview.totals).toEqual([4, 3, 1])
+})
+
+test('the page says which version made it', async () => {
+  expect(await overviewPage(await overviewOfAll())).toContain(` by Customer Mirror ${exactVersion()}.`)
 })
 
 test('the page says in words what is true of each organization', async () => {

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { measureProcess } from '../../../jobs/monitoring/process-metrics.ts'
 import { createScrape } from '../../../jobs/monitoring/scrape.ts'
 import { emptyReport } from '../../../src/report.ts'
-import { version } from '../../../src/version.ts'
+import { commit, version } from '../../../src/version.ts'
 import { anEnding, START_MS } from '../../support/builders.ts'
 import { metricsOf, NO_RUNS } from '../../support/metrics-of.ts'
 import { aMirror, aPlayedMirror, tamper } from '../../support/mirror-file.ts'
@@ -96,7 +96,11 @@ test('the worker says whether it is ready, whether its queue is up, and which ve
     'customer_mirror_ready 0',
     'customer_mirror_queue_up 0',
   ])
-  expect(await lines()).toContain(`customer_mirror_build_info{version="${version()}",node="${process.version}"} 1`)
+  const known = commit()
+  const made = known === undefined ? '' : `commit="${known}",`
+  expect(await lines()).toContain(
+    `customer_mirror_build_info{version="${version()}",${made}node="${process.version}"} 1`,
+  )
 })
 
 test('a queue that rejects and a mirror that cannot be read are said, and the process is measured all the same', async () => {
