@@ -72,7 +72,7 @@ describe('a mirror that cannot be used is not changed', () => {
   }
 
   if (PLAIN_USER !== undefined) {
-    test.each(someOf([['status'], ['organizations'], ['schedule'], ['sync', '--dry-run']]))(
+    test.each(someOf([['status'], ['organizations', 'list'], ['schedule'], ['sync', '--dry-run']]))(
       'a mirror in a folder that this user may not enter: %s',
       async (...args) => {
         await runCommand(syncCommand, ['--config', here.workplace.config])

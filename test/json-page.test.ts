@@ -30,9 +30,9 @@ test('a key that the page does not name, or a value of another kind, is found', 
   const removal = { run: 3, organization: 'acme', held: 50, at: '2026-01-05T02:01:00.000Z' }
   const printed = (removals: unknown) => `${JSON.stringify({ schemaVersion: 1, removals })}\n`
 
-  expect(() => requireDocumented(['removals', '--json'], printed([removal]))).not.toThrow()
-  expect(() => requireDocumented(['removals', '--json'], printed([{ ...removal, why: 'x' }]))).toThrow(/why/)
-  expect(() => requireDocumented(['removals', '--json'], printed([{ ...removal, held: null }]))).toThrow(/held/)
+  expect(() => requireDocumented(['removals', 'list', '--json'], printed([removal]))).not.toThrow()
+  expect(() => requireDocumented(['removals', 'list', '--json'], printed([{ ...removal, why: 'x' }]))).toThrow(/why/)
+  expect(() => requireDocumented(['removals', 'list', '--json'], printed([{ ...removal, held: null }]))).toThrow(/held/)
 })
 
 test('each key of the page has a meaning, and each heading that a value names is there', () => {

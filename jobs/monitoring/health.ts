@@ -18,7 +18,7 @@ export type WorkerReadiness = Readiness & { held?: HeldBack[]; paused?: PausedNo
 /** A paused organization. It is not late, whenever it was due. Times in ISO 8601. */
 type PausedNow = { organization: string; since: string; until: string | null }
 
-/** How many removals of an organization a run held back, in the form of `customer-mirror removals --json`. */
+/** How many removals of an organization a run held back, in the form of `customer-mirror removals list --json`. */
 type HeldBack = { run: number; organization: string; held: number }
 
 export type Examined = {

@@ -4,7 +4,6 @@ import { isSharedQueue } from '../config/shared-queue.ts'
 import { monotonicMs } from '../machine/monotonic-clock.ts'
 import { processWords } from '../machine/process-name.ts'
 import type { LeasedRun } from '../report.ts'
-import { isConfigured } from './organizations/change-organizations.ts'
 import { oneExitCode, type ExitCode } from './exit-code.ts'
 import type { Io } from './io.ts'
 import { namedConfig } from './arguments/named-config.ts'
@@ -53,7 +52,7 @@ async function chooseCancelled(
   underway: ReadonlyMap<string, LeasedRun>,
 ): Promise<string[]> {
   const { chooseIds } = await import('../config/organization.ts')
-  const isThere = (id: string) => isConfigured(config, id)
+  const isThere = (id: string) => config.organizations.some((organization) => organization.id === id)
   const left = new Set(ids.every(isThere) ? [] : [...underway.keys(), ...(await listQueued(config))])
   const leaving = ids.filter((id) => !isThere(id) && left.has(id))
   const others = ids.filter((id) => !leaving.includes(id))

@@ -1,4 +1,4 @@
-import { Command, InvalidArgumentError } from '@commander-js/extra-typings'
+import { InvalidArgumentError } from '@commander-js/extra-typings'
 import { say } from './output/say.ts'
 import type { Config } from '../config/read-config.ts'
 import { isOurs } from '../errors/errors.ts'
@@ -9,12 +9,13 @@ import type { Io } from './io.ts'
 import { isoTime } from '../time/iso-time.ts'
 import { namedConfig } from './arguments/named-config.ts'
 import { jsonDocument } from './output/json-document.ts'
+import { DestructiveCommand } from './unknown-command.ts'
 import { requireKnown, withMirrorToChange } from './with-mirror.ts'
 import { shownMirror } from '../address/mirror-address.ts'
 
 /** `customer-mirror forget`: deletes everything that the mirror holds of one customer, and keeps it out from then on. */
 export function forgetCommand(io: Io) {
-  return new Command('forget')
+  return new DestructiveCommand('forget')
     .description('delete everything that the mirror holds of one customer, and keep that customer out of it')
     .argument('<organization>', 'id of the organization')
     .argument('<uuid>', 'id of the customer', readUuid)

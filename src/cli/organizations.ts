@@ -1,28 +1,37 @@
 import { Command } from '@commander-js/extra-typings'
-import type { Io } from './io.ts'
-import { organizationsForgetCommand } from './organizations/organizations-forget.ts'
-import { organizationsListCommand } from './organizations/organizations-list.ts'
-import { organizationsRenameCommand } from './organizations/organizations-rename.ts'
-import { organizationsRetireCommand } from './organizations/organizations-retire.ts'
+import { isPostgres, shownMirror } from '../address/mirror-address.ts'
+import { ORGANIZATION_ID } from '../config/values/organization-id.ts'
+import type { Config } from '../config/read-config.ts'
+import { UsageError } from '../errors/errors.ts'
+import { listedNames } from '../listed-names.ts'
+import { isMissing } from '../machine/is-missing.ts'
+import { monotonicMs } from '../machine/monotonic-clock.ts'
+import type { Organizations } from '../organizations.ts'
+import type { MirroredOrganization } from '../reading/organizations/mirrored-organizations.ts'
+import { isoTime } from '../time/iso-time.ts'
+import { namedConfig } from './arguments/named-config.ts'
+import { screenOf, type Io, type Screen } from './io.ts'
+import { jsonDocument } from './output/json-document.ts'
+import type { ForgottenOrganization } from './output/organization-forgotten.ts'
+import { say } from './output/say.ts'
+import { sqlText } from './output/sql-text.ts'
+import { fileToRead, mirrorOption } from './reading/reading-options.ts'
+import { DestructiveCommand } from './unknown-command.ts'
 
 /** `customer-mirror organizations`: lists the organizations of the mirror, and lets them change. */
 export function organizationsCommand(io: Io) {
   return new Command('organizations')
     .description('list, rename, retire or forget organizations of the mirror')
-    .option('-c, --config <file>', 'configuration file')
-    .option('--mirror <file>', 'with list: a mirror, or a published copy of one, in place of that of the configuration')
-    .option('--json', 'print one JSON document')
-    .enablePositionalOptions()
-    .addCommand(organizationsListCommand(io), { isDefault: true })
-    .addCommand(organizationsRenameCommand(io))
-    .addCommand(organizationsRetireCommand(io))
-    .addCommand(organizationsForgetCommand(io))
+    .addCommand(listCommand(io))
+    .addCommand(renameCommand(io))
+    .addCommand(retireCommand(io))
+    .addCommand(organizationForgetCommand(io))
     .addHelpText('after', EXAMPLES)
 }
 
 const EXAMPLES = `
 Examples:
-  $ customer-mirror organizations
+  $ customer-mirror organizations list
       every organization of the configuration and of the mirror
   $ customer-mirror organizations rename acme acme-eu
       give an organization another id, and keep all that is known of it
@@ -31,3 +40,301 @@ Examples:
   $ customer-mirror organizations forget acme --yes
       delete everything of it
 `
+
+function listCommand(io: Io) {
+  return new Command('list')
+    .description('list the organizations of the configuration and of the mirror')
+    .option('-c, --config <file>', 'configuration file')
+    .addOption(mirrorOption())
+    .option('--json', 'print one JSON document')
+    .addHelpText('after', LIST_EXAMPLES)
+    .action(async ({ json, ...named }) => {
+      const lines = await linesOf(named)
+      io.stdout.write(
+        json
+          ? jsonDocument({ organizations: lines.map(asJson) })
+          : await asText(lines, { config: named.config, screen: screenOf(io.stdout) }),
+      )
+    })
+}
+
+/** An organization, whether the configuration names it (undefined: there is none), and what the mirror holds of it. */
+type Line = { organization: string; isConfigured: boolean | undefined; mirrored: MirroredOrganization | undefined }
+
+async function linesOf(named: { config?: string; mirror?: string }): Promise<Line[]> {
+  const [{ file, configured }, { listMirroredOrganizations }] = await Promise.all([
+    fileToRead(named),
+    import('../reading/organizations/mirrored-organizations.ts'),
+  ])
+  const hasConfiguration = named.mirror === undefined
+  // Organizations are there before the first sync makes the mirror.
+  const mirrored = isPostgres(file)
+    ? await mirroredIn(file, hasConfiguration)
+    : hasConfiguration && isMissing(file)
+      ? []
+      : listMirroredOrganizations(file)
+  const names = new Set([...configured, ...mirrored.map(({ organization }) => organization)])
+  return [...names].map((organization) => ({
+    organization,
+    isConfigured: hasConfiguration ? configured.includes(organization) : undefined,
+    mirrored: mirrored.find((one) => one.organization === organization),
+  }))
+}
+
+async function mirroredIn(address: string, hasConfiguration: boolean): Promise<MirroredOrganization[]> {
+  const { listOrganizationsOfServer } = await import('../reading/organizations/organizations-of-server.ts')
+  return listOrganizationsOfServer(address, { mayBeMissing: hasConfiguration })
+}
+
+function asJson({ organization, isConfigured, mirrored }: Line) {
+  return {
+    organization,
+    configured: isConfigured ?? null,
+    inMirror: mirrored !== undefined && !mirrored.isLeaving,
+    retiredAt: isoTime(mirrored?.retiredAtMs),
+    unfinishedForget: mirrored?.isLeaving ?? false,
+    active: mirrored?.active ?? 0,
+    removed: mirrored?.removed ?? 0,
+    readAsOf: isoTime(mirrored?.readAsOfMs),
+  }
+}
+
+async function asText(
+  lines: readonly Line[],
+  { config, screen }: { config: string | undefined; screen: Screen | undefined },
+): Promise<string> {
+  if (lines.length === 0) return 'There are no organizations.\n'
+  const [{ renderTable }, { moment }, { leftBehindText }, { wrapLines }] = await Promise.all([
+    import('./output/table.ts'),
+    import('./output/wording.ts'),
+    import('./output/left-behind.ts'),
+    import('./output/fit-text.ts'),
+  ])
+  const table = renderTable(
+    ['organization', 'state', 'active', 'removed', 'last read'],
+    lines.map((line) => [
+      line.organization,
+      stateOf(line),
+      line.mirrored?.active ?? 0,
+      line.mirrored?.removed ?? 0,
+      line.mirrored?.readAsOfMs === undefined ? 'never' : moment(line.mirrored.readAsOfMs),
+    ]),
+    screen,
+  )
+  const left = lines
+    .filter(isLeftBehind)
+    .map(({ organization, mirrored }) => leftBehindText({ organization, active: mirrored?.active ?? 0 }, config))
+  return table + wrapLines(left.join(''), screen?.columns ?? Number.POSITIVE_INFINITY)
+}
+
+/** Whether it is no longer mirrored, and its customers are active all the same. */
+function isLeftBehind({ isConfigured, mirrored }: Line): boolean {
+  return isConfigured === false && mirrored !== undefined && mirrored.active > 0
+}
+
+function stateOf({ isConfigured, mirrored }: Line): string {
+  if (mirrored === undefined) return 'configured, not mirrored yet'
+  if (mirrored.isLeaving) return 'not wholly forgotten yet'
+  const { retiredAtMs } = mirrored
+  if (retiredAtMs !== undefined)
+    return isConfigured
+      ? 'retired until its next run'
+      : `retired since ${new Date(retiredAtMs).toISOString().slice(0, 10)}`
+  if (isConfigured === undefined) return 'in the mirror'
+  return isConfigured ? 'configured' : 'not configured'
+}
+
+const LIST_EXAMPLES = `
+Examples:
+  $ customer-mirror organizations list
+  $ customer-mirror organizations list --mirror ./copies/customers.db --json
+`
+
+function renameCommand(io: Io) {
+  return new Command('rename')
+    .description('give an organization another id, and keep all that is known of it')
+    .argument('<organization>', 'its id in the mirror')
+    .argument('<new>', 'its new id')
+    .option('-c, --config <file>', 'configuration file')
+    .option('--json', 'print one JSON document')
+    .addHelpText('after', RENAME_EXAMPLES)
+    .action(async (from, to, { config: file, json }) => {
+      refuseNames(from, to)
+      const { count } = await import('./output/wording.ts')
+      const { renamed, config } = await withOrganizations(file, async (organizations, read) => {
+        await requireMirrored(from, organizations, read, `Change its id in ${read.file}: there is nothing to rename.`)
+        const clocks = { nowMs: Date.now(), monotonicMs: monotonicMs() }
+        return { renamed: await organizations.rename({ from, to }, clocks), config: read }
+      })
+      const update = updateFor(from, to)
+      const said =
+        `${from}: is now ${to}, with ${count(renamed.customers, 'customer')}, ${count(renamed.changes, 'change')} and ` +
+        `${count(renamed.runs, 'run')}.\nRun this wherever rows of the mirror were copied to, in each table that has them:\n` +
+        `  ${update}\n`
+      io.stdout.write(json ? jsonDocument({ organization: to, before: from, ...renamed, update }) : said)
+      say(io.stderr, whatToConfigure(from, to, config))
+    })
+}
+
+function refuseNames(from: string, to: string): void {
+  if (!ORGANIZATION_ID.test(to)) {
+    throw new UsageError(
+      `${JSON.stringify(to)} cannot be the id of an organization: it must be at most 63 lower-case letters, digits, dots, ` +
+        'dashes and underscores, the first a letter or digit. Nothing was changed.',
+    )
+  }
+  if (from === to) throw new UsageError(`${from}: has this id already. Nothing was changed.`)
+}
+
+/** A reader knows rows by organization and id, so it would keep those of the old name beside those of the new one. */
+function updateFor(from: string, to: string): string {
+  return `UPDATE customers SET organization = ${sqlText(to)} WHERE organization = ${sqlText(from)};`
+}
+
+function whatToConfigure(from: string, to: string, config: Config): string {
+  const [hasOld, hasNew] = [isInConfiguration(config, from), isInConfiguration(config, to)]
+  if (hasOld && hasNew) return `The configuration (${config.file}) still names ${from}: take it out there.\n`
+  if (hasOld) return `Now change the id ${from} to ${to} in the configuration (${config.file}), before its next run.\n`
+  if (!hasNew) return `The configuration (${config.file}) does not name ${to}: until it does, it is not mirrored.\n`
+  return ''
+}
+
+const RENAME_EXAMPLES = `
+Its customers, history, runs and rejects have the new id, and its next run goes on from there. A run of the old id would be
+refused, because its customers are known under the new one. Every row counts as updated, so that readers notice.
+
+Examples:
+  $ customer-mirror organizations rename acme acme-eu
+  $ customer-mirror organizations rename acme acme-eu --json
+`
+
+function retireCommand(io: Io) {
+  return new DestructiveCommand('retire')
+    .description('mark all customers of an organization that is no longer configured as removed')
+    .argument('<organization>', 'its id; the configuration must not name it any more')
+    .option('-c, --config <file>', 'configuration file')
+    .option('--json', 'print one JSON document')
+    .addHelpText('after', RETIRE_EXAMPLES)
+    .action(async (id, { config: file, json }) => {
+      const { count } = await import('./output/wording.ts')
+      const { removed } = await withOrganizations(file, async (organizations, config) => {
+        await requireMirrored(
+          id,
+          organizations,
+          config,
+          'There is nothing to retire: take it out of the configuration.',
+        )
+        requireLeft(id, config, 'end the retirement')
+        return organizations.retire(id, { nowMs: Date.now(), monotonicMs: monotonicMs() })
+      })
+      const said =
+        `${id}: retired, ${count(removed, 'customer')} marked as removed. Its rows stay. A worker that runs has to read ` +
+        'the configuration first, within two seconds or after a restart: a run of it would end the retirement.\n'
+      if (json) io.stdout.write(jsonDocument({ organization: id, retired: true, removed }))
+      else say(io.stdout, said)
+    })
+}
+
+const RETIRE_EXAMPLES = `
+Its customers leave active_customers, with a change each, and freshness says since when it is retired. Nothing is deleted. When
+it is configured again, its next run ends the retirement, and its customers return.
+
+Examples:
+  $ customer-mirror organizations retire acme
+  $ customer-mirror organizations retire acme --json
+`
+
+function organizationForgetCommand(io: Io) {
+  return new DestructiveCommand('forget')
+    .description('delete everything of an organization, its history and its runs included')
+    .argument('<organization>', 'its id; the configuration must not name it any more')
+    .option('-c, --config <file>', 'configuration file')
+    .option('--yes', 'delete it; without this, the command only says what it would delete')
+    .option('--json', 'print one JSON document')
+    .addHelpText('after', FORGET_EXAMPLES)
+    .action(async (id, { config: file, json, yes }) => {
+      const { forgetCommand, forgottenOrganizationText } = await import('./output/organization-forgotten.ts')
+      const forgotten = await forget(id, file, yes === true)
+      if (json) io.stdout.write(jsonDocument(forgotten))
+      else say(io.stdout, forgottenOrganizationText(forgotten))
+      if (forgotten.finished) return
+      const { unfinishedText } = await import('./output/unfinished-text.ts')
+      say(io.stderr, unfinishedText(forgotten.mirror, forgetCommand(id, file)))
+      io.exitWith(5)
+    })
+}
+
+async function forget(id: string, file: string | undefined, isConfirmed: boolean): Promise<ForgottenOrganization> {
+  const [{ listCopiesLeft }, { unconfirmedText }] = await Promise.all([
+    import('../reading/copies-left.ts'),
+    import('./output/organization-forgotten.ts'),
+  ])
+  return withOrganizations(file, async (organizations, config) => {
+    if (!(await organizations.isUnfinished(id)))
+      await requireMirrored(id, organizations, config, 'There is nothing to forget: take it out of the configuration.')
+    requireLeft(id, config, 'load it again')
+    const deleted = await organizations.contents(id)
+    if (!isConfirmed) throw new UsageError(unconfirmedText(id, deleted, file))
+    // An organization that is forgotten is unknown to this command, which could not name them if it was started again.
+    const copiesLeft = listCopiesLeft(config, id)
+    const finished = await organizations.forget(id, { nowMs: Date.now(), monotonicMs: monotonicMs() })
+    const mirror = shownMirror(config.mirror)
+    return { organization: id, deleted, finished, mirror, ...copiesLeft() }
+  })
+}
+
+const FORGET_EXAMPLES = `
+Nothing of it stays in the file, and no change announces this to readers. To let them remove its customers: retire it
+first, wait until they have read that, then forget it. What this program cannot reach is listed at the end.
+
+Examples:
+  $ customer-mirror organizations forget acme
+      say what would be deleted
+  $ customer-mirror organizations forget acme --yes
+      delete it
+`
+
+/** Reads the configuration, opens the organizations of its mirror to change them, and closes them after `work`. */
+async function withOrganizations<Result>(
+  file: string | undefined,
+  work: (organizations: Organizations, config: Config) => Promise<Result>,
+): Promise<Result> {
+  const [config, { openOrganizations }] = await Promise.all([namedConfig(file), import('../mirror/mirror.ts')])
+  const organizations = await openOrganizations(config.mirror)
+  try {
+    return await work(organizations, config)
+  } finally {
+    await organizations.close()
+  }
+}
+
+/** Whether the configuration names the organization. */
+function isInConfiguration({ organizations }: Pick<Config, 'organizations'>, id: string): boolean {
+  return organizations.some((organization) => organization.id === id)
+}
+
+/** Throws UsageError for an organization that is still configured; `consequence` is what its next run would do. */
+function requireLeft(id: string, config: Config, consequence: string): void {
+  if (!isInConfiguration(config, id)) return
+  throw new UsageError(
+    `${id}: is still in the configuration (${config.file}), so its next run would ${consequence}. Nothing was changed. Take it ` +
+      'out there first; a worker that runs reads the file within two seconds.',
+  )
+}
+
+/** Throws UsageError for an organization of which the mirror holds nothing; `todo` is what to do if it is only configured. */
+async function requireMirrored(
+  id: string,
+  organizations: Pick<Organizations, 'list'>,
+  config: Config,
+  todo: string,
+): Promise<void> {
+  const names = await organizations.list()
+  if (names.includes(id)) return
+  if (isInConfiguration(config, id))
+    throw new UsageError(`${id}: is in the configuration, and the mirror holds nothing of it. ${todo}`)
+  const { didYouMean } = await import('../config/checks/suggestion.ts')
+  throw new UsageError(
+    `unknown organization "${id}"${didYouMean(id, names)}: the mirror has ${names.length === 0 ? 'none' : listedNames(names)}`,
+  )
+}

@@ -6,36 +6,17 @@ import { screenOf, type Io } from './io.ts'
 import { wrapText } from './output/fit-text.ts'
 import { say } from './output/say.ts'
 import { helpColumns, wrapHelp } from './output/help-text.ts'
+import { requireKnownCommand } from './unknown-command.ts'
 import { exactVersion } from '../version.ts'
 
 /** Runs the one command that the command line names, as the shell split it; what becomes of it turns into an exit code. */
 export async function runProgram(args: readonly string[], io: Io): Promise<void> {
   try {
     const root = await program(args, io)
-    await root.parseAsync(withStatementLast(withoutHelpOfHelp(args, root)), { from: 'user' })
+    await root.parseAsync(withStatementLast(requireKnownCommand(args, root)), { from: 'user' })
   } catch (error) {
     io.exitWith(sayWhatHappened(isFolderGone(error) ? new UsageError(FOLDER_GONE) : error, io))
   }
-}
-
-/**
- * `help --help` and `help help` are `help`, also behind a command such as `signing`: Commander would look for commands of these names. A
- * command that is not there is refused in the words for one without `help` before it: Commander shows the help of all, and names no mistake.
- */
-function withoutHelpOfHelp(args: readonly string[], root: Command): readonly string[] {
-  const named = root.commands.find((command) => command.name() === args[0])
-  const at = named === undefined ? 0 : 1
-  const asked = args[at + 1]
-  // Where `help` is no command, it may be the id of an organization.
-  if (args[at] !== 'help' || asked === undefined || !hasHelpCommand(named ?? root)) return args
-  if (['-h', '--help', 'help'].includes(asked)) return args.slice(0, at + 1)
-  const isThere = (named ?? root).commands.some((command) => command.name() === asked)
-  return isThere || asked.startsWith('-') ? args : args.toSpliced(at, 1)
-}
-
-function hasHelpCommand(command: CommandUnknownOpts): boolean {
-  const listed = command.createHelp().visibleCommands(command)
-  return listed.some((each) => each.name() === 'help')
 }
 
 /** A statement that begins with a comment (`-- Who came?`), as those of the documents do, is no option: none has a space or a line in it. */

@@ -1,26 +1,18 @@
 import { Command } from '@commander-js/extra-typings'
 import type { Io } from './io.ts'
 import { say } from './output/say.ts'
-import {
-  csvOption,
-  fileToRead,
-  jsonLinesOption,
-  jsonOption,
-  layoutOf,
-  mirrorOption,
-  type ReadingOptions,
-} from './reading/reading-options.ts'
+import { fileToRead, layoutOf, mirrorOption, type ReadingOptions } from './reading/reading-options.ts'
 import { startReading, type Reading } from './reading/run-reading.ts'
 import { wholeNumber } from './arguments/whole-number-argument.ts'
 
-/** What a table has at most, and the columns it shows; the other formats have all of them. */
+/** What a table has at most, and the columns it shows; a document has all of them. */
 const ON_A_TABLE = 50
 const SHOWN = ['organization', 'name', 'username', 'email', 'language']
 
 /** `customer-mirror query`: the customers in the mirror. */
 export function queryCommand(io: Io) {
   return new Command('query')
-    .description('list customers of the mirror, or print them as CSV or JSON')
+    .description('list customers of the mirror')
     .option('-c, --config <file>', 'configuration file')
     .addOption(mirrorOption())
     .option('--org <organization>', 'customers of one organization')
@@ -31,9 +23,7 @@ export function queryCommand(io: Io) {
     .option('--language <language>', 'customers of one language, as sent by the service')
     .option('--include-removed', 'removed customers too')
     .option('--limit <number>', `how many at most (default: ${ON_A_TABLE} in a table)`, wholeNumber({ least: 1 }))
-    .addOption(jsonOption())
-    .addOption(csvOption())
-    .addOption(jsonLinesOption())
+    .option('--json', 'print one JSON document')
     .addHelpText('after', EXAMPLES)
     .action(async (options) => {
       const reading = startReading(io)
@@ -81,7 +71,7 @@ async function query(reading: Reading, options: Options, io: Io): Promise<void> 
   if (end?.[0] === 'done' && end[1].more && limit === undefined)
     say(
       io.stderr,
-      `These are the first ${ON_A_TABLE}. For more of them use --limit, and for all of them --csv or --json.\n`,
+      `These are the first ${ON_A_TABLE}. For more of them use --limit, and for all of them --json or 'customer-mirror export'.\n`,
     )
 }
 
@@ -99,11 +89,11 @@ const EXAMPLES = `
 Examples:
   $ customer-mirror query --search ada
       active customers with "ada" in their name, username or e-mail address
-  $ customer-mirror query --org acme --language fr --csv > french.csv
+  $ customer-mirror query --org acme --language fr --json
       every column of the active customers of acme who speak French
-  $ customer-mirror query --include-removed --jsonl --mirror copies/customers.db
-      all customers in a published copy, one JSON object on each line; this needs no configuration
+  $ customer-mirror query --include-removed --mirror copies/customers.db
+      customers in a published copy; this needs no configuration
 
-A table shows a few columns; CSV and JSON have all of them, the id too. In a table, control characters in the values are written out.
-CSV has the values as they are: a spreadsheet may take one that starts with =, +, - or @ for a formula.
+A table shows a few columns, with control characters written out; the document has all of them, the id too. 'customer-mirror export' writes
+files for other programs.
 `

@@ -1,7 +1,7 @@
 import type { HeldRemovals } from '../store.ts'
 import { say } from './output/say.ts'
 import { Command } from '@commander-js/extra-typings'
-import { refuseWords } from './refuse-words.ts'
+import { DestructiveCommand } from './unknown-command.ts'
 import { runNumber } from './arguments/run-number-argument.ts'
 import { screenOf, type Io, type Screen } from './io.ts'
 import { isoTime } from '../time/iso-time.ts'
@@ -13,10 +13,7 @@ import { withMirror, withMirrorToChange } from './with-mirror.ts'
 export function removalsCommand(io: Io) {
   return new Command('removals')
     .description('list, approve or discard removals that were held back because they were too many at once')
-    .option('-c, --config <file>', 'configuration file')
-    .option('--json', 'print one JSON document')
-    .enablePositionalOptions()
-    .addCommand(listCommand(io), { isDefault: true })
+    .addCommand(listCommand(io))
     .addCommand(decisionCommand(io, 'approve'))
     .addCommand(decisionCommand(io, 'discard'))
     .addHelpText('after', EXAMPLES)
@@ -28,11 +25,7 @@ function listCommand(io: Io) {
     .option('-c, --config <file>', 'configuration file')
     .option('--json', 'print one JSON document')
     .addHelpText('after', LIST_EXAMPLES)
-    .allowExcessArguments()
-    .action(async (_own, command) => {
-      refuseRun(command.args[0], (said) => command.error(said))
-      refuseWords(command, DECISIONS)
-      const { config, json } = command.optsWithGlobals()
+    .action(async ({ config, json }) => {
       const held = await withMirror(config, (mirror) => mirror.listHeldRemovals())
       if (json) {
         const documents = held.map(({ runId, startedAtMs, ...run }) => ({
@@ -47,21 +40,12 @@ function listCommand(io: Io) {
     })
 }
 
-/** A run without a decision. */
-function refuseRun(word: string | undefined, refuse: (said: string) => never): void {
-  if (word === undefined || !/^#?\d/.test(word)) return
-  const [approve, discard] = DECISIONS.slice(1).map((decision) => `'customer-mirror removals ${decision} ${word}'`)
-  refuse(`error: approve or discard run ${word}? Use ${approve} or ${discard}`)
-}
-
-const DECISIONS = ['list', 'approve', 'discard'] as const
-
 function decisionCommand(io: Io, decision: 'approve' | 'discard') {
   const does = {
     approve: 'mark the customers that a run held back as removed',
     discard: 'discard the removals that a run held back',
   }
-  return new Command(decision)
+  return new DestructiveCommand(decision)
     .description(does[decision])
     .argument('<run>', 'number of the run, as shown in the list', runNumber)
     .option('-c, --config <file>', 'configuration file')
@@ -70,8 +54,7 @@ function decisionCommand(io: Io, decision: 'approve' | 'discard') {
       'after',
       `\nExamples:\n  $ customer-mirror removals ${decision} 12\n  $ customer-mirror removals ${decision} 12 --config production.yaml\n`,
     )
-    .action(async (run, _own, command) => {
-      const { config: file, json } = command.optsWithGlobals()
+    .action(async (run, { config: file, json }) => {
       const [config, { count }] = await Promise.all([namedConfig(file), import('./output/wording.ts')])
       const decided = await withMirrorToChange(config, (mirror) =>
         decision === 'approve' ? mirror.approveRemovals(run, Date.now()) : mirror.discardRemovals(run),
@@ -99,7 +82,7 @@ async function asTable(held: readonly HeldRemovals[], screen: Screen | undefined
 
 const EXAMPLES = `
 Examples:
-  $ customer-mirror removals
+  $ customer-mirror removals list
       the runs that hold removals back
   $ customer-mirror removals approve 12
       mark the customers that run 12 held back as removed

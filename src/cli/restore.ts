@@ -1,16 +1,16 @@
-import { Command } from '@commander-js/extra-typings'
 import { monotonicMs } from '../machine/monotonic-clock.ts'
 import { isoOf } from '../time/iso-time.ts'
 import type { Io } from './io.ts'
 import { namedConfig } from './arguments/named-config.ts'
 import { namedFile } from './arguments/named-file.ts'
+import { DestructiveCommand } from './unknown-command.ts'
 import { say } from './output/say.ts'
 import { refuseRestore } from './postgres-programs.ts'
 import { jsonDocument } from './output/json-document.ts'
 
 /** `customer-mirror restore`: puts a backup in the place of the mirror. */
 export function restoreCommand(io: Io) {
-  return new Command('restore')
+  return new DestructiveCommand('restore')
     .description('put a backup in the place of the mirror, which is kept beside it under another name')
     .argument('<file>', 'the backup')
     .option('-c, --config <file>', 'configuration file')

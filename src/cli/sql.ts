@@ -2,15 +2,7 @@ import { Command, Option } from '@commander-js/extra-typings'
 import { UsageError } from '../errors/errors.ts'
 import { durationArgument } from './arguments/duration-argument.ts'
 import type { Io } from './io.ts'
-import {
-  csvOption,
-  fileToRead,
-  jsonLinesOption,
-  jsonOption,
-  layoutOf,
-  mirrorOption,
-  type ReadingOptions,
-} from './reading/reading-options.ts'
+import { fileToRead, layoutOf, mirrorOption, type ReadingOptions } from './reading/reading-options.ts'
 import { startReading, type Reading } from './reading/run-reading.ts'
 
 /** `customer-mirror sql`: the rows of one statement that only reads. */
@@ -29,9 +21,9 @@ export function sqlCommand(io: Io) {
         .argParser(TIMEOUT)
         .default(30_000, '30s'),
     )
-    .addOption(jsonOption())
-    .addOption(csvOption())
-    .addOption(jsonLinesOption())
+    .addOption(new Option('--json', 'print one JSON document').conflicts(['csv', 'jsonl']))
+    .addOption(new Option('--csv', 'print CSV (RFC 4180), values as they are').conflicts('jsonl'))
+    .option('--jsonl', 'print a JSON object on each line')
     .addHelpText('after', EXAMPLES)
     .action(async (statement, options) => {
       if (options.tables) {

@@ -12,7 +12,6 @@ import { say } from './output/say.ts'
 import { isoTime } from '../time/iso-time.ts'
 import { jsonDocument } from './output/json-document.ts'
 import { withMirror } from './with-mirror.ts'
-import { formOf, FORMS } from './status/status-form.ts'
 import { leftBehind, statusLines, type AgeLimit, type StatusLine } from './status/status-lines.ts'
 
 /** `customer-mirror status`: reports how current each organization's rows are. */
@@ -20,15 +19,21 @@ export function statusCommand(io: Io) {
   return new Command('status')
     .description('report how current the mirror is, per organization')
     .option('-c, --config <file>', 'configuration file')
-    .option('--json', 'print one JSON document')
-    .addOption(new Option('--format <form>', 'print it as this').choices(FORMS))
-    .option('-o, --output <file>', 'with --format prometheus: write a file that replaces the one before')
-    .option('--html <file>', 'write a page to look at, as one file that replaces the one before')
+    .addOption(new Option('--json', 'print one JSON document').conflicts(['html', 'format']))
+    .addOption(
+      new Option(
+        '--html <file>',
+        'write a page to look at, as one file that replaces the one before; - prints it',
+      ).conflicts('format'),
+    )
+    .addOption(new Option('--format <form>', 'print metrics').choices(['prometheus'] as const))
+    .option('-o, --output <file>', 'with --format: write a file that replaces the one before')
     .option('--max-age <time>', 'end with 3 if the last reading of any organization is older: 90m, 26h, 2d', AGE)
     .option('--proven', 'with --max-age: check the last proven or settled scan instead of the last reading')
     .addHelpText('after', EXAMPLES)
-    .action(async ({ config, maxAge, proven, ...asked }) => {
-      const { form, file } = formOf(asked)
+    .action(async ({ config, maxAge, proven, json, html, format, output }) => {
+      if (output !== undefined && format === undefined)
+        throw new UsageError('--output goes with --format prometheus. Others: status --json > FILE, status --html FILE')
       if (proven && maxAge === undefined)
         throw new UsageError('--proven changes what --max-age checks. Use both: status --max-age 26h --proven')
       const limit = { maxAgeMs: maxAge, proven }
@@ -36,9 +41,9 @@ export function statusCommand(io: Io) {
         const nowMs = Date.now()
         const pauses = await readPauses(known)
         const facts = { config: known, pauses, nowMs }
-        if (form === 'html') await (await import('./status/write-page.ts')).writePage(file, io, mirror, facts)
-        if (form === 'prometheus')
-          await (await import('./status/write-metrics.ts')).writeMetrics(file, io, mirror, facts)
+        if (html !== undefined) await (await import('./status/write-page.ts')).writePage(html, io, mirror, facts)
+        if (format !== undefined)
+          await (await import('./status/write-metrics.ts')).writeMetrics(output ?? '-', io, mirror, facts)
         const freshness = await mirror.listFreshness()
         const { organizations } = known
         return {
@@ -46,8 +51,8 @@ export function statusCommand(io: Io) {
           left: leftBehind(organizations, freshness),
         }
       })
-      if (form === 'json') io.stdout.write(jsonDocument({ organizations: lines.map(asJson) }))
-      if (form === 'table') {
+      if (json) io.stdout.write(jsonDocument({ organizations: lines.map(asJson) }))
+      if (!json && html === undefined && format === undefined) {
         const notes = futureDateText(lines) + (await lastQuickLines(lines)) + (await pausedLines(lines, config))
         io.stdout.write(await asTable(lines, limit, screenOf(io.stdout)))
         say(io.stdout, (notes === '' ? '' : `\n${notes}`) + (await leftText(left, config)))
@@ -160,5 +165,5 @@ Examples:
   $ customer-mirror status --format prometheus --output customer-mirror.prom
       metrics for the textfile collector of node_exporter, named as those of the worker
 
-While removals are held back, status ends with 3. 'customer-mirror removals' lists them, to approve or discard.
+While removals are held back, status ends with 3. 'customer-mirror removals list' lists them, to approve or discard.
 `

@@ -27,15 +27,15 @@ test('every command that reads or decides says and does the same of a mirror in 
   const said: string[] = []
 
   for (const line of [
-    ...['status', 'status --json', 'runs', 'runs --json', 'runs show 3', 'rejects', 'rejects --json', 'removals'],
+    ...['status', 'status --json', 'runs', 'runs --json', 'runs show 3', 'rejects', 'rejects --json', 'removals list'],
     ...[
       'removals list --json',
-      'query --csv',
-      'query --include-removed --org acme --jsonl',
+      'query --json',
+      'query --include-removed --org acme --json',
       'organizations list',
       'schedule --json',
     ],
-    ...['removals approve 3', 'removals discard 4', 'removals approve 4', 'removals approve 99', 'removals'],
+    ...['removals approve 3', 'removals discard 4', 'removals approve 4', 'removals approve 99', 'removals list'],
     ...['status', 'runs show 3', `forget acme ${SECOND} --undo`, 'organizations rename globex globe', 'runs globe'],
     ...['organizations forget umbrella', 'rejects initech --json'],
   ]) {

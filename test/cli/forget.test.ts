@@ -161,7 +161,7 @@ test.each([
   [
     'a customer that the mirror does not hold',
     ['acme', '00000000-0000-4000-8000-000000000009'],
-    /holds no customer with this id.*'customer-mirror query --org acme --include-removed --csv' lists/,
+    /holds no customer with this id.*'customer-mirror query --org acme --include-removed --json' lists/,
   ],
   ['an unknown organization', ['acne', '00000000-0000-4000-8000-000000000009'], /acne/],
 ])('%s ends with 2, and changes nothing', async (_, args, said) => {

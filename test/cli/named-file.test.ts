@@ -45,7 +45,7 @@ test.each([
   ['query', ['query']],
   ['sql', ['sql', 'SELECT 1']],
   ['export', ['export', '--format', 'csv']],
-  ['organizations', ['organizations']],
+  ['organizations list', ['organizations', 'list']],
 ])('without a configuration, %s names the option for a mirror or a copy too', async (_, words) => {
   const { code, stderr } = await runCli(words, { cwd: temporaryFolder() })
 

@@ -1,4 +1,7 @@
 import { expect, test } from 'vitest'
+import type { CommandUnknownOpts } from '@commander-js/extra-typings'
+import { loadCommands } from '../../src/cli/commands.ts'
+import { DestructiveCommand } from '../../src/cli/unknown-command.ts'
 import { EXIT_CODES } from '../../src/cli/exit-code.ts'
 import { commit, version } from '../../src/version.ts'
 import { runCli, startCli } from '../support/run-cli.ts'
@@ -80,6 +83,8 @@ test('every command says in the same words how to ask for help', async () => {
 test.each([
   ['no command', [], /^Usage: customer-mirror /],
   ['signing without saying what', ['signing'], /^Usage: customer-mirror signing /],
+  ['removals without saying what', ['removals'], /^Usage: customer-mirror removals /],
+  ['organizations without saying what', ['organizations'], /^Usage: customer-mirror organizations /],
 ])('%s ends with 2 and shows the help beside the results', async (_, args, said) => {
   const { code, stdout, stderr } = await runCli(args, { cwd: temporaryFolder() })
 
@@ -136,6 +141,43 @@ test('a misspelt command gets a suggestion', async () => {
 
   expect(stderr).toContain('(Did you mean status?)')
 })
+
+const DESTRUCTIVE = [
+  ...['forget', 'restore', 'removals approve', 'removals discard'],
+  ...['organizations retire', 'organizations forget'],
+]
+
+test('no misspelt word is taken for a command that deletes or replaces', async () => {
+  for (const command of DESTRUCTIVE) {
+    const words = command.split(' ')
+    const name = words.pop() ?? ''
+    const swapped = name.replace(/^(.)(.)/, '$2$1')
+    for (const misspelt of [swapped, name.slice(1), name.slice(0, -1), `${name}s`, name.toUpperCase()]) {
+      const { code, stdout, stderr } = await runCli([...words, misspelt, 'acme'], { cwd: temporaryFolder() })
+
+      expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+      expect(stderr).toContain(`error: unknown command '${misspelt}'\n`)
+      expect(stderr).not.toMatch(new RegExp(`Did you mean.*${name}`))
+    }
+  }
+})
+
+test('every command is either known to be harmless, or never suggested', async () => {
+  const io = { signal: AbortSignal.abort(), stdout: process.stdout, stderr: process.stderr, exitWith: () => {} }
+  const commands = await loadCommands(undefined, io)
+  const all = commands.flatMap((command) => [command, ...command.commands])
+  const named = new Set<CommandUnknownOpts>(all.filter((command) => command instanceof DestructiveCommand))
+  const deleting = all.filter((command) =>
+    /\b(delete|remove|retire|forget|discard|put .* in the place)/.test(command.description()),
+  )
+
+  expect([...named].map(pathOf).toSorted()).toEqual(DESTRUCTIVE.toSorted())
+  expect(deleting.filter((command) => command.commands.length === 0 && !named.has(command)).map(pathOf)).toEqual([])
+})
+
+function pathOf(command: CommandUnknownOpts): string {
+  return command.parent === null ? command.name() : `${command.parent.name()} ${command.name()}`
+}
 
 test.each(['--version', '-V'])(
   '%s prints the version, with its commit where that is known, and nothing else',

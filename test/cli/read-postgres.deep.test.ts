@@ -35,13 +35,13 @@ test('query and sql print the same of a mirror in PostgreSQL as of its file, in 
   const statement =
     'SELECT organization, count(*) AS n, max(updated_at) AS last, sum(1) AS total FROM customers GROUP BY 1 ORDER BY 1'
 
-  for (const format of ['--csv', '--json', '--jsonl'])
-    expect(await query(address, ['--include-removed', format])).toEqual(
-      await query(file, ['--include-removed', format]),
-    )
-  expect(await query(address, ['--search', '花子', '--csv'])).toEqual(await query(file, ['--search', '花子', '--csv']))
+  expect(await query(address, ['--include-removed', '--json'])).toEqual(
+    await query(file, ['--include-removed', '--json']),
+  )
+  expect(await query(address, ['--search', '花子'])).toEqual(await query(file, ['--search', '花子']))
   expect(await query(address, ['--limit', '3'])).toEqual(await query(file, ['--limit', '3']))
-  expect(await sql(address, statement, '--json')).toEqual(await sql(file, statement, '--json'))
+  for (const format of ['--csv', '--json', '--jsonl'])
+    expect(await sql(address, statement, format)).toEqual(await sql(file, statement, format))
   expect(await query(address, ['--org', 'acm'])).toMatchObject({
     code: 2,
     stderr: expect.stringContaining('did you mean "acme"?'),

@@ -1,8 +1,9 @@
 import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
 import { statusCommand } from '../../src/cli/status.ts'
 import { aMirroredWorkplace } from '../support/mirrored-workplace.ts'
+import { runCli } from '../support/run-cli.ts'
 import { runCommand } from '../support/run-command.ts'
 
 test('status --html writes one private file, which replaces the page before', async () => {
@@ -67,9 +68,11 @@ test.each([
 test('one form at a time', async () => {
   const { config } = await aMirroredWorkplace()
 
-  expect(await page(config, 'status.html', '--json')).toMatchObject({
+  expect(
+    await runCli(['status', '--config', config, '--html', 'status.html', '--json'], { cwd: dirname(config) }),
+  ).toMatchObject({
     code: 2,
-    stderr: 'Choose one form: --json, --html or --format.\n',
+    stderr: expect.stringContaining("option '--json' cannot be used with option '--html <file>'"),
   })
 })
 

@@ -125,7 +125,7 @@ test('a mirror that lost its content is no mirror without customers', async () =
   await runCommand(syncCommand, ['--config', config])
   truncateSync(mirror)
 
-  for (const args of [['status'], ['runs'], ['removals'], ['publish', 'copy.db'], ['backup', 'backup.db']]) {
+  for (const args of [['status'], ['runs'], ['removals', 'list'], ['publish', 'copy.db'], ['backup', 'backup.db']]) {
     const { code, stdout, stderr } = await runCli(args, { cwd: folder })
     expect({ args, code, stdout }).toEqual({ args, code: 7, stdout: '' })
     expect(stderr).toContain(`${mirror}: there is no mirror yet. Run 'customer-mirror sync' to make it`)

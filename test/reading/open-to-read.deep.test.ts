@@ -19,9 +19,9 @@ describe.skipIf(OTHER_USER === undefined)('in a folder that this user cannot wri
       makeReadOnly(dirname(copy))
     }
 
-    const all = await runAsOther(['query', '--mirror', file, '--include-removed', '--jsonl'], dirname(file))
+    const all = await runAsOther(['query', '--mirror', file, '--include-removed', '--json'], dirname(file))
     expect(all).toMatchObject({ code: 0, stderr: '' })
-    expect(all.stdout.trimEnd().split('\n')).toHaveLength(32)
+    expect(JSON.parse(all.stdout).customers).toHaveLength(32)
     const unnamed = await runAsOther(['query', '--mirror', plain, '--org', 'globex', '--json'], dirname(plain))
     expect(JSON.parse(unnamed.stdout).customers).toMatchObject([{ organization: 'globex' }])
     expect(unnamed.stdout).not.toContain('"email"')
@@ -46,7 +46,7 @@ describe.skipIf(OTHER_USER === undefined)('in a folder that this user cannot wri
     const file = await aMirrorForOthers()
     makeReadOnly(dirname(file))
 
-    const listed = await runAsOther(['organizations', '--json', '--mirror', file], dirname(file))
+    const listed = await runAsOther(['organizations', 'list', '--json', '--mirror', file], dirname(file))
     expect(listed).toMatchObject({ code: 0, stderr: '' })
     expect(JSON.parse(listed.stdout).organizations).toMatchObject([{ organization: 'acme', active: 5 }])
   })
@@ -62,7 +62,7 @@ describe.skipIf(OTHER_USER === undefined)('in a folder that this user cannot wri
 
     expect(statSync(join(folder, 'customers.db-wal')).size).toBeGreaterThan(0)
     const file = join(folder, 'customers.db')
-    for (const command of [['sql', COUNT], ['organizations'], ['query']])
+    for (const command of [['sql', COUNT], ['organizations', 'list'], ['query']])
       expect(await runAsOther([...command, '--mirror', file], folder)).toMatchObject({
         ...{ code: 7, stdout: '' },
         stderr: expect.stringMatching(

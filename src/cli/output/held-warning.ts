@@ -9,7 +9,7 @@ import { count } from './wording.ts'
 export function heldWarning(held: readonly HeldRemovals[] | undefined, config: string | undefined): string {
   const option = configOption(config)
   if (held === undefined)
-    return `\nCould not look up whether removals are held back. To look again: customer-mirror removals${option}\n`
+    return `\nCould not look up whether removals are held back. To look again: customer-mirror removals list${option}\n`
   return held.map((each) => oneWarning(each, option)).join('')
 }
 

@@ -15,21 +15,6 @@ export function mirrorOption() {
   return new Option('--mirror <file>', 'a mirror, or a published copy of one, in place of that of the configuration')
 }
 
-/** `--json`, as the only format. */
-export function jsonOption() {
-  return new Option('--json', 'print one JSON document').conflicts(['csv', 'jsonl'])
-}
-
-/** `--csv`, as the only format. */
-export function csvOption() {
-  return new Option('--csv', 'print CSV (RFC 4180), values as they are').conflicts(['json', 'jsonl'])
-}
-
-/** `--jsonl`, as the only format. */
-export function jsonLinesOption() {
-  return new Option('--jsonl', 'print a JSON object on each line').conflicts(['json', 'csv'])
-}
-
 /** The layout that the options ask for: a table unless they name another one. */
 export function layoutOf(
   { json, csv, jsonl }: ReadingOptions,

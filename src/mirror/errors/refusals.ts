@@ -28,7 +28,7 @@ export function retiredAlready(organization: string, since: string): Error {
 export function unknownCustomer(organization: string): Error {
   return new UsageError(
     `${organization}: the mirror holds no customer with this id, so nothing was changed. Check the id and the organization; ` +
-      `'customer-mirror query --org ${organization} --include-removed --csv' lists the customers with their ids.`,
+      `'customer-mirror query --org ${organization} --include-removed --json' lists the customers with their ids.`,
   )
 }
 
@@ -39,5 +39,5 @@ export function notForgotten(organization: string): Error {
 }
 
 export function holdsNothing(runId: number): Error {
-  return new UsageError(`Run ${runId} holds no removals. 'customer-mirror removals' lists the runs that do.`)
+  return new UsageError(`Run ${runId} holds no removals. 'customer-mirror removals list' lists the runs that do.`)
 }

@@ -33,7 +33,7 @@ const READING = [
   ['runs'],
   ['runs', 'show', '1'],
   ['rejects'],
-  ['removals'],
+  ['removals', 'list'],
   ['query', '--search', 'a', '--limit', '1'],
   ['sql', 'SELECT name FROM customers WHERE row_id = 1'],
   ['sql', '--tables'],
