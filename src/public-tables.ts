@@ -168,9 +168,20 @@ function runColumns(): PublicColumn[] {
     own('trigger', 'TEXT', 'what started the run: sync, schedule, manual or catch-up'),
     own('started_at', 'DATETIME', 'when the run started, UTC'),
     orNull(own('finished_at', 'DATETIME', 'when the run ended, UTC; NULL while it runs')),
+    orNull(count('duration_ms', 'how long the run took, in milliseconds; NULL while it runs')),
+    own('data_as_of', 'DATETIME', 'start of the scan, UTC: the rows are as current as this'),
     own('status', 'TEXT', 'running, complete, failed, interrupted, waiting or partial (a quick run)'),
     own('proof', 'TEXT', 'what the scan proved: proven, settled, converged or unproven'),
     own('reasons', 'TEXT', 'JSON array: why the scan is not proven'),
+    orNull(own('certificate', 'TEXT', 'JSON object: what the proof rests on; NULL where a run has none')),
+    orNull(own('error_code', 'TEXT', 'code of the error that ended the run; NULL if none')),
+    orNull(own('error', 'TEXT', 'message of the error that ended the run; NULL if none')),
+    orNull(count('resumed_from', 'interrupted run that this run continues, as runs.id; NULL if none')),
+    count(
+      'read_before',
+      'customers read by the interrupted runs that this run continues, without those it received with other values',
+    ),
+    orNull(count('trusted_pages', 'pages that a quick run trusted without reading them; NULL for other runs')),
     count('requests', 'requests sent to the service'),
     count('pages', 'pages saved'),
     count('received', 'records received = inserted + updated + unchanged + duplicates + rejected + suppressed'),
@@ -182,6 +193,7 @@ function runColumns(): PublicColumn[] {
       'rejected',
       'records that could not be kept as customers; one without a readable id counts each time it came',
     ),
+    count('suppressed', 'records of forgotten customers, of which nothing is kept'),
     count(
       'missing',
       'absent customers marked as missing and not removed; 0 where the run held them back or proved nothing',
@@ -195,18 +207,6 @@ function runColumns(): PublicColumn[] {
     count('throttled', 'answers with which the service asked to slow down'),
     count('waited_ms', 'time spent waiting for the service, in milliseconds'),
     own('warnings', 'TEXT', 'JSON object: kind of odd value → how many were kept'),
-    own('data_as_of', 'DATETIME', 'start of the scan, UTC: the rows are as current as this'),
-    orNull(own('error_code', 'TEXT', 'code of the error that ended the run; NULL if none')),
-    orNull(own('error', 'TEXT', 'message of the error that ended the run; NULL if none')),
-    orNull(count('resumed_from', 'interrupted run that this run continues, as runs.id; NULL if none')),
-    orNull(own('certificate', 'TEXT', 'JSON object: what the proof rests on; NULL where a run has none')),
-    orNull(count('duration_ms', 'how long the run took, in milliseconds; NULL while it runs')),
-    count(
-      'read_before',
-      'customers read by the interrupted runs that this run continues, without those it received with other values',
-    ),
-    count('suppressed', 'records of forgotten customers, of which nothing is kept'),
-    orNull(count('trusted_pages', 'pages that a quick run trusted without reading them; NULL for other runs')),
   ]
 }
 

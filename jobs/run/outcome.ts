@@ -40,7 +40,7 @@ export function verdictOf(error: unknown, circumstances: Circumstances): JobVerd
   if (circumstances.lockLost) return { kind: 'abandon' }
   const { again, from } = factsOf(error)
   if (from === 'stop') return { kind: circumstances.stopping ? 'hand-back' : 'abandon' }
-  if (from === 'newer-version' && circumstances.endsIfOutdated) return { kind: 'hand-back' }
+  if (from === 'other-version' && circumstances.endsIfOutdated) return { kind: 'hand-back' }
   if (again === 'never') return GIVE_UP
   // It reached maxRun: other jobs may go first, and the wait does not count.
   if (from === 'limit') return circumstances.startsLeft < 1 ? GIVE_UP : { kind: 'wait', waitMs: SOON_MS }

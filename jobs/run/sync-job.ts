@@ -210,7 +210,7 @@ function isLast({ kind }: JobVerdict, { attemptsMade, opts }: SyncJob): boolean 
 
 /** Whether a newer version has changed the mirror, so that this one can make no run. */
 export function isOutdated({ error }: Outcome): boolean {
-  return error !== undefined && factsOf(error).from === 'newer-version'
+  return error !== undefined && factsOf(error).from === 'other-version'
 }
 
 export function countsOf(report: Report): Counts {

@@ -26,7 +26,7 @@ type Again = 'wait' | 'retry' | 'never'
 
 /**
  * Where an error comes from. On the service's side: `answer` (it refuses, or cannot be trusted) and `outage` (no answer for now).
- * On our side: `mirror` (the file or its disk), `newer-version` of this program (it has changed the mirror), `queue`, `other-run` of the
+ * On our side: `mirror` (the file or its disk), `other-version` of this program (the mirror is of it), `queue`, `other-run` of the
  * same organization, a requested `stop` of the program, a `cancel` of this run by a person, a `limit` of the configuration, the
  * `configuration` itself (a mistake in it, or a secret that it names and that is not there), and `ours` (the command line or this program).
  */
@@ -34,7 +34,7 @@ export type Origin =
   | 'answer'
   | 'outage'
   | 'mirror'
-  | 'newer-version'
+  | 'other-version'
   | 'queue'
   | 'other-run'
   | 'stop'
@@ -93,11 +93,11 @@ export const MIRROR: ErrorFacts = {
   fix: 'Repair what is named above, or name another mirror in the configuration.',
 }
 
-/** A newer version has changed the mirror: no version before it can use it again. */
-export const MIRROR_NEWER: ErrorFacts = {
+/** Another version made the mirror, or has changed it meanwhile: this one cannot use it. */
+export const MIRROR_VERSION: ErrorFacts = {
   ...MIRROR,
-  from: 'newer-version',
-  fix: 'Upgrade this program, or name another mirror in the configuration.',
+  from: 'other-version',
+  fix: 'Use the version that made the mirror, or name another mirror in the configuration and sync anew.',
 }
 
 /** Another page, or other rows, than requested: most often a cache or proxy answers in place of the service. */

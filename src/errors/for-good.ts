@@ -6,5 +6,5 @@ import { factsOfCode } from './error-facts.ts'
  */
 export function isForGood(errorCode: string): boolean {
   const { again, from } = factsOfCode(errorCode)
-  return again === 'never' && from !== 'mirror' && from !== 'newer-version' && from !== 'cancel'
+  return again === 'never' && from !== 'mirror' && from !== 'other-version' && from !== 'cancel'
 }

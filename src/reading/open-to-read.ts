@@ -3,7 +3,7 @@ import { BUSY_TIMEOUT_MS } from '../mirror/sqlite/opening/connect.ts'
 import { MirrorUnusable } from '../errors/errors.ts'
 import type { Connection } from '../mirror/sqlite/opening/database.ts'
 import { fileError } from '../mirror/sqlite/opening/file-errors.ts'
-import { APPLICATION_ID, refuseNewer } from '../mirror/sqlite/opening/file-mark.ts'
+import { APPLICATION_ID, isEmpty, requireVersion, versionOf } from '../mirror/sqlite/opening/schema.ts'
 import { requireRegularFile } from '../mirror/sqlite/opening/regular-file.ts'
 import { openReadOnly, type OpenedReadOnly } from '../mirror/sqlite/opening/read-only-file.ts'
 import { COPY_APPLICATION_ID } from './file-kind.ts'
@@ -49,9 +49,10 @@ function missing(file: string): MirrorUnusable {
 
 function requireMirror(db: Connection, file: string): void {
   const applicationId = Number(db.pragma('application_id', { simple: true }))
-  if (applicationId === APPLICATION_ID) refuseNewer(db, file)
-  if (db.prepare('SELECT 1 FROM sqlite_schema').get() === undefined) throw missing(file)
-  if (applicationId !== APPLICATION_ID && applicationId !== COPY_APPLICATION_ID)
+  const isMirror = applicationId === APPLICATION_ID
+  if (isEmpty(db) && (!isMirror || versionOf(db) === 0)) throw missing(file)
+  if (isMirror) requireVersion(db, file)
+  else if (applicationId !== COPY_APPLICATION_ID)
     throw new MirrorUnusable(`${file}: is a SQLite file, but not a mirror of ours. Name another file.`, {
       code: 'foreign',
     })

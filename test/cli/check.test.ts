@@ -267,8 +267,8 @@ test.each<[state: string, said: RegExp, spoil: (file: string) => void]>([
   ['no SQLite file', /is not a SQLite file/, (file) => writeFileSync(file, 'Customers: none so far.\n'.repeat(99))],
   ['the database of another program', /not a mirror of ours/, (file) => sqlite(file, 'CREATE TABLE shop (id)')],
   [
-    'of a newer version',
-    /newer Customer Mirror/,
+    'of another version',
+    /another version of Customer Mirror/,
     (file) => sqlite(file, 'PRAGMA application_id = 1129138514', 'PRAGMA user_version = 99'),
   ],
 ])('a mirror that is %s is reported with its fix, and the organizations are still checked', async (_, said, spoil) => {

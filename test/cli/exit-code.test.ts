@@ -17,7 +17,7 @@ test.each<[MirrorCode, number]>([
   ['corrupt', 7],
   ['unreadable', 7],
   ['read-only', 7],
-  ['newer', 7],
+  ['version', 7],
   ['foreign', 7],
   ['directory', 7],
 ])('a mirror that is %s ends with %d', (code, exitCode) => {

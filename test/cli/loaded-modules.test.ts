@@ -25,7 +25,7 @@ test.each(
       { ...COMMAND_LINE, ...CONFIGURATION, ...MIRROR },
       /^(jobs|src\/(scan|run|service|mirror\/retention)\/|src\/mirror\/forget\/forget\.|src\/cli\/sync)/,
     ],
-    // Two processes: the one that reads knows nothing of the fields of a customer, unless it has to migrate the mirror.
+    // Two processes: the one that reads knows nothing of the fields of a customer.
     [
       'query',
       { ...COMMAND_LINE, ...CONFIGURATION, ...MIRROR },

@@ -65,13 +65,13 @@ test('a mirror with a run under way is not moved, in either direction', async ()
 
   tamper(mirror.file, 'DELETE FROM leases')
   expect((await move(mirror.file, there)).code).toBe(0)
-  tamper(there, `INSERT INTO leases VALUES ('acme', 1, 'another', now() + interval '1 minute')`)
+  tamper(there, `INSERT INTO leases VALUES ('acme', 1, 'another', extract(epoch FROM now()) * 1000 + 60000)`)
   const back = join(dirname(mirror.file), 'back.db')
   expect(await move(there, back)).toMatchObject({ code: 6, stdout: '', stderr })
   expect(existsSync(back)).toBe(false)
 
   // Taken while the clock of the server was ahead, by a process that ended.
-  tamper(there, `UPDATE leases SET expires_at = now() + interval '1 year'`)
+  tamper(there, `UPDATE leases SET expires_at_ms = expires_at_ms + 31536000000`)
   expect((await move(there, back)).code).toBe(0)
 })
 

@@ -208,37 +208,6 @@ test('two programs that make the same mirror at the same moment make one, and on
   expect((await exported(at('of_two'))).length).toBe(301)
 })
 
-test('programs that open an older mirror at the same moment bring it to this version once, and lose nothing', async () => {
-  await mirrored('older')
-  const before = await exported(at('older'))
-  await server.run('older', OLDER)
-
-  const commands = [['sync'], ['status'], ['runs'], ['sql', 'SELECT active FROM freshness'], ['organizations', 'list']]
-  const all = await Promise.all(commands.map((args) => start(at('older'), ...args).ended))
-
-  expect(all.map(({ code }) => code)).toEqual(commands.map(() => 0))
-  expect(all.map(({ stderr }) => stderr).join('')).toMatch(/^acme +300 customers: 300 unchanged .* proven\n$/)
-  expect(await exported(at('older'))).toEqual(before)
-  const daily = await run(at('older'), 'sql', 'SELECT count(*) AS days FROM customers_daily', '--csv')
-  expect(daily).toMatchObject({ code: 0, stdout: expect.stringMatching(/days\s+\d+/) })
-})
-
-test('an older mirror that lacks what a statement names is brought to this version for it', async () => {
-  await mirrored('older')
-  await server.run('older', OLDER)
-
-  const done = await run(at('older'), 'sql', 'SELECT active FROM freshness', '--csv')
-  expect(done).toMatchObject({ code: 0, stdout: expect.stringContaining('300'), stderr: '' })
-  expect(await run(at('older'), 'sql', 'SELECT active FROM freshnes')).toMatchObject({ code: 2, stdout: '' })
-})
-
-/** As the first version left it: what the second migration adds is not there. */
-const OLDER = `
-  SET search_path = customer_mirror;
-  DROP VIEW freshness, customers_history, customers_daily;
-  DROP INDEX changes_by_day;
-  UPDATE mirror_schema SET version = 1`
-
 test('a standby is read and exported, and a sync to it is refused', async () => {
   await mirrored('mirrors')
   const standby = await startPostgres({ isDurable: false, standbyOf: server.url })

@@ -93,7 +93,7 @@ test('query and sql refuse what is no mirror, or one that they do not know, as t
 
   await refused(aPostgresMirror(), /there is no mirror yet/)
   writer.run('UPDATE mirror_schema SET version = 999')
-  await refused(address, /written by a newer Customer Mirror/)
+  await refused(address, /another version of Customer Mirror made this mirror/)
   writer.run('DROP TABLE mirror_schema')
   await refused(address, /holds tables that are not a mirror of ours/)
 })

@@ -172,7 +172,12 @@ const UNREADABLE: [string, number, RegExp, (name: string) => void][] = [
   ['is not there', 7, /there is no mirror yet/, () => {}],
   ['is something else', 7, /is not a SQLite file/, (name) => writeFileSync(name, 'Buy milk. '.repeat(500))],
   ['another program made', 7, /is a SQLite file, but not a mirror of ours/, (name) => aDatabase(name)],
-  ['a newer version wrote', 7, /newer Customer Mirror \(its version is 99/, (name) => aDatabase(name, 99)],
+  [
+    'another version wrote',
+    7,
+    /another version of Customer Mirror made this mirror \(it is of version 99/,
+    (name) => aDatabase(name, 99),
+  ],
   ['is empty', 7, /there is no mirror yet/, (name) => writeFileSync(name, '')],
 ]
 

@@ -32,7 +32,7 @@ const MADE: Record<ErrorCode, Error> = {
   'mirror-directory': new errors.MirrorUnusable('made up', { code: 'directory' }),
   'mirror-unreadable': new errors.MirrorUnusable('made up', { code: 'unreadable' }),
   'mirror-read-only': new errors.MirrorUnusable('made up', { code: 'read-only' }),
-  'mirror-newer': new errors.MirrorUnusable('made up', { code: 'newer' }),
+  'mirror-version': new errors.MirrorUnusable('made up', { code: 'version' }),
   'mirror-corrupt': new errors.MirrorUnusable('made up', { code: 'corrupt' }),
   'mirror-foreign': new errors.MirrorUnusable('made up', { code: 'foreign' }),
   'mirror-missing': new errors.MirrorUnusable('made up', { code: 'missing' }),
@@ -67,7 +67,7 @@ const CIRCUMSTANCES: Circumstances = {
   ...{ stopping: false, lockLost: false, endsIfOutdated: false },
 }
 
-const ORIGINS = 'answer outage mirror newer-version queue other-run stop cancel limit configuration ours'.split(' ')
+const ORIGINS = 'answer outage mirror other-version queue other-run stop cancel limit configuration ours'.split(' ')
 
 const PRODUCT = readProgram().filter(({ path }) => /^(src|jobs)\//.test(path))
 
@@ -155,7 +155,6 @@ describe('the program and the table', () => {
     expect(new Set(others)).toEqual(
       new Set([
         'CommandLineEnded',
-        'LackedByOlder',
         'LeftUndone',
         'RunFailed',
         'TimedOut',

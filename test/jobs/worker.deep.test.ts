@@ -9,7 +9,7 @@ import { aSandbox, organizationsOf } from '../support/workplace.ts'
 import { aWorkerOf, expectWhole } from '../support/one-worker.ts'
 import { stoppedWithinMs } from '../support/busy-machine.ts'
 import { rmSync, readFileSync, writeFileSync } from 'node:fs'
-import { LATEST_VERSION } from '../../src/mirror/sqlite/opening/migrate.ts'
+import { VERSION } from '../../src/mirror/sql/schema.ts'
 import { message } from '../support/worker-log.ts'
 import { parse, stringify } from 'yaml'
 
@@ -101,7 +101,7 @@ test('a mirror that a newer version changes ends the worker, and its job goes ba
   const gate = aGate({ fromPage: 4 })
   const { place, worker } = await aWorkerOf(500, gate, startWorkerProcess)
   await gate.reached
-  tamper(place.mirror, `PRAGMA user_version = ${LATEST_VERSION + 1}`)
+  tamper(place.mirror, `PRAGMA user_version = ${VERSION + 1}`)
   gate.open()
 
   await worker.said(message('mirror changed by a newer version, worker ends'))
@@ -111,7 +111,7 @@ test('a mirror that a newer version changes ends the worker, and its job goes ba
     { organization: 'acme', attemptsMade: 0 },
   ])
   expect(rowsOf(place.mirror, 'SELECT status, error_code FROM runs')).toEqual([
-    { status: 'failed', error_code: 'mirror-newer' },
+    { status: 'failed', error_code: 'mirror-version' },
   ])
 })
 

@@ -84,8 +84,8 @@ function fillInternal(file: string, organization: string): void {
     `REPLACE INTO list_chunks VALUES ('${organization}', 0, x'01000000', x'0000000000000000', x'00000000', x'00', x'00')`,
     `REPLACE INTO list_windows VALUES ('${organization}', 0, 0, 1, 'digest of ${organization}', '{}')`,
     `REPLACE INTO edited_customers (organization, row_id) VALUES ('${organization}', 7)`,
-    `REPLACE INTO leases (organization, run_id, holder, ${onPostgres ? 'expires_at' : 'expires_at_ms'})
-       VALUES ('${organization}', ${run}, 'gone', ${onPostgres ? "'2000-01-01'" : '0'})`,
+    `REPLACE INTO leases (organization, run_id, holder, expires_at_ms)
+       VALUES ('${organization}', ${run}, 'gone', 0)`,
     `REPLACE INTO privacy_policies (organization, policy)
        VALUES ('${organization}', '{"drop":[],"hash":[],"mixed":[],"keyCheck":null}')`,
     `REPLACE INTO horizons (organization, pruned_seq, feed_seq) VALUES ('${organization}', 0, 0)`,

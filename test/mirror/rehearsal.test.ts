@@ -6,7 +6,7 @@ import { openMirror, rehearseMirror } from '../../src/mirror/mirror.ts'
 import { aCustomer, aPage, customers, MINUTE_MS, START_MS } from '../support/builders.ts'
 import { onPostgres } from '../support/mirror-choice.ts'
 import { isThere } from '../support/mirror-reader.ts'
-import { aMirror, aMirrorFile, dump, mirrorPages, tamper, valueOf } from '../support/mirror-file.ts'
+import { aMirror, aMirrorFile, dump, mirrorPages, valueOf } from '../support/mirror-file.ts'
 
 test('a rehearsal counts what the real run would do', async () => {
   const mirror = await aMirror()
@@ -33,23 +33,6 @@ test('a rehearsal leaves every byte of the mirror as it is, and nothing beside i
 
   expect(allOf(file)).toEqual(before)
   if (!onPostgres) expect(readdirSync(dirname(file))).toEqual(['customers.db'])
-})
-
-test('a rehearsal does not bring an older mirror to this version', async () => {
-  const mirror = await aMirror()
-  const { file } = mirror
-  await mirrorPages(mirror, [customers(1, 10)])
-  for (const sql of onPostgres
-    ? ['UPDATE mirror_schema SET version = version - 1']
-    : ['DROP INDEX full_runs', 'PRAGMA user_version = 14'])
-    tamper(file, sql)
-  const version = () => valueOf(file, onPostgres ? 'SELECT version FROM mirror_schema' : 'PRAGMA user_version')
-  const before = version()
-
-  const report = await mirrorPages(await aRehearsal(file), [customers(2, 12)], { atMs: START_MS + MINUTE_MS })
-
-  expect(report).toMatchObject({ inserted: 2, unchanged: 9 })
-  expect(version()).toBe(before)
 })
 
 test('a rehearsal where there is no mirror yet makes none', async () => {

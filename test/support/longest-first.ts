@@ -23,7 +23,6 @@ const LONGEST = [
   'mirror/postgres/rows-read.deep',
   'scan-on-the-service',
   'documented-commands',
-  'mirror/sqlite/migrations',
   'bad-input-here',
   'forgotten-customers.deep',
   'scan/capped-total.deep',

@@ -10,7 +10,7 @@ export function fillTemporaryFolder(statements: RegExp): void {
 }
 
 /** Until the test ends, statements that need room find the disk full. */
-export function fillDisk(needsRoom: (db: Database.Database, sql: string) => boolean): void {
+function fillDisk(needsRoom: (db: Database.Database, sql: string) => boolean): void {
   // oxlint-disable-next-line typescript/unbound-method -- it is called with a database
   const exec = Database.prototype.exec
   const full = vi.spyOn(Database.prototype, 'exec').mockImplementation(function (this: Database.Database, sql) {

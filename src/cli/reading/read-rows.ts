@@ -4,10 +4,10 @@ import { describeError } from '../../errors/errors.ts'
 import { isPostgres } from '../../address/mirror-address.ts'
 import { customersStatement } from '../../reading/statements/customers-statement.ts'
 import { mirroredIn } from '../../reading/organizations/mirrored-in.ts'
-import { openToRead, type OpenedToRead } from '../../reading/open-to-read.ts'
+import { openToRead } from '../../reading/open-to-read.ts'
 import { resultsError } from '../../reading/results-error.ts'
 import { prepareToRead, type SqlValue } from '../../reading/statements/readable-statement.ts'
-import { isLacking, statementError } from '../../reading/statements/statement-error.ts'
+import { statementError } from '../../reading/statements/statement-error.ts'
 import { writeAll } from '../../reading/files/write-all.ts'
 import { formatRows } from '../output/rows/format-rows.ts'
 import type { ColumnsPlan, ReadingPlan, ReadingReport } from './reading-plan.ts'
@@ -23,7 +23,7 @@ async function main(): Promise<void> {
   if ('read' in plan && 'sql' in plan.read) endAfter(parent)
   try {
     if ('columns' in plan) report(columnsOf(plan.file))
-    else report(isPostgres(plan.file) ? await readServer(plan) : await readRows(plan))
+    else report(isPostgres(plan.file) ? await readServer(plan) : readRows(plan))
   } catch (error) {
     report(['failed', describeError(isPostgres(plan.file) ? error : statementError(error, plan.file))])
   }
@@ -48,18 +48,8 @@ function columnsOf(file: string): ReadingReport {
   }
 }
 
-/** An older mirror that lacks what the statement names is migrated first, by what is loaded for that alone. */
-async function readRows(plan: ReadingPlan): Promise<ReadingReport> {
-  try {
-    return readOpened(openToRead(plan.file), plan)
-  } catch (error) {
-    if (!isLacking(error)) throw error
-    const { openToExport } = await import('../../reading/export/open-to-export.ts')
-    return readOpened(openToExport(plan.file), plan)
-  }
-}
-
-function readOpened(opened: OpenedToRead, { read, configured, layout, most }: ReadingPlan): ReadingReport {
+function readRows({ file, read, configured, layout, most }: ReadingPlan): ReadingReport {
+  const opened = openToRead(file)
   const { db } = opened
   try {
     if ('customers' in read && read.customers.organization !== undefined) {

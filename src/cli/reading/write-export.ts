@@ -7,7 +7,7 @@ import { withFileToRead } from '../../reading/file-to-read.ts'
 import { beginExport } from '../../reading/export/export-file.ts'
 import { exportRows, type Exported, type Exporting } from '../../reading/export/export-rows.ts'
 import { loadFormat } from '../../reading/export/formats.ts'
-import { openToExport } from '../../reading/export/open-to-export.ts'
+import { openToRead } from '../../reading/open-to-read.ts'
 import type { UnknownOrganization } from '../../reading/organizations/mirrored-in.ts'
 import type { OpenedToRead } from '../../reading/open-to-read.ts'
 import { statementError } from '../../reading/statements/statement-error.ts'
@@ -33,7 +33,7 @@ async function exportAsPlanned(plan: ExportPlan): Promise<ExportReport> {
 }
 
 async function writeExport({ file, to, folder, ...plan }: ExportPlan): Promise<Exported | UnknownOrganization> {
-  const opened = openToExport(file)
+  const opened = openToRead(file)
   try {
     if (folder !== undefined) return await exportPartitions(opened, folder, plan)
     const exportTo = async (descriptor: number) => {

@@ -18,8 +18,7 @@ export async function rehearseMirror(
 ): Promise<Mirror> {
   const { rehearseElsewhere } = await import('../sqlite/sqlite-mirror.ts')
   const tables = rehearsedTables(lists)
-  // Every version so far has the same tables.
-  const database = await ifThere(openDatabase(address, 'as-it-is'))
+  const database = await ifThere(openDatabase(address, 'read'))
   try {
     return await rehearseElsewhere(shownMirror(address), async (db) => {
       const to = sqliteSide(db, 'the copy')

@@ -12,7 +12,7 @@ import {
   type Connection,
   type RowWriting,
 } from './opening/database.ts'
-import { refuseNewer } from './opening/file-mark.ts'
+import { requireVersion } from './opening/schema.ts'
 import type * as Erase from './forget/erase.ts'
 import type * as Rehearsal from './rehearsal.ts'
 import { flushWal, type WalFlush } from './wal-flush.ts'
@@ -31,7 +31,6 @@ import { approveRemovals, discardRemovals, listHeldRemovals } from './removals/r
 import { withFlushedCommits } from './flushed-commits.ts'
 import { finishRun, startRun } from './run/runs.ts'
 import { listLastRuns } from './reading/last-runs.ts'
-import { damagedViews } from './opening/missing-views.ts'
 import { listLatestRuns, listUnderway } from './reading/overview.ts'
 import { findRun, listFreshness, listRuns, listUncountedFreshness } from './reading/stored-runs.ts'
 import { findKnownElsewhere } from './reading/known-elsewhere.ts'
@@ -97,11 +96,11 @@ export async function eraseTraces(...args: Parameters<typeof Erase.eraseTraces>)
 type Written = { wal: WalFlush; place: OpenFile; upkeep: Upkeep }
 
 function mirrorOf(file: string, db: Connection, { wal, place, upkeep }: Partial<Written> = {}): Mirror {
-  /** One transaction, only if the path of the mirror still leads to the open file, and no newer version has changed it since it was opened. */
+  /** One transaction, only if the path of the mirror still leads to the open file, and no other version has changed it since it was opened. */
   const writeInPlace = <Result>(work: () => Result): Result =>
     writeTransaction(db, file, () => {
       place?.requireInPlace()
-      refuseNewer(db, file)
+      requireVersion(db, file)
       const result = work()
       place?.requireInPlace()
       return result
@@ -223,6 +222,6 @@ function readingVerbs(db: Connection, file: string) {
     listLastRuns: async (filter) => readTransaction(db, file, () => listLastRuns(db, filter)),
     listLatestRuns: async (filter) => readTransaction(db, file, () => listLatestRuns(db, filter)),
     listUnderway: async (clocks) => readTransaction(db, file, () => listUnderway(db, clocks)),
-    findDamage: async () => readTransaction(db, file, () => [...findDamage(db), ...damagedViews(db)]),
+    findDamage: async () => readTransaction(db, file, () => findDamage(db)),
   } satisfies Partial<Mirror>
 }

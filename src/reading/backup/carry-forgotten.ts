@@ -2,7 +2,6 @@ import type Database from 'better-sqlite3'
 import { uuidsIn } from '../../customer.ts'
 import { idHash } from '../../privacy/forgotten.ts'
 import { purgeCustomer } from '../../mirror/sqlite/forget/purge-customer.ts'
-import { hasTable } from '../has-table.ts'
 
 type Key = { organization: string; key: Buffer }
 type Run = { id: number; started_at: string }
@@ -13,7 +12,7 @@ export type CarriedForgotten = { forgotten: number; unrecognized: number }
 
 /** Takes over who is forgotten, and deletes from the restored mirror what the backup still holds of them. */
 export function carryForgotten(from: Database.Database, to: Database.Database): CarriedForgotten {
-  const carried = (hasTable(from, 'forgotten_keys') ? keysIn(from) : []).map((one) => carryOrganization(from, to, one))
+  const carried = keysIn(from).map((one) => carryOrganization(from, to, one))
   return {
     forgotten: carried.reduce((sum, one) => sum + one.forgotten, 0),
     unrecognized: carried.reduce((sum, one) => sum + one.unrecognized, 0),

@@ -1,6 +1,5 @@
 import type Database from 'better-sqlite3'
 import { carryForgotten, nameInBackup, type CarriedForgotten } from './carry-forgotten.ts'
-import { hasTable } from '../has-table.ts'
 import { lastNumber } from '../last-number.ts'
 import { mirroredIn } from '../organizations/mirrored-in.ts'
 
@@ -14,11 +13,11 @@ export type CarriedOver = CarriedForgotten & {
 
 /**
  * Takes from the mirror that is about to be replaced what must not go back in time: the numbers of changes and runs, the greatest
- * `updated_at`, and who is forgotten. The restored mirror is in the form of this program, the other one may be of any version.
+ * `updated_at`, and who is forgotten.
  */
 export function carryOver(from: Database.Database, to: Database.Database, nowMs: number): CarriedOver {
   const [before, after] = [to, from].map((db) => ({ changes: lastNumber(db, 'changes'), stamp: lastUpdate(db) }))
-  const [known, restored] = [organizationsIn(from), organizationsIn(to)]
+  const [known, restored] = [mirroredIn(from), mirroredIn(to)]
   const onlyInBackup = restored.filter((organization) => !known.includes(organization))
   const isBehind =
     before !== undefined && after !== undefined && (after.changes > before.changes || after.stamp > before.stamp)
@@ -43,7 +42,7 @@ export function carryOver(from: Database.Database, to: Database.Database, nowMs:
 /** For a restored mirror whose successor is lost: its numbers pass those that were given out after the backup, and readers take a new copy. */
 export function passLostNumbers(db: Database.Database, nowMs: number): void {
   goOnFromTime(db, nowMs)
-  askForNewCopies(db, organizationsIn(db))
+  askForNewCopies(db, mirroredIn(db))
 }
 
 /**
@@ -55,14 +54,9 @@ function goOnFromTime(db: Database.Database, nowMs: number): void {
   setLastNumber(db, 'runs', Math.max(lastNumber(db, 'runs'), Math.floor(nowMs / 1000)))
 }
 
-/** The key that every mirror makes for itself and its backups have too; undefined in a mirror of a version that had none. */
+/** The key that every mirror makes for itself and its backups have too. */
 function keyIn(db: Database.Database): string | undefined {
-  if (!hasTable(db, 'fingerprint_key')) return undefined
   return db.prepare<[], string>('SELECT hex(key) FROM fingerprint_key').pluck().get()
-}
-
-function organizationsIn(db: Database.Database): string[] {
-  return hasTable(db, 'runs') ? mirroredIn(db) : []
 }
 
 function askForNewCopies(db: Database.Database, organizations: readonly string[]): void {
@@ -78,6 +72,5 @@ function setLastNumber(db: Database.Database, table: string, seq: number): void 
 }
 
 function lastUpdate(db: Database.Database): string {
-  if (!hasTable(db, 'last_update')) return ''
   return db.prepare<[], string>('SELECT updated_at FROM last_update').pluck().get() ?? ''
 }

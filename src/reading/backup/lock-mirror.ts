@@ -8,11 +8,12 @@ import { findHeldLease } from '../../mirror/sqlite/run/lease.ts'
 import { requireRegularFile } from '../../mirror/sqlite/opening/regular-file.ts'
 import type { Clocks } from '../../organizations.ts'
 import { isMirror } from '../file-kind.ts'
-import { hasTable } from '../has-table.ts'
+import { isWhole } from '../../mirror/sqlite/opening/schema.ts'
 
 /** The mirror that is about to be replaced, with no other program in it, and nothing beside it. */
 export type LockedMirror = {
-  db: Database.Database
+  /** Undefined where it is of another version, or lacks tables: then nothing of it can be carried over. */
+  db: Database.Database | undefined
   /** Lets other programs open the file again, whatever name it has by then. */
   release(): void
 }
@@ -37,7 +38,7 @@ export function lockMirror(file: string, clocks: Clocks): LockedMirror | undefin
     db.pragma('journal_mode = DELETE')
     db.exec('BEGIN EXCLUSIVE')
     const locked = db
-    return { db: locked, release: () => void locked.close() }
+    return { db: isWhole(locked) ? locked : undefined, release: () => void locked.close() }
   } catch (error) {
     db?.close()
     if (isBusy(error)) throw inUse(file, clocks, error)
@@ -65,7 +66,7 @@ function requireNoRun(db: Database.Database, file: string, clocks: Clocks): void
 type Held = NonNullable<ReturnType<typeof findHeldLease>>
 
 function heldLease(db: Database.Database, clocks: Clocks): Held | undefined {
-  return hasTable(db, 'leases') ? findHeldLease(db, clocks) : undefined
+  return isWhole(db) ? findHeldLease(db, clocks) : undefined
 }
 
 /** Another program has it open: a run, if there is a lease. */

@@ -100,7 +100,7 @@ function placeOfMirror({ mirror, file }: RestorePlan): string {
   throw new UsageError(`${file}: is the mirror itself. Name the backup that shall take its place.`)
 }
 
-/** Copies the backup, reads all of the copy, and brings it into the form of this program. */
+/** Copies the backup, reads all of the copy, and opens it as a mirror. */
 async function copyBackup(
   source: OpenedToRead,
   path: string,
@@ -128,7 +128,7 @@ async function copyBackup(
   }
 }
 
-/** Brings the copy into the form of this program. Its private name says nothing to anyone: errors name the backup in its place. */
+/** Its private name says nothing to anyone: errors name the backup in its place. */
 function openCopy(path: string, file: string): Database.Database {
   try {
     return openDatabase(path, 'write')
@@ -235,7 +235,7 @@ function isRoom(error: unknown): boolean {
 function noRoom(mirror: string, cause: unknown): MirrorUnusable {
   return new MirrorUnusable(
     `${mirror}: the disk is full, a quota is used up, or the disk failed. Nothing was restored; the mirror is as it was. A restore ` +
-      'needs room for the backup beside the mirror, and up to four times as much for one of an older version.',
+      'needs room for the backup beside the mirror.',
     { code: 'full' },
     { cause },
   )

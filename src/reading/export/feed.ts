@@ -1,5 +1,4 @@
 import type { Connection } from '../../mirror/sqlite/opening/database.ts'
-import { hasTable } from '../has-table.ts'
 import { lastNumber } from '../last-number.ts'
 
 /** In copies of a mirror on a server: beside the last numbers of its tables, the highest seq that the server gave to any change. */
@@ -10,10 +9,11 @@ export const GIVEN_BY_SERVER = 'changes of the server'
  * 0 where there was no change. A copy from before it had that number knows only its own.
  */
 export function lastSeq(db: Connection): number {
-  const deleted = hasTable(db, 'horizons') ? 'SELECT coalesce(MAX(feed_seq), 0) FROM horizons' : 'SELECT 0'
-  const known = db.prepare(`SELECT max((SELECT coalesce(MAX(seq), 0) FROM changes), (${deleted}))`).pluck().get()
+  const known = db.prepare(KNOWN).pluck().get()
   return Math.max(lastNumber(db, 'changes'), Number(known))
 }
+
+const KNOWN = `SELECT max((SELECT coalesce(MAX(seq), 0) FROM changes), (SELECT coalesce(MAX(feed_seq), 0) FROM horizons))`
 
 /** The highest seq that a reader may have read. Its change, and those before it, may have been deleted with their organization. */
 export function lastGiven(db: Connection): number {
@@ -31,7 +31,6 @@ export function lastSeqAt(db: Connection, time: string): number {
  * before it misses none, and the history is as it was from the time `at` on. All of them are there while it is 1.
  */
 export function feedStart(db: Connection, organizations: readonly string[]): { seq: number; at: string } {
-  if (!hasTable(db, 'horizons')) return { seq: 1, at: '' }
   const found = db
     .prepare<[string], { seq: bigint | number | null; at: string | null }>(
       `SELECT MAX(feed_seq) AS seq, MAX(max(coalesce(history_from, ''), coalesce(customers_from, ''))) AS at

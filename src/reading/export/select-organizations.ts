@@ -49,11 +49,7 @@ function nothingToExport(leftOut: readonly LeftOutOfExport[], asOf: string | und
 
 function readOrganizations(db: Connection): Map<string, ExportedOrganization> {
   const all = db.prepare<[], Omit<ExportedOrganization, 'retiredAt'>>(READ_ORGANIZATIONS).safeIntegers(false).all()
-  // A copy that an older version published does not have the column.
-  const isKnown =
-    db.prepare(`SELECT 1 FROM pragma_table_info('freshness') WHERE name = 'retired_at'`).get() !== undefined
-  const retired = isKnown ? db.prepare<[], [string, string]>(RETIRED_ORGANIZATIONS).raw().all() : []
-  const retiredAt = new Map(retired)
+  const retiredAt = new Map(db.prepare<[], [string, string]>(RETIRED_ORGANIZATIONS).raw().all())
   return new Map(all.map((one) => [one.organization, { ...one, retiredAt: retiredAt.get(one.organization) ?? null }]))
 }
 

@@ -4,13 +4,13 @@ import type { LeftOut } from '../publish/publish-plan.ts'
 
 /**
  * The organizations of which the mirror has read the list to its end at least once. Throws MirrorUnusable for a mirror that
- * cannot be read; an older one is brought up to date.
+ * cannot be read.
  */
 export function listReadOrganizations(mirror: string): string[] {
   return inMirrorFile(mirror, readOrganizationsIn)
 }
 
-/** The same of an open mirror of this version. */
+/** The same of an open mirror. */
 export function readOrganizationsIn(db: Database.Database): string[] {
   const sql = 'SELECT organization FROM freshness WHERE read_as_of NOT NULL ORDER BY organization'
   return db.prepare<[], string>(sql).pluck().all()

@@ -16,7 +16,7 @@ export type MirroredOrganization = {
   isLeaving: boolean
 }
 
-/** The organizations of the mirror or copy at `file`, in order. Throws MirrorUnusable. The file is not changed, not even an older one. */
+/** The organizations of the mirror or copy at `file`, in order. Throws MirrorUnusable. The file is not changed. */
 export function listMirroredOrganizations(file: string): MirroredOrganization[] {
   const opened = openToRead(file)
   try {

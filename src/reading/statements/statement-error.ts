@@ -17,11 +17,6 @@ export function statementError(error: unknown, file: string): unknown {
   return error
 }
 
-/** Whether the file lacks what the statement names, as a mirror of an older version may. */
-export function isLacking(error: unknown): boolean {
-  return error instanceof Database.SqliteError && /^no such (?:table|column)/.test(error.message)
-}
-
 function ofSqlite(error: InstanceType<typeof Database.SqliteError>, file: string): unknown {
   if (MISTAKES.test(error.code)) return new UsageError(`The statement failed: ${error.message}`)
   if (/^SQLITE_(FULL|NOMEM)/.test(error.code)) return new UsageError(noRoomFor(error.message))

@@ -45,7 +45,7 @@ const table: [what: string, error: Error, verdict: JobVerdict][] = [
   ['the customers of another organization', new ContractBroken('no', { code: 'tenant-mixup' }), GIVE_UP],
   ['a mirror that is read-only', new MirrorUnusable('no', { code: 'read-only' }), GIVE_UP],
   ['a mirror that is damaged', new MirrorUnusable('no', { code: 'corrupt' }), GIVE_UP],
-  ['a mirror of a newer version', new MirrorUnusable('no', { code: 'newer' }), GIVE_UP],
+  ['a mirror of a newer version', new MirrorUnusable('no', { code: 'version' }), GIVE_UP],
   ['a disk that is full', new MirrorUnusable('no', { code: 'full' }), { kind: 'retry', leastMs: 20_000 }],
   ['a mirror that is locked', new MirrorUnusable('no', { code: 'locked' }), { kind: 'retry', leastMs: 20_000 }],
   ['a mirror that was replaced', new MirrorUnusable('no', { code: 'replaced' }), { kind: 'retry', leastMs: 20_000 }],
@@ -99,7 +99,7 @@ describe('circumstances', () => {
   })
 
   test('a mirror of a newer version puts the job back where the worker ends', () => {
-    const newer = new MirrorUnusable('no', { code: 'newer' })
+    const newer = new MirrorUnusable('no', { code: 'version' })
 
     expect(verdictOf(newer, { ...USUAL, endsIfOutdated: true })).toEqual({ kind: 'hand-back' })
     expect(verdictOf(newer, { ...USUAL, endsIfOutdated: true, lockLost: true })).toEqual({ kind: 'abandon' })

@@ -192,7 +192,7 @@ test.each([
   ['unauthorized', true],
   ['server-error', false],
   ['mirror-read-only', false],
-  ['mirror-newer', false],
+  ['mirror-version', false],
   ['cancelled', false],
 ])('a run that failed with %s is given up for good: %s', (errorCode, expected) => {
   expect(isForGood(errorCode)).toBe(expected)

@@ -1,14 +1,13 @@
 import type { PGlite } from '@electric-sql/pglite'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { openDatabase } from '../../../src/mirror/postgres/opening/database.ts'
-import { LATEST_VERSION } from '../../../src/mirror/postgres/opening/versions.ts'
+import { VERSION } from '../../../src/mirror/sql/schema.ts'
 import { runVerbs } from '../../../src/mirror/postgres/run/run-verbs.ts'
 import type { Database, Session } from '../../../src/mirror/postgres/session.ts'
 import { fingerprintWith } from '../../../src/list/fingerprint.ts'
 import { customerId } from '../../support/builders.ts'
 import { through } from '../../support/breaking-connections.ts'
 import { anAddress, pgliteConnections, startPglite } from '../../support/pglite-connections.ts'
-import { answering } from '../../support/postgres/opened-again.ts'
 
 let server: PGlite
 
@@ -23,7 +22,7 @@ describe('opening', () => {
     const all = await Promise.all([open(address), open(address), open(address)])
 
     expect(await all[0]?.read((session) => session.all('SELECT version FROM mirror_schema'))).toEqual([
-      { version: LATEST_VERSION },
+      { version: VERSION },
     ])
   })
 
@@ -47,51 +46,19 @@ describe('opening', () => {
     for (const access of ['read', 'write'] as const)
       await expect(open(address, access)).rejects.toMatchObject({
         code: 'mirror-corrupt',
-        message: expect.stringContaining('lacks tables of the mirror (fingerprint_key, runs)'),
+        message: expect.stringContaining(
+          'lacks what belongs to a mirror (runs, fingerprint_key, freshness, customers_history, customers_daily)',
+        ),
       })
   })
 
-  test('an older mirror on a server that accepts no writes is not read, since it cannot be migrated there', async () => {
-    const address = anAddress()
-    const { schema } = await open(address)
-    await server.exec(`UPDATE ${schema}.mirror_schema SET version = ${LATEST_VERSION - 1}`)
-    const setting = 'default_transaction_read_only'
-    const connect = () => answering(pgliteConnections(server), `current_setting('${setting}')`, `'on'`)
+  test('each function of a mirror looks for names in pg_catalog alone', async () => {
+    const { schema } = await open(anAddress())
 
-    await expect(openDatabase(address, 'read', { connect })).rejects.toThrow(/of an older version, .* primary server/)
-  })
+    const found = `SELECT proname AS name, proconfig AS settings FROM pg_proc WHERE pronamespace = '${schema}'::regnamespace`
+    const { rows } = await server.query(`${found} ORDER BY proname`)
 
-  test('each function of a mirror looks for names in pg_catalog alone, also in one that an older version made', async () => {
-    const address = anAddress()
-    const settings = async ({ schema }: Database) => {
-      const found = `SELECT proname AS name, proconfig AS settings FROM pg_proc WHERE pronamespace = '${schema}'::regnamespace`
-      return (await server.query(`${found} ORDER BY proname`)).rows
-    }
-    const made = await open(address)
-    const before = await settings(made)
-    await server.exec(
-      FUNCTIONS.map((name) => `ALTER FUNCTION ${made.schema}.${name}() RESET search_path`).join('; ') +
-        `; UPDATE ${made.schema}.mirror_schema SET version = 2`,
-    )
-
-    const migrated = await settings(await open(address))
-
-    expect(before).toEqual(FUNCTIONS.map((name) => ({ name, settings: ['search_path=pg_catalog, pg_temp'] })))
-    expect(migrated).toEqual(before)
-  })
-
-  test('a reader that migrates an older mirror writes its dictionary too', async () => {
-    const address = anAddress()
-    const older = await open(address)
-    await older.write(async (session) => {
-      await session.run('DELETE FROM dictionary')
-      await session.run('UPDATE mirror_schema SET version = version - 1')
-    })
-
-    const reader = await open(address, 'read')
-
-    const { count } = (await reader.read((session) => session.first<{ count: number }>(DESCRIBED))) ?? { count: 0 }
-    expect(count).toBeGreaterThan(100)
+    expect(rows).toEqual(FUNCTIONS.map((name) => ({ name, settings: ['search_path=pg_catalog, pg_temp'] })))
   })
 
   test('if it cannot be completed, nothing is kept', async () => {
@@ -105,8 +72,6 @@ describe('opening', () => {
     await expect(open(address, 'read')).rejects.toMatchObject({ code: 'mirror-missing' })
   })
 })
-
-const DESCRIBED = 'SELECT count(*) AS count FROM dictionary'
 
 const FUNCTIONS = ['note_deleted', 'note_edited', 'note_truncated']
 

@@ -1,7 +1,6 @@
 import type { PGlite } from '@electric-sql/pglite'
 import { beforeAll, expect, test } from 'vitest'
 import { openDatabase } from '../../../src/mirror/postgres/opening/database.ts'
-import { LATEST_VERSION } from '../../../src/mirror/postgres/opening/versions.ts'
 import { vacuum } from '../../../src/mirror/postgres/vacuum.ts'
 import { pgliteConnections, startPglite } from '../../support/pglite-connections.ts'
 import { anEmptyMirror } from '../../support/postgres/emptied.ts'
@@ -48,30 +47,6 @@ test('vacuum by a role that writes all tables and owns none names the role that 
   })
   expect(await vacuum(database, ['customers', 'changes'])).toBe(true)
 })
-
-test.each(['read', 'write'] as const)(
-  'an older mirror that is opened to %s by a role that does not own it names the owner, who brings it up to date',
-  async (access) => {
-    const { database, address, schema } = await aMirrorWithCustomers()
-    await server.exec(`UPDATE ${schema}.mirror_schema SET version = ${LATEST_VERSION - 1}; CREATE ROLE writer; GRANT USAGE ON SCHEMA ${schema} TO writer;
-      GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA ${schema} TO writer; SET ROLE writer`)
-    const connect = () => pgliteConnections(server)
-
-    const opening = await openDatabase(address, access, { connect }).catch((error: unknown) => error)
-
-    await server.exec('SET ROLE postgres; DROP OWNED BY writer; DROP ROLE writer')
-    expect(opening).toMatchObject({
-      code: 'mirror-unreadable',
-      message: expect.stringMatching(
-        /of an older version, .* 'customer-mirror status' once as its owner, who is postgres;/,
-      ),
-    })
-    await openDatabase(address, 'read', { connect })
-    expect(await database.read((session) => session.first('SELECT version FROM mirror_schema'))).toEqual({
-      version: LATEST_VERSION,
-    })
-  },
-)
 
 async function aMirrorWithCustomers() {
   const address = await anEmptyMirror()

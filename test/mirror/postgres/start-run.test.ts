@@ -39,8 +39,8 @@ describe('the lease', () => {
 
   test.each(
     someOf([
-      ['was not renewed for a minute', `expires_at = now() - interval '1 second'`],
-      ['ends later than any lease that is taken now', `expires_at = now() + interval '1 day', holder = 'elsewhere'`],
+      ['was not renewed for a minute', `expires_at_ms = expires_at_ms - 61000`],
+      ['ends later than any lease that is taken now', `expires_at_ms = expires_at_ms + 86400000, holder = 'elsewhere'`],
       ['is of a process that has ended', `holder = '${endedProcess()}'`],
     ]),
   )('that %s is taken over, and the run that had it can write no more', async (_what, change) => {
@@ -60,18 +60,18 @@ describe('the lease', () => {
 
   test('is renewed by the clock of the server', async () => {
     const run = await start()
-    await write(`UPDATE leases SET expires_at = now() + interval '5 seconds'`)
+    await write(`UPDATE leases SET expires_at_ms = expires_at_ms - 55000`)
 
     await mirror.renewLease(run, START_MS)
 
-    expect(await rows(`SELECT expires_at > now() + interval '50 seconds' AS renewed FROM leases`)).toEqual([
-      { renewed: true },
-    ])
+    expect(
+      await rows(`SELECT expires_at_ms > extract(epoch FROM now()) * 1000 + 50000 AS renewed FROM leases`),
+    ).toEqual([{ renewed: true }])
   })
 
   test('that another run took since it was looked at is not taken from it', async () => {
     const first = await start()
-    await write(`UPDATE leases SET expires_at = now() - interval '1 second'`)
+    await write(`UPDATE leases SET expires_at_ms = expires_at_ms - 61000`)
     const others = runVerbs({
       ...database,
       write: (work, once) =>
@@ -80,7 +80,7 @@ describe('the lease', () => {
           return await work({
             ...session,
             first: async (sql, ...parameters) => {
-              if (looked) await session.run(`UPDATE leases SET run_id = 99, expires_at = now() + interval '1 minute'`)
+              if (looked) await session.run(`UPDATE leases SET run_id = 99, expires_at_ms = expires_at_ms + 60000`)
               looked = true
               return await session.first(sql, ...parameters)
             },
@@ -93,13 +93,15 @@ describe('the lease', () => {
   })
 })
 
-test('no run starts on a mirror that a newer version has changed since it was opened', async () => {
+test('no run starts on a mirror that another version has changed since it was opened', async () => {
   await write('UPDATE mirror_schema SET version = version + 1')
   onTestFinished(async () => void (await write('UPDATE mirror_schema SET version = version - 1')))
 
   await expect(start()).rejects.toMatchObject({
-    code: 'mirror-newer',
-    message: expect.stringMatching(/^postgres:.* was written by a newer Customer Mirror .* Upgrade this program/),
+    code: 'mirror-version',
+    message: expect.stringMatching(
+      /^postgres:.* another version of Customer Mirror made this mirror .* Use the version that made it/,
+    ),
   })
   expect(await rows('SELECT id FROM runs')).toEqual([])
 })

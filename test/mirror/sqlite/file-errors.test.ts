@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { expect, onTestFinished, test } from 'vitest'
 import { MirrorUnusable } from '../../../src/errors/errors.ts'
 import { openDatabase, writeTransaction } from '../../../src/mirror/sqlite/opening/database.ts'
-import { fileError, olderError, sqliteError } from '../../../src/mirror/sqlite/opening/file-errors.ts'
+import { fileError, sqliteError } from '../../../src/mirror/sqlite/opening/file-errors.ts'
 import { savePages } from '../../../src/mirror/sqlite/run/pages.ts'
 import { startRun } from '../../../src/mirror/sqlite/run/runs.ts'
 import { aPage, customers, START_MS } from '../../support/builders.ts'
@@ -50,23 +50,6 @@ test.each([
   const cause = Object.assign(new Error(`${code}: what the system says`), { code, syscall: 'open' })
 
   expect(fileError(cause, FILE)).toMatchObject({ name: 'MirrorUnusable', code: expected, cause })
-})
-
-test.each([
-  [new Database.SqliteError('attempt to write', 'SQLITE_READONLY_DIRECTORY'), 'mirror-read-only', true],
-  [new Database.SqliteError('unable to open', 'SQLITE_CANTOPEN'), 'mirror-read-only', true],
-  [Object.assign(new Error('EPERM: chmod'), { code: 'EPERM', syscall: 'chmod' }), 'mirror-read-only', true],
-  [Object.assign(new Error('EROFS: chmod'), { code: 'EROFS', syscall: 'chmod' }), 'mirror-read-only', true],
-  [new Database.SqliteError('database or disk is full', 'SQLITE_FULL'), 'mirror-full', false],
-  [new Database.SqliteError('database is locked', 'SQLITE_BUSY'), 'mirror-locked', false],
-  [new MirrorUnusable('made up', { code: 'newer' }), 'mirror-newer', false],
-])('a mirror that cannot be migrated because of %s is %s', (cause, code, isOlder) => {
-  const error = olderError(cause, FILE)
-
-  expect(error).toMatchObject({ code })
-  expect(/is of an older version.*Run 'customer-mirror status' once as the user who owns/.test(String(error))).toBe(
-    isOlder,
-  )
 })
 
 test('other errors stay unchanged', () => {

@@ -7,7 +7,7 @@ import { night } from '../../mirror/nights.ts'
 import { aBackupFile, backUp } from '../../support/backing-up.ts'
 import { customers, MINUTE_MS, START_MS } from '../../support/builders.ts'
 import { failOnDisk, failToFlushFolders } from '../../support/failing-disk.ts'
-import { aMirror, rowsOf, tamper, valueOf } from '../../support/mirror-file.ts'
+import { aMirror, rowsOf, valueOf } from '../../support/mirror-file.ts'
 import { runCli } from '../../support/run-cli.ts'
 import { runCommand } from '../../support/run-command.ts'
 import { temporaryFolder } from '../../support/temp-folder.ts'
@@ -36,16 +36,6 @@ describe('a backup', () => {
     expect(statSync(file).mode & 0o777).toBe(0o600)
     expect(statSync(dirname(file)).mode & 0o777).toBe(0o700)
     expect(readdirSync(dirname(file)).toSorted()).toEqual(['.backup.lock', 'customers.db'])
-  })
-
-  test('does not migrate the mirror: the program that wrote it goes on', async () => {
-    const mirror = await aMirror()
-    await night(mirror, 0, customers(1, 3))
-    await mirror.close()
-    tamper(mirror.file, 'PRAGMA user_version = 7')
-    const { file } = await backUp(mirror.file)
-
-    expect([mirror.file, file].map((path) => valueOf(path, 'PRAGMA user_version'))).toEqual([7, 7])
   })
 
   test('is replaced by the next one; with keep, the latest ones are kept by their time, and other files are left alone', async () => {

@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path'
 import { expect, test, describe, onTestFinished } from 'vitest'
 import { publishCommand } from '../../../src/cli/publish.ts'
 import { restoreCommand } from '../../../src/cli/restore.ts'
-import { valueOf, aMirror, aMirrorFile, tamper } from '../../support/mirror-file.ts'
+import { valueOf, aMirror, aMirrorFile } from '../../support/mirror-file.ts'
 import { startCli, runCli } from '../../support/run-cli.ts'
 import { runCommand } from '../../support/run-command.ts'
 import { COUNT, namesBeside, aBackedUpWorkplace } from '../../support/backed-up.ts'
@@ -67,16 +67,6 @@ test('the exit codes are those of the mistakes', async () => {
 })
 
 describe('a restore', () => {
-  test('of an older version names the backup where a name that someone added to it is needed now', async () => {
-    const { mirror, backup } = await aBackup()
-    tamper(backup, 'PRAGMA user_version = 14')
-
-    await expect(restore(backup, mirror)).rejects.toMatchObject({
-      code: 'mirror-foreign',
-      message: expect.stringContaining(`${backup}: holds a table, view or index "full_runs" that someone added`),
-    })
-  })
-
   test('tells a reader of an organization that came after the backup to start from a new copy, also after a new name', async () => {
     const mirror = await openMirror(aMirrorFile())
     await night(mirror, 0, customers(1, 3))

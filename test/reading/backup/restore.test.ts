@@ -1,4 +1,3 @@
-import Database from 'better-sqlite3'
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { copyFileSync, existsSync, readdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs'
@@ -6,17 +5,15 @@ import { basename, dirname, join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { restoreCommand } from '../../../src/cli/restore.ts'
 import { syncCommand } from '../../../src/cli/sync.ts'
-import { APPLICATION_ID } from '../../../src/mirror/sqlite/opening/file-mark.ts'
-import { LATEST_VERSION } from '../../../src/mirror/sqlite/opening/migrate.ts'
+import { VERSION } from '../../../src/mirror/sql/schema.ts'
 import { openMirror } from '../../../src/mirror/mirror.ts'
 import { night } from '../../mirror/nights.ts'
-import { aBackupFile, backUp, restore } from '../../support/backing-up.ts'
+import { backUp, restore } from '../../support/backing-up.ts'
 import { aCustomer, customerId, customers, MINUTE_MS, START_MS } from '../../support/builders.ts'
 import { aMirror, aMirrorFile, rowsOf, tamper, valueOf } from '../../support/mirror-file.ts'
 import { failOnDisk, failToFlushFolders } from '../../support/failing-disk.ts'
 import { runCommand } from '../../support/run-command.ts'
 import { COUNT, namesBeside, aBackedUpWorkplace } from '../../support/backed-up.ts'
-import { fillDisk } from '../../support/room-to-sort.ts'
 import { type Place, aBackup } from '../../support/to-restore.ts'
 
 describe('a restore', () => {
@@ -42,36 +39,6 @@ describe('a restore', () => {
     expect(report).toMatchObject({ status: 'complete', inserted: 1, unchanged: 10 })
     expect(rowsOf(mirror, 'SELECT change FROM changes').map(({ change }) => change)).toEqual(['added'])
     expect(valueOf(mirror, `SELECT count(*) FROM sqlite_schema WHERE name = 'backup_mark'`)).toBe(0)
-  })
-
-  test('of an older version says that the mirror is as it was where the disk has no room to migrate it', async () => {
-    const { mirror, backup } = await aBackup()
-    tamper(backup, 'DROP INDEX full_runs')
-    tamper(backup, 'PRAGMA user_version = 14')
-    fillDisk((_db, sql) => sql.includes('CREATE INDEX full_runs'))
-
-    await expect(restore(backup, mirror)).rejects.toMatchObject({
-      code: 'mirror-full',
-      message: expect.stringMatching(/customers\.db: the disk is full.*Nothing was restored; the mirror is as it was/),
-    })
-    expect(valueOf(mirror, COUNT)).toBe(12)
-    expect(namesBeside(mirror)).toEqual(['customers.db'])
-  })
-
-  test.each([
-    ['with hard links', () => {}],
-    ['without hard links', () => failOnDisk('linkSync', () => true, 'EPERM')],
-  ])('that cannot take the place of the mirror leaves it there, on a file system %s', async (_which, prepare) => {
-    const { mirror, backup } = await aBackup()
-    prepare()
-    failOnDisk('renameSync', (from) => String(from).endsWith('.restore'))
-
-    await expect(restore(backup, mirror)).rejects.toMatchObject({
-      code: 'mirror-unreadable',
-      message: expect.stringMatching(/customers\.db: the disk failed while it was read or written\..*\(EIO\)$/),
-    })
-    expect(valueOf(mirror, COUNT)).toBe(12)
-    expect(namesBeside(mirror)).toEqual(['customers.db'])
   })
 
   test('that the disk did not confirm says that the backup is in its place', async () => {
@@ -172,15 +139,17 @@ describe('a restore', () => {
     expect(valueOf(mirror, COUNT)).toBe(10)
   })
 
-  test('brings a backup of an older version into the form of this one', async () => {
-    const { mirror } = await aBackup()
-    const old = anOldMirror(4)
-    const { takenAt } = await restore(old, mirror)
+  test.each([
+    ['of another version', `PRAGMA user_version = ${VERSION + 1}`],
+    ['without a table', 'DROP TABLE fingerprint_key'],
+  ])('takes the place of a mirror %s, as of one that is lost', async (_, sql) => {
+    const { mirror, backup } = await aBackup()
+    tamper(mirror, sql)
+    const restored = await restore(backup, mirror)
 
-    expect(takenAt).toBeUndefined()
-    expect(valueOf(mirror, 'PRAGMA user_version')).toBe(LATEST_VERSION)
-    expect(valueOf(old, 'PRAGMA user_version')).toBe(4)
-    expect(valueOf(mirror, 'SELECT count(*) FROM customers_daily')).toBe(0)
+    expect(restored).toMatchObject({ customers: 10, feedGoesBack: true, forgotten: undefined })
+    expect(valueOf(mirror, COUNT)).toBe(10)
+    expect(valueOf(restored.kept ?? '', COUNT)).toBe(12)
   })
 
   test('takes a backup that another program made, also one in WAL mode', async () => {
@@ -253,7 +222,7 @@ describe('nothing is changed', () => {
     ['is a folder', ({ mirror }) => dirname(mirror), { code: 'mirror-directory' }],
     ['is no SQLite file', ({ backup }) => overwritten(backup, 'notes'), { code: 'mirror-foreign' }],
     ['is of another program', ({ backup }) => changed(backup, 'PRAGMA application_id = 7'), { code: 'mirror-foreign' }],
-    ['is of a newer version', ({ backup }) => changed(backup, 'PRAGMA user_version = 999'), { code: 'mirror-newer' }],
+    ['is of another version', ({ backup }) => changed(backup, 'PRAGMA user_version = 999'), { code: 'mirror-version' }],
     [
       'is damaged',
       ({ backup }) => damaged(backup),
@@ -387,19 +356,6 @@ const REPLACING = `
   while (!readdirSync(folder).some((name) => target(name) === file));
   renameSync(other, file)
   db.close()`
-
-/** A mirror as an older version made it. */
-function anOldMirror(version: number): string {
-  const file = aBackupFile('old.db')
-  const db = new Database(file)
-  const folder = new URL('../../../src/mirror/sqlite/migrations/', import.meta.url)
-  for (const name of readdirSync(folder).toSorted().slice(0, version))
-    db.exec(readFileSync(new URL(name, folder), 'utf8'))
-  db.pragma(`application_id = ${APPLICATION_ID}`)
-  db.pragma(`user_version = ${version}`)
-  db.close()
-  return file
-}
 
 function overwritten(file: string, content: string): string {
   writeFileSync(file, content)

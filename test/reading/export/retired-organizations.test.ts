@@ -1,7 +1,6 @@
-import { chmodSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { customers } from '../../support/builders.ts'
-import { aMirror, tamper } from '../../support/mirror-file.ts'
+import { aMirror } from '../../support/mirror-file.ts'
 import { night } from '../../mirror/nights.ts'
 import { CLOCKS, organizationsOf } from '../../mirror/organizations.ts'
 import { publishedFrom } from '../../support/five-nights.ts'
@@ -22,16 +21,4 @@ test('an export says which of its organizations are retired, from the mirror and
     expect(facts?.organizations).toMatchObject(expected)
     expect(rows.length).toBe(3)
   }
-})
-
-test('a copy from before there was retirement is exported all the same', async () => {
-  const mirror = await aMirror()
-  await night(mirror, 0, customers(1, 3))
-  const copy = publishedFrom(mirror)
-  chmodSync(copy, 0o600)
-  tamper(copy, 'DROP VIEW freshness')
-  tamper(copy, 'CREATE VIEW freshness AS SELECT organization, read_as_of FROM freshness_as_published')
-
-  const { facts } = await exportedFrom(copy)
-  expect(facts?.organizations).toMatchObject([{ organization: 'acme', retiredAt: null }])
 })

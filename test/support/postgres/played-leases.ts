@@ -75,7 +75,7 @@ export function withPlayedLeasesOf(organizations: Organizations, file: string): 
 function expire(file: string, organization: string, moment: Moment): void {
   const renewal = renewalsIn(file).get(organization)
   if (renewal === undefined || renewal.hasExpired === true || msBetween(renewal, moment) < LEASE_MS) return
-  const expiring = `UPDATE leases SET expires_at = '2000-01-01' WHERE organization = ?`
+  const expiring = `UPDATE leases SET expires_at_ms = 0 WHERE organization = ?`
   openReader(file, { isWriting: true }).run(expiring, organization)
   renewal.hasExpired = true
 }

@@ -73,7 +73,7 @@ const MEANINGS: Meaning[] = [
   [
     /^(42P01|3F000)$/,
     'replaced',
-    'tables or views of the mirror were dropped or moved, perhaps while it was open, so what a run wrote to them is not there. Sync again: views, or the whole schema, are made anew; where other tables are missing, put back a backup. Next time stop everything that writes to the mirror first.',
+    'tables or views of the mirror were dropped or moved, perhaps while it was open, so what a run wrote to them is not there. Sync again: the whole schema is made anew; where only some of it is missing, put back a backup. Next time stop everything that writes to the mirror first.',
   ],
   [
     /^(42P07|42710|42723)$/,

@@ -13,8 +13,7 @@ import { onceTransactions, transaction } from '../connection/transaction.ts'
 export type Opening = { connect?: ((address: string) => Connections) | undefined }
 
 /**
- * Opens the mirror at `address`, and migrates an older one unless `as-it-is`. To write, its schema is made if there is none. Throws MirrorUnusable
- * without having changed anything.
+ * Opens the mirror at `address`. To write, its schema is made if there is none. Throws MirrorUnusable without having changed anything.
  */
 export async function openDatabase(
   address: string,

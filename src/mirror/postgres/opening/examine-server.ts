@@ -4,7 +4,7 @@ import { MirrorClient, processOf } from '../connection/client.ts'
 import { connectionSettings, schemaOf } from '../connection/connection-settings.ts'
 import { examineTables, type ExaminedTables } from './examine-tables.ts'
 import { mayVacuum } from './may-vacuum.ts'
-import { LATEST_VERSION } from './versions.ts'
+import { VERSION } from '../../sql/schema.ts'
 import { postgresError } from '../connection/postgres-errors.ts'
 import { IS_READ_ONLY, isMark } from './require-mirror.ts'
 
@@ -17,16 +17,15 @@ export type Examined = {
   /** Whether a pooler such as PgBouncer stands between. */
   isPooled: boolean
   schema: string
-  /** The version of the mirror, and the one that this program writes; undefined where there is none yet. */
+  /** The version of the mirror; undefined where there is none yet. */
   version: number | undefined
-  latestVersion: number
   /** Whether this user may write the mirror, or make it where there is none. */
   mayWrite: boolean
   /** Whether this user may have the server free what deleted rows held. */
   mayVacuum: boolean
   /** Whether the server takes no writes: it is a standby, or read-only by its settings. */
   isReadOnly: boolean
-  /** What is found in the tables of a mirror of the latest version; undefined for any other. */
+  /** What is found in the tables of a mirror of this version; undefined for any other. */
   tables: ExaminedTables | undefined
 }
 
@@ -46,10 +45,10 @@ export async function examineServer(address: string): Promise<Examined> {
       if (first === undefined) throw new Error('the server did not describe itself')
       const version = first.is_marked && first.may_use ? await versionIn(client) : undefined
       const query = (sql: string, parameters: string[]) => client.query<ExaminedTables>(sql, parameters)
-      const tables = version === LATEST_VERSION ? await examineTables(query, schema) : undefined
+      const tables = version === VERSION ? await examineTables(query, schema) : undefined
       await client.query('COMMIT')
       return {
-        ...{ server: first.server, schema, version, latestVersion: LATEST_VERSION, tables },
+        ...{ server: first.server, schema, version, tables },
         isEncrypted: settings.ssl !== false,
         // A pooler gives its clients numbers of its own.
         isPooled: processOf(client) !== first.process,

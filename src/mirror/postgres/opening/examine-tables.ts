@@ -14,7 +14,7 @@ export type ExaminedTables = {
 
 type Query = (sql: string, parameters: string[]) => Promise<{ rows: ExaminedTables[] }>
 
-/** Looks at the tables of a mirror of the latest version in this schema, and not at others there. Waits for no lock. */
+/** Looks at the tables of a mirror of this version in this schema, and not at others there. Waits for no lock. */
 export async function examineTables(query: Query, schema: string): Promise<ExaminedTables> {
   const { rows } = await query(EXAMINE, [schema, KNOWN])
   return rows[0] ?? { unwritable: null, lacking: null, unfilled: null, locked: null }

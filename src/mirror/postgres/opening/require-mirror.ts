@@ -1,6 +1,7 @@
 import { MirrorUnusable } from '../../../errors/errors.ts'
 import type { Database, Session } from '../session.ts'
-import { LATEST_VERSION } from './versions.ts'
+import { readFileSync } from 'node:fs'
+import { incomplete, namesIn, otherVersion, VERSION } from '../../sql/schema.ts'
 
 /** The oldest server that has what is used here, as it numbers itself, and as people do. */
 const OLDEST_SERVER = { number: 140_000, name: '14' }
@@ -17,19 +18,19 @@ export type Found = {
   is_marked: boolean
   /** Tables and views in it, except those of extensions. */
   relations: number
-  /** Tables that every mirror has, and that are not there, with commas between them; null if there are all of them. */
-  lacking: string | null
-  /** 0 before the first migration. */
-  version: number
+  /** Tables, views and triggers of a mirror that are not there. */
+  missing: string[]
+  /** Undefined where there is no mirror yet. */
+  version: number | undefined
 }
 
 type Place = Pick<Database, 'address' | 'schema'>
 
 /** Looks at the server and at the schema of a mirror. */
 export async function lookAtSchema(session: Pick<Session, 'first'>, schema: string): Promise<Found> {
-  const found = await session.first<Omit<Found, 'version'>>(LOOK, schema)
+  const found = await session.first<Omit<Found, 'version'>>(LOOK, schema, namesIn(schemaText()))
   if (found === undefined) throw new Error('the server did not describe itself')
-  if (!found.is_marked || !found.may_use) return { ...found, version: 0 }
+  if (!found.is_marked || !found.may_use) return { ...found, version: undefined }
   const stored = await session.first<{ version: number }>('SELECT version FROM mirror_schema')
   return { ...found, version: stored?.version ?? 0 }
 }
@@ -51,9 +52,10 @@ const LOOK = `
     coalesce((SELECT has_schema_privilege(oid, 'USAGE') FROM pg_namespace WHERE nspname = $1), true) AS may_use,
     coalesce(bool_or(${isMark('pg_class')}), false) AS is_marked,
     count(*) AS relations,
-    (SELECT string_agg(needed, ', ') FROM unnest(ARRAY['customers', 'fingerprint_key', 'runs']) AS needed WHERE NOT EXISTS (
-      SELECT FROM pg_class AS held JOIN pg_namespace AS space ON space.oid = held.relnamespace
-      WHERE space.nspname = $1 AND held.relname = needed)) AS lacking
+    ARRAY(SELECT needed FROM unnest($2::text[]) AS needed WHERE needed NOT IN (
+      SELECT relname FROM pg_class AS held JOIN pg_namespace AS space ON space.oid = held.relnamespace WHERE space.nspname = $1
+      UNION ALL SELECT tgname FROM pg_trigger JOIN pg_class AS held ON held.oid = tgrelid
+        JOIN pg_namespace AS space ON space.oid = held.relnamespace WHERE space.nspname = $1)) AS missing
   FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace
   WHERE nspname = $1 AND relkind IN ('r', 'p', 'v', 'm', 'f', 'S')
     AND NOT EXISTS (SELECT FROM pg_depend WHERE classid = 'pg_class'::regclass AND objid = pg_class.oid AND deptype = 'e')`
@@ -87,7 +89,7 @@ export function requireServer({ server, encoding, is_read_only }: Found, address
 
 /** Throws MirrorUnusable unless the schema is empty, or holds a mirror that this program knows. */
 export function requireMirror(
-  { is_marked, may_use, relations, lacking, version }: Found,
+  { is_marked, may_use, relations, missing, version }: Found,
   { address, schema }: Place,
 ): void {
   if (!may_use) {
@@ -103,29 +105,21 @@ export function requireMirror(
       { code: 'foreign' },
     )
   }
-  requireKnownVersion(version, address)
-  if (version === 0 || lacking === null) return
-  throw new MirrorUnusable(
-    `${address}: the schema ${schema} lacks tables of the mirror (${lacking}). Put back a backup of it, or name another schema and sync anew.`,
-    { code: 'corrupt' },
-  )
+  if (version === undefined) return
+  if (version !== VERSION) throw otherVersion(address, version)
+  if (missing.length > 0) throw incomplete(address, missing)
 }
 
-/** Throws MirrorUnusable for the version of a mirror that a later version of this program wrote. */
-export function requireKnownVersion(version: number, address: string): void {
-  if (version <= LATEST_VERSION) return
-  throw new MirrorUnusable(
-    `${address}: was written by a newer Customer Mirror (its version is ${version}, this program knows ${LATEST_VERSION}). ` +
-      'Upgrade this program, or name another schema.',
-    { code: 'newer' },
-  )
+/** What makes a mirror in an empty schema. */
+export function schemaText(): string {
+  return readFileSync(new URL('../schema.sql', import.meta.url), 'utf8')
 }
 
 /** Throws MirrorUnusable unless there is a mirror that this program can read. */
 export function requireReadable(found: Found, place: Place): void {
   requireServer(found, place.address, 'read')
   requireMirror(found, place)
-  if (found.version > 0) return
+  if (found.version !== undefined) return
   throw new MirrorUnusable(`${place.address}: there is no mirror yet. Run 'customer-mirror sync' to make it.`, {
     code: 'missing',
   })

@@ -14,13 +14,13 @@ export async function requireUnleased(session: Session, organization: string, wh
   // What follows concerns all rows of the organization, or of a customer.
   await requireAllRows(session)
   const lease = await session.first<Lease>(
-    `INSERT INTO leases (organization, run_id, holder, expires_at) VALUES ($1, ${NO_RUN}, 'none', 'epoch')
+    `INSERT INTO leases (organization, run_id, holder, expires_at_ms) VALUES ($1, ${NO_RUN}, 'none', 0)
      ON CONFLICT (organization) DO UPDATE SET holder = leases.holder RETURNING ${LEASE_COLUMNS}`,
     organization,
   )
   if (lease !== undefined && isLeased(lease)) throw underway(lease, organization, what)
   await session.run(
-    `UPDATE leases SET run_id = ${NO_RUN}, holder = 'none', expires_at = 'epoch' WHERE organization = $1`,
+    `UPDATE leases SET run_id = ${NO_RUN}, holder = 'none', expires_at_ms = 0 WHERE organization = $1`,
     organization,
   )
 }

@@ -1,27 +1,14 @@
 import { MirrorUnusable } from '../../../errors/errors.ts'
-import { viewMissing } from '../../sql/views.ts'
-import { missingViews } from '../opening/missing-views.ts'
 import type { Database } from '../session.ts'
 
 /** So many damaged indexes are named at most. */
 const MOST = 10
 
-/** Views that are not there, and damage of indexes. */
-export async function findDamage(database: Database): Promise<string[]> {
-  const views = await database.read(missingViews)
-  return [
-    ...views.map(({ name, can_make }) =>
-      viewMissing(name, can_make ? undefined : 'a sync by a role with CREATE on the schema'),
-    ),
-    ...(await findDamagedIndexes(database)),
-  ]
-}
-
 /**
  * The damage that the extension amcheck finds in the indexes of the mirror. PostgreSQL has no command of its own that looks for damage:
  * without the extension, or the right to call it, nothing is looked for, and the list is empty.
  */
-async function findDamagedIndexes(database: Database): Promise<string[]> {
+export async function findDamage(database: Database): Promise<string[]> {
   const { check, indexes } = await database.read(async (session) => ({
     check: await session.first<{ name: string }>(CHECK),
     indexes: await session.all<{ oid: string; name: string }>(INDEXES, database.schema),

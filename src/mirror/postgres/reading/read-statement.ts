@@ -1,14 +1,11 @@
 import { DatabaseError } from 'pg'
-import { codeOf } from '../../../errors/code-of.ts'
 import { isOurs, UsageError } from '../../../errors/errors.ts'
 import { shownMirror } from '../../../address/mirror-address.ts'
 import { beginning } from '../connection/begin.ts'
 import { MirrorClient } from '../connection/client.ts'
 import { connectionSettings, schemaOf } from '../connection/connection-settings.ts'
-import { openDatabase } from '../opening/database.ts'
 import { postgresError } from '../connection/postgres-errors.ts'
 import { lookAtSchema, requireReadable } from '../opening/require-mirror.ts'
-import { LATEST_VERSION } from '../opening/versions.ts'
 import type { Session } from '../session.ts'
 import { SHOWN_TYPES, type ShownValue } from './shown-values.ts'
 import { valueParser } from '../connection/value-types.ts'
@@ -25,53 +22,25 @@ const AT_ONCE = { rows: 500, characters: 16 * 1024 * 1024 }
 
 /**
  * Runs one statement in a READ ONLY transaction of its own connection, and yields its rows some at a time, as they are taken. The server ends
- * it after `limitMs`, or when this process is gone. An older mirror that lacks what the statement names is brought to this version first.
- * Throws UsageError for a mistake in the statement, and MirrorUnusable.
+ * it after `limitMs`, or when this process is gone. Throws UsageError for a mistake in the statement, and MirrorUnusable.
  */
 export async function* readStatement(
-  address: string,
-  statement: Statement,
-  limits: { limitMs: number },
-): AsyncGenerator<SomeRows> {
-  try {
-    yield* readOnce(address, statement, limits)
-  } catch (error) {
-    if (!(error instanceof LackedByOlder)) throw error
-    const database = await openDatabase(address, 'read')
-    await database.close()
-    yield* readOnce(address, statement, limits)
-  }
-}
-
-async function* readOnce(
   address: string,
   { sql, parameters = [] }: Statement,
   { limitMs }: { limitMs: number },
 ): AsyncGenerator<SomeRows> {
   const client = await connect(address)
-  let version = LATEST_VERSION
   try {
     const place = { address: shownMirror(address), schema: schemaOf(address) }
     await client.query(begin(place.schema, limitMs))
-    const found = await lookAtSchema(asSession(client), place.schema)
-    version = found.version
-    requireReadable(found, place)
+    requireReadable(await lookAtSchema(asSession(client), place.schema), place)
     yield* rowsOf(client, sql, parameters)
   } catch (error) {
-    if (version < LATEST_VERSION && UNDEFINED.test(codeOf(error) ?? '')) throw new LackedByOlder()
     throw statementError(error, shownMirror(address))
   } finally {
     // A statement under way is not waited for.
     await client.end().catch(() => {})
   }
-}
-
-/** No such table, column or function. */
-const UNDEFINED = /^(?:42P01|42703|42883)$/
-
-/** A mirror of an older version lacks what a statement names. */
-class LackedByOlder extends Error {
-  override name = 'LackedByOlder' as const
 }
 
 async function connect(address: string): Promise<MirrorClient> {

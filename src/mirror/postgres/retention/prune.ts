@@ -2,7 +2,7 @@ import type { Pruned } from '../../../report.ts'
 import type { Mirror } from '../../../store.ts'
 import { pruneInSteps, type Step } from '../../prune-in-steps.ts'
 import { kindsToPrune, DAYS_TO_BELIEVE, believedMs, type Due, type Kind } from '../../rules/retention-rule.ts'
-import { lookAtSchema, requireKnownVersion } from '../opening/require-mirror.ts'
+import { lookAtSchema, requireMirror } from '../opening/require-mirror.ts'
 import type { Database, Session } from '../session.ts'
 import { changesPruning } from './prune-changes.ts'
 import { customersPruning } from './prune-customers.ts'
@@ -20,8 +20,7 @@ export async function prune(
   ...[organization, retention, reckoning]: Parameters<Mirror['prune']>
 ): Promise<Pruned> {
   const day = await database.read(async (session) => {
-    const { version } = await lookAtSchema(session, database.schema)
-    requireKnownVersion(version, database.address)
+    requireMirror(await lookAtSchema(session, database.schema), database)
     return await believedDay(session, organization)
   })
   const inOneTransaction = (deletion: Deletion): Step => {

@@ -42,9 +42,9 @@ function beginning(isQuick: boolean, continues: boolean): string {
       VALUES ($1, $3, $2::timestamptz, $4::timestamptz, $5::bigint, $6::bigint, 'running') RETURNING id
     ),
     leased AS (
-      INSERT INTO leases (organization, run_id, holder, expires_at) SELECT $1, id, $7, ${LEASE_END} FROM begun
+      INSERT INTO leases (organization, run_id, holder, expires_at_ms) SELECT $1, id, $7, ${LEASE_END} FROM begun
       ON CONFLICT (organization) DO UPDATE SET run_id = excluded.run_id, holder = excluded.holder,
-        expires_at = excluded.expires_at WHERE ${LEASE_VERSION} = $8
+        expires_at_ms = excluded.expires_at_ms WHERE ${LEASE_VERSION} = $8
       RETURNING run_id
     ),
     closed AS (${CLOSE_ABANDONED})

@@ -4,12 +4,12 @@ import { fingerprintOfRun } from '../../fingerprint-of-run.ts'
 import { leasedBy } from '../../errors/lease-errors.ts'
 import type { PolicyColumns } from '../../rules/policy-of-rows.ts'
 import { mayContinue, type RunWithWindows } from '../../rules/resume-rule.ts'
+import { otherVersion, VERSION } from '../../sql/schema.ts'
 import { fromSqlTime } from '../../sql/sql-time.ts'
 import { countSeen, startedRun } from '../../started-run.ts'
 import { seenIn } from '../../sql/stored-windows.ts'
 import { beginRun } from './begin-run.ts'
 import { makeFingerprintKey } from '../fingerprint-key.ts'
-import { requireKnownVersion } from '../opening/require-mirror.ts'
 import { findDoubts } from './doubted-rows.ts'
 import { isLeased } from './lease.ts'
 import { loadList } from './lists.ts'
@@ -21,13 +21,13 @@ import { readWindows } from './windows.ts'
 
 /**
  * Starts a run, after marking abandoned runs as interrupted. Continues the last run if it was interrupted recently enough. Throws
- * OrganizationLeased while another run has the lease, and MirrorUnusable where a newer version has changed the mirror since it was
+ * OrganizationLeased while another run has the lease, and MirrorUnusable where another version has changed the mirror since it was
  * opened. The caller holds the transaction. Few statements, whatever there is to do: each is a round trip.
  */
 export async function startRun(session: Session, start: Start, { holder, address }: Starting): Promise<Run> {
   const { organization, nowMs } = start
   const found = await look(session, organization)
-  requireKnownVersion(found.version ?? 0, address)
+  if (found.version !== VERSION) throw otherVersion(address, found.version ?? 0)
   // First: it may forget the windows to continue from, and the list.
   const { privacy, isEmptied } = await startPrivacy(session, start, found.policy)
   const resumable = start.isQuick === true || isEmptied ? undefined : resumableOf(found, start)

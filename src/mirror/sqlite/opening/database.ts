@@ -6,13 +6,11 @@ import { MirrorUnusable } from '../../../errors/errors.ts'
 import { isMissing } from '../../../machine/is-missing.ts'
 import { makeFolder } from '../../../machine/make-folder.ts'
 import { writeDictionary } from '../dictionary.ts'
-import { fileError, olderError, sqliteError } from './file-errors.ts'
-import { APPLICATION_ID, refuseNewer } from './file-mark.ts'
+import { fingerprintKey } from '../fingerprint-key.ts'
+import { fileError, sqliteError } from './file-errors.ts'
 import { identityOf } from './file-identity.ts'
-import { withoutForeignKeys } from './foreign-keys.ts'
-import { isEmpty, LATEST_VERSION, migrate, versionOf } from './migrate.ts'
 import { requireRegularFile } from './regular-file.ts'
-import { withRoomToSort } from '../temporary-files.ts'
+import { APPLICATION_ID, isEmpty, makeSchema, requireVersion, requireWhole, versionOf } from './schema.ts'
 import { openReadOnly } from './read-only-file.ts'
 import { forgetStamp } from '../update-stamp.ts'
 
@@ -37,54 +35,28 @@ export const CACHE_KB = 8_000
 const CHANGED_PAGES = 4_096
 
 /**
- * Opens the mirror at `file`, and migrates an older one; waits for another program's transaction for `busyMs`. Throws MirrorUnusable without
- * having changed anything.
+ * Opens the mirror at `file`, which is made there to write if there is none; waits for another program's transaction for `busyMs`. Throws
+ * MirrorUnusable without having changed anything.
  */
 export function openDatabase(file: string, access: 'read' | 'write', busyMs = BUSY_TIMEOUT_MS): Connection {
   if (access === 'read' && isMissing(file)) throw missing(file)
   try {
     if (access === 'write') createPrivately(file)
     requireRegularFile(file)
-    const db = openChecked(file, access, busyMs)
-    if (access === 'write' || versionOf(db) === LATEST_VERSION) return db
-    db.close()
-    migrateOlder(file)
-    return openChecked(file, 'read')
+    return openChecked(file, access, busyMs)
   } catch (error) {
     throw fileError(error, file)
-  }
-}
-
-/** Brings the mirror at `file`, which can be read, to the version of this program. Throws MirrorUnusable, and names that reason. */
-export function migrateOlder(file: string): void {
-  try {
-    openChecked(file, 'write').close()
-  } catch (error) {
-    throw olderError(error, file)
   }
 }
 
 /** A private temporary mirror without rows. */
 export function openTemporary(): Connection {
   const db = new Database('')
-  migrateTemporary(db)
+  db.transaction(() => {
+    makeSchema(db)
+    fingerprintKey(db)
+  })()
   return db
-}
-
-/** Opens the mirror at `file` to read, an older one as it is. Throws MirrorUnusable. */
-export function openAsItIs(file: string): Connection {
-  if (isMissing(file)) throw missing(file)
-  try {
-    requireRegularFile(file)
-    return openChecked(file, 'read')
-  } catch (error) {
-    throw fileError(error, file)
-  }
-}
-
-/** Brings a temporary mirror to the version of this program. */
-export function migrateTemporary(db: Connection): void {
-  withReplaceableTables(db, () => db.transaction(() => migrate(db)).immediate())
 }
 
 /** Runs `work` in one immediate transaction: all of its writes, or none. */
@@ -125,7 +97,7 @@ function openChecked(file: string, access: 'read' | 'write', busyMs = BUSY_TIMEO
   const before = identityOf(file)
   const db = access === 'read' ? openReadOnly(file, busyMs).db : connect(file, { fileMustExist: true, timeout: busyMs })
   try {
-    refuseForeign(db, file)
+    requireMirror(db, file)
     // Only what writes makes a mirror of an empty file: one that lost its content is no mirror without customers.
     if (access === 'read' && isEmpty(db)) throw missing(file)
     db.pragma(`cache_size = -${CACHE_KB}`)
@@ -138,15 +110,15 @@ function openChecked(file: string, access: 'read' | 'write', busyMs = BUSY_TIMEO
       db.pragma(`wal_autocheckpoint = ${CHECKPOINT_PAGES}`)
       db.pragma(`cache_spill = ${CHANGED_PAGES}`)
       const complete = () => {
-        // A newer version may have migrated it while this one waited for the write lock.
-        refuseNewer(db, file)
-        db.pragma(`application_id = ${APPLICATION_ID}`)
+        if (isEmpty(db)) makeSchema(db)
+        // Another version may have written it while this one waited for the write lock.
+        requireVersion(db, file)
         // A backup that was put back by hand is a mirror from now on.
         db.exec('DROP TABLE IF EXISTS backup_mark')
-        migrate(db)
+        fingerprintKey(db)
         writeDictionary(db)
       }
-      withReplaceableTables(db, () => withRoomToSort(db, () => db.transaction(complete).immediate()))
+      db.transaction(complete).immediate()
     }
     return db
   } catch (error) {
@@ -154,15 +126,6 @@ function openChecked(file: string, access: 'read' | 'write', busyMs = BUSY_TIMEO
     // SQLite finds out by itself when it writes, and only says that it may not.
     throw identityOf(file) === before ? error : replacedMeanwhile(file)
   }
-}
-
-/** Lets a migration replace a table to which rows refer, or over which someone added a view. It makes its own transaction. */
-function withReplaceableTables(db: Connection, migration: () => void): void {
-  withoutForeignKeys(db, () => {
-    db.pragma('legacy_alter_table = ON')
-    migration()
-    db.pragma('legacy_alter_table = OFF')
-  })
 }
 
 function replacedMeanwhile(file: string): MirrorUnusable {
@@ -185,7 +148,8 @@ function missing(file: string): MirrorUnusable {
   })
 }
 
-function refuseForeign(db: Connection, file: string): void {
+/** Throws MirrorUnusable unless the file holds nothing, or a mirror that this program can read. */
+function requireMirror(db: Connection, file: string): void {
   const applicationId = Number(db.pragma('application_id', { simple: true }))
   if (applicationId !== APPLICATION_ID && !(applicationId === 0 && isEmpty(db))) {
     throw new MirrorUnusable(
@@ -193,5 +157,7 @@ function refuseForeign(db: Connection, file: string): void {
       { code: 'foreign' },
     )
   }
-  refuseNewer(db, file)
+  if (versionOf(db) === 0 && isEmpty(db)) return
+  requireVersion(db, file)
+  requireWhole(db, file)
 }

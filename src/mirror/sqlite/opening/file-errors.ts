@@ -1,7 +1,7 @@
 import Database from 'better-sqlite3'
 import { systemCode } from '../../../errors/code-of.ts'
 import { MirrorUnusable, type MirrorCode } from '../../../errors/errors.ts'
-import { viewMissing, VIEWS } from '../../sql/views.ts'
+import { incomplete } from '../../sql/schema.ts'
 
 const KEPT_NOTHING = 'Nothing of this step was kept; free some space, then run the command again.'
 
@@ -58,36 +58,16 @@ const MEANINGS: readonly [pattern: RegExp, code: MirrorCode, sentence: string][]
 /** A failure of SQLite as MirrorUnusable; any other error unchanged. */
 export function sqliteError(error: unknown, file: string): unknown {
   if (!(error instanceof Database.SqliteError)) return error
-  const view = OUR_VIEW.exec(error.message)?.[1]
-  if (view === undefined) return described(error, error.code, file)
-  return new MirrorUnusable(`${file}: ${viewMissing(view)}`, { code: 'replaced' }, { cause: error })
+  const dropped = /^no such table: (?:\w+\.)?(\w+)$/.exec(error.message)?.[1]
+  return dropped === undefined ? described(error, error.code, file) : incomplete(file, [dropped])
 }
-
-const OUR_VIEW = new RegExp(`^no such table: (${VIEWS.join('|')})$`)
 
 /** A failure of SQLite or of the file system while a mirror is opened, as MirrorUnusable; any other error unchanged. */
 export function fileError(error: unknown, file: string): unknown {
   const code = systemCode(error)
   if (error instanceof Error && code !== undefined) return described(error, code, file)
-  const taken = error instanceof Database.SqliteError ? / (\S+) already exists$/.exec(error.message)?.[1] : undefined
-  if (taken === undefined) return sqliteError(error, file)
-  const sentence =
-    `holds a table, view or index "${taken}" that someone added, and this version needs that name. The mirror was left as it ` +
-    'is: rename or drop what was added, and try again.'
-  return new MirrorUnusable(`${file}: ${sentence}`, { code: 'foreign' }, { cause: error })
+  return sqliteError(error, file)
 }
-
-/** Why a mirror that can be read could not be migrated. */
-export function olderError(error: unknown, file: string): unknown {
-  const code = error instanceof Database.SqliteError ? error.code : systemCode(error)
-  if (!UNWRITABLE.test(code ?? '')) return fileError(error, file)
-  const sentence =
-    'the mirror is of an older version, and this user cannot write it here, so cannot bring it to the version of this program. Run ' +
-    "'customer-mirror status' once as the user who owns the file, where it can be written; then it can be read here."
-  return new MirrorUnusable(`${file}: ${sentence} (${code})`, { code: 'read-only' }, { cause: error })
-}
-
-const UNWRITABLE = /^(?:SQLITE_(?:READONLY|CANTOPEN|PERM|AUTH)|EACCES|EPERM|EROFS)/
 
 function described(error: Error, code: string, file: string): unknown {
   const meaning = MEANINGS.find(([pattern]) => pattern.test(code))

@@ -5,7 +5,7 @@ import { publicColumns } from '../../../public-tables.ts'
 import type { ExportColumn, ExportedOrganization, ExportRow } from '../../export/format.ts'
 import { parquetColumn } from '../../export/parquet-columns.ts'
 import { parquetFormat } from '../../export/parquet.ts'
-import { openToExport } from '../../export/open-to-export.ts'
+import { openToRead } from '../../open-to-read.ts'
 import { lastReading, listRecordedRuns } from '../recorded-runs.ts'
 import { isoOf } from '../../../time/iso-time.ts'
 import type { BucketPlan } from './bucket-plan.ts'
@@ -44,7 +44,7 @@ export function openRowsReader({
   mirror,
   withoutPersonalData,
 }: Pick<BucketPlan, 'mirror' | 'withoutPersonalData'>): RowsReader {
-  const opened = openToExport(mirror)
+  const opened = openToRead(mirror)
   const { db } = opened
   const columns = columnsOf(withoutPersonalData)
   const now = () => nowIn(db)
