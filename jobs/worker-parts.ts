@@ -48,8 +48,6 @@ export type EngineOptions = {
   embedded: boolean
   listenerFor: (parts: Pick<Engine, 'mirror' | 'queues' | 'pauses'>) => Listener
   timings: Timings
-  /** Whether this worker ends after the runs that were asked of it. */
-  isPassing?: boolean
   /** Unix milliseconds. */
   now: () => number
   monotonicMs: () => number
@@ -66,8 +64,8 @@ export type EngineOptions = {
   onSetBack?: (jobs: number) => void
   /** Called once for each shared value that cannot be read: a newer version wrote it. */
   onUnreadable?: (name: string) => void
-  /** Called when a newer version has changed the mirror, so that this worker is to end. Without it, each such job is given up. */
-  onOutdated?: (error: unknown) => void
+  /** Called when a newer version has changed the mirror, so that this worker is to end. */
+  onOutdated: (error: unknown) => void
   /** Called when a rate limit that all workers share cannot be reached, and when it is reached again. */
   onLimit?: (event: LimitEvent) => void
 }

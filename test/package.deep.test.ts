@@ -57,7 +57,11 @@ describe('the package, packed and installed', () => {
     const sandbox = startCli(['sandbox', '--port', '0', '--customers', '230,7', '--write-config', 'trial.yaml'], run)
     await sandbox.lineOnStderr(/^Wrote trial\.yaml/)
     expect(await runToEnd(['sync', '--config', 'trial.yaml'], run)).toMatchObject({ code: 0 })
-    expect(await runToEnd(['worker', '--once', '--embedded', '--config', 'trial.yaml'], run)).toMatchObject({ code: 0 })
+    expect(await runToEnd(['sync', '--config', 'trial.yaml'], run)).toMatchObject({ code: 0 })
+    const worker = startCli(['worker', '--embedded', '--port', '0', '--config', 'trial.yaml'], run)
+    await worker.lineOnStderr(/"worker started"/)
+    worker.send('SIGTERM')
+    expect(await worker.ended).toMatchObject({ code: 143 })
     sandbox.send('SIGTERM')
     const count = ['sql', '--csv', '--config', 'trial.yaml', 'SELECT COUNT(*) AS number FROM active_customers']
     expect(await runToEnd(count, run)).toMatchObject({ code: 0, stdout: 'number\r\n237\r\n', stderr: '' })

@@ -18,8 +18,6 @@ export type Following = {
   values: SharedValues
   /** Whether the queue has only this worker. */
   isAlone: boolean
-  /** Whether this worker soon ends, so that its file counts only where no other was accepted. */
-  isPassing?: boolean | undefined
   timings: Limits
   /** Unix milliseconds. */
   now: () => number
@@ -43,14 +41,14 @@ export class AcceptedConfiguration {
   #own: { reading: Reading; changedMs: number }
 
   constructor(following: Following) {
-    const { config, isAlone, isPassing = false, timings, monotonicMs } = following
+    const { config, isAlone, timings, monotonicMs } = following
     const { modifiedMs, readAtMs } = config.reading
     this.#following = following
     // A worker that is alone waits for no other, and renews for none.
     this.#limits = isAlone ? { renewMs: Number.POSITIVE_INFINITY, abandonedMs: 0 } : timings
     const nowMs = monotonicMs()
     this.#seen = { text: undefined, value: undefined, sinceMs: nowMs, atMs: nowMs }
-    this.#own = { reading: config.reading, changedMs: isPassing ? 0 : changedBefore(modifiedMs, readAtMs) }
+    this.#own = { reading: config.reading, changedMs: changedBefore(modifiedMs, readAtMs) }
   }
 
   /** Whether this worker may write and remove schedules, as of the last look. */

@@ -74,7 +74,7 @@ async function findWhyNotNow(job: SyncJob, allowing: Allowing): Promise<PutOff |
 }
 
 async function isAskedFor({ name, id = '' }: SyncJob, { isAsked }: Allowing): Promise<boolean> {
-  return name === 'manual' || name === 'sync' || (await isAsked(id).catch(() => false))
+  return name === 'manual' || (await isAsked(id).catch(() => false))
 }
 
 async function duringWindow(

@@ -40,11 +40,11 @@ export function openQueues(backend: Backend) {
   const requestSync = async (
     organization: string,
     trigger: Trigger,
-    { delayMs = 0, attempts = ATTEMPTS, askedAtMs }: RequestOptions = {},
+    { delayMs = 0, askedAtMs }: RequestOptions = {},
   ): Promise<Requested> => {
     const asked = askedAtMs === undefined ? {} : { timestamp: askedAtMs }
-    const requested = await request(sync, organization, trigger, { ...SYNC_JOB, ...asked, delay: delayMs, attempts })
-    if (!requested.added && (trigger === 'manual' || trigger === 'sync')) await markAsked(sync, organization)
+    const requested = await request(sync, organization, trigger, { ...SYNC_JOB, ...asked, delay: delayMs })
+    if (!requested.added && trigger === 'manual') await markAsked(sync, organization)
     return requested
   }
 
@@ -71,7 +71,6 @@ export function openQueues(backend: Backend) {
 
 type RequestOptions = {
   delayMs?: number
-  attempts?: number
   /** When it was decided that the run is needed, if that was not now. */
   askedAtMs?: number
 }
@@ -92,6 +91,7 @@ export async function isAsked(sync: Pick<Queues['sync'], 'getJobLogs'>, jobId: s
 
 /** The mirror records runs; the queue keeps recent jobs only for inspection. */
 const SYNC_JOB = {
+  attempts: ATTEMPTS,
   backoff: { type: 'custom' },
   removeOnComplete: { age: 2 * DAY_S, count: 1000 },
   removeOnFail: { age: 14 * DAY_S, count: 1000 },

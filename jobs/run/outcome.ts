@@ -26,8 +26,6 @@ export type Circumstances = {
   stopping: boolean
   /** Whether the lock of the job was lost. */
   lockLost: boolean
-  /** Whether this worker ends where a newer version has changed the mirror. */
-  endsIfOutdated: boolean
   /** How long to wait for an organization that another run holds. */
   leasedWaitMs: number
   /** How long to wait for a mirror that is locked, or whose disk is full. */
@@ -40,7 +38,7 @@ export function verdictOf(error: unknown, circumstances: Circumstances): JobVerd
   if (circumstances.lockLost) return { kind: 'abandon' }
   const { again, from } = factsOf(error)
   if (from === 'stop') return { kind: circumstances.stopping ? 'hand-back' : 'abandon' }
-  if (from === 'other-version' && circumstances.endsIfOutdated) return { kind: 'hand-back' }
+  if (from === 'other-version') return { kind: 'hand-back' }
   if (again === 'never') return GIVE_UP
   // It reached maxRun: other jobs may go first, and the wait does not count.
   if (from === 'limit') return circumstances.startsLeft < 1 ? GIVE_UP : { kind: 'wait', waitMs: SOON_MS }

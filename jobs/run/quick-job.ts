@@ -84,7 +84,7 @@ function end({ listener, onOutdated }: QuickProcessing, quickRun: EndOfQuickRun)
   listener.onQuickRun?.(quickRun)
   if (quickRun.end === 'skipped') return {}
   const { outcome } = quickRun
-  if (isOutdated(outcome)) onOutdated?.(outcome.error)
+  if (isOutdated(outcome)) onOutdated(outcome.error)
   // The job of a cancelled run says so, although its run is no failure.
   if (quickRun.end === 'failed' || factsOf(outcome.error).from === 'cancel')
     throw new UnrecoverableError(reasonOf(outcome))

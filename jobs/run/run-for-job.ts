@@ -3,7 +3,7 @@ import type { Outcome } from '../../src/mirror-organization.ts'
 import { runOrganization, type RunSettings } from '../../src/run-organization.ts'
 import type { Processing, SyncJob } from './sync-job.ts'
 
-type Own = Pick<RunSettings, 'quick' | 'onProgress' | 'comesBack'>
+type Own = Pick<RunSettings, 'quick' | 'comesBack'>
 
 /** Makes the run of a job, with what the runs of a worker have in common and the `own` settings of this one. */
 export function runForJob(

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { DelayedError, UnrecoverableError, WaitingError, type Job } from 'bullmq'
 import type { Organization } from '../../src/config/organization.ts'
 import { describeError, factsOf, namedWaitMs, UsageError } from '../../src/errors/errors.ts'
-import type { Outcome, Progress } from '../../src/mirror-organization.ts'
+import type { Outcome } from '../../src/mirror-organization.ts'
 import type { Report, Trigger } from '../../src/report.ts'
 import type { OpenSharedTurns, RateLimits } from '../../src/run-organization.ts'
 import type { IdleAgents } from '../../src/source/connection/idle-agents.ts'
@@ -28,11 +28,10 @@ export type RunOfJob = { organization: string; outcome: Outcome; verdict: JobVer
 
 /** The callbacks to which a job reports. */
 export type Listener = {
-  onProgress?(progress: Progress): void
   onEvent?(organization: string, event: SourceEvent): void
   onAnswer?(organization: string, answer: { status: number }): void
   onRun?(run: RunOfJob): void
-  /** A job ended without a run. Where this is left out, every job makes its run. */
+  /** A job ended without a run. */
   onNotNeeded?(organization: string, why: WhyNotNeeded): void
   /** A job waits: its organization is paused, or runs may not start at this hour. */
   onPutOff?(organization: string, putOff: PutOff): void
@@ -53,8 +52,8 @@ export type Processing = Pick<LookingUp, 'isAsked'> & {
   /** Connections of finished jobs, to reuse. */
   agents: IdleAgents
   listener: Listener
-  /** Ends this worker: a newer version has changed the mirror, and its workers take the jobs. Without it, such a job is given up. */
-  onOutdated?: ((error: unknown) => void) | undefined
+  /** Ends this worker: a newer version has changed the mirror, and its workers take the jobs. */
+  onOutdated: (error: unknown) => void
   /** Waits for the end of a quick run of the organization, if one is under way, but not for long. */
   quickRunEnded(organization: string, signal: AbortSignal): Promise<void>
   /** The jobs of this worker that a person may cancel. */
@@ -94,7 +93,6 @@ export async function mirrorForJob(
       startsLeft: MOST_STARTS - job.attemptsStarted,
       stopping: stop.aborted,
       lockLost: lockLost() || !locked,
-      endsIfOutdated: processing.onOutdated !== undefined,
       leasedWaitMs: timings.leasedWaitMs,
       mirrorWaitMs: timings.mirrorWaitMs,
     })
@@ -157,7 +155,6 @@ function run(
   processing: Processing & { decide: Decide },
 ): Promise<Outcome> {
   return runForJob(organization, job, signal, processing, {
-    onProgress: (progress) => processing.listener.onProgress?.(progress),
     comesBack: (error, saved) => {
       const verdict = processing.decide(error, saved)
       return isWaiting(error, verdict) && !isLast(verdict, job)
@@ -170,7 +167,7 @@ async function whyNotNeeded(
   organization: Organization | undefined,
   processing: Processing,
 ): Promise<WhyNotNeeded | undefined> {
-  if (organization === undefined || processing.listener.onNotNeeded === undefined) return undefined
+  if (organization === undefined) return undefined
   return findWhyNotNeeded(job, organization, processing)
 }
 
@@ -182,7 +179,6 @@ async function unknown(id: string, { name }: SyncJob, { now }: Processing): Prom
 
 /** Ends this worker, and waits until it takes no job: it would take the one that it puts back. */
 async function endOutdated(error: unknown, { onOutdated, stop }: Processing): Promise<void> {
-  if (onOutdated === undefined) return
   onOutdated(error)
   if (!stop.aborted) await once(stop, 'abort')
 }

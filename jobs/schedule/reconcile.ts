@@ -56,15 +56,6 @@ export async function reconcileSchedules(reconciling: Reconciling): Promise<Sche
   return { catchUp: requested, upsert, remove }
 }
 
-/** Writes only the schedules, without requesting missed runs. */
-export async function writeOnly(
-  tick: Queues['tick'],
-  organizations: Config['organizations'],
-  nowMs: number,
-): Promise<void> {
-  await writeSchedules(tick, await compareSchedules(tick, organizations, nowMs))
-}
-
 /** The schedules to write and to remove so that the queue equals the configuration. */
 export async function compareSchedules(
   tick: Queues['tick'],

@@ -15,7 +15,7 @@ const isInstalled = !existsSync(new URL('./main.ts', import.meta.url))
 process.on('SIGUSR1', () => {})
 // What SQLite reads once: with it, a mirror on a read-only disk can be opened in place.
 process.env.SQLITE_USE_URI = '1'
-if (process.argv[2] === 'worker' && !process.argv.includes('--once')) outliveReload()
+if (process.argv[2] === 'worker') outliveReload()
 if (isAtLeast(process.versions.node, needed)) {
   const readsLists = ['sync', 'worker', 'demo'].includes(process.argv[2])
   await quickly(readsLists ? 'with-small-heap' : 'with-usual-heap')

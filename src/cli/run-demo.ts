@@ -12,7 +12,7 @@ import { screenOf, type Io } from './io.ts'
 import { runsTable } from './output/runs-table.ts'
 import { say } from './output/say.ts'
 import { configOption, shellWord } from './output/shell-word.ts'
-import { workOnce } from './work-once.ts'
+import { syncOrganizations } from './sync-organizations.ts'
 
 /** Small enough that the second organization is throttled, with a short wait. */
 const RATE_LIMIT = { organization: 'globex', requests: 6, windowMs: 3000 }
@@ -21,8 +21,7 @@ const CUSTOMERS = [2500, 1050, 40]
 const SCHEDULE = { cron: '0 2 * * *', timezone: 'Europe/Paris' }
 
 /**
- * Starts a sandbox, schedules its three organizations in a queue beside the mirror, lets a worker run each of them twice
- * through that queue, and prints what to try next.
+ * Starts a sandbox, writes a configuration with its three organizations, mirrors each of them twice, and prints what to try next.
  */
 export async function runDemo(folder: string, io: Io): Promise<void> {
   if (folder.trim() === '') throw new UsageError('The name of the folder is empty: --folder names a folder.')
@@ -34,9 +33,7 @@ export async function runDemo(folder: string, io: Io): Promise<void> {
     await writeConfig(config, sandbox, { ...settings, finished: markedAsDemo })
     say(
       io.stderr,
-      `A sandbox with three organizations listens at ${sandbox.origin}.\n` +
-        'They are scheduled for every night at two; the queue is kept beside the mirror, with no server installed.\n\n' +
-        'First run: every customer is new.\n',
+      `A sandbox with three organizations listens at ${sandbox.origin}.\n\nFirst run: every customer is new.\n`,
     )
     const first = await runAll(config, io)
     io.exitWith(exitCodeOfRuns(first))
@@ -53,7 +50,7 @@ export async function runDemo(folder: string, io: Io): Promise<void> {
 
 /** Runs every organization, prints a line for each, and returns their outcomes. */
 async function runAll(config: string, io: Io): Promise<Outcome[]> {
-  const { outcomes } = await workOnce({ config, embedded: true }, io)
+  const { outcomes } = await syncOrganizations([], { config }, io)
   const reports = outcomes.map(({ report }) => report)
   io.stdout.write(`\n${runsTable(reports, screenOf(io.stdout))}\n`)
   return outcomes

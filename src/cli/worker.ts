@@ -1,10 +1,7 @@
 import { Command } from '@commander-js/extra-typings'
-import { shownMirror } from '../address/mirror-address.ts'
 import { UsageError } from '../errors/errors.ts'
-import { exitCodeOfRuns } from './exit-code.ts'
-import { screenOf, type Io } from './io.ts'
+import type { Io } from './io.ts'
 import { logLevelOption } from './arguments/log-level-option.ts'
-import { reportCopies } from './report-copies.ts'
 import { wholeNumber } from './arguments/whole-number-argument.ts'
 
 /** `customer-mirror worker`: mirrors every organization on its schedule, until it is stopped. */
@@ -13,7 +10,6 @@ export function workerCommand(io: Io) {
     .description('mirror every organization on its schedule, until stopped')
     .option('-c, --config <file>', 'configuration file')
     .option('--embedded', 'keep the queue in a folder beside the mirror, for a single worker')
-    .option('--once', 'mirror every organization once, through the queue, and end with the exit codes of sync')
     .option('--host <address>', 'address to serve the page, /healthz, /readyz and /metrics at', '127.0.0.1')
     .option(
       '--port <number>',
@@ -24,39 +20,14 @@ export function workerCommand(io: Io) {
     .option('--allow-host <name...>', 'more names under which clients may ask, besides addresses and localhost')
     .addOption(logLevelOption('what to log').default('info'))
     .addHelpText('after', EXAMPLES)
-    .action(async ({ config: file, embedded = false, once = false, host, port, allowHost, logLevel }) => {
+    .action(async ({ config: file, embedded = false, host, port, allowHost, logLevel }) => {
       const odd = allowHost?.find((name) => !HOST_NAME.test(name))
       if (odd !== undefined)
         throw new UsageError(`--allow-host ${odd}: this is no name of a host. Write it without a port.`)
-      if (!once) {
-        const { runWorker } = await import('../../jobs/worker.ts')
-        await runWorker({ config: file, embedded, http: { host, port, names: allowHost ?? [] }, logLevel }, io).finally(
-          () => io.endSoon?.(),
-        )
-        return
-      }
-      const [{ workOnce }, { runsTable }, { failureBlocks }] = await Promise.all([
-        import('./work-once.ts'),
-        import('./output/runs-table.ts'),
-        import('./output/failure-blocks.ts'),
-      ])
-      try {
-        const { outcomes, config, published } = await workOnce({ config: file, embedded }, io)
-        const reports = outcomes.map(({ report }) => report)
-        io.stdout.write(`${runsTable(reports, screenOf(io.stdout))}\nMirror: ${shownMirror(config.mirror)}\n`)
-        const columns = screenOf(io.stderr)?.columns
-        io.stderr.write(
-          failureBlocks(outcomes, { organizations: config.organizations, columns, dryRun: false, config: file }),
-        )
-        const [{ heldWarning }, { listHeldRemovals }] = await Promise.all([
-          import('./output/held-warning.ts'),
-          import('./with-mirror.ts'),
-        ])
-        io.stderr.write(heldWarning(await listHeldRemovals(config), file))
-        await reportCopies(io, { runs: exitCodeOfRuns(outcomes), published })
-      } finally {
-        io.endSoon?.()
-      }
+      const { runWorker } = await import('../../jobs/worker.ts')
+      await runWorker({ config: file, embedded, http: { host, port, names: allowHost ?? [] }, logLevel }, io).finally(
+        () => io.endSoon?.(),
+      )
     })
 }
 
@@ -70,6 +41,6 @@ Examples:
       run with the queue of the configuration; several workers may run at the same time
   $ customer-mirror worker --host 0.0.0.0 --allow-host worker.internal
       let others in the network reach the page and the metrics, also by this name
-  $ customer-mirror worker --embedded --once
-      mirror every organization once, with no server installed
+  $ customer-mirror worker --embedded
+      with no server installed
 `

@@ -40,10 +40,6 @@ test('a program under a parent that is no launcher of ours goes on when that clo
 
 test.each([
   [['worker'], [2, null]],
-  [
-    ['worker', '--once'],
-    [null, 'SIGHUP'],
-  ],
   [['sync'], [null, 'SIGHUP']],
 ])('%j whose configuration is missing, and that gets SIGHUP while it is loaded, ends with %j', async (args, end) => {
   const place = ['--config', '/nowhere/customer-mirror.yaml']

@@ -1,6 +1,6 @@
-import { readFileSync, statSync, cpSync } from 'node:fs'
+import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, inject, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { z } from 'zod'
 import { rowsOf, valueOf } from '../support/mirror-file.ts'
@@ -46,7 +46,7 @@ test('the demo mirrors three organizations, waits for the rate limit, and writes
 
 test('a demo that is stopped ends with 130, and its files are sound', async () => {
   const cwd = temporaryFolder()
-  const demo = startCli(['demo'], { cwd, env: withMadeQueue(join(cwd, 'data/demo/queue')) })
+  const demo = startCli(['demo'], { cwd })
   await demo.lineOnStderr(/asked to slow down/)
   demo.send('SIGINT')
   const { code, stderr } = await demo.ended
@@ -64,7 +64,6 @@ test('a demo that is stopped while it waits for the rate limit says so, and its 
   const cwd = temporaryFolder()
   const stop = new AbortController()
   const onStderr = (text: string) => {
-    if (text.includes('listens at')) cpSync(inject('queueTemplate'), join(cwd, 'data/demo/queue'), { recursive: true })
     if (text.includes('asked to slow down')) stop.abort()
   }
   const { stderr } = await runCli(['demo'], { cwd, onStderr, signal: stop.signal })
@@ -76,15 +75,3 @@ test('a demo that is stopped while it waits for the rate limit says so, and its 
   expect(isOfDemo(readFileSync(join(cwd, 'data/demo/customer-mirror.yaml'), 'utf8'))).toBe(true)
   expect(statSync(mirror).mode & 0o777).toBe(0o600)
 })
-
-/** An environment in which a demo finds its queue made, once it has cleared away and says where it listens: to make one takes seconds. */
-function withMadeQueue(folder: string): Record<string, string> {
-  const program = `
-    import { cpSync } from 'node:fs'
-    const write = process.stderr.write
-    process.stderr.write = function (text, ...more) {
-      if (String(text).includes('listens at')) cpSync(${JSON.stringify(inject('queueTemplate'))}, ${JSON.stringify(folder)}, { recursive: true })
-      return write.call(this, text, ...more)
-    }`
-  return { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(program)}` }
-}

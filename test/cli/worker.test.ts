@@ -1,67 +1,7 @@
-import { describe, expect, inject, test } from 'vitest'
-import { openMirror } from '../../src/mirror/mirror.ts'
-import { customers } from '../support/builders.ts'
-import { aJobsWorkplace, aQueue, FAR_AWAY, isEmbedded, someQueues } from '../support/jobs-workplace.ts'
-import { mirrorPages, rowsOf, valueOf } from '../support/mirror-file.ts'
-import { runCli, startCli } from '../support/run-cli.ts'
+import { describe, expect, test } from 'vitest'
+import { aJobsWorkplace, FAR_AWAY, isEmbedded, someQueues } from '../support/jobs-workplace.ts'
+import { runCli } from '../support/run-cli.ts'
 import { aSandbox, aWorkplace, organizationsOf } from '../support/workplace.ts'
-
-describe('worker --once', () => {
-  test('mirrors every organization through the queue, and ends with 0', async () => {
-    const sandbox = await aSandbox({ customers: [250, 40] })
-    const place = aJobsWorkplace(organizationsOf(sandbox))
-    const { code, stdout } = await runCli(['worker', '--once', '--config', place.config], { cwd: place.folder })
-    const { queues } = await someQueues(place.queue, place.mirror)
-
-    expect(code).toBe(0)
-    expect(stdout).toMatch(/acme +complete +250/)
-    expect(stdout).toMatch(/globex +complete +40/)
-    expect(await queues.sync.getJobCountByTypes('completed')).toBe(2)
-    expect((await queues.tick.getJobSchedulers()).map(({ key }) => key).toSorted()).toEqual(['acme', 'globex'])
-  })
-
-  test.each([
-    [4, 'refused', { forbidden: ['acme', 'globex'] }],
-    [3, 'some refused', { forbidden: ['globex'] }],
-    [5, 'throttled beyond maxWait', { rateLimits: [{ requests: 1, windowMs: 3_600_000 }] }],
-  ])('ends with %d when organizations were %s', async (code, _what, options) => {
-    const sandbox = await aSandbox({ customers: [250, 250], ...options })
-    const place = aJobsWorkplace(organizationsOf(sandbox))
-
-    expect(await runCli(['worker', '--once', '--config', place.config], { cwd: place.folder })).toMatchObject({ code })
-    expect(valueOf(place.mirror, `SELECT count(*) FROM runs WHERE status = 'running'`)).toBe(0)
-  })
-
-  test('warns of removals held back, as sync does', async () => {
-    const sandbox = await aSandbox({ customers: [3] })
-    const place = aJobsWorkplace(organizationsOf(sandbox))
-    const mirror = await openMirror(place.mirror)
-    const removals = { rule: { after: 2, maxShare: 0.1 }, confirmed: new Set<string>() }
-    const options = { organization: 'globex', ending: { proof: 'proven', reasons: [], removals } } as const
-    await mirrorPages(mirror, [customers(1, 100)], options)
-    await mirrorPages(mirror, [customers(51, 100)], options)
-    await mirror.close()
-
-    const { code, stderr } = await runCli(['worker', '--once', '--config', place.config], { cwd: place.folder })
-
-    expect(code).toBe(0)
-    expect(stderr).toContain('globex: 50 removals are held back by run 2, until you decide.')
-    expect(stderr).toContain(`customer-mirror removals approve 2 --config ${place.config}\n`)
-  })
-
-  test('ends with 130 on Ctrl-C, and leaves the job for the next worker', async () => {
-    const sandbox = await aSandbox({ customers: [5000], latencyMs: 200 })
-    // To open the embedded queue in a process takes two seconds of a processor.
-    const queue = inject('isDeep') ? 'embedded' : aQueue()
-    const place = aJobsWorkplace(organizationsOf(sandbox, { concurrency: 1 }), { queue })
-    const running = startCli(['worker', '--once', '--config', place.config], { cwd: place.folder })
-    while (valueOfSafely(place.mirror) === 0) await new Promise((resolve) => setTimeout(resolve, 50))
-    running.send('SIGINT')
-
-    expect(await running.ended).toMatchObject({ code: 130 })
-    expect(rowsOf(place.mirror, 'SELECT status FROM runs')).toEqual([{ status: 'interrupted' }])
-  })
-})
 
 test('a worker without a queue says what to write, and ends with 2', async () => {
   const sandbox = await aSandbox({ customers: [1] })
@@ -143,11 +83,3 @@ describe('run', () => {
     expect(stderr).not.toContain('made-up-password')
   })
 })
-
-function valueOfSafely(file: string): unknown {
-  try {
-    return valueOf(file, 'SELECT count(*) FROM customers')
-  } catch {
-    return 0
-  }
-}

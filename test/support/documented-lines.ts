@@ -62,6 +62,6 @@ async function runWithoutShell(line: string, { cwd, env }: Omit<Place, 'inShell'
 function runWords(words: readonly string[], { cwd, env }: Omit<Place, 'inShell'>): Promise<Ended> {
   const stopping = new AbortController()
   const onStderr = (text: string) => text.includes('"worker started"') && stopping.abort()
-  const port = words[0] === 'worker' && !words.includes('--once') ? ['--port', '0'] : []
+  const port = words[0] === 'worker' ? ['--port', '0'] : []
   return runHere([...words, ...port], { cwd, env, onStderr, signal: stopping.signal })
 }

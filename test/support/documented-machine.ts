@@ -171,7 +171,7 @@ function aPath(pids: string): string {
 
 const SERVING = `#!/bin/sh
 case "$*" in
-  *--once* | *--list-scenarios*) exec PROGRAM "$@" ;;
+  *--list-scenarios*) exec PROGRAM "$@" ;;
   sandbox* | worker*) ;;
   *) exec PROGRAM "$@" ;;
 esac

@@ -3,8 +3,7 @@ import { join } from 'node:path'
 import { parse, stringify } from 'yaml'
 import { expect, test } from 'vitest'
 import { aJobsWorkplace, isEmbedded, someQueues } from '../../support/jobs-workplace.ts'
-import { runCli, startCli } from '../../support/run-cli.ts'
-import { startWorker } from '../../support/worker-here.ts'
+import { startCli } from '../../support/run-cli.ts'
 import { aSandbox, organizationsOf } from '../../support/workplace.ts'
 import { aPlaceOf, aBlindWorker } from '../../support/reloading-worker.ts'
 import { pause } from '../../../jobs/pauses/pauses.ts'
@@ -55,21 +54,5 @@ if (!isEmbedded) {
       msg: 'run put off',
       why: 'pause',
     })
-  })
-
-  test('worker --once with another file leaves the schedules of a worker alone', async () => {
-    const { place, organizations } = await aPlaceOf(2)
-    const worker = startWorker(place)
-    await Promise.all(organizations.map(({ id }) => worker.ran(id)))
-    const { queues } = await someQueues(place.queue, place.mirror)
-    const schedules = await queues.tick.getJobSchedulers()
-    const other = join(place.folder, 'other.yaml')
-    const document: object = parse(readFileSync(place.config, 'utf8'))
-    writeFileSync(other, stringify({ ...document, organizations: organizations.slice(1) }))
-    const { code } = await runCli(['worker', '--once', '--config', other], { cwd: place.folder })
-
-    expect(code).toBe(0)
-    expect(await queues.tick.getJobSchedulers()).toEqual(schedules)
-    expect(worker.lines.join()).not.toContain('another configuration is accepted')
   })
 }

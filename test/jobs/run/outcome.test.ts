@@ -9,7 +9,6 @@ const USUAL: Circumstances = {
   startsLeft: 99,
   stopping: false,
   lockLost: false,
-  endsIfOutdated: false,
   leasedWaitMs: 30_000,
   mirrorWaitMs: 20_000,
 }
@@ -45,7 +44,7 @@ const table: [what: string, error: Error, verdict: JobVerdict][] = [
   ['the customers of another organization', new ContractBroken('no', { code: 'tenant-mixup' }), GIVE_UP],
   ['a mirror that is read-only', new MirrorUnusable('no', { code: 'read-only' }), GIVE_UP],
   ['a mirror that is damaged', new MirrorUnusable('no', { code: 'corrupt' }), GIVE_UP],
-  ['a mirror of a newer version', new MirrorUnusable('no', { code: 'version' }), GIVE_UP],
+  ['a mirror of another version', new MirrorUnusable('no', { code: 'version' }), { kind: 'hand-back' }],
   ['a disk that is full', new MirrorUnusable('no', { code: 'full' }), { kind: 'retry', leastMs: 20_000 }],
   ['a mirror that is locked', new MirrorUnusable('no', { code: 'locked' }), { kind: 'retry', leastMs: 20_000 }],
   ['a mirror that was replaced', new MirrorUnusable('no', { code: 'replaced' }), { kind: 'retry', leastMs: 20_000 }],
@@ -98,11 +97,11 @@ describe('circumstances', () => {
     expect(verdictOf(new Interrupted('stop'), { ...USUAL, stopping: true })).toEqual({ kind: 'hand-back' })
   })
 
-  test('a mirror of a newer version puts the job back where the worker ends', () => {
+  test('a mirror of another version puts the job back', () => {
     const newer = new MirrorUnusable('no', { code: 'version' })
 
-    expect(verdictOf(newer, { ...USUAL, endsIfOutdated: true })).toEqual({ kind: 'hand-back' })
-    expect(verdictOf(newer, { ...USUAL, endsIfOutdated: true, lockLost: true })).toEqual({ kind: 'abandon' })
+    expect(verdictOf(newer, USUAL)).toEqual({ kind: 'hand-back' })
+    expect(verdictOf(newer, { ...USUAL, lockLost: true })).toEqual({ kind: 'abandon' })
   })
 
   test.each([

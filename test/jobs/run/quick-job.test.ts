@@ -185,6 +185,7 @@ async function mirrored(options: SandboxOptions = {}) {
           queues: Object({ sync }),
         },
         listener: { onQuickRun: (ended) => void ends.push(ended) },
+        onOutdated: () => {},
         quickRunEnded: async () => {},
         stop: new AbortController().signal,
         timings: { ...TIMINGS, quickLookMs: 5 },

@@ -4,7 +4,6 @@ import { eventually } from '../../support/eventually.ts'
 import { aGate } from '../../support/gate.ts'
 import { valueOf } from '../../support/mirror-file.ts'
 import { type RedisServer } from '../../support/redis-server.ts'
-import { startCli } from '../../support/run-cli.ts'
 import { message } from '../../support/worker-log.ts'
 import { startWorkerProcess } from '../../support/worker-process.ts'
 import { aRedis, aWorkerOn, aPlaceOn } from '../../support/worker-on-redis.ts'
@@ -67,45 +66,6 @@ describe('a Redis that', () => {
     expect(worker.lines.join('\n')).not.toContain(PASSWORD)
   })
 })
-
-describe('worker --once', () => {
-  test('ends when it is stopped, although Redis is gone', async () => {
-    const redis = await aRedis()
-    const gate = aGate({ fromPage: 3 })
-    const place = await aPlaceOn(redis, gate)
-    const running = startCli(['worker', '--once', '--config', place.config], { cwd: place.folder })
-    await gate.reached
-    await redis.kill()
-    const { code, tookMs, stdout } = await stopped(running)
-
-    expect(code).toBe(143)
-    expect(tookMs).toBeLessThan(stoppedWithinMs())
-    expect(stdout).toMatch(/acme +interrupted/)
-  })
-
-  test('ends when it is stopped, although Redis stalls before there is a job', async () => {
-    const redis = await aRedis()
-    const place = await aPlaceOn(redis)
-    await redis.command('CLIENT', 'PAUSE', '60000', 'WRITE')
-    const running = startCli(['worker', '--once', '--config', place.config], { cwd: place.folder })
-    await eventually(
-      () => redis.command('CLIENT', 'LIST'),
-      (clients) => String(clients).includes('flags=b'),
-    )
-    const { code, tookMs, stderr } = await stopped(running)
-
-    expect(code).toBe(143)
-    expect(tookMs).toBeLessThan(stoppedWithinMs())
-    expect(stderr).not.toContain('Unexpected')
-  })
-})
-
-async function stopped(running: ReturnType<typeof startCli>) {
-  const stoppedAtMs = performance.now()
-  running.send('SIGTERM')
-  const ended = await running.ended
-  return { ...ended, tookMs: performance.now() - stoppedAtMs }
-}
 
 async function aWorkerProcessOn(redis: RedisServer, gate?: ReturnType<typeof aGate>) {
   const place = await aPlaceOn(redis, gate)
