@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { PassThrough } from 'node:stream'
 import { expect, test } from 'vitest'
-import { loadCommands } from '../src/cli/commands.ts'
+import { loadCommands } from '../src/cli/program.ts'
 import { DOCUMENTED_COMMANDS, requireDocumented } from './support/json-page.ts'
 import type { Io } from '../src/cli/io.ts'
 

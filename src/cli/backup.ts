@@ -1,11 +1,11 @@
 import { Command } from '@commander-js/extra-typings'
 import type { Io } from './io.ts'
-import { namedConfig } from './arguments/named-config.ts'
-import { namedFile } from './arguments/named-file.ts'
+import { namedConfig, namedFile, wholeNumber } from './arguments.ts'
 import { refuseBackup } from './postgres-programs.ts'
-import { jsonDocument } from './output/json-document.ts'
-import { wholeNumber } from './arguments/whole-number-argument.ts'
+import { jsonDocument } from './output/say.ts'
 import { isoOf } from '../time/iso-time.ts'
+import { shareProgress } from './output/redrawn-lines.ts'
+import { count } from './output/wording.ts'
 
 /** `customer-mirror backup`: makes a checked backup of the whole mirror, while runs go on. */
 export function backupCommand(io: Io) {
@@ -18,11 +18,9 @@ export function backupCommand(io: Io) {
     .addHelpText('after', EXAMPLES)
     .action(async (file, { config: configFile, keep, json }) => {
       const named = namedFile(file, 'backup')
-      const [{ mirror }, { makeBackup }, { shareProgress }, { count }] = await Promise.all([
+      const [{ mirror }, { makeBackup }] = await Promise.all([
         namedConfig(configFile),
         import('../reading/backup/make-backup.ts'),
-        import('./output/share-progress.ts'),
-        import('./output/wording.ts'),
       ])
       refuseBackup(mirror, file)
       const progress = shareProgress('Backup', io)

@@ -6,9 +6,9 @@ import { processWords } from '../machine/process-name.ts'
 import type { LeasedRun } from '../report.ts'
 import { oneExitCode, type ExitCode } from './exit-code.ts'
 import type { Io } from './io.ts'
-import { namedConfig } from './arguments/named-config.ts'
+import { namedConfig } from './arguments.ts'
 import { say } from './output/say.ts'
-import { configOption } from './output/shell-word.ts'
+import { configOption } from './output/wording.ts'
 import { listUnderway } from './with-mirror.ts'
 
 /** `customer-mirror cancel`: ends the run of an organization after its current pages. */

@@ -1,13 +1,11 @@
-import { Command, Option } from '@commander-js/extra-typings'
 import { resolve } from 'node:path'
+import { Command, Option } from '@commander-js/extra-typings'
 import { UsageError } from '../errors/errors.ts'
 import { FORMAT_NAMES, isFormatName, type FormatName } from '../reading/export/formats.ts'
 import { isTerminal, type Io } from './io.ts'
-import { namedFile } from './arguments/named-file.ts'
+import { namedFile, timeArgument, wholeNumber } from './arguments.ts'
 import { fileToRead, mirrorOption } from './reading/reading-options.ts'
 import type { Wanted } from './reading/run-export.ts'
-import { timeArgument } from './arguments/time-argument.ts'
-import { wholeNumber } from './arguments/whole-number-argument.ts'
 
 /** `customer-mirror export`: the customers, or what changed, as a file for other programs. */
 export function exportCommand(io: Io) {

@@ -1,17 +1,17 @@
 import { InvalidArgumentError } from '@commander-js/extra-typings'
-import { say } from './output/say.ts'
+import { say, jsonDocument } from './output/say.ts'
 import type { Config } from '../config/read-config.ts'
 import { isOurs } from '../errors/errors.ts'
 import { monotonicMs } from '../machine/monotonic-clock.ts'
 import type { Mirror } from '../store.ts'
-import type { ForgetReport } from './output/customer-forgotten.ts'
+import { type ForgetReport, unfinishedText, forgottenCustomerText } from './output/forgotten.ts'
 import type { Io } from './io.ts'
 import { isoTime } from '../time/iso-time.ts'
-import { namedConfig } from './arguments/named-config.ts'
-import { jsonDocument } from './output/json-document.ts'
+import { namedConfig } from './arguments.ts'
 import { DestructiveCommand } from './unknown-command.ts'
 import { requireKnown, withMirrorToChange } from './with-mirror.ts'
 import { shownMirror } from '../address/mirror-address.ts'
+import { configOption } from './output/wording.ts'
 
 /** `customer-mirror forget`: deletes everything that the mirror holds of one customer, and keeps it out from then on. */
 export function forgetCommand(io: Io) {
@@ -28,15 +28,10 @@ export function forgetCommand(io: Io) {
       const customer = { organization, id }
       if (undo) return readmit(customer, { config, json, io })
       const report = await forget(customer, config)
-      const { forgottenCustomerText } = await import('./output/customer-forgotten.ts')
       if (json) io.stdout.write(jsonDocument(asJson(report)))
       else say(io.stdout, forgottenCustomerText(report))
       if (report.failure !== undefined) throw report.failure
       if (report.erased !== 'busy') return
-      const [{ unfinishedText }, { configOption }] = await Promise.all([
-        import('./output/unfinished-text.ts'),
-        import('./output/shell-word.ts'),
-      ])
       const again = `customer-mirror forget ${organization} ${id}${configOption(file)}`
       say(io.stderr, unfinishedText(report.mirror, again))
       io.exitWith(5)

@@ -9,14 +9,22 @@ import { monotonicMs } from '../machine/monotonic-clock.ts'
 import type { Organizations } from '../organizations.ts'
 import type { MirroredOrganization } from '../reading/organizations/mirrored-organizations.ts'
 import { isoTime } from '../time/iso-time.ts'
-import { namedConfig } from './arguments/named-config.ts'
+import { namedConfig } from './arguments.ts'
 import { screenOf, type Io, type Screen } from './io.ts'
-import { jsonDocument } from './output/json-document.ts'
-import type { ForgottenOrganization } from './output/organization-forgotten.ts'
-import { say } from './output/say.ts'
-import { sqlText } from './output/sql-text.ts'
+import { jsonDocument, say } from './output/say.ts'
+import {
+  type ForgottenOrganization,
+  unconfirmedText,
+  forgetCommand,
+  forgottenOrganizationText,
+  unfinishedText,
+} from './output/forgotten.ts'
+import { sqlText, moment, count } from './output/wording.ts'
 import { fileToRead, mirrorOption } from './reading/reading-options.ts'
 import { DestructiveCommand } from './unknown-command.ts'
+import { renderTable } from './output/table.ts'
+import { leftBehindText } from './output/left-behind.ts'
+import { wrapLines } from './output/fit-text.ts'
 
 /** `customer-mirror organizations`: lists the organizations of the mirror, and lets them change. */
 export function organizationsCommand(io: Io) {
@@ -53,7 +61,7 @@ function listCommand(io: Io) {
       io.stdout.write(
         json
           ? jsonDocument({ organizations: lines.map(asJson) })
-          : await asText(lines, { config: named.config, screen: screenOf(io.stdout) }),
+          : asText(lines, { config: named.config, screen: screenOf(io.stdout) }),
       )
     })
 }
@@ -99,17 +107,11 @@ function asJson({ organization, isConfigured, mirrored }: Line) {
   }
 }
 
-async function asText(
+function asText(
   lines: readonly Line[],
   { config, screen }: { config: string | undefined; screen: Screen | undefined },
-): Promise<string> {
+): string {
   if (lines.length === 0) return 'There are no organizations.\n'
-  const [{ renderTable }, { moment }, { leftBehindText }, { wrapLines }] = await Promise.all([
-    import('./output/table.ts'),
-    import('./output/wording.ts'),
-    import('./output/left-behind.ts'),
-    import('./output/fit-text.ts'),
-  ])
   const table = renderTable(
     ['organization', 'state', 'active', 'removed', 'last read'],
     lines.map((line) => [
@@ -160,7 +162,6 @@ function renameCommand(io: Io) {
     .addHelpText('after', RENAME_EXAMPLES)
     .action(async (from, to, { config: file, json }) => {
       refuseNames(from, to)
-      const { count } = await import('./output/wording.ts')
       const { renamed, config } = await withOrganizations(file, async (organizations, read) => {
         await requireMirrored(from, organizations, read, `Change its id in ${read.file}: there is nothing to rename.`)
         const clocks = { nowMs: Date.now(), monotonicMs: monotonicMs() }
@@ -216,7 +217,6 @@ function retireCommand(io: Io) {
     .option('--json', 'print one JSON document')
     .addHelpText('after', RETIRE_EXAMPLES)
     .action(async (id, { config: file, json }) => {
-      const { count } = await import('./output/wording.ts')
       const { removed } = await withOrganizations(file, async (organizations, config) => {
         await requireMirrored(
           id,
@@ -253,22 +253,17 @@ function organizationForgetCommand(io: Io) {
     .option('--json', 'print one JSON document')
     .addHelpText('after', FORGET_EXAMPLES)
     .action(async (id, { config: file, json, yes }) => {
-      const { forgetCommand, forgottenOrganizationText } = await import('./output/organization-forgotten.ts')
       const forgotten = await forget(id, file, yes === true)
       if (json) io.stdout.write(jsonDocument(forgotten))
       else say(io.stdout, forgottenOrganizationText(forgotten))
       if (forgotten.finished) return
-      const { unfinishedText } = await import('./output/unfinished-text.ts')
       say(io.stderr, unfinishedText(forgotten.mirror, forgetCommand(id, file)))
       io.exitWith(5)
     })
 }
 
 async function forget(id: string, file: string | undefined, isConfirmed: boolean): Promise<ForgottenOrganization> {
-  const [{ listCopiesLeft }, { unconfirmedText }] = await Promise.all([
-    import('../reading/copies-left.ts'),
-    import('./output/organization-forgotten.ts'),
-  ])
+  const { listCopiesLeft } = await import('../reading/copies-left.ts')
   return withOrganizations(file, async (organizations, config) => {
     if (!(await organizations.isUnfinished(id)))
       await requireMirrored(id, organizations, config, 'There is nothing to forget: take it out of the configuration.')

@@ -2,10 +2,10 @@ import { Command } from '@commander-js/extra-typings'
 import { UsageError } from '../errors/errors.ts'
 import { moment } from '../wording.ts'
 import type { Io } from './io.ts'
-import { namedConfig } from './arguments/named-config.ts'
+import { namedConfig, timeArgument } from './arguments.ts'
 import { say } from './output/say.ts'
-import { timeArgument } from './arguments/time-argument.ts'
 import { isoOf } from '../time/iso-time.ts'
+import { pausedText, resumedText } from './output/pause-text.ts'
 
 /** `customer-mirror pause`: no run of organizations starts until they are resumed. */
 export function pauseCommand(io: Io) {
@@ -20,11 +20,7 @@ export function pauseCommand(io: Io) {
       const untilMs = until === undefined ? undefined : Date.parse(isoOf(until))
       if (untilMs !== undefined && untilMs <= nowMs)
         throw new UsageError(`--until ${moment(untilMs)} has passed, so nothing was paused. Name a time in the future.`)
-      const [config, { chooseIds }, { pausedText }] = await Promise.all([
-        namedConfig(file),
-        import('../config/organization.ts'),
-        import('./output/pause-text.ts'),
-      ])
+      const [config, { chooseIds }] = await Promise.all([namedConfig(file), import('../config/organization.ts')])
       const organizations = chooseIds(config, ids)
       const { pauseOrganizations } = await import('../../jobs/pauses/pause-organizations.ts')
       say(io.stdout, pausedText(await pauseOrganizations(config, organizations, { nowMs, untilMs })))
@@ -41,4 +37,29 @@ Examples:
       the service is being maintained until six o'clock UTC
   $ customer-mirror pause
       all organizations, until 'customer-mirror resume'
+`
+
+/** `customer-mirror resume`: ends the pause of organizations. */
+export function resumeCommand(io: Io) {
+  return new Command('resume')
+    .description('end the pause of organizations; without a name, every pause')
+    .argument('[organization...]', 'ids of organizations')
+    .option('-c, --config <file>', 'configuration file')
+    .addHelpText('after', RESUME_EXAMPLES)
+    .action(async (ids, { config: file }) => {
+      const [config, { chooseIds }] = await Promise.all([namedConfig(file), import('../config/organization.ts')])
+      const organizations = chooseIds(config, ids)
+      const { resumeOrganizations } = await import('../../jobs/pauses/pause-organizations.ts')
+      say(io.stdout, resumedText(await resumeOrganizations(config, organizations, Date.now())))
+    })
+}
+
+const RESUME_EXAMPLES = `
+A run that was missed meanwhile is made up for at once, one for each organization. An organization that is named is resumed
+although all of them are paused; the others stay so.
+
+Examples:
+  $ customer-mirror resume acme
+  $ customer-mirror resume
+      every pause, also those of single organizations
 `

@@ -1,11 +1,9 @@
 import { Command, Help, type CommandUnknownOpts, type OutputConfiguration } from '@commander-js/extra-typings'
 import { isOurs, UsageError } from '../errors/errors.ts'
-import { loadCommands } from './commands.ts'
 import { EXIT_CODES, exitCodeOf, type ExitCode } from './exit-code.ts'
 import { screenOf, type Io } from './io.ts'
-import { wrapText } from './output/fit-text.ts'
+import { wrapText, columnsOf } from './output/fit-text.ts'
 import { say } from './output/say.ts'
-import { helpColumns, wrapHelp } from './output/help-text.ts'
 import { requireKnownCommand } from './unknown-command.ts'
 import { exactVersion } from '../version.ts'
 
@@ -123,4 +121,97 @@ function sayWhatHappened(error: unknown, io: Io): ExitCode {
     say(io.stderr, `Unexpected: ${text}\nThis is a defect of Customer Mirror; please report it.\n`)
   }
   return exitCodeOf(error)
+}
+
+type Loader = (io: Io) => Promise<CommandUnknownOpts>
+
+/** In the order of the help. */
+const LOADERS: Readonly<Record<string, Loader>> = {
+  init: async (io) => (await import('./init.ts')).initCommand(io),
+  check: async (io) => (await import('./check.ts')).checkCommand(io),
+  sync: async (io) => (await import('./sync.ts')).syncCommand(io),
+  worker: async (io) => (await import('./worker.ts')).workerCommand(io),
+  run: async (io) => (await import('./run.ts')).runCommand(io),
+  cancel: async (io) => (await import('./cancel.ts')).cancelCommand(io),
+  pause: async (io) => (await import('./pause.ts')).pauseCommand(io),
+  resume: async (io) => (await import('./pause.ts')).resumeCommand(io),
+  queue: async (io) => (await import('./queue.ts')).queueCommand(io),
+  schedule: async (io) => (await import('./schedule.ts')).scheduleCommand(io),
+  status: async (io) => (await import('./status.ts')).statusCommand(io),
+  runs: async (io) => (await import('./runs.ts')).runsCommand(io),
+  rejects: async (io) => (await import('./rejects.ts')).rejectsCommand(io),
+  removals: async (io) => (await import('./removals.ts')).removalsCommand(io),
+  organizations: async (io) => (await import('./organizations.ts')).organizationsCommand(io),
+  forget: async (io) => (await import('./forget.ts')).forgetCommand(io),
+  query: async (io) => (await import('./query.ts')).queryCommand(io),
+  sql: async (io) => (await import('./sql.ts')).sqlCommand(io),
+  export: async (io) => (await import('./export.ts')).exportCommand(io),
+  publish: async (io) => (await import('./publish.ts')).publishCommand(io),
+  backup: async (io) => (await import('./backup.ts')).backupCommand(io),
+  restore: async (io) => (await import('./restore.ts')).restoreCommand(io),
+  move: async (io) => (await import('./move.ts')).moveCommand(io),
+  signing: async (io) => (await import('./signing.ts')).signingCommand(io),
+  schema: async (io) => (await import('./schema.ts')).schemaCommand(io),
+  sandbox: async (io) => (await import('./sandbox.ts')).sandboxCommand(io),
+  demo: async (io) => (await import('./demo.ts')).demoCommand(io),
+}
+
+/** The command named by the first word of a command line; all commands if it names none, for help and suggestions. */
+export async function loadCommands(firstWord: string | undefined, io: Io): Promise<CommandUnknownOpts[]> {
+  const loaders =
+    firstWord !== undefined && Object.hasOwn(LOADERS, firstWord) ? [LOADERS[firstWord]] : Object.values(LOADERS)
+  return Promise.all(loaders.flatMap((load) => (load === undefined ? [] : [load(io)])))
+}
+
+/** Columns of a help text where there is no terminal, and on a wide one: longer lines are tiring to read. */
+const USUAL = 80
+const WIDEST = 100
+const NARROWEST = 40
+
+/** How wide a help text is on a terminal of so many columns; undefined where there is none. */
+export function helpColumns(columns: number | undefined): number {
+  return columns === undefined || columns > WIDEST ? USUAL : Math.max(columns, NARROWEST)
+}
+
+/** The paragraphs and the rows of a help text in lines of at most `width` columns. Commands stay whole, to be copied. */
+export function wrapHelp(text: string, width: number): string {
+  const wrapped: string[] = []
+  let paragraph: string[] = []
+  const endParagraph = () => {
+    wrapped.push(...wrapParagraph(paragraph, width))
+    paragraph = []
+  }
+  for (const line of text.split('\n')) {
+    const isSame = paragraph[0] === undefined || indentOf(paragraph[0]) === indentOf(line)
+    const row = ROW.exec(line)
+    const staysWhole = line === '' || COMMAND.test(line)
+    if (!isSame || staysWhole || row !== null) endParagraph()
+    if (staysWhole) wrapped.push(line)
+    else if (row !== null) wrapped.push(...wrapRow(row, width))
+    else paragraph.push(line)
+  }
+  endParagraph()
+  return wrapped.join('\n')
+}
+
+/** An example, the options that continue one, and what stands after a prose with two spaces between. */
+const COMMAND = /^ +(\$ |--|customer-mirror )|\S \S.* {2,}\S/
+/** A word, and what it means. */
+const ROW = /^( *\S+ {2,})(\S.*)$/
+
+/** As it was written, where all of its lines are short enough. */
+function wrapParagraph(lines: readonly string[], width: number): readonly string[] {
+  if (lines.every((line) => columnsOf(line) <= width)) return lines
+  const indent = indentOf(lines[0] ?? '')
+  return wrapText(lines.join(' '), width - indent.length).map((line) => indent + line)
+}
+
+function wrapRow([line, word = '', meaning = '']: RegExpExecArray, width: number): string[] {
+  if (columnsOf(line) <= width) return [line]
+  const [first = '', ...more] = wrapText(meaning, width - word.length)
+  return [word + first, ...more.map((each) => ' '.repeat(word.length) + each)]
+}
+
+function indentOf(line: string): string {
+  return /^ */.exec(line)?.[0] ?? ''
 }

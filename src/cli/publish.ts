@@ -1,10 +1,8 @@
 import { Command } from '@commander-js/extra-typings'
-import { say } from './output/say.ts'
+import { say, jsonDocument } from './output/say.ts'
 import { UsageError } from '../errors/errors.ts'
 import type { Io } from './io.ts'
-import { namedConfig } from './arguments/named-config.ts'
-import { namedFile } from './arguments/named-file.ts'
-import { jsonDocument } from './output/json-document.ts'
+import { namedConfig, namedFile } from './arguments.ts'
 
 /** `customer-mirror publish`: makes the copy for readers now. */
 export function publishCommand(io: Io) {

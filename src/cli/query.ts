@@ -3,7 +3,7 @@ import type { Io } from './io.ts'
 import { say } from './output/say.ts'
 import { fileToRead, layoutOf, mirrorOption, type ReadingOptions } from './reading/reading-options.ts'
 import { startReading, type Reading } from './reading/run-reading.ts'
-import { wholeNumber } from './arguments/whole-number-argument.ts'
+import { wholeNumber } from './arguments.ts'
 
 /** What a table has at most, and the columns it shows; a document has all of them. */
 const ON_A_TABLE = 50
@@ -65,7 +65,7 @@ async function query(reading: Reading, options: Options, io: Io): Promise<void> 
   const file = await fileToRead(options)
   const end = await reading.run({ ...file, read: { customers: filter }, layout, most })
   if (end?.[0] === 'unknown-organization') {
-    const { unknownOrganization } = await import('./reading/unknown-organization.ts')
+    const { unknownOrganization } = await import('./reading/reading-options.ts')
     throw unknownOrganization(end[1], file.configured)
   }
   if (end?.[0] === 'done' && end[1].more && limit === undefined)

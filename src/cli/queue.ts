@@ -3,8 +3,8 @@ import type { Config } from '../config/read-config.ts'
 import { ALL, isPaused, pauseOf, type Pause, type Pauses } from '../pause.ts'
 import { screenOf, type Io } from './io.ts'
 import { isoTime } from '../time/iso-time.ts'
-import { namedConfig } from './arguments/named-config.ts'
-import { jsonDocument } from './output/json-document.ts'
+import { namedConfig } from './arguments.ts'
+import { jsonDocument } from './output/say.ts'
 import { listUnderway } from './with-mirror.ts'
 
 /** `customer-mirror queue`: shows what runs, waits and is delayed. */

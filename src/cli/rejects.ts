@@ -1,11 +1,12 @@
-import type { StoredReject } from '../store.ts'
 import { Command } from '@commander-js/extra-typings'
+import type { StoredReject } from '../store.ts'
 import { screenOf, type Io, type Screen } from './io.ts'
 import { isoTime } from '../time/iso-time.ts'
-import { say } from './output/say.ts'
-import { limitOption } from './arguments/limit-option.ts'
-import { jsonDocument } from './output/json-document.ts'
+import { say, jsonDocument } from './output/say.ts'
+import { limitOption } from './arguments.ts'
 import { requireKnown, withMirror } from './with-mirror.ts'
+import { renderTable } from './output/table.ts'
+import { moment } from './output/wording.ts'
 
 /** `customer-mirror rejects`: received records that are no valid customers, and why. */
 export function rejectsCommand(io: Io) {
@@ -24,7 +25,7 @@ export function rejectsCommand(io: Io) {
       })
       const rejects = listed.slice(0, limit)
       if (json) io.stdout.write(jsonDocument({ rejects: rejects.map(asJson) }))
-      else io.stdout.write(rejects.length === 0 ? 'No open rejects.\n' : await asTable(rejects, screenOf(io.stdout)))
+      else io.stdout.write(rejects.length === 0 ? 'No open rejects.\n' : asTable(rejects, screenOf(io.stdout)))
       if (listed.length > limit && command.getOptionValueSource('limit') === 'default')
         say(io.stderr, `These are the newest ${limit}. For more of them use --limit.\n`)
     })
@@ -34,8 +35,7 @@ function asJson({ runId, recordId, seenAtMs, payload, ...reject }: StoredReject)
   return { ...reject, run: runId, recordId, seenAt: isoTime(seenAtMs), payload: JSON.parse(payload) }
 }
 
-async function asTable(rejects: readonly StoredReject[], screen: Screen | undefined): Promise<string> {
-  const [{ renderTable }, { moment }] = await Promise.all([import('./output/table.ts'), import('./output/wording.ts')])
+function asTable(rejects: readonly StoredReject[], screen: Screen | undefined): string {
   return renderTable(
     ['organization', 'record', 'run', 'page', 'position', 'seen', 'reasons'],
     rejects.map(({ organization, recordId, runId, page, position, seenAtMs, reasons }) => [

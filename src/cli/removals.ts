@@ -1,13 +1,13 @@
-import type { HeldRemovals } from '../store.ts'
-import { say } from './output/say.ts'
 import { Command } from '@commander-js/extra-typings'
+import type { HeldRemovals } from '../store.ts'
+import { say, jsonDocument } from './output/say.ts'
 import { DestructiveCommand } from './unknown-command.ts'
-import { runNumber } from './arguments/run-number-argument.ts'
+import { runNumber, namedConfig } from './arguments.ts'
 import { screenOf, type Io, type Screen } from './io.ts'
 import { isoTime } from '../time/iso-time.ts'
-import { namedConfig } from './arguments/named-config.ts'
-import { jsonDocument } from './output/json-document.ts'
 import { withMirror, withMirrorToChange } from './with-mirror.ts'
+import { count, moment } from './output/wording.ts'
+import { renderTable } from './output/table.ts'
 
 /** `customer-mirror removals`: lists, approves or discards removals that were held back. */
 export function removalsCommand(io: Io) {
@@ -35,7 +35,7 @@ function listCommand(io: Io) {
         }))
         io.stdout.write(jsonDocument({ removals: documents }))
       } else {
-        io.stdout.write(held.length === 0 ? 'No removals are held back.\n' : await asTable(held, screenOf(io.stdout)))
+        io.stdout.write(held.length === 0 ? 'No removals are held back.\n' : asTable(held, screenOf(io.stdout)))
       }
     })
 }
@@ -55,7 +55,7 @@ function decisionCommand(io: Io, decision: 'approve' | 'discard') {
       `\nExamples:\n  $ customer-mirror removals ${decision} 12\n  $ customer-mirror removals ${decision} 12 --config production.yaml\n`,
     )
     .action(async (run, { config: file, json }) => {
-      const [config, { count }] = await Promise.all([namedConfig(file), import('./output/wording.ts')])
+      const config = await namedConfig(file)
       const decided = await withMirrorToChange(config, (mirror) =>
         decision === 'approve' ? mirror.approveRemovals(run, Date.now()) : mirror.discardRemovals(run),
       )
@@ -66,8 +66,7 @@ function decisionCommand(io: Io, decision: 'approve' | 'discard') {
     })
 }
 
-async function asTable(held: readonly HeldRemovals[], screen: Screen | undefined): Promise<string> {
-  const [{ renderTable }, { moment }] = await Promise.all([import('./output/table.ts'), import('./output/wording.ts')])
+function asTable(held: readonly HeldRemovals[], screen: Screen | undefined): string {
   return renderTable(
     ['run', 'organization', 'held', 'at'],
     held.map(({ runId, organization, held: number, startedAtMs }) => [

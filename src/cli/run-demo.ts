@@ -11,7 +11,7 @@ import { exitCodeOfRuns } from './exit-code.ts'
 import { screenOf, type Io } from './io.ts'
 import { runsTable } from './output/runs-table.ts'
 import { say } from './output/say.ts'
-import { configOption, shellWord } from './output/shell-word.ts'
+import { configOption, shellWord } from './output/wording.ts'
 import { syncOrganizations } from './sync-organizations.ts'
 
 /** Small enough that the second organization is throttled, with a short wait. */

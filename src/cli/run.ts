@@ -1,9 +1,21 @@
 import { Command } from '@commander-js/extra-typings'
 import { UsageError } from '../errors/errors.ts'
-import { durationArgument } from './arguments/duration-argument.ts'
-import type { Io } from './io.ts'
-import { namedConfig } from './arguments/named-config.ts'
+import { durationArgument, namedConfig } from './arguments.ts'
+import { type Io, screenOf, type Screen } from './io.ts'
 import { say } from './output/say.ts'
+import type { Organization } from '../config/organization.ts'
+import type { Config } from '../config/read-config.ts'
+import { monotonicMs } from '../machine/monotonic-clock.ts'
+import type { Report } from '../report.ts'
+import { exitCodeOfRuns, oneExitCode, type ExitCode } from './exit-code.ts'
+import { configOption, count, differentCustomers, duration } from './output/wording.ts'
+import { listHeldRemovals, withMirrorOf } from './with-mirror.ts'
+import { shownMirror } from '../address/mirror-address.ts'
+import { moment, second } from '../wording.ts'
+import { runsTable } from './output/runs-table.ts'
+import { failureBlocks } from './output/failure-blocks.ts'
+import { heldWarning } from './output/held-warning.ts'
+import { quickText, quickAdvice } from './output/quick-text.ts'
 
 /** `customer-mirror run`: asks the worker for a run now. */
 export function runCommand(io: Io) {
@@ -19,14 +31,12 @@ export function runCommand(io: Io) {
     .action(async (ids, { wait = false, timeout, ...options }) => {
       if (timeout !== undefined && !wait)
         throw new UsageError('--timeout is for --wait. Nothing was requested. Add --wait, or leave --timeout out.')
-      const [config, { chooseOrganizations }, { requestedText, requestedCode }] = await Promise.all([
+      const [config, { chooseOrganizations }] = await Promise.all([
         namedConfig(options.config),
         import('../config/organization.ts'),
-        import('./output/requested-text.ts'),
       ])
       const organizations = chooseOrganizations(config, ids)
       if (wait) {
-        const { waitForRuns } = await import('./run-wait.ts')
         return await waitForRuns(
           { ...options, config, configFile: options.config, organizations, timeoutMs: timeout },
           io,
@@ -58,3 +68,184 @@ Examples:
   $ customer-mirror run acme --wait --timeout 2h
       wait for the end, in a script
 `
+
+type Asked = {
+  config: Config
+  /** As the user named it. */
+  configFile: string | undefined
+  organizations: readonly Organization[]
+  timeoutMs: number | undefined
+  quick?: true | undefined
+  now?: true | undefined
+}
+
+type Waited = import('../../jobs/commands/run-and-wait.ts').Waited
+type WaitNews = import('../../jobs/commands/wait-for-job.ts').WaitNews
+
+/** Requests runs, waits for their ends, and shows them as `sync` does, with its exit codes. */
+async function waitForRuns(asked: Asked, io: Io): Promise<void> {
+  const { config, organizations, timeoutMs, quick = false, now = false, configFile } = asked
+  const { runAndWait } = await import('../../jobs/commands/run-and-wait.ts')
+  const timeIsUp = timeoutMs === undefined ? [] : [AbortSignal.timeout(timeoutMs)]
+  const ids = organizations.map(({ id }) => id)
+  const sayOf = (id: string, words: string) => say(io.stderr, `${id}: ${words}\n`)
+  const waited = await runAndWait(
+    config,
+    ids,
+    { quick, now, clock: Date.now },
+    {
+      signal: AbortSignal.any([io.signal, ...timeIsUp]),
+      now: Date.now,
+      monotonicMs,
+      listRuns: (organization) => listRuns(config, organization),
+      onRequested: (requested) => say(io.stderr, requestedText(requested, { quick, wait: true })),
+      onNews: (id, news) => sayOf(id, newsWords(news)),
+    },
+  )
+  await showEnds(waited, asked, io)
+  for (const { organization, waited: end } of waited)
+    if (end === undefined) sayOf(organization, goesOn(organization, configOption(configFile)))
+  io.exitWith(oneExitCode(waited.map(exitCodeOf)))
+}
+
+async function showEnds(waited: readonly Waited[], { config, organizations, configFile, quick }: Asked, io: Io) {
+  const ended = waited.flatMap((each) => each.waited ?? [])
+  if (ended.length === 0) return
+  io.stdout.write(waitedText(ended, { mirrorFile: shownMirror(config.mirror), screen: screenOf(io.stdout) }))
+  if (quick === true) {
+    const reports = ended.flatMap(({ from, outcome: { report } }) => (from === 'mirror' ? [report] : []))
+    io.stdout.write(quickText(reports))
+    say(io.stderr, quickAdvice(reports, configFile))
+  }
+  const columns = screenOf(io.stderr)?.columns
+  io.stderr.write(
+    failureBlocks(
+      ended.map(({ outcome }) => outcome),
+      { organizations, columns, dryRun: false, config: configFile },
+    ),
+  )
+  // Where the mirror is on another machine, its held removals are looked up there.
+  if (ended.some(({ from }) => from === 'mirror'))
+    io.stderr.write(heldWarning(await listHeldRemovals(config), configFile))
+}
+
+/** None where the mirror is on another machine, or is not made yet. */
+async function listRuns(config: Config, organization: string): Promise<readonly Report[]> {
+  return withMirrorOf(config, (mirror) => mirror.listRuns({ organization, limit: LATEST_RUNS })).catch(() => [])
+}
+
+/** Runs that may have ended between the end of a job and the look at the mirror. */
+const LATEST_RUNS = 20
+
+function exitCodeOf({ waited }: Waited): ExitCode {
+  if (waited === undefined) return 5
+  return waited.from === 'no-quick-run' ? 6 : exitCodeOfRuns([waited.outcome])
+}
+
+function newsWords(news: WaitNews): string {
+  if (news.news !== 'delayed') return NEWS[news.news]
+  return `waits for its next attempt${news.reason === '' ? '' : ` after a failure (${news.reason})`}; still waiting`
+}
+
+const NEWS = {
+  'not-taken':
+    "no worker has taken its job yet; still waiting. Is one running with this queue? 'customer-mirror worker' starts one",
+  'queue-lost': 'the queue does not answer; still waiting. A run that is under way goes on meanwhile',
+  'queue-back': 'the queue answers again',
+} as const
+
+function goesOn(organization: string, option: string): string {
+  return (
+    `no longer waiting; its job goes on without this command. 'customer-mirror runs ${organization}${option}' shows it, and ` +
+    `'customer-mirror cancel ${organization}${option}' ends it`
+  )
+}
+
+/** A requested run, as far as words need it. */
+type Requested = Omit<import('../../jobs/commands/run-now.ts').RequestedRun, 'job'>
+
+/** The options of the command. */
+type Options = { quick?: boolean | undefined; wait?: boolean | undefined; config?: string | undefined }
+
+/** One line for each requested run: whether a job was added, or which one there is. After `wait` the advice for a pause follows. */
+function requestedText(requested: readonly Requested[], options: Options): string {
+  return requested.map((run) => `${run.organization}: ${wordsOf(run, options)}\n`).join('')
+}
+
+/** 5 where a service said when to ask again, and for a paused organization. */
+function requestedCode(requested: readonly Requested[]): ExitCode {
+  return requested.some(({ state }) => state === 'told-to-wait' || state === 'paused') ? 5 : 0
+}
+
+function wordsOf({ organization, added, state, untilMs }: Requested, { quick = false, wait, config }: Options): string {
+  if (added) return quick ? 'quick run queued' : 'queued'
+  const resume = `. First: customer-mirror resume ${organization}${configOption(config)}`
+  if (state === 'paused') return pausedWords(untilMs) + (wait === true ? '' : resume)
+  if (untilMs !== undefined) return toldToWait(untilMs)
+  const states = quick ? QUICK_STATES : STATES
+  return states[state] ?? `has a job already (${state})`
+}
+
+function pausedWords(untilMs: number | undefined): string {
+  const until = untilMs === undefined ? '' : ` until ${moment(untilMs)}`
+  return `is paused${until}; nothing was requested`
+}
+
+function toldToWait(untilMs: number): string {
+  const until = second(Math.ceil(untilMs / 1000) * 1000)
+  return `has a job that starts by itself at ${until} UTC: until then, its service asked to wait. Nothing was changed, because it would refuse an earlier request`
+}
+
+const STATES: Readonly<Record<string, string>> = {
+  active: 'is being mirrored at this moment',
+  waiting: 'is queued already',
+  started: 'has a job that waited; it starts now',
+  delayed: 'has a job that waits for its next attempt; nothing was added. --now starts it',
+  ended: 'had a job that ended just now; ask again for another run',
+}
+
+const QUICK_STATES: Readonly<Record<string, string>> = {
+  active: 'has a quick run at this moment',
+  waiting: 'has a quick run in the queue already',
+  started: 'has a quick run that waited for its moment; it starts now',
+  delayed: 'has a quick run in the queue already, which waits for its moment',
+  ended: 'had a quick run that ended just now; ask again for another one',
+  'full-run': 'its whole list is being read, or is about to be; no quick run was added',
+}
+
+type WaitedOutcome = import('../../jobs/commands/waited-outcome.ts').WaitedOutcome
+
+/** Runs of other processes: the table that `sync` shows, and a line for each run whose mirror is not on this machine. */
+export function waitedText(
+  waited: readonly WaitedOutcome[],
+  { mirrorFile, screen }: { mirrorFile: string; screen: Screen | undefined },
+): string {
+  const here = waited.filter(
+    ({ from, outcome }) => from === 'mirror' || (from === 'queue' && outcome.error !== undefined),
+  )
+  const table =
+    here.length === 0
+      ? ''
+      : `${runsTable(
+          here.map(({ outcome }) => outcome.report),
+          screen,
+        )}\n`
+  const place = here.some(({ from }) => from === 'mirror') ? `Mirror: ${mirrorFile}\n` : ''
+  const lines = waited.flatMap((each) => (here.includes(each) ? [] : [lineOf(each)]))
+  return table + lines.join('') + place
+}
+
+function lineOf({ outcome: { report }, from }: WaitedOutcome): string {
+  const { organization } = report
+  if (from === 'none-needed')
+    return `${organization}: no run was made, because its list had been read since it was due.\n`
+  if (from === 'no-quick-run')
+    return `${organization}: no quick run was made, because a full run is under way, unfinished, or held by another process.\n`
+  return `${organization}: complete: ${countsText(report)}. Its mirror is not on this machine: look there for its proof.\n`
+}
+
+function countsText(report: Report): string {
+  const { inserted, updated, rejected, removed, held, requests, durationMs } = report
+  const changes = `${inserted} new, ${updated} changed, ${rejected} rejected, ${removed} removed, ${held} held`
+  return `${count(differentCustomers(report), 'customer')}: ${changes} · ${count(requests, 'request')} in ${duration(durationMs)}`
+}

@@ -14,13 +14,11 @@ import {
   TIMESTAMP_FORMS,
   type Recipe,
 } from '../source/signing/signing.ts'
-import { durationArgument } from './arguments/duration-argument.ts'
+import { durationArgument, wholeNumber } from './arguments.ts'
 import { screenOf, type Io } from './io.ts'
 import { hanging } from './output/fit-text.ts'
 import { say } from './output/say.ts'
-import { configOption } from './output/shell-word.ts'
-import { grouped } from './output/wording.ts'
-import { wholeNumber } from './arguments/whole-number-argument.ts'
+import { configOption, grouped } from './output/wording.ts'
 
 /** `customer-mirror sandbox`: runs the service on this machine, with made-up customers, until it is stopped. */
 export function sandboxCommand({ signal, stdout, stderr }: Io): CommandUnknownOpts {

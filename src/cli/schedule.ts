@@ -1,11 +1,12 @@
 import { Command } from '@commander-js/extra-typings'
 import type { Pause } from '../pause.ts'
 import { screenOf, type Io, type Screen } from './io.ts'
-import { namedConfig } from './arguments/named-config.ts'
-import { pauseAsJson, pausedLines } from './status/paused-lines.ts'
+import { namedConfig, wholeNumber } from './arguments.ts'
+import { pauseAsJson, pausedLines } from './output/pause-text.ts'
 import { isoTime } from '../time/iso-time.ts'
-import { jsonDocument } from './output/json-document.ts'
-import { wholeNumber } from './arguments/whole-number-argument.ts'
+import { jsonDocument } from './output/say.ts'
+import { renderTable } from './output/table.ts'
+import { moment } from './output/wording.ts'
 
 /** `customer-mirror schedule`: shows when each organization is mirrored next. Reads the pauses in the queue. */
 export function scheduleCommand(io: Io) {
@@ -24,7 +25,7 @@ export function scheduleCommand(io: Io) {
       io.stdout.write(
         json
           ? jsonDocument({ organizations: lines.map(asJson) })
-          : (await asTable(lines, screenOf(io.stdout))) + (await pausedLines(lines, file)),
+          : asTable(lines, screenOf(io.stdout)) + pausedLines(lines, file),
       )
     })
 }
@@ -48,8 +49,7 @@ function momentAsJson({ atMs, local, clocksChange }: Moment) {
   return { at: isoTime(atMs), local, clocksChange }
 }
 
-async function asTable(lines: readonly Line[], screen: Screen | undefined): Promise<string> {
-  const [{ renderTable }, { moment }] = await Promise.all([import('./output/table.ts'), import('./output/wording.ts')])
+function asTable(lines: readonly Line[], screen: Screen | undefined): string {
   const row = ({ atMs, local, clocksChange }: Moment, timezone: string | undefined) => [
     local,
     moment(atMs),

@@ -14,7 +14,7 @@ Examples:
 `,
     )
     .action(async () => {
-      const { configJsonSchema } = await import('../config/json-schema.ts')
+      const { configJsonSchema } = await import('../config/schema.ts')
       stdout.write(`${JSON.stringify(configJsonSchema(), null, 2)}\n`)
     })
 }

@@ -1,7 +1,7 @@
 import { Command, Option } from '@commander-js/extra-typings'
 import { UsageError } from '../errors/errors.ts'
 import { screenOf, type Io } from './io.ts'
-import { namedConfig } from './arguments/named-config.ts'
+import { namedConfig } from './arguments.ts'
 import { say } from './output/say.ts'
 
 /** `customer-mirror signing`: explains what is signed, and finds the recipe that a service uses. */

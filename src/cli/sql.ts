@@ -1,6 +1,6 @@
 import { Command, Option } from '@commander-js/extra-typings'
 import { UsageError } from '../errors/errors.ts'
-import { durationArgument } from './arguments/duration-argument.ts'
+import { durationArgument } from './arguments.ts'
 import type { Io } from './io.ts'
 import { fileToRead, layoutOf, mirrorOption, type ReadingOptions } from './reading/reading-options.ts'
 import { startReading, type Reading } from './reading/run-reading.ts'
@@ -55,7 +55,7 @@ async function run(
   try {
     await reading.run({ ...file, read: { sql }, layout }, { limitMs })
   } catch (error) {
-    const { withSuggestion } = await import('./reading/statement-suggestion.ts')
+    const { withSuggestion } = await import('./reading/list-tables.ts')
     throw withSuggestion(error)
   }
 }

@@ -1,18 +1,21 @@
-import type { Freshness, LastQuickRun } from '../store.ts'
 import { Command, Option } from '@commander-js/extra-typings'
+import type { LastQuickRun } from '../store.ts'
 import type { Config } from '../config/read-config.ts'
 import { isSharedQueue } from '../config/shared-queue.ts'
 import { UsageError } from '../errors/errors.ts'
 import type { Pauses } from '../pause.ts'
-import { durationArgument } from './arguments/duration-argument.ts'
+import { durationArgument } from './arguments.ts'
 import { futureDateText, isInFuture } from './output/future-date.ts'
 import { screenOf, type Io, type Screen } from './io.ts'
-import { pauseAsJson, pausedLines } from './status/paused-lines.ts'
-import { say } from './output/say.ts'
+import { pauseAsJson, pausedLines } from './output/pause-text.ts'
+import { say, jsonDocument } from './output/say.ts'
 import { isoTime } from '../time/iso-time.ts'
-import { jsonDocument } from './output/json-document.ts'
 import { withMirror } from './with-mirror.ts'
 import { leftBehind, statusLines, type AgeLimit, type StatusLine } from './status/status-lines.ts'
+import { renderTable } from './output/table.ts'
+import { duration, moment } from './output/wording.ts'
+import { lastQuickText } from './output/last-quick.ts'
+import { leftBehindText } from './output/left-behind.ts'
 
 /** `customer-mirror status`: reports how current each organization's rows are. */
 export function statusCommand(io: Io) {
@@ -53,9 +56,9 @@ export function statusCommand(io: Io) {
       })
       if (json) io.stdout.write(jsonDocument({ organizations: lines.map(asJson) }))
       if (!json && html === undefined && format === undefined) {
-        const notes = futureDateText(lines) + (await lastQuickLines(lines)) + (await pausedLines(lines, config))
-        io.stdout.write(await asTable(lines, limit, screenOf(io.stdout)))
-        say(io.stdout, (notes === '' ? '' : `\n${notes}`) + (await leftText(left, config)))
+        const notes = futureDateText(lines) + lastQuickLines(lines) + pausedLines(lines, config)
+        io.stdout.write(asTable(lines, limit, screenOf(io.stdout)))
+        say(io.stdout, (notes === '' ? '' : `\n${notes}`) + left.map((each) => leftBehindText(each, config)).join(''))
       }
       if (lines.some(({ tooOld, freshness }) => tooOld || (freshness?.held ?? 0) > 0)) io.exitWith(3)
     })
@@ -68,19 +71,12 @@ async function readPauses(config: Config): Promise<Pauses | undefined> {
   return readSharedPauses(config)
 }
 
-async function lastQuickLines(lines: readonly StatusLine[]): Promise<string> {
-  const found = lines.flatMap(({ organization, freshness }) =>
-    freshness?.lastQuick === undefined ? [] : [{ organization, lastQuick: freshness.lastQuick }],
-  )
-  if (found.length === 0) return ''
-  const { lastQuickText } = await import('./output/last-quick.ts')
-  return found.map(({ organization, lastQuick }) => lastQuickText(organization, lastQuick)).join('')
-}
-
-async function leftText(left: readonly Freshness[], config: string | undefined): Promise<string> {
-  if (left.length === 0) return ''
-  const { leftBehindText } = await import('./output/left-behind.ts')
-  return left.map((each) => leftBehindText(each, config)).join('')
+function lastQuickLines(lines: readonly StatusLine[]): string {
+  return lines
+    .map(({ organization, freshness }) =>
+      freshness?.lastQuick === undefined ? '' : lastQuickText(organization, freshness.lastQuick),
+    )
+    .join('')
 }
 
 function asJson({ organization, freshness, readAgeMs, provenAgeMs, dataAgeMs, tooOld, why, paused }: StatusLine) {
@@ -115,15 +111,7 @@ function wholeSeconds(ms: number | undefined): number | null {
   return ms === undefined ? null : Math.round(ms / 1000)
 }
 
-async function asTable(
-  lines: readonly StatusLine[],
-  { proven }: AgeLimit,
-  screen: Screen | undefined,
-): Promise<string> {
-  const [{ renderTable }, { duration, moment }] = await Promise.all([
-    import('./output/table.ts'),
-    import('./output/wording.ts'),
-  ])
+function asTable(lines: readonly StatusLine[], { proven }: AgeLimit, screen: Screen | undefined): string {
   const asOf = (ms: number | undefined) => (ms === undefined ? 'never' : moment(ms))
   const age = (ms: number | undefined) => (ms === undefined ? '–' : duration(Math.max(0, ms)))
   const mark = (ageMs: number | undefined) => (isInFuture(ageMs) ? ' (in the future)' : ' (too old)')

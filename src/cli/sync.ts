@@ -2,11 +2,17 @@ import { Command, Option } from '@commander-js/extra-typings'
 import type { Outcome } from '../mirror-organization.ts'
 import { exitCodeOf, exitCodeOfRuns } from './exit-code.ts'
 import { isTerminal, screenOf, type Io, type Screen } from './io.ts'
-import { logLevelOption } from './arguments/log-level-option.ts'
-import { jsonDocument } from './output/json-document.ts'
+import { logLevelOption, wholeNumber } from './arguments.ts'
+import { jsonDocument } from './output/say.ts'
 import { reportCopies } from './report-copies.ts'
 import type { SyncOptions, Synced } from './sync-organizations.ts'
-import { wholeNumber } from './arguments/whole-number-argument.ts'
+import type { Report } from '../report.ts'
+import { count } from './output/wording.ts'
+import { quickAdvice, quickText } from './output/quick-text.ts'
+import { wrapLines } from './output/fit-text.ts'
+import { failureBlocks } from './output/failure-blocks.ts'
+import { heldWarning } from './output/held-warning.ts'
+import { runsTable } from './output/runs-table.ts'
 
 /** `customer-mirror sync`: mirrors organizations now, without any queue. */
 export function syncCommand(io: Io) {
@@ -41,9 +47,9 @@ export function syncCommand(io: Io) {
         jsonDocument({ runs, ...(published !== undefined && { published }) }, { onOneLine: !isTerminal(io.stdout) }),
       )
     } else {
-      io.stdout.write(await describe(outcomes, { ...options, mirrorFile }, screenOf(io.stdout)))
+      io.stdout.write(describe(outcomes, { ...options, mirrorFile }, screenOf(io.stdout)))
     }
-    if (options.logLevel === undefined) io.stderr.write(await whatToDo(synced, options, screenOf(io.stderr)))
+    if (options.logLevel === undefined) io.stderr.write(whatToDo(synced, options, screenOf(io.stderr)))
     await reportCopies(io, { runs: exitCodeOfRuns(outcomes), published }, options)
   }
 }
@@ -64,49 +70,30 @@ async function loggingFailure(level: string, io: Io, work: () => Promise<void>):
 }
 
 /** What failed, and the removals that wait for a decision, each with what to do about it. Empty when all is well. */
-async function whatToDo(
+function whatToDo(
   { outcomes, organizations, held }: Synced,
   { dryRun, config, quick }: SyncOptions,
   screen: Screen | undefined,
-): Promise<string> {
-  let text = ''
-  if (outcomes.some(({ error }) => error !== undefined)) {
-    const { failureBlocks } = await import('./output/failure-blocks.ts')
-    text += failureBlocks(outcomes, { organizations, columns: screen?.columns, dryRun: dryRun === true, config })
-  }
-  if (quick === true) {
-    const [{ quickAdvice }, { wrapLines }] = await Promise.all([
-      import('./output/quick-text.ts'),
-      import('./output/fit-text.ts'),
-    ])
-    const reports = outcomes.map(({ report }) => report)
-    text += wrapLines(quickAdvice(reports, config), screen?.columns ?? Number.POSITIVE_INFINITY)
-  }
-  if (held === undefined || held.length > 0) {
-    const { heldWarning } = await import('./output/held-warning.ts')
-    text += heldWarning(held, config)
-  }
-  return text + (await describePruned(outcomes, 'failed'))
+): string {
+  const reports = outcomes.map(({ report }) => report)
+  const columns = screen?.columns
+  return (
+    failureBlocks(outcomes, { organizations, columns, dryRun: dryRun === true, config }) +
+    (quick === true ? wrapLines(quickAdvice(reports, config), columns ?? Number.POSITIVE_INFINITY) : '') +
+    heldWarning(held, config) +
+    unprunedText(reports)
+  )
 }
 
-async function describe(
+function describe(
   outcomes: readonly Outcome[],
   { mirrorFile, dryRun, quick }: Pick<SyncOptions, 'dryRun' | 'quick'> & { mirrorFile: string },
   screen: Screen | undefined,
-): Promise<string> {
-  const { runsTable } = await import('./output/runs-table.ts')
+): string {
   const reports = outcomes.map(({ report }) => report)
-  const found = quick === true ? (await import('./output/quick-text.ts')).quickText(reports) : ''
+  const found = quick === true ? quickText(reports) : ''
   const where = dryRun ? 'Dry run: nothing was written.' : `Mirror: ${mirrorFile}`
-  return `${runsTable(reports, screen)}\n${found}${where}\n${await describePruned(outcomes, 'done')}`
-}
-
-/** Loaded only where retention has something to say. */
-async function describePruned(outcomes: readonly Outcome[], what: 'done' | 'failed'): Promise<string> {
-  const reports = outcomes.map(({ report }) => report).filter(({ pruned }) => pruned !== undefined)
-  if (reports.length === 0) return ''
-  const { prunedText, unprunedText } = await import('./output/pruned-text.ts')
-  return what === 'done' ? prunedText(reports) : unprunedText(reports)
+  return `${runsTable(reports, screen)}\n${found}${where}\n${prunedText(reports)}`
 }
 
 const EXAMPLES = `
@@ -118,3 +105,31 @@ Examples:
   $ customer-mirror sync acme --quick
       between nights: save who came and mark who left, in a few requests
 `
+
+/** What retention deleted after the runs, a line for each organization. */
+export function prunedText(reports: readonly Report[]): string {
+  return reports
+    .flatMap(({ organization, pruned }) => {
+      if (pruned === undefined || pruned.error !== undefined) return []
+      const counts = [
+        [pruned.changes, 'change'],
+        [pruned.removedCustomers, 'removed customer'],
+        [pruned.resolvedRejects, 'resolved reject'],
+        [pruned.runs, 'run'],
+      ] as const
+      const deleted = counts.filter(([number]) => number > 0).map(([number, noun]) => count(number, noun))
+      const rest = pruned.isUnfinished ? '; the next run continues' : ''
+      return [`${organization}: deleted ${deleted.join(', ')}, older than retention keeps them${rest}\n`]
+    })
+    .join('')
+}
+
+/** What kept retention from its work. The runs are as they were. */
+export function unprunedText(reports: readonly Report[]): string {
+  return reports
+    .flatMap(({ organization, pruned }) => {
+      if (pruned?.error === undefined) return []
+      return [`! ${organization}: old rows were not deleted, and the next run tries again. ${pruned.error.message}\n`]
+    })
+    .join('')
+}

@@ -2,7 +2,7 @@ import type { Config } from '../config/read-config.ts'
 import { monotonicMs } from '../machine/monotonic-clock.ts'
 import type { LeasedRun } from '../report.ts'
 import type { HeldRemovals, Mirror } from '../store.ts'
-import { namedConfig } from './arguments/named-config.ts'
+import { namedConfig } from './arguments.ts'
 
 /** Reads the configuration, opens its mirror to read, and closes it again after `work`. */
 export async function withMirror<Result>(

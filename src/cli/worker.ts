@@ -1,8 +1,7 @@
 import { Command } from '@commander-js/extra-typings'
 import { UsageError } from '../errors/errors.ts'
 import type { Io } from './io.ts'
-import { logLevelOption } from './arguments/log-level-option.ts'
-import { wholeNumber } from './arguments/whole-number-argument.ts'
+import { logLevelOption, wholeNumber } from './arguments.ts'
 
 /** `customer-mirror worker`: mirrors every organization on its schedule, until it is stopped. */
 export function workerCommand(io: Io) {

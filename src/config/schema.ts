@@ -177,3 +177,17 @@ export type ConfigFile = z.output<typeof configFile>
 function whole(min: number, max: number, message = `must be a whole number from ${min} to ${max}`) {
   return z.int(message).min(min, message).max(max, message)
 }
+
+/** The JSON Schema of the configuration file, for editors. */
+export function configJsonSchema(): Record<string, unknown> {
+  return {
+    ...z.toJSONSchema(configFile, {
+      io: 'input',
+      override: ({ zodSchema, jsonSchema }) => {
+        // zod leaves out defaults of converted values (durations); ours are written as in the file.
+        const written = z.globalRegistry.get(zodSchema)?.['default']
+        if (typeof written === 'string') jsonSchema.default ??= written
+      },
+    }),
+  }
+}

@@ -40,7 +40,7 @@ test.each(
     [
       'sync',
       { ...COMMAND_LINE, ...CONFIGURATION, ...MIRROR, ...SOURCE },
-      /^(jobs|src\/(service|mirror\/retention)\/|src\/mirror\/forget\/(forget|erase)\.|src\/log|src\/cli\/status|src\/cli\/output\/(live|failure|held))/,
+      /^(jobs|src\/(service|mirror\/retention)\/|src\/mirror\/forget\/(forget|erase)\.|src\/log|src\/cli\/status|src\/cli\/output\/live)/,
     ],
   ]),
 )('a start of %s loads what it needs and nothing else', async (command, most, unused) => {

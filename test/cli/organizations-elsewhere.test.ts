@@ -35,7 +35,7 @@ test('a worker that still had the old configuration ends the retirement, and the
   await change('retire', 'acme')
 
   expect(reportOf(await syncAsBefore('acme'))).toMatchObject({ returned: 120, proof: 'proven' })
-  expect((await change()).stdout).toContain(
+  expect((await change('list')).stdout).toContain(
     'acme is not in the configuration, and its 120 customers still count as active',
   )
   expect(await change('retire', 'acme')).toMatchObject({ code: 0 })

@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { pauseCommand } from '../../src/cli/pause.ts'
+import { pauseCommand, resumeCommand } from '../../src/cli/pause.ts'
 import { queueCommand } from '../../src/cli/queue.ts'
-import { resumeCommand } from '../../src/cli/resume.ts'
 import { runCommand as runOfWorker } from '../../src/cli/run.ts'
 import { statusCommand } from '../../src/cli/status.ts'
 import { syncCommand } from '../../src/cli/sync.ts'

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { CommandUnknownOpts } from '@commander-js/extra-typings'
-import { loadCommands } from '../../src/cli/commands.ts'
+import { loadCommands } from '../../src/cli/program.ts'
 import { DestructiveCommand } from '../../src/cli/unknown-command.ts'
 import { EXIT_CODES } from '../../src/cli/exit-code.ts'
 import { commit, version } from '../../src/version.ts'

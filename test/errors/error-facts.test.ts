@@ -201,7 +201,7 @@ describe('the program and the table', () => {
 const READERS: ReadonlySet<string> = new Set([
   'src/errors/errors.ts',
   'src/errors/window-failure.ts',
-  'src/cli/reading/statement-suggestion.ts',
+  'src/cli/reading/list-tables.ts',
   'src/cli/check/unused-proxy.ts',
   'src/mirror/errors/if-there.ts',
   'src/mirror/errors/rows-gone.ts',

@@ -1,5 +1,5 @@
 import { PassThrough } from 'node:stream'
-import { loadCommands } from '../../src/cli/commands.ts'
+import { loadCommands } from '../../src/cli/program.ts'
 
 /** What a command line asks for that the program does not have: a command, an option, a choice. */
 export async function notInTheProgram([name = '', ...words]: readonly string[]): Promise<string[]> {

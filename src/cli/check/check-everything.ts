@@ -18,9 +18,8 @@ import { checkQueue } from './check-queue.ts'
 import { checkSchedule } from './check-schedule.ts'
 import { exposedMirror } from './exposed-mirror.ts'
 import { failedCheck, requireSound, type Finding } from './finding.ts'
-import { namedConfig } from '../arguments/named-config.ts'
-import { shellWord } from '../output/shell-word.ts'
-import { count } from '../output/wording.ts'
+import { namedConfig } from '../arguments.ts'
+import { shellWord, count } from '../output/wording.ts'
 import { unwritableMirror } from './unwritable-mirror.ts'
 
 /** Checks everything a sync needs, in the order of use. Continues after a problem if possible. */

@@ -6,7 +6,7 @@ import { openMirrorIfThere } from '../../mirror/mirror.ts'
 import { isOtherKey, isSamePolicy, NOTHING_HIDDEN, type PrivacyPolicy } from '../../privacy/privacy-policy.ts'
 import type { StoredPrivacy } from '../../store.ts'
 import { failedCheck, type Finding } from './finding.ts'
-import { configOption } from '../output/shell-word.ts'
+import { configOption } from '../output/wording.ts'
 import { shownMirror } from '../../address/mirror-address.ts'
 
 /** How an organization is stored: its policy when it was last run, and what is left of values from before it. */

@@ -1,7 +1,6 @@
-import type { StoredRun } from '../../store.ts'
 import { certificateOf, positionWords, proofLines, reasonWords } from '../../page/proof-words.ts'
-import { configOption } from './shell-word.ts'
-import { count, grouped, moment, summary } from './wording.ts'
+import type { StoredRun } from '../../store.ts'
+import { configOption, count, grouped, moment, summary } from './wording.ts'
 
 /**
  * Explains one run: what it did, what its scan proves, and each reason in one sentence. `waiting` is the number of its held

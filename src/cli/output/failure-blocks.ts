@@ -4,8 +4,7 @@ import type { Outcome } from '../../mirror-organization.ts'
 import type { Report } from '../../report.ts'
 import { explainFailure } from './explain-failure.ts'
 import { wrapWords } from './fit-text.ts'
-import { configOption } from './shell-word.ts'
-import { count, differentCustomers, moment } from './wording.ts'
+import { configOption, count, differentCustomers, moment } from './wording.ts'
 
 /** The settings of the blocks. */
 export type BlockSettings = {

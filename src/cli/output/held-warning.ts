@@ -1,6 +1,5 @@
 import type { HeldRemovals } from '../../store.ts'
-import { configOption } from './shell-word.ts'
-import { count } from './wording.ts'
+import { configOption, count } from './wording.ts'
 
 /**
  * The warning after every sync while removals wait for a decision: their number, and the commands that decide. Empty if none

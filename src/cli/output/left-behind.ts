@@ -1,5 +1,4 @@
-import { configOption } from './shell-word.ts'
-import { count } from './wording.ts'
+import { configOption, count } from './wording.ts'
 
 /**
  * What to do about an organization that is no longer mirrored, and whose customers are active all the same. `config`: the file that the

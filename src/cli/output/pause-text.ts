@@ -1,6 +1,7 @@
 import { ALL, type Pause } from '../../pause.ts'
 import { moment } from '../../wording.ts'
-import { configOption } from './shell-word.ts'
+import { configOption } from './wording.ts'
+import { isoTime } from '../../time/iso-time.ts'
 
 type Changed = import('../../../jobs/pauses/pauses.ts').Changed
 
@@ -27,7 +28,7 @@ export function resumedText(changed: readonly Changed[]): string {
 }
 
 /** A paused organization, where others are shown too. */
-export function pausedSince(organization: string, { sinceMs, untilMs }: Pause, config: string | undefined): string {
+function pausedSince(organization: string, { sinceMs, untilMs }: Pause, config: string | undefined): string {
   const until = untilMs === undefined ? '' : `, until ${moment(untilMs)}`
   const command = `customer-mirror resume ${organization}${configOption(config)}`
   return `${organization}: paused since ${moment(sinceMs)}${until}: ${command}\n`
@@ -35,4 +36,17 @@ export function pausedSince(organization: string, { sinceMs, untilMs }: Pause, c
 
 function subject(name: string): string {
   return name === ALL ? 'all organizations:' : `${name}:`
+}
+
+/** An organization of a list, and its pause where it has one. */
+type Line = { organization: string; paused: Pause | undefined }
+
+/** A line for each paused organization, below a table of all. `config`: the file that the user named. */
+export function pausedLines(lines: readonly Line[], config: string | undefined): string {
+  return lines.map(({ organization, paused }) => (paused ? pausedSince(organization, paused, config) : '')).join('')
+}
+
+/** The key `paused` of a JSON document. */
+export function pauseAsJson(paused: Pause | undefined) {
+  return paused ? { since: isoTime(paused.sinceMs), until: isoTime(paused.untilMs) } : null
 }

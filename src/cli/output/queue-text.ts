@@ -3,8 +3,8 @@ import { ALL } from '../../pause.ts'
 import { processWords } from '../../machine/process-name.ts'
 import { moment, second } from '../../wording.ts'
 import type { Screen } from '../io.ts'
-import { plainText } from './plain-text.ts'
-import { configOption } from './shell-word.ts'
+import { plainText } from './say.ts'
+import { configOption } from './wording.ts'
 import { renderTable } from './table.ts'
 
 type ListedJob = import('../../../jobs/commands/list-jobs.ts').ListedJob

@@ -1,6 +1,5 @@
 import type { Report } from '../../report.ts'
-import { configOption } from './shell-word.ts'
-import { count, countsOf, grouped } from './wording.ts'
+import { configOption, count, countsOf, grouped } from './wording.ts'
 
 /** What each quick run found, in one line: `acme: 2 new, 1 missing; 996 of 1,003 pages trusted without reading`. */
 export function quickText(reports: readonly Report[]): string {

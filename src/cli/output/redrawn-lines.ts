@@ -1,8 +1,8 @@
-import type { Screen } from '../io.ts'
+import { type Screen, redrawableScreenOf, type Io } from '../io.ts'
 import { columnsOf } from './fit-text.ts'
 
 /** The last lines of a terminal, redrawn in place. Printed lines go above them, and stay. */
-export type RedrawnLines = {
+type RedrawnLines = {
   draw(lines: readonly string[]): void
   print(lines: readonly string[]): void
   erase(): void
@@ -50,4 +50,22 @@ const ROW_ABOVE_ERASED = '\u001B[1A\u001B[2K'
 
 function ended(line: string): string {
   return `${line}\n`
+}
+
+/** A line on a terminal that says how much of something is done; nothing where there is no terminal. */
+type ShareProgress = {
+  /** `share` from 0 to 1. */
+  show: (share: number) => void
+  close: () => void
+}
+
+export function shareProgress(what: string, { stderr }: Pick<Io, 'stderr'>): ShareProgress {
+  const screen = redrawableScreenOf(stderr)
+  if (screen === undefined) return { show: () => {}, close: () => {} }
+  const lines = redrawnLines(screen)
+  return {
+    show: (share) =>
+      lines.draw([share < 1 ? `${what}: ${Math.floor(share * 100)} %` : `${what}: all copied, now checked`]),
+    close: () => lines.erase(),
+  }
 }

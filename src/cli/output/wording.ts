@@ -46,3 +46,18 @@ function endWords(report: Report): string {
 export function proofWords({ proof, reasons }: Pick<Report, 'proof' | 'reasons'>): string {
   return reasons.length > 0 ? `${proof} (${reasons.join(', ')})` : proof
 }
+
+/** The text quoted as one shell word, for commands that users copy. */
+export function shellWord(text: string): string {
+  return /^[\w/.@:+-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`
+}
+
+/** The `--config` option for a command shown to the user; empty if the user named no file. */
+export function configOption(config: string | undefined): string {
+  return config === undefined ? '' : ` --config ${shellWord(config)}`
+}
+
+/** A text in a statement that users copy. */
+export function sqlText(text: string): string {
+  return `'${text.replaceAll("'", "''")}'`
+}

@@ -1,12 +1,13 @@
-import { isOurs } from '../../errors/errors.ts'
 import { isPostgres } from '../../address/mirror-address.ts'
-import type { DescribedTable } from '../../reading/described-tables.ts'
+import { nearest } from '../../config/checks/suggestion.ts'
+import { isOurs, UsageError } from '../../errors/errors.ts'
 import { PUBLIC_TABLES } from '../../public-tables.ts'
+import type { DescribedTable } from '../../reading/described-tables.ts'
 import { MANIFEST } from '../../reading/publish/manifest-columns.ts'
 import { screenOf, type Io, type Screen } from '../io.ts'
 import { hanging } from '../output/fit-text.ts'
-import { formatRows } from '../output/rows/format-rows.ts'
-import { jsonDocument } from '../output/json-document.ts'
+import { formatRows } from '../output/rows.ts'
+import { jsonDocument, plainText } from '../output/say.ts'
 import { fileToRead, layoutOf, type ReadingOptions } from './reading-options.ts'
 import { startReading } from './run-reading.ts'
 
@@ -73,4 +74,26 @@ function asText(tables: readonly DescribedTable[], screen: Screen | undefined): 
 
 function entry(start: string, text: string, screen: Screen | undefined): string {
   return `${hanging(start, text, screen?.columns ?? Infinity)}\n`
+}
+
+/** The error of a statement with the public table or column that was probably meant; any other error unchanged. */
+export function withSuggestion(error: unknown): unknown {
+  if (!isOurs(error) || error.code !== 'usage') return error
+  const message = plainText(error.message)
+  const [, kind, written = ''] =
+    /no such (table|column): "?([^"\s]+)/.exec(message) ??
+    /(relation|column) "?([^"\s]+)"? does not exist/.exec(message) ??
+    []
+  if (kind === undefined) return new UsageError(message)
+  const name = written.split('.').at(-1) ?? ''
+  const known =
+    kind !== 'column'
+      ? PUBLIC_TABLES.map((table) => table.name)
+      : PUBLIC_TABLES.flatMap(({ columns }) => columns.map((column) => column.name))
+  const meant = nearest(name, [...new Set(known)])
+  const hint =
+    meant === undefined || meant === name
+      ? "'customer-mirror sql --tables' lists the tables and columns."
+      : `Did you mean ${meant}? 'customer-mirror sql --tables' lists them all.`
+  return new UsageError(`${message}${message.endsWith('?') ? '' : '.'} ${hint}`)
 }

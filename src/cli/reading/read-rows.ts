@@ -9,8 +9,8 @@ import { resultsError } from '../../reading/results-error.ts'
 import { prepareToRead, type SqlValue } from '../../reading/statements/readable-statement.ts'
 import { statementError } from '../../reading/statements/statement-error.ts'
 import { writeAll } from '../../reading/files/write-all.ts'
-import { formatRows } from '../output/rows/format-rows.ts'
-import type { ColumnsPlan, ReadingPlan, ReadingReport } from './reading-plan.ts'
+import { formatRows } from '../output/rows.ts'
+import type { ColumnsPlan, ReadingPlan, ReadingReport } from './run-reading.ts'
 
 /**
  * The process that runs a statement: SQLite cannot be interrupted by the process that runs it, so this one can be killed.

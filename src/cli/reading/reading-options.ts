@@ -1,11 +1,13 @@
 import { Option } from '@commander-js/extra-typings'
-import { namedConfig } from '../arguments/named-config.ts'
-import { namedMirror } from '../arguments/named-mirror.ts'
+import { namedConfig, namedMirror } from '../arguments.ts'
 import { UsageError } from '../../errors/errors.ts'
 import { isTerminal, screenOf } from '../io.ts'
-import type { Layout } from '../output/rows/row-format.ts'
-import { jsonDocument } from '../output/json-document.ts'
-import type { ReadingPlan } from './reading-plan.ts'
+import type { Layout } from '../output/rows.ts'
+import { jsonDocument, plainText } from '../output/say.ts'
+import type { ReadingPlan } from './run-reading.ts'
+import { didYouMean } from '../../config/checks/suggestion.ts'
+import { listedNames } from '../../listed-names.ts'
+import type { UnknownOrganization } from '../../reading/organizations/mirrored-in.ts'
 
 /** What the commands share that read a mirror or a copy: which file to read, and how to write its rows. */
 export type ReadingOptions = { config?: string; mirror?: string; json?: true; csv?: true; jsonl?: true }
@@ -43,4 +45,21 @@ export async function fileToRead({ config: file, mirror }: ReadingOptions): Prom
   if (mirror !== undefined) return { file: namedMirror(mirror), configured: [], configuration: undefined }
   const config = await namedConfig(file, 'a mirror or a copy of one with --mirror')
   return { file: config.mirror, configured: config.organizations.map(({ id }) => id), configuration: config.file }
+}
+
+/** For an organization that neither the configuration nor the file that is read knows. */
+export function unknownOrganization(
+  { organization, known }: UnknownOrganization,
+  configured: readonly string[],
+): UsageError {
+  const ids = [...new Set([...configured, ...known.map(plainText)])]
+  const alone = ids.slice(new Set(configured).size)
+  const places =
+    configured.length === 0
+      ? [`the file has ${listedNames(alone)}`]
+      : [
+          `the configuration has ${listedNames(configured)}`,
+          ...(alone.length > 0 ? [`the mirror also has ${listedNames(alone)}`] : []),
+        ]
+  return new UsageError(`unknown organization "${organization}"${didYouMean(organization, ids)}: ${places.join('; ')}`)
 }

@@ -1,10 +1,9 @@
-import { say } from '../output/say.ts'
+import { say, plainText } from '../output/say.ts'
 import { ExportFailed, Interrupted, isOurs, reportedError } from '../../errors/errors.ts'
 import { monotonicMs } from '../../machine/monotonic-clock.ts'
 import type { ExportPlan, ExportReport } from './export-plan.ts'
 import { redrawableScreenOf, type Io } from '../io.ts'
 import { removeIfPossible } from '../../reading/files/remove-file.ts'
-import { plainText } from '../output/plain-text.ts'
 import { count } from '../output/wording.ts'
 import { startApart } from './run-apart.ts'
 
@@ -91,7 +90,7 @@ async function endOf(
   if (last?.[0] === 'unread') return undefined
   if (last?.[0] === 'failed') throw reportedError(last[1])
   if (last?.[0] === 'unknown-organization') {
-    const { unknownOrganization } = await import('./unknown-organization.ts')
+    const { unknownOrganization } = await import('./reading-options.ts')
     throw unknownOrganization(last[1], configured)
   }
   if (signal === 'SIGINT' || signal === 'SIGTERM') throw new Interrupted('The export was stopped.')

@@ -3,9 +3,10 @@ import { monotonicMs } from '../../machine/monotonic-clock.ts'
 import type { Io } from '../io.ts'
 import { say } from '../output/say.ts'
 import { duration } from '../output/wording.ts'
-import type { ColumnsPlan, ReadingPlan, ReadingReport } from './reading-plan.ts'
 import { startApart } from './run-apart.ts'
-import { timeLimit } from './time-limit.ts'
+import type { CustomersFilter } from '../../reading/statements/customers-statement.ts'
+import type { UnknownOrganization } from '../../reading/organizations/mirrored-in.ts'
+import type { Layout } from '../output/rows.ts'
 
 /** A process that was started and waits for its plan. */
 export type Reading = {
@@ -56,3 +57,63 @@ function endOf(last: ReadingReport | undefined, signal: NodeJS.Signals | null, i
   io.exitWith(5)
   return undefined
 }
+
+/** A limit of time that only runs now and then. */
+type TimeLimit = {
+  /** Whether time counts from now on. */
+  count(isCounted: boolean): void
+  isReached(): boolean
+}
+
+/** Calls `onReached` once when the time that counted is `limitMs`; never if that is undefined. */
+export function timeLimit(limitMs: number | undefined, clockMs: () => number, onReached: () => void): TimeLimit {
+  let leftMs = limitMs ?? 0
+  let sinceMs = 0
+  let timer: NodeJS.Timeout | undefined
+  let isReached = false
+  return {
+    isReached: () => isReached,
+    count(isCounted) {
+      if (limitMs === undefined || isReached || isCounted === (timer !== undefined)) return
+      if (timer === undefined) {
+        sinceMs = clockMs()
+        timer = setTimeout(() => {
+          isReached = true
+          onReached()
+        }, leftMs)
+      } else {
+        clearTimeout(timer)
+        timer = undefined
+        leftMs = Math.max(0, leftMs - (clockMs() - sinceMs))
+      }
+    },
+  }
+}
+
+/** What the process that reads is to do, as JSON on its standard input. Paths are absolute. */
+export type ReadingPlan = {
+  /** A mirror or a copy; or the address of a mirror in PostgreSQL, which may hold a password. */
+  file: string
+  read: { sql: string } | { customers: CustomersFilter }
+  /** Organizations of the configuration, which may be asked for although the mirror does not know them yet. */
+  configured: readonly string[]
+  layout: Layout
+  /** End after so many rows, and report whether there are more. */
+  most?: number | undefined
+  /** How long the statement may take; undefined if there is no limit. */
+  limitMs?: number | undefined
+}
+
+/** To report which columns a file has. */
+export type ColumnsPlan = { file: string; columns: true }
+
+/**
+ * What that process reports, one in a line of JSON: `reading` while SQLite works, so that a time limit counts, and `writing`
+ * while it waits for whatever takes the rows; then how it ended.
+ */
+export type ReadingReport =
+  | ['reading' | 'writing' | 'unread']
+  | ['done', { more: boolean }]
+  | ['unknown-organization', UnknownOrganization]
+  | ['columns', string[]]
+  | ['failed', { code: string; message: string }]

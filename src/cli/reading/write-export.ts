@@ -13,7 +13,7 @@ import type { OpenedToRead } from '../../reading/open-to-read.ts'
 import { statementError } from '../../reading/statements/statement-error.ts'
 import { writeAll } from '../../reading/files/write-all.ts'
 import type { ExportPlan, ExportReport } from './export-plan.ts'
-import { plainJson, plainText } from '../output/plain-text.ts'
+import { plainJson, plainText } from '../output/say.ts'
 
 /** The process that exports. Takes an ExportPlan, writes to standard output or a file, and reports on file descriptor 3. */
 async function main(): Promise<void> {

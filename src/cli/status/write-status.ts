@@ -4,7 +4,7 @@ import { UsageError } from '../../errors/errors.ts'
 import type { Pauses } from '../../pause.ts'
 import type { Mirror } from '../../store.ts'
 import type { Io } from '../io.ts'
-import { absolutePath } from '../arguments/named-file.ts'
+import { absolutePath } from '../arguments.ts'
 
 /** A kind of file that `status` writes, and writes again. */
 type OwnFile = {

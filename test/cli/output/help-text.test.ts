@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { helpColumns, wrapHelp } from '../../../src/cli/output/help-text.ts'
+import { helpColumns, wrapHelp } from '../../../src/cli/program.ts'
 
 test.each([
   [undefined, 80],

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { columnsOf } from '../../../src/cli/output/fit-text.ts'
-import { liveFrame } from '../../../src/cli/output/live-frame.ts'
+import { liveFrame } from '../../../src/cli/output/live-lines.ts'
 import { showProgress } from '../../../src/cli/output/progress.ts'
 import type { Talk } from '../../../src/run-organization.ts'
 import type { Outcome } from '../../../src/mirror-organization.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { movedText } from '../../../src/cli/output/moved-text.ts'
+import { movedText } from '../../../src/cli/move.ts'
 
 const FACTS = {
   from: 'postgres://db/orders',

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
-import { syncCommand } from '../../../src/cli/sync.ts'
-import { prunedText, unprunedText } from '../../../src/cli/output/pruned-text.ts'
+import { syncCommand, prunedText, unprunedText } from '../../../src/cli/sync.ts'
 import { emptyReport, type Pruned } from '../../../src/report.ts'
 import { rowsOf, tamper } from '../../support/mirror-file.ts'
 import { runCommand } from '../../support/run-command.ts'

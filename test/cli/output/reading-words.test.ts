@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { readingWords } from '../../../src/cli/output/reading-words.ts'
+import { readingWords } from '../../../src/cli/output/live-lines.ts'
 
 const READING = { customers: 1200, readBefore: 0, total: 2500, pages: 12, elapsedMs: 4000 }
 

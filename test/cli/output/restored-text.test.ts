@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { restoredText } from '../../../src/cli/output/restored-text.ts'
+import { restoredText } from '../../../src/cli/restore.ts'
 
 const RESTORED = {
   mirror: '/srv/data/customers.db',

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { sqlText } from '../../../src/cli/output/sql-text.ts'
+import { sqlText } from '../../../src/cli/output/wording.ts'
 
 test.each([
   ['acme', "'acme'"],

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { WaitedOutcome } from '../../../jobs/commands/waited-outcome.ts'
-import { waitedText } from '../../../src/cli/output/waited-text.ts'
+import { waitedText } from '../../../src/cli/run.ts'
 import { emptyReport, type Report } from '../../../src/report.ts'
 
 test('a run whose mirror is here is a row of the table, and the mirror is named', () => {

@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { restoredText } from '../../../src/cli/output/restored-text.ts'
+import { restoredText } from '../../../src/cli/restore.ts'
 import { openMirror } from '../../../src/mirror/mirror.ts'
 import { night } from '../../mirror/nights.ts'
 import { CLOCKS } from '../../mirror/organizations.ts'

@@ -1,0 +1,167 @@
+import type { SqlValue } from '../../reading/statements/readable-statement.ts'
+import { plainText, plainJson } from './say.ts'
+import { renderTable, type TableScreen } from './table.ts'
+
+/** Turns rows into text, a few at a time, so that the memory in use does not grow with their number. */
+type RowFormat = {
+  /** The text before the first row. */
+  open(columns: readonly string[]): string
+  /** The text of a row, or the empty string while it is kept for later. */
+  row(values: readonly SqlValue[]): string
+  /** The text after the last row, with all that was kept. */
+  close(): string
+}
+
+/** How rows are to be written. Passed to another process as JSON. */
+export type Layout =
+  | { format: 'table'; screen?: { columns: number } | undefined; nothing: string; none?: string | undefined }
+  | { format: 'csv'; isForTerminal: boolean }
+  | { format: 'json'; before: string; after: string }
+  | { format: 'jsonl' }
+
+/** The format in which rows are written. */
+export function formatRows(layout: Layout): RowFormat {
+  if (layout.format === 'table') return tableFormat(layout)
+  if (layout.format === 'csv') return csvFormat(layout)
+  return layout.format === 'json' ? jsonFormat(layout) : jsonLinesFormat()
+}
+
+/** A table has so many rows, or takes so much room, as each row is as wide as the widest; the next one has a head again. */
+const MOST_ROWS = 1000
+const MOST_ROOM = 10_000_000
+
+type Table = { screen?: TableScreen | undefined; nothing: string; none?: string | undefined }
+
+/** Tables for people. `nothing` is shown for NULL, and `none`, if there is one, in place of a table without rows. */
+function tableFormat({ screen, nothing, none }: Table): RowFormat {
+  let head: string[] = []
+  let kept: (string | bigint)[][] = []
+  let widths: number[] = []
+  let isFirst = true
+  const drawn = () => {
+    if (kept.length === 0 && none !== undefined) return none
+    const table = (isFirst ? '' : '\n') + renderTable(head, kept, screen, { isTitled: false })
+    kept = []
+    isFirst = false
+    return table
+  }
+  return {
+    open(columns) {
+      head = columns.map(plainText)
+      return ''
+    },
+    row(values) {
+      const cells = values.map((value) => cellOf(value, nothing))
+      const wider = widen(widths, cells)
+      const isFull = kept.length > 0 && (kept.length === MOST_ROWS || (kept.length + 1) * sum(wider) > MOST_ROOM)
+      const table = isFull ? drawn() : ''
+      widths = isFull ? widen([], cells) : wider
+      kept.push(cells)
+      return table
+    },
+    close: drawn,
+  }
+}
+
+function widen(widths: readonly number[], cells: readonly (string | bigint)[]): number[] {
+  return cells.map((cell, column) => Math.max(String(cell).length, widths[column] ?? 0))
+}
+
+function sum(widths: readonly number[]): number {
+  return widths.reduce((total, width) => total + width, 0)
+}
+
+function cellOf(value: SqlValue, nothing: string): string | bigint {
+  if (value === null) return nothing
+  if (typeof value === 'string') return plainText(value)
+  if (typeof value === 'bigint') return value
+  if (typeof value === 'number') return numberText(value)
+  const { length } = value
+  const start = value.subarray(0, SHOWN_BYTES).toString('hex')
+  return length <= SHOWN_BYTES ? `x'${start}'` : `x'${start}…' (${length} bytes)`
+}
+
+const SHOWN_BYTES = 16
+
+/**
+ * CSV as in RFC 4180, every value as it is: also one that a spreadsheet would take for a formula. NULL is an empty field, and
+ * the empty text is `""`. On a terminal control characters are written out.
+ */
+function csvFormat({ isForTerminal }: { isForTerminal: boolean }): RowFormat {
+  const lineOf = (values: readonly SqlValue[]) => {
+    const line = values.map(fieldOf).join(',')
+    return `${isForTerminal ? plainText(line) : line}\r\n`
+  }
+  return { open: lineOf, row: lineOf, close: () => '' }
+}
+
+function fieldOf(value: SqlValue): string {
+  if (value === null) return ''
+  if (typeof value === 'bigint') return value.toString()
+  if (typeof value === 'number') return numberText(value)
+  if (typeof value === 'string') return QUOTED.test(value) ? `"${value.replaceAll('"', '""')}"` : value
+  return `x'${value.toString('hex')}'`
+}
+
+const QUOTED = /[",\r\n]|^$|^\s|\s$/
+
+/** One document: what comes before its rows, a row on each line, and what comes after them. */
+function jsonFormat({ before, after }: { before: string; after: string }): RowFormat {
+  let names: string[] = []
+  let isEmpty = true
+  return {
+    open(columns) {
+      names = keysOf(columns)
+      return before
+    },
+    row(values) {
+      const start = isEmpty ? '\n    ' : ',\n    '
+      isEmpty = false
+      return start + objectOf(names, values)
+    },
+    close: () => (isEmpty ? after : `\n  ${after}`),
+  }
+}
+
+/** A JSON object on each line. */
+function jsonLinesFormat(): RowFormat {
+  let names: string[] = []
+  return {
+    open(columns) {
+      names = keysOf(columns)
+      return ''
+    },
+    row: (values) => `${objectOf(names, values)}\n`,
+    close: () => '',
+  }
+}
+
+/** The names in JSON, each with its colon. A name that comes again is numbered: `id`, `id_2`. */
+function keysOf(columns: readonly string[]): string[] {
+  const given = new Set<string>()
+  return columns.map((column) => {
+    let key = column
+    for (let number = 2; given.has(key); number += 1) key = `${column}_${number}`
+    given.add(key)
+    return `${plainJson(JSON.stringify(key))}:`
+  })
+}
+
+function objectOf(names: readonly string[], values: readonly SqlValue[]): string {
+  return `{${values.map((value, index) => (names[index] ?? '') + valueText(value)).join(',')}}`
+}
+
+function valueText(value: SqlValue): string {
+  if (value === null) return 'null'
+  if (typeof value === 'string') return plainJson(JSON.stringify(value))
+  if (typeof value === 'bigint') return value.toString()
+  if (typeof value === 'number') return numberText(value)
+  return `{"base64":"${value.toString('base64')}"}`
+}
+
+/** A REAL in SQL and in JSON, with which it stays one: `1.0`, `1e+300`, `9e999` for infinity. */
+function numberText(value: number): string {
+  if (!Number.isFinite(value)) return value > 0 ? '9e999' : '-9e999'
+  const text = Object.is(value, -0) ? '-0' : String(value)
+  return /^-?\d+$/.test(text) ? `${text}.0` : text
+}
