@@ -23,7 +23,7 @@ import { sqlText, moment, count } from './output/wording.ts'
 import { fileToRead, mirrorOption } from './reading/reading-options.ts'
 import { DestructiveCommand } from './unknown-command.ts'
 import { renderTable } from './output/table.ts'
-import { leftBehindText } from './output/left-behind.ts'
+import { leftBehindText } from './output/advice.ts'
 import { wrapLines } from './output/fit-text.ts'
 
 /** `customer-mirror organizations`: lists the organizations of the mirror, and lets them change. */

@@ -1,12 +1,12 @@
 import { existsSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import { createHash } from 'node:crypto'
 import { readText } from '../config/file/read-text.ts'
 import { UsageError } from '../errors/errors.ts'
 import type { Outcome } from '../mirror-organization.ts'
 import { startSandbox } from '../service/sandbox.ts'
 import { writeConfig } from '../service/write-config.ts'
-import { isOfDemo, markedAsDemo } from './demo-mark.ts'
 import { exitCodeOfRuns } from './exit-code.ts'
 import { screenOf, type Io } from './io.ts'
 import { runsTable } from './output/runs-table.ts'
@@ -87,3 +87,16 @@ function nextSteps(config: string, mirror: string): string {
 
 /** How this program is called: where it is installed it is compiled, and a checkout of it has an npm script. */
 const PROGRAM = import.meta.url.endsWith('.ts') ? 'npm start --' : 'customer-mirror'
+
+/** The configuration of a demo, with a last line by which a later demo recognizes it as long as it is unchanged. */
+export function markedAsDemo(text: string): string {
+  return `${text}${MARK}${createHash('sha256').update(text).digest('hex')}\n`
+}
+
+/** Whether a demo wrote this configuration, and it was not changed since. */
+export function isOfDemo(text: string): boolean {
+  const end = text.lastIndexOf(MARK)
+  return end >= 0 && text === markedAsDemo(text.slice(0, end))
+}
+
+const MARK = '# A demo wrote this file, and the next one replaces it, its mirror and its queue, unless it was changed: '

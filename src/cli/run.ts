@@ -14,8 +14,7 @@ import { shownMirror } from '../address/mirror-address.ts'
 import { moment, second } from '../wording.ts'
 import { runsTable } from './output/runs-table.ts'
 import { failureBlocks } from './output/failure-blocks.ts'
-import { heldWarning } from './output/held-warning.ts'
-import { quickText, quickAdvice } from './output/quick-text.ts'
+import { heldWarning, quickText, quickAdvice } from './output/advice.ts'
 
 /** `customer-mirror run`: asks the worker for a run now. */
 export function runCommand(io: Io) {

@@ -15,7 +15,7 @@ import { leftBehind, statusLines, type AgeLimit, type StatusLine } from './statu
 import { renderTable } from './output/table.ts'
 import { duration, moment } from './output/wording.ts'
 import { lastQuickText } from './output/last-quick.ts'
-import { leftBehindText } from './output/left-behind.ts'
+import { leftBehindText } from './output/advice.ts'
 
 /** `customer-mirror status`: reports how current each organization's rows are. */
 export function statusCommand(io: Io) {

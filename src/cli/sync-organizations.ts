@@ -14,11 +14,10 @@ import { IdleAgents } from '../source/connection/idle-agents.ts'
 import type { BlockSettings } from './output/failure-blocks.ts'
 import type { Io } from './io.ts'
 import { namedConfig } from './arguments.ts'
-import { awaitedText } from './output/awaited-text.ts'
-import { showProgress } from './output/progress.ts'
+import { showProgress, SILENT, type ProgressReporter } from './output/progress.ts'
 import { say } from './output/say.ts'
-import { SILENT, type ProgressReporter } from './output/progress-reporter.ts'
 import { shownMirror } from '../address/mirror-address.ts'
+import { duration } from './output/wording.ts'
 
 export type SyncOptions = {
   config?: string | undefined
@@ -138,4 +137,9 @@ function logHeld(log: Logger, held: Synced['held']): void {
   if (held === undefined) log.warn('cannot look up held removals')
   for (const { organization, held: removals, runId } of held ?? [])
     log.warn({ organization, held: removals, heldBy: runId }, 'removals held back')
+}
+
+/** Why a command waits for its mirror before it begins. */
+function awaitedText(error: unknown, longestWaitMs: number): string {
+  return `${describeError(error).message}\nWaiting for it, ${duration(longestWaitMs)} at most. Ctrl-C ends this.\n`
 }

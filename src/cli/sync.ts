@@ -1,18 +1,18 @@
 import { Command, Option } from '@commander-js/extra-typings'
 import type { Outcome } from '../mirror-organization.ts'
-import { exitCodeOf, exitCodeOfRuns } from './exit-code.ts'
+import { exitCodeOf, exitCodeOfRuns, type ExitCode } from './exit-code.ts'
 import { isTerminal, screenOf, type Io, type Screen } from './io.ts'
 import { logLevelOption, wholeNumber } from './arguments.ts'
-import { jsonDocument } from './output/say.ts'
-import { reportCopies } from './report-copies.ts'
+import { jsonDocument, say } from './output/say.ts'
 import type { SyncOptions, Synced } from './sync-organizations.ts'
 import type { Report } from '../report.ts'
 import { count } from './output/wording.ts'
-import { quickAdvice, quickText } from './output/quick-text.ts'
+import { quickAdvice, quickText, heldWarning } from './output/advice.ts'
 import { wrapLines } from './output/fit-text.ts'
 import { failureBlocks } from './output/failure-blocks.ts'
-import { heldWarning } from './output/held-warning.ts'
 import { runsTable } from './output/runs-table.ts'
+import type { Published } from '../reading/publish/publish-plan.ts'
+import { publishedText, failedText, exitCodeWithCopies } from './output/published-text.ts'
 
 /** `customer-mirror sync`: mirrors organizations now, without any queue. */
 export function syncCommand(io: Io) {
@@ -50,7 +50,7 @@ export function syncCommand(io: Io) {
       io.stdout.write(describe(outcomes, { ...options, mirrorFile }, screenOf(io.stdout)))
     }
     if (options.logLevel === undefined) io.stderr.write(whatToDo(synced, options, screenOf(io.stderr)))
-    await reportCopies(io, { runs: exitCodeOfRuns(outcomes), published }, options)
+    reportCopies(io, { runs: exitCodeOfRuns(outcomes), published }, options)
   }
 }
 
@@ -132,4 +132,16 @@ export function unprunedText(reports: readonly Report[]): string {
       return [`! ${organization}: old rows were not deleted, and the next run tries again. ${pruned.error.message}\n`]
     })
     .join('')
+}
+
+/** The copies made after runs, in words where there is neither JSON nor a log, and in the exit code of the runs. */
+function reportCopies(
+  { stdout, stderr, exitWith }: Io,
+  { runs, published }: { runs: ExitCode; published: Published | undefined },
+  { json, logLevel }: { json?: true | undefined; logLevel?: string | undefined },
+): void {
+  if (published === undefined) return exitWith(runs)
+  if (!json) stdout.write(publishedText(published))
+  if (logLevel === undefined) say(stderr, failedText(published))
+  exitWith(exitCodeWithCopies(runs, published))
 }

@@ -1,10 +1,10 @@
-import { dirname } from 'node:path'
+import { dirname, isAbsolute, relative, resolve } from 'node:path'
+import { access } from 'node:fs/promises'
 import { ConfigError, type Problem } from '../errors/errors.ts'
 import { crossCheck } from './checks/cross-checks.ts'
 import { parseText, type Parsed } from './file/document.ts'
 import { processEnvironment, type Environment } from './environment.ts'
 import { jobSettings, type JobSettings } from './settings/jobs.ts'
-import { locateFile, type ConfigLocation } from './file/locate-file.ts'
 import { checkShape, type Mistake } from './checks/mistakes.ts'
 import { mirrorAddress } from './settings/mirror.ts'
 import { mergeOrganizations, secretReference, type SecretReference, type Organization } from './organization.ts'
@@ -92,4 +92,38 @@ function placed(mistakes: readonly Mistake[], { place }: Parsed, { shown }: Conf
 /** Keys are free text, so they are shortened, and control characters are removed. */
 function dotted(path: readonly PropertyKey[]): string {
   return path.map((step) => String(step).replaceAll(/\p{C}/gu, '?').slice(0, 64)).join('.')
+}
+
+/** The configuration file to read: its path, its name in messages, and how it was chosen. */
+type ConfigLocation = { path: string; shown: string; named: '--config' | typeof VARIABLE | undefined }
+
+const VARIABLE = 'CUSTOMER_MIRROR_CONFIG'
+const USUAL_NAMES = ['customer-mirror.yaml', 'customer-mirror.yml', 'customer-mirror.json']
+
+/** The file named by --config, or by the environment, or the first of the default names that exists. */
+async function locateFile({ file, cwd, environment }: Request): Promise<ConfigLocation> {
+  // An empty --config comes from an unset shell variable; silently reading another file would surprise.
+  if (file?.trim() === '') throw new ConfigError([{ file: '--config', message: 'is empty: name a configuration file' }])
+  if (file !== undefined) return locationOf(file, cwd, '--config')
+  const named = environment[VARIABLE]
+  if (named !== undefined && named.trim() !== '') return locationOf(named, cwd, VARIABLE)
+  for (const name of USUAL_NAMES) {
+    if (await exists(resolve(cwd, name))) return locationOf(name, cwd, undefined)
+  }
+  return locationOf('customer-mirror.yaml', cwd, undefined)
+}
+
+type Request = { file?: string | undefined; cwd: string; environment: Environment }
+
+function locationOf(file: string, cwd: string, named: ConfigLocation['named']): ConfigLocation {
+  const path = resolve(cwd, file)
+  const near = relative(cwd, path)
+  return { path, shown: near === '' || near.startsWith('..') || isAbsolute(near) ? path : near, named }
+}
+
+function exists(path: string): Promise<boolean> {
+  return access(path).then(
+    () => true,
+    () => false,
+  )
 }

@@ -3,8 +3,7 @@ import { factsOfCode } from '../errors/error-facts.ts'
 import type { StoredRun } from '../store.ts'
 import { count, duration, grouped } from '../wording.ts'
 import { framed, time, unlessZero, type Html } from './frame.ts'
-import { positionWords, proofLines, reasonWords } from './proof-words.ts'
-import { scanOf, type Scan } from './scan.ts'
+import { positionWords, proofLines, reasonWords, certificateOf } from './proof-words.ts'
 
 /** A run as a page: what it did, what its scan proves, its windows and seams, and what each reason means. */
 export function runPage(run: StoredRun, { waiting, nowMs }: { waiting: number; nowMs: number }): Promise<string> {
@@ -176,4 +175,37 @@ function table(lines: readonly Line[]): Html {
       )}
     </tbody>
   </table>`
+}
+
+/** What the certificate of a run says of its windows and the seams between them. No id of a customer is among it. */
+type Scan = {
+  /** Undefined in certificates of earlier versions. */
+  pageSize: number | undefined
+  passes: number
+  distinct: number
+  /** As the service stated it last. */
+  total: number | undefined
+  basis: string | undefined
+  witness: string | undefined
+  /** What went wrong between windows, repaired or not, and how often. */
+  seams: readonly { reason: string; times: number }[]
+  /** Positions that no request could read. */
+  holes: readonly { position: number; size: number }[]
+  /** How many customers a search found that the list did not show. */
+  found: number
+  /** Whether the scan claims to have read the whole list. */
+  isWhole: boolean
+}
+
+/** The scan of a run; undefined where it has no certificate, or one of another version. */
+function scanOf(run: Pick<StoredRun, 'certificate' | 'proof'>): Scan | undefined {
+  const certificate = certificateOf(run)
+  if (certificate === undefined) return undefined
+  const { pageSize, passes, distinct, total, basis, witness, notes, holes, found = [] } = certificate
+  return {
+    ...{ pageSize, passes, distinct, total, basis, witness, holes },
+    seams: notes,
+    found: found.length,
+    isWhole: run.proof !== 'unproven',
+  }
 }

@@ -1,5 +1,5 @@
 import { beforeEach, expect, test } from 'vitest'
-import { heldWarning } from '../../src/cli/output/held-warning.ts'
+import { heldWarning } from '../../src/cli/output/advice.ts'
 import { removalsCommand } from '../../src/cli/removals.ts'
 import { runsCommand } from '../../src/cli/runs.ts'
 import { syncCommand } from '../../src/cli/sync.ts'

@@ -4,7 +4,7 @@ import { columnsOf, wrapText, cutText, padded } from './fit-text.ts'
 import type { WaitingEvent } from '../../source/pace/retry.ts'
 import type { Screen } from '../io.ts'
 import { redrawnLines } from './redrawn-lines.ts'
-import { eventWords, type ProgressReporter } from './progress-reporter.ts'
+import { eventWords, type ProgressReporter } from './progress.ts'
 import { summary, countsOf, duration, grouped } from './wording.ts'
 
 const REDRAWN_EVERY_MS = 200

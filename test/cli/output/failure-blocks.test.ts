@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { failureBlocks } from '../../../src/cli/output/failure-blocks.ts'
-import { heldWarning } from '../../../src/cli/output/held-warning.ts'
+import { heldWarning } from '../../../src/cli/output/advice.ts'
 import { describeError, Interrupted, MaxRunReached, MirrorUnusable, WindowClosed } from '../../../src/errors/errors.ts'
 import { emptyReport, type RunStatus } from '../../../src/report.ts'
 

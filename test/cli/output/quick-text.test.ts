@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { quickText } from '../../../src/cli/output/quick-text.ts'
+import { quickText } from '../../../src/cli/output/advice.ts'
 import { emptyReport } from '../../../src/report.ts'
 import { START_MS } from '../../support/builders.ts'
 

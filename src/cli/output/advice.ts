@@ -1,5 +1,27 @@
-import type { Report } from '../../report.ts'
+import type { HeldRemovals } from '../../store.ts'
 import { configOption, count, countsOf, grouped } from './wording.ts'
+import type { Report } from '../../report.ts'
+
+/**
+ * The warning after every sync while removals wait for a decision: their number, and the commands that decide. Empty if none
+ * wait; `undefined` means that the look-up failed. `config` is the configuration file as the user named it.
+ */
+export function heldWarning(held: readonly HeldRemovals[] | undefined, config: string | undefined): string {
+  const option = configOption(config)
+  if (held === undefined)
+    return `\nCould not look up whether removals are held back. To look again: customer-mirror removals list${option}\n`
+  return held.map((each) => oneWarning(each, option)).join('')
+}
+
+function oneWarning({ organization, held, runId }: HeldRemovals, option: string): string {
+  return `
+${organization}: ${count(held, 'removal')} ${held === 1 ? 'is' : 'are'} held back by run ${runId}, until you decide.
+Those customers stay unchanged. Ask the service owner whether they are gone.
+  why, and how many    customer-mirror runs show ${runId}${option}
+  they are gone        customer-mirror removals approve ${runId}${option}
+  they are not         customer-mirror removals discard ${runId}${option}
+`
+}
 
 /** What each quick run found, in one line: `acme: 2 new, 1 missing; 996 of 1,003 pages trusted without reading`. */
 export function quickText(reports: readonly Report[]): string {
@@ -46,4 +68,20 @@ export function quickAdvice(reports: readonly Report[], config: string | undefin
 
 function quickRunsIn(reports: readonly Report[]): Report[] {
   return reports.filter(({ status }) => status === 'partial')
+}
+
+/**
+ * What to do about an organization that is no longer mirrored, and whose customers are active all the same. `config`: the file that the
+ * user named.
+ */
+export function leftBehindText(
+  { organization, active }: { organization: string; active: number },
+  config: string | undefined,
+): string {
+  const command = (verb: string, words: string) =>
+    `  customer-mirror organizations ${verb} ${words}${configOption(config)}\n`
+  return (
+    `\n${organization} is not in the configuration, and its ${count(active, 'customer')} still count as active. If it left:\n` +
+    `${command('retire', organization)}If it has a new id:\n${command('rename', `${organization} NEW-ID`)}`
+  )
 }
