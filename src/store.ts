@@ -27,7 +27,7 @@ export type Mirror = {
   standing(): Standing
   /**
    * Starts a run and takes its organization's lease. Throws OrganizationLeased while another run has it. After the file
-   * was replaced or deleted, starting, saving and completing a run throw MirrorUnusable `mirror-replaced`.
+   * was replaced or deleted, starting, saving and completing a run throw MirrorUnusable `replaced`.
    */
   startRun(start: Start): Promise<Run>
   /**

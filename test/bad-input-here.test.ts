@@ -77,6 +77,9 @@ test('a mirror that is a file of something else is not changed', async () => {
   const notes = 'Buy milk. '.repeat(500)
   writeFileSync(here.workplace.mirror, notes)
 
-  here.expectMirrorRefused(await here.sync(), `${here.workplace.mirror}: is not a SQLite file. It was left as it is`)
+  here.expectMirrorRefused(
+    await here.sync(),
+    `${here.workplace.mirror}: file is not a database (SQLITE_NOTADB). It is not a mirror of ours`,
+  )
   expect(readFileSync(here.workplace.mirror, 'utf8')).toBe(notes)
 })

@@ -46,15 +46,15 @@ describe('an answer that cannot be used ends the run, and the rows stay unchange
       ['429', 5, 'rate-limited', /answered 429/, refusal(429, 'rate_limited', 'Slow down.')],
       ['500', 5, 'server-error', /answered 500/, refusal(500, 'server_error', 'Oops.')],
       ['503 as HTML', 5, 'server-error', /answered 503/, html(503)],
-      ['an unknown status', 3, 'status', /answered 418/, html(418)],
-      ['HTML at 200', 3, 'not-json', /HTML/, html(200)],
-      ['an empty body', 3, 'not-json', /empty body/, bytes(200, '', JSON_TYPE)],
-      ['JSON that ends too early', 3, 'not-json', /cut off/, bytes(200, PAGE.slice(0, -20), JSON_TYPE)],
-      ['notices before the JSON', 3, 'not-json', /answered/, bytes(200, `Notice: x in y.php\n${PAGE}`, JSON_TYPE)],
-      ['success: false at 200', 3, 'envelope', /success must be true/, list(3, { envelope: { success: false } })],
-      ['no data', 3, 'envelope', /data must be a list/, list(3, { envelope: { data: null } })],
-      ['no meta', 3, 'envelope', /meta must be an object/, json(200, { success: true, data: [] })],
-      ['a bare list', 3, 'envelope', /not the documented list/, json(200, [])],
+      ['an unknown status', 3, 'bad-answer', /answered 418/, html(418)],
+      ['HTML at 200', 3, 'bad-answer', /HTML/, html(200)],
+      ['an empty body', 3, 'bad-answer', /empty body/, bytes(200, '', JSON_TYPE)],
+      ['JSON that ends too early', 3, 'bad-answer', /cut off/, bytes(200, PAGE.slice(0, -20), JSON_TYPE)],
+      ['notices before the JSON', 3, 'bad-answer', /answered/, bytes(200, `Notice: x in y.php\n${PAGE}`, JSON_TYPE)],
+      ['success: false at 200', 3, 'bad-answer', /success must be true/, list(3, { envelope: { success: false } })],
+      ['no data', 3, 'bad-answer', /data must be a list/, list(3, { envelope: { data: null } })],
+      ['no meta', 3, 'bad-answer', /meta must be an object/, json(200, { success: true, data: [] })],
+      ['a bare list', 3, 'bad-answer', /not the documented list/, json(200, [])],
       ['another page than asked', 3, 'page-mismatch', /page 7 was answered/, list(3, { meta: { current_page: 7 } })],
       [
         'a list that begins before page 1',
@@ -63,7 +63,7 @@ describe('an answer that cannot be used ends the run, and the rows stay unchange
         /begins at position 11/,
         list(3, { meta: { from: 11 } }),
       ],
-      ['more records than the page holds', 3, 'size-mismatch', /3 records/, list(3, { meta: { per_page: 2 } })],
+      ['more records than the page holds', 3, 'page-mismatch', /3 records/, list(3, { meta: { per_page: 2 } })],
       ['a body over the cap', 3, 'too-large', /larger than/, bytes(200, TOO_LARGE, JSON_TYPE)],
       [
         'a small body that swells over the cap',
@@ -72,7 +72,7 @@ describe('an answer that cannot be used ends the run, and the rows stay unchange
         /larger than/,
         bytes(200, gzipSync(TOO_LARGE), { ...JSON_TYPE, 'Content-Encoding': 'gzip' }),
       ],
-      ['an encoding that is none', 3, 'bad-encoding', /encoding/, bytes(200, PAGE, { 'Content-Encoding': 'gzip' })],
+      ['an encoding that is none', 3, 'bad-answer', /encoding/, bytes(200, PAGE, { 'Content-Encoding': 'gzip' })],
       [
         'invalid UTF-8',
         3,
@@ -80,13 +80,16 @@ describe('an answer that cannot be used ends the run, and the rows stay unchange
         /not valid UTF-8/,
         bytes(200, Buffer.from(PAGE.replace('Customer 2', 'Customer \u00E9'), 'latin1'), JSON_TYPE),
       ],
-      ['a body that hangs', 5, 'timeout', /within 0\.3 s/, hang()],
-      ['a body that drips', 5, 'timeout', /within 0\.3 s/, drip(20)],
+      ['a body that hangs', 5, 'network', /within 0\.3 s/, hang()],
+      ['a body that drips', 5, 'network', /within 0\.3 s/, drip(20)],
       ['a connection cut in the middle', 5, 'network', /broke/, cut(PAGE)],
       ['a connection closed without a word', 5, 'network', /broke/, slam()],
     ]),
   )('%s', async (_, code, error, said, reply) => {
-    const { run, server, mirror, before, ...ended } = await syncTwice(reply, error === 'timeout' ? QUICK : PATIENT)
+    const { run, server, mirror, before, ...ended } = await syncTwice(
+      reply,
+      said.source.startsWith('within') ? QUICK : PATIENT,
+    )
 
     expect({ code: ended.code, status: run.status, error: run.error?.code }).toEqual({ code, status: 'failed', error })
     expect(run.error?.message).toMatch(said)
@@ -105,7 +108,7 @@ describe('an answer that cannot be used ends the run, and the rows stay unchange
         redirect(status, `${other.origin}/api/v1/customers`),
       )
 
-      expect({ code, error: run.error?.code }).toEqual({ code: 3, error: 'redirect' })
+      expect({ code, error: run.error?.code }).toEqual({ code: 3, error: 'bad-answer' })
       expect(run.error?.message).toContain(`GET ${server.origin}/api/v1/customers`)
       expect(run.error?.message).toContain(
         `a redirect to the host ${new URL(other.origin).host}, which is never followed`,

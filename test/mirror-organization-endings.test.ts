@@ -10,12 +10,12 @@ import { untilAborted } from './support/until-aborted.ts'
 
 test('an error keeps what was saved, and the run is recorded as failed with it', async () => {
   const mirror = await aMirror()
-  const broken = new ContractBroken('acme, page 3: HTML instead of JSON', { code: 'not-json' })
+  const broken = new ContractBroken('acme, page 3: HTML instead of JSON', { code: 'bad-answer' })
   const source = failingAt(3, broken)
 
   const { report, error } = await mirrorOrganization(mirroring(mirror, source, { concurrency: 1 }))
 
-  const told = { code: 'not-json', message: broken.message }
+  const told = { code: 'bad-answer', message: broken.message }
   expect(error).toBe(broken)
   expect(report).toMatchObject({
     status: 'failed',
@@ -31,7 +31,7 @@ test('an error keeps what was saved, and the run is recorded as failed with it',
 
 test('an error keeps the requested pages that still arrive', async () => {
   const mirror = await aMirror()
-  const broken = new ContractBroken('acme, page 2: truncated', { code: 'not-json' })
+  const broken = new ContractBroken('acme, page 2: truncated', { code: 'bad-answer' })
   const source = failingAt(2, broken, () => setImmediate())
 
   const { report, error } = await mirrorOrganization(mirroring(mirror, source, { concurrency: 3 }))
@@ -42,7 +42,7 @@ test('an error keeps the requested pages that still arrive', async () => {
 })
 
 test('an error ends the requests that are still open', async () => {
-  const broken = new ContractBroken('acme, page 2: truncated', { code: 'not-json' })
+  const broken = new ContractBroken('acme, page 2: truncated', { code: 'bad-answer' })
   let ended = 0
   const source = sourceOf(async (window, { signal }) => {
     if (window.page === 1) return pageOfList(customers(1, 50), window)

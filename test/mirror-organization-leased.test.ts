@@ -15,7 +15,7 @@ test('an organization held by another run is not touched', async () => {
   const { report, error } = await mirrorOrganization(mirroring(mirror, source))
 
   expect(error).toBeInstanceOf(OrganizationLeased)
-  expect(report).toMatchObject({ status: 'failed', reasons: ['held'], runId: undefined, error: { code: 'held' } })
+  expect(report).toMatchObject({ status: 'failed', reasons: ['held'], runId: undefined, error: { code: 'leased' } })
   expect(source.asked).toEqual([])
   expect(valueOf(mirror.file, 'SELECT count(*) FROM runs')).toBe(1)
 })
@@ -57,8 +57,8 @@ test('a run that loses its lease while it waits ends as held, and writes no more
   const { report, error } = await mirrorOrganization(mirroring(mirror, source, { now: clock.now, concurrency: 1 }))
 
   expect(told).toBe(true)
-  expect(error).toMatchObject({ name: 'OrganizationLeased', code: 'lease-lost' })
-  expect(report).toMatchObject({ status: 'failed', received: 10, error: { code: 'lease-lost' } })
+  expect(error).toMatchObject({ name: 'OrganizationLeased', code: 'leased' })
+  expect(report).toMatchObject({ status: 'failed', received: 10, error: { code: 'leased' } })
   expect(storedNames(mirror)).toHaveLength(10)
   expect(await mirror.listRuns({ limit: 5 })).toMatchObject([
     { status: 'running' },
@@ -78,7 +78,7 @@ test('a run that finds its lease lost when it saves ends as held, and that page 
 
   const { report, error } = await mirrorOrganization(mirroring(mirror, source, { concurrency: 1 }))
 
-  expect(error).toMatchObject({ name: 'OrganizationLeased', code: 'lease-lost' })
+  expect(error).toMatchObject({ name: 'OrganizationLeased', code: 'leased' })
   expect(report).toMatchObject({ status: 'failed', received: 10 })
   expect(storedNames(mirror)).toHaveLength(10)
 })

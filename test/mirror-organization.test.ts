@@ -214,7 +214,7 @@ test.skipIf(sqliteAlone.unseenReplace)(
     const first = await night(customers(1, 29), 2000)
     const second = await night(customers(1, 29), 3000)
 
-    expect(first.report).toMatchObject({ error: { code: 'mirror-replaced' }, missing: 0, removed: 0 })
+    expect(first.report).toMatchObject({ error: { code: 'replaced' }, missing: 0, removed: 0 })
     expect(second.report).toMatchObject({ proof: 'proven', missing: 1, removed: 0, updated: 1 })
     expect(storedNames(mirror)[4]).toBe('Customer 5')
   },

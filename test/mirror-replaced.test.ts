@@ -37,12 +37,12 @@ describe.each(['an initial sync', 'a night'])('during %s', (occasion) => {
 
     expect(error).toMatchObject({
       name: 'MirrorUnusable',
-      code: 'mirror-replaced',
+      code: 'replaced',
       message: expect.stringMatching(message),
     })
-    expect(report).toMatchObject({ status: 'failed', proof: 'unproven', error: { code: 'mirror-replaced' } })
+    expect(report).toMatchObject({ status: 'failed', proof: 'unproven', error: { code: 'replaced' } })
     expect(report).toMatchObject({ missing: 0, removed: 0 })
-    expect((await aRun(mirror, 2)).error).toMatchObject({ code: 'mirror-replaced' })
+    expect((await aRun(mirror, 2)).error).toMatchObject({ code: 'replaced' })
   })
 })
 
@@ -51,7 +51,7 @@ test('a mirror that is replaced when all was read ends the run all the same', as
   const last = () => 6
   const { report } = await aRun(mirror, 0, (answered) => answered === last() && unlinkSync(mirror.file))
 
-  expect(report).toMatchObject({ status: 'failed', error: { code: 'mirror-replaced' } })
+  expect(report).toMatchObject({ status: 'failed', error: { code: 'replaced' } })
 })
 
 test('what the run had saved is in the file that was moved away, and the failure too', async () => {
@@ -61,9 +61,7 @@ test('what the run had saved is in the file that was moved away, and the failure
   await mirror.close()
 
   expect(Number(valueOf(moved, 'SELECT count(*) FROM customers'))).toBeGreaterThanOrEqual(10)
-  expect(rowsOf(moved, 'SELECT status, error_code FROM runs')).toEqual([
-    { status: 'failed', error_code: 'mirror-replaced' },
-  ])
+  expect(rowsOf(moved, 'SELECT status, error_code FROM runs')).toEqual([{ status: 'failed', error_code: 'replaced' }])
   expect(existsSync(mirror.file)).toBe(false)
 })
 
@@ -106,7 +104,7 @@ describe('behind a symbolic link', () => {
     })
     await mirror.close()
 
-    expect(report.error).toMatchObject({ code: 'mirror-replaced', message: expect.stringMatching(/another file/) })
+    expect(report.error).toMatchObject({ code: 'replaced', message: expect.stringMatching(/another file/) })
     expect(existsSync(`${real}-wal`)).toBe(true)
     expect(await reader.findDamage()).toEqual([])
     expect(Number(valueOf(real, 'SELECT count(*) FROM customers'))).toBeGreaterThanOrEqual(10)
@@ -118,7 +116,7 @@ describe('behind a symbolic link', () => {
 
     const { report } = await aRun(mirror, 0, (answered) => answered === 3 && renameSync(aBackup(), real))
 
-    expect(report.error).toMatchObject({ code: 'mirror-replaced' })
+    expect(report.error).toMatchObject({ code: 'replaced' })
   })
 })
 
@@ -140,8 +138,8 @@ describe('a mirror that is opened for long', () => {
     await aRun(mirror, 0)
     const { error } = await aRun(mirror, 1, (answered) => answered === 2 && deleteAll(mirror.file))
 
-    expect(error).toMatchObject({ code: 'mirror-replaced' })
-    await expect(mirror.listFreshness()).rejects.toMatchObject({ code: 'mirror-replaced' })
+    expect(error).toMatchObject({ code: 'replaced' })
+    await expect(mirror.listFreshness()).rejects.toMatchObject({ code: 'replaced' })
     expect(existsSync(mirror.file)).toBe(false)
     expect(found).toEqual([])
     expect((await aRun(mirror, 2)).report).toMatchObject({ status: 'complete', inserted: 60 })
@@ -180,7 +178,7 @@ describe('a mirror that is opened for long', () => {
     })
 
     expect(inner[0]?.report).toMatchObject({ status: 'complete', inserted: 40 })
-    expect(report).toMatchObject({ status: 'failed', error: { code: 'mirror-replaced' } })
+    expect(report).toMatchObject({ status: 'failed', error: { code: 'replaced' } })
     expect(rowsOf(mirror.file, 'SELECT DISTINCT organization FROM customers')).toEqual([{ organization: 'globex' }])
     expect((await aRun(mirror, 2)).report).toMatchObject({ status: 'complete', inserted: 60 })
     expect(await mirror.findDamage()).toEqual([])
@@ -193,8 +191,8 @@ describe('a mirror that is opened for long', () => {
     deleteAll(mirror.file)
     symlinkSync(dirname(backup), mirror.file)
 
-    expect((await aRun(mirror, 1)).error).toMatchObject({ code: 'mirror-directory' })
-    await expect(mirror.listFreshness()).rejects.toMatchObject({ code: 'mirror-directory' })
+    expect((await aRun(mirror, 1)).error).toMatchObject({ code: 'foreign' })
+    await expect(mirror.listFreshness()).rejects.toMatchObject({ code: 'foreign' })
     unlinkSync(mirror.file)
     expect((await aRun(mirror, 2)).report).toMatchObject({ status: 'complete', inserted: 60 })
   })
@@ -205,10 +203,10 @@ describe('a mirror that is opened for long', () => {
     await aRun(mirror, 0)
     deleteAll(mirror.file)
     symlinkSync(temporaryFolder(), mirror.file)
-    await expect(mirror.listFreshness()).rejects.toMatchObject({ code: 'mirror-directory' })
+    await expect(mirror.listFreshness()).rejects.toMatchObject({ code: 'foreign' })
     unlinkSync(mirror.file)
 
-    await expect(mirror.listFreshness()).rejects.toMatchObject({ code: 'mirror-replaced' })
+    await expect(mirror.listFreshness()).rejects.toMatchObject({ code: 'replaced' })
     expect(existsSync(mirror.file)).toBe(false)
     expect(found).toEqual(['another'])
     expect((await aRun(mirror, 1)).report).toMatchObject({ status: 'complete', inserted: 60 })

@@ -406,7 +406,7 @@ test('while another run has the organization, a quick run does not begin', async
 
   const report = await quickly(LISTED, { now: () => now, monotonicMs: () => now })
 
-  expect(report).toMatchObject({ runId: undefined, error: { code: 'held' } })
+  expect(report).toMatchObject({ runId: undefined, error: { code: 'leased' } })
 })
 
 test('a page from a cache leaves its part of the list unread', async () => {

@@ -102,7 +102,7 @@ test('a report in JSON has each number under its own name', () => {
 })
 
 test('a report in JSON contains the error of a failed run, and null for unknown values', () => {
-  const error = { code: 'timeout', message: 'acme: no answer' }
+  const error = { code: 'network', message: 'acme: no answer' }
 
   expect(toJson({ ...emptyReport(START), error })).toMatchObject({ error, dataAsOf: null })
 })

@@ -173,7 +173,7 @@ test('a run that lost its organization during the searches marks no customer', a
 
   const { report } = await night(mirror, 3, { shown: WITHOUT_50, search })
 
-  expect(report).toMatchObject({ status: 'failed', error: { code: 'lease-lost' } })
+  expect(report).toMatchObject({ status: 'failed', error: { code: 'leased' } })
   expect(fateOf(mirror, 50)).toBe('missing')
 })
 

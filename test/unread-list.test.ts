@@ -26,14 +26,14 @@ const LIES: [string, string, number, Reply][] = [
   ['422', 'unprocessable', 4, refusal(422, 'invalid', 'No.')],
   ['400', 'unprocessable', 4, refusal(400, 'bad_request', 'No.')],
   ['another page number', 'page-mismatch', 3, withMeta({ current_page: 77 })],
-  ['per_page 0', 'size-mismatch', 3, withMeta({ per_page: 0 })],
+  ['per_page 0', 'page-mismatch', 3, withMeta({ per_page: 0 })],
   [
     'more rows than asked for',
-    'size-mismatch',
+    'page-mismatch',
     3,
     lying((body, size) => ({ ...body, data: envelopeOf(CUSTOMERS, { page: 1, size: size + 1 }).data })),
   ],
-  ['a redirect', 'redirect', 3, (response) => void response.writeHead(302, { Location: '/' }).end()],
+  ['a redirect', 'bad-answer', 3, (response) => void response.writeHead(302, { Location: '/' }).end()],
   [
     'empty pages without a count',
     'page-mismatch',
@@ -166,7 +166,7 @@ test.each(someOf(LIES.flatMap(([...lie]) => (['chain', 'plain'] as const).map((s
     expect(valueOf(mirror, 'SELECT count(*) FROM active_customers')).toBe(CUSTOMERS)
     // Still the base line: customers who come in its second half are no changes.
     expect(valueOf(mirror, 'SELECT count(*) FROM changes')).toBe(0)
-    if (scan === 'chain' && code !== 'redirect')
+    if (scan === 'chain' && code !== 'bad-answer')
       expect(valueOf(mirror, 'SELECT count(*) FROM runs WHERE resumed_from IS NOT NULL')).toBe(1)
   },
 )

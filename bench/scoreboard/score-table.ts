@@ -45,7 +45,7 @@ function counts({ lost, wronglyRemoved, requests }: Score): string[] {
   return [lost, wronglyRemoved, requests].map((count) => count.toLocaleString('en'))
 }
 
-/** E.g. `1 × failed (not-json), 3 × proven; 400 missing as said`. */
+/** E.g. `1 × failed (bad-answer), 3 × proven; 400 missing as said`. */
 function saying({ claims, holes, missingAsSaid }: Score): string {
   const said = claims.map(({ word, times, reasons }) => {
     const why = reasons.length > 0 ? ` (${reasons.join(', ')})` : ''

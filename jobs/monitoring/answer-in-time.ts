@@ -29,12 +29,11 @@ const MOST_LATE = 2
 
 /**
  * The mirror as the endpoints use it. They must answer even while its server is frozen or cut off, so a look-up without an answer in time
- * is refused as `mirror-unreachable`. While too many look-ups wait for an answer, each further one is refused at once.
+ * is refused as `gone`. While too many look-ups wait for an answer, each further one is refused at once.
  */
 export function answeringInTime(mirror: LookedAt, { lookMs, countMs }: Limits = LIMITS): LookedAt {
   let late = 0
-  const unanswered = () =>
-    new MirrorUnusable(`${mirror.file}: the server does not answer in time.`, { code: 'unreachable' })
+  const unanswered = () => new MirrorUnusable(`${mirror.file}: the server does not answer in time.`, { code: 'gone' })
 
   async function inTime<Answer>(ask: () => Promise<Answer>, ms = lookMs): Promise<Answer> {
     if (late >= MOST_LATE) throw unanswered()

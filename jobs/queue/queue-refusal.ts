@@ -1,5 +1,5 @@
 import { isOurs, QueueUnavailable } from '../../src/errors/errors.ts'
-import { codeOf } from '../../src/errors/code-of.ts'
+import { codeOf } from '../../src/errors/faults.ts'
 import { tlsFailure, type TlsFailure } from '../../src/errors/tls-failure.ts'
 
 /**

@@ -6,7 +6,7 @@ import { openMirror, replaced } from '../../src/mirror/mirror.ts'
 
 /**
  * The mirror at `file` for a long-running process: if the file was replaced, the new one is opened, and if it was deleted, the next
- * run creates a new one. Runs that began in the old file end as `mirror-replaced`.
+ * run creates a new one. Runs that began in the old file end as `replaced`.
  */
 export async function openLiveMirror(file: string, { signal, onReplaced = () => {} }: Opening = {}): Promise<Mirror> {
   const live = new LiveFile(file, await openMirror(file, { ...BESIDE_OTHERS, signal }), onReplaced)

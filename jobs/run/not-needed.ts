@@ -3,7 +3,7 @@ import type { Organization } from '../../src/config/organization.ts'
 import type { Trigger } from '../../src/report.ts'
 import type { LastRun, Mirror } from '../../src/store.ts'
 import { previousDueMs, type Schedule } from '../schedule/due-times.ts'
-import { isForGood } from '../../src/errors/for-good.ts'
+import { isForGood } from '../../src/errors/error-facts.ts'
 import { wasReadSince } from '../schedule/schedule-plan.ts'
 
 /** Why a job ends without a run: the list was read since it was due, that failed for good, or an earlier start of the job read it. */

@@ -1,5 +1,5 @@
 import type { LastRun } from '../../src/store.ts'
-import { isForGood } from '../../src/errors/for-good.ts'
+import { isForGood } from '../../src/errors/error-facts.ts'
 import { isDue, type Wanted } from '../schedule/schedule-plan.ts'
 
 /**

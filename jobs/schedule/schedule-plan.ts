@@ -1,7 +1,7 @@
 import { isFarAhead, LARGEST_STEP_MS } from '../../src/time/clock-tolerance.ts'
 import type { LastRun } from '../../src/store.ts'
 import { factsOfCode } from '../../src/errors/error-facts.ts'
-import { isForGood } from '../../src/errors/for-good.ts'
+import { isForGood } from '../../src/errors/error-facts.ts'
 import { nextAfter, previousDueMs, type Schedule } from './due-times.ts'
 
 /** An organization with its configured schedule: of its nights, or of the quick runs between them. */

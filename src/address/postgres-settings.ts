@@ -1,7 +1,7 @@
 import { X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import type { ConnectionOptions } from 'node:tls'
-import { codeOf } from '../errors/code-of.ts'
+import { codeOf } from '../errors/faults.ts'
 import type { PostgresAddress, Tls } from './postgres-address.ts'
 
 /** What the driver is given. Without a user or a password it takes those of PGUSER, PGPASSWORD or a password file. */

@@ -1,8 +1,8 @@
-import { isFull } from '../errors/code-of.ts'
+import { seenIn } from '../errors/faults.ts'
 import { constants } from 'node:os'
 import { isatty } from 'node:tty'
 import { describeError } from '../errors/errors.ts'
-import { resultsError } from '../reading/results-error.ts'
+import { resultsError } from '../reading/files/copy-error.ts'
 import { exitCodeOf, type ExitCode } from './exit-code.ts'
 import type { Io } from './io.ts'
 import { eraseStanding } from './output/redrawn-lines.ts'
@@ -94,8 +94,8 @@ function endWithoutReader(error: NodeJS.ErrnoException): void {
 }
 
 /** The work continues when standard error is closed. A full disk behind it may have room again, for later lines of the log. */
-function goOnInSilence({ code }: NodeJS.ErrnoException): void {
-  if (!isFull(code ?? '')) process.stderr.write = () => true
+function goOnInSilence(error: Error): void {
+  if (seenIn(error)?.fault !== 'full') process.stderr.write = () => true
 }
 
 await main()

@@ -1,237 +1,293 @@
-import {
-  ACCOUNTING,
-  BACKUP,
-  BACKUP_FOR_NOW,
-  BREACH,
-  CONFIGURATION,
-  COPY,
-  COPY_FOR_NOW,
-  EXPORT,
-  EXPORT_FOR_NOW,
-  MIRROR,
-  MIRROR_FOR_NOW,
-  MIRROR_VERSION,
-  OTHER_PAGE,
-  OTHER_RUN,
-  OURS,
-  OUTAGE,
-  PAUSED,
-  REFUSED,
-  SERVER_GONE,
-  WINDOW_CLOSED,
-  type ErrorFacts,
-  type Origin,
-} from './error-groups.ts'
+/** How the program handles an error. */
+export type ErrorFacts = {
+  /**
+   * The retry of the run. `wait`: later, without using an attempt. `retry`: until its attempts are used up. `never`: it would
+   * end the same way until a person acts.
+   */
+  readonly again: Again
+  /** The retry of the failed request, within its run. */
+  readonly askAgain: Again
+  /** The exit code of a command; `cli/exit-code.ts` explains the numbers. */
+  readonly exitCode: 1 | 2 | 3 | 4 | 5 | 6 | 7
+  /** Whether the windows that the run read stay valid, so that the next run continues from them. */
+  readonly resumable: boolean
+  /** What the error means for the one requested window; undefined when it concerns the whole run. */
+  readonly window: WindowFailure | undefined
+  readonly from: Origin
+  /** Its name, in a few words. */
+  readonly title: string
+  /** What to do about it; `<organization>` is replaced by its id. */
+  readonly fix: string
+}
 
-export type { ErrorFacts, Origin } from './error-groups.ts'
+type Again = 'wait' | 'retry' | 'never'
 
 /**
- * Every error code of the program, once, under its class in `errors.ts`. A new code is a row here and a `throw` where it
- * happens; all other code looks it up here.
+ * Why a window could not be read. `hole`: every attempt failed (a poison row). `size-refused`: a 422 for its size.
+ * `page-mismatch`: another page, or more rows, than requested. `repeated-page`: an identical page under another number.
+ * `cached-answer`: an answer older than the request. `too-large`: more bytes than an answer may have.
+ */
+export type WindowFailure = 'hole' | 'size-refused' | 'page-mismatch' | 'repeated-page' | 'cached-answer' | 'too-large'
+
+/**
+ * Where an error comes from. On the service's side: `answer` (it refuses, or cannot be trusted) and `outage` (no answer for now).
+ * On our side: `mirror` (the file or its disk, or the server), `other-version` of this program (the mirror is of it), `queue`,
+ * `other-run` of the same organization, a requested `stop` of the program, a `cancel` of this run by a person, a `limit` of the
+ * configuration, the `configuration` itself (a mistake in it, or a secret that it names and that is not there), and `ours` (the command line
+ * or this program).
+ */
+export type Origin =
+  | 'answer'
+  | 'outage'
+  | 'mirror'
+  | 'other-version'
+  | 'queue'
+  | 'other-run'
+  | 'stop'
+  | 'cancel'
+  | 'limit'
+  | 'configuration'
+  | 'ours'
+
+/** An error on our side without a retry. The groups, and the rows of the table, contain the differences. */
+const OURS: ErrorFacts = {
+  again: 'never',
+  askAgain: 'never',
+  exitCode: 1,
+  resumable: false,
+  window: undefined,
+  from: 'ours',
+  title: 'unexpected',
+  fix: 'Please report it.',
+}
+
+const REFUSED: ErrorFacts = { ...OURS, exitCode: 4, resumable: true, from: 'answer' }
+
+const OUTAGE: ErrorFacts = {
+  ...OURS,
+  again: 'retry',
+  askAgain: 'retry',
+  exitCode: 5,
+  resumable: true,
+  from: 'outage',
+}
+
+/** An invalid answer, such as a page of a proxy or half an answer: often gone a minute later, so it is retried. */
+const BREACH: ErrorFacts = {
+  ...OURS,
+  again: 'retry',
+  exitCode: 3,
+  from: 'answer',
+  title: 'not the documented answer',
+  fix: 'Check that baseUrl is the final address of the interface itself: https, the right host, ending in /api/v1.',
+}
+
+/** Another page, or other rows, than requested: most often a cache or proxy answers in place of the service. */
+const OTHER_PAGE: ErrorFacts = {
+  ...BREACH,
+  resumable: true,
+  title: 'not the page asked for',
+  fix: 'Look for a cache or a proxy that answers in place of the service, then sync again.',
+}
+
+const MIRROR: ErrorFacts = {
+  ...OURS,
+  exitCode: 7,
+  from: 'mirror',
+  title: 'mirror',
+  fix: 'Repair what is named above, or name another mirror in the configuration.',
+}
+
+/** It ends when another program closes the file, space is freed, the file is opened again, or a server answers. */
+const FOR_NOW: ErrorFacts = { ...MIRROR, again: 'retry', exitCode: 5, resumable: true }
+
+/**
+ * Every error code of the program, once. A new code is a row here and a `throw` where it happens; all other code looks it up here. Two codes
+ * differ in what a person or a program does next.
  */
 export const ERRORS = {
-  ConfigError: {
-    config: {
-      ...CONFIGURATION,
-      title: 'not configured',
-      fix: 'Set the variable or write the file named above.',
-    },
+  config: {
+    ...OURS,
+    exitCode: 2,
+    // The runs of a worker look for a secret again, which asks the service nothing.
+    resumable: true,
+    from: 'configuration',
+    title: 'not configured',
+    fix: 'Set the variable or write the file named above.',
   },
-  UsageError: {
-    usage: { ...OURS, exitCode: 2, title: 'cannot be done', fix: 'Correct what is named above, then try again.' },
-  },
-  SourceRefused: {
-    unauthorized: {
-      ...REFUSED,
-      title: 'bad key, wrong secret or wrong recipe',
-      fix: "Check apiKey and secret; 'customer-mirror signing explain <organization>' shows what is signed.",
-    },
-    forbidden: {
-      ...REFUSED,
-      title: 'plan forbids',
-      fix: 'Check that apiKey is the key of this organization. If it is, its plan has to include listing customers.',
-    },
-    'not-found': {
-      ...REFUSED,
-      title: 'not found',
-      fix: 'Check baseUrl: the subdomain is that of the organization, the path ends in /api/v1.',
-    },
-    unprocessable: {
-      ...REFUSED,
-      window: 'size-refused',
-      title: 'request not accepted',
-      fix: 'Lower pageSize, for example to 20; a sync tries 50 by itself. If that changes nothing, check baseUrl and the signing headers.',
-    },
-  },
-  RateLimited: {
-    'rate-limited': {
-      ...OUTAGE,
-      again: 'wait',
-      askAgain: 'wait',
-      title: 'throttled',
-      fix: 'A run waits for it within maxWait; after that, the next run continues from there. If it happens often, set rateLimit.requestsPerMinute below the limit.',
-    },
-  },
-  SourceUnavailable: {
-    network: { ...OUTAGE, title: 'unreachable', fix: 'Check baseUrl, the network, and any firewall or proxy.' },
-    tls: {
-      ...OUTAGE,
-      askAgain: 'never', // a certificate does not change within seconds
-      title: 'no trusted connection',
-      fix: 'Do what is named above; a sync after that continues.',
-    },
-    timeout: { ...OUTAGE, title: 'too slow', fix: 'Try again, or raise requestTimeout.' },
-    // Only a 500 is about its window, which may hold a poison row; 502, 503 and 504 are about the service.
-    'server-error': {
-      ...OUTAGE,
-      window: 'hole',
-      title: 'service failing',
-      fix: 'Nothing to do here; the service has to recover. A sync retries by itself.',
-    },
-  },
-  ContractBroken: {
-    redirect: { ...BREACH, again: 'never', title: 'redirected' }, // any 3xx
-    'not-json': BREACH, // HTML, an empty body, notices before the JSON, truncated JSON
-    'not-utf8': { ...BREACH, window: 'hole' }, // bytes that are not valid UTF-8
-    'too-large': { ...BREACH, window: 'too-large' }, // more decoded bytes than the cap
-    'bad-encoding': BREACH, // compressed content that cannot be decompressed, or an encoding that was not requested
-    envelope: BREACH, // JSON without the documented list envelope, `success: false`, `data: null`
-    'page-mismatch': { ...OTHER_PAGE, window: 'page-mismatch' }, // a page that was not requested
-    'size-mismatch': { ...OTHER_PAGE, window: 'page-mismatch' }, // more rows than `per_page`, or an impossible `per_page`
-    'repeated-page': { ...OTHER_PAGE, window: 'repeated-page' }, // the same page again under another number
-    'page-cap': { ...OTHER_PAGE, again: 'never', resumable: false, title: 'a list without end' },
-    status: BREACH, // a status the specification does not know
-    'cached-answer': { ...OTHER_PAGE, resumable: false, window: 'cached-answer' }, // older than its request
-    'tenant-mixup': {
-      ...BREACH,
-      again: 'never',
-      title: 'customers of another organization',
-      fix: "Give this organization its own apiKey, secret and baseUrl; if its id is new, use 'customer-mirror organizations rename'.",
-    },
-  },
-  MirrorUnusable: {
-    'mirror-directory': MIRROR,
-    'mirror-unreadable': MIRROR,
-    'mirror-read-only': MIRROR,
-    'mirror-version': MIRROR_VERSION,
-    'mirror-corrupt': MIRROR,
-    'mirror-foreign': MIRROR,
-    'mirror-missing': MIRROR,
-    'mirror-full': { ...MIRROR_FOR_NOW, resumable: true, fix: 'Free some space, then try again.' },
-    'mirror-locked': {
-      ...MIRROR_FOR_NOW,
-      resumable: true,
-      fix: 'Close the program that has the mirror open, or try again when it is done.',
-    },
-    'mirror-unreachable': SERVER_GONE,
-    'mirror-replaced': {
-      ...MIRROR_FOR_NOW,
-      fix: 'Sync again; stop everything that writes to the mirror before it is moved or put back.',
-    },
-  },
-  OrganizationLeased: { held: OTHER_RUN, 'lease-lost': { ...OTHER_RUN, resumable: true } },
-  QueueUnavailable: {
-    queue: {
-      ...OURS,
-      again: 'retry',
-      exitCode: 5,
-      from: 'queue',
-      title: 'queue',
-      fix: 'Repair the queue named above, then try again.',
-    },
-  },
-  CopyFailed: {
-    'copy-full': {
-      ...COPY_FOR_NOW,
-      fix: 'Free some space where the copy is written, then publish again. The copy that is there stays until then.',
-    },
-    'copy-busy': { ...COPY_FOR_NOW, fix: 'Wait for the other publish to end.' },
-    'copy-unwritable': COPY,
-    'copy-unhidden': { ...COPY_FOR_NOW, fix: 'Sync the organizations named above, then publish again.' },
-    'copy-unreachable': {
-      ...COPY_FOR_NOW,
-      fix: 'Publish again when the service answers; a worker does so by itself.',
-    },
-    'copy-unfinished': {
-      ...COPY_FOR_NOW,
-      fix: 'Publish again. If it happens again, check the memory and the disk of this machine.',
-    },
-  },
-  ExportFailed: {
-    'export-full': {
-      ...EXPORT_FOR_NOW,
-      fix: 'Free some space where the export is written, then export again.',
-    },
-    'export-unwritable': EXPORT,
-    'export-busy': {
-      ...EXPORT_FOR_NOW,
-      fix: 'Wait until the other export is done, then export again.',
-    },
-    'export-unfinished': {
-      ...EXPORT_FOR_NOW,
-      fix: 'Export again. If it happens again, check the memory and the disk of this machine.',
-    },
-  },
-  BackupFailed: {
-    'backup-full': {
-      ...BACKUP_FOR_NOW,
-      fix: 'Free some space where the backup is written, then make it again. The backup that is there stays until then.',
-    },
-    'backup-busy': { ...BACKUP_FOR_NOW, fix: 'Wait for the other backup to end.' },
-    'backup-unwritable': BACKUP,
-    'backup-unfinished': {
-      ...BACKUP_FOR_NOW,
-      fix: "Make it again. If it happens again, check the disk of the backup, and the mirror with 'customer-mirror check'.",
-    },
-  },
-  AccountingBroken: { accounting: ACCOUNTING },
-  Interrupted: {
-    interrupted: {
-      ...OURS,
-      again: 'wait',
-      resumable: true,
-      from: 'stop',
-      title: 'stopped',
-      fix: 'Sync again to continue.',
-    },
-  },
-  Cancelled: {
-    cancelled: {
-      ...OURS,
-      exitCode: 3,
-      resumable: true,
-      from: 'cancel',
-      title: 'cancelled',
-      fix: "Nothing to do: the next run continues from there, on its schedule or by 'customer-mirror run <organization>'.",
-    },
-  },
-  MaxRunReached: {
-    'max-run': {
-      ...OURS,
-      again: 'wait',
-      exitCode: 5,
-      resumable: true,
-      from: 'limit',
-      title: 'reached maxRun',
-      fix: 'Nothing to do: the next run continues from there. If it happens often, raise maxRun, concurrency or requestsPerMinute.',
-    },
-  },
-  WindowClosed: { 'window-closed': WINDOW_CLOSED },
-  OrganizationPaused: { paused: PAUSED },
-} as const satisfies Record<string, Record<string, ErrorFacts>>
+  usage: { ...OURS, exitCode: 2, title: 'cannot be done', fix: 'Correct what is named above, then try again.' },
 
-/** The name of a class of `errors.ts`. */
-type ErrorKind = keyof typeof ERRORS
-/** The codes of a class. */
-export type CodesOf<Kind extends ErrorKind> = { [Each in Kind]: keyof (typeof ERRORS)[Each] & string }[Kind]
-export type ErrorCode = CodesOf<ErrorKind>
+  unauthorized: {
+    ...REFUSED,
+    title: 'bad key, wrong secret or wrong recipe',
+    fix: "Check apiKey and secret; 'customer-mirror signing explain <organization>' shows what is signed.",
+  },
+  forbidden: {
+    ...REFUSED,
+    title: 'plan forbids',
+    fix: 'Check that apiKey is the key of this organization. If it is, its plan has to include listing customers.',
+  },
+  'not-found': {
+    ...REFUSED,
+    title: 'not found',
+    fix: 'Check baseUrl: the subdomain is that of the organization, the path ends in /api/v1.',
+  },
+  unprocessable: {
+    ...REFUSED,
+    window: 'size-refused',
+    title: 'request not accepted',
+    fix: 'Lower pageSize, for example to 20; a sync tries 50 by itself. If that changes nothing, check baseUrl and the signing headers.',
+  },
+  'rate-limited': {
+    ...OUTAGE,
+    again: 'wait',
+    askAgain: 'wait',
+    title: 'throttled',
+    fix: 'A run waits for it within maxWait; after that, the next run continues from there. If it happens often, set rateLimit.requestsPerMinute below the limit.',
+  },
+  network: {
+    ...OUTAGE,
+    title: 'unreachable',
+    fix: 'Check baseUrl, the network, and any firewall or proxy. A service that is only slow may need a longer requestTimeout.',
+  },
+  tls: {
+    ...OUTAGE,
+    askAgain: 'never', // a certificate does not change within seconds
+    title: 'no trusted connection',
+    fix: 'Do what is named above; a sync after that continues.',
+  },
+  // Only a 500 is about its window, which may hold a poison row; 502, 503 and 504 are about the service.
+  'server-error': {
+    ...OUTAGE,
+    window: 'hole',
+    title: 'service failing',
+    fix: 'Nothing to do here; the service has to recover. A sync retries by itself.',
+  },
+
+  // A redirect, HTML, half an answer, an unknown status, an encoding that was not requested, JSON without the documented envelope
+  'bad-answer': BREACH,
+  'not-utf8': { ...BREACH, window: 'hole' }, // bytes that are not valid UTF-8
+  'too-large': { ...BREACH, window: 'too-large' }, // more decoded bytes than the cap
+  'page-mismatch': { ...OTHER_PAGE, window: 'page-mismatch' }, // another page, more rows than `per_page`, an impossible `per_page`
+  'repeated-page': { ...OTHER_PAGE, window: 'repeated-page' }, // the same page again under another number
+  'page-cap': { ...OTHER_PAGE, again: 'never', resumable: false, title: 'a list without end' },
+  'cached-answer': { ...OTHER_PAGE, resumable: false, window: 'cached-answer' }, // older than its request
+  'tenant-mixup': {
+    ...BREACH,
+    again: 'never',
+    title: 'customers of another organization',
+    fix: "Give this organization its own apiKey, secret and baseUrl; if its id is new, use 'customer-mirror organizations rename'.",
+  },
+
+  // The classes of faults.ts, of the mirror; the first, second and last also where copies are written
+  full: { ...FOR_NOW, title: 'no room', fix: 'Free some space where it is named above, then try again.' },
+  busy: { ...FOR_NOW, title: 'in use', fix: 'Close the program that uses it, or try again when it is done.' },
+  denied: { ...MIRROR, title: 'not allowed' },
+  damaged: { ...MIRROR, title: 'damaged' },
+  missing: {
+    ...MIRROR,
+    title: 'no mirror',
+    fix: "Run 'customer-mirror sync' to make it, or name another mirror in the configuration.",
+  },
+  foreign: { ...MIRROR, title: 'not ours' },
+  gone: {
+    ...FOR_NOW,
+    again: 'wait',
+    title: 'no answer',
+    fix: 'Start the server named above, or repair the way to it, then try again.',
+  },
+  // Another version made the mirror, or has changed it meanwhile: this one cannot use it.
+  version: {
+    ...MIRROR,
+    from: 'other-version',
+    title: 'of another version',
+    fix: 'Use the version that made the mirror, or name another mirror in the configuration and sync anew.',
+  },
+  replaced: {
+    ...FOR_NOW,
+    resumable: false,
+    title: 'replaced',
+    fix: 'Sync again; stop everything that writes to the mirror before it is moved or put back.',
+  },
+  unhidden: {
+    ...OURS,
+    again: 'retry',
+    exitCode: 5,
+    title: 'not hidden yet',
+    fix: 'Sync the organizations named above, then publish again.',
+  },
+  accounting: {
+    ...OURS,
+    title: 'the numbers do not add up',
+    fix: 'Correct what is named above. If nothing is named there, please report it.',
+  },
+
+  leased: {
+    ...OURS,
+    again: 'wait',
+    exitCode: 6,
+    resumable: true,
+    from: 'other-run',
+    title: 'busy',
+    fix: 'Wait for the other run to end.',
+  },
+  queue: {
+    ...OURS,
+    again: 'retry',
+    exitCode: 5,
+    from: 'queue',
+    title: 'queue',
+    fix: 'Repair the queue named above, then try again.',
+  },
+  interrupted: {
+    ...OURS,
+    again: 'wait',
+    resumable: true,
+    from: 'stop',
+    title: 'stopped',
+    fix: 'Sync again to continue.',
+  },
+  cancelled: {
+    ...OURS,
+    exitCode: 3,
+    resumable: true,
+    from: 'cancel',
+    title: 'cancelled',
+    fix: "Nothing to do: the next run continues from there, on its schedule or by 'customer-mirror run <organization>'.",
+  },
+  'max-run': {
+    ...OURS,
+    again: 'wait',
+    exitCode: 5,
+    resumable: true,
+    from: 'limit',
+    title: 'reached maxRun',
+    fix: 'Nothing to do: the next run continues from there. If it happens often, raise maxRun, concurrency or requestsPerMinute.',
+  },
+  'window-closed': {
+    ...OURS,
+    again: 'wait',
+    exitCode: 5,
+    resumable: true,
+    from: 'limit',
+    title: 'stopped at the end of its window',
+    fix: 'Nothing to do: the run goes on when schedule.window begins again. If it happens often, make the window longer.',
+  },
+  paused: {
+    ...OURS,
+    again: 'wait',
+    exitCode: 5,
+    title: 'paused',
+    fix: "End the pause with 'customer-mirror resume <organization>'.",
+  },
+} as const satisfies Record<string, ErrorFacts>
+
+export type ErrorCode = keyof typeof ERRORS
 
 /** The facts of an error that was not thrown on purpose: a defect of this program or of a library. */
 const UNEXPECTED: ErrorFacts = { ...OURS, again: 'retry' }
 
-const BY_CODE: ReadonlyMap<string, ErrorFacts> = new Map(
-  Object.values<Record<string, ErrorFacts>>(ERRORS).flatMap((codes) => Object.entries(codes)),
-)
+const BY_CODE: ReadonlyMap<string, ErrorFacts> = new Map(Object.entries(ERRORS))
 
 /** The facts of an error code, also one from a stored report. An unknown code has the facts of a defect. */
 export function factsOfCode(code: string): ErrorFacts {
@@ -246,4 +302,13 @@ export function codesFrom(origin: Origin): string[] {
 /** Whether an error with this code is thrown on purpose. */
 export function isErrorCode(code: string): code is ErrorCode {
   return BY_CODE.has(code)
+}
+
+/**
+ * Refusals and mistakes that a person has to fix. Errors of the mirror are not among them (a retry costs no request), nor cancels, nor
+ * what a worker of a newer version can do.
+ */
+export function isForGood(errorCode: string): boolean {
+  const { again, from } = factsOfCode(errorCode)
+  return again === 'never' && from !== 'mirror' && from !== 'other-version' && from !== 'cancel'
 }

@@ -1,4 +1,4 @@
-import { type CodesOf, type ErrorCode, type ErrorFacts, factsOfCode, isErrorCode } from './error-facts.ts'
+import { type ErrorCode, type ErrorFacts, factsOfCode, isErrorCode, type WindowFailure } from './error-facts.ts'
 
 /**
  * Every error thrown on purpose, grouped by what the caller should do about it. `code` is the stable name that ends up in
@@ -54,7 +54,7 @@ export class UsageError extends OurError {
 }
 
 /** Why the service refused: 401, 403, 404, and 400 or 422 for a request it will never accept. */
-export type RefusalCode = CodesOf<'SourceRefused'>
+export type RefusalCode = 'unauthorized' | 'forbidden' | 'not-found' | 'unprocessable'
 
 /** Stop this organization and keep its data: the service refused, and would refuse a retry. */
 export class SourceRefused extends WithCode<RefusalCode> {
@@ -91,7 +91,7 @@ export class RateLimited extends OurError {
 }
 
 /** The codes of a service that could not be reached, or could not answer. */
-export type UnavailableCode = CodesOf<'SourceUnavailable'>
+export type UnavailableCode = 'network' | 'tls' | 'server-error'
 
 /** Retry later: the network or the service failed. This says nothing about the data. */
 export class SourceUnavailable extends WithCode<UnavailableCode> {
@@ -113,29 +113,42 @@ export class SourceUnavailable extends WithCode<UnavailableCode> {
 }
 
 /** The codes of an answer that cannot be trusted. */
-export type ContractCode = CodesOf<'ContractBroken'>
+export type ContractCode =
+  | 'bad-answer'
+  | 'not-utf8'
+  | 'too-large'
+  | 'page-mismatch'
+  | 'repeated-page'
+  | 'page-cap'
+  | 'cached-answer'
+  | 'tenant-mixup'
 
 /** Stop this run and keep its data: the answer cannot be trusted, for the reason named by `code`. */
 export class ContractBroken extends WithCode<ContractCode> {
   override name = 'ContractBroken' as const
 }
 
-/** The problems of a mirror file. */
-export type MirrorCode = WithoutMirror<CodesOf<'MirrorUnusable'>>
-type WithoutMirror<Code extends string> = Code extends `mirror-${infer Rest}` ? Rest : never
+/** The classes of faults.ts, and two that only a mirror has. */
+export type MirrorCode =
+  | 'full'
+  | 'busy'
+  | 'denied'
+  | 'damaged'
+  | 'missing'
+  | 'foreign'
+  | 'gone'
+  | 'version'
+  | 'replaced'
 
-/** Stop: the mirror file cannot be used as it is. Nothing was written. */
-export class MirrorUnusable extends WithCode<`mirror-${MirrorCode}`> {
+/** Stop: the mirror, a file or on a server, cannot be used as it is. Nothing was written. */
+export class MirrorUnusable extends WithCode<MirrorCode> {
   override name = 'MirrorUnusable' as const
-
-  constructor(message: string, { code }: { code: MirrorCode }, options?: ErrorOptions) {
-    super(message, { code: `mirror-${code}` }, options)
-  }
 }
 
 /** Retry later: another run holds the lease of the organization, or took it over while this one was paused. */
-export class OrganizationLeased extends WithCode<CodesOf<'OrganizationLeased'>> {
+export class OrganizationLeased extends OurError {
   override name = 'OrganizationLeased' as const
+  readonly code = 'leased'
 }
 
 /** Try again later: the queue of the worker cannot be reached, or cannot be used as it is. Nothing of the mirror is touched. */
@@ -144,19 +157,12 @@ export class QueueUnavailable extends OurError {
   readonly code = 'queue'
 }
 
-/** The copy for readers could not be made. The mirror is untouched, and a copy published before stays as it was. */
-export class CopyFailed extends WithCode<CodesOf<'CopyFailed'>> {
+/**
+ * Try again later: a copy for readers, an export or a backup could not be made. The mirror is untouched, and what was there before stays as
+ * it was.
+ */
+export class CopyFailed extends WithCode<'full' | 'busy' | 'gone' | 'unhidden'> {
   override name = 'CopyFailed' as const
-}
-
-/** The export could not be written. The mirror is untouched, and a file that was there before stays as it was. */
-export class ExportFailed extends WithCode<CodesOf<'ExportFailed'>> {
-  override name = 'ExportFailed' as const
-}
-
-/** The backup could not be made. The mirror is untouched, and a backup made before stays as it was. */
-export class BackupFailed extends WithCode<CodesOf<'BackupFailed'>> {
-  override name = 'BackupFailed' as const
 }
 
 /**
@@ -230,4 +236,11 @@ export function factsOf(error: unknown): ErrorFacts {
 /** Milliseconds the service asked to wait before the next request; undefined if it named no time. */
 export function namedWaitMs(error: unknown): number | undefined {
   return error instanceof RateLimited || error instanceof SourceUnavailable ? error.waitMs : undefined
+}
+
+/** The failure of the requested window; undefined if the error concerns the whole service, so that the run has to end. */
+export function windowFailureOf(error: unknown): WindowFailure | undefined {
+  // Other 5xx statuses come from a proxy in front of the service, and concern every window.
+  if (error instanceof SourceUnavailable && error.status !== 500) return undefined
+  return factsOf(error).window
 }

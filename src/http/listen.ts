@@ -3,7 +3,7 @@ import { createServer, type Server, type ServerOptions } from 'node:http'
 import { getRequestListener } from '@hono/node-server'
 import { UsageError } from '../errors/errors.ts'
 import { UNKEPT } from './headers.ts'
-import { codeOf } from '../errors/code-of.ts'
+import { codeOf } from '../errors/faults.ts'
 
 export type Listening = {
   /** Its address, without a trailing slash, e.g. `http://127.0.0.1:4010`. */

@@ -1,6 +1,6 @@
 import { readFileSync, readlinkSync } from 'node:fs'
 import { hostname } from 'node:os'
-import { codeOf } from '../errors/code-of.ts'
+import { codeOf } from '../errors/faults.ts'
 
 /**
  * Names a process so that another can find out whether it is gone: `machine#process#start`. Numbers of processes are used

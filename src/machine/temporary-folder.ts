@@ -1,8 +1,7 @@
 import { lstatSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { MirrorUnusable } from '../errors/errors.ts'
-import { isFull, systemCode } from '../errors/code-of.ts'
+import { mirrorFault, seenIn } from '../errors/faults.ts'
 import { isGone, nameOfProcess } from './process-name.ts'
 
 const NAME = 'customer-mirror-copy-'
@@ -10,7 +9,7 @@ const OWNER = 'owner'
 
 /**
  * Makes a private folder of its own, 0700, among the temporary files, in which a mirror is copied to be read. Those of processes that were
- * killed are removed. Throws MirrorUnusable where nothing can be made there, but not for a full disk.
+ * killed are removed. Throws MirrorUnusable where nothing can be made there.
  */
 export function makeTemporaryFolder(): string {
   const parent = tmpdir()
@@ -18,15 +17,8 @@ export function makeTemporaryFolder(): string {
     removeAbandoned(parent)
     return withOwner(mkdtempSync(join(parent, NAME)))
   } catch (error) {
-    const code = systemCode(error)
-    // For a full disk there is a sentence of its own.
-    if (code === undefined || isFull(code)) throw error
-    throw new MirrorUnusable(
-      `${parent}: nothing can be made in this folder for temporary files (${code}), where the mirror is copied to be read. Let TMPDIR ` +
-        'name a folder that this user may write.',
-      { code: 'unreadable' },
-      { cause: error },
-    )
+    const seen = seenIn(error)
+    throw seen === undefined ? error : mirrorFault(`${parent} (TMPDIR)`, seen, { cause: error })
   }
 }
 

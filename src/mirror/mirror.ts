@@ -17,7 +17,7 @@ export async function openMirror(address: string, opening?: Opening): Promise<Mi
   return (await storeOf(address)).openMirror(address, opening)
 }
 
-/** Opens the mirror at `address` to read. Throws MirrorUnusable `mirror-missing` if there is none. */
+/** Opens the mirror at `address` to read. Throws MirrorUnusable `missing` if there is none. */
 export async function openMirrorToRead(address: string): Promise<Mirror> {
   return (await storeOf(address)).openMirrorToRead(address)
 }
@@ -40,7 +40,7 @@ export async function rehearseMirror(...asked: Parameters<typeof Sqlite.rehearse
   return (await storeOf(asked[0])).rehearseMirror(...asked)
 }
 
-/** The organizations of the mirror at `address`, to change them as a whole. Throws MirrorUnusable `mirror-missing` if there is none. */
+/** The organizations of the mirror at `address`, to change them as a whole. Throws MirrorUnusable `missing` if there is none. */
 export async function openOrganizations(address: string): Promise<Organizations> {
   return (await storeOf(address)).openOrganizations(address)
 }

@@ -1,6 +1,6 @@
 import { accessSync, constants, realpathSync, statSync } from 'node:fs'
 import { BUSY_TIMEOUT_MS } from '../mirror/sqlite/opening/connect.ts'
-import { MirrorUnusable } from '../errors/errors.ts'
+import { mirrorFault, noMirror } from '../errors/faults.ts'
 import type { Connection } from '../mirror/sqlite/opening/database.ts'
 import { fileError } from '../mirror/sqlite/opening/file-errors.ts'
 import { APPLICATION_ID, isEmpty, requireVersion, versionOf } from '../mirror/sqlite/opening/schema.ts'
@@ -33,27 +33,18 @@ export function openToRead(file: string): OpenedToRead {
 
 /** The file itself, where journals lie beside it, and not a link to it. */
 function existingFile(file: string): string {
-  if (statSync(file, { throwIfNoEntry: false }) === undefined) throw missing(file)
+  if (statSync(file, { throwIfNoEntry: false }) === undefined) throw noMirror(file)
   requireRegularFile(file)
   const real = realpathSync(file)
   accessSync(real, constants.R_OK)
   return real
 }
 
-function missing(file: string): MirrorUnusable {
-  return new MirrorUnusable(
-    `${file}: there is no mirror yet. Run 'customer-mirror sync' to make it, or name another file.`,
-    { code: 'missing' },
-  )
-}
-
 function requireMirror(db: Connection, file: string): void {
   const applicationId = Number(db.pragma('application_id', { simple: true }))
   const isMirror = applicationId === APPLICATION_ID
-  if (isEmpty(db) && (!isMirror || versionOf(db) === 0)) throw missing(file)
+  if (isEmpty(db) && (!isMirror || versionOf(db) === 0)) throw noMirror(file)
   if (isMirror) requireVersion(db, file)
   else if (applicationId !== COPY_APPLICATION_ID)
-    throw new MirrorUnusable(`${file}: is a SQLite file, but not a mirror of ours. Name another file.`, {
-      code: 'foreign',
-    })
+    throw mirrorFault(file, { fault: 'foreign', said: 'is a SQLite file of another program' })
 }

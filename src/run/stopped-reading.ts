@@ -1,7 +1,7 @@
 import { ContractBroken, SourceRefused, SourceUnavailable } from '../errors/errors.ts'
 import type { Certificate } from '../scan/certificate.ts'
 import type { StoppedAt, Window } from '../scan/window/window.ts'
-import { windowFailureOf } from '../errors/window-failure.ts'
+import { windowFailureOf } from '../errors/errors.ts'
 
 type Failure = StoppedAt['failure']
 
@@ -58,7 +58,7 @@ const WHAT: Record<Failure, string> = {
   'page-cap': 'is one more than the list can need: it has no end.',
 }
 const CODES = {
-  'page-mismatch': 'size-mismatch',
+  'page-mismatch': 'page-mismatch',
   'repeated-page': 'repeated-page',
   'cached-answer': 'cached-answer',
   'too-large': 'too-large',

@@ -7,7 +7,7 @@ import { makeFolder } from '../machine/make-folder.ts'
 import { DEFAULT_HEADERS, DEFAULT_PRESET, PRESETS, unlikePresets } from '../source/signing/signing.ts'
 import type { Recipe } from '../source/signing/signing.ts'
 import type { Sandbox } from './sandbox.ts'
-import { codeOf } from '../errors/code-of.ts'
+import { codeOf } from '../errors/faults.ts'
 
 /** Top-level settings of the configuration; without a schedule and a queue it is only for `sync`. */
 type SandboxConfig = { mirror?: string; queue?: string; schedule?: { cron: string; timezone: string } }

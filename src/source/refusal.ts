@@ -33,7 +33,7 @@ export function refusalOf(answer: Answer, context: RefusalContext): Refusal {
   if (advice === undefined) {
     const hint = status === 407 ? PROXY_ASKS : 'Check baseUrl.'
     const message = `${context.place} answered ${status}, which this service is not known to use. ${hint}`
-    return new ContractBroken(message, { code: 'status' })
+    return new ContractBroken(message, { code: 'bad-answer' })
   }
   const said = quoted(answer.text, context.secrets)
   const [form, doubt] = isHtml(answer.text) ? [' with HTML instead of JSON', ` ${MAYBE_PROXY}`] : ['', '']
@@ -115,7 +115,7 @@ function notModified({ place }: RefusalContext): ContractBroken {
   return new ContractBroken(
     `${place} answered 304 (not modified), which is no answer to a request without a condition. A cache or proxy between ` +
       'this machine and the service is at fault: have it pass these requests through.',
-    { code: 'status' },
+    { code: 'bad-answer' },
   )
 }
 
@@ -128,7 +128,7 @@ function redirected({ status, headers }: Answer, { place, url }: RefusalContext)
     ? 'It looks like a login page, so the key may not be accepted there. Check baseUrl and the API key.'
     : 'Check baseUrl: its scheme, host and path must be the final ones.'
   return new ContractBroken(`${place} answered ${status}, a redirect to ${where}, which is never followed. ${hint}`, {
-    code: 'redirect',
+    code: 'bad-answer',
   })
 }
 

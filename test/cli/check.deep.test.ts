@@ -14,7 +14,7 @@ if (PLAIN_USER !== undefined) {
     for (const place of [folder, join(folder, 'data')]) chmodSync(place, 0o700)
 
     expect(done.code).toBe(7)
-    expect(done.stdout).toMatch(/^✖ mirror: .*cannot be written by this user/m)
+    expect(done.stdout).toMatch(/^✖ mirror: .*permission denied \(\w+, EACCES\)\. Check the name, who owns it/m)
     expect(done.stdout).toContain('    fix: Make the file and its folder writable.\n')
   })
 }

@@ -10,16 +10,15 @@ import { runCommand } from '../support/run-command.ts'
 import { aSandbox, aWorkplace, organizationsOf } from '../support/workplace.ts'
 
 test.each<[MirrorCode, number]>([
-  ['locked', 5],
+  ['busy', 5],
   ['replaced', 5],
   ['full', 5],
+  ['gone', 5],
   ['missing', 7],
-  ['corrupt', 7],
-  ['unreadable', 7],
-  ['read-only', 7],
+  ['damaged', 7],
+  ['denied', 7],
   ['version', 7],
   ['foreign', 7],
-  ['directory', 7],
 ])('a mirror that is %s ends with %d', (code, exitCode) => {
   expect(exitCodeOf(new MirrorUnusable('no', { code }))).toBe(exitCode)
 })
@@ -36,11 +35,11 @@ test('a queue that cannot be used ends with the code for trying again', () => {
 })
 
 test('one code for all is that code, and different ones are 3', () => {
-  const locked = new MirrorUnusable('no', { code: 'locked' })
+  const locked = new MirrorUnusable('no', { code: 'busy' })
 
   expect(exitCodeOfAll([locked, locked])).toBe(5)
   expect(exitCodeOfAll([locked, undefined])).toBe(3)
-  expect(exitCodeOfAll([locked, new MirrorUnusable('no', { code: 'corrupt' })])).toBe(3)
+  expect(exitCodeOfAll([locked, new MirrorUnusable('no', { code: 'damaged' })])).toBe(3)
 })
 
 test('a mirror that is damaged ends status and sync with 7', async () => {

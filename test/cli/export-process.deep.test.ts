@@ -81,7 +81,7 @@ describe('without room', () => {
     expect(shell(`customer-mirror export --format csv --mirror '${mirror.file}' > /dev/full`)).toMatchObject({
       code: 5,
       stderr: expect.stringMatching(
-        /^standard output: the disk is full, .* What was written is not all of it\. \(ENOSPC\)\n$/,
+        /^standard output: no space left on device \(write, ENOSPC\)\. What was written is not all of it\. Free some space .*\n$/,
       ),
     })
   })
@@ -193,8 +193,8 @@ describe('without room', () => {
 
     expect(code).toBe(5)
     expect(stderr).toBe(
-      `${file}: the disk is full, a quota is used up, or the disk failed. Nothing was written; a file that was there before is ` +
-        'unchanged. (EFBIG)\n',
+      `${file}: file too large (write, EFBIG). What was there before is unchanged. Free some space on that disk, and in the folder for ` +
+        'temporary files (TMPDIR), or check the disk; then try again.\n',
     )
     expect(readFileSync(file, 'utf8')).toBe('from before')
     expect(readdirSync(folder)).toEqual(['customers.csv'])

@@ -74,7 +74,7 @@ describe('a target that cannot be replaced', () => {
       () => join(folder, 'none', 'x.csv'),
       /: its folder does not exist\. Make the folder,/,
     ],
-    ['below a file', () => join(mirror.file, 'x.csv'), /: has a file where a folder should be/],
+    ['below a file', () => join(mirror.file, 'x.csv'), /: not a directory \(stat, ENOTDIR\)/],
     ['the mirror', () => mirror.file, /: is the mirror itself; name another file\.$/],
     ['its WAL', () => `${mirror.file}-wal`, /: is the mirror itself/],
     ['a journal that it may have', () => `${mirror.file}-journal`, /: is the mirror itself/],

@@ -105,7 +105,7 @@ test('deletes nothing where it cannot find out which copies hold the customer', 
 
   expect({ code, stderr }).toEqual({
     code: 7,
-    stderr: expect.stringContaining(`${dirname(copy)}: has a file where a folder`),
+    stderr: expect.stringContaining(`${dirname(copy)}: not a directory (scandir, ENOTDIR). Check the name`),
   })
   expect(filesWithThePerson(dirname(workplace.mirror))).toContain('customers.db')
 })

@@ -336,7 +336,7 @@ test('forget deletes nothing where it cannot find out which copies hold it', asy
 
   expect({ code, stderr }).toEqual({
     code: 7,
-    stderr: expect.stringContaining(`${noFolder}: has a file where a folder should be in its path. (ENOTDIR)`),
+    stderr: expect.stringContaining(`${noFolder}: not a directory (scandir, ENOTDIR). Check the name`),
   })
   expect(valueOf(workplace.mirror, `SELECT COUNT(*) FROM customers WHERE organization = 'globex'`)).toBe(6)
 })

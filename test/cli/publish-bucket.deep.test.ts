@@ -50,7 +50,7 @@ test('sync publishes into the bucket of the configuration, and its exit code cou
   expect(JSON.parse(whole.stdout).published).toMatchObject({ bucket: { to: TO, isNew: true } })
   expect(manifestIn(bucket).organizations.map(({ rows }) => rows)).toEqual([12, 3])
   expect(denied.code).toBe(2)
-  expect(denied.stderr).toContain(`✖ The copy for readers was not made. ${TO}: these credentials may not do that.`)
+  expect(denied.stderr).toContain(`✖ The copy for readers was not finished. ${TO}: the service refused a request (`)
 })
 
 test('check asks the bucket, and reports one that refuses with what to do', async () => {

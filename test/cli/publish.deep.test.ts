@@ -32,9 +32,9 @@ describe('publish', () => {
       [/data: is a folder; name a file in it/, ['data']],
       [/copies\/: is a folder; name a file in it/, ['copies/']],
       [/customer-mirror\.yaml: was not published by this program/, ['customer-mirror.yaml']],
-      [/customer-mirror\.yaml: is not a folder|has a file where a folder/, ['customer-mirror.yaml/x.db']],
+      [/customer-mirror\.yaml: is not a folder|not a directory \(\w+, ENOTDIR\)/, ['customer-mirror.yaml/x.db']],
       [/has a name that is too long/, [`copies/${'x'.repeat(300)}.db`]],
-      [/cannot be written|may not write|read-only|was not published/, ['/proc/x/readers.db']],
+      [/\(mkdir, ENOENT\)|permission denied|read-only|was not published/, ['/proc/x/readers.db']],
       [/unknown option '--splitBy'/, ['copies/x.db', '--splitBy', 'organization']],
     ]
     for (const [said, args] of someOf(cases)) {

@@ -57,7 +57,7 @@ describe('sync with a copy in the configuration', () => {
     const { code, stdout, stderr } = await runCli(['sync', '--json'], { cwd: folder })
 
     expect(code).toBe(2)
-    expect(stderr).toContain('✖ The copy for readers was not made. publish.group: there is no group no-such-group')
+    expect(stderr).toContain('✖ The copy for readers was not finished. publish.group: there is no group no-such-group')
     expect(JSON.parse(stdout)).toMatchObject({
       runs: [{ status: 'complete' }, { status: 'complete' }],
       published: { copies: [], failed: [{ code: 'usage' }] },

@@ -74,13 +74,13 @@ test.each([
   ['failed', 'failed', 'The run ended with the error above'],
   ['interrupted', 'interrupted', 'The scan was stopped before'],
 ] as const)('a run that %s shows its error, and that its saved rows are kept', async (status, reason, sentence) => {
-  const error = { code: 'timeout', message: 'acme: no answer within 30 s' }
+  const error = { code: 'network', message: 'acme: no answer within 30 s' }
   await ended({ status, reasons: [reason], error })
 
   const { stdout } = await show('1')
 
   expect(stdout).toMatch(new RegExp(`^run #1 of acme, ${status}, started 2026-01-05 02:00 UTC \\(sync\\)\n`))
-  expect(stdout).toContain('timeout: acme: no answer within 30 s')
+  expect(stdout).toContain('network: acme: no answer within 30 s')
   expect(stdout).toContain(`  ${reason}: ${sentence}`)
 })
 

@@ -170,8 +170,13 @@ test.each([
 
 const UNREADABLE: [string, number, RegExp, (name: string) => void][] = [
   ['is not there', 7, /there is no mirror yet/, () => {}],
-  ['is something else', 7, /is not a SQLite file/, (name) => writeFileSync(name, 'Buy milk. '.repeat(500))],
-  ['another program made', 7, /is a SQLite file, but not a mirror of ours/, (name) => aDatabase(name)],
+  [
+    'is something else',
+    7,
+    /file is not a database \(SQLITE_NOTADB\)/,
+    (name) => writeFileSync(name, 'Buy milk. '.repeat(500)),
+  ],
+  ['another program made', 7, /is a SQLite file of another program/, (name) => aDatabase(name)],
   [
     'another version wrote',
     7,

@@ -117,7 +117,9 @@ test('without a mirror it ends with 7 and explains how to create one', async () 
   const { code, stdout, stderr } = await runCli(['status', '--max-age', '26h'], { cwd: folder })
 
   expect({ code, stdout }).toEqual({ code: 7, stdout: '' })
-  expect(stderr).toBe(`${mirror}: there is no mirror yet. Run 'customer-mirror sync' to make it.\n`)
+  expect(stderr).toBe(
+    `${mirror}: there is no mirror yet. Run 'customer-mirror sync' to make it, or name another one.\n`,
+  )
 })
 
 test('a mirror that lost its content is no mirror without customers', async () => {

@@ -19,7 +19,7 @@ test('while another run holds the organization, the program ends with 6 and chan
     status: 'failed',
     reasons: ['held'],
     dataAsOf: null,
-    error: { code: 'held' },
+    error: { code: 'leased' },
   })
   expect(stderr).toMatch(/run 1 \(process .+\) is mirroring it now\. Let it finish, or stop it/)
   expect(server.requests).toHaveLength(1)

@@ -50,7 +50,7 @@ test.each([
     const { code, stdout } = await runCli(['sync', '--json'], { cwd: folder })
 
     expect(code).toBe(5)
-    expect(onlyRun(stdout)).toMatchObject({ status: 'failed', proof: 'unproven', error: { code: 'mirror-replaced' } })
+    expect(onlyRun(stdout)).toMatchObject({ status: 'failed', proof: 'unproven', error: { code: 'replaced' } })
     expect(onlyRun(stdout).error?.message).toContain(`${mirror}: ${what} while it was open`)
     const again = await runCli(['sync', '--json'], { cwd: folder })
     expect([again.code, onlyRun(again.stdout).inserted]).toEqual([0, 500])

@@ -35,7 +35,7 @@ test('the documented jq line finds the runs of a night', async () => {
 test.each<[what: string, args: string[], settings: object, code: string]>([
   ['an unknown organization', ['globx'], {}, 'usage'],
   ['a configuration that is not there', ['--config', 'none.yaml'], {}, 'config'],
-  ['a mirror that cannot be made', [], { mirror: '/dev/null/customers.db' }, 'mirror-unreadable'],
+  ['a mirror that cannot be made', [], { mirror: '/dev/null/customers.db' }, 'denied'],
 ])('an error before a sync starts is logged: %s', async (_, args, settings, errorCode) => {
   const { folder } = aWorkplace([organizationAt(await aFaultServer(list(1)))], settings)
   const { code, stdout, stderr } = await runCli(['sync', '--log-level', 'error', ...args], { cwd: folder })

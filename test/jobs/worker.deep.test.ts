@@ -91,7 +91,7 @@ test('a mirror that is deleted under a run fails that run, and the worker makes 
 
   expect((await worker.ran('acme', 'retry')).report).toMatchObject({
     status: 'failed',
-    error: { code: 'mirror-replaced', message: expect.stringContaining('was deleted or moved away') },
+    error: { code: 'replaced', message: expect.stringContaining('was deleted or moved away') },
   })
   await worker.ran('acme')
   expectWhole(place.mirror, 500)
@@ -111,7 +111,7 @@ test('a mirror that a newer version changes ends the worker, and its job goes ba
     { organization: 'acme', attemptsMade: 0 },
   ])
   expect(rowsOf(place.mirror, 'SELECT status, error_code FROM runs')).toEqual([
-    { status: 'failed', error_code: 'mirror-version' },
+    { status: 'failed', error_code: 'version' },
   ])
 })
 

@@ -172,12 +172,12 @@ test('a customer cannot be forgotten while a run has the lease; a run whose leas
   await night(mirror, 0, [wanted(1), aCustomer(1)])
   const run = await mirror.startRun({ organization: 'acme', trigger: 'sync', nowMs: NOW })
 
-  await expect(mirror.forgetCustomer(forgetting())).rejects.toMatchObject({ code: 'held' })
+  await expect(mirror.forgetCustomer(forgetting())).rejects.toMatchObject({ code: 'leased' })
   expect(valueOf(mirror.file, 'SELECT count(*) FROM customers')).toBe(2)
 
   const later = NOW + LEASE_MS + 1
   await mirror.forgetCustomer(forgetting({ nowMs: later }))
-  await expect(mirror.savePages(run, [aPage(1, [wanted(1)])], later)).rejects.toMatchObject({ code: 'lease-lost' })
+  await expect(mirror.savePages(run, [aPage(1, [wanted(1)])], later)).rejects.toMatchObject({ code: 'leased' })
   expect(rowsOf(mirror.file, 'SELECT id FROM customers')).toEqual([{ id: customerId(1) }])
 })
 
@@ -276,7 +276,7 @@ test('a customer cannot be let in again while a run has the lease, which would s
   await mirror.forgetCustomer(forgetting())
   const run = await mirror.startRun({ organization: 'acme', trigger: 'sync', nowMs: NOW })
 
-  await expect(mirror.readmitCustomer(forgetting())).rejects.toMatchObject({ code: 'held' })
+  await expect(mirror.readmitCustomer(forgetting())).rejects.toMatchObject({ code: 'leased' })
 
   await mirror.finishRun(run, anEnding({}), NOW)
   await mirror.readmitCustomer(forgetting())

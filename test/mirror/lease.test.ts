@@ -13,8 +13,8 @@ const start = (mirror: Mirror, afterMs = 0, organization = 'acme') =>
   mirror.startRun({ organization, trigger: 'sync', nowMs: START_MS + afterMs })
 
 const YEAR_MS = 365 * 86_400_000
-const LEASED = expect.objectContaining({ name: 'OrganizationLeased', code: 'held' })
-const LOST = expect.objectContaining({ name: 'OrganizationLeased', code: 'lease-lost' })
+const LEASED = expect.objectContaining({ name: 'OrganizationLeased', code: 'leased' })
+const LOST = expect.objectContaining({ name: 'OrganizationLeased', code: 'leased' })
 
 test('while a run holds its organization no other one starts, and none is recorded', async () => {
   const mirror = await aMirror()

@@ -5,7 +5,7 @@ import { anEnding, aPage, customers, MINUTE_MS, START_MS } from '../support/buil
 import { aMirror, dump, mirrorPages, rowsOf, tamper } from '../support/mirror-file.ts'
 import { onPostgres } from '../support/mirror-choice.ts'
 
-const OTHER = { name: 'MirrorUnusable', code: 'mirror-version' }
+const OTHER = { name: 'MirrorUnusable', code: 'version' }
 
 test('a run writes nothing more once another version has changed the mirror, and says so', async () => {
   const { mirror, run } = await aRunUnderway()
@@ -25,12 +25,12 @@ test('a run writes nothing more once another version has changed the mirror, and
 
 test('such a run is recorded as failed, and gives its organization free', async () => {
   const { mirror, run } = await aRunUnderway()
-  const error = { code: 'mirror-version', message: 'acme: made up' }
+  const error = { code: 'version', message: 'acme: made up' }
 
   await mirror.finishRun(run, anEnding({ status: 'failed', proof: 'unproven', reasons: ['failed'], error }), START_MS)
 
   expect(rowsOf(mirror.file, 'SELECT status, error_code FROM runs ORDER BY id DESC LIMIT 1')).toEqual([
-    { status: 'failed', error_code: 'mirror-version' },
+    { status: 'failed', error_code: 'version' },
   ])
   expect(rowsOf(mirror.file, 'SELECT * FROM leases')).toEqual([])
 })

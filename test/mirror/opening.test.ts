@@ -27,7 +27,7 @@ test('a mirror that is opened again holds what it held', async () => {
 test('reading a missing mirror reports it and creates none', async () => {
   const file = aMirrorFile()
 
-  await expect(openMirrorToRead(file)).rejects.toMatchObject({ name: 'MirrorUnusable', code: 'mirror-missing' })
+  await expect(openMirrorToRead(file)).rejects.toMatchObject({ name: 'MirrorUnusable', code: 'missing' })
   expect(isThere(file)).toBe(false)
 })
 
@@ -39,7 +39,7 @@ test('a mirror opened to read refuses to be written, and reads on', async () => 
 
   const writing = reader.startRun({ organization: 'acme', trigger: 'sync', nowMs: START_MS })
 
-  await expect(writing).rejects.toMatchObject({ name: 'MirrorUnusable', code: 'mirror-read-only' })
+  await expect(writing).rejects.toMatchObject({ name: 'MirrorUnusable', code: 'denied' })
   expect(await reader.listRuns({ limit: 5 })).toHaveLength(1)
 })
 

@@ -97,7 +97,9 @@ test('it is refused while a run has the organization, and nothing is changed', a
   await mirror.startRun({ organization: 'initrode', trigger: 'sync', nowMs: CLOCKS.nowMs })
   const before = dump(mirror.file)
 
-  await expect((await organizationsOf(mirror.file)).forget('initrode', CLOCKS)).rejects.toMatchObject({ code: 'held' })
+  await expect((await organizationsOf(mirror.file)).forget('initrode', CLOCKS)).rejects.toMatchObject({
+    code: 'leased',
+  })
   expect(dump(mirror.file)).toEqual(before)
 })
 

@@ -130,7 +130,7 @@ test.each(['acme', 'acme.eu'])('it is refused while a run has %s, and nothing is
   const before = dump(mirror.file)
 
   await expect((await organizationsOf(mirror.file)).rename(RENAME, CLOCKS)).rejects.toMatchObject({
-    code: 'held',
+    code: 'leased',
     message: expect.stringMatching(/^acme(\.eu)?: run \d+ \(process .+\) is mirroring it now, so it cannot be renamed/),
   })
   expect(dump(mirror.file)).toEqual(before)
@@ -142,7 +142,7 @@ test('a run that was paused for so long that its lease expired can write no more
 
   await (await organizationsOf(mirror.file)).rename(RENAME, CLOCKS)
 
-  await expect(mirror.renewLease(run, CLOCKS.nowMs + 1)).rejects.toMatchObject({ code: 'lease-lost' })
+  await expect(mirror.renewLease(run, CLOCKS.nowMs + 1)).rejects.toMatchObject({ code: 'leased' })
 })
 
 test('a failure in the middle leaves everything as it was, triggers included', async () => {

@@ -144,7 +144,7 @@ test('it is refused twice, and while a run has the organization, and nothing is 
     code: 'usage',
     message: 'acme: is retired already, since 2026-01-14 02:00 UTC. Nothing was changed.',
   })
-  await expect(organizations.retire('acme-two', CLOCKS)).rejects.toMatchObject({ code: 'held' })
+  await expect(organizations.retire('acme-two', CLOCKS)).rejects.toMatchObject({ code: 'leased' })
   expect(dump(mirror.file)).toEqual(before)
 })
 

@@ -309,7 +309,7 @@ test('a quick run that lost its lease marks no customer', async () => {
   await expect(
     mirror.finishRun(run, anEnding(quickEnding(rowIdsOf(mirror, [3]))), NOON_MS + HOUR_MS),
   ).rejects.toMatchObject({
-    code: 'lease-lost',
+    code: 'leased',
   })
   expect(fateOf(mirror, 3)).toBe('listed')
 })

@@ -236,7 +236,7 @@ test('removals are marked with the end of the run or not at all', async () => {
   await other.startRun({ organization: 'acme', trigger: 'sync', nowMs: START_MS + 3 * DAY_MS })
   const ending = scanEnding({ rule: { after: 1, maxShare: 0.1 } })
 
-  await expect(mirror.finishRun(run, ending, START_MS + 3 * DAY_MS)).rejects.toMatchObject({ code: 'lease-lost' })
+  await expect(mirror.finishRun(run, ending, START_MS + 3 * DAY_MS)).rejects.toMatchObject({ code: 'leased' })
 
   expect(fateOf(mirror, 2)).toBe('listed')
   expect(changes(mirror)).toEqual([])

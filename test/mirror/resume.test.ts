@@ -9,9 +9,9 @@ const HOUR_MS = 60 * MINUTE_MS
 const RESUME_WITHIN_MS = 6 * HOUR_MS
 
 test.each([
-  ...['interrupted', 'rate-limited', 'network', 'timeout', 'tls', 'server-error', 'lease-lost'],
-  ...['config', 'unauthorized', 'forbidden', 'mirror-locked', 'mirror-full', 'mirror-unreachable'],
-  ...['not-found', 'unprocessable', 'page-mismatch', 'size-mismatch', 'repeated-page'],
+  ...['interrupted', 'rate-limited', 'network', 'tls', 'server-error', 'leased'],
+  ...['config', 'unauthorized', 'forbidden', 'busy', 'full', 'gone'],
+  ...['not-found', 'unprocessable', 'page-mismatch', 'repeated-page'],
 ])('a run that ended with %s is continued: same start of the scan, same windows, its own number', async (code) => {
   const mirror = await aMirror()
   const first = await endedWith(mirror, code)
@@ -26,7 +26,7 @@ test.each([
   expect(await mirror.findRun(second.id)).toMatchObject({ resumedFrom: first.id, dataAsOfMs: START_MS })
 })
 
-test.each([...['not-json', 'envelope', 'redirect', 'too-large', 'tenant-mixup', 'accounting', 'unexpected']])(
+test.each([...['bad-answer', 'too-large', 'tenant-mixup', 'accounting', 'unexpected']])(
   'a run that ended with %s is not continued: its windows are deleted',
   async (code) => {
     const mirror = await aMirror()

@@ -21,12 +21,12 @@ test('a run is recorded with all its numbers, and read back unchanged', async ()
 
 test('a failed run is recorded with its error', async () => {
   const mirror = await aMirror()
-  const error = { code: 'timeout', message: 'acme: no answer within 30 s' }
+  const error = { code: 'network', message: 'acme: no answer within 30 s' }
 
   await mirrorPages(mirror, [customers(1, 2)], { ending: { status: 'failed', reasons: ['failed'], error } })
 
   expect(rowsOf(mirror.file, 'SELECT status, error_code, error, inserted FROM runs')).toEqual([
-    { status: 'failed', error_code: 'timeout', error: error.message, inserted: 2 },
+    { status: 'failed', error_code: 'network', error: error.message, inserted: 2 },
   ])
   expect(await mirror.listRuns({ limit: 5 })).toMatchObject([{ error, reasons: ['failed'] }])
 })

@@ -63,7 +63,7 @@ test.each([
   ])
     await expect(open(file)).rejects.toMatchObject({
       name: 'MirrorUnusable',
-      code: 'mirror-version',
+      code: 'version',
       message: expect.stringMatching(
         new RegExp(`: another version .* \\(it is of version ${version}, .* version ${VERSION}\\).* sync anew\\.$`),
       ),
@@ -77,7 +77,7 @@ test.each(VIEWS)('a mirror without its view %s is refused, and the view named', 
 
   for (const open of [openMirror, openMirrorToRead])
     await expect(open(file)).rejects.toMatchObject({
-      code: 'mirror-corrupt',
+      code: 'damaged',
       message: expect.stringContaining(`lacks what belongs to a mirror (${view}). Put back a backup, or`),
     })
 })
@@ -87,7 +87,7 @@ test.each(['customers_edited', 'customers_deleted'])('a mirror without its trigg
   tamper(file, onPostgres ? `DROP TRIGGER ${trigger} ON customers` : `DROP TRIGGER ${trigger}`)
 
   await expect(openMirror(file)).rejects.toMatchObject({
-    code: 'mirror-corrupt',
+    code: 'damaged',
     message: expect.stringContaining(`(${trigger})`),
   })
 })
@@ -98,7 +98,7 @@ test('a view that is dropped while the mirror is open is named when it is read',
   tamper(reader.file, 'DROP VIEW freshness')
 
   await expect(reader.listFreshness()).rejects.toMatchObject({
-    code: onPostgres ? 'mirror-replaced' : 'mirror-corrupt',
+    code: onPostgres ? 'replaced' : 'damaged',
   })
 })
 

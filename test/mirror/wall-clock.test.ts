@@ -10,8 +10,8 @@ import { seeds } from '../support/seeds.ts'
 const HOUR_MS = 60 * MINUTE_MS
 const YEAR_MS = 365 * 24 * HOUR_MS
 
-const LEASED = expect.objectContaining({ name: 'OrganizationLeased', code: 'held' })
-const LOST = expect.objectContaining({ name: 'OrganizationLeased', code: 'lease-lost' })
+const LEASED = expect.objectContaining({ name: 'OrganizationLeased', code: 'leased' })
+const LOST = expect.objectContaining({ name: 'OrganizationLeased', code: 'leased' })
 
 const start = (mirror: Mirror, nowMs: number, monotonicMs: number) =>
   mirror.startRun({ organization: 'acme', trigger: 'sync', nowMs, monotonicMs: () => monotonicMs })

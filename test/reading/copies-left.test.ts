@@ -25,7 +25,7 @@ test('copies that can be listed no more are those that were there before, and wh
   writeFileSync(dirname(copy), '')
 
   expect(copiesLeft()).toEqual({ copies: [copy], replaced: [] })
-  expect(() => listCopiesLeft(config, 'acme')).toThrow(/has a file where a folder/)
+  expect(() => listCopiesLeft(config, 'acme')).toThrow(/not a directory \(\w+, ENOTDIR\)/)
 })
 
 async function aPublishedCopy() {

@@ -1,12 +1,20 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { afterPlacing, LeftUndone } from '../../src/reading/files/left-undone.ts'
+import { afterPlacing, copyError, LeftUndone } from '../../src/reading/files/copy-error.ts'
 
 test('what the system refuses after a file is in its place is said to be left', () => {
   const refused = () => afterPlacing('the digest is old', () => readFileSync('/nowhere/at/all'))
 
   expect(refused).toThrow(LeftUndone)
-  expect(refused).toThrow('is in its place, but the digest is old. Check the disk. (ENOENT)')
+  expect(() => {
+    try {
+      refused()
+    } catch (error) {
+      throw copyError(error, '/out/readers.db')
+    }
+  }).toThrow(
+    /^\/out\/readers\.db: is in its place, but the digest is old: no such file or directory \(open, ENOENT\)\. Check the name/,
+  )
 })
 
 test('a defect of this program is no fault of the disk', () => {

@@ -5,7 +5,7 @@ import { privateName, underItsName } from '../../src/reading/files/private-name.
 test('an error of a file that is being made names the file that it will be', () => {
   const file = '/data/customers.db'
   const path = privateName(file, 'move')
-  const error = new MirrorUnusable(`${path}: the disk failed.`, { code: 'unreadable' })
+  const error = new MirrorUnusable(`${path}: the disk failed.`, { code: 'denied' })
 
   expect(underItsName(error, { path, file })).toBe(error)
   expect(error.message).toBe('/data/customers.db: the disk failed.')

@@ -70,7 +70,7 @@ test('a file that does not get its place back is named with the name that it has
 
   expect(replace).toThrow(
     expect.objectContaining({
-      code: 'mirror-unreadable',
+      code: 'denied',
       message: `${place}: could not be replaced, and is ${kept} now, because the disk failed before it had its name again. Check the disk, then rename it. (EIO)`,
     }),
   )

@@ -68,7 +68,7 @@ test('a failure is reported, and the run stays complete', async () => {
   const { report, error } = await mirrorOrganization(mirroring(failing, source, { retention: RETENTION }))
 
   expect([report.status, error]).toEqual(['complete', undefined])
-  expect(toJson(report)).toMatchObject({ pruned: { changes: 0, error: { code: 'mirror-full' } } })
+  expect(toJson(report)).toMatchObject({ pruned: { changes: 0, error: { code: 'full' } } })
 })
 
 test('what a defect says is not repeated, since it may quote anything', async () => {

@@ -4,7 +4,7 @@ import { awaitMirror, openAwaited, type Patience } from '../../src/run/await-mir
 import { aMirror } from '../support/mirror-file.ts'
 import { START_MS } from '../support/builders.ts'
 
-const GONE = new MirrorUnusable('made up', { code: 'unreachable' })
+const GONE = new MirrorUnusable('made up', { code: 'gone' })
 const START = { organization: 'acme', trigger: 'sync', nowMs: START_MS } as const
 
 test('a verb waits until the server of the mirror answers, and asks with the same arguments', async () => {
@@ -41,7 +41,7 @@ test('the wait counts anew after an answer', async () => {
   expect(waits).toEqual([500, 1000, 500, 1000])
 })
 
-test.each(['locked', 'full', 'replaced', 'corrupt'] as const)('a mirror that is %s is not waited for', async (code) => {
+test.each(['busy', 'full', 'replaced', 'damaged'] as const)('a mirror that is %s is not waited for', async (code) => {
   const error = new MirrorUnusable('made up', { code })
   const { mirror, waits } = await aMirrorThat([error])
 

@@ -35,7 +35,7 @@ test.each([
 
 test('a reading ends with the latest error of the kind that stopped it, and with the 404 that a page is', async () => {
   const missing = new SourceRefused('404', { code: 'not-found', status: 404 })
-  const [first, latest] = [1, 2].map((page) => new ContractBroken(`page ${page}`, { code: 'size-mismatch' }))
+  const [first, latest] = [1, 2].map((page) => new ContractBroken(`page ${page}`, { code: 'page-mismatch' }))
   const errors = readingErrors('acme')
   await errors.watch(Promise.resolve({ refusal: missing }))
   for (const error of [first, latest]) await expect(errors.watch(Promise.reject(error))).rejects.toBe(error)

@@ -63,7 +63,7 @@ test.each([301, 302, 303, 307, 308, 400, 410, 422])('status %d on a later page i
   await using server = await faultServer(redirect(status, '/'))
   const error = await rejection(aSource(server).source.readPage({ page: 9, size: 100 }, PATIENT))
   expect(error).toBeInstanceOf(Error)
-  if (status < 400) expect(error).toMatchObject({ code: 'redirect' })
+  if (status < 400) expect(error).toMatchObject({ code: 'bad-answer' })
 })
 
 test.each([
@@ -100,15 +100,15 @@ test.each([0, -1, 1.5, Number.NaN])('page %d is never sent', async (page) => {
 
 test.each([
   ['another page than asked', list(250, { meta: { current_page: 1 } }), 'page-mismatch'],
-  ['a larger page than asked', list(250, { meta: { per_page: 200 } }), 'size-mismatch'],
-  ['a page size of nothing', list(250, { meta: { per_page: 0 } }), 'size-mismatch'],
-  ['more records than its page size', list(250, { meta: { per_page: 20 } }), 'size-mismatch'],
-  ['success: false', list(250, { envelope: { success: false } }), 'envelope'],
-  ['data: null', list(250, { envelope: { data: null } }), 'envelope'],
-  ['no envelope', json(200, [aRecord(1)]), 'envelope'],
-  ['a status of its own', json(201, envelopeOf(250, { page: 2, size: 100 })), 'status'],
-  ['no content', bytes(204, ''), 'status'],
-  ['a teapot', json(418, {}), 'status'],
+  ['a larger page than asked', list(250, { meta: { per_page: 200 } }), 'page-mismatch'],
+  ['a page size of nothing', list(250, { meta: { per_page: 0 } }), 'page-mismatch'],
+  ['more records than its page size', list(250, { meta: { per_page: 20 } }), 'page-mismatch'],
+  ['success: false', list(250, { envelope: { success: false } }), 'bad-answer'],
+  ['data: null', list(250, { envelope: { data: null } }), 'bad-answer'],
+  ['no envelope', json(200, [aRecord(1)]), 'bad-answer'],
+  ['a status of its own', json(201, envelopeOf(250, { page: 2, size: 100 })), 'bad-answer'],
+  ['no content', bytes(204, ''), 'bad-answer'],
+  ['a teapot', json(418, {}), 'bad-answer'],
 ])('an answer with %s breaks the contract at once', async (_, reply, code) => {
   await using server = await faultServer(reply)
   const error = await rejection(aSource(server).source.readPage({ page: 2, size: 100 }, PATIENT))
@@ -149,7 +149,7 @@ test.each<[string, object, RegExp | undefined]>([
   const error = await rejection(aSource(server).source.readPage({ page: 2, size: 13 }, PATIENT))
 
   expect(error).toMatchObject({
-    code: 'size-mismatch',
+    code: 'page-mismatch',
     message: expect.stringContaining('Look for a cache or a proxy'),
   })
   if (advice === undefined) expect(String(error)).not.toContain('scan: plain')

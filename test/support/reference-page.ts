@@ -92,7 +92,7 @@ function dataWith([name = '', ...rest]: string[], value: unknown): unknown {
 }
 
 function errorCodes(): string {
-  const codes = Object.values<object>(ERRORS).flatMap((each) => Object.keys(each))
+  const codes = Object.keys(ERRORS)
   return section(
     '## Error codes',
     'Those of runs stand in `runs.error_code`; all of them stand in the log and in JSON, as `code`. *Above* is the message of the error. What ' +

@@ -61,7 +61,7 @@ export const BROKEN = {
   'with 422': refusing(() => new SourceRefused('422', { code: 'unprocessable', status: 422 })),
   'with 404': refusing(() => new SourceRefused('404', { code: 'not-found', status: 404 })),
   'with 403': refusing(() => new SourceRefused('403', { code: 'forbidden', status: 403 })),
-  'with HTML': refusing(() => new ContractBroken('HTML', { code: 'not-json' })),
+  'with HTML': refusing(() => new ContractBroken('HTML', { code: 'bad-answer' })),
   'with 500 at every attempt': refusing(() => new SourceUnavailable('500', { code: 'server-error', status: 500 })),
   'with no customer, whatever the text': finding(() => false),
 } satisfies Record<string, Answer>

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { QueueUnavailable } from '../../../src/errors/errors.ts'
 import { isGone, nameOfProcess } from '../../../src/machine/process-name.ts'
-import { codeOf } from '../../../src/errors/code-of.ts'
+import { codeOf } from '../../../src/errors/faults.ts'
 
 /** A folder that is ours until it is released, or this process ends. */
 export type FolderLock = { release(): Promise<void> }

@@ -9,7 +9,7 @@ import {
   valueOf,
   type Wanted,
 } from '../../limits/shared-limits.ts'
-import { codeOf } from '../../../src/errors/code-of.ts'
+import { codeOf } from '../../../src/errors/faults.ts'
 
 /** Rate limits beside the other shared values. One statement locks the row, reads the clock of PostgreSQL, reserves and writes. */
 export function postgresLimits(pool: Queryable, prefix: string): SharedLimits {

@@ -7,6 +7,7 @@ import { exposedSecrets, type ExposedSecret } from '../../config/checks/exposed-
 import type { Config } from '../../config/read-config.ts'
 import { unlikelyCredentials } from '../../config/checks/unlikely-credentials.ts'
 import { factsOf, isOurs } from '../../errors/errors.ts'
+import { mirrorFault, seenIn } from '../../errors/faults.ts'
 import { nearestFolder } from '../../machine/make-folder.ts'
 import { isPostgres } from '../../address/mirror-address.ts'
 import { openMirrorIfThere } from '../../mirror/mirror.ts'
@@ -20,7 +21,6 @@ import { exposedMirror } from './exposed-mirror.ts'
 import { failedCheck, requireSound, type Finding } from './finding.ts'
 import { namedConfig } from '../arguments.ts'
 import { shellWord, count } from '../output/wording.ts'
-import { unwritableMirror } from './unwritable-mirror.ts'
 
 /** Checks everything a sync needs, in the order of use. Continues after a problem if possible. */
 export async function* checkEverything(
@@ -82,7 +82,8 @@ async function checkMirror({ mirror: file }: Config): Promise<Finding> {
       await mirror.close()
     }
   } catch (error) {
-    return isOurs(error) ? failedCheck(what, error) : { what, ...unwritableMirror(file, error) }
+    const seen = seenIn(error)
+    return failedCheck(what, seen === undefined ? error : mirrorFault(file, seen, { cause: error }))
   }
 }
 

@@ -1,6 +1,6 @@
 import { processEnvironment } from '../../config/environment.ts'
 import type { Organization } from '../../config/organization.ts'
-import { codeOf } from '../../errors/code-of.ts'
+import { codeOf } from '../../errors/faults.ts'
 import { isOurs } from '../../errors/errors.ts'
 import { monotonicMs } from '../../machine/monotonic-clock.ts'
 import { openConfiguredSource } from '../../run-organization.ts'

@@ -53,12 +53,12 @@ function errorOfColumn(shown: string, { tables }: Examined): MirrorUnusable | un
 }
 
 function requireWritable(shown: string, { isReadOnly, mayWrite, schema, version, tables }: Examined): void {
-  if (isReadOnly) throw new MirrorUnusable(`${shown}: ${READ_ONLY}`, { code: 'read-only' })
+  if (isReadOnly) throw new MirrorUnusable(`${shown}: ${READ_ONLY}`, { code: 'denied' })
   if (mayWrite) return
   const where = tables?.unwritable == null ? '' : `: it lacks rights to the table ${tables.unwritable}`
   const fix = version === undefined ? TO_MAKE : TO_WRITE
   throw new MirrorUnusable(`${shown}: this user may not write the schema ${schema}${where}. ${fix}`, {
-    code: 'read-only',
+    code: 'denied',
   })
 }
 

@@ -20,7 +20,7 @@ export type Finding = {
 /** Throws MirrorUnusable for a mirror with these damages, which names some of them; `mirror` is its address without secrets. */
 export function requireSound(mirror: string, damages: readonly string[]): void {
   if (damages.length > 0)
-    throw new MirrorUnusable(`${mirror}: is damaged: ${damages.slice(0, 3).join('; ')}`, { code: 'corrupt' })
+    throw new MirrorUnusable(`${mirror}: is damaged: ${damages.slice(0, 3).join('; ')}`, { code: 'damaged' })
 }
 
 /** The finding of a check that failed with this error. A defect is thrown again. */

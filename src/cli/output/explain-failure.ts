@@ -21,7 +21,7 @@ function explainByWords(error: { code: string; message: string }): Explanation |
   if (error.code === 'network' && /: the (headers of the )?answer /.test(error.message)) {
     return { title: 'unreadable answer', fix: 'Check the address and the port in baseUrl, and any proxy in between.' }
   }
-  if (error.code === 'status' && / answered 304 /.test(error.message)) {
+  if (error.code === 'bad-answer' && / answered 304 /.test(error.message)) {
     return {
       title: 'not modified',
       fix: 'Configure the cache or proxy in between to forward these requests to the service.',

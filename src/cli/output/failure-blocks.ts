@@ -75,7 +75,7 @@ function originOf({ error }: Report): Origin {
  * never began, and a run whose mirror was replaced.
  */
 function showCommand({ runId, error }: Report, { dryRun, config }: BlockSettings): string[] {
-  if (runId === undefined || dryRun || error?.code === 'mirror-replaced') return []
+  if (runId === undefined || dryRun || error?.code === 'replaced') return []
   return [`  customer-mirror runs show ${runId}${configOption(config)}`]
 }
 

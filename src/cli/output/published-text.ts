@@ -30,11 +30,8 @@ function bucketLines(bucket: Published['bucket']): string[] {
 
 /** What was not published, and what else an administrator should look at. Empty when all is well. */
 export function failedText({ failed, warnings }: Published): string {
-  const failures = failed.map(({ code, message }) => {
-    // Part of one may stand: the message says what.
-    const done = code === 'copy-unfinished' ? 'finished' : 'made'
-    return `✖ The copy for readers was not ${done}. ${message}\n`
-  })
+  // Part of one may stand: the message says what.
+  const failures = failed.map(({ message }) => `✖ The copy for readers was not finished. ${message}\n`)
   return [...failures, ...warnings.map((warning) => `! ${warning}\n`)].join('')
 }
 

@@ -1,5 +1,5 @@
 import { say, plainText } from '../output/say.ts'
-import { ExportFailed, Interrupted, isOurs, reportedError } from '../../errors/errors.ts'
+import { CopyFailed, Interrupted, isOurs, reportedError } from '../../errors/errors.ts'
 import { monotonicMs } from '../../machine/monotonic-clock.ts'
 import type { ExportPlan, ExportReport } from './export-plan.ts'
 import { redrawableScreenOf, type Io } from '../io.ts'
@@ -94,9 +94,9 @@ async function endOf(
     throw unknownOrganization(last[1], configured)
   }
   if (signal === 'SIGINT' || signal === 'SIGTERM') throw new Interrupted('The export was stopped.')
-  throw new ExportFailed(
+  throw new CopyFailed(
     `The export was ended by the system (${signal ?? 'no signal'}), most likely because it needs more memory than there is. What was written to standard output is not all of it; a file was not written.`,
-    { code: 'export-unfinished' },
+    { code: 'gone' },
   )
 }
 

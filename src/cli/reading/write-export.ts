@@ -2,7 +2,7 @@ import { readFileSync, writeSync } from 'node:fs'
 import { describeError } from '../../errors/errors.ts'
 import { setHeapSize } from '../../machine/heap-size.ts'
 import { shownMirror } from '../../address/mirror-address.ts'
-import { exportError } from '../../reading/export/export-error.ts'
+import { copyError, resultsError } from '../../reading/files/copy-error.ts'
 import { withFileToRead } from '../../reading/file-to-read.ts'
 import { beginExport } from '../../reading/export/export-file.ts'
 import { exportRows, type Exported, type Exporting } from '../../reading/export/export-rows.ts'
@@ -104,7 +104,7 @@ function write(chunk: string | Uint8Array, descriptor: number, file: string | un
   try {
     if (writeAll(descriptor, typeof chunk === 'string' ? Buffer.from(chunk) : chunk)) return
   } catch (error) {
-    throw exportError(error, file)
+    throw file === undefined ? resultsError(error) : copyError(error, file)
   }
   throw new Unread()
 }

@@ -1,5 +1,5 @@
 import type { Organization } from '../../config/organization.ts'
-import { isForGood } from '../../errors/for-good.ts'
+import { isForGood } from '../../errors/error-facts.ts'
 import { pauseOf, type Pause, type Pauses } from '../../pause.ts'
 import type { Freshness } from '../../store.ts'
 import { FUTURE_DATE, isInFuture } from '../output/future-date.ts'

@@ -1,7 +1,7 @@
 import { constants, createReadStream, openSync } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { Socket } from 'node:net'
-import { codeOf } from '../../errors/code-of.ts'
+import { codeOf } from '../../errors/faults.ts'
 
 /** A file's bytes, at most one more than was asked for, or a phrase that continues "the file …" and says why there are none. */
 export type FileBytes = { bytes: Buffer } | { problem: string; missing: boolean }

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import { UsageError } from '../../errors/errors.ts'
-import { codeOf } from '../../errors/code-of.ts'
+import { codeOf } from '../../errors/faults.ts'
 
 /** Writes the starter configuration to `file`, readable by this user only. Throws UsageError when it cannot, or exists. */
 export async function writeStarterFile(file: string): Promise<void> {

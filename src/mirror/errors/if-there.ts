@@ -5,7 +5,7 @@ export async function ifThere<Opened>(opening: Promise<Opened>): Promise<Opened 
   try {
     return await opening
   } catch (error) {
-    if (error instanceof MirrorUnusable && error.code === 'mirror-missing') return undefined
+    if (error instanceof MirrorUnusable && error.code === 'missing') return undefined
     throw error
   }
 }

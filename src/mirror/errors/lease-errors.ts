@@ -8,7 +8,6 @@ export function leasedBy({ run_id, holder }: { run_id: number; holder: string },
   return new OrganizationLeased(
     `${organization}: run ${run_id} (process ${holder}) is mirroring it now. ` +
       'Let it finish, or stop it; a run that died is given up after a minute.',
-    { code: 'held' },
   )
 }
 
@@ -16,7 +15,6 @@ export function leasedBy({ run_id, holder }: { run_id: number; holder: string },
 export function leaseLost(organization: string): Error {
   return new OrganizationLeased(
     `${organization}: another run took over while this one was paused. What this run had saved is kept.`,
-    { code: 'lease-lost' },
   )
 }
 

@@ -9,7 +9,6 @@ export function underway(lease: { run_id: number; holder: string }, organization
   return new OrganizationLeased(
     `${organization}: run ${lease.run_id} (process ${lease.holder}) is mirroring it now, so it cannot be ${what}. ` +
       'Nothing was changed. Let the run finish, or stop it, then try again; a run that died is given up after a minute.',
-    { code: 'held' },
   )
 }
 

@@ -15,5 +15,5 @@ export function rowsGone(organization: string): MirrorUnusable {
 
 /** Whether a run ended so that the list as last read refers to rows which may not be there: it is to be forgotten. */
 export function isListInDoubt(error: { code: string } | undefined): boolean {
-  return error?.code === 'mirror-replaced'
+  return error?.code === 'replaced'
 }

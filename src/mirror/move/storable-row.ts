@@ -9,7 +9,7 @@ export type Replaced = { values: number }
 
 /**
  * A row of SQLite as PostgreSQL can hold it, with U+FFFD for what PostgreSQL cannot hold. SQLite holds any value in any column; throws MirrorUnusable
- * `mirror-corrupt` for one of another kind than its column, which only a person can have written there.
+ * `damaged` for one of another kind than its column, which only a person can have written there.
  */
 export function storableRow(row: Row, table: MovedTable, replaced: Replaced, place: string): Row {
   const columns = Object.entries(table.columns)
@@ -21,7 +21,7 @@ export function storableRow(row: Row, table: MovedTable, replaced: Replaced, pla
       throw new MirrorUnusable(
         `${place}: the row (${keyOf(table, row).join(', ')}) of ${table.name} has a value in ${name} that is none of that kind. ` +
           'It was changed by hand: correct it there, then try again.',
-        { code: 'corrupt' },
+        { code: 'damaged' },
       )
     }
     return withoutNull(text, kind, replaced)

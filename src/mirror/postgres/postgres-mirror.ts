@@ -15,7 +15,7 @@ export async function openMirror(address: string): Promise<Mirror> {
   return mirrorIn(await openDatabase(address, 'write'))
 }
 
-/** Opens the mirror at `address` to read. Throws MirrorUnusable `mirror-missing` if there is none. */
+/** Opens the mirror at `address` to read. Throws MirrorUnusable `missing` if there is none. */
 export async function openMirrorToRead(address: string): Promise<Mirror> {
   return mirrorIn(await openDatabase(address, 'read'))
 }
@@ -25,7 +25,7 @@ export async function rehearseMirror(...asked: Parameters<typeof Rehearsal.rehea
   return (await import('./rehearsal.ts')).rehearseMirror(...asked)
 }
 
-/** The organizations of the mirror at `address`, to change them as a whole. Throws MirrorUnusable `mirror-missing` if there is none. */
+/** The organizations of the mirror at `address`, to change them as a whole. Throws MirrorUnusable `missing` if there is none. */
 export async function openOrganizations(address: string): Promise<Organizations> {
   const { organizationsIn } = await import('./organizations/organizations.ts')
   // To read first, since no mirror is made here.

@@ -46,7 +46,7 @@ async function requireOwned(database: Database, tables: readonly string[]): Prom
   throw new MirrorUnusable(
     `${address}: it does that for the owner of the tables alone, who is ${owner}. Run the same command with the user ${owner} in the ` +
       `address, or have ${owner} run: VACUUM (ANALYZE) ${tables.map((table) => `${schema}.${table}`).join(', ')}`,
-    { code: 'unreadable' },
+    { code: 'denied' },
   )
 }
 

@@ -22,6 +22,6 @@ export function incomplete(place: string, missing: readonly string[]): MirrorUnu
   return new MirrorUnusable(
     `${place}: lacks what belongs to a mirror (${missing.join(', ')}). Put back a backup, or name another mirror in the configuration and ` +
       'sync anew.',
-    { code: 'corrupt' },
+    { code: 'damaged' },
   )
 }

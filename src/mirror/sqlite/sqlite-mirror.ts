@@ -52,7 +52,7 @@ export async function openMirror(file: string, { isBesideOthers = false, signal 
   return besideUpkeep(mirrorOf(file, db, { ...kept, upkeep }), upkeep)
 }
 
-/** Opens the mirror at `file` to read. Throws MirrorUnusable `mirror-missing` if there is none. */
+/** Opens the mirror at `file` to read. Throws MirrorUnusable `missing` if there is none. */
 export async function openMirrorToRead(file: string): Promise<Mirror> {
   return mirrorOf(file, openDatabase(file, 'read'))
 }
@@ -80,7 +80,7 @@ export async function rehearseElsewhere(address: string, fill: (db: Connection) 
   }
 }
 
-/** The organizations of the mirror at `file`, to change them as a whole. Throws MirrorUnusable `mirror-missing` if there is none. */
+/** The organizations of the mirror at `file`, to change them as a whole. Throws MirrorUnusable `missing` if there is none. */
 export async function openOrganizations(file: string): Promise<Organizations> {
   const organizations = await import('./organizations/organizations.ts')
   return organizations.openOrganizations(file)

@@ -1,7 +1,8 @@
-import Database from 'better-sqlite3'
+import type Database from 'better-sqlite3'
 import { statSync } from 'node:fs'
 import { connect } from '../../mirror/sqlite/opening/connect.ts'
-import { MirrorUnusable, OrganizationLeased } from '../../errors/errors.ts'
+import { OrganizationLeased } from '../../errors/errors.ts'
+import { isOfSqlite, mirrorFault, seenIn } from '../../errors/faults.ts'
 import { isMissing } from '../../machine/is-missing.ts'
 import { fileError } from '../../mirror/sqlite/opening/file-errors.ts'
 import { findHeldLease } from '../../mirror/sqlite/run/lease.ts'
@@ -22,7 +23,7 @@ export type LockedMirror = {
  * Locks the mirror at `file` against every other program: SQLite grants that only while none has it open, and a run, a worker and
  * a reader hold a lock of their own from the first moment to the last. Its WAL is merged into it and removed, so that nothing of it
  * is left that SQLite could take for the WAL of the file that follows. Undefined where there is no file. Throws OrganizationLeased
- * for a run that is under way, and MirrorUnusable `mirror-locked` for any other program that has the file open.
+ * for a run that is under way, and MirrorUnusable `busy` for any other program that has the file open.
  */
 export function lockMirror(file: string, clocks: Clocks): LockedMirror | undefined {
   if (isMissing(file)) return undefined
@@ -47,15 +48,12 @@ export function lockMirror(file: string, clocks: Clocks): LockedMirror | undefin
 }
 
 function isBusy(error: unknown): boolean {
-  return error instanceof Database.SqliteError && /^SQLITE_(BUSY|LOCKED|PROTOCOL)/.test(error.code)
+  return isOfSqlite(error) && seenIn(error)?.fault === 'busy'
 }
 
 function requireOurs(db: Database.Database, file: string): void {
   if (isMirror(db)) return
-  throw new MirrorUnusable(
-    `${file}: is a SQLite file, but not a mirror of ours. It was left as it is; move it away, or name another file as mirror.`,
-    { code: 'foreign' },
-  )
+  throw mirrorFault(file, { fault: 'foreign', said: 'is a SQLite file of another program' })
 }
 
 function requireNoRun(db: Database.Database, file: string, clocks: Clocks): void {
@@ -73,10 +71,12 @@ function heldLease(db: Database.Database, clocks: Clocks): Held | undefined {
 function inUse(file: string, clocks: Clocks, cause: unknown): Error {
   const held = findRun(file, clocks)
   if (held !== undefined) return leased(file, held)
-  return new MirrorUnusable(
-    `${file}: another program has the mirror open: a worker, a command, or a reader. Nothing was restored. Stop it, then ` +
-      'restore again.',
-    { code: 'locked' },
+  return mirrorFault(
+    file,
+    {
+      fault: 'busy',
+      said: 'a worker, a command or a reader has the mirror open. Nothing was restored',
+    },
     { cause },
   )
 }
@@ -99,6 +99,5 @@ function leased(file: string, { organization, runId }: Held): OrganizationLeased
   return new OrganizationLeased(
     `${file}: run ${runId} of ${organization} is writing it. Nothing was restored. Stop the worker and every sync, then ` +
       'restore again; a run that died is given up after a minute.',
-    { code: 'held' },
   )
 }

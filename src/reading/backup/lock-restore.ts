@@ -1,5 +1,5 @@
 import { dirname, join } from 'node:path'
-import { MirrorUnusable } from '../../errors/errors.ts'
+import { mirrorFault } from '../../errors/faults.ts'
 import { lock } from '../files/folder-lock.ts'
 import { removeIfPossible } from '../files/remove-file.ts'
 
@@ -8,13 +8,12 @@ const LOCK_WAIT_MS = 2000
 
 /**
  * Takes the lock of restores in the folder of a mirror: no other one works there, so unfinished files are of processes that were
- * killed. Throws MirrorUnusable `mirror-locked` while another restore has it.
+ * killed. Throws MirrorUnusable `busy` while another restore has it.
  */
 export function lockRestore(mirror: string): { release: () => void } {
   const path = join(dirname(mirror), '.restore.lock')
   const taken = lock(path, LOCK_WAIT_MS, (cause) => {
-    const message = `${mirror}: another restore is under way. Nothing was restored; wait until it ends.`
-    return new MirrorUnusable(message, { code: 'locked' }, { cause })
+    return mirrorFault(mirror, { fault: 'busy', said: 'another restore is under way. Nothing was restored' }, { cause })
   })
   return {
     release() {

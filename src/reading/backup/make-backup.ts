@@ -1,22 +1,23 @@
-import Database from 'better-sqlite3'
 import { statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { connect } from '../../mirror/sqlite/opening/connect.ts'
-import { BackupFailed, Interrupted, MirrorUnusable } from '../../errors/errors.ts'
+import { Interrupted, MirrorUnusable } from '../../errors/errors.ts'
 import { makeFolder } from '../../machine/make-folder.ts'
 import { findDamage } from '../../mirror/sqlite/opening/database.ts'
 import { sqliteError } from '../../mirror/sqlite/opening/file-errors.ts'
 import { sqlTime } from '../../mirror/sql/sql-time.ts'
+import { isOfSqlite, mirrorFault, seenIn } from '../../errors/faults.ts'
 import { isMirror } from '../file-kind.ts'
 import { lock } from '../files/folder-lock.ts'
 import { openToRead, type OpenedToRead } from '../open-to-read.ts'
 import { putInPlace } from '../files/flush.ts'
 import { replacing } from '../files/second-name.ts'
-import { backupError, isDamage } from './backup-error.ts'
+import { copyError, copyFault } from '../files/copy-error.ts'
 import { markAsBackup } from './backup-mark.ts'
 import { requireBackupTarget } from './backup-target.ts'
 import { copyMirror, countRows, type Copying, type RowCounts } from './copy-mirror.ts'
+import { isDamage } from './open-backup.ts'
 import { keepOlderBackup, pruneOlderBackups } from './older-backups.ts'
 import { withUnfinishedFile, type UnfinishedFile } from './unfinished-file.ts'
 
@@ -37,7 +38,7 @@ const LOCK_WAIT_MS = 2000
 /**
  * Makes a backup of the whole mirror, one state of it, while runs go on. It is checked before it takes the place of the one from
  * before, which stays whole until then. Throws UsageError for a target that cannot be replaced, MirrorUnusable for a mirror that
- * cannot be read, BackupFailed, and Interrupted after an abort.
+ * cannot be read, CopyFailed, and Interrupted after an abort.
  */
 export async function makeBackup(
   plan: BackupPlan,
@@ -50,7 +51,13 @@ export async function makeBackup(
     if (!isMirror(source.db)) throw notAMirror(mirror)
     requireBackupTarget(file, mirror)
     makeFolder(dirname(file))
-    const folder = lock(join(dirname(file), '.backup.lock'), LOCK_WAIT_MS, (cause) => busy(file, cause))
+    const folder = lock(join(dirname(file), '.backup.lock'), LOCK_WAIT_MS, (cause) =>
+      copyFault(
+        dirname(file),
+        { fault: 'busy', said: 'another process makes a backup there at the moment' },
+        { cause },
+      ),
+    )
     try {
       return await withUnfinishedFile(file, 'backup', (unfinished) => {
         requireBackupTarget(file, mirror)
@@ -61,9 +68,8 @@ export async function makeBackup(
     }
   } catch (error) {
     // SQLite does not say which of the two files a failing disk belongs to; the one that is written is the more likely. The other is open.
-    const isRead =
-      error instanceof Database.SqliteError && !/^SQLITE_(FULL|IOERR|CANTOPEN|READONLY|PERM|AUTH)/.test(error.code)
-    throw isRead ? sqliteError(error, mirror) : backupError(error, file)
+    const isRead = isOfSqlite(error) && !['full', 'denied'].includes(seenIn(error)?.fault ?? '')
+    throw isRead ? sqliteError(error, mirror) : copyError(error, file)
   } finally {
     source.close()
   }
@@ -100,7 +106,8 @@ function finishBackup(
       const { leases: _before, ...wanted } = expected
       const damage = findDamage(db)
       if (damage.length > 0) throw damaged(mirror, damage)
-      if (!isDeepStrictEqual(found, wanted)) throw unfinishedBackup(file)
+      if (!isDeepStrictEqual(found, wanted))
+        throw copyFault(file, { fault: 'full', said: 'the new backup lacks rows of the mirror' })
       db.transaction(() => {
         db.exec('DELETE FROM leases')
         markAsBackup(db, takenAt)
@@ -109,37 +116,19 @@ function finishBackup(
       db.close()
     }
   } catch (error) {
-    throw isDamage(error) ? damaged(mirror, [error.message]) : backupError(error, file)
+    throw isDamage(error) ? damaged(mirror, [error.message]) : copyError(error, file)
   }
 }
 
 function damaged(mirror: string, [first = '']: readonly string[]): MirrorUnusable {
-  return new MirrorUnusable(
-    `${mirror}: is damaged, or a disk failed while it was read (${first}), so no backup was made, and those from before were left as ` +
-      "they are. Check the disk, then the mirror with 'customer-mirror check'. If that finds damage, restore the last good one with 'customer-mirror restore', or save what is readable with sqlite3 and .recover.",
-    { code: 'corrupt' },
-  )
+  return mirrorFault(mirror, {
+    fault: 'damaged',
+    said: `${first}. No backup was made, and those from before were left as they are`,
+  })
 }
 
 function notAMirror(mirror: string): MirrorUnusable {
   return new MirrorUnusable(`${mirror}: is a copy for readers, not a mirror. Name the mirror in the configuration.`, {
     code: 'foreign',
   })
-}
-
-function unfinishedBackup(file: string): BackupFailed {
-  return new BackupFailed(
-    `${file}: the new backup lacks rows of the mirror, so it did not take the place of the old one.`,
-    {
-      code: 'backup-unfinished',
-    },
-  )
-}
-
-function busy(file: string, cause: Error): BackupFailed {
-  return new BackupFailed(
-    `${dirname(file)}: another process makes a backup there at the moment. Nothing was changed; try again when it is done.`,
-    { code: 'backup-busy' },
-    { cause },
-  )
 }

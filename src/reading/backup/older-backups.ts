@@ -1,10 +1,10 @@
 import { lstatSync } from 'node:fs'
 import { listOlder, olderName, timeIn, tooManyOlder } from '../files/dated-name.ts'
-import { afterPlacing } from '../files/left-undone.ts'
+import { afterPlacing } from '../files/copy-error.ts'
 import { removeFile } from '../files/remove-file.ts'
 import { giveSecondName, type SecondName } from '../files/second-name.ts'
 import { backupTakenAt } from './backup-mark.ts'
-import { codeOf } from '../../errors/code-of.ts'
+import { codeOf } from '../../errors/faults.ts'
 
 /**
  * Gives the backup at `file`, which is about to be replaced, a name with the moment of which it is, such as

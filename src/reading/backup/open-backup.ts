@@ -1,4 +1,4 @@
-import Database from 'better-sqlite3'
+import { isOfSqlite, seenIn } from '../../errors/faults.ts'
 import { MirrorUnusable } from '../../errors/errors.ts'
 import { isMirror } from '../file-kind.ts'
 import { openToRead, type OpenedToRead } from '../open-to-read.ts'
@@ -20,13 +20,9 @@ function openAny(file: string): OpenedToRead {
     return openToRead(file)
   } catch (error) {
     if (!(error instanceof MirrorUnusable)) throw error
-    if (error.code === 'mirror-missing')
+    if (error.code === 'missing')
       throw new MirrorUnusable(`${file}: holds nothing. Nothing was restored; name a backup.`, { code: 'missing' })
-    if (error.code === 'mirror-corrupt') throw damagedBackup(file, [causeOf(error)])
-    if (error.cause instanceof Database.SqliteError && error.cause.code === 'SQLITE_NOTADB')
-      throw new MirrorUnusable(`${file}: is not a SQLite file, or is encrypted. Nothing was restored; name a backup.`, {
-        code: 'foreign',
-      })
+    if (error.code === 'damaged') throw damagedBackup(file, [causeOf(error)])
     throw error
   }
 }
@@ -39,6 +35,11 @@ function causeOf({ cause, message }: Error): string {
 export function damagedBackup(file: string, [first = 'rows are missing']: readonly string[]): MirrorUnusable {
   return new MirrorUnusable(
     `${file}: is damaged, or a disk failed while it was read (${first}). Nothing was restored; the mirror is as it was. Check the disk, or name an older backup.`,
-    { code: 'corrupt' },
+    { code: 'damaged' },
   )
+}
+
+/** Whether SQLite found the file damaged, or to be no database. */
+export function isDamage(error: unknown): error is Error {
+  return isOfSqlite(error) && ['damaged', 'foreign'].includes(seenIn(error)?.fault ?? '')
 }

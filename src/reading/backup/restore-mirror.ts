@@ -4,6 +4,7 @@ import { dirname } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { connect } from '../../mirror/sqlite/opening/connect.ts'
 import { Interrupted, isOurs, MirrorUnusable, UsageError } from '../../errors/errors.ts'
+import { mirrorFault, seenIn } from '../../errors/faults.ts'
 import { isMissing } from '../../machine/is-missing.ts'
 import { makeFolder } from '../../machine/make-folder.ts'
 import { findDamage, openDatabase } from '../../mirror/sqlite/opening/database.ts'
@@ -15,17 +16,16 @@ import { olderName, timeIn } from '../files/dated-name.ts'
 import type { OpenedToRead } from '../open-to-read.ts'
 import { putInPlace } from '../files/flush.ts'
 import { underItsName } from '../files/private-name.ts'
-import { LeftUndone } from '../files/left-undone.ts'
+import { LeftUndone, placedError } from '../files/copy-error.ts'
 import { removeFile } from '../files/remove-file.ts'
 import { giveSecondName, moveAside, replacing } from '../files/second-name.ts'
-import { isDamage } from './backup-error.ts'
 import { markIn } from './backup-mark.ts'
 import { replacedName } from './replaced-mirrors.ts'
 import { carryOver, passLostNumbers } from './carry-over.ts'
 import { copyMirror, countRows, type Copying } from './copy-mirror.ts'
 import { lockMirror, type LockedMirror } from './lock-mirror.ts'
 import { lockRestore } from './lock-restore.ts'
-import { damagedBackup, openBackup } from './open-backup.ts'
+import { damagedBackup, isDamage, openBackup } from './open-backup.ts'
 import { withUnfinishedFile, type UnfinishedFile } from './unfinished-file.ts'
 import type { Clocks } from '../../organizations.ts'
 
@@ -133,7 +133,7 @@ function openCopy(path: string, file: string): Database.Database {
   try {
     return openDatabase(path, 'write')
   } catch (error) {
-    if (isOurs(error) && isRoom(error.cause)) throw error.cause
+    if (isOurs(error) && seenIn(error.cause)?.fault === 'full') throw error.cause
     throw underItsName(error, { path, file })
   }
 }
@@ -155,7 +155,7 @@ function lockUnlessDamaged(mirror: string, force: boolean, clocks: Clocks): Lock
     throw new MirrorUnusable(
       `${mirror}: is so damaged that SQLite cannot lock it, or its disk failed, so nothing shows whether a program still has it open. ` +
         'Check the disk, and stop every program that uses the mirror, then restore with --force.',
-      { code: 'locked' },
+      { code: 'busy' },
       { cause: error },
     )
   }
@@ -187,6 +187,8 @@ function swap(mirror: string, unfinished: UnfinishedFile, { force, ...clocks }: 
   }
 }
 
+const UNERASED = { fault: 'full', said: 'what is left of forgotten customers could not be erased' } as const
+
 type Replacing = { replaced: Database.Database | undefined; mirror: string; nowMs: number }
 
 function carryInto(path: string, { replaced, mirror, nowMs }: Replacing) {
@@ -200,7 +202,7 @@ function carryInto(path: string, { replaced, mirror, nowMs }: Replacing) {
       })(),
     )
     // Earlier values of forgotten customers may stand in free space of the backup.
-    if ((carried.forgotten ?? 0) > 0 && !purge(restored)) throw noRoom(mirror, undefined)
+    if ((carried.forgotten ?? 0) > 0 && !purge(restored)) throw mirrorFault(mirror, UNERASED, { kept: AS_IT_WAS })
     return { ...carried, ...countCustomers(restored) }
   } finally {
     restored.close()
@@ -223,20 +225,9 @@ function keptName(mirror: string, nowMs: number): string {
 }
 
 function restoreError(error: unknown, mirror: string): unknown {
-  if (error instanceof LeftUndone)
-    return new MirrorUnusable(`${mirror}: the backup ${error.message}`, { code: 'unreadable' }, { cause: error })
-  return isRoom(error) ? noRoom(mirror, error) : fileError(error, mirror)
+  if (error instanceof LeftUndone) return placedError(error, mirror)
+  const seen = seenIn(error)
+  return seen === undefined ? fileError(error, mirror) : mirrorFault(mirror, seen, { kept: AS_IT_WAS, cause: error })
 }
 
-function isRoom(error: unknown): boolean {
-  return error instanceof Database.SqliteError && /^SQLITE_(FULL|IOERR)/.test(error.code)
-}
-
-function noRoom(mirror: string, cause: unknown): MirrorUnusable {
-  return new MirrorUnusable(
-    `${mirror}: the disk is full, a quota is used up, or the disk failed. Nothing was restored; the mirror is as it was. A restore ` +
-      'needs room for the backup beside the mirror.',
-    { code: 'full' },
-    { cause },
-  )
-}
+const AS_IT_WAS = 'Nothing was restored; the mirror is as it was.'

@@ -2,7 +2,7 @@ import { chmodSync, closeSync, fsyncSync, lstatSync, openSync, statSync } from '
 import { putInPlace } from '../files/flush.ts'
 import { listPrivate } from '../files/private-name.ts'
 import { removeIfPossible } from '../files/remove-file.ts'
-import { asExport } from './export-error.ts'
+import { atPlace } from '../files/copy-error.ts'
 
 /** What the names of exports end with that are being written. */
 export const EXPORTING = 'exporting'
@@ -18,13 +18,13 @@ export type UnfinishedExport = {
 
 /** Makes the file at `path` (0600), which will be that at `file`. Throws ExportFailed where this user cannot write there. */
 export function beginExport(path: string, file: string): UnfinishedExport {
-  const descriptor = asExport(file, () => openSync(path, 'wx', 0o600))
+  const descriptor = atPlace(file, () => openSync(path, 'wx', 0o600))
   const remove = () => {
     closeSync(descriptor)
     removeIfPossible([path])
   }
   try {
-    asExport(file, () => {
+    atPlace(file, () => {
       chmodSync(path, 0o600)
       removeLeftovers(file, path)
     })
@@ -35,7 +35,7 @@ export function beginExport(path: string, file: string): UnfinishedExport {
   return {
     descriptor,
     finish: () =>
-      asExport(file, () => {
+      atPlace(file, () => {
         fsyncSync(descriptor)
         putInPlace(path, file)
       }),

@@ -1,13 +1,12 @@
 import { randomBytes } from 'node:crypto'
 import { existsSync, lstatSync, readdirSync, renameSync, rmdirSync, statSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
-import { ExportFailed, UsageError } from '../../errors/errors.ts'
+import { UsageError } from '../../errors/errors.ts'
 import { makeFolder } from '../../machine/make-folder.ts'
 import { lock as takeLock } from '../files/folder-lock.ts'
 import { flushFolder } from '../files/flush.ts'
-import { afterPlacing } from '../files/left-undone.ts'
+import { afterPlacing, atPlace, copyFault } from '../files/copy-error.ts'
 import { removeFile } from '../files/remove-file.ts'
-import { asExport } from './export-error.ts'
 import { isOurs, readPartitionManifest, writePartitionManifest, type PartitionFile } from './partition-manifest.ts'
 
 /** A folder of partitions that this process alone exports into, until it is closed. */
@@ -29,7 +28,7 @@ export type ExportFolder = {
  * cannot write there.
  */
 export function openExportFolder(folder: string, lockWaitMs: number): ExportFolder {
-  return asExport(folder, () => {
+  return atPlace(folder, () => {
     requireFolder(folder)
     makeFolder(folder)
     const lock = takeLock(join(folder, LOCK), lockWaitMs, (cause) => busy(folder, cause))
@@ -40,7 +39,7 @@ export function openExportFolder(folder: string, lockWaitMs: number): ExportFold
       const ending = `.${randomBytes(8).toString('hex')}${ENDING}`
       return {
         ending,
-        finish: (files, facts) => asExport(folder, () => replaceFiles(folder, { files, facts, written, ending })),
+        finish: (files, facts) => atPlace(folder, () => replaceFiles(folder, { files, facts, written, ending })),
         close() {
           try {
             removeUnfinished(folder)
@@ -61,7 +60,7 @@ export function openExportFolder(folder: string, lockWaitMs: number): ExportFold
 /** Removes what an export left behind that was ended, unless another one is under way. */
 export function tidyExportFolder(folder: string): void {
   if (!existsSync(join(folder, LOCK))) return
-  asExport(folder, () => {
+  atPlace(folder, () => {
     const lock = takeLock(join(folder, LOCK), 0, (cause) => busy(folder, cause))
     try {
       removeUnfinished(folder)
@@ -85,12 +84,8 @@ function requireFolder(folder: string): void {
     throw new UsageError(`${folder}: is not a folder; --to names the folder that the partitions go into.`)
 }
 
-function busy(folder: string, cause: Error): ExportFailed {
-  return new ExportFailed(
-    `${folder}: another process exports into it at the moment. Nothing was changed; export again when it is done.`,
-    { code: 'export-busy' },
-    { cause },
-  )
+function busy(folder: string, cause: Error): Error {
+  return copyFault(folder, { fault: 'busy', said: 'another process exports into it at the moment' }, { cause })
 }
 
 /** What was killed leaves files with private names, and folders of new partitions that are empty. */

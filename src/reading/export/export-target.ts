@@ -5,7 +5,7 @@ import { isMissing } from '../../machine/is-missing.ts'
 import { isPlaceOfJournal } from '../files/journal-place.ts'
 import { isOfSqlite, readHeader } from '../sqlite-header.ts'
 import { isSame, isTheMirror, LONGEST_NAME, refused } from '../files/target-place.ts'
-import { asExport } from './export-error.ts'
+import { atPlace } from '../files/copy-error.ts'
 
 /** What an export was made from, and must not replace. */
 type Sources = {
@@ -21,7 +21,7 @@ type Sources = {
  * Throws ExportFailed for a place that cannot be reached.
  */
 export function requireReplaceable(file: string, { mirror, configuration, example = 'customers.csv' }: Sources): void {
-  asExport(file, () => {
+  atPlace(file, () => {
     if (/[/\\]$/.test(file)) throw isFolder(file, example)
     if (Buffer.byteLength(basename(file)) > LONGEST_NAME)
       throw refused(

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { closeSync, fsyncSync, openSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { makeFolder } from '../../machine/make-folder.ts'
-import { asExport } from './export-error.ts'
+import { atPlace } from '../files/copy-error.ts'
 import { openExportFolder, unfinishedName } from './export-folder.ts'
 import type { PartitionSink } from './export-rows.ts'
 import type { PartitionFile } from './partition-manifest.ts'
@@ -51,7 +51,7 @@ export function beginPartitions(
 
 /** Private, in a folder that is made where it is missing. */
 function makeFile(path: string): number {
-  return asExport(dirname(path), () => {
+  return atPlace(dirname(path), () => {
     makeFolder(dirname(path))
     return openSync(path, 'wx', 0o600)
   })
@@ -59,7 +59,7 @@ function makeFile(path: string): number {
 
 function finishFile(descriptor: number, folder: string): void {
   try {
-    asExport(folder, () => fsyncSync(descriptor))
+    atPlace(folder, () => fsyncSync(descriptor))
   } finally {
     closeSync(descriptor)
   }

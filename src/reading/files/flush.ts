@@ -1,7 +1,7 @@
 import { closeSync, fsyncSync, openSync, renameSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { codeOf } from '../../errors/code-of.ts'
-import { afterPlacing } from './left-undone.ts'
+import { codeOf } from '../../errors/faults.ts'
+import { afterPlacing } from './copy-error.ts'
 
 /** Waits until all of a file is on the disk. */
 export function flushFile(file: string): void {

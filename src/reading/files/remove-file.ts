@@ -1,5 +1,5 @@
 import { unlinkSync } from 'node:fs'
-import { codeOf } from '../../errors/code-of.ts'
+import { codeOf } from '../../errors/faults.ts'
 
 /** Removes a file, where there is one. Throws the error of the system; that of `rmSync` has no code where a disk failed or is read-only. */
 export function removeFile(path: string): void {

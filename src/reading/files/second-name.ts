@@ -1,7 +1,7 @@
 import { linkSync, renameSync } from 'node:fs'
-import { codeOf } from '../../errors/code-of.ts'
+import { codeOf } from '../../errors/faults.ts'
 import { MirrorUnusable } from '../../errors/errors.ts'
-import { LeftUndone } from './left-undone.ts'
+import { LeftUndone } from './copy-error.ts'
 import { removeIfPossible } from './remove-file.ts'
 import { isSame } from './target-place.ts'
 
@@ -76,7 +76,7 @@ function putBack(kept: string, place: string): void {
     throw new MirrorUnusable(
       `${place}: could not be replaced, and is ${kept} now, because the disk failed before it had its name again. Check the disk, then ` +
         `rename it. (${codeOf(error)})`,
-      { code: 'unreadable' },
+      { code: 'denied' },
       { cause: error },
     )
   }

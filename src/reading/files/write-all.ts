@@ -1,5 +1,5 @@
 import { writeSync } from 'node:fs'
-import { codeOf } from '../../errors/code-of.ts'
+import { codeOf } from '../../errors/faults.ts'
 
 /** Writes all bytes, and waits where a pipe is full. Returns false if its reader has closed it. */
 export function writeAll(descriptor: number, bytes: Uint8Array): boolean {

@@ -1,6 +1,6 @@
 import { fchmodSync } from 'node:fs'
 import { beginExport, EXPORTING } from '../export/export-file.ts'
-import { asExport } from '../export/export-error.ts'
+import { atPlace } from './copy-error.ts'
 import { requireReplaceable } from '../export/export-target.ts'
 import { privateName } from './private-name.ts'
 import { writeAll } from './write-all.ts'
@@ -23,10 +23,10 @@ export function writeFileWhole(
   { mirror, example, mayReplace, mode = 0o600 }: Target,
 ): void {
   requireReplaceable(file, { mirror, example })
-  asExport(file, () => mayReplace(file))
+  atPlace(file, () => mayReplace(file))
   const unfinished = beginExport(privateName(file, EXPORTING), file)
   try {
-    asExport(file, () => {
+    atPlace(file, () => {
       writeAll(unfinished.descriptor, Buffer.from(text))
       fchmodSync(unfinished.descriptor, mode)
     })

@@ -38,7 +38,7 @@ export async function carry(
     throw new MirrorUnusable(
       `${to.place}: what was written there differs from ${from.place} in ${difference.table} (${difference.key}), ${difference.column}. ` +
         'Nothing was moved.',
-      { code: 'corrupt' },
+      { code: 'damaged' },
     )
   return { ...copied, organizations: (await from.organizations()).length }
 }
@@ -58,7 +58,6 @@ export function refuseRun({ organization, runId }: { organization: string; runId
   throw new OrganizationLeased(
     `${organization}: run ${runId} is mirroring it now, so the mirror cannot be moved. Nothing was changed. Stop the worker and ` +
       'whatever else starts runs, then try again; a run that died is given up after a minute.',
-    { code: 'held' },
   )
 }
 
@@ -67,6 +66,5 @@ export function requireLatest(copied: number, latest: number): void {
   if (latest === copied) return
   throw new OrganizationLeased(
     `Run ${latest} began while the mirror was copied, so nothing was moved. Stop the worker and whatever else starts runs, then try again.`,
-    { code: 'held' },
   )
 }

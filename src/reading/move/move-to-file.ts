@@ -16,7 +16,7 @@ import { withRoomToSort } from '../../mirror/sqlite/temporary-files.ts'
 import { withUnfinishedFile } from '../backup/unfinished-file.ts'
 import { JOURNALS } from '../files/target-place.ts'
 import { putInPlace } from '../files/flush.ts'
-import { LeftUndone } from '../files/left-undone.ts'
+import { LeftUndone, placedError } from '../files/copy-error.ts'
 import { lock } from '../files/folder-lock.ts'
 import { underItsName } from '../files/private-name.ts'
 import { writeWithoutWaiting } from '../unfinished-database.ts'
@@ -53,8 +53,7 @@ export async function moveToFile({ from, to: file }: Move, moving: Moving): Prom
       folder.release()
     }
   } catch (error) {
-    if (!(error instanceof LeftUndone)) throw fileError(error, file)
-    throw new MirrorUnusable(`${file}: the moved mirror ${error.message}`, { code: 'unreadable' }, { cause: error })
+    throw error instanceof LeftUndone ? placedError(error, file) : fileError(error, file)
   } finally {
     await server.close()
   }
@@ -109,6 +108,6 @@ function requireSound(db: Connection, place: string): void {
   throw new MirrorUnusable(
     `${place}: a row of ${found.table} refers to a row of ${found.parent} that is not there, which only a change by hand can have left. ` +
       'Nothing was moved.',
-    { code: 'corrupt' },
+    { code: 'damaged' },
   )
 }

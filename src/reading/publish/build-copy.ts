@@ -1,8 +1,9 @@
 import Database from 'better-sqlite3'
 import { connect } from '../../mirror/sqlite/opening/connect.ts'
 import { attachReadOnly } from '../../mirror/sqlite/opening/read-only-file.ts'
-import { CopyFailed } from '../../errors/errors.ts'
-import { readingError } from './copy-error.ts'
+import { isOfSqlite, seenIn } from '../../errors/faults.ts'
+import { sqliteError } from '../../mirror/sqlite/opening/file-errors.ts'
+import { copyFault } from '../files/copy-error.ts'
 import { addIndexes } from './copy-indexes.ts'
 import { copyTables } from './copy-tables.ts'
 import { COPY_APPLICATION_ID } from '../file-kind.ts'
@@ -37,7 +38,7 @@ export function buildCopy(path: string, settings: CopySettings): BuiltCopy {
     writeWithoutWaiting(db)
     db.pragma(`main.cache_size = -${CACHE_KB}`)
     db.pragma(`main.application_id = ${COPY_APPLICATION_ID}`)
-    const facts = copyRows(db, path, settings)
+    const facts = copyRows(db, settings)
     addIndexes(db)
     digestRows(db)
     db.exec('ANALYZE')
@@ -48,7 +49,7 @@ export function buildCopy(path: string, settings: CopySettings): BuiltCopy {
   }
 }
 
-function copyRows(db: Database.Database, file: string, settings: CopySettings): Omit<BuiltCopy, 'organizations'> {
+function copyRows(db: Database.Database, settings: CopySettings): Omit<BuiltCopy, 'organizations'> {
   try {
     attachReadOnly(db, settings.mirror, 'mirror')
     const facts = db.transaction(() => {
@@ -59,14 +60,13 @@ function copyRows(db: Database.Database, file: string, settings: CopySettings): 
     db.exec('DETACH mirror')
     return facts
   } catch (error) {
-    throw readingError(error, { file, mirror: settings.mirror })
+    // What is not about room is about the mirror.
+    throw isOfSqlite(error) && seenIn(error)?.fault !== 'full' ? sqliteError(error, settings.mirror) : error
   }
 }
 
 function requireSound(db: Database.Database, path: string): void {
   const found = db.prepare<[], string>('PRAGMA quick_check(1)').pluck().get()
   if (found === 'ok') return
-  throw new CopyFailed(`${path}: the new copy was damaged while it was written, and is not published.`, {
-    code: 'copy-unfinished',
-  })
+  throw copyFault(path, { fault: 'full', said: `the new copy was damaged while it was written (${found})` })
 }

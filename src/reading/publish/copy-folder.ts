@@ -1,6 +1,7 @@
 import { chmodSync, chownSync, mkdirSync, realpathSync, rmdirSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { CopyFailed, UsageError } from '../../errors/errors.ts'
+import { UsageError } from '../../errors/errors.ts'
+import { copyError, copyFault } from '../files/copy-error.ts'
 import { lock } from '../files/folder-lock.ts'
 
 /** Who may read a copy besides its owner: the members of a group, or all users of the machine. */
@@ -54,8 +55,7 @@ export function prepareFolder(file: string, { gid, forAll }: Access): void {
  */
 export function lockFolder(file: string, waitMs: number): { release: () => void } {
   return lock(join(dirname(file), '.publish.lock'), waitMs, (cause) => {
-    const message = `${dirname(file)}: another process publishes there at the moment. Nothing was changed; publish again when it is done.`
-    return new CopyFailed(message, { code: 'copy-busy' }, { cause })
+    return copyFault(dirname(file), { fault: 'busy', said: 'another process publishes there at the moment' }, { cause })
   })
 }
 
@@ -70,17 +70,12 @@ function makeFolder(folder: string): boolean {
   }
 }
 
-/** Throws CopyFailed where this user may not give files to that group. */
+/** Throws UsageError where this user may not give files to that group. */
 export function giveToGroup(file: string, gid: number, give: () => void): void {
   try {
     give()
   } catch (error) {
-    throw new CopyFailed(
-      `${file}: this user may not give the copy to group ${gid}. Add the user to that group, name another group, or ` +
-        'publish as root. Nothing was written.',
-      { code: 'copy-unwritable' },
-      { cause: error },
-    )
+    throw copyError(error, `${file}, to be given to group ${gid}`)
   }
 }
 

@@ -8,7 +8,7 @@ import { privateName } from '../files/private-name.ts'
 import { removeIfPossible } from '../files/remove-file.ts'
 import { lockFolder, type Access } from './copy-folder.ts'
 import { makeFile, PUBLISHING } from './unfinished-copy.ts'
-import { codeOf } from '../../errors/code-of.ts'
+import { codeOf } from '../../errors/faults.ts'
 
 /**
  * Writes Datasette's `metadata.json` beside the copies of a folder, if it is not there as it should be: what each table and column

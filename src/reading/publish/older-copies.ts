@@ -1,15 +1,13 @@
 import { lstatSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { CopyFailed } from '../../errors/errors.ts'
 import { isMissing } from '../../machine/is-missing.ts'
 import { listOlder, olderName, timeIn, tooManyOlder } from '../files/dated-name.ts'
 import { kindOfFile } from '../file-kind.ts'
-import { afterPlacing } from '../files/left-undone.ts'
-import { PLACES } from '../files/place-error.ts'
+import { afterPlacing } from '../files/copy-error.ts'
 import { removeFile } from '../files/remove-file.ts'
 import { linkSecondName, type SecondName } from '../files/second-name.ts'
 import { readManifest, type Manifest } from './manifest.ts'
-import { codeOf, isFull } from '../../errors/code-of.ts'
+import { codeOf } from '../../errors/faults.ts'
 
 /**
  * Gives the copy that the one at `newPath` is about to replace a second name with the time at which it was published, such as
@@ -27,16 +25,8 @@ export function keepOlderCopy(file: string, newPath: string): SecondName | undef
   try {
     return linkSecondName(file, older)
   } catch (error) {
-    const code = codeOf(error) ?? ''
-    if (code === 'EEXIST') return undefined
-    // The disk itself, and no lack of hard links.
-    if (isFull(code) || code in PLACES) throw error
-    throw new CopyFailed(
-      `${older}: cannot be made as a second name of the copy that is there. Remove keep from the configuration, or ` +
-        'publish to a file system with hard links. The copy was not replaced.',
-      { code: 'copy-unwritable' },
-      { cause: error },
-    )
+    if (codeOf(error) === 'EEXIST') return undefined
+    throw error
   }
 }
 

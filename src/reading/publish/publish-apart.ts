@@ -2,8 +2,9 @@ import { spawn } from 'node:child_process'
 import { text } from 'node:stream/consumers'
 import { z } from 'zod'
 import { processEnvironment } from '../../config/environment.ts'
-import { CopyFailed, Interrupted, reportedError } from '../../errors/errors.ts'
+import { Interrupted, reportedError } from '../../errors/errors.ts'
 import { keptCompiled, programBeside } from '../../machine/process-apart.ts'
+import { copyFault } from '../files/copy-error.ts'
 import { parsedJson } from '../../parsed-json.ts'
 import { published, type AnyPlan, type Published } from './publish-plan.ts'
 
@@ -43,10 +44,7 @@ function read(said: string, ending: string): Published {
   const document = parsedJson(said)
   // Nothing, or the beginning of an answer.
   if (document === undefined)
-    throw new CopyFailed(
-      `The process that publishes was ended (${ending}). ${WHOLE} Publish again; if it happens again, check the memory of this machine.`,
-      { code: 'copy-unfinished' },
-    )
+    throw copyFault('the process that publishes', { fault: 'gone', said: `was ended (${ending})` }, { kept: WHOLE })
   const found = answer.parse(document)
   if ('error' in found) throw reportedError(found.error)
   return found.published

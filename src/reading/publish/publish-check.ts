@@ -1,7 +1,7 @@
 import { accessSync, constants, statSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { codeOf } from '../../errors/code-of.ts'
-import { CopyFailed } from '../../errors/errors.ts'
+import { codeOf } from '../../errors/faults.ts'
+import { copyError } from '../files/copy-error.ts'
 import { nearestFolder } from '../../machine/make-folder.ts'
 import { fileError } from '../../mirror/sqlite/opening/file-errors.ts'
 import { requireOtherFolder } from './copy-folder.ts'
@@ -13,7 +13,7 @@ import { isPostgres } from '../../address/mirror-address.ts'
 
 /**
  * The files of a plan, for the organizations that it names. Throws, without writing anything, what publishing would throw: UsageError
- * for a target or a group that cannot be, CopyFailed where this user may not write, and MirrorUnusable where the mirror may not be read.
+ * for a target or a group that cannot be, UsageError where this user may not write, and MirrorUnusable where the mirror may not be read.
  */
 export function checkTargets(plan: PublishPlan): string[] {
   const targets = copyTargets(plan, plan.organizations)
@@ -46,10 +46,6 @@ function requireWritable(file: string): void {
   try {
     accessSync(folder, constants.W_OK | constants.X_OK)
   } catch (error) {
-    throw new CopyFailed(
-      `${file}: this user may not write into ${folder}. Change who owns that folder, or name another file.`,
-      { code: 'copy-unwritable' },
-      { cause: error },
-    )
+    throw copyError(error, file)
   }
 }

@@ -1,6 +1,6 @@
 import { renameSync } from 'node:fs'
 import { flushPlace } from '../files/flush.ts'
-import { afterPlacing } from '../files/left-undone.ts'
+import { afterPlacing } from '../files/copy-error.ts'
 import type { SecondName } from '../files/second-name.ts'
 import type { UnfinishedCopy } from './unfinished-copy.ts'
 

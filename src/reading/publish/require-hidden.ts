@@ -25,7 +25,7 @@ export async function requireHidden({ hidden }: Pick<AnyPlan, 'hidden'>, address
   throw new CopyFailed(
     `The mirror still holds values that the privacy policy hides, of ${named(shown)}. Nothing was published, and the copy from before is ` +
       "unchanged. The next run hides them: 'customer-mirror sync', then publish again.",
-    { code: 'copy-unhidden' },
+    { code: 'unhidden' },
   )
 }
 

@@ -2,7 +2,7 @@ import { namedId } from '../../customer.ts'
 import type { Candidate, Listed, Searched } from '../../run.ts'
 import { factsOf } from '../../errors/errors.ts'
 import type { CustomersPage } from '../../source/customers.ts'
-import { windowFailureOf } from '../../errors/window-failure.ts'
+import { windowFailureOf } from '../../errors/errors.ts'
 import { FIELDS, isTelling, textsOfCandidate, type Field, type Text } from './search-texts.ts'
 
 /** Searches the service for a text, and returns the first page of matches. */

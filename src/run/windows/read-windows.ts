@@ -18,7 +18,7 @@ import type { Scan } from '../../scan/scan.ts'
 import type { Window } from '../../scan/window/window.ts'
 import type { CustomersPage, Stopping } from '../../source/customers.ts'
 import { turnWithTime } from '../../machine/loop-turn.ts'
-import { windowFailureOf } from '../../errors/window-failure.ts'
+import { windowFailureOf } from '../../errors/errors.ts'
 
 export type Reading<Page = CustomersPage> = {
   scan: Scan

@@ -1,4 +1,4 @@
-import type { WindowFailure } from '../../errors/window-failure.ts'
+import type { WindowFailure } from '../../errors/error-facts.ts'
 import type { RowOrder } from './row-order.ts'
 
 export type { WindowFailure }

@@ -1,7 +1,7 @@
 import { promisify } from 'node:util'
 import { brotliDecompress, gunzip, inflate, inflateRaw } from 'node:zlib'
 import { ContractBroken } from '../../errors/errors.ts'
-import { codeOf } from '../../errors/code-of.ts'
+import { codeOf } from '../../errors/faults.ts'
 
 type WholeOptions = { encoding: string | undefined; maxBodyBytes: number; place: string }
 
@@ -18,7 +18,7 @@ export async function wholeOf(received: Received, { encoding, maxBodyBytes, plac
     if (codeOf(error) === 'ERR_BUFFER_TOO_LARGE') throw tooLarge(place, maxBodyBytes)
     const what = isKnown(nameOf(encoding)) ? 'cannot be decompressed' : 'was never asked for'
     const message = `${place}: the content encoding ${quotedToken(encoding)} ${what}. Look for a broken proxy in between.`
-    throw new ContractBroken(message, { code: 'bad-encoding' })
+    throw new ContractBroken(message, { code: 'bad-answer' })
   }
 }
 

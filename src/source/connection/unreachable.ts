@@ -9,12 +9,12 @@ export function unreachable(
   const errors = errorsIn(error)
   const codes = errors.flatMap(({ code }) => (typeof code === 'string' ? [code] : []))
   const has = (...known: string[]): boolean => known.some((code) => codes.includes(code))
-  const fail = (code: 'network' | 'tls' | 'timeout', what: string): SourceUnavailable =>
+  const fail = (code: 'network' | 'tls', what: string): SourceUnavailable =>
     new SourceUnavailable(`${place}: ${what}`, { code }, { cause: error })
 
   if (timedOutAfterMs !== undefined) {
     return fail(
-      'timeout',
+      'network',
       `no complete answer within ${timedOutAfterMs / 1000} s. Ask again later, or raise requestTimeout.`,
     )
   }
@@ -31,7 +31,7 @@ export function unreachable(
   }
   const untrusted = untrustedWords(errors)
   if (untrusted !== undefined) return fail('tls', untrusted)
-  if (has('UND_ERR_CONNECT_TIMEOUT', 'ETIMEDOUT')) return fail('timeout', 'could not connect in time. Ask again later.')
+  if (has('UND_ERR_CONNECT_TIMEOUT', 'ETIMEDOUT')) return fail('network', 'could not connect in time. Ask again later.')
   if (has('ENOTFOUND')) return fail('network', 'the host is not known. Check baseUrl and the name service.')
   if (has('EAI_AGAIN')) return fail('network', 'the name service does not answer. Ask again later.')
   if (has('ECONNREFUSED'))

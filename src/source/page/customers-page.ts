@@ -49,9 +49,9 @@ export function pageFrom({ body }: Answer, asked: Window, place: string): Custom
   const { data, meta } = outline ?? envelopeIn(decodedText(body, place), place)
   const { per_page: size, total, last_page: lastPage } = meta
   if (meta.current_page !== asked.page) {
-    throw broken(place, 'page-mismatch', `page ${meta.current_page} was answered instead`)
+    throw broken(place, `page ${meta.current_page} was answered instead`)
   }
-  if (size < 1 || size > asked.size) throw broken(place, 'size-mismatch', `meta.per_page is ${size}`, size)
+  if (size < 1 || size > asked.size) throw broken(place, `meta.per_page is ${size}`, size)
   const lazy = outline === undefined ? undefined : cut
   const parse = () => atMost(size, envelopeIn(decodedText(body, place), place).data, place)
   const eager = lazy === undefined ? atMost(size, data, place) : undefined
@@ -72,7 +72,7 @@ export function pageFrom({ body }: Answer, asked: Window, place: string): Custom
 
 function atMost(size: number, records: readonly unknown[], place: string): readonly unknown[] {
   if (records.length <= size) return records
-  throw broken(place, 'size-mismatch', `${records.length} records came in a page of ${size}`, records.length)
+  throw broken(place, `${records.length} records came in a page of ${size}`, records.length)
 }
 
 /**
@@ -81,13 +81,13 @@ function atMost(size: number, records: readonly unknown[], place: string): reado
  */
 function refuseLateStart({ current_page: page, from }: ListEnvelope['meta'], place: string): void {
   if (page !== 1 || typeof from !== 'number' || from <= 1) return
-  throw broken(place, 'page-mismatch', `meta.from says that page 1 begins at position ${from} of the list`)
+  throw broken(place, `meta.from says that page 1 begins at position ${from} of the list`)
 }
 
 /** `served` is the size that came, where it is another than the one asked for. */
-function broken(place: string, code: 'page-mismatch' | 'size-mismatch', what: string, served = 0): ContractBroken {
+function broken(place: string, what: string, served = 0): ContractBroken {
   const advice = `No row of that page is kept. Look for a cache or a proxy in between.${oneSizeAdvice(served)}`
-  return new ContractBroken(`${place}: ${what}. ${advice}`, { code })
+  return new ContractBroken(`${place}: ${what}. ${advice}`, { code: 'page-mismatch' })
 }
 
 /** A scan that proves something asks for several sizes: a service that has only one cannot be read by it. */
@@ -126,7 +126,7 @@ function envelopeIn(text: string, place: string): ListEnvelope {
   const envelope = listEnvelope.safeParse(jsonIn(text, place))
   if (envelope.success) return envelope.data
   const message = `${place}: the answer is not the documented list: ${envelopeProblem(envelope.error)}. Check baseUrl; it ends in /api/v1.`
-  throw new ContractBroken(message, { code: 'envelope' })
+  throw new ContractBroken(message, { code: 'bad-answer' })
 }
 
 function jsonIn(text: string, place: string): unknown {
@@ -135,7 +135,7 @@ function jsonIn(text: string, place: string): unknown {
   } catch {
     // The parser's own message quotes what it read, which may be a customer, so it is not kept as a cause.
     throw new ContractBroken(`${place} answered ${nature(text)} with status 200. Check baseUrl, or try again later.`, {
-      code: 'not-json',
+      code: 'bad-answer',
     })
   }
 }

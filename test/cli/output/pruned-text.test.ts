@@ -19,7 +19,7 @@ test.each<[Partial<Pruned>, string, string]>([
     '',
   ],
   [
-    { isUnfinished: true, error: { code: 'mirror-full', message: 'The disk is full.' } },
+    { isUnfinished: true, error: { code: 'full', message: 'The disk is full.' } },
     '',
     '! acme: old rows were not deleted, and the next run tries again. The disk is full.\n',
   ],

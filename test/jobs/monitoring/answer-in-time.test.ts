@@ -11,7 +11,7 @@ test('a server that does not answer takes neither the page nor a connection of m
   const answers = [await createPages(shown).request('/'), await createPages(shown).request('/runs/1')]
 
   expect(answers.map(({ status }) => status)).toEqual([503, 503])
-  await expect(looks.listLastRuns()).rejects.toMatchObject({ code: 'mirror-unreachable' })
+  await expect(looks.listLastRuns()).rejects.toMatchObject({ code: 'gone' })
   const asked = frozen.asked()
   for (let times = 0; times < 20; times += 1) await expect(looks.listHeldRemovals()).rejects.toThrow('does not answer')
   expect(frozen.asked()).toBe(asked)

@@ -8,7 +8,7 @@ import { isoTime } from '../../../src/time/iso-time.ts'
 
 const NOW_MS = Date.UTC(2026, 2, 5, 2)
 const FULL = new MirrorUnusable('/data/customers.db: the disk is full.', { code: 'full' })
-const LOCKED = new MirrorUnusable('/data/customers.db: is locked by another program.', { code: 'locked' })
+const LOCKED = new MirrorUnusable('/data/customers.db: is locked by another program.', { code: 'busy' })
 const AWAY = new SourceUnavailable('503', { code: 'server-error' })
 
 const LAST_RUN: LastRun = {
@@ -29,8 +29,8 @@ test('a worker whose runs cannot use the mirror is not ready, and says which and
   )
 
   expect(await problemsOf(failures)).toEqual([
-    `the mirror could not be used (mirror-locked), last at ${isoTime(NOW_MS)}, by runs of acme, globex: see the log of the worker`,
-    `the mirror could not be used (mirror-full), last at ${isoTime(NOW_MS)}, by runs of initech: see the log of the worker`,
+    `the mirror could not be used (busy), last at ${isoTime(NOW_MS)}, by runs of acme, globex: see the log of the worker`,
+    `the mirror could not be used (full), last at ${isoTime(NOW_MS)}, by runs of initech: see the log of the worker`,
   ])
 })
 

@@ -32,7 +32,7 @@ test.each<[string, Partial<RecordedRun>, boolean]>([
 
 test('a bucket lacks what failed there: it is published again although nothing happened since', async () => {
   const memory = new BucketMemory()
-  const failed = [{ file: 's3://analytics/', code: 'copy-busy', message: 'busy' } as const]
+  const failed = [{ file: 's3://analytics/', code: 'busy', message: 'busy' } as const]
   await memory.publish(PLAN, recorded(LAST), async () => ({ copies: [], leftOut: [], failed, warnings: [] }))
 
   expect(memory.isUpToDate(PLAN, recorded(LAST))).toBe(false)

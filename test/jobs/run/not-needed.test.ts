@@ -18,7 +18,7 @@ describe('a job that starts', () => {
   const read = aLastRun({ completeAsOfMs: DUE_MS + SECOND_MS })
   const refused = aLastRun({ status: 'failed', errorCode: 'unauthorized', completeAsOfMs: undefined })
   const down = aLastRun({ status: 'failed', errorCode: 'network', completeAsOfMs: undefined })
-  const outdated = aLastRun({ status: 'failed', errorCode: 'mirror-version', completeAsOfMs: undefined })
+  const outdated = aLastRun({ status: 'failed', errorCode: 'version', completeAsOfMs: undefined })
   const ofThisJob = aLastRun({ startedAtMs: DUE_MS + 3 * SECOND_MS, endedAtMs: DUE_MS + 4 * SECOND_MS })
 
   test.each<[what: string, job: Partial<JobAtStart>, why: string | undefined]>([

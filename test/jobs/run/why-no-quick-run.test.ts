@@ -45,7 +45,7 @@ describe('a quick run', () => {
     ['config', 'refused'],
     ['server-error', undefined],
     ['rate-limited', undefined],
-    ['mirror-full', undefined],
+    ['full', undefined],
   ])('after a quick run that failed with %s', (quickErrorCode, expected) => {
     expect(why({ lastRun: { ...read, quickErrorCode } })).toBe(expected)
   })

@@ -1,6 +1,6 @@
 import type { LastRun } from '../../../src/store.ts'
 import { describe, expect, test } from 'vitest'
-import { isForGood } from '../../../src/errors/for-good.ts'
+import { isForGood } from '../../../src/errors/error-facts.ts'
 import { isDue, namedBy, nameOf, planSchedules, type Found, type Wanted } from '../../../jobs/schedule/schedule-plan.ts'
 
 const NOW_MS = Date.parse('2026-01-11T12:00:00Z')
@@ -191,8 +191,8 @@ describe('catching up', () => {
 test.each([
   ['unauthorized', true],
   ['server-error', false],
-  ['mirror-read-only', false],
-  ['mirror-version', false],
+  ['denied', false],
+  ['version', false],
   ['cancelled', false],
 ])('a run that failed with %s is given up for good: %s', (errorCode, expected) => {
   expect(isForGood(errorCode)).toBe(expected)

@@ -22,7 +22,7 @@ test('a run does not end well where customers that it knows from the list are go
 
   expect(first).toMatchObject({
     ...{ status: 'failed', proof: 'unproven', missing: 0, removed: 0 },
-    error: { code: 'mirror-replaced', message: expect.stringContaining('sync again') },
+    error: { code: 'replaced', message: expect.stringContaining('sync again') },
   })
   expect(second).toMatchObject({ status: 'complete', proof: 'proven', inserted: 2, unchanged: 43 })
   expect(storedNames(mirror)).toEqual(namesOf(LIST))
@@ -34,7 +34,7 @@ test('as many customers that left the list do not hide that others are gone', as
   deleteUnnoticed(mirror, [5, 30])
   const list = LIST.filter((_, place) => place !== 10 && place !== 20)
 
-  expect(await night(mirror, 1, list)).toMatchObject({ error: { code: 'mirror-replaced' } })
+  expect(await night(mirror, 1, list)).toMatchObject({ error: { code: 'replaced' } })
   expect(await night(mirror, 2, list)).toMatchObject({ proof: 'proven', inserted: 2, missing: 2 })
 })
 
@@ -44,7 +44,7 @@ test('a received customer that is gone is missed where the numbers of the other 
   await night(mirror, 0, customers(1, 3))
   deleteUnnoticed(mirror, [3])
 
-  expect(await night(mirror, 1, customers(3, 3))).toMatchObject({ error: { code: 'mirror-replaced' } })
+  expect(await night(mirror, 1, customers(3, 3))).toMatchObject({ error: { code: 'replaced' } })
 })
 
 test('a run that proves nothing does not end well either', async () => {
@@ -54,7 +54,7 @@ test('a run that proves nothing does not end well either', async () => {
 
   const report = await night(mirror, 1, [...LIST, { id: 'unreadable' }])
 
-  expect(report).toMatchObject({ rejected: 1, error: { code: 'mirror-replaced' } })
+  expect(report).toMatchObject({ rejected: 1, error: { code: 'replaced' } })
   expect(valueOf(mirror.file, 'SELECT count(*) FROM lists')).toBe(0)
 })
 

@@ -112,7 +112,7 @@ test.each([
   tamper(file, sql)
 
   await expect(toPostgres(file, await aDatabase())).rejects.toMatchObject({
-    code: 'mirror-corrupt',
+    code: 'damaged',
     message: expect.stringContaining(message),
   })
 })

@@ -33,7 +33,7 @@ describe('opening', () => {
 
     for (const access of ['read', 'write'] as const)
       await expect(open(address, access)).rejects.toMatchObject({
-        code: 'mirror-foreign',
+        code: 'foreign',
         message: expect.stringMatching(new RegExp(`the schema ${schema} holds tables .*schema=${schema}_2`)),
       })
   })
@@ -45,7 +45,7 @@ describe('opening', () => {
 
     for (const access of ['read', 'write'] as const)
       await expect(open(address, access)).rejects.toMatchObject({
-        code: 'mirror-corrupt',
+        code: 'damaged',
         message: expect.stringContaining(
           'lacks what belongs to a mirror (runs, fingerprint_key, freshness, customers_history, customers_daily)',
         ),
@@ -69,7 +69,7 @@ describe('opening', () => {
       )
 
     await expect(openDatabase(address, 'write', { connect })).rejects.toThrow('made up')
-    await expect(open(address, 'read')).rejects.toMatchObject({ code: 'mirror-missing' })
+    await expect(open(address, 'read')).rejects.toMatchObject({ code: 'missing' })
   })
 })
 

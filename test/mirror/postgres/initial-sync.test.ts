@@ -94,8 +94,8 @@ test('says that a unique index that someone added is in the way', async () => {
   const run = await start()
 
   await expect(save(run, 1, customers(1, 2, { language: 'en' }))).rejects.toMatchObject({
-    code: 'mirror-foreign',
-    message: expect.stringContaining('constraint added of table customers, which someone added'),
+    code: 'foreign',
+    message: expect.stringContaining('table customers, constraint added (SQLSTATE 23505)'),
   })
 
   await write('DROP INDEX added')

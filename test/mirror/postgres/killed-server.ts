@@ -55,7 +55,7 @@ export async function playKills(seed: number, isEnough: (played: Played) => bool
     if (isPatient) expect(first.error).toBeUndefined()
     if (wasKilled && first.error === undefined) played.continued += 1
     if (first.error !== undefined) {
-      expect(first.error).toMatchObject({ code: 'mirror-unreachable' })
+      expect(first.error).toMatchObject({ code: 'gone' })
       expectSound(address)
       const second = await night(0)
       expect(second.error).toBeUndefined()

@@ -112,7 +112,7 @@ test.each(someOf(VERBS, { every: 4 }))(
     isNumberGivenAnew = true
     line.breakAt('COMMIT', 'before')
 
-    await expect(verb(there)).rejects.toMatchObject({ code: 'mirror-unreachable' })
+    await expect(verb(there)).rejects.toMatchObject({ code: 'gone' })
 
     expect(await contents(there)).toEqual(before)
   },
@@ -137,7 +137,7 @@ test('a mirror whose tables were lost at the commit is not opened', async () => 
   const breaking = afterStatement('INSERT INTO fingerprint_key')
 
   await expect(openDatabase(address, 'write', { connect: () => breaking })).rejects.toMatchObject({
-    code: 'mirror-unreachable',
+    code: 'gone',
   })
 })
 
@@ -149,7 +149,7 @@ test('a mirror that was lost at the commit of a move is not reported as moved', 
 
   const moved = moveToPostgres({ from: file, to: await anEmptyMirror() }, moving, { connect: () => breaking })
 
-  await expect(moved).rejects.toMatchObject({ code: 'mirror-unreachable' })
+  await expect(moved).rejects.toMatchObject({ code: 'gone' })
 })
 
 test('the number alone is asked for where a verb looks for nothing else, so that no other statement can fail', async () => {
@@ -188,7 +188,7 @@ function contents(there: Database) {
 async function goneOnce<Result>(when: 'before' | 'after', call: () => Promise<Result>): Promise<Result> {
   line.breakAt('COMMIT', when)
   line.breakAt('SELECT pg_xact_status', 'before')
-  await expect(call()).rejects.toMatchObject({ code: 'mirror-unreachable' })
+  await expect(call()).rejects.toMatchObject({ code: 'gone' })
   return await call()
 }
 

@@ -58,7 +58,7 @@ test('an index that someone added, and that cannot hold a text, is named as what
   await write('CREATE INDEX added ON customers (name)')
 
   await expect(night([aCustomer(1, { name: long })])).rejects.toMatchObject({
-    code: 'mirror-foreign',
+    code: 'foreign',
     message: expect.stringContaining('too long for an index that someone added'),
   })
 
@@ -85,9 +85,9 @@ test('a run to which the server lost saved pages saves nothing more, and is not 
   await write('UPDATE runs SET pages = 0, received = 0, inserted = 0 WHERE organization = $1')
 
   await expect(mirror.savePages(run, [aPage(2, customers(4, 6))], START_MS)).rejects.toMatchObject({
-    code: 'mirror-replaced',
+    code: 'replaced',
   })
-  await expect(mirror.finishRun(run, anEnding(), START_MS)).rejects.toMatchObject({ code: 'mirror-replaced' })
+  await expect(mirror.finishRun(run, anEnding(), START_MS)).rejects.toMatchObject({ code: 'replaced' })
 
   expect(await rows('SELECT count(*) AS count FROM customers WHERE organization = $1')).toEqual([{ count: 0 }])
 })
@@ -101,7 +101,7 @@ test('a run of which a backup knows nothing that was put back meanwhile saves no
   const saving = mirror.savePages(run, [aPage(1, customers(2, 6))], START_MS + MINUTE_MS)
 
   await expect(saving).rejects.toMatchObject({
-    code: 'mirror-replaced',
+    code: 'replaced',
     message: expect.stringMatching(/it crashed with synchronous_commit = off, or a backup was put back/),
   })
   expect(await rows('SELECT count(*) AS count FROM customers WHERE organization = $1')).toEqual([{ count: 3 }])
@@ -117,7 +117,7 @@ test('a run whose number a server that went back gave to one of another process 
     () => mirror.savePages(run, [aPage(1, customers(1, 3))], START_MS),
     () => mirror.finishRun(run, anEnding(), START_MS),
   ])
-    await expect(attempt()).rejects.toMatchObject({ code: 'mirror-replaced' })
+    await expect(attempt()).rejects.toMatchObject({ code: 'replaced' })
   await mirror.finishRun(run, failed, START_MS)
 
   expect(await rows('SELECT status, pages FROM runs WHERE organization = $1')).toEqual([
@@ -156,7 +156,7 @@ test('TRUNCATE ends the runs under way, and nothing refers to the rows that were
   await write('TRUNCATE customers')
 
   await expect(mirror.savePages(run, [aPage(2, customers(4, 6))], START_MS)).rejects.toMatchObject({
-    code: 'lease-lost',
+    code: 'leased',
   })
   const next = await mirror.startRun({ organization, trigger: 'sync', nowMs: START_MS, resumeWithinMs: MINUTE_MS })
   expect(next.resumedFrom).toBeUndefined()
@@ -166,7 +166,7 @@ test('TRUNCATE ends the runs under way, and nothing refers to the rows that were
 test('deleted rows are called freed only where the server has freed them, and a failure is reported as what it is', async () => {
   expect(await vacuum(database, HOLDING_TABLES)).toBe(true)
   await expect(vacuum(database, ['a_table_that_is_not_there'])).rejects.toMatchObject({
-    code: 'mirror-replaced',
+    code: 'replaced',
     message: expect.stringMatching(
       /the rows are deleted, but the server has not freed what they held: tables or views of the mirror/,
     ),

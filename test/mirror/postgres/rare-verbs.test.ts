@@ -106,7 +106,7 @@ describe('what deleted rows leave', () => {
 test('a rehearsal of a mirror on a server that is not there says so', async () => {
   const rehearsing = rehearseMirror('postgres://127.0.0.1:1/none', ['acme'])
 
-  await expect(rehearsing).rejects.toMatchObject({ code: 'mirror-unreachable' })
+  await expect(rehearsing).rejects.toMatchObject({ code: 'gone' })
 })
 
 test('a run that starts while a customer is forgotten looks anew', async () => {

@@ -132,5 +132,5 @@ test('a server that ended a transaction for its length has not refused a stateme
 
   await expect(
     Array.fromAsync(readStatement(address, { sql: 'SELECT too_long()' }, { limitMs: 10_000 })),
-  ).rejects.toMatchObject({ code: 'mirror-unreachable', message: expect.stringContaining('ended the connection') })
+  ).rejects.toMatchObject({ code: 'gone', message: expect.stringContaining('ended the connection') })
 })

@@ -41,7 +41,7 @@ test('a rule that keeps some of the new customers from being written ends the ru
   undo.push('DROP RULE skipping ON customers')
 
   await expect(night(customers(1, 3))).rejects.toMatchObject({
-    code: 'mirror-foreign',
+    code: 'foreign',
     message: expect.stringMatching(/a rule that someone added .* on relation "customers"/),
   })
 })

@@ -76,7 +76,7 @@ test('random first runs, with edits by hand and lost answers between, leave the 
 /** As a run does whose customers were deleted by hand. */
 async function end(mirror: Pick<Mirror, 'finishRun'>, run: Run, ending: Ending, nowMs: number) {
   return mirror.finishRun(run, ending, nowMs).catch((error: unknown) => {
-    expect(error).toMatchObject({ code: 'mirror-replaced' })
+    expect(error).toMatchObject({ code: 'replaced' })
     return mirror.finishRun(run, anEnding({ status: 'failed', error: describeError(error) }), nowMs)
   })
 }

@@ -194,9 +194,9 @@ test('a run that lost its lease saves nothing, and is not complete', async () =>
   await write('UPDATE leases SET run_id = run_id + 1 WHERE organization = $1')
 
   await expect(mirror.savePages(run, [page(1, customers(1, 2))], START_MS)).rejects.toMatchObject({
-    code: 'lease-lost',
+    code: 'leased',
   })
-  await expect(mirror.finishRun(run, anEnding(), START_MS)).rejects.toMatchObject({ code: 'lease-lost' })
+  await expect(mirror.finishRun(run, anEnding(), START_MS)).rejects.toMatchObject({ code: 'leased' })
   await mirror.finishRun(run, anEnding({ status: 'failed' }), START_MS)
 
   expect(run.seen.size).toBe(0)

@@ -88,7 +88,7 @@ describe('the lease', () => {
         }, once),
     })
 
-    await expect(others.startRun(acme({}))).rejects.toMatchObject({ code: 'mirror-locked' })
+    await expect(others.startRun(acme({}))).rejects.toMatchObject({ code: 'busy' })
     expect(await rows('SELECT run_id FROM leases')).toEqual([{ run_id: first.id }])
   })
 })
@@ -98,7 +98,7 @@ test('no run starts on a mirror that another version has changed since it was op
   onTestFinished(async () => void (await write('UPDATE mirror_schema SET version = version - 1')))
 
   await expect(start()).rejects.toMatchObject({
-    code: 'mirror-version',
+    code: 'version',
     message: expect.stringMatching(
       /^postgres:.* another version of Customer Mirror made this mirror .* Use the version that made it/,
     ),
@@ -137,7 +137,7 @@ describe('a run after an interrupted one', () => {
   test.each(
     someOf([
       ['is too old', 'network', 7 * 60 * MINUTE_MS],
-      ['ended with an error that says nothing about the rest', 'not-json', MINUTE_MS],
+      ['ended with an error that says nothing about the rest', 'bad-answer', MINUTE_MS],
       ['began far in the future', 'network', -3 * 60 * MINUTE_MS],
     ]),
   )('does not continue one that %s, and forgets its windows', async (_what, code, laterMs) => {
@@ -271,7 +271,7 @@ async function ended(runId: number, code: string): Promise<void> {
 async function storeAndEnd(list: ListAsRead): Promise<void> {
   const run = await start()
   await database.write((session) => storeList(session, run, list))
-  await ended(run.id, 'not-json')
+  await ended(run.id, 'bad-answer')
 }
 
 async function customers(count: number): Promise<void> {

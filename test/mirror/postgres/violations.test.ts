@@ -27,7 +27,7 @@ test.each([
 
   const failing = night([aCustomer(1, { name: 'Ann Person-Lee' }), aCustomer(2, { name: 'Ann Person-Lee' })], 1)
 
-  await expect(failing).rejects.toMatchObject({ code: 'mirror-foreign', message: expect.stringMatching(expected) })
+  await expect(failing).rejects.toMatchObject({ code: 'foreign', message: expect.stringMatching(expected) })
   await expect(failing).rejects.not.toThrow(/Ann/)
 })
 
@@ -37,7 +37,7 @@ test('a column without a default that someone added is named', async () => {
   undo.push('ALTER TABLE customers DROP note')
 
   await expect(night(customers(1, 2))).rejects.toMatchObject({
-    code: 'mirror-foreign',
+    code: 'foreign',
     message: expect.stringMatching(/column note of table customers.*no default/),
   })
 })
@@ -56,7 +56,7 @@ test.each([
   const failing = night([aCustomer(1, { name: 'Ann Lee' })])
 
   await expect(failing).rejects.toMatchObject({
-    code: 'mirror-foreign',
+    code: 'foreign',
     message: expect.stringMatching(new RegExp(`the function (\\w+\\.)?touch, which someone added,? .*\\(${code}\\)$`)),
   })
   await expect(failing).rejects.not.toThrow(/Ann/)
@@ -69,7 +69,7 @@ test('what a function of the mirror itself fails at is no function that someone 
 
   const editing = write(`UPDATE customers SET name = 'Ann Lee' WHERE organization = '${organization()}'`)
 
-  await expect(editing).rejects.toMatchObject({ code: 'mirror-replaced' })
+  await expect(editing).rejects.toMatchObject({ code: 'replaced' })
 })
 
 test('a generated column that a value does not fit is what to look for', async () => {
@@ -81,7 +81,7 @@ test('a generated column that a value does not fit is what to look for', async (
   const failing = night([aCustomer(1, { username: 'ann' })])
 
   await expect(failing).rejects.toMatchObject({
-    code: 'mirror-foreign',
+    code: 'foreign',
     message: expect.stringMatching(/a generated column.*\(22P02\)$/),
   })
   await expect(failing).rejects.not.toThrow(/"ann"/)
@@ -95,7 +95,7 @@ test('a column of the mirror that was renamed is named', async () => {
   const failing = night([aCustomer(1, { name: 'Ann Lee' }), aCustomer(2)], 1)
 
   await expect(failing).rejects.toMatchObject({
-    code: 'mirror-foreign',
+    code: 'foreign',
     message: expect.stringMatching(/renamed or dropped.*"?fields"?.*\(42703\)$/),
   })
 })
@@ -110,7 +110,7 @@ test('a foreign key that refers to a customer keeps it from being forgotten and 
   await write(`INSERT INTO notes SELECT organization, id FROM customers WHERE organization = '${organization()}'`)
   await write(`UPDATE customers SET removed_at = '2026-02-01' WHERE organization = '${organization()}' AND row_id = 1`)
   const named = {
-    code: 'mirror-foreign',
+    code: 'foreign',
     message: expect.stringMatching(/constraint noted of table notes.*ON DELETE CASCADE.*\(23503\)/),
   }
 
@@ -146,7 +146,7 @@ test.each([
 
   const failure: unknown = await night(list, 2).catch((error: unknown) => error)
 
-  expect(failure).toMatchObject({ code: 'mirror-foreign' })
+  expect(failure).toMatchObject({ code: 'foreign' })
   const [, sql] = /(SELECT setval\(.*?FROM \S+);/.exec(String(failure)) ?? []
   await write(sql ?? '')
   expect(await night(list, 3)).toMatchObject({ status: 'complete' })

@@ -1,12 +1,9 @@
-import Database from 'better-sqlite3'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { openDatabase } from '../../../src/mirror/sqlite/opening/database.ts'
 import { connect } from '../../../src/mirror/sqlite/opening/connect.ts'
 import { fileError } from '../../../src/mirror/sqlite/opening/file-errors.ts'
-import { backupError } from '../../../src/reading/backup/backup-error.ts'
 import { copyMirror } from '../../../src/reading/backup/copy-mirror.ts'
-import { copyError } from '../../../src/reading/publish/copy-error.ts'
 import { aMirrorFile } from '../../support/mirror-file.ts'
 import { temporaryFolder } from '../../support/temp-folder.ts'
 
@@ -16,8 +13,8 @@ test('a folder that is gone by the time a file in it is opened is reported as SQ
 
   expect(failure).toMatchObject({ name: 'SqliteError', code: 'SQLITE_CANTOPEN' })
   expect(fileError(failure, file)).toMatchObject({
-    code: 'mirror-unreadable',
-    message: expect.stringMatching(/cannot be opened\. Check that this user may .* its folder.*\(SQLITE_CANTOPEN\)$/),
+    code: 'denied',
+    message: expect.stringMatching(/unable to open database file \(SQLITE_CANTOPEN\)\. Check the name/),
   })
 })
 
@@ -29,13 +26,6 @@ test('and so is one into which a mirror is copied', async () => {
 
   await expect(copying).rejects.toMatchObject({ name: 'SqliteError', code: 'SQLITE_CANTOPEN' })
   source.close()
-})
-
-test('where SQLite cannot make a file beside those that were just made, the disk has no room', () => {
-  const failure = new Database.SqliteError('unable to open database file', 'SQLITE_CANTOPEN')
-
-  expect(backupError(failure, 'backup.db')).toMatchObject({ code: 'backup-full' })
-  expect(copyError(failure, 'readers.db')).toMatchObject({ code: 'copy-full' })
 })
 
 function caught(work: () => unknown): unknown {

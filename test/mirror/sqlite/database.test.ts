@@ -79,19 +79,19 @@ test.each([
   make(file)
   const before = readFileSync(file)
 
-  expect(await refusalOf(openMirrorToRead(file))).toMatchObject({ code: 'mirror-missing' })
+  expect(await refusalOf(openMirrorToRead(file))).toMatchObject({ code: 'missing' })
   await closed(rehearseMirror(file, ['acme']))
 
   expect(readFileSync(file).equals(before)).toBe(true)
 })
 
 const BROKEN: [what: string, code: string, make: (file: string) => void | Promise<void>][] = [
-  ['text', 'mirror-foreign', (file) => writeFileSync(file, 'name,email\nAda,ada@example.com\n'.repeat(50))],
-  ['zeros', 'mirror-foreign', (file) => writeFileSync(file, Buffer.alloc(8192, 1))],
-  ['another SQLite file', 'mirror-foreign', (file) => makeSqlite(file, 'CREATE TABLE notes (text)')],
-  ["another program's SQLite file", 'mirror-foreign', (file) => makeSqlite(file, 'PRAGMA application_id = 7')],
-  ['a newer mirror', 'mirror-version', (file) => aBrokenMirror(file, `PRAGMA user_version = ${VERSION + 1}`)],
-  ['a mirror whose first page is damaged', 'mirror-corrupt', (file) => aDamagedMirror(file, 100, 4096)],
+  ['text', 'foreign', (file) => writeFileSync(file, 'name,email\nAda,ada@example.com\n'.repeat(50))],
+  ['zeros', 'foreign', (file) => writeFileSync(file, Buffer.alloc(8192, 1))],
+  ['another SQLite file', 'foreign', (file) => makeSqlite(file, 'CREATE TABLE notes (text)')],
+  ["another program's SQLite file", 'foreign', (file) => makeSqlite(file, 'PRAGMA application_id = 7')],
+  ['a newer mirror', 'version', (file) => aBrokenMirror(file, `PRAGMA user_version = ${VERSION + 1}`)],
+  ['a mirror whose first page is damaged', 'damaged', (file) => aDamagedMirror(file, 100, 4096)],
 ]
 
 test('no run starts on a mirror that another version has changed since it was opened', async () => {
@@ -101,7 +101,7 @@ test('no run starts on a mirror that another version has changed since it was op
 
   const start = mirror.startRun({ organization: 'acme', trigger: 'sync', nowMs: START_MS })
 
-  await expect(start).rejects.toMatchObject({ code: 'mirror-version' })
+  await expect(start).rejects.toMatchObject({ code: 'version' })
   expect(valueOf(file, 'SELECT count(*) FROM runs')).toBe(0)
 })
 
@@ -118,7 +118,7 @@ test('a mirror that another version changes at the moment when it is opened is r
     return this.transaction(...args)
   })
 
-  expect(await refusalOf(openMirror(file))).toMatchObject({ code: 'mirror-version' })
+  expect(await refusalOf(openMirror(file))).toMatchObject({ code: 'version' })
 
   expect(valueOf(file, 'SELECT count(*) FROM dictionary')).toBe(0)
 })
@@ -142,7 +142,7 @@ test('a folder in the place of the mirror is refused', async () => {
   const folder = temporaryFolder()
 
   for (const open of [openMirror, openMirrorToRead]) {
-    expect(await refusalOf(open(folder))).toMatchObject({ code: 'mirror-directory' })
+    expect(await refusalOf(open(folder))).toMatchObject({ code: 'foreign' })
   }
   expect(readdirSync(folder)).toEqual([])
 })
@@ -154,8 +154,10 @@ test('a pipe in the place of the mirror is refused before anything is touched, a
 
   for (const open of [openMirror, openMirrorToRead, (name: string) => rehearseMirror(name, ['acme'])]) {
     const error = await refusalOf(open(file))
-    expect(error.code).toBe('mirror-foreign')
-    expect(error.message).toBe(`${file}: is not a file, but a pipe or a device. Name another file.`)
+    expect(error.code).toBe('foreign')
+    expect(error.message).toBe(
+      `${file}: is a pipe or a device. It is not a mirror of ours, and was left as it is; name another file as mirror.`,
+    )
   }
   expect(modeOf(file)).toBe('666')
   expect(readdirSync(dirname(file))).toEqual(['customers.db'])
@@ -165,7 +167,7 @@ test('a file in the place of a folder is refused', async () => {
   const file = join(temporaryFolder(), 'notes.txt')
   writeFileSync(file, 'notes')
 
-  expect(await refusalOf(openMirror(join(file, 'customers.db')))).toMatchObject({ code: 'mirror-unreadable' })
+  expect(await refusalOf(openMirror(join(file, 'customers.db')))).toMatchObject({ code: 'denied' })
   expect(readFileSync(file, 'utf8')).toBe('notes')
 })
 
@@ -176,7 +178,7 @@ test('damage found during use is reported as damage, not as an empty mirror', as
 
   const using = closed(openMirror(file), (mirror) => mirror.listRuns({ limit: 5 }))
 
-  expect(await refusalOf(using)).toMatchObject({ code: 'mirror-corrupt' })
+  expect(await refusalOf(using)).toMatchObject({ code: 'damaged' })
 })
 
 async function closed(opening: Promise<Mirror>, use?: (mirror: Mirror) => Promise<unknown>): Promise<void> {

@@ -154,7 +154,7 @@ test('a customer that was added by hand a second time is named with how to find 
   tamper(mirror.file, addedByHand('id'))
 
   await expect(mirror.finishRun(run, anEnding(), START_MS)).rejects.toMatchObject({
-    code: 'mirror-corrupt',
+    code: 'damaged',
     message: expect.stringMatching(/: has two rows of one customer, .* HAVING COUNT\(\*\) > 1\. Delete what was added/),
   })
 })

@@ -80,7 +80,7 @@ test('a worker that ends waits for no other program', async () => {
   const starting = mirror.startRun({ organization: 'acme', trigger: 'schedule', nowMs: START_MS })
   await mirror.close()
 
-  await expect(starting).rejects.toMatchObject({ code: 'mirror-locked' })
+  await expect(starting).rejects.toMatchObject({ code: 'busy' })
 })
 
 test('the WAL is copied by the thread, to its end, while the mirror is open', async () => {

@@ -22,7 +22,7 @@ test('a person may end what waits for a mirror that another program has locked: 
   setTimeout(() => stop.abort(), 1)
 
   const ends = waiting.map((each) => each.catch((error: unknown) => ({ error, wasHeard: stop.signal.aborted })))
-  const ended = { error: { code: 'mirror-locked' }, wasHeard: true }
+  const ended = { error: { code: 'busy' }, wasHeard: true }
   expect(await Promise.all(ends)).toMatchObject([ended, ended])
 })
 

@@ -88,7 +88,7 @@ test('where the disk fails at any one look at the mirror, the restore fails, or 
     isThere = repair()
 
     if (restored instanceof Error) {
-      expect(restored).toMatchObject({ name: 'MirrorUnusable', code: 'mirror-unreadable' })
+      expect(restored).toMatchObject({ name: 'MirrorUnusable', code: 'full' })
       expect(valueOf(place.mirror, 'SELECT COUNT(*) FROM customers')).toBe(11)
     } else {
       expect(restored).toMatchObject({ kept: expect.stringContaining('-replaced-'), forgotten: 1 })

@@ -122,7 +122,7 @@ describe('nothing is changed', () => {
     await used.startRun({ organization: 'acme', trigger: 'sync', nowMs: START_MS })
 
     await expect(restore(backup, mirror)).rejects.toMatchObject({
-      code: 'held',
+      code: 'leased',
       message: expect.stringMatching(/run 3 of acme is writing it.*Stop the worker/s),
     })
     expect(valueOf(mirror, COUNT)).toBe(12)
@@ -140,7 +140,7 @@ test('while another restore is under way, the second one is refused, and the fir
 
   await expect(first).resolves.toMatchObject({ customers: 10 })
   expect(await second).toMatchObject({
-    code: 'mirror-locked',
+    code: 'busy',
     message: expect.stringMatching(/another restore is under way/),
   })
   expect(namesBeside(mirror).filter((name) => name.startsWith('.'))).toEqual([])

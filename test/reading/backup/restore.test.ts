@@ -41,13 +41,31 @@ describe('a restore', () => {
     expect(valueOf(mirror, `SELECT count(*) FROM sqlite_schema WHERE name = 'backup_mark'`)).toBe(0)
   })
 
+  test.each([
+    ['with hard links', () => {}],
+    ['without hard links', () => failOnDisk('linkSync', () => true, 'EPERM')],
+  ])('that cannot take the place of the mirror leaves it there, on a file system %s', async (_which, prepare) => {
+    const { mirror, backup } = await aBackup()
+    prepare()
+    failOnDisk('renameSync', (from) => String(from).endsWith('.restore'))
+
+    await expect(restore(backup, mirror)).rejects.toMatchObject({
+      code: 'full',
+      message: expect.stringMatching(
+        /customers\.db: .* \(rename, EIO\)\. Nothing was restored; the mirror is as it was/,
+      ),
+    })
+    expect(valueOf(mirror, COUNT)).toBe(12)
+    expect(namesBeside(mirror)).toEqual(['customers.db'])
+  })
+
   test('that the disk did not confirm says that the backup is in its place', async () => {
     const { mirror, backup } = await aBackup()
     failToFlushFolders()
 
     await expect(restore(backup, mirror)).rejects.toMatchObject({
-      code: 'mirror-unreadable',
-      message: expect.stringMatching(/customers\.db: the backup is in its place, but the disk failed/),
+      code: 'full',
+      message: expect.stringMatching(/customers\.db: is in its place, but the disk failed/),
     })
     expect(valueOf(mirror, COUNT)).toBe(10)
     expect(namesBeside(mirror)).toEqual(['customers-replaced-20260105T020000000Z.db', 'customers.db'])
@@ -60,8 +78,8 @@ describe('a restore', () => {
     failOnDisk('unlinkSync', () => true, 'EROFS')
 
     await expect(restore(backup, mirror)).rejects.toMatchObject({
-      code: 'mirror-unreadable',
-      message: expect.stringMatching(/the disk failed.*\(EIO\)$/),
+      code: 'full',
+      message: expect.stringMatching(/\(\w+, EIO\)/),
     })
   })
 
@@ -168,7 +186,7 @@ describe('nothing is changed', () => {
     const { mirror, backup } = await aBackup()
     const pipe = aPipe(`${mirror}.pipe`)
 
-    await expect(restore(backup, pipe)).rejects.toMatchObject({ code: 'mirror-foreign' })
+    await expect(restore(backup, pipe)).rejects.toMatchObject({ code: 'foreign' })
     expect(statSync(pipe).isFIFO()).toBe(true)
     expect(namesBeside(mirror)).toEqual(['customers.db', 'customers.db.pipe'])
   })
@@ -185,8 +203,8 @@ describe('nothing is changed', () => {
     await once(child.stdout, 'data')
 
     await expect(restore(backup, mirror)).rejects.toMatchObject({
-      code: 'mirror-locked',
-      message: expect.stringMatching(/another program has the mirror open.*Stop it/s),
+      code: 'busy',
+      message: expect.stringMatching(/has the mirror open.*Close the program/s),
     })
     child.kill('SIGKILL')
     await once(child, 'exit')
@@ -204,7 +222,7 @@ describe('nothing is changed', () => {
       expires,
     )
 
-    await expect(restore(backup, mirror)).rejects.toMatchObject({ code: 'held' })
+    await expect(restore(backup, mirror)).rejects.toMatchObject({ code: 'leased' })
     await expect(restore(backup, mirror, { nowMs: expires })).resolves.toMatchObject({ customers: 10 })
   })
 
@@ -219,36 +237,35 @@ describe('nothing is changed', () => {
       ({ mirror }) => mirror,
       { code: 'usage', message: expect.stringMatching(/is the mirror itself/) },
     ],
-    ['is a folder', ({ mirror }) => dirname(mirror), { code: 'mirror-directory' }],
-    ['is no SQLite file', ({ backup }) => overwritten(backup, 'notes'), { code: 'mirror-foreign' }],
-    ['is of another program', ({ backup }) => changed(backup, 'PRAGMA application_id = 7'), { code: 'mirror-foreign' }],
-    ['is of another version', ({ backup }) => changed(backup, 'PRAGMA user_version = 999'), { code: 'mirror-version' }],
+    ['is a folder', ({ mirror }) => dirname(mirror), { code: 'foreign' }],
+    ['is no SQLite file', ({ backup }) => overwritten(backup, 'notes'), { code: 'foreign' }],
+    ['is of another program', ({ backup }) => changed(backup, 'PRAGMA application_id = 7'), { code: 'foreign' }],
+    ['is of another version', ({ backup }) => changed(backup, 'PRAGMA user_version = 999'), { code: 'version' }],
     [
       'is damaged',
       ({ backup }) => damaged(backup),
-      { code: 'mirror-corrupt', message: expect.stringMatching(/older backup/) },
+      { code: 'damaged', message: expect.stringMatching(/older backup/) },
     ],
     [
       'is cut short',
       ({ backup }) => shortened(backup),
-      { code: 'mirror-corrupt', message: expect.stringMatching(/Nothing was restored/) },
+      { code: 'damaged', message: expect.stringMatching(/Nothing was restored/) },
     ],
     [
       'is empty',
       ({ backup }) => overwritten(backup, ''),
-      { code: 'mirror-missing', message: expect.stringMatching(/holds nothing\. Nothing was restored/) },
+      { code: 'missing', message: expect.stringMatching(/holds nothing\. Nothing was restored/) },
     ],
     [
       'is encrypted',
       ({ backup }) => overwritten(backup, 'x'.repeat(8192)),
-      { code: 'mirror-foreign', message: expect.stringMatching(/or is encrypted\. Nothing was restored/) },
+      {
+        code: 'foreign',
+        message: expect.stringMatching(/file is not a database \(SQLITE_NOTADB\)\. It is not a mirror of ours/),
+      },
     ],
-    [
-      'is a device',
-      () => '/dev/null',
-      { code: 'mirror-foreign', message: expect.stringMatching(/a pipe or a device/) },
-    ],
-    ['is a pipe', ({ backup }) => aPipe(`${backup}.pipe`), { code: 'mirror-foreign' }],
+    ['is a device', () => '/dev/null', { code: 'foreign', message: expect.stringMatching(/a pipe or a device/) }],
+    ['is a pipe', ({ backup }) => aPipe(`${backup}.pipe`), { code: 'foreign' }],
   ])('by a backup that %s', async (_, make, expected) => {
     const place = await aBackup()
     const file = await make(place)
@@ -273,7 +290,7 @@ test('a mirror that is damaged beyond locking is replaced only with --force, and
   overwritten(mirror, 'x'.repeat(5000))
 
   await expect(restore(backup, mirror)).rejects.toMatchObject({
-    code: 'mirror-locked',
+    code: 'busy',
     message: expect.stringMatching(/restore with --force/),
   })
   const { kept = '', feedGoesBack } = await restore(backup, mirror, { force: true })
@@ -293,7 +310,7 @@ test('a file of someone else at the place of the mirror is left alone, with --fo
   changed(mirror, 'PRAGMA application_id = 7')
 
   for (const force of [false, true])
-    await expect(restore(backup, mirror, { force })).rejects.toMatchObject({ code: 'mirror-foreign' })
+    await expect(restore(backup, mirror, { force })).rejects.toMatchObject({ code: 'foreign' })
   expect(valueOf(mirror, COUNT)).toBe(12)
 })
 
@@ -305,7 +322,7 @@ test.runIf(process.platform === 'linux')(
     onTestFinished(() => void child.kill('SIGKILL'))
     await once(child.stdout, 'data')
 
-    await expect(openMirror(mirror)).rejects.toMatchObject({ code: 'mirror-replaced' })
+    await expect(openMirror(mirror)).rejects.toMatchObject({ code: 'replaced' })
     expect(existsSync(`${mirror}-wal`)).toBe(false)
     expect([valueOf(mirror, COUNT), valueOf(mirror, 'PRAGMA integrity_check')]).toEqual([10, 'ok'])
   },

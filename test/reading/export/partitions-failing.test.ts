@@ -2,7 +2,7 @@ import { readFileSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { exportError } from '../../../src/reading/export/export-error.ts'
+import { copyError } from '../../../src/reading/files/copy-error.ts'
 import { beginPartitions } from '../../../src/reading/export/write-partitions.ts'
 import { failOnDisk } from '../../support/failing-disk.ts'
 import { temporaryFolder } from '../../support/temp-folder.ts'
@@ -30,7 +30,10 @@ test('a disk that keeps what an export left is no defect: the first failure is n
   failOnDisk('unlinkSync', () => true, 'EROFS')
 
   expect(() => exportInto(folder, 'one')).toThrow(
-    expect.objectContaining({ code: 'export-full', message: expect.stringMatching(/unchanged\. \(EIO\)$/) }),
+    expect.objectContaining({
+      code: 'full',
+      message: expect.stringMatching(/\(\w+, EIO\)\. What was there before is unchanged\./),
+    }),
   )
 })
 
@@ -40,7 +43,10 @@ test('a manifest that the disk does not let read is not called one of another pr
   failOnDisk('readFileSync', (place) => String(place).endsWith('_manifest.json'))
 
   expect(() => exportInto(folder, 'two')).toThrow(
-    expect.objectContaining({ code: 'export-full', message: expect.stringMatching(/unchanged\. \(EIO\)$/) }),
+    expect.objectContaining({
+      code: 'full',
+      message: expect.stringMatching(/\(\w+, EIO\)\. What was there before is unchanged\./),
+    }),
   )
 })
 
@@ -51,7 +57,7 @@ test('a disk that fails between two partitions leaves those of two exports, and 
 
   expect(() => exportInto(folder, 'two')).toThrow(
     expect.objectContaining({
-      code: 'export-unfinished',
+      code: 'full',
       message: expect.stringMatching(/but not all of it: each partition is of this export or of the one from before/),
     }),
   )
@@ -64,10 +70,10 @@ test('a lock that a failing disk does not let be taken is no defect', () => {
   })
   onTestFinished(() => failing.mockRestore())
 
-  expect(() => exportInto(temporaryFolder(), 'one')).toThrow(expect.objectContaining({ code: 'export-full' }))
+  expect(() => exportInto(temporaryFolder(), 'one')).toThrow(expect.objectContaining({ code: 'full' }))
 })
 
 test('what SQLite says of anything else stays as it is', () => {
   const constraint = new Database.SqliteError('UNIQUE constraint failed', 'SQLITE_CONSTRAINT')
-  expect(exportError(constraint, 'c.csv')).toBe(constraint)
+  expect(copyError(constraint, 'c.csv')).toBe(constraint)
 })

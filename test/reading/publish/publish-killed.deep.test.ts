@@ -31,7 +31,7 @@ describe('killed at any moment', () => {
     lock.exec('BEGIN EXCLUSIVE')
     const { failed } = await publishApart({ ...plan, lockWaitMs: 10 }, { signal })
     expect(failed).toMatchObject([
-      { code: 'copy-busy', message: expect.stringContaining('another process publishes there') },
+      { code: 'busy', message: expect.stringContaining('another process publishes there') },
     ])
   })
 })
@@ -63,7 +63,7 @@ describe('without room', () => {
       expect(readdirSync(dirname(plan.file)).toSorted()).toEqual(PUBLISHED_FILES)
     }
 
-    expect(Object.fromEntries(ends)).toEqual({ 'copy-full': steps - 1, published: 1 })
+    expect(Object.fromEntries(ends)).toEqual({ full: steps - 1, published: 1 })
     expect(valueOf(plan.file, 'SELECT count(*) FROM customers')).toBe(CUSTOMERS)
   })
 })

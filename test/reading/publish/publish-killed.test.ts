@@ -121,8 +121,8 @@ describe('on a disk that fails', () => {
 
     expect(publishCopies(plan).failed).toMatchObject([
       {
-        code: 'copy-unfinished',
-        message: expect.stringMatching(/readers\.db: the new copy is in its place, but the disk/),
+        code: 'full',
+        message: expect.stringMatching(/readers\.db: is in its place, but the disk/),
       },
     ])
     expect(readFileSync(`${plan.file}.sha256`, 'utf8')).toContain(digestOfFile(plan.file).sha256)
@@ -140,7 +140,7 @@ describe('on a disk that fails', () => {
 
     expect(failed).toMatchObject([
       {
-        code: 'copy-unfinished',
+        code: 'full',
         message: expect.stringMatching(/in its place, but the digest beside it is still that/),
       },
     ])
@@ -158,7 +158,7 @@ describe('on a disk that fails', () => {
     const failed = publishCopies(plan).failed
 
     expect(failed).toMatchObject([
-      { code: 'copy-full', message: expect.stringMatching(/or the disk failed.*\(EIO\)$/) },
+      { code: 'full', message: expect.stringMatching(/\(rename, EIO\)\. What was there before is unchanged\./) },
     ])
     expect(readFileSync(plan.file).equals(before)).toBe(true)
     expect(readdirSync(dirname(plan.file)).toSorted()).toEqual(PUBLISHED_FILES)
@@ -167,7 +167,7 @@ describe('on a disk that fails', () => {
   })
 
   test.each(['ENOSPC', 'EIO'])(
-    'no room for a second name of the copy from before is no lack of hard links: %s',
+    'no room for a second name of the copy from before is a full disk, and a disk without hard links is not: %s',
     async (code) => {
       const mirror = await aMirror()
       await night(mirror, 0, customers(1, 5))
@@ -177,12 +177,14 @@ describe('on a disk that fails', () => {
       const repair = failOnDisk('linkSync', () => true, code)
 
       expect(publishCopies(plan).failed).toMatchObject([
-        { code: 'copy-full', message: expect.stringMatching(new RegExp(`is full, .* unchanged\\. \\(${code}\\)$`)) },
+        { code: 'full', message: expect.stringMatching(new RegExp(`\\(link, ${code}\\)\\. .* unchanged\\.`)) },
       ])
       expect(readdirSync(dirname(plan.file)).toSorted()).toEqual(PUBLISHED_FILES)
       repair()
       failOnDisk('linkSync', () => true, 'EPERM')
-      expect(publishCopies(plan).failed).toMatchObject([{ message: expect.stringContaining('with hard links') }])
+      expect(publishCopies(plan).failed).toMatchObject([
+        { code: 'usage', message: expect.stringContaining('(link, EPERM)') },
+      ])
     },
   )
 
@@ -194,7 +196,7 @@ describe('on a disk that fails', () => {
 
     expect(publishCopies(plan)).toMatchObject({
       failed: [],
-      warnings: [expect.stringMatching(/metadata\.json: .*\(EIO\)$/)],
+      warnings: [expect.stringMatching(/metadata\.json: .*\(rename, EIO\)/)],
     })
     expect(readdirSync(dirname(plan.file)).toSorted()).toEqual(
       PUBLISHED_FILES.filter((name) => name !== 'metadata.json'),
@@ -214,7 +216,10 @@ describe('without room', () => {
     const { failed } = publishCopies(plan)
 
     expect(failed).toMatchObject([
-      { code: 'copy-full', message: expect.stringMatching(new RegExp(`^${plan.file}: .*the disk .*is full`)) },
+      {
+        code: 'full',
+        message: expect.stringMatching(new RegExp(`^${plan.file}: .*(is full|no space left).*Free some space`)),
+      },
     ])
     expect(readFileSync(plan.file).equals(before)).toBe(true)
     expect(readdirSync(dirname(plan.file)).toSorted()).toEqual(PUBLISHED_FILES)

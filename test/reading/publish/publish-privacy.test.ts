@@ -71,7 +71,7 @@ describe('without personal data', () => {
     const body = { success: false, error: 'no_plan', message: 'planted "Ann" (+49 30 5550100) may not "list"' }
     const message = `GET https://acme.test/customers answered 403${quoted(JSON.stringify(body), [])}. Ask the service.`
     tamper(mirror, `UPDATE runs SET error = '${message}', error_code = 'forbidden' WHERE id = 1`)
-    tamper(mirror, `UPDATE runs SET error = 'The disk is full.', error_code = 'mirror-full' WHERE id = 2`)
+    tamper(mirror, `UPDATE runs SET error = 'The disk is full.', error_code = 'full' WHERE id = 2`)
     const plan = aPlan(mirror, { withoutPersonalData: true })
     publishAll(plan)
 
@@ -79,7 +79,7 @@ describe('without personal data', () => {
     expect(bytesAround(plan.file)).not.toMatch(/planted|5550100/)
     expect(rowsOf(plan.file, 'SELECT error, error_code FROM runs WHERE id < 3 ORDER BY id')).toEqual([
       { error: 'GET https://acme.test/customers answered 403 (no_plan: "…', error_code: 'forbidden' },
-      { error: 'The disk is full.', error_code: 'mirror-full' },
+      { error: 'The disk is full.', error_code: 'full' },
     ])
   })
 

@@ -205,7 +205,7 @@ describe('a target that is not a copy is refused, and left as it is', () => {
     mkdirSync(folder)
     make(join(folder, '.publish.lock'))
 
-    expect(publishCopies(plan).failed).toEqual([expect.objectContaining({ code: 'copy-unwritable' })])
+    expect(publishCopies(plan).failed).toEqual([expect.objectContaining({ code: 'usage' })])
     expect(readdirSync(folder)).toEqual(['.publish.lock'])
   })
 

@@ -239,12 +239,12 @@ describe('a mirror that is written meanwhile', () => {
 
   test('an older mirror is brought up to date first, and one that is not ours is not published', async () => {
     const missing = aMirrorFile()
-    expect(() => publishAll(aPlan(missing))).toThrow(expect.objectContaining({ code: 'mirror-missing' }))
+    expect(() => publishAll(aPlan(missing))).toThrow(expect.objectContaining({ code: 'missing' }))
 
     const mirror = await openMirror(missing)
     await mirror.close()
     tamper(missing, 'PRAGMA application_id = 7')
-    expect(() => publishAll(aPlan(missing))).toThrow(expect.objectContaining({ code: 'mirror-foreign' }))
+    expect(() => publishAll(aPlan(missing))).toThrow(expect.objectContaining({ code: 'foreign' }))
   })
 })
 

@@ -27,7 +27,7 @@ test('a copy is refused only for organizations that are in it and that hide some
   await expect(
     requireHidden({ hidden: { acme: privacyOf('phone'), globex: privacyOf('name') } }, mirror),
   ).rejects.toMatchObject({
-    code: 'copy-unhidden',
+    code: 'unhidden',
     message: expect.stringContaining('of acme, globex. Nothing was published'),
   })
 })
@@ -41,7 +41,7 @@ test('values that are rewritten just now are shown by no copy', async () => {
 
   tamper(mirror, hide(`'${policyOf('phone')}'`))
   await expect(requireHidden({ hidden: { acme: privacyOf('phone') } }, mirror)).rejects.toMatchObject({
-    code: 'copy-unhidden',
+    code: 'unhidden',
   })
 })
 

@@ -219,7 +219,7 @@ test('a control that the search cannot find is replaced by another one', async (
   const { search } = searchOf(customers(1, 5))
   const hostile = { ...CONTROL, id: customerId(66), email: '%00%'.repeat(20), username: 'x'.repeat(300) }
   const refusing: Search = (text) =>
-    text === hostile.email ? Promise.reject(new ContractBroken('HTML', { code: 'not-json' })) : search(text)
+    text === hostile.email ? Promise.reject(new ContractBroken('HTML', { code: 'bad-answer' })) : search(text)
 
   const searched = await confirmAbsences([absent(3), absent(9)], [hostile, CONTROL], searchingBy(refusing))
 
@@ -240,7 +240,7 @@ test('a search whose control is lost among too many matches confirms no absence,
 test('a text that the service refuses to search for says nothing about other customers', async () => {
   const { search } = searchOf(customers(1, 5))
   const refusing: Search = (text) =>
-    text.includes("'") ? Promise.reject(new ContractBroken('HTML', { code: 'not-json' })) : search(text)
+    text.includes("'") ? Promise.reject(new ContractBroken('HTML', { code: 'bad-answer' })) : search(text)
   const hostile = absent(66, { email: "o'neil@example.com", username: null })
 
   const searched = await confirmAbsences([hostile, absent(3)], [CONTROL], searchingBy(refusing))
@@ -251,7 +251,7 @@ test('a text that the service refuses to search for says nothing about other cus
 test('a sample with mostly refused searches decides for no other customer', async () => {
   const { asked, search } = searchOf(customers(1, 5))
   const failing: Search = (text) =>
-    asked.length >= 12 ? Promise.reject(new ContractBroken('HTML', { code: 'not-json' })) : search(text)
+    asked.length >= 12 ? Promise.reject(new ContractBroken('HTML', { code: 'bad-answer' })) : search(text)
   const candidates = Array.from({ length: 250 }, (_, index) => absent(1000 + index))
 
   const searched = await confirmAbsences(candidates, [CONTROL], searchingBy(failing))
@@ -507,7 +507,7 @@ test('searches that do not find the control are part of the hundred requests, an
 test('an outage during searches that do not find the control postpones removals', async () => {
   const { asked, search } = searchOf([])
   const failing: Search = (text) =>
-    asked.length === 3 ? Promise.reject(new SourceUnavailable('no answer', { code: 'timeout' })) : search(text)
+    asked.length === 3 ? Promise.reject(new SourceUnavailable('no answer', { code: 'network' })) : search(text)
 
   const searched = await confirmAbsences([absent(8), absent(9)], [CONTROL], searchingBy(failing, EVERY_KIND))
 

@@ -37,7 +37,7 @@ test('a page that was read does not wait for a slow one', async () => {
 test.each([
   ['a refusal', new SourceRefused('401', { code: 'unauthorized', status: 401 })],
   ['a rate limit', new RateLimited('wait an hour', { waitMs: 3_600_000 })],
-  ['an answer that cannot be trusted', new ContractBroken('HTML', { code: 'not-json' })],
+  ['an answer that cannot be trusted', new ContractBroken('HTML', { code: 'bad-answer' })],
   ['an unexpected error', new TypeError('a defect')],
 ])('%s ends the reading with it, after every page that still arrives was handed over', async (_, error) => {
   const { saved, run } = aReading(customers(1, 200), {

@@ -28,16 +28,16 @@ test('a byte order mark before the JSON is fine', async () => {
 })
 
 test.each([
-  ['an empty body', '', {}, 'not-json'],
-  ['HTML', '<!doctype html><p>maintenance</p>', {}, 'not-json'],
-  ['a notice before the JSON', `<br /><b>Notice</b>: undefined index\n${BODY}`, {}, 'not-json'],
-  ['JSON cut off though complete on the wire', BODY.slice(0, -40), {}, 'not-json'],
+  ['an empty body', '', {}, 'bad-answer'],
+  ['HTML', '<!doctype html><p>maintenance</p>', {}, 'bad-answer'],
+  ['a notice before the JSON', `<br /><b>Notice</b>: undefined index\n${BODY}`, {}, 'bad-answer'],
+  ['JSON cut off though complete on the wire', BODY.slice(0, -40), {}, 'bad-answer'],
   ['letters in latin-1', Buffer.from(BODY.replace('Customer 1', 'Andr\u00e9'), 'latin1'), {}, 'not-utf8'],
-  ['an encoding never asked for', BODY, { 'Content-Encoding': 'zstd' }, 'bad-encoding'],
-  ['two encodings at once', gzipSync(gzipSync(BODY)), { 'Content-Encoding': 'gzip, gzip' }, 'bad-encoding'],
-  ['gzip that is none', BODY, { 'Content-Encoding': 'gzip' }, 'bad-encoding'],
-  ['gzip that ends early', gzipSync(BODY).subarray(0, 60), { 'Content-Encoding': 'gzip' }, 'bad-encoding'],
-  ['brotli that is none', BODY, { 'Content-Encoding': 'br' }, 'bad-encoding'],
+  ['an encoding never asked for', BODY, { 'Content-Encoding': 'zstd' }, 'bad-answer'],
+  ['two encodings at once', gzipSync(gzipSync(BODY)), { 'Content-Encoding': 'gzip, gzip' }, 'bad-answer'],
+  ['gzip that is none', BODY, { 'Content-Encoding': 'gzip' }, 'bad-answer'],
+  ['gzip that ends early', gzipSync(BODY).subarray(0, 60), { 'Content-Encoding': 'gzip' }, 'bad-answer'],
+  ['brotli that is none', BODY, { 'Content-Encoding': 'br' }, 'bad-answer'],
 ])('a 200 with %s breaks the contract and is not asked for again', async (_, body, headers, code) => {
   await using server = await faultServer(bytes(200, body, headers))
   const error = await rejection(aSource(server).source.readPage(FIRST, PATIENT))

@@ -97,7 +97,7 @@ test('a page that could not be read, a search, and a compressed page leave nothi
   await using server = await faultServer(bytes(200, 'x'.repeat(5000)), compressed)
   const budget = createByteBudget(1000)
   const { source } = aSource(server, {}, { budget })
-  await expect(source.readPage({ page: 1, size: 50 }, PATIENT)).rejects.toMatchObject({ code: 'not-json' })
+  await expect(source.readPage({ page: 1, size: 50 }, PATIENT)).rejects.toMatchObject({ code: 'bad-answer' })
   await source.search('text', { ...PATIENT, size: 100 })
   const page = await source.readPage({ page: 1, size: 50 }, PATIENT)
   const probe = budget.share().open()

@@ -50,7 +50,7 @@ test.each([
 ])('%s ends with the request timeout', async (_, reply) => {
   await using server = await faultServer(reply)
   const { source } = aSource(server, { requestTimeoutMs: 250, attempts: 1 })
-  expect(await rejection(source.readPage(FIRST, PATIENT))).toMatchObject({ name: 'SourceUnavailable', code: 'timeout' })
+  expect(await rejection(source.readPage(FIRST, PATIENT))).toMatchObject({ name: 'SourceUnavailable', code: 'network' })
 })
 
 function cutShortOfEnd(): Parameters<typeof faultServer>[0] {
@@ -93,7 +93,7 @@ test.each([300, 301, 302, 303, 307, 308])(
     await using other = await faultServer(list(3))
     await using server = await faultServer(redirect(status, `${other.origin}/api/v1/customers?token=hidden`))
     const error = await rejection(aSource(server).source.readPage(FIRST, PATIENT))
-    expect(error).toMatchObject({ name: 'ContractBroken', code: 'redirect' })
+    expect(error).toMatchObject({ name: 'ContractBroken', code: 'bad-answer' })
     expect(String(error)).toContain(new URL(other.origin).host)
     expect(String(error)).not.toContain('hidden')
     expect(other.requests).toHaveLength(0)
@@ -149,7 +149,7 @@ test('https to a port that speaks plain http is a TLS failure and is not tried a
 test('a 304 is no redirect: the cache that gave it is named, and baseUrl is not blamed', async () => {
   await using server = await faultServer(bytes(304, ''))
   const error = await rejection(aSource(server).source.readPage(FIRST, PATIENT))
-  expect(error).toMatchObject({ name: 'ContractBroken', code: 'status' })
+  expect(error).toMatchObject({ name: 'ContractBroken', code: 'bad-answer' })
   expect(String(error)).toMatch(/answered 304 \(not modified\).*cache or proxy/)
   expect(String(error)).not.toMatch(/redirect|baseUrl/)
   expect(server.requests).toHaveLength(1)

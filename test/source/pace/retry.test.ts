@@ -81,7 +81,7 @@ test.each([
   new SourceRefused('403', { code: 'forbidden', status: 403 }),
   new SourceRefused('404', { code: 'not-found', status: 404 }),
   new SourceRefused('422', { code: 'unprocessable', status: 422 }),
-  new ContractBroken('cut off', { code: 'not-json' }),
+  new ContractBroken('cut off', { code: 'bad-answer' }),
   new SourceUnavailable('certificate', { code: 'tls' }),
   new TypeError('a defect'),
 ])('%s is never asked about again', async (error) => {

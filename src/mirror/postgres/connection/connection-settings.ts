@@ -7,7 +7,7 @@ import { postgresSettings, type PostgresSettings } from '../../../address/postgr
 export function connectionSettings(address: string): PostgresSettings {
   return postgresSettings(
     parsed(address),
-    (what) => new MirrorUnusable(`${shownMirror(address)}: ${what}`, { code: 'unreadable' }),
+    (what) => new MirrorUnusable(`${shownMirror(address)}: ${what}`, { code: 'denied' }),
   )
 }
 

@@ -1,172 +1,74 @@
 import { isOurs, MirrorUnusable } from '../../../errors/errors.ts'
+import { mirrorFault, type Fault } from '../../../errors/faults.ts'
 import { tlsFailure } from '../../../errors/tls-failure.ts'
-import { failedFunction } from '../opening/added-functions.ts'
-import { AGAIN, FULL, SAID, type Meaning } from './said-by-server.ts'
-import { violation } from './violations.ts'
+import { NUMBERED } from '../../move/moved-tables.ts'
 
-/** What SQLSTATEs and the codes of the system mean for the mirror, each with its fix. The first that fits holds. */
-const MEANINGS: Meaning[] = [
-  [/^53100$|^ENOSPC$/, 'full', FULL],
+/**
+ * The classes of SQLSTATEs, and of what the system and the driver report, as `code: message` where that decides. The first that fits
+ * holds.
+ */
+const CLASSES: readonly [pattern: RegExp, fault: Fault | 'replaced'][] = [
+  [/^(53100|58030|ENOSPC)/, 'full'],
+  // A standby that the primary server has overtaken, and one that a server has become while a run wrote to it.
+  [/^40001: .*conflict with recovery/, 'busy'],
+  [/^25006: .* during recovery$/, 'gone'],
+  // A pooler has this code for all that it refuses, and for what passes.
+  [/^08P01: (?!database ".*" is disabled|no more connections|query_wait_timeout)/, 'denied'],
+  [/^(53|57P|25P0[34]|08)/, 'gone'],
+  [/^(40|55P03|57014)/, 'busy'],
+  // What PGOPTIONS and PGREPLICATION ask for is refused when the connection is made.
   [
-    /^53300$/,
-    'unreachable',
-    `the server has no connection left (max_connections, or the limit of this user). ${AGAIN}`,
+    /^(42601: invalid command-line|42704: unrecognized configuration|22023: .*"replication"|0A000: .*WAL sender)/,
+    'denied',
   ],
-  [/^53/, 'unreachable', `the server has run out of memory or of another resource; its log says which. ${AGAIN}`],
-  [/^57P03$/, 'unreachable', `the server is starting up, or shutting down. ${AGAIN}`],
-  [/^57P0|^25P0[34]$/, 'unreachable', `the server ended the connection. ${AGAIN}`],
-  [/^08/, 'unreachable', `the connection to the server broke. ${AGAIN}`],
-  [/^ECONNREFUSED$/, 'unreachable', 'no server answers there. Start it, or correct host and port.'],
-  [
-    /^(ENOTFOUND|EAI_AGAIN|EAI_NODATA)$/,
-    'unreachable',
-    'the name of the host is not known. Correct it, or check the network.',
-  ],
-  [
-    /^(ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|EHOSTDOWN|ENETDOWN)$/,
-    'unreachable',
-    'the server does not answer. Check host and port, the network, and any firewall.',
-  ],
-  [/^(ECONNRESET|EPIPE|ECONNABORTED)$/, 'unreachable', `the connection to the server broke. ${AGAIN}`],
-  [
-    /^(ENOENT|EACCES|EPERM)$/,
-    'unreadable',
-    'the socket of the server cannot be opened. Check its folder, and that this user may use it.',
-  ],
-  [
-    /^28P01$/,
-    'unreadable',
-    'the server refused the user or the password. Check the user, and the password in CUSTOMER_MIRROR_MIRROR, PGPASSWORD or ~/.pgpass.',
-  ],
-  [
-    /^28/,
-    'unreadable',
-    'the server does not let this user in from this machine (pg_hba.conf). Ask its administrator, or check the user and sslmode.',
-  ],
-  [/^3D000$/, 'unreadable', 'there is no such database. Create it with createdb, or correct its name.'],
-  [
-    /^42501$/,
-    'unreadable',
-    'this user has no right to do that there. Let it own the schema, or GRANT it CREATE on the database; to read, USAGE on the schema and SELECT on its tables.',
-  ],
-  [
-    /^25006$/,
-    'read-only',
-    'the server accepts no writes: it is a standby, or read-only by its settings. Name the primary server as mirror, or make this one writable.',
-  ],
-  [
-    /^54000$/,
-    'foreign',
-    'a value is too long for an index that someone added to a table of the mirror. Drop that index, or make it on left(column, 500).',
-  ],
-  [/^55P03$/, 'locked', 'rows or tables are locked by another program. Close it, or try again when it is done.'],
-  [
-    /^57014$/,
-    'locked',
-    'the server ended a statement that took too long. Try again; if it happens often, look for what keeps the server busy.',
-  ],
-  [
-    /^40/,
-    'locked',
-    'other programs change the same rows again and again. Close them, or try again when they are done.',
-  ],
-  [
-    /^(42P01|3F000)$/,
-    'replaced',
-    'tables or views of the mirror were dropped or moved, perhaps while it was open, so what a run wrote to them is not there. Sync again: the whole schema is made anew; where only some of it is missing, put back a backup. Next time stop everything that writes to the mirror first.',
-  ],
-  [
-    /^(42P07|42710|42723)$/,
-    'foreign',
-    'holds a table, view or function that someone added, and this version needs that name. The mirror was left as it is: rename or drop what was added, and try again.',
-  ],
-  [
-    /^42703$/,
-    'foreign',
-    'a column of a table or view of the mirror was renamed or dropped. Nothing of this step was kept: give it its name back, or put back a backup.',
-  ],
-  [
-    /^22/,
-    'foreign',
-    'a value does not fit there: into a generated column, an index on an expression, a constraint or another type of a column that someone gave a table of the mirror. Nothing of this step was kept: drop it, then try again. Where nothing was added, please report it.',
-  ],
-  [
-    /^P0/,
-    'foreign',
-    'a trigger or a function that someone added to the mirror refused this. Nothing of this step was kept; the log of the server says why.',
-  ],
-  [
-    /^XX00[12]$|^58P01$/,
-    'corrupt',
-    'the server reports damaged data. Put back a backup of the database, or name another schema and sync anew.',
-  ],
-  [/^XX/, 'unreadable', 'the server failed in itself. Its log says why: repair that, then run the command again.'],
-  [
-    /^58/,
-    'unreadable',
-    'the disk of the server failed while it was read or written. Check it, then run the command again.',
-  ],
-  [
-    /^ERR_TLS_CERT_ALTNAME_INVALID$/,
-    'unreadable',
-    'the certificate of the server is for another host name. Name the host as its certificate does, or use sslmode=verify-ca, which does not compare names.',
-  ],
-  [
-    /^(CERT_(?!HAS_EXPIRED|NOT_YET_VALID)|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO)/,
-    'unreadable',
-    'the certificate of the server is not signed by an authority that is trusted here. Name the file of the right one with sslrootcert=<file>; sslmode=require without it accepts any certificate.',
-  ],
+  [/^(28|3D|25006|42501)/, 'denied'],
+  [/^(42P01|3F000)/, 'replaced'],
+  [/^(42P07|42710|42723|42703|54000|22|23|P0|55000|0A000|0L|2F|38|39|44)/, 'foreign'],
+  [/^(XX|58)/, 'damaged'],
+  [/^(ENOENT|EACCES|EPERM)/, 'denied'],
+  [/^(E[A-Z\d_]+):/, 'gone'],
+  [/^: (timeout ex|Query read timeout|Connection terminated|Client |There was an error establishing)/, 'gone'],
+  [/^: .*(does not support SSL|password must be a|sslnegotiation)/, 'denied'],
 ]
 
-/** The same for errors of the driver, which have no code. */
-const SENTENCES: Meaning[] = [
-  [
-    /does not support SSL/,
-    'unreadable',
-    'the server offers no TLS. Turn it on there, or use sslmode=disable on a network that you trust.',
-  ],
-  [
-    /password must be a/,
-    'unreadable',
-    'the server asks for a password. Give it in CUSTOMER_MIRROR_MIRROR, PGPASSWORD or ~/.pgpass.',
-  ],
-  [/sslnegotiation/, 'unreadable', 'PGSSLNEGOTIATION is neither postgres nor direct with TLS. Unset or correct it.'],
-  [
-    /^(timeout expired|timeout exceeded|Query read timeout)/,
-    'unreachable',
-    `the server does not answer in time. ${AGAIN}`,
-  ],
-  [
-    /^(Connection terminated|Client has encountered|Client was closed|There was an error establishing an SSL)/,
-    'unreachable',
-    `the connection to the server broke. ${AGAIN}`,
-  ],
-]
+const REPLACED =
+  'Tables or views of the mirror were dropped or moved, perhaps while it was open, so what a run wrote to them is not there. Sync again: the whole ' +
+  'schema is made anew; where only some of it is missing, put back a backup. Next time stop everything that writes to the mirror first.'
 
 /** A failure of PostgreSQL or of the connection to it as MirrorUnusable, at the shown `address`; never with values of rows. */
 export function postgresError(error: unknown, address: string): unknown {
-  const { code, message } = partsOf(error)
+  const { code = '', message } = partsOf(error)
   if (isOurs(error) || message === undefined) return error
-  const violated = violation(error) ?? failedFunction(error)
-  if (violated !== undefined) return new MirrorUnusable(`${address}: ${violated} (${code})`, { code: 'foreign' })
-  const meaning =
-    code === undefined
-      ? SENTENCES.find(([pattern]) => pattern.test(message))
-      : (SAID.find(([pattern]) => pattern.test(`${code}: ${message}`)) ??
-        MEANINGS.find(([pattern]) => pattern.test(code)) ??
-        untrusted(code, message))
+  const tls = tlsFailure(code, message)
+  const fault = tls === undefined ? CLASSES.find(([pattern]) => pattern.test(`${code}: ${message}`))?.[1] : 'denied'
   // The cause is dropped, since the driver keeps parameters and passwords in it.
-  if (meaning !== undefined) {
-    const said = code === undefined ? '' : `${isNamed(code) ? ` The server says: ${message}.` : ''} (${code})`
-    return new MirrorUnusable(`${address}: ${meaning[2]}${said}`, { code: meaning[1] })
-  }
-  return code !== undefined && isSqlState(code) ? refusedStatement(message, code) : error
+  if (fault === undefined) return isSqlState(code) ? refusedStatement(message, code) : error
+  const said =
+    tls === undefined
+      ? wordsOf(error, code, message) + callOf(error, code)
+      : `${tls.what}${callOf(error, code)}. ${tls.fix.replace(/\.$/, '')}`
+  if (fault === 'replaced') return new MirrorUnusable(`${address}: ${said}. ${REPLACED}`, { code: fault })
+  return mirrorFault(address, { fault, said }, { where: 'postgres' })
 }
 
-/** The ways of TLS to fail for which the address has no setting. */
-function untrusted(code: string, message: string): Meaning | undefined {
-  const failure = tlsFailure(code, message)
-  return failure && [/^/, 'unreadable', `${failure.what}. ${failure.fix}`]
+/** What the server says, except in classes that quote values of rows: of those, what was refused by its name. */
+function wordsOf(error: unknown, code: string, message: string): string {
+  if (!QUOTING.test(code)) return message.replace(/\.$/, '')
+  const [, called] = /^(?:PL\/\w+|SQL) function "?([^\s("]+)/m.exec(nameIn(error, 'where')) ?? []
+  const names = [
+    ...NAMED.flatMap((kind) => (nameIn(error, kind) === '' ? [] : [`${kind} ${nameIn(error, kind)}`])),
+    ...(called === undefined ? [] : [`function ${called}`]),
+  ]
+  return ['a statement failed', ...names].join(', ')
+}
+
+const QUOTING = /^(0L|2[0-3]|2F|38|39|44|P0|XX000)/
+const NAMED = ['table', 'column', 'constraint'] as const
+
+/** The failed call, where one is known, and the code. */
+function callOf(error: unknown, code: string): string {
+  const call = error instanceof Error && 'syscall' in error ? `${String(error.syscall)}, ` : ''
+  return code === '' ? '' : ` (${call}${isSqlState(code) ? 'SQLSTATE ' : ''}${code})`
 }
 
 /** Whether the connection is gone, so that nothing is known of a statement that was not answered. */
@@ -189,6 +91,26 @@ export function isTooLongToIndex(error: unknown): boolean {
   return partsOf(error).code === '54000'
 }
 
+/** Whether a row was to be inserted whose key is taken: not that of a table that the server numbers, which a number given twice takes. */
+export function isTaken(error: unknown): boolean {
+  return nameIn(error, 'code') === '23505' && !NUMBERED_KEYS.has(nameIn(error, 'constraint'))
+}
+
+/** Whether that key is the number or the id of a customer, and none that someone added. */
+export function isCustomerTaken(error: unknown): boolean {
+  return isTaken(error) && OF_CUSTOMERS.test(nameIn(error, 'constraint'))
+}
+
+const NUMBERED_KEYS: ReadonlySet<string> = new Set(NUMBERED.map(({ table }) => `${table}_pkey`))
+
+/** The unique indexes of customers, and what they are called in partitions. */
+const OF_CUSTOMERS = /^customers(_\d+)?_(pkey|by_id|organization_id_idx)$/
+
+function nameIn(error: unknown, key: 'code' | 'table' | 'column' | 'constraint' | 'where'): string {
+  const value: unknown = error instanceof Error ? Reflect.get(error, key) : undefined
+  return typeof value === 'string' ? value : ''
+}
+
 /** Node names every address it tried in one error. */
 function partsOf(error: unknown): { code?: string; message?: string } {
   if (!(error instanceof Error)) return {}
@@ -200,14 +122,6 @@ function partsOf(error: unknown): { code?: string; message?: string } {
 
 function isSqlState(code: string): boolean {
   return /^[0-9A-Z]{5}$/.test(code) && !/^E[A-Z]{4}$/.test(code)
-}
-
-/**
- * Whether it names what this user has no right to, a column that is not there, a table with a rule or a publication, or what a pooler
- * refuses: nothing that stands in a row.
- */
-function isNamed(code: string): boolean {
-  return /^(42501|42703|0A000|08P01|55000)$/.test(code)
 }
 
 /** A defect of this program. Only sentences about names are quoted: others quote values of rows. */

@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { isCollision, isLost } from './postgres-errors.ts'
 import type { Client, Connections, Session } from '../session.ts'
-import { codeOf } from '../../../errors/code-of.ts'
+import { codeOf } from '../../../errors/faults.ts'
 
 /** How often a transaction is begun again that met another one. */
 const TRIES = 8

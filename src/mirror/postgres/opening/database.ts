@@ -34,7 +34,7 @@ export async function openDatabase(
 
 /** As a file that is opened to read refuses it. */
 async function refuse(shown: string): Promise<never> {
-  throw new MirrorUnusable(`${shown}: was opened to be read, and is not written.`, { code: 'read-only' })
+  throw new MirrorUnusable(`${shown}: was opened to be read, and is not written.`, { code: 'denied' })
 }
 
 function databaseOf(connections: Connections, { address, schema }: Pick<Database, 'address' | 'schema'>): Database {

@@ -1,4 +1,5 @@
 import { MirrorUnusable } from '../../../errors/errors.ts'
+import { noMirror } from '../../../errors/faults.ts'
 import type { Database, Session } from '../session.ts'
 import { readFileSync } from 'node:fs'
 import { incomplete, namesIn, otherVersion, VERSION } from '../../sql/schema.ts'
@@ -69,20 +70,20 @@ export function requireServer({ server, encoding, is_read_only }: Found, address
         : Math.floor(server / 10_000)
     throw new MirrorUnusable(
       `${address}: is a PostgreSQL ${name}, and a mirror needs ${OLDEST_SERVER.name} or newer. Upgrade it, or name another server.`,
-      { code: 'unreadable' },
+      { code: 'denied' },
     )
   }
   if (encoding !== 'UTF8') {
     throw new MirrorUnusable(
       `${address}: the database stores text as ${encoding}, which cannot hold every name. Name one that was created with ENCODING 'UTF8'.`,
-      { code: 'unreadable' },
+      { code: 'denied' },
     )
   }
   if (access === 'write' && is_read_only) {
     throw new MirrorUnusable(
       `${address}: the server accepts no writes: it is a standby, or read-only by its settings (default_transaction_read_only). ` +
         'Name the primary server as mirror, or make this one writable.',
-      { code: 'read-only' },
+      { code: 'denied' },
     )
   }
 }
@@ -95,7 +96,7 @@ export function requireMirror(
   if (!may_use) {
     throw new MirrorUnusable(
       `${address}: this user may not use the schema ${schema}. Let it own the schema, or GRANT it USAGE there, and SELECT to read.`,
-      { code: 'unreadable' },
+      { code: 'denied' },
     )
   }
   if (!is_marked && relations > 0) {
@@ -120,7 +121,5 @@ export function requireReadable(found: Found, place: Place): void {
   requireServer(found, place.address, 'read')
   requireMirror(found, place)
   if (found.version !== undefined) return
-  throw new MirrorUnusable(`${place.address}: there is no mirror yet. Run 'customer-mirror sync' to make it.`, {
-    code: 'missing',
-  })
+  throw noMirror(place.address)
 }

@@ -19,7 +19,7 @@ export async function findDamage(database: Database): Promise<string[]> {
     try {
       await database.read((session) => session.all(`SELECT ${check?.name}($1::regclass)`, oid))
     } catch (error) {
-      if (!(error instanceof MirrorUnusable && error.code === 'mirror-corrupt')) throw error
+      if (!(error instanceof MirrorUnusable && error.code === 'damaged')) throw error
       damages.push(`the index ${name} is damaged; REINDEX INDEX repairs it if its table is sound`)
     }
   }

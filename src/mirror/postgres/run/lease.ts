@@ -40,8 +40,8 @@ export function isLeased({ holder, has_expired }: Pick<Lease, 'holder' | 'has_ex
 const OTHER_VERSION = `SELECT version FROM mirror_schema WHERE version <> ${VERSION}`
 
 /**
- * The fence: throws OrganizationLeased unless the run still holds its lease, or MirrorUnusable: `mirror-version` where another version
- * has changed the mirror meanwhile, `mirror-replaced` where the server has never heard of the run, or has given its number to one of another
+ * The fence: throws OrganizationLeased unless the run still holds its lease, or MirrorUnusable: `version` where another version
+ * has changed the mirror meanwhile, `replaced` where the server has never heard of the run, or has given its number to one of another
  * process. It renews the lease, and keeps its row locked until the transaction ends. In one statement, so that it costs one round trip.
  */
 export async function renewLease(session: Session, run: Pick<Run, 'id' | 'organization'>): Promise<void> {

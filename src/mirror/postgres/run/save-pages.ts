@@ -8,7 +8,7 @@ import { dropTextIndexes } from '../reading/reading-indexes.ts'
 import { findStored } from './find-stored.ts'
 import { renewLease } from './lease.ts'
 import { isTooLongToIndex, postgresError } from '../connection/postgres-errors.ts'
-import { isCustomerTaken, isTaken } from '../connection/violations.ts'
+import { isCustomerTaken, isTaken } from '../connection/postgres-errors.ts'
 import { SavedIds } from './saved-ids.ts'
 import { hasPages } from './still-there.ts'
 import { requirePages } from './went-back.ts'
@@ -146,6 +146,6 @@ function lastingCollision(error: unknown, { address }: Database): unknown {
   if (!isCustomerTaken(error)) return postgresError(error, address)
   return new MirrorUnusable(
     `${address}: another program keeps inserting or deleting customers, or a policy hides rows from this user. Stop that program, or drop that policy, then sync again.`,
-    { code: 'locked' },
+    { code: 'busy' },
   )
 }

@@ -2,7 +2,7 @@ import { MirrorUnusable } from '../../../errors/errors.ts'
 import type { Run } from '../../../run.ts'
 
 /**
- * Throws MirrorUnusable `mirror-replaced` unless the server still has every page that it said it had saved. It has not if a standby took
+ * Throws MirrorUnusable `replaced` unless the server still has every page that it said it had saved. It has not if a standby took
  * over without the last transactions, if it was put back from a backup, or if it crashed with synchronous_commit = off. Row numbers
  * that the run knows may then be those of other customers.
  */

@@ -1,5 +1,5 @@
 import { closeSync, openSync, readSync, realpathSync } from 'node:fs'
-import { systemCode } from '../../../errors/code-of.ts'
+import { systemCode } from '../../../errors/faults.ts'
 import { isMissing } from '../../../machine/is-missing.ts'
 import type { Erased, Traces } from '../../../store.ts'
 import { openDatabase, type Connection } from '../opening/database.ts'

@@ -3,6 +3,7 @@ import { chmodSync, closeSync, openSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { BUSY_TIMEOUT_MS, connect } from './connect.ts'
 import { MirrorUnusable } from '../../../errors/errors.ts'
+import { mirrorFault, noMirror } from '../../../errors/faults.ts'
 import { isMissing } from '../../../machine/is-missing.ts'
 import { makeFolder } from '../../../machine/make-folder.ts'
 import { writeDictionary } from '../dictionary.ts'
@@ -39,7 +40,7 @@ const CHANGED_PAGES = 4_096
  * MirrorUnusable without having changed anything.
  */
 export function openDatabase(file: string, access: 'read' | 'write', busyMs = BUSY_TIMEOUT_MS): Connection {
-  if (access === 'read' && isMissing(file)) throw missing(file)
+  if (access === 'read' && isMissing(file)) throw noMirror(file)
   try {
     if (access === 'write') createPrivately(file)
     requireRegularFile(file)
@@ -99,7 +100,7 @@ function openChecked(file: string, access: 'read' | 'write', busyMs = BUSY_TIMEO
   try {
     requireMirror(db, file)
     // Only what writes makes a mirror of an empty file: one that lost its content is no mirror without customers.
-    if (access === 'read' && isEmpty(db)) throw missing(file)
+    if (access === 'read' && isEmpty(db)) throw noMirror(file)
     db.pragma(`cache_size = -${CACHE_KB}`)
     if (access === 'write') {
       makePrivate(file)
@@ -142,20 +143,11 @@ function makePrivate(file: string): void {
   for (const name of [file, `${file}-wal`, `${file}-shm`]) if (!isMissing(name)) chmodSync(name, 0o600)
 }
 
-function missing(file: string): MirrorUnusable {
-  return new MirrorUnusable(`${file}: there is no mirror yet. Run 'customer-mirror sync' to make it.`, {
-    code: 'missing',
-  })
-}
-
 /** Throws MirrorUnusable unless the file holds nothing, or a mirror that this program can read. */
 function requireMirror(db: Connection, file: string): void {
   const applicationId = Number(db.pragma('application_id', { simple: true }))
   if (applicationId !== APPLICATION_ID && !(applicationId === 0 && isEmpty(db))) {
-    throw new MirrorUnusable(
-      `${file}: is a SQLite file, but not a mirror of ours. It was left as it is; name another file as 'mirror'.`,
-      { code: 'foreign' },
-    )
+    throw mirrorFault(file, { fault: 'foreign', said: 'is a SQLite file of another program' })
   }
   if (versionOf(db) === 0 && isEmpty(db)) return
   requireVersion(db, file)

@@ -7,7 +7,7 @@ import { replaced } from '../../errors/replaced.ts'
 /** The open file of a mirror, even if its path leads elsewhere by now. */
 export type OpenFile = {
   standing(): Standing
-  /** Throws MirrorUnusable `mirror-replaced` when the path no longer leads to the open file. */
+  /** Throws MirrorUnusable `replaced` when the path no longer leads to the open file. */
   requireInPlace(): void
   /**
    * Call it before the connection is closed. If the file was replaced, its WAL is checkpointed into it and removed from beside the

@@ -64,7 +64,7 @@ function addressInPlace(file: string, error: unknown): string {
   throw new MirrorUnusable(
     `${file}: has ${basename(journal)} beside it, with which it can be read only where this user may write (${error.code}). Read it as a ` +
       'user who may write its folder, or copy both files to a folder of your own.',
-    { code: 'read-only' },
+    { code: 'denied' },
     { cause: error },
   )
 }
@@ -86,6 +86,6 @@ function stateOf(file: string): string {
 function writtenMeanwhile(file: string): MirrorUnusable {
   return new MirrorUnusable(
     `${file}: was written while it was read, so the rows may not belong together. Try again, or read a published copy.`,
-    { code: 'locked' },
+    { code: 'busy' },
   )
 }

@@ -12,13 +12,13 @@ export function makeSchema(db: Database.Database): void {
   db.pragma(`user_version = ${VERSION}`)
 }
 
-/** Throws MirrorUnusable `mirror-version` for a mirror that another version of this program made. */
+/** Throws MirrorUnusable `version` for a mirror that another version of this program made. */
 export function requireVersion(db: Database.Database, file: string): void {
   const version = versionOf(db)
   if (version !== VERSION) throw otherVersion(file, version)
 }
 
-/** Throws MirrorUnusable `mirror-corrupt` for a mirror of which someone dropped a table, a view or a trigger. */
+/** Throws MirrorUnusable `damaged` for a mirror of which someone dropped a table, a view or a trigger. */
 export function requireWhole(db: Database.Database, file: string): void {
   const missing = missingIn(db)
   if (missing.length > 0) throw incomplete(file, missing)

@@ -8,7 +8,7 @@ import { retireOrganization } from './retire.ts'
 /** The page cache, in KB: with the indexes of a million customers in memory, each of their pages is written once. */
 const CACHE_KB = 256_000
 
-/** The organizations of the mirror at `file`. Throws MirrorUnusable `mirror-missing` if there is none. */
+/** The organizations of the mirror at `file`. Throws MirrorUnusable `missing` if there is none. */
 export function openOrganizations(file: string): Organizations {
   // To read: no mirror is made where there is none.
   openDatabase(file, 'read').close()

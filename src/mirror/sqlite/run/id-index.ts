@@ -29,7 +29,7 @@ export function createIdIndex(db: Connection): void {
     throw new MirrorUnusable(
       `${db.name}: has two rows of one customer, which only a change by hand can have left. This finds them: SELECT organization, id FROM ` +
         'customers GROUP BY organization, id HAVING COUNT(*) > 1. Delete what was added, and run the command again.',
-      { code: 'corrupt' },
+      { code: 'damaged' },
       { cause: error },
     )
   }

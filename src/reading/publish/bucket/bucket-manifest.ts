@@ -68,7 +68,7 @@ function emptied(shown: string): CopyFailed {
     `${shown}/${MANIFEST}: was answered without any content, and this program writes none without. What was published before is unchanged. ` +
       'A proxy on the way may leave out the content of an answer: let publish.endpoint name the service itself. If the object is empty ' +
       'there too, remove it: the next publish writes it anew.',
-    { code: 'copy-unreachable' },
+    { code: 'gone' },
   )
 }
 

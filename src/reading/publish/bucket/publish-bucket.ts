@@ -48,7 +48,7 @@ export async function publishToBucket(
     if (typeof published !== 'string') return published
     why = published
   }
-  throw new CopyFailed(`${store.shown}: ${ALL_THE_TIME[why]}`, { code: 'copy-busy' })
+  throw new CopyFailed(`${store.shown}: ${ALL_THE_TIME[why]}`, { code: 'busy' })
 }
 
 /** Why it must be begun anew, where another process published meanwhile. */

@@ -13,7 +13,7 @@ import {
 import { bucketAddressText } from '../../../config/values/bucket-address.ts'
 import { bucketEnvironment, type BucketEnvironment } from '../../../config/values/bucket-endpoint.ts'
 import type { Environment } from '../../../config/environment.ts'
-import { CopyFailed } from '../../../errors/errors.ts'
+import { UsageError } from '../../../errors/errors.ts'
 import type { BucketPlan } from './bucket-plan.ts'
 import { OBJECTS } from './object-keys.ts'
 import type { ObjectStore, StoredText, UnfinishedUpload } from './object-store.ts'
@@ -47,29 +47,30 @@ export function openS3Store(
   const client = clientOf(service, limits)
   const start = prefix === '' ? '' : `${prefix}/`
   const place = (key: string) => ({ Bucket: bucket, Key: start + key })
-  const attempt = async <Result>(work: () => Promise<Result>): Promise<Result> => {
+  const attempt = async <Result>(call: string, work: () => Promise<Result>): Promise<Result> => {
     try {
       return await work()
     } catch (error) {
-      throw storeError(error, shown, service.endpoint)
+      throw storeError(error, shown, call)
     }
   }
   return {
     shown,
     // Not by HEAD: the answer to it has no body, which names why it was refused, and a policy may allow the list below the prefix alone.
     ask: () =>
-      attempt(async () => {
+      attempt('ListObjectsV2', async () => {
         const asked = { Bucket: bucket, Prefix: start + OBJECTS, MaxKeys: 1 }
         const { IsTruncated } = await client.send(new ListObjectsV2Command(asked))
         // The client takes any page of the web for an empty list; every list says this.
-        if (IsTruncated === undefined) throw new CopyFailed(`${shown}: ${NO_LIST}`, { code: 'copy-unwritable' })
+        if (IsTruncated === undefined) throw new UsageError(`${shown}: ${NO_LIST}`)
       }),
-    readText: (key) => attempt(() => readText(client, place(key), limits.textBytes)),
-    replaceText: (key, text, version) => attempt(() => replaceText(client, place(key), text, version)),
-    upload: (key, file) => attempt(() => uploadFile(client, place(key), { ...file, partBytes: limits.partBytes })),
-    has: (key, bytes) => attempt(() => has(client, place(key), bytes)),
+    readText: (key) => attempt('GetObject', () => readText(client, place(key), limits.textBytes)),
+    replaceText: (key, text, version) => attempt('PutObject', () => replaceText(client, place(key), text, version)),
+    upload: (key, file) =>
+      attempt('PutObject', () => uploadFile(client, place(key), { ...file, partBytes: limits.partBytes })),
+    has: (key, bytes) => attempt('HeadObject', () => has(client, place(key), bytes)),
     list: (from) =>
-      attempt(async () => {
+      attempt('ListObjectsV2', async () => {
         const keys: string[] = []
         const pages = { client, stopOnSameToken: true }
         for await (const page of paginateListObjectsV2(pages, { Bucket: bucket, Prefix: start + from }))
@@ -77,9 +78,9 @@ export function openS3Store(
             if (Key?.startsWith(start + from) === true) keys.push(Key.slice(start.length))
         return keys
       }),
-    remove: (key) => attempt(async () => void (await client.send(new DeleteObjectCommand(place(key))))),
+    remove: (key) => attempt('DeleteObject', async () => void (await client.send(new DeleteObjectCommand(place(key))))),
     listUnfinished: (from) =>
-      attempt(async () => {
+      attempt('ListMultipartUploads', async () => {
         const found = await client.send(new ListMultipartUploadsCommand({ Bucket: bucket, Prefix: start + from }))
         return (found.Uploads ?? []).flatMap(({ Key, UploadId }): UnfinishedUpload[] =>
           Key?.startsWith(start + from) !== true || UploadId === undefined
@@ -88,7 +89,10 @@ export function openS3Store(
         )
       }),
     abandon: ({ key, id }) =>
-      attempt(async () => void (await client.send(new AbortMultipartUploadCommand({ ...place(key), UploadId: id })))),
+      attempt(
+        'AbortMultipartUpload',
+        async () => void (await client.send(new AbortMultipartUploadCommand({ ...place(key), UploadId: id }))),
+      ),
     close: () => client.destroy(),
   }
 }

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { privateName } from '../../files/private-name.ts'
 import { removeFile } from '../../files/remove-file.ts'
 import { writeAll } from '../../files/write-all.ts'
-import { copyError } from '../copy-error.ts'
+import { copyError } from '../../files/copy-error.ts'
 
 /** A file that only this process can open: it has no name, so that a kill leaves nothing of it. */
 export type TemporaryFile = {

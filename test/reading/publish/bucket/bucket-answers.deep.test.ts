@@ -26,8 +26,8 @@ function flood(response: ServerResponse): void {
 }
 
 test.each<[string, (request: BucketRequest) => boolean, (response: ServerResponse) => void, string]>([
-  ['manifest that comes byte by byte', isManifest, (response) => drip(response, '{'), 'copy-unreachable'],
-  ['list that comes byte by byte', isList, (response) => drip(response, '<ListBucketResult>'), 'copy-unreachable'],
+  ['manifest that comes byte by byte', isManifest, (response) => drip(response, '{'), 'gone'],
+  ['list that comes byte by byte', isList, (response) => drip(response, '<ListBucketResult>'), 'gone'],
   ['manifest without end', isManifest, flood, ''],
 ])('a %s is given up', async (_, isIt, send, code) => {
   const { mirror, bucket } = await aStaleBucket()
@@ -37,7 +37,7 @@ test.each<[string, (request: BucketRequest) => boolean, (response: ServerRespons
     return true
   }
 
-  const wanted = code === '' ? { code: expect.stringMatching(/^(usage|copy-unreachable)$/) } : { code }
+  const wanted = code === '' ? { code: expect.stringMatching(/^(usage|gone)$/) } : { code }
   await expect(publishInto(bucket, aBucketPlan(mirror.file), QUICK)).rejects.toMatchObject(wanted)
   expect(rowsThatAreWhole(bucket)).toEqual([5, 5])
 })

@@ -74,7 +74,7 @@ test('a list that is cut is not taken for one that may not be read: nothing is p
     return isList(request)
   }
 
-  await expect(publishInto(bucket, aBucketPlan(mirror.file), ONCE)).rejects.toMatchObject({ code: 'copy-unreachable' })
+  await expect(publishInto(bucket, aBucketPlan(mirror.file), ONCE)).rejects.toMatchObject({ code: 'gone' })
   expect(rowsThatAreWhole(bucket)).toEqual([5, 5])
 })
 
@@ -87,7 +87,7 @@ test('a manifest that is answered empty is not taken for that of another program
   }
 
   await expect(publishInto(bucket, aBucketPlan(mirror.file), ONCE)).rejects.toMatchObject({
-    code: 'copy-unreachable',
+    code: 'gone',
     message: expect.stringContaining('A proxy on the way may leave out the content'),
   })
   expect(rowsThatAreWhole(bucket)).toEqual([5, 5])
@@ -143,11 +143,11 @@ test.each(['9007199254740993', '99999999999999999999'])(
 )
 
 test.each([
-  ['SignatureDoesNotMatch', 403, 'the service does not accept the credentials'],
-  ['AccessDenied', 403, 'these credentials may not do that'],
-  ['AuthorizationHeaderMalformed', 400, 'the bucket is in another region'],
-  ['NoSuchBucket', 404, 'there is no such bucket'],
-])('check reports why a bucket refuses, as publishing there does: %s', async (code, status, said) => {
+  ['SignatureDoesNotMatch', 403],
+  ['AccessDenied', 403],
+  ['AuthorizationHeaderMalformed', 400],
+  ['NoSuchBucket', 404],
+])('check reports why a bucket refuses, as publishing there does: %s', async (code, status) => {
   const bucket = await aBucketServer()
   bucket.fault = ({ method }, response) => {
     if (method === 'HEAD') response.writeHead(status).end()
@@ -157,7 +157,7 @@ test.each([
   const store = openS3Store({ to: { bucket: BUCKET, prefix: PREFIX } }, bucket.env)
   onTestFinished(() => store.close())
 
-  await expect(store.ask()).rejects.toThrow(said)
+  await expect(store.ask()).rejects.toThrow(`the service refused a request (ListObjectsV2, ${code}, ${status})`)
 })
 
 test('check asks for what publishing asks for: a policy may allow the list below the prefix alone', async () => {
@@ -182,5 +182,5 @@ test('check takes no page of the web for a bucket', async () => {
   const store = openS3Store({ to: { bucket: BUCKET, prefix: PREFIX } }, bucket.env)
   onTestFinished(() => store.close())
 
-  await expect(store.ask()).rejects.toMatchObject({ code: 'copy-unwritable' })
+  await expect(store.ask()).rejects.toMatchObject({ code: 'usage' })
 })

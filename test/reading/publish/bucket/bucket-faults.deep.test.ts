@@ -29,33 +29,28 @@ function momentOf(signed: string): number {
 const SILENCE: Fault = () => true
 
 test.each<[string, Fault, string, RegExp]>([
-  ['a right that lacks', refusing(403, 'AccessDenied'), 'copy-unwritable', /They need s3:ListBucket .* s3:PutObject/],
-  ['a key that is unknown', refusing(403, 'InvalidAccessKeyId'), 'copy-unwritable', /Check AWS_ACCESS_KEY_ID/],
-  ['a wrong secret', refusing(403, 'SignatureDoesNotMatch'), 'copy-unwritable', /does not accept the credentials/],
-  ['a session that is over', refusing(400, 'ExpiredToken'), 'copy-unwritable', /session of these credentials is over/],
+  ['a right that lacks', refusing(403, 'AccessDenied'), 'usage', /They need s3:ListBucket .* s3:PutObject/],
+  ['a key that is unknown', refusing(403, 'InvalidAccessKeyId'), 'usage', /Check AWS_ACCESS_KEY_ID/],
+  ['a wrong secret', refusing(403, 'SignatureDoesNotMatch'), 'usage', /does not accept the credentials/],
+  ['a session that is over', refusing(400, 'ExpiredToken'), 'usage', /session of these credentials is over/],
   [
     'another region',
     refusing(301, 'PermanentRedirect', { 'x-amz-bucket-region': 'eu-central-1' }),
-    'copy-unwritable',
+    'usage',
     /Set publish\.region, or AWS_REGION, to eu-central-1\./,
   ],
-  ['a clock that is off for good', refusing(403, 'RequestTimeTooSkewed'), 'copy-unwritable', /Set its clock/],
-  ['a full bucket', refusing(507, 'XMinioStorageFull'), 'copy-full', /the bucket is full/],
-  [
-    'a failing service',
-    refusing(500, 'InternalError'),
-    'copy-unreachable',
-    /127\.0\.0\.1:\d+ does not answer, or cannot/,
-  ],
-  ['a service that is too busy', refusing(503, 'SlowDown'), 'copy-unreachable', /\(SlowDown, 503\)$/],
-  ['a connection that ends', (_, response) => response.destroy().destroyed, 'copy-unreachable', /\(ECONNRESET\)$/],
+  ['a clock that is off for good', refusing(403, 'RequestTimeTooSkewed'), 'usage', /Set its clock/],
+  ['a full bucket', refusing(507, 'XMinioStorageFull'), 'full', /the bucket is full/],
+  ['a failing service', refusing(500, 'InternalError'), 'gone', /127\.0\.0\.1:\d+ does not answer, or cannot/],
+  ['a service that is too busy', refusing(503, 'SlowDown'), 'gone', /\(SlowDown, 503\)$/],
+  ['a connection that ends', (_, response) => response.destroy().destroyed, 'gone', /\(ECONNRESET\)$/],
   [
     'a service that does not speak HTTP',
     (_, response) => response.socket?.end('+PONG\r\n') !== undefined,
-    'copy-unreachable',
+    'gone',
     /\(HPE_[A-Z_]+\)$/,
   ],
-  ['a service that never answers', SILENCE, 'copy-unreachable', /\((ETIMEDOUT|TimeoutError)\)$/],
+  ['a service that never answers', SILENCE, 'gone', /\((ETIMEDOUT|TimeoutError)\)$/],
 ])('%s is reported with what to do, and what was published stays', async (_, fault, code, message) => {
   const { mirror, bucket } = await aStaleBucket()
   bucket.fault = fault
@@ -89,13 +84,13 @@ test('a bucket that is not there, and a machine without credentials, are reporte
   const { AWS_ENDPOINT_URL_S3 = '' } = bucket.env
 
   await expect(publishInto(bucket, elsewhere)).rejects.toMatchObject({
-    code: 'copy-unwritable',
+    code: 'usage',
     message: expect.stringContaining('s3://another: there is no such bucket.'),
   })
   await expect(
     publishInto({ ...bucket, env: { AWS_ENDPOINT_URL_S3 } }, aBucketPlan(mirror.file)),
   ).rejects.toMatchObject({
-    code: 'copy-unwritable',
+    code: 'usage',
     message: expect.stringContaining('there are no credentials. Set AWS_ACCESS_KEY_ID'),
   })
   vi.unstubAllEnvs()
@@ -153,7 +148,7 @@ test('without a folder for temporary files nothing is published', async () => {
   expect(failed).toMatchObject([
     {
       file: 's3://analytics/customer-mirror/acme',
-      code: 'copy-unwritable',
+      code: 'usage',
       message: expect.stringMatching(/^\/nonexistent: /),
     },
     { file: 's3://analytics/customer-mirror/globex' },
@@ -255,7 +250,7 @@ test.each([
   }
 
   await expect(publishInto(bucket, aBucketPlan(mirror.file), ONCE)).rejects.toMatchObject({
-    code: 'copy-busy',
+    code: 'busy',
     message: expect.stringMatching(/objects that were just written are not there/),
   })
   expect(rowsThatAreWhole(bucket)).toEqual([5, 5])
@@ -273,7 +268,7 @@ test.each([
   }
 
   await expect(publishInto(bucket, aBucketPlan(mirror.file), ONCE)).rejects.toMatchObject({
-    code: 'copy-busy',
+    code: 'busy',
     message: expect.stringMatching(/change the ETag of an answer/),
   })
   expect(rowsThatAreWhole(bucket)).toEqual([5, 5])

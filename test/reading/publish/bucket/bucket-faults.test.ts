@@ -15,7 +15,7 @@ import { customers } from '../../../support/builders.ts'
 import { aMirror } from '../../../support/mirror-file.ts'
 
 test.each<[string, Fault, string, RegExp]>([
-  ['a right that lacks', refusing(403, 'AccessDenied'), 'copy-unwritable', /They need s3:ListBucket .* s3:PutObject/],
+  ['a right that lacks', refusing(403, 'AccessDenied'), 'usage', /They need s3:ListBucket .* s3:PutObject/],
 ])('%s is reported, and what was published stays', async (_, fault, code, message) => {
   const { mirror, bucket } = await aStaleBucket()
   bucket.fault = fault
@@ -110,6 +110,6 @@ test('what a manifest names stays that was written although the service refused 
     return true
   }
 
-  await expect(publishInto(bucket, aBucketPlan(mirror.file), ONCE)).rejects.toMatchObject({ code: 'copy-unwritable' })
+  await expect(publishInto(bucket, aBucketPlan(mirror.file), ONCE)).rejects.toMatchObject({ code: 'usage' })
   expect(rowsThatAreWhole(bucket)).toEqual([8, 8])
 })

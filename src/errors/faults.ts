@@ -1,0 +1,138 @@
+import { constants } from 'node:os'
+import { MirrorUnusable } from './errors.ts'
+
+/** A class of what the system, SQLite, a server or a bucket reports. It is the code of the error, too. */
+export type Fault = 'full' | 'busy' | 'denied' | 'damaged' | 'missing' | 'foreign' | 'gone'
+
+/** Where something failed: at a file, in PostgreSQL, or in a bucket. */
+export type Where = 'file' | 'postgres' | 'bucket'
+
+/** A class, and what was reported: its words, the failed call and the code. */
+export type Seen = { fault: Fault; said: string }
+
+/** The one sentence of each class, which follows what was reported. Places without one of their own have that of a file. */
+const SENTENCES: Readonly<Record<Fault, { file: string; postgres?: string; bucket?: string }>> = {
+  full: {
+    file: 'Free some space on that disk, and in the folder for temporary files (TMPDIR), or check the disk; then try again.',
+    postgres: 'Nothing of this step was kept; free some space there, or check its disk, then try again.',
+    bucket: 'Free some space there, or raise its quota, then try again.',
+  },
+  busy: {
+    file: 'Close the program that uses it, or try again when it is done.',
+    postgres: 'Close the programs that use the same rows or tables, or keep it busy, or try again when they are done.',
+  },
+  denied: {
+    file: 'Check the name, who owns it and its folder, and whether this user may read and write them; or name another place.',
+    postgres:
+      'Check the address and its sslmode (sslrootcert names an authority of your own), the user, the password (CUSTOMER_MIRROR_MIRROR, PGPASSWORD or ~/.pgpass), other PG variables of the ' +
+      'environment, and the rights of that user: CREATE on the database to make the mirror, its tables to write it, USAGE and SELECT to read it.',
+    bucket:
+      'Check the bucket, publish.endpoint, publish.region (AWS_REGION), the clock, and the credentials (AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, ' +
+      'a profile or a role). They need s3:ListBucket and s3:ListBucketMultipartUploads on the bucket, and s3:GetObject, s3:PutObject, ' +
+      's3:DeleteObject and s3:AbortMultipartUpload below the prefix; a proxy on the way has to pass on Host and 8 MiB.',
+  },
+  damaged: {
+    file:
+      "It is damaged, or its disk failed while it was read. Check the disk, then the mirror with 'customer-mirror check'. If that finds damage, " +
+      'put back a backup, or move the file away and sync anew; sqlite3 can save what is readable with .recover.',
+    postgres:
+      'It is damaged, or the server failed in itself; its log says more. Put back a backup of the database, or name another schema and sync anew.',
+  },
+  missing: { file: "Run 'customer-mirror sync' to make it, or name another one." },
+  foreign: {
+    file: 'It is not a mirror of ours, and was left as it is; name another file as mirror.',
+    postgres:
+      'Something that someone added to the mirror, or changed there, refuses this: a trigger, an index, a constraint, a view or a column. ' +
+      'Nothing of this step was kept: correct or drop it, then try again; the log of the server says more.',
+  },
+  gone: {
+    file: 'It ended before it was done. Try again; if that happens again, check the memory of this machine.',
+    postgres:
+      'Start the server, or repair the way to it: host, port, network, limits of connections. What was saved before is kept, and the next run ' +
+      'continues from there; run any other command again.',
+    bucket:
+      'It does not answer, or cannot at the moment. Check the endpoint, the region and the network, then try again.',
+  },
+}
+
+/** The classes of the codes of the system and of SQLite. The first that fits holds. */
+const CLASSES: readonly [code: RegExp, fault: Fault][] = [
+  [/^(ENOSPC|EDQUOT|EFBIG|EIO)$/, 'full'],
+  [/^(EMFILE|ENFILE|EBUSY|ETXTBSY|EAGAIN)$/, 'busy'],
+  [/^E[A-Z\d_]+$/, 'denied'],
+  [/^SQLITE_(CORRUPT|IOERR_(READ|SHORT_READ|CORRUPTFS))/, 'damaged'],
+  [/^SQLITE_(FULL|IOERR)/, 'full'],
+  // SQLITE_PROTOCOL: programs that open it at once wait for each other, but not without end.
+  [/^SQLITE_(BUSY|LOCKED|PROTOCOL)/, 'busy'],
+  [/^SQLITE_(READONLY|CANTOPEN|PERM|AUTH)/, 'denied'],
+  [/^SQLITE_NOTADB/, 'foreign'],
+]
+
+/** What a failed call of the system reports, or SQLite; undefined for any other error. */
+export function seenIn(error: unknown): Seen | undefined {
+  if (!(error instanceof Error)) return undefined
+  const code = isOfSqlite(error) ? String(error.code) : systemCode(error)
+  const fault = CLASSES.find(([pattern]) => pattern.test(code ?? ''))?.[1]
+  if (code === undefined || fault === undefined) return undefined
+  return {
+    fault,
+    said: isOfSqlite(error) ? `${error.message} (${code})` : `${wordsOf(error)} (${callOf(error)}, ${code})`,
+  }
+}
+
+/** Whether it is an error of SQLite, whose driver only the mirror and the copies know. */
+export function isOfSqlite(error: unknown): error is Error & { code: unknown } {
+  return error instanceof Error && error.name === 'SqliteError' && 'code' in error
+}
+
+/** `EACCES: permission denied, open '/data/customers.db'` without what is named elsewhere. */
+function wordsOf(error: Error): string {
+  return /^[A-Z\d_]+: ([^,]*)/.exec(error.message)?.[1] ?? 'it failed'
+}
+
+function callOf(error: Error): string {
+  return 'syscall' in error ? String(error.syscall) : ''
+}
+
+/** `place: what was reported (call, code). What to do.` `kept` says before that what became of the work. */
+export function messageOf(
+  place: string,
+  { fault, said }: Seen,
+  { where = 'file', kept = '' }: { where?: Where; kept?: string } = {},
+): string {
+  const { [where]: own, file } = SENTENCES[fault]
+  return [`${place}: ${said}.`, kept, own ?? file].filter((each) => each !== '').join(' ')
+}
+
+/** A fault of the mirror at `place`, which is a file or the address of a server without secrets. */
+export function mirrorFault(
+  place: string,
+  seen: Seen,
+  { cause, ...words }: { where?: Where; kept?: string; cause?: unknown } = {},
+): MirrorUnusable {
+  return new MirrorUnusable(messageOf(place, seen, words), { code: seen.fault }, { cause })
+}
+
+/** There is no mirror at `place` yet. */
+export function noMirror(place: string): MirrorUnusable {
+  return mirrorFault(place, { fault: 'missing', said: 'there is no mirror yet' })
+}
+
+/** The code that the system or a library gave an error, such as ENOENT; undefined for an error without one. */
+export function codeOf(error: unknown): string | undefined {
+  if (!(error instanceof Error && 'code' in error)) return undefined
+  const code = String(error.code)
+  return 'errno' in error && UNNAMED.test(code) ? (NAMES.get(-Number(error.errno)) ?? code) : code
+}
+
+/** The code of a system call that failed; undefined for any other error. */
+export function systemCode(error: unknown): string | undefined {
+  return error instanceof Error && 'syscall' in error ? codeOf(error) : undefined
+}
+
+/** Node has no name for some errors of the system, such as a quota that is used up, and gives their number alone. */
+const UNNAMED = /^(UNKNOWN|Unknown system error -\d+)$/
+
+const NAMES: ReadonlyMap<number, string> = new Map(
+  Object.entries(constants.errno).map(([name, number]) => [number, name]),
+)
