@@ -73,7 +73,7 @@ export type Report = RecordCounts &
     finishedAtMs: number | undefined
     durationMs: number
     /** Unix milliseconds of the scan's start: the mirror shows every customer as of then or later. */
-    dataAsOfMs: number | undefined
+    readAsOfMs: number | undefined
     /** Pages that a quick run trusted without reading them; undefined for other runs. */
     trustedPages: number | undefined
     error: { code: string; message: string } | undefined
@@ -141,7 +141,7 @@ export function emptyReport(start: Pick<Report, 'organization' | 'trigger' | 'st
     readBefore: 0,
     finishedAtMs: start.startedAtMs,
     durationMs: 0,
-    dataAsOfMs: undefined,
+    readAsOfMs: undefined,
     trustedPages: undefined,
     error: undefined,
   }
@@ -205,7 +205,7 @@ export function toJson(report: Report) {
     throttled,
     waitedMs,
     durationMs,
-    dataAsOf: isoTime(report.dataAsOfMs),
+    readAsOf: isoTime(report.readAsOfMs),
     error: report.error ?? null,
     runId: report.runId ?? null,
     startedAt: isoTime(report.startedAtMs),

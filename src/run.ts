@@ -20,7 +20,7 @@ export type Run = {
   /** Milliseconds since its start, never negative. */
   readonly tookMs: (nowMs: number) => number
   /** The start of its scan: earlier than the run, if it continues an interrupted one. */
-  readonly dataAsOfMs: number
+  readonly readAsOfMs: number
   /** The interrupted run that it continues. */
   readonly resumedFrom: number | undefined
   /** How many customers that run had read, without those that this one has received with other values. */

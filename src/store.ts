@@ -155,8 +155,7 @@ export type Freshness = {
   readAsOfMs: number | undefined
   /** The last run whose scan is proven or settled. */
   provenAsOfMs: number | undefined
-  /** The last run that proved what its configuration asked of it: proven, settled, converged, or a plain scan. */
-  dataAsOfMs: number | undefined
+  /** What the run of `readAsOfMs` proved. */
   proof: Proof | undefined
   lastRunId: number
   lastStatus: RunStatus

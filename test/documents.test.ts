@@ -46,9 +46,9 @@ test('times in the mirror are as the README says, to the millisecond', async () 
     ['customers', 'changed_at'],
     ['runs', 'started_at'],
     ['runs', 'finished_at'],
-    ['runs', 'data_as_of'],
+    ['runs', 'read_as_of'],
     ['rejects', 'seen_at'],
-    ['freshness', 'data_as_of'],
+    ['freshness', 'read_as_of'],
   ] as const
   const odds = columns.flatMap(([table, column]) => {
     const values = rowsOf(mirror, `SELECT ${column} AS at FROM ${table} WHERE ${column} NOT NULL`)

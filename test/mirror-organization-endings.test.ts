@@ -130,7 +130,7 @@ test.each([1, 3])('a trial of %d pages reads that many, and is reported as incom
     requests: pageLimit,
     received: 10 * pageLimit,
   })
-  expect(await mirror.listFreshness()).toMatchObject([{ dataAsOfMs: undefined }])
+  expect(await mirror.listFreshness()).toMatchObject([{ readAsOfMs: undefined }])
 })
 
 test('a limit that the list does not reach changes nothing', async () => {

@@ -22,7 +22,7 @@ test('a whole list is mirrored, page by page, and the report counts it', async (
   expect(error).toBeUndefined()
   expect(report).toMatchObject({
     ...{ organization: 'acme', trigger: 'schedule', status: 'complete', proof: 'unproven', reasons: ['plain-scan'] },
-    ...{ requests: 10, pages: 10, received: 95, inserted: 95, dataAsOfMs: START_MS },
+    ...{ requests: 10, pages: 10, received: 95, inserted: 95, readAsOfMs: START_MS },
   })
   expect(storedNames(mirror)).toEqual(namesOf(list))
   expect(source.asked.map(({ page }) => page).toSorted((a, b) => a - b)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10])

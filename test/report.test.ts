@@ -58,7 +58,7 @@ test('the sum of pages that add up adds up, in any order, and equals the sum of 
 test('a run that did nothing claims nothing', () => {
   const report = emptyReport(START)
 
-  expect(report).toMatchObject({ status: 'failed', proof: 'unproven', runId: undefined, dataAsOfMs: undefined })
+  expect(report).toMatchObject({ status: 'failed', proof: 'unproven', runId: undefined, readAsOfMs: undefined })
   expect(addsUp(report)).toBe(true)
 })
 
@@ -72,7 +72,7 @@ test('a report in JSON has exactly the keys of its contract, in their order', ()
   const keys = [
     ...['organization', 'status', 'proof', 'reasons', 'requests', 'pages', 'received', 'inserted', 'updated'],
     ...['unchanged', 'duplicates', 'rejected', 'missing', 'removed', 'returned', 'held', 'throttled', 'waitedMs'],
-    ...['durationMs', 'dataAsOf', 'error', 'runId', 'startedAt', 'finishedAt', 'resumedFrom', 'readBefore'],
+    ...['durationMs', 'readAsOf', 'error', 'runId', 'startedAt', 'finishedAt', 'resumedFrom', 'readBefore'],
     ...['suppressed', 'trustedPages'],
   ]
 
@@ -88,13 +88,13 @@ test('a report in JSON has each number under its own name', () => {
   }
   const report = { ...emptyReport(START), ...numbers, status: 'complete', proof: 'proven', reasons: ['why'] } as const
 
-  expect(toJson({ ...report, reasons: ['why'], dataAsOfMs: START_MS, finishedAtMs: START_MS + 15 })).toEqual({
+  expect(toJson({ ...report, reasons: ['why'], readAsOfMs: START_MS, finishedAtMs: START_MS + 15 })).toEqual({
     ...numbers,
     organization: 'acme',
     status: 'complete',
     proof: 'proven',
     reasons: ['why'],
-    dataAsOf: '2026-01-05T02:00:00.000Z',
+    readAsOf: '2026-01-05T02:00:00.000Z',
     startedAt: '2026-01-05T02:00:00.000Z',
     finishedAt: '2026-01-05T02:00:00.015Z',
     error: null,
@@ -104,5 +104,5 @@ test('a report in JSON has each number under its own name', () => {
 test('a report in JSON contains the error of a failed run, and null for unknown values', () => {
   const error = { code: 'network', message: 'acme: no answer' }
 
-  expect(toJson({ ...emptyReport(START), error })).toMatchObject({ error, dataAsOf: null })
+  expect(toJson({ ...emptyReport(START), error })).toMatchObject({ error, readAsOf: null })
 })

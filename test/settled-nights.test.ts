@@ -55,7 +55,7 @@ class ListByName {
 }
 
 /** A settled scan is as fresh as a proven one. */
-const freshOn = (atMs: number) => ({ readAsOfMs: atMs, dataAsOfMs: atMs, provenAsOfMs: atMs })
+const freshOn = (atMs: number) => ({ readAsOfMs: atMs, provenAsOfMs: atMs })
 
 test('a customer that left a list by name is missing after a settled scan, and removed after the second one', async () => {
   const [mirror, list] = [await aMirror(), new ListByName()]

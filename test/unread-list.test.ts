@@ -157,7 +157,7 @@ test.each(someOf(LIES.flatMap(([...lie]) => (['chain', 'plain'] as const).map((s
     const kept = valueOf(mirror, 'SELECT count(*) FROM customers')
     expect(kept).toBeGreaterThan(99)
     expect(kept).toBeLessThan(CUSTOMERS)
-    expect(rowsOf(mirror, 'SELECT data_as_of FROM freshness')).toEqual([{ data_as_of: null }])
+    expect(rowsOf(mirror, 'SELECT read_as_of FROM freshness')).toEqual([{ read_as_of: null }])
 
     lies = false
     const healed = await runCommand(syncCommand, ['--json', '--config', config])

@@ -136,7 +136,7 @@ async function played(drawn: Play) {
 
 /** What was played, without the times that the wall clock gave. */
 function withoutStamps({ reports, stored, ...same }: Awaited<ReturnType<typeof played>>) {
-  const bare = ({ startedAtMs: _start, finishedAtMs: _end, dataAsOfMs: _asOf, ...run }: Report) => run
+  const bare = ({ startedAtMs: _start, finishedAtMs: _end, readAsOfMs: _asOf, ...run }: Report) => run
   return { ...same, reports: reports.map(bare), stored: stored.map(bare) }
 }
 

@@ -38,17 +38,17 @@ export type StoredRun = {
 /** All runs, by number. */
 export async function readRuns(mirror: string): Promise<StoredRun[]> {
   const rows = await read<RunColumns>(mirror, RUNS)
-  return rows.map(({ started_at, finished_at, data_as_of, is_quick, ...run }) => ({
+  return rows.map(({ started_at, finished_at, read_as_of, is_quick, ...run }) => ({
     ...run,
     startedMs: unixMs(started_at),
     finishedMs: finished_at === null ? Number.NaN : unixMs(finished_at),
-    asOfMs: unixMs(data_as_of),
+    asOfMs: unixMs(read_as_of),
     isQuick: is_quick === 1,
   }))
 }
 
 const RUNS = `
-  SELECT id, organization, "trigger", started_at, finished_at, data_as_of, status, proof, certificate, error_code, error, held,
+  SELECT id, organization, "trigger", started_at, finished_at, read_as_of, status, proof, certificate, error_code, error, held,
     received - (inserted + updated + unchanged + duplicates + rejected + suppressed) AS unaccounted,
     CASE WHEN trusted_pages IS NULL THEN 0 ELSE 1 END AS is_quick
   FROM runs ORDER BY id`
@@ -56,7 +56,7 @@ const RUNS = `
 type RunColumns = Omit<StoredRun, 'startedMs' | 'finishedMs' | 'asOfMs' | 'isQuick'> & {
   started_at: string
   finished_at: string | null
-  data_as_of: string
+  read_as_of: string
   is_quick: number
 }
 

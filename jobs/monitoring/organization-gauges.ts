@@ -47,7 +47,6 @@ export function measureAges({ gauge }: Meters, look: () => readonly Standing[], 
     'Age of the last run whose scan is proven or settled',
     (each) => each.provenAsOfMs,
   )
-  measure('data_as_of_age_seconds', 'Age of the data in the mirror', (each) => each.dataAsOfMs)
 }
 
 /** Which version runs, made from which commit where that is known, on which Node. */

@@ -79,15 +79,13 @@ function lastQuickLines(lines: readonly StatusLine[]): string {
     .join('')
 }
 
-function asJson({ organization, freshness, readAgeMs, provenAgeMs, dataAgeMs, tooOld, why, paused }: StatusLine) {
+function asJson({ organization, freshness, readAgeMs, provenAgeMs, tooOld, why, paused }: StatusLine) {
   return {
     organization,
     readAsOf: isoTime(freshness?.readAsOfMs),
     readAgeSeconds: wholeSeconds(readAgeMs),
     provenAsOf: isoTime(freshness?.provenAsOfMs),
     provenAgeSeconds: wholeSeconds(provenAgeMs),
-    dataAsOf: isoTime(freshness?.dataAsOfMs),
-    ageSeconds: wholeSeconds(dataAgeMs),
     proof: freshness?.proof ?? null,
     lastRun: freshness?.lastRunId ?? null,
     lastStatus: freshness?.lastStatus ?? null,

@@ -20,7 +20,7 @@ export function reportOf(run: Run, ending: Ending, nowMs: number): Report {
     // The wall clock may have been set back since.
     finishedAtMs: Math.max(nowMs, startedAtMs),
     durationMs: run.tookMs(nowMs),
-    dataAsOfMs: run.dataAsOfMs,
+    readAsOfMs: run.readAsOfMs,
     trustedPages: run.isQuick ? (ending.trustedPages ?? 0) : undefined,
     error: ending.error,
   }

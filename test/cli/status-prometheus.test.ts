@@ -15,7 +15,7 @@ const PROMETHEUS = ['--format', 'prometheus']
 
 test('status --format prometheus prints what the mirror knows, by the names and with the help of the worker', async () => {
   const { config, mirror } = await aMirroredWorkplace([12, 7])
-  tamper(mirror, `UPDATE runs SET data_as_of = '2026-01-04 02:00:00.500' WHERE organization = 'acme'`)
+  tamper(mirror, `UPDATE runs SET read_as_of = '2026-01-04 02:00:00.500' WHERE organization = 'acme'`)
   const { code, stdout, stderr } = await status(config, ...PROMETHEUS)
   const families = readExposition(stdout)
   const ofWorker = readExposition((await metricsOf({ mirror: await aMirror(mirror) }).lines()).join('\n'))
@@ -65,7 +65,7 @@ test('--output writes one file that node_exporter can read, and replaces it as a
 test('the exit code is that of status: 3 for what is too old, and the metrics are written all the same', async () => {
   const { folder, config, mirror } = await aMirroredWorkplace()
   const file = join(folder, 'customer-mirror.prom')
-  tamper(mirror, `UPDATE runs SET data_as_of = datetime('now', '-27 hours')`)
+  tamper(mirror, `UPDATE runs SET read_as_of = datetime('now', '-27 hours')`)
 
   expect(await status(config, ...PROMETHEUS, '-o', file, '--max-age', '26h')).toMatchObject({ code: 3, stdout: '' })
   expect(readExposition(readFileSync(file, 'utf8')).size).toBeGreaterThan(3)

@@ -50,7 +50,7 @@ test('one record without an id costs the proof, not the freshness', async () => 
 
   expect(await said('--max-age', '26h')).toMatchObject({
     ...{ code: 0, tooOld: false, why: ['rejected-without-id'] },
-    ...{ readAgeSeconds: hours(2), provenAgeSeconds: hours(48), ageSeconds: hours(48) },
+    ...{ readAgeSeconds: hours(2), provenAgeSeconds: hours(48), proof: 'unproven' },
   })
   expect(await said('--max-age', '26h', '--proven')).toMatchObject({ code: 3, tooOld: true })
   expect(await said('--max-age', '3d', '--proven')).toMatchObject({ code: 0, tooOld: false })
@@ -127,10 +127,10 @@ test('while removals are held back it ends with 3, whatever later runs do, until
 
 test('a date far in the future does not count as fresh', async () => {
   await aRun(0, PROVEN)
-  tamper(workplace.mirror, `UPDATE runs SET data_as_of = datetime('now', '+1 hours')`)
+  tamper(workplace.mirror, `UPDATE runs SET read_as_of = datetime('now', '+1 hours')`)
   expect(await said('--max-age', '26h')).toMatchObject({ code: 0, tooOld: false })
 
-  tamper(workplace.mirror, `UPDATE runs SET data_as_of = '2051-01-01 00:00:00'`)
+  tamper(workplace.mirror, `UPDATE runs SET read_as_of = '2051-01-01 00:00:00'`)
   expect(await said('--max-age', '26h')).toMatchObject({ code: 3, tooOld: true })
   expect(await said('--max-age', '26h', '--proven')).toMatchObject({ code: 3, tooOld: true })
   expect(await said()).toMatchObject({ code: 0, tooOld: false, readAsOf: '2051-01-01T00:00:00.000Z' })
@@ -138,11 +138,11 @@ test('a date far in the future does not count as fresh', async () => {
 
 test('a date in the future is called that, with what to do, and not that no run came since', async () => {
   await aRun(0, PROVEN)
-  tamper(workplace.mirror, `UPDATE runs SET data_as_of = datetime('now', '+1 hours')`)
+  tamper(workplace.mirror, `UPDATE runs SET read_as_of = datetime('now', '+1 hours')`)
   expect(await said()).toMatchObject({ why: [] })
   expect((await status()).stdout).not.toContain('in the future')
 
-  tamper(workplace.mirror, `UPDATE runs SET data_as_of = '2051-01-01 00:00:00'`)
+  tamper(workplace.mirror, `UPDATE runs SET read_as_of = '2051-01-01 00:00:00'`)
   expect(await said('--max-age', '26h')).toMatchObject({ tooOld: true, why: ['future-date'] })
   const { stdout } = await status('--max-age', '26h')
   expect(stdout).toMatch(/2051-01-01 00:00 UTC +in the future +2051.* future-date$/m)
@@ -154,7 +154,7 @@ test('a date in the future is called that, with what to do, and not that no run 
 test('a proof in the future does not hide that no run came since', async () => {
   await aRun(50, PROVEN)
   await aRun(30, NOT_PROVEN)
-  tamper(workplace.mirror, `UPDATE runs SET data_as_of = '2051-01-01 00:00:00' WHERE proof = 'proven'`)
+  tamper(workplace.mirror, `UPDATE runs SET read_as_of = '2051-01-01 00:00:00' WHERE proof = 'proven'`)
 
   expect((await said('--max-age', '26h')).why).toEqual(['future-date', 'no-run-since', 'rejected-without-id'])
 })

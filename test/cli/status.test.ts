@@ -18,8 +18,6 @@ const statusDocument = z.strictObject({
       readAgeSeconds: z.int().nullable(),
       provenAsOf: z.iso.datetime().nullable(),
       provenAgeSeconds: z.int().nullable(),
-      dataAsOf: z.iso.datetime().nullable(),
-      ageSeconds: z.int().nullable(),
       proof: z.string().nullable(),
       lastRun: z.int().nullable(),
       lastStatus: z.string().nullable(),
@@ -54,7 +52,7 @@ const statusDocument = z.strictObject({
 async function mirroredYesterday() {
   const workplace = aWorkplace(organizationsOf(await aSandbox({ customers: [120, 7, 3] })))
   await runCommand(syncCommand, ['acme', 'globex', '--config', workplace.config])
-  const day = `data_as_of = datetime(data_as_of, '-1 day'), started_at = datetime(started_at, '-1 day')`
+  const day = `read_as_of = datetime(read_as_of, '-1 day'), started_at = datetime(started_at, '-1 day')`
   tamper(workplace.mirror, `UPDATE runs SET ${day} WHERE organization = 'globex'`)
   return workplace
 }
@@ -83,13 +81,13 @@ test.each([
 
   expect(code).toBe(expected.length > 0 ? 3 : 0)
   expect(organizations.filter(({ tooOld }) => tooOld).map(({ organization }) => organization)).toEqual(expected)
-  expect(organizations.map(({ ageSeconds }) => ageSeconds === null)).toEqual([false, false, true])
+  expect(organizations.map(({ readAgeSeconds }) => readAgeSeconds === null)).toEqual([false, false, true])
 })
 
 test('--max-age accepts younger readings, to the unit', async () => {
   const workplace = aWorkplace(organizationsOf(await aSandbox({ customers: [3] })))
   await runCommand(syncCommand, ['--config', workplace.config])
-  tamper(workplace.mirror, `UPDATE runs SET data_as_of = datetime('now', '-25 hours')`)
+  tamper(workplace.mirror, `UPDATE runs SET read_as_of = datetime('now', '-25 hours')`)
   const codes = []
   for (const age of ['26h', '2d', '1561m', '24h', '1d', '1499m', '10s']) {
     const { code } = await runCommand(statusCommand, ['--max-age', age, '--config', workplace.config])
@@ -103,7 +101,7 @@ test('a run that failed does not make an organization any younger', async () => 
   const server = await aFaultServer(list(3), html(200))
   const workplace = aWorkplace([organizationAt(server)])
   await runCommand(syncCommand, ['--config', workplace.config])
-  tamper(workplace.mirror, `UPDATE runs SET data_as_of = datetime('now', '-27 hours')`)
+  tamper(workplace.mirror, `UPDATE runs SET read_as_of = datetime('now', '-27 hours')`)
   await runCommand(syncCommand, ['--config', workplace.config])
   const { code, stdout } = await runCommand(statusCommand, ['--max-age', '26h', '--json', '--config', workplace.config])
   const [acme] = statusDocument.parse(JSON.parse(stdout)).organizations
@@ -148,7 +146,7 @@ test('a quick run is shown apart, and no date, age or reason of the table is abo
   tamper(
     mirror,
     `INSERT INTO runs (organization, "trigger", started_at, finished_at, status, reasons, requests, inserted, missing, held, trusted_pages,
-       data_as_of, error_code)
+       read_as_of, error_code)
      VALUES ('acme', 'schedule', '2026-01-05 10:15:00', '2026-01-05 10:15:02', 'partial', '["quick","quick-budget"]', 31, 5, 0, 21, 969,
        '2026-01-05 10:15:00', NULL),
        ('globex', 'schedule', '2026-01-05 10:30:00', '2026-01-05 10:30:02', 'failed', '["failed"]', 1, 0, 0, 0, 0, '2026-01-05 10:30:00',

@@ -18,7 +18,7 @@ test('while another run holds the organization, the program ends with 6 and chan
   expect(onlyRun(stdout)).toMatchObject({
     status: 'failed',
     reasons: ['held'],
-    dataAsOf: null,
+    readAsOf: null,
     error: { code: 'leased' },
   })
   expect(stderr).toMatch(/run 1 \(process .+\) is mirroring it now\. Let it finish, or stop it/)

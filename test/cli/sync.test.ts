@@ -112,7 +112,7 @@ test('--limit-pages stops after that many pages, keeps them, and does not count 
   expect(code).toBe(0)
   expect(onlyRun(stdout)).toMatchObject({ pages: 2, requests: 2, received: 200, reasons: ['page-limit'] })
   expect(valueOf(mirror, 'SELECT COUNT(*) FROM customers')).toBe(200)
-  expect(valueOf(mirror, 'SELECT data_as_of FROM freshness')).toBeNull()
+  expect(valueOf(mirror, 'SELECT read_as_of FROM freshness')).toBeNull()
 })
 
 test('a run waits for a service that asks to slow down; the wait is reported and counted', async () => {

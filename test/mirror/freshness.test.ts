@@ -15,12 +15,12 @@ test('freshness has a row for each organization', async () => {
   const plain = { provenAsOfMs: undefined, proof: 'unproven', ...COMPLETE, why: ['plain-scan'] }
   expect(await mirror.listFreshness()).toEqual([
     {
-      ...{ organization: 'acme', readAsOfMs: START_MS, dataAsOfMs: START_MS, lastRunId: 1, ...plain },
+      ...{ organization: 'acme', readAsOfMs: START_MS, lastRunId: 1, ...plain },
       firstRunAtMs: START_MS,
       ...{ active: 3, missing: 1, removed: 1, held: 0, openRejects: 1 },
     },
     {
-      ...{ organization: 'globex', readAsOfMs: START_MS + MINUTE_MS, dataAsOfMs: START_MS + MINUTE_MS, lastRunId: 2 },
+      ...{ organization: 'globex', readAsOfMs: START_MS + MINUTE_MS, lastRunId: 2 },
       ...{ ...plain, active: 2, ...none, firstRunAtMs: START_MS + MINUTE_MS },
     },
   ])
@@ -41,7 +41,7 @@ test.each([
   await mirrorPages(mirror, [[aCustomer(3)]], { atMs: START_MS + MINUTE_MS, ending: { ...ending, readToEnd: false } })
 
   expect(await mirror.listFreshness()).toMatchObject([
-    { dataAsOfMs: START_MS, lastStatus: ending.status, lastRunId: 2 },
+    { readAsOfMs: START_MS, lastStatus: ending.status, lastRunId: 2 },
   ])
 })
 
@@ -49,9 +49,9 @@ test('data that was never read to its end has no age', async () => {
   const mirror = await aMirror()
   await mirrorPages(mirror, [customers(1, 2)], { ending: { status: 'failed', reasons: ['failed'], readToEnd: false } })
 
-  expect(await mirror.listFreshness()).toMatchObject([{ dataAsOfMs: undefined, proof: undefined, active: 2 }])
-  expect(rowsOf(mirror.file, 'SELECT data_as_of, age_seconds FROM freshness')).toEqual([
-    { data_as_of: null, age_seconds: null },
+  expect(await mirror.listFreshness()).toMatchObject([{ readAsOfMs: undefined, proof: undefined, active: 2 }])
+  expect(rowsOf(mirror.file, 'SELECT read_as_of, read_age_seconds FROM freshness')).toEqual([
+    { read_as_of: null, read_age_seconds: null },
   ])
 })
 
@@ -61,16 +61,16 @@ test.each(['proven', 'settled', 'converged'] as const)(
     const mirror = await aMirror()
     await mirrorPages(mirror, [customers(1, 2)], { ending: { proof, reasons: ['some note'] } })
 
-    expect(await mirror.listFreshness()).toMatchObject([{ dataAsOfMs: START_MS, proof }])
+    expect(await mirror.listFreshness()).toMatchObject([{ readAsOfMs: START_MS, proof }])
   },
 )
 
 test('the age is counted in seconds up to now', async () => {
   const mirror = await aMirror()
   await mirrorPages(mirror, [customers(1, 2)])
-  tamper(mirror.file, `UPDATE runs SET data_as_of = strftime('%Y-%m-%d %H:%M:%f', 'now', '-2 days')`)
+  tamper(mirror.file, `UPDATE runs SET read_as_of = strftime('%Y-%m-%d %H:%M:%f', 'now', '-2 days')`)
 
-  const age = Number(valueOf(mirror.file, 'SELECT age_seconds FROM freshness'))
+  const age = Number(valueOf(mirror.file, 'SELECT read_age_seconds FROM freshness'))
 
   expect(Math.floor(age / 3600)).toBe(48)
 })
@@ -82,18 +82,18 @@ test('a scan that proves nothing has read the list all the same', async () => {
   await mirrorPages(mirror, [[...customers(1, 2), {}]], { atMs, ending: { reasons: ['rejected-without-id'] } })
 
   expect(await mirror.listFreshness()).toMatchObject([
-    { readAsOfMs: atMs, provenAsOfMs: START_MS, dataAsOfMs: START_MS, why: ['rejected-without-id'] },
+    { readAsOfMs: atMs, provenAsOfMs: START_MS, proof: 'unproven', why: ['rejected-without-id'] },
   ])
 })
 
 test('an organization without a proven scan has a reading with an age, and no proof', async () => {
   const mirror = await aMirror()
   await mirrorPages(mirror, [[...customers(1, 2), {}]], { ending: { reasons: ['rejected-without-id'] } })
-  tamper(mirror.file, `UPDATE runs SET data_as_of = strftime('%Y-%m-%d %H:%M:%f', 'now', '-2 days')`)
+  tamper(mirror.file, `UPDATE runs SET read_as_of = strftime('%Y-%m-%d %H:%M:%f', 'now', '-2 days')`)
 
-  const sql = 'SELECT read_age_seconds / 3600 AS hours, proven_as_of, proven_age_seconds, data_as_of FROM freshness'
+  const sql = 'SELECT read_age_seconds / 3600 AS hours, proven_as_of, proven_age_seconds, proof FROM freshness'
   expect(rowsOf(mirror.file, sql)).toEqual([
-    { hours: 48, proven_as_of: null, proven_age_seconds: null, data_as_of: null },
+    { hours: 48, proven_as_of: null, proven_age_seconds: null, proof: 'unproven' },
   ])
 })
 
@@ -102,14 +102,12 @@ test.each([
   ['converged', { proof: 'converged', reasons: ['ties'] }, undefined],
   ['settled', { proof: 'settled', reasons: ['not-quiet'] }, START_MS],
 ] as const)(
-  'a %s scan keeps data_as_of fresh, and proven_as_of where it is settled',
+  'a %s scan keeps read_as_of fresh, and proven_as_of where it is settled',
   async (_, ending, provenAsOfMs) => {
     const mirror = await aMirror()
     await mirrorPages(mirror, [customers(1, 2)], { ending })
 
-    expect(await mirror.listFreshness()).toMatchObject([
-      { readAsOfMs: START_MS, dataAsOfMs: START_MS, provenAsOfMs, why: ending.reasons },
-    ])
+    expect(await mirror.listFreshness()).toMatchObject([{ readAsOfMs: START_MS, provenAsOfMs, why: ending.reasons }])
   },
 )
 

@@ -18,12 +18,12 @@ test.each([
 
   const second = await start(mirror, START_MS + HOUR_MS)
 
-  expect(second).toMatchObject({ resumedFrom: first.id, dataAsOfMs: START_MS, startedAtMs: START_MS + HOUR_MS })
+  expect(second).toMatchObject({ resumedFrom: first.id, readAsOfMs: START_MS, startedAtMs: START_MS + HOUR_MS })
   expect(second.id).not.toBe(first.id)
   expect([...(await mirror.recallWindows(second))]).toMatchObject([{ page: 1 }, { page: 2 }])
   expect(rowsOf(mirror.file, 'SELECT DISTINCT run_id FROM windows')).toEqual([{ run_id: second.id }])
   await mirror.finishRun(second, anEnding(), START_MS + HOUR_MS)
-  expect(await mirror.findRun(second.id)).toMatchObject({ resumedFrom: first.id, dataAsOfMs: START_MS })
+  expect(await mirror.findRun(second.id)).toMatchObject({ resumedFrom: first.id, readAsOfMs: START_MS })
 })
 
 test.each([...['bad-answer', 'too-large', 'tenant-mixup', 'accounting', 'unexpected']])(
@@ -34,7 +34,7 @@ test.each([...['bad-answer', 'too-large', 'tenant-mixup', 'accounting', 'unexpec
 
     const second = await start(mirror, START_MS + HOUR_MS)
 
-    expect(second).toMatchObject({ resumedFrom: undefined, dataAsOfMs: START_MS + HOUR_MS })
+    expect(second).toMatchObject({ resumedFrom: undefined, readAsOfMs: START_MS + HOUR_MS })
     expect([...(await mirror.recallWindows(second))]).toEqual([])
     expect(second.seen.size).toBe(0)
     expect(valueOf(mirror.file, 'SELECT count(*) FROM windows')).toBe(0)
@@ -49,7 +49,7 @@ test('a run whose process was killed is continued, and recorded as interrupted',
 
   const second = await start(successor, START_MS + HOUR_MS)
 
-  expect(second).toMatchObject({ resumedFrom: killed.id, dataAsOfMs: START_MS })
+  expect(second).toMatchObject({ resumedFrom: killed.id, readAsOfMs: START_MS })
   expect(second.seen.size).toBe(10)
   expect(await mirror.findRun(killed.id)).toMatchObject({ status: 'interrupted', error: { code: 'interrupted' } })
 })
@@ -75,7 +75,7 @@ test('the age of a scan is counted from its first start, however often it was co
   const second = await endedWith(mirror, 'interrupted', START_MS + 4 * HOUR_MS)
 
   const third = await start(mirror, START_MS + 6 * HOUR_MS)
-  expect(third).toMatchObject({ resumedFrom: second.id, dataAsOfMs: START_MS })
+  expect(third).toMatchObject({ resumedFrom: second.id, readAsOfMs: START_MS })
   await mirror.finishRun(third, ended('network'), START_MS + 6 * HOUR_MS)
 
   expect(await start(mirror, START_MS + 7 * HOUR_MS)).toMatchObject({ resumedFrom: undefined })
@@ -96,7 +96,7 @@ test.each([0, undefined])('with resumeWithin %s every run starts again', async (
   const nowMs = START_MS + 1
   const second = await mirror.startRun({ organization: 'acme', trigger: 'sync', nowMs, resumeWithinMs })
 
-  expect(second).toMatchObject({ resumedFrom: undefined, dataAsOfMs: nowMs })
+  expect(second).toMatchObject({ resumedFrom: undefined, readAsOfMs: nowMs })
   expect(valueOf(mirror.file, 'SELECT count(*) FROM windows')).toBe(0)
 })
 
@@ -109,7 +109,7 @@ test('a run that recorded nothing does not hide the one before it', async () => 
 
   const third = await start(mirror, START_MS + 2 * HOUR_MS)
 
-  expect(third).toMatchObject({ resumedFrom: down.id, dataAsOfMs: START_MS })
+  expect(third).toMatchObject({ resumedFrom: down.id, readAsOfMs: START_MS })
   expect(third.seen.size).toBe(20)
 })
 
@@ -139,7 +139,7 @@ test('for a proven run that continued another one, exactly the customers read by
 
   const report = await mirror.finishRun(second, proven(1), START_MS + HOUR_MS)
 
-  expect(report).toMatchObject({ removed: 10, missing: 0, dataAsOfMs: START_MS })
+  expect(report).toMatchObject({ removed: 10, missing: 0, readAsOfMs: START_MS })
   expect(valueOf(mirror.file, 'SELECT min(name) FROM customers WHERE removed_at IS NOT NULL')).toBe('Customer 21')
 })
 

@@ -14,7 +14,7 @@ test('a run is recorded with all its numbers, and read back unchanged', async ()
   expect(told).toMatchObject({
     ...{ organization: 'acme', trigger: 'schedule', status: 'complete', proof: 'unproven', reasons: ['plain-scan'] },
     ...{ received: 5, inserted: 3, duplicates: 1, rejected: 1, pages: 1, ...source },
-    ...{ startedAtMs: START_MS, durationMs: 5 * MINUTE_MS, dataAsOfMs: START_MS },
+    ...{ startedAtMs: START_MS, durationMs: 5 * MINUTE_MS, readAsOfMs: START_MS },
   })
   expect(await mirror.listRuns({ limit: 5 })).toEqual([told])
 })

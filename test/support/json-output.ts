@@ -21,7 +21,7 @@ const syncRun = z.strictObject({
   throttled: z.int(),
   waitedMs: z.number(),
   durationMs: z.number(),
-  dataAsOf: z.iso.datetime().nullable(),
+  readAsOf: z.iso.datetime().nullable(),
   error: z.strictObject({ code: z.string(), message: z.string() }).nullable(),
   runId: z.int().nullable(),
   startedAt: z.iso.datetime(),

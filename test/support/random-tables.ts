@@ -55,7 +55,7 @@ function aRun(random: Dice, id: number, organization: string) {
   const status = random.pick(isQuick ? ['partial', 'failed', 'running'] : ['complete', 'complete', 'failed', 'waiting'])
   const reasons = [[], ['plain-scan'], ['page-limit'], ['cached-answer', 'moved'], ['moved']]
   return {
-    ...{ id, organization, trigger: 'sync', started_at: aTime(random), status, data_as_of: aTime(random) },
+    ...{ id, organization, trigger: 'sync', started_at: aTime(random), status, read_as_of: aTime(random) },
     finished_at: status === 'running' ? null : aTime(random),
     proof: random.pick(['proven', 'settled', 'converged', 'unproven']),
     reasons: JSON.stringify(random.pick(reasons)),

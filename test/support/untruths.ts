@@ -109,7 +109,7 @@ function mayHaveMoved({ versions }: Person, { order }: KnownList, { startTick, e
 type Ticks = Pick<Watched, 'startTick' | 'endTick'>
 
 function untrueDates({ outcome: { report }, before, after }: Watched): string[] {
-  const asOf = after.runs.find(({ id }) => id === report.runId)?.data_as_of ?? null
+  const asOf = after.runs.find(({ id }) => id === report.runId)?.read_as_of ?? null
   const isPart = report.reasons.some((reason) => PARTS.has(reason))
   const read = report.status === 'complete' && !isPart ? asOf : (before.freshness?.read_as_of ?? null)
   const proven =
@@ -174,7 +174,7 @@ type CustomerRow = {
   removed_at: string | null
   last_run_id: number
 }
-type RunRow = { id: number; data_as_of: string; trusted_pages: number | null } & Record<
+type RunRow = { id: number; read_as_of: string; trusted_pages: number | null } & Record<
   (typeof STORED)[number],
   unknown
 >

@@ -61,7 +61,7 @@ function whatIsLeft(report: Report, { organizations, dryRun }: BlockSettings): s
   const settings = organizations.find(({ id }) => id === report.organization)
   if (settings?.scan === 'plain') return `${saved} reads the list from its start, as every plain scan does.`
   // After a limit, the time to resume counts from the run's end, not from the start of its scan.
-  const sinceMs = originOf(report) === 'limit' ? report.finishedAtMs : report.dataAsOfMs
+  const sinceMs = originOf(report) === 'limit' ? report.finishedAtMs : report.readAsOfMs
   if (settings === undefined || sinceMs === undefined) return `${saved} continues from here.`
   return `${saved} continues from here, if it starts before ${moment(sinceMs + settings.resumeWithinMs)}.`
 }

@@ -10,7 +10,6 @@ export type StatusLine = {
   freshness: Freshness | undefined
   readAgeMs: number | undefined
   provenAgeMs: number | undefined
-  dataAgeMs: number | undefined
   tooOld: boolean
   why: string[]
   /** Undefined where it is not paused, or where that is not known. */
@@ -32,7 +31,6 @@ export function statusLines(
     const ageOf = (asOfMs: number | undefined) => (asOfMs === undefined ? undefined : nowMs - asOfMs)
     const readAgeMs = ageOf(freshness?.readAsOfMs)
     const provenAgeMs = ageOf(freshness?.provenAsOfMs)
-    const dataAgeMs = ageOf(freshness?.dataAsOfMs)
     const loadingMs = ageOf(firstLoadSinceMs(freshness))
     const readTooOld = isTooOld(readAgeMs ?? loadingMs, maxAgeMs)
     const tooOld = proven ? isTooOld(provenAgeMs ?? loadingMs, maxAgeMs) : readTooOld
@@ -40,7 +38,7 @@ export function statusLines(
     const isStale = readTooOld && !isInFuture(readAgeMs)
     const isAhead = isInFuture(readAgeMs) || isInFuture(provenAgeMs)
     const why = [...(paused ? ['paused'] : []), ...whyNot(freshness, { tooOld, isStale, isAhead })]
-    return { paused, organization: id, freshness, readAgeMs, provenAgeMs, dataAgeMs, tooOld, why }
+    return { paused, organization: id, freshness, readAgeMs, provenAgeMs, tooOld, why }
   })
 }
 

@@ -42,7 +42,7 @@ export const MOVED_TABLES: readonly MovedTable[] = [
       ...{ status: 'text', proof: 'text', reasons: 'json', requests: 'integer', pages: 'integer' },
       ...{ received: 'integer', inserted: 'integer', updated: 'integer', unchanged: 'integer' },
       ...{ duplicates: 'integer', rejected: 'integer', missing: 'integer', removed: 'integer', returned: 'integer' },
-      ...{ held: 'integer', throttled: 'integer', waited_ms: 'integer', warnings: 'json', data_as_of: 'moment' },
+      ...{ held: 'integer', throttled: 'integer', waited_ms: 'integer', warnings: 'json', read_as_of: 'moment' },
       ...{ error_code: 'text', error: 'text', resumed_from: 'integer', certificate: 'json', duration_ms: 'integer' },
       ...{ read_before: 'integer', suppressed: 'integer', trusted_pages: 'integer' },
     },

@@ -16,7 +16,7 @@ CREATE TABLE runs (
   started_at    timestamptz NOT NULL,
   finished_at   timestamptz,
   duration_ms   bigint,
-  data_as_of    timestamptz NOT NULL,
+  read_as_of    timestamptz NOT NULL,
   status        text NOT NULL CHECK (status IN ('running', 'complete', 'failed', 'interrupted', 'waiting', 'partial')),
   proof         text NOT NULL DEFAULT 'unproven' CHECK (proof IN ('proven', 'settled', 'converged', 'unproven')),
   reasons       json NOT NULL DEFAULT '[]',
@@ -349,9 +349,11 @@ WITH RECURSIVE organizations (organization) AS (
 )
 SELECT
   organizations.organization,
-  good.data_as_of,
-  round(extract(epoch FROM now() - good.data_as_of))::bigint AS age_seconds,
-  good.proof,
+  whole.read_as_of,
+  round(extract(epoch FROM now() - whole.read_as_of))::bigint AS read_age_seconds,
+  proven.read_as_of AS proven_as_of,
+  round(extract(epoch FROM now() - proven.read_as_of))::bigint AS proven_age_seconds,
+  whole.proof,
   last.id AS last_run_id,
   last.status AS last_status,
   (SELECT count(*) FROM customers WHERE customers.organization = organizations.organization)
@@ -363,10 +365,6 @@ SELECT
     AND removed_at IS NOT NULL) AS removed,
   (SELECT count(*) FROM rejects WHERE rejects.organization = organizations.organization
     AND resolved_at IS NULL) AS open_rejects,
-  whole.data_as_of AS read_as_of,
-  round(extract(epoch FROM now() - whole.data_as_of))::bigint AS read_age_seconds,
-  proven.data_as_of AS proven_as_of,
-  round(extract(epoch FROM now() - proven.data_as_of))::bigint AS proven_age_seconds,
   (SELECT count(*) FROM held_removals WHERE held_removals.organization = organizations.organization) AS held,
   retired.retired_at
 FROM organizations
@@ -374,19 +372,13 @@ JOIN LATERAL (
   SELECT id, status FROM runs WHERE runs.organization = organizations.organization ORDER BY id DESC LIMIT 1
 ) AS last ON true
 LEFT JOIN LATERAL (
-  SELECT data_as_of, proof FROM runs
-  WHERE runs.organization = organizations.organization AND status = 'complete'
-    AND (proof <> 'unproven' OR reasons::text = '["plain-scan"]')
-  ORDER BY id DESC LIMIT 1
-) AS good ON true
-LEFT JOIN LATERAL (
-  SELECT data_as_of FROM runs
+  SELECT read_as_of, proof FROM runs
   WHERE runs.organization = organizations.organization AND status = 'complete'
     AND reasons::text NOT LIKE '%"page-limit"%' AND reasons::text NOT LIKE '%"cached-answer"%'
   ORDER BY id DESC LIMIT 1
 ) AS whole ON true
 LEFT JOIN LATERAL (
-  SELECT data_as_of FROM runs
+  SELECT read_as_of FROM runs
   WHERE runs.organization = organizations.organization AND status = 'complete' AND proof IN ('proven', 'settled')
   ORDER BY id DESC LIMIT 1
 ) AS proven ON true
@@ -423,11 +415,11 @@ SELECT
   versions.id,
   CASE WHEN opened.seq IS NULL THEN greatest(customers.first_seen_at, horizons.history_from) ELSE opened.at END AS valid_from,
   closed.at AS valid_to,
-  (SELECT data_as_of FROM runs
+  (SELECT read_as_of FROM runs
     WHERE runs.organization = versions.organization AND runs.id < opened.run_id AND status = 'complete'
       AND (proof <> 'unproven' OR reasons::text = '["plain-scan"]')
     ORDER BY runs.id DESC LIMIT 1) AS valid_from_after,
-  (SELECT data_as_of FROM runs
+  (SELECT read_as_of FROM runs
     WHERE runs.organization = versions.organization AND runs.id < closed.run_id AND status = 'complete'
       AND (proof <> 'unproven' OR reasons::text = '["plain-scan"]')
       AND (closed.change = 'changed' OR finished_at < closed.missing_since)

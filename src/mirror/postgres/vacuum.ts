@@ -96,7 +96,7 @@ const ROWS = {
   changes: `(seq, run_id, organization, id, change, at) SELECT 0, 0, '', '', 'added', 'epoch'`,
   rejects: `(reject_id, run_id, organization, record_key, page, position, payload, reasons, first_seen_at, seen_at)
     SELECT 0, 0, '', '', 0, 0, '', '[]', 'epoch', 'epoch'`,
-  runs: `(id, organization, trigger, started_at, status, data_as_of) SELECT 0, '', '', 'epoch', 'failed', 'epoch'`,
+  runs: `(id, organization, trigger, started_at, status, read_as_of) SELECT 0, '', '', 'epoch', 'failed', 'epoch'`,
 }
 
 /** PostgreSQL keeps the samples of a table that has no rows any more, so it takes one of a row that no other transaction ever sees. */

@@ -8,7 +8,6 @@ export type FreshnessColumns = {
   organization: string
   read_as_of: string | null
   proven_as_of: string | null
-  data_as_of: string | null
   proof: Proof | null
   last_run_id: number
   last_status: RunStatus
@@ -39,7 +38,7 @@ export type CountColumns = { active: number; missing: number; removed: number }
 /** The columns of the view to ask for. */
 export const COUNTED_COLUMNS = ['*']
 export const UNCOUNTED_COLUMNS = [
-  ...['organization', 'data_as_of', 'read_as_of', 'proven_as_of', 'retired_at'],
+  ...['organization', 'read_as_of', 'proven_as_of', 'retired_at'],
   ...['proof', 'last_run_id', 'last_status', 'held', 'open_rejects'],
 ]
 
@@ -69,7 +68,6 @@ export function uncountedFreshnessOf(row: FreshnessColumns): UncountedFreshness 
     organization: row.organization,
     readAsOfMs: timeIn(row.read_as_of),
     provenAsOfMs: timeIn(row.proven_as_of),
-    dataAsOfMs: timeIn(row.data_as_of),
     proof: row.proof ?? undefined,
     lastRunId: row.last_run_id,
     lastStatus: row.last_status,

@@ -9,7 +9,7 @@ export type RunColumns = RecordCounts & {
   trigger: Trigger
   started_at: string
   finished_at: string | null
-  /** NULL if the run never ended by itself, or is older than this column. */
+  /** NULL if the run never ended by itself. */
   duration_ms: number | null
   status: RunStatus
   proof: Proof
@@ -22,7 +22,7 @@ export type RunColumns = RecordCounts & {
   throttled: number
   waited_ms: number
   warnings: string
-  data_as_of: string
+  read_as_of: string
   resumed_from: number | null
   read_before: number
   certificate: string | null
@@ -39,21 +39,20 @@ export function storedRunOf(row: RunColumns): StoredRun {
 
 /** The report of a run, from its row. */
 export function storedReportOf(row: RunColumns): Report {
-  const { id, started_at, finished_at, duration_ms: _duration, waited_ms, data_as_of, error_code, error, ...same } = row
+  const { id, started_at, finished_at, duration_ms: _duration, waited_ms, read_as_of, error_code, error, ...same } = row
   const { resumed_from, read_before, trusted_pages, certificate: _certificate, ...report } = same
   return {
     ...report,
     runId: id,
     reasons: JSON.parse(row.reasons),
     warnings: JSON.parse(row.warnings),
-    // Older versions measured it by the wall clock, which may have been set back meanwhile.
-    waitedMs: Math.max(0, waited_ms),
+    waitedMs: waited_ms,
     resumedFrom: resumed_from ?? undefined,
     readBefore: read_before,
     startedAtMs: fromSqlTime(started_at),
     finishedAtMs: timeIn(finished_at),
     durationMs: durationOf(row),
-    dataAsOfMs: fromSqlTime(data_as_of),
+    readAsOfMs: fromSqlTime(read_as_of),
     trustedPages: trusted_pages ?? undefined,
     error: error_code === null ? undefined : { code: error_code, message: error ?? '' },
   }

@@ -5,7 +5,7 @@ import { isFarAhead } from '../../time/clock-tolerance.ts'
 import { fromSqlTime } from '../sql/sql-time.ts'
 
 /** The last run of an organization that recorded windows. */
-export type RunWithWindows = { id: number; data_as_of: string; status: RunStatus; error_code: string | null }
+export type RunWithWindows = { id: number; read_as_of: string; status: RunStatus; error_code: string | null }
 
 /**
  * The error codes of runs that reached a limit of the configuration, as a list in SQL. `resumeWithin` counts from the start of the scan, or
@@ -18,12 +18,12 @@ export const REACHED_LIMIT = `('${codesFrom('limit').join("', '")}')`
  * reached a limit.
  */
 export function mayContinue(
-  { status, data_as_of, error_code }: Omit<RunWithWindows, 'id'>,
+  { status, read_as_of, error_code }: Omit<RunWithWindows, 'id'>,
   limitAt: string | null | undefined,
   { nowMs, resumeWithinMs }: Pick<Start, 'nowMs' | 'resumeWithinMs'>,
 ): boolean {
   if (resumeWithinMs === undefined) return false
-  const standsSinceMs = fromSqlTime(limitAt ?? data_as_of)
+  const standsSinceMs = fromSqlTime(limitAt ?? read_as_of)
   // Far in the future it was dated by a wrong clock, and the age of the scan is unknown. A little ahead is a small step, or the clock of
   // another worker: a run that reached a limit is continued at once.
   if (isFarAhead(standsSinceMs, nowMs) || nowMs - standsSinceMs > resumeWithinMs) return false

@@ -9,7 +9,7 @@ CREATE TABLE runs (
   started_at    DATETIME NOT NULL,
   finished_at   DATETIME,                          -- never before started_at
   duration_ms   INTEGER,                           -- by a clock that nothing sets
-  data_as_of    DATETIME NOT NULL,                 -- start of the scan
+  read_as_of    DATETIME NOT NULL,                 -- start of the scan; of one that was resumed, that of its first part
   status        TEXT NOT NULL CHECK (status IN ('running', 'complete', 'failed', 'interrupted', 'waiting', 'partial')),
   proof         TEXT NOT NULL DEFAULT 'unproven' CHECK (proof IN ('proven', 'settled', 'converged', 'unproven')),
   reasons       TEXT NOT NULL DEFAULT '[]',        -- JSON array: why the scan is not proven
@@ -316,9 +316,11 @@ WITH RECURSIVE organizations (organization) AS (
 )
 SELECT
   last.organization,
-  good.data_as_of,
-  CAST(ROUND((julianday('now') - julianday(good.data_as_of)) * 86400) AS INTEGER) AS age_seconds,
-  good.proof,
+  whole.read_as_of,
+  CAST(ROUND((julianday('now') - julianday(whole.read_as_of)) * 86400) AS INTEGER) AS read_age_seconds,
+  proven.read_as_of AS proven_as_of,
+  CAST(ROUND((julianday('now') - julianday(proven.read_as_of)) * 86400) AS INTEGER) AS proven_age_seconds,
+  whole.proof,
   last.id AS last_run_id,
   last.status AS last_status,
   CAST((SELECT COUNT(*) FROM customers WHERE customers.organization = organizations.organization)
@@ -330,20 +332,11 @@ SELECT
     AND removed_at IS NOT NULL) AS INTEGER) AS removed,
   CAST((SELECT COUNT(*) FROM rejects WHERE rejects.organization = organizations.organization
     AND resolved_at IS NULL) AS INTEGER) AS open_rejects,
-  whole.data_as_of AS read_as_of,
-  CAST(ROUND((julianday('now') - julianday(whole.data_as_of)) * 86400) AS INTEGER) AS read_age_seconds,
-  proven.data_as_of AS proven_as_of,
-  CAST(ROUND((julianday('now') - julianday(proven.data_as_of)) * 86400) AS INTEGER) AS proven_age_seconds,
   CAST((SELECT COUNT(*) FROM held_removals WHERE held_removals.organization = organizations.organization) AS INTEGER)
     AS held,
   retired.retired_at
 FROM organizations
 JOIN runs AS last ON last.id = (SELECT MAX(id) FROM runs WHERE runs.organization = organizations.organization)
-LEFT JOIN runs AS good ON good.id = (
-  SELECT MAX(id) FROM runs
-  WHERE runs.organization = organizations.organization AND status = 'complete'
-    AND (proof <> 'unproven' OR reasons = '["plain-scan"]')
-)
 LEFT JOIN runs AS whole ON whole.id = (
   SELECT MAX(id) FROM runs
   WHERE runs.organization = organizations.organization AND status = 'complete'
@@ -411,11 +404,11 @@ SELECT
   (SELECT max(customers.first_seen_at, coalesce(horizons.history_from, '')) WHERE opened.seq IS NULL
     UNION ALL SELECT opened.at WHERE opened.seq IS NOT NULL) AS valid_from,
   closed.at AS valid_to,
-  (SELECT data_as_of FROM runs
+  (SELECT read_as_of FROM runs
     WHERE runs.organization = versions.organization AND runs.id < opened.run_id AND status = 'complete'
       AND (proof <> 'unproven' OR reasons = '["plain-scan"]')
     ORDER BY runs.id DESC LIMIT 1) AS valid_from_after,
-  (SELECT data_as_of FROM runs
+  (SELECT read_as_of FROM runs
     WHERE runs.organization = versions.organization AND runs.id < closed.run_id AND status = 'complete'
       AND (proof <> 'unproven' OR reasons = '["plain-scan"]')
       AND (closed.change = 'changed' OR finished_at < closed.missing_since)

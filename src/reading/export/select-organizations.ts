@@ -56,8 +56,8 @@ function readOrganizations(db: Connection): Map<string, ExportedOrganization> {
 const RETIRED_ORGANIZATIONS = 'SELECT organization, retired_at FROM freshness WHERE retired_at IS NOT NULL'
 
 const READ_ORGANIZATIONS = `
-  SELECT last.organization, last.id AS run, last.proof, last.data_as_of AS readAsOf, found.first_read_at AS firstReadAt,
-    (SELECT data_as_of FROM runs WHERE id = found.proven_id) AS provenAsOf,
+  SELECT last.organization, last.id AS run, last.proof, last.read_as_of AS readAsOf, found.first_read_at AS firstReadAt,
+    (SELECT read_as_of FROM runs WHERE id = found.proven_id) AS provenAsOf,
     (SELECT COUNT(*) FROM customers WHERE customers.organization = last.organization)
       - (SELECT COUNT(*) FROM customers WHERE customers.organization = last.organization AND removed_at IS NOT NULL) AS active
   FROM (SELECT organization, MAX(id) AS id, MIN(finished_at) AS first_read_at, MAX(iif(proof IN ('proven', 'settled'), id, NULL)) AS proven_id

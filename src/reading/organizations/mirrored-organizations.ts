@@ -34,14 +34,12 @@ function leavingIn(db: Connection): LeavingRow[] {
   return hasTable(db, 'unfinished_forgets') ? db.prepare<[], LeavingRow>(LEAVING).all() : []
 }
 
-/** What is read of an organization. Not all columns are in a file that an older version wrote. */
 export type FreshnessRow = {
   organization: string
   active: bigint | number
   removed: bigint | number
-  data_as_of?: string | null
-  read_as_of?: string | null
-  retired_at?: string | null
+  read_as_of: string | null
+  retired_at: string | null
 }
 
 export type LeavingRow = { organization: string }
@@ -57,11 +55,11 @@ export function mirroredOrganizations(
 ): MirroredOrganization[] {
   const none = { active: 0, removed: 0, readAsOfMs: undefined, retiredAtMs: undefined }
   return [
-    ...fresh.map(({ organization, active, removed, read_as_of, data_as_of, retired_at }) => ({
+    ...fresh.map(({ organization, active, removed, read_as_of, retired_at }) => ({
       organization,
       active: Number(active),
       removed: Number(removed),
-      readAsOfMs: timeIn(read_as_of === undefined ? data_as_of : read_as_of),
+      readAsOfMs: timeIn(read_as_of),
       retiredAtMs: timeIn(retired_at),
       isLeaving: false,
     })),

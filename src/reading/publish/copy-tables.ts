@@ -17,7 +17,6 @@ const NUMBERS: Readonly<Record<string, string>> = {
 
 /** Ages are counted from these dates, and go on while a copy is read. */
 const AGES: Readonly<Record<string, string>> = {
-  age_seconds: 'data_as_of',
   read_age_seconds: 'read_as_of',
   proven_age_seconds: 'proven_as_of',
 }

@@ -29,7 +29,7 @@ export function fillManifest(db: Database.Database, leftOut: readonly LeftOut[])
 const READ_ORGANIZATIONS = `
   INSERT INTO main.manifest (organization, published_at, run_id, proof, read_as_of, proven_as_of, last_run_id, last_status,
     customers, active_customers, changes, runs, rejects, last_seq, forgotten)
-  SELECT fresh.organization, ?, run.id, run.proof, read_as_of, proven_as_of, last_run_id, last_status, 0, 0, 0, 0, 0, 0,
+  SELECT fresh.organization, ?, run.id, run.proof, fresh.read_as_of, proven_as_of, last_run_id, last_status, 0, 0, 0, 0, 0, 0,
     ${forgottenLast('mirror.forgotten', 'fresh.organization')}
   FROM main.freshness_as_published AS fresh
   JOIN mirror.runs AS run ON run.id = ${lastReading('mirror.runs')}`

@@ -60,7 +60,7 @@ export function forgottenLast(table: string, organization: string): string {
 /** SQL: the run in this table that read the list of an organization to its end last, which is the one that `fresh.read_as_of` is the start of. */
 export function lastReading(runs: string): string {
   return `(SELECT MAX(id) FROM ${runs} AS each
-    WHERE each.organization = fresh.organization AND each.status = 'complete' AND each.data_as_of = fresh.read_as_of)`
+    WHERE each.organization = fresh.organization AND each.status = 'complete' AND each.read_as_of = fresh.read_as_of)`
 }
 
 const RECORDED_RUNS = `

@@ -10,7 +10,7 @@ const organizations = [{ id: 'acme', scan: 'chain', resumeWithinMs: 6 * HOUR_MS 
 function blockOf(error: Error, status: RunStatus, config?: string): string {
   const report = {
     ...emptyReport({ organization: 'acme', trigger: 'sync', startedAtMs: 10 * HOUR_MS }),
-    ...{ status, runId: 7, received: 200, inserted: 200, dataAsOfMs: 0, finishedAtMs: 12 * HOUR_MS },
+    ...{ status, runId: 7, received: 200, inserted: 200, readAsOfMs: 0, finishedAtMs: 12 * HOUR_MS },
     error: describeError(error),
   }
   return failureBlocks([{ report, error }], { organizations, columns: 80, dryRun: false, config })

@@ -21,7 +21,7 @@ describe('monitoring of a worker', () => {
       ({ status }) => status === 200,
     )
     const metrics = await ask(`${origin}/metrics`)
-    tamper(place.mirror, `UPDATE runs SET data_as_of = '2001-01-01 00:00:00'`)
+    tamper(place.mirror, `UPDATE runs SET read_as_of = '2001-01-01 00:00:00'`)
     const stale = await ask(`${origin}/readyz`)
 
     expect(await ask(`${origin}/healthz`)).toMatchObject({ status: 200, text: '{"alive":true}' })
@@ -54,7 +54,7 @@ describe('monitoring of a worker', () => {
     expect([...readExposition(metrics.text).keys()]).toEqual(expect.arrayContaining(namesIn('alerts.yml')))
     expect([...readExposition(metrics.text).keys()]).toEqual(expect.arrayContaining(namesIn('grafana-dashboard.json')))
     expect(metrics.text).toMatch(/customer_mirror_read_as_of_age_seconds\{organization="acme"\} \d/)
-    expect(metrics.text).toMatch(/customer_mirror_data_as_of_age_seconds\{organization="acme"\} \d/)
+    expect(metrics.text).toMatch(/customer_mirror_read_as_of_age_seconds\{organization="acme"\} \d/)
     expect(await ask(`${origin}/`)).toMatchObject({ status: 200, text: expect.stringContaining('<h3>acme</h3>') })
     expect(await ask(`${origin}/runs/1`)).toMatchObject({
       status: 200,

@@ -146,9 +146,9 @@ test('an organization that left the configuration has no age, and a first give-u
   const freshness = [fresh('acme', nowMs - 60_000), fresh('globex', nowMs - 60_000)]
   const lines = await metricsOf({ freshness, now: () => nowMs }).lines()
 
-  expect(lines.filter((line) => /^customer_mirror_(data_as_of_age_seconds|open_rejects)\{/.test(line))).toEqual([
+  expect(lines.filter((line) => /^customer_mirror_(read_as_of_age_seconds|open_rejects)\{/.test(line))).toEqual([
     'customer_mirror_open_rejects{organization="acme"} 0',
-    'customer_mirror_data_as_of_age_seconds{organization="acme"} 60',
+    'customer_mirror_read_as_of_age_seconds{organization="acme"} 60',
   ])
   for (const outcome of ['complete', 'wait', 'retry', 'give-up', 'hand-back', 'abandon'])
     expect(lines).toContain(`customer_mirror_runs_total{organization="acme",outcome="${outcome}"} 0`)
@@ -157,7 +157,7 @@ test('an organization that left the configuration has no age, and a first give-u
 test('each date has its age, a date that is none has no age, and one look at the mirror serves a scrape', async () => {
   const nowMs = Date.now()
   const looks: string[] = []
-  const dates = { readAsOfMs: nowMs - 60_000, provenAsOfMs: undefined, dataAsOfMs: nowMs - 120_000 }
+  const dates = { readAsOfMs: nowMs - 60_000, provenAsOfMs: undefined }
   const look = <Found>(at: string, found: Found) => {
     looks.push(at)
     return Promise.resolve(found)
@@ -173,7 +173,6 @@ test('each date has its age, a date that is none has no age, and one look at the
   expect(lines.filter((line) => /^customer_mirror_(\w+_as_of_age_seconds|held_removals)\{/.test(line))).toEqual([
     'customer_mirror_held_removals{organization="acme"} 2138',
     'customer_mirror_read_as_of_age_seconds{organization="acme"} 60',
-    'customer_mirror_data_as_of_age_seconds{organization="acme"} 120',
   ])
   expect(looks).toEqual(['freshness', 'held', 'underway', 'runs'])
 })
@@ -196,7 +195,7 @@ function lastRun(atMs: number) {
 }
 
 function fresh(organization: string, atMs: number): Freshness {
-  const dates = { readAsOfMs: atMs, provenAsOfMs: atMs, dataAsOfMs: atMs }
+  const dates = { readAsOfMs: atMs, provenAsOfMs: atMs }
   const counts = { active: 1, missing: 0, removed: 0, held: 0, openRejects: 0 }
   return {
     organization,

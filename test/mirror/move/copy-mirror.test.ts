@@ -86,11 +86,11 @@ test('what PostgreSQL cannot hold becomes U+FFFD and is counted', async () => {
   const { file } = await aSqliteMirror()
   tamper(
     file,
-    `INSERT INTO runs (id, organization, "trigger", started_at, status, data_as_of, warnings, error)
+    `INSERT INTO runs (id, organization, "trigger", started_at, status, read_as_of, warnings, error)
     VALUES (1, 'acme', 'sync', '2026-01-01', 'failed', '2026-01-01 00:00:00.000', '{"a\\u0000":"\\\\u0000","b\\ud800":"\\ud83d\\ude00"}', ?)`,
     'a\0b\0',
   )
-  tamper(file, `UPDATE runs SET started_at = data_as_of`)
+  tamper(file, `UPDATE runs SET started_at = read_as_of`)
   const database = await aDatabase()
   const { replaced } = await toPostgres(file, database)
 

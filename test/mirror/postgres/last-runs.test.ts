@@ -8,7 +8,7 @@ import { rowsRead } from '../../support/postgres/rows-read.ts'
 test('the last run of one organization is found without those of a thousand others', async () => {
   const database = await inPostgres(await startPglite(), {})
   const { found, read } = await database.write(async (session) => {
-    await session.run(`INSERT INTO runs (organization, trigger, started_at, data_as_of, status)
+    await session.run(`INSERT INTO runs (organization, trigger, started_at, read_as_of, status)
       SELECT 'org-' || number % 1000, 'sync', now(), now(), 'complete' FROM generate_series(1, 5000) AS number`)
     let runs: LastRun[] = []
     const look = async () => (runs = await listLastRuns(session, { organization: 'org-7' }))

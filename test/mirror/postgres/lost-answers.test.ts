@@ -80,7 +80,7 @@ test.each(someOf(MOMENTS))(
 /** The rows of a mirror with something for each verb, numbered as a run numbers them. */
 const TABLES: Tables = {
   runs: [
-    { id: 1, organization: 'acme', trigger: 'sync', started_at: LONG_AGO, status: 'complete', data_as_of: LONG_AGO },
+    { id: 1, organization: 'acme', trigger: 'sync', started_at: LONG_AGO, status: 'complete', read_as_of: LONG_AGO },
   ],
   customers: [1, 2].map((row_id) => ({
     ...{ row_id, organization: 'acme', id: customerId(row_id), name: `Customer ${row_id}`, last_run_id: 1 },

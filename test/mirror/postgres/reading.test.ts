@@ -20,7 +20,7 @@ beforeAll(async () => {
 /** The columns of views, without those that depend on the clock. */
 const VIEWS = {
   freshness:
-    'organization, data_as_of, proof, last_run_id, last_status, active, missing, removed, open_rejects, read_as_of, proven_as_of, held, retired_at',
+    'organization, read_as_of, proven_as_of, proof, last_run_id, last_status, active, missing, removed, open_rejects, held, retired_at',
   customers_history:
     'organization, id, valid_from, valid_to, valid_from_after, valid_to_after, opened_by, closed_by, name, username, email, extra',
   customers_daily: 'organization, day, active, added, removed, changed',

@@ -242,7 +242,7 @@ async function entriesRead(session: Session, table: string): Promise<number> {
 
 /** A quick run that changed the first customers. */
 async function quickRun(session: Session, id: number, changed: number): Promise<void> {
-  await session.run(`INSERT INTO runs (id, organization, trigger, started_at, data_as_of, status, trusted_pages, updated)
+  await session.run(`INSERT INTO runs (id, organization, trigger, started_at, read_as_of, status, trusted_pages, updated)
     VALUES (${id}, 'acme', 'sync', now(), now(), 'partial', 1, ${changed})`)
   await session.run(`SET LOCAL customer_mirror.unnoticed = 'on'`)
   await session.run(`UPDATE customers SET last_run_id = ${id} WHERE row_id <= ${changed}`)

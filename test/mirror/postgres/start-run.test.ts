@@ -116,7 +116,7 @@ describe('a run after an interrupted one', () => {
 
     const second = await start({ nowMs: START_MS + MINUTE_MS })
 
-    expect(second).toMatchObject({ resumedFrom: first.id, dataAsOfMs: START_MS, readBefore: 4 })
+    expect(second).toMatchObject({ resumedFrom: first.id, readAsOfMs: START_MS, readBefore: 4 })
     expect([...second.seen]).toEqual([1, 2])
     expect([...second.rejectedIds, ...second.suppressed]).toEqual(['x', 7])
     expect([...(await mirror.recallWindows(second))]).toEqual([
@@ -210,7 +210,7 @@ describe('the list as last read', () => {
     await write(`UPDATE customers SET name = 'By hand' WHERE row_id = 2`)
     await write(`UPDATE customers SET missing_since = now(), last_run_id = 1 WHERE row_id = 4`)
     await write(
-      `INSERT INTO runs (organization, trigger, started_at, data_as_of, status, updated) VALUES ('acme', 'sync', now(), now(), 'failed', 1)`,
+      `INSERT INTO runs (organization, trigger, started_at, read_as_of, status, updated) VALUES ('acme', 'sync', now(), now(), 'failed', 1)`,
     )
     await write(`UPDATE customers SET last_run_id = 2 WHERE row_id = 5`)
 

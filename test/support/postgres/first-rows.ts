@@ -6,7 +6,7 @@ export const A_RUN = {
   organization: 'acme',
   trigger: 'sync',
   started_at: AT,
-  data_as_of: AT,
+  read_as_of: AT,
   status: 'complete',
 }
 

@@ -2,7 +2,7 @@ import type { Session } from '../../../src/mirror/postgres/session.ts'
 
 /** Stores customers of acme with the numbers from 1 on as their ids, in a table that the server never analyzed. */
 export async function stockCustomers(session: Session, customers: number): Promise<void> {
-  await session.run(`INSERT INTO runs (id, organization, trigger, started_at, data_as_of, status)
+  await session.run(`INSERT INTO runs (id, organization, trigger, started_at, read_as_of, status)
     VALUES (1, 'acme', 'sync', now(), now(), 'running')`)
   await session.run(`INSERT INTO customers (organization, row_id, id, first_seen_at, changed_at, updated_at, last_run_id)
     SELECT 'acme', number, number::text, now(), now(), now(), 1 FROM generate_series(1, ${customers}) AS number`)

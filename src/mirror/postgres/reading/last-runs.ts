@@ -19,7 +19,7 @@ const lastRunsOf = (organizations: string) => `
   WITH RECURSIVE ${organizations}
   SELECT last.organization, last.started_at, last.finished_at, last.status, last.error_code,
     ${firstRunOf('last.organization')} AS first_run_at,
-    (SELECT data_as_of FROM runs
+    (SELECT read_as_of FROM runs
       WHERE runs.organization = last.organization AND ${READ_TO_END} ORDER BY id DESC LIMIT 1) AS complete_as_of,
     (SELECT error_code FROM runs
       WHERE runs.organization = last.organization AND status <> 'running' AND id > last.id ORDER BY id DESC LIMIT 1) AS quick_error

@@ -118,15 +118,15 @@ async function countNotRemoved(session: Session, organization: string): Promise<
  * full one: they are new to the list, or were removed before. While removals are held back, so are those that came since the first run
  * that held them: otherwise the next night would find fewer absent by comparison, and no longer hold them.
  */
-async function countArrived(session: Session, { organization, id, dataAsOfMs }: Run): Promise<number> {
+async function countArrived(session: Session, { organization, id, readAsOfMs }: Run): Promise<number> {
   const arrived = await session.first<{ sum: number }>(
     `WITH waiting AS (SELECT EXISTS (SELECT 1 FROM held_removals WHERE organization = $1) AS is_held)
-     SELECT coalesce(sum(inserted + returned), 0) AS sum FROM runs, waiting WHERE organization = $1 AND (data_as_of = $2::timestamptz
+     SELECT coalesce(sum(inserted + returned), 0) AS sum FROM runs, waiting WHERE organization = $1 AND (read_as_of = $2::timestamptz
        OR ((is_held OR ${IS_QUICK}) AND id > (SELECT coalesce(max(id), 0) FROM runs
          WHERE organization = $1 AND status = 'complete' AND id < $3
            AND (NOT is_held OR (held = 0 AND proof <> 'unproven')))))`,
     organization,
-    sqlTime(dataAsOfMs),
+    sqlTime(readAsOfMs),
     id,
   )
   return arrived?.sum ?? 0

@@ -11,7 +11,7 @@ export type Beginning = {
   holder: string
   /** The run that it continues. */
   from: number | undefined
-  dataAsOfMs: number
+  readAsOfMs: number
   /** The version of the lease that it takes over. */
   replaced: string | undefined
 }
@@ -23,11 +23,11 @@ export type Beginning = {
 export async function beginRun(
   session: Session,
   { organization, trigger, nowMs, isQuick }: Start,
-  { holder, from, dataAsOfMs, replaced }: Beginning,
+  { holder, from, readAsOfMs, replaced }: Beginning,
 ): Promise<number> {
   const begun = await session.first<{ id: number; is_leased: boolean }>(
     beginning(isQuick === true, from !== undefined),
-    ...[organization, sqlTime(nowMs), trigger, sqlTime(dataAsOfMs), from ?? null, isQuick === true ? 0 : null],
+    ...[organization, sqlTime(nowMs), trigger, sqlTime(readAsOfMs), from ?? null, isQuick === true ? 0 : null],
     ...[holder, replaced ?? null],
   )
   if (begun?.is_leased === true) return begun.id
@@ -38,7 +38,7 @@ export async function beginRun(
 function beginning(isQuick: boolean, continues: boolean): string {
   return `
     WITH begun AS (
-      INSERT INTO runs (organization, trigger, started_at, data_as_of, resumed_from, trusted_pages, status)
+      INSERT INTO runs (organization, trigger, started_at, read_as_of, resumed_from, trusted_pages, status)
       VALUES ($1, $3, $2::timestamptz, $4::timestamptz, $5::bigint, $6::bigint, 'running') RETURNING id
     ),
     leased AS (

@@ -25,7 +25,7 @@ export type Found = {
   held_rows: Buffer | null
   /** The last run that recorded windows, and the end of the last run it goes back to that reached a limit. */
   last_id: number | null
-  last_data_as_of: string | null
+  last_read_as_of: string | null
   last_status: RunStatus | null
   last_error_code: string | null
   last_limit_at: string | null
@@ -34,7 +34,7 @@ export type Found = {
 /** One row of `Found`, in one statement. */
 export const LOOK = `
   WITH RECURSIVE last AS (
-    SELECT id, data_as_of, status, error_code, resumed_from, finished_at FROM runs
+    SELECT id, read_as_of, status, error_code, resumed_from, finished_at FROM runs
     WHERE organization = $1 AND EXISTS (SELECT FROM windows WHERE run_id = runs.id) ORDER BY id DESC LIMIT 1
   ),
   chain (id, resumed_from, error_code, finished_at) AS (
@@ -53,7 +53,7 @@ export const LOOK = `
     (SELECT key FROM forgotten_keys WHERE organization = $1) AS forgotten_key,
     (SELECT json_agg(json_build_array(hash, number)) FROM forgotten WHERE organization = $1) AS forgotten,
     (SELECT ${ROWS_AS_BYTES} FROM held_removals WHERE organization = $1) AS held_rows,
-    last.id AS last_id, last.data_as_of AS last_data_as_of, last.status AS last_status,
+    last.id AS last_id, last.read_as_of AS last_read_as_of, last.status AS last_status,
     last.error_code AS last_error_code,
     (SELECT max(finished_at) FROM chain WHERE error_code IN ${REACHED_LIMIT}) AS last_limit_at
   FROM (SELECT 1) AS one LEFT JOIN lease ON true LEFT JOIN last ON true`

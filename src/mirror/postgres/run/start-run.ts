@@ -31,11 +31,11 @@ export async function startRun(session: Session, start: Start, { holder, address
   // First: it may forget the windows to continue from, and the list.
   const { privacy, isEmptied } = await startPrivacy(session, start, found.policy)
   const resumable = start.isQuick === true || isEmptied ? undefined : resumableOf(found, start)
-  const dataAsOfMs = resumable === undefined ? nowMs : fromSqlTime(resumable.data_as_of)
+  const readAsOfMs = resumable === undefined ? nowMs : fromSqlTime(resumable.read_as_of)
   const id = await beginRun(session, start, {
     holder,
     from: resumable?.id,
-    dataAsOfMs,
+    readAsOfMs,
     replaced: found.lease_version ?? undefined,
   })
   const list = await loadList(session, organization)
@@ -45,7 +45,7 @@ export async function startRun(session: Session, start: Start, { holder, address
   const readBefore = countSeen(received)
   if (readBefore > 0) await session.run('UPDATE runs SET read_before = $2 WHERE id = $1', id, readBefore)
   return startedRun(start, {
-    ...{ id, dataAsOfMs, resumedFrom: resumable?.id, readBefore, isBaseline: !found.has_baseline },
+    ...{ id, readAsOfMs, resumedFrom: resumable?.id, readBefore, isBaseline: !found.has_baseline },
     ...received,
     ...doubts,
     forgotten: forgottenBy(organization, found.forgotten_key, new Map(found.forgotten)),
@@ -73,13 +73,13 @@ async function look(session: Session, organization: string) {
 
 /** The last run that recorded windows, if it ended before its list did, and recently enough. */
 function resumableOf(found: LastFound, start: Start): RunWithWindows | undefined {
-  const { last_id: id, last_data_as_of: data_as_of, last_status: status, last_error_code: error_code } = found
-  if (id === null || data_as_of === null || status === null) return undefined
-  const last = { id, data_as_of, status, error_code }
+  const { last_id: id, last_read_as_of: read_as_of, last_status: status, last_error_code: error_code } = found
+  if (id === null || read_as_of === null || status === null) return undefined
+  const last = { id, read_as_of, status, error_code }
   return mayContinue(last, found.last_limit_at, start) ? last : undefined
 }
 
-type LastFound = Pick<Found, 'last_id' | 'last_data_as_of' | 'last_status' | 'last_error_code' | 'last_limit_at'>
+type LastFound = Pick<Found, 'last_id' | 'last_read_as_of' | 'last_status' | 'last_error_code' | 'last_limit_at'>
 
 /** Another key, if the stored one was deleted: fingerprints under the old one no longer match, which does no harm. */
 async function newFingerprintKey(session: Session): Promise<Uint8Array> {

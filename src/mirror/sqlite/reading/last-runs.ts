@@ -24,7 +24,7 @@ const lastRunsOf = (organizations: string) => `
   WITH RECURSIVE known (organization) AS (${organizations})
   SELECT last.organization, last.started_at, last.finished_at, last.status, last.error_code,
     ${firstRunOf('last.organization')} AS first_run_at,
-    (SELECT data_as_of FROM runs WHERE id = (
+    (SELECT read_as_of FROM runs WHERE id = (
       SELECT MAX(id) FROM runs
       WHERE runs.organization = last.organization AND ${READ_TO_END})) AS complete_as_of,
     (SELECT error_code FROM runs WHERE id = (

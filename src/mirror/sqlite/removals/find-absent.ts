@@ -141,12 +141,12 @@ function countArrived(db: Connection, run: Run): number {
     statement<[Record<string, unknown>], number>(
       db,
       `WITH waiting AS (SELECT EXISTS (SELECT 1 FROM held_removals WHERE organization = @organization) AS is_held)
-       SELECT SUM(inserted + returned) FROM runs, waiting WHERE organization = @organization AND (data_as_of = @dataAsOf
+       SELECT SUM(inserted + returned) FROM runs, waiting WHERE organization = @organization AND (read_as_of = @readAsOf
          OR ((is_held OR ${IS_QUICK}) AND id > (SELECT coalesce(MAX(id), 0) FROM runs
            WHERE organization = @organization AND status = 'complete' AND id < @id
              AND (NOT is_held OR (held = 0 AND proof <> 'unproven')))))`,
     )
       .pluck()
-      .get({ organization: run.organization, dataAsOf: sqlTime(run.dataAsOfMs), id: run.id }) ?? 0
+      .get({ organization: run.organization, readAsOf: sqlTime(run.readAsOfMs), id: run.id }) ?? 0
   )
 }

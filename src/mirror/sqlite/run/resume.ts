@@ -7,7 +7,7 @@ import { statement } from '../statement.ts'
 export function findResumable(db: Connection, start: Start): RunWithWindows | undefined {
   const last = statement<[string], RunWithWindows>(
     db,
-    `SELECT id, data_as_of, status, error_code FROM runs
+    `SELECT id, read_as_of, status, error_code FROM runs
      WHERE organization = ? AND EXISTS (SELECT 1 FROM windows WHERE run_id = runs.id) ORDER BY id DESC LIMIT 1`,
   ).get(start.organization)
   return last !== undefined && mayContinue(last, findLimitAt(db, last.id), start) ? last : undefined

@@ -40,12 +40,12 @@ export function startRun(db: Connection, start: Start, holder: string): Run {
   const privacy = startPrivacy(db, start)
   const isQuick = start.isQuick === true
   const resumable = isQuick ? undefined : findResumable(db, start)
-  const dataAsOfMs = resumable === undefined ? nowMs : fromSqlTime(resumable.data_as_of)
+  const readAsOfMs = resumable === undefined ? nowMs : fromSqlTime(resumable.read_as_of)
   const { lastInsertRowid } = statement(
     db,
-    `INSERT INTO runs (organization, "trigger", started_at, data_as_of, resumed_from, trusted_pages, status)
+    `INSERT INTO runs (organization, "trigger", started_at, read_as_of, resumed_from, trusted_pages, status)
      VALUES (?, ?, ?, ?, ?, ?, 'running')`,
-  ).run(organization, trigger, sqlTime(nowMs), sqlTime(dataAsOfMs), resumable?.id ?? null, isQuick ? 0 : null)
+  ).run(organization, trigger, sqlTime(nowMs), sqlTime(readAsOfMs), resumable?.id ?? null, isQuick ? 0 : null)
   const id = Number(lastInsertRowid)
   takeLease(db, { organization, id }, holder, { nowMs, monotonicMs: monotonicMs?.() })
   closeAbandoned(db, { organization, but: id }, nowMs)
@@ -62,7 +62,7 @@ export function startRun(db: Connection, start: Start, holder: string): Run {
   const readBefore = countSeen(received)
   if (readBefore > 0) statement(db, 'UPDATE runs SET read_before = ? WHERE id = ?').run(readBefore, id)
   const run = startedRun(start, {
-    ...{ id, dataAsOfMs, resumedFrom: resumable?.id, readBefore, isBaseline },
+    ...{ id, readAsOfMs, resumedFrom: resumable?.id, readBefore, isBaseline },
     ...received,
     forgotten: loadForgotten(db, organization),
     heldRows: findHeldRows(db, organization),

@@ -17,7 +17,7 @@ const entrySchema = z.object({
   /** The run that read the list to its end last, what it proved, and when it began. */
   run: z.number(),
   proof: z.string(),
-  data_as_of: z.string(),
+  read_as_of: z.string(),
   proven_as_of: z.string().nullable(),
   /** The latest run that changed anything. */
   last_run: z.number(),

@@ -26,7 +26,7 @@ const publishedObject = z.strictObject({
   isNew: z.boolean(),
   run: z.number(),
   proof: z.string(),
-  dataAsOf: z.string(),
+  readAsOf: z.string(),
   customers: z.number(),
   active: z.number(),
   bytes: z.number(),

@@ -66,7 +66,7 @@ function keptEntry(
   if (entry === undefined) return undefined
   const { run, readAsOf, lastRun, lastStatus } = organization
   // A mirror that was begun anew counts its runs from 1 again.
-  const isSameMirror = entry.run === run && entry.data_as_of === isoOf(readAsOf)
+  const isSameMirror = entry.run === run && entry.read_as_of === isoOf(readAsOf)
   const isSameRun = isSameMirror && entry.last_run === lastRun && entry.last_status === lastStatus
   // A customer who was forgotten since goes with the next publish, whatever the runs of the organization do.
   const hasForgotten = organization.forgotten > entry.forgotten
@@ -116,7 +116,7 @@ function runFactsOf({ run, proof, readAsOf, provenAsOf, lastRun, lastStatus, for
   return {
     run,
     proof,
-    data_as_of: isoOf(readAsOf),
+    read_as_of: isoOf(readAsOf),
     proven_as_of: provenAsOf === null ? null : isoOf(provenAsOf),
     last_run: lastRun,
     last_status: lastStatus,

@@ -29,7 +29,7 @@ export type RowsReader = {
   /** In order, those that are retired included. */
   organizations(): ReadOrganization[]
   /** Whether the mirror has a run, by its number and when it began, whatever its organization is called now. */
-  hasRun(run: { run: number; data_as_of: string }): boolean
+  hasRun(run: { run: number; read_as_of: string }): boolean
   /** What its rows are, by counting them. */
   look(organization: string): OrganizationRows
   /** The same moment as a Parquet file that has no name any more. The caller closes it. */
@@ -51,9 +51,9 @@ export function openRowsReader({
   const look = (organization: string) => lookAt(db, organization, columns)
   return {
     organizations: () => readOrganizations(db, mirror),
-    hasRun: ({ run, data_as_of: dataAsOf }) => {
-      const began = db.prepare<[number], string>('SELECT data_as_of FROM runs WHERE id = ?').pluck().get(run)
-      return began !== undefined && isoOf(began) === dataAsOf
+    hasRun: ({ run, read_as_of: readAsOf }) => {
+      const began = db.prepare<[number], string>('SELECT read_as_of FROM runs WHERE id = ?').pluck().get(run)
+      return began !== undefined && isoOf(began) === readAsOf
     },
     look,
     now,

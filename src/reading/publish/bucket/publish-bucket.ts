@@ -227,9 +227,9 @@ function describe(
     writtenAt: written_at,
     isNew,
     organizations: organizations.map(
-      ({ organization, object, rows, active, bytes, sha256, run, proof, data_as_of }) => ({
+      ({ organization, object, rows, active, bytes, sha256, run, proof, read_as_of }) => ({
         ...{ organization, object, isNew: chosen.made.has(organization), run, proof },
-        ...{ dataAsOf: data_as_of, customers: rows, active, bytes, sha256 },
+        ...{ readAsOf: read_as_of, customers: rows, active, bytes, sha256 },
       }),
     ),
     gone,

@@ -59,7 +59,7 @@ test('the manifest is written last, and describes each object', async () => {
     active: 30,
     run: 4,
     proof: 'proven',
-    data_as_of: '2026-01-07T02:00:00.000Z',
+    read_as_of: '2026-01-07T02:00:00.000Z',
     bytes: content.length,
     sha256: createHash('sha256').update(content).digest('hex'),
   })
@@ -75,12 +75,12 @@ test('docs/HANDING-ON.md names each key that the manifest has of an organization
   const { organizations } = JSON.parse(bucket.objects.get(`${PREFIX}/manifest.json`)?.toString() ?? '')
   const page = PAGES.find(({ name }) => name === 'docs/HANDING-ON.md')?.text ?? ''
   const [section = ''] = /^## Object storage$.*?(?=^## )/ms.exec(page) ?? []
-  const [fresh] = rowsOf(mirror.file, 'SELECT read_as_of, data_as_of, proven_as_of FROM freshness')
+  const [fresh] = rowsOf(mirror.file, 'SELECT read_as_of, proven_as_of FROM freshness')
 
   expect(Object.keys(organizations[0]).filter((key) => !section.includes(`\`${key}\``))).toEqual([])
-  expect(fresh).toMatchObject({ read_as_of: '2026-01-06 02:00:00.000', data_as_of: '2026-01-05 02:00:00.000' })
+  expect(fresh).toMatchObject({ read_as_of: '2026-01-06 02:00:00.000', proven_as_of: '2026-01-05 02:00:00.000' })
   expect(organizations[0]).toMatchObject({
-    data_as_of: '2026-01-06T02:00:00.000Z',
+    read_as_of: '2026-01-06T02:00:00.000Z',
     proof: 'unproven',
     proven_as_of: '2026-01-05T02:00:00.000Z',
   })
@@ -173,5 +173,5 @@ test('after runs, objects of a mirror that was lost are replaced, although the o
   await publishInto(bucket, aBucketPlan(lost.file, { afterRuns: true }))
   await publishInto(bucket, aBucketPlan(mirror.file, { afterRuns: true }))
 
-  expect(manifestIn(bucket).organizations).toMatchObject([{ rows: 4, data_as_of: '2026-01-06T02:00:00.000Z' }])
+  expect(manifestIn(bucket).organizations).toMatchObject([{ rows: 4, read_as_of: '2026-01-06T02:00:00.000Z' }])
 })
