@@ -10,8 +10,6 @@ import { idleMs, monotonicMs } from '../../src/machine/monotonic-clock.ts'
 import { runOrganization, type RateLimits, type RunSettings } from '../../src/run-organization.ts'
 import { IdleAgents } from '../../src/source/connection/idle-agents.ts'
 import { DEFAULT_PRESET, recipeOf } from '../../src/source/signing/signing.ts'
-import { setHeapSize } from '../../src/machine/heap-size.ts'
-import { keepFirstWasmCode } from '../../src/machine/wasm-code.ts'
 import { createStopwatch, printMeasurement, watchEventLoop } from '../measure.ts'
 import { baseUrlOf, readTask, type Task } from '../messages.ts'
 
@@ -19,8 +17,6 @@ import { baseUrlOf, readTask, type Task } from '../messages.ts'
 const SYNCED = 100
 
 /** A program: Customer Mirror itself, as `sync` runs it, from opening the file to closing it. */
-setHeapSize()
-keepFirstWasmCode()
 const task = readTask()
 const inFile = !isPostgres(task.mirror ?? task.file)
 // The program is loaded before it is timed, also the store that it loads when it opens a mirror. Other members are `sync` as a whole.

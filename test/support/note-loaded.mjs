@@ -9,7 +9,6 @@ registerHooks({
     return next(url, context)
   },
 })
-const ofNode = () => process.moduleLoadList.map((name) => name.replace('NativeModule ', 'node:'))
 process.on('exit', () => {
-  appendFileSync(process.env['CUSTOMER_MIRROR_TEST_LOADED'], `${[...loaded, ...ofNode()].join('\n')}\n`)
+  appendFileSync(process.env['CUSTOMER_MIRROR_TEST_LOADED'], `${[...loaded].join('\n')}\n`)
 })

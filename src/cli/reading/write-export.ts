@@ -1,6 +1,5 @@
 import { readFileSync, writeSync } from 'node:fs'
 import { describeError } from '../../errors/errors.ts'
-import { setHeapSize } from '../../machine/heap-size.ts'
 import { shownMirror } from '../../address/mirror-address.ts'
 import { copyError, resultsError } from '../../reading/files/copy-error.ts'
 import { withFileToRead } from '../../reading/file-to-read.ts'
@@ -17,7 +16,6 @@ import { plainJson, plainText } from '../output/say.ts'
 
 /** The process that exports. Takes an ExportPlan, writes to standard output or a file, and reports on file descriptor 3. */
 async function main(): Promise<void> {
-  setHeapSize()
   const plan: ExportPlan = JSON.parse(readFileSync(0, 'utf8'))
   report(await exportAsPlanned(plan))
 }

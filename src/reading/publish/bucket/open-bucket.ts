@@ -1,5 +1,4 @@
 import { processEnvironment } from '../../../config/environment.ts'
-import { setHeapSize } from '../../../machine/heap-size.ts'
 import type { Published } from '../publish-plan.ts'
 import type { BucketPlan } from './bucket-plan.ts'
 import { openRowsReader } from './organization-rows.ts'
@@ -8,7 +7,6 @@ import { openS3Store } from './s3-store.ts'
 
 /** Publishes into the bucket of a plan, with the credentials of this process. Throws as publishToBucket does. */
 export async function publishBucket(plan: BucketPlan): Promise<Published> {
-  setHeapSize()
   const reader = openRowsReader(plan)
   const store = openS3Store(plan, processEnvironment())
   try {
