@@ -6,17 +6,12 @@ export type Timings = {
   stalledMs: number
   /** How often workers look for jobs whose process is gone from this machine, which are taken over at once. */
   leftJobsMs: number
-  /** How often schedules are compared with the configuration. */
-  reconcileMs: number
-  /** How often to look whether the configuration file has changed, and which configuration is accepted. */
+  /** How often to look for missed runs. */
+  catchUpMs: number
+  /** How often to look whether the configuration file has changed. */
   configLookMs: number
-  acceptedLookMs: number
-  /** When a worker says that it still runs on the accepted configuration, and when one of which none says so is abandoned. */
-  renewMs: number
-  abandonedMs: number
-  /** How long the job of an organization waits that is not known here yet: first this, then twice as long each time. */
-  unknownWaitMs: number
-  longestUnknownWaitMs: number
+  /** How often to tell the other workers the hash of the configuration. */
+  configShareMs: number
   /** Waits for the service up to this happen inside the run; for longer ones the job goes back to the queue. */
   longestWaitMs: number
   /** How long to wait for an organization that a run outside this queue holds. */
@@ -58,13 +53,9 @@ export const TIMINGS: Timings = {
   lockMs: 60_000,
   stalledMs: 15_000,
   leftJobsMs: 3000,
-  reconcileMs: 300_000,
+  catchUpMs: 300_000,
   configLookMs: 1000,
-  acceptedLookMs: 10_000,
-  renewMs: 20_000,
-  abandonedMs: 90_000,
-  unknownWaitMs: 15_000,
-  longestUnknownWaitMs: 120_000,
+  configShareMs: 30_000,
   longestWaitMs: 30_000,
   leasedWaitMs: 30_000,
   quickLookMs: 500,

@@ -1,5 +1,4 @@
 import { folderBeside } from '../src/config/beside-mirror.ts'
-import type { Organization } from '../src/config/organization.ts'
 import type { Mirror, Standing } from '../src/store.ts'
 import { UsageError } from '../src/errors/errors.ts'
 import type { Logger } from '../src/log.ts'
@@ -16,8 +15,6 @@ import { quickRunEnded, startQuickWorker, type QuickWorker } from './run/quick-w
 import { watchPauses, type PauseWatch } from './pauses/pause-watch.ts'
 import type { Listener, Processing } from './run/sync-job.ts'
 import { isAsked, openQueues, type Queues } from './queue/queues.ts'
-import { closedMs } from './schedule/run-hours.ts'
-import { keepWaits } from './schedule/set-back.ts'
 import type { LimitEvent } from './limits/limit-share.ts'
 import { sharedTurnsIn } from './limits/shared-turns.ts'
 import { startSyncWorker, type SyncWorker } from './run/sync-worker.ts'
@@ -38,10 +35,8 @@ export type Engine = {
    * Stops taking jobs, lets current pages be saved, puts unfinished jobs back, and closes everything, even if the queue does not
    * answer. Returns whether everything was closed in order.
    */
-  stop(others: readonly Closing[]): Promise<boolean>
+  stop(): Promise<boolean>
 }
-
-type Closing = { close(): Promise<void> }
 
 export type EngineOptions = {
   /** Whether to use the embedded queue, whatever the configuration says. */
@@ -60,8 +55,8 @@ export type EngineOptions = {
   onMirrorAway?: Awaiting['onAway'] | undefined
   /** Called when the file of the mirror is no longer at its place, with what is there. */
   onReplaced?: (found: Standing) => void
-  /** Called with the number of jobs whose wait restarts because the wall clock was set back. */
-  onSetBack?: (jobs: number) => void
+  /** Called when another configuration was read, or a person asked for it. */
+  onRead?: () => void
   /** Called once for each shared value that cannot be read: a newer version wrote it. */
   onUnreadable?: (name: string) => void
   /** Called when a newer version has changed the mirror, so that this worker is to end. */
@@ -72,8 +67,8 @@ export type EngineOptions = {
 
 /** Opens the mirror and the queue. No job is taken from the queue until `syncWorker.run()`. */
 export async function openEngine(config: LiveConfig, options: EngineOptions): Promise<Engine> {
-  const { embedded, listenerFor, timings, now, monotonicMs, idleMs } = options
-  const { onSetBack, onLimit, onOutdated } = options
+  const { embedded, listenerFor, timings, now, monotonicMs, idleMs, log } = options
+  const { onLimit, onOutdated, onRead = () => {} } = options
   const onUnreadable = oncePerName(options.onUnreadable ?? (() => {}))
   const address = embedded ? 'embedded' : config.current.queue
   if (address === undefined) throw new UsageError(NO_QUEUE)
@@ -83,14 +78,14 @@ export async function openEngine(config: LiveConfig, options: EngineOptions): Pr
     const queues = openQueues(backend)
     const isAlone = backend.kind === 'embedded'
     const { values } = backend
-    const followed = followConfig(config, { ...options, values, isAlone })
+    const followed = followConfig(config, { lookMs: timings.configLookMs, log, onRead })
     const stopping = new AbortController()
     // No other process reaches an embedded queue, so that its pauses do not change.
-    const pauseLookMs = isAlone ? timings.reconcileMs : timings.lookMs
-    const pauses = watchPauses({ values, sync: queues.sync, config, lookMs: pauseLookMs, now, onUnreadable })
+    const pauseLookMs = isAlone ? timings.catchUpMs : timings.lookMs
+    const pauses = watchPauses({ values, sync: queues.sync, lookMs: pauseLookMs, now, onUnreadable })
     const processing: Processing = {
-      organizationOf: (id) => resumedInItsWindow(config.organizationOf(id)),
-      mayComeLater: followed.mayComeLater,
+      organizationOf: config.organizationOf,
+      lookAgain: followed.lookAgain,
       mirror,
       rateLimits: new Map(),
       sharedTurns: sharedTurnsIn(backend.limits, { timings, monotonicMs, onEvent: onLimit }),
@@ -107,14 +102,12 @@ export async function openEngine(config: LiveConfig, options: EngineOptions): Pr
     }
     const syncWorker = startSyncWorker(backend, { ...processing, pauses }, config.current.jobs)
     const quickWorker = startQuickWorker(backend, { ...processing, pauses, queues })
-    const clocks = { now, monotonicMs, lookMs: timings.lookMs }
-    const waits = [keepWaits(queues.sync, { ...clocks, onSetBack }), keepWaits(queues.quick, clocks)]
     return { config, followed, backend, mirror, queues, pauses, syncWorker, quickWorker, stop }
 
-    async function stop(others: readonly Closing[]): Promise<boolean> {
-      for (const watch of [...waits, pauses]) watch.stop()
+    async function stop(): Promise<boolean> {
+      for (const watch of [pauses, followed]) watch.stop()
       // Closed first, so that the jobs put back are not taken again.
-      const closing = Promise.all([syncWorker, quickWorker, ...others].map((closed) => closed.close()))
+      const closing = Promise.all([syncWorker, quickWorker].map((closed) => closed.close()))
       stopping.abort()
       // While the queue is gone, a worker would wait for it for ever.
       const inOrder = await succeedsWithin(
@@ -152,12 +145,6 @@ function oncePerName(report: (name: string) => void): (name: string) => void {
     if (!named.has(name)) report(name)
     named.add(name)
   }
-}
-
-/** What was read in one window is continued in the next: the hours between them do not count. */
-function resumedInItsWindow(organization: Organization | undefined): Organization | undefined {
-  if (organization?.schedule?.window === undefined) return organization
-  return { ...organization, resumeWithinMs: organization.resumeWithinMs + closedMs(organization.schedule) }
 }
 
 const LET_GO_MS = 1000

@@ -17,12 +17,11 @@ import { codeAndReason } from './queue/queue-refusal.ts'
 import { watchQueue } from './queue/queue-watch.ts'
 import { startNotifier } from './notify/notifier.ts'
 import { startPublisher, type Publisher } from './publish/publisher.ts'
-import { createReconciler, type Reconcile } from './schedule/reconciler.ts'
 import { createListener } from './monitoring/listener.ts'
-import { logUnknown } from './monitoring/run-log.ts'
-import { startTickWorker, type TickWorker } from './schedule/tick-worker.ts'
+import { watchDueTimes } from './schedule/due-watch.ts'
 import { TIMINGS, type Timings } from './timings.ts'
-import { watchConfig } from './configuration/watch-config.ts'
+import { compareConfigurations } from './configuration/other-configurations.ts'
+import { requestMissedRuns, type Occasion } from './schedule/missed-runs.ts'
 
 export type WorkerOptions = {
   config?: string | undefined
@@ -50,40 +49,34 @@ export async function runWorker(options: WorkerOptions, { stderr, onHangUp, ...a
   const signal = AbortSignal.any([asked.signal, outdated.signal])
   const startedAtMs = Date.now()
   const timings = { ...TIMINGS, ...options.timings }
-  let readNow = () => {}
-  let reconcile: Reconcile = async () => {}
-  onHangUp?.(() => readNow())
   const token = boardToken()
   const log = createLog({ level: options.logLevel, stream: stderr })
   const config = await openLiveConfig({ file: options.config, cwd: process.cwd(), embedded }, Date.now)
   const publisher = startPublisher({ config, log, timings, monotonicMs })
-  const onSetBack = () => void reconcile({ wasSetBack: true })
+  let lookForMissed = (): unknown => undefined
+  const onRead = () => lookForMissed()
   const onOutdated = (error: unknown) => outdated.abort(error)
-  const measured = { ...options, timings, log, publisher, onSetBack, onOutdated, signal }
+  const measured = { ...options, timings, log, publisher, onRead, onOutdated, signal }
   const { engine, observed } = await openMeasuredEngine(config, measured).catch(async (error: unknown) => {
     await publisher.stop()
     throw error
   })
-  const { followed } = engine
-  const tickWorker = startTickWorker(engine.backend, {
-    ...engine,
-    organizationOf: config.organizationOf,
-    mayComeLater: followed.mayComeLater,
-    listener: { onUnknown: (organization) => logUnknown(log, organization) },
-    timings,
-    now: Date.now,
-  })
-  reconcile = createReconciler(engine, { now: Date.now, log, signal })
-  const watch = watchWorkers(engine, tickWorker, { timings, log, reconcile })
-  const configWatch = watchConfig(followed, { reconcile, timings })
-  readNow = configWatch.readNow
+  onHangUp?.(() => void engine.followed.readNow())
+  const catchUp = catchingUp(engine, { log, signal })
+  lookForMissed = () => {
+    engine.syncWorker.concurrency = config.current.jobs.concurrency
+    return catchUp('time')
+  }
+  const watch = watchWorkers(engine, { timings, log, catchUp })
+  const dueWatch = watchDueTimes({ config, queues: engine.queues, now: Date.now })
+  const others = othersOf(engine, { timings, log })
   const notifier = startNotifier({ ...engine, log, timings, now: Date.now, random: Math.random, freshId: randomUUID })
   const stop = async () => {
-    for (const beside of [watch, configWatch, notifier]) beside.stop()
-    const [inOrder] = await Promise.all([engine.stop([tickWorker]), publisher.stop()])
+    for (const beside of [watch, notifier, dueWatch, others]) beside.stop()
+    const [inOrder] = await Promise.all([engine.stop(), publisher.stop()])
     return inOrder
   }
-  const http = await serveHttp(watched(engine, tickWorker, { ...observed, token, now: Date.now, monotonicMs }), {
+  const http = await serveHttp(watched(engine, { ...observed, others, token, now: Date.now, monotonicMs }), {
     ...options.http,
     names: [hostname(), ...(options.http.names ?? [])],
   }).catch(async (error: unknown) => {
@@ -91,8 +84,8 @@ export async function runWorker(options: WorkerOptions, { stderr, onHangUp, ...a
     throw error
   })
   log.info({ http: http.origin }, 'worker starting')
-  const begin = () => takeJobs(engine, tickWorker, { log, http: http.origin })
-  await workUntil(signal, { begin, startedAtMs, reconcile, publisher, reconcileMs: timings.reconcileMs })
+  const begin = () => takeJobs(engine, { log, http: http.origin })
+  await workUntil(signal, { begin, startedAtMs, catchUp, publisher, catchUpMs: timings.catchUpMs })
   log.info('worker stopping')
   const inOrder = await stop()
   await http.close()
@@ -104,25 +97,25 @@ type Working = {
   /** Takes the first jobs. */
   begin: () => void
   startedAtMs: number
-  reconcile: Reconcile
+  catchUp: CatchUp
   publisher: Publisher
-  reconcileMs: number
+  catchUpMs: number
 }
 
-/** Begins once the schedules are compared, and compares schedules and copies again and again until `signal` is aborted. */
+/** Begins once missed runs were looked for, and looks for them and for old copies again and again until `signal` is aborted. */
 async function workUntil(
   signal: AbortSignal,
-  { begin, startedAtMs, reconcile, publisher, reconcileMs }: Working,
+  { begin, startedAtMs, catchUp, publisher, catchUpMs }: Working,
 ): Promise<void> {
   const stopped = signal.aborted ? Promise.resolve() : once(signal, 'abort')
   // A queue that connects and then stalls must not keep the worker from stopping.
-  await Promise.race([reconcile({ startedAtMs }), stopped])
+  await Promise.race([catchUp('start', startedAtMs), stopped])
   if (!signal.aborted) begin()
   publisher.compareSoon()
   const again = setInterval(() => {
     publisher.compareSoon()
-    void reconcile()
-  }, reconcileMs)
+    void catchUp('time')
+  }, catchUpMs)
   await stopped
   clearInterval(again)
 }
@@ -132,7 +125,7 @@ type Measured = {
   timings: Timings
   log: Logger
   publisher: Publisher
-  onSetBack: () => void
+  onRead: () => void
   onOutdated: (error: unknown) => void
   signal: AbortSignal
 }
@@ -140,7 +133,7 @@ type Measured = {
 /** Opens an engine whose runs are counted and logged. */
 async function openMeasuredEngine(
   config: LiveConfig,
-  { embedded, timings, log, publisher, onSetBack, onOutdated, signal }: Measured,
+  { embedded, timings, log, publisher, onRead, onOutdated, signal }: Measured,
 ): Promise<{ engine: Engine; observed: Observed }> {
   const observing = Promise.withResolvers<Observed>()
   const engine = await openEngine(config, {
@@ -149,10 +142,7 @@ async function openMeasuredEngine(
     monotonicMs,
     onUnreadable: (name) => log.warn({ name }, 'value in the queue ignored, a newer version wrote it'),
     idleMs,
-    onSetBack: (jobs) => {
-      log.warn({ jobs }, 'clock set back, waits begin anew')
-      onSetBack()
-    },
+    onRead,
     onLimit: (event) => logLimit(log, event),
     onOutdated: (error) => {
       if (!signal.aborted) log.error({ error: describeError(error) }, 'mirror changed by a newer version, worker ends')
@@ -184,18 +174,47 @@ async function openMeasuredEngine(
 const GONE = 'mirror is gone from its place, a new one is made there'
 const REPLACED = 'mirror was replaced, the file at its place is used'
 
-/** Requests due runs again after the queue was lost or has lost a job. */
+/** Requests missed runs. Never rejects: failures are logged, and a later look follows. */
+type CatchUp = (occasion: Occasion, askedAtMs?: number) => Promise<void>
+
+function catchingUp(
+  { config, queues, mirror, backend: { values } }: Engine,
+  { log, signal }: { log: Logger; signal: AbortSignal },
+): CatchUp {
+  const look = async (occasion: Occasion, askedAtMs: number | undefined) => {
+    try {
+      const { organizations } = config.current
+      const nowMs = Date.now()
+      const looking = { queues, mirror, values, organizations, occasion, nowMs, askedAtMs: askedAtMs ?? nowMs }
+      const requested = await requestMissedRuns(looking)
+      if (requested.length > 0) log.info({ organizations: requested }, 'missed runs requested')
+    } catch (error) {
+      // The stop of the worker closes the queue under a look.
+      if (!signal.aborted) log.warn({ reason: codeAndReason(error) }, 'missed runs could not be looked for')
+    }
+  }
+  let last = Promise.resolve()
+  return (occasion, askedAtMs) => (last = last.then(() => look(occasion, askedAtMs)))
+}
+
+/** An embedded queue has one worker. */
+function othersOf({ backend, config }: Engine, { timings, log }: { timings: Timings; log: Logger }) {
+  if (backend.kind === 'embedded') return { problem: () => undefined, stop: () => {} }
+  const { values } = backend
+  return compareConfigurations({ values, hash: () => config.hash, lookMs: timings.configShareMs, log, now: Date.now })
+}
+
+/** Requests missed runs after the queue was lost or has lost a job. */
 function watchWorkers(
   { backend, queues, syncWorker, quickWorker }: Engine,
-  tickWorker: TickWorker,
-  { timings, log, reconcile }: { timings: Timings; log: Logger; reconcile: Reconcile },
+  { timings, log, catchUp }: { timings: Timings; log: Logger; catchUp: CatchUp },
 ): { stop: () => void } {
-  const askAgain = () => void reconcile()
+  const askAgain = () => void catchUp('queue-back')
   syncWorker.on('lockRenewalFailed', askAgain)
   syncWorker.on('stalled', (jobId) => log.warn({ jobId }, 'job taken over from a worker without a heartbeat'))
   return watchQueue({
     queues: queues.all,
-    workers: [syncWorker, quickWorker, tickWorker],
+    workers: [syncWorker, quickWorker],
     ping: backend.ping,
     write: backend.write,
     ...{ log, timings, monotonicMs },
@@ -204,13 +223,9 @@ function watchWorkers(
   })
 }
 
-function takeJobs(
-  { backend, syncWorker, quickWorker }: Engine,
-  tickWorker: TickWorker,
-  { log, http }: { log: Logger; http: string },
-): void {
+function takeJobs({ backend, syncWorker, quickWorker }: Engine, { log, http }: { log: Logger; http: string }): void {
   // A worker that failed and was resumed already runs.
-  for (const worker of [syncWorker, quickWorker, tickWorker].filter((each) => !each.isRunning()))
+  for (const worker of [syncWorker, quickWorker].filter((each) => !each.isRunning()))
     worker.run().catch((error: unknown) => log.error({ reason: codeAndReason(error) }, 'worker ended unexpectedly'))
   const { kind, place, telemetry } = backend
   log.info({ queue: kind, place, http, traced: telemetry !== undefined }, 'worker started')

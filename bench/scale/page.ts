@@ -43,8 +43,8 @@ function howMany(requests: number, minutes: number): string {
   const carried = Math.floor((AT_ONCE * HOURS * 60) / minutes)
   return `A proven scan of ${number(CUSTOMERS)} customers took ${number(requests)} requests, which is ${minutes.toFixed(1)} minutes at ${REQUESTS_PER_MINUTE} a minute, whatever the machine.
 ${number(ORGANIZATIONS)} × ${minutes.toFixed(1)} minutes / ${HOURS * 60} minutes = **${needed} organizations at once**. One process takes them with \`jobs: { concurrency: ${AT_ONCE} }\`:
-in ${HOURS} hours it could read ${number(carried)} of them. It sends ${number((needed * REQUESTS_PER_MINUTE) / 60)} requests a second then. A \`window\` in the schedule holds
-the runs to the night, and the ticks may all be at its beginning: jobs wait in the queue for their turn.`
+in ${HOURS} hours it could read ${number(carried)} of them. It sends ${number((needed * REQUESTS_PER_MINUTE) / 60)} requests a second then. All may be due
+at the same moment: jobs wait in the queue for their turn.`
 }
 
 function neededAtOnce(minutes: number): number {

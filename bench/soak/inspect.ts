@@ -16,7 +16,7 @@ import { SPREAD_MS, type World } from './world.ts'
 
 /**
  * For how long a due time may go without a run while a worker, the queue and the service are there: the lease of a run whose worker
- * stands still lasts a minute, and after that come the waits of a retry, of a lost lock and of reconciling.
+ * stands still lasts a minute, and after that come the waits of a retry, of a lost lock and of the look for missed runs.
  */
 const ALLOWED_MS = 150_000
 

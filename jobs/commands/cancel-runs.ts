@@ -42,7 +42,7 @@ async function cancel(opened: OpenedQueue, organization: string, waiting: Cancel
   const asked = {
     jobs: found.map(({ id }) => id),
     askedAtMs,
-    // The clock of the worker that added the job may be ahead, and a job may wait for its moment.
+    // The clock of the worker that added the job may be ahead.
     untilMs: Math.max(askedAtMs, ...found.map(({ meantForMs }) => meantForMs)),
   }
   await answerOf(backend, writeCancellation(backend.values, organization, asked))
@@ -62,7 +62,7 @@ async function findJobs({ sync, quick }: Queues, organization: string): Promise<
     const job = id === null ? undefined : await queue.getJob(id)
     if (id !== null && job !== undefined && !isOver(await queue.getJobState(id)))
       found.push({
-        ...{ queue, id, meantForMs: job.timestamp + (job.opts.delay ?? 0) },
+        ...{ queue, id, meantForMs: job.timestamp },
         wasStarted: job.attemptsStarted > 0,
       })
   }

@@ -2,16 +2,16 @@ import type { Job } from 'bullmq'
 import type { Pauses } from '../../src/pause.ts'
 import { progressOf } from '../queue/job-progress.ts'
 import { readPauses } from '../pauses/pauses.ts'
-import { putOffOf, type WhyPutOff } from '../pauses/put-off.ts'
+import { putOffOf } from '../pauses/put-off.ts'
 import { payload, type Counts, type Payload, type Queues } from '../queue/queues.ts'
 import { withAnyQueue } from '../queue/with-any-queue.ts'
 import { answerOf, type QueueConfig } from '../queue/with-queues.ts'
 
 /**
- * Why a job waits for a moment. `schedule`: for that of its organization, by `spread`. `rate-limit`: its service asked it to. `retry`:
- * after a failure, or another run of its organization.
+ * Why a job waits for a moment. `pause`: its organization is paused. `rate-limit`: its service asked it to. `retry`: after a failure, or
+ * another run of its organization.
  */
-type WhyDelayed = WhyPutOff | 'schedule' | 'rate-limit' | 'retry'
+type WhyDelayed = 'pause' | 'rate-limit' | 'retry'
 
 /** A job in the queue. Times in Unix milliseconds. */
 export type ListedJob = {
@@ -81,9 +81,8 @@ function listed(
 function delayOf(job: Job, nowMs: number): { why: WhyDelayed; untilMs: number | undefined } {
   // A wait that began by a clock that was ahead is no longer than the delay of its job.
   const atMost = (untilMs: number | undefined) => untilMs && Math.min(untilMs, nowMs + job.delay)
-  if (job.attemptsStarted === 0) return { why: 'schedule', untilMs: atMost(job.timestamp + job.delay) }
   const putOff = putOffOf(job)
-  if (putOff !== undefined) return putOff
+  if (putOff !== undefined) return { why: 'pause', untilMs: putOff.untilMs }
   const { namedUntilMs, retryAtMs } = progressOf(job)
   const isNamed = namedUntilMs !== undefined && retryAtMs === undefined
   return { why: isNamed ? 'rate-limit' : 'retry', untilMs: atMost(retryAtMs ?? namedUntilMs) }

@@ -4,11 +4,10 @@ import { openMirrorIfThere } from '../../src/mirror/mirror.ts'
 import { pauseOf, type Pause } from '../../src/pause.ts'
 import type { LastRun } from '../../src/store.ts'
 import { readSharedPauses } from '../pauses/read-shared-pauses.ts'
-import { comingRuns, localTime } from '../schedule/due-times.ts'
+import { comingRuns, localTime, runAt, type ComingRun } from '../schedule/due-times.ts'
 import { quickSchedule } from '../schedule/quick-times.ts'
-import { checkSchedules } from '../schedule/reconcile.ts'
-import { runsAfterPause } from '../schedule/runs-after-pause.ts'
-import { isDue, type Wanted } from '../schedule/schedule-plan.ts'
+import { checkSchedules } from '../schedule/schedule-mistakes.ts'
+import { isDue, type Wanted } from '../schedule/missed-runs.ts'
 
 /** The next runs of one organization, empty if it has no schedule. Times in Unix milliseconds. */
 export type ScheduleLine = {
@@ -54,21 +53,36 @@ function lineOf(
   if (schedule === undefined)
     return { organization, cron: undefined, timezone: undefined, dueNow: false, paused, runs: [], quick: undefined }
   const { cron, timezone } = schedule
-  const moments = (wanted: Wanted) => {
-    const runs =
-      paused === undefined
-        ? comingRuns(organization, wanted.schedule, nowMs, count)
-        : runsAfterPause(wanted, lastRun, paused, count)
-    return runs.map((run) => ({ ...run, local: localTime(run.atMs, timezone) }))
-  }
+  const moments = (runs: ComingRun[]) => runs.map((run) => ({ ...run, local: localTime(run.atMs, timezone) }))
+  const fromMs = paused === undefined ? nowMs : paused.untilMs
   const wanted = { organization, schedule }
   const dueNow = paused === undefined && isDue(wanted, lastRun, nowMs)
   const between = quickSchedule(schedule)
   const quick = between && {
     cron: between.cron,
-    runs: moments({ organization, schedule: between, isQuick: true }),
+    runs: moments(fromMs === undefined ? [] : comingRuns(organization, between, fromMs, count)),
   }
-  return { organization, cron, timezone, dueNow, paused, runs: moments(wanted), quick }
+  const runs =
+    paused === undefined
+      ? comingRuns(organization, schedule, nowMs, count)
+      : runsAfterPause(wanted, lastRun, paused, count)
+  return { organization, cron, timezone, dueNow, paused, runs: moments(runs), quick }
+}
+
+/**
+ * The first `count` runs of an organization after its pause, none where its end is not known. One that was missed is made up for as soon
+ * as the pause is over.
+ */
+export function runsAfterPause(
+  wanted: Wanted,
+  lastRun: Pick<LastRun, 'completeAsOfMs'> | undefined,
+  { untilMs }: Pick<Pause, 'untilMs'>,
+  count: number,
+): ComingRun[] {
+  if (untilMs === undefined) return []
+  const { organization, schedule } = wanted
+  if (!isDue(wanted, lastRun, untilMs)) return comingRuns(organization, schedule, untilMs, count)
+  return [runAt(untilMs, schedule), ...comingRuns(organization, schedule, untilMs, count - 1)]
 }
 
 async function readLastRuns(address: string): Promise<LastRun[]> {

@@ -97,7 +97,6 @@ async function hasten(
   // A wait that began by a clock that was ahead is no longer than the delay of its job.
   const untilMs = Math.min(progressOf(job).namedUntilMs ?? 0, nowMs + job.delay)
   if (job.attemptsStarted > 0 && untilMs > nowMs) return { state: now ? 'told-to-wait' : state, untilMs }
-  // A person who asks is not held by the hours of the schedule.
   if (job.attemptsStarted > 0 && !now && putOffOf(job) === undefined) return { state }
   return job.promote().then(
     () => ({ state: 'started' }),

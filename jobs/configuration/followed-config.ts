@@ -1,92 +1,60 @@
 import { describeError } from '../../src/errors/errors.ts'
+import type { Logger } from '../../src/log.ts'
+import { oneAtATime } from '../one-at-a-time.ts'
 import type { LiveConfig } from './live-config.ts'
-import { QUIET_MS } from '../sparse-log.ts'
-import { succeedsWithin } from '../queue/deadline.ts'
-import { AcceptedConfiguration, type Following } from './accepted-configuration.ts'
 
-/** The configuration of a worker, read again when there is a reason to, together with the accepted one. */
+/** The configuration of a worker, read again when its file changes. */
 export type FollowedConfig = {
-  readonly live: LiveConfig
-  readonly accepted: AcceptedConfiguration
-  /**
-   * Reads the file again. Mistakes are logged, and the configuration before stays. `asked`: a user asked for it, so the file counts from
-   * when it was last modified. `saved`: the file has changed.
-   */
-  refresh(why?: Why): Promise<void>
-  /** Looks which configuration is accepted. Rejects, or never settles, while the queue cannot be reached. */
-  look(): Promise<void>
-  /**
-   * Reads the file again, if it has changed, for an organization that is not in it. Returns whether it may come yet: this worker does
-   * not run on the accepted configuration, or cannot say.
-   */
-  mayComeLater: () => Promise<boolean>
-  /** From now on calls `listener` when the schedules should be compared again: for another content, or the right to write them. */
-  onNews(listener: () => void): void
+  /** Reads the file at once, as a person asks for it. */
+  readNow(): Promise<void>
+  /** Reads the file if it has changed: a job is for an organization that is not in the configuration. */
+  lookAgain: () => Promise<void>
+  stop(): void
 }
 
-type Why = 'asked' | 'saved'
+type Following = {
+  /** How often to look whether the file has changed. */
+  lookMs: number
+  log: Pick<Logger, 'info' | 'warn'>
+  /** Called when another content was read, or a person asked for it. */
+  onRead: () => void
+}
 
-/** How long a job waits for the queue to answer which configuration is accepted. */
-const ANSWER_MS = 2000
+/**
+ * Looks at the dates and the size of the file, because not every file system reports changes. Mistakes are logged, and the configuration
+ * before stays.
+ */
+export function followConfig(live: LiveConfig, { lookMs, log, onRead }: Following): FollowedConfig {
+  let seen: string | undefined
 
-export function followConfig(live: LiveConfig, following: Omit<Following, 'config'>): FollowedConfig {
-  const { log } = following
-  const accepted = new AcceptedConfiguration({ ...following, config: live })
-  let report = () => {}
-  const warnOfMistakes = mistakesLog(following)
-
-  async function refresh(why?: Why): Promise<void> {
-    const before = live.reading
+  async function read(isAsked: boolean): Promise<void> {
+    const before = live.hash
     const wasBroken = live.brokenSinceMs !== undefined
     try {
       await live.reload()
     } catch (error) {
-      warnOfMistakes(error, why)
-      return
+      return log.warn({ error: describeError(error) }, 'configuration has mistakes, the one before stays')
     }
-    if (why === 'asked') accepted.offerAgain()
-    const isNew = live.reading !== before
-    if (isNew || wasBroken || why === 'asked' || why === 'saved')
-      log.info({ organizations: live.current.organizations.length, changed: isNew }, 'configuration read again')
+    const isNew = live.hash !== before
+    if (!isNew && !wasBroken && !isAsked) return
+    log.info({ organizations: live.current.organizations.length, changed: isNew }, 'configuration read again')
     const settings = live.awaitingRestart
-    if (settings.length > 0 && (isNew || why !== undefined))
-      log.warn({ settings }, 'settings were changed that take effect at the next start')
-    if (isNew || wasBroken) report()
+    if (settings.length > 0) log.warn({ settings }, 'settings were changed that take effect at the next start')
+    onRead()
   }
 
-  async function look(): Promise<void> {
-    const before = accepted.writesSinceMs
-    await accepted.look()
-    // A queue that forgot what was accepted has forgotten its schedules too.
-    if (accepted.mayWrite && accepted.writesSinceMs !== before) report()
-  }
+  // Hundreds of jobs may miss their organizations at once, and a file of hundreds takes a tenth of a second to read.
+  const lookAgain = oneAtATime(async () => {
+    if (!live.hasRead(await live.fileState())) await read(false)
+  })
 
-  async function mayComeLater(): Promise<boolean> {
-    // Hundreds of jobs may miss theirs at once, and a file of hundreds of organizations takes a tenth of a second to read.
-    if (!live.hasRead(await live.fileState())) await refresh()
-    return !(await succeedsWithin(look(), ANSWER_MS)) || !accepted.mayWrite
-  }
+  /** A program may write the file in several steps: what has changed since the look before is read at the next one. */
+  const look = oneAtATime(async () => {
+    const before = seen
+    seen = await live.fileState()
+    if (seen === before) await lookAgain()
+  })
 
-  return {
-    live,
-    accepted,
-    refresh,
-    look,
-    mayComeLater,
-    onNews: (listener) => {
-      report = listener
-    },
-  }
-}
-
-/** Reports mistakes in the file; the same ones once a minute at most, unless a user did something. */
-function mistakesLog({ log, monotonicMs }: Pick<Following, 'log' | 'monotonicMs'>) {
-  let last: { message: string; atMs: number } | undefined
-  return (found: unknown, why: Why | undefined): void => {
-    const error = describeError(found)
-    const isKnown = last?.message === error.message && monotonicMs() - last.atMs < QUIET_MS
-    if (why === undefined && isKnown) return
-    last = { message: error.message, atMs: monotonicMs() }
-    log.warn({ error }, 'configuration has mistakes, the one before stays')
-  }
+  const timer = setInterval(() => void look(), lookMs).unref()
+  return { readNow: () => read(true), lookAgain, stop: () => clearInterval(timer) }
 }

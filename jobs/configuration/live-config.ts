@@ -1,20 +1,19 @@
+import { createHash } from 'node:crypto'
 import { stat } from 'node:fs/promises'
+import { isMapping } from '../../src/config/checks/value-at.ts'
 import type { Organization } from '../../src/config/organization.ts'
 import { readConfig, type Config } from '../../src/config/read-config.ts'
-import { configurationHash } from './configuration-hash.ts'
-import { checkSchedules } from '../schedule/reconcile.ts'
+import { checkSchedules } from '../schedule/schedule-mistakes.ts'
 import { oneAtATime } from '../one-at-a-time.ts'
 
 /** A setting of what stays open in a worker. */
-export type OpenSetting = 'mirror' | 'queue'
+type OpenSetting = 'mirror' | 'queue'
 
 /** The last configuration that was read without a mistake. */
 export type LiveConfig = {
   readonly current: Config
-  /** The hash of its content, a new object for each content. */
-  readonly reading: Reading
-  /** When the file was last modified, at the last reading. */
-  readonly modifiedMs: number
+  /** The hash of its content. */
+  readonly hash: string
   /** Since when the file cannot be used, in Unix milliseconds; undefined while it can. */
   readonly brokenSinceMs: number | undefined
   /** What the file has changed and a restart alone changes here, since the mirror and the queue are open. */
@@ -28,11 +27,8 @@ export type LiveConfig = {
   hasRead(state: string): boolean
 }
 
-/** A content of the file that was read without a mistake. Times in Unix milliseconds. */
-export type Reading = { hash: string; readAtMs: number; modifiedMs: number }
-
 /** What was read last without a mistake; replaced as a whole. */
-type Sound = Pick<LiveConfig, 'reading' | 'awaitingRestart'> & { config: Config }
+type Sound = Pick<LiveConfig, 'hash' | 'awaitingRestart'> & { config: Config }
 
 /** Opens the file. `embedded`: the queue is that of the command line, whatever the file says of it. */
 export async function openLiveConfig(
@@ -43,25 +39,20 @@ export async function openLiveConfig(
   const noteSeen = rememberSeen(now)
   const config = noteSeen(await readChecked(source, now))
   // A change between the two is seen at the next look, since this one may not know it.
-  let looked = { ...(await look(config.file)), state: '' }
+  let lookedAt = ''
   let brokenSinceMs: number | undefined
-  let sound: Sound = { config, reading: readingOf(config), awaitingRestart: [] }
-
-  function readingOf({ content }: Config): Reading {
-    return { hash: configurationHash(content), readAtMs: now(), modifiedMs: looked.modifiedMs }
-  }
+  let sound: Sound = { config, hash: configurationHash(config.content), awaitingRestart: [] }
 
   async function reload(): Promise<void> {
     const before = sound
     // The open mirror and queue stay in use.
     const { mirror, queue, file } = before.config
-    looked = await look(file)
+    lookedAt = await stateOf(file)
     try {
       const written = await readChecked({ ...source, file }, now)
-      const read = readingOf(written)
       sound = {
         config: noteSeen({ ...written, mirror, queue }),
-        reading: read.hash === before.reading.hash ? before.reading : read,
+        hash: configurationHash(written.content),
         awaitingRestart: openSettings.filter((setting) => written[setting] !== before.config[setting]),
       }
       brokenSinceMs = undefined
@@ -75,11 +66,8 @@ export async function openLiveConfig(
     get current() {
       return sound.config
     },
-    get reading() {
-      return sound.reading
-    },
-    get modifiedMs() {
-      return looked.modifiedMs
+    get hash() {
+      return sound.hash
     },
     get brokenSinceMs() {
       return brokenSinceMs
@@ -89,8 +77,8 @@ export async function openLiveConfig(
     },
     organizationOf: (id) => sound.config.organizations.find((organization) => organization.id === id),
     reload: oneAtATime(reload),
-    fileState: async () => (await look(sound.config.file)).state,
-    hasRead: (state) => state === looked.state,
+    fileState: () => stateOf(sound.config.file),
+    hasRead: (state) => state === lookedAt,
   }
 }
 
@@ -111,9 +99,30 @@ async function readChecked(source: { file?: string | undefined; cwd: string }, n
 }
 
 /** A file that is replaced, as editors and Kubernetes do it, is another one in the same place. */
-async function look(file: string): Promise<{ state: string; modifiedMs: number }> {
+async function stateOf(file: string): Promise<string> {
   const found = await stat(file).catch(() => undefined)
-  if (found === undefined) return { state: 'none', modifiedMs: 0 }
+  if (found === undefined) return 'none'
   const { dev, ino, size, mtimeMs, ctimeMs } = found
-  return { state: [dev, ino, size, mtimeMs, ctimeMs].join(' '), modifiedMs: mtimeMs }
+  return [dev, ino, size, mtimeMs, ctimeMs].join(' ')
 }
+
+/**
+ * A hash of the content of a configuration file, in hex: the same for every worker that has read such a file, in whichever folder,
+ * with whichever comments and order of keys. Left out are secrets that are written into the file, and the address of the queue,
+ * which may hold a password.
+ */
+export function configurationHash(content: unknown): string {
+  const { queue: _queue, ...rest } = isMapping(content) ? content : { content }
+  return createHash('sha256')
+    .update(JSON.stringify(rest, inOrder) ?? '')
+    .digest('hex')
+}
+
+/** For `JSON.stringify`: keys sorted, and texts left out that stand where a secret may. */
+function inOrder(_key: string, value: unknown): unknown {
+  if (!isMapping(value)) return value
+  const kept = Object.entries(value).filter(([key, each]) => !SECRETS.has(key) || isMapping(each))
+  return Object.fromEntries(kept.toSorted(([left], [right]) => (left < right ? -1 : 1)))
+}
+
+const SECRETS: ReadonlySet<string> = new Set(['apiKey', 'secret'])

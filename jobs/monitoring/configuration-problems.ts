@@ -1,14 +1,13 @@
 import { isoTime } from '../../src/time/iso-time.ts'
-import type { Standing } from '../configuration/accepted-configuration.ts'
-import type { OpenSetting } from '../configuration/live-config.ts'
+import type { LiveConfig } from '../configuration/live-config.ts'
 
 /**
  * What is wrong with the configuration of a worker, in sentences for monitors and for the page. Commands use the mirror and the queue of
  * the file at once, and the worker only after a restart.
  */
 export function configurationProblems(
-  { otherSinceMs, brokenSinceMs }: Standing,
-  awaitingRestart: readonly OpenSetting[],
+  { brokenSinceMs, awaitingRestart }: Pick<LiveConfig, 'brokenSinceMs' | 'awaitingRestart'>,
+  differing: string | undefined,
 ): string[] {
   return [
     ...awaitingRestart.map(
@@ -18,14 +17,8 @@ export function configurationProblems(
     ...(brokenSinceMs === undefined
       ? []
       : [
-          `the configuration file cannot be used since ${isoTime(brokenSinceMs)}, see the log of the worker; the one before stays, and ` +
-            'no schedule is written or removed',
+          `the configuration file cannot be used since ${isoTime(brokenSinceMs)}, see the log of the worker; the one before stays`,
         ]),
-    ...(otherSinceMs === undefined
-      ? []
-      : [
-          `this worker runs on a configuration other than the one accepted at ${isoTime(otherSinceMs)}, and writes no schedules: give ` +
-            'all workers the same file',
-        ]),
+    ...(differing === undefined ? [] : [differing]),
   ]
 }

@@ -7,7 +7,6 @@ import { within } from '../queue/deadline.ts'
 import { lateSinceMs, type Scheduled } from '../schedule/due-outlook.ts'
 import { isRefusal, reasonOf } from '../queue/queue-refusal.ts'
 import { mirrorProblems, type MirrorFailure } from './mirror-failures.ts'
-import { namedBy, type SchedulePlan } from '../schedule/schedule-plan.ts'
 
 /**
  * Whether the worker does its work; the removals that wait for a decision, and the paused organizations, which do not affect
@@ -27,8 +26,6 @@ export type Examined = {
   workers: readonly { isRunning(): boolean; isPaused(): boolean }[]
   /** What is wrong with the configuration, in sentences. */
   configuration?: readonly string[]
-  /** The differences between the schedules in the queue and in the configuration. */
-  compareSchedules: () => Promise<Pick<SchedulePlan, 'upsert' | 'remove'>>
   organizations: readonly Scheduled[]
   mirror: Pick<Mirror, 'listLastRuns' | 'listHeldRemovals'>
   /** The organizations whose last run here failed by the mirror. */
@@ -66,30 +63,13 @@ async function heldBack({ organizations, mirror }: Examined): Promise<HeldBack[]
     .map(({ runId, organization, held: removals }) => ({ run: runId, organization, held: removals }))
 }
 
-async function queueProblems({ write, compareSchedules, configuration = [] }: Examined): Promise<string[]> {
+async function queueProblems({ write }: Examined): Promise<string[]> {
   const problem = await within(
     write().then(() => undefined, writeProblem),
     ASK_MS,
     UNREACHED,
   )
-  if (problem !== undefined) return [problem]
-  // The schedules are those of another configuration, or of an earlier content of the file.
-  if (configuration.length > 0) return []
-  const plan = await within(compareSchedules(), ASK_MS, undefined).catch(() => undefined)
-  if (plan === undefined) return ['the schedules cannot be read']
-  return [
-    ...plan.upsert.map(
-      ({ organization, isQuick }) => `${organization}: its schedule${ofQuick(isQuick)} is not in the queue yet`,
-    ),
-    ...plan.remove.map((name) => {
-      const { organization, isQuick } = namedBy(name)
-      return `${organization}: ${isQuick === true ? 'its quick run ' : ''}is scheduled, but not configured`
-    }),
-  ]
-}
-
-function ofQuick(isQuick: true | undefined): string {
-  return isQuick === true ? ' of quick runs' : ''
+  return problem === undefined ? [] : [problem]
 }
 
 function writeProblem(error: unknown): string {

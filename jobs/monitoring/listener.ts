@@ -30,9 +30,9 @@ export function createListener({ metrics, mirrorFailures, mirror, publisher, log
       const held = mirror.listHeldRemovals().catch(() => undefined)
       void held.then((open) => logRun(log, run, open))
     },
-    onPutOff: (organization, { why, untilMs }) => {
+    onPutOff: (organization, { untilMs }) => {
       publisher.runEnded(organization)
-      log.info({ organization, why, until: untilMs && isoTime(untilMs) }, 'run put off')
+      log.info({ organization, until: untilMs && isoTime(untilMs) }, 'run put off')
     },
     onNotNeeded: (organization, why) => {
       publisher.runEnded(organization)

@@ -20,7 +20,7 @@ type Health = { ready: boolean; queueUp: boolean }
 
 export type Measured = {
   mirror: Parameters<typeof readStandings>[0]
-  queues: Pick<Queues, 'tick' | 'sync' | 'quick'>
+  queues: Pick<Queues, 'sync' | 'quick'>
   /** The organizations configured now. */
   organizations: () => readonly Scheduled[]
   /** Which organizations are paused. Never rejects. */
@@ -80,7 +80,7 @@ const COUNT_MS = 1000
 function measureJobs({ gauge }: Meters, { queues, look }: { queues: Measured['queues']; look: () => Health }): void {
   gauge('jobs', 'Jobs in the queue', ['queue', 'state'], async (jobs) => {
     if (!look().queueUp) return
-    const counting = (['tick', 'sync', 'quick'] as const).map(async (queue) => {
+    const counting = (['sync', 'quick'] as const).map(async (queue) => {
       const counts = await within(queues[queue].getJobCounts(), COUNT_MS, {}).catch(() => ({}))
       for (const [state, count] of Object.entries(counts)) jobs.set({ queue, state }, count)
     })

@@ -38,5 +38,5 @@ export function logQuickRun(log: Logger, quickRun: EndOfQuickRun): void {
 
 /** Logs that the job of an organization waits, since it is not in the configuration of this worker yet. */
 export function logUnknown(log: Pick<Logger, 'warn'>, organization: string): void {
-  log.warn({ organization }, 'organization is not in this configuration yet, its job waits')
+  log.warn({ organization }, 'organization is not in this configuration yet, its job is tried again')
 }

@@ -1,6 +1,5 @@
-import { compareSchedules } from '../schedule/reconcile.ts'
-import type { TickWorker } from '../schedule/tick-worker.ts'
 import { createWriteProbe } from '../queue/write-probe.ts'
+import type { OtherConfigurations } from '../configuration/other-configurations.ts'
 import type { Engine } from '../worker-parts.ts'
 import type { LookedAt } from './answer-in-time.ts'
 import { createBoard } from './board.ts'
@@ -22,6 +21,7 @@ export type Observed = {
 }
 
 type Watching = Observed & {
+  others: Pick<OtherConfigurations, 'problem'>
   /** The token of the board. */
   token: string | undefined
   /** Unix milliseconds. */
@@ -32,19 +32,17 @@ type Watching = Observed & {
 /** What the endpoints of a worker show: readiness, metrics, the page, and the board where there is a token for it. */
 export function watched(
   engine: Engine,
-  tickWorker: TickWorker,
-  { metrics, mirror, mirrorFailures, token, now, monotonicMs }: Watching,
+  { metrics, mirror, mirrorFailures, others, token, now, monotonicMs }: Watching,
 ): Watched {
-  const { backend, config, followed, queues, pauses, syncWorker, quickWorker } = engine
+  const { backend, config, queues, pauses, syncWorker, quickWorker } = engine
   const failures = mirrorFailures.byOrganization
-  const configuration = () => configurationProblems(followed.accepted.standing, config.awaitingRestart)
+  const configuration = () => configurationProblems(config, others.problem())
   const write = createWriteProbe(backend.write, monotonicMs)
   const examineNow = () =>
     examine({
       write,
-      workers: [syncWorker, quickWorker, tickWorker],
+      workers: [syncWorker, quickWorker],
       configuration: configuration(),
-      compareSchedules: () => compareSchedules(queues.tick, config.current.organizations, now()),
       organizations: config.current.organizations,
       mirror,
       mirrorFailures: failures,

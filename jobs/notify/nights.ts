@@ -2,8 +2,7 @@ import { createHash } from 'node:crypto'
 import type { LastRun } from '../../src/store.ts'
 import { GRACE_MS } from '../schedule/due-outlook.ts'
 import { nextAfter, previousDueMs, startDelayMs, type Schedule } from '../schedule/due-times.ts'
-import { isOpenAt } from '../schedule/run-hours.ts'
-import { wasReadSince } from '../schedule/schedule-plan.ts'
+import { wasReadSince } from '../schedule/missed-runs.ts'
 
 /** The organizations that are due by the same cron line in the same time zone. */
 export type Rota = {
@@ -40,24 +39,17 @@ export function rotasOf(organizations: readonly { id: string; schedule: Schedule
 }
 
 /** The latest due time of a rota that has come, without the spread; undefined if there was none for years. */
-export function lastDueMs({ organizations }: Rota, nowMs: number): number | undefined {
-  const moments = organizations.map(({ id, schedule }) => {
-    const delayMs = startDelayMs(id, schedule)
-    return previousDueMs(id, schedule, nowMs + delayMs) - delayMs
-  })
-  const dueMs = Math.max(...moments)
+export function lastDueMs({ name, cron, timezone }: Rota, nowMs: number): number | undefined {
+  const dueMs = previousDueMs(name, { cron, timezone, spreadMs: 0 }, nowMs)
   return dueMs > 0 ? dueMs : undefined
 }
 
 /**
- * The night of a due time, with the organizations that it finds inside their hours. It ends at the latest two hours after the last organization is due, or after a worker first saw that night,
- * and when the next night begins.
+ * The night of a due time. It ends at the latest two hours after the last organization is due, or after a worker first saw that night, and
+ * when the next night begins.
  */
 export function nightAt({ cron, timezone, organizations }: Rota, dueMs: number, seenMs: number): Night {
-  const due = organizations.flatMap(({ id, schedule }) => {
-    const startMs = dueMs + startDelayMs(id, schedule)
-    return isOpenAt(schedule, startMs) ? [{ id, dueMs: startMs }] : []
-  })
+  const due = organizations.map(({ id, schedule }) => ({ id, dueMs: dueMs + startDelayMs(id, schedule) }))
   const spreadMs = Math.max(0, ...due.map((each) => each.dueMs - dueMs))
   return {
     ...{ cron, timezone, dueMs },

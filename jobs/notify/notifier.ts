@@ -22,8 +22,6 @@ type Settings = {
   mirror: Mirror
   queues: Pick<Queues, 'sync'>
   backend: Pick<Backend, 'values'>
-  /** Workers with another configuration than the accepted one may know other organizations, and other addresses. */
-  followed: { accepted: { readonly mayWrite: boolean } }
   log: Logger
   timings: Pick<Timings, 'notifyLookMs' | 'notifyPauseMs'>
   /** Unix milliseconds. */
@@ -37,14 +35,14 @@ type Kind = (typeof KINDS)[number]
 
 /** Looks from now on, until it is stopped, whether a night has ended that was not reported yet by any worker. */
 export function startNotifier(settings: Settings): Notifier {
-  const { config, followed, log, timings } = settings
+  const { config, log, timings } = settings
   const stopping = new AbortController()
   const underWay = new Set<Kind>()
 
   // A receiver that does not answer delays no deliveries of the other kind.
   function look(): void {
     for (const kind of KINDS) {
-      if (config.current[kind] === undefined || underWay.has(kind) || !followed.accepted.mayWrite) continue
+      if (config.current[kind] === undefined || underWay.has(kind)) continue
       underWay.add(kind)
       void deliverAll(kind, settings, stopping.signal)
         // The queue or the mirror is away, which is logged elsewhere: the next look is soon.

@@ -1,10 +1,7 @@
-import type { Organization } from '../../src/config/organization.ts'
 import { isPaused, pauseOf, type Pauses } from '../../src/pause.ts'
-import type { LiveConfig } from '../configuration/live-config.ts'
 import { within } from '../queue/deadline.ts'
 import { readPauses } from './pauses.ts'
 import { putOffOf } from './put-off.ts'
-import { isOpenAt, opensAfter } from '../schedule/run-hours.ts'
 import type { Queues } from '../queue/queues.ts'
 import type { SharedValues } from '../queue/shared-values.ts'
 import { oneAtATime } from '../one-at-a-time.ts'
@@ -12,9 +9,7 @@ import { oneAtATime } from '../one-at-a-time.ts'
 export type Watching = {
   values: Pick<SharedValues, 'list'>
   sync: Pick<Queues['sync'], 'getDelayed'>
-  /** The configuration, whose windows may change. */
-  config: Pick<LiveConfig, 'reading' | 'organizationOf'>
-  /** How often to look for pauses that began or ended, and for another configuration. */
+  /** How often to look for pauses that began or ended. */
   lookMs: number
   /** Unix milliseconds. */
   now: () => number
@@ -34,9 +29,9 @@ const ANSWER_MS = 1000
 
 /**
  * Looks for changes of the pauses. When one has ended, or this worker begins and knows of none, the jobs that waited for its end start at
- * once; and so do those that waited for a window which another configuration opens sooner.
+ * once.
  */
-export function watchPauses({ values, sync, config, lookMs, now, onUnreadable }: Watching): PauseWatch {
+export function watchPauses({ values, sync, lookMs, now, onUnreadable }: Watching): PauseWatch {
   let known: Pauses = new Map()
   let seen: string | undefined
 
@@ -44,10 +39,9 @@ export function watchPauses({ values, sync, config, lookMs, now, onUnreadable }:
     known = await readPauses(values, onUnreadable)
     const nowMs = now()
     // A pause may end by itself, and earlier than was known when its jobs were put off.
-    const stands = [...known].map(([name, stated]) => [name, stated, isPaused(stated, nowMs)])
-    const text = JSON.stringify([config.reading.hash, ...stands])
+    const text = JSON.stringify([...known].map(([name, stated]) => [name, stated, isPaused(stated, nowMs)]))
     if (text === seen) return
-    await releaseJobs({ sync, config }, known, nowMs)
+    await releaseJobs(sync, known, nowMs)
     seen = text
   }
 
@@ -64,29 +58,12 @@ export function watchPauses({ values, sync, config, lookMs, now, onUnreadable }:
   }
 }
 
-/** Starts the jobs that waited for the end of a pause which is over, or for a window that opens sooner now. */
-async function releaseJobs(
-  { sync, config }: Pick<Watching, 'sync' | 'config'>,
-  pauses: Pauses,
-  nowMs: number,
-): Promise<void> {
+/** Starts the jobs that waited for the end of a pause which is over. */
+async function releaseJobs(sync: Watching['sync'], pauses: Pauses, nowMs: number): Promise<void> {
   const delayed = await sync.getDelayed()
-  const released = delayed.filter((job) => {
-    const { organization } = job.data
-    const { why, untilMs } = putOffOf(job) ?? {}
-    if (why !== 'pause' && why !== 'window') return false
-    if (pauseOf(pauses, organization, nowMs) !== undefined) return false
-    return why === 'pause' || opensSooner(config.organizationOf(organization), untilMs, nowMs)
-  })
+  const released = delayed.filter(
+    (job) => putOffOf(job) !== undefined && pauseOf(pauses, job.data.organization, nowMs) === undefined,
+  )
   // Another worker may have been faster.
   await Promise.all(released.map((job) => job.promote().catch(() => {})))
-}
-
-/** Whether runs of an organization may start now, or sooner than then. Another worker may know one that this one does not. */
-function opensSooner(organization: Organization | undefined, untilMs: number | undefined, nowMs: number): boolean {
-  if (organization === undefined) return false
-  const { schedule } = organization
-  if (schedule === undefined || isOpenAt(schedule, nowMs)) return true
-  const opensMs = opensAfter(schedule, nowMs)
-  return opensMs !== undefined && untilMs !== undefined && opensMs < untilMs
 }

@@ -1,4 +1,4 @@
 /** The names of the queues in the database. */
-export function queueNames({ prefix }: { prefix: string }): { tick: string; sync: string; quick: string } {
-  return { tick: `${prefix}-tick`, sync: `${prefix}-sync`, quick: `${prefix}-quick` }
+export function queueNames({ prefix }: { prefix: string }): { sync: string; quick: string } {
+  return { sync: `${prefix}-sync`, quick: `${prefix}-quick` }
 }

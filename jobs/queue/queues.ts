@@ -2,12 +2,14 @@ import { randomUUID } from 'node:crypto'
 import { withBackend, type IQueueBackend, type JobsOptions } from 'bullmq'
 import { z } from 'zod'
 import type { Trigger } from '../../src/report.ts'
-import { nextTickMs } from '../schedule/due-times.ts'
 import type { Backend } from './backend.ts'
 import { queueNames } from './queue-names.ts'
 
-/** The payload of a job: the organization to mirror. The worker that runs it looks up everything else. */
-export const payload = z.strictObject({ organization: z.string() })
+/**
+ * The payload of a job: the organization to mirror, and the due time that the job is for, in Unix milliseconds. The worker that runs it
+ * looks up everything else.
+ */
+export const payload = z.strictObject({ organization: z.string(), dueMs: z.number().optional() })
 export type Payload = z.output<typeof payload>
 
 /** The result of a job: only numbers. */
@@ -23,41 +25,38 @@ const ATTEMPTS = 12
 const DAY_S = 86_400
 
 /**
- * Three queues. A tick says that an organization is due, and is processed in a moment; a sync job mirrors it. Every request to
- * mirror an organization becomes a sync job with its id, of which there is one at a time. A quick job makes a quick run, and there
- * is one for each organization too; quick jobs have a queue and a worker of their own, so that they never take the place of a
- * sync job.
+ * Two queues. A sync job mirrors an organization: every request to do so becomes such a job, of which each organization has one at a time. A
+ * quick job makes a quick run, and there is one for each organization too; quick jobs have a queue and a worker of their own, so that they
+ * never take the place of a sync job.
  */
 export function openQueues(backend: Backend) {
   const backed = withBackend<IQueueBackend, unknown>(backend.factory)
   const names = queueNames(backend)
   const options = { connection: {}, ...(backend.telemetry !== undefined && { telemetry: backend.telemetry }) }
-  const tick = new backed.Queue<Payload, Counts>(names.tick, { ...options, settings: { repeatStrategy: nextTickMs } })
   const sync = new backed.Queue<Payload, Counts, Trigger>(names.sync, options)
   const quick = new backed.Queue<Payload, Counts, Trigger>(names.quick, options)
 
-  /** Requests a run of an organization, now or after a delay. */
+  /** Requests a run of an organization. */
   const requestSync = async (
     organization: string,
     trigger: Trigger,
-    { delayMs = 0, askedAtMs }: RequestOptions = {},
+    { askedAtMs, dueMs }: RequestOptions = {},
   ): Promise<Requested> => {
     const asked = askedAtMs === undefined ? {} : { timestamp: askedAtMs }
-    const requested = await request(sync, organization, trigger, { ...SYNC_JOB, ...asked, delay: delayMs })
+    const requested = await request(sync, { organization, dueMs }, trigger, { ...SYNC_JOB, ...asked })
     if (!requested.added && trigger === 'manual') await markAsked(sync, organization)
     return requested
   }
 
-  /** Requests a quick run of an organization, now or after a delay. */
+  /** Requests a quick run of an organization. */
   const requestQuick = async (
     organization: string,
     trigger: Trigger,
-    { delayMs = 0 }: { delayMs?: number } = {},
-  ): Promise<Requested> => request(quick, organization, trigger, { ...QUICK_JOB, delay: delayMs })
+    { dueMs }: Pick<RequestOptions, 'dueMs'> = {},
+  ): Promise<Requested> => request(quick, { organization, dueMs }, trigger, QUICK_JOB)
 
-  const all = [tick, sync, quick] as const
+  const all = [sync, quick] as const
   return {
-    tick,
     sync,
     quick,
     all,
@@ -70,7 +69,8 @@ export function openQueues(backend: Backend) {
 }
 
 type RequestOptions = {
-  delayMs?: number
+  /** The due time that the run is for, in Unix milliseconds. */
+  dueMs?: number
   /** When it was decided that the run is needed, if that was not now. */
   askedAtMs?: number
 }
@@ -104,22 +104,26 @@ const QUICK_JOB = {
   removeOnFail: { age: 2 * DAY_S, count: 1000 },
 } as const
 
-/** Adds a job, or finds the one that the organization has in this queue. */
+/**
+ * Adds a job, or finds the one that the organization has in this queue. The job of a due time has its name, also after it has ended:
+ * several workers ask for it, and it is made once.
+ */
 async function request(
   queue: Queues['sync'],
-  organization: string,
+  data: Payload,
   trigger: Trigger,
   options: JobsOptions,
 ): Promise<Requested> {
-  const jobId = `${organization}.${randomUUID()}`
+  const { organization, dueMs } = data
+  const jobId = `${organization}.${trigger === 'schedule' && dueMs !== undefined ? dueMs : randomUUID()}`
   const asked = { ...options, jobId, deduplication: { id: organization }, stackTraceLimit: 0 }
-  const { id } = await queue.add(trigger, { organization }, asked)
+  const { id } = await queue.add(trigger, data, asked)
   if (id === jobId) return { added: true, state: 'waiting', id }
   if (id === undefined) return { added: false, id, state: 'unknown' }
   const state = (await queue.getJobState(id)) ?? 'unknown'
   // A job that ends takes its claim along. A Redis that makes room drops a job or a list of them, and the claim would stay for ever.
   const isLeft = ENDED.has(state) && (await queue.backend.removeDeduplicationKey(organization, id)) > 0
-  return isLeft ? request(queue, organization, trigger, options) : { added: false, id, state }
+  return isLeft ? request(queue, data, trigger, options) : { added: false, id, state }
 }
 
 const ENDED: ReadonlySet<string> = new Set(['completed', 'failed', 'unknown'])

@@ -1,10 +1,9 @@
-import { isFarAhead } from '../../src/time/clock-tolerance.ts'
-import type { Organization } from '../../src/config/organization.ts'
+import { isForGood } from '../../src/errors/error-facts.ts'
 import type { Trigger } from '../../src/report.ts'
 import type { LastRun, Mirror } from '../../src/store.ts'
-import { previousDueMs, type Schedule } from '../schedule/due-times.ts'
-import { isForGood } from '../../src/errors/error-facts.ts'
-import { wasReadSince } from '../schedule/schedule-plan.ts'
+import { isFarAhead } from '../../src/time/clock-tolerance.ts'
+import type { Payload } from '../queue/queues.ts'
+import { wasReadSince } from '../schedule/missed-runs.ts'
 
 /** Why a job ends without a run: the list was read since it was due, that failed for good, or an earlier start of the job read it. */
 export type WhyNotNeeded = 'read-since' | 'refused-since' | 'ended-before'
@@ -13,35 +12,24 @@ export type JobAtStart = {
   trigger: Trigger
   /** When the run was asked for: a catch-up knows of no run that has ended since then. Unix milliseconds. */
   askedAtMs: number
-  /** How long after that the job was to wait. */
-  delayMs: number
+  /** The due time that the job is for; undefined where a person asked for its run. */
+  dueMs: number | undefined
   /** How often it was started, this time included. */
   starts: number
-  schedule: Schedule | undefined
   lastRun: LastRun | undefined
   nowMs: number
 }
 
 /**
- * Why the run of a job that no person asked for is not needed; undefined if it is. Several workers that start together, or a tick and a
- * worker that catches up, ask for the same run: while a job is in the queue it stands for both, but it may have ended between the look and
- * the request.
+ * Why the run of a job is not needed; undefined if it is. Several workers that start together, or one that puts the job of a due time into
+ * the queue and one that catches up, ask for the same run: while a job is in the queue it stands for both, but it may have ended between
+ * the look and the request.
  */
-export function whyNotNeeded(job: JobAtStart, organization: string): WhyNotNeeded | undefined {
-  const { lastRun, starts, askedAtMs, nowMs } = job
-  const isComplete = lastRun?.status === 'complete' && !isFarAhead(lastRun.startedAtMs, nowMs)
-  // The worker of an earlier start ended after its run and before its job. A run dated far ahead began by a wrong clock, at an unknown time.
-  if (starts > 1 && isComplete && lastRun.startedAtMs >= askedAtMs) return 'ended-before'
-  return whyNotDue(job, organization)
-}
-
-function whyNotDue(
-  { trigger, askedAtMs, delayMs, schedule, lastRun, nowMs }: JobAtStart,
-  organization: string,
-): WhyNotNeeded | undefined {
-  if ((trigger !== 'schedule' && trigger !== 'catch-up') || schedule === undefined) return undefined
-  // The clock may have been set back since the job was made.
-  const dueMs = previousDueMs(organization, schedule, Math.max(nowMs, askedAtMs + delayMs))
+export function whyNotNeeded(job: JobAtStart): WhyNotNeeded | undefined {
+  const { trigger, lastRun, starts, askedAtMs, dueMs, nowMs } = job
+  // The worker of an earlier start ended after its run and before its job.
+  if (starts > 1 && lastRun?.status === 'complete' && lastRun.startedAtMs >= askedAtMs) return 'ended-before'
+  if (dueMs === undefined) return undefined
   if (wasReadSince(dueMs, lastRun, nowMs)) return 'read-since'
   if (lastRun?.status !== 'failed' || !isForGood(lastRun.errorCode ?? '')) return undefined
   // A worker that starts tries once again what failed before, but not what failed since.
@@ -53,9 +41,9 @@ function whyNotDue(
 type Asked = {
   name: Trigger
   id?: string | undefined
+  data: Payload
   timestamp: number
   attemptsStarted: number
-  opts: { delay?: number }
 }
 
 export type LookingUp = {
@@ -67,14 +55,11 @@ export type LookingUp = {
 
 /** Looks up why the run of a job that starts is not needed. A mirror that cannot be read decides nothing: the run reports that. */
 export async function findWhyNotNeeded(
-  job: Asked,
-  { id, schedule }: Pick<Organization, 'id' | 'schedule'>,
+  { id = '', name: trigger, data: { organization, dueMs }, timestamp: askedAtMs, attemptsStarted: starts }: Asked,
   { mirror, isAsked, now }: LookingUp,
 ): Promise<WhyNotNeeded | undefined> {
-  const [lastRun] = await mirror.listLastRuns({ organization: id }).catch(() => [])
-  const { name: trigger, timestamp: askedAtMs, attemptsStarted: starts } = job
-  const delayMs = job.opts.delay ?? 0
-  const why = whyNotNeeded({ trigger, askedAtMs, delayMs, starts, schedule, lastRun, nowMs: now() }, id)
+  const [lastRun] = await mirror.listLastRuns({ organization }).catch(() => [])
+  const why = whyNotNeeded({ trigger, askedAtMs, dueMs, starts, lastRun, nowMs: now() })
   // Only then, because it costs a look into the queue.
-  return why !== undefined && (await isAsked(job.id ?? '')) ? undefined : why
+  return why !== undefined && (await isAsked(id)) ? undefined : why
 }

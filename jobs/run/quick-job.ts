@@ -7,9 +7,17 @@ import type { EndOfQuickRun } from './end-of-quick-run.ts'
 import { endingSoon } from './ending-soon.ts'
 import { runForJob } from './run-for-job.ts'
 import { isFullRunOn, whyNoQuickRun, type WhyNone } from './why-no-quick-run.ts'
-import { countsOf, isOutdated, reasonOf, type JobSignals, type Processing, type SyncJob } from './sync-job.ts'
+import {
+  countsOf,
+  isOutdated,
+  organizationOf,
+  reasonOf,
+  type JobSignals,
+  type Processing,
+  type SyncJob,
+} from './sync-job.ts'
 
-export type QuickProcessing = Omit<Processing, 'isAsked' | 'mayComeLater'> & { queues: Pick<Queues, 'sync'> }
+export type QuickProcessing = Omit<Processing, 'isAsked'> & { queues: Pick<Queues, 'sync'> }
 
 /**
  * Makes a quick run of the organization of a job, unless a full run is due, under way or unfinished; and stops it after its current
@@ -21,7 +29,7 @@ export async function quickRunForJob(
   processing: QuickProcessing,
 ): Promise<Counts> {
   const { organization: id } = payload.parse(job.data)
-  const organization = processing.organizationOf(id)
+  const organization = await organizationOf(id, processing)
   const why = organization === undefined ? 'not-scheduled' : await whyNone(organization, job, processing)
   if (organization === undefined || why !== undefined)
     return end(processing, { organization: id, end: 'skipped', why: why ?? 'not-scheduled' })

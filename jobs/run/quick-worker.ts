@@ -1,48 +1,42 @@
 import { sleep } from '../../src/machine/sleep.ts'
 import type { Trigger } from '../../src/report.ts'
 import type { Backend } from '../queue/backend.ts'
-import type { Processing } from './sync-job.ts'
 import { jobStateOf, type Queues } from '../queue/queues.ts'
 import { createQueueWorker } from '../queue/queue-worker.ts'
 import type { Timings } from '../timings.ts'
-import { delayWhileUnknown } from '../configuration/delay-while-unknown.ts'
 import { unlessLost } from './locked-job.ts'
-import { quickWhenAllowed, type Allowing } from '../pauses/when-allowed.ts'
+import type { PauseWatch } from '../pauses/pause-watch.ts'
+import { quickUnlessPaused } from '../pauses/put-off.ts'
 import { quickRunForJob, type QuickProcessing } from './quick-job.ts'
 
 /** Quick runs made at the same time by one worker, beside its full runs. */
 const AT_ONCE = 4
-/** How often a job of an organization that no worker knows is looked at: the next tick makes a new one. */
-const MOST_UNKNOWN = { mostStarts: 5, mostStartsIfGone: 5 }
 
 export type QuickWorker = ReturnType<typeof startQuickWorker>
 
 /** Starts taking quick jobs. */
 export function startQuickWorker(
   backend: Backend,
-  processing: QuickProcessing & Processing & Pick<Allowing, 'pauses'>,
+  processing: QuickProcessing & { pauses: Pick<PauseWatch, 'latest'> },
 ) {
   const { timings, now } = processing
   return createQueueWorker<Trigger>(
     backend,
     'quick',
     // All three parameters are declared: BullMQ passes no signal to a processor with fewer.
-    async (job, token, lost) => {
-      await delayWhileUnknown(job, token, { ...processing, ...MOST_UNKNOWN })
-      return processing.cancellable.during(job, (cancelled) =>
-        quickWhenAllowed(job, processing, (closed) => {
-          const signals = { lost, cancelled: AbortSignal.any([cancelled, closed]) }
-          return unlessLost(job, token, timings, quickRunForJob(job, signals, processing))
-        }),
-      )
-    },
+    async (job, token, lost) =>
+      processing.cancellable.during(job, (cancelled) =>
+        quickUnlessPaused(job, processing, () =>
+          unlessLost(job, token, timings, quickRunForJob(job, { lost, cancelled }, processing)),
+        ),
+      ),
     {
       timings,
       now,
       concurrency: AT_ONCE,
       lockDuration: timings.lockMs,
       stalledInterval: timings.stalledMs,
-      // The job of a dead worker is not taken over: the next tick makes a new one.
+      // The job of a dead worker is not taken over: the next due time makes a new one.
       maxStalledCount: 0,
     },
   )

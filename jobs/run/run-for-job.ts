@@ -10,7 +10,7 @@ export function runForJob(
   organization: Organization,
   { name }: SyncJob,
   signal: AbortSignal,
-  processing: Omit<Processing, 'isAsked' | 'mayComeLater'>,
+  processing: Omit<Processing, 'isAsked'>,
   own: Own,
 ): Promise<Outcome> {
   const { mirror, rateLimits, sharedTurns, agents, listener, timings, now, monotonicMs, idleMs, random } = processing

@@ -33,18 +33,18 @@ export type Listener = {
   onRun?(run: RunOfJob): void
   /** A job ended without a run. */
   onNotNeeded?(organization: string, why: WhyNotNeeded): void
-  /** A job waits: its organization is paused, or runs may not start at this hour. */
+  /** A job waits, since its organization is paused. */
   onPutOff?(organization: string, putOff: PutOff): void
   onQuickRun?(ended: EndOfQuickRun): void
-  /** The job waits until a worker knows its organization. */
+  /** The organization of a job is not in this configuration: the job is tried again. */
   onUnknown?(organization: string): void
 }
 
 export type Processing = Pick<LookingUp, 'isAsked'> & {
   /** Looks an organization up in the current configuration. */
   organizationOf: (id: string) => Organization | undefined
-  /** Reads the configuration again for an organization that is not in it, and returns whether it may come yet. */
-  mayComeLater: () => Promise<boolean>
+  /** Reads the configuration again for an organization that is not in it. */
+  lookAgain: () => Promise<void>
   mirror: Mirror
   rateLimits: RateLimits
   /** Undefined where no other process shares a rate limit. */
@@ -68,6 +68,9 @@ export type Processing = Pick<LookingUp, 'isAsked'> & {
   random: () => number
 }
 
+/** How often the job of an organization that is not in the configuration is tried again: for some minutes. */
+const MOST_UNKNOWN = 4
+
 /** The most starts of a job, including those after waits. */
 export const MOST_STARTS = 100
 
@@ -84,7 +87,11 @@ export async function mirrorForJob(
   const { stop, listener, timings } = processing
   const signal = AbortSignal.any([stop, cancelled, ...(lost === undefined ? [] : [lost])])
   const { organization: id } = parsePayload(job)
-  const organization = processing.organizationOf(id)
+  const organization = await organizationOf(id, processing)
+  if (organization === undefined && job.attemptsMade < MOST_UNKNOWN) {
+    listener.onUnknown?.(id)
+    throw new RunFailed(`${id}: is not in the configuration of this worker yet`, 0)
+  }
   const lockLost = () => lost?.aborted === true
   const decide: Decide = (error, { pages }, locked = true) =>
     verdictOf(error, {
@@ -167,8 +174,18 @@ async function whyNotNeeded(
   organization: Organization | undefined,
   processing: Processing,
 ): Promise<WhyNotNeeded | undefined> {
-  if (organization === undefined) return undefined
-  return findWhyNotNeeded(job, organization, processing)
+  return organization === undefined ? undefined : findWhyNotNeeded(job, processing)
+}
+
+/** An organization of the configuration. A job may be faster than the look at a changed file. */
+export async function organizationOf(
+  id: string,
+  processing: Pick<Processing, 'organizationOf' | 'lookAgain'>,
+): Promise<Organization | undefined> {
+  const known = processing.organizationOf(id)
+  if (known !== undefined) return known
+  await processing.lookAgain()
+  return processing.organizationOf(id)
 }
 
 /** An organization that left the configuration after its job was made. */

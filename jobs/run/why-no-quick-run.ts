@@ -1,13 +1,13 @@
 import type { LastRun } from '../../src/store.ts'
 import { isForGood } from '../../src/errors/error-facts.ts'
-import { isDue, type Wanted } from '../schedule/schedule-plan.ts'
+import { isDue, type Wanted } from '../schedule/missed-runs.ts'
 
 /**
  * Why a quick run is not made. `full-run`: the organization has a job that reads the whole list. `due`: such a run is due.
  * `unfinished`: one was interrupted, and is continued. `refused`: the last quick run failed so that another one would too.
- * `leased`: a run outside this queue has the organization. `paused`: a person paused it. `window`: no run may start at this hour.
+ * `leased`: a run outside this queue has the organization. `paused`: a person paused it.
  */
-export type WhyNone = 'not-scheduled' | 'full-run' | 'due' | 'unfinished' | 'refused' | 'leased' | 'paused' | 'window'
+export type WhyNone = 'not-scheduled' | 'full-run' | 'due' | 'unfinished' | 'refused' | 'leased' | 'paused'
 
 export type Situation = {
   /** Without one, no run is due. */

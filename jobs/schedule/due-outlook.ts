@@ -2,9 +2,9 @@ import { isFarAhead } from '../../src/time/clock-tolerance.ts'
 import type { Organization } from '../../src/config/organization.ts'
 import type { Due } from '../../src/page/overview.ts'
 import type { Freshness, LastRun } from '../../src/store.ts'
-import { comingRuns, localTime, previousDueMs, type Schedule } from './due-times.ts'
+import { localTime, nextDueMs, previousDueMs, type Schedule } from './due-times.ts'
 import { quickSchedule } from './quick-times.ts'
-import { wasReadSince } from './schedule-plan.ts'
+import { wasReadSince } from './missed-runs.ts'
 
 /** How long after its due time an organization may take. */
 export const GRACE_MS = 2 * 3_600_000
@@ -57,19 +57,14 @@ function dueOutlook(organization: Scheduled, freshness: ReadSoFar | undefined, n
   const { readAsOfMs: completeAsOfMs, firstRunAtMs } = freshness ?? {}
   const known = { completeAsOfMs, firstRunAtMs }
   const lastMs = Math.max(previousDueMs(id, schedule, nowMs), newSinceMs(organization, known, nowMs))
-  const nextMs = nextOf(id, schedule, nowMs)
+  const nextMs = nextDueMs(id, schedule, nowMs)
   const quick = quickSchedule(schedule)
   return {
     lastMs,
     nextMs,
     nextLocal: localTime(nextMs, schedule.timezone),
-    nextQuickMs: quick && nextOf(id, quick, nowMs),
+    nextQuickMs: quick && nextDueMs(id, quick, nowMs),
     isDue: !wasReadSince(lastMs, known, nowMs),
     isLate: lateSinceMs({ ...organization, schedule }, known, nowMs) !== undefined,
   }
-}
-
-function nextOf(organization: string, schedule: Schedule, nowMs: number): number {
-  const [next] = comingRuns(organization, schedule, nowMs, 1)
-  return next?.atMs ?? nowMs
 }

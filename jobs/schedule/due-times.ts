@@ -1,10 +1,9 @@
 import { createHash } from 'node:crypto'
 import { CronExpressionParser } from 'cron-parser'
-import { isOpenAt, latestOpen, opensAfter, opensAtSome, type Hours } from './run-hours.ts'
 import { WallClock } from './wall-clock.ts'
 
-/** When an organization is mirrored: cron fields in a time zone, the time over which starts are spread, and the hours of starts. */
-export type Schedule = CronLine & Hours & { spreadMs: number }
+/** When an organization is mirrored: cron fields in a time zone, and the time over which starts are spread. */
+export type Schedule = CronLine & { spreadMs: number }
 
 type CronLine = { cron: string; timezone: string }
 
@@ -46,25 +45,21 @@ const MINUTES_OF_DAY = 1440
 /** The latest moment, not after `nowMs`, at which the organization was due; 0 if there was none for years. */
 export function previousDueMs(organization: string, schedule: Schedule, nowMs: number): number {
   const delayMs = startDelayMs(organization, schedule)
-  let untilMs = nowMs
-  for (let looks = 0; looks < MOST_LOOKS; looks += 1) {
-    const momentMs = lastUntil(schedule, latestOpen(schedule, untilMs) - delayMs)
-    if (momentMs === undefined) return 0
-    untilMs = momentMs + delayMs
-    if (isOpenAt(schedule, untilMs)) return untilMs
-  }
-  return 0
+  const momentMs = lastUntil(schedule, nowMs - delayMs)
+  return momentMs === undefined ? 0 : momentMs + delayMs
 }
 
-/** Moments outside the hours of starts are left out: so many in a row are looked at. A line may fit on some days of a year only. */
-const MOST_LOOKS = 1000
+/** The first moment after `nowMs` at which the organization is due. */
+export function nextDueMs(organization: string, schedule: Schedule, nowMs: number): number {
+  const delayMs = startDelayMs(organization, schedule)
+  return nextAfter(schedule, nowMs - delayMs) + delayMs
+}
 
 /** The next `count` runs after `nowMs`. */
 export function comingRuns(organization: string, schedule: Schedule, nowMs: number, count: number): ComingRun[] {
-  const delayMs = startDelayMs(organization, schedule)
   let atMs = nowMs
   return Array.from({ length: count }, () => {
-    atMs = nextStart(schedule, delayMs, atMs)
+    atMs = nextDueMs(organization, schedule, atMs)
     return runAt(atMs, schedule)
   })
 }
@@ -72,25 +67,6 @@ export function comingRuns(organization: string, schedule: Schedule, nowMs: numb
 /** A run at this moment. */
 export function runAt(atMs: number, { timezone }: Pick<Schedule, 'timezone'>): ComingRun {
   return { atMs, clocksChange: clocksChange(atMs, timezone) }
-}
-
-/** The first start after a moment, within the hours of starts. */
-function nextStart(schedule: Schedule, delayMs: number, fromMs: number): number {
-  let afterMs = fromMs
-  for (let looks = 0; looks < MOST_LOOKS; looks += 1) {
-    const startMs = nextAfter(schedule, afterMs - delayMs) + delayMs
-    if (isOpenAt(schedule, startMs)) return startMs
-    afterMs = (opensAfter(schedule, startMs) ?? startMs) - 1
-  }
-  throw new Error('it names no moment inside its window')
-}
-
-/** Whether an organization is never due inside the hours of its starts, by the clocks of its time zone. */
-export function neverOpens(organization: string, schedule: Schedule): boolean {
-  if (schedule.window === undefined) return false
-  const delayMinutes = startDelayMs(organization, schedule) / 60_000
-  const starts = minutesOf(schedule.cron).map((minute) => (minute + delayMinutes) % MINUTES_OF_DAY)
-  return !opensAtSome(schedule.window, starts)
 }
 
 /** The scheduler's error about a cron line; undefined when the line has future moments. */
@@ -150,15 +126,6 @@ function lastUntil(line: CronLine, untilMs: number): number | undefined {
 
 /** The moments around the last look-up of each cron line: the parser takes a tenth of a millisecond, and is asked once. */
 const LAST_FOUND = new Map<string, { fromMs: number; toMs: number }>()
-
-/** How the queue finds the next tick of a schedule; undefined ends the schedule. */
-export function nextTickMs(fromMs: number, { pattern = '', tz = 'UTC' }: { pattern?: string; tz?: string }) {
-  try {
-    return nextAfter({ cron: pattern, timezone: tz }, fromMs)
-  } catch {
-    return undefined
-  }
-}
 
 /** A moment in a time zone: `2026-03-29 03:30 GMT+2`. */
 export function localTime(atMs: number, timezone: string): string {

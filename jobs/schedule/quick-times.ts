@@ -1,5 +1,4 @@
-import { comingRuns, nextAfter, type Schedule } from './due-times.ts'
-import { isOpenAt } from './run-hours.ts'
+import { nextAfter, nextDueMs, type Schedule } from './due-times.ts'
 
 /** The schedule of an organization, with the cron line of its quick runs if it has one. */
 type WithQuick = Schedule & { quick?: string }
@@ -20,12 +19,10 @@ export function quickOutlook(organization: string, schedule: WithQuick, nowMs: n
   const quick = quickSchedule(schedule)
   if (quick === undefined) return undefined
   let inADay = 0
-  for (let atMs = nextAfter(quick, nowMs); atMs < nowMs + DAY_MS; atMs = nextAfter(quick, atMs))
-    inADay += isOpenAt(quick, atMs) ? 1 : 0
+  for (let atMs = nextAfter(quick, nowMs); atMs < nowMs + DAY_MS; atMs = nextAfter(quick, atMs)) inADay += 1
   let atMs = nowMs
   const isAlwaysAtNight = Array.from({ length: LOOKED_AT }, () => (atMs = nextAfter(quick, atMs))).every(
     (momentMs) => nextAfter(schedule, momentMs - 1) === momentMs,
   )
-  const [next] = comingRuns(organization, quick, nowMs, 1)
-  return { inADay, nextMs: next?.atMs ?? nowMs, isAlwaysAtNight }
+  return { inADay, nextMs: nextDueMs(organization, quick, nowMs), isAlwaysAtNight }
 }

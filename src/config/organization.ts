@@ -13,7 +13,6 @@ import { BUILT_IN, type ConfigFile } from './schema.ts'
 import type { ReferenceForm } from './values/secret-reference.ts'
 import { recipe } from './settings/signing.ts'
 import { didYouMean } from './checks/suggestion.ts'
-import type { Window } from './settings/window.ts'
 
 /** One organization to mirror, with every setting filled in. */
 export type Organization = {
@@ -36,11 +35,8 @@ export type Organization = {
   signing: Recipe
   /** Undefined where every field is stored as sent. */
   privacy?: PrivacySettings<SecretReference> | undefined
-  /**
-   * The cron lines of nights and of quick runs; without `quick`, there are none of these between the nights. Without `window`, runs
-   * may start at any hour.
-   */
-  schedule: { cron: string; timezone: string; spreadMs: number; quick?: string; window?: Window } | undefined
+  /** The cron lines of nights and of quick runs; without `quick`, there are none of these between the nights. */
+  schedule: { cron: string; timezone: string; spreadMs: number; quick?: string } | undefined
   /** When a worker first found it in its configuration, in Unix milliseconds; undefined where no worker did. */
   seenAtMs?: number | undefined
   /** What a quick run may cost. */

@@ -264,15 +264,6 @@ export const ERRORS = {
     title: 'reached maxRun',
     fix: 'Nothing to do: the next run continues from there. If it happens often, raise maxRun, concurrency or requestsPerMinute.',
   },
-  'window-closed': {
-    ...OURS,
-    again: 'wait',
-    exitCode: 5,
-    resumable: true,
-    from: 'limit',
-    title: 'stopped at the end of its window',
-    fix: 'Nothing to do: the run goes on when schedule.window begins again. If it happens often, make the window longer.',
-  },
   paused: {
     ...OURS,
     again: 'wait',

@@ -192,12 +192,6 @@ export class MaxRunReached extends OurError {
   readonly code = 'max-run'
 }
 
-/** The hours in which runs may start are over. The rows it read are saved, and the next run continues from there. */
-export class WindowClosed extends OurError {
-  override name = 'WindowClosed' as const
-  readonly code = 'window-closed'
-}
-
 /** The organization is paused: no run of it was started. */
 export class OrganizationPaused extends OurError {
   override name = 'OrganizationPaused' as const

@@ -40,20 +40,6 @@ describe('run', () => {
     })
   }
 
-  if (!isEmbedded) {
-    test('goes ahead of the spread, but not of a wait the service asked for', async () => {
-      const sandbox = await aSandbox({ customers: [1] })
-      const place = aJobsWorkplace(organizationsOf(sandbox))
-      const { queues } = await someQueues(place.queue, place.mirror)
-      await queues.requestSync('acme', 'schedule', { delayMs: 3_600_000 })
-
-      const { stdout } = await runCli(['run', 'acme', '--config', place.config], { cwd: place.folder })
-
-      expect(stdout).toBe('acme: has a job that waited; it starts now\n')
-      expect(await queues.sync.getJobCountByTypes('waiting')).toBe(1)
-    })
-  }
-
   test('names an organization that does not exist, and ends with 2', async () => {
     const sandbox = await aSandbox({ customers: [1] })
     const place = aWorkplace(organizationsOf(sandbox), { queue: 'redis://127.0.0.1:1' })

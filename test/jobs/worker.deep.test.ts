@@ -107,9 +107,12 @@ test('a mirror that a newer version changes ends the worker, and its job goes ba
   await worker.said(message('mirror changed by a newer version, worker ends'))
   expect(await worker.ended).toMatchObject({ code: 1, signal: null })
   const { queues } = await someQueues(place.queue, place.mirror)
-  expect((await queues.sync.getWaiting()).map(({ data, attemptsMade }) => ({ ...data, attemptsMade }))).toEqual([
-    { organization: 'acme', attemptsMade: 0 },
-  ])
+  expect(
+    (await queues.sync.getWaiting()).map(({ data, attemptsMade }) => ({
+      organization: data.organization,
+      attemptsMade,
+    })),
+  ).toEqual([{ organization: 'acme', attemptsMade: 0 }])
   expect(rowsOf(place.mirror, 'SELECT status, error_code FROM runs')).toEqual([
     { status: 'failed', error_code: 'version' },
   ])
@@ -130,7 +133,5 @@ test('a worker follows its configuration, and keeps the last good one', async ()
   await worker.ran('globex')
   await worker.stop()
 
-  const { queues } = await someQueues(place.queue, place.mirror)
-  expect((await queues.tick.getJobSchedulers()).map(({ key }) => key)).toEqual(['globex'])
   expect(valueOf(place.mirror, `SELECT count(*) FROM customers WHERE organization = 'acme'`)).toBe(30)
 })

@@ -20,7 +20,7 @@ export async function everyMetric(): Promise<Map<string, Family>> {
   )
   const organizations = IN_STATES.map((id) => ({ id, schedule: SCHEDULE }))
   const counts = { getJobCounts: async () => ({ waiting: 1, active: 1, delayed: 1, completed: 1, failed: 1 }) }
-  const queues = Object({ tick: counts, sync: counts, quick: counts })
+  const queues = Object({ sync: counts, quick: counts })
   const { metrics, lines } = metricsOf({
     mirror,
     queues,

@@ -19,7 +19,7 @@ export function metricsOf(changes: Partial<Measured> & { freshness?: readonly Un
   const { freshness = [], ...measured } = changes
   const metrics = createMetrics({
     mirror: { ...NO_RUNS, listUncountedFreshness: async () => [...freshness] },
-    queues: Object({ tick: NO_JOBS, sync: NO_JOBS, quick: NO_JOBS }),
+    queues: Object({ sync: NO_JOBS, quick: NO_JOBS }),
     organizations: () => [{ id: 'acme', schedule: undefined }],
     now: () => 0,
     monotonicMs: () => 0,

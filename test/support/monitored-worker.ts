@@ -10,7 +10,7 @@ export async function aPlace() {
   return aJobsWorkplace(organizationsOf(sandbox), { schedule })
 }
 
-const timings = { reconcileMs: 60_000 }
+const timings = { catchUpMs: 60_000 }
 
 /** A worker in this process. */
 export async function aWorker() {

@@ -14,12 +14,8 @@ export async function aPlaceOf(count: number) {
 
 const NEVER = 3_600_000
 
-/** A worker that does not watch its file, and reads it again only for a job of an organization that it does not know. */
-export async function aBlindWorker(
-  place: ReturnType<typeof aJobsWorkplace>,
-  before: readonly unknown[],
-  { unknownWaitMs = 50 } = {},
-) {
+/** A worker that does not look at its file, and reads it again only for a job of an organization that it does not know. */
+export async function aBlindWorker(place: ReturnType<typeof aJobsWorkplace>, before: readonly unknown[]) {
   // No change is reported where the file is behind a link.
   const link = join(place.folder, 'data', 'link.yaml')
   symlinkSync(place.config, link)
@@ -27,7 +23,7 @@ export async function aBlindWorker(
   const write = (organizations: readonly unknown[]) =>
     writeFileSync(place.config, stringify({ ...document, mirror: place.mirror, organizations }))
   write(before)
-  const worker = startWorker({ config: link }, { timings: { configLookMs: NEVER, reconcileMs: NEVER, unknownWaitMs } })
+  const worker = startWorker({ config: link }, { timings: { configLookMs: NEVER, catchUpMs: NEVER } })
   await worker.ran('acme')
   return { worker, write }
 }

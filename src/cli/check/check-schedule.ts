@@ -15,13 +15,13 @@ export async function* checkSchedule(
   const { id, schedule, quick } = organization
   if (schedule === undefined) return
   const [{ scheduleMistakes }, { quickOutlook }] = await Promise.all([
-    import('../../../jobs/schedule/reconcile.ts'),
+    import('../../../jobs/schedule/schedule-mistakes.ts'),
     import('../../../jobs/schedule/quick-times.ts'),
   ])
   const mistakes = scheduleMistakes({ organizations: [organization], file }, nowMs)
   if (mistakes.length > 0) {
     const said = mistakes.map(({ message }) => message).join('\n')
-    const fix = 'Change that line of the schedule, or its window.'
+    const fix = 'Change that line of the schedule.'
     yield { what: `schedule of ${id}`, said, error: new ConfigError(mistakes), fix }
     return
   }

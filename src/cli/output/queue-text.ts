@@ -53,9 +53,6 @@ function noteWords({ state, worker, why, failures }: Line): string {
 
 const WHY: Readonly<Record<NonNullable<ListedJob['why']>, string>> = {
   pause: 'paused',
-  window: 'outside its window',
-  configuration: 'not in the configuration yet',
-  schedule: 'its start is spread',
   'rate-limit': 'its service said when',
   retry: 'next attempt',
 }

@@ -20,7 +20,7 @@ async function pageOf(mirror: Mirror, { config, pauses, nowMs }: StatusFacts): P
     import('../../page/overview-page.ts'),
     import('../../page/overview.ts'),
     import('../../../jobs/monitoring/overview-facts.ts'),
-    import('../../../jobs/schedule/reconcile.ts'),
+    import('../../../jobs/schedule/schedule-mistakes.ts'),
   ])
   checkSchedules(config, nowMs)
   const facts = overviewFacts(config.organizations, { pauses, nowMs, monotonicMs: monotonicMs() })

@@ -3,7 +3,6 @@ import { cronProblem } from '../values/cron-line.ts'
 import { duration } from '../values/duration.ts'
 import { refusing } from '../values/refusing.ts'
 import { didYouMean } from '../checks/suggestion.ts'
-import { window as hours } from './window.ts'
 
 const cron = z
   .string({
@@ -41,14 +40,8 @@ const quick = z
     examples: ['*/15 * * * *', NEVER],
   })
 
-const window = hours.exactOptional().meta({
-  description:
-    'The hours in which runs may start, in the same time zone. A run under way at their end goes on when they begin again.',
-  examples: ['22:00-06:00'],
-})
-
 /** The schedule of all organizations. */
-export const schedule = z.strictObject({ cron, timezone, spread, quick, window })
+export const schedule = z.strictObject({ cron, timezone, spread, quick })
 
 /** The schedule of one organization; missing fields come from the schedule of all. */
 export const ownSchedule = z.strictObject({
@@ -56,7 +49,6 @@ export const ownSchedule = z.strictObject({
   timezone: timezone.exactOptional(),
   spread,
   quick,
-  window,
 })
 
 type Written = z.output<typeof ownSchedule>
@@ -64,12 +56,11 @@ type Written = z.output<typeof ownSchedule>
 /** When an organization is mirrored: its own fields, then the shared ones; undefined without a cron line. */
 export function mergeSchedule(shared: Written | undefined, own: Written | undefined) {
   const merged = { ...shared, ...own }
-  const { cron: night, timezone: zone, spread: spreadMs = 0, quick: between = NEVER, window: runHours } = merged
+  const { cron: night, timezone: zone, spread: spreadMs = 0, quick: between = NEVER } = merged
   if (night === undefined || zone === undefined) return undefined
   return {
     ...{ cron: night, timezone: zone, spreadMs },
     ...(between !== NEVER && { quick: between }),
-    ...(runHours !== undefined && { window: runHours }),
   }
 }
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { failureBlocks } from '../../../src/cli/output/failure-blocks.ts'
 import { heldWarning } from '../../../src/cli/output/advice.ts'
-import { describeError, Interrupted, MaxRunReached, MirrorUnusable, WindowClosed } from '../../../src/errors/errors.ts'
+import { describeError, Interrupted, MaxRunReached, MirrorUnusable } from '../../../src/errors/errors.ts'
 import { emptyReport, type RunStatus } from '../../../src/report.ts'
 
 const HOUR_MS = 3_600_000
@@ -20,13 +20,6 @@ test('a run that reached maxRun reports it, and until when it can be continued: 
   const block = blockOf(new MaxRunReached('acme: the run was ended after 6h. Raise maxRun.'), 'interrupted')
 
   expect(block).toContain('■ acme: reached maxRun\n  the run was ended after 6h. Raise maxRun.\n')
-  expect(block.replaceAll(/\s+/g, ' ')).toContain('continues from here, if it starts before 1970-01-01 18:00 UTC.')
-})
-
-test('a run that ended with its window reports until when it can be continued: counted from its end, as after maxRun', () => {
-  const block = blockOf(new WindowClosed('acme: the hours of its window are over.'), 'interrupted')
-
-  expect(block).toContain('■ acme: stopped at the end of its window\n')
   expect(block.replaceAll(/\s+/g, ' ')).toContain('continues from here, if it starts before 1970-01-01 18:00 UTC.')
 })
 

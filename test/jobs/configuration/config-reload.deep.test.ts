@@ -52,7 +52,6 @@ if (!isEmbedded) {
 
     expect(await worker.said(({ organization }) => organization === 'globex')).toMatchObject({
       msg: 'run put off',
-      why: 'pause',
     })
   })
 }

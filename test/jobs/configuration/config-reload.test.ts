@@ -1,8 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { parse, stringify } from 'yaml'
 import { expect, test } from 'vitest'
-import { putOffOf } from '../../../jobs/pauses/put-off.ts'
-import { eventually } from '../../support/eventually.ts'
 import { aJobsWorkplace, isEmbedded, someQueues } from '../../support/jobs-workplace.ts'
 import { startCli } from '../../support/run-cli.ts'
 import { message } from '../../support/worker-log.ts'
@@ -33,18 +31,14 @@ if (!isEmbedded) {
   test('a job of an organization whose file is on the way waits for it', async () => {
     const { place, organizations } = await aPlaceOf(2)
     const [acme, globex] = organizations
-    const { worker, write } = await aBlindWorker(place, [acme], { unknownWaitMs: 300 })
+    const { worker, write } = await aBlindWorker(place, [acme])
     const { queues } = await someQueues(place.queue, place.mirror)
     const { id = '' } = await queues.requestSync('globex', 'manual')
-    await worker.said(message('organization is not in this configuration yet, its job waits'))
-    const waiting = await eventually(
-      async () => putOffOf((await queues.sync.getJob(id)) ?? { progress: 0 }),
-      (putOff) => putOff !== undefined,
-    )
+    await worker.said(message('organization is not in this configuration yet, its job is tried again'))
     write([acme, globex])
     await worker.ran('globex')
 
-    expect(waiting).toEqual({ why: 'configuration', untilMs: expect.any(Number) })
+    expect((await queues.sync.getJob(id))?.attemptsMade).toBeGreaterThan(0)
     expect(worker.lines.join()).not.toContain('run given up')
   })
 }

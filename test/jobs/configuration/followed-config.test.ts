@@ -1,32 +1,115 @@
-import { expect, test } from 'vitest'
+import { mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { followConfig } from '../../../jobs/configuration/followed-config.ts'
-import { ConfigError } from '../../../src/errors/errors.ts'
+import { openLiveConfig } from '../../../jobs/configuration/live-config.ts'
+import { eventually } from '../../support/eventually.ts'
+import { aWorkplace, organizationAt } from '../../support/workplace.ts'
 
-test('the same mistakes are reported once a minute, and whenever a user did something', async () => {
-  const logged: string[] = []
-  let [nowMs, message] = [0, 'is empty']
-  const following = Object({
-    log: { warn: (facts: { error: { message: string } }) => logged.push(facts.error.message) },
-    monotonicMs: () => nowMs,
-  })
-  const live = Object({
-    reading: { modifiedMs: 0, readAtMs: 0 },
-    reload: () => Promise.reject(new ConfigError([{ file: 'a.yaml', message }])),
-  })
-  const followed = followConfig(live, following)
+const AT = { baseUrl: new URL('http://127.0.0.1:1/api/v1') }
 
-  await followed.refresh('asked')
-  await followed.refresh()
-  nowMs = 59_999
-  await followed.refresh()
-  expect(logged.splice(0)).toEqual(['a.yaml is empty'])
-  await followed.refresh('saved')
-  await followed.refresh()
-  expect(logged.splice(0)).toEqual(['a.yaml is empty'])
-  message = 'does not exist'
-  await followed.refresh()
-  nowMs += 60_000
-  await followed.refresh()
-
-  expect(logged).toEqual(['a.yaml does not exist', 'a.yaml does not exist'])
+test('a changed file is read again, however an editor writes it', async () => {
+  const { config, written, knows } = await aFollowed()
+  writeFileSync(config, written('globex'))
+  await knows('globex')
+  writeFileSync(`${config}~`, written('initech'))
+  renameSync(`${config}~`, config)
+  await knows('initech')
+  writeFileSync(config, 'organizations: [')
+  await knows('mistakes')
+  writeFileSync(config, written('acme'))
+  await knows('acme')
 })
+
+test('a file is followed into the folder that Kubernetes mounts in the place of another', async () => {
+  const { folder, written, knows } = await aFollowed({
+    prepare: (file) => {
+      const mounted = dirname(file)
+      const text = readFileSync(file, 'utf8')
+      rmSync(file)
+      mkdirSync(join(mounted, '..first'))
+      writeFileSync(join(mounted, '..first', 'customer-mirror.yaml'), text)
+      symlinkSync('..first', join(mounted, '..data'))
+      symlinkSync(join('..data', 'customer-mirror.yaml'), file)
+    },
+  })
+  for (const [folderName, organization] of [
+    ['..second', 'globex'],
+    ['..third', 'initech'],
+  ] as const) {
+    mkdirSync(join(folder, folderName))
+    writeFileSync(join(folder, folderName, 'customer-mirror.yaml'), written(organization))
+    symlinkSync(folderName, join(folder, '..data_tmp'))
+    renameSync(join(folder, '..data_tmp'), join(folder, '..data'))
+    await knows(organization)
+  }
+})
+
+test('a folder that vanishes and comes back is followed, and the configuration stays meanwhile', async () => {
+  const { folder, config, written, knows, live } = await aFollowed()
+  rmSync(folder, { recursive: true })
+  await knows('mistakes')
+  const meanwhile = live.current.organizations.map(({ id }) => id)
+  mkdirSync(folder)
+  writeFileSync(config, written('globex'))
+  await knows('globex')
+
+  expect(meanwhile).toEqual(['acme'])
+})
+
+test('jobs that miss their organizations have the file read once, and again when it has changed', async () => {
+  const { folder, config, live, followed, written } = await aFollowed({ lookMs: 3_600_000 })
+  const reload = vi.spyOn(live, 'reload')
+  for (const text of [written('acme'), written('globex'), 'organizations: [']) {
+    reload.mockClear()
+    // Another file in the place of the one before, as a write in the same moment could look like none.
+    writeFileSync(join(folder, 'next'), text)
+    renameSync(join(folder, 'next'), config)
+    await Promise.all([1, 2, 3].map(() => followed.lookAgain()))
+    await followed.lookAgain()
+    expect(reload).toHaveBeenCalledOnce()
+  }
+})
+
+test('what is read is logged and announced: another content, mistakes once, and what a person asks for', async () => {
+  const { config, written, followed, logged, knows } = await aFollowed()
+  writeFileSync(config, written('globex'))
+  await knows('globex')
+  writeFileSync(config, 'organizations: [')
+  await knows('mistakes')
+  writeFileSync(config, written('globex'))
+  await knows('globex')
+  await followed.readNow()
+
+  expect(logged).toEqual([
+    'configuration read again',
+    'announced',
+    'configuration has mistakes, the one before stays',
+    'configuration read again',
+    'announced',
+    'configuration read again',
+    'announced',
+  ])
+})
+
+/** The configuration of acme, followed; and texts for that of another organization. */
+async function aFollowed({
+  lookMs = 20,
+  prepare = () => {},
+}: { lookMs?: number; prepare?: (file: string) => void } = {}) {
+  const { folder, config } = aWorkplace([organizationAt(AT)])
+  const text = readFileSync(config, 'utf8')
+  prepare(config)
+  const live = await openLiveConfig({ file: config, cwd: folder }, Date.now)
+  const logged: string[] = []
+  const write = (_facts: object, message: string) => void logged.push(message)
+  const log = Object({ info: write, warn: write })
+  const followed = followConfig(live, { lookMs, log, onRead: () => logged.push('announced') })
+  onTestFinished(() => followed.stop())
+  const state = () =>
+    live.brokenSinceMs === undefined ? live.current.organizations.map(({ id }) => id).join() : 'mistakes'
+  return {
+    ...{ folder, config, live, followed, logged, written: (id: string) => text.replaceAll('acme', id) },
+    knows: (what: string) => eventually(state, (now) => now === what),
+  }
+}

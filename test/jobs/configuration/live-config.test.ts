@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { openLiveConfig } from '../../../jobs/configuration/live-config.ts'
+import { configurationHash, openLiveConfig } from '../../../jobs/configuration/live-config.ts'
 import { aWorkplace, organizationAt } from '../../support/workplace.ts'
 
 const AT = { baseUrl: new URL('http://127.0.0.1:1/api/v1') }
@@ -19,4 +19,22 @@ test.each([
   writeFileSync(config, before)
   await live.reload()
   expect(live.awaitingRestart).toEqual([])
+})
+
+test('two files have the same hash where they differ only in the order of keys, in a secret or in the address of the queue', () => {
+  const acme = { id: 'acme', apiKey: 'made-up-key', secret: { env: 'ACME_SECRET' }, baseUrl: 'https://a.example.com' }
+  const file = { mirror: './customers.db', queue: 'redis://:password@one', organizations: [acme] }
+  const { apiKey: _apiKey, ...others } = acme
+  const reordered = { apiKey: 'other', ...others }
+  const hash = configurationHash(file)
+
+  expect(hash).toMatch(/^[0-9a-f]{64}$/)
+  expect(configurationHash({ organizations: [reordered], mirror: './customers.db' })).toBe(hash)
+  const different = [
+    { ...file, mirror: './other.db' },
+    { ...file, organizations: [] },
+    { ...file, organizations: [{ ...acme, secret: { env: 'OTHER_SECRET' } }] },
+    { ...file, organizations: [acme, { ...acme, id: 'globex' }] },
+  ]
+  expect(new Set([file, ...different].map(configurationHash)).size).toBe(different.length + 1)
 })

@@ -66,7 +66,6 @@ async function problemsOf({ byOrganization }: MirrorFailures, asked: Around = {}
   const { problems } = await examine({
     write: async () => {},
     workers: [],
-    compareSchedules: async () => ({ upsert: [], remove: [] }),
     mirrorFailures: byOrganization,
     pauses: async () => pauses,
     ...rest,

@@ -41,7 +41,7 @@ describe('monitoring of a worker', () => {
         'customer_mirror_run_duration_seconds_count{organization="acme"} 1',
         'customer_mirror_open_rejects{organization="acme"} 0',
         'customer_mirror_held_removals{organization="acme"} 0',
-        'customer_mirror_jobs{queue="tick",state="delayed"} 1',
+        'customer_mirror_jobs{queue="sync",state="completed"} 1',
         'customer_mirror_ready 1',
         'customer_mirror_queue_up 1',
         'customer_mirror_jobs_taken_over_total 0',
@@ -90,7 +90,7 @@ describe('monitoring of a worker', () => {
     expect(await ask(`${origin}/queues`, { password: TOKEN })).toMatchObject({ status: 200 })
     const shown = await ask(`${origin}/${name}`, { password: TOKEN })
     expect(shown.text).toContain('"readOnlyMode":true')
-    const [queue] = /(?<="name":")[^"]*-tick/.exec(shown.text) ?? []
+    const [queue] = /(?<="name":")[^"]*-sync/.exec(shown.text) ?? []
     expect(queue).toBeDefined()
     const paused = await ask(`${origin}/${name}/${queue}/pause`, { password: TOKEN, method: 'PUT' })
     expect(paused.status).toBeGreaterThanOrEqual(400)

@@ -160,13 +160,13 @@ test('when the mirror cannot be read, the page says so', async () => {
 })
 
 test('the page says what is wrong with the configuration of its worker', async () => {
-  const standing = { brokenSinceMs: NOW_MS, otherSinceMs: NOW_MS }
-  const { ask } = await aServer({ notices: configurationProblems(standing, ['queue']) })
+  const config = { brokenSinceMs: NOW_MS, awaitingRestart: ['queue'] } as const
+  const { ask } = await aServer({ notices: configurationProblems(config, 'another worker has another configuration') })
 
   const { body } = await ask('/')
 
   expect(body).toContain('The configuration file cannot be used since 2026-01-06T12:00:00.000Z')
-  expect(body).toContain('other than the one accepted at 2026-01-06T12:00:00.000Z')
+  expect(body).toContain('Another worker has another configuration')
   expect(body).toContain(
     'The configuration file names another queue, which commands use now and this worker after a restart.',
   )

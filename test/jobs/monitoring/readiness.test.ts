@@ -6,9 +6,8 @@ import { createLog } from '../../../src/log.ts'
 import { emptyReport } from '../../../src/report.ts'
 import { examine } from '../../../jobs/monitoring/health.ts'
 import { logRun } from '../../../jobs/monitoring/run-log.ts'
-import { compareSchedules } from '../../../jobs/schedule/reconcile.ts'
 import { customers } from '../../support/builders.ts'
-import { aJobsWorkplace, FAR_AWAY, someQueues } from '../../support/jobs-workplace.ts'
+import { aJobsWorkplace } from '../../support/jobs-workplace.ts'
 import { metricsOf } from '../../support/metrics-of.ts'
 import { aMirror, mirrorPages } from '../../support/mirror-file.ts'
 import { organizationAt } from '../../support/workplace.ts'
@@ -16,40 +15,14 @@ import { organizationAt } from '../../support/workplace.ts'
 const DAY_MS = 86_400_000
 const AT = { baseUrl: new URL('http://127.0.0.1:1/api/v1') }
 
-test.each([
-  ['as configured', FAR_AWAY, []],
-  ['with another cron line', { ...FAR_AWAY, cron: '0 4 1 1 *' }, ['acme: its schedule is not in the queue yet']],
-  ['in another time zone', { ...FAR_AWAY, timezone: 'Europe/Paris' }, ['acme: its schedule is not in the queue yet']],
-])('a schedule that the queue has %s', async (_how, { cron, timezone }, problems) => {
-  const { organizations, queues } = await aQueueOf()
-  await queues.tick.upsertJobScheduler(
-    'acme',
-    { pattern: cron, tz: timezone },
-    { name: 'tick', data: { organization: 'acme' } },
-  )
-  const nowMs = Date.now()
-
-  const readiness = await examine({
-    write: async () => {},
-    workers: [],
-    compareSchedules: () => compareSchedules(queues.tick, organizations, nowMs),
-    organizations,
-    mirror: { listLastRuns: async () => [lastRun(nowMs)], listHeldRemovals: async () => [] },
-    nowMs,
-  })
-
-  expect(readiness).toEqual({ ready: problems.length === 0, problems, held: [] })
-})
-
 test('held removals are in the body of /readyz, and do not make it 503', async () => {
-  const { organizations } = await aQueueOf()
+  const organizations = await acmeAlone()
   const nowMs = Date.now()
   const held = { runId: 12, organization: 'acme', held: 2138, startedAtMs: nowMs }
 
   const readiness = await examine({
     write: async () => {},
     workers: [],
-    compareSchedules: async () => ({ upsert: [], remove: [] }),
     organizations,
     mirror: {
       listLastRuns: async () => [lastRun(nowMs)],
@@ -74,12 +47,11 @@ test.each([
   ['was resumed a moment ago', { acme: said(NOW_MS - DAY_MS, undefined, NOW_MS - 60_000) }, true],
   ['was resumed long ago', { acme: said(NOW_MS - 3 * DAY_MS, undefined, NOW_MS - 2 * DAY_MS) }, false],
 ])('an organization that was not read since it was due and %s', async (what, pauses, ready) => {
-  const { organizations } = await aQueueOf()
+  const organizations = await acmeAlone()
 
   const readiness = await examine({
     write: async () => {},
     workers: [],
-    compareSchedules: async () => ({ upsert: [], remove: [] }),
     organizations,
     mirror: { listLastRuns: async () => [], listHeldRemovals: async () => [] },
     pauses: async () => new Map(Object.entries(pauses)),
@@ -97,7 +69,7 @@ test.each([
   ['was cut short', { reasons: ['page-limit'] }, -2 * DAY_MS, false],
   ['was dated by a clock that was wrong', {}, 25 * 365 * DAY_MS, false],
 ] as const)('an organization whose run %s', async (_, ending, aheadMs, ready) => {
-  const { organizations } = await aQueueOf()
+  const organizations = await acmeAlone()
   const nowMs = Date.now()
   const mirror = await aMirror()
   await mirrorPages(mirror, [customers(1, 3)], { atMs: nowMs + aheadMs, ending })
@@ -105,7 +77,6 @@ test.each([
   const readiness = await examine({
     write: async () => {},
     workers: [],
-    compareSchedules: async () => ({ upsert: [], remove: [] }),
     organizations,
     mirror,
     nowMs,
@@ -177,11 +148,9 @@ test('each date has its age, a date that is none has no age, and one look at the
   expect(looks).toEqual(['freshness', 'held', 'underway', 'runs'])
 })
 
-async function aQueueOf() {
-  const { config, mirror, queue } = aJobsWorkplace([organizationAt(AT)])
-  const { queues } = await someQueues(queue, mirror)
-  const { organizations } = await readConfig({ file: config, cwd: '/' })
-  return { organizations, queues }
+async function acmeAlone() {
+  const { config } = aJobsWorkplace([organizationAt(AT)])
+  return (await readConfig({ file: config, cwd: '/' })).organizations
 }
 
 function lastRun(atMs: number) {

@@ -25,17 +25,6 @@ test('organizations with the same cron line and time zone have their nights toge
   expect(lastDueMs(aRota({ id: 'acme', schedule: nightly }), DUE_MS + 1)).toBe(DUE_MS)
 })
 
-test('a due time outside the hours of an organization is no night of it', () => {
-  const hourly = { ...nightly, cron: '0 * * * *' }
-  const held = { id: 'acme', schedule: { ...hourly, window: { fromMinute: 22 * 60, toMinute: 6 * 60 } } }
-  const inHours = aRota(held)
-  const both = aRota(held, { id: 'globex', schedule: hourly })
-
-  expect(lastDueMs(inHours, DUE_MS + 10.5 * HOUR_MS)).toBe(DUE_MS + 3 * HOUR_MS)
-  expect(lastDueMs(both, DUE_MS + 10.5 * HOUR_MS)).toBe(DUE_MS + 10 * HOUR_MS)
-  expect(nightAt(both, DUE_MS + 10 * HOUR_MS, 0).organizations.map(({ id }) => id)).toEqual(['globex'])
-})
-
 describe('a night ends at the latest', () => {
   const [id, spreadMs] = ['globex', HOUR_MS]
   const delayMs = startDelayMs(id, { ...nightly, spreadMs })

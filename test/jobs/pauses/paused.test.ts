@@ -32,7 +32,7 @@ test('a paused organization starts no run, and uses no attempt of its job; resum
   await next.stop()
 
   expect(before).toEqual([{ organization: 'globex', status: 'complete' }])
-  expect(jobs).toEqual([{ organization: 'acme', why: 'pause', untilMs: undefined, attempts: 0 }])
+  expect(jobs).toEqual([{ organization: 'acme', dueMs: expect.any(Number), untilMs: undefined, attempts: 0 }])
   expect(rowsOf(place.mirror, `SELECT status FROM runs WHERE organization = 'acme'`)).toEqual([{ status: 'complete' }])
 })
 

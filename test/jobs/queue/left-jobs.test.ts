@@ -10,7 +10,7 @@ import { startWorkerProcess } from '../../support/worker-process.ts'
 import { aSandbox, organizationsOf } from '../../support/workplace.ts'
 
 /** No lock runs out, and no job is looked for because of that, while a test lasts. */
-const FOR_EVER = { lockMs: 3_600_000, stalledMs: 3_600_000, reconcileMs: 3_600_000 }
+const FOR_EVER = { lockMs: 3_600_000, stalledMs: 3_600_000, catchUpMs: 3_600_000 }
 
 test('the job of a worker that was killed is taken over at once, and its run goes on', async () => {
   const gate = aGate({ fromPage: 4 })

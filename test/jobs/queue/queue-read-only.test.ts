@@ -8,7 +8,6 @@ test.each([
   const readiness = await examine({
     write: () => Promise.reject(new Error(said)),
     workers: [],
-    compareSchedules: async () => ({ upsert: [], remove: [] }),
     organizations: [],
     mirror: { listLastRuns: async () => [], ...NOTHING_ELSE },
     nowMs: 0,

@@ -1,5 +1,4 @@
 import { expect, test } from 'vitest'
-import { QUICK_TICK } from '../../../jobs/schedule/reconcile.ts'
 import { generateCustomers } from '../../../src/service/customers.ts'
 import { eventually } from '../../support/eventually.ts'
 import { aGate } from '../../support/gate.ts'
@@ -77,7 +76,7 @@ test('a worker stops at once while a quick run is under way, and leaves no job o
     schedule: { ...FAR_AWAY, quick: FAR_AWAY.cron.replace(/^30/, '40') },
   })
   await first.stop()
-  await tickOfQuickRun(place)
+  await dueQuickRun(place)
   isClosed = true
   const worker = startWorker(place)
   await gate.reached
@@ -94,10 +93,10 @@ test('a worker stops at once while a quick run is under way, and leaves no job o
   expect(sandbox.organization('acme').customers).toHaveLength(300)
 })
 
-/** Adds the tick that the queue adds when a quick run is due. An embedded queue is open in one place at a time: no worker may run. */
-async function tickOfQuickRun({ queue, mirror }: { queue: string; mirror: string }): Promise<void> {
+/** Adds the job that a worker adds when a quick run is due. An embedded queue is open in one place at a time: no worker may run. */
+async function dueQuickRun({ queue, mirror }: { queue: string; mirror: string }): Promise<void> {
   const { queues, close } = await someQueues(queue, mirror)
-  await queues.tick.add(QUICK_TICK, { organization: 'acme' })
+  await queues.requestQuick('acme', 'schedule', { dueMs: Date.now() })
   await close()
 }
 

@@ -174,6 +174,7 @@ async function mirrored(options: SandboxOptions = {}) {
       {
         cancellable: new CancellableJobs({ list: undefined, lookMs: 1000 }),
         organizationOf: () => (settings.isConfigured ? organization() : undefined),
+        lookAgain: async () => {},
         ...{
           mirror: {
             ...mirror,

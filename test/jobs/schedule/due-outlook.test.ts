@@ -35,7 +35,6 @@ describe('an organization that was never read', () => {
     const readiness = await examine({
       write: async () => {},
       workers: [],
-      compareSchedules: async () => ({ upsert: [], remove: [] }),
       ...{ organizations, mirror, nowMs: NOW_MS },
     })
     const dueOf = dueOutlooks(organizations, NOW_MS)
@@ -73,7 +72,6 @@ test('what is new is due since it was seen, and not since its schedule would hav
   const { problems } = await examine({
     write: async () => {},
     workers: [],
-    compareSchedules: async () => ({ upsert: [], remove: [] }),
     ...{ organizations, mirror, nowMs: NOW_MS },
   })
 

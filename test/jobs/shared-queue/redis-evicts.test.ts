@@ -28,8 +28,8 @@ describe('a Redis that makes room', () => {
 })
 
 async function dropJob({ redis, queues, base }: Waiting): Promise<void> {
-  const { id } = await queues.requestSync('acme', 'schedule', { delayMs: 200 })
-  await redis.command('DEL', base + id)
+  const { id } = await addDelayed(queues, 200)
+  await redis.command('DEL', `${base}${id}`)
   await eventually(
     () => queues.sync.getFailedCount(),
     (failed) => failed === 1,
@@ -37,6 +37,10 @@ async function dropJob({ redis, queues, base }: Waiting): Promise<void> {
 }
 
 async function dropList({ redis, queues, base }: Waiting): Promise<void> {
-  await queues.requestSync('acme', 'schedule', { delayMs: 3_600_000 })
+  await addDelayed(queues, 3_600_000)
   await redis.command('DEL', `${base}delayed`)
+}
+
+function addDelayed({ sync }: Queues, delay: number) {
+  return sync.add('schedule', { organization: 'acme' }, { jobId: 'acme.1', delay, deduplication: { id: 'acme' } })
 }

@@ -12,20 +12,6 @@ const APPEND_ONLY: [how: string, appendOnly: boolean][] = [
 ]
 
 describe('a Redis that', () => {
-  test('forgets everything while nothing runs has its schedules back within a period', async () => {
-    const { redis, place, worker } = await aWorkerOn(await aRedis())
-    await worker.ran('acme')
-    await redis.command('FLUSHALL')
-
-    const { queues } = await someQueues(place.queue, place.mirror)
-    const schedulers = await eventually(
-      () => queues.tick.getJobSchedulers(),
-      (found) => found.length > 0,
-    )
-    expect(schedulers.map(({ key }) => key)).toEqual(['acme'])
-    expect(await queues.tick.getDelayed()).toHaveLength(1)
-  })
-
   test.each(APPEND_ONLY.slice(0, inject('isDeep') ? 2 : 1))(
     'is killed in the middle of a run and comes back %s lets the run go on',
     async (_how, appendOnly) => {
@@ -43,11 +29,6 @@ describe('a Redis that', () => {
       await worker.said(message('queue back'))
 
       const { queues } = await someQueues(place.queue, place.mirror)
-      const schedulers = await eventually(
-        () => queues.tick.getJobSchedulers(),
-        (found) => found.length > 0,
-      )
-      expect(schedulers.map(({ key }) => key)).toEqual(['acme'])
       expect(valueOf(place.mirror, 'SELECT count(*) FROM customers')).toBe(400)
       await queues.requestSync('acme', 'manual')
       await eventually(

@@ -25,7 +25,7 @@ test.each<[what: string, opens: (mirror: string) => void, verdict: string, runs:
   const gate = aGate({ fromPage: 2 })
   const sandbox = await aSandbox({ customers: [300], intercept: gate.intercept })
   const place = aJobsWorkplace(organizationsOf(sandbox, { concurrency: 1 }), { jobs: { concurrency: 1 } })
-  const worker = startWorker(place, { timings: { lockMs: 600_000, stalledMs: 600_000, reconcileMs: 600_000 } })
+  const worker = startWorker(place, { timings: { lockMs: 600_000, stalledMs: 600_000, catchUpMs: 600_000 } })
   await gate.reached
   const { backend, queues } = await someQueues(place.queue, place.mirror)
   const jobId = (await queues.sync.getDeduplicationJobId('acme')) ?? ''

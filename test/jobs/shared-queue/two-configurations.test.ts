@@ -1,27 +1,34 @@
-import { utimesSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { parse, stringify } from 'yaml'
 import { expect, test } from 'vitest'
 import { eventually } from '../../support/eventually.ts'
+import { aJobsWorkplace } from '../../support/jobs-workplace.ts'
 import { startWorker } from '../../support/worker-here.ts'
-import { OTHER, twoMachines, whileComparing, aboutConfiguration, readiness } from '../../support/two-machines.ts'
+import { aSandbox, organizationsOf } from '../../support/workplace.ts'
 
-test('a worker that starts with an older file writes and removes nothing, and says so', async () => {
-  const { place, other, write, keys } = await twoMachines()
-  write(place.config, ['acme', 'globex'])
-  const first = startWorker(place)
-  await eventually(keys, (names) => names.join() === 'acme,globex')
-  write(other.config, ['initech'])
-  utimesSync(other.config, new Date(), new Date(Date.now() - 86_400_000))
-  const second = startWorker(other, { timings: { reconcileMs: 100 } })
-  await second.said(OTHER)
+test('of two workers with different files each mirrors its organizations, and both say so in /readyz', async () => {
+  const [acme, globex] = organizationsOf(await aSandbox({ customers: [3, 3] }))
+  const place = aJobsWorkplace([acme!])
+  const other = aJobsWorkplace([], { queue: place.queue })
+  const document: object = parse(readFileSync(place.config, 'utf8'))
+  const write = (file: string, organizations: readonly unknown[]) =>
+    writeFileSync(file, stringify({ ...document, mirror: place.mirror, organizations }))
+  write(place.config, [acme])
+  write(other.config, [acme, globex])
+  const timings = { configShareMs: 50 }
+  const workers = [startWorker(place, { timings }), startWorker(other, { timings })]
+  await Promise.any(workers.map((worker) => worker.ran('acme')))
+  await Promise.any(workers.map((worker) => worker.ran('globex')))
+  const problems = () => Promise.all(workers.map(configurationProblems))
 
-  let looks = 0
-  expect(await whileComparing(keys, () => (looks += 1) > 40)).toEqual(['acme,globex'])
-  expect(aboutConfiguration(await readiness(second))).toEqual([
-    expect.stringContaining('runs on a configuration other than the one accepted'),
-  ])
-  expect(aboutConfiguration(await readiness(first))).toEqual([])
-  // A change of its file is an offer, whatever the content was before.
-  write(other.config, ['acme'])
-  await eventually(keys, (names) => names.join() === 'acme')
-  await first.said(OTHER)
+  await eventually(problems, (found) => found.every(([problem]) => problem?.includes('give all workers the same file')))
+  write(other.config, [acme])
+  await eventually(problems, (found) => found.flat().length === 0)
+  expect(workers.flatMap(({ lines }) => lines).join()).not.toContain('run given up')
 })
+
+async function configurationProblems(worker: ReturnType<typeof startWorker>): Promise<string[]> {
+  const { http = '' } = await worker.said(({ http: origin }) => origin !== undefined)
+  const { problems }: { problems: string[] } = Object(await (await fetch(`${http}/readyz`)).json())
+  return problems.filter((problem) => problem.includes('configuration'))
+}

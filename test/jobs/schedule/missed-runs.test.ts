@@ -1,0 +1,134 @@
+import { describe, expect, test } from 'vitest'
+import { isDue, isMissed, requestMissedRuns, type Occasion, type Wanted } from '../../../jobs/schedule/missed-runs.ts'
+import { isForGood } from '../../../src/errors/error-facts.ts'
+import type { LastRun } from '../../../src/store.ts'
+
+const NOW_MS = Date.parse('2026-01-11T12:00:00Z')
+const DUE_MS = Date.parse('2026-01-11T01:00:00Z')
+const HOUR_MS = 3_600_000
+const DAY_MS = 24 * HOUR_MS
+
+const acme: Wanted = { organization: 'acme', schedule: { cron: '0 2 * * *', timezone: 'Europe/Paris', spreadMs: 0 } }
+
+describe('a run is made up for', () => {
+  const failed: LastRun = {
+    ...completeAt(DUE_MS - 1),
+    startedAtMs: DUE_MS + 5,
+    status: 'failed',
+    errorCode: 'unauthorized',
+  }
+  const cut: LastRun = { ...completeAt(DUE_MS - 1), startedAtMs: DUE_MS + 5, status: 'interrupted' }
+  const outage = (agoMs: number): LastRun => ({ ...failed, startedAtMs: NOW_MS - agoMs, errorCode: 'server-error' })
+  const withoutSecret = (agoMs: number): LastRun => ({ ...outage(agoMs), errorCode: 'config' })
+  const waiting = (agoMs: number): LastRun => ({ ...outage(agoMs), status: 'waiting', errorCode: 'rate-limited' })
+  const cancelled: LastRun = { ...failed, startedAtMs: DUE_MS, errorCode: 'cancelled', completeAsOfMs: undefined }
+
+  test.each<[what: string, lastRun: LastRun | undefined, expected: boolean]>([
+    ['of an organization never mirrored', undefined, true],
+    ['after several nights', completeAt(DUE_MS - 5 * DAY_MS), true],
+    ['where the last one began before the moment it was due', completeAt(DUE_MS - 1), true],
+    ['where one began at that moment', completeAt(DUE_MS), false],
+    ['where one was cut short', cut, true],
+    ['where one failed for good', failed, false],
+    ['where one failed for good before it was due', { ...failed, startedAtMs: DUE_MS - 1 }, true],
+    ['after an outage less than an hour ago', outage(HOUR_MS - 1), false],
+    ['after an outage an hour ago', outage(HOUR_MS), true],
+    ['where a secret was missing less than an hour ago', withoutSecret(HOUR_MS - 1), false],
+    ['where a secret was missing an hour ago', withoutSecret(HOUR_MS), true],
+    ['where one waits for less than an hour', waiting(HOUR_MS - 1), false],
+    ['where one waits for an hour, as its job may be lost', waiting(HOUR_MS), true],
+    ['where a person cancelled it', cancelled, false],
+    ['where a person cancelled one before it was due', { ...cancelled, startedAtMs: DUE_MS - 60_000 }, true],
+  ])('%s', (_what, lastRun, expected) => {
+    expect(missed(lastRun, 'time')).toBe(expected)
+  })
+
+  test.each<[what: string, occasion: Occasion, lastRun: LastRun, expected: boolean]>([
+    ['a worker that starts tries once again what failed for good', 'start', failed, true],
+    ['a worker that starts leaves what a person cancelled', 'start', cancelled, false],
+    ['a queue that was away may have lost a retry', 'queue-back', outage(1), true],
+    ['a queue that was away may have lost a wait', 'queue-back', waiting(1), true],
+    ['a queue that was away makes no refusal good', 'queue-back', failed, false],
+  ])('or not: %s', (_what, occasion, lastRun, expected) => {
+    expect(missed(lastRun, occasion)).toBe(expected)
+  })
+})
+
+test('missed runs are requested, and those of organizations that have a job are not counted', async () => {
+  const { requests, look } = looking({ hasJob: ['globex'] })
+
+  expect(await look()).toEqual(['acme'])
+  expect(requests).toEqual([
+    ['acme', 'catch-up', { dueMs: DUE_MS, askedAtMs: NOW_MS }],
+    ['globex', 'catch-up', { dueMs: DUE_MS, askedAtMs: NOW_MS }],
+  ])
+})
+
+test.each([
+  ['for the last due time holds the run back', DUE_MS, [], true],
+  ['of a later moment holds the run back', NOW_MS + 60_000, [], true],
+  ['for an earlier due time holds nothing back', DUE_MS - 1, ['acme'], true],
+  ['of three days ago holds nothing back, and is deleted', NOW_MS - 3 * DAY_MS, ['acme'], false],
+])('a cancel %s', async (_what, untilMs, requested, isKept) => {
+  const cancels = new Map([['cancel:acme', JSON.stringify({ jobs: [], askedAtMs: untilMs, untilMs })]])
+  const { look } = looking({ hasJob: ['globex'], cancels })
+
+  expect(await look()).toEqual(requested)
+  expect(cancels.size).toBe(isKept ? 1 : 0)
+})
+
+test.each([
+  ['unauthorized', true],
+  ['server-error', false],
+  ['denied', false],
+  ['version', false],
+  ['cancelled', false],
+])('a run that failed with %s is given up for good: %s', (errorCode, expected) => {
+  expect(isForGood(errorCode)).toBe(expected)
+})
+
+test('an organization waits for its own moment within the spread', () => {
+  const spread: Wanted = { ...acme, schedule: { ...acme.schedule, spreadMs: HOUR_MS } }
+
+  expect(isDue(spread, completeAt(DUE_MS - 60_000), DUE_MS)).toBe(false)
+  expect(isDue(spread, completeAt(DUE_MS - 60_000), DUE_MS + HOUR_MS)).toBe(true)
+})
+
+test.each([
+  ['a moment before it was due', DUE_MS - 1, true],
+  ['when it was due', DUE_MS, false],
+  ['an hour ahead of this clock', NOW_MS + HOUR_MS, false],
+  ['in another century', Date.parse('2151-01-01T00:00:00Z'), true],
+])('an organization that was last read %s', (_when, asOfMs, due) => {
+  expect(isDue(acme, completeAt(asOfMs), NOW_MS)).toBe(due)
+})
+
+function missed(lastRun: LastRun | undefined, occasion: Occasion): boolean {
+  return isMissed(lastRun, { dueMs: DUE_MS, nowMs: NOW_MS, occasion })
+}
+
+/** Acme and globex, neither of them mirrored. */
+function looking({ hasJob, cancels = new Map() }: { hasJob: readonly string[]; cancels?: Map<string, string> }) {
+  const requests: unknown[] = []
+  const queues = {
+    requestSync: async (organization: string, ...asked: unknown[]) => {
+      requests.push([organization, ...asked])
+      return { added: !hasJob.includes(organization), state: 'waiting', id: undefined }
+    },
+  }
+  const look = () =>
+    requestMissedRuns({
+      queues,
+      mirror: { listLastRuns: async () => [] },
+      values: { list: async () => cancels, delete: async (name) => void cancels.delete(name) },
+      organizations: ['acme', 'globex', 'by-hand'].map((id) =>
+        Object({ id, schedule: id === 'by-hand' ? undefined : acme.schedule }),
+      ),
+      ...{ occasion: 'time', nowMs: NOW_MS, askedAtMs: NOW_MS },
+    })
+  return { requests, look }
+}
+
+function completeAt(asOfMs: number): LastRun {
+  return { organization: 'acme', startedAtMs: asOfMs, status: 'complete', errorCode: undefined, completeAsOfMs: asOfMs }
+}
