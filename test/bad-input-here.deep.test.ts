@@ -90,7 +90,7 @@ describe('a mirror that cannot be used is not changed', () => {
     rmSync(join(here.workplace.folder, 'data'), { recursive: true })
     writeFileSync(join(here.workplace.folder, 'data'), 'a file')
 
-    here.expectMirrorRefused(await here.sync(), 'not a directory (stat, ENOTDIR)')
+    here.expectMirrorRefused(await here.sync(), 'not a directory (open, ENOTDIR)')
   })
 
   test('a wrong command line creates no mirror', async () => {

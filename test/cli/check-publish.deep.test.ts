@@ -18,5 +18,5 @@ test.runIf(plainUser !== undefined)('a folder that this user cannot write is an 
 
   const { stdout } = await startCli(['check', '--config', config], { cwd: folder, ...plainUser }).ended
 
-  expect(stdout).toContain(`✖ publish: ${shut}/in/readers.db: this user may not write into ${shut}.`)
+  expect(stdout).toContain(`✖ publish: ${shut}/in/readers.db: permission denied (access, EACCES). `)
 })

@@ -15,7 +15,7 @@ if (PLAIN_USER !== undefined) {
 
     expect(done.code).toBe(7)
     expect(done.stdout).toMatch(/^✖ mirror: .*permission denied \(\w+, EACCES\)\. Check the name, who owns it/m)
-    expect(done.stdout).toContain('    fix: Make the file and its folder writable.\n')
+    expect(done.stdout).toContain('    fix: Repair what is named above, or name another mirror in the configuration.\n')
   })
 }
 

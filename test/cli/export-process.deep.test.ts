@@ -97,7 +97,9 @@ describe('a target that cannot be replaced', () => {
     const { code, stderr } = await startCli(started('-o', join(open, 'x.csv')), { cwd: '/', ...PLAIN_USER }).ended
 
     expect(code).toBe(2)
-    expect(stderr).toMatch(/x\.csv: this user may not write there\. Check who owns the folder, .* \(EACCES\)\n$/)
+    expect(stderr).toMatch(
+      /x\.csv: permission denied \(open, EACCES\)\. What was there before is unchanged\. Check the name, who owns it/,
+    )
   })
 })
 

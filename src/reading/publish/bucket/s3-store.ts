@@ -44,6 +44,7 @@ export function openS3Store(
   const { bucket, prefix } = settings.to
   const shown = bucketAddressText(settings.to)
   const service = bucketEnvironment(settings, environment)
+  const at = service.endpoint === undefined ? shown : `${shown} at ${new URL(service.endpoint).host}`
   const client = clientOf(service, limits)
   const start = prefix === '' ? '' : `${prefix}/`
   const place = (key: string) => ({ Bucket: bucket, Key: start + key })
@@ -51,7 +52,7 @@ export function openS3Store(
     try {
       return await work()
     } catch (error) {
-      throw storeError(error, shown, call)
+      throw storeError(error, at, call)
     }
   }
   return {

@@ -30,27 +30,42 @@ const SILENCE: Fault = () => true
 
 test.each<[string, Fault, string, RegExp]>([
   ['a right that lacks', refusing(403, 'AccessDenied'), 'usage', /They need s3:ListBucket .* s3:PutObject/],
-  ['a key that is unknown', refusing(403, 'InvalidAccessKeyId'), 'usage', /Check AWS_ACCESS_KEY_ID/],
-  ['a wrong secret', refusing(403, 'SignatureDoesNotMatch'), 'usage', /does not accept the credentials/],
-  ['a session that is over', refusing(400, 'ExpiredToken'), 'usage', /session of these credentials is over/],
+  [
+    'a key that is unknown',
+    refusing(403, 'InvalidAccessKeyId'),
+    'usage',
+    /InvalidAccessKeyId, 403.*credentials \(AWS_ACCESS_KEY_ID/,
+  ],
+  [
+    'a wrong secret',
+    refusing(403, 'SignatureDoesNotMatch'),
+    'usage',
+    /SignatureDoesNotMatch, 403.*Check .*the credentials/,
+  ],
+  ['a session that is over', refusing(400, 'ExpiredToken'), 'usage', /ExpiredToken, 400.*the credentials/],
   [
     'another region',
     refusing(301, 'PermanentRedirect', { 'x-amz-bucket-region': 'eu-central-1' }),
     'usage',
-    /Set publish\.region, or AWS_REGION, to eu-central-1\./,
+    /PermanentRedirect, 301.*publish\.region \(AWS_REGION\)/,
   ],
-  ['a clock that is off for good', refusing(403, 'RequestTimeTooSkewed'), 'usage', /Set its clock/],
-  ['a full bucket', refusing(507, 'XMinioStorageFull'), 'full', /the bucket is full/],
-  ['a failing service', refusing(500, 'InternalError'), 'gone', /127\.0\.0\.1:\d+ does not answer, or cannot/],
-  ['a service that is too busy', refusing(503, 'SlowDown'), 'gone', /\(SlowDown, 503\)$/],
-  ['a connection that ends', (_, response) => response.destroy().destroyed, 'gone', /\(ECONNRESET\)$/],
+  [
+    'a clock that is off for good',
+    refusing(403, 'RequestTimeTooSkewed'),
+    'usage',
+    /RequestTimeTooSkewed, 403.*the clock/,
+  ],
+  ['a full bucket', refusing(507, 'XMinioStorageFull'), 'full', /XMinioStorageFull, 507\).*Free some space there/],
+  ['a failing service', refusing(500, 'InternalError'), 'gone', /at 127\.0\.0\.1:\d+: .*InternalError, 500\)/],
+  ['a service that is too busy', refusing(503, 'SlowDown'), 'gone', /, SlowDown, 503\)\. /],
+  ['a connection that ends', (_, response) => response.destroy().destroyed, 'gone', /no answer \(\w+, ECONNRESET\)\. /],
   [
     'a service that does not speak HTTP',
     (_, response) => response.socket?.end('+PONG\r\n') !== undefined,
     'gone',
-    /\(HPE_[A-Z_]+\)$/,
+    /no answer \(\w+, HPE_[A-Z_]+\)\. /,
   ],
-  ['a service that never answers', SILENCE, 'gone', /\((ETIMEDOUT|TimeoutError)\)$/],
+  ['a service that never answers', SILENCE, 'gone', /no answer \(\w+, (ETIMEDOUT|TimeoutError)\)\. /],
 ])('%s is reported with what to do, and what was published stays', async (_, fault, code, message) => {
   const { mirror, bucket } = await aStaleBucket()
   bucket.fault = fault
@@ -85,13 +100,13 @@ test('a bucket that is not there, and a machine without credentials, are reporte
 
   await expect(publishInto(bucket, elsewhere)).rejects.toMatchObject({
     code: 'usage',
-    message: expect.stringContaining('s3://another: there is no such bucket.'),
+    message: expect.stringMatching(/^s3:\/\/another at .*: the service refused a request \(\w+, NoSuchBucket, 404\)/),
   })
   await expect(
     publishInto({ ...bucket, env: { AWS_ENDPOINT_URL_S3 } }, aBucketPlan(mirror.file)),
   ).rejects.toMatchObject({
     code: 'usage',
-    message: expect.stringContaining('there are no credentials. Set AWS_ACCESS_KEY_ID'),
+    message: expect.stringMatching(/CredentialsProviderError\)\. .*AWS_ACCESS_KEY_ID/),
   })
   vi.unstubAllEnvs()
 })
