@@ -4,8 +4,6 @@ export type Timings = {
   lockMs: number
   /** How often workers look for such jobs. */
   stalledMs: number
-  /** How often workers look for jobs whose process is gone from this machine, which are taken over at once. */
-  leftJobsMs: number
   /** How often to look for missed runs. */
   catchUpMs: number
   /** How often to look whether the configuration file has changed. */
@@ -50,14 +48,13 @@ export type Timings = {
 }
 
 export const TIMINGS: Timings = {
-  lockMs: 60_000,
-  stalledMs: 15_000,
-  leftJobsMs: 3000,
+  lockMs: 30_000,
+  stalledMs: 10_000,
   catchUpMs: 300_000,
   configLookMs: 1000,
   configShareMs: 30_000,
   longestWaitMs: 30_000,
-  leasedWaitMs: 30_000,
+  leasedWaitMs: 20_000,
   quickLookMs: 500,
   cancelLookMs: 1000,
   mirrorWaitMs: 30_000,

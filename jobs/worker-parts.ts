@@ -14,7 +14,7 @@ import { openLiveMirror } from './run/live-mirror.ts'
 import { quickRunEnded, startQuickWorker, type QuickWorker } from './run/quick-worker.ts'
 import { watchPauses, type PauseWatch } from './pauses/pause-watch.ts'
 import type { Listener, Processing } from './run/sync-job.ts'
-import { isAsked, openQueues, type Queues } from './queue/queues.ts'
+import { isAsked, openQueues, putBackLeft, type Queues } from './queue/queues.ts'
 import type { LimitEvent } from './limits/limit-share.ts'
 import { sharedTurnsIn } from './limits/shared-turns.ts'
 import { startSyncWorker, type SyncWorker } from './run/sync-worker.ts'
@@ -77,6 +77,7 @@ export async function openEngine(config: LiveConfig, options: EngineOptions): Pr
     const backend = await openBackend(address, { folder: folderBeside(config.current) })
     const queues = openQueues(backend)
     const isAlone = backend.kind === 'embedded'
+    if (isAlone) await putBackLeft(queues)
     const { values } = backend
     const followed = followConfig(config, { lookMs: timings.configLookMs, log, onRead })
     const stopping = new AbortController()

@@ -2,7 +2,6 @@ import { join } from 'node:path'
 import type { BackendFactory, IQueueBackend, Telemetry } from 'bullmq'
 import { within } from './deadline.ts'
 import { openEmbedded } from './postgres/embedded.ts'
-import type { FreeJobs } from './left-jobs.ts'
 import { openPostgres } from './postgres/postgres.ts'
 import { neverOpened } from './queue-refusal.ts'
 import { DEFAULT_PREFIX, parseAddress, placeOf } from './prefixed-address.ts'
@@ -24,8 +23,6 @@ export type Backend = {
   ping: () => Promise<void>
   /** Writes one small key or row, which expires or is overwritten. Rejects when the queue refuses it. */
   write: () => Promise<void>
-  /** Frees jobs whose worker is gone. */
-  freeJobs: FreeJobs
   /** What its workers share beside the jobs. */
   values: SharedValues
   /** Rate limits that its workers share; none where one process is the only worker. */
@@ -35,7 +32,7 @@ export type Backend = {
 }
 
 /** The parts of a backend that depend on its kind. */
-export type Store = Pick<Backend, 'factory' | 'ping' | 'write' | 'freeJobs' | 'values' | 'limits' | 'close'>
+export type Store = Pick<Backend, 'factory' | 'ping' | 'write' | 'values' | 'limits' | 'close'>
 
 export type Opening = {
   /** How long to wait for a connection at the start. */

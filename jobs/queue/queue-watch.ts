@@ -49,8 +49,9 @@ export function watchQueue(watching: Watching): { stop: () => void } {
   for (const queue of queues) queue.on('error', report)
   for (const worker of workers) {
     worker.on('error', (error: unknown) => {
+      if (isOfOneJob(error)) return
       report(error)
-      if (!isOfOneJob(error)) pauses.failed()
+      pauses.failed()
     })
   }
 
@@ -87,7 +88,7 @@ export function watchQueue(watching: Watching): { stop: () => void } {
   }
 }
 
-/** Whether an error concerns only one job, such as a lost lock. */
+/** Whether the queue refused what a worker said of a job that it has lost: the line about its run says so, or that of the one who has it. */
 function isOfOneJob(error: unknown): boolean {
   return (
     error instanceof Error && /^(could not renew lock|missing (lock|key)|lock mismatch|job \S+ )/i.test(error.message)

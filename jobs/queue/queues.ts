@@ -68,6 +68,17 @@ export function openQueues(backend: Backend) {
   }
 }
 
+/**
+ * Puts back what a process had when it was killed. Only for a queue that one process has at a time, before its workers take jobs: what others
+ * have is found by BullMQ, once their locks have run out.
+ */
+export async function putBackLeft({ all }: Queues): Promise<void> {
+  for (const queue of all) for (const job of await queue.getActive()) await job.moveToWait(ANY_LOCK)
+}
+
+/** By this token BullMQ asks for no lock. */
+const ANY_LOCK = '0'
+
 type RequestOptions = {
   /** The due time that the run is for, in Unix milliseconds. */
   dueMs?: number

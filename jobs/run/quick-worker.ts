@@ -4,7 +4,6 @@ import type { Backend } from '../queue/backend.ts'
 import { jobStateOf, type Queues } from '../queue/queues.ts'
 import { createQueueWorker } from '../queue/queue-worker.ts'
 import type { Timings } from '../timings.ts'
-import { unlessLost } from './locked-job.ts'
 import type { PauseWatch } from '../pauses/pause-watch.ts'
 import { quickUnlessPaused } from '../pauses/put-off.ts'
 import { quickRunForJob, type QuickProcessing } from './quick-job.ts'
@@ -19,20 +18,16 @@ export function startQuickWorker(
   backend: Backend,
   processing: QuickProcessing & { pauses: Pick<PauseWatch, 'latest'> },
 ) {
-  const { timings, now } = processing
+  const { timings } = processing
   return createQueueWorker<Trigger>(
     backend,
     'quick',
     // All three parameters are declared: BullMQ passes no signal to a processor with fewer.
-    async (job, token, lost) =>
+    async (job, _token, lost) =>
       processing.cancellable.during(job, (cancelled) =>
-        quickUnlessPaused(job, processing, () =>
-          unlessLost(job, token, timings, quickRunForJob(job, { lost, cancelled }, processing)),
-        ),
+        quickUnlessPaused(job, processing, () => quickRunForJob(job, { lost, cancelled }, processing)),
       ),
     {
-      timings,
-      now,
       concurrency: AT_ONCE,
       lockDuration: timings.lockMs,
       stalledInterval: timings.stalledMs,

@@ -12,7 +12,6 @@ import { failedWith } from './failed-with.ts'
 import type { CancellableJobs } from './cancellable-jobs.ts'
 import type { EndOfQuickRun } from './end-of-quick-run.ts'
 import { endingSoon } from './ending-soon.ts'
-import { abandon, isLocked } from './locked-job.ts'
 import { findWhyNotNeeded, type LookingUp, type WhyNotNeeded } from './not-needed.ts'
 import { isWaiting, verdictOf, type JobVerdict } from './outcome.ts'
 import { progressOf } from '../queue/job-progress.ts'
@@ -92,14 +91,13 @@ export async function mirrorForJob(
     listener.onUnknown?.(id)
     throw new RunFailed(`${id}: is not in the configuration of this worker yet`, 0)
   }
-  const lockLost = () => lost?.aborted === true
-  const decide: Decide = (error, { pages }, locked = true) =>
+  const decide: Decide = (error, { pages }) =>
     verdictOf(error, {
       waitedMs: waitedBefore(job, pages),
       maxWaitMs: organization?.maxWaitMs ?? 0,
       startsLeft: MOST_STARTS - job.attemptsStarted,
       stopping: stop.aborted,
-      lockLost: lockLost() || !locked,
+      lockLost: lost?.aborted === true,
       leasedWaitMs: timings.leasedWaitMs,
       mirrorWaitMs: timings.mirrorWaitMs,
     })
@@ -114,21 +112,22 @@ export async function mirrorForJob(
       ? unknown(id, job, processing)
       : run(organization, job, signal, { ...processing, decide })
   const outcome = await endingSoon(running, stop, timings.handBackMs)
-  const locked = !lockLost() && (await isLocked(job, token, timings))
-  if (outcome === undefined) return locked ? handBack(job, token) : abandon()
+  if (outcome === undefined) return handBack(job, token)
 
   const waitedMs = waitedBefore(job, outcome.report.pages)
-  const verdict = decide(outcome.error, outcome.report, locked)
+  const verdict = decide(outcome.error, outcome.report)
   listener.onRun?.({ organization: id, outcome, verdict, isLast: isLast(verdict, job) })
   if (isOutdated(outcome)) await endOutdated(outcome.error, processing)
-  if (!locked) return abandon()
+  if (verdict.kind === 'abandon') throw new DelayedError('the lock of this job was lost')
   if (verdict.kind === 'complete') return countsOf(outcome.report)
   if (verdict.kind === 'hand-back') return handBack(job, token)
   const namedMs = namedWaitMs(outcome.error)
   const namedUntilMs = namedMs && processing.now() + namedMs
   if (verdict.kind === 'wait') {
+    // First, because the queue refuses it to a worker that has lost the job, and changes the progress for any.
+    await job.moveToDelayed(processing.now() + verdict.waitMs, token)
     await job.updateProgress({ waitedMs: waitedMs + verdict.waitMs, namedUntilMs })
-    return waitInQueue(job, token, processing.now() + verdict.waitMs)
+    throw new DelayedError()
   }
   if (verdict.kind === 'retry' && namedMs !== undefined) await job.updateProgress({ waitedMs, namedUntilMs })
   if (verdict.kind === 'give-up') throw new UnrecoverableError(reasonOf(outcome))
@@ -147,7 +146,7 @@ export class RunFailed extends Error {
 }
 
 /** Decides about the job from the error of its run. */
-type Decide = (error: unknown, saved: { pages: number }, locked?: boolean) => JobVerdict
+type Decide = (error: unknown, saved: { pages: number }) => JobVerdict
 
 function parsePayload(job: SyncJob): Payload {
   const parsed = payload.safeParse(job.data)
@@ -204,11 +203,6 @@ async function endOutdated(error: unknown, { onOutdated, stop }: Processing): Pr
 async function handBack(job: SyncJob, token: string | undefined): Promise<never> {
   await job.moveToWait(token)
   throw new WaitingError()
-}
-
-async function waitInQueue(job: SyncJob, token: string | undefined, untilMs: number): Promise<never> {
-  await job.moveToDelayed(untilMs, token)
-  throw new DelayedError()
 }
 
 /** maxWait is the longest time without a success: a run that saved pages before its wait starts a new count. */

@@ -29,8 +29,6 @@ export function startSyncWorker(
         unlessPaused(job, token, processing, () => mirrorForJob(job, token, { lost, cancelled }, processing)),
       ),
     {
-      timings,
-      now,
       concurrency,
       lockDuration: timings.lockMs,
       stalledInterval: timings.stalledMs,
@@ -41,9 +39,9 @@ export function startSyncWorker(
           const { firstRetryMs: firstMs, longestRetryMs: longestMs } = timings
           const leastMs = error instanceof RunFailed ? error.leastMs : 0
           const delayMs = leastMs + backoffMs(attempts, random(), { firstMs, longestMs })
-          // Only for those who look into the queue.
+          // Only for those who look into the queue; any other error is that of a job which the queue did not let end.
           const retryAtMs = now() + delayMs
-          await job?.updateProgress({ ...progressOf(job), retryAtMs }).catch(() => {})
+          if (error instanceof RunFailed) await job?.updateProgress({ ...progressOf(job), retryAtMs }).catch(() => {})
           return delayMs
         },
       },

@@ -26,7 +26,6 @@ export type WorkerLog = {
 export const QUICK: Partial<Timings> = {
   lockMs: 4000,
   stalledMs: 500,
-  leftJobsMs: 200,
   catchUpMs: 300,
   configLookMs: 200,
   leasedWaitMs: 250,

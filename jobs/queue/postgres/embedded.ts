@@ -8,10 +8,7 @@ import { makeFolder } from '../../../src/machine/make-folder.ts'
 import type { Store } from '../backend.ts'
 import { EmbeddedPool } from './embedded-pool.ts'
 import { lockFolder, type FolderLock } from './folder-lock.ts'
-import type { FreeJobs } from '../left-jobs.ts'
-import { isOwnLock } from '../lock-names.ts'
 import { postgresFactory } from './postgres-factory.ts'
-import { postgresLeftJobs } from './postgres-left-jobs.ts'
 import { postgresProbes } from './postgres-probes.ts'
 import { postgresValues } from './postgres-values.ts'
 
@@ -29,7 +26,6 @@ export async function openEmbedded(folder: string, prefix: string): Promise<Stor
     return {
       factory: postgresFactory(pool),
       ...postgresProbes(pool, prefix),
-      freeJobs: freeOnce(pool),
       values: postgresValues(pool, prefix),
       limits: undefined,
       close: () => (closed ??= close()),
@@ -82,17 +78,5 @@ async function takeFolder(folder: string): Promise<FolderLock> {
     throw new QueueUnavailable(`The folder of the embedded queue, ${folder}, cannot be used (${code}). ${fix}`, {
       cause: error,
     })
-  }
-}
-
-/** One process at a time has the folder: what others hold when it is opened was left, and nothing is left later. */
-function freeOnce(pool: EmbeddedPool): FreeJobs {
-  const free = postgresLeftJobs(pool)
-  const looked = new Set<string>()
-  return async (queue) => {
-    if (looked.has(queue)) return 0
-    const freed = await free(queue, { isGone: (lock) => !isOwnLock(lock), isSilent: () => false })
-    looked.add(queue)
-    return freed
   }
 }

@@ -9,7 +9,6 @@ import { Pool, type ClientConfig } from 'pg'
 import type { Opening, Store } from '../backend.ts'
 import { within } from '../deadline.ts'
 import { postgresFactory } from './postgres-factory.ts'
-import { postgresLeftJobs } from './postgres-left-jobs.ts'
 import { postgresProbes } from './postgres-probes.ts'
 import { postgresLimits } from './postgres-limits.ts'
 import { postgresValues } from './postgres-values.ts'
@@ -43,7 +42,6 @@ export async function openPostgres(address: string, { connectMs, answerMs, prefi
   return {
     factory: postgresFactory(connection),
     ...postgresProbes(pool, prefix),
-    freeJobs: postgresLeftJobs(pool),
     values: postgresValues(pool, prefix),
     limits: postgresLimits(pool, prefix),
     close: () => (closed ??= pool.end()),

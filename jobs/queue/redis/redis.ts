@@ -3,7 +3,6 @@ import { Redis, type RedisOptions } from 'ioredis'
 import { backoffMs } from '../../../src/time/backoff.ts'
 import type { Opening, Store } from '../backend.ts'
 import { LONGEST_CLOSE_MS, within } from '../deadline.ts'
-import { redisLeftJobs } from './redis-left-jobs.ts'
 import { redisLimits } from './redis-limits.ts'
 import { writeProbe } from './redis-use.ts'
 import { redisValues } from './redis-values.ts'
@@ -36,7 +35,6 @@ export async function openRedis(address: string, { connectMs, answerMs, prefix }
       await client.ping()
     },
     write: () => writeProbe(client, prefix),
-    freeJobs: redisLeftJobs(client),
     values: redisValues(client, prefix),
     limits: redisLimits(client, prefix),
     close: async () => {

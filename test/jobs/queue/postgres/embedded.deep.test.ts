@@ -2,8 +2,14 @@ import { chmodSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { openEmbedded } from '../../../../jobs/queue/postgres/embedded.ts'
-import { prepareQueue } from '../../../support/jobs-workplace.ts'
+import { aGate } from '../../../support/gate.ts'
+import { aJobsWorkplace, prepareQueue } from '../../../support/jobs-workplace.ts'
+import { rowsOf } from '../../../support/mirror-file.ts'
+import { expectWhole } from '../../../support/one-worker.ts'
 import { temporaryFolder } from '../../../support/temp-folder.ts'
+import { startWorker } from '../../../support/worker-here.ts'
+import { startWorkerProcess } from '../../../support/worker-process.ts'
+import { aSandbox, organizationsOf } from '../../../support/workplace.ts'
 
 test('every file of an embedded queue is private, also those of one from before', async () => {
   const queue = join(temporaryFolder(), 'queue')
@@ -18,4 +24,23 @@ test('every file of an embedded queue is private, also those of one from before'
   expect(found.length).toBeGreaterThan(900)
   expect(open).toEqual([])
   expect(statSync(join(queue, 'postgres')).mode & 0o777).toBe(0o700)
+})
+
+test('the worker that starts after one was killed goes on with its runs at once', async () => {
+  const gate = aGate({ fromPage: 4 })
+  const sandbox = await aSandbox({ customers: [500], intercept: gate.intercept })
+  const place = aJobsWorkplace(organizationsOf(sandbox, { concurrency: 1, scan: 'chain' }), { queue: 'embedded' })
+  const timings = { lockMs: 3_600_000, stalledMs: 3_600_000 }
+  const killed = startWorkerProcess(place, { timings })
+  await gate.reached
+  killed.send('SIGKILL')
+  await killed.ended
+  gate.open()
+  await startWorker(place, { timings }).ran('acme')
+
+  expectWhole(place.mirror, 500)
+  expect(rowsOf(place.mirror, 'SELECT status, resumed_from FROM runs ORDER BY id')).toEqual([
+    { status: 'interrupted', resumed_from: null },
+    { status: 'complete', resumed_from: 1 },
+  ])
 })
