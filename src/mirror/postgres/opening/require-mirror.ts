@@ -1,7 +1,7 @@
+import { readFileSync } from 'node:fs'
 import { MirrorUnusable } from '../../../errors/errors.ts'
 import { noMirror } from '../../../errors/faults.ts'
 import type { Database, Session } from '../session.ts'
-import { readFileSync } from 'node:fs'
 import { incomplete, namesIn, otherVersion, VERSION } from '../../sql/schema.ts'
 
 /** The oldest server that has what is used here, as it numbers itself, and as people do. */
@@ -18,9 +18,9 @@ export type Found = {
   /** Whether the schema has the mark of a mirror. */
   is_marked: boolean
   /** Tables and views in it, except those of extensions. */
-  relations: number
-  /** Tables, views and triggers of a mirror that are not there. */
-  missing: string[]
+  relations: string[]
+  /** Triggers of its customers. */
+  triggers: string[]
   /** Undefined where there is no mirror yet. */
   version: number | undefined
 }
@@ -29,7 +29,7 @@ type Place = Pick<Database, 'address' | 'schema'>
 
 /** Looks at the server and at the schema of a mirror. */
 export async function lookAtSchema(session: Pick<Session, 'first'>, schema: string): Promise<Found> {
-  const found = await session.first<Omit<Found, 'version'>>(LOOK, schema, namesIn(schemaText()))
+  const found = await session.first<Omit<Found, 'version'>>(LOOK, schema)
   if (found === undefined) throw new Error('the server did not describe itself')
   if (!found.is_marked || !found.may_use) return { ...found, version: undefined }
   const stored = await session.first<{ version: number }>('SELECT version FROM mirror_schema')
@@ -52,11 +52,8 @@ const LOOK = `
     EXISTS (SELECT FROM pg_namespace WHERE nspname = $1) AS has_schema,
     coalesce((SELECT has_schema_privilege(oid, 'USAGE') FROM pg_namespace WHERE nspname = $1), true) AS may_use,
     coalesce(bool_or(${isMark('pg_class')}), false) AS is_marked,
-    count(*) AS relations,
-    ARRAY(SELECT needed FROM unnest($2::text[]) AS needed WHERE needed NOT IN (
-      SELECT relname FROM pg_class AS held JOIN pg_namespace AS space ON space.oid = held.relnamespace WHERE space.nspname = $1
-      UNION ALL SELECT tgname FROM pg_trigger JOIN pg_class AS held ON held.oid = tgrelid
-        JOIN pg_namespace AS space ON space.oid = held.relnamespace WHERE space.nspname = $1)) AS missing
+    coalesce(array_agg(relname::text), '{}') AS relations,
+    ARRAY(SELECT tgname::text FROM pg_trigger WHERE tgrelid = to_regclass('customers')) AS triggers
   FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace
   WHERE nspname = $1 AND relkind IN ('r', 'p', 'v', 'm', 'f', 'S')
     AND NOT EXISTS (SELECT FROM pg_depend WHERE classid = 'pg_class'::regclass AND objid = pg_class.oid AND deptype = 'e')`
@@ -90,7 +87,7 @@ export function requireServer({ server, encoding, is_read_only }: Found, address
 
 /** Throws MirrorUnusable unless the schema is empty, or holds a mirror that this program knows. */
 export function requireMirror(
-  { is_marked, may_use, relations, missing, version }: Found,
+  { is_marked, may_use, relations, triggers, version }: Found,
   { address, schema }: Place,
 ): void {
   if (!may_use) {
@@ -99,7 +96,7 @@ export function requireMirror(
       { code: 'denied' },
     )
   }
-  if (!is_marked && relations > 0) {
+  if (!is_marked && relations.length > 0) {
     throw new MirrorUnusable(
       `${address}: the schema ${schema} holds tables that are not a mirror of ours. It was left as it is; name another schema, ` +
         `for example ?schema=${schema}_2.`,
@@ -108,8 +105,14 @@ export function requireMirror(
   }
   if (version === undefined) return
   if (version !== VERSION) throw otherVersion(address, version)
+  names ??= namesIn(schemaText())
+  const held = new Set([...relations, ...triggers])
+  const missing = names.filter((name) => !held.has(name))
   if (missing.length > 0) throw incomplete(address, missing)
 }
+
+/** What the schema makes: a process reads it once. */
+let names: readonly string[] | undefined
 
 /** What makes a mirror in an empty schema. */
 export function schemaText(): string {
