@@ -2,7 +2,7 @@ import type { Proof, Report } from '../../src/report.ts'
 import { expect, test } from 'vitest'
 import { UsageError } from '../../src/errors/errors.ts'
 import { aCustomer, aPage, customerId, customers, START_MS } from '../support/builders.ts'
-import { aMirror, rowsOf, valueOf } from '../support/mirror-file.ts'
+import { aMirror, rowsOf, tamper, valueOf } from '../support/mirror-file.ts'
 import { changes, DAY_MS, fateOf, fates, night, quickRun } from './nights.ts'
 
 const AT_MS = START_MS + 30 * DAY_MS
@@ -363,4 +363,14 @@ test('a customer received before the decision is not removed by an approval duri
   expect(valueOf(mirror.file, 'SELECT count(*) FROM customers WHERE removed_at IS NOT NULL')).toBe(0)
   expect(fateOf(mirror, 1)).toBe('listed')
   expect(changes(mirror).map(([id]) => id)).not.toContain(customerId(1))
+})
+
+test('the held removal of a customer who was deleted by hand is no longer held', async () => {
+  const mirror = await aMirror()
+  await night(mirror, 1, customers(1, 40))
+  expect(await night(mirror, 2, [aCustomer(1)])).toMatchObject({ held: 39 })
+
+  tamper(mirror.file, 'DELETE FROM customers WHERE row_id >= 3')
+
+  expect(rowsOf(mirror.file, 'SELECT row_id FROM held_removals')).toEqual([{ row_id: 2 }])
 })

@@ -140,16 +140,6 @@ test('the number of a customer who was deleted by hand is given to no other whil
   ])
 })
 
-test('the held removal of a customer who was deleted by hand is no longer held', async () => {
-  await night(customers(1, 40))
-  const removals = { rule: { after: 1, maxShare: 0.1 }, confirmed: new Set<string>() }
-  expect(await night([aCustomer(1)], 1, { proof: 'proven', reasons: [], removals })).toMatchObject({ held: 39 })
-
-  await write('DELETE FROM customers WHERE organization = $1 AND row_id >= 3')
-
-  expect(await rows('SELECT row_id FROM held_removals WHERE organization = $1')).toEqual([{ row_id: 2 }])
-})
-
 test('TRUNCATE ends the runs under way, and nothing refers to the rows that were there', async () => {
   const run = await start()
   await mirror.savePages(run, [{ ...aPage(1, customers(1, 3)), window: A_WINDOW }], START_MS)

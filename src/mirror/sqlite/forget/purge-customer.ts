@@ -23,7 +23,7 @@ export function purgeCustomer(db: Connection, { organization, id }: Of): Purged 
   const deleted = {
     changes: statement(db, 'DELETE FROM changes WHERE organization = ? AND id = ?').run(organization, id).changes,
     rejects: deleteRejects(db, { organization, id }, texts.email),
-    customers: deleteRow(db, { organization, id }),
+    customers: statement(db, 'DELETE FROM customers WHERE organization = ? AND id = ?').run(organization, id).changes,
   }
   requireDeleted(db, { organization, id })
   hideInRuns(db, { organization, id }, texts.all)
@@ -73,14 +73,6 @@ function requireDeleted(db: Connection, of: Of): void {
     const left = statement<[Of], number>(db, count).pluck().get(of)
     requireTaken(of, table, { given: left ?? 0, taken: 0 })
   }
-}
-
-/** What refers to the row goes first. */
-function deleteRow(db: Connection, { organization, id }: Of): number {
-  const row = 'SELECT row_id FROM customers WHERE organization = ? AND id = ?'
-  statement(db, `DELETE FROM held_removals WHERE row_id IN (${row})`).run(organization, id)
-  statement(db, `DELETE FROM absences WHERE row_id IN (${row})`).run(organization, id)
-  return statement(db, 'DELETE FROM customers WHERE organization = ? AND id = ?').run(organization, id).changes
 }
 
 /** A certificate names customers that a search found, and the message of an error may quote the service. */

@@ -32,7 +32,6 @@ export function customersPruning(db: Connection, organization: string, { beforeM
       organization,
       ids,
     )
-    statement(db, 'DELETE FROM held_removals WHERE row_id IN (SELECT value FROM json_each(?))').run(rowIds)
     statement(db, 'DELETE FROM customers WHERE row_id IN (SELECT value FROM json_each(?))').run(rowIds)
     return old.length
   }
