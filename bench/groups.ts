@@ -129,10 +129,10 @@ function latency(dataset: Dataset): Member[] {
 
 /** The same with other numbers of requests at once, to compare them. */
 function otherPaces(member: Member): Member[] {
-  const paces = [4, MANY_AT_ONCE, 'auto'] as const
+  const paces = [4, MANY_AT_ONCE]
   return paces.map((concurrency) => ({
     ...member,
-    name: `${member.name}, ${concurrency === 'auto' ? 'auto' : `${concurrency} at once`}`,
+    name: `${member.name}, ${concurrency} at once`,
     concurrency,
     floors: [[member.name]],
   }))
@@ -179,7 +179,7 @@ export const MOST_ORGANIZATIONS = {
 /** What one process does for very many organizations, as many of them at once as asked and each as fast as its service answers. */
 function organizationsAtOnce(dataset: Dataset): Group {
   const { organizations, customers } = dataset
-  const atOnce = (member: Member): Member => ({ ...member, concurrency: 'auto', sideBySide: MOST_SIDE_BY_SIDE })
+  const atOnce = (member: Member): Member => ({ ...member, concurrency: MANY_AT_ONCE, sideBySide: MOST_SIDE_BY_SIDE })
   return {
     name: 'organizations',
     about: `${organizations.toLocaleString('en')} × ${customers.toLocaleString('en')} customers, ${MOST_SIDE_BY_SIDE} organizations at once in one process, no latency`,

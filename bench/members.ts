@@ -1,4 +1,3 @@
-import type { Concurrency } from '../src/source/pace/rate-limit.ts'
 import type { Answering, Dataset } from './messages.ts'
 import type { ProgramName } from './run-program.ts'
 
@@ -21,7 +20,7 @@ export type Member = {
   scan: 'chain' | 'plain'
   answering: Answering
   /** Requests at once. */
-  concurrency?: Concurrency
+  concurrency?: number
   /** Organizations at once. */
   sideBySide?: number
   /** Whether it starts with an empty file, or with the one its own program left behind the night before. */

@@ -28,7 +28,7 @@ const taskSchema = z.object({
   /** A JSON file of the paths to ask for, where a floor repeats what a contender asked. */
   asked: z.string().optional(),
   scan: z.enum(['chain', 'plain']),
-  concurrency: z.union([z.number(), z.literal('auto')]),
+  concurrency: z.number(),
   /** For each organization; without it, as fast as the service answers. */
   requestsPerMinute: z.number().optional(),
   /** Organizations that are mirrored at the same time. */

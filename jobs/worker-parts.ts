@@ -47,7 +47,6 @@ export type EngineOptions = {
   now: () => number
   monotonicMs: () => number
   /** How long this process has had nothing to do. */
-  idleMs?: (() => number) | undefined
   log: Pick<Logger, 'info' | 'warn'>
   /** Ends the wait for a mirror whose server is away at the start. */
   signal?: AbortSignal
@@ -67,7 +66,7 @@ export type EngineOptions = {
 
 /** Opens the mirror and the queue. No job is taken from the queue until `syncWorker.run()`. */
 export async function openEngine(config: LiveConfig, options: EngineOptions): Promise<Engine> {
-  const { embedded, listenerFor, timings, now, monotonicMs, idleMs, log } = options
+  const { embedded, listenerFor, timings, now, monotonicMs, log } = options
   const { onLimit, onOutdated, onRead = () => {} } = options
   const onUnreadable = oncePerName(options.onUnreadable ?? (() => {}))
   const address = embedded ? 'embedded' : config.current.queue
@@ -98,7 +97,7 @@ export async function openEngine(config: LiveConfig, options: EngineOptions): Pr
       cancellable: new CancellableJobs({ list: cancelsOf(backend, onUnreadable), lookMs: timings.cancelLookMs }),
       stop: stopping.signal,
       timings,
-      ...{ now, monotonicMs, idleMs },
+      ...{ now, monotonicMs },
       random: Math.random,
     }
     const syncWorker = startSyncWorker(backend, { ...processing, pauses }, config.current.jobs)

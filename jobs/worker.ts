@@ -4,7 +4,7 @@ import { hostname } from 'node:os'
 import { boardToken } from '../src/config/board-token.ts'
 import { describeError } from '../src/errors/errors.ts'
 import { createLog, type Logger } from '../src/log.ts'
-import { idleMs, monotonicMs } from '../src/machine/monotonic-clock.ts'
+import { monotonicMs } from '../src/machine/monotonic-clock.ts'
 import { openEngine, type Engine } from './worker-parts.ts'
 import { answeringInTime } from './monitoring/answer-in-time.ts'
 import { serveHttp } from './monitoring/http.ts'
@@ -141,7 +141,6 @@ async function openMeasuredEngine(
     now: Date.now,
     monotonicMs,
     onUnreadable: (name) => log.warn({ name }, 'value in the queue ignored, a newer version wrote it'),
-    idleMs,
     onRead,
     onLimit: (event) => logLimit(log, event),
     onOutdated: (error) => {

@@ -27,7 +27,6 @@ export type RunSettings = Pick<
   /** A longer wait than this ends the run with RateLimited or SourceUnavailable. Milliseconds. */
   longestWaitMs: number
   /** How long this process has had nothing to do. */
-  idleMs?: (() => number) | undefined
   /** Between 0 and 1. */
   random: () => number
   onEvent?: ((event: SourceEvent) => void) | undefined
@@ -110,7 +109,7 @@ function awaited({ mirror, longestWaitMs, now, monotonicMs, random, signal, onEv
   return awaitMirror(mirror, { longestWaitMs, monotonicMs, random, signal, onWait })
 }
 
-type ConfiguredSource = Pick<Source, 'readPage' | 'search' | 'counters' | 'atOnce' | 'close'>
+type ConfiguredSource = Pick<Source, 'readPage' | 'search' | 'counters' | 'close'>
 
 /** The settings of the run, by name, without the references to secrets. */
 function mirroringOf(
@@ -121,7 +120,7 @@ function mirroringOf(
   return {
     ...{ organization: id, source, mirror, trigger },
     quick: isQuick === true ? quick.maxRequests : undefined,
-    concurrency: concurrency === 'auto' ? () => source.atOnce : concurrency,
+    concurrency,
     ...{ scan, pageSize, pageLimit, maxRunMs, resumeWithinMs, removals, retention },
     ...{ now, monotonicMs, random, signal, onProgress, comesBack },
   }
@@ -167,19 +166,14 @@ function openSourceWith(credentials: Credentials, organization: Organization, se
  */
 function rateLimitOf(
   { id, concurrency, rateLimit: { requestsPerMinute, shared: name } }: Organization,
-  {
-    rateLimits,
-    sharedTurns,
-    monotonicMs,
-    idleMs,
-  }: Pick<RunSettings, 'rateLimits' | 'sharedTurns' | 'monotonicMs' | 'idleMs'>,
+  { rateLimits, sharedTurns, monotonicMs }: Pick<RunSettings, 'rateLimits' | 'sharedTurns' | 'monotonicMs'>,
 ): RateLimit {
   const owner = name === undefined ? `organization ${id} ${concurrency}` : `shared ${name}`
   const key = `${owner} ${requestsPerMinute ?? ''}`
   const opened = rateLimits.get(key)
   if (opened !== undefined) return opened
   const shared = name === undefined ? undefined : sharedTurns?.(name, requestsPerMinute)
-  const rateLimit = createRateLimit({ concurrency, requestsPerMinute, shared, monotonicMs, idleMs })
+  const rateLimit = createRateLimit({ concurrency, requestsPerMinute, shared, monotonicMs })
   rateLimits.set(key, rateLimit)
   return rateLimit
 }
@@ -190,7 +184,6 @@ function neverOpened(error: unknown): ConfiguredSource {
     readPage: () => Promise.reject(error),
     search: () => Promise.reject(error),
     counters: { requests: 0, throttled: 0, waitedMs: 0 },
-    atOnce: 1,
     close: () => Promise.resolve(),
   }
 }

@@ -1,6 +1,8 @@
 import { expect, test } from 'vitest'
 import { openConfiguredSource, runOrganization, type RateLimits } from '../src/run-organization.ts'
 import { openMirror } from '../src/mirror/mirror.ts'
+import { faultServer, list } from './support/fault-server.ts'
+import { PATIENT } from './source/a-source.ts'
 import { configured } from './support/mirrored-sandbox.ts'
 import { temporaryFolder } from './support/temp-folder.ts'
 import { aSandbox } from './support/workplace.ts'
@@ -42,11 +44,20 @@ test('a limit that other processes share is opened once for each number of reque
 test('a changed number of requests at once holds from the next run on', async () => {
   const sandbox = await aSandbox({ customers: 10 })
   const rateLimits: RateLimits = new Map()
-  for (const concurrency of [2, 'auto', 8] as const) {
-    const source = await openConfiguredSource(configured(sandbox, { concurrency }), {
+  for (const concurrency of [2, 8, 3]) {
+    const waiting: (() => void)[] = []
+    // As many as are expected at once are answered together.
+    await using server = await faultServer((...answering) => {
+      waiting.push(() => void list(900)(...answering))
+      if (waiting.length === concurrency) for (const answer of waiting.splice(0)) answer()
+    })
+    const organization = { ...configured(sandbox, { concurrency }), baseUrl: server.baseUrl }
+    const source = await openConfiguredSource(organization, {
       ...{ rateLimits, longestWaitMs: 1000, now: Date.now, monotonicMs: Date.now, random: () => 0 },
     })
-    expect(source.atOnce).toBe(concurrency === 'auto' ? 4 : concurrency)
+    const read = (_: unknown, index: number) => source.readPage({ page: 1 + (index % 9), size: 100 }, PATIENT)
+    await Promise.all(Array.from({ length: 3 * concurrency }, read))
+    expect(server.mostInFlight).toBe(concurrency)
     await source.close()
   }
 })

@@ -6,7 +6,7 @@ import type { Organization } from '../../src/config/organization.ts'
 import type { Outcome } from '../../src/mirror-organization.ts'
 import { isPostgres } from '../../src/address/mirror-address.ts'
 import { openMirror } from '../../src/mirror/mirror.ts'
-import { idleMs, monotonicMs } from '../../src/machine/monotonic-clock.ts'
+import { monotonicMs } from '../../src/machine/monotonic-clock.ts'
 import { runOrganization, type RateLimits, type RunSettings } from '../../src/run-organization.ts'
 import { IdleAgents } from '../../src/source/connection/idle-agents.ts'
 import { DEFAULT_PRESET, recipeOf } from '../../src/source/signing/signing.ts'
@@ -68,7 +68,6 @@ function run(id: string, shared: Pick<RunSettings, 'mirror' | 'rateLimits' | 'ag
     longestWaitMs: 0,
     now: Date.now,
     monotonicMs,
-    idleMs,
     random: Math.random,
     signal: new AbortController().signal,
   })

@@ -4,7 +4,6 @@ import { promisify } from 'node:util'
 import { gunzip } from 'node:zlib'
 import { Agent, request } from 'undici'
 import * as z from 'zod'
-import { AUTO_MOST } from '../../src/source/pace/auto-concurrency.ts'
 import { createStopwatch, printMeasurement } from '../measure.ts'
 import { askedSchema, readTask } from '../messages.ts'
 
@@ -14,8 +13,7 @@ import { askedSchema, readTask } from '../messages.ts'
  */
 const HEADERS = { Accept: 'application/json', 'Accept-Encoding': 'gzip' }
 
-const { origin, asked = '', concurrency, file } = readTask()
-const atOnce = concurrency === 'auto' ? AUTO_MOST : concurrency
+const { origin, asked = '', concurrency: atOnce, file } = readTask()
 const targets = askedSchema.parse(JSON.parse(readFileSync(asked, 'utf8')))
 const agent = new Agent({ connections: atOnce })
 const inflated = promisify(gunzip)

@@ -1,6 +1,7 @@
 import Database from 'better-sqlite3'
 import { loadavg } from 'node:os'
 import { join } from 'node:path'
+import { MANY_AT_ONCE } from '../groups.ts'
 import { describeMachine } from '../machine.ts'
 import { organizationIds, type Task } from '../messages.ts'
 import { runProgram } from '../run-program.ts'
@@ -29,7 +30,7 @@ export async function measureScale({ customers, folder, postgres, say }: ScalePl
   const service = await startService(dataset)
   const task = (file: string, organizations: readonly string[], more: Partial<Task> = {}): Task => ({
     ...{ origin: service.origin, organizations: [...organizations], file: join(folder, file), scan: 'chain' },
-    ...{ concurrency: 'auto', sideBySide: AT_ONCE, ...more },
+    ...{ concurrency: MANY_AT_ONCE, sideBySide: AT_ONCE, ...more },
   })
   const [one = ''] = organizationIds(dataset)
   const program = (which: Task) => runProgram('mirror', which, {})

@@ -1,5 +1,5 @@
 import type { Sandbox } from '../../src/service/sandbox.ts'
-import type { Concurrency, RateLimit } from '../../src/source/pace/rate-limit.ts'
+import type { RateLimit } from '../../src/source/pace/rate-limit.ts'
 import type { Hole } from '../../src/scan/certificate.ts'
 import type { PageRead } from './kept-places.ts'
 import type { SkippingClock } from './skipping-clock.ts'
@@ -39,7 +39,7 @@ export type Terms = {
   /** Customers on the list when it was opened. */
   customers: number
   /** For contenders that request several pages at once. */
-  concurrency: Concurrency
+  concurrency: number
   rateLimit: RateLimit
   /** The pace agreed with the service; undefined where there is none. */
   requestsPerMinute: number | undefined

@@ -33,7 +33,7 @@ async function scanAt(place: MirrorPlace, organization: Organization, terms: Ter
         source: watched(source, { pages, listRead }),
         mirror,
         trigger: 'schedule',
-        concurrency: terms.concurrency === 'auto' ? () => source.atOnce : terms.concurrency,
+        concurrency: terms.concurrency,
         resumeWithinMs: BUILT_IN.resumeWithin,
         removals: BUILT_IN.removals,
         now: terms.clock.now,

@@ -1,6 +1,6 @@
 import { startSandbox, type Mark, type Sandbox, type Truth } from '../../src/service/sandbox.ts'
 import { scenarioNamed } from '../../src/service/scenarios/scenarios.ts'
-import { type Concurrency, createRateLimit } from '../../src/source/pace/rate-limit.ts'
+import { createRateLimit } from '../../src/source/pace/rate-limit.ts'
 import type { Contender, OpenContender, Organization, Said, Terms } from './contender.ts'
 import { type KeptPlaces, owedBySettled } from './kept-places.ts'
 import { outOfReach } from './out-of-reach.ts'
@@ -8,7 +8,7 @@ import type { Night } from './score.ts'
 import { scaleOf } from './scale.ts'
 import { skippingClock } from './skipping-clock.ts'
 
-export type PlaySettings = { customers?: number | undefined; seed: string; concurrency: Concurrency }
+export type PlaySettings = { customers?: number | undefined; seed: string; concurrency: number }
 
 /** Lets a contender spend its nights with a scenario in a sandbox of its own, and notes how each of them went. */
 export async function playScenario(name: string, open: OpenContender, settings: PlaySettings): Promise<Night[]> {

@@ -66,7 +66,7 @@ function readArguments(args: readonly string[]) {
   const { values } = parsed(args)
   return {
     customers: values.customers === undefined ? undefined : wholeNumber('customers', values.customers, 1_000_000),
-    concurrency: values.concurrency === 'auto' ? ('auto' as const) : wholeNumber('concurrency', values.concurrency, 32),
+    concurrency: wholeNumber('concurrency', values.concurrency, 32),
     seed: values.seed,
     only: (values.only ?? SCENARIOS.map(({ name }) => name)).map((name) => scenarioNamed(name).name),
     json: values.json,
@@ -123,7 +123,7 @@ function verdict(violations: readonly string[]): string {
   return ['it did what it must never do:', ...violations.map((violation) => `  ${violation}`)].join('\n')
 }
 
-const USAGE = `Usage: npm run scoreboard -- [--customers N] [--seed 1] [--concurrency 4|auto] [--only NAME]... [--json FILE] [--markdown]
+const USAGE = `Usage: npm run scoreboard -- [--customers N] [--seed 1] [--concurrency 4] [--only NAME]... [--json FILE] [--markdown]
                                  [--mirror sqlite|postgres]`
 
 const LEGEND = `Each reads the list on ${NIGHTS} nights, fewer once it has grown tenfold, in a sandbox of its own that starts out the same.

@@ -13,9 +13,9 @@ export function runForJob(
   processing: Omit<Processing, 'isAsked'>,
   own: Own,
 ): Promise<Outcome> {
-  const { mirror, rateLimits, sharedTurns, agents, listener, timings, now, monotonicMs, idleMs, random } = processing
+  const { mirror, rateLimits, sharedTurns, agents, listener, timings, now, monotonicMs, random } = processing
   return runOrganization(organization, {
-    ...{ mirror, rateLimits, sharedTurns, agents, now, monotonicMs, idleMs, random },
+    ...{ mirror, rateLimits, sharedTurns, agents, now, monotonicMs, random },
     trigger: name,
     longestWaitMs: timings.longestWaitMs,
     signal,

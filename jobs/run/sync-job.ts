@@ -63,7 +63,6 @@ export type Processing = Pick<LookingUp, 'isAsked'> & {
   /** Unix milliseconds. */
   now: () => number
   monotonicMs: () => number
-  idleMs?: (() => number) | undefined
   random: () => number
 }
 

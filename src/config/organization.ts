@@ -3,7 +3,6 @@ import { UsageError } from '../errors/errors.ts'
 import { listedNames } from '../listed-names.ts'
 import type { QuickLimit } from '../quick-limit.ts'
 import type { Retention } from '../run.ts'
-import type { Concurrency } from '../source/pace/rate-limit.ts'
 import type { Recipe } from '../source/signing/signing.ts'
 import { privacySettings, type PrivacySettings } from './settings/privacy.ts'
 import { quickLimit } from './settings/quick.ts'
@@ -22,7 +21,7 @@ export type Organization = {
   apiKey: SecretReference
   secret: SecretReference
   pageSize: number
-  concurrency: Concurrency
+  concurrency: number
   requestTimeoutMs: number
   maxWaitMs: number
   maxRunMs: number

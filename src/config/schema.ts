@@ -20,7 +20,7 @@ import { signing } from './settings/signing.ts'
 export const BUILT_IN = {
   mirror: DEFAULT_MIRROR,
   pageSize: 100,
-  concurrency: 'auto',
+  concurrency: 8,
   requestTimeout: 30_000,
   maxWait: 900_000,
   maxRun: 21_600_000,
@@ -29,20 +29,13 @@ export const BUILT_IN = {
   removals: { after: 2, maxShare: 0.1 },
 } as const
 
-const CONCURRENCY = 'must be auto, or a whole number from 1 to 32'
-
 const settings = {
   pageSize: whole(1, 100)
     .exactOptional()
     .meta({ description: 'Customers requested at once.', default: BUILT_IN.pageSize }),
-  concurrency: z
-    .union([whole(1, 32, CONCURRENCY), z.literal('auto', CONCURRENCY)], CONCURRENCY)
+  concurrency: whole(1, 32)
     .exactOptional()
-    .meta({
-      description:
-        'Requests sent at the same time. auto begins with 4 and goes up to 16 while the answers stay as fast and none is refused.',
-      default: BUILT_IN.concurrency,
-    }),
+    .meta({ description: 'Requests sent at the same time.', default: BUILT_IN.concurrency }),
   requestTimeout: duration({ min: '100ms', max: '1h' })
     .exactOptional()
     .meta({ description: 'How long one request may take, with its whole answer.', default: '30s' }),

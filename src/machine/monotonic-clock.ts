@@ -1,5 +1,3 @@
-import { performance } from 'node:perf_hooks'
-
 /**
  * The monotonic clock, in whole milliseconds: it never goes back or jumps, even if the wall clock is set. It counts from the
  * start of the machine, so all its processes read the same value. Only entry points call it; all other code receives it as an
@@ -7,9 +5,4 @@ import { performance } from 'node:perf_hooks'
  */
 export function monotonicMs(): number {
   return Number(process.hrtime.bigint() / 1_000_000n)
-}
-
-/** How long this process has waited with nothing to do since it started, in milliseconds. Called like the clock above. */
-export function idleMs(): number {
-  return performance.nodeTiming.idleTime
 }

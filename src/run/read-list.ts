@@ -24,8 +24,8 @@ export type ListSettings = ScanSettings & {
   organization: string
   source: Pick<Source, 'readPage' | 'search' | 'counters'> & Partial<Pick<Source, 'clockOffsetMs'>>
   mirror: Mirror
-  /** Pages requested at once; a function where that changes meanwhile. */
-  concurrency: number | (() => number)
+  /** Pages requested at once. */
+  concurrency: number
   /** Unix milliseconds, for dates; durations are measured by `monotonicMs`. */
   now: () => number
   monotonicMs: () => number
@@ -101,11 +101,8 @@ export async function readPages(
     errors.watch(readAndSort(source.readPage(window, options), toRecord(window), recognition, fields))
   const { stop, abort } = limits
   const reading: Reading<ReadPage> = {
-    ...{ scan, readPage, stop, abort, monotonicMs },
+    ...{ scan, readPage, stop, abort, monotonicMs, concurrency },
     savedTogether: mirror.pagesAtOnce(run),
-    get concurrency() {
-      return typeof concurrency === 'number' ? concurrency : concurrency()
-    },
   }
   // A plain scan asks for no window again.
   const foreign = settings.scan === 'chain' ? new ForeignAnswers(mirror, organization) : undefined

@@ -39,8 +39,6 @@ export type Source = {
   readonly clockOffsetMs: number | undefined
   /** Milliseconds added to our clock when signing. 0 until a refusal showed that it is needed. */
   readonly clockCorrectionMs: number
-  /** How many requests may run at once now. */
-  readonly atOnce: number
   /** Ends every connection, or returns them to the idle ones. Call it after all requests have ended. */
   close(): Promise<void>
 }
@@ -103,9 +101,6 @@ export function openSource(options: SourceOptions): Source {
     },
     get clockCorrectionMs() {
       return clock.correctionMs
-    },
-    get atOnce() {
-      return rateLimit.atOnce
     },
     close() {
       rooms.releaseAll()

@@ -1,4 +1,3 @@
-import type { Concurrency } from './pace/rate-limit.ts'
 import type { Recipe } from './signing/signing.ts'
 
 /** The settings of requests to one service. */
@@ -9,7 +8,7 @@ export type SourceSettings = {
   /** For one whole exchange. */
   requestTimeoutMs: number
   /** Requests at once. With a shared rateLimit, of this source alone. */
-  concurrency: Concurrency
+  concurrency: number
   /** The longest stretch without any successful answer. */
   maxWaitMs: number
   /** A single wait longer than this is thrown as `RateLimited` or `SourceUnavailable` instead of waited for. */

@@ -1,13 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import { RateLimited } from '../errors/errors.ts'
 import type { Answer } from './connection/answer.ts'
-import { AUTO_MOST } from './pace/auto-concurrency.ts'
 import type { Room } from './connection/byte-budget.ts'
 import type { Clock } from './clock/clock.ts'
 import { holdsPage } from './page/customers-page.ts'
 import type { Address, CustomersList, Question } from './customers-url.ts'
 import type { IdleAgents } from './connection/idle-agents.ts'
-import type { Concurrency, RateLimit } from './pace/rate-limit.ts'
+import type { RateLimit } from './pace/rate-limit.ts'
 import { refusalOf } from './refusal.ts'
 import { type Connection, openConnection } from './connection/request.ts'
 import { remainingIn } from './pace/retry-after.ts'
@@ -19,7 +18,7 @@ export type SignedRequestsOptions = {
   credentials: Credentials
   list: CustomersList
   clock: Clock
-  rateLimit: Pick<RateLimit, 'succeeded' | 'watch'>
+  rateLimit: Pick<RateLimit, 'succeeded'>
   agents?: IdleAgents | undefined
   userAgent: string
   now: () => number
@@ -50,7 +49,7 @@ export class SignedRequests {
   constructor(options: SignedRequestsOptions) {
     const { settings, credentials, now, monotonicMs, agents } = options
     const { baseUrl, requestTimeoutMs, concurrency, maxBodyBytes = DEFAULT_MAX_BODY_BYTES } = settings
-    const limits = { origin: baseUrl.origin, requestTimeoutMs, maxBodyBytes, connections: connectionsFor(concurrency) }
+    const limits = { origin: baseUrl.origin, requestTimeoutMs, maxBodyBytes, connections: concurrency }
     this.#options = options
     this.#connection = openConnection(limits, { now, monotonicMs }, agents)
     this.#sign = createSigner(credentials, settings.signing)
@@ -59,19 +58,6 @@ export class SignedRequests {
 
   /** Resolves with an answer that has a page, or a 404; throws the error of any other answer. */
   async ask(question: Question, options: SendOptions): Promise<Answer> {
-    const watch = this.#options.rateLimit.watch()
-    try {
-      const answer = await this.#askOnce(question, options)
-      // A search takes its own time.
-      if (question.search === undefined) watch.answered()
-      return answer
-    } catch (error) {
-      watch.failed(error)
-      throw error
-    }
-  }
-
-  async #askOnce(question: Question, options: SendOptions): Promise<Answer> {
     const { clock, rateLimit } = this.#options
     options.room?.release()
     const { correctionMs } = clock
@@ -130,8 +116,4 @@ export class SignedRequests {
     if (refusal instanceof RateLimited) this.#throttled += 1
     return refusal
   }
-}
-
-function connectionsFor(concurrency: Concurrency): number {
-  return concurrency === 'auto' ? AUTO_MOST : concurrency
 }

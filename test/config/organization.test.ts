@@ -15,7 +15,7 @@ test('an organization without settings gets the built-in ones', async () => {
       apiKey: { env: 'ACME_API_KEY' },
       secret: { env: 'ACME_SECRET' },
       pageSize: 100,
-      concurrency: 'auto',
+      concurrency: 8,
       requestTimeoutMs: 30_000,
       maxWaitMs: 15 * 60_000,
       maxRunMs: 6 * 3_600_000,

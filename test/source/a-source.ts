@@ -67,9 +67,6 @@ function reading(source: Source): Source {
     get clockCorrectionMs() {
       return source.clockCorrectionMs
     },
-    get atOnce() {
-      return source.atOnce
-    },
     close: () => source.close(),
   }
 }

@@ -63,7 +63,7 @@ mirror: ./data/customers.db
 # Settings for every organization; each organization may set its own.
 # defaults:
 #   pageSize: 100             # customers requested at once, at most 100
-#   concurrency: auto         # requests sent at the same time, 1 to 32; auto: 4 at first, up to 16 while the answers stay fast
+#   concurrency: 8            # requests sent at the same time, 1 to 32
 #   requestTimeout: 30s       # for one request, with its whole answer
 #   maxWait: 15m              # how long a run may go without a successful answer
 #   maxRun: 6h                # how long one run may take in total; the next one continues from there

@@ -1,6 +1,4 @@
 import pLimit, { type LimitFunction } from 'p-limit'
-import { AutoConcurrency } from './auto-concurrency.ts'
-import { type RequestWatch, UNWATCHED, watchRequest } from './request-watch.ts'
 import { type Sleep, sleep as timerSleep } from '../../machine/sleep.ts'
 
 /**
@@ -10,16 +8,12 @@ import { type Sleep, sleep as timerSleep } from '../../machine/sleep.ts'
 export type RateLimit = {
   /** The moment of the monotonic clock until which no request may be made; in the past when there is no pause. */
   readonly pausedUntilMs: number
-  /** How many requests may run at once now, where no pause and no nearly reached limit holds them back. */
-  readonly atOnce: number
   /** Runs `task` when its turn comes. A pause that began meanwhile gives the turn back without running it. */
   admit<T>(task: () => Promise<T>, options: Stopping): Promise<Turn<T>>
   /** Delays every request until then, and then lets them start one at a time. */
   pauseUntil(untilMs: number): void
   /** A request succeeded; `remaining` is how many more the rate limit allows, if the service states it. */
   succeeded(remaining: number | undefined): void
-  /** A request begins. What becomes of it decides how many run at once, where that is left open. */
-  watch(): RequestWatch
 }
 
 /**
@@ -44,19 +38,14 @@ export type SharedTurns = {
 }
 
 export type RateLimitOptions = {
-  concurrency: Concurrency
+  concurrency: number
   /** Requests start at even intervals, so that no minute of the service has more than this many. */
   requestsPerMinute?: number | undefined
   /** Spaces the requests in place of `requestsPerMinute`. */
   shared?: SharedTurns | undefined
   monotonicMs: () => number
-  /** How long this process has had nothing to do; without it, answers count as late even if the process was busy. */
-  idleMs?: (() => number) | undefined
   sleep?: Sleep | undefined
 }
-
-/** How many requests run at once: `auto` is as many as the service answers as fast as few. */
-export type Concurrency = number | 'auto'
 
 /** Between the starts of two requests; 0 without a limit. */
 export function spacingMs(requestsPerMinute: number | undefined): number {
@@ -77,42 +66,27 @@ export function createRateLimit(options: RateLimitOptions): RateLimit {
 
 /** A request waits for a turn, then for its moment within the minute, then runs; a pause in between gives the turn back. */
 class SpacedTurns implements RateLimit {
-  readonly #fixed: number
-  readonly #auto: AutoConcurrency | undefined
+  readonly #atOnce: number
   readonly #turns: LimitFunction
   readonly #spacingMs: number
   readonly #shared: SharedTurns | undefined
   readonly #monotonicMs: () => number
-  readonly #idleMs: () => number
   readonly #sleep: Sleep
   #pausedUntilMs = 0
   #nextStartMs = 0
   #inFlight = 0
 
-  constructor({
-    concurrency,
-    requestsPerMinute,
-    shared,
-    monotonicMs,
-    idleMs = monotonicMs,
-    sleep = timerSleep,
-  }: RateLimitOptions) {
-    this.#auto = concurrency === 'auto' ? new AutoConcurrency() : undefined
-    this.#fixed = concurrency === 'auto' ? 0 : concurrency
-    this.#turns = pLimit(this.atOnce)
+  constructor({ concurrency, requestsPerMinute, shared, monotonicMs, sleep = timerSleep }: RateLimitOptions) {
+    this.#atOnce = concurrency
+    this.#turns = pLimit(concurrency)
     this.#spacingMs = spacingMs(requestsPerMinute)
     this.#shared = shared
     this.#monotonicMs = monotonicMs
-    this.#idleMs = idleMs
     this.#sleep = sleep
   }
 
   get pausedUntilMs(): number {
     return this.#pausedUntilMs
-  }
-
-  get atOnce(): number {
-    return this.#auto?.atOnce ?? this.#fixed
   }
 
   async admit<T>(task: () => Promise<T>, { signal, stop = signal }: Stopping): Promise<Turn<T>> {
@@ -135,22 +109,8 @@ class SpacedTurns implements RateLimit {
 
   succeeded(stated: number | undefined): void {
     const remaining = stated === undefined ? undefined : (this.#shared?.shareOf(stated) ?? stated)
-    if (remaining !== undefined && remaining <= this.#inFlight) {
-      this.#auto?.nearLimit(this.#monotonicMs())
-      this.#allow(1)
-    } else if (remaining === undefined || remaining > this.atOnce) this.#allow(this.atOnce)
-  }
-
-  watch(): RequestWatch {
-    const auto = this.#auto
-    if (auto === undefined) return UNWATCHED
-    return watchRequest(auto, {
-      underWay: () => this.#inFlight,
-      monotonicMs: this.#monotonicMs,
-      idleMs: this.#idleMs,
-      // More are allowed by the next success, which knows whether a limit is near.
-      onJudged: () => this.#allow(Math.min(this.#turns.concurrency, auto.atOnce)),
-    })
+    if (remaining !== undefined && remaining <= this.#inFlight) this.#allow(1)
+    else if (remaining === undefined || remaining > this.#atOnce) this.#allow(this.#atOnce)
   }
 
   /** Resolves when a turn is free, with what gives it back; an abort ends the wait. */

@@ -17,21 +17,13 @@ test.each([
   ],
   ['page too large', 'pageSize: 101', '6:15 organizations.0.pageSize: must be a whole number from 1 to 100'],
   ['page as text', 'pageSize: "10"', '6:15 organizations.0.pageSize: must be a whole number from 1 to 100'],
-  [
-    'half a request',
-    'concurrency: 1.5',
-    '6:18 organizations.0.concurrency: must be auto, or a whole number from 1 to 32',
-  ],
+  ['half a request', 'concurrency: 1.5', '6:18 organizations.0.concurrency: must be a whole number from 1 to 32'],
   [
     'requests without end',
-    'concurrency: all',
-    '6:18 organizations.0.concurrency: must be auto, or a whole number from 1 to 32',
+    'concurrency: auto',
+    '6:18 organizations.0.concurrency: must be a whole number from 1 to 32',
   ],
-  [
-    'more requests than 32',
-    'concurrency: 33',
-    '6:18 organizations.0.concurrency: must be auto, or a whole number from 1 to 32',
-  ],
+  ['more requests than 32', 'concurrency: 33', '6:18 organizations.0.concurrency: must be a whole number from 1 to 32'],
   [
     'bare number as duration',
     'maxWait: 15',
