@@ -1,6 +1,5 @@
 import { isOurs, QueueUnavailable } from '../../src/errors/errors.ts'
-import { codeOf } from '../../src/errors/faults.ts'
-import { tlsFailure, type TlsFailure } from '../../src/errors/tls-failure.ts'
+import { codeOf, tlsFailure, type TlsFailure } from '../../src/errors/faults.ts'
 
 /**
  * An error of the queue as QueueUnavailable, with the queue, the reason and the fix. Our own errors and defects of this program

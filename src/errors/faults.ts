@@ -136,3 +136,21 @@ const UNNAMED = /^(UNKNOWN|Unknown system error -\d+)$/
 const NAMES: ReadonlyMap<number, string> = new Map(
   Object.entries(constants.errno).map(([name, number]) => [number, name]),
 )
+
+/** Why no TLS connection to a server came about, and what to do about it: a clause, and a sentence. */
+export type TlsFailure = { what: string; fix: string }
+
+/**
+ * What a failed TLS connection means, by the code that Node gives the error; undefined for the code of anything else. Where OpenSSL
+ * failed, the code may be EPROTO alone, and `said`, the message of the error, holds its words.
+ */
+export function tlsFailure(code: string, said: string): TlsFailure | undefined {
+  if (!/^(CERT_|ERR_TLS_|ERR_SSL_|UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_|HOSTNAME_MISMATCH$|EPROTO$)/.test(code))
+    return undefined
+  const words = /SSL routines:[^:]*:([^:]+)/.exec(said)?.[1] ?? said.split('\n')[0] ?? ''
+  return { what: `no trusted TLS connection came about: ${words.replace(/\.$/, '')}`, fix: OF_TLS }
+}
+
+const OF_TLS =
+  'Check the host, the port, the certificate there and the clock here. An authority that Node.js does not know is named in NODE_EXTRA_CA_CERTS, ' +
+  'or trusted as this machine does with NODE_USE_SYSTEM_CA=1; the server has to speak TLS 1.2 or newer, and to ask for no certificate of the client.'

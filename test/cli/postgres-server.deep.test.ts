@@ -48,10 +48,20 @@ test.each([
   ['mirrors', '127.0.0.1', 'sslmode=verify-ca&sslrootcert=OURS', undefined],
   ['mirrors', 'localhost', 'sslmode=verify-full&sslrootcert=OURS', undefined],
   ['with_tls', 'localhost', 'sslmode=verify-full&sslrootcert=OURS', undefined],
-  ['mirrors', '127.0.0.1', 'sslmode=verify-full&sslrootcert=OURS', /is for another host name/],
-  ['mirrors', 'localhost', 'sslmode=require&sslrootcert=OTHER', /not signed by an authority.*sslrootcert/],
-  ['mirrors', 'localhost', 'sslmode=verify-ca&sslrootcert=OTHER', /not signed by an authority.*sslrootcert/],
-  ['mirrors', 'localhost', 'sslmode=verify-full', /not signed by an authority.*sslrootcert/],
+  ['mirrors', '127.0.0.1', 'sslmode=verify-full&sslrootcert=OURS', /does not match certificate's altnames/],
+  [
+    'mirrors',
+    'localhost',
+    'sslmode=require&sslrootcert=OTHER',
+    /self-signed certificate|unable to .*certificate.*sslrootcert/,
+  ],
+  [
+    'mirrors',
+    'localhost',
+    'sslmode=verify-ca&sslrootcert=OTHER',
+    /self-signed certificate|unable to .*certificate.*sslrootcert/,
+  ],
+  ['mirrors', 'localhost', 'sslmode=verify-full', /self-signed certificate|unable to .*certificate.*sslrootcert/],
   ['with_tls', 'localhost', '', /no encryption \(SQLSTATE 28000\)\. Check the address and its sslmode/],
 ])('TLS as the address asks for it: %s at %s with %s', async (database, host, asked, refused) => {
   const query = asked.replace('OURS', server.authority).replace('OTHER', server.otherAuthority)

@@ -2,7 +2,7 @@ import { constants } from 'node:os'
 import Database from 'better-sqlite3'
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { codeOf, seenIn } from '../../src/errors/faults.ts'
+import { codeOf, seenIn, tlsFailure } from '../../src/errors/faults.ts'
 import { fileError, sqliteError } from '../../src/mirror/sqlite/opening/file-errors.ts'
 import { copyError } from '../../src/reading/files/copy-error.ts'
 
@@ -73,4 +73,17 @@ test('a system error is not taken for one of the file while SQLite writes', () =
   expect(() => readFileSync('/nowhere/at/all')).toThrow(
     expect.toSatisfy((error: unknown) => sqliteError(error, FILE) === error),
   )
+})
+
+test('a TLS connection that fails is told in the words of Node.js or OpenSSL, with one sentence', () => {
+  const alert =
+    'write EPROTO C0B7:error:0A00042E:SSL routines:ssl3_read_bytes:tlsv1 alert protocol version:ssl/record.c:9:SSL alert number 70'
+
+  expect(tlsFailure('CERT_HAS_EXPIRED', 'certificate has expired')).toEqual({
+    what: 'no trusted TLS connection came about: certificate has expired',
+    fix: expect.stringMatching(/the clock here\..*NODE_EXTRA_CA_CERTS.*NODE_USE_SYSTEM_CA=1/),
+  })
+  expect(tlsFailure('EPROTO', alert)?.what).toBe('no trusted TLS connection came about: tlsv1 alert protocol version')
+  for (const code of ['ECONNRESET', 'ENOTFOUND', 'UND_ERR_SOCKET', '08006', ''])
+    expect(tlsFailure(code, alert)).toBeUndefined()
 })

@@ -1,5 +1,5 @@
 import { SourceUnavailable, UsageError } from '../../errors/errors.ts'
-import { tlsFailure } from '../../errors/tls-failure.ts'
+import { tlsFailure } from '../../errors/faults.ts'
 
 /** What a request that got no answer means, with the original error as its cause. */
 export function unreachable(

@@ -74,7 +74,7 @@ test('a certificate that is not trusted is reported with the fix for it, and not
   const untrusted = Object.assign(new Error(said), { code: 'UNABLE_TO_VERIFY_LEAF_SIGNATURE' })
 
   for (const error of [untrusted, new AggregateError([untrusted])]) {
-    expect(String(queueUnavailable(error, PLACE))).toMatch(/not signed by an authority.*NODE_EXTRA_CA_CERTS/)
+    expect(String(queueUnavailable(error, PLACE))).toMatch(/no trusted TLS connection came about.*NODE_EXTRA_CA_CERTS/)
     expect(String(queueUnavailable(error, PLACE))).not.toContain('Start it')
   }
 })

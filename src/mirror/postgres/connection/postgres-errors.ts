@@ -1,6 +1,5 @@
 import { isOurs, MirrorUnusable } from '../../../errors/errors.ts'
-import { mirrorFault, type Fault } from '../../../errors/faults.ts'
-import { tlsFailure } from '../../../errors/tls-failure.ts'
+import { mirrorFault, tlsFailure, type Fault } from '../../../errors/faults.ts'
 import { NUMBERED } from '../../move/moved-tables.ts'
 
 /**

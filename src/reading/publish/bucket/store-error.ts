@@ -1,6 +1,5 @@
 import { isOurs } from '../../../errors/errors.ts'
-import type { Fault } from '../../../errors/faults.ts'
-import { tlsFailure } from '../../../errors/tls-failure.ts'
+import { tlsFailure, type Fault } from '../../../errors/faults.ts'
 import { copyFault } from '../../files/copy-error.ts'
 
 /** The name that the client gives an error: the code in the answer of the service, or that of the system. */

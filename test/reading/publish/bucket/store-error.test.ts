@@ -5,8 +5,8 @@ const PLACE = 's3://copies/customers'
 
 test.each([
   ['UNABLE_TO_VERIFY_LEAF_SIGNATURE', /NODE_EXTRA_CA_CERTS/],
-  ['CERT_HAS_EXPIRED', /expired/],
-  ['ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED', /a certificate of the client/],
+  ['CERT_HAS_EXPIRED', /the clock here/],
+  ['ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED', /no certificate of the client/],
 ])('%s is reported with the place, the call and what to do, and is no defect', (code, said) => {
   const error = storeError(Object.assign(new Error('made up'), { code }), PLACE, 'PutObject')
 
