@@ -1,12 +1,12 @@
 import type { Organizations } from '../organizations.ts'
 import type { Erased, Mirror, Opening } from '../store.ts'
 import { isPostgres } from '../address/mirror-address.ts'
-import { ifThere } from './errors/if-there.ts'
+import { ifThere } from './mirror-errors.ts'
 import type { Examined } from './postgres/opening/examine-server.ts'
 import type * as Postgres from './postgres/postgres-mirror.ts'
 import type * as Sqlite from './sqlite/sqlite-mirror.ts'
 
-export { replaced } from './errors/replaced.ts'
+export { replaced } from './mirror-errors.ts'
 
 /*
  * The door to the mirror, wherever it is. Each store is loaded only when an address leads to it.

@@ -1,7 +1,7 @@
 import type { Mirror } from '../../src/store.ts'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { LEASE_MS } from '../../src/mirror/errors/lease-errors.ts'
+import { LEASE_MS } from '../../src/mirror/mirror-errors.ts'
 import { anEnding, aPage, customers, MINUTE_MS, START_MS } from '../support/builders.ts'
 import { sqliteAlone } from '../support/mirror-choice.ts'
 import { aMirror, tamper, valueOf } from '../support/mirror-file.ts'

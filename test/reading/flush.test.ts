@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { putInPlace } from '../../src/reading/files/flush.ts'
+import { putInPlace } from '../../src/reading/files/placed-file.ts'
 import { failOnDisk, failToFlushFolders } from '../support/failing-disk.ts'
 import { temporaryFolder } from '../support/temp-folder.ts'
 

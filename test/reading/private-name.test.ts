@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { MirrorUnusable } from '../../src/errors/errors.ts'
-import { privateName, underItsName } from '../../src/reading/files/private-name.ts'
+import { privateName, underItsName } from '../../src/reading/files/placed-file.ts'
 
 test('an error of a file that is being made names the file that it will be', () => {
   const file = '/data/customers.db'

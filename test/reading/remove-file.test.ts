@@ -1,7 +1,7 @@
 import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { removeFile, removeIfPossible } from '../../src/reading/files/remove-file.ts'
+import { removeFile, removeIfPossible } from '../../src/reading/files/placed-file.ts'
 import { failOnDisk } from '../support/failing-disk.ts'
 import { temporaryFolder } from '../support/temp-folder.ts'
 

@@ -1,8 +1,7 @@
 import { readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
-import { putInPlace } from '../../src/reading/files/flush.ts'
-import { giveSecondName, moveAside, replacing } from '../../src/reading/files/second-name.ts'
+import { giveSecondName, moveAside, putInPlace, replacing } from '../../src/reading/files/placed-file.ts'
 import { failOnDisk, failToFlushFolders } from '../support/failing-disk.ts'
 import { temporaryFolder } from '../support/temp-folder.ts'
 

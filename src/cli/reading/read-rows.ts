@@ -8,7 +8,7 @@ import { openToRead } from '../../reading/open-to-read.ts'
 import { resultsError } from '../../reading/files/copy-error.ts'
 import { prepareToRead, type SqlValue } from '../../reading/statements/readable-statement.ts'
 import { statementError } from '../../reading/statements/statement-error.ts'
-import { writeAll } from '../../reading/files/write-all.ts'
+import { writeAll } from '../../reading/files/placed-file.ts'
 import { formatRows } from '../output/rows.ts'
 import type { ColumnsPlan, ReadingPlan, ReadingReport } from './run-reading.ts'
 

@@ -3,7 +3,7 @@ import { CopyFailed, Interrupted, isOurs, reportedError } from '../../errors/err
 import { monotonicMs } from '../../machine/monotonic-clock.ts'
 import type { ExportPlan, ExportReport } from './export-plan.ts'
 import { redrawableScreenOf, type Io } from '../io.ts'
-import { removeIfPossible } from '../../reading/files/remove-file.ts'
+import { removeIfPossible } from '../../reading/files/placed-file.ts'
 import { count } from '../output/wording.ts'
 import { startApart } from './run-apart.ts'
 
@@ -58,7 +58,7 @@ async function placeFor(
   const [{ requireReplaceable }, { EXPORTING }, { privateName }] = await Promise.all([
     import('../../reading/export/export-target.ts'),
     import('../../reading/export/export-file.ts'),
-    import('../../reading/files/private-name.ts'),
+    import('../../reading/files/placed-file.ts'),
   ])
   requireReplaceable(file, { mirror, configuration })
   return { path: privateName(file, EXPORTING), file }

@@ -10,7 +10,7 @@ import { openToRead } from '../../reading/open-to-read.ts'
 import type { UnknownOrganization } from '../../reading/organizations/mirrored-in.ts'
 import type { OpenedToRead } from '../../reading/open-to-read.ts'
 import { statementError } from '../../reading/statements/statement-error.ts'
-import { writeAll } from '../../reading/files/write-all.ts'
+import { writeAll } from '../../reading/files/placed-file.ts'
 import type { ExportPlan, ExportReport } from './export-plan.ts'
 import { plainJson, plainText } from '../output/say.ts'
 

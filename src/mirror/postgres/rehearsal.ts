@@ -1,6 +1,6 @@
 import type { Mirror } from '../../store.ts'
 import { shownMirror } from '../../address/mirror-address.ts'
-import { ifThere } from '../errors/if-there.ts'
+import { ifThere } from '../mirror-errors.ts'
 import { copyMirror } from '../move/copy-mirror.ts'
 import { postgresSide } from '../move/postgres-side.ts'
 import { sqliteSide } from '../move/sqlite-side.ts'

@@ -1,4 +1,4 @@
-import { ifThere } from '../errors/if-there.ts'
+import { ifThere } from '../mirror-errors.ts'
 import { quoted } from '../sql/quoted.ts'
 import { rehearsedTables } from '../sql/rehearsed-tables.ts'
 import { openDatabase, openTemporary, type Connection } from './opening/database.ts'

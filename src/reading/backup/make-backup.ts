@@ -1,25 +1,24 @@
-import { statSync } from 'node:fs'
+import { lstatSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
-import { connect } from '../../mirror/sqlite/opening/connect.ts'
 import { Interrupted, MirrorUnusable } from '../../errors/errors.ts'
+import { codeOf, isOfSqlite, mirrorFault, seenIn } from '../../errors/faults.ts'
 import { makeFolder } from '../../machine/make-folder.ts'
+import { sqlTime } from '../../mirror/sql/sql-time.ts'
+import { connect } from '../../mirror/sqlite/opening/connect.ts'
 import { findDamage } from '../../mirror/sqlite/opening/database.ts'
 import { sqliteError } from '../../mirror/sqlite/opening/file-errors.ts'
-import { sqlTime } from '../../mirror/sql/sql-time.ts'
-import { isOfSqlite, mirrorFault, seenIn } from '../../errors/faults.ts'
-import { isMirror } from '../file-kind.ts'
-import { lock } from '../files/folder-lock.ts'
-import { openToRead, type OpenedToRead } from '../open-to-read.ts'
-import { putInPlace } from '../files/flush.ts'
-import { replacing } from '../files/second-name.ts'
-import { copyError, copyFault } from '../files/copy-error.ts'
-import { markAsBackup } from './backup-mark.ts'
-import { requireBackupTarget } from './backup-target.ts'
-import { copyMirror, countRows, type Copying, type RowCounts } from './copy-mirror.ts'
+import { backupTakenAt, markAsBackup } from './backup-mark.ts'
+import { type Copying, copyMirror, countRows, type RowCounts } from './copy-mirror.ts'
 import { isDamage } from './open-backup.ts'
-import { keepOlderBackup, pruneOlderBackups } from './older-backups.ts'
-import { withUnfinishedFile, type UnfinishedFile } from './unfinished-file.ts'
+import { type UnfinishedFile, withUnfinishedFile } from './unfinished-file.ts'
+import { isMirror, kindOfFile } from '../file-kind.ts'
+import { afterPlacing, copyError, copyFault } from '../files/copy-error.ts'
+import { listOlder, olderName, timeIn, tooManyOlder } from '../files/dated-name.ts'
+import { lock } from '../files/folder-lock.ts'
+import { giveSecondName, putInPlace, removeFile, replacing, type SecondName } from '../files/placed-file.ts'
+import { refused, requireNoJournals, requirePlace } from '../files/target-place.ts'
+import { type OpenedToRead, openToRead } from '../open-to-read.ts'
 
 export type BackupPlan = {
   mirror: string
@@ -130,5 +129,50 @@ function damaged(mirror: string, [first = '']: readonly string[]): MirrorUnusabl
 function notAMirror(mirror: string): MirrorUnusable {
   return new MirrorUnusable(`${mirror}: is a copy for readers, not a mirror. Name the mirror in the configuration.`, {
     code: 'foreign',
+  })
+}
+
+/** Throws UsageError unless `file` is free, or a backup made by this program. */
+function requireBackupTarget(file: string, mirror: string): void {
+  requirePlace(file, mirror, { example: 'customers.db', ofMirror: 'is the mirror itself; name another file' })
+  requireNoJournals(file, 'SQLite')
+  const isThere = lstatSync(file, { throwIfNoEntry: false }) !== undefined
+  if (!isThere || kindOfFile(file) === 'empty' || backupTakenAt(file) !== undefined) return
+  throw refused(
+    file,
+    'is there already, and is not a backup made by this command. It was left as it is; name another file',
+  )
+}
+
+/**
+ * Gives the backup at `file`, which is about to be replaced, a name with the moment of which it is, such as
+ * `customers-20261122T021500123Z.db`, or with that of its file where a failing disk does not let it say. Returns it; nothing where there is
+ * no backup yet, or where it has that name already.
+ */
+export function keepOlderBackup(file: string): SecondName[] {
+  const found = lstatSync(file, { throwIfNoEntry: false })
+  if (found === undefined || found.size === 0) return []
+  const time = timeIn(backupTakenAt(file)) ?? timeIn(found.mtime.toISOString()) ?? ''
+  try {
+    return [giveSecondName(file, olderName(file, time))]
+  } catch (error) {
+    if (codeOf(error) === 'EEXIST') return []
+    throw error
+  }
+}
+
+/**
+ * Removes the oldest backups so that `keep` are left, `file` among them, which is in its place and of the moment `takenAt`. Returns what
+ * was removed. Other files are left as they are. Throws LeftUndone.
+ */
+function pruneOlderBackups(
+  file: string,
+  { takenAt, replaced, keep }: { takenAt: string; replaced: string | undefined; keep: number },
+): string[] {
+  return afterPlacing('an older one could not be removed', () => {
+    const older = listOlder(file).filter((path) => backupTakenAt(path) !== undefined)
+    const tooMany = tooManyOlder(older, { file, at: takenAt, replaced, most: keep - 1 })
+    tooMany.forEach(removeFile)
+    return tooMany
   })
 }

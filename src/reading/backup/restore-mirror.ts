@@ -1,33 +1,38 @@
 import Database from 'better-sqlite3'
 import { chownSync, realpathSync, statSync } from 'node:fs'
-import { dirname } from 'node:path'
+import { dirname, join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
-import { connect } from '../../mirror/sqlite/opening/connect.ts'
 import { Interrupted, isOurs, MirrorUnusable, UsageError } from '../../errors/errors.ts'
 import { mirrorFault, seenIn } from '../../errors/faults.ts'
 import { isMissing } from '../../machine/is-missing.ts'
 import { makeFolder } from '../../machine/make-folder.ts'
+import { sqlTime } from '../../mirror/sql/sql-time.ts'
+import { connect } from '../../mirror/sqlite/opening/connect.ts'
 import { findDamage, openDatabase } from '../../mirror/sqlite/opening/database.ts'
 import { fileError } from '../../mirror/sqlite/opening/file-errors.ts'
 import { deletingSecurely, purge } from '../../mirror/sqlite/purge.ts'
-import { sqlTime } from '../../mirror/sql/sql-time.ts'
-import { isTheMirror } from '../files/target-place.ts'
-import { olderName, timeIn } from '../files/dated-name.ts'
-import type { OpenedToRead } from '../open-to-read.ts'
-import { putInPlace } from '../files/flush.ts'
-import { underItsName } from '../files/private-name.ts'
-import { LeftUndone, placedError } from '../files/copy-error.ts'
-import { removeFile } from '../files/remove-file.ts'
-import { giveSecondName, moveAside, replacing } from '../files/second-name.ts'
-import { markIn } from './backup-mark.ts'
-import { replacedName } from './replaced-mirrors.ts'
-import { carryOver, passLostNumbers } from './carry-over.ts'
-import { copyMirror, countRows, type Copying } from './copy-mirror.ts'
-import { lockMirror, type LockedMirror } from './lock-mirror.ts'
-import { lockRestore } from './lock-restore.ts'
-import { damagedBackup, isDamage, openBackup } from './open-backup.ts'
-import { withUnfinishedFile, type UnfinishedFile } from './unfinished-file.ts'
 import type { Clocks } from '../../organizations.ts'
+import { markIn } from './backup-mark.ts'
+import { carryOver, passLostNumbers } from './carry-over.ts'
+import { type Copying, copyMirror, countRows } from './copy-mirror.ts'
+import { type LockedMirror, lockMirror } from './lock-mirror.ts'
+import { damagedBackup, isDamage, openBackup } from './open-backup.ts'
+import { replacedName } from './replaced-mirrors.ts'
+import { type UnfinishedFile, withUnfinishedFile } from './unfinished-file.ts'
+import { LeftUndone, placedError } from '../files/copy-error.ts'
+import { olderName, timeIn } from '../files/dated-name.ts'
+import { lock } from '../files/folder-lock.ts'
+import {
+  giveSecondName,
+  moveAside,
+  putInPlace,
+  removeFile,
+  removeIfPossible,
+  replacing,
+  underItsName,
+} from '../files/placed-file.ts'
+import { isTheMirror } from '../files/target-place.ts'
+import type { OpenedToRead } from '../open-to-read.ts'
 
 export type RestorePlan = {
   mirror: string
@@ -231,3 +236,23 @@ function restoreError(error: unknown, mirror: string): unknown {
 }
 
 const AS_IT_WAS = 'Nothing was restored; the mirror is as it was.'
+
+/** How long a restore waits for another one in the same folder. */
+const LOCK_WAIT_MS = 2000
+
+/**
+ * Takes the lock of restores in the folder of a mirror: no other one works there, so unfinished files are of processes that were
+ * killed. Throws MirrorUnusable `busy` while another restore has it.
+ */
+function lockRestore(mirror: string): { release: () => void } {
+  const path = join(dirname(mirror), '.restore.lock')
+  const taken = lock(path, LOCK_WAIT_MS, (cause) => {
+    return mirrorFault(mirror, { fault: 'busy', said: 'another restore is under way. Nothing was restored' }, { cause })
+  })
+  return {
+    release() {
+      removeIfPossible([path])
+      taken.release()
+    },
+  }
+}

@@ -1,7 +1,5 @@
 import { closeSync, openSync } from 'node:fs'
-import { flushFile } from '../files/flush.ts'
-import { listPrivate, privateName } from '../files/private-name.ts'
-import { removeFile, removeIfPossible } from '../files/remove-file.ts'
+import { flushFile, listPrivate, privateName, removeFile, removeIfPossible } from '../files/placed-file.ts'
 import { JOURNALS } from '../files/target-place.ts'
 
 /** A mirror that is being written under a private name beside the file that it will replace. */

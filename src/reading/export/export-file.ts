@@ -1,7 +1,5 @@
 import { chmodSync, closeSync, fsyncSync, lstatSync, openSync, statSync } from 'node:fs'
-import { putInPlace } from '../files/flush.ts'
-import { listPrivate } from '../files/private-name.ts'
-import { removeIfPossible } from '../files/remove-file.ts'
+import { listPrivate, putInPlace, removeIfPossible } from '../files/placed-file.ts'
 import { atPlace } from '../files/copy-error.ts'
 
 /** What the names of exports end with that are being written. */

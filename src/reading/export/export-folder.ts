@@ -4,9 +4,8 @@ import { basename, dirname, join } from 'node:path'
 import { UsageError } from '../../errors/errors.ts'
 import { makeFolder } from '../../machine/make-folder.ts'
 import { lock as takeLock } from '../files/folder-lock.ts'
-import { flushFolder } from '../files/flush.ts'
+import { flushFolder, removeFile } from '../files/placed-file.ts'
 import { afterPlacing, atPlace, copyFault } from '../files/copy-error.ts'
-import { removeFile } from '../files/remove-file.ts'
 import { isOurs, readPartitionManifest, writePartitionManifest, type PartitionFile } from './partition-manifest.ts'
 
 /** A folder of partitions that this process alone exports into, until it is closed. */

@@ -2,9 +2,8 @@ import { lstatSync, statSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import type { UsageError } from '../../errors/errors.ts'
 import { isMissing } from '../../machine/is-missing.ts'
-import { isPlaceOfJournal } from '../files/journal-place.ts'
+import { isPlaceOfJournal, isSame, isTheMirror, LONGEST_NAME, refused } from '../files/target-place.ts'
 import { isOfSqlite, readHeader } from '../sqlite-header.ts'
-import { isSame, isTheMirror, LONGEST_NAME, refused } from '../files/target-place.ts'
 import { atPlace } from '../files/copy-error.ts'
 
 /** What an export was made from, and must not replace. */

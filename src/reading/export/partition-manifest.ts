@@ -3,8 +3,7 @@ import { join } from 'node:path'
 import { z } from 'zod'
 import { UsageError } from '../../errors/errors.ts'
 import { parsedJson } from '../../parsed-json.ts'
-import { digestOfFile } from '../files/file-digest.ts'
-import { flushFolder } from '../files/flush.ts'
+import { digestOfFile, flushFolder } from '../files/placed-file.ts'
 
 /** The name of the manifest in the folder of the partitions. Readers of Hive partitions skip names that begin so. */
 const MANIFEST = '_manifest.json'

@@ -1,7 +1,7 @@
 import { lstatSync, realpathSync, statSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { UsageError } from '../../errors/errors.ts'
-import { isPlaceOfJournal } from './journal-place.ts'
+import { isOfSqlite, readHeader } from '../sqlite-header.ts'
 
 /** File systems allow 255 bytes; the names of unfinished and of older files are longer than the one that is named. */
 export const LONGEST_NAME = 200
@@ -60,4 +60,13 @@ function realFolder(folder: string): string | undefined {
 
 export function refused(file: string, what: string): UsageError {
   return new UsageError(`${file}: ${what}.`)
+}
+
+/** Whether a file of this name would be taken for the journal of a database that is beside it. */
+export function isPlaceOfJournal(file: string): boolean {
+  const [, database] = /^(.*[^/\\])-(?:wal|shm|journal)$/s.exec(file) ?? []
+  if (database === undefined) return false
+  const found = statSync(database, { throwIfNoEntry: false })
+  // All of a database may be in its journal until now.
+  return found?.isFile() === true && (found.size === 0 || isOfSqlite(readHeader(database)))
 }

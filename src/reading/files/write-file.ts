@@ -2,8 +2,7 @@ import { fchmodSync } from 'node:fs'
 import { beginExport, EXPORTING } from '../export/export-file.ts'
 import { atPlace } from './copy-error.ts'
 import { requireReplaceable } from '../export/export-target.ts'
-import { privateName } from './private-name.ts'
-import { writeAll } from './write-all.ts'
+import { privateName, writeAll } from './placed-file.ts'
 
 type Target = {
   /** The mirror, which is never replaced. */

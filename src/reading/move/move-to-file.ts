@@ -15,10 +15,9 @@ import { createReadingIndexes } from '../../mirror/sqlite/reading/reading-indexe
 import { withRoomToSort } from '../../mirror/sqlite/temporary-files.ts'
 import { withUnfinishedFile } from '../backup/unfinished-file.ts'
 import { JOURNALS } from '../files/target-place.ts'
-import { putInPlace } from '../files/flush.ts'
+import { putInPlace, underItsName } from '../files/placed-file.ts'
 import { LeftUndone, placedError } from '../files/copy-error.ts'
 import { lock } from '../files/folder-lock.ts'
-import { underItsName } from '../files/private-name.ts'
 import { writeWithoutWaiting } from '../unfinished-database.ts'
 import { carry, refuseRun, requireLatest, type Move, type Moved, type Moving } from './carry.ts'
 

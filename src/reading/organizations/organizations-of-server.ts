@@ -1,4 +1,4 @@
-import { ifThere } from '../../mirror/errors/if-there.ts'
+import { ifThere } from '../../mirror/mirror-errors.ts'
 import { openDatabase } from '../../mirror/postgres/opening/database.ts'
 import type { Session } from '../../mirror/postgres/session.ts'
 import {

@@ -11,7 +11,7 @@ import { listReadOrganizations } from '../organizations/listed-organizations.ts'
 import { keepOlderCopy, pruneOlderCopies } from './older-copies.ts'
 import type { LeftOut, Published, PublishedCopy, PublishPlan } from './publish-plan.ts'
 import { replaceCopy } from './replace-copy.ts'
-import { underItsName } from '../files/private-name.ts'
+import { underItsName } from '../files/placed-file.ts'
 
 /**
  * Publishes copies of the mirror for readers, each one state of the mirror and each replaced as a whole: a reader finds the

@@ -1,7 +1,6 @@
 import { renameSync } from 'node:fs'
-import { flushPlace } from '../files/flush.ts'
+import { flushPlace, type SecondName } from '../files/placed-file.ts'
 import { afterPlacing } from '../files/copy-error.ts'
-import type { SecondName } from '../files/second-name.ts'
 import type { UnfinishedCopy } from './unfinished-copy.ts'
 
 /**

@@ -1,10 +1,14 @@
 import { chmodSync, closeSync, fchmodSync, fchownSync, fsyncSync, openSync, writeSync } from 'node:fs'
 import { basename, dirname } from 'node:path'
 import { isMissing } from '../../machine/is-missing.ts'
-import { digestOfFile } from '../files/file-digest.ts'
-import { flushFile } from '../files/flush.ts'
-import { listPrivate, privateName } from '../files/private-name.ts'
-import { removeFile, removeIfPossible } from '../files/remove-file.ts'
+import {
+  digestOfFile,
+  flushFile,
+  listPrivate,
+  privateName,
+  removeFile,
+  removeIfPossible,
+} from '../files/placed-file.ts'
 import { giveToGroup, type Access } from './copy-folder.ts'
 
 /** A copy that is being made under a private name beside the one that it will replace, and its digest. */

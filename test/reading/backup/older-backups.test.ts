@@ -1,7 +1,7 @@
 import { readdirSync, utimesSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { expect, test } from 'vitest'
-import { keepOlderBackup } from '../../../src/reading/backup/older-backups.ts'
+import { keepOlderBackup } from '../../../src/reading/backup/make-backup.ts'
 import { aBackupFile } from '../../support/backing-up.ts'
 
 test('a backup that a disk does not let say of when it is keeps the time of its file in its name', () => {

@@ -2,7 +2,7 @@ import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { beginExport, EXPORTING } from '../../../src/reading/export/export-file.ts'
-import { privateName } from '../../../src/reading/files/private-name.ts'
+import { privateName } from '../../../src/reading/files/placed-file.ts'
 import { failOnDisk } from '../../support/failing-disk.ts'
 import { temporaryFolder } from '../../support/temp-folder.ts'
 

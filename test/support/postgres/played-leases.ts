@@ -1,5 +1,5 @@
 import { shownMirror } from '../../../src/address/mirror-address.ts'
-import { LEASE_MS } from '../../../src/mirror/errors/lease-errors.ts'
+import { LEASE_MS } from '../../../src/mirror/mirror-errors.ts'
 import type { Organizations } from '../../../src/organizations.ts'
 import type { Mirror } from '../../../src/store.ts'
 import { openReader } from '../mirror-reader.ts'

@@ -1,5 +1,5 @@
 import type { Forgetting, ForgottenCustomer, Mirror } from '../../../store.ts'
-import { notForgotten, unknownCustomer } from '../../errors/refusals.ts'
+import { notForgotten, unknownCustomer } from '../../mirror-errors.ts'
 import { requireUnleased } from '../organizations/unleased.ts'
 import type { Database, Session } from '../session.ts'
 import { forgetWindows } from '../run/windows.ts'

@@ -1,6 +1,6 @@
 import type { Renamed } from '../../../organizations.ts'
 import { ORGANIZATION_TABLES, TAKING_TABLES, type OrganizationTable } from '../../sql/organization-tables.ts'
-import { nameTaken } from '../../errors/refusals.ts'
+import { nameTaken } from '../../mirror-errors.ts'
 import type { Session } from '../session.ts'
 import { updateStamp } from '../update-stamp.ts'
 import { forgetWindows } from '../run/windows.ts'

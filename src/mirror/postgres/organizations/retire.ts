@@ -1,5 +1,5 @@
 import type { Retired } from '../../../organizations.ts'
-import { retiredAlready } from '../../errors/refusals.ts'
+import { retiredAlready } from '../../mirror-errors.ts'
 import { sqlTime } from '../../sql/sql-time.ts'
 import { CLOSE_ABANDONED } from '../run/begin-run.ts'
 import type { Session } from '../session.ts'

@@ -1,4 +1,4 @@
-import { underway } from '../../errors/refusals.ts'
+import { underway } from '../../mirror-errors.ts'
 import { requireAllRows } from '../all-rows.ts'
 import { isLeased, LEASE_COLUMNS, type Lease } from '../run/lease.ts'
 import type { Session } from '../session.ts'

@@ -1,7 +1,7 @@
 import type { Ending, Removals, RemovingProof, Run } from '../../../run.ts'
 import { absencesOf, NO_ABSENCES, NONE_GONE, type Absences, type Gone } from '../../rules/absences-found.ts'
 import { decideAbsences, type Decision } from '../../rules/removal-rule.ts'
-import { rowsGone } from '../../errors/rows-gone.ts'
+import { rowsGone } from '../../mirror-errors.ts'
 import { findUnjudged } from './older-list.ts'
 import type { Session } from '../session.ts'
 import { areTooManyAbsent, findAbsent, findListedBefore, holdsReceived } from './find-absent.ts'

@@ -8,7 +8,7 @@ import { GIVEN_ROWS } from '../given-rows.ts'
 import type { Session } from '../session.ts'
 import { updateStamp } from '../update-stamp.ts'
 import { FORGET_ABSENCES, RELEASE } from './forget-absences.ts'
-import { holdsNothing } from '../../errors/refusals.ts'
+import { holdsNothing } from '../../mirror-errors.ts'
 
 /** Removals that were held back and not yet decided, newest first. */
 export async function listHeldRemovals(session: Session): Promise<HeldRemovals[]> {

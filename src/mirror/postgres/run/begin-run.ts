@@ -1,5 +1,5 @@
 import type { Start } from '../../../run.ts'
-import { ABANDONED } from '../../errors/lease-errors.ts'
+import { ABANDONED } from '../../mirror-errors.ts'
 import { sqlTime } from '../../sql/sql-time.ts'
 import { LEASE_END, LEASE_VERSION } from './lease.ts'
 import { SERIALIZATION_FAILURE } from '../connection/postgres-errors.ts'

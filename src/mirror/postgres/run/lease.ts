@@ -1,6 +1,6 @@
 import { isGone, nameOfProcess } from '../../../machine/process-name.ts'
 import type { Run } from '../../../run.ts'
-import { LEASE_MS, leaseLost } from '../../errors/lease-errors.ts'
+import { LEASE_MS, leaseLost } from '../../mirror-errors.ts'
 import type { Session } from '../session.ts'
 import { otherVersion, VERSION } from '../../sql/schema.ts'
 import { wentBack } from './went-back.ts'

@@ -1,7 +1,7 @@
 import { forgottenBy } from '../../../privacy/forgotten.ts'
 import type { Run, Start } from '../../../run.ts'
 import { fingerprintOfRun } from '../../fingerprint-of-run.ts'
-import { leasedBy } from '../../errors/lease-errors.ts'
+import { leasedBy } from '../../mirror-errors.ts'
 import type { PolicyColumns } from '../../rules/policy-of-rows.ts'
 import { mayContinue, type RunWithWindows } from '../../rules/resume-rule.ts'
 import { otherVersion, VERSION } from '../../sql/schema.ts'

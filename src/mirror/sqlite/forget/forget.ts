@@ -1,5 +1,5 @@
 import type { Forgetting, ForgottenCustomer, Mirror } from '../../../store.ts'
-import { notForgotten, unknownCustomer } from '../../errors/refusals.ts'
+import { notForgotten, unknownCustomer } from '../../mirror-errors.ts'
 import { writeTransaction, type Connection } from '../opening/database.ts'
 import { deletingSecurely } from '../purge.ts'
 import { deleteForgotten, forgottenSinceMs, rememberForgotten } from './forgotten.ts'

@@ -2,7 +2,7 @@ import type { Standing } from '../../../store.ts'
 import { realpathSync, unlinkSync } from 'node:fs'
 import type { Connection } from './database.ts'
 import { identityOf } from './file-identity.ts'
-import { replaced } from '../../errors/replaced.ts'
+import { replaced } from '../../mirror-errors.ts'
 
 /** The open file of a mirror, even if its path leads elsewhere by now. */
 export type OpenFile = {

@@ -1,5 +1,5 @@
 import { MEMORY_OF_LIST, type OrganizationTable } from '../../sql/organization-tables.ts'
-import { underway } from '../../errors/refusals.ts'
+import { underway } from '../../mirror-errors.ts'
 import type { Connection } from '../opening/database.ts'
 import { findLease, type Clocks } from '../run/lease.ts'
 import { statement } from '../statement.ts'

@@ -5,7 +5,7 @@ import { statement } from '../statement.ts'
 import { updateStamp } from '../update-stamp.ts'
 import { forgetWindows } from '../run/windows.ts'
 import { ORGANIZATION_TABLES, TAKING_TABLES, type OrganizationTable } from '../../sql/organization-tables.ts'
-import { nameTaken } from '../../errors/refusals.ts'
+import { nameTaken } from '../../mirror-errors.ts'
 import { deleteRows, hasRows, requireUnleased, withoutTriggers } from './organization-tables.ts'
 
 /**

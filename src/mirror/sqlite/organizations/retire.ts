@@ -6,7 +6,7 @@ import { closeAbandoned } from '../run/runs.ts'
 import { sqlTime } from '../../sql/sql-time.ts'
 import { statement } from '../statement.ts'
 import { updateStamp } from '../update-stamp.ts'
-import { retiredAlready } from '../../errors/refusals.ts'
+import { retiredAlready } from '../../mirror-errors.ts'
 import { deleteRows, forgetReading, requireUnleased, withoutTriggers } from './organization-tables.ts'
 
 /**

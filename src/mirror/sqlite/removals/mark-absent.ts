@@ -4,7 +4,7 @@ import { markMissing, markRowListed } from './absences.ts'
 import type { Connection } from '../opening/database.ts'
 import { findUnjudged } from './older-list.ts'
 import { decideAbsences, type Decision } from '../../rules/removal-rule.ts'
-import { rowsGone } from '../../errors/rows-gone.ts'
+import { rowsGone } from '../../mirror-errors.ts'
 import { areTooManyAbsent, findAbsent, holdsReceived } from './find-absent.ts'
 import { holdBack, release, remove } from './removals.ts'
 

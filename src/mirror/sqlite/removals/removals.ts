@@ -7,7 +7,7 @@ import { requireTaken } from '../../pages/rows-taken.ts'
 import { sqlTime } from '../../sql/sql-time.ts'
 import { statement } from '../statement.ts'
 import { updateStamp } from '../update-stamp.ts'
-import { holdsNothing } from '../../errors/refusals.ts'
+import { holdsNothing } from '../../mirror-errors.ts'
 
 /** The rows of an organization whose removal is held back. */
 export function findHeldRows(db: Connection, organization: string): Set<number> {

@@ -1,9 +1,7 @@
 import { closeSync, openSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { privateName } from '../../files/private-name.ts'
-import { removeFile } from '../../files/remove-file.ts'
-import { writeAll } from '../../files/write-all.ts'
+import { privateName, removeFile, writeAll } from '../../files/placed-file.ts'
 import { copyError } from '../../files/copy-error.ts'
 
 /** A file that only this process can open: it has no name, so that a kill leaves nothing of it. */

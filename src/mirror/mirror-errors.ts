@@ -1,0 +1,99 @@
+import { MirrorUnusable, OrganizationLeased, UsageError } from '../errors/errors.ts'
+import type { Standing } from '../store.ts'
+
+/** How long a lease lasts after its last renewal. */
+export const LEASE_MS = 60_000
+
+/** Another run has the lease. */
+export function leasedBy({ run_id, holder }: { run_id: number; holder: string }, organization: string): Error {
+  return new OrganizationLeased(
+    `${organization}: run ${run_id} (process ${holder}) is mirroring it now. ` +
+      'Let it finish, or stop it; a run that died is given up after a minute.',
+  )
+}
+
+/** Another run took the lease of a run that was paused. */
+export function leaseLost(organization: string): Error {
+  return new OrganizationLeased(
+    `${organization}: another run took over while this one was paused. What this run had saved is kept.`,
+  )
+}
+
+/** The error of a run that was given up because its process ended. */
+export const ABANDONED = 'The process ended before the run did. What it had saved is kept.'
+
+/** A run has the organization. `what` is what cannot be done to it, e.g. renamed. */
+export function underway(lease: { run_id: number; holder: string }, organization: string, what: string): Error {
+  return new OrganizationLeased(
+    `${organization}: run ${lease.run_id} (process ${lease.holder}) is mirroring it now, so it cannot be ${what}. ` +
+      'Nothing was changed. Let the run finish, or stop it, then try again; a run that died is given up after a minute.',
+  )
+}
+
+export function nameTaken(organization: string): Error {
+  return new UsageError(
+    `${organization}: is in the mirror already, and two organizations cannot become one. Nothing was changed. Choose another name, or ` +
+      `let the mirror forget ${organization} first: customer-mirror organizations forget ${organization}`,
+  )
+}
+
+/** `since` is in the mirror's form. */
+export function retiredAlready(organization: string, since: string): Error {
+  return new UsageError(`${organization}: is retired already, since ${since.slice(0, 16)} UTC. Nothing was changed.`)
+}
+
+export function unknownCustomer(organization: string): Error {
+  return new UsageError(
+    `${organization}: the mirror holds no customer with this id, so nothing was changed. Check the id and the organization; ` +
+      `'customer-mirror query --org ${organization} --include-removed --json' lists the customers with their ids.`,
+  )
+}
+
+export function notForgotten(organization: string): Error {
+  return new UsageError(
+    `${organization}: no forgotten customer has this id. Check the id; ids are kept as hashes, so they cannot be listed.`,
+  )
+}
+
+export function holdsNothing(runId: number): Error {
+  return new UsageError(`Run ${runId} holds no removals. 'customer-mirror removals list' lists the runs that do.`)
+}
+
+/** The error of a run whose file was replaced or deleted meanwhile. */
+export function replaced(file: string, found: Exclude<Standing, 'same'>): MirrorUnusable {
+  const what = found === 'none' ? 'was deleted or moved away' : 'was replaced by another file'
+  return new MirrorUnusable(
+    `${file}: ${what} while it was open, so what this run wrote is not there. Sync again: ` +
+      `${found === 'none' ? 'a new mirror is made' : 'the file that is there now is used'}. ` +
+      'Next time stop everything that writes to the mirror first.',
+    { code: 'replaced' },
+  )
+}
+
+/**
+ * The error of a run whose received customers are no longer in the mirror, although nothing that the mirror notices deleted them: triggers
+ * were off or dropped, rows were replaced, or one table was put back from a backup.
+ */
+export function rowsGone(organization: string): MirrorUnusable {
+  return new MirrorUnusable(
+    `${organization}: customers that this run received are not in the mirror. Another program deleted or replaced their rows, table ` +
+      'customers alone was put back from a backup, or in PostgreSQL a policy hides rows from this user. Drop such a policy, and sync again: ' +
+      'the next run reads every record, and adds what is missing.',
+    { code: 'replaced' },
+  )
+}
+
+/** Whether a run ended so that the list as last read refers to rows which may not be there: it is to be forgotten. */
+export function isListInDoubt(error: { code: string } | undefined): boolean {
+  return error?.code === 'replaced'
+}
+
+/** What comes of opening a mirror; undefined where there is none. */
+export async function ifThere<Opened>(opening: Promise<Opened>): Promise<Opened | undefined> {
+  try {
+    return await opening
+  } catch (error) {
+    if (error instanceof MirrorUnusable && error.code === 'missing') return undefined
+    throw error
+  }
+}
