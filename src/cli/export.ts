@@ -1,11 +1,20 @@
 import { resolve } from 'node:path'
 import { Command, Option } from '@commander-js/extra-typings'
-import { UsageError } from '../errors/errors.ts'
+import { UsageError, CopyFailed, Interrupted, isOurs, reportedError } from '../errors/errors.ts'
 import { FORMAT_NAMES, isFormatName, type FormatName } from '../reading/export/formats.ts'
-import { isTerminal, type Io } from './io.ts'
+import { isTerminal, type Io, redrawableScreenOf, type Screen } from './io.ts'
 import { namedFile, timeArgument, wholeNumber } from './arguments.ts'
-import { fileToRead, mirrorOption } from './reading/reading-options.ts'
-import type { Wanted } from './reading/run-export.ts'
+import { fileToRead, mirrorOption, unknownOrganization } from './reading/reading-options.ts'
+import { say, plainText } from './output/say.ts'
+import { monotonicMs } from '../machine/monotonic-clock.ts'
+import { removeIfPossible } from '../reading/files/placed-file.ts'
+import { count, grouped } from './output/wording.ts'
+import { startApart } from './reading/run-apart.ts'
+import type { Exported } from '../reading/export/export-rows.ts'
+import type { Selection } from '../reading/export/selection.ts'
+import type { UnknownOrganization } from '../reading/organizations/mirrored-in.ts'
+import { cutText } from './output/fit-text.ts'
+import { redrawnLines } from './output/redrawn-lines.ts'
 
 /** `customer-mirror export`: the customers, or what changed, as a file for other programs. */
 export function exportCommand(io: Io) {
@@ -38,7 +47,6 @@ export function exportCommand(io: Io) {
     .option('--excel', 'CSV for a spreadsheet: with a byte order mark, and no value runs as a formula')
     .addHelpText('after', EXAMPLES)
     .action(async (options) => {
-      const { runExport } = await import('./reading/run-export.ts')
       const { output } = options
       const folder = folderOf(options)
       const file = output === undefined || output === '-' ? undefined : namedFile(output, 'file')
@@ -106,3 +114,164 @@ Examples:
   $ customer-mirror export --format jsonl --changes-since 1200
       what changed after change 1200, with the customers as they are now
 `
+
+/** An export with the file that is to be replaced, undefined for standard output, and the configuration that was read for it. */
+type Wanted = Omit<ExportPlan, 'to' | 'withProgress'> & {
+  output: string | undefined
+  configuration: string | undefined
+}
+
+/** Exports in a process of its own, and says on standard error what was exported. A file is in its place as a whole, or not at all. */
+async function runExport({ output, configuration, ...plan }: Wanted, io: Io): Promise<void> {
+  const progress = progressOf(plan, output, io)
+  const to = output === undefined ? undefined : await placeFor(output, plan.file, configuration)
+  const apart = startApart<ExportPlan, ExportReport>('write-export', io)
+  try {
+    const { last, signal } = await apart.run({ ...plan, to, withProgress: progress !== undefined }, (report) => {
+      if (report[0] === 'rows') progress?.show(report[1].rows, report[1].total)
+    })
+    progress?.end()
+    const place = output ?? plan.folder
+    if (plan.folder !== undefined && last?.[0] !== 'done') await tidy(plan.folder)
+    if (io.signal.aborted && last?.[0] !== 'done') return say(io.stderr, stopped(place))
+    const done = endOf(last, signal, plan)
+    say(io.stderr, done === undefined ? UNREAD : summaryOf(done, plan, place))
+  } finally {
+    apart.end()
+    progress?.end()
+    // The process that wrote it removes it, unless it was killed.
+    if (to !== undefined) removeIfPossible([to.path])
+  }
+}
+
+/** The exit code is 0, as for any reader of rows that has enough; one that failed has an exit code of its own. */
+const UNREAD = 'The reader of standard output closed it: what was written is not all of it.\n'
+
+/** After the process that exports was ended. What cannot be removed now, the next export removes. */
+async function tidy(folder: string): Promise<void> {
+  const { tidyExportFolder } = await import('../reading/export/export-folder.ts')
+  try {
+    tidyExportFolder(folder)
+  } catch (error) {
+    if (!isOurs(error)) throw error
+  }
+}
+
+/** Throws UsageError and ExportFailed for a file that cannot be replaced. */
+async function placeFor(
+  file: string,
+  mirror: string,
+  configuration: string | undefined,
+): Promise<{ path: string; file: string }> {
+  const [{ requireReplaceable }, { EXPORTING }, { privateName }] = await Promise.all([
+    import('../reading/export/export-target.ts'),
+    import('../reading/export/export-file.ts'),
+    import('../reading/files/placed-file.ts'),
+  ])
+  requireReplaceable(file, { mirror, configuration })
+  return { path: privateName(file, EXPORTING), file }
+}
+
+/** On a terminal, unless rows appear there too. */
+function progressOf(
+  { selection, isForTerminal }: Pick<Wanted, 'selection' | 'isForTerminal'>,
+  output: string | undefined,
+  io: Io,
+) {
+  const screen = redrawableScreenOf(io.stderr)
+  if (screen === undefined || (output === undefined && isForTerminal)) return undefined
+  return exportProgress(screen, {
+    what: selection.changesSince === undefined ? 'customers' : 'changes',
+    clockMs: monotonicMs,
+  })
+}
+
+type Done = Extract<ExportReport, ['done', unknown]>[1]
+
+function endOf(
+  last: ExportReport | undefined,
+  signal: NodeJS.Signals | null,
+  { configured }: Pick<ExportPlan, 'configured'>,
+): Done | undefined {
+  if (last?.[0] === 'done') return last[1]
+  if (last?.[0] === 'unread') return undefined
+  if (last?.[0] === 'failed') throw reportedError(last[1])
+  if (last?.[0] === 'unknown-organization') {
+    throw unknownOrganization(last[1], configured)
+  }
+  if (signal === 'SIGINT' || signal === 'SIGTERM') throw new Interrupted('The export was stopped.')
+  throw new CopyFailed(
+    `The export was ended by the system (${signal ?? 'no signal'}), most likely because it needs more memory than there is. What was written to standard output is not all of it; a file was not written.`,
+    { code: 'gone' },
+  )
+}
+
+function stopped(output: string | undefined): string {
+  return output === undefined
+    ? 'Stopped: what was written is not all of it.\n'
+    : `Stopped: ${output} was not written.\n`
+}
+
+/** How much it was, what is not in it, and where the next export of changes continues. */
+function summaryOf(done: Done, { selection }: Pick<ExportPlan, 'selection'>, output: string | undefined): string {
+  const left = done.leftOut.map(
+    ({ organization, firstReadAt }) =>
+      `Left out: ${plainText(organization)}, whose list was ${firstReadAt === undefined ? 'never read to its end' : `first read to its end at ${firstReadAt}`}.\n`,
+  )
+  const before = done.readBefore.map(
+    ({ organization, readAsOf }) =>
+      `${plainText(organization)} was last read at ${readAsOf}: its customers are those of then.\n`,
+  )
+  const what = count(done.rows, selection.changesSince === undefined ? 'customer' : 'change')
+  const where = output === undefined ? '' : ` to ${output}`
+  return [...left, ...before, `Exported ${what}${where}\nLast seq: ${done.lastSeq}\n`].join('')
+}
+
+/** What the process that exports is to do, as JSON on its standard input. Paths are absolute. */
+export type ExportPlan = {
+  /** The mirror, or a published copy. */
+  file: string
+  /** Organizations of the configuration, which may be named although the mirror does not know them yet. */
+  configured: readonly string[]
+  selection: Selection
+  format: FormatName
+  excel: boolean
+  /** The private name under which the file is written, and its own; undefined for standard output. */
+  to?: { path: string; file: string } | undefined
+  /** The folder into which each organization gets a file of its own, in place of one for all. */
+  folder?: string | undefined
+  /** Standard output is a terminal. */
+  isForTerminal: boolean
+  /** Report the rows so far. */
+  withProgress: boolean
+}
+
+/** What that process reports: the rows so far, with all there will be where that is known; then how it ended. */
+export type ExportReport =
+  | ['rows', { rows: number; total?: number | undefined }]
+  | ['unread']
+  | ['done', Exported]
+  | ['unknown-organization', UnknownOrganization]
+  | ['failed', { code: string; message: string }]
+
+const REDRAWN_EVERY_MS = 200
+
+/** Shows how far an export is, on one line of a terminal that is erased at the end. */
+export function exportProgress(
+  screen: Screen,
+  { what, clockMs }: { what: 'customers' | 'changes'; clockMs: () => number },
+): { show(rows: number, total: number | undefined): void; end(): void } {
+  const lines = redrawnLines(screen)
+  let drawnAtMs = Number.NEGATIVE_INFINITY
+  return {
+    show(rows, total) {
+      const nowMs = clockMs()
+      if (nowMs - drawnAtMs < REDRAWN_EVERY_MS) return
+      drawnAtMs = nowMs
+      const share = total === undefined || total === 0 ? '' : `, ${Math.floor((rows / total) * 100)} %`
+      const of = total === undefined ? '' : ` of ${grouped(total)}`
+      lines.draw([cutText(`Exporting: ${grouped(rows)}${of} ${what}${share}`, screen.columns - 1)])
+    },
+    end: () => lines.erase(),
+  }
+}

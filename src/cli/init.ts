@@ -1,7 +1,10 @@
+import { writeFile } from 'node:fs/promises'
 import { Command, type CommandUnknownOpts } from '@commander-js/extra-typings'
 import type { Io } from './io.ts'
 import { say } from './output/say.ts'
 import { configOption } from './output/wording.ts'
+import { UsageError } from '../errors/errors.ts'
+import { codeOf, messageOf, seenIn } from '../errors/faults.ts'
 
 /** `customer-mirror init [file]`: writes a commented starter configuration. Never overwrites a file. */
 export function initCommand({ stderr }: Io): CommandUnknownOpts {
@@ -17,7 +20,6 @@ Examples:
 `,
     )
     .action(async (file) => {
-      const { writeStarterFile } = await import('../config/file/starter-file.ts')
       await writeStarterFile(file)
       const option = configOption(file === 'customer-mirror.yaml' ? undefined : file)
       say(
@@ -30,3 +32,81 @@ Examples:
       )
     })
 }
+
+/** Writes the starter configuration to `file`, readable by this user only. Throws UsageError when it cannot, or exists. */
+async function writeStarterFile(file: string): Promise<void> {
+  if (!/\.ya?ml$/i.test(file))
+    throw new UsageError(`cannot write ${file}: the file is YAML, so choose a name ending in .yaml`)
+  try {
+    await writeFile(file, STARTER, { flag: 'wx', mode: 0o600 })
+  } catch (error) {
+    if (codeOf(error) === 'EEXIST') throw new UsageError(`cannot write ${file}: ${IS_THERE}`)
+    const seen = seenIn(error)
+    throw seen === undefined ? error : new UsageError(messageOf(`cannot write ${file}`, seen), { cause: error })
+  }
+}
+
+const IS_THERE = 'it exists already, and init never overwrites; edit it, or name another file'
+
+/** A valid configuration. Commented lines show the default value, or an example. */
+const STARTER = `# Customer Mirror configuration. Paths are relative to the folder of this file.
+# Completion in an editor: customer-mirror schema > customer-mirror.schema.json, then keep the next line.
+# yaml-language-server: $schema=./customer-mirror.schema.json
+
+# The SQLite file that holds the customers, or a database, which several machines may use: postgres://user@host/database
+mirror: ./data/customers.db
+
+# For the worker alone; a cron line or a systemd timer that runs 'customer-mirror sync' needs neither schedule nor queue.
+# The schedule says when every organization is mirrored (minute, hour, day of month, month, day of week). With spread, organizations
+# start at different moments; with quick, the worker looks between those runs, in a few requests, for who came and who left.
+# The queue may be redis://, postgres://, or embedded for one worker with no server.
+# schedule: { cron: "0 2 * * *", timezone: Europe/Paris, spread: 10m, quick: "*/15 * * * *" }
+# queue: redis://127.0.0.1:6379
+
+# How many organizations a worker mirrors at the same time.
+# jobs: { concurrency: 8 }
+
+# The most requests of a quick run: a share of those of a full scan, or a number.
+# quick: { maxRequests: 5% }
+
+# A copy of the mirror that analysts and BI tools may open, made anew after each night: customer-mirror publish --help
+# publish: { file: ./copies/customers.db, group: analysts, keep: 7 }
+
+# A report of each night, sent by the worker and signed, and an address to request after each night that went well.
+# notify: { url: https://hooks.example.com/customer-mirror, secret: { env: NOTIFY_SECRET } }
+# heartbeat: { url: https://hc-ping.com/00000000-0000-0000-0000-000000000000 }
+
+# Settings for every organization; each organization may set its own.
+# defaults:
+#   pageSize: 100             # customers requested at once, at most 100
+#   concurrency: 8            # requests sent at the same time, 1 to 32
+#   requestTimeout: 30s       # for one request, with its whole answer
+#   maxWait: 15m              # how long a run may go without a successful answer
+#   maxRun: 6h                # how long one run may take in total; the next one continues from there
+#   resumeWithin: 6h          # how old an interrupted run may be and still be continued
+#   scan: chain               # chain proves completeness; plain does not, and removes no customer
+#   removals:
+#     after: 2                # scans in a row a customer must be absent from to be removed
+#     maxShare: 0.1           # if more than this share is absent at once, their removal waits for you
+#   retention:                # how long old rows are kept, such as 365d
+#     changes: forever        # history and daily counts begin where they do
+#     resolvedRejects: forever
+#     runs: forever
+#     removedCustomers: forever
+#   rateLimit:
+#     requestsPerMinute: 600  # send no more requests than this (default: no limit of our own)
+#     shared: vendor          # organizations that name the same limit share it, in all workers of a queue
+#   signing:
+#     preset: method-target-ts-body-lf
+#   privacy:
+#     drop: [address]         # fields that are not stored
+#     hash: [phone]           # fields stored as a keyed hash, the same for the same value
+#     key: { env: PRIVACY_KEY }
+
+organizations:
+  - id: acme                  # its name in commands and tables
+    baseUrl: https://acme.orders.example.com/api/v1
+    # Secrets are never written here: name an environment variable, or a file as { file: /run/secrets/acme }.
+    apiKey: { env: ACME_API_KEY }
+    secret: { env: ACME_SECRET }
+`

@@ -1,7 +1,13 @@
 import { Command } from '@commander-js/extra-typings'
 import type { Io } from './io.ts'
 import { say } from './output/say.ts'
-import { fileToRead, layoutOf, mirrorOption, type ReadingOptions } from './reading/reading-options.ts'
+import {
+  fileToRead,
+  layoutOf,
+  mirrorOption,
+  type ReadingOptions,
+  unknownOrganization,
+} from './reading/reading-options.ts'
 import { startReading, type Reading } from './reading/run-reading.ts'
 import { wholeNumber } from './arguments.ts'
 
@@ -65,7 +71,6 @@ async function query(reading: Reading, options: Options, io: Io): Promise<void> 
   const file = await fileToRead(options)
   const end = await reading.run({ ...file, read: { customers: filter }, layout, most })
   if (end?.[0] === 'unknown-organization') {
-    const { unknownOrganization } = await import('./reading/reading-options.ts')
     throw unknownOrganization(end[1], file.configured)
   }
   if (end?.[0] === 'done' && end[1].more && limit === undefined)

@@ -1,7 +1,7 @@
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { exposedMirror } from '../../src/cli/check/exposed-mirror.ts'
+import { exposedMirror } from '../../src/cli/check/check-everything.ts'
 import { temporaryFolder } from '../support/temp-folder.ts'
 
 test.skipIf(process.platform === 'win32').each<[file: number, folder: number, said: RegExp | undefined]>([

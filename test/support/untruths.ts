@@ -1,4 +1,4 @@
-import { failureBlocks } from '../../src/cli/output/failure-blocks.ts'
+import { failureBlocks } from '../../src/cli/output/explain-failure.ts'
 import type { Outcome } from '../../src/mirror-organization.ts'
 import { addsUp, type Report } from '../../src/report.ts'
 import {

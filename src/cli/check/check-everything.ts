@@ -1,26 +1,33 @@
-import { existsSync, mkdtempSync, rmdirSync } from 'node:fs'
+import { existsSync, mkdtempSync, rmdirSync, statSync } from 'node:fs'
 import { access, constants } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { processEnvironment } from '../../config/environment.ts'
 import { chooseOrganizations } from '../../config/organization.ts'
-import { exposedSecrets, type ExposedSecret } from '../../config/checks/exposed-secrets.ts'
+import {
+  exposedSecrets,
+  type ExposedSecret,
+  unlikelyCredentials,
+  checkOrganization,
+  checkPrivacy,
+  readStoredPrivacy,
+} from './check-organization.ts'
 import type { Config } from '../../config/read-config.ts'
-import { unlikelyCredentials } from '../../config/checks/unlikely-credentials.ts'
 import { factsOf, isOurs } from '../../errors/errors.ts'
 import { mirrorFault, seenIn } from '../../errors/faults.ts'
 import { nearestFolder } from '../../machine/make-folder.ts'
 import { isPostgres } from '../../address/mirror-address.ts'
 import { openMirrorIfThere } from '../../mirror/mirror.ts'
-import { checkNotify } from './check-notify.ts'
-import { checkOrganization } from './check-organization.ts'
-import { checkPrivacy, readStoredPrivacy } from './check-privacy.ts'
-import { checkPublish } from './check-publish.ts'
-import { checkQueue } from './check-queue.ts'
 import { checkSchedule } from './check-schedule.ts'
-import { exposedMirror } from './exposed-mirror.ts'
 import { failedCheck, requireSound, type Finding } from './finding.ts'
 import { namedConfig } from '../arguments.ts'
 import { shellWord, count } from '../output/wording.ts'
+import { readWebhookSecret } from '../../config/credentials.ts'
+import { configuredPlan, placeOf } from '../../reading/publish/configured-plan.ts'
+import { checkTargets } from '../../reading/publish/publish-check.ts'
+import type { BucketPlan } from '../../reading/publish/bucket/bucket-plan.ts'
+import type { PublishPlan } from '../../reading/publish/publish-plan.ts'
+import { isPasswordInFile } from '../../config/settings/queue-address.ts'
+import { isSharedQueue } from '../../config/shared-queue.ts'
 
 /** Checks everything a sync needs, in the order of use. Continues after a problem if possible. */
 export async function* checkEverything(
@@ -94,5 +101,103 @@ function warnOf({ file, what, mode, isOwn }: ExposedSecret, organization: string
     said: `every user of this machine has access to ${file} (its mode is ${mode})`,
     fix: isOwn ? `chmod 600 ${path}` : `sudo chown "$(id -un)" ${path}; sudo chmod 600 ${path}`,
     isWarning: true,
+  }
+}
+
+/** Where nights will be reported, and whether the secret that signs these reports can be read. Nothing is sent. */
+async function* checkNotify({ notify, heartbeat }: Pick<Config, 'notify' | 'heartbeat'>): AsyncGenerator<Finding> {
+  if (notify !== undefined) yield await checkSecret(notify)
+  // A path may hold a token.
+  if (heartbeat !== undefined)
+    yield { what: 'heartbeat', said: `a request to ${heartbeat.url.host} after each good night` }
+}
+
+async function checkSecret({ url, secret, only }: NonNullable<Config['notify']>): Promise<Finding> {
+  const what = 'notify'
+  const nights = only === 'failures' ? 'each night with a failure' : 'each night'
+  const said = `a report of ${nights} to ${url.host}`
+  if (secret === undefined) return { what, said: `${said}, not signed` }
+  try {
+    await readWebhookSecret(secret)
+    return { what, said: `${said}, signed` }
+  } catch (error) {
+    return failedCheck(what, error)
+  }
+}
+
+/**
+ * Whether the copy for readers could be made where the configuration says; nothing where it asks for none. A bucket is asked for by
+ * one request that changes nothing.
+ */
+async function* checkPublish(config: Config): AsyncGenerator<Finding> {
+  const plan = configuredPlan(config)
+  if (plan === undefined) return
+  const what = 'publish'
+  try {
+    yield { what, said: 'file' in plan ? describeTargets(plan) : await answerOfBucket(plan) }
+  } catch (error) {
+    yield failedCheck(what, error)
+  }
+}
+
+function describeTargets(plan: PublishPlan): string {
+  const [first = plan.file, ...others] = checkTargets(plan)
+  const more = others.length === 0 ? '' : ` and ${count(others.length, 'other copy', 'other copies')}`
+  return `${first}${more} can be made`
+}
+
+/** The client of object storage is loaded only where it is needed. */
+async function answerOfBucket(plan: BucketPlan): Promise<string> {
+  const { openS3Store } = await import('../../reading/publish/bucket/s3-store.ts')
+  const store = openS3Store(plan, processEnvironment())
+  try {
+    await store.ask()
+    return `${placeOf(plan)} answered; what may be written there shows when it is published`
+  } finally {
+    store.close()
+  }
+}
+
+/**
+ * Whether the queue on a server answers and keeps what it is given, and whether its password is where it belongs; nothing where none is
+ * configured, or where it is embedded in its worker.
+ */
+async function* checkQueue({ queue }: Pick<Config, 'queue'>): AsyncGenerator<Finding> {
+  if (!isSharedQueue(queue)) return
+  const what = 'queue'
+  if (isPasswordInFile(queue, processEnvironment())) yield { what, ...PASSWORD_IN_FILE, isWarning: true }
+  const { askQueue } = await import('../../../jobs/commands/ask-queue.ts')
+  try {
+    const { place, dropsKeysBy } = await askQueue(queue)
+    yield { what, said: `${place} answered` }
+    if (dropsKeysBy !== undefined) yield { what, ...dropsKeys(dropsKeysBy), isWarning: true }
+  } catch (error) {
+    yield { ...failedCheck(what, error), isCommon: true }
+  }
+}
+
+const PASSWORD_IN_FILE = {
+  said: 'its password stands in the configuration file, for every reader of that file',
+  fix: 'put the whole address into the environment variable CUSTOMER_MIRROR_QUEUE, and take queue out of the file.',
+}
+
+function dropsKeys(policy: string) {
+  return {
+    said: `its server drops keys when it is full (maxmemory-policy ${policy}): jobs, schedules and pauses may vanish`,
+    fix: 'set maxmemory-policy to noeviction in the configuration of that server.',
+  }
+}
+
+/** The permissions of users who neither own a file nor belong to its group. */
+const EVERY_USER = 0o007
+const ENTER = 0o001
+
+/** What `check` says of a mirror file that every user of this machine may open; undefined where none may. */
+export function exposedMirror(file: string): { said: string; fix: string } | undefined {
+  const [folder, { mode }] = [statSync(dirname(file)), statSync(file)]
+  if ((folder.mode & ENTER) === 0 || (mode & EVERY_USER) === 0 || process.platform === 'win32') return undefined
+  return {
+    said: `every user of this machine has access to it (its mode is ${(mode & 0o777).toString(8)})`,
+    fix: 'The next run makes it private. Where its file system keeps no modes (FAT, exFAT, NTFS), mount that with umask=077, or keep the mirror elsewhere.',
   }
 }

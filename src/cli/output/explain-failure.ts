@@ -1,7 +1,13 @@
 import { factsOf, isOurs, SourceRefused } from '../../errors/errors.ts'
+import type { Organization } from '../../config/organization.ts'
+import { factsOfCode, type Origin } from '../../errors/error-facts.ts'
+import type { Outcome } from '../../mirror-organization.ts'
+import type { Report } from '../../report.ts'
+import { wrapWords } from './fit-text.ts'
+import { configOption, count, differentCustomers, moment } from './wording.ts'
 
 /** The name of a failure, in a few words, and what to do about it. */
-export type Explanation = { title: string; fix: string }
+type Explanation = { title: string; fix: string }
 
 /** Services that check the timestamp refuse clocks this far apart. */
 const STALE_CLOCK_MS = 5000
@@ -55,4 +61,81 @@ function explainUnauthorized({ code, said, clockOffsetMs }: SourceRefused): Expl
     return { title: 'bad key', fix: 'Check apiKey: the value it refers to must be the key of this organization.' }
   }
   return undefined
+}
+
+/** The settings of the blocks. */
+export type BlockSettings = {
+  organizations: readonly Pick<Organization, 'id' | 'scan' | 'resumeWithinMs'>[]
+  /** Columns of the terminal; without a terminal, lines are not wrapped. */
+  columns: number | undefined
+  dryRun: boolean
+  /** The configuration file as the user named it, for the commands shown. */
+  config: string | undefined
+}
+
+/**
+ * One block for each organization that failed or was stopped: its name, the cause, what to do, and the command that shows
+ * its run. Each block begins with an empty line.
+ */
+export function failureBlocks(outcomes: readonly Outcome[], settings: BlockSettings): string {
+  return outcomes
+    .filter(({ error }) => error !== undefined)
+    .map((outcome) => `\n${blockOf(outcome, settings).join('\n')}\n`)
+    .join('')
+}
+
+function blockOf({ report, error }: Outcome, settings: BlockSettings): string[] {
+  const { organization } = report
+  const isStopped = report.status === 'interrupted'
+  const isAsked = originOf(report) === 'stop'
+  const { title, fix } = explainFailure(error)
+  const body = [
+    ...(isAsked ? [] : causeOf(report)),
+    isStopped ? whatIsLeft(report, settings) : `fix: ${fix.replaceAll('<organization>', organization)}`,
+  ]
+  return [
+    ...indented(`${isStopped ? '■' : '✖'} ${organization}: ${isAsked ? 'stopped' : title}`, settings, ''),
+    ...body.flatMap((text) => indented(text, settings, '  ')),
+    ...showCommand(report, settings),
+  ]
+}
+
+/** The message in lines, without the organization's name, which is shown above it. */
+function causeOf({ organization, error }: Report): string[] {
+  const message = error?.message ?? ''
+  const text = message.startsWith(`${organization}: `) ? message.slice(organization.length + 2) : message
+  return text.split('\n')
+}
+
+/** What was saved before a stop, and where the next run starts. */
+function whatIsLeft(report: Report, { organizations, dryRun }: BlockSettings): string {
+  const read = report.readBefore + differentCustomers(report)
+  // The run was not stored, or its progress is unknown.
+  if (report.runId === undefined) return causeOf(report).join(' ')
+  if (dryRun) return 'It was a dry run: nothing was saved.'
+  if (read === 0) return 'Nothing had been read yet; the next sync starts at the first page.'
+  const saved = `${count(read, 'customer')} read so far ${read === 1 ? 'is' : 'are'} saved; the next sync`
+  const settings = organizations.find(({ id }) => id === report.organization)
+  if (settings?.scan === 'plain') return `${saved} reads the list from its start, as every plain scan does.`
+  // After a limit, the time to resume counts from the run's end, not from the start of its scan.
+  const sinceMs = originOf(report) === 'limit' ? report.finishedAtMs : report.readAsOfMs
+  if (settings === undefined || sinceMs === undefined) return `${saved} continues from here.`
+  return `${saved} continues from here, if it starts before ${moment(sinceMs + settings.resumeWithinMs)}.`
+}
+
+function originOf({ error }: Report): Origin {
+  return factsOfCode(error?.code ?? 'unexpected').from
+}
+
+/**
+ * The command, whole on one line, so that it can be copied. None for runs that the mirror does not have: a dry run, a run that
+ * never began, and a run whose mirror was replaced.
+ */
+function showCommand({ runId, error }: Report, { dryRun, config }: BlockSettings): string[] {
+  if (runId === undefined || dryRun || error?.code === 'replaced') return []
+  return [`  customer-mirror runs show ${runId}${configOption(config)}`]
+}
+
+function indented(text: string, { columns = Number.POSITIVE_INFINITY }: BlockSettings, indent: string): string[] {
+  return wrapWords(text, Math.max(20, columns - indent.length)).map((line) => indent + line)
 }

@@ -3,50 +3,30 @@ import { nearest } from '../../config/checks/suggestion.ts'
 import { isOurs, UsageError } from '../../errors/errors.ts'
 import { PUBLIC_TABLES } from '../../public-tables.ts'
 import type { DescribedTable } from '../../reading/described-tables.ts'
-import { MANIFEST } from '../../reading/publish/manifest-columns.ts'
 import { screenOf, type Io, type Screen } from '../io.ts'
 import { hanging } from '../output/fit-text.ts'
 import { formatRows } from '../output/rows.ts'
 import { jsonDocument, plainText } from '../output/say.ts'
 import { fileToRead, layoutOf, type ReadingOptions } from './reading-options.ts'
-import { startReading } from './run-reading.ts'
 
 /** `customer-mirror sql --tables`: the tables and columns that readers may rely on. */
 export async function listTables(options: ReadingOptions, io: Io): Promise<void> {
   const layout = layoutOf(options, { list: 'tables', nothing: '', stdout: io.stdout })
-  const tables = await tablesOf(options, io)
-  if (tables === undefined) return
+  const tables = await tablesOf(options)
   if (layout.format === 'json') io.stdout.write(jsonDocument({ tables }))
   else if (layout.format === 'table') io.stdout.write(asText(tables, screenOf(io.stdout)))
   else io.stdout.write(asRows(tables, formatRows(layout)))
 }
 
-/**
- * As a mirror in PostgreSQL describes them, or those that the file named with `--mirror` has; otherwise those of SQLite, which need no
- * mirror and no configuration. Undefined where a stop was reported.
- */
-async function tablesOf(options: ReadingOptions, io: Io): Promise<readonly DescribedTable[] | undefined> {
+/** Those of the mirror or copy that is named; otherwise those of SQLite, which need no mirror and no configuration. */
+async function tablesOf(options: ReadingOptions): Promise<readonly DescribedTable[]> {
   const { file } = await fileToRead(options).catch((error: unknown) => {
     if (options.mirror === undefined && options.config === undefined && isOurs(error)) return { file: '' }
     throw error
   })
-  if (!isPostgres(file)) return options.mirror === undefined ? PUBLIC_TABLES : tablesIn(file, io)
+  if (options.mirror === undefined && !isPostgres(file)) return PUBLIC_TABLES
   const { describedTables } = await import('../../reading/described-tables.ts')
   return describedTables(file)
-}
-
-/** A copy without personal data has fewer tables and columns; every copy has a manifest. */
-async function tablesIn(file: string, io: Io): Promise<readonly DescribedTable[] | undefined> {
-  const reading = startReading(io)
-  const end = await reading.run({ file, columns: true }).finally(() => reading.end())
-  if (end?.[0] !== 'columns') return undefined
-  const there = new Set(end[1])
-  return [...PUBLIC_TABLES, MANIFEST]
-    .map((table) => ({
-      ...table,
-      columns: table.columns.filter(({ name }) => there.has(`${table.name}.${name}`)),
-    }))
-    .filter(({ columns }) => columns.length > 0)
 }
 
 function asRows(tables: readonly DescribedTable[], format: ReturnType<typeof formatRows>): string {

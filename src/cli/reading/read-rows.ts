@@ -10,20 +10,19 @@ import { prepareToRead, type SqlValue } from '../../reading/statements/readable-
 import { statementError } from '../../reading/statements/statement-error.ts'
 import { writeAll } from '../../reading/files/placed-file.ts'
 import { formatRows } from '../output/rows.ts'
-import type { ColumnsPlan, ReadingPlan, ReadingReport } from './run-reading.ts'
+import type { ReadingPlan, ReadingReport } from './run-reading.ts'
 
 /**
  * The process that runs a statement: SQLite cannot be interrupted by the process that runs it, so this one can be killed.
- * Takes a ReadingPlan or a ColumnsPlan, writes rows to standard output, and reports on file descriptor 3.
+ * Takes a ReadingPlan, writes rows to standard output, and reports on file descriptor 3.
  */
 async function main(): Promise<void> {
   const parent = process.ppid
-  const plan: ReadingPlan | ColumnsPlan = JSON.parse(readFileSync(0, 'utf8'))
+  const plan: ReadingPlan = JSON.parse(readFileSync(0, 'utf8'))
   // A statement may take for ever. The customers of a query do not.
-  if ('read' in plan && 'sql' in plan.read) endAfter(parent)
+  if ('sql' in plan.read) endAfter(parent)
   try {
-    if ('columns' in plan) report(columnsOf(plan.file))
-    else report(isPostgres(plan.file) ? await readServer(plan) : readRows(plan))
+    report(isPostgres(plan.file) ? await readServer(plan) : readRows(plan))
   } catch (error) {
     report(['failed', describeError(isPostgres(plan.file) ? error : statementError(error, plan.file))])
   }
@@ -34,18 +33,6 @@ function endAfter(pid: number): void {
   const watch = `setInterval(() => process.ppid === ${pid} || process.kill(process.pid, 'SIGKILL'), 1000)`
   // A thread: this one is busy in SQLite.
   new Worker(watch, { eval: true }).unref()
-}
-
-/** As `table.column`: a published copy may lack some. */
-function columnsOf(file: string): ReadingReport {
-  const opened = openToRead(file)
-  try {
-    const sql = `SELECT s.name || '.' || c.name FROM sqlite_schema AS s, pragma_table_info(s.name) AS c`
-    return ['columns', opened.db.prepare<[], string>(sql).pluck().all()]
-  } finally {
-    opened.requireUnchanged()
-    opened.close()
-  }
 }
 
 function readRows({ file, read, configured, layout, most }: ReadingPlan): ReadingReport {

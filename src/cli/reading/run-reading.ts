@@ -14,14 +14,14 @@ export type Reading = {
    * Runs the plan: rows go to standard output. Returns the last report, or undefined when a stop or a limit ended it, which is
    * then reported. `limitMs` counts the time in which SQLite works, not the time in which the rows are taken.
    */
-  run(plan: ReadingPlan | ColumnsPlan, options?: { limitMs?: number | undefined }): Promise<ReadingReport | undefined>
+  run(plan: ReadingPlan, options?: { limitMs?: number | undefined }): Promise<ReadingReport | undefined>
   /** Ends the process, if it has not ended. */
   end(): void
 }
 
 /** Starts the process, which gets ready while the configuration is read. */
 export function startReading(io: Io): Reading {
-  const apart = startApart<ReadingPlan | ColumnsPlan, ReadingReport>('read-rows', io)
+  const apart = startApart<ReadingPlan, ReadingReport>('read-rows', io)
 
   return {
     async run(plan, { limitMs } = {}) {
@@ -104,9 +104,6 @@ export type ReadingPlan = {
   limitMs?: number | undefined
 }
 
-/** To report which columns a file has. */
-export type ColumnsPlan = { file: string; columns: true }
-
 /**
  * What that process reports, one in a line of JSON: `reading` while SQLite works, so that a time limit counts, and `writing`
  * while it waits for whatever takes the rows; then how it ended.
@@ -115,5 +112,4 @@ export type ReadingReport =
   | ['reading' | 'writing' | 'unread']
   | ['done', { more: boolean }]
   | ['unknown-organization', UnknownOrganization]
-  | ['columns', string[]]
   | ['failed', { code: string; message: string }]

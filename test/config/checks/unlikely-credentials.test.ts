@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import type { SecretReference } from '../../../src/config/organization.ts'
-import { unlikelyCredentials } from '../../../src/config/checks/unlikely-credentials.ts'
+import { unlikelyCredentials } from '../../../src/cli/check/check-organization.ts'
 import { DEFAULT_PRESET, recipeOf } from '../../../src/source/signing/signing.ts'
 import { temporaryFolder } from '../../support/temp-folder.ts'
 

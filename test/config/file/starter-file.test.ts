@@ -53,9 +53,9 @@ test('init never overwrites', async () => {
   )
 })
 
-test.runIf(existsSync('/proc/self'))('init says of a folder that takes no files that it takes none', async () => {
+test.runIf(existsSync('/proc/self'))('init names the call that failed in a folder that takes no files', async () => {
   await expect(initCommand(anIo().io).parseAsync(['/proc/x.yaml'], { from: 'user' })).rejects.toThrow(
-    'cannot write /proc/x.yaml: its folder takes no files; name another place',
+    'cannot write /proc/x.yaml: no such file or directory (open, ENOENT). Check the name, who owns it and its folder,',
   )
 })
 
