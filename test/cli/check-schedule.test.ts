@@ -40,11 +40,6 @@ test('check says nothing of quick runs where there are none', async () => {
 test.each([
   ['a cron line without a moment', { cron: '0 2 30 2 *' }, /its cron line names no moment/],
   ['a quick line without a moment', { quick: '0 0 31 2 *' }, /its quick line names no moment/],
-  [
-    'a cron line outside its window',
-    { window: '10:00-11:00' },
-    /its cron line never falls inside the window 10:00-11:00/,
-  ],
 ])('check reports %s, as schedule does, beside what is well, and ends with 3', async (_what, settings, problem) => {
   const { config } = await aPlace({ schedule: { ...NIGHT, ...settings } })
   const { code, stdout } = await runCommand(checkCommand, ['--config', config])
