@@ -12,8 +12,7 @@ export function queueUnavailable(error: unknown, place: string): unknown {
 /** An error from opening the queue, whatever its kind: drivers throw any error for an address they cannot parse. */
 export function neverOpened(error: unknown, place: string): unknown {
   if (isOurs(error)) return error
-  const reason = reasonOf(error)
-  const { what, fix } = untrusted(error) ?? { what: reason, fix: remedyOf(reason, place) }
+  const { what, fix } = untrusted(error) ?? { what: reasonOf(error), fix: REMEDY }
   return new QueueUnavailable(
     `The queue at ${place} cannot be used: ${what}. ${fix} 'customer-mirror sync' needs no queue.`,
   )
@@ -66,71 +65,9 @@ function firstLine(message: string): string {
     .replace(/[.\s]+$/, '')
 }
 
-function remedyOf(reason: string, place: string): string {
-  // A server without TLS takes the beginning of a TLS connection for half a command, and waits for the rest.
-  if (place.startsWith('rediss:') && reason.startsWith('no answer within')) return NO_TLS
-  return REMEDIES.find(([pattern]) => pattern.test(reason))?.[1] ?? `Start it, or ${CORRECT_IT}`
-}
-
-const CORRECT_IT = 'correct its address: queue in the configuration, or CUSTOMER_MIRROR_QUEUE.'
-
-const NO_TLS =
-  'It may offer no TLS: turn it on there (tls-port), or name it with redis:// if the way to it is safe without. Otherwise start it.'
-
-const REMEDIES: readonly [pattern: RegExp, remedy: string][] = [
-  [/^OOM|maxmemory/, 'It is full: raise its maxmemory, or free some of it, then try again.'],
-  [
-    /READONLY|read-only|recovery/i,
-    'It refuses writes: name the primary server as queue, or make this one writable again.',
-  ],
-  [/^BUSY\b/, 'A script of another program keeps it busy: wait, or end that script (SCRIPT KILL).'],
-  [/^LOADING\b/, 'It reads its data from the disk: wait until it has, then try again.'],
-  [/^DENIED\b/, 'It is in protected mode: give its default user a password, and add that to the address.'],
-  [/max number of clients/, 'Raise its maxclients, or end some of its clients.'],
-  [
-    /EPIPE|ECONNRESET|RESP type/,
-    'It ends the connection at once: it may want TLS (rediss://), or a certificate of its clients, which this program cannot show (tls-auth-clients no); accept no more clients; or be another kind of server.',
-  ],
-  [/MISCONF|NOREPLICAS|MASTERDOWN|disk|No space/i, 'Repair that server (see its log), then try again.'],
-  [
-    /does not support SSL/,
-    'It offers no TLS: turn it on there, or add sslmode=disable to the address if the way to it is safe without.',
-  ],
-  [/sslnegotiation/, 'Unset or correct the environment variable PGSSLNEGOTIATION.'],
-  [
-    /\(transaction mode\)|statement pooling mode/,
-    'The queue keeps settings in a connection, and listens on it: have the pooler use session mode for it (pool_mode = session), or name the server itself.',
-  ],
-  [
-    /too many (?:clients|connections)|connection slots|no more connections/,
-    'A worker takes up to ten connections: allow more (max_connections, or the limit of the user or the database), or end others.',
-  ],
-  [
-    /query_wait_timeout|: it accepts connections, and|: the pooler there/,
-    `Where a pooler is in front of it, let that have more connections to the server (pool_size): a worker takes up to ten. Otherwise see why the server hangs, or ${CORRECT_IT}`,
-  ],
-  [
-    /has no equivalent in encoding|stores text as/,
-    "Its database cannot hold every text: name one that was created with ENCODING 'UTF8'.",
-  ],
-  [/"replication"|WAL sender|replication connection/, 'Unset the environment variable PGREPLICATION.'],
-  [
-    /invalid command-line argument|unrecognized configuration parameter|startup parameter: options/,
-    'Unset or correct the environment variable PGOPTIONS.',
-  ],
-  [/CROSSSLOT|MOVED|CLUSTERDOWN/, 'It is a cluster, over which no queue can be spread: name a single server as queue.'],
-  [
-    /WRONGTYPE/,
-    'Another program uses the keys of this queue: give it a name of its own with ?prefix= at the end of the address.',
-  ],
-  [
-    /unknown (redis )?(sub)?command/i,
-    'That command is disabled there, or renamed: allow it (rename-command in redis.conf), or name another server as queue. A Sentinel holds no queue: name the server that it watches.',
-  ],
-  [
-    /NOAUTH|WRONGPASS|NOPERM|password|permission|user executing the script/i,
-    'Correct its user and password, or the permissions of that user.',
-  ],
-]
+/** What the server says is quoted; one sentence for all of it follows. */
+const REMEDY =
+  'Start that server, or repair there what it says; or correct its address, with user, password and TLS (rediss://, sslmode): queue in the ' +
+  'configuration, or CUSTOMER_MIRROR_QUEUE. A worker takes up to ten connections, and its user needs all rights to the keys or the schema of the queue; ?prefix= keeps it apart from other programs.'
 
 const DEFECTS = [TypeError, RangeError, ReferenceError, SyntaxError]

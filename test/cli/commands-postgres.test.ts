@@ -7,7 +7,7 @@ const ORGANIZATION = { id: 'acme', baseUrl: 'http://127.0.0.1:1', apiKey: 'made-
 test('a sync whose mirror is away waits for it, says so once and for how long, and Ctrl-C ends the wait', async () => {
   const { folder } = aWorkplace([ORGANIZATION], { mirror: AWAY, defaults: { maxWait: '10m' } })
   const stopping = new AbortController()
-  const waiting = /no server answers there\. Start it, .*\nWaiting for it, 10 min at most\. Ctrl-C ends this\.\n$/s
+  const waiting = /ECONNREFUSED\)\. Start the server, .*\nWaiting for it, 10 min at most\. Ctrl-C ends this\.\n$/s
 
   const ended = await runCli(['sync'], {
     cwd: folder,

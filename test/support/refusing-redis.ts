@@ -8,8 +8,20 @@ export const ORGANIZATIONS = 9
 
 /** What makes a Redis refuse to write, what ends that, and what is said of it. */
 export const REFUSALS: [what: string, begin: string[], end: string[], reason: string, remedy: string][] = [
-  ['is full', ['CONFIG', 'SET', 'maxmemory', '1'], ['CONFIG', 'SET', 'maxmemory', '0'], 'OOM', 'raise its maxmemory'],
-  ['has become a replica', ['REPLICAOF', '127.0.0.1', '1'], ['REPLICAOF', 'NO', 'ONE'], 'READONLY', 'the primary'],
+  [
+    'is full',
+    ['CONFIG', 'SET', 'maxmemory', '1'],
+    ['CONFIG', 'SET', 'maxmemory', '0'],
+    'OOM',
+    'repair there what it says',
+  ],
+  [
+    'has become a replica',
+    ['REPLICAOF', '127.0.0.1', '1'],
+    ['REPLICAOF', 'NO', 'ONE'],
+    'READONLY',
+    'repair there what it says',
+  ],
 ]
 
 /** Gives the server a command in words. */

@@ -39,7 +39,9 @@ export async function requireUsable(client: ClientBase): Promise<void> {
   const [found] = rows
   if (found?.is_read_only === true) throw new Error('transactions are read-only there')
   if (found !== undefined && !HOLDS_EVERY_TEXT.has(found.encoding))
-    throw new Error(`its database stores text as ${found.encoding}`)
+    throw new Error(
+      `its database stores text as ${found.encoding}, which cannot hold every text: name one with ENCODING 'UTF8'`,
+    )
   if (found?.may_use === false) throw new Error(`permission denied to make or to use the schema ${DEFAULT_SCHEMA}`)
 }
 
@@ -61,7 +63,10 @@ async function requireKept(client: ClientBase, settings: ClientConfig, limitMs: 
       undefined,
     )
     if (kept === undefined) throw new Error('timeout exceeded: the pooler there gives no second connection')
-    if (!kept) throw new Error('the pooler there gives each transaction another connection (transaction mode)')
+    if (!kept)
+      throw new Error(
+        'the pooler there gives each transaction another connection (transaction mode), and has to use session mode for the queue (pool_mode = session)',
+      )
   } finally {
     void other.end().catch(() => {})
   }

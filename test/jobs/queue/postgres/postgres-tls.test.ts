@@ -28,7 +28,7 @@ describe.each<[who: string, open: (address: string) => Promise<unknown>]>([
 
     await expect(open(`postgres://mirror@${host}:${server.port}/queue${query}`)).rejects.toMatchObject({
       code: 'queue',
-      message: expect.stringMatching(asks ? /no TLS/ : /queue/),
+      message: expect.stringMatching(asks ? /does not support SSL/ : /queue/),
     })
     expect(server.first().subarray(0, 8).equals(ASKS_FOR_TLS)).toBe(asks)
   })

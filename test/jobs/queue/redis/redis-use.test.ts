@@ -15,10 +15,10 @@ describe.skipIf(redisProgram() === undefined)('on Redis', () => {
   test.each([
     ['all of our keys and no others', '~bull:odd-* +@all', undefined],
     ['the keys of one queue', '~bull:odd-probe ~bull:odd-shared ~bull:odd-sync:* +@all', /NOPERM.*keys/],
-    ['no scripts', '~* +@all -@scripting', /NOPERM.*'eval'.*permissions of that user/],
-    ['no waiting', '~* +@all -@blocking', /NOPERM.*'bzpopmin'.*permissions of that user/],
-    ['no INFO', '~* +@all -info', /NOPERM.*'info'.*permissions of that user/],
-    ['reading', '~* +@read +@connection +info +eval', /NOPERM.*'set'.*permissions of that user/],
+    ['no scripts', '~* +@all -@scripting', /NOPERM.*'eval'.*its user needs all rights/],
+    ['no waiting', '~* +@all -@blocking', /NOPERM.*'bzpopmin'.*its user needs all rights/],
+    ['no INFO', '~* +@all -info', /NOPERM.*'info'.*its user needs all rights/],
+    ['reading', '~* +@read +@connection +info +eval', /NOPERM.*'set'.*its user needs all rights/],
   ])('a user who is allowed %s is judged before a worker takes jobs, and by check', async (_what, rules, reason) => {
     const redis = await aRedis()
     await redis.command('ACL', 'SETUSER', 'odd', 'on', '>made-up', ...rules.split(' '))
@@ -31,9 +31,9 @@ describe.skipIf(redisProgram() === undefined)('on Redis', () => {
   })
 
   test.each([
-    ['a replica', ['REPLICAOF', '127.0.0.1', '1'], /READONLY.*name the primary/],
+    ['a replica', ['REPLICAOF', '127.0.0.1', '1'], /READONLY.*repair there what it says/],
     ['used by another program', ['SET', 'bull:customer-mirror-shared', 'its own'], /WRONGTYPE.*prefix=/],
-    ['full', ['CONFIG', 'SET', 'maxmemory', '1'], /OOM.*raise its maxmemory/],
+    ['full', ['CONFIG', 'SET', 'maxmemory', '1'], /OOM.*repair there what it says/],
   ])('a server that is %s is refused by check, too', async (_what, command, reason) => {
     const redis = await aRedis()
     await say(redis, command)
