@@ -20,11 +20,7 @@ export async function checkPostgres(address: string): Promise<Finding> {
       requireWritable(shown, examined)
       const state =
         mirror === undefined ? `the schema ${examined.schema} will be made by the first sync` : soundWords(examined)
-      const said = `${shown}, ${serverWords(address, examined)}, ${state}`
-      const locked = examined.tables?.locked
-      return locked == null
-        ? { what, said }
-        : { what, said: `${said}; ${lockedWords(locked)}`, fix: TO_UNLOCK, isWarning: true }
+      return { what, said: `${shown}, ${serverWords(address, examined)}, ${state}` }
     } finally {
       await mirror?.close()
     }
@@ -64,14 +60,8 @@ function requireWritable(shown: string, { isReadOnly, mayWrite, schema, version,
 
 const TO_MAKE = 'Let it own the schema, or GRANT it CREATE on the database.'
 const TO_WRITE = 'Name the user who owns it in the address, or have this one own it.'
-const TO_UNLOCK =
-  'End that transaction, or wait for it. pg_locks has the number of its process; where it has none, the transaction is in pg_prepared_xacts.'
 const READ_ONLY =
   'the server takes no writes: it is a standby, or read-only by its settings. Name the primary server as mirror, or make this one writable.'
-
-function lockedWords(table: string): string {
-  return `another program has locked the table ${table}, and until it ends its transaction, what writes there waits`
-}
 
 function serverWords(address: string, { server, isEncrypted, isPooled }: Examined): string {
   return `PostgreSQL ${server}, ${tlsWords(address, isEncrypted)}${isPooled ? ', through a pooler' : ''}`

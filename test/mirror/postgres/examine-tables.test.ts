@@ -5,7 +5,7 @@ import { examineTables, type ExaminedTables } from '../../../src/mirror/postgres
 import { pgliteConnections, startPglite } from '../../support/pglite-connections.ts'
 import { anEmptyMirror } from '../../support/postgres/emptied.ts'
 
-/* What would end a run is found before one begins. That a table is locked is seen from another connection alone: see the tests of check. */
+/* What would end a run is found before one begins. */
 
 let server: PGlite
 let schema: string
@@ -15,7 +15,7 @@ beforeAll(async () => {
   ;({ schema } = await openDatabase(await anEmptyMirror(), 'write', { connect }))
 })
 
-const NOTHING: ExaminedTables = { unwritable: null, lacking: null, unfilled: null, locked: null }
+const NOTHING: ExaminedTables = { unwritable: null, lacking: null, unfilled: null }
 
 test.each<[string, string, string, Partial<ExaminedTables>]>([
   [

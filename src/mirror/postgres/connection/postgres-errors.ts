@@ -39,7 +39,9 @@ export function postgresError(error: unknown, address: string): unknown {
   const { code = '', message } = partsOf(error)
   if (isOurs(error) || message === undefined) return error
   const tls = tlsFailure(code, message)
-  const fault = tls === undefined ? CLASSES.find(([pattern]) => pattern.test(`${code}: ${message}`))?.[1] : 'denied'
+  const isAdded = addedFunction(error, code) !== undefined
+  const known = CLASSES.find(([pattern]) => pattern.test(`${code}: ${message}`))?.[1]
+  const fault = tls !== undefined ? 'denied' : isAdded ? 'foreign' : known
   // The cause is dropped, since the driver keeps parameters and passwords in it.
   if (fault === undefined) return isSqlState(code) ? refusedStatement(message, code) : error
   const said =
@@ -50,19 +52,30 @@ export function postgresError(error: unknown, address: string): unknown {
   return mirrorFault(address, { fault, said }, { where: 'postgres' })
 }
 
-/** What the server says, except in classes that quote values of rows: of those, what was refused by its name. */
+/** What the server says, or in classes that quote values of rows that a statement failed; then what refused it, by its name. */
 function wordsOf(error: unknown, code: string, message: string): string {
-  if (!QUOTING.test(code)) return message.replace(/\.$/, '')
-  const [, called] = /^(?:PL\/\w+|SQL) function "?([^\s("]+)/m.exec(nameIn(error, 'where')) ?? []
-  const names = [
-    ...NAMED.flatMap((kind) => (nameIn(error, kind) === '' ? [] : [`${kind} ${nameIn(error, kind)}`])),
+  const named = QUOTING.test(code) ? NAMED.filter((kind) => nameIn(error, kind) !== '') : []
+  const called = addedFunction(error, code)
+  return [
+    QUOTING.test(code) ? 'a statement failed' : message.replace(/\.$/, ''),
+    ...named.map((kind) => `${kind} ${nameIn(error, kind)}`),
     ...(called === undefined ? [] : [`function ${called}`]),
-  ]
-  return ['a statement failed', ...names].join(', ')
+  ].join(', ')
 }
 
 const QUOTING = /^(0L|2[0-3]|2F|38|39|44|P0|XX000)/
 const NAMED = ['table', 'column', 'constraint'] as const
+
+/** The function that someone added, for a trigger, an index or a constraint, in which a statement failed because of what it does. */
+function addedFunction(error: unknown, code: string): string | undefined {
+  if (!/^(?:0|2[0-2F]|3|42|44|54|P0)/.test(code) || !isSqlState(code)) return undefined
+  // Calls of functions stand in it from the inmost on, with the statements between them.
+  const [, name] = /^(?:PL\/\w+|SQL) function "?([^\s("]+)/m.exec(nameIn(error, 'where')) ?? []
+  return name === undefined || OURS.test(name) ? undefined : name
+}
+
+/** The functions of the mirror, which write for its triggers. */
+const OURS = /^(?:\w+\.)?note_(?:edited|deleted|truncated)$/
 
 /** The failed call, where one is known, and the code. */
 function callOf(error: unknown, code: string): string {

@@ -1,6 +1,6 @@
 import { MOVED_TABLES } from '../../move/moved-tables.ts'
 
-/** What in the tables of a mirror would end a run, or have it wait. */
+/** What in the tables of a mirror would end a run. */
 export type ExaminedTables = {
   /** A table that this user may not write. */
   unwritable: string | null
@@ -8,16 +8,14 @@ export type ExaminedTables = {
   lacking: string | null
   /** A column that someone added, and that is neither filled nor may be NULL; after its table and a dot. */
   unfilled: string | null
-  /** A table that another program has locked against writes. */
-  locked: string | null
 }
 
 type Query = (sql: string, parameters: string[]) => Promise<{ rows: ExaminedTables[] }>
 
-/** Looks at the tables of a mirror of this version in this schema, and not at others there. Waits for no lock. */
+/** Looks at the tables of a mirror of this version in this schema, and not at others there. */
 export async function examineTables(query: Query, schema: string): Promise<ExaminedTables> {
   const { rows } = await query(EXAMINE, [schema, KNOWN])
-  return rows[0] ?? { unwritable: null, lacking: null, unfilled: null, locked: null }
+  return rows[0] ?? { unwritable: null, lacking: null, unfilled: null }
 }
 
 /** Every table, with its columns; those without any here are carried by no move. */
@@ -42,8 +40,4 @@ const EXAMINE = `
     (SELECT min(name || '.' || attname) FROM held JOIN pg_attribute ON attrelid = held.oid
      WHERE json_array_length(columns) > 0 AND attnum > 0 AND attnotnull AND NOT atthasdef AND attidentity = '' AND NOT attisdropped
        AND attname NOT IN (SELECT json_array_elements_text(columns))
-       AND NOT EXISTS (SELECT FROM pg_trigger WHERE tgrelid = held.oid AND NOT tgisinternal AND tgtype & 6 = 6)) AS unfilled,
-    (SELECT min(name) FROM held JOIN pg_locks ON relation = held.oid
-     WHERE locktype = 'relation' AND database = (SELECT oid FROM pg_database WHERE datname = current_database()) AND granted
-       AND pid IS DISTINCT FROM pg_backend_pid()
-       AND mode IN ('ShareLock', 'ShareRowExclusiveLock', 'ExclusiveLock', 'AccessExclusiveLock')) AS locked`
+       AND NOT EXISTS (SELECT FROM pg_trigger WHERE tgrelid = held.oid AND NOT tgisinternal AND tgtype & 6 = 6)) AS unfilled`
