@@ -15,7 +15,6 @@ import {
 import { requireVersion } from './opening/schema.ts'
 import type * as Erase from './forget/erase.ts'
 import type * as Rehearsal from './rehearsal.ts'
-import { flushWal, type WalFlush } from './wal-flush.ts'
 import { nameOfProcess } from '../../machine/process-name.ts'
 import { createIdIndex, forgetInitialIds, initialIdsOf, lacksIdIndex } from './run/id-index.ts'
 import { renewLease } from './run/lease.ts'
@@ -43,7 +42,7 @@ import { recallWindows } from './run/windows.ts'
 export async function openMirror(file: string, { isBesideOthers = false, signal }: Opening = {}): Promise<Mirror> {
   const isPatient = isBesideOthers || signal !== undefined
   const db = isPatient ? await openPatiently(file, signal) : openDatabase(file, 'write')
-  const kept = { wal: flushWal(file), place: openFile(file) }
+  const kept = { place: openFile(file) }
   if (!isPatient) return mirrorOf(file, db, kept)
   const { besideUpkeep, withoutUpkeep } = await import('./upkeep/beside-upkeep.ts')
   if (!isBesideOthers) return besideUpkeep(mirrorOf(file, db, kept), withoutUpkeep(db, file, signal))
@@ -93,9 +92,9 @@ export async function eraseTraces(...args: Parameters<typeof Erase.eraseTraces>)
 }
 
 /** Only for a mirror that is written: a rehearsal has no file, and a reader does not watch its file. */
-type Written = { wal: WalFlush; place: OpenFile; upkeep: Upkeep }
+type Written = { place: OpenFile; upkeep: Upkeep }
 
-function mirrorOf(file: string, db: Connection, { wal, place, upkeep }: Partial<Written> = {}): Mirror {
+function mirrorOf(file: string, db: Connection, { place, upkeep }: Partial<Written> = {}): Mirror {
   /** One transaction, only if the path of the mirror still leads to the open file, and no other version has changed it since it was opened. */
   const writeInPlace = <Result>(work: () => Result): Result =>
     writeTransaction(db, file, () => {
@@ -123,7 +122,6 @@ function mirrorOf(file: string, db: Connection, { wal, place, upkeep }: Partial<
       const isAnySorted = pages.some(({ customers }) => customers.length > 0)
       const saved = isAnySorted && !isInitial ? writeRows(save) : withRoomToSort(db, () => writeInPlace(save))
       addSaved(run, saved)
-      wal?.wrote(saved.records.inserted + saved.records.updated, isInitial ? 'inARow' : 'anywhere')
       return saved
     },
     renewLease: async (run, nowMs) => writeTransaction(db, file, () => renewLease(db, run, nowMs)),
@@ -150,7 +148,6 @@ function mirrorOf(file: string, db: Connection, { wal, place, upkeep }: Partial<
     ...rareVerbs(db, file, rowWriting),
     close: async () => {
       place?.letGo(db)
-      await wal?.close()
       db.close()
     },
   }
