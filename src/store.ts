@@ -236,13 +236,10 @@ export type HeldRemovals = { runId: number; organization: string; held: number; 
 
 /** How a mirror is opened to write. */
 export type Opening = {
-  /** This process does other things at the same time: no verb may block its event loop for long. */
-  isBesideOthers?: boolean
-  /**
-   * Ends the wait for a file that another program has locked; meanwhile the event loop goes on, so that signals of the system are heard. Beside
-   * others it counts while the mirror is opened.
-   */
+  /** Ends the wait for a file that another program has locked; meanwhile the event loop goes on, so that signals of the system are heard. */
   signal?: AbortSignal | undefined
+  /** Its verbs wait also after that: a worker that is stopped records how its runs ended. */
+  waitsOnceStopped?: boolean
 }
 
 /** The file at the path of an open mirror: the open file, another one, or none. */

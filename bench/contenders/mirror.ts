@@ -13,9 +13,6 @@ import { DEFAULT_PRESET, recipeOf } from '../../src/source/signing/signing.ts'
 import { createStopwatch, printMeasurement, watchEventLoop } from '../measure.ts'
 import { baseUrlOf, readTask, type Task } from '../messages.ts'
 
-/** More organizations than this are mirrored as a worker does. */
-const SYNCED = 100
-
 /** A program: Customer Mirror itself, as `sync` runs it, from opening the file to closing it. */
 const task = readTask()
 const inFile = !isPostgres(task.mirror ?? task.file)
@@ -45,8 +42,7 @@ async function sync({
   mirror: address = file,
   sideBySide,
 }: Task): Promise<{ outcomes: Outcome[]; longestTurn: ReturnType<typeof watchEventLoop> }> {
-  // As a worker opens it that mirrors many; `sync` needs no thread beside it.
-  const mirror = await openMirror(address, { isBesideOthers: organizations.length > SYNCED })
+  const mirror = await openMirror(address)
   // From here on: to load the program and to open a file takes a moment once.
   const turnsOfLoop = watchEventLoop()
   const rateLimits: RateLimits = new Map()

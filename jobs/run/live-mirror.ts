@@ -9,7 +9,7 @@ import { openMirror, replaced } from '../../src/mirror/mirror.ts'
  * run creates a new one. Runs that began in the old file end as `replaced`.
  */
 export async function openLiveMirror(file: string, { signal, onReplaced = () => {} }: Opening = {}): Promise<Mirror> {
-  const live = new LiveFile(file, await openMirror(file, { ...BESIDE_OTHERS, signal }), onReplaced)
+  const live = new LiveFile(file, await openMirror(file, { signal, waitsOnceStopped: true }), onReplaced)
   return {
     file: shownMirror(file),
     standing: () => live.standing,
@@ -56,9 +56,6 @@ type Opening = {
   onReplaced?: ((found: Standing) => void) | undefined
 }
 
-/** A worker answers health checks, and mirrors many organizations at once. */
-const BESIDE_OTHERS = { isBesideOthers: true }
-
 /** One mirror is open, or none while it is opened again. */
 class LiveFile {
   readonly #file: string
@@ -92,7 +89,7 @@ class LiveFile {
     this.#open = undefined
     // Its WAL must be gone before another file is opened beside it.
     await before?.close()
-    return (this.#open = await openMirror(this.#file, BESIDE_OTHERS))
+    return (this.#open = await openMirror(this.#file))
   }
 
   /** The mirror for readers, who wait for one that a run is making. Throws if the file was deleted. */

@@ -1,6 +1,6 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Organizations } from '../../organizations.ts'
 import { endedWell } from '../../report.ts'
-import type { Run, Start } from '../../run.ts'
 import type { Erased, Mirror, Opening } from '../../store.ts'
 import { MirrorUnusable } from '../../errors/errors.ts'
 import {
@@ -16,7 +16,7 @@ import { requireVersion } from './opening/schema.ts'
 import type * as Erase from './forget/erase.ts'
 import type * as Rehearsal from './rehearsal.ts'
 import { nameOfProcess } from '../../machine/process-name.ts'
-import { createIdIndex, forgetInitialIds, initialIdsOf, lacksIdIndex } from './run/id-index.ts'
+import { createIdIndex, createIndex, forgetInitialIds, initialIdsOf, lacksIdIndex } from './run/id-index.ts'
 import { renewLease } from './run/lease.ts'
 import { openFile, type OpenFile } from './opening/open-file.ts'
 import { addSaved } from '../pages/page-accounting.ts'
@@ -24,7 +24,7 @@ import { pagesAtOnce, savePages } from './run/pages.ts'
 import { applyPrivacy } from './privacy/apply-privacy.ts'
 import { listPrivacy } from './privacy/privacy.ts'
 import { listRejects } from './run/rejects.ts'
-import { createReadingIndexes, lacksReadingIndexes } from './reading/reading-indexes.ts'
+import { mayIndexForReaders, missingIndexes } from './reading/reading-indexes.ts'
 import { findGone, findListed, findRemovalCandidates } from './removals/removal-candidates.ts'
 import { approveRemovals, discardRemovals, listHeldRemovals } from './removals/removals.ts'
 import { withFlushedCommits } from './flushed-commits.ts'
@@ -34,21 +34,13 @@ import { listLatestRuns, listUnderway } from './reading/overview.ts'
 import { findRun, listFreshness, listRuns, listUncountedFreshness } from './reading/stored-runs.ts'
 import { findKnownElsewhere } from './reading/known-elsewhere.ts'
 import { withRoomToSort, withoutTemporaryFiles } from './temporary-files.ts'
-import { openPatiently } from './opening/write-lock.ts'
-import type { Upkeep } from './upkeep/upkeep.ts'
+import { openPatiently, withPatience } from './opening/write-lock.ts'
 import { recallWindows } from './run/windows.ts'
 
 /** Opens the mirror at `file` to write; creates it, 0600 in a folder of 0700, if there is none. */
-export async function openMirror(file: string, { isBesideOthers = false, signal }: Opening = {}): Promise<Mirror> {
-  const isPatient = isBesideOthers || signal !== undefined
-  const db = isPatient ? await openPatiently(file, signal) : openDatabase(file, 'write')
-  const kept = { place: openFile(file) }
-  if (!isPatient) return mirrorOf(file, db, kept)
-  const { besideUpkeep, withoutUpkeep } = await import('./upkeep/beside-upkeep.ts')
-  if (!isBesideOthers) return besideUpkeep(mirrorOf(file, db, kept), withoutUpkeep(db, file, signal))
-  const { Upkeep } = await import('./upkeep/upkeep.ts')
-  const upkeep = new Upkeep(db, file)
-  return besideUpkeep(mirrorOf(file, db, { ...kept, upkeep }), upkeep)
+export async function openMirror(file: string, { signal, waitsOnceStopped = false }: Opening = {}): Promise<Mirror> {
+  const db = await openPatiently(file, signal)
+  return withPatience(mirrorOf(file, db, openFile(file)), db, waitsOnceStopped ? undefined : signal)
 }
 
 /** Opens the mirror at `file` to read. Throws MirrorUnusable `missing` if there is none. */
@@ -91,10 +83,8 @@ export async function eraseTraces(...args: Parameters<typeof Erase.eraseTraces>)
   return erase.eraseTraces(...args)
 }
 
-/** Only for a mirror that is written: a rehearsal has no file, and a reader does not watch its file. */
-type Written = { place: OpenFile; upkeep: Upkeep }
-
-function mirrorOf(file: string, db: Connection, { place, upkeep }: Partial<Written> = {}): Mirror {
+/** `place` only for a mirror that is written: a rehearsal has no file, and a reader does not watch its file. */
+function mirrorOf(file: string, db: Connection, place?: OpenFile): Mirror {
   /** One transaction, only if the path of the mirror still leads to the open file, and no other version has changed it since it was opened. */
   const writeInPlace = <Result>(work: () => Result): Result =>
     writeTransaction(db, file, () => {
@@ -106,12 +96,16 @@ function mirrorOf(file: string, db: Connection, { place, upkeep }: Partial<Writt
     })
   const writeRows = <Result>(work: () => Result): Result => withoutTemporaryFiles(db, () => writeInPlace(work))
   const readSnapshot = <Result>(work: () => Result): Result => readTransaction(db, file, work)
-  const writing = { writeInPlace, upkeep }
+  /** An index of a hundred thousand customers is created in 0.1 s. Afterwards other runs and health checks have a turn. */
+  const create: Create = async (work) => {
+    withRoomToSort(db, () => writeInPlace(() => work(db)))
+    await nextTurn()
+  }
   const rowWriting = { isKept: place !== undefined, writeInPlace: writeRows }
   return {
     file,
     standing: () => place?.standing() ?? 'same',
-    startRun: async (start) => beginRun(db, start, writing),
+    startRun: async (start) => withRoomToSort(db, () => writeInPlace(() => startRun(db, start, HOLDER))),
     applyPrivacy: async (run, nowMs) => applyPrivacy(db, { run, nowMs }, rowWriting),
     pagesAtOnce,
     savePages: async (run, pages, nowMs) => {
@@ -136,9 +130,9 @@ function mirrorOf(file: string, db: Connection, { place, upkeep }: Partial<Writt
       forgetInitialIds(db, run)
       if (!endedWell(ending)) return writeTransaction(db, file, finish)
       // What ends a run reads all ids of its organization, and the next one needs their index.
-      if (lacksIdIndex(db)) await createBeside(db, writing, createIdIndex)
+      if (lacksIdIndex(db)) await create(createIdIndex)
       const report = withFlushedCommits(db, () => writeRows(finish))
-      if (place !== undefined && lacksReadingIndexes(db, nowMs)) await indexForReaders(db, writing)
+      if (place !== undefined && mayIndexForReaders(db, nowMs)) await indexForReaders(db, create)
       return report
     },
     approveRemovals: async (runId, nowMs) =>
@@ -153,37 +147,15 @@ function mirrorOf(file: string, db: Connection, { place, upkeep }: Partial<Writt
   }
 }
 
-/** How a mirror is written, and the thread beside it, if there is one. */
-type Writing = {
-  writeInPlace: <Result>(work: () => Result) => Result
-  upkeep: Upkeep | undefined
-}
-
 /** This process, as it was named at first: a machine may get another name. */
 const HOLDER = nameOfProcess()
 
-async function beginRun(db: Connection, start: Start, { upkeep, writeInPlace }: Writing): Promise<Run> {
-  const begin = () => writeInPlace(() => startRun(db, start, HOLDER))
-  if (!lacksIdIndex(db)) return begin()
-  // The thread creates it where there are many customers.
-  if (upkeep?.isLarge === true) await upkeep.index()
-  return withRoomToSort(db, begin)
-}
+type Create = (work: (db: Connection) => void) => Promise<void>
 
-/** Creates indexes: in the thread where there are many customers, and otherwise, or where it cannot, here. */
-async function createBeside(
-  db: Connection,
-  { upkeep, writeInPlace }: Writing,
-  create: (db: Connection) => void,
-): Promise<void> {
-  if (upkeep?.isLarge === true && (await upkeep.index())) return
-  withRoomToSort(db, () => writeInPlace(() => create(db)))
-}
-
-/** The run is complete without the indexes, and the next one tries again. */
-async function indexForReaders(db: Connection, writing: Writing): Promise<void> {
+/** One index at a time. The run is complete without them, and the next one tries again. */
+async function indexForReaders(db: Connection, create: Create): Promise<void> {
   try {
-    await createBeside(db, writing, createReadingIndexes)
+    for (const index of missingIndexes(db)) await create(() => createIndex(db, index))
   } catch (error) {
     if (!(error instanceof MirrorUnusable)) throw error
   }

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { fingerprintWith } from '../../../src/list/fingerprint.ts'
-import { InitialIds } from '../../../src/mirror/sqlite/run/initial-ids.ts'
+import { InitialIds } from '../../../src/mirror/sqlite/run/id-index.ts'
 import { customerId } from '../../support/builders.ts'
 
 test('ids are found among hundreds of thousands, and others hardly ever', () => {

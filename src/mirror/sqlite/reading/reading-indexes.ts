@@ -1,5 +1,5 @@
 import type { Connection } from '../opening/database.ts'
-import { createIndexes, hasIndex, type Index } from '../sorted-indexes.ts'
+import { createIndex, hasIndex, type Index } from '../run/id-index.ts'
 import { statement } from '../statement.ts'
 import { READ_TO_END } from '../../sql/run-conditions.ts'
 
@@ -13,16 +13,20 @@ const READING_INDEXES: readonly Index[] = [
 
 /** Creates the indexes of readers in a mirror with customers. The caller holds the transaction. */
 export function createReadingIndexes(db: Connection): void {
-  if (isRead(db)) createIndexes(db, READING_INDEXES)
+  if (isRead(db)) for (const index of missingIndexes(db)) createIndex(db, index)
+}
+
+/** The indexes of readers that are missing. */
+export function missingIndexes(db: Connection): Index[] {
+  return READING_INDEXES.filter((index) => !hasIndex(db, index))
 }
 
 /**
  * Whether the time has come to create them: a run is complete, and no organization is in its initial sync. From sorted keys an index
  * is built in a fraction of the time that it costs row by row.
  */
-export function lacksReadingIndexes(db: Connection, nowMs: number): boolean {
-  const isMissing = READING_INDEXES.some((index) => !hasIndex(db, index))
-  return isMissing && isRead(db) && !isLoading(db, nowMs)
+export function mayIndexForReaders(db: Connection, nowMs: number): boolean {
+  return isRead(db) && !isLoading(db, nowMs)
 }
 
 function isRead(db: Connection): boolean {
