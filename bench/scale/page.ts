@@ -166,8 +166,7 @@ None of this was tried at this size; each step is for when a figure above says s
    worker. On PostgreSQL it may be on another machine; on SQLite it must be beside the file. One organization never needs more than
    one process: its limit of requests is what it waits for.
 2. **The process runs out of memory or of its core.** Each run keeps the list as last read in memory. Several workers with
-   \`concurrency: 16\` spread them over cores and machines. On SQLite, while the indexes of readers are built once, or the WAL is
-   copied, other *processes* that write the same file wait; one process with many organizations is better there than many.
+   \`concurrency: 16\` spread them over cores and machines. On SQLite they take turns to write the same file.
 3. **One SQLite file is too large** to back up or to publish in a night. Move it to PostgreSQL, or split it by organization: each
    machine has a configuration, a file and a queue (or a \`?prefix=\` of its own) and knows nothing of the others.
 4. **Readers disturb the runs on PostgreSQL.** Let them read a streaming replica: the tables are the same there, and \`updated_at\` and

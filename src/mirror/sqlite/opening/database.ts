@@ -18,10 +18,10 @@ import { forgetStamp } from '../update-stamp.ts'
 export type Connection = Database.Database
 
 /**
- * The size of the WAL, in pages of 4 KB, at which a checkpoint runs. An initial sync with random UUIDs writes the same index pages
- * again and again; with fewer checkpoints, each page is copied once for many writes.
+ * The size of the WAL, in pages of 4 KB, at which the transaction that reached it copies it: fewer copies of pages that are written again and
+ * again, and short enough for other runs and health checks, which wait meanwhile.
  */
-export const CHECKPOINT_PAGES = 32_768
+const CHECKPOINT_PAGES = 4096
 
 /**
  * The page cache, in KB: enough for the index of a hundred thousand customers, and for the writes of one transaction. The index of a
