@@ -72,7 +72,7 @@ describe('a target that cannot be replaced', () => {
     [
       'in a folder that is not there',
       () => join(folder, 'none', 'x.csv'),
-      /: its folder does not exist\. Make the folder,/,
+      /: no such file or directory \(stat, ENOENT\)/,
     ],
     ['below a file', () => join(mirror.file, 'x.csv'), /: not a directory \(stat, ENOTDIR\)/],
     ['the mirror', () => mirror.file, /: is the mirror itself; name another file\.$/],

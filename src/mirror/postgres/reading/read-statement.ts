@@ -9,7 +9,7 @@ import { lookAtSchema, requireReadable } from '../opening/require-mirror.ts'
 import type { Session } from '../session.ts'
 import { SHOWN_TYPES, type ShownValue } from './shown-values.ts'
 import { valueParser } from '../connection/value-types.ts'
-import { noRoomFor, SEVERAL, WRITES } from '../../../errors/statement-mistakes.ts'
+import { noRoomFor, SEVERAL, WRITES } from '../../../errors/faults.ts'
 
 /** A statement that reads, with the values of $1 and so on. */
 export type Statement = { sql: string; parameters?: readonly unknown[] }
