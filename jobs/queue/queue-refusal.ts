@@ -68,6 +68,7 @@ function firstLine(message: string): string {
 /** What the server says is quoted; one sentence for all of it follows. */
 const REMEDY =
   'Start that server, or repair there what it says; or correct its address, with user, password and TLS (rediss://, sslmode): queue in the ' +
-  'configuration, or CUSTOMER_MIRROR_QUEUE. A worker takes up to ten connections, and its user needs all rights to the keys or the schema of the queue; ?prefix= keeps it apart from other programs.'
+  'configuration, or CUSTOMER_MIRROR_QUEUE. It has to be one server, no cluster and no Sentinel; a worker takes up to ten connections, and its ' +
+  'user needs all rights to the keys or the schema of the queue; ?prefix= keeps it apart from other programs.'
 
 const DEFECTS = [TypeError, RangeError, ReferenceError, SyntaxError]

@@ -18,7 +18,7 @@ const SENTENCES: Readonly<Record<Fault, { file: string; postgres?: string; bucke
     bucket: 'Free some space there, or raise its quota, then try again.',
   },
   busy: {
-    file: 'Close the program that uses it, or try again when it is done.',
+    file: 'Close the program that uses it, or try again when it is done; where too many files are open, raise the limit (ulimit -n).',
     postgres: 'Close the programs that use the same rows or tables, or keep it busy, or try again when they are done.',
   },
   denied: {

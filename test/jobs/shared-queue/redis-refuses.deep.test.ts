@@ -51,8 +51,8 @@ describe.each(REFUSALS)('a Redis that %s', (_what, begin, end, reason) => {
 })
 
 test.each([
-  ['is a cluster', aCluster, /CROSSSLOT.* It is a cluster, .*: name a single server as queue/],
-  ['has a key of ours for another purpose', aTakenRedis, /WRONGTYPE.* Another program uses the keys .* \?prefix=/],
+  ['is a cluster', aCluster, /CROSSSLOT.* It has to be one server, no cluster/],
+  ['has a key of ours for another purpose', aTakenRedis, /WRONGTYPE.* \?prefix= keeps it apart/],
 ])('a Redis that %s ends each command that needs the queue with 5', async (_what, start, reason) => {
   const redis = await start()
   const place = await aPlaceOn(redis, { queue: `${redis.url}?prefix=taken` })
