@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { comingRuns } from '../../jobs/schedule/due-times.ts'
 import { abandonedForNothing } from './checks/abandoned-runs.ts'
 import { compareCustomers } from './checks/customers.ts'
-import { missedDueTimes } from './checks/due-times.ts'
+import { missedDueTimes, repeatedDueTimes } from './checks/due-times.ts'
 import { badlyEnded } from './checks/ended-runs.ts'
 import { oddEnds } from './checks/lives.ts'
 import { overlappingRuns, requestsOfTwo } from './checks/overlaps.ts'
@@ -37,7 +37,7 @@ export async function inspect(
     ...overlappingRuns(runs),
     ...requestsOfTwo(runs, service.requests, fates),
     ...abandonedForNothing(runs, service.requests, fates),
-    ...missedByAll(runs, { world, health, begunMs, endMs }),
+    ...badlyKept(runs, { world, health, begunMs, endMs }),
     ...badlyEnded(runs),
     ...oddEnds(lived, world.troubles),
     ...reportsOfNights(service.reports, world.forgotten),
@@ -67,7 +67,7 @@ async function compareAll({ mirror, service }: World): Promise<string[]> {
   ]
 }
 
-function missedByAll(
+function badlyKept(
   runs: readonly StoredRun[],
   { world, health, begunMs, endMs }: { world: World; health: Health; begunMs: number; endMs: number },
 ): string[] {
@@ -80,7 +80,14 @@ function missedByAll(
       (run) => run.organization === organization && run.status === 'complete' && !run.isQuick,
     )
     const startsMs = complete.map(({ startedMs }) => startedMs)
-    return missedDueTimes({ organization, dueMs, startsMs }, { wellFor: health.wellFor, allowedMs: ALLOWED_MS, endMs })
+    // One that continues an interrupted run has read a part before.
+    const scheduled = complete.filter(
+      ({ trigger, asOfMs, startedMs }) => (trigger === 'schedule' || trigger === 'catch-up') && asOfMs === startedMs,
+    )
+    return [
+      ...missedDueTimes({ organization, dueMs, startsMs }, { wellFor: health.wellFor, allowedMs: ALLOWED_MS, endMs }),
+      ...repeatedDueTimes({ organization, dueMs, asOfMs: scheduled.map(({ asOfMs }) => asOfMs) }),
+    ]
   })
 }
 

@@ -35,19 +35,19 @@ export type ListedJob = {
 export type ListedQueue = { place: string; jobs: ListedJob[]; pauses: Pauses }
 
 /** The jobs of a queue, those that run first, and the pauses in it. */
-export async function listJobs(config: QueueConfig, nowMs: number): Promise<ListedQueue> {
+export async function listJobs(config: QueueConfig): Promise<ListedQueue> {
   return withAnyQueue(config, async ({ backend, queues }) => {
-    const asked = Promise.all([listAll(queues, nowMs), readPauses(backend.values)])
+    const asked = Promise.all([listAll(queues), readPauses(backend.values)])
     const [jobs, pauses] = await answerOf(backend, asked)
     return { place: backend.place, jobs, pauses }
   })
 }
 
-async function listAll({ sync, quick }: Queues, nowMs: number): Promise<ListedJob[]> {
+async function listAll({ sync, quick }: Queues): Promise<ListedJob[]> {
   const looks = STATES.flatMap(({ types, state }) =>
     [sync, quick].map(async (queue) => {
       const jobs = await queue.getJobs([...types])
-      return jobs.map((job) => listed(job, { state, isQuick: queue === quick, nowMs })).toSorted(byTime)
+      return jobs.map((job) => listed(job, { state, isQuick: queue === quick })).toSorted(byTime)
     }),
   )
   return (await Promise.all(looks)).flat()
@@ -59,11 +59,8 @@ const STATES = [
   { state: 'delayed', types: ['delayed'] },
 ] as const
 
-function listed(
-  job: Job<Payload, Counts>,
-  { state, isQuick, nowMs }: Pick<ListedJob, 'state' | 'isQuick'> & { nowMs: number },
-): ListedJob {
-  const delay = state === 'delayed' ? delayOf(job, nowMs) : undefined
+function listed(job: Job<Payload, Counts>, { state, isQuick }: Pick<ListedJob, 'state' | 'isQuick'>): ListedJob {
+  const delay = state === 'delayed' ? delayOf(job) : undefined
   return {
     organization: payload.safeParse(job.data).data?.organization ?? '?',
     isQuick,
@@ -78,14 +75,12 @@ function listed(
 }
 
 /** Why a job is delayed, and until when. */
-function delayOf(job: Job, nowMs: number): { why: WhyDelayed; untilMs: number | undefined } {
-  // A wait that began by a clock that was ahead is no longer than the delay of its job.
-  const atMost = (untilMs: number | undefined) => untilMs && Math.min(untilMs, nowMs + job.delay)
+function delayOf(job: Job): { why: WhyDelayed; untilMs: number | undefined } {
   const putOff = putOffOf(job)
   if (putOff !== undefined) return { why: 'pause', untilMs: putOff.untilMs }
   const { namedUntilMs, retryAtMs } = progressOf(job)
   const isNamed = namedUntilMs !== undefined && retryAtMs === undefined
-  return { why: isNamed ? 'rate-limit' : 'retry', untilMs: atMost(retryAtMs ?? namedUntilMs) }
+  return { why: isNamed ? 'rate-limit' : 'retry', untilMs: retryAtMs ?? namedUntilMs }
 }
 
 function byTime(left: ListedJob, right: ListedJob): number {

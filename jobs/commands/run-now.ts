@@ -86,7 +86,7 @@ async function requestQuick({ queues }: OpenedQueue, organization: string): Prom
   return { ...requested, job: id === undefined ? undefined : { queue: 'quick', id } }
 }
 
-/** Starts a delayed job at once: one that was never started, or with `now` any job that does not wait on behalf of its service. */
+/** Starts a job at once whose pause has ended, or with `now` any delayed job that does not wait on behalf of its service. */
 async function hasten(
   queues: Queues,
   { job: asked, state }: WithoutName,
@@ -94,10 +94,9 @@ async function hasten(
 ): Promise<Pick<RequestedRun, 'state' | 'untilMs'>> {
   const job = asked && (await queues[asked.queue].getJob(asked.id))
   if (job === undefined) return { state }
-  // A wait that began by a clock that was ahead is no longer than the delay of its job.
-  const untilMs = Math.min(progressOf(job).namedUntilMs ?? 0, nowMs + job.delay)
-  if (job.attemptsStarted > 0 && untilMs > nowMs) return { state: now ? 'told-to-wait' : state, untilMs }
-  if (job.attemptsStarted > 0 && !now && putOffOf(job) === undefined) return { state }
+  const untilMs = progressOf(job).namedUntilMs ?? 0
+  if (untilMs > nowMs) return { state: now ? 'told-to-wait' : state, untilMs }
+  if (!now && putOffOf(job) === undefined) return { state }
   return job.promote().then(
     () => ({ state: 'started' }),
     // It was started, or ended, in this moment.

@@ -63,7 +63,7 @@ async function chooseCancelled(
 async function listQueued(config: Config): Promise<string[]> {
   if (!isSharedQueue(config.queue)) return []
   const { listJobs } = await import('../../jobs/commands/list-jobs.ts')
-  const { jobs } = await listJobs(config, Date.now())
+  const { jobs } = await listJobs(config)
   return jobs.map(({ organization }) => organization)
 }
 

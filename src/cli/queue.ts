@@ -17,7 +17,7 @@ export function queueCommand(io: Io) {
     .action(async ({ config: file, json }) => {
       const [config, { listJobs }] = await Promise.all([namedConfig(file), import('../../jobs/commands/list-jobs.ts')])
       const nowMs = Date.now()
-      const { place, jobs, pauses } = await listJobs(config, nowMs)
+      const { place, jobs, pauses } = await listJobs(config)
       const percents = await findPercents(config, nowMs)
       const lines = jobs.map((job) => ({
         ...job,

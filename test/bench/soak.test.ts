@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { abandonedForNothing } from '../../bench/soak/checks/abandoned-runs.ts'
 import { compareCustomers, type Compared } from '../../bench/soak/checks/customers.ts'
-import { missedDueTimes } from '../../bench/soak/checks/due-times.ts'
+import { missedDueTimes, repeatedDueTimes } from '../../bench/soak/checks/due-times.ts'
 import { badlyEnded } from '../../bench/soak/checks/ended-runs.ts'
 import { oddEnds } from '../../bench/soak/checks/lives.ts'
 import { overlappingRuns, requestsOfTwo } from '../../bench/soak/checks/overlaps.ts'
@@ -248,6 +248,15 @@ describe('a due time without a run is found', () => {
   test('and not while the queue or all workers were away', () => {
     expect(missedDueTimes({ ...due, startsMs: [] }, { wellFor: () => 3, allowedMs: 15, endMs: 100 })).toEqual([])
   })
+})
+
+test('a due time for which a list was read twice is found', () => {
+  const kept = { organization: 'acme', dueMs: [10, 20, 30] }
+
+  expect(repeatedDueTimes({ ...kept, asOfMs: [5, 6, 10, 29, 31] })).toEqual([])
+  expect(repeatedDueTimes({ ...kept, asOfMs: [10, 19, 31] })).toEqual([
+    expect.stringMatching(/^acme: .* was read 2 times/),
+  ])
 })
 
 test.each<[string, Partial<StoredRun>]>([

@@ -1,9 +1,7 @@
 import { hostname } from 'node:os'
 import { pid } from 'node:process'
-import { withBackend, type IQueueBackend } from 'bullmq'
 import { expect, test } from 'vitest'
 import { pause } from '../../jobs/pauses/pauses.ts'
-import { queueNames } from '../../jobs/queue/queue-names.ts'
 import { queueText } from '../../src/cli/output/queue-text.ts'
 import { queueCommand } from '../../src/cli/queue.ts'
 import { aGate } from '../support/gate.ts'
@@ -12,7 +10,6 @@ import { runCommand } from '../support/run-command.ts'
 import { startWorker } from '../support/worker-here.ts'
 import { aSandbox, organizationsOf } from '../support/workplace.ts'
 
-const DAY_MS = 86_400_000
 const MOMENT = expect.stringMatching(/^\d{4}-\d\d-\d\dT/)
 
 test('queue shows what waits, and that nothing does', async () => {
@@ -39,31 +36,6 @@ test('queue shows what waits, and that nothing does', async () => {
     paused: [],
   })
 })
-
-test.each([
-  ['its service asked for', { waitedMs: 60_000, namedUntilMs: Date.now() + 30 * DAY_MS }, 'rate-limit'],
-  ['that follows a failure', { waitedMs: 0, retryAtMs: Date.now() + 30 * DAY_MS }, 'retry'],
-])(
-  'a wait %s is no longer than its delay, though its end was dated by a clock a month ahead',
-  async (_, progress, why) => {
-    const place = aJobsWorkplace(organizationsOf(await aSandbox({ customers: [3] })))
-    const { backend, queues, close } = await someQueues(place.queue, place.mirror)
-    await queues.requestSync('acme', 'manual')
-    const { Worker } = withBackend<IQueueBackend, unknown>(backend.factory)
-    const worker = new Worker(queueNames(backend).sync, undefined, { connection: {} })
-    const job = await worker.getNextJob('a token')
-    await job?.updateProgress(progress)
-    await job?.moveToDelayed(Date.now() + 60_000, 'a token')
-    await worker.close()
-    await close()
-
-    const { stdout } = await runCommand(queueCommand, ['--json', '--config', place.config])
-
-    const { jobs } = JSON.parse(stdout)
-    expect(jobs).toMatchObject([{ organization: 'acme', state: 'delayed', why, until: MOMENT }])
-    expect(Date.parse(jobs[0].until)).toBeLessThanOrEqual(Date.now() + 60_000)
-  },
-)
 
 test('a job of another program shows nothing that a terminal would act on', async () => {
   const place = aJobsWorkplace(organizationsOf(await aSandbox({ customers: [3] })))

@@ -22,3 +22,17 @@ export function missedDueTimes(
     return [`${organization}: was due at ${new Date(due).toISOString()}, and ${then}`]
   })
 }
+
+/** Due times for which the schedule read a list to its end more than once. `asOfMs`: when the reading of each complete run began. */
+export function repeatedDueTimes({
+  organization,
+  dueMs,
+  asOfMs,
+}: Pick<Kept, 'organization' | 'dueMs'> & { asOfMs: readonly number[] }): string[] {
+  const counted = Map.groupBy(asOfMs, (atMs) => dueMs.findLast((due) => due <= atMs))
+  return [...counted].flatMap(([due, each]) =>
+    due === undefined || each.length === 1
+      ? []
+      : [`${organization}: was due at ${new Date(due).toISOString()}, and was read ${each.length} times for that`],
+  )
+}
