@@ -24,7 +24,7 @@ function withPutOff({ progress }: Progressing, found: PutOff | undefined): objec
   return found === undefined ? rest : { ...rest, putOff: found }
 }
 
-type Allowing = Pick<Processing, 'organizationOf' | 'now' | 'listener'> & { pauses: Pick<PauseWatch, 'latest'> }
+type Allowing = Pick<Processing, 'now' | 'listener'> & { pauses: Pick<PauseWatch, 'latest'> }
 
 /** A wait whose end is not known is looked at again after this time. When its pause ends, the job is started at once. */
 const LOOK_AGAIN_MS = 86_400_000
@@ -59,11 +59,6 @@ export async function quickUnlessPaused(
   return {}
 }
 
-/** The run of an unknown organization reports that it is unknown. */
-async function findPause(
-  { data: { organization } }: SyncJob,
-  { organizationOf, pauses, now }: Allowing,
-): Promise<Pause | undefined> {
-  if (organizationOf(organization) === undefined) return undefined
+async function findPause({ data: { organization } }: SyncJob, { pauses, now }: Allowing): Promise<Pause | undefined> {
   return pauseOf(await pauses.latest(), organization, now())
 }

@@ -16,7 +16,6 @@ describe('a Redis that', () => {
     const { redis, place, worker } = await aWorkerOn(await aRedis(), gate)
     await gate.reached
     await redis.command('FLUSHALL')
-    await worker.said(message('schedules reconciled'))
     await eventually(
       () => worker.lines,
       (lines) => lines.some((line) => line.includes('could not renew lock')),
