@@ -49,6 +49,9 @@ export async function runWorker(options: WorkerOptions, { stderr, onHangUp, ...a
   const signal = AbortSignal.any([asked.signal, outdated.signal])
   const startedAtMs = Date.now()
   const timings = { ...TIMINGS, ...options.timings }
+  // From the beginning: a signal without a listener ends the process.
+  let readNow = async () => {}
+  onHangUp?.(() => void readNow())
   const token = boardToken()
   const log = createLog({ level: options.logLevel, stream: stderr })
   const config = await openLiveConfig({ file: options.config, cwd: process.cwd(), embedded }, Date.now)
@@ -61,7 +64,7 @@ export async function runWorker(options: WorkerOptions, { stderr, onHangUp, ...a
     await publisher.stop()
     throw error
   })
-  onHangUp?.(() => void engine.followed.readNow())
+  readNow = () => engine.followed.readNow()
   const catchUp = catchingUp(engine, { log, signal })
   lookForMissed = () => {
     engine.syncWorker.concurrency = config.current.jobs.concurrency
