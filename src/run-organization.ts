@@ -1,7 +1,7 @@
 import { readCredentials, readPrivacy } from './config/credentials.ts'
 import type { Organization } from './config/organization.ts'
 import { factsOf } from './errors/errors.ts'
-import { sleep } from './machine/sleep.ts'
+import { sleep } from './machine/timers.ts'
 import { mirrorOrganization, type Mirroring, type Outcome } from './mirror-organization.ts'
 import { awaitMirror } from './run/await-mirror.ts'
 import { openSource, type Source, type SourceEvent } from './source/customers.ts'

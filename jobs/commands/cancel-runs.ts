@@ -1,4 +1,4 @@
-import { sleep } from '../../src/machine/sleep.ts'
+import { sleep } from '../../src/machine/timers.ts'
 import { deleteCancellation, writeCancellation } from '../queue/cancellations.ts'
 import { jobStateOf, type Queues } from '../queue/queues.ts'
 import { answerOf, withQueues, type OpenedQueue, type QueueConfig } from '../queue/with-queues.ts'

@@ -1,4 +1,4 @@
-import { sleep } from '../../src/machine/sleep.ts'
+import { sleep } from '../../src/machine/timers.ts'
 import { within } from '../queue/deadline.ts'
 import type { Counts, Queues } from '../queue/queues.ts'
 

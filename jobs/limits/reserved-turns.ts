@@ -1,5 +1,5 @@
 import type { SharedTurns } from '../../src/source/pace/rate-limit.ts'
-import { type Sleep, sleep as timerSleep } from '../../src/machine/sleep.ts'
+import { type Sleep, sleep as timerSleep } from '../../src/machine/timers.ts'
 import type { LimitShare } from './limit-share.ts'
 
 export type ReservedTurnsOptions = {

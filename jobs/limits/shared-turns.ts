@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { OpenSharedTurns } from '../../src/run-organization.ts'
 import { spacingMs } from '../../src/source/pace/rate-limit.ts'
-import type { Sleep } from '../../src/machine/sleep.ts'
+import type { Sleep } from '../../src/machine/timers.ts'
 import type { SharedLimits } from './shared-limits.ts'
 import type { Timings } from '../timings.ts'
 import { type LimitEvent, LimitShare } from './limit-share.ts'

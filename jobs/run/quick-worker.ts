@@ -1,4 +1,4 @@
-import { sleep } from '../../src/machine/sleep.ts'
+import { sleep } from '../../src/machine/timers.ts'
 import type { Trigger } from '../../src/report.ts'
 import type { Backend } from '../queue/backend.ts'
 import { jobStateOf, type Queues } from '../queue/queues.ts'

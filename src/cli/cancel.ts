@@ -1,7 +1,7 @@
 import { Command } from '@commander-js/extra-typings'
 import type { Config } from '../config/read-config.ts'
 import { isSharedQueue } from '../config/shared-queue.ts'
-import { monotonicMs } from '../machine/monotonic-clock.ts'
+import { monotonicMs } from '../machine/timers.ts'
 import { processWords } from '../machine/process-name.ts'
 import type { LeasedRun } from '../report.ts'
 import { oneExitCode, type ExitCode } from './exit-code.ts'

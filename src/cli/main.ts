@@ -7,7 +7,7 @@ import { exitCodeOf, type ExitCode } from './exit-code.ts'
 import type { Io } from './io.ts'
 import { eraseStanding } from './output/redrawn-lines.ts'
 import { runProgram } from './program.ts'
-import { monotonicMs } from '../machine/monotonic-clock.ts'
+import { monotonicMs } from '../machine/timers.ts'
 
 /** The program: reads the command line, runs one command, and turns its result into an exit code. */
 async function main(): Promise<void> {

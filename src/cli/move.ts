@@ -1,7 +1,7 @@
 import { Command } from '@commander-js/extra-typings'
 import { UsageError } from '../errors/errors.ts'
 import { isPostgres, shownMirror } from '../address/mirror-address.ts'
-import { monotonicMs } from '../machine/monotonic-clock.ts'
+import { monotonicMs } from '../machine/timers.ts'
 import type { Io } from './io.ts'
 import { namedConfig, namedMirror } from './arguments.ts'
 import { say, jsonDocument } from './output/say.ts'

@@ -1,4 +1,4 @@
-import { monotonicMs } from '../machine/monotonic-clock.ts'
+import { monotonicMs } from '../machine/timers.ts'
 import { isoOf } from '../time/iso-time.ts'
 import type { Io } from './io.ts'
 import { namedConfig, namedFile } from './arguments.ts'

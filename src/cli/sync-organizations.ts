@@ -3,7 +3,7 @@ import { chooseOrganizations, type Organization } from '../config/organization.t
 import { describeError, isOurs } from '../errors/errors.ts'
 import type { Logger } from '../log.ts'
 import type { Outcome } from '../mirror-organization.ts'
-import { monotonicMs } from '../machine/monotonic-clock.ts'
+import { monotonicMs } from '../machine/timers.ts'
 import { openMirror, rehearseMirror } from '../mirror/mirror.ts'
 import { configuredPlan } from '../reading/publish/configured-plan.ts'
 import type { AnyPlan, Published } from '../reading/publish/publish-plan.ts'

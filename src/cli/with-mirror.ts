@@ -1,5 +1,5 @@
 import type { Config } from '../config/read-config.ts'
-import { monotonicMs } from '../machine/monotonic-clock.ts'
+import { monotonicMs } from '../machine/timers.ts'
 import type { LeasedRun } from '../report.ts'
 import type { HeldRemovals, Mirror } from '../store.ts'
 import { namedConfig } from './arguments.ts'

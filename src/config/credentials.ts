@@ -5,7 +5,7 @@ import type { Credentials, SecretEncoding } from '../source/signing/signing.ts'
 import { processEnvironment, type Environment } from './environment.ts'
 import type { Organization, SecretReference } from './organization.ts'
 import { readText, type FileText } from './file/read-text.ts'
-import type { Sleep } from '../machine/sleep.ts'
+import type { Sleep } from '../machine/timers.ts'
 
 /**
  * Looks up an organization's key and secret. Throws one ConfigError that names every variable or file that is missing or

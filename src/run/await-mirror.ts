@@ -1,6 +1,6 @@
 import { backoffMs } from '../time/backoff.ts'
 import { factsOf } from '../errors/errors.ts'
-import { sleep as timerSleep, type Sleep } from '../machine/sleep.ts'
+import { sleep as timerSleep, type Sleep } from '../machine/timers.ts'
 import type { Mirror } from '../store.ts'
 
 /** How long a run waits for a mirror whose server is gone, and how. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { turnWithTime } from '../../src/machine/loop-turn.ts'
+import { turnWithTime } from '../../src/machine/timers.ts'
 
 /** In which turn of the event loop each of several pieces of work began, counted from the first; each takes so long. */
 async function turnsOf(pieces: number, tookMs: number): Promise<number[]> {

@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { Sleep } from '../../src/machine/sleep.ts'
+import type { Sleep } from '../../src/machine/timers.ts'
 
 /** A clock that advances only by sleeping, at once: waits of minutes cost nothing. */
 export function virtualTime(startMs = 1_700_000_000_000): {

@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { Sleep } from '../../src/machine/sleep.ts'
+import type { Sleep } from '../../src/machine/timers.ts'
 
 export type EventClock = {
   now: () => number

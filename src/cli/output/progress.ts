@@ -1,5 +1,5 @@
 import type { Outcome, Progress } from '../../mirror-organization.ts'
-import { monotonicMs } from '../../machine/monotonic-clock.ts'
+import { monotonicMs } from '../../machine/timers.ts'
 import type { Talk } from '../../run-organization.ts'
 import { redrawableScreenOf } from '../io.ts'
 import type { SourceEvent } from '../../source/customers.ts'

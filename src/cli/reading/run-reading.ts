@@ -1,5 +1,5 @@
 import { Interrupted, reportedError } from '../../errors/errors.ts'
-import { monotonicMs } from '../../machine/monotonic-clock.ts'
+import { monotonicMs } from '../../machine/timers.ts'
 import type { Io } from '../io.ts'
 import { say } from '../output/say.ts'
 import { duration } from '../output/wording.ts'

@@ -1,4 +1,4 @@
-import { monotonicMs } from '../../machine/monotonic-clock.ts'
+import { monotonicMs } from '../../machine/timers.ts'
 import type { Mirror } from '../../store.ts'
 import type { Io } from '../io.ts'
 import { writeStatus, type StatusFacts } from './write-status.ts'

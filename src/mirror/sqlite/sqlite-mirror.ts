@@ -27,13 +27,13 @@ import { listRejects } from './run/rejects.ts'
 import { mayIndexForReaders, missingIndexes } from './reading/reading-indexes.ts'
 import { findGone, findListed, findRemovalCandidates } from './removals/removal-candidates.ts'
 import { approveRemovals, discardRemovals, listHeldRemovals } from './removals/removals.ts'
-import { withFlushedCommits } from './flushed-commits.ts'
 import { finishRun, startRun } from './run/runs.ts'
 import { listLastRuns } from './reading/last-runs.ts'
 import { listLatestRuns, listUnderway } from './reading/overview.ts'
 import { findRun, listFreshness, listRuns, listUncountedFreshness } from './reading/stored-runs.ts'
 import { findKnownElsewhere } from './reading/known-elsewhere.ts'
 import { withRoomToSort, withoutTemporaryFiles } from './temporary-files.ts'
+import { withSetting } from './opening/with-setting.ts'
 import { openPatiently, withPatience } from './opening/write-lock.ts'
 import { recallWindows } from './run/windows.ts'
 
@@ -131,7 +131,7 @@ function mirrorOf(file: string, db: Connection, place?: OpenFile): Mirror {
       if (!endedWell(ending)) return writeTransaction(db, file, finish)
       // What ends a run reads all ids of its organization, and the next one needs their index.
       if (lacksIdIndex(db)) await create(createIdIndex)
-      const report = withFlushedCommits(db, () => writeRows(finish))
+      const report = withSetting(db, FLUSHED_COMMITS, () => writeRows(finish))
       if (place !== undefined && mayIndexForReaders(db, nowMs)) await indexForReaders(db, create)
       return report
     },
@@ -149,6 +149,12 @@ function mirrorOf(file: string, db: Connection, place?: OpenFile): Mirror {
 
 /** This process, as it was named at first: a machine may get another name. */
 const HOLDER = nameOfProcess()
+
+/**
+ * A commit returns once the WAL is on the disk: a run that was reported is not undone by a loss of power, and the numbers of its changes are
+ * not given out again. Within a transaction, this setting cannot be changed.
+ */
+const FLUSHED_COMMITS = { during: 'synchronous = FULL', after: 'synchronous = NORMAL' }
 
 type Create = (work: (db: Connection) => void) => Promise<void>
 

@@ -1,6 +1,5 @@
 import { hostname } from 'node:os'
-import { bootName } from '../../../machine/boot-name.ts'
-import { isGone } from '../../../machine/process-name.ts'
+import { bootName, isGone } from '../../../machine/process-name.ts'
 import { LEASE_MS, leasedBy, leaseLost } from '../../mirror-errors.ts'
 import type { Connection } from '../opening/database.ts'
 import { statement } from '../statement.ts'

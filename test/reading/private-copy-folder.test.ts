@@ -2,7 +2,7 @@ import { mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { nameOfProcess } from '../../src/machine/process-name.ts'
-import { makeTemporaryFolder } from '../../src/machine/temporary-folder.ts'
+import { makeTemporaryFolder } from '../../src/reading/private-copy.ts'
 import { temporaryFolder } from '../support/temp-folder.ts'
 
 test('folders of processes that were killed are removed, and those of running ones stay', () => {

@@ -1,0 +1,49 @@
+import { setImmediate as nextTurn, setTimeout as timer } from 'node:timers/promises'
+
+/**
+ * The monotonic clock, in whole milliseconds: it never goes back or jumps, even if the wall clock is set. It counts from the
+ * start of the machine, so all its processes read the same value. Only entry points call it; all other code receives it as an
+ * argument.
+ */
+export function monotonicMs(): number {
+  return Number(process.hrtime.bigint() / 1_000_000n)
+}
+
+/** Resolves after `ms`, or rejects with the signal's reason as soon as it aborts. */
+export type Sleep = (ms: number, signal: AbortSignal) => Promise<void>
+
+/** Sleeps by the timers of the process. */
+export const sleep: Sleep = async (ms, signal) => {
+  try {
+    await timer(Math.min(Math.ceil(ms), LONGEST_TIMER_MS), undefined, { signal })
+  } catch (error) {
+    signal.throwIfAborted()
+    throw error
+  }
+}
+
+/** A longer timer would fire at once. A caller that waits longer checks the clock and sleeps again. */
+const LONGEST_TIMER_MS = 2_147_483_647
+
+/** Work that takes so long is begun in one turn of the event loop; more of it waits for a later turn. */
+const WORK_MS = 20
+
+/** When the first work of this turn began. */
+let beganMs: number | undefined
+
+/**
+ * Waits for a turn of the event loop that has time for a piece of work. The answers to many runs come together: if all of them were
+ * processed in one turn, timers, health checks and other answers would wait for seconds.
+ */
+export async function turnWithTime(clockMs: () => number): Promise<void> {
+  do await nextTurn()
+  while (isFull(clockMs()))
+}
+
+function isFull(nowMs: number): boolean {
+  if (beganMs !== undefined) return nowMs - beganMs >= WORK_MS
+  beganMs = nowMs
+  // Called at the beginning of the next turn, before the work that waits for it: that work goes to the end of the queue.
+  setImmediate(() => (beganMs = undefined))
+  return false
+}
