@@ -12,6 +12,8 @@ export type Timings = {
   configShareMs: number
   /** Waits for the service up to this happen inside the run; for longer ones the job goes back to the queue. */
   longestWaitMs: number
+  /** How long a job waits that is left to other workers: so long at first, and longer each time. */
+  leftWaitMs: number
   /** How long to wait for an organization that a run outside this queue holds. */
   leasedWaitMs: number
   /** How often a quick run looks for a full run of its organization, and that one for the end of the quick run. */
@@ -54,6 +56,7 @@ export const TIMINGS: Timings = {
   configLookMs: 1000,
   configShareMs: 30_000,
   longestWaitMs: 30_000,
+  leftWaitMs: 15_000,
   leasedWaitMs: 20_000,
   quickLookMs: 500,
   cancelLookMs: 1000,

@@ -4,6 +4,7 @@ import { UsageError } from '../src/errors/errors.ts'
 import type { Logger } from '../src/log.ts'
 import { IdleAgents } from '../src/source/connection/idle-agents.ts'
 import { openBackend, type Backend } from './queue/backend.ts'
+import { anotherMirrorNow, claimQueue } from './queue/mirror-of-queue.ts'
 import { listCancellations } from './queue/cancellations.ts'
 import { succeedsWithin, within } from './queue/deadline.ts'
 import { followConfig, type FollowedConfig } from './configuration/followed-config.ts'
@@ -25,6 +26,8 @@ export type Engine = {
   config: LiveConfig
   followed: FollowedConfig
   backend: Backend
+  /** What is wrong where the queue has another mirror by now, in a sentence. */
+  anotherMirror: () => Promise<string | undefined>
   mirror: Mirror
   queues: Queues
   pauses: PauseWatch
@@ -74,6 +77,7 @@ export async function openEngine(config: LiveConfig, options: EngineOptions): Pr
   const mirror = await openInTime(config, options)
   try {
     const backend = await openBackend(address, { folder: folderBeside(config.current) })
+    await claimQueue(backend.values, mirror)
     const queues = openQueues(backend)
     const isAlone = backend.kind === 'embedded'
     if (isAlone) await putBackLeft(queues)
@@ -100,9 +104,10 @@ export async function openEngine(config: LiveConfig, options: EngineOptions): Pr
       ...{ now, monotonicMs },
       random: Math.random,
     }
-    const syncWorker = startSyncWorker(backend, { ...processing, pauses }, config.current.jobs)
-    const quickWorker = startQuickWorker(backend, { ...processing, pauses, queues })
-    return { config, followed, backend, mirror, queues, pauses, syncWorker, quickWorker, stop }
+    const anotherMirror = () => anotherMirrorNow(values, mirror)
+    const syncWorker = startSyncWorker(backend, { ...processing, anotherMirror, pauses }, config.current.jobs)
+    const quickWorker = startQuickWorker(backend, { ...processing, anotherMirror, pauses, queues })
+    return { config, followed, backend, anotherMirror, mirror, queues, pauses, syncWorker, quickWorker, stop }
 
     async function stop(): Promise<boolean> {
       for (const watch of [pauses, followed]) watch.stop()

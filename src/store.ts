@@ -23,6 +23,8 @@ import type { SavedPage, SortedPage } from './sorted-page.ts'
  */
 export type Mirror = {
   readonly file: string
+  /** What tells this mirror from every other, wherever it is moved or restored: the hash of a random key. */
+  identity(): Promise<string>
   /** Whether the path of the mirror still leads to the open file. */
   standing(): Standing
   /**

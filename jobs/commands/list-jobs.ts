@@ -1,6 +1,7 @@
 import type { Job } from 'bullmq'
 import type { Pauses } from '../../src/pause.ts'
 import { progressOf } from '../queue/job-progress.ts'
+import { releaseQueue } from '../queue/mirror-of-queue.ts'
 import { readPauses } from '../pauses/pauses.ts'
 import { putOffOf } from '../pauses/put-off.ts'
 import { payload, type Counts, type Payload, type Queues } from '../queue/queues.ts'
@@ -41,6 +42,11 @@ export async function listJobs(config: QueueConfig): Promise<ListedQueue> {
     const [jobs, pauses] = await answerOf(backend, asked)
     return { place: backend.place, jobs, pauses }
   })
+}
+
+/** Lets the next worker that asks bring its mirror to the queue. */
+export async function releaseMirror(config: QueueConfig): Promise<void> {
+  await withAnyQueue(config, ({ backend }) => answerOf(backend, releaseQueue(backend.values)))
 }
 
 async function listAll({ sync, quick }: Queues): Promise<ListedJob[]> {

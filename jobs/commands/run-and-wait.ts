@@ -1,6 +1,7 @@
 import type { Report } from '../../src/report.ts'
 import { listCancellations } from '../queue/cancellations.ts'
 import { answerOf, withQueues, type OpenedQueue, type QueueConfig } from '../queue/with-queues.ts'
+import { requireMirrorOfQueue } from '../queue/mirror-of-queue.ts'
 import { failedWith } from '../run/failed-with.ts'
 import { pausedError } from '../pauses/paused-error.ts'
 import { NO_SHARED_QUEUE, requestAll, type RequestedRun, type RequestOptions } from './run-now.ts'
@@ -32,6 +33,7 @@ export async function runAndWait(
     before.set(organization, Math.max(0, ...ended.map(({ runId = 0 }) => runId)))
   }
   return withQueues(config, NO_SHARED_QUEUE, async (opened) => {
+    await requireMirrorOfQueue(opened.backend.values, config.mirror)
     const requested = await requestAll(opened, organizations, options)
     waiting.onRequested(requested)
     return Promise.all(

@@ -1,5 +1,6 @@
 import { pauseOf } from '../../src/pause.ts'
 import { deleteCancellation } from '../queue/cancellations.ts'
+import { requireMirrorOfQueue } from '../queue/mirror-of-queue.ts'
 import { progressOf } from '../queue/job-progress.ts'
 import { readPauses } from '../pauses/pauses.ts'
 import { putOffOf } from '../pauses/put-off.ts'
@@ -37,7 +38,10 @@ export async function requestRuns(
   organizations: readonly string[],
   options: RequestOptions,
 ): Promise<RequestedRun[]> {
-  return withQueues(config, NO_SHARED_QUEUE, (opened) => requestAll(opened, organizations, options))
+  return withQueues(config, NO_SHARED_QUEUE, async (opened) => {
+    await requireMirrorOfQueue(opened.backend.values, config.mirror)
+    return requestAll(opened, organizations, options)
+  })
 }
 
 /**

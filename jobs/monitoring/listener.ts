@@ -34,6 +34,10 @@ export function createListener({ metrics, mirrorFailures, mirror, publisher, log
       publisher.runEnded(organization)
       log.info({ organization, until: untilMs && isoTime(untilMs) }, 'run put off')
     },
+    onLeft: (organization, why) => {
+      publisher.runEnded(organization)
+      log.warn({ organization, why }, 'job left to other workers')
+    },
     onNotNeeded: (organization, why) => {
       publisher.runEnded(organization)
       log.info({ organization, why }, 'run not needed')

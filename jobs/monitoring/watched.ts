@@ -1,3 +1,4 @@
+import { within } from '../queue/deadline.ts'
 import { createWriteProbe } from '../queue/write-probe.ts'
 import type { OtherConfigurations } from '../configuration/other-configurations.ts'
 import type { Engine } from '../worker-parts.ts'
@@ -12,6 +13,9 @@ import { noticesOf } from './notices.ts'
 import { createPages } from './pages.ts'
 import { measureProcess } from './process-metrics.ts'
 import { createScrape } from './scrape.ts'
+
+/** How long to wait for the queue: it is reported on its own that it is away. */
+const ASK_MS = 2000
 
 /** What is measured of a worker, and the mirror as its endpoints look at it. */
 export type Observed = {
@@ -34,15 +38,18 @@ export function watched(
   engine: Engine,
   { metrics, mirror, mirrorFailures, others, token, now, monotonicMs }: Watching,
 ): Watched {
-  const { backend, config, queues, pauses, syncWorker, quickWorker } = engine
+  const { backend, config, anotherMirror, queues, pauses, syncWorker, quickWorker } = engine
   const failures = mirrorFailures.byOrganization
-  const configuration = () => configurationProblems(config, others.problem())
+  const configuration = async () => {
+    const another = await within(anotherMirror(), ASK_MS, undefined).catch(() => undefined)
+    return [...configurationProblems(config, others.problem()), ...(another === undefined ? [] : [another])]
+  }
   const write = createWriteProbe(backend.write, monotonicMs)
-  const examineNow = () =>
+  const examineNow = async () =>
     examine({
       write,
       workers: [syncWorker, quickWorker],
-      configuration: configuration(),
+      configuration: await configuration(),
       organizations: config.current.organizations,
       mirror,
       mirrorFailures: failures,
@@ -51,7 +58,7 @@ export function watched(
     })
   const notices = async () =>
     noticesOf({
-      configuration: configuration(),
+      configuration: await configuration(),
       organizations: config.current.organizations,
       mirror,
       mirrorFailures: failures,

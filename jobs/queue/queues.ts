@@ -2,14 +2,19 @@ import { randomUUID } from 'node:crypto'
 import { withBackend, type IQueueBackend, type JobsOptions } from 'bullmq'
 import { z } from 'zod'
 import type { Trigger } from '../../src/report.ts'
+import { version } from '../../src/version.ts'
 import type { Backend } from './backend.ts'
 import { queueNames } from './queue-names.ts'
 
 /**
- * The payload of a job: the organization to mirror, and the due time that the job is for, in Unix milliseconds. The worker that runs it
- * looks up everything else.
+ * The payload of a job: the organization to mirror, the due time that the job is for, in Unix milliseconds, and the version of the program
+ * that asked for it. The worker that runs it looks up everything else.
  */
-export const payload = z.strictObject({ organization: z.string(), dueMs: z.number().optional() })
+export const payload = z.strictObject({
+  organization: z.string(),
+  dueMs: z.number().optional(),
+  version: z.string().optional(),
+})
 export type Payload = z.output<typeof payload>
 
 /** The result of a job: only numbers. */
@@ -128,7 +133,7 @@ async function request(
   const { organization, dueMs } = data
   const jobId = `${organization}.${trigger === 'schedule' && dueMs !== undefined ? dueMs : randomUUID()}`
   const asked = { ...options, jobId, deduplication: { id: organization }, stackTraceLimit: 0 }
-  const { id } = await queue.add(trigger, data, asked)
+  const { id } = await queue.add(trigger, { ...data, version: version() }, asked)
   if (id === jobId) return { added: true, state: 'waiting', id }
   if (id === undefined) return { added: false, id, state: 'unknown' }
   const state = (await queue.getJobState(id)) ?? 'unknown'

@@ -30,6 +30,7 @@ export async function openLiveMirror(file: string, { signal, onReplaced = () => 
     finishRun: async (run, ending, nowMs) => live.of(run).finishRun(run, ending, nowMs),
     findKnownElsewhere: async (organization, ids) => (await live.there()).findKnownElsewhere(organization, ids),
     prune: async (...pruning) => (await live.there()).prune(...pruning),
+    identity: async () => (await live.there()).identity(),
     listRuns: async (filter) => (await live.there()).listRuns(filter),
     findRun: async (id) => (await live.there()).findRun(id),
     listHeldRemovals: async () => (await live.there()).listHeldRemovals(),

@@ -9,6 +9,8 @@ import { runForJob } from './run-for-job.ts'
 import { isFullRunOn, whyNoQuickRun, type WhyNone } from './why-no-quick-run.ts'
 import {
   countsOf,
+  endOutdated,
+  handBack,
   isOutdated,
   organizationOf,
   reasonOf,
@@ -39,6 +41,10 @@ export async function quickRunForJob(
   try {
     const running = runForJob(organization, job, AbortSignal.any(signals), processing, { quick: true })
     const outcome = await endingSoon(running, processing.stop, processing.timings.handBackMs)
+    if (outcome !== undefined && isOutdated(outcome)) {
+      await endOutdated(outcome.error, processing)
+      return await handBack(job, job.token)
+    }
     return outcome === undefined ? {} : end(processing, ended(id, outcome))
   } finally {
     fullRun.stop()
@@ -88,11 +94,10 @@ function ended(organization: string, outcome: Outcome): EndOfQuickRun {
   return { organization, end: gaveWay ? 'stopped' : 'failed', outcome }
 }
 
-function end({ listener, onOutdated }: QuickProcessing, quickRun: EndOfQuickRun): Counts {
+function end({ listener }: QuickProcessing, quickRun: EndOfQuickRun): Counts {
   listener.onQuickRun?.(quickRun)
   if (quickRun.end === 'skipped') return {}
   const { outcome } = quickRun
-  if (isOutdated(outcome)) onOutdated(outcome.error)
   // The job of a cancelled run says so, although its run is no failure.
   if (quickRun.end === 'failed' || factsOf(outcome.error).from === 'cancel')
     throw new UnrecoverableError(reasonOf(outcome))

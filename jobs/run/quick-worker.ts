@@ -5,6 +5,7 @@ import { jobStateOf, type Queues } from '../queue/queues.ts'
 import { createQueueWorker } from '../queue/queue-worker.ts'
 import type { Timings } from '../timings.ts'
 import type { PauseWatch } from '../pauses/pause-watch.ts'
+import { unlessForOthers, type Leaving } from './left-to-others.ts'
 import { quickUnlessPaused } from '../pauses/put-off.ts'
 import { quickRunForJob, type QuickProcessing } from './quick-job.ts'
 
@@ -16,16 +17,18 @@ export type QuickWorker = ReturnType<typeof startQuickWorker>
 /** Starts taking quick jobs. */
 export function startQuickWorker(
   backend: Backend,
-  processing: QuickProcessing & { pauses: Pick<PauseWatch, 'latest'> },
+  processing: QuickProcessing & Leaving & { pauses: Pick<PauseWatch, 'latest'> },
 ) {
   const { timings } = processing
   return createQueueWorker<Trigger>(
     backend,
     'quick',
     // All three parameters are declared: BullMQ passes no signal to a processor with fewer.
-    async (job, _token, lost) =>
-      processing.cancellable.during(job, (cancelled) =>
-        quickUnlessPaused(job, processing, () => quickRunForJob(job, { lost, cancelled }, processing)),
+    async (job, token, lost) =>
+      unlessForOthers(job, token, processing, () =>
+        processing.cancellable.during(job, (cancelled) =>
+          quickUnlessPaused(job, processing, () => quickRunForJob(job, { lost, cancelled }, processing)),
+        ),
       ),
     {
       concurrency: AT_ONCE,

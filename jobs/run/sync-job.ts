@@ -17,6 +17,7 @@ import { isWaiting, verdictOf, type JobVerdict } from './outcome.ts'
 import { progressOf } from '../queue/job-progress.ts'
 import { runForJob } from './run-for-job.ts'
 import type { PutOff } from '../pauses/put-off.ts'
+import type { WhyLeft } from './left-to-others.ts'
 import { payload, type Counts, type Payload } from '../queue/queues.ts'
 import type { Timings } from '../timings.ts'
 
@@ -33,6 +34,7 @@ export type Listener = {
   /** A job ended without a run. */
   onNotNeeded?(organization: string, why: WhyNotNeeded): void
   /** A job waits, since its organization is paused. */
+  onLeft?(organization: string, why: WhyLeft): void
   onPutOff?(organization: string, putOff: PutOff): void
   onQuickRun?(ended: EndOfQuickRun): void
   /** The organization of a job is not in this configuration: the job is tried again. */
@@ -193,13 +195,16 @@ async function unknown(id: string, { name }: SyncJob, { now }: Processing): Prom
 }
 
 /** Ends this worker, and waits until it takes no job: it would take the one that it puts back. */
-async function endOutdated(error: unknown, { onOutdated, stop }: Processing): Promise<void> {
+export async function endOutdated(
+  error: unknown,
+  { onOutdated, stop }: Pick<Processing, 'onOutdated' | 'stop'>,
+): Promise<void> {
   onOutdated(error)
   if (!stop.aborted) await once(stop, 'abort')
 }
 
 /** Back to the head of the queue, as if it had not been started. */
-async function handBack(job: SyncJob, token: string | undefined): Promise<never> {
+export async function handBack(job: SyncJob, token: string | undefined): Promise<never> {
   await job.moveToWait(token)
   throw new WaitingError()
 }

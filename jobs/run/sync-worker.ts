@@ -2,6 +2,7 @@ import type { JobSettings } from '../../src/config/settings/jobs.ts'
 import type { Trigger } from '../../src/report.ts'
 import type { Backend } from '../queue/backend.ts'
 import type { PauseWatch } from '../pauses/pause-watch.ts'
+import { unlessForOthers, type Leaving } from './left-to-others.ts'
 import { unlessPaused } from '../pauses/put-off.ts'
 import { mirrorForJob, MOST_STARTS, RunFailed, type Processing } from './sync-job.ts'
 import { backoffMs } from '../../src/time/backoff.ts'
@@ -16,7 +17,7 @@ export type SyncWorker = ReturnType<typeof startSyncWorker>
 /** Starts taking sync jobs, at most `concurrency` at the same time. */
 export function startSyncWorker(
   backend: Backend,
-  processing: Processing & { pauses: Pick<PauseWatch, 'latest'> },
+  processing: Processing & Leaving & { pauses: Pick<PauseWatch, 'latest'> },
   { concurrency }: JobSettings,
 ) {
   const { timings, now, random, cancellable } = processing
@@ -25,8 +26,10 @@ export function startSyncWorker(
     'sync',
     // All three parameters are declared: BullMQ passes no signal to a processor with fewer.
     async (job, token, lost) =>
-      cancellable.during(job, (cancelled) =>
-        unlessPaused(job, token, processing, () => mirrorForJob(job, token, { lost, cancelled }, processing)),
+      unlessForOthers(job, token, processing, () =>
+        cancellable.during(job, (cancelled) =>
+          unlessPaused(job, token, processing, () => mirrorForJob(job, token, { lost, cancelled }, processing)),
+        ),
       ),
     {
       concurrency,

@@ -13,9 +13,14 @@ export function queueCommand(io: Io) {
     .description('show which runs are under way, wait or are delayed, until when, and who makes them')
     .option('-c, --config <file>', 'configuration file')
     .option('--json', 'print one JSON document')
+    .option('--release', 'first let the queue have another mirror, where its own is gone for good')
     .addHelpText('after', EXAMPLES)
-    .action(async ({ config: file, json }) => {
-      const [config, { listJobs }] = await Promise.all([namedConfig(file), import('../../jobs/commands/list-jobs.ts')])
+    .action(async ({ config: file, json, release }) => {
+      const [config, { listJobs, releaseMirror }] = await Promise.all([
+        namedConfig(file),
+        import('../../jobs/commands/list-jobs.ts'),
+      ])
+      if (release) await releaseMirror(config)
       const nowMs = Date.now()
       const { place, jobs, pauses } = await listJobs(config)
       const percents = await findPercents(config, nowMs)

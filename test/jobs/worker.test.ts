@@ -1,3 +1,4 @@
+import { version } from '../../src/version.ts'
 import { describe, expect, inject, test } from 'vitest'
 import { stoppedWithinMs } from '../support/busy-machine.ts'
 import { eventually } from '../support/eventually.ts'
@@ -127,7 +128,9 @@ test('neither a key nor a secret nor a customer is in the queue or the log', asy
   const secrets = [organization?.apiKey, organization?.secret, organization?.customers[0]?.email]
   expect(jobs).toHaveLength(1)
   for (const secret of secrets) expect(kept).not.toContain(secret)
-  expect(jobs.map(({ data }) => data)).toEqual([{ organization: 'acme', dueMs: expect.any(Number) }])
+  expect(jobs.map(({ data }) => data)).toEqual([
+    { organization: 'acme', dueMs: expect.any(Number), version: version() },
+  ])
   const [done] = await queues.sync.getCompleted()
   expect(Object.values(done?.returnvalue ?? {}).every((value) => typeof value === 'number')).toBe(true)
 })

@@ -28,6 +28,7 @@ export const QUICK: Partial<Timings> = {
   stalledMs: 500,
   catchUpMs: 300,
   configLookMs: 200,
+  leftWaitMs: 250,
   leasedWaitMs: 250,
   quickLookMs: 50,
   cancelLookMs: 50,

@@ -12,6 +12,8 @@ import {
   type Connection,
   type RowWriting,
 } from './opening/database.ts'
+import { fingerprintKeyOf } from './fingerprint-key.ts'
+import { identityOf } from '../fingerprint-of-run.ts'
 import { requireVersion } from './opening/schema.ts'
 import type * as Erase from './forget/erase.ts'
 import type * as Rehearsal from './rehearsal.ts'
@@ -187,6 +189,7 @@ function rareVerbs(db: Connection, file: string, writing: RowWriting): Rare {
 /** The verbs that read what earlier runs left. Each reads one state of the file. */
 function readingVerbs(db: Connection, file: string) {
   return {
+    identity: async () => readTransaction(db, file, () => identityOf(fingerprintKeyOf(db))),
     listRuns: async (filter) => readTransaction(db, file, () => listRuns(db, filter)),
     findRun: async (id) => readTransaction(db, file, () => findRun(db, id)),
     listHeldRemovals: async () => readTransaction(db, file, () => listHeldRemovals(db)),

@@ -5,6 +5,7 @@ import { ALL } from '../../../src/pause.ts'
 import { eventually } from '../../support/eventually.ts'
 import { aGate } from '../../support/gate.ts'
 import { isEmbedded } from '../../support/jobs-workplace.ts'
+import { version } from '../../../src/version.ts'
 import { rowsOf, valueOf } from '../../support/mirror-file.ts'
 import { startWorker } from '../../support/worker-here.ts'
 import { message, type LogLine } from '../../support/worker-log.ts'
@@ -32,7 +33,8 @@ test('a paused organization starts no run, and uses no attempt of its job; resum
   await next.stop()
 
   expect(before).toEqual([{ organization: 'globex', status: 'complete' }])
-  expect(jobs).toEqual([{ organization: 'acme', dueMs: expect.any(Number), untilMs: undefined, attempts: 0 }])
+  const data = { organization: 'acme', dueMs: expect.any(Number), version: version() }
+  expect(jobs).toEqual([{ ...data, untilMs: undefined, attempts: 0 }])
   expect(rowsOf(place.mirror, `SELECT status FROM runs WHERE organization = 'acme'`)).toEqual([{ status: 'complete' }])
 })
 

@@ -1,0 +1,117 @@
+import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { parse, stringify } from 'yaml'
+import { releaseQueue } from '../../../jobs/queue/mirror-of-queue.ts'
+import { isNewer } from '../../../jobs/run/left-to-others.ts'
+import { version } from '../../../src/version.ts'
+import { eventually } from '../../support/eventually.ts'
+import { aJobsWorkplace, someQueues } from '../../support/jobs-workplace.ts'
+import { valueOf } from '../../support/mirror-file.ts'
+import { runCli } from '../../support/run-cli.ts'
+import { startWorker } from '../../support/worker-here.ts'
+import { message } from '../../support/worker-log.ts'
+import { aSandbox, organizationsOf } from '../../support/workplace.ts'
+
+async function aPlaceWithMirror() {
+  const sandbox = await aSandbox({ customers: [30] })
+  const place = aJobsWorkplace(organizationsOf(sandbox))
+  const worker = startWorker(place)
+  await worker.ran('acme')
+  return { place, worker, sandbox }
+}
+
+test('a worker and run with another mirror end with 5 and name both, until the queue is released', async () => {
+  const { place, worker } = await aPlaceWithMirror()
+  await worker.stop()
+  const other = join(place.folder, 'other', 'customers.db')
+  const run = { cwd: place.folder, env: { CUSTOMER_MIRROR_MIRROR: other } }
+  const refused = await runCli(['worker', '--port', '0', '--config', place.config], run)
+  const asked = await runCli(['run', 'acme', '--config', place.config], run)
+
+  for (const { code, stderr } of [refused, asked]) {
+    expect(code).toBe(5)
+    for (const part of [place.mirror, other, 'queue --release']) expect(stderr).toContain(part)
+  }
+  expect(await runCli(['run', 'acme', '--config', place.config], { cwd: place.folder })).toMatchObject({ code: 0 })
+  expect(await runCli(['queue', '--release', '--config', place.config], run)).toMatchObject({ code: 0 })
+  expect(await runCli(['run', 'acme', '--config', place.config], run)).toMatchObject({ code: 0 })
+})
+
+test('a mirror that is made anew at its place has the queue of the one before', async () => {
+  const { place, worker } = await aPlaceWithMirror()
+  await worker.stop()
+  for (const suffix of ['', '-wal', '-shm']) rmSync(place.mirror + suffix, { force: true })
+  await startWorker(place).ran('acme')
+
+  expect(valueOf(place.mirror, 'SELECT count(*) FROM customers')).toBe(30)
+})
+
+test('a mirror that is moved keeps its queue, and a new one where it was does not get it', async () => {
+  const { place, worker } = await aPlaceWithMirror()
+  await worker.stop()
+  const moved = join(place.folder, 'moved.db')
+  cpSync(place.mirror, moved)
+  const config = join(place.folder, 'moved.yaml')
+  writeFileSync(config, stringify({ ...parse(readFileSync(place.config, 'utf8')), mirror: moved }))
+  const elsewhere = startWorker({ config })
+  await elsewhere.said(message('worker started'))
+  await elsewhere.stop()
+  for (const suffix of ['', '-wal', '-shm']) rmSync(place.mirror + suffix, { force: true })
+  const { code, stderr } = await runCli(['worker', '--port', '0', '--config', place.config], { cwd: place.folder })
+
+  expect(code).toBe(5)
+  expect(stderr).toContain(moved)
+})
+
+test('a queue that lost everything gets the mirror back from its worker, and one that has another mirror by then is reported', async () => {
+  const { place, worker } = await aPlaceWithMirror()
+  const { backend, queues } = await someQueues(place.queue, place.mirror)
+  await releaseQueue(backend.values)
+  await queues.requestSync('acme', 'manual')
+  await eventually(() => backend.values.read('mirror'), Boolean)
+
+  await backend.values.write(
+    'mirror',
+    JSON.stringify({ id: 'another', machine: 'm', place: 'host-b:/data/customers.db' }),
+  )
+  await queues.requestSync('acme', 'manual')
+  await worker.said(message('job left to other workers'))
+  const { http = '' } = await worker.said(message('worker started'))
+  const ready = await fetch(`${http}/readyz`)
+
+  expect(ready.status).toBe(503)
+  expect(await ready.text()).toContain(
+    'the queue has another mirror now, host-b:/data/customers.db: this worker, with ',
+  )
+  await releaseQueue(backend.values)
+  await worker.ran('acme')
+})
+
+test('a job says which version asked for it, and one of a newer version is left to other workers', async () => {
+  const { place, worker } = await aPlaceWithMirror()
+  const { queues } = await someQueues(place.queue, place.mirror)
+  const data = { organization: 'acme', version: '99.0.0', wishes: 'of a later form' }
+  for (const queue of [queues.sync, queues.quick])
+    await queue.add('manual', data, { jobId: 'acme.newer', attempts: 1, deduplication: { id: 'acme' } })
+  await worker.said(({ msg, why }) => msg === 'job left to other workers' && why === 'newer-version')
+  await worker.stop()
+
+  for (const queue of [queues.sync, queues.quick]) {
+    await eventually(
+      () => queue.getJobState('acme.newer'),
+      (state) => state === 'delayed' || state === 'waiting',
+    )
+    expect(await queue.getJob('acme.newer')).toMatchObject({ attemptsMade: 0 })
+  }
+  expect((await queues.sync.getCompleted()).map((job) => job.data.version)).toEqual([version()])
+})
+
+test.each([
+  ['0.10.0', '0.2.0', true],
+  ['0.2.0', '0.2.0', false],
+  ['0.2.0', '0.10.0', false],
+  ['1.0.0', '0.9.9', true],
+])('version %s is newer than %s: %s', (other, own, newer) => {
+  expect(isNewer(other, own)).toBe(newer)
+})
