@@ -1,4 +1,4 @@
-import { folderBeside } from '../src/config/beside-mirror.ts'
+import { folderBeside } from '../src/config/places.ts'
 import type { Mirror, Standing } from '../src/store.ts'
 import { UsageError } from '../src/errors/errors.ts'
 import type { Logger } from '../src/log.ts'

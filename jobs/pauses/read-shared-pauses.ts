@@ -1,5 +1,5 @@
 import type { Config } from '../../src/config/read-config.ts'
-import { isSharedQueue } from '../../src/config/shared-queue.ts'
+import { isSharedQueue } from '../../src/config/places.ts'
 import type { Pauses } from '../../src/pause.ts'
 import { askValues } from '../queue/open-values.ts'
 import { readPauses } from './pauses.ts'

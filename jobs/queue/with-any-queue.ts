@@ -1,6 +1,5 @@
 import { join } from 'node:path'
-import { folderBeside } from '../../src/config/beside-mirror.ts'
-import { isSharedQueue } from '../../src/config/shared-queue.ts'
+import { folderBeside, isSharedQueue } from '../../src/config/places.ts'
 import { isMissing } from '../../src/machine/is-missing.ts'
 import { describeError, factsOf, QueueUnavailable, UsageError } from '../../src/errors/errors.ts'
 import { openBackend } from './backend.ts'

@@ -1,6 +1,5 @@
-import { folderBeside } from '../../src/config/beside-mirror.ts'
+import { folderBeside, isSharedQueue } from '../../src/config/places.ts'
 import type { Config } from '../../src/config/read-config.ts'
-import { isSharedQueue } from '../../src/config/shared-queue.ts'
 import { QueueUnavailable, UsageError } from '../../src/errors/errors.ts'
 import { openBackend, type Backend } from './backend.ts'
 import { within } from './deadline.ts'

@@ -1,4 +1,4 @@
-import type { JobSettings } from '../../src/config/settings/jobs.ts'
+import type { JobSettings } from '../../src/config/schema.ts'
 import type { Trigger } from '../../src/report.ts'
 import type { Backend } from '../queue/backend.ts'
 import type { PauseWatch } from '../pauses/pause-watch.ts'

@@ -6,7 +6,7 @@ import type { Io } from './io.ts'
 import { namedConfig, namedMirror } from './arguments.ts'
 import { say, jsonDocument } from './output/say.ts'
 import { processEnvironment } from '../config/environment.ts'
-import { MIRROR_VARIABLE, mirrorOfEnvironment } from '../config/values/mirror-place.ts'
+import { MIRROR_VARIABLE, mirrorOfEnvironment } from '../config/places.ts'
 import { count } from './output/wording.ts'
 import { shareProgress } from './output/redrawn-lines.ts'
 

@@ -1,6 +1,6 @@
 import { Command } from '@commander-js/extra-typings'
 import { isPostgres, shownMirror } from '../address/mirror-address.ts'
-import { ORGANIZATION_ID } from '../config/values/organization-id.ts'
+import { ORGANIZATION_ID } from '../config/organization-id.ts'
 import type { Config } from '../config/read-config.ts'
 import { UsageError } from '../errors/errors.ts'
 import { listedNames } from '../listed-names.ts'

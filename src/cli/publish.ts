@@ -21,7 +21,7 @@ export function publishCommand(io: Io) {
           namedConfig(configFile),
           import('../reading/publish/configured-plan.ts'),
           import('../reading/publish/publish-apart.ts'),
-          import('./output/published-text.ts'),
+          import('./output/advice.ts'),
         ])
       const plan = configuredPlan(config, named)
       if (plan === undefined) throw new UsageError(NO_FILE)

@@ -1,11 +1,16 @@
 import { Command } from '@commander-js/extra-typings'
 import type { Config } from '../config/read-config.ts'
 import { ALL, isPaused, pauseOf, type Pause, type Pauses } from '../pause.ts'
-import { screenOf, type Io } from './io.ts'
+import { screenOf, type Io, type Screen } from './io.ts'
 import { isoTime } from '../time/iso-time.ts'
 import { namedConfig } from './arguments.ts'
-import { jsonDocument } from './output/say.ts'
+import { jsonDocument, plainText } from './output/say.ts'
 import { listUnderway } from './with-mirror.ts'
+import { listedNames } from '../listed-names.ts'
+import { processWords } from '../machine/process-name.ts'
+import { moment, second } from '../wording.ts'
+import { configOption } from './output/wording.ts'
+import { renderTable } from './output/table.ts'
 
 /** `customer-mirror queue`: shows what runs, waits and is delayed. */
 export function queueCommand(io: Io) {
@@ -33,7 +38,6 @@ export function queueCommand(io: Io) {
         io.stdout.write(jsonDocument({ queue: place, jobs: lines.map(jobAsJson), paused: paused.map(pauseAsJson) }))
         return
       }
-      const { queueText } = await import('./output/queue-text.ts')
       io.stdout.write(queueText({ lines, paused }, { nowMs, screen: screenOf(io.stdout), config: file }))
     })
 }
@@ -95,3 +99,60 @@ Examples:
       the runs under way, those that wait for a worker, and those that are delayed with the reason
   $ customer-mirror queue --json
 `
+
+type Line = ListedJob & { percent: number | undefined }
+type ShownPause = Pick<Paused, 'name' | 'untilMs' | 'resumed'>
+
+/** The jobs of a queue as a table, and its pauses below. */
+export function queueText(
+  { lines, paused }: { lines: readonly Line[]; paused: readonly ShownPause[] },
+  { nowMs, screen, config }: { nowMs: number; screen: Screen | undefined; config?: string | undefined },
+): string {
+  const table =
+    lines.length === 0
+      ? 'Nothing runs, and nothing waits in the queue.\n'
+      : renderTable(
+          ['organization', 'run', 'state', 'when (UTC)', ''],
+          lines.map((line) => [
+            plainText(line.organization),
+            line.isQuick ? 'quick' : 'full',
+            line.percent === undefined ? line.state : `${line.state} ${line.percent} %`,
+            whenWords(line, nowMs),
+            noteWords(line),
+          ]),
+          screen,
+        )
+  return table + paused.map((each) => pausedLine(each, configOption(config))).join('')
+}
+
+function whenWords({ state, sinceMs, untilMs }: Line, nowMs: number): string {
+  if (state !== 'delayed') return `since ${shortTime(sinceMs, nowMs)}`
+  return untilMs === undefined ? '' : `until ${shortTime(untilMs, nowMs)}`
+}
+
+/** Without the date on the same day. */
+function shortTime(atMs: number, nowMs: number): string {
+  const [at, now] = [second(atMs), second(nowMs)]
+  return at.slice(0, 10) === now.slice(0, 10) ? at.slice(11) : at.slice(0, 16)
+}
+
+function noteWords({ state, worker, why, failures }: Line): string {
+  if (state === 'running') return worker === undefined ? '' : processWords(worker)
+  if (state === 'waiting') return 'waits for a worker'
+  const words = why === undefined ? '' : WHY[why]
+  return why === 'retry' && failures > 0 ? `${words}, ${failures} failed` : words
+}
+
+const WHY: Readonly<Record<NonNullable<ListedJob['why']>, string>> = {
+  pause: 'paused',
+  'rate-limit': 'its service said when',
+  retry: 'next attempt',
+}
+
+function pausedLine({ name, untilMs, resumed }: ShownPause, option: string): string {
+  const until = untilMs === undefined ? 'until resumed' : `until ${moment(untilMs)}`
+  const others = resumed.length === 0 ? '' : ` but ${listedNames(resumed)}`
+  return name === ALL
+    ? `all organizations${others}: paused ${until}: customer-mirror resume${option}\n`
+    : `${name}: paused ${until}: customer-mirror resume ${name}${option}\n`
+}

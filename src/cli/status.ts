@@ -1,21 +1,21 @@
 import { Command, Option } from '@commander-js/extra-typings'
-import type { LastQuickRun } from '../store.ts'
+import type { LastQuickRun, Freshness } from '../store.ts'
 import type { Config } from '../config/read-config.ts'
-import { isSharedQueue } from '../config/shared-queue.ts'
+import { isSharedQueue } from '../config/places.ts'
 import { UsageError } from '../errors/errors.ts'
-import type { Pauses } from '../pause.ts'
+import { type Pauses, pauseOf, type Pause } from '../pause.ts'
 import { durationArgument } from './arguments.ts'
-import { futureDateText, isInFuture } from './output/future-date.ts'
 import { screenOf, type Io, type Screen } from './io.ts'
-import { pauseAsJson, pausedLines } from './output/pause-text.ts'
+import { pauseAsJson, pausedLines } from './pause.ts'
 import { say, jsonDocument } from './output/say.ts'
 import { isoTime } from '../time/iso-time.ts'
 import { withMirror } from './with-mirror.ts'
-import { leftBehind, statusLines, type AgeLimit, type StatusLine } from './status/status-lines.ts'
 import { renderTable } from './output/table.ts'
-import { duration, moment } from './output/wording.ts'
-import { lastQuickText } from './output/last-quick.ts'
+import { duration, moment, count, grouped } from './output/wording.ts'
 import { leftBehindText } from './output/advice.ts'
+import type { Organization } from '../config/organization.ts'
+import { isForGood } from '../errors/error-facts.ts'
+import { LARGEST_STEP_MS } from '../time/clock-tolerance.ts'
 
 /** `customer-mirror status`: reports how current each organization's rows are. */
 export function statusCommand(io: Io) {
@@ -44,9 +44,9 @@ export function statusCommand(io: Io) {
         const nowMs = Date.now()
         const pauses = await readPauses(known)
         const facts = { config: known, pauses, nowMs }
-        if (html !== undefined) await (await import('./status/write-page.ts')).writePage(html, io, mirror, facts)
+        if (html !== undefined) await (await import('./status-file.ts')).writePage(html, io, mirror, facts)
         if (format !== undefined)
-          await (await import('./status/write-metrics.ts')).writeMetrics(output ?? '-', io, mirror, facts)
+          await (await import('./status-file.ts')).writeMetrics(output ?? '-', io, mirror, facts)
         const freshness = await mirror.listFreshness()
         const { organizations } = known
         return {
@@ -153,3 +153,125 @@ Examples:
 
 While removals are held back, status ends with 3. 'customer-mirror removals list' lists them, to approve or discard.
 `
+
+/** How current an organization is. */
+type StatusLine = {
+  organization: string
+  freshness: Freshness | undefined
+  readAgeMs: number | undefined
+  provenAgeMs: number | undefined
+  tooOld: boolean
+  why: string[]
+  /** Undefined where it is not paused, or where that is not known. */
+  paused: Pause | undefined
+}
+
+/** How old an organization may be, and by which of its dates: the last reading, or the last proof. */
+type AgeLimit = { maxAgeMs: number | undefined; proven: true | undefined }
+
+/** One line for every configured organization. One that was never mirrored counts as too old. */
+function statusLines(
+  organizations: readonly Organization[],
+  { freshness: known, pauses }: { freshness: readonly Freshness[]; pauses: Pauses | undefined },
+  nowMs: number,
+  { maxAgeMs, proven }: AgeLimit,
+): StatusLine[] {
+  return organizations.map(({ id }) => {
+    const freshness = known.find(({ organization }) => organization === id)
+    const ageOf = (asOfMs: number | undefined) => (asOfMs === undefined ? undefined : nowMs - asOfMs)
+    const readAgeMs = ageOf(freshness?.readAsOfMs)
+    const provenAgeMs = ageOf(freshness?.provenAsOfMs)
+    const loadingMs = ageOf(firstLoadSinceMs(freshness))
+    const readTooOld = isTooOld(readAgeMs ?? loadingMs, maxAgeMs)
+    const tooOld = proven ? isTooOld(provenAgeMs ?? loadingMs, maxAgeMs) : readTooOld
+    const paused = pauses && pauseOf(pauses, id, nowMs)
+    const isStale = readTooOld && !isInFuture(readAgeMs)
+    const isAhead = isInFuture(readAgeMs) || isInFuture(provenAgeMs)
+    const why = [...(paused ? ['paused'] : []), ...whyNot(freshness, { tooOld, isStale, isAhead })]
+    return { paused, organization: id, freshness, readAgeMs, provenAgeMs, tooOld, why }
+  })
+}
+
+/**
+ * A list that was never read to its end is as old as its first run, between the attempts too, unless the last one failed for good. A quick run
+ * alone begins none.
+ */
+function firstLoadSinceMs(freshness: Freshness | undefined): number | undefined {
+  const { readAsOfMs, lastFullStatus, firstRunAtMs, why = [] } = freshness ?? {}
+  const isUnderWay = readAsOfMs === undefined && lastFullStatus !== undefined && !why.some(isForGood)
+  return isUnderWay ? firstRunAtMs : undefined
+}
+
+/** A date far in the future comes from a wrong clock, so it counts as too old. */
+function isTooOld(ageMs: number | undefined, maxAgeMs: number | undefined): boolean {
+  if (maxAgeMs === undefined) return false
+  return ageMs === undefined || ageMs > maxAgeMs || isInFuture(ageMs)
+}
+
+/** Why an organization is not proven, not fresh, or waits for a decision: short codes. */
+function whyNot(
+  freshness: Freshness | undefined,
+  { tooOld, isStale, isAhead }: Record<'tooOld' | 'isStale' | 'isAhead', boolean>,
+) {
+  if (freshness === undefined) return ['never-mirrored']
+  const { why, held, lastFullStatus, readAsOfMs } = freshness
+  // It is configured again, and its next run ends that.
+  if (freshness.retiredAtMs !== undefined) return ['retired']
+  if (lastFullStatus === undefined) return ['never-mirrored']
+  const isRunning = lastFullStatus === 'running' && (tooOld || readAsOfMs === undefined)
+  const isForgotten = isStale && lastFullStatus === 'complete' && !why.includes('page-limit')
+  return [
+    ...(isRunning ? ['running'] : []),
+    ...(isAhead ? [FUTURE_DATE] : []),
+    ...(isForgotten ? ['no-run-since'] : []),
+    ...why,
+    ...(held > 0 ? [`held ${held}`] : []),
+  ]
+}
+
+/** Organizations that are no longer mirrored, and whose customers are active all the same. */
+function leftBehind(organizations: readonly Organization[], known: readonly Freshness[]): Freshness[] {
+  const configured = new Set(organizations.map(({ id }) => id))
+  return known.filter(({ organization, active }) => active > 0 && !configured.has(organization))
+}
+
+/** What the latest quick run of an organization did, in one line: it is no reading of the list, and changes no age above. */
+function lastQuickText(organization: string, quick: LastQuickRun): string {
+  return `${organization}: last quick run #${quick.runId} at ${moment(quick.startedAtMs)}: ${whatItDid(quick)}\n`
+}
+
+function whatItDid({
+  status,
+  errorCode,
+  reasons,
+  requests,
+  trustedPages,
+  inserted,
+  updated,
+  missing,
+  held,
+}: LastQuickRun): string {
+  if (status === 'running') return 'under way'
+  if (errorCode !== undefined) return `${status}, ${errorCode}`
+  const absent = held > 0 ? `, ${grouped(held)} absent at once and not marked` : ''
+  const found = `${inserted} new, ${missing} missing, ${updated} changed${absent}`
+  const cost = `${count(requests, 'request')}, ${count(trustedPages, 'page')} trusted without reading`
+  const why = reasons.filter((reason) => reason !== 'quick')
+  return `${found} (${cost}${why.length === 0 ? '' : `; ${why.join(', ')}`})`
+}
+
+/** The code in `why` of an organization whose last reading or proof has a date in the future. */
+const FUTURE_DATE = 'future-date'
+
+/** Whether a date of this age is further ahead than clocks that are nearly right. */
+function isInFuture(ageMs: number | undefined): boolean {
+  return ageMs !== undefined && ageMs < -LARGEST_STEP_MS
+}
+
+/** What to do about such dates, a line for each organization that has one. */
+function futureDateText(lines: readonly { organization: string; why: readonly string[] }[]): string {
+  return lines
+    .filter(({ why }) => why.includes(FUTURE_DATE))
+    .map(({ organization }) => `${organization}: its date lies in the future. Check the clock, then sync again.\n`)
+    .join('')
+}

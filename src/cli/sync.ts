@@ -7,12 +7,11 @@ import { jsonDocument, say } from './output/say.ts'
 import type { SyncOptions, Synced } from './sync-organizations.ts'
 import type { Report } from '../report.ts'
 import { count } from './output/wording.ts'
-import { quickAdvice, quickText, heldWarning } from './output/advice.ts'
+import { quickAdvice, quickText, heldWarning, publishedText, failedText, exitCodeWithCopies } from './output/advice.ts'
 import { wrapLines } from './output/fit-text.ts'
 import { failureBlocks } from './output/explain-failure.ts'
 import { runsTable } from './output/runs-table.ts'
 import type { Published } from '../reading/publish/publish-plan.ts'
-import { publishedText, failedText, exitCodeWithCopies } from './output/published-text.ts'
 
 /** `customer-mirror sync`: mirrors organizations now, without any queue. */
 export function syncCommand(io: Io) {

@@ -9,7 +9,7 @@ import { quickLimit } from './settings/quick.ts'
 import { mergeRetention } from './settings/retention.ts'
 import { mergeSchedule } from './settings/schedule.ts'
 import { BUILT_IN, type ConfigFile } from './schema.ts'
-import type { ReferenceForm } from './values/secret-reference.ts'
+import type { ReferenceForm } from './values.ts'
 import { recipe } from './settings/signing.ts'
 import { didYouMean } from './checks/suggestion.ts'
 

@@ -1,19 +1,15 @@
 import { z } from 'zod'
-import { parseBaseUrl } from './values/base-url.ts'
-import { duration } from './values/duration.ts'
-import { jobs } from './settings/jobs.ts'
+import { parseBaseUrl, duration, converted, secretReferenceForm } from './values.ts'
 import { heartbeat, notify } from './settings/notify.ts'
 import { publish } from './settings/publish.ts'
 import { queueAddress } from './settings/queue-address.ts'
-import { DEFAULT_MIRROR } from './values/default-mirror.ts'
+import { DEFAULT_MIRROR } from './places.ts'
 import { mirror } from './settings/mirror.ts'
 import { retention } from './settings/retention.ts'
-import { ORGANIZATION_ID } from './values/organization-id.ts'
+import { ORGANIZATION_ID } from './organization-id.ts'
 import { privacy } from './settings/privacy.ts'
 import { quick } from './settings/quick.ts'
-import { converted } from './values/refusing.ts'
 import { ownSchedule, schedule } from './settings/schedule.ts'
-import { secretReferenceForm } from './values/secret-reference.ts'
 import { signing } from './settings/signing.ts'
 
 /** Built-in values for settings that neither the organization nor `defaults` has; durations in milliseconds. */
@@ -127,6 +123,16 @@ const organization = z.strictObject({
   quick: quick.exactOptional().meta({ description: 'What a quick run of this organization may cost.' }),
 })
 
+/** How many organizations a worker mirrors at the same time, where the configuration does not say. */
+const DEFAULT_CONCURRENCY = 8
+
+/** How a worker takes jobs, in the configuration. */
+const jobs = z.strictObject({
+  concurrency: whole(1, 256)
+    .exactOptional()
+    .meta({ description: 'Organizations that a worker mirrors at the same time.', default: DEFAULT_CONCURRENCY }),
+})
+
 /** The configuration file. Its output is what was written, checked and converted; nothing is merged yet. */
 export const configFile = z
   .strictObject({
@@ -183,4 +189,10 @@ export function configJsonSchema(): Record<string, unknown> {
       },
     }),
   }
+}
+
+export type JobSettings = { concurrency: number }
+
+export function jobSettings(written: z.output<typeof jobs> | undefined): JobSettings {
+  return { concurrency: written?.concurrency ?? DEFAULT_CONCURRENCY }
 }

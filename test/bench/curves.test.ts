@@ -6,7 +6,7 @@ import { organizationsANight, SIDE_BY_SIDE } from '../../bench/curves/plan.ts'
 import { writeCurves } from '../../bench/curves/write-curves.ts'
 import type { Measurement } from '../../bench/messages.ts'
 import type { Stage } from '../../bench/stage.ts'
-import { jobSettings } from '../../src/config/settings/jobs.ts'
+import { jobSettings } from '../../src/config/schema.ts'
 import { temporaryFolder } from '../support/temp-folder.ts'
 
 /** Two seconds of CPU for a thousand requests, each of a hundred customers in a plain scan and of eighty in a chain. */

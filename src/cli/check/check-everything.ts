@@ -2,7 +2,7 @@ import { existsSync, mkdtempSync, rmdirSync, statSync } from 'node:fs'
 import { access, constants } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { processEnvironment } from '../../config/environment.ts'
-import { chooseOrganizations } from '../../config/organization.ts'
+import { chooseOrganizations, type Organization } from '../../config/organization.ts'
 import {
   exposedSecrets,
   type ExposedSecret,
@@ -12,22 +12,22 @@ import {
   readStoredPrivacy,
 } from './check-organization.ts'
 import type { Config } from '../../config/read-config.ts'
-import { factsOf, isOurs } from '../../errors/errors.ts'
+import { factsOf, isOurs, ConfigError } from '../../errors/errors.ts'
 import { mirrorFault, seenIn } from '../../errors/faults.ts'
 import { nearestFolder } from '../../machine/make-folder.ts'
 import { isPostgres } from '../../address/mirror-address.ts'
 import { openMirrorIfThere } from '../../mirror/mirror.ts'
-import { checkSchedule } from './check-schedule.ts'
 import { failedCheck, requireSound, type Finding } from './finding.ts'
 import { namedConfig } from '../arguments.ts'
-import { shellWord, count } from '../output/wording.ts'
+import { shellWord, count, moment } from '../output/wording.ts'
 import { readWebhookSecret } from '../../config/credentials.ts'
 import { configuredPlan, placeOf } from '../../reading/publish/configured-plan.ts'
 import { checkTargets } from '../../reading/publish/publish-check.ts'
 import type { BucketPlan } from '../../reading/publish/bucket/bucket-plan.ts'
 import type { PublishPlan } from '../../reading/publish/publish-plan.ts'
 import { isPasswordInFile } from '../../config/settings/queue-address.ts'
-import { isSharedQueue } from '../../config/shared-queue.ts'
+import { isSharedQueue } from '../../config/places.ts'
+import { LEAST_OF_SHARE, type QuickLimit } from '../../quick-limit.ts'
 
 /** Checks everything a sync needs, in the order of use. Continues after a problem if possible. */
 export async function* checkEverything(
@@ -200,4 +200,44 @@ export function exposedMirror(file: string): { said: string; fix: string } | und
     said: `every user of this machine has access to it (its mode is ${(mode & 0o777).toString(8)})`,
     fix: 'The next run makes it private. Where its file system keeps no modes (FAT, exFAT, NTFS), mount that with umask=077, or keep the mirror elsewhere.',
   }
+}
+
+/**
+ * Whether a worker would take the schedule of an organization, judged as the worker and `schedule` judge it; then when it has quick
+ * runs, and what each may cost.
+ */
+async function* checkSchedule(
+  organization: Organization,
+  { file, nowMs }: { file: string; nowMs: number },
+): AsyncGenerator<Finding> {
+  const { id, schedule, quick } = organization
+  if (schedule === undefined) return
+  const [{ scheduleMistakes }, { quickOutlook }] = await Promise.all([
+    import('../../../jobs/schedule/schedule-mistakes.ts'),
+    import('../../../jobs/schedule/quick-times.ts'),
+  ])
+  const mistakes = scheduleMistakes({ organizations: [organization], file }, nowMs)
+  if (mistakes.length > 0) {
+    const said = mistakes.map(({ message }) => message).join('\n')
+    const fix = 'Change that line of the schedule.'
+    yield { what: `schedule of ${id}`, said, error: new ConfigError(mistakes), fix }
+    return
+  }
+  const what = `quick runs of ${id}`
+  const outlook = quickOutlook(id, schedule, nowMs)
+  if (outlook === undefined) return
+  const { inADay, nextMs, isAlwaysAtNight } = outlook
+  if (isAlwaysAtNight) {
+    const said = `at each of their moments ("${schedule.quick}") the whole list is read anyway, so none is made`
+    yield { what, said, fix: 'Name moments between the runs of cron, or remove quick.', isWarning: true }
+    return
+  }
+  const said = `${count(inADay, 'run')} in the next 24 hours, the next at ${moment(nextMs)}, ${limitWords(quick.maxRequests)}`
+  yield { what, said }
+}
+
+function limitWords(limit: QuickLimit): string {
+  if ('requests' in limit) return `each with at most ${count(limit.requests, 'request')}`
+  const percent = Number((limit.share * 100).toFixed(3))
+  return `each with at most ${percent} % of the requests of a full scan, or ${LEAST_OF_SHARE} if that is more`
 }

@@ -2,11 +2,9 @@ import { z } from 'zod'
 import { ConfigError } from '../../errors/errors.ts'
 import { isPostgres } from '../../address/mirror-address.ts'
 import { addressProblem, holdsPassword } from '../../address/postgres-address.ts'
-import { DEFAULT_MIRROR } from '../values/default-mirror.ts'
+import { DEFAULT_MIRROR, absoluteMirror, MIRROR_VARIABLE, mirrorOfEnvironment } from '../places.ts'
 import type { Environment } from '../environment.ts'
-import { absoluteMirror, MIRROR_VARIABLE, mirrorOfEnvironment } from '../values/mirror-place.ts'
-import { namingFile, path } from '../values/path.ts'
-import { refusing } from '../values/refusing.ts'
+import { namingFile, path, refusing } from '../values.ts'
 
 const file = path
   .refine((text) => text !== ':memory:', 'must be a file: a mirror in memory would be lost')

@@ -1,7 +1,6 @@
 import { z } from 'zod'
 import { exactUrl, holdsCredentials, isInTheClear } from '../../address/http-address.ts'
-import { converted } from '../values/refusing.ts'
-import { secretReferenceForm, type ReferenceForm } from '../values/secret-reference.ts'
+import { converted, secretReferenceForm, type ReferenceForm } from '../values.ts'
 
 /** Where each night is reported, as configured. */
 export type NotifySettings<Reference> = { url: URL; secret: Reference | undefined; only: 'failures' | undefined }

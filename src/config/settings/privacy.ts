@@ -1,8 +1,7 @@
 import { z } from 'zod'
 import { TEXT_FIELDS } from '../../customer.ts'
 import { fieldOf, plainName } from '../../privacy/privacy-policy.ts'
-import { refusing } from '../values/refusing.ts'
-import { NOT_IN_THIS_FILE, secretReferenceForm, type ReferenceForm } from '../values/secret-reference.ts'
+import { refusing, NOT_IN_THIS_FILE, secretReferenceForm, type ReferenceForm } from '../values.ts'
 import { nearest } from '../checks/suggestion.ts'
 
 /** The fields of an organization that are not stored as sent, and where the key of the hashes is kept. */

@@ -1,10 +1,8 @@
 import { resolve } from 'node:path'
 import { z } from 'zod'
 import { isLikeAddress } from '../../address/mirror-address.ts'
-import { parseBucketAddress, type BucketAddress } from '../values/bucket-address.ts'
-import { endpointMistake } from '../values/bucket-endpoint.ts'
-import { namingFile, path } from '../values/path.ts'
-import { converted, refusing } from '../values/refusing.ts'
+import { parseBucketAddress, type BucketAddress, endpointMistake } from '../bucket.ts'
+import { namingFile, path, converted, refusing } from '../values.ts'
 
 /** What is published for readers, as configured: a copy in a file, or objects in a bucket. */
 export type PublishSettings = PublishToFile | PublishToBucket

@@ -9,7 +9,7 @@ import {
   QUEUE_PARAMETERS,
 } from '../../address/postgres-address.ts'
 import type { Environment } from '../environment.ts'
-import { refusing } from '../values/refusing.ts'
+import { refusing } from '../values.ts'
 
 const MESSAGE = 'must be a redis://, rediss:// or postgres:// address, or the word embedded'
 

@@ -1,7 +1,5 @@
 import { z } from 'zod'
-import { cronProblem } from '../values/cron-line.ts'
-import { duration } from '../values/duration.ts'
-import { refusing } from '../values/refusing.ts'
+import { duration, refusing } from '../values.ts'
 import { didYouMean } from '../checks/suggestion.ts'
 
 const cron = z
@@ -79,4 +77,61 @@ function isKnownZone(name: string): boolean {
   } catch {
     return false
   }
+}
+
+/** A field of a cron line: its numbers, the names that stand for them from `first` on, and what else it may be, with a value in it or none. */
+type Field = { name: string; min: number; max: number; names?: readonly string[]; first?: number; also?: RegExp }
+
+const MONTHS = ['JAN', 'FEB', 'MAR', 'APR', 'MAY', 'JUN', 'JUL', 'AUG', 'SEP', 'OCT', 'NOV', 'DEC']
+const DAYS = ['SUN', 'MON', 'TUE', 'WED', 'THU', 'FRI', 'SAT']
+
+const FIELDS: readonly Field[] = [
+  { name: 'minute', min: 0, max: 59 },
+  { name: 'hour', min: 0, max: 23 },
+  { name: 'day of month', min: 1, max: 31, also: /^[?L]$/i },
+  { name: 'month', min: 1, max: 12, names: MONTHS, first: 1 },
+  // The last Friday of a month, or its second one.
+  { name: 'day of week', min: 0, max: 7, names: DAYS, also: /^(?:\?|(\d|[a-z]{3})(?:L|#[1-5]))$/i },
+]
+
+/**
+ * The mistake in a cron line, as a sentence; `example` is what follows "such as". The scheduler reads more, and takes it for something else:
+ * a weekday among the months for a month, say. It decides in the end whether there is such a moment.
+ */
+function cronProblem(text: string, example: string): string | undefined {
+  const fields = text.trim().split(/\s+/)
+  if (fields.length !== FIELDS.length) return `must have five fields, such as ${example}`
+  for (const [index, field] of FIELDS.entries()) {
+    for (const part of (fields[index] ?? '').split(',')) {
+      const problem = partProblem(part, field)
+      if (problem !== undefined) return `${problem} (field ${index + 1} of five)`
+    }
+  }
+  return undefined
+}
+
+/** `*`, a value or a range, each with a step or without one, or what else the field may be. */
+function partProblem(part: string, field: Field): string | undefined {
+  const { name, min, max } = field
+  const unreadable = `has an unreadable ${name}`
+  const [range = '', step, ...more] = part.split('/')
+  if (more.length > 0 || (step !== undefined && !/^\d+$/.test(step))) return unreadable
+  if (Number(step) === 0) return `has a step of zero in the ${name}`
+  if (Number(step) > max) return `must have a step of at most ${max} in the ${name}`
+  if (range === '*') return undefined
+  const special = step === undefined ? field.also?.exec(range) : undefined
+  const values = special ? special[1] : range
+  if (values === undefined) return undefined
+  const ends = values.split('-').map((value) => numberOf(value, field))
+  const [from = Number.NaN, to = from, ...others] = ends
+  if (others.length > 0 || Number.isNaN(from) || Number.isNaN(to)) return unreadable
+  if (Math.min(from, to) < min || Math.max(from, to) > max) return `must have a number from ${min} to ${max} as ${name}`
+  return from > to ? `has a range that runs backwards in the ${name}` : undefined
+}
+
+/** NaN for what is neither a number nor a name of the field. */
+function numberOf(value: string, { names = [], first = 0 }: Field): number {
+  if (/^\d+$/.test(value)) return Number(value)
+  const at = names.indexOf(value.toUpperCase())
+  return at < 0 ? Number.NaN : at + first
 }

@@ -11,7 +11,7 @@ import {
   type PresetName,
   type Recipe,
 } from '../../source/signing/signing.ts'
-import { refusing } from '../values/refusing.ts'
+import { refusing } from '../values.ts'
 
 /** How requests are signed, in the configuration: a preset or a template, and settings that differ from the default. */
 export const signing = z.strictObject({

@@ -1,4 +1,4 @@
-import { bucketAddressText, isBucketAddress, parseBucketAddress } from '../../config/values/bucket-address.ts'
+import { bucketAddressText, isBucketAddress, parseBucketAddress } from '../../config/bucket.ts'
 import type { Config } from '../../config/read-config.ts'
 import { UsageError } from '../../errors/errors.ts'
 import type { BucketPlan } from './bucket/bucket-plan.ts'

@@ -1,6 +1,6 @@
 import { lstatSync, readFileSync } from 'node:fs'
 import { basename, dirname, extname, join } from 'node:path'
-import { ORGANIZATION_ID } from '../../config/values/organization-id.ts'
+import { ORGANIZATION_ID } from '../../config/organization-id.ts'
 import { UsageError } from '../../errors/errors.ts'
 import type { PublishPlan } from './publish-plan.ts'
 import { kindOfFile } from '../file-kind.ts'

@@ -10,8 +10,7 @@ import {
   ListMultipartUploadsCommand,
   ListObjectsV2Command,
 } from '@aws-sdk/client-s3'
-import { bucketAddressText } from '../../../config/values/bucket-address.ts'
-import { bucketEnvironment, type BucketEnvironment } from '../../../config/values/bucket-endpoint.ts'
+import { bucketAddressText, bucketEnvironment, type BucketEnvironment } from '../../../config/bucket.ts'
 import type { Environment } from '../../../config/environment.ts'
 import { UsageError } from '../../../errors/errors.ts'
 import type { BucketPlan } from './bucket-plan.ts'
