@@ -14,12 +14,23 @@ import { openAwaited, type Awaiting } from '../src/run/await-mirror.ts'
 import { openLiveMirror } from './run/live-mirror.ts'
 import { quickRunEnded, startQuickWorker, type QuickWorker } from './run/quick-worker.ts'
 import { watchPauses, type PauseWatch } from './pauses/pause-watch.ts'
-import type { Listener, Processing } from './run/sync-job.ts'
+import { type Listener, type Processing, mirrorForJob, MOST_STARTS, RunFailed } from './run/sync-job.ts'
 import { isAsked, openQueues, putBackLeft, type Queues } from './queue/queues.ts'
-import type { LimitEvent } from './limits/limit-share.ts'
-import { sharedTurnsIn } from './limits/shared-turns.ts'
-import { startSyncWorker, type SyncWorker } from './run/sync-worker.ts'
+import { type LimitEvent, LimitShare } from './limits/limit-share.ts'
 import type { Timings } from './timings.ts'
+import { randomUUID } from 'node:crypto'
+import type { OpenSharedTurns } from '../src/run-organization.ts'
+import { spacingMs } from '../src/source/pace/rate-limit.ts'
+import type { Sleep } from '../src/machine/timers.ts'
+import type { SharedLimits } from './limits/shared-limits.ts'
+import { ReservedTurns } from './limits/reserved-turns.ts'
+import type { JobSettings } from '../src/config/schema.ts'
+import type { Trigger } from '../src/report.ts'
+import { unlessForOthers, type Leaving } from './run/left-to-others.ts'
+import { unlessPaused } from './pauses/put-off.ts'
+import { backoffMs } from '../src/time/backoff.ts'
+import { progressOf } from './queue/job-progress.ts'
+import { createQueueWorker } from './queue/queue-worker.ts'
 
 /** The parts of a worker, and how to stop them. */
 export type Engine = {
@@ -157,3 +168,67 @@ const LET_GO_MS = 1000
 const NO_QUEUE =
   'No queue is configured. Add `queue: redis://127.0.0.1:6379` to the configuration, set CUSTOMER_MIRROR_QUEUE, or pass ' +
   '--embedded to keep it beside the mirror.'
+
+/** The rate limits of this worker that it shares with all other workers of its queue. Undefined where it has no other. */
+export function sharedTurnsIn(
+  limits: SharedLimits | undefined,
+  options: {
+    timings: Pick<Timings, 'lookMs'>
+    monotonicMs: () => number
+    sleep?: Sleep | undefined
+    onEvent?: ((event: LimitEvent) => void) | undefined
+  },
+): OpenSharedTurns | undefined {
+  if (limits === undefined) return undefined
+  const { timings, monotonicMs, sleep, onEvent } = options
+  const worker = randomUUID().slice(0, 8)
+  return (name, requestsPerMinute) => {
+    const { lookMs } = timings
+    const spaced = { spacingMs: spacingMs(requestsPerMinute), monotonicMs }
+    const share = new LimitShare({ limits, name, ...spaced, worker, lookMs, onEvent })
+    return new ReservedTurns({ share, ...spaced, sleep })
+  }
+}
+
+/** Another worker takes over the job of a dead one; a job is given up after its workers died this often. */
+const MOST_STALLS = 3
+
+type SyncWorker = ReturnType<typeof startSyncWorker>
+
+/** Starts taking sync jobs, at most `concurrency` at the same time. */
+function startSyncWorker(
+  backend: Backend,
+  processing: Processing & Leaving & { pauses: Pick<PauseWatch, 'latest'> },
+  { concurrency }: JobSettings,
+) {
+  const { timings, now, random, cancellable } = processing
+  return createQueueWorker<Trigger>(
+    backend,
+    'sync',
+    // All three parameters are declared: BullMQ passes no signal to a processor with fewer.
+    async (job, token, lost) =>
+      unlessForOthers(job, token, processing, () =>
+        cancellable.during(job, (cancelled) =>
+          unlessPaused(job, token, processing, () => mirrorForJob(job, token, { lost, cancelled }, processing)),
+        ),
+      ),
+    {
+      concurrency,
+      lockDuration: timings.lockMs,
+      stalledInterval: timings.stalledMs,
+      maxStalledCount: MOST_STALLS,
+      maxStartedAttempts: MOST_STARTS,
+      settings: {
+        backoffStrategy: async (attempts, _type, error, job) => {
+          const { firstRetryMs: firstMs, longestRetryMs: longestMs } = timings
+          const leastMs = error instanceof RunFailed ? error.leastMs : 0
+          const delayMs = leastMs + backoffMs(attempts, random(), { firstMs, longestMs })
+          // Only for those who look into the queue; any other error is that of a job which the queue did not let end.
+          const retryAtMs = now() + delayMs
+          if (error instanceof RunFailed) await job?.updateProgress({ ...progressOf(job), retryAtMs }).catch(() => {})
+          return delayMs
+        },
+      },
+    },
+  )
+}

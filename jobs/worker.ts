@@ -1,15 +1,13 @@
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { hostname } from 'node:os'
-import { boardToken } from '../src/config/board-token.ts'
-import { describeError } from '../src/errors/errors.ts'
+import { describeError, ConfigError } from '../src/errors/errors.ts'
 import { createLog, type Logger } from '../src/log.ts'
 import { monotonicMs } from '../src/machine/timers.ts'
 import { openEngine, type Engine } from './worker-parts.ts'
 import { answeringInTime } from './monitoring/answer-in-time.ts'
 import { serveHttp } from './monitoring/http.ts'
 import { openLiveConfig, type LiveConfig } from './configuration/live-config.ts'
-import { logLimit } from './monitoring/limit-log.ts'
 import { createMetrics } from './monitoring/metrics.ts'
 import { MirrorFailures } from './monitoring/mirror-failures.ts'
 import { watched, type Observed } from './monitoring/watched.ts'
@@ -22,6 +20,8 @@ import { watchDueTimes } from './schedule/due-watch.ts'
 import { TIMINGS, type Timings } from './timings.ts'
 import { compareConfigurations } from './configuration/other-configurations.ts'
 import { requestMissedRuns, type Occasion } from './schedule/missed-runs.ts'
+import type { LimitEvent } from './limits/limit-share.ts'
+import { processEnvironment } from '../src/config/environment.ts'
 
 export type WorkerOptions = {
   config?: string | undefined
@@ -232,3 +232,26 @@ function takeJobs({ backend, syncWorker, quickWorker }: Engine, { log, http }: {
   const { kind, place, telemetry } = backend
   log.info({ queue: kind, place, http, traced: telemetry !== undefined }, 'worker started')
 }
+
+/** Logs once that a rate limit which all workers share was lost, and once that it is back. */
+function logLimit(log: Pick<Logger, 'info' | 'warn'>, event: LimitEvent): void {
+  const { limit } = event
+  if (event.kind === 'limit-back') return log.info({ limit }, 'shared rate limit is back')
+  const { workers, error } = event
+  log.warn(
+    { limit, workers, reason: codeAndReason(error) },
+    'shared rate limit is away, each worker takes its share of it',
+  )
+}
+
+/** The token for the pages at /queues; undefined when there is none. Short tokens are refused. */
+function boardToken(): string | undefined {
+  const token = processEnvironment()['CUSTOMER_MIRROR_BOARD_TOKEN']
+  if (token === undefined || token === '') return undefined
+  if (token.length >= SHORTEST) return token
+  throw new ConfigError([
+    { file: 'environment CUSTOMER_MIRROR_BOARD_TOKEN', message: `must have at least ${SHORTEST} characters` },
+  ])
+}
+
+const SHORTEST = 16

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { ALL, pauseEndedMs, pauseOf } from '../src/pause.ts'
-import { parsePause, pauseText } from '../jobs/pauses/stored-pause.ts'
+import { parsePause, pauseText } from '../jobs/pauses/pauses.ts'
 
 const NOW = 1_000_000
 const stated = (sinceMs: number, untilMs?: number, resumedMs?: number) => ({ sinceMs, untilMs, resumedMs })

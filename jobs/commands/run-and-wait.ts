@@ -3,10 +3,11 @@ import { listCancellations } from '../queue/cancellations.ts'
 import { answerOf, withQueues, type OpenedQueue, type QueueConfig } from '../queue/with-queues.ts'
 import { requireMirrorOfQueue } from '../queue/mirror-of-queue.ts'
 import { failedWith } from '../run/failed-with.ts'
-import { pausedError } from '../pauses/paused-error.ts'
 import { NO_SHARED_QUEUE, requestAll, type RequestedRun, type RequestOptions } from './run-now.ts'
 import { waitedOutcome, type WaitedOutcome } from './waited-outcome.ts'
 import { endOfJob, type WaitingForJob, type WaitNews } from './wait-for-job.ts'
+import { OrganizationPaused } from '../../src/errors/errors.ts'
+import { moment } from '../../src/wording.ts'
 
 export type WaitingForRuns = Omit<WaitingForJob, 'onNews'> & {
   /** Unix milliseconds. */
@@ -72,4 +73,10 @@ async function wasCancelled({ backend }: OpenedQueue, organization: string, id: 
 
 function hasEnded({ finishedAtMs }: Report): boolean {
   return finishedAtMs !== undefined
+}
+
+/** For a command that asks for a run of a paused organization. `untilMs` is undefined where the end of the pause is not known. */
+function pausedError(organization: string, untilMs: number | undefined): OrganizationPaused {
+  const until = untilMs === undefined ? '' : ` until ${moment(untilMs)}`
+  return new OrganizationPaused(`${organization}: is paused${until}, so no run was started.`)
 }

@@ -11,8 +11,8 @@ import { claimed, isToOpen, mayTry, MOST_ATTEMPTS, opened, parseDelivery, type D
 import { reportNight, wentWell } from './night-report.ts'
 import { lastDueMs, nightAt, rotasOf, type Rota } from './nights.ts'
 import { isAnyBehind, isOver, lookUpNight } from './look-up-night.ts'
-import { send, type Sent } from './send.ts'
-import { webhookHeaders } from './webhook.ts'
+import { createHmac } from 'node:crypto'
+import { version } from '../../src/version.ts'
 
 /** Reports nights, and sends heartbeats, beside the runs of a worker. */
 export type Notifier = { stop(): void }
@@ -142,4 +142,63 @@ async function post(
   } catch (error) {
     return { isTaken: false, answer: describeError(error).message }
   }
+}
+
+/** A message, to be sent as it is. */
+type Message = { id: string; body: string }
+
+/**
+ * The headers of a webhook as https://www.standardwebhooks.com has them; without a secret it is not signed. The id stays the same when a
+ * message is sent again, the time does not.
+ */
+export function webhookHeaders(
+  { id, body }: Message,
+  { unixSeconds, secret }: { unixSeconds: number; secret: string | undefined },
+): Record<string, string> {
+  const headers = { 'webhook-id': id, 'webhook-timestamp': String(unixSeconds) }
+  if (secret === undefined) return headers
+  const key = Buffer.from(secret.replace(/^whsec_/, ''), 'base64')
+  const signature = createHmac('sha256', key).update(`${id}.${unixSeconds}.${body}`).digest('base64')
+  return { ...headers, 'webhook-signature': `v1,${signature}` }
+}
+
+/** What became of a request: only what may be logged, so never the address, which may hold a token. */
+type Sent = { isTaken: boolean; answer: string }
+
+/** For one request, with its answer. */
+const TIMEOUT_MS = 15_000
+
+/**
+ * Sends one request and reads nothing of the answer but its status. Follows no redirect: what is sent goes to the configured address and
+ * nowhere else. Never throws.
+ */
+export async function send(
+  url: URL,
+  { body, headers, signal }: { body?: string; headers?: Record<string, string>; signal: AbortSignal },
+): Promise<Sent> {
+  try {
+    const response = await fetch(url, {
+      method: body === undefined ? 'GET' : 'POST',
+      redirect: 'manual',
+      headers: {
+        'user-agent': `customer-mirror/${version()}`,
+        ...(body !== undefined && { 'content-type': 'application/json' }),
+        ...headers,
+      },
+      ...(body !== undefined && { body }),
+      signal: AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]),
+    })
+    await response.body?.cancel()
+    return { isTaken: response.ok, answer: `status ${response.status}` }
+  } catch (error) {
+    return { isTaken: false, answer: reasonOf(error) }
+  }
+}
+
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return 'unknown'
+  if (error.name === 'TimeoutError') return `no answer within ${TIMEOUT_MS / 1000} s`
+  const { cause } = error
+  if (!(cause instanceof Error)) return error.name
+  return 'code' in cause && typeof cause.code === 'string' ? cause.code : cause.name
 }

@@ -1,6 +1,7 @@
-import { ALL, isPaused, pauseOf, type Pause, type Pauses } from '../../src/pause.ts'
-import { parsePause, pauseText } from './stored-pause.ts'
-import { listParsed, type SharedValues } from '../queue/shared-values.ts'
+import { ALL, isPaused, pauseOf, type Pause, type Pauses, type Stated } from '../../src/pause.ts'
+import { listParsed, type SharedValues, parseValue } from '../queue/shared-values.ts'
+import { z } from 'zod'
+import { isoTime } from '../../src/time/iso-time.ts'
 
 const PREFIX = 'pause:'
 
@@ -67,4 +68,22 @@ export async function resume(
 /** The organizations that are paused by themselves, whatever is said about all of them. */
 function ownPauses(pauses: Pauses, nowMs: number): string[] {
   return [...pauses].filter(([name, stated]) => name !== ALL && isPaused(stated, nowMs)).map(([name]) => name)
+}
+
+const moment = z.iso.datetime().transform((text) => Date.parse(text))
+const stored = z
+  .object({ since: moment, until: moment.optional(), resumed: moment.optional() })
+  .transform(({ since, until, resumed }) => ({ sinceMs: since, untilMs: until, resumedMs: resumed }))
+
+/** What is kept about a pause; undefined for a text that cannot be read, such as one of a newer version. */
+export function parsePause(text: string): Stated | undefined {
+  return parseValue(stored, text)
+}
+
+/** A pause as it is kept: `{"since": …, "until": …}`, and `resumed` once a person ended it. */
+export function pauseText({ sinceMs, untilMs, resumedMs }: Stated): string {
+  const [since, until, resumed] = [sinceMs, untilMs, resumedMs].map((ms) =>
+    ms === undefined ? undefined : isoTime(ms),
+  )
+  return JSON.stringify({ since, until, resumed })
 }

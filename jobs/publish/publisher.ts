@@ -1,15 +1,15 @@
 import type { Config } from '../../src/config/read-config.ts'
 import { describeError } from '../../src/errors/errors.ts'
 import type { Logger } from '../../src/log.ts'
-import { configuredPlan } from '../../src/reading/publish/configured-plan.ts'
+import { configuredPlan, placeOf } from '../../src/reading/publish/configured-plan.ts'
 import { logPublished } from '../../src/reading/publish/log-published.ts'
 import type { AnyPlan, Published } from '../../src/reading/publish/publish-plan.ts'
 import { publishAfterRuns } from '../../src/reading/publish/publish-after-runs.ts'
-import { findRecorded } from '../../src/reading/publish/recorded-runs.ts'
-import { staleCopies } from '../../src/reading/publish/stale-copy.ts'
+import { findRecorded, type Recorded, recordedIn, type RecordedRun } from '../../src/reading/publish/recorded-runs.ts'
 import type { Timings } from '../timings.ts'
-import { BucketMemory } from './bucket-memory.ts'
-import { isDue, type PublishState } from './publish-due.ts'
+import { statSync } from 'node:fs'
+import { copyTargets } from '../../src/reading/publish/copy-target.ts'
+import { readManifest, type Manifest, type InCopy } from '../../src/reading/publish/manifest.ts'
 
 /** Makes the copies for readers beside the runs of a worker, in a process of their own. */
 export type Publisher = {
@@ -100,4 +100,116 @@ async function publishStale(
   return bucket.publish('file' in plan ? { ...plan, only } : plan, recorded, (what) =>
     publishAfterRuns(what, { signal }),
   )
+}
+
+/** What a worker knows of its runs and its copies. Times are milliseconds of a monotonic clock. */
+export type PublishState = {
+  /** Organizations whose runs are under way. */
+  running: Set<string>
+  /** When the first change was made that is in no copy; undefined if there is none. */
+  changedAtMs: number | undefined
+  /** When the last run ended; undefined before the first. */
+  endedAtMs: number | undefined
+  /** When the last attempt to publish ended; undefined before the first. */
+  publishedAtMs: number | undefined
+}
+
+type Limits = Pick<Timings, 'publishQuietMs' | 'publishLatestMs' | 'publishRestMs'>
+
+/**
+ * Whether a copy is to be made now: something changed, the last attempt is long enough ago, and either the runs of a night are
+ * over, which is when none was under way for a while, or they go on for too long to wait for that.
+ */
+export function isDue(
+  { running, changedAtMs, endedAtMs, publishedAtMs }: Readonly<PublishState>,
+  nowMs: number,
+  { publishQuietMs, publishLatestMs, publishRestMs }: Limits,
+): boolean {
+  if (changedAtMs === undefined) return false
+  if (publishedAtMs !== undefined && nowMs - publishedAtMs < publishRestMs) return false
+  if (nowMs - changedAtMs >= publishLatestMs) return true
+  return running.size === 0 && nowMs - (endedAtMs ?? changedAtMs) >= publishQuietMs
+}
+
+/** What a bucket holds since this worker published into it last, so that it is not asked every few minutes. */
+export class BucketMemory {
+  #held: string | undefined
+
+  /** Whether the mirror records nothing that this worker did not publish there. */
+  isUpToDate(plan: AnyPlan, recorded: Recorded): boolean {
+    return !('file' in plan) && this.#held === stateOf(plan, recorded)
+  }
+
+  /** Publishes, and returns whether objects stay that are to be removed later: readers have their time for them, or the service failed. */
+  async publish(
+    plan: AnyPlan,
+    recorded: Recorded,
+    publish: (plan: AnyPlan) => Promise<Published>,
+  ): Promise<[Published, boolean]> {
+    const state = 'file' in plan ? undefined : stateOf(plan, recorded)
+    this.#held = undefined
+    const published = await publish(plan)
+    const { replaced = 0, isLeft = false } = published.bucket ?? {}
+    const isSettled = replaced === 0 && !isLeft
+    if (isSettled && published.failed.length === 0) this.#held = state
+    return [published, !isSettled]
+  }
+}
+
+/** Changes with another run, organization or setting, and where a customer was forgotten or an organization retired without a run. */
+function stateOf(plan: AnyPlan, { lastRuns }: Recorded): string {
+  return JSON.stringify([plan, lastRuns.map((last) => ({ ...last, latestId: undefined }))])
+}
+
+/**
+ * The files of the copies that lack runs of the mirror, or hold what it has forgotten or retired since, are missing or unreadable, of the other
+ * kind as to personal data, or without a digest of their own. A bucket always is: only its manifest says what it lacks. `recorded` is needed for a mirror in PostgreSQL.
+ * Throws MirrorUnusable for a mirror that cannot be read.
+ */
+export function staleCopies(plan: AnyPlan, recorded?: Recorded): string[] {
+  if (!('file' in plan)) return [placeOf(plan)]
+  const { lastRuns, read } = recorded ?? recordedIn(plan.mirror)
+  const targets = copyTargets(plan, read)
+  const stale = targets.filter(({ file, organization }) => {
+    const manifest = readManifest(file)
+    if (manifest === undefined || manifest.withoutPersonalData !== plan.withoutPersonalData) return true
+    if (lacksDigest(file)) return true
+    if (organization === undefined && holdsAnother(manifest, lastRuns)) return true
+    const concerned = lastRuns.filter((run) => organization === undefined || run.organization === organization)
+    return concerned.some(({ organization: id, runId, latestId, startedAt, status, ...last }) => {
+      const known = manifest.lastRuns.get(id)
+      if (known !== undefined && wasForgottenOrRetired(known, last)) return true
+      const knownId = known?.runId ?? 0
+      if (knownId < runId || knownId > latestId) return true
+      // A mirror that was begun anew counts its runs from 1 again. A copy has no runs of an organization that it leaves out.
+      if (knownId === runId && startedAt !== (known?.startedAt ?? startedAt)) return true
+      // A run that is under way says so itself when it ends.
+      return knownId === runId && status !== 'running' && known?.status !== status
+    })
+  })
+  return stale.map(({ file }) => file)
+}
+
+/**
+ * Whether the digest beside a copy is missing, or of the copy from before, since a publish ended between the two. It is made after its
+ * copy; to compare it would take as long as reading all of that.
+ */
+function lacksDigest(file: string): boolean {
+  const digest = statSync(`${file}.sha256`, { bigint: true, throwIfNoEntry: false })
+  const copy = statSync(file, { bigint: true, throwIfNoEntry: false })
+  return copy !== undefined && (digest === undefined || digest.mtimeNs < copy.mtimeNs)
+}
+
+/** Whether a customer was forgotten or the organization retired since, for which no run is needed. */
+function wasForgottenOrRetired(
+  known: InCopy,
+  { forgotten, retiredAt }: Pick<RecordedRun, 'forgotten' | 'retiredAt'>,
+): boolean {
+  return known.forgotten !== null && (forgotten > known.forgotten || retiredAt !== known.retiredAt)
+}
+
+/** Whether the copy holds an organization that the mirror no longer has: it was renamed, or forgotten. */
+function holdsAnother(manifest: Manifest, lastRuns: readonly RecordedRun[]): boolean {
+  const names = new Set(lastRuns.map(({ organization }) => organization))
+  return [...manifest.lastRuns].some(([organization, { runId }]) => runId !== null && !names.has(organization))
 }

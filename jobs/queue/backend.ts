@@ -8,7 +8,7 @@ import { DEFAULT_PREFIX, parseAddress, placeOf } from './prefixed-address.ts'
 import { openRedis } from './redis/redis.ts'
 import type { SharedLimits } from '../limits/shared-limits.ts'
 import type { SharedValues } from './shared-values.ts'
-import { findTelemetry } from '../monitoring/telemetry.ts'
+import { version } from '../../src/version.ts'
 
 /** The store of the jobs. Its users do not see which kind it is. */
 export type Backend = {
@@ -81,4 +81,22 @@ async function openWritable(open: () => Promise<Store>, place: string): Promise<
   } catch (error) {
     throw neverOpened(error, place)
   }
+}
+
+/** Spans and metrics of the queue, when an OpenTelemetry SDK was loaded before this program (`node --import`). */
+async function findTelemetry(): Promise<Telemetry | undefined> {
+  if (!isSdkLoaded()) return undefined
+  const { BullMQOtel } = await import('bullmq-otel')
+  return new BullMQOtel({
+    tracerName: 'customer-mirror',
+    meterName: 'customer-mirror',
+    version: version(),
+    enableMetrics: true,
+  })
+}
+
+/** An SDK registers itself under this name; without one, no spans are received. */
+function isSdkLoaded(): boolean {
+  const registered: unknown = Reflect.get(globalThis, Symbol.for('opentelemetry.js.api.1'))
+  return typeof registered === 'object' && registered !== null && 'trace' in registered
 }

@@ -3,8 +3,7 @@ import type { Logger } from '../../src/log.ts'
 import { succeedsWithin } from './deadline.ts'
 import { WorkerPauses, type Pausing } from './pause-workers.ts'
 import { codeAndReason, isRefusal } from './queue-refusal.ts'
-import { createLossLog } from '../monitoring/loss-log.ts'
-import { createSparseLog } from '../sparse-log.ts'
+import { createSparseLog, QUIET_MS } from '../sparse-log.ts'
 import type { Timings } from '../timings.ts'
 
 export type Watching = Pick<Pausing, 'write' | 'random'> & {
@@ -93,4 +92,32 @@ function isOfOneJob(error: unknown): boolean {
   return (
     error instanceof Error && /^(could not renew lock|missing (lock|key)|lock mismatch|job \S+ )/i.test(error.message)
   )
+}
+
+/** Reports losses of the queue, and their ends, unless one was reported less than a minute ago; one that lasts is reported then. */
+function createLossLog(log: Pick<Logger, 'info' | 'warn'>, monotonicMs: () => number) {
+  let reportedMs = -Infinity
+  let leftOut = 0
+  let unreported: string | undefined
+
+  function stillLost(): void {
+    if (unreported === undefined || monotonicMs() - reportedMs < QUIET_MS) return
+    log.warn({ reason: unreported, ...(leftOut > 0 && { leftOut }) }, 'queue lost')
+    reportedMs = monotonicMs()
+    leftOut = 0
+    unreported = undefined
+  }
+
+  return {
+    lost: (reason: string) => {
+      unreported = reason
+      stillLost()
+    },
+    stillLost,
+    back: () => {
+      if (unreported === undefined) log.info('queue back')
+      else leftOut += 1
+      unreported = undefined
+    },
+  }
 }

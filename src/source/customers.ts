@@ -2,8 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { type Sleep, turnWithTime } from '../machine/timers.ts'
 import { type ByteBudget, PROCESS_BUDGET, type Room, whenRoomy } from './connection/byte-budget.ts'
 import { createCachedAnswers } from './cached-answers.ts'
-import { type ClockCorrected, withClockCorrection } from './clock/clock-correction.ts'
-import { createClock } from './clock/clock.ts'
+import { createClock, type Clock } from './clock/clock.ts'
 import { type CustomersPage, pageIn } from './page/customers-page.ts'
 import {
   customersAt,
@@ -16,10 +15,11 @@ import {
 } from './customers-url.ts'
 import type { IdleAgents } from './connection/idle-agents.ts'
 import { type Asking, createRateLimit, type RateLimit } from './pace/rate-limit.ts'
-import { createRetry, type WaitingEvent } from './pace/retry.ts'
+import { createRetry, type WaitingEvent, type Retry } from './pace/retry.ts'
 import type { SourceSettings } from './settings.ts'
 import { SignedRequests } from './signed-requests.ts'
 import type { Credentials } from './signing/signing.ts'
+import { isUnauthorized } from './refusal.ts'
 
 export type { CustomersPage } from './page/customers-page.ts'
 export type { CutRecords } from './page/cut-records.ts'
@@ -161,3 +161,42 @@ async function afterOthers({ room, signal, monotonicMs }: Waiting): Promise<void
 }
 
 type Waiting = { room: Room; signal: AbortSignal; monotonicMs: () => number }
+
+/** From now on, requests are signed by the service's clock. */
+type ClockCorrected = { kind: 'clock-corrected'; offsetMs: number }
+
+type ClockCorrectionOptions = {
+  clock: Clock
+  /** Unix milliseconds, as `attempt` signs. */
+  now: () => number
+  monotonicMs: () => number
+  onEvent?: ((event: ClockCorrected) => void) | undefined
+}
+
+/**
+ * A retry that sends a request once more, signed by the service's clock, if it was refused as unauthorized and the time of its
+ * signature may be the reason.
+ */
+function withClockCorrection(retry: Pick<Retry, 'ask'>, options: ClockCorrectionOptions): Pick<Retry, 'ask'> {
+  const { clock, now, monotonicMs, onEvent } = options
+  return {
+    async ask(attempt, stopping) {
+      let signed = { unixMs: 0, atMs: 0 }
+      const signingNow: typeof attempt = () => {
+        signed = { unixMs: now() + clock.correctionMs, atMs: monotonicMs() }
+        return attempt()
+      }
+      try {
+        return await retry.ask(signingNow, stopping)
+      } catch (error) {
+        // The correction at the time of signing, unless our clock was set during the request.
+        const signedAheadMs = signed.unixMs + (monotonicMs() - signed.atMs) - now()
+        if (!isUnauthorized(error) || !clock.explains(signedAheadMs)) throw error
+        if (stopping.mayAskMore?.() === false) throw error
+        const offsetMs = clock.adopt()
+        if (offsetMs !== undefined) onEvent?.({ kind: 'clock-corrected', offsetMs })
+        return await retry.ask(signingNow, stopping)
+      }
+    },
+  }
+}

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { sqlCommand } from '../../src/cli/sql.ts'
-import { readablePostgres } from '../../src/reading/statements/postgres-statement.ts'
+import { readablePostgres } from '../../src/reading/statements/read-postgres.ts'
 import { runCommand } from '../support/run-command.ts'
 
 test.each([

@@ -23,7 +23,7 @@ test.each([
 test('a mirror where no folder can be made is unusable, and is not tried for ever', async () => {
   await expect(openMirror('/proc/none/made/customers.db')).rejects.toMatchObject({
     code: 'denied',
-    message: '/proc/none/made/customers.db: cannot be made there. (ENOENT)',
+    message: expect.stringMatching(/^\/proc\/none\/made\/customers\.db: .*ENOENT/),
   })
 })
 

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { PUBLIC_TABLES } from '../../src/public-tables.ts'
-import { datasetteMetadata } from '../../src/reading/dictionary.ts'
+import { datasetteMetadata } from '../../src/reading/publish/copy-metadata.ts'
 import { openMirror } from '../../src/mirror/mirror.ts'
 import { dictionaryPage } from '../support/dictionary-page.ts'
 import { aMirrorOfNights, aPlan, publishAll } from '../support/publishing.ts'

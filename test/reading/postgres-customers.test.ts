@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { oneStatement, postgresPrograms } from '../../bench/postgres-server.ts'
 import { openMirror } from '../../src/mirror/postgres/postgres-mirror.ts'
-import { readCustomers } from '../../src/reading/statements/postgres-customers.ts'
+import { readCustomers } from '../../src/reading/statements/read-postgres.ts'
 import { aTurkishDatabase } from '../support/postgres/turkish-database.ts'
 
 test.skipIf(postgresPrograms() === undefined)(

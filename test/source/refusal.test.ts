@@ -1,6 +1,6 @@
 import { gzipSync } from 'node:zlib'
 import { expect, test } from 'vitest'
-import { quoted } from '../../src/source/quotation.ts'
+import { quoted } from '../../src/source/refusal.ts'
 import { onThisMachine } from '../support/busy-machine.ts'
 import { bytes, cut, faultServer, hang, html, json, list, refusal, type Reply } from '../support/fault-server.ts'
 import { aSource, CREDENTIALS, everythingIn, PATIENT, rejection } from './a-source.ts'

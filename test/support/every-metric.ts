@@ -1,4 +1,4 @@
-import { measureProcess } from '../../jobs/monitoring/process-metrics.ts'
+import { measureProcess } from '../../jobs/monitoring/watched.ts'
 import { statusMetrics } from '../../jobs/monitoring/status-metrics.ts'
 import { emptyReport } from '../../src/report.ts'
 import { START_MS } from './builders.ts'

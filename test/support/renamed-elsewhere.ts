@@ -7,7 +7,7 @@ import { publishCommand } from '../../src/cli/publish.ts'
 import { syncCommand } from '../../src/cli/sync.ts'
 import { readConfig } from '../../src/config/read-config.ts'
 import { configuredPlan } from '../../src/reading/publish/configured-plan.ts'
-import { staleCopies } from '../../src/reading/publish/stale-copy.ts'
+import { staleCopies } from '../../jobs/publish/publisher.ts'
 import { runCommand } from './run-command.ts'
 import { aSandbox, aWorkplace, organizationsOf } from './workplace.ts'
 

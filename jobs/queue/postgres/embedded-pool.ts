@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events'
 import { messages, type PGlite } from '@electric-sql/pglite'
 import type { PostgresQueueBackend, runMigrations } from 'bullmq'
-import { OneAfterAnother } from './one-after-another.ts'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 
 type Session = Parameters<typeof runMigrations>[0]
 type Pool = PostgresQueueBackend['connection']['pool']
@@ -153,4 +153,28 @@ async function answer<Row>(
 
 function isSingle(text: string): boolean {
   return !text.trimEnd().replace(/;$/, '').includes(';')
+}
+
+/** Work that blocks this thread: one piece after another, as they were asked for, and a few in one turn of the event loop. */
+class OneAfterAnother {
+  readonly #inTurn: number
+  #before: Promise<unknown> = Promise.resolve()
+  /** How many pieces were begun in this turn. */
+  #begun = 0
+
+  constructor({ inTurn }: { inTurn: number }) {
+    this.#inTurn = inTurn
+  }
+
+  begin<Done>(work: () => Promise<Done>): Promise<Done> {
+    const begun = this.#before.then(async () => {
+      if (this.#begun >= this.#inTurn) await nextTurn()
+      // Called in the next turn before what waits for it: that is put behind it in the queue.
+      if (this.#begun === 0) setImmediate(() => (this.#begun = 0))
+      this.#begun += 1
+      return await work()
+    })
+    this.#before = begun.catch(() => {})
+    return begun
+  }
 }

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Organizations } from '../../organizations.ts'
-import { endedWell } from '../../report.ts'
-import type { Erased, Mirror, Opening } from '../../store.ts'
+import { endedWell, type LatestRun, type LeasedRun } from '../../report.ts'
+import type { Erased, Mirror, Opening, KnownElsewhere, PagesSaved, LastRun } from '../../store.ts'
 import { MirrorUnusable } from '../../errors/errors.ts'
 import {
   findDamage,
@@ -18,26 +18,48 @@ import { requireVersion } from './opening/schema.ts'
 import type * as Erase from './forget/erase.ts'
 import type * as Rehearsal from './rehearsal.ts'
 import { nameOfProcess } from '../../machine/process-name.ts'
-import { createIdIndex, createIndex, forgetInitialIds, initialIdsOf, lacksIdIndex } from './run/id-index.ts'
-import { renewLease } from './run/lease.ts'
+import {
+  createIdIndex,
+  createIndex,
+  forgetInitialIds,
+  initialIdsOf,
+  lacksIdIndex,
+  goByIdIndex,
+  rememberIds,
+} from './run/id-index.ts'
+import { renewLease, findLease, type Clocks } from './run/lease.ts'
 import { openFile, type OpenFile } from './opening/open-file.ts'
 import { addSaved } from '../pages/page-accounting.ts'
-import { pagesAtOnce, savePages } from './run/pages.ts'
-import { applyPrivacy } from './privacy/apply-privacy.ts'
-import { listPrivacy } from './privacy/privacy.ts'
+import { listPrivacy, notePurged, rewritePrivacy } from './privacy/privacy.ts'
 import { listRejects } from './run/rejects.ts'
 import { mayIndexForReaders, missingIndexes } from './reading/reading-indexes.ts'
 import { findGone, findListed, findRemovalCandidates } from './removals/removal-candidates.ts'
 import { approveRemovals, discardRemovals, listHeldRemovals } from './removals/removals.ts'
 import { finishRun, startRun } from './run/runs.ts'
-import { listLastRuns } from './reading/last-runs.ts'
-import { listLatestRuns, listUnderway } from './reading/overview.ts'
 import { findRun, listFreshness, listRuns, listUncountedFreshness } from './reading/stored-runs.ts'
-import { findKnownElsewhere } from './reading/known-elsewhere.ts'
 import { withRoomToSort, withoutTemporaryFiles } from './temporary-files.ts'
 import { withSetting } from './opening/with-setting.ts'
 import { openPatiently, withPatience } from './opening/write-lock.ts'
 import { recallWindows } from './run/windows.ts'
+import type { Run } from '../../run.ts'
+import { isPrivacyOwed } from '../rules/policy-of-rows.ts'
+import { deletingSecurely, purge } from './purge.ts'
+import { knownElsewhere } from '../rows/known-elsewhere.ts'
+import { statement } from './statement.ts'
+import type { SortedPage } from '../../sorted-page.ts'
+import { decidePages, idsIn } from '../pages/decide-pages.ts'
+import { findStored } from './run/stored-customers.ts'
+import { writePages } from './run/write-pages.ts'
+import { lastRunOf, type LastRunColumns } from '../rows/last-run.ts'
+import { firstRunOf, IS_FULL, READ_TO_END } from '../sql/run-conditions.ts'
+import {
+  LATEST_COLUMNS,
+  latestRunOf,
+  leasedRunOf,
+  UNDERWAY,
+  type LatestColumns,
+  type UnderwayColumns,
+} from '../rows/latest-run.ts'
 
 /** Opens the mirror at `file` to write; creates it, 0600 in a folder of 0700, if there is none. */
 export async function openMirror(file: string, { signal, waitsOnceStopped = false }: Opening = {}): Promise<Mirror> {
@@ -202,4 +224,119 @@ function readingVerbs(db: Connection, file: string) {
     listUnderway: async (clocks) => readTransaction(db, file, () => listUnderway(db, clocks)),
     findDamage: async () => readTransaction(db, file, () => findDamage(db)),
   } satisfies Partial<Mirror>
+}
+
+/** Rewrites some of the values that are to be hidden; true while more are left. The last step removes the old ones from the file. */
+function applyPrivacy(
+  db: Connection,
+  { run, nowMs }: { run: Run; nowMs: number },
+  { isKept, writeInPlace }: RowWriting,
+): boolean {
+  if (!isPrivacyOwed(run)) return false
+  if (deletingSecurely(db, () => writeInPlace(() => rewritePrivacy(db, run, nowMs)))) return true
+  if (isKept && purge(db)) writeInPlace(() => notePurged(db))
+  return false
+}
+
+/**
+ * Each id costs one index look-up for each organization of the file, so the caller passes only a few. The names of organizations come
+ * from the index too, with one look-up for each, since `customers` may have millions of rows and `runs` thousands for each.
+ */
+const FIND = `
+  WITH RECURSIVE others (organization) AS (
+    SELECT MIN(organization) FROM customers
+    UNION ALL
+    SELECT (SELECT MIN(organization) FROM customers WHERE organization > others.organization) FROM others
+    WHERE others.organization IS NOT NULL
+  ),
+  unknown (id) AS MATERIALIZED (
+    SELECT DISTINCT value FROM json_each(@ids)
+    WHERE NOT EXISTS (SELECT 1 FROM customers WHERE organization = @organization AND id = value)
+  )
+  SELECT unknown.id, others.organization FROM unknown CROSS JOIN others CROSS JOIN customers
+    ON customers.organization = others.organization AND customers.id = unknown.id`
+
+/** Counts which of a few ids belong to another organization and are new to this one: a sign of a wrong key or address. */
+function findKnownElsewhere(db: Connection, organization: string, ids: readonly string[]): KnownElsewhere {
+  // The only organization of a mirror is being read for the first time.
+  if (lacksIdIndex(db)) return knownElsewhere([])
+  const find = statement<[Record<string, unknown>], { id: string; organization: string }>(db, FIND)
+  return knownElsewhere(find.all({ organization, ids: JSON.stringify(ids) }))
+}
+
+/**
+ * Each transaction writes the same pages of an index again, nearly all of them in an initial sync, since ids are random; and each page is
+ * kept in memory until it is saved. Where there is no index of ids, few together are enough.
+ */
+function pagesAtOnce(run: Run): number {
+  return initialIdsOf(run) === undefined ? 64 : 16
+}
+
+/**
+ * Saves whole pages. The caller holds the transaction, and adds the result to the run after the commit. Throws
+ * AccountingBroken, so that the transaction is rolled back, when a page's records are not all accounted for.
+ */
+export function savePages(db: Connection, run: Run, pages: readonly SortedPage[], nowMs: number): PagesSaved {
+  renewLease(db, run, nowMs)
+  goByIdIndex(db, run)
+  const stored = findStored(db, run, idsIn(pages))
+  const decided = decidePages(run, pages, stored)
+  writePages(db, run, { decided, stored }, nowMs)
+  rememberIds(run, decided.inserted)
+  return decided.saved
+}
+
+/** The latest run of one organization, or of every one that was ever mirrored. Quick runs are none of them. */
+export function listLastRuns(db: Connection, filter?: { organization: string }): LastRun[] {
+  const rows =
+    filter === undefined
+      ? statement<[], LastRunColumns>(db, lastRunsOf(EVERY_ONE)).all()
+      : statement<[typeof filter], LastRunColumns>(db, lastRunsOf('SELECT @organization')).all(filter)
+  return rows.map(lastRunOf)
+}
+
+/** The organizations are found by one seek in an index each, since there may be thousands of runs of each. */
+const EVERY_ONE = `
+    SELECT MIN(organization) FROM runs WHERE ${IS_FULL}
+    UNION ALL
+    SELECT (SELECT MIN(organization) FROM runs WHERE ${IS_FULL} AND runs.organization > known.organization)
+    FROM known WHERE known.organization IS NOT NULL`
+
+const lastRunsOf = (organizations: string) => `
+  WITH RECURSIVE known (organization) AS (${organizations})
+  SELECT last.organization, last.started_at, last.finished_at, last.status, last.error_code,
+    ${firstRunOf('last.organization')} AS first_run_at,
+    (SELECT read_as_of FROM runs WHERE id = (
+      SELECT MAX(id) FROM runs
+      WHERE runs.organization = last.organization AND ${READ_TO_END})) AS complete_as_of,
+    (SELECT error_code FROM runs WHERE id = (
+      SELECT MAX(id) FROM runs WHERE runs.organization = last.organization AND status <> 'running' AND id > last.id)) AS quick_error
+  FROM known
+  JOIN runs AS last ON last.id = (
+    SELECT MAX(id) FROM runs WHERE runs.organization = known.organization AND ${IS_FULL})
+  ORDER BY last.organization`
+
+/** The latest full runs of these organizations, by organization and then oldest first, at most `limit` of each. */
+function listLatestRuns(
+  db: Connection,
+  { organizations, limit }: { organizations: readonly string[]; limit: number },
+): LatestRun[] {
+  return statement<[string, number], LatestColumns>(db, LATEST)
+    .all(JSON.stringify(organizations), limit)
+    .map(latestRunOf)
+}
+
+const LATEST = `
+  SELECT ${LATEST_COLUMNS}
+  FROM json_each(?) AS wanted
+  JOIN runs ON runs.id IN (
+    SELECT id FROM runs AS own WHERE own.organization = wanted.value AND ${IS_FULL} ORDER BY id DESC LIMIT ?)
+  ORDER BY runs.organization, runs.id`
+
+/** The runs that hold the lease of their organization, by organization. */
+function listUnderway(db: Connection, clocks: Clocks): LeasedRun[] {
+  return statement<[], UnderwayColumns>(db, `${UNDERWAY} ORDER BY runs.organization`)
+    .all()
+    .filter(({ organization, id }) => findLease(db, organization, clocks)?.run_id === id)
+    .map(leasedRunOf)
 }

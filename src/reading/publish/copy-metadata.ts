@@ -2,11 +2,11 @@ import { lstatSync, readFileSync } from 'node:fs'
 import { basename, dirname, extname, join } from 'node:path'
 import { tablesOfCopy } from './copy-tables.ts'
 import { MANIFEST } from './manifest-columns.ts'
-import { datasetteMetadata } from '../dictionary.ts'
 import { privateName, putInPlace, removeIfPossible } from '../files/placed-file.ts'
 import { lockFolder, type Access } from './copy-folder.ts'
 import { makeFile, PUBLISHING } from './unfinished-copy.ts'
 import { codeOf } from '../../errors/faults.ts'
+import { PUBLIC_TABLES, type PublicColumn, type PublicTable } from '../../public-tables.ts'
 
 /**
  * Writes Datasette's `metadata.json` beside the copies of a folder, if it is not there as it should be: what each table and column
@@ -59,4 +59,28 @@ function readIfThere(path: string): string | undefined {
   } catch (error) {
     return codeOf(error) === 'ENOENT' ? undefined : ''
   }
+}
+
+/**
+ * Datasette's `metadata.json` for a file with these tables: `datasette customers.db --metadata metadata.json`. `database` is the
+ * name of the file without its ending.
+ */
+export function datasetteMetadata(database: string, tables: readonly PublicTable[] = PUBLIC_TABLES) {
+  const described = tables.map(({ name, meaning, columns }) => {
+    const descriptions = columns.map((column) => [column.name, explain(column)])
+    return [name, { description: sentence(meaning), columns: Object.fromEntries(descriptions) }]
+  })
+  return {
+    title: 'Customer Mirror',
+    description: 'The customers of every organization, as the order-management service lists them.',
+    databases: { [database]: { tables: Object.fromEntries(described) } },
+  }
+}
+
+function explain({ meaning, personal }: PublicColumn): string {
+  return sentence(personal ? `${meaning} (personal data)` : meaning)
+}
+
+function sentence(text: string): string {
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`
 }

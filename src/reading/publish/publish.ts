@@ -1,8 +1,8 @@
 import { dirname } from 'node:path'
 import { describeError, isOurs } from '../../errors/errors.ts'
 import { buildCopy, type BuiltCopy } from './build-copy.ts'
-import { removeLeftovers, unfinishedCopy } from './unfinished-copy.ts'
-import { copyError } from '../files/copy-error.ts'
+import { removeLeftovers, unfinishedCopy, type UnfinishedCopy } from './unfinished-copy.ts'
+import { copyError, afterPlacing } from '../files/copy-error.ts'
 import { describeCopies, placeOfMetadata } from './copy-metadata.ts'
 import { lockFolder, prepareFolder, requireSafeFolder, unreachableFolder } from './copy-folder.ts'
 import { copyTargets, requireReplaceable, type CopyTarget } from './copy-target.ts'
@@ -10,8 +10,8 @@ import { groupNumber } from './group-number.ts'
 import { listReadOrganizations } from '../organizations/listed-organizations.ts'
 import { keepOlderCopy, pruneOlderCopies } from './older-copies.ts'
 import type { LeftOut, Published, PublishedCopy, PublishPlan } from './publish-plan.ts'
-import { replaceCopy } from './replace-copy.ts'
-import { underItsName } from '../files/placed-file.ts'
+import { underItsName, flushPlace, type SecondName } from '../files/placed-file.ts'
+import { renameSync } from 'node:fs'
 
 /**
  * Publishes copies of the mirror for readers, each one state of the mirror and each replaced as a whole: a reader finds the
@@ -113,4 +113,21 @@ function publishCopy(
   } catch (error) {
     throw copyError(error, file)
   }
+}
+
+/**
+ * Puts a finished copy, and then its digest, in their places. Readers that have the copy from before open go on reading it;
+ * `kept` is its second name, which is taken back when the new copy could not be put there.
+ */
+function replaceCopy(file: string, { path, digestPath }: UnfinishedCopy, kept: SecondName | undefined): void {
+  try {
+    renameSync(path, file)
+  } catch (error) {
+    kept?.takeBack()
+    throw error
+  }
+  afterPlacing('the digest beside it is still that of the copy from before', () =>
+    renameSync(digestPath, `${file}.sha256`),
+  )
+  flushPlace(file)
 }

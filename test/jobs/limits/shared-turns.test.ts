@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { LimitEvent } from '../../../jobs/limits/limit-share.ts'
-import { sharedTurnsIn } from '../../../jobs/limits/shared-turns.ts'
+import { sharedTurnsIn } from '../../../jobs/worker-parts.ts'
 import { RateLimited } from '../../../src/errors/errors.ts'
 import { rateLimiter, type ServiceLimit } from '../../../src/service/rate-limit.ts'
 import { createRateLimit, type RateLimit } from '../../../src/source/pace/rate-limit.ts'

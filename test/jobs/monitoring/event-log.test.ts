@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createEventLog } from '../../../jobs/monitoring/event-log.ts'
+import { createEventLog } from '../../../jobs/monitoring/listener.ts'
 
 test('the waits of runs for a mirror whose server is away are logged once a minute, and other events each time', () => {
   const lines: object[] = []

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { measureProcess } from '../../../jobs/monitoring/process-metrics.ts'
+import { measureProcess } from '../../../jobs/monitoring/watched.ts'
 import { createScrape } from '../../../jobs/monitoring/scrape.ts'
 import { emptyReport } from '../../../src/report.ts'
 import { commit, version } from '../../../src/version.ts'

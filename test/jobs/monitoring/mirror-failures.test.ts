@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { examine } from '../../../jobs/monitoring/health.ts'
-import { noticesOf } from '../../../jobs/monitoring/notices.ts'
+import { noticesOf } from '../../../jobs/monitoring/watched.ts'
 import { MirrorFailures } from '../../../jobs/monitoring/mirror-failures.ts'
 import { MirrorUnusable, SourceUnavailable } from '../../../src/errors/errors.ts'
 import type { LastRun } from '../../../src/store.ts'

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { createServer, type Socket } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
-import { send } from '../../../jobs/notify/send.ts'
+import { send } from '../../../jobs/notify/notifier.ts'
 
 /** A receiver that does this with each connection once a request has come. */
 async function aReceiverThat(answers: (socket: Socket) => void): Promise<URL> {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { webhookHeaders } from '../../../jobs/notify/webhook.ts'
+import { webhookHeaders } from '../../../jobs/notify/notifier.ts'
 
 test('a message is signed as Standard Webhooks have it: the vector of their libraries', () => {
   const message = { id: 'msg_p5jXN8AQM9LWM0D4loKWxJek', body: '{"test": 2432232314}' }

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { watchPauses } from '../../../jobs/pauses/pause-watch.ts'
-import { pauseText } from '../../../jobs/pauses/stored-pause.ts'
+import { pauseText } from '../../../jobs/pauses/pauses.ts'
 
 test('a job that waits for the end of a pause starts when that was set later, and comes', async () => {
   let nowMs = 1000

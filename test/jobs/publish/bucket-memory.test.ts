@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { BucketMemory } from '../../../jobs/publish/bucket-memory.ts'
+import { BucketMemory } from '../../../jobs/publish/publisher.ts'
 import type { BucketPlan } from '../../../src/reading/publish/bucket/bucket-plan.ts'
 import type { RecordedRun } from '../../../src/reading/publish/recorded-runs.ts'
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { isDue, type PublishState } from '../../../jobs/publish/publish-due.ts'
+import { isDue, type PublishState } from '../../../jobs/publish/publisher.ts'
 
 const LIMITS = { publishQuietMs: 60, publishLatestMs: 3600, publishRestMs: 600 }
 const NOTHING: PublishState = {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createWriteProbe } from '../../../jobs/queue/write-probe.ts'
+import { createWriteProbe } from '../../../jobs/monitoring/watched.ts'
 import { codeAndReason, isRefusal, queueUnavailable } from '../../../jobs/queue/queue-refusal.ts'
 import { QueueUnavailable, UsageError } from '../../../src/errors/errors.ts'
 

@@ -1,7 +1,7 @@
 import type { PGlite } from '@electric-sql/pglite'
 import Database from 'better-sqlite3'
 import { beforeAll, expect, test } from 'vitest'
-import { compareMirrors } from '../../../src/mirror/move/compare-mirrors.ts'
+import { compareMirrors } from '../../../src/reading/move/carry.ts'
 import { copyMirror, type Copied, type Copying } from '../../../src/mirror/move/copy-mirror.ts'
 import { MOVED_TABLES, type MovedTable } from '../../../src/mirror/move/moved-tables.ts'
 import { postgresSide } from '../../../src/mirror/move/postgres-side.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { binaryArray } from '../../../src/mirror/postgres/connection/binary-array.ts'
+import { binaryArray } from '../../../src/mirror/postgres/connection/connections.ts'
 import { ArrayOf } from '../../../src/mirror/postgres/session.ts'
 
 test('it takes little more memory than its values', () => {

@@ -1,6 +1,6 @@
 import type { PGlite } from '@electric-sql/pglite'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { arrayLiteral } from '../../../src/mirror/postgres/connection/array-literal.ts'
+import { arrayLiteral } from '../../../src/mirror/postgres/connection/connections.ts'
 import { schemaOf } from '../../../src/mirror/postgres/connection/connection-settings.ts'
 import { openDatabase } from '../../../src/mirror/postgres/opening/database.ts'
 import type { Database } from '../../../src/mirror/postgres/session.ts'

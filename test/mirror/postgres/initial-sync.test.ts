@@ -1,7 +1,6 @@
 import { beforeAll, beforeEach, expect, test } from 'vitest'
 import { openDatabase } from '../../../src/mirror/postgres/opening/database.ts'
-import { runVerbs } from '../../../src/mirror/postgres/run/run-verbs.ts'
-import { savingVerbs } from '../../../src/mirror/postgres/run/saving-verbs.ts'
+import { runVerbs, savingVerbs } from '../../../src/mirror/postgres/postgres-mirror.ts'
 import type { Connections, Database } from '../../../src/mirror/postgres/session.ts'
 import type { Run } from '../../../src/run.ts'
 import { through } from '../../support/breaking-connections.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { listLastRuns } from '../../../src/mirror/postgres/reading/last-runs.ts'
+import { listLastRuns } from '../../../src/mirror/postgres/reading/reading-verbs.ts'
 import type { LastRun } from '../../../src/store.ts'
 import { inPostgres } from '../../support/both-stores.ts'
 import { startPglite } from '../../support/pglite-connections.ts'

@@ -1,7 +1,7 @@
 import type { PGlite } from '@electric-sql/pglite'
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { eraseTraces } from '../../../src/mirror/postgres/forget/erase.ts'
-import { rareVerbs } from '../../../src/mirror/postgres/rare-verbs.ts'
+import { rareVerbs } from '../../../src/mirror/postgres/postgres-mirror.ts'
 import type { Database } from '../../../src/mirror/postgres/session.ts'
 import { postgresPrograms } from '../../../bench/postgres-server.ts'
 import { openMirror } from '../../../src/mirror/mirror.ts'

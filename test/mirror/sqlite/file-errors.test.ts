@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { openDatabase, writeTransaction } from '../../../src/mirror/sqlite/opening/database.ts'
-import { savePages } from '../../../src/mirror/sqlite/run/pages.ts'
+import { savePages } from '../../../src/mirror/sqlite/sqlite-mirror.ts'
 import { startRun } from '../../../src/mirror/sqlite/run/runs.ts'
 import { aPage, customers, START_MS } from '../../support/builders.ts'
 import { aMirrorFile, valueOf } from '../../support/mirror-file.ts'

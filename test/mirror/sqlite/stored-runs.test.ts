@@ -1,6 +1,6 @@
 import Database from 'better-sqlite3'
 import { expect, test } from 'vitest'
-import { listLastRuns } from '../../../src/mirror/sqlite/reading/last-runs.ts'
+import { listLastRuns } from '../../../src/mirror/sqlite/sqlite-mirror.ts'
 import { listRejects } from '../../../src/mirror/sqlite/run/rejects.ts'
 import { listRuns } from '../../../src/mirror/sqlite/reading/stored-runs.ts'
 import { aFullMirror } from '../../support/full-mirror.ts'

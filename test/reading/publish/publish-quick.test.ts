@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { olderCopies } from '../../../src/reading/publish/older-copies.ts'
-import { staleCopies } from '../../../src/reading/publish/stale-copy.ts'
+import { staleCopies } from '../../../jobs/publish/publisher.ts'
 import type { Mirror } from '../../../src/store.ts'
 import { customers } from '../../support/builders.ts'
 import { aMirror, valueOf } from '../../support/mirror-file.ts'

@@ -1,7 +1,6 @@
 import { afterEach, beforeAll, beforeEach } from 'vitest'
 import { openDatabase } from '../../../src/mirror/postgres/opening/database.ts'
-import { runVerbs } from '../../../src/mirror/postgres/run/run-verbs.ts'
-import { savingVerbs } from '../../../src/mirror/postgres/run/saving-verbs.ts'
+import { runVerbs, savingVerbs } from '../../../src/mirror/postgres/postgres-mirror.ts'
 import type { Database } from '../../../src/mirror/postgres/session.ts'
 import type { Ending } from '../../../src/run.ts'
 import { anEnding, aPage, MINUTE_MS, START_MS } from '../builders.ts'

@@ -1,21 +1,20 @@
 import type { Run } from '../../../run.ts'
 import type { PagesSaved } from '../../../store.ts'
 import { MirrorUnusable } from '../../../errors/errors.ts'
-import { decidePages, idsIn, type PagesDecided, type Stored } from '../../pages/decide-pages.ts'
+import { decidePages, idsIn, type PagesDecided, type Stored, type Known } from '../../pages/decide-pages.ts'
 import { addSaved } from '../../pages/page-accounting.ts'
 import { notTaken, requireTaken } from '../../pages/rows-taken.ts'
 import { dropTextIndexes } from '../reading/reading-indexes.ts'
-import { findStored } from './find-stored.ts'
 import { renewLease } from './lease.ts'
-import { isTooLongToIndex, postgresError } from '../connection/postgres-errors.ts'
-import { isCustomerTaken, isTaken } from '../connection/postgres-errors.ts'
-import { SavedIds } from './saved-ids.ts'
+import { isTooLongToIndex, postgresError, isCustomerTaken, isTaken } from '../connection/postgres-errors.ts'
 import { hasPages } from './still-there.ts'
 import { requirePages } from './went-back.ts'
 import type { Database, Session } from '../session.ts'
-import { storablePages, type StorablePages } from '../storable-pages.ts'
 import { writePages, type Written } from './write-pages.ts'
-import type { SortedPage } from '../../../sorted-page.ts'
+import type { SortedPage, Reject } from '../../../sorted-page.ts'
+import { TEXT_FIELDS, type Customer, type Warnings } from '../../../customer.ts'
+import { RowSet } from '../../../list/row-set.ts'
+import { storableJson, storableText } from '../../../storable-text.ts'
 
 /** How often pages are decided about again because another program wrote a customer meanwhile. */
 const TRIES = 5
@@ -148,4 +147,106 @@ function lastingCollision(error: unknown, { address }: Database): unknown {
     `${address}: another program keeps inserting or deleting customers, or a policy hides rows from this user. Stop that program, or drop that policy, then sync again.`,
     { code: 'busy' },
   )
+}
+
+/**
+ * `created_at_utc` as PostgreSQL writes it, so that it can be written back whatever the year. The planner does not see how many ids
+ * there are: for a thousand it would read the whole table, which takes ten times as long as to look them up.
+ */
+const FIND = `
+  SELECT last.row_id AS last_row_id, customers.row_id, id, ${TEXT_FIELDS.join(', ')}, created_at_utc::text AS created_at_utc, extra,
+    missing_since IS NOT NULL AS is_missing, removed_at IS NOT NULL AS is_removed
+  FROM (SELECT greatest(
+      (SELECT MAX(row_id) FROM customers WHERE organization = $1),
+      (SELECT MAX(row_id) FROM edited_customers WHERE organization = $1)) AS row_id) AS last
+  LEFT JOIN customers ON organization = $1 AND id = ANY (ARRAY(SELECT unnest($2::text[])))`
+
+type Found = Customer & { last_row_id: number | null; row_id: number | null; is_missing: boolean; is_removed: boolean }
+
+/**
+ * The customers of the organization with these ids, and its highest row number. That of a row which was deleted by hand is not given to
+ * another customer before a whole list was read: the list before and the windows of a scan may still refer to it.
+ */
+async function findStored(session: Session, organization: string, ids: ReadonlySet<string>): Promise<Stored> {
+  const found = await session.all<Found>(FIND, organization, [...ids])
+  const customers = new Map<string, Known>()
+  for (const { last_row_id: _, row_id: rowId, is_missing: isMissing, is_removed: isRemoved, ...customer } of found)
+    if (rowId !== null) customers.set(customer.id, { rowId, customer, isMissing, isRemoved })
+  return { customers, lastRowId: found[0]?.last_row_id ?? 0 }
+}
+
+/** An organization that had no rows takes half a megabyte at most, and of a million ids a quarter is looked up for nothing. */
+const BITS = 22
+
+/**
+ * Ids that a run has saved into an organization that had no rows before: no other one has to be looked up before it is inserted. A few
+ * that it has not saved seem to be among them.
+ */
+class SavedIds {
+  readonly #places = new RowSet()
+
+  /** Adds ids, and returns those that may have been added before: all that were, and a few others. */
+  add(ids: Iterable<string>): Set<string> {
+    const before = new Set<string>()
+    for (const id of ids) if (!this.#places.add(placeOf(id))) before.add(id)
+    return before
+  }
+}
+
+/** UUIDs of one time begin alike, and those of one machine may end alike: every character counts. */
+function placeOf(id: string): number {
+  let place = 0
+  for (let at = 0; at < id.length; at += 1) place = Math.imul(place ^ id.charCodeAt(at), SPREAD)
+  return place >>> (32 - BITS)
+}
+
+/** An odd number near 2^32 divided by the golden ratio: numbers in a row come to lie far apart. */
+const SPREAD = 0x9e37_79b1
+
+/** Pages as they are stored, and the places of their customers in which a text was replaced. */
+type StorablePages = { pages: readonly SortedPage[]; replaced: readonly (readonly number[])[] }
+
+/** Replaces what PostgreSQL cannot hold in the texts of pages, and counts each as the warning `malformed_text`. */
+function storablePages(pages: readonly SortedPage[]): StorablePages {
+  const storable = pages.map(storablePage)
+  return { pages: storable.map(({ page }) => page), replaced: storable.map(({ replaced }) => replaced) }
+}
+
+function storablePage(page: SortedPage): { page: SortedPage; replaced: readonly number[] } {
+  const rejects = page.rejects.map(storableReject)
+  let count = rejects.filter((reject, index) => reject !== page.rejects[index]).length
+  const replaced: number[] = []
+  const customers = page.customers.map((customer, index) => {
+    const storable = storableCustomer(customer)
+    if (storable === undefined) return customer
+    count += storable.count
+    replaced.push(page.places[index] ?? 0)
+    return storable.customer
+  })
+  if (count === 0) return { page, replaced }
+  const warnings: Warnings = { ...page.warnings, malformed_text: (page.warnings.malformed_text ?? 0) + count }
+  return { page: { ...page, customers, rejects, warnings }, replaced }
+}
+
+/** Undefined where nothing is replaced. */
+function storableCustomer(customer: Customer): { customer: Customer; count: number } | undefined {
+  const extra = customer.extra === null ? null : storableJson(customer.extra)
+  if (extra === customer.extra && !TEXT_FIELDS.some((field) => customer[field]?.includes('\0'))) return undefined
+  const texts = TEXT_FIELDS.filter((field) => customer[field]?.includes('\0'))
+  const stored = { ...customer, extra }
+  for (const field of texts) stored[field] = storableText(customer[field] ?? '')
+  return { customer: stored, count: texts.length + (extra === customer.extra ? 0 : 1) }
+}
+
+function storableReject(reject: Reject): Reject {
+  const payload = storableJson(storableText(reject.payload))
+  const reasons = reject.reasons.map(({ field, message }) => ({
+    field: storableText(field),
+    message: storableText(message),
+  }))
+  const isSame = reasons.every(({ field, message }, at) => {
+    const before = reject.reasons[at]
+    return field === before?.field && message === before.message
+  })
+  return payload === reject.payload && isSame ? reject : { ...reject, payload, reasons }
 }

@@ -1,12 +1,13 @@
 import type { Run } from '../../../run.ts'
 import type { PagesDecided } from '../../pages/decide-pages.ts'
 import { sqlTime } from '../../sql/sql-time.ts'
-import { AS_STORED, columnsOf, FIELDS, givenFrom } from './given-customers.ts'
 import { FORGET_ABSENCES, RELEASE } from '../removals/forget-absences.ts'
 import { ArrayOf, type Session } from '../session.ts'
 import { writeTogether, type NamedPart, type Part } from '../together.ts'
 import { stampAt } from '../update-stamp.ts'
-import { recording } from './record-windows.ts'
+import { TEXT_FIELDS, type Customer } from '../../../customer.ts'
+import { storableTime } from '../stored-time.ts'
+import { windowColumns, type WindowColumns } from '../../sql/stored-windows.ts'
 
 /** The run that writes, and the moment. */
 type Writing = { run: Pick<Run, 'id' | 'organization'>; now: string }
@@ -154,4 +155,61 @@ const NOTE_EDITED = `INSERT INTO edited_customers (organization, row_id) SELECT 
 
 function onRows({ run }: Writing, sql: string, rows: ReadonlySet<number>): Part {
   return { sql, parameters: [run.organization, [...rows]] }
+}
+
+/** The columns that hold a record. */
+const FIELDS = [...TEXT_FIELDS, 'created_at_utc', 'extra'] as const
+
+/** The columns of customers as the rows of `given`. */
+const AS_STORED = FIELDS.map((field) => {
+  if (field === 'created_at_utc') return 'given.created_at_utc::timestamptz'
+  return field === 'extra' ? 'given.extra::json' : `given.${field}`
+})
+
+/** An array for each of FIELDS. */
+function columnsOf(customers: readonly Customer[]): ArrayOf[] {
+  return FIELDS.map((field) => ArrayOf.texts(customers.map((customer) => customer[field]))).with(
+    FIELDS.indexOf('created_at_utc'),
+    ArrayOf.texts(customers.map((customer) => storableTime(customer.created_at_utc))),
+  )
+}
+
+/**
+ * The rows of arrays from parameter `first` on: row numbers, then `others`, then FIELDS. The planner does not see how many rows there are,
+ * so it looks each of them up. Each array is expanded in the select list: in FROM, the server would first write every one of them into a
+ * store of its own.
+ */
+function givenFrom(first: number, others: readonly (readonly [name: string, type: string])[]): string {
+  const columns = [['row_id', 'bigint'], ...others, ...FIELDS.map((field) => [field, 'text'] as const)]
+  const expanded = columns.map(([name, type], index) => `unnest((SELECT $${first + index}::${type}[])) AS ${name}`)
+  return `(SELECT ${expanded.join(', ')}) AS given`
+}
+
+/** A window that is read again replaces the one before. Bytes are sent as hexadecimal text. */
+function recording(run: Pick<Run, 'id'>, windows: PagesDecided['windows']): Part {
+  const given = Array.from(windows.values(), ({ window, rows }) => windowColumns(window, rows))
+  const column = (name: keyof WindowColumns) => given.map((row) => row[name])
+  return {
+    sql: `INSERT INTO windows (run_id, start, size, per_page, total, last_page, beyond_end, row_ids, rejected, place, count)
+      SELECT $1::bigint, start, size, per_page, total, last_page, beyond_end, decode(row_ids, 'hex'), rejected, place, count
+      FROM unnest($2::bigint[], $3::integer[], $4::integer[], $5::bigint[], $6::bigint[], $7::boolean[], $8::text[], $9::text[],
+        $10::bigint[], $11::bigint[])
+        AS given (start, size, per_page, total, last_page, beyond_end, row_ids, rejected, place, count)
+      ON CONFLICT (run_id, start, size) DO UPDATE SET per_page = excluded.per_page, total = excluded.total,
+        last_page = excluded.last_page, beyond_end = excluded.beyond_end, row_ids = excluded.row_ids,
+        rejected = excluded.rejected, place = excluded.place, count = excluded.count`,
+    parameters: [
+      run.id,
+      ...[
+        column('start'),
+        column('size'),
+        column('per_page'),
+        column('total'),
+        column('last_page'),
+        column('beyond_end'),
+      ],
+      given.map(({ row_ids }) => row_ids?.toString('hex') ?? null),
+      ...[column('rejected'), column('place'), column('count')],
+    ],
+  }
 }

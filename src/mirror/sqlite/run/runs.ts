@@ -1,5 +1,5 @@
 import type { LaterOrder } from '../../../list/later-order.ts'
-import type { Ending, Run, Start } from '../../../run.ts'
+import type { Ending, Run, Start, Removals, RemovingProof } from '../../../run.ts'
 import { endedWell, type RecordCounts, type Report } from '../../../report.ts'
 import type { Connection } from '../opening/database.ts'
 import { fingerprintKey } from '../fingerprint-key.ts'
@@ -8,18 +8,15 @@ import { createIdIndex, isFirstOfAll, readWithoutIdIndex } from './id-index.ts'
 import { loadForgotten } from '../forget/forgotten.ts'
 import { hasReadToEnd, READ_TO_END } from '../../sql/run-conditions.ts'
 import { changedRows, doubtedRows, forgetList, lastEdit, loadList, storeLaterOrder, storeList } from './lists.ts'
-import { ABANDONED, isListInDoubt } from '../../mirror-errors.ts'
+import { ABANDONED, isListInDoubt, rowsGone } from '../../mirror-errors.ts'
 import { releaseLease, renewLease, takeLease } from './lease.ts'
 import { noteFilled, startPrivacy } from '../privacy/privacy.ts'
 import { resolveRejects, resolveValid } from './rejects.ts'
-import { endingWith, NO_ABSENCES, type Absences } from '../../rules/absences-found.ts'
-import { markAbsent } from '../removals/mark-absent.ts'
-import { markGone } from '../removals/mark-gone.ts'
+import { endingWith, NO_ABSENCES, type Absences, NONE_GONE, type Gone, absencesOf } from '../../rules/absences-found.ts'
 import { markListed } from '../removals/quick-runs-meanwhile.ts'
-import { findListedBefore } from '../removals/find-absent.ts'
-import { findHeldRows } from '../removals/removals.ts'
+import { findListedBefore, areTooManyAbsent, findAbsent, holdsReceived } from '../removals/find-absent.ts'
+import { findHeldRows, holdBack, release, remove } from '../removals/removals.ts'
 import { endRetirement } from '../organizations/retirement.ts'
-import { findResumable } from './resume.ts'
 import { RowSet } from '../../../list/row-set.ts'
 import { requireSum } from '../../pages/page-accounting.ts'
 import { reportOf, reportWith } from '../../report-of-run.ts'
@@ -27,6 +24,10 @@ import { fromSqlTime, sqlTime } from '../../sql/sql-time.ts'
 import { countSeen, startedRun } from '../../started-run.ts'
 import { statement } from '../statement.ts'
 import { forgetWindows, inheritWindows, recallSeen } from './windows.ts'
+import { markMissing, markRowListed } from '../removals/absences.ts'
+import { findUnjudged } from '../removals/older-list.ts'
+import { mayContinue, REACHED_LIMIT, type RunWithWindows } from '../../rules/resume-rule.ts'
+import { decideAbsences, type Decision } from '../../rules/removal-rule.ts'
 
 /**
  * Starts a run, after marking abandoned runs as interrupted. Continues the last run if it was interrupted recently enough. The caller
@@ -164,4 +165,96 @@ function hasBaseline(db: Connection, organization: string): boolean {
     statement(db, `SELECT 1 FROM runs WHERE organization = ? AND ${READ_TO_END} LIMIT 1`).get(organization) !==
     undefined
   )
+}
+
+/**
+ * Marks customers that a quick run found absent as missing. That is counted as no absence, and removes no customer: only full runs
+ * do. The newest customers alone are not marked, since the list may be older than the last one read.
+ */
+function markGone(
+  db: Connection,
+  run: Run,
+  { absentRows = [], openAbsences = 0, removals, serviceMs }: Ending,
+  nowMs: number,
+): Gone {
+  const gone = absentRows.flatMap((rowId) => findListedBefore(db, run, rowId) ?? [])
+  if (gone.length === 0 || removals === undefined) return NONE_GONE
+  const absent = gone.length + openAbsences
+  if (areTooManyAbsent(db, run, { absent }, removals.rule)) return { ...NONE_GONE, held: absent }
+  const unjudged = findUnjudged(db, run, gone, serviceMs)
+  const missing = gone.filter(({ rowId }) => !unjudged.has(rowId)).map((row) => ({ row, isCounted: false }))
+  markMissing(db, run, missing, { isProven: false, nowMs })
+  const reasons = unjudged.size > 0 ? (['older-list'] as const) : []
+  return { ...NONE_GONE, missing: missing.length, reasons, unmarked: [...unjudged] }
+}
+
+/** The last run that recorded windows, if it ended before its list did, and recently enough. */
+function findResumable(db: Connection, start: Start): RunWithWindows | undefined {
+  const last = statement<[string], RunWithWindows>(
+    db,
+    `SELECT id, read_as_of, status, error_code FROM runs
+     WHERE organization = ? AND EXISTS (SELECT 1 FROM windows WHERE run_id = runs.id) ORDER BY id DESC LIMIT 1`,
+  ).get(start.organization)
+  return last !== undefined && mayContinue(last, findLimitAt(db, last.id), start) ? last : undefined
+}
+
+/** The end of the last run that a run goes back to, itself included, and that reached a limit. */
+function findLimitAt(db: Connection, id: number): string | null | undefined {
+  return statement<[number], string | null>(
+    db,
+    `WITH RECURSIVE chain (id, resumed_from, error_code, finished_at) AS (
+       SELECT id, resumed_from, error_code, finished_at FROM runs WHERE id = ?
+       UNION ALL SELECT runs.id, runs.resumed_from, runs.error_code, runs.finished_at
+       FROM runs JOIN chain ON runs.id = chain.resumed_from
+     )
+     SELECT MAX(finished_at) FROM chain WHERE error_code IN ${REACHED_LIMIT}`,
+  )
+    .pluck()
+    .get(id)
+}
+
+/**
+ * Marks absent customers of a proven scan as missing, and those absent often enough as removed. After a settled or converged scan,
+ * only customers with a `confirmed` absence are removed. Too many removals at once are held back, and then no customer is marked. If a
+ * search found one of them, or exactly the newest customers are absent, the scan loses its proof and no customer is marked. Throws
+ * MirrorUnusable `replaced` where customers that the run received are not in the mirror.
+ */
+function markAbsent(db: Connection, run: Run, { proof, removals, serviceMs }: Ending, nowMs: number): Absences {
+  if (proof === 'unproven' || removals === undefined) {
+    if (!holdsReceived(db, run)) throw rowsGone(run.organization)
+    return NO_ABSENCES
+  }
+  return markBy(db, run, { ...removals, proof, serviceMs }, nowMs)
+}
+
+function markBy(
+  db: Connection,
+  run: Run,
+  { proof, rule, serviceMs, ...searched }: Removals & { proof: RemovingProof } & Pick<Ending, 'serviceMs'>,
+  nowMs: number,
+): Absences {
+  const found = findAbsent(db, run)
+  if (found === undefined) throw rowsGone(run.organization)
+  const { absent, notRemoved } = found
+  if (absent.length === 0) return NO_ABSENCES
+  const unjudged = findUnjudged(db, run, absent, serviceMs)
+  const isTooMuch = areTooManyAbsent(db, run, { absent: absent.length, notRemoved }, rule)
+  return carryOut(db, run, decideAbsences({ absent, unjudged, proof, rule, searched, isTooMuch }), { proof, nowMs })
+}
+
+function carryOut(
+  db: Connection,
+  run: Run,
+  decision: Decision,
+  { proof, nowMs }: { proof: RemovingProof; nowMs: number },
+): Absences {
+  const { listed, held, missing } = decision
+  for (const { rowId } of listed) {
+    markRowListed(db, rowId, nowMs)
+    release(db, rowId)
+  }
+  if (held !== undefined) holdBack(db, run, held)
+  markMissing(db, run, missing, { isProven: proof === 'proven', nowMs })
+  for (const { row, isRemoved } of missing) if (isRemoved) remove(db, run, row, nowMs)
+  return absencesOf(decision)
 }

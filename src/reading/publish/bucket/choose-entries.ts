@@ -6,7 +6,6 @@ import type { BucketPlan } from './bucket-plan.ts'
 import { objectKey } from './object-keys.ts'
 import type { ObjectStore } from './object-store.ts'
 import type { OrganizationRows, ReadOrganization, RowsReader } from './organization-rows.ts'
-import { UploadsUnderWay } from './uploads-under-way.ts'
 
 /** What the next manifest says of each organization. */
 export type Chosen = {
@@ -137,5 +136,44 @@ function addUnread(plan: BucketPlan, chosen: Chosen, { known, found, reader }: U
     const entry = found.get(organization)
     if (entry === undefined || reader.hasRun(entry)) chosen.leftOut.push({ organization, reason: 'never-read' })
     else chosen.entries.push(entry)
+  }
+}
+
+/** How many objects are sent at a time, each with parts of its own in memory. */
+const AT_ONCE = 4
+
+/** Uploads that go on while the next object is made. The first one that fails stops the others from being begun. */
+class UploadsUnderWay {
+  readonly #underWay = new Set<Promise<void>>()
+  readonly #failures: unknown[] = []
+  /** Whether another process removed what was being written. */
+  isOvertaken = false
+
+  /** Returns when another upload may begin. Throws what an upload has thrown. */
+  async room(): Promise<void> {
+    while (this.#underWay.size >= AT_ONCE) await Promise.race(this.#underWay)
+    this.requireDone()
+  }
+
+  /** `end` is called when it is over, whatever became of it. */
+  begin(upload: () => Promise<boolean>, end: () => void): void {
+    const under = upload()
+      .then((isWritten) => {
+        if (!isWritten) this.isOvertaken = true
+      })
+      .catch((error: unknown) => void this.#failures.push(error))
+      .finally(() => {
+        end()
+        this.#underWay.delete(under)
+      })
+    this.#underWay.add(under)
+  }
+
+  async ended(): Promise<void> {
+    await Promise.all(this.#underWay)
+  }
+
+  requireDone(): void {
+    if (this.#failures.length > 0) throw this.#failures[0]
   }
 }

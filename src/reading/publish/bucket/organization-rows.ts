@@ -9,8 +9,12 @@ import { openToRead } from '../../open-to-read.ts'
 import { lastReading, listRecordedRuns } from '../recorded-runs.ts'
 import { isoOf } from '../../../time/iso-time.ts'
 import type { BucketPlan } from './bucket-plan.ts'
-import { privateTemporaryFile, type TemporaryFile } from './temporary-file.ts'
 import { nowIn } from '../../now-in.ts'
+import { closeSync, openSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { privateName, removeFile, writeAll } from '../../files/placed-file.ts'
+import { copyError } from '../../files/copy-error.ts'
 
 /** An organization whose list was read to its end at least once, as the mirror has it. Times are UTC, as in the mirror. */
 export type ReadOrganization = ExportedOrganization & {
@@ -140,3 +144,43 @@ const READ_ORGANIZATIONS = `
   FROM freshness AS fresh
   JOIN runs AS run ON run.id = ${lastReading('runs')}
   WHERE fresh.read_as_of NOT NULL ORDER BY fresh.organization`
+
+/** A file that only this process can open: it has no name, so that a kill leaves nothing of it. */
+type TemporaryFile = {
+  descriptor: number
+  readonly bytes: number
+  write(chunk: string | Uint8Array): void
+  close(): void
+}
+
+/** In the folder for temporary files. Throws CopyFailed where it cannot be written, also later. */
+function privateTemporaryFile(): TemporaryFile {
+  const folder = tmpdir()
+  const path = privateName(join(folder, 'customers.parquet'), 'publishing')
+  const descriptor = attempt(folder, () => {
+    const opened = openSync(path, 'wx+', 0o600)
+    removeFile(path)
+    return opened
+  })
+  let bytes = 0
+  return {
+    descriptor,
+    get bytes() {
+      return bytes
+    },
+    write(chunk) {
+      const content = typeof chunk === 'string' ? Buffer.from(chunk) : chunk
+      attempt(folder, () => writeAll(descriptor, content))
+      bytes += content.length
+    },
+    close: () => closeSync(descriptor),
+  }
+}
+
+function attempt<Result>(folder: string, work: () => Result): Result {
+  try {
+    return work()
+  } catch (error) {
+    throw copyError(error, folder)
+  }
+}
