@@ -2,6 +2,7 @@ import { DelayedError } from 'bullmq'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { watchDueTimes } from '../../../jobs/schedule/due-watch.ts'
 import type { Organization } from '../../../src/config/organization.ts'
+import { eventually } from '../../support/eventually.ts'
 import { aJobsWorkplace, someQueues, takeNext } from '../../support/jobs-workplace.ts'
 import { organizationAt } from '../../support/workplace.ts'
 
@@ -78,7 +79,10 @@ test('the job of a due time is made once, also after it has ended, and however m
   const asked = await queues.requestSync('acme', 'schedule', { dueMs: DUE_MS })
   const meanwhile = await queues.requestSync('acme', 'schedule', { dueMs: DUE_MS })
   await takeNext(backend, 'sync')
-  await vi.waitFor(async () => expect(await queues.sync.getCompletedCount()).toBe(1), { timeout: 10_000 })
+  await eventually(
+    () => queues.sync.getCompletedCount(),
+    (count) => count === 1,
+  )
   await queues.requestSync('acme', 'schedule', { dueMs: DUE_MS })
   const left = await queues.sync.getJobCountByTypes('waiting', 'delayed', 'active')
   const next = await queues.requestSync('acme', 'schedule', { dueMs: DUE_MS + 1 })

@@ -70,6 +70,11 @@ test('a queue that lost everything gets the mirror back from its worker, and one
   await releaseQueue(backend.values)
   await queues.requestSync('acme', 'manual')
   await eventually(() => backend.values.read('mirror'), Boolean)
+  // A request is not taken while there is one of the organization already.
+  await eventually(
+    () => queues.sync.getJobCountByTypes('wait', 'prioritized', 'delayed', 'active'),
+    (count) => count === 0,
+  )
 
   await backend.values.write(
     'mirror',
