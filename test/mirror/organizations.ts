@@ -73,7 +73,7 @@ export function failBefore(file: string, what: string): string {
   }
   tamper(file, `CREATE FUNCTION full_disk() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE disk_full; END $$`)
   tamper(file, `CREATE TRIGGER full_disk BEFORE ${what} FOR EACH ROW EXECUTE FUNCTION full_disk()`)
-  return 'the disk of the server is full'
+  return 'free some space there'
 }
 
 /** Tables that a run fills only under rare circumstances. */
