@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { requireHidden } from '../../../src/reading/publish/publish-process.ts'
+import { requireHidden } from '../../../src/reading/publish/require-hidden.ts'
 import { isHiddenBy } from '../../../src/privacy/privacy-policy.ts'
 import { aMirrorOfNights } from '../../support/publishing.ts'
 import { tamper } from '../../support/mirror-file.ts'
