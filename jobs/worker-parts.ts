@@ -108,7 +108,7 @@ export async function openEngine(config: LiveConfig, options: EngineOptions): Pr
       listener: listenerFor({ mirror, queues, pauses }),
       onOutdated,
       quickRunEnded: (id, signal) => quickRunEnded({ queue: queues.quick, timings, monotonicMs }, id, signal),
-      isAsked: (jobId) => isAsked(queues.sync, jobId),
+      isAsked: (job) => isAsked(queues.sync, job),
       cancellable: new CancellableJobs({ list: cancelsOf(backend, onUnreadable), lookMs: timings.cancelLookMs }),
       stop: stopping.signal,
       timings,

@@ -49,8 +49,9 @@ export function openQueues(backend: Backend) {
   ): Promise<Requested> => {
     const asked = askedAtMs === undefined ? {} : { timestamp: askedAtMs }
     const requested = await request(sync, { organization, dueMs }, trigger, { ...SYNC_JOB, ...asked })
-    if (!requested.added && trigger === 'manual') await markAsked(sync, organization)
-    return requested
+    if (requested.added || trigger !== 'manual' || (await markAsked(sync, organization))) return requested
+    // The job that was found has ended, or is about to end without a run.
+    return await request(sync, { organization, dueMs }, trigger, { ...SYNC_JOB, ...asked })
   }
 
   /** Requests a quick run of an organization. */
@@ -91,18 +92,33 @@ type RequestOptions = {
   askedAtMs?: number
 }
 
-/** Notes at the job of an organization that a person wants its run, so that it is made although the schedule needs none. */
-async function markAsked(sync: Pick<Queues['sync'], 'getDeduplicationJobId' | 'addJobLog'>, organization: string) {
+/**
+ * Notes at the job of an organization that a person wants its run, so that it is made although the schedule needs none. Returns whether the
+ * job has yet to look at its notes.
+ */
+async function markAsked(
+  sync: Pick<Queues['sync'], 'getDeduplicationJobId' | 'addJobLog'>,
+  organization: string,
+): Promise<boolean> {
   const jobId = await sync.getDeduplicationJobId(organization)
+  if (jobId === null) return false
   // Rejects for a job that has ended meanwhile.
-  if (jobId !== null) await sync.addJobLog(jobId, ASKED).catch(() => {})
+  await sync.addJobLog(jobId, ASKED).catch(() => {})
+  return (await sync.getDeduplicationJobId(organization)) === jobId
 }
 
 const ASKED = 'asked for by a person'
 
-/** Whether a person asked for a run of this organization while this job of the schedule was in the queue. */
-export async function isAsked(sync: Pick<Queues['sync'], 'getJobLogs'>, jobId: string): Promise<boolean> {
-  return (await sync.getJobLogs(jobId)).logs.includes(ASKED)
+/**
+ * Whether a person asked for a run of this organization while this job of the schedule was in the queue. The job lets go of the organization
+ * first, so that a request which comes later makes a job of its own.
+ */
+export async function isAsked(
+  sync: Pick<Queues['sync'], 'getJobLogs' | 'backend'>,
+  { id, organization }: { id: string; organization: string },
+): Promise<boolean> {
+  await sync.backend.removeDeduplicationKey(organization, id)
+  return (await sync.getJobLogs(id)).logs.includes(ASKED)
 }
 
 /** The mirror records runs; the queue keeps recent jobs only for inspection. */

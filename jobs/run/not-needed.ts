@@ -49,7 +49,7 @@ type Asked = {
 export type LookingUp = {
   mirror: Pick<Mirror, 'listLastRuns'>
   /** Whether a person asked for the run of the job too. */
-  isAsked: (jobId: string) => Promise<boolean>
+  isAsked: (job: { id: string; organization: string }) => Promise<boolean>
   now: () => number
 }
 
@@ -61,5 +61,5 @@ export async function findWhyNotNeeded(
   const [lastRun] = await mirror.listLastRuns({ organization }).catch(() => [])
   const why = whyNotNeeded({ trigger, askedAtMs, dueMs, starts, lastRun, nowMs: now() })
   // Only then, because it costs a look into the queue.
-  return why !== undefined && (await isAsked(id)) ? undefined : why
+  return why !== undefined && (await isAsked({ id, organization })) ? undefined : why
 }
