@@ -1,4 +1,5 @@
 import { writeFile } from 'node:fs/promises'
+import { resolve } from 'node:path'
 import { Command, type CommandUnknownOpts } from '@commander-js/extra-typings'
 import type { Io } from './io.ts'
 import { say } from './output/say.ts'
@@ -37,8 +38,10 @@ Examples:
 async function writeStarterFile(file: string): Promise<void> {
   if (!/\.ya?ml$/i.test(file))
     throw new UsageError(`cannot write ${file}: the file is YAML, so choose a name ending in .yaml`)
+  // Throws where the folder of this command is no longer there, as in every command.
+  const path = resolve(file)
   try {
-    await writeFile(file, STARTER, { flag: 'wx', mode: 0o600 })
+    await writeFile(path, STARTER, { flag: 'wx', mode: 0o600 })
   } catch (error) {
     if (codeOf(error) === 'EEXIST') throw new UsageError(`cannot write ${file}: ${IS_THERE}`)
     const seen = seenIn(error)
