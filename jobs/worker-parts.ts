@@ -88,7 +88,13 @@ export async function openEngine(config: LiveConfig, options: EngineOptions): Pr
   const mirror = await openInTime(config, options)
   try {
     const backend = await openBackend(address, { folder: folderBeside(config.current) })
-    await claimQueue(backend.values, mirror)
+    // Each job asks again: a queue that connects and then stalls must not keep the worker from stopping.
+    await within(claimQueue(backend.values, mirror), CLAIM_MS, undefined, options.signal).catch(
+      async (error: unknown) => {
+        await within(backend.close(), LET_GO_MS, undefined).catch(() => {})
+        throw error
+      },
+    )
     const queues = openQueues(backend)
     const isAlone = backend.kind === 'embedded'
     if (isAlone) await putBackLeft(queues)
@@ -164,6 +170,9 @@ function oncePerName(report: (name: string) => void): (name: string) => void {
 }
 
 const LET_GO_MS = 1000
+
+/** How long the queue has to say at the start which mirror it has. */
+const CLAIM_MS = 2000
 
 const NO_QUEUE =
   'No queue is configured. Add `queue: redis://127.0.0.1:6379` to the configuration, set CUSTOMER_MIRROR_QUEUE, or pass ' +
