@@ -6,7 +6,6 @@ import { MirrorUnusable } from '../../../errors/errors.ts'
 import { mirrorFault, noMirror } from '../../../errors/faults.ts'
 import { isMissing } from '../../../machine/is-missing.ts'
 import { makeFolder } from '../../../machine/make-folder.ts'
-import { writeDictionary } from '../dictionary.ts'
 import { fingerprintKey } from '../fingerprint-key.ts'
 import { fileError, sqliteError } from './file-errors.ts'
 import { identityOf } from './file-identity.ts'
@@ -14,6 +13,8 @@ import { requireRegularFile } from './regular-file.ts'
 import { APPLICATION_ID, isEmpty, makeSchema, requireVersion, requireWhole, versionOf } from './schema.ts'
 import { openReadOnly } from './read-only-file.ts'
 import { forgetStamp } from '../update-stamp.ts'
+import { PUBLIC_TABLES } from '../../../public-tables.ts'
+import { statement } from '../statement.ts'
 
 export type Connection = Database.Database
 
@@ -152,4 +153,19 @@ function requireMirror(db: Connection, file: string): void {
   if (versionOf(db) === 0 && isEmpty(db)) return
   requireVersion(db, file)
   requireWhole(db, file)
+}
+
+/** Writes what each public column holds into the mirror, where it differs. The caller holds the transaction. */
+function writeDictionary(db: Connection): void {
+  const rows = PUBLIC_TABLES.flatMap(({ name, columns }) =>
+    columns.map((column) => [
+      ...[name, column.name, column.type, column.meaning, column.source],
+      ...[Number(column.nullable), Number(column.personal)],
+    ]),
+  )
+  const stored = statement<[], unknown[]>(db, 'SELECT * FROM dictionary ORDER BY rowid').raw().all()
+  if (JSON.stringify(stored) === JSON.stringify(rows)) return
+  db.exec('DELETE FROM dictionary')
+  const insert = statement<[readonly unknown[]], never>(db, 'INSERT INTO dictionary VALUES (?, ?, ?, ?, ?, ?, ?)')
+  for (const row of rows) insert.run(row)
 }
