@@ -234,7 +234,8 @@ function startSyncWorker(
           const delayMs = leastMs + backoffMs(attempts, random(), { firstMs, longestMs })
           // Only for those who look into the queue; any other error is that of a job which the queue did not let end.
           const retryAtMs = now() + delayMs
-          if (error instanceof RunFailed) await job?.updateProgress({ ...progressOf(job), retryAtMs }).catch(() => {})
+          if (error instanceof RunFailed)
+            await job?.updateProgress({ ...progressOf(job), unknownTo: 0, retryAtMs }).catch(() => {})
           return delayMs
         },
       },

@@ -42,10 +42,6 @@ export function createListener({ metrics, mirrorFailures, mirror, publisher, log
       publisher.runEnded(organization)
       log.info({ organization, why }, 'run not needed')
     },
-    onUnknown: (organization) => {
-      publisher.runEnded(organization)
-      logUnknown(log, organization)
-    },
     onQuickRun: (ended) => {
       metrics.countQuickRun(ended)
       if (isWorthACopy(ended)) publisher.compareSoon()
@@ -97,9 +93,4 @@ function logQuickRun(log: Logger, quickRun: EndOfQuickRun): void {
   const facts = { organization, end, report }
   if (quickRun.end !== 'failed') log.info(facts, end === 'partial' ? 'quick run complete' : 'quick run stopped')
   else log.warn({ ...facts, ...(!isOurs(error) && { err: error }) }, 'quick run failed')
-}
-
-/** Logs that the job of an organization waits, since it is not in the configuration of this worker yet. */
-function logUnknown(log: Pick<Logger, 'warn'>, organization: string): void {
-  log.warn({ organization }, 'organization is not in this configuration yet, its job is tried again')
 }

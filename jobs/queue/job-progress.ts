@@ -9,12 +9,15 @@ export type JobProgress = {
   namedUntilMs?: number | undefined
   /** When its next attempt follows a failure, in Unix milliseconds. */
   retryAtMs?: number | undefined
+  /** How many workers in a row did not have its organization in their configuration. */
+  unknownTo?: number | undefined
 }
 
 const progress = z.object({
   waitedMs: z.number().nonnegative(),
   namedUntilMs: z.number().optional(),
   retryAtMs: z.number().optional(),
+  unknownTo: z.number().optional(),
 })
 
 /** The progress of a job; none where it has none yet, or where a newer version wrote it. */

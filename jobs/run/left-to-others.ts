@@ -5,8 +5,11 @@ import { within } from '../queue/deadline.ts'
 import type { Counts } from '../queue/queues.ts'
 import type { Processing, SyncJob } from './sync-job.ts'
 
-/** Why a job is left to other workers: a newer version of the program asked for it, or the queue has another mirror than this worker. */
-export type WhyLeft = 'newer-version' | 'another-mirror'
+/**
+ * Why a job is left to other workers: a newer version of the program asked for it, the queue has another mirror than this worker, or
+ * its organization is not in the configuration of this worker.
+ */
+export type WhyLeft = 'newer-version' | 'another-mirror' | 'another-configuration'
 
 export type Leaving = Pick<Processing, 'listener' | 'now' | 'timings'> & {
   /** What is wrong where the queue has another mirror than this worker. */

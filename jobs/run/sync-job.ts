@@ -33,12 +33,10 @@ export type Listener = {
   onRun?(run: RunOfJob): void
   /** A job ended without a run. */
   onNotNeeded?(organization: string, why: WhyNotNeeded): void
-  /** A job waits, since its organization is paused. */
+  /** A job waits for another worker. */
   onLeft?(organization: string, why: WhyLeft): void
   onPutOff?(organization: string, putOff: PutOff): void
   onQuickRun?(ended: EndOfQuickRun): void
-  /** The organization of a job is not in this configuration: the job is tried again. */
-  onUnknown?(organization: string): void
 }
 
 export type Processing = Pick<LookingUp, 'isAsked'> & {
@@ -68,8 +66,11 @@ export type Processing = Pick<LookingUp, 'isAsked'> & {
   random: () => number
 }
 
-/** How often the job of an organization that is not in the configuration is tried again: for some minutes. */
-const MOST_UNKNOWN = 4
+/**
+ * A job is given up when workers without its organization took it so often in a row. Of two workers one of which has it, that happens
+ * to one job of a million; where none has it, after five minutes.
+ */
+const MOST_UNKNOWN = 20
 
 /** The most starts of a job, including those after waits. */
 export const MOST_STARTS = 100
@@ -88,9 +89,12 @@ export async function mirrorForJob(
   const signal = AbortSignal.any([stop, cancelled, ...(lost === undefined ? [] : [lost])])
   const { organization: id } = parsePayload(job)
   const organization = await organizationOf(id, processing)
-  if (organization === undefined && job.attemptsMade < MOST_UNKNOWN) {
-    listener.onUnknown?.(id)
-    throw new RunFailed(`${id}: is not in the configuration of this worker yet`, 0)
+  const { unknownTo = 0, ...progress } = progressOf(job)
+  if (organization === undefined && unknownTo < MOST_UNKNOWN) {
+    await job.moveToDelayed(processing.now() + timings.leftWaitMs, token)
+    await job.updateProgress({ ...progress, unknownTo: unknownTo + 1 })
+    listener.onLeft?.(id, 'another-configuration')
+    throw new DelayedError()
   }
   const decide: Decide = (error, { pages }) =>
     verdictOf(error, {

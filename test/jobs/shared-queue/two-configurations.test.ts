@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { parse, stringify } from 'yaml'
 import { expect, test } from 'vitest'
 import { eventually } from '../../support/eventually.ts'
-import { aJobsWorkplace } from '../../support/jobs-workplace.ts'
+import { aJobsWorkplace, someQueues } from '../../support/jobs-workplace.ts'
 import { startWorker } from '../../support/worker-here.ts'
 import { aSandbox, organizationsOf } from '../../support/workplace.ts'
 
@@ -19,12 +19,31 @@ test('of two workers with different files each mirrors its organizations, and bo
   const workers = [startWorker(place, { timings }), startWorker(other, { timings })]
   await Promise.any(workers.map((worker) => worker.ran('acme')))
   await Promise.any(workers.map((worker) => worker.ran('globex')))
+  expect(workers.flatMap(({ lines }) => lines).join()).not.toContain('run given up')
   const problems = () => Promise.all(workers.map(configurationProblems))
 
   await eventually(problems, (found) => found.every(([problem]) => problem?.includes('give all workers the same file')))
   write(other.config, [acme])
   await eventually(problems, (found) => found.flat().length === 0)
-  expect(workers.flatMap(({ lines }) => lines).join()).not.toContain('run given up')
+})
+
+test('a worker without the organization of a job leaves it to one that has it, and uses none of its attempts', async () => {
+  const [acme, globex] = organizationsOf(await aSandbox({ customers: [3, 3] }))
+  const place = aJobsWorkplace([acme!])
+  const other = aJobsWorkplace([globex!], { queue: place.queue })
+  const document: object = parse(readFileSync(other.config, 'utf8'))
+  writeFileSync(other.config, stringify({ ...document, mirror: place.mirror }))
+  const without = startWorker(place)
+  const { queues } = await someQueues(place.queue, place.mirror)
+  await queues.requestSync('globex', 'manual')
+  const isLeft = ({ msg, why }: { msg: string; why?: unknown }) =>
+    msg === 'job left to other workers' && why === 'another-configuration'
+  await without.said(isLeft)
+  const [job] = await queues.sync.getDelayed()
+  await startWorker(other).ran('globex', 'complete')
+
+  expect(job?.attemptsMade).toBe(0)
+  expect(without.lines.join()).not.toContain('run given up')
 })
 
 async function configurationProblems(worker: ReturnType<typeof startWorker>): Promise<string[]> {
