@@ -1,4 +1,5 @@
 import { pino, type Logger } from 'pino'
+import { plainJson } from './plain-text.ts'
 
 export type { Logger }
 
@@ -18,6 +19,7 @@ export function createLog({ level, stream }: { level: string; stream: NodeJS.Wri
       formatters: { level: (label) => ({ level: label }) },
       redact: { paths: SECRET_FIELDS.flatMap((field) => [field, `*.${field}`, `*.*.${field}`]), censor: '[redacted]' },
     },
-    stream,
+    // A line is read on a terminal too.
+    { write: (line) => void stream.write(`${plainJson(line.trimEnd())}\n`) },
   )
 }

@@ -2,7 +2,7 @@ import { Command } from '@commander-js/extra-typings'
 import type { Io } from './io.ts'
 import { namedConfig, namedFile, wholeNumber } from './arguments.ts'
 import { refuseBackup } from './postgres-programs.ts'
-import { jsonDocument } from './output/say.ts'
+import { jsonDocument, print } from './output/say.ts'
 import { isoOf } from '../time/iso-time.ts'
 import { shareProgress } from './output/redrawn-lines.ts'
 import { count } from './output/wording.ts'
@@ -29,7 +29,7 @@ export function backupCommand(io: Io) {
       const made = await makeBackup(plan, copying).finally(() => progress.close())
       const removed = made.removed.map((path) => `Removed: ${path}\n`).join('')
       const text = `Backup: ${made.file} (${count(made.customers, 'customer')}, checked)\n${removed}`
-      io.stdout.write(json ? jsonDocument({ backup: { ...made, takenAt: isoOf(made.takenAt) } }) : text)
+      print(io.stdout, json ? jsonDocument({ backup: { ...made, takenAt: isoOf(made.takenAt) } }) : text)
     })
 }
 

@@ -11,7 +11,7 @@ import type { MirroredOrganization } from '../reading/organizations/mirrored-org
 import { isoTime } from '../time/iso-time.ts'
 import { namedConfig } from './arguments.ts'
 import { screenOf, type Io, type Screen } from './io.ts'
-import { jsonDocument, say } from './output/say.ts'
+import { jsonDocument, say, print } from './output/say.ts'
 import {
   type ForgottenOrganization,
   unconfirmedText,
@@ -58,7 +58,8 @@ function listCommand(io: Io) {
     .addHelpText('after', LIST_EXAMPLES)
     .action(async ({ json, ...named }) => {
       const lines = await linesOf(named)
-      io.stdout.write(
+      print(
+        io.stdout,
         json
           ? jsonDocument({ organizations: lines.map(asJson) })
           : asText(lines, { config: named.config, screen: screenOf(io.stdout) }),
@@ -172,7 +173,7 @@ function renameCommand(io: Io) {
         `${from}: is now ${to}, with ${count(renamed.customers, 'customer')}, ${count(renamed.changes, 'change')} and ` +
         `${count(renamed.runs, 'run')}.\nRun this wherever rows of the mirror were copied to, in each table that has them:\n` +
         `  ${update}\n`
-      io.stdout.write(json ? jsonDocument({ organization: to, before: from, ...renamed, update }) : said)
+      print(io.stdout, json ? jsonDocument({ organization: to, before: from, ...renamed, update }) : said)
       say(io.stderr, whatToConfigure(from, to, config))
     })
 }

@@ -3,7 +3,7 @@ import { isOurs, UsageError } from '../errors/errors.ts'
 import { EXIT_CODES, exitCodeOf, type ExitCode } from './exit-code.ts'
 import { screenOf, type Io } from './io.ts'
 import { wrapText, columnsOf } from './output/fit-text.ts'
-import { say } from './output/say.ts'
+import { say, print } from './output/say.ts'
 import { requireKnownCommand } from './unknown-command.ts'
 import { exactVersion } from '../version.ts'
 
@@ -37,7 +37,7 @@ async function program(args: readonly string[], io: Io): Promise<Command> {
     .description('Keeps an exact local copy of every organization’s customers in a SQLite file or in PostgreSQL.')
     .option('-V, --version', 'print the version')
     .on('option:version', () => {
-      io.stdout.write(`${exactVersion()}\n`)
+      print(io.stdout, `${exactVersion()}\n`)
       throw new CommandLineEnded(0)
     })
     .enablePositionalOptions()

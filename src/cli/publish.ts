@@ -1,5 +1,5 @@
 import { Command } from '@commander-js/extra-typings'
-import { say, jsonDocument } from './output/say.ts'
+import { say, jsonDocument, print } from './output/say.ts'
 import { UsageError } from '../errors/errors.ts'
 import type { Io } from './io.ts'
 import { namedConfig, namedFile } from './arguments.ts'
@@ -26,7 +26,7 @@ export function publishCommand(io: Io) {
       const plan = configuredPlan(config, named)
       if (plan === undefined) throw new UsageError(NO_FILE)
       const published = await publishApart(plan, io)
-      io.stdout.write(json ? jsonDocument(published) : publishedText(published))
+      print(io.stdout, json ? jsonDocument(published) : publishedText(published))
       say(io.stderr, failedText(published))
       io.exitWith(copyExitCode(published))
     })

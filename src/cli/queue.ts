@@ -4,7 +4,8 @@ import { ALL, isPaused, pauseOf, type Pause, type Pauses } from '../pause.ts'
 import { screenOf, type Io, type Screen } from './io.ts'
 import { isoTime } from '../time/iso-time.ts'
 import { namedConfig } from './arguments.ts'
-import { jsonDocument, plainText } from './output/say.ts'
+import { jsonDocument, print } from './output/say.ts'
+import { plainText } from '../plain-text.ts'
 import { listUnderway } from './with-mirror.ts'
 import { listedNames } from '../listed-names.ts'
 import { processWords } from '../machine/process-name.ts'
@@ -38,7 +39,7 @@ export function queueCommand(io: Io) {
         io.stdout.write(jsonDocument({ queue: place, jobs: lines.map(jobAsJson), paused: paused.map(pauseAsJson) }))
         return
       }
-      io.stdout.write(queueText({ lines, paused }, { nowMs, screen: screenOf(io.stdout), config: file }))
+      print(io.stdout, queueText({ lines, paused }, { nowMs, screen: screenOf(io.stdout), config: file }))
     })
 }
 

@@ -2,7 +2,7 @@ import { Command } from '@commander-js/extra-typings'
 import type { StoredReject } from '../store.ts'
 import { screenOf, type Io, type Screen } from './io.ts'
 import { isoTime } from '../time/iso-time.ts'
-import { say, jsonDocument } from './output/say.ts'
+import { say, jsonDocument, print } from './output/say.ts'
 import { limitOption } from './arguments.ts'
 import { requireKnown, withMirror } from './with-mirror.ts'
 import { renderTable } from './output/table.ts'
@@ -25,7 +25,7 @@ export function rejectsCommand(io: Io) {
       })
       const rejects = listed.slice(0, limit)
       if (json) io.stdout.write(jsonDocument({ rejects: rejects.map(asJson) }))
-      else io.stdout.write(rejects.length === 0 ? 'No open rejects.\n' : asTable(rejects, screenOf(io.stdout)))
+      else print(io.stdout, rejects.length === 0 ? 'No open rejects.\n' : asTable(rejects, screenOf(io.stdout)))
       if (listed.length > limit && command.getOptionValueSource('limit') === 'default')
         say(io.stderr, `These are the newest ${limit}. For more of them use --limit.\n`)
     })

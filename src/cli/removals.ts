@@ -1,6 +1,6 @@
 import { Command } from '@commander-js/extra-typings'
 import type { HeldRemovals } from '../store.ts'
-import { say, jsonDocument } from './output/say.ts'
+import { say, jsonDocument, print } from './output/say.ts'
 import { DestructiveCommand } from './unknown-command.ts'
 import { runNumber, namedConfig } from './arguments.ts'
 import { screenOf, type Io, type Screen } from './io.ts'
@@ -35,7 +35,7 @@ function listCommand(io: Io) {
         }))
         io.stdout.write(jsonDocument({ removals: documents }))
       } else {
-        io.stdout.write(held.length === 0 ? 'No removals are held back.\n' : asTable(held, screenOf(io.stdout)))
+        print(io.stdout, held.length === 0 ? 'No removals are held back.\n' : asTable(held, screenOf(io.stdout)))
       }
     })
 }

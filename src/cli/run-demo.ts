@@ -10,7 +10,7 @@ import { writeConfig } from '../service/write-config.ts'
 import { exitCodeOfRuns } from './exit-code.ts'
 import { screenOf, type Io } from './io.ts'
 import { runsTable } from './output/runs-table.ts'
-import { say } from './output/say.ts'
+import { say, print } from './output/say.ts'
 import { configOption, shellWord } from './output/wording.ts'
 import { syncOrganizations } from './sync-organizations.ts'
 
@@ -42,7 +42,7 @@ export async function runDemo(folder: string, io: Io): Promise<void> {
     say(io.stderr, 'Second run: nothing changed, so no customer is written again.\n')
     const second = await runAll(config, io)
     io.exitWith(exitCodeOfRuns([...first, ...second]))
-    io.stdout.write(`Mirror: ${mirror}\n\n${nextSteps(config, mirror)}`)
+    print(io.stdout, `Mirror: ${mirror}\n\n${nextSteps(config, mirror)}`)
   } finally {
     await sandbox.close()
   }
@@ -52,7 +52,7 @@ export async function runDemo(folder: string, io: Io): Promise<void> {
 async function runAll(config: string, io: Io): Promise<Outcome[]> {
   const { outcomes } = await syncOrganizations([], { config }, io)
   const reports = outcomes.map(({ report }) => report)
-  io.stdout.write(`\n${runsTable(reports, screenOf(io.stdout))}\n`)
+  print(io.stdout, `\n${runsTable(reports, screenOf(io.stdout))}\n`)
   return outcomes
 }
 

@@ -2,7 +2,7 @@ import { Command } from '@commander-js/extra-typings'
 import { UsageError } from '../errors/errors.ts'
 import { durationArgument, namedConfig } from './arguments.ts'
 import { type Io, screenOf, type Screen } from './io.ts'
-import { say } from './output/say.ts'
+import { say, print } from './output/say.ts'
 import type { Organization } from '../config/organization.ts'
 import type { Config } from '../config/read-config.ts'
 import { monotonicMs } from '../machine/timers.ts'
@@ -110,14 +110,15 @@ async function waitForRuns(asked: Asked, io: Io): Promise<void> {
 async function showEnds(waited: readonly Waited[], { config, organizations, configFile, quick }: Asked, io: Io) {
   const ended = waited.flatMap((each) => each.waited ?? [])
   if (ended.length === 0) return
-  io.stdout.write(waitedText(ended, { mirrorFile: shownMirror(config.mirror), screen: screenOf(io.stdout) }))
+  print(io.stdout, waitedText(ended, { mirrorFile: shownMirror(config.mirror), screen: screenOf(io.stdout) }))
   if (quick === true) {
     const reports = ended.flatMap(({ from, outcome: { report } }) => (from === 'mirror' ? [report] : []))
-    io.stdout.write(quickText(reports))
+    print(io.stdout, quickText(reports))
     say(io.stderr, quickAdvice(reports, configFile))
   }
   const columns = screenOf(io.stderr)?.columns
-  io.stderr.write(
+  print(
+    io.stderr,
     failureBlocks(
       ended.map(({ outcome }) => outcome),
       { organizations, columns, dryRun: false, config: configFile },
@@ -125,7 +126,7 @@ async function showEnds(waited: readonly Waited[], { config, organizations, conf
   )
   // Where the mirror is on another machine, its held removals are looked up there.
   if (ended.some(({ from }) => from === 'mirror'))
-    io.stderr.write(heldWarning(await listHeldRemovals(config), configFile))
+    print(io.stderr, heldWarning(await listHeldRemovals(config), configFile))
 }
 
 /** None where the mirror is on another machine, or is not made yet. */

@@ -1,7 +1,7 @@
 import { Command } from '@commander-js/extra-typings'
 import { screenOf, type Io } from './io.ts'
 import { limitOption, runNumber } from './arguments.ts'
-import { jsonDocument, say } from './output/say.ts'
+import { jsonDocument, say, print } from './output/say.ts'
 import { requireKnown, withMirror } from './with-mirror.ts'
 import { UsageError } from '../errors/errors.ts'
 import { runsTable } from './output/runs-table.ts'
@@ -32,7 +32,8 @@ export function runsCommand(io: Io) {
         }))
         io.stdout.write(jsonDocument({ runs: documents }))
       } else {
-        io.stdout.write(
+        print(
+          io.stdout,
           runs.length === 0 ? 'No runs yet.\n' : runsTable(runs, screenOf(io.stdout), { withStart: true }),
         )
       }

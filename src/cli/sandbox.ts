@@ -17,7 +17,7 @@ import {
 import { durationArgument, wholeNumber } from './arguments.ts'
 import { screenOf, type Io } from './io.ts'
 import { hanging } from './output/fit-text.ts'
-import { say } from './output/say.ts'
+import { say, print } from './output/say.ts'
 import { configOption, grouped } from './output/wording.ts'
 
 /** `customer-mirror sandbox`: runs the service on this machine, with made-up customers, until it is stopped. */
@@ -53,7 +53,7 @@ export function sandboxCommand({ signal, stdout, stderr }: Io): CommandUnknownOp
     .addHelpText('after', EXAMPLES)
     .action(async ({ rateLimit, forbid, latency, writeConfig: file, listScenarios, ...options }) => {
       if (listScenarios) {
-        stdout.write(await scenarioList(screenOf(stdout)?.columns))
+        print(stdout, await scenarioList(screenOf(stdout)?.columns))
         return
       }
       const [{ startSandbox }, { writeConfig }] = await Promise.all([
@@ -70,7 +70,7 @@ export function sandboxCommand({ signal, stdout, stderr }: Io): CommandUnknownOp
       })
       try {
         if (file !== undefined) await writeConfig(file, sandbox)
-        stdout.write(describe(sandbox))
+        print(stdout, describe(sandbox))
         say(stderr, nextSteps(sandbox, file, options.scenario))
         if (!signal.aborted) await once(signal, 'abort')
       } finally {

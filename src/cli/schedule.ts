@@ -4,7 +4,7 @@ import { screenOf, type Io, type Screen } from './io.ts'
 import { namedConfig, wholeNumber } from './arguments.ts'
 import { pauseAsJson, pausedLines } from './pause.ts'
 import { isoTime } from '../time/iso-time.ts'
-import { jsonDocument } from './output/say.ts'
+import { jsonDocument, print } from './output/say.ts'
 import { renderTable } from './output/table.ts'
 import { moment } from './output/wording.ts'
 
@@ -22,7 +22,8 @@ export function scheduleCommand(io: Io) {
         import('../../jobs/commands/list-schedule.ts'),
       ])
       const lines = await listSchedule(config, { nowMs: Date.now(), count: next })
-      io.stdout.write(
+      print(
+        io.stdout,
         json
           ? jsonDocument({ organizations: lines.map(asJson) })
           : asTable(lines, screenOf(io.stdout)) + pausedLines(lines, file),

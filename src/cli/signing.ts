@@ -2,7 +2,7 @@ import { Command, Option } from '@commander-js/extra-typings'
 import { UsageError } from '../errors/errors.ts'
 import { screenOf, type Io } from './io.ts'
 import { namedConfig } from './arguments.ts'
-import { say } from './output/say.ts'
+import { say, print } from './output/say.ts'
 
 /** `customer-mirror signing`: explains what is signed, and finds the recipe that a service uses. */
 export function signingCommand(io: Io) {
@@ -35,7 +35,7 @@ function explainCommand(io: Io) {
       ])
       const [organization] = chooseOrganizations(config, [id])
       if (organization !== undefined)
-        io.stdout.write(await explainSigning(organization, Date.now(), screenOf(io.stdout)?.columns))
+        print(io.stdout, await explainSigning(organization, Date.now(), screenOf(io.stdout)?.columns))
     })
 }
 
@@ -84,12 +84,13 @@ function solveCommand(io: Io) {
         io.exitWith(3)
         return
       }
-      io.stderr.write(
+      print(
+        io.stderr,
         solutions.length === 1
           ? 'Found. In the configuration, under defaults or in the organization:\n'
           : 'Any of these fits; take the first.\n',
       )
-      io.stdout.write(solutions.map(configurationOf).join('---\n'))
+      print(io.stdout, solutions.map(configurationOf).join('---\n'))
     })
 }
 

@@ -7,7 +7,7 @@ import { type Pauses, pauseOf, type Pause } from '../pause.ts'
 import { durationArgument } from './arguments.ts'
 import { screenOf, type Io, type Screen } from './io.ts'
 import { pauseAsJson, pausedLines } from './pause.ts'
-import { say, jsonDocument } from './output/say.ts'
+import { say, jsonDocument, print } from './output/say.ts'
 import { isoTime } from '../time/iso-time.ts'
 import { withMirror } from './with-mirror.ts'
 import { renderTable } from './output/table.ts'
@@ -57,7 +57,7 @@ export function statusCommand(io: Io) {
       if (json) io.stdout.write(jsonDocument({ organizations: lines.map(asJson) }))
       if (!json && html === undefined && format === undefined) {
         const notes = futureDateText(lines) + lastQuickLines(lines) + pausedLines(lines, config)
-        io.stdout.write(asTable(lines, limit, screenOf(io.stdout)))
+        print(io.stdout, asTable(lines, limit, screenOf(io.stdout)))
         say(io.stdout, (notes === '' ? '' : `\n${notes}`) + left.map((each) => leftBehindText(each, config)).join(''))
       }
       if (lines.some(({ tooOld, freshness }) => tooOld || (freshness?.held ?? 0) > 0)) io.exitWith(3)

@@ -3,7 +3,7 @@ import type { Outcome } from '../mirror-organization.ts'
 import { exitCodeOf, exitCodeOfRuns, type ExitCode } from './exit-code.ts'
 import { isTerminal, screenOf, type Io, type Screen } from './io.ts'
 import { logLevelOption, wholeNumber } from './arguments.ts'
-import { jsonDocument, say } from './output/say.ts'
+import { jsonDocument, say, print } from './output/say.ts'
 import type { SyncOptions, Synced } from './sync-organizations.ts'
 import type { Report } from '../report.ts'
 import { count } from './output/wording.ts'
@@ -46,9 +46,9 @@ export function syncCommand(io: Io) {
         jsonDocument({ runs, ...(published !== undefined && { published }) }, { onOneLine: !isTerminal(io.stdout) }),
       )
     } else {
-      io.stdout.write(describe(outcomes, { ...options, mirrorFile }, screenOf(io.stdout)))
+      print(io.stdout, describe(outcomes, { ...options, mirrorFile }, screenOf(io.stdout)))
     }
-    if (options.logLevel === undefined) io.stderr.write(whatToDo(synced, options, screenOf(io.stderr)))
+    if (options.logLevel === undefined) print(io.stderr, whatToDo(synced, options, screenOf(io.stderr)))
     reportCopies(io, { runs: exitCodeOfRuns(outcomes), published }, options)
   }
 }
@@ -140,7 +140,7 @@ function reportCopies(
   { json, logLevel }: { json?: true | undefined; logLevel?: string | undefined },
 ): void {
   if (published === undefined) return exitWith(runs)
-  if (!json) stdout.write(publishedText(published))
+  if (!json) print(stdout, publishedText(published))
   if (logLevel === undefined) say(stderr, failedText(published))
   exitWith(exitCodeWithCopies(runs, published))
 }

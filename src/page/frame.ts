@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { html, raw } from 'hono/html'
+import { plainLines } from '../plain-text.ts'
 import { isoTime } from '../time/iso-time.ts'
 import { grouped, moment } from '../wording.ts'
 import { ago } from './sentences.ts'
@@ -42,7 +43,7 @@ export async function framed(
         ${content}
       </body>
     </html>`
-  return page.toString()
+  return plainLines(page.toString())
 }
 
 /** A moment that a program can read too. */

@@ -18,6 +18,8 @@ export type RefusalContext = {
   /** Never quoted, even if the service does: key, secret, signature. */
   secrets: readonly string[]
   /** As in SourceSettings. */
+  quotesAnswers?: boolean | undefined
+  /** As in SourceSettings. */
   organization?: string | undefined
 }
 
@@ -36,7 +38,7 @@ export function refusalOf(answer: Answer, context: RefusalContext): Refusal {
     const message = `${context.place} answered ${status}, which this service is not known to use. ${hint}`
     return new ContractBroken(message, { code: 'bad-answer' })
   }
-  const said = quoted(answer.text, context.secrets)
+  const said = saidBy(answer, context)
   const [form, doubt] = isHtml(answer.text) ? [' with HTML instead of JSON', ` ${MAYBE_PROXY}`] : ['', '']
   return new SourceRefused(`${context.place} answered ${status}${form}${said}. ${advice.text(context)}${doubt}`, {
     code: advice.code,
@@ -93,10 +95,10 @@ function tooFarOff({ nowMs, clockOffsetMs = 0 }: RefusalContext): string {
   )
 }
 
-function rateLimited({ headers, text }: Answer, context: RefusalContext): RateLimited {
-  const waitMs = retryAfterMs(headers, serviceNowMs(context))
+function rateLimited(answer: Answer, context: RefusalContext): RateLimited {
+  const waitMs = retryAfterMs(answer.headers, serviceNowMs(context))
   const wait = waitMs === undefined ? 'without naming a time' : `asking to wait ${Math.ceil(waitMs / 1000)} s`
-  const message = `${context.place} answered 429${quoted(text, context.secrets)}, ${wait}. Ask again after that; a lower requestsPerMinute avoids it.`
+  const message = `${context.place} answered 429${saidBy(answer, context)}, ${wait}. Ask again after that; a lower requestsPerMinute avoids it.`
   return new RateLimited(message, { waitMs })
 }
 
@@ -144,6 +146,11 @@ function serviceNowMs({ nowMs, clockOffsetMs = 0 }: RefusalContext): number {
 
 export function isUnauthorized(error: unknown): boolean {
   return error instanceof SourceRefused && error.code === 'unauthorized'
+}
+
+/** What the service said, where it may be repeated: a refused key or signature is about the request alone, and any other sentence may hold a value. */
+function saidBy({ status, text }: Answer, { quotesAnswers = true, secrets }: RefusalContext): string {
+  return quotesAnswers || status === 401 ? quoted(text, secrets) : ''
 }
 
 /**

@@ -19,7 +19,7 @@ export type SourceSettings = {
   attempts?: number | undefined
   /** Decoded bytes of one answer. Default 16 MiB. */
   maxBodyBytes?: number | undefined
-  /** Whether errors repeat what the service said about other things than key and signature: it may be a value. Default true. */
+  /** Whether errors repeat what the service said about other things than key and signature (401): it may be a value. Default true. */
   quotesAnswers?: boolean | undefined
   /** The id of the organization in the commands that errors name; without it, a placeholder. */
   organization?: string | undefined

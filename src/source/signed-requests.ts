@@ -102,15 +102,14 @@ export class SignedRequests {
 
   #refusal(answer: Answer, question: Question, { address, headers, correctionMs }: Signed & { correctionMs: number }) {
     const { clock, credentials, list, settings } = this.#options
-    // A refused key or signature is about the request alone; any other sentence may repeat a value of a customer.
-    const isQuoted = settings.quotesAnswers !== false || answer.status === 401 || answer.status === 403
-    const refusal = refusalOf(isQuoted ? answer : { ...answer, text: '' }, {
+    const refusal = refusalOf(answer, {
       url: new URL(address.origin + address.pathname + address.search),
       place: list.placeOf(question),
       nowMs: answer.answeredMs,
       clockOffsetMs: clock.offsetMs,
       correctionMs,
       secrets: [credentials.secret, ...Object.values(headers)],
+      quotesAnswers: settings.quotesAnswers,
       organization: settings.organization,
     })
     if (refusal instanceof RateLimited) this.#throttled += 1

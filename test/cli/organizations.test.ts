@@ -8,7 +8,7 @@ import { openMirror, openOrganizations } from '../../src/mirror/mirror.ts'
 import { organizationsCommand } from '../../src/cli/organizations.ts'
 import { statusCommand } from '../../src/cli/status.ts'
 import { customers, START_MS } from '../support/builders.ts'
-import { aMirrorFile, mirrorPages, rowsOf, valueOf } from '../support/mirror-file.ts'
+import { aMirrorFile, mirrorPages, rowsOf, tamper, valueOf } from '../support/mirror-file.ts'
 import { aPlan, publishAll } from '../support/publishing.ts'
 import { runCli } from '../support/run-cli.ts'
 import { runCommand } from '../support/run-command.ts'
@@ -75,6 +75,23 @@ test('every organization is listed with its state', async () => {
   expect(rows[2]).toMatch(/^globex +not configured +6 +0 +2026-01-05 02:00 UTC$/)
   expect(stdout).toContain('globex.eu is not in the configuration, and its 7 customers still count as active.')
 })
+
+test('a name in a foreign file, or in an error, does not act on a terminal', async () => {
+  for (const table of ['runs', 'customers'])
+    tamper(workplace.mirror, `UPDATE ${table} SET organization = ? WHERE organization = 'globex'`, RED)
+
+  const listed = await run('list', '--mirror', workplace.mirror)
+  const refused = await run('forget', '\u001B[31mred\u009B2J')
+
+  expect(listed).toMatchObject({ code: 0, stderr: '' })
+  expect(listed.stdout).toContain(String.raw`\u001b[31mred\u202e\nline`)
+  expect(refused).toMatchObject({ code: 2 })
+  expect(refused.stderr).toContain(String.raw`\u001b[31mred\u009b2J`)
+  // oxlint-disable-next-line no-control-regex -- that there are none
+  expect(listed.stdout + refused.stderr).not.toMatch(/[\x00-\x09\x0B-\x1F\x7F-\x9F\u202e]/)
+})
+
+const RED = '\u001B[31mred\u202E\nline'
 
 test('--json lists them as one document', async () => {
   await retireGlobex()

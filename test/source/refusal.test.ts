@@ -31,6 +31,17 @@ test.each([
   expect(server.requests).toHaveLength(2)
 })
 
+test.each([
+  [401, true],
+  [403, false],
+  [422, false],
+])('where answers may hold values, what was said with a %i is quoted: %s', async (status, isQuoted) => {
+  await using server = await faultServer(refusal(status, 'some_code', 'No access for Ada Lovelace'))
+  const { source } = aSource(server, { quotesAnswers: false })
+
+  expect(String(await rejection(source.readPage(FIRST, PATIENT))).includes('Ada Lovelace')).toBe(isQuoted)
+})
+
 test('a 407 is put down to the proxy that gives it', async () => {
   await using server = await faultServer(html(407))
 

@@ -1,3 +1,4 @@
+import { print } from './say.ts'
 import type { Outcome, Progress } from '../../mirror-organization.ts'
 import { monotonicMs } from '../../machine/timers.ts'
 import type { Talk } from '../../run-organization.ts'
@@ -76,7 +77,7 @@ export type ProgressReporter = {
 /** A plain line when a run is done or has to wait, for files, pipes and mails. */
 function plainLines(ids: readonly string[], stderr: NodeJS.WritableStream): ProgressReporter {
   const width = Math.max(...ids.map((id) => id.length))
-  const say = (id: string, text: string) => void stderr.write(`${id.padEnd(width)}  ${text}\n`)
+  const say = (id: string, text: string) => print(stderr, `${id.padEnd(width)}  ${text}\n`)
   return {
     ...SILENT,
     event: (id, event) => say(id, eventWords(event)),

@@ -1,5 +1,5 @@
 import type { SqlValue } from '../../reading/statements/readable-statement.ts'
-import { plainText, plainJson } from './say.ts'
+import { plainText, plainJson } from '../../plain-text.ts'
 import { renderTable, type TableScreen } from './table.ts'
 
 /** Turns rows into text, a few at a time, so that the memory in use does not grow with their number. */

@@ -1,4 +1,5 @@
 import { columnsOf, padded, wrapText } from './fit-text.ts'
+import { plainText } from '../../plain-text.ts'
 import { grouped } from './wording.ts'
 
 /** A terminal, with its width. */
@@ -151,7 +152,7 @@ function heightOf(row: readonly string[][]): number {
 }
 
 function textOf(cell: Cell): string {
-  return typeof cell === 'number' ? grouped(cell) : String(cell)
+  return typeof cell === 'number' ? grouped(cell) : plainText(String(cell))
 }
 
 function isNothing(cell: Cell | undefined): boolean {

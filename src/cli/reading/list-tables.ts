@@ -6,7 +6,8 @@ import type { DescribedTable } from '../../reading/described-tables.ts'
 import { screenOf, type Io, type Screen } from '../io.ts'
 import { hanging } from '../output/fit-text.ts'
 import { formatRows } from '../output/rows.ts'
-import { jsonDocument, plainText } from '../output/say.ts'
+import { jsonDocument, print } from '../output/say.ts'
+import { plainText } from '../../plain-text.ts'
 import { fileToRead, layoutOf, type ReadingOptions } from './reading-options.ts'
 
 /** `customer-mirror sql --tables`: the tables and columns that readers may rely on. */
@@ -14,7 +15,7 @@ export async function listTables(options: ReadingOptions, io: Io): Promise<void>
   const layout = layoutOf(options, { list: 'tables', nothing: '', stdout: io.stdout })
   const tables = await tablesOf(options)
   if (layout.format === 'json') io.stdout.write(jsonDocument({ tables }))
-  else if (layout.format === 'table') io.stdout.write(asText(tables, screenOf(io.stdout)))
+  else if (layout.format === 'table') print(io.stdout, asText(tables, screenOf(io.stdout)))
   else io.stdout.write(asRows(tables, formatRows(layout)))
 }
 

@@ -11,7 +11,7 @@ import type { UnknownOrganization } from '../../reading/organizations/mirrored-i
 import { statementError } from '../../reading/statements/statement-error.ts'
 import { writeAll } from '../../reading/files/placed-file.ts'
 import type { ExportPlan, ExportReport } from '../export.ts'
-import { plainJson, plainText } from '../output/say.ts'
+import { plainJson, plainText } from '../../plain-text.ts'
 
 /** The process that exports. Takes an ExportPlan, writes to standard output or a file, and reports on file descriptor 3. */
 async function main(): Promise<void> {
