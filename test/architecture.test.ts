@@ -10,8 +10,7 @@ const src = product.filter(({ path }) => path.startsWith('src/'))
 
 /** Folders in which time, chance and the outside world come in as arguments, or not at all. */
 const PURE = [
-  ...['scan', 'list', 'list-memory', 'page', 'privacy', 'time', 'run/sorting', 'source/signing'],
-  ...['mirror/rules', 'mirror/rows', 'mirror/pages', 'mirror/sql'],
+  ...['scan', 'list', 'list-memory', 'page', 'privacy', 'time', 'run/sorting', 'source/signing', 'store/pages'],
 ].map((folder) => `src/${folder}/`)
 
 /** The two programs: the command line and the worker. */
@@ -23,7 +22,7 @@ test('there is a program to read, and its imports are seen', () => {
   expect(src.length).toBeGreaterThan(20)
   expect(story?.imports).toContainEqual({ target: 'src/run/read-list.ts', typeOnly: false })
   expect(story?.imports).toContainEqual({ target: 'src/run.ts', typeOnly: true })
-  expect(importersOf(src, 'better-sqlite3')).toContain('src/mirror/sqlite/opening/database.ts')
+  expect(importersOf(src, 'better-sqlite3')).toContain('src/store/sqlite/open-database.ts')
 })
 
 describe('which files may import which', () => {
@@ -46,7 +45,7 @@ describe('which files may import which', () => {
     expect(offenders(others, (target) => target.startsWith('src/cli/'))).toEqual([])
   })
 
-  const ROOMS_APART = ['source', 'scan', 'list-memory', 'mirror']
+  const ROOMS_APART = ['source', 'scan', 'list-memory', 'store']
   test.each(ROOMS_APART)('%s reaches no other such folder, by any chain of imports', (folder) => {
     const files = src.filter(({ path }) => path.startsWith(`src/${folder}/`))
     const neighbours = [...ROOMS_APART, 'service', 'http', 'reading', 'config', 'run', 'cli'].filter(
@@ -72,7 +71,7 @@ describe('which files may import which', () => {
 
     expect(files).not.toEqual([])
     expect(
-      chainsTo(program, files, (target) => /^(src\/(service|source|scan|mirror|config|run|cli)|jobs)\//.test(target)),
+      chainsTo(program, files, (target) => /^(src\/(service|source|scan|store|config|run|cli)|jobs)\//.test(target)),
     ).toEqual([])
   })
 
@@ -94,11 +93,11 @@ describe('which files may import which', () => {
   })
 
   test('the mirror is used only through its verbs', () => {
-    const doors = ['src/mirror/mirror.ts']
-    const outside = product.filter(({ path }) => !/^src\/(mirror|reading)\//.test(path))
+    const doors = ['src/store/mirror.ts']
+    const outside = product.filter(({ path }) => !/^src\/(store|reading)\//.test(path))
     const reaching = outside.flatMap(({ path, imports, lazyImports }) =>
       [...imports.map(({ target }) => target), ...lazyImports]
-        .filter((target) => target.startsWith('src/mirror/') && !doors.includes(target))
+        .filter((target) => target.startsWith('src/store/') && !doors.includes(target))
         .map((target) => `${path} → ${target}`),
     )
 
@@ -112,9 +111,9 @@ describe('which files may import which', () => {
     expect(readFileSync(new URL(`../${port}`, import.meta.url), 'utf8')).not.toMatch(
       /sqlite|\bSQL\b|database|connection/i,
     )
-    expect(
-      chainsTo(program, files, (target) => /^src\/(mirror|source|scan|service|cli)\/|sqlite/.test(target)),
-    ).toEqual([])
+    expect(chainsTo(program, files, (target) => /^src\/(store|source|scan|service|cli)\/|sqlite/.test(target))).toEqual(
+      [],
+    )
   })
 
   test('no file imports itself, directly or through others', () => {
@@ -124,8 +123,8 @@ describe('which files may import which', () => {
 
 test.each([
   ['undici', /^src\/source\/connection\//],
-  ['better-sqlite3', /^src\/(mirror|reading)\//],
-  ['pg', /^(src\/mirror\/postgres|jobs\/queue)\//],
+  ['better-sqlite3', /^src\/(store|reading)\//],
+  ['pg', /^(src\/store\/p(ort|ostgres)|jobs\/queue)\//],
   ['@aws-sdk/client-s3', /^src\/reading\/publish\/bucket\//],
   ['hono', /^(src\/(service|http|page)|jobs)\//],
   ['@hono/node-server', /^(src\/(service|http)|jobs)\//],

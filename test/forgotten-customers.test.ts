@@ -1,7 +1,7 @@
 import type { Mirror } from '../src/store.ts'
 import { describe, expect, test } from 'vitest'
 import { MAX_RECORD_LENGTH } from '../src/run/sorting/sort-records.ts'
-import { rehearseMirror } from '../src/mirror/mirror.ts'
+import { rehearseMirror } from '../src/store/mirror.ts'
 import { DAY_MS, makeNight, type Night } from './support/alike-nights.ts'
 import { aCustomer, customerId, customers, START_MS, type SentRecord } from './support/builders.ts'
 import { aMirror, rowsOf, valueOf } from './support/mirror-file.ts'

@@ -4,7 +4,7 @@ import { existsSync, readFileSync, renameSync, rmSync, symlinkSync, unlinkSync }
 import { dirname, join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { mirrorOrganization, type Outcome } from '../src/mirror-organization.ts'
-import { openMirror, rehearseMirror } from '../src/mirror/mirror.ts'
+import { openMirror, rehearseMirror } from '../src/store/mirror.ts'
 import { openLiveMirror } from '../jobs/run/live-mirror.ts'
 import { DAY_MS } from './support/alike-nights.ts'
 import { customers, START_MS } from './support/builders.ts'

@@ -38,7 +38,6 @@ describe('the package, packed and installed', () => {
       .map((path) => `dist/${path.replace(/\.ts$/, '.js')}`)
     const read = sources.filter((path) => !/\.(ts|mjs|json)$/.test(path)).map((path) => `dist/${path}`)
 
-    expect(read).toContain('dist/src/mirror/sqlite/schema.sql')
     expect(files).toEqual([...ALWAYS, 'dist/commit', ...compiled, ...read, ...launcherFiles()].toSorted())
   })
 

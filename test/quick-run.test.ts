@@ -15,7 +15,7 @@ import {
   type SearchKind,
   WORKING,
 } from './support/searched-service.ts'
-import { fateOf, fates } from './mirror/nights.ts'
+import { fateOf, fates } from './store/nights.ts'
 
 const USUAL = { requests: 200 }
 

@@ -14,7 +14,7 @@ import {
   WORKING,
   type SearchedService,
 } from './support/searched-service.ts'
-import { changes, DAY_MS, fateOf, fates } from './mirror/nights.ts'
+import { changes, DAY_MS, fateOf, fates } from './store/nights.ts'
 import { someOf } from './support/seeds.ts'
 
 const LIST = datedCustomers(1, 150)

@@ -6,7 +6,7 @@ import { pageOfList, sourceOf } from './support/listed-source.ts'
 import { aMirror, rowsOf } from './support/mirror-file.ts'
 import { mirroring } from './support/mirroring.ts'
 import { BROKEN, WORKING, type SearchKind } from './support/searched-service.ts'
-import { DAY_MS, fateOf } from './mirror/nights.ts'
+import { DAY_MS, fateOf } from './store/nights.ts'
 import { someOf } from './support/seeds.ts'
 
 const LENGTH = 600

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest'
 import { openConfiguredSource, runOrganization, type RateLimits } from '../src/run-organization.ts'
-import { openMirror } from '../src/mirror/mirror.ts'
 import { faultServer, list } from './support/fault-server.ts'
 import { PATIENT } from './source/a-source.ts'
 import { configured } from './support/mirrored-sandbox.ts'
 import { temporaryFolder } from './support/temp-folder.ts'
 import { aSandbox } from './support/workplace.ts'
+import { openMirror } from '../src/store/mirror.ts'
 
 test('a limit that other processes share is opened once for each number of requests, and no other limit is', async () => {
   const sandbox = await aSandbox({ customers: [10, 10, 10] })

@@ -5,21 +5,19 @@ import pLimit from 'p-limit'
 import type { Organization } from '../../src/config/organization.ts'
 import type { Outcome } from '../../src/mirror-organization.ts'
 import { isPostgres } from '../../src/address/mirror-address.ts'
-import { openMirror } from '../../src/mirror/mirror.ts'
 import { monotonicMs } from '../../src/machine/timers.ts'
 import { runOrganization, type RateLimits, type RunSettings } from '../../src/run-organization.ts'
 import { IdleAgents } from '../../src/source/connection/idle-agents.ts'
 import { DEFAULT_PRESET, recipeOf } from '../../src/source/signing/signing.ts'
 import { createStopwatch, printMeasurement, watchEventLoop } from '../measure.ts'
 import { baseUrlOf, readTask, type Task } from '../messages.ts'
+import { openMirror } from '../../src/store/mirror.ts'
 
 /** A program: Customer Mirror itself, as `sync` runs it, from opening the file to closing it. */
 const task = readTask()
 const inFile = !isPostgres(task.mirror ?? task.file)
 // The program is loaded before it is timed, also the store that it loads when it opens a mirror. Other members are `sync` as a whole.
-await (inFile
-  ? import('../../src/mirror/sqlite/sqlite-mirror.ts')
-  : import('../../src/mirror/postgres/postgres-mirror.ts'))
+await (inFile ? import('../../src/store/open-sqlite.ts') : import('../../src/store/open-postgres.ts'))
 const stopwatch = createStopwatch(inFile ? dirname(task.file) : tmpdir())
 const { outcomes, longestTurn } = await stopwatch.time(() => sync(task))
 

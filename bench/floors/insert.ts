@@ -4,7 +4,7 @@ import { request } from 'undici'
 import * as z from 'zod'
 import { utcTime } from '../../src/time/calendar.ts'
 import { TEXT_FIELDS } from '../../src/customer.ts'
-import { openMirror } from '../../src/mirror/mirror.ts'
+import { openMirror } from '../../src/store/mirror.ts'
 import { createStopwatch, printMeasurement } from '../measure.ts'
 import { baseUrlOf, readTask } from '../messages.ts'
 
@@ -21,7 +21,7 @@ const pageSchema = z.object({
 
 const { origin, organizations, file } = readTask()
 // Loaded before it is timed, as the program that is compared with this floor.
-await import('../../src/mirror/sqlite/sqlite-mirror.ts')
+await import('../../src/store/open-sqlite.ts')
 const stopwatch = createStopwatch(dirname(file))
 const { insert, close } = await stopwatch.time(() => openTable(file))
 let customers = 0

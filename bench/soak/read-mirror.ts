@@ -1,7 +1,7 @@
 import Database from 'better-sqlite3'
 import { Client, types } from 'pg'
 import { TEXT_FIELDS } from '../../src/customer.ts'
-import { VALUE_TYPES } from '../../src/mirror/postgres/connection/value-types.ts'
+import { VALUE_TYPES } from '../../src/store/port/postgres-connections.ts'
 import { isPostgres } from '../../src/address/mirror-address.ts'
 
 /** A customer as stored. Times are text, as the mirror has them. */

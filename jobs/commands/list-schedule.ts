@@ -1,6 +1,6 @@
 import type { Organization } from '../../src/config/organization.ts'
 import type { Config } from '../../src/config/read-config.ts'
-import { openMirrorIfThere } from '../../src/mirror/mirror.ts'
+import { openMirrorIfThere } from '../../src/store/mirror.ts'
 import { pauseOf, type Pause } from '../../src/pause.ts'
 import type { LastRun } from '../../src/store.ts'
 import { readSharedPauses } from '../pauses/read-shared-pauses.ts'

@@ -3,9 +3,9 @@ import { z } from 'zod'
 import { isPostgres, shownMirror } from '../../src/address/mirror-address.ts'
 import { QueueUnavailable } from '../../src/errors/errors.ts'
 import { bootName } from '../../src/machine/process-name.ts'
-import { openMirrorIfThere } from '../../src/mirror/mirror.ts'
 import type { Mirror } from '../../src/store.ts'
 import { parseValue, type SharedValues } from './shared-values.ts'
+import { openMirrorIfThere } from '../../src/store/mirror.ts'
 
 /**
  * A queue belongs to one mirror: two of them on one queue would each get some of the nights. The first worker writes its mirror into the

@@ -2,7 +2,7 @@ import type { Run } from '../../src/run.ts'
 import type { Mirror, Standing } from '../../src/store.ts'
 import { shownMirror } from '../../src/address/mirror-address.ts'
 import { isMissing } from '../../src/machine/is-missing.ts'
-import { openMirror, replaced } from '../../src/mirror/mirror.ts'
+import { openMirror, replaced } from '../../src/store/mirror.ts'
 
 /**
  * The mirror at `file` for a long-running process: if the file was replaced, the new one is opened, and if it was deleted, the next

@@ -43,7 +43,7 @@ type Customer = { organization: string; id: string }
 /** Deletes the rows, then the bytes they leave. */
 async function forget(customer: Customer, config: Config): Promise<ForgetReport> {
   const [{ eraseTraces }, { listCopiesLeft }] = await Promise.all([
-    import('../mirror/mirror.ts'),
+    import('../store/mirror.ts'),
     import('../reading/copies-left.ts'),
   ])
   // What cannot be listed ends the command before anything is deleted.

@@ -47,7 +47,7 @@ export function moveCommand(io: Io) {
 /** Whether runs are made elsewhere: the mirror is on a standby, or on a server that is read-only by its settings. */
 async function acceptsNoWrites(mirror: string): Promise<boolean> {
   if (!isPostgres(mirror)) return false
-  const { examineServer } = await import('../mirror/mirror.ts')
+  const { examineServer } = await import('../store/mirror.ts')
   return (await examineServer(mirror)).isReadOnly
 }
 

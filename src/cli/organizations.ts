@@ -295,7 +295,7 @@ async function withOrganizations<Result>(
   file: string | undefined,
   work: (organizations: Organizations, config: Config) => Promise<Result>,
 ): Promise<Result> {
-  const [config, { openOrganizations }] = await Promise.all([namedConfig(file), import('../mirror/mirror.ts')])
+  const [config, { openOrganizations }] = await Promise.all([namedConfig(file), import('../store/mirror.ts')])
   const organizations = await openOrganizations(config.mirror)
   try {
     return await work(organizations, config)

@@ -4,7 +4,6 @@ import { describeError, isOurs } from '../errors/errors.ts'
 import type { Logger } from '../log.ts'
 import type { Outcome } from '../mirror-organization.ts'
 import { monotonicMs } from '../machine/timers.ts'
-import { openMirror, rehearseMirror } from '../mirror/mirror.ts'
 import { configuredPlan } from '../reading/publish/configured-plan.ts'
 import type { AnyPlan, Published } from '../reading/publish/publish-plan.ts'
 import { hasChangedCustomers } from '../report.ts'
@@ -18,6 +17,7 @@ import { showProgress, SILENT, type ProgressReporter } from './output/progress.t
 import { say } from './output/say.ts'
 import { shownMirror } from '../address/mirror-address.ts'
 import { duration } from './output/wording.ts'
+import { openMirror, rehearseMirror } from '../store/mirror.ts'
 
 export type SyncOptions = {
   config?: string | undefined

@@ -18,7 +18,7 @@ export async function withMirrorOf<Result>(
   config: Pick<Config, 'mirror'>,
   work: (mirror: Mirror) => Promise<Result>,
 ): Promise<Result> {
-  const { openMirrorToRead } = await import('../mirror/mirror.ts')
+  const { openMirrorToRead } = await import('../store/mirror.ts')
   return closing(await openMirrorToRead(config.mirror), work)
 }
 
@@ -31,7 +31,7 @@ export async function withMirrorToChange<Result>(
   work: (mirror: Mirror) => Promise<Result>,
 ): Promise<Result> {
   await withMirrorOf(config, async () => {})
-  const { openMirror } = await import('../mirror/mirror.ts')
+  const { openMirror } = await import('../store/mirror.ts')
   return closing(await openMirror(config.mirror), work)
 }
 

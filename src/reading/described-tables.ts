@@ -14,7 +14,7 @@ export async function describedTables(place: string): Promise<DescribedTable[]> 
 }
 
 async function tablesOfServer(address: string): Promise<DescribedTable[]> {
-  const { readStatement } = await import('../mirror/postgres/reading/read-statement.ts')
+  const { readStatement } = await import('../store/postgres/read-statement.ts')
   const sql = 'SELECT "table" || \'.\' || "column", type, meaning FROM dictionary'
   const described = new Map<string, { type: string; meaning: string }>()
   for await (const { rows } of readStatement(address, { sql }, { limitMs: 60_000 }))

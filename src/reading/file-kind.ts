@@ -1,5 +1,5 @@
 import type Database from 'better-sqlite3'
-import { APPLICATION_ID } from '../mirror/sqlite/opening/schema.ts'
+import { APPLICATION_ID } from '../store/sqlite/open-database.ts'
 import { HEADER_BYTES, isOfSqlite, readHeader } from './sqlite-header.ts'
 
 /** `CPUB`: marks a copy published by this program, which it may replace and remove. */

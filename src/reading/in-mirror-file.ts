@@ -1,4 +1,5 @@
-import { openDatabase, type Connection } from '../mirror/sqlite/opening/database.ts'
+import { openDatabase } from '../store/sqlite/open-database.ts'
+import type { Connection } from '../store/sqlite/connect.ts'
 
 /** What `read` finds in the mirror at `file`. Throws MirrorUnusable for one that cannot be read. */
 export function inMirrorFile<Result>(file: string, read: (db: Connection) => Result): Result {

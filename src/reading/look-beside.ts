@@ -1,5 +1,5 @@
 import { dirname } from 'node:path'
-import { fileError } from '../mirror/sqlite/opening/file-errors.ts'
+import { fileError } from '../store/port/sqlite-errors.ts'
 
 /** Does work that looks for files beside `file`. A folder that cannot be looked through is a MirrorUnusable, which names it. */
 export function lookBeside<Result>(file: string, look: () => Result): Result {

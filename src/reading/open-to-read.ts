@@ -1,12 +1,11 @@
 import { accessSync, constants, realpathSync, statSync } from 'node:fs'
-import { BUSY_TIMEOUT_MS } from '../mirror/sqlite/opening/connect.ts'
 import { mirrorFault, noMirror } from '../errors/faults.ts'
-import type { Connection } from '../mirror/sqlite/opening/database.ts'
-import { fileError } from '../mirror/sqlite/opening/file-errors.ts'
-import { APPLICATION_ID, isEmpty, requireVersion, versionOf } from '../mirror/sqlite/opening/schema.ts'
-import { requireRegularFile } from '../mirror/sqlite/opening/regular-file.ts'
-import { openReadOnly, type OpenedReadOnly } from '../mirror/sqlite/opening/read-only-file.ts'
 import { COPY_APPLICATION_ID } from './file-kind.ts'
+import { BUSY_TIMEOUT_MS, type Connection } from '../store/sqlite/connect.ts'
+import { fileError } from '../store/port/sqlite-errors.ts'
+import { APPLICATION_ID, isEmpty, requireVersion, versionOf } from '../store/sqlite/open-database.ts'
+import { requireRegularFile } from '../store/sqlite/open-file.ts'
+import { type OpenedReadOnly, openReadOnly } from '../store/sqlite/read-only-file.ts'
 
 /** A mirror, or a published copy, that is open to read only. */
 export type OpenedToRead = OpenedReadOnly & { close(): void }

@@ -4,15 +4,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { mirrorFault, seenIn } from '../errors/faults.ts'
 import { isGone, nameOfProcess } from '../machine/process-name.ts'
-import { connect } from '../mirror/sqlite/opening/connect.ts'
-import { shownMirror } from '../address/mirror-address.ts'
-import { copyMirror } from '../mirror/move/copy-mirror.ts'
-import { postgresSide } from '../mirror/move/postgres-side.ts'
-import { sqliteSide } from '../mirror/move/sqlite-side.ts'
-import { openDatabase as openServer } from '../mirror/postgres/opening/database.ts'
-import type { Session } from '../mirror/postgres/session.ts'
-import { openDatabase } from '../mirror/sqlite/opening/database.ts'
-import { fileError } from '../mirror/sqlite/opening/file-errors.ts'
+import { connect } from '../store/sqlite/connect.ts'
+import { copyRows } from '../store/move-mirror.ts'
+import { postgresSession } from '../store/port/postgres-store.ts'
+import { sqliteSession } from '../store/port/sqlite-store.ts'
+import { openDatabase as openServer } from '../store/postgres/open-database.ts'
+import type { Session } from '../store/port/postgres-session.ts'
+import { openDatabase } from '../store/sqlite/open-database.ts'
+import { fileError } from '../store/port/sqlite-errors.ts'
 import { GIVEN_BY_SERVER } from './export/feed.ts'
 import { writeWithoutWaiting } from './unfinished-database.ts'
 
@@ -54,13 +53,10 @@ async function fill(file: string, address: string): Promise<void> {
     try {
       writeWithoutWaiting(db)
       db.exec('BEGIN')
-      const to = sqliteSide(db, file)
       await server.read(async (session) => {
         // The server may end a statement, on a standby above all; then all of it is read again.
         db.exec('ROLLBACK; BEGIN')
-        const side = postgresSide(session, shownMirror(address))
-        const from = { ...side, organizations: () => organizationsIn(session) }
-        await copyMirror(from, to, { tables: READ_TABLES, forPostgres: false })
+        await copyRows({ from: postgresSession(session), to: sqliteSession(db), tables: READ_TABLES })
         await noteForgotten(session, db)
         await noteGiven(session, db)
       })
@@ -98,14 +94,6 @@ async function noteGiven(session: Session, db: Database.Database): Promise<void>
   )
   if (given === undefined || given.seq === null) return
   db.prepare('INSERT INTO sqlite_sequence (name, seq) VALUES (?, CAST(? AS INTEGER))').run(GIVEN_BY_SERVER, given.seq)
-}
-
-/** The organizations of which readers see anything, from tables that every reader may read. */
-async function organizationsIn(session: Session): Promise<string[]> {
-  const found = await session.all<{ organization: string }>(
-    'SELECT organization FROM runs UNION SELECT organization FROM customers ORDER BY 1',
-  )
-  return found.map(({ organization }) => organization)
 }
 
 /** What the folders of private copies are called, and the file in each that names the process of it. */

@@ -1,4 +1,4 @@
-import type { Connection } from '../mirror/sqlite/opening/database.ts'
+import type { Connection } from '../store/sqlite/connect.ts'
 
 /** For a file that is worth nothing until it is finished: nothing waits for the disk, and no row is checked before the end. */
 export function writeWithoutWaiting(db: Connection): void {

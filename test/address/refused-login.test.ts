@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { createServer, type AddressInfo, type Socket } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
 import { QueueClient } from '../../jobs/queue/postgres/queue-client.ts'
-import { MirrorClient } from '../../src/mirror/postgres/connection/client.ts'
+import { MirrorClient } from '../../src/store/port/postgres-connections.ts'
 import { eventually } from '../support/eventually.ts'
 import { temporaryFolder } from '../support/temp-folder.ts'
 

@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { listCancellations, writeCancellation } from '../../jobs/queue/cancellations.ts'
-import { openMirror } from '../../src/mirror/mirror.ts'
 import { monotonicMs } from '../../src/machine/timers.ts'
 import { eventually } from '../support/eventually.ts'
 import { aJobsWorkplace, isEmbedded, someQueues, takeNext } from '../support/jobs-workplace.ts'
@@ -11,6 +10,7 @@ import { startWorker } from '../support/worker-here.ts'
 import { message } from '../support/worker-log.ts'
 import { aSandbox, aWorkplace, organizationsOf } from '../support/workplace.ts'
 import { cancel } from '../support/cancelling.ts'
+import { openMirror } from '../../src/store/mirror.ts'
 
 // Other processes cannot cancel what is in an embedded queue.
 if (!isEmbedded) {

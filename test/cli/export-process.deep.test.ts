@@ -2,7 +2,7 @@ import { chmodSync, existsSync, mkdirSync, readdirSync, utimesSync, writeFileSyn
 import { dirname, join } from 'node:path'
 import { beforeEach, describe, expect, test, inject } from 'vitest'
 import type { Mirror } from '../../src/store.ts'
-import { night } from '../mirror/nights.ts'
+import { night } from '../store/nights.ts'
 import { aCustomer, customers } from '../support/builders.ts'
 import { aDuckDb } from '../support/duckdb.ts'
 import { aMirror, tamper, valueOf } from '../support/mirror-file.ts'

@@ -9,7 +9,7 @@ import { aSandbox, organizationsOf } from '../support/workplace.ts'
 import { aWorkerOf, expectWhole } from '../support/one-worker.ts'
 import { stoppedWithinMs } from '../support/busy-machine.ts'
 import { rmSync, readFileSync, writeFileSync } from 'node:fs'
-import { VERSION } from '../../src/mirror/sql/schema.ts'
+import { VERSION } from '../../src/store/schema/schema.ts'
 import { message } from '../support/worker-log.ts'
 import { parse, stringify } from 'yaml'
 

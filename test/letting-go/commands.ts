@@ -1,6 +1,6 @@
 import { rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { eraseTraces, openOrganizations } from '../../src/mirror/mirror.ts'
+import { eraseTraces, openOrganizations } from '../../src/store/mirror.ts'
 import type { Organizations } from '../../src/organizations.ts'
 import { backUp, restore } from '../support/backing-up.ts'
 import { onPostgres } from '../support/mirror-choice.ts'

@@ -1,4 +1,4 @@
-import { openMirror } from '../../src/mirror/mirror.ts'
+import { openMirror } from '../../src/store/mirror.ts'
 import type { Mirror } from '../../src/store.ts'
 import { START_MS } from '../support/builders.ts'
 import type { Dice } from '../support/dice.ts'

@@ -2,7 +2,7 @@ import { statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
 import { makeFolder } from '../../src/machine/make-folder.ts'
-import { openMirror } from '../../src/mirror/mirror.ts'
+import { openMirror } from '../../src/store/mirror.ts'
 import { temporaryFolder } from '../support/temp-folder.ts'
 
 test('a folder is made with those above it, and all of them are private', () => {

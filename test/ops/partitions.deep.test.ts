@@ -2,10 +2,10 @@ import Database from 'better-sqlite3'
 import { Client } from 'pg'
 import { expect, onTestFinished, test } from 'vitest'
 import { moveCommand } from '../../src/cli/move.ts'
-import { compareMirrors } from '../../src/reading/move/carry.ts'
-import { postgresSide } from '../../src/mirror/move/postgres-side.ts'
-import { sqliteSide } from '../../src/mirror/move/sqlite-side.ts'
-import { openDatabase } from '../../src/mirror/postgres/opening/database.ts'
+import { findDifference } from '../../src/store/move-mirror.ts'
+import { postgresSession } from '../../src/store/port/postgres-store.ts'
+import { sqliteSession } from '../../src/store/port/sqlite-store.ts'
+import { openDatabase } from '../../src/store/postgres/open-database.ts'
 import { aFullMirror } from '../support/full-mirror.ts'
 import { opsFile } from '../support/named-metrics.ts'
 import { aPostgresMirror } from '../support/postgres/here.ts'
@@ -173,9 +173,7 @@ async function differenceFrom(file: string, address: string) {
   const db = new Database(file, { readonly: true })
   const database = await openDatabase(address, 'read')
   try {
-    return await database.read((session) =>
-      compareMirrors(sqliteSide(db, file), postgresSide(session, address), { forPostgres: true }),
-    )
+    return await database.read((session) => findDifference({ from: sqliteSession(db), to: postgresSession(session) }))
   } finally {
     await database.close()
     db.close()

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { openDatabase } from '../../src/mirror/postgres/opening/database.ts'
+import { openDatabase } from '../../src/store/postgres/open-database.ts'
 import { opsFile } from '../support/named-metrics.ts'
 import { pgliteConnections } from '../support/pglite-connections.ts'
 import { openKeptPglite } from '../support/postgres/kept-pglite.ts'

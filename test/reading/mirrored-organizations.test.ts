@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { openMirror } from '../../src/mirror/mirror.ts'
+import { openMirror } from '../../src/store/mirror.ts'
 import { listMirroredOrganizations } from '../../src/reading/organizations/mirrored-organizations.ts'
 import { customers, START_MS } from '../support/builders.ts'
 import { aMirrorFile, mirrorPages } from '../support/mirror-file.ts'

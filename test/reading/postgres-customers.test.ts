@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { oneStatement, postgresPrograms } from '../../bench/postgres-server.ts'
-import { openMirror } from '../../src/mirror/postgres/postgres-mirror.ts'
+import { openMirror } from '../../src/store/open-postgres.ts'
 import { readCustomers } from '../../src/reading/statements/read-postgres.ts'
 import { aTurkishDatabase } from '../support/postgres/turkish-database.ts'
 

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { aCustomer, aPage, customerId, customers, MINUTE_MS, START_MS } from '../support/builders.ts'
 import { aMirror, mirrorPages, rowsOf, tamper } from '../support/mirror-file.ts'
-import { night } from '../mirror/nights.ts'
+import { night } from '../store/nights.ts'
 
 const ONE = `WHERE organization = 'acme' AND id = '${customerId(1)}'`
 

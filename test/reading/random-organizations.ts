@@ -3,7 +3,7 @@ import type { Proof } from '../../src/report.ts'
 import * as fc from 'fast-check'
 import { aCustomer, customerId, START_MS } from '../support/builders.ts'
 import { mirrorPages, rowsOf } from '../support/mirror-file.ts'
-import { DAY_MS, quickEnding, rowIdsOf, scanEnding } from '../mirror/nights.ts'
+import { DAY_MS, quickEnding, rowIdsOf, scanEnding } from '../store/nights.ts'
 
 const KNOWN = [1, 2, 3, 4, 5]
 const HOUR_MS = DAY_MS / 24

@@ -1,4 +1,4 @@
-import type { Client, Connections } from '../../src/mirror/postgres/session.ts'
+import type { Client, Connections } from '../../src/store/port/postgres-session.ts'
 
 type Break = { at: string; when: 'before' | 'after'; times: number }
 

@@ -9,7 +9,7 @@ import { publishToBucket } from '../../src/reading/publish/bucket/publish-bucket
 import { openS3Store, type StoreLimits } from '../../src/reading/publish/bucket/s3-store.ts'
 import type { Published } from '../../src/reading/publish/publish-plan.ts'
 import type { Mirror } from '../../src/store.ts'
-import { night } from '../mirror/nights.ts'
+import { night } from '../store/nights.ts'
 import { aBucketServer, BUCKET, refuse, type BucketServer, type Fault } from './bucket-server.ts'
 import { aCustomer, customers } from './builders.ts'
 import { aDuckDb, type DuckRow } from './duckdb.ts'

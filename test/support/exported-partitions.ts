@@ -7,7 +7,7 @@ import { loadFormat, type FormatName } from '../../src/reading/export/formats.ts
 import { beginPartitions } from '../../src/reading/export/write-partitions.ts'
 import { writeAll } from '../../src/reading/files/placed-file.ts'
 import type { Mirror } from '../../src/store.ts'
-import { night } from '../mirror/nights.ts'
+import { night } from '../store/nights.ts'
 import { customers } from './builders.ts'
 import { aMirror } from './mirror-file.ts'
 import { runCommand } from './run-command.ts'

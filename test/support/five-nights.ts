@@ -1,6 +1,6 @@
 import type { Mirror } from '../../src/store.ts'
 import { join } from 'node:path'
-import { DAY_MS, scanEnding } from '../mirror/nights.ts'
+import { DAY_MS, scanEnding } from '../store/nights.ts'
 import { aCustomer, customers, MINUTE_MS, START_MS } from './builders.ts'
 import { aMirror, mirrorPages } from './mirror-file.ts'
 import { aPlan, publishAll } from './publishing.ts'

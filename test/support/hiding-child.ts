@@ -1,6 +1,6 @@
 import { flushCompileCache } from 'node:module'
 import { mirrorOrganization } from '../../src/mirror-organization.ts'
-import { openMirror } from '../../src/mirror/mirror.ts'
+import { openMirror } from '../../src/store/mirror.ts'
 import { privacyPolicy } from '../../src/privacy/privacy-policy.ts'
 import { customers } from './builders.ts'
 import { listedSource } from './listed-source.ts'

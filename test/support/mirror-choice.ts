@@ -22,7 +22,7 @@ export function testsOfThisMirror({
 }
 
 const OF_THE_STORE = [
-  ...['mirror/**/*', 'mirror-organization*', 'crash', 'resume', 'letting-go/*', 'random-*'],
+  ...['store/**/*', 'mirror-organization*', 'crash', 'resume', 'letting-go/*', 'random-*'],
   ...['list/list-as-read', 'unread-list', 'remembered-order'],
 ]
 
@@ -57,13 +57,13 @@ export function notOnThisMirror({ isDeep, args }: { isDeep: boolean; args: reado
   const atLength = POSTGRES_AT_LENGTH.join('|')
   if (onPostgres)
     return [
-      'test/mirror/sqlite/**',
-      'test/mirror/move/**',
-      `test/mirror/postgres/!(killed-server*|${atLength}).test.ts`,
+      'test/store/sqlite/**',
+      'test/store/move-mirror.test.ts',
+      `test/store/postgres/!(killed-server*|${atLength}).test.ts`,
     ]
-  const isAsked = isDeep || args.some((arg) => arg.includes('mirror/postgres'))
-  const left = isAsked ? [] : [`test/mirror/postgres/@(${atLength}).test.ts`]
-  return ['test/mirror/postgres/killed-server.test.ts', ...left]
+  const isAsked = isDeep || args.some((arg) => arg.includes('store/postgres'))
+  const left = isAsked ? [] : [`test/store/postgres/@(${atLength}).test.ts`]
+  return ['test/store/postgres/killed-server.test.ts', ...left]
 }
 
 /** What only SQLite has. `test.skipIf(sqliteAlone.…)` skips and counts its tests where the mirrors are in PostgreSQL. */

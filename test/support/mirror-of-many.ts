@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs'
-import { openMirror } from '../../src/mirror/mirror.ts'
-import { night } from '../mirror/nights.ts'
+import { openMirror } from '../../src/store/mirror.ts'
+import { night } from '../store/nights.ts'
 import { customers } from './builders.ts'
 import { aMirrorFile } from './mirror-file.ts'
 

@@ -1,7 +1,7 @@
 import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { openMirror } from '../../src/mirror/mirror.ts'
+import { openMirror } from '../../src/store/mirror.ts'
 import { customers } from './builders.ts'
 import { mirrorPages } from './mirror-file.ts'
 

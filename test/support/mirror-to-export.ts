@@ -1,5 +1,5 @@
 import type { Mirror } from '../../src/store.ts'
-import { night } from '../mirror/nights.ts'
+import { night } from '../store/nights.ts'
 import { aCustomer, customers } from './builders.ts'
 import { aPlayedFile } from './mirror-file.ts'
 

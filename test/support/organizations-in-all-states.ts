@@ -1,6 +1,6 @@
 import type { Mirror } from '../../src/store.ts'
 import type { Due } from '../../src/page/overview.ts'
-import { DAY_MS, night } from '../mirror/nights.ts'
+import { DAY_MS, night } from '../store/nights.ts'
 import { aPage, customers, MINUTE_MS, START_MS } from './builders.ts'
 import { tamper } from './mirror-file.ts'
 

@@ -1,7 +1,7 @@
 import { chmodSync, mkdirSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, onTestFinished } from 'vitest'
-import { openMirror } from '../../src/mirror/mirror.ts'
+import { openMirror } from '../../src/store/mirror.ts'
 import { customers } from './builders.ts'
 import { mirrorPages } from './mirror-file.ts'
 import { asPlainUser, startCli, type Ended } from './run-cli.ts'

@@ -1,6 +1,6 @@
 import type { PGlite } from '@electric-sql/pglite'
-import { ArrayOf, type Client, type Connections } from '../../src/mirror/postgres/session.ts'
-import { VALUE_TYPES } from '../../src/mirror/postgres/connection/value-types.ts'
+import { ArrayOf, type Client, type Connections } from '../../src/store/port/postgres-session.ts'
+import { VALUE_TYPES } from '../../src/store/port/postgres-connections.ts'
 import { openKeptPglite } from './postgres/kept-pglite.ts'
 
 let shared: Promise<PGlite> | undefined

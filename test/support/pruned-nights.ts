@@ -2,7 +2,7 @@ import type { Reckoning, Retention } from '../../src/run.ts'
 import type { Mirror } from '../../src/store.ts'
 import { aCustomer, customers, START_MS } from './builders.ts'
 import { aMirror, rowsOf } from './mirror-file.ts'
-import { DAY_MS, night } from '../mirror/nights.ts'
+import { DAY_MS, night } from '../store/nights.ts'
 
 const FOREVER: Retention = {
   changesMs: undefined,

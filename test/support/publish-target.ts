@@ -1,4 +1,4 @@
-import { night } from '../mirror/nights.ts'
+import { night } from '../store/nights.ts'
 import { customers } from './builders.ts'
 import { aMirror } from './mirror-file.ts'
 

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { publishCopies } from '../../src/reading/publish/publish.ts'
 import type { Published, PublishPlan } from '../../src/reading/publish/publish-plan.ts'
-import { night } from '../mirror/nights.ts'
+import { night } from '../store/nights.ts'
 import { aCustomer, customers } from './builders.ts'
 import { aMirror, tamper } from './mirror-file.ts'
 import { temporaryFolder } from './temp-folder.ts'

@@ -1,7 +1,7 @@
 import { aCustomer, customers } from './builders.ts'
 import { storedText } from './mirror-reader.ts'
 import { aMirror } from './mirror-file.ts'
-import { night } from '../mirror/nights.ts'
+import { night } from '../store/nights.ts'
 
 /** Stands in every field of a customer, and in what the mirror noted of it. */
 export const TRACE = 'trace-of-initrode'

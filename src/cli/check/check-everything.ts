@@ -16,7 +16,6 @@ import { factsOf, isOurs, ConfigError } from '../../errors/errors.ts'
 import { mirrorFault, seenIn } from '../../errors/faults.ts'
 import { nearestFolder } from '../../machine/make-folder.ts'
 import { isPostgres } from '../../address/mirror-address.ts'
-import { openMirrorIfThere } from '../../mirror/mirror.ts'
 import { failedCheck, requireSound, type Finding } from './finding.ts'
 import { namedConfig } from '../arguments.ts'
 import { shellWord, count, moment } from '../output/wording.ts'
@@ -28,6 +27,7 @@ import type { PublishPlan } from '../../reading/publish/publish-plan.ts'
 import { isPasswordInFile } from '../../config/settings/queue-address.ts'
 import { isSharedQueue } from '../../config/places.ts'
 import { LEAST_OF_SHARE, type QuickLimit } from '../../quick-limit.ts'
+import { openMirrorIfThere } from '../../store/mirror.ts'
 
 /** Checks everything a sync needs, in the order of use. Continues after a problem if possible. */
 export async function* checkEverything(

@@ -11,10 +11,10 @@ import { type Finding, failedCheck } from './finding.ts'
 import { explainFailure } from '../output/explain-failure.ts'
 import { count, duration, configOption } from '../output/wording.ts'
 import { readPrivacy, readCredentials } from '../../config/credentials.ts'
-import { openMirrorIfThere } from '../../mirror/mirror.ts'
 import { isOtherKey, isSamePolicy, NOTHING_HIDDEN, type PrivacyPolicy } from '../../privacy/privacy-policy.ts'
 import type { StoredPrivacy } from '../../store.ts'
 import { shownMirror } from '../../address/mirror-address.ts'
+import { openMirrorIfThere } from '../../store/mirror.ts'
 
 /** Asks one organization for its first page as a run does, without waiting, and reports what the answer means. */
 export async function checkOrganization(organization: Organization, signal: AbortSignal): Promise<Finding> {

@@ -1,6 +1,6 @@
 import { MirrorUnusable } from '../../errors/errors.ts'
 import { shownMirror } from '../../address/mirror-address.ts'
-import { examineServer, openMirrorIfThere } from '../../mirror/mirror.ts'
+import { examineServer, openMirrorIfThere } from '../../store/mirror.ts'
 import { parsePostgresAddress } from '../../address/postgres-address.ts'
 import { failedCheck, requireSound, type Finding } from './finding.ts'
 

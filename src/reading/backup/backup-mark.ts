@@ -1,6 +1,6 @@
 import Database from 'better-sqlite3'
 import { lstatSync } from 'node:fs'
-import { connect } from '../../mirror/sqlite/opening/connect.ts'
+import { connect } from '../../store/sqlite/connect.ts'
 import { kindOfFile } from '../file-kind.ts'
 import { hasTable } from '../has-table.ts'
 import { readHeader } from '../sqlite-header.ts'

@@ -1,7 +1,8 @@
 import type Database from 'better-sqlite3'
 import { uuidsIn } from '../../customer.ts'
 import { idHash } from '../../privacy/forgotten.ts'
-import { purgeCustomer } from '../../mirror/sqlite/forget/purge-customer.ts'
+import { purgeCustomer } from '../../store/forget/forget-customer.ts'
+import { sqliteSession } from '../../store/port/sqlite-store.ts'
 
 type Key = { organization: string; key: Buffer }
 type Run = { id: number; started_at: string }
@@ -11,8 +12,9 @@ type Forgotten = { hash: string; forgotten_at: string }
 export type CarriedForgotten = { forgotten: number; unrecognized: number }
 
 /** Takes over who is forgotten, and deletes from the restored mirror what the backup still holds of them. */
-export function carryForgotten(from: Database.Database, to: Database.Database): CarriedForgotten {
-  const carried = keysIn(from).map((one) => carryOrganization(from, to, one))
+export async function carryForgotten(from: Database.Database, to: Database.Database): Promise<CarriedForgotten> {
+  const carried: CarriedForgotten[] = []
+  for (const one of keysIn(from)) carried.push(await carryOrganization(from, to, one))
   return {
     forgotten: carried.reduce((sum, one) => sum + one.forgotten, 0),
     unrecognized: carried.reduce((sum, one) => sum + one.unrecognized, 0),
@@ -23,11 +25,11 @@ function keysIn(db: Database.Database): Key[] {
   return db.prepare<[], Key>('SELECT organization, key FROM forgotten_keys').all()
 }
 
-function carryOrganization(
+async function carryOrganization(
   from: Database.Database,
   to: Database.Database,
   { organization, key }: Key,
-): CarriedForgotten {
+): Promise<CarriedForgotten> {
   const hashes = from
     .prepare<[string], Forgotten>('SELECT hash, forgotten_at FROM forgotten WHERE organization = ?')
     .all(organization)
@@ -47,7 +49,7 @@ function carryOrganization(
     const id = known.get(hash)
     // A hash under the key of a mirror that was begun anew is of use only where the backup shows whose it is.
     if (isSameKey || id !== undefined) add.run(name, id === undefined ? hash : hashInBackup(id), forgotten_at)
-    if (id !== undefined) purgeCustomer(to, { organization: name, id })
+    if (id !== undefined) await purgeCustomer(sqliteSession(to), { organization: name, id })
   }
   const unrecognized = isSameKey ? 0 : fresh.length - known.size
   return { forgotten: fresh.length - unrecognized, unrecognized }

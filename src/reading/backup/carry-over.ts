@@ -15,7 +15,7 @@ export type CarriedOver = CarriedForgotten & {
  * Takes from the mirror that is about to be replaced what must not go back in time: the numbers of changes and runs, the greatest
  * `updated_at`, and who is forgotten.
  */
-export function carryOver(from: Database.Database, to: Database.Database, nowMs: number): CarriedOver {
+export async function carryOver(from: Database.Database, to: Database.Database, nowMs: number): Promise<CarriedOver> {
   const [before, after] = [to, from].map((db) => ({ changes: lastNumber(db, 'changes'), stamp: lastUpdate(db) }))
   const [known, restored] = [mirroredIn(from), mirroredIn(to)]
   const onlyInBackup = restored.filter((organization) => !known.includes(organization))
@@ -36,7 +36,7 @@ export function carryOver(from: Database.Database, to: Database.Database, nowMs:
     const came = known.filter((organization) => nameInBackup(from, to, organization) === organization)
     askForNewCopies(to, [...restored, ...came])
   }
-  return { feedGoesBack, ...carryForgotten(from, to), onlyInBackup }
+  return { feedGoesBack, ...(await carryForgotten(from, to)), onlyInBackup }
 }
 
 /** For a restored mirror whose successor is lost: its numbers pass those that were given out after the backup, and readers take a new copy. */

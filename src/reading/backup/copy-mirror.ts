@@ -1,7 +1,7 @@
 import Database from 'better-sqlite3'
 import { Interrupted } from '../../errors/errors.ts'
-import { withoutFolder } from '../../mirror/sqlite/opening/connect.ts'
-import { quoted } from '../../mirror/sql/quoted.ts'
+import { withoutFolder } from '../../store/sqlite/connect.ts'
+import { quoted } from '../../store/port/sql.ts'
 import type { OpenedToRead } from '../open-to-read.ts'
 
 /** How much of a file is copied, as a share from 0 to 1. */

@@ -1,15 +1,16 @@
 import type Database from 'better-sqlite3'
 import { statSync } from 'node:fs'
-import { connect } from '../../mirror/sqlite/opening/connect.ts'
 import { OrganizationLeased } from '../../errors/errors.ts'
 import { isOfSqlite, mirrorFault, seenIn } from '../../errors/faults.ts'
 import { isMissing } from '../../machine/is-missing.ts'
-import { fileError } from '../../mirror/sqlite/opening/file-errors.ts'
-import { findHeldLease } from '../../mirror/sqlite/run/lease.ts'
-import { requireRegularFile } from '../../mirror/sqlite/opening/regular-file.ts'
+import { fileError } from '../../store/port/sqlite-errors.ts'
+import { sqliteSession } from '../../store/port/sqlite-store.ts'
+import { heldLeases } from '../../store/runs/lease.ts'
+import { requireRegularFile } from '../../store/sqlite/open-file.ts'
 import type { Clocks } from '../../organizations.ts'
 import { isMirror } from '../file-kind.ts'
-import { isWhole } from '../../mirror/sqlite/opening/schema.ts'
+import { isWhole } from '../../store/sqlite/open-database.ts'
+import { connect } from '../../store/sqlite/connect.ts'
 
 /** The mirror that is about to be replaced, with no other program in it, and nothing beside it. */
 export type LockedMirror = {
@@ -25,7 +26,7 @@ export type LockedMirror = {
  * is left that SQLite could take for the WAL of the file that follows. Undefined where there is no file. Throws OrganizationLeased
  * for a run that is under way, and MirrorUnusable `busy` for any other program that has the file open.
  */
-export function lockMirror(file: string, clocks: Clocks): LockedMirror | undefined {
+export async function lockMirror(file: string, clocks: Clocks): Promise<LockedMirror | undefined> {
   if (isMissing(file)) return undefined
   requireRegularFile(file)
   if (statSync(file).size === 0) return undefined
@@ -35,14 +36,14 @@ export function lockMirror(file: string, clocks: Clocks): LockedMirror | undefin
     // Without this, SQLite would make the files of a WAL beside it before it looks whether it is alone.
     db.pragma('locking_mode = EXCLUSIVE')
     requireOurs(db, file)
-    requireNoRun(db, file, clocks)
+    await requireNoRun(db, file, clocks)
     db.pragma('journal_mode = DELETE')
     db.exec('BEGIN EXCLUSIVE')
     const locked = db
     return { db: isWhole(locked) ? locked : undefined, release: () => void locked.close() }
   } catch (error) {
     db?.close()
-    if (isBusy(error)) throw inUse(file, clocks, error)
+    if (isBusy(error)) throw await inUse(file, clocks, error)
     throw fileError(error, file)
   }
 }
@@ -56,20 +57,20 @@ function requireOurs(db: Database.Database, file: string): void {
   throw mirrorFault(file, { fault: 'foreign', said: 'is a SQLite file of another program' })
 }
 
-function requireNoRun(db: Database.Database, file: string, clocks: Clocks): void {
-  const held = heldLease(db, clocks)
+async function requireNoRun(db: Database.Database, file: string, clocks: Clocks): Promise<void> {
+  const held = await heldLease(db, clocks)
   if (held !== undefined) throw leased(file, held)
 }
 
-type Held = NonNullable<ReturnType<typeof findHeldLease>>
+type Held = Awaited<ReturnType<typeof heldLeases>>[number]
 
-function heldLease(db: Database.Database, clocks: Clocks): Held | undefined {
-  return isWhole(db) ? findHeldLease(db, clocks) : undefined
+async function heldLease(db: Database.Database, clocks: Clocks): Promise<Held | undefined> {
+  return isWhole(db) ? (await heldLeases(sqliteSession(db), clocks))[0] : undefined
 }
 
 /** Another program has it open: a run, if there is a lease. */
-function inUse(file: string, clocks: Clocks, cause: unknown): Error {
-  const held = findRun(file, clocks)
+async function inUse(file: string, clocks: Clocks, cause: unknown): Promise<Error> {
+  const held = await findRun(file, clocks)
   if (held !== undefined) return leased(file, held)
   return mirrorFault(
     file,
@@ -82,11 +83,11 @@ function inUse(file: string, clocks: Clocks, cause: unknown): Error {
 }
 
 /** The run under way, as far as a reader can see it. */
-function findRun(file: string, clocks: Clocks): Held | undefined {
+async function findRun(file: string, clocks: Clocks): Promise<Held | undefined> {
   try {
     const db = connect(file, { readonly: true, fileMustExist: true, timeout: 500 })
     try {
-      return heldLease(db, clocks)
+      return await heldLease(db, clocks)
     } finally {
       db.close()
     }
@@ -95,7 +96,7 @@ function findRun(file: string, clocks: Clocks): Held | undefined {
   }
 }
 
-function leased(file: string, { organization, runId }: Held): OrganizationLeased {
+function leased(file: string, { organization, run_id: runId }: Held): OrganizationLeased {
   return new OrganizationLeased(
     `${file}: run ${runId} of ${organization} is writing it. Nothing was restored. Stop the worker and every sync, then ` +
       'restore again; a run that died is given up after a minute.',

@@ -6,11 +6,6 @@ import { Interrupted, isOurs, MirrorUnusable, UsageError } from '../../errors/er
 import { mirrorFault, seenIn } from '../../errors/faults.ts'
 import { isMissing } from '../../machine/is-missing.ts'
 import { makeFolder } from '../../machine/make-folder.ts'
-import { sqlTime } from '../../mirror/sql/sql-time.ts'
-import { connect } from '../../mirror/sqlite/opening/connect.ts'
-import { findDamage, openDatabase } from '../../mirror/sqlite/opening/database.ts'
-import { fileError } from '../../mirror/sqlite/opening/file-errors.ts'
-import { deletingSecurely, purge } from '../../mirror/sqlite/purge.ts'
 import type { Clocks } from '../../organizations.ts'
 import { markIn } from './backup-mark.ts'
 import { carryOver, passLostNumbers } from './carry-over.ts'
@@ -33,6 +28,12 @@ import {
 } from '../files/placed-file.ts'
 import { isTheMirror } from '../files/target-place.ts'
 import type { OpenedToRead } from '../open-to-read.ts'
+import { sqlTime } from '../../store/port/sql-time.ts'
+import { connect } from '../../store/sqlite/connect.ts'
+import { findDamage } from '../../store/sqlite/open-database.ts'
+import { openDatabase } from '../../store/sqlite/open-database.ts'
+import { fileError } from '../../store/port/sqlite-errors.ts'
+import { purge } from '../../store/sqlite/purge.ts'
 
 export type RestorePlan = {
   mirror: string
@@ -73,7 +74,7 @@ export async function restoreMirror(plan: RestorePlan, { signal, onProgress, ...
   const source = openBackup(file)
   try {
     // Before a long copy, and again at its end.
-    lockUnlessDamaged(mirror, plan.force, clocks)?.release()
+    ;(await lockUnlessDamaged(mirror, plan.force, clocks))?.release()
     makeFolder(dirname(mirror))
     const folder = lockRestore(mirror)
     try {
@@ -81,7 +82,7 @@ export async function restoreMirror(plan: RestorePlan, { signal, onProgress, ...
         const takenAt = markIn(source.db)
         const facts = await copyBackup(source, unfinished.path, { file, signal, onProgress })
         if (signal.aborted) throw new Interrupted('Stopped as asked. Nothing was restored.')
-        const swapped = swap(mirror, unfinished, { force: plan.force, ...clocks })
+        const swapped = await swap(mirror, unfinished, { force: plan.force, ...clocks })
         return { mirror: plan.mirror, file, takenAt, ...facts, ...swapped } satisfies Restored
       })
     } finally {
@@ -151,9 +152,9 @@ function countCustomers(db: Database.Database): Counted {
 }
 
 /** The lock on the mirror; undefined where there is none, or where it is too damaged to be locked and `force` is given. */
-function lockUnlessDamaged(mirror: string, force: boolean, clocks: Clocks): LockedMirror | undefined {
+async function lockUnlessDamaged(mirror: string, force: boolean, clocks: Clocks): Promise<LockedMirror | undefined> {
   try {
-    return lockMirror(mirror, clocks)
+    return await lockMirror(mirror, clocks)
   } catch (error) {
     if (!(error instanceof Error && isDamage(error.cause))) throw error
     if (force) return undefined
@@ -170,11 +171,11 @@ function lockUnlessDamaged(mirror: string, force: boolean, clocks: Clocks): Lock
  * The moment of the exchange. The replaced file gets its second name first, so that there is a mirror at its place at any time; the
  * lock on it ends only when it has left its place.
  */
-function swap(mirror: string, unfinished: UnfinishedFile, { force, ...clocks }: Clocks & { force: boolean }) {
-  const locked = lockUnlessDamaged(mirror, force, clocks)
+async function swap(mirror: string, unfinished: UnfinishedFile, { force, ...clocks }: Clocks & { force: boolean }) {
+  const locked = await lockUnlessDamaged(mirror, force, clocks)
   try {
     const hadMirror = !isMissing(mirror)
-    const carried = carryInto(unfinished.path, { replaced: locked?.db, mirror, nowMs: clocks.nowMs })
+    const carried = await carryInto(unfinished.path, { replaced: locked?.db, mirror, nowMs: clocks.nowMs })
     unfinished.flush()
     giveToOwner(unfinished.path, mirror)
     const kept = keptName(mirror, clocks.nowMs)
@@ -196,16 +197,15 @@ const UNERASED = { fault: 'full', said: 'what is left of forgotten customers cou
 
 type Replacing = { replaced: Database.Database | undefined; mirror: string; nowMs: number }
 
-function carryInto(path: string, { replaced, mirror, nowMs }: Replacing) {
+async function carryInto(path: string, { replaced, mirror, nowMs }: Replacing) {
   const restored = connect(path, { fileMustExist: true })
   try {
-    const carried = deletingSecurely(restored, () =>
-      restored.transaction(() => {
-        if (replaced !== undefined) return carryOver(replaced, restored, nowMs)
-        passLostNumbers(restored, nowMs)
-        return UNKNOWN
-      })(),
-    )
+    // What is deleted is overwritten in the file. An error closes it, and it is not used.
+    restored.pragma('secure_delete = ON')
+    restored.exec('BEGIN')
+    if (replaced === undefined) passLostNumbers(restored, nowMs)
+    const carried = replaced === undefined ? UNKNOWN : await carryOver(replaced, restored, nowMs)
+    restored.exec('COMMIT')
     // Earlier values of forgotten customers may stand in free space of the backup.
     if ((carried.forgotten ?? 0) > 0 && !purge(restored)) throw mirrorFault(mirror, UNERASED, { kept: AS_IT_WAS })
     return { ...carried, ...countCustomers(restored) }

@@ -1,5 +1,5 @@
 import { UsageError } from '../../errors/errors.ts'
-import type { Connection } from '../../mirror/sqlite/opening/database.ts'
+import type { Connection } from '../../store/sqlite/connect.ts'
 import { feedStart, lastGiven, lastSeq, lastSeqAt } from './feed.ts'
 import type { ExportFacts, ExportRow, Format, Sink } from './format.ts'
 import type { UnknownOrganization } from '../organizations/mirrored-in.ts'

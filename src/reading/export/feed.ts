@@ -1,4 +1,4 @@
-import type { Connection } from '../../mirror/sqlite/opening/database.ts'
+import type { Connection } from '../../store/sqlite/connect.ts'
 import { lastNumber } from '../last-number.ts'
 
 /** In copies of a mirror on a server: beside the last numbers of its tables, the highest seq that the server gave to any change. */

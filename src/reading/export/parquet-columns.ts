@@ -1,5 +1,5 @@
 import type { SchemaElement } from 'hyparquet-writer'
-import { fromSqlTime } from '../../mirror/sql/sql-time.ts'
+import { fromSqlTime } from '../../store/port/sql-time.ts'
 import type { SqlValue } from '../statements/readable-statement.ts'
 import type { ExportColumn } from './format.ts'
 

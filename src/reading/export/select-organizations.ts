@@ -1,5 +1,5 @@
-import type { Connection } from '../../mirror/sqlite/opening/database.ts'
-import { READ_TO_END } from '../../mirror/sql/run-conditions.ts'
+import type { Connection } from '../../store/sqlite/connect.ts'
+import { READ_TO_END } from '../../store/schema/run-conditions.ts'
 import { UsageError } from '../../errors/errors.ts'
 import { listedNames } from '../../listed-names.ts'
 import { mirroredIn, type UnknownOrganization } from '../organizations/mirrored-in.ts'

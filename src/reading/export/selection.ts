@@ -1,4 +1,4 @@
-import type { Connection } from '../../mirror/sqlite/opening/database.ts'
+import type { Connection } from '../../store/sqlite/connect.ts'
 import { publicColumns, type PublicColumn } from '../../public-tables.ts'
 import { selectFeed } from './feed-rows.ts'
 import type { ExportColumn, ExportFacts } from './format.ts'

@@ -1,6 +1,6 @@
 import { lstatSync, readdirSync } from 'node:fs'
 import { basename, dirname, extname, join } from 'node:path'
-import { fromSqlTime, sqlTime } from '../../mirror/sql/sql-time.ts'
+import { fromSqlTime, sqlTime } from '../../store/port/sql-time.ts'
 import { LARGEST_STEP_MS } from '../../time/clock-tolerance.ts'
 
 /** The files beside `file` that have its name with a time in it, oldest first. */

@@ -1,6 +1,6 @@
 import Database from 'better-sqlite3'
 import { closeSync, constants, openSync } from 'node:fs'
-import { connect } from '../../mirror/sqlite/opening/connect.ts'
+import { connect } from '../../store/sqlite/connect.ts'
 
 /**
  * Takes the lock at `path`. The system releases it when the process ends, however that happens. Throws what `busy` returns when

@@ -3,16 +3,15 @@ import { dirname, join } from 'node:path'
 import { MirrorUnusable, UsageError } from '../../errors/errors.ts'
 import { makeFolder } from '../../machine/make-folder.ts'
 import { shownMirror } from '../../address/mirror-address.ts'
-import { postgresSide } from '../../mirror/move/postgres-side.ts'
-import { sqliteSide } from '../../mirror/move/sqlite-side.ts'
-import { requireAllRows } from '../../mirror/postgres/all-rows.ts'
-import { openDatabase as openServer } from '../../mirror/postgres/opening/database.ts'
-import { LASTS } from '../../mirror/postgres/run/lease.ts'
-import type { Session } from '../../mirror/postgres/session.ts'
-import { openDatabase, type Connection } from '../../mirror/sqlite/opening/database.ts'
-import { fileError } from '../../mirror/sqlite/opening/file-errors.ts'
-import { createReadingIndexes } from '../../mirror/sqlite/reading/reading-indexes.ts'
-import { withRoomToSort } from '../../mirror/sqlite/temporary-files.ts'
+import { sqliteSession } from '../../store/port/sqlite-store.ts'
+import { openDatabase as openServer, requireAllRows } from '../../store/postgres/open-database.ts'
+import { postgresSession } from '../../store/port/postgres-store.ts'
+import { heldLeases } from '../../store/runs/lease.ts'
+import type { Session } from '../../store/port/postgres-session.ts'
+import { openDatabase } from '../../store/sqlite/open-database.ts'
+import { type Connection, withRoomToSort } from '../../store/sqlite/connect.ts'
+import { fileError } from '../../store/port/sqlite-errors.ts'
+import { createReadingIndexes } from '../../store/sqlite/indexes.ts'
 import { withUnfinishedFile } from '../backup/unfinished-file.ts'
 import { JOURNALS } from '../files/target-place.ts'
 import { putInPlace, underItsName } from '../files/placed-file.ts'
@@ -36,7 +35,7 @@ export async function moveToFile({ from, to: file }: Move, moving: Moving): Prom
         try {
           const { moved, copied } = await server.read(async (session) => {
             await requireAllRows(session)
-            await requireAtRest(session)
+            await requireAtRest(session, moving)
             return { copied: await latestRun(session), moved: await fill(path, { session, from, moving }) }
           })
           requireLatest(copied, await server.read(latestRun))
@@ -72,9 +71,8 @@ function busy(file: string): UsageError {
   )
 }
 
-async function requireAtRest(session: Session): Promise<void> {
-  const sql = `SELECT organization, run_id FROM leases WHERE ${LASTS} ORDER BY organization LIMIT 1`
-  const held = await session.first<{ organization: string; run_id: number }>(sql)
+async function requireAtRest(session: Session, clocks: Pick<Moving, 'nowMs' | 'monotonicMs'>): Promise<void> {
+  const [held] = await heldLeases(postgresSession(session), clocks)
   if (held !== undefined) refuseRun({ organization: held.organization, runId: held.run_id })
 }
 
@@ -90,7 +88,8 @@ async function fill(path: string, { session, from, moving }: Filling): Promise<M
     writeWithoutWaiting(db)
     db.exec('BEGIN IMMEDIATE')
     const place = shownMirror(from)
-    const moved = await carry(postgresSide(session, place), sqliteSide(db, path), { ...moving, forPostgres: false })
+    const sides = { from: postgresSession(session), to: sqliteSession(db), fromPlace: place, toPlace: path }
+    const moved = await carry(sides, moving)
     requireSound(db, place)
     db.exec('COMMIT')
     withRoomToSort(db, () => createReadingIndexes(db))

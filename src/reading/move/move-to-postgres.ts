@@ -1,12 +1,12 @@
 import { shownMirror } from '../../address/mirror-address.ts'
-import { postgresSide } from '../../mirror/move/postgres-side.ts'
-import { sqliteSide } from '../../mirror/move/sqlite-side.ts'
-import { MOVED_TABLES } from '../../mirror/move/moved-tables.ts'
-import { requireAllRows } from '../../mirror/postgres/all-rows.ts'
-import { openDatabase as openServer, type Opening } from '../../mirror/postgres/opening/database.ts'
-import type { Session } from '../../mirror/postgres/session.ts'
-import { openDatabase, type Connection } from '../../mirror/sqlite/opening/database.ts'
-import { findHeldLease } from '../../mirror/sqlite/run/lease.ts'
+import { MOVED_TABLES } from '../../store/move-mirror.ts'
+import { postgresSession } from '../../store/port/postgres-store.ts'
+import { openDatabase as openServer, type Opening, requireAllRows } from '../../store/postgres/open-database.ts'
+import type { Session } from '../../store/port/postgres-session.ts'
+import { openDatabase } from '../../store/sqlite/open-database.ts'
+import type { Connection } from '../../store/sqlite/connect.ts'
+import { sqliteSession } from '../../store/port/sqlite-store.ts'
+import { heldLeases } from '../../store/runs/lease.ts'
 import { carry, refuseRun, requireLatest, type Move, type Moved, type Moving } from './carry.ts'
 import { inMirrorFile } from '../in-mirror-file.ts'
 
@@ -19,8 +19,8 @@ export async function moveToPostgres(
   const db = openDatabase(file, 'read')
   try {
     db.exec('BEGIN')
-    const held = findHeldLease(db, moving)
-    if (held !== undefined) refuseRun(held)
+    const [held] = await heldLeases(sqliteSession(db), moving)
+    if (held !== undefined) refuseRun({ organization: held.organization, runId: held.run_id })
     const copied = latestRun(db)
     const server = await openServer(to, 'write', { connect })
     try {
@@ -28,13 +28,18 @@ export async function moveToPostgres(
         await requireAllRows(session)
         // A run that starts there meanwhile waits, and is refused.
         await session.run('LOCK TABLE runs, leases IN EXCLUSIVE MODE')
-        const there = postgresSide(session, shownMirror(to))
-        const moved = await carry(sqliteSide(db, file), there, { ...moving, forPostgres: true })
-        for (const { name } of MOVED_TABLES) await session.run(`ANALYZE ${name}`)
+        const sides = {
+          from: sqliteSession(db),
+          to: postgresSession(session),
+          fromPlace: file,
+          toPlace: shownMirror(to),
+        }
+        const moved = await carry(sides, moving)
+        for (const name of MOVED_TABLES) await session.run(`ANALYZE ${name}`)
         requireLatest(copied, inMirrorFile(file, latestRun))
         return moved
       }
-      return await server.write(work, undefined, (session, moved) => holds(session, to, moved))
+      return await server.write(work)
     } finally {
       await server.close()
     }
@@ -42,17 +47,6 @@ export async function moveToPostgres(
     db.close()
   }
 }
-
-/** Whether the tables, which were empty, hold what was moved. */
-async function holds(session: Session, to: string, { rows }: Moved): Promise<boolean> {
-  const there = postgresSide(session, shownMirror(to))
-  for (const table of MOVED_TABLES.filter(({ name }) => LASTING.has(name)))
-    if ((await there.count(table, undefined)) < (rows[table.name] ?? 0)) return false
-  return true
-}
-
-/** Tables of which a run that begins at once deletes no rows. */
-const LASTING = new Set(['runs', 'customers', 'changes'])
 
 function latestRun(db: Connection): number {
   return db.prepare<[], number>('SELECT coalesce(MAX(id), 0) FROM runs').pluck().get() ?? 0

@@ -1,5 +1,5 @@
-import type { Connection } from '../../mirror/sqlite/opening/database.ts'
-import { timeIn } from '../../mirror/sql/sql-time.ts'
+import type { Connection } from '../../store/sqlite/connect.ts'
+import { timeIn } from '../../store/port/sql-time.ts'
 import { hasTable } from '../has-table.ts'
 import { openToRead } from '../open-to-read.ts'
 

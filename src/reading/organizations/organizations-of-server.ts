@@ -1,6 +1,3 @@
-import { ifThere } from '../../mirror/mirror-errors.ts'
-import { openDatabase } from '../../mirror/postgres/opening/database.ts'
-import type { Session } from '../../mirror/postgres/session.ts'
 import {
   LEAVING,
   mirroredOrganizations,
@@ -8,6 +5,9 @@ import {
   type LeavingRow,
   type MirroredOrganization,
 } from './mirrored-organizations.ts'
+import { ifThere } from '../../store/refusals.ts'
+import { openDatabase } from '../../store/postgres/open-database.ts'
+import type { Session } from '../../store/port/postgres-session.ts'
 
 /**
  * The organizations of the mirror in PostgreSQL at an address, in order. Throws MirrorUnusable; with `mayBeMissing` there are none where

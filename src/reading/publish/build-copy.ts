@@ -1,8 +1,5 @@
 import Database from 'better-sqlite3'
-import { connect } from '../../mirror/sqlite/opening/connect.ts'
-import { attachReadOnly } from '../../mirror/sqlite/opening/read-only-file.ts'
 import { isOfSqlite, seenIn } from '../../errors/faults.ts'
-import { sqliteError } from '../../mirror/sqlite/opening/file-errors.ts'
 import { copyFault } from '../files/copy-error.ts'
 import { copyTables } from './copy-tables.ts'
 import { COPY_APPLICATION_ID } from '../file-kind.ts'
@@ -10,6 +7,9 @@ import { digestRows, fillManifest, organizationsInManifest } from './manifest.ts
 import { listNeverRead } from '../organizations/listed-organizations.ts'
 import { writeWithoutWaiting } from '../unfinished-database.ts'
 import type { LeftOut, PublishedCopy } from './publish-plan.ts'
+import { connect } from '../../store/sqlite/connect.ts'
+import { attachReadOnly } from '../../store/sqlite/read-only-file.ts'
+import { sqliteError } from '../../store/port/sqlite-errors.ts'
 
 export type CopySettings = {
   mirror: string

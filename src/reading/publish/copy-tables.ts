@@ -1,5 +1,5 @@
 import type Database from 'better-sqlite3'
-import { quoted } from '../../mirror/sql/quoted.ts'
+import { quoted } from '../../store/port/sql.ts'
 import { GIVEN_BY_SERVER } from '../export/feed.ts'
 import { PUBLIC_TABLES, publicColumns, type PublicColumn, type PublicTable } from '../../public-tables.ts'
 import { hasTable } from '../has-table.ts'

@@ -1,6 +1,6 @@
 import Database from 'better-sqlite3'
-import { connect } from '../../mirror/sqlite/opening/connect.ts'
-import { quoted } from '../../mirror/sql/quoted.ts'
+import { connect } from '../../store/sqlite/connect.ts'
+import { quoted } from '../../store/port/sql.ts'
 import { hasTable } from '../has-table.ts'
 import { createHash, type Hash } from 'node:crypto'
 import { MANIFEST } from './manifest-columns.ts'

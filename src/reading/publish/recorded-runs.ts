@@ -1,6 +1,6 @@
 import { isPostgres } from '../../address/mirror-address.ts'
-import { IS_QUICK, READ_TO_END } from '../../mirror/sql/run-conditions.ts'
-import type { Connection } from '../../mirror/sqlite/opening/database.ts'
+import { IS_QUICK, READ_TO_END } from '../../store/schema/run-conditions.ts'
+import type { Connection } from '../../store/sqlite/connect.ts'
 import { inMirrorFile } from '../in-mirror-file.ts'
 import { readOrganizationsIn } from '../organizations/listed-organizations.ts'
 
@@ -23,7 +23,7 @@ export type Recorded = { lastRuns: RecordedRun[]; read: string[] }
 /** What the mirror at `address` records, wherever it is. Throws MirrorUnusable. */
 export async function findRecorded(address: string): Promise<Recorded> {
   if (!isPostgres(address)) return recordedIn(address)
-  const postgres = await import('../../mirror/postgres/opening/database.ts')
+  const postgres = await import('../../store/postgres/open-database.ts')
   const database = await postgres.openDatabase(address, 'read')
   try {
     return await database.read(async (session) => ({

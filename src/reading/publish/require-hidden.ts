@@ -1,5 +1,5 @@
 import { CopyFailed } from '../../errors/errors.ts'
-import { openMirrorToRead } from '../../mirror/mirror.ts'
+import { openMirrorToRead } from '../../store/mirror.ts'
 import { isHiddenBy } from '../../privacy/privacy-policy.ts'
 import type { StoredPrivacy } from '../../store.ts'
 import type { AnyPlan } from './publish-plan.ts'

@@ -1,4 +1,4 @@
-import type { Connection } from '../../mirror/sqlite/opening/database.ts'
+import type { Connection } from '../../store/sqlite/connect.ts'
 import { UsageError } from '../../errors/errors.ts'
 import { prepareToRead, type ReadableStatement } from './readable-statement.ts'
 

@@ -1,10 +1,9 @@
-import { readStatement, type SomeRows } from '../../mirror/postgres/reading/read-statement.ts'
+import { readStatement, type ShownValue, type SomeRows } from '../../store/postgres/read-statement.ts'
 import { type CustomersFilter, SEARCHED } from './customers-statement.ts'
 import type { UnknownOrganization } from '../organizations/mirrored-in.ts'
 import { UsageError } from '../../errors/errors.ts'
 import { firstWord, REFUSED, textFrom } from './readable-statement.ts'
-import type { ShownValue } from '../../mirror/postgres/reading/shown-values.ts'
-import { secondOf } from '../../mirror/postgres/stored-time.ts'
+import { secondOf } from '../../store/port/sql-time.ts'
 
 /** The server ends a statement a little later than the program that asked, which says more about it. */
 const LATER_MS = 1000

@@ -1,7 +1,7 @@
 import type Database from 'better-sqlite3'
 import { UsageError } from '../../errors/errors.ts'
-import type { Connection } from '../../mirror/sqlite/opening/database.ts'
 import { WRITES } from '../../errors/faults.ts'
+import type { Connection } from '../../store/sqlite/connect.ts'
 
 /** A value as SQLite has it; an INTEGER is a bigint, and a REAL a number. */
 export type SqlValue = string | number | bigint | Buffer | null

@@ -1,8 +1,8 @@
 import Database from 'better-sqlite3'
 import { UsageError } from '../../errors/errors.ts'
 import { NO_STATEMENT } from './readable-statement.ts'
-import { sqliteError } from '../../mirror/sqlite/opening/file-errors.ts'
 import { noRoomFor, SEVERAL } from '../../errors/faults.ts'
+import { sqliteError } from '../../store/port/sqlite-errors.ts'
 
 /** What went wrong with a statement on the file: UsageError for a mistake in it, MirrorUnusable for the file. */
 export function statementError(error: unknown, file: string): unknown {

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 
 import { dirname, join } from 'node:path'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { backupCommand } from '../../../src/cli/backup.ts'
-import { night } from '../../mirror/nights.ts'
+import { night } from '../../store/nights.ts'
 import { aBackupFile, backUp } from '../../support/backing-up.ts'
 import { customers, MINUTE_MS, START_MS } from '../../support/builders.ts'
 import { failOnDisk, failToFlushFolders } from '../../support/failing-disk.ts'

@@ -3,7 +3,7 @@ import { replacedMirrors } from '../../../src/reading/backup/replaced-mirrors.ts
 import { withUnfinishedFile } from '../../../src/reading/backup/unfinished-file.ts'
 import { customers } from '../../support/builders.ts'
 import { aMirror } from '../../support/mirror-file.ts'
-import { night } from '../../mirror/nights.ts'
+import { night } from '../../store/nights.ts'
 
 test.each(['restore', 'move'] as const)('what a killed %s left beside the mirror is named', async (what) => {
   const mirror = await aMirror()

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { aCustomer, customers } from '../../support/builders.ts'
 import { aMirror, rowsOf } from '../../support/mirror-file.ts'
 import { someOf } from '../../support/seeds.ts'
-import { night, quickRun } from '../../mirror/nights.ts'
+import { night, quickRun } from '../../store/nights.ts'
 import { exported, aCopy, comparable, activeIn, expectJoined, listOf, NIGHTS } from '../../support/joined-copies.ts'
 
 describe('a copy and the changes since make the customers of now', () => {

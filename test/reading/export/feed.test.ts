@@ -3,7 +3,7 @@ import { aCustomer, customerId, customers } from '../../support/builders.ts'
 import { aMirror, tamper } from '../../support/mirror-file.ts'
 import { aMirrorToExport } from '../../support/mirror-to-export.ts'
 import { aPlan, publishAll } from '../../support/publishing.ts'
-import { night } from '../../mirror/nights.ts'
+import { night } from '../../store/nights.ts'
 import { GIVEN_BY_SERVER } from '../../../src/reading/export/feed.ts'
 import { exportedFrom } from './exported.ts'
 

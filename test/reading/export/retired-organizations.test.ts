@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import { customers } from '../../support/builders.ts'
 import { aMirror } from '../../support/mirror-file.ts'
-import { night } from '../../mirror/nights.ts'
-import { CLOCKS, organizationsOf } from '../../mirror/organizations.ts'
+import { night } from '../../store/nights.ts'
+import { CLOCKS, organizationsOf } from '../../store/organizations.ts'
 import { publishedFrom } from '../../support/five-nights.ts'
 import { exportedFrom } from './exported.ts'
 

@@ -5,7 +5,7 @@ import type { Mirror } from '../../../src/store.ts'
 import { customers } from '../../support/builders.ts'
 import { aMirror, valueOf } from '../../support/mirror-file.ts'
 import { aPlan, publishAll } from '../../support/publishing.ts'
-import { night } from '../../mirror/nights.ts'
+import { night } from '../../store/nights.ts'
 
 test('a copy that lacks a quick run is stale only if that run changed something', async () => {
   const mirror = await aMirror()

@@ -1,4 +1,4 @@
-import { openDatabase } from '../../../src/mirror/postgres/opening/database.ts'
+import { openDatabase } from '../../../src/store/postgres/open-database.ts'
 import { anAddress, pgliteConnections, startPglite } from '../pglite-connections.ts'
 
 /** The mirror that the tests of a process have one after the other, with the tables, indexes and views that it had when it was made. */

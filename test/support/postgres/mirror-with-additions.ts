@@ -1,7 +1,8 @@
 import { afterEach, beforeAll, beforeEach } from 'vitest'
-import { openDatabase } from '../../../src/mirror/postgres/opening/database.ts'
-import { runVerbs, savingVerbs } from '../../../src/mirror/postgres/postgres-mirror.ts'
-import type { Database } from '../../../src/mirror/postgres/session.ts'
+import { openDatabase } from '../../../src/store/postgres/open-database.ts'
+import { mirrorOf } from '../../../src/store/open-postgres.ts'
+import type { Mirror } from '../../../src/store.ts'
+import type { Database } from '../../../src/store/port/postgres-session.ts'
 import type { Ending } from '../../../src/run.ts'
 import { anEnding, aPage, MINUTE_MS, START_MS } from '../builders.ts'
 import { pgliteConnections, startPglite } from '../pglite-connections.ts'
@@ -13,13 +14,13 @@ import { anEmptyMirror } from './emptied.ts'
  */
 export function aMirrorWithAdditions() {
   let database: Database
-  let mirror: ReturnType<typeof runVerbs> & ReturnType<typeof savingVerbs>
+  let mirror: Mirror
   let organizations = 0
   const undo: string[] = []
   beforeAll(async () => {
     const server = await startPglite()
     database = await openDatabase(await anEmptyMirror(), 'write', { connect: () => pgliteConnections(server) })
-    mirror = { ...runVerbs(database), ...savingVerbs(database) }
+    mirror = mirrorOf(database)
   })
   beforeEach(() => {
     organizations += 1

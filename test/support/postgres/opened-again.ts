@@ -1,4 +1,4 @@
-import type { Connections } from '../../../src/mirror/postgres/session.ts'
+import type { Connections } from '../../../src/store/port/postgres-session.ts'
 import { through } from '../breaking-connections.ts'
 
 /** Connections to a server that gives another answer to what a statement asks. */

@@ -1,8 +1,9 @@
 import { shownMirror } from '../../../src/address/mirror-address.ts'
-import { LEASE_MS } from '../../../src/mirror/mirror-errors.ts'
+import { isOurs } from '../../../src/errors/errors.ts'
 import type { Organizations } from '../../../src/organizations.ts'
 import type { Mirror } from '../../../src/store.ts'
 import { openReader } from '../mirror-reader.ts'
+import { LEASE_MS } from '../../../src/store/refusals.ts'
 
 type Moment = { nowMs: number; monotonicMs: number | undefined }
 
@@ -25,9 +26,15 @@ export function withPlayedLeases(mirror: Mirror, file: string = mirror.file): Mi
     startRun: async (start) => {
       const moment = { nowMs: start.nowMs, monotonicMs: start.monotonicMs?.() }
       age(start.organization, moment)
-      const run = await mirror.startRun(start)
-      note(start.organization, moment)
-      return run
+      try {
+        const run = await mirror.startRun(start)
+        note(start.organization, moment)
+        return run
+      } catch (error) {
+        // The run may have been started, and the answer lost.
+        if (isOurs(error) && error.code === 'gone') note(start.organization, moment)
+        throw error
+      }
     },
     savePages: (run, pages, nowMs) => {
       note(run.organization, { nowMs, monotonicMs: run.monotonicMs?.() })

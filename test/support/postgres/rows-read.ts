@@ -1,4 +1,4 @@
-import type { Session } from '../../../src/mirror/postgres/session.ts'
+import type { Session } from '../../../src/store/port/postgres-session.ts'
 
 /** Stores customers of acme with the numbers from 1 on as their ids, in a table that the server never analyzed. */
 export async function stockCustomers(session: Session, customers: number): Promise<void> {

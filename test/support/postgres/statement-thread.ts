@@ -2,7 +2,7 @@ import { serialize } from 'node:v8'
 import { MessagePort, workerData } from 'node:worker_threads'
 import { Client, type FieldDef, type QueryArrayResult, types } from 'pg'
 import { z } from 'zod'
-import { VALUE_TYPES } from '../../../src/mirror/postgres/connection/value-types.ts'
+import { VALUE_TYPES } from '../../../src/store/port/postgres-connections.ts'
 import type { Answered, Asked } from './statement.ts'
 
 /* The thread that asks a server for a test which waits meanwhile. */

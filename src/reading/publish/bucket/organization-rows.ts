@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
-import type { Connection } from '../../../mirror/sqlite/opening/database.ts'
-import { quoted } from '../../../mirror/sql/quoted.ts'
+import type { Connection } from '../../../store/sqlite/connect.ts'
+import { quoted } from '../../../store/port/sql.ts'
 import { publicColumns } from '../../../public-tables.ts'
 import type { ExportColumn, ExportedOrganization, ExportRow } from '../../export/format.ts'
 import { parquetColumn } from '../../export/parquet-columns.ts'

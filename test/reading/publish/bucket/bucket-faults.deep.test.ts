@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest'
 import { publishApart } from '../../../../src/reading/publish/publish-apart.ts'
-import { night } from '../../../mirror/nights.ts'
+import { night } from '../../../store/nights.ts'
 import {
   aBucketPlan,
   anOvertakenPublish,

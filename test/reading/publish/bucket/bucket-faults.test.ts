@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { night } from '../../../mirror/nights.ts'
+import { night } from '../../../store/nights.ts'
 import {
   aBucketPlan,
   aStaleBucket,

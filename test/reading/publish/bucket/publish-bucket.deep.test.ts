@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { expect, test } from 'vitest'
-import { night } from '../../../mirror/nights.ts'
+import { night } from '../../../store/nights.ts'
 import {
   aBucketPlan,
   manifestIn,
@@ -15,7 +15,7 @@ import { aBucketServer, refuse } from '../../../support/bucket-server.ts'
 import { customers } from '../../../support/builders.ts'
 import { aMirror } from '../../../support/mirror-file.ts'
 import { aMirrorOfNights } from '../../../support/publishing.ts'
-import { CLOCKS, organizationsOf } from '../../../mirror/organizations.ts'
+import { CLOCKS, organizationsOf } from '../../../store/organizations.ts'
 
 test('without personal data no object holds any, those from before included', async () => {
   const mirror = await aMirrorOfNights()

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { expect, test } from 'vitest'
-import { CLOCKS, organizationsOf } from '../../../mirror/organizations.ts'
-import { night, quickRun } from '../../../mirror/nights.ts'
+import { CLOCKS, organizationsOf } from '../../../store/organizations.ts'
+import { night, quickRun } from '../../../store/nights.ts'
 import {
   aBucketPlan,
   manifestIn,

@@ -1,0 +1,143 @@
+import type { Absent, RemovalRule, Run } from '../../run.ts'
+import { moment, rowsOf } from '../port/fragments.ts'
+import { sql, type Sql, text } from '../port/sql.ts'
+import type { Session } from '../port/store.ts'
+import { areTooMany } from './removal-rule.ts'
+import { NOT_REJECTED } from '../reading/rejects.ts'
+import { IS_QUICK } from '../schema/run-conditions.ts'
+import { sqlTime } from '../port/sql-time.ts'
+import { listedMeanwhile } from './meanwhile.ts'
+
+/**
+ * The customers of the run's organization that are not removed and that the run did not receive, not even in a reject. Undefined if received
+ * customers are no longer in the mirror. Where none is absent, no row is read: the rows are only counted.
+ */
+export async function findAbsent(session: Session, run: Run): Promise<AbsentFound | undefined> {
+  const stored = await countNotRemoved(session, run.organization)
+  if (isReceived(stored, run)) return { absent: [], notRemoved: stored.count }
+  const unseen = await findUnseen(session, run)
+  if (unseen === undefined) return undefined
+  const found = unseen.length === 0 ? [] : await findNotRemoved(session, run.organization, unseen, sql``)
+  const listed = found.length === 0 ? new Set() : await listedMeanwhile(session, run)
+  const absent = found.filter(({ id, rowId }) => !run.rejectedIds.has(id) && !listed.has(rowId))
+  return { absent, notRemoved: stored.count }
+}
+
+/** Whether the mirror still holds every customer that the run received. */
+export async function holdsReceived(session: Session, run: Run): Promise<boolean> {
+  return (
+    isReceived(await countNotRemoved(session, run.organization), run) || (await findUnseen(session, run)) !== undefined
+  )
+}
+
+/** As many rows with the same sum are taken for the same rows. */
+function isReceived({ count, sum }: Counted, { seen }: Run): boolean {
+  return count === seen.size && sum === seen.sum()
+}
+
+/** The rows that the run did not receive; undefined if received ones are not there. */
+async function findUnseen(session: Session, { organization, seen }: Run): Promise<number[] | undefined> {
+  const stored = await session.numbers(sql`SELECT row_id FROM customers WHERE organization = ${organization}`)
+  const unseen = stored.filter((rowId) => !seen.has(rowId))
+  return stored.length - unseen.length < seen.size ? undefined : unseen
+}
+
+async function findNotRemoved(
+  session: Session,
+  organization: string,
+  rowIds: readonly number[],
+  more: Sql,
+): Promise<Absent[]> {
+  const rows = await session.all<AbsentColumns>(sql`
+    SELECT customers.row_id, id, name, username, email, created_at_utc, coalesce(absences.proven, 0) AS missing_proven,
+      coalesce(absences.scans, 0) AS missing_scans
+    FROM customers LEFT JOIN absences ON absences.organization = customers.organization
+      AND absences.row_id = customers.row_id AND missing_since IS NOT NULL
+    WHERE ${rowsOf(organization, rowIds, 'customers')} AND removed_at IS NULL ${more} ORDER BY customers.row_id`)
+  return rows.map((row) => absentOf({ ...row, created_at_utc: row.created_at_utc?.slice(0, 19) ?? null }))
+}
+
+/** Those of the rows that were listed until now and that the run did not receive, in the given order, without rejected ones. */
+export async function findListedBefore(session: Session, run: Run, rowIds: readonly number[]): Promise<Absent[]> {
+  const unseen = rowIds.filter((rowId) => !run.seen.has(rowId))
+  if (unseen.length === 0) return []
+  const found = await findNotRemoved(
+    session,
+    run.organization,
+    unseen,
+    sql`AND missing_since IS NULL AND ${text(NOT_REJECTED)}`,
+  )
+  const byRow = new Map(found.map((row) => [row.rowId, row]))
+  return unseen.flatMap((rowId) => byRow.get(rowId) ?? []).filter(({ id }) => !run.rejectedIds.has(id))
+}
+
+/** Whether an absence could lead to a removal for any customer. */
+export async function mayBeCandidates(
+  session: Session,
+  organization: string,
+  { after }: RemovalRule,
+): Promise<boolean> {
+  if (after <= 1) return true
+  const missing = await session.first(sql`
+    SELECT 1 FROM customers WHERE organization = ${organization} AND missing_since IS NOT NULL AND removed_at IS NULL LIMIT 1`)
+  return missing !== undefined
+}
+
+/** Whether so many customers of the run are absent at once that they are held back. `notRemoved`: how many are not removed, if counted. */
+export async function areTooManyAbsent(
+  session: Session,
+  run: Run,
+  { absent, notRemoved }: { absent: number; notRemoved?: number },
+  rule: RemovalRule,
+): Promise<boolean> {
+  const listed = notRemoved ?? (await countNotRemoved(session, run.organization)).count
+  const arrived = await countArrived(session, run)
+  return areTooMany(absent, { before: () => listed - arrived, now: run.seen.size + run.rejectedIds.size }, rule)
+}
+
+type Counted = { count: number; sum: number }
+
+/** The customers that are not removed, with the sum of their row numbers: all are counted in an index, and only removed rows are read. */
+async function countNotRemoved(session: Session, organization: string): Promise<Counted> {
+  const counted = await session.first<Counted>(sql`
+    SELECT stored.count - removed.count AS count, stored.sum - removed.sum AS sum
+    FROM (SELECT count(*) AS count, coalesce(sum(row_id), 0) AS sum FROM customers WHERE organization = ${organization}) AS stored,
+      (SELECT count(*) AS count, coalesce(sum(row_id), 0) AS sum FROM customers
+        WHERE organization = ${organization} AND removed_at IS NOT NULL) AS removed`)
+  return counted ?? { count: 0, sum: 0 }
+}
+
+/**
+ * The customers that came with this run and those it continued, which share the start of their scan, and with quick runs since the last full
+ * one. While removals are held back, so are those that came since the first run that held them.
+ */
+async function countArrived(session: Session, { organization, id, readAsOfMs }: Run): Promise<number> {
+  const arrived = await session.first<{ sum: number }>(sql`
+    WITH waiting AS (SELECT EXISTS (SELECT 1 FROM held_removals WHERE organization = ${organization}) AS is_held)
+    SELECT coalesce(sum(inserted + returned), 0) AS sum FROM runs, waiting
+    WHERE organization = ${organization} AND (read_as_of = ${moment(sqlTime(readAsOfMs))}
+      OR ((is_held OR ${text(IS_QUICK)}) AND id > (SELECT coalesce(max(id), 0) FROM runs
+        WHERE organization = ${organization} AND status = 'complete' AND id < ${id}
+          AND (NOT is_held OR (held = 0 AND proof <> 'unproven')))))`)
+  return arrived?.sum ?? 0
+}
+
+/** A customer that was not received, as its row and its row of `absences` say. */
+type AbsentColumns = {
+  row_id: number
+  id: string
+  name: string | null
+  username: string | null
+  email: string | null
+  created_at_utc: string | null
+  missing_proven: number
+  missing_scans: number
+}
+
+/** The absent customers of a run, and how many of its organization are not removed, which is counted to find them. */
+export type AbsentFound = { absent: Absent[]; notRemoved: number }
+
+function absentOf({ row_id, created_at_utc, missing_proven, missing_scans, ...same }: AbsentColumns): Absent {
+  const counted = { missingProven: missing_proven, missingScans: missing_scans }
+  return { ...same, rowId: row_id, createdAtUtc: created_at_utc, ...counted }
+}

@@ -1,0 +1,95 @@
+import type { Absent, Run } from '../../run.ts'
+import type { HeldRemovals } from '../../store.ts'
+import { holdsNothing } from '../refusals.ts'
+import { requireTaken } from '../pages/page-accounting.ts'
+import { APART, given, moment, rowsOf } from '../port/fragments.ts'
+import { sql } from '../port/sql.ts'
+import type { Session } from '../port/store.ts'
+import { lockLeasesOf } from '../runs/lease.ts'
+import { updateStamp } from '../runs/update-stamp.ts'
+import { fromSqlTime, sqlTime } from '../port/sql-time.ts'
+
+/** Removals that were held back and not yet decided, newest first. */
+export async function listHeldRemovals(session: Session): Promise<HeldRemovals[]> {
+  const held = await session.all<HeldColumns>(sql`
+    SELECT run_id, held_removals.organization, count(*) AS held, started_at FROM held_removals JOIN runs ON runs.id = run_id
+    GROUP BY run_id, held_removals.organization, started_at ORDER BY run_id DESC`)
+  return held.map(heldRemovalsOf)
+}
+
+/** Removes the customers whose removal that run held back. Returns their number. Throws UsageError if there are none. */
+export async function approveRemovals(session: Session, runId: number, nowMs: number): Promise<number> {
+  await lockLeasesOf(session, runId)
+  const held = await session.all<{ organization: string; row_id: number }>(sql`
+    SELECT held_removals.organization, held_removals.row_id FROM held_removals
+    JOIN customers ON customers.row_id = held_removals.row_id AND customers.organization = held_removals.organization
+    WHERE run_id = ${runId} AND removed_at IS NULL ORDER BY held_removals.organization, held_removals.row_id`)
+  if (held.length === 0) await discardRemovals(session, runId)
+  for (const organization of new Set(held.map((row) => row.organization))) {
+    const rowIds = held.flatMap((row) => (row.organization === organization ? [row.row_id] : []))
+    await removeRows(session, { id: runId, organization }, rowIds, nowMs)
+  }
+  return held.length
+}
+
+/** Discards the removals that run held back; the next scan may hold them back again. Returns their number. */
+export async function discardRemovals(session: Session, runId: number): Promise<number> {
+  const discarded = await session.run(sql`DELETE FROM held_removals WHERE run_id = ${runId}`)
+  if (discarded > 0) return discarded
+  throw holdsNothing(runId)
+}
+
+/** Holds removals of the latest run only: an earlier run's customers are absent again, or have been received since. */
+export async function holdBack(session: Session, run: Run, absent: readonly Absent[]): Promise<void> {
+  await session.run(sql`DELETE FROM held_removals WHERE organization = ${run.organization}`)
+  const rows = given(
+    absent.map(({ rowId }) => ({ row_id: rowId })),
+    { row_id: 'bigint' },
+  )
+  const taken = await session.run(sql`
+    INSERT INTO held_removals (organization, row_id, run_id) SELECT ${run.organization}, row_id, ${run.id} FROM ${rows}`)
+  requireTaken(run, 'held_removals', { given: absent.length, taken })
+}
+
+/** The removals of these rows are no longer held back. */
+export async function release(
+  session: Session,
+  { organization }: Pick<Run, 'organization'>,
+  rowIds: readonly number[],
+): Promise<void> {
+  if (rowIds.length > 0) await session.run(sql`DELETE FROM held_removals WHERE ${rowsOf(organization, rowIds)}`)
+}
+
+/** Removes customers, in this order in the feed. One that is not missing yet is from now on. */
+export async function removeRows(
+  session: Session,
+  run: Pick<Run, 'id' | 'organization'>,
+  rowIds: readonly number[],
+  nowMs: number,
+): Promise<void> {
+  if (rowIds.length === 0) return
+  const { organization } = run
+  const now = sqlTime(nowMs)
+  const taken = await session.run(sql`
+    UPDATE customers SET missing_since = coalesce(missing_since, ${moment(now)}), removed_at = ${now}, last_run_id = ${run.id},
+      updated_at = ${await updateStamp(session, nowMs)} WHERE ${rowsOf(organization, rowIds)}`)
+  requireTaken(run, 'customers', { given: rowIds.length, taken })
+  await session.run(sql`DELETE FROM absences WHERE ${rowsOf(organization, rowIds)}`)
+  await release(session, run, rowIds)
+  const rows = given(
+    rowIds.map((row_id, number) => ({ row_id, number })),
+    { row_id: 'bigint', number: 'bigint' },
+  )
+  const fed = await session.run(sql`
+    INSERT INTO changes (run_id, organization, id, change, at, missing_since)
+    SELECT ${run.id}, ${organization}, id, 'removed', ${moment(now)}, missing_since
+    FROM ${rows} JOIN (SELECT row_id AS gone, id, missing_since FROM customers WHERE ${rowsOf(organization, rowIds)} ${APART}) AS removed
+      ON removed.gone = given.row_id ORDER BY number`)
+  requireTaken(run, 'changes', { given: rowIds.length, taken: fed })
+}
+
+type HeldColumns = { run_id: number; organization: string; held: number; started_at: string }
+
+function heldRemovalsOf({ run_id, organization, held, started_at }: HeldColumns): HeldRemovals {
+  return { runId: run_id, organization, held, startedAtMs: fromSqlTime(started_at) }
+}

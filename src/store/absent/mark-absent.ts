@@ -1,0 +1,125 @@
+import type { Ending, Removals, RemovingProof, Run } from '../../run.ts'
+import { rowsGone } from '../refusals.ts'
+import { requireTaken } from '../pages/page-accounting.ts'
+import { given, rowsOf } from '../port/fragments.ts'
+import { sql } from '../port/sql.ts'
+import type { Session } from '../port/store.ts'
+import {
+  type Absences,
+  absencesOf,
+  decideAbsences,
+  type Decision,
+  type Gone,
+  type Missing,
+  NO_ABSENCES,
+  NONE_GONE,
+} from './removal-rule.ts'
+import { updateStamp } from '../runs/update-stamp.ts'
+import { sqlTime } from '../port/sql-time.ts'
+import { areTooManyAbsent, findAbsent, findListedBefore, holdsReceived } from './find-absent.ts'
+import { holdBack, release, removeRows } from './held-removals.ts'
+import { markRowsListed } from './meanwhile.ts'
+import { findUnjudged } from './older-list.ts'
+
+/**
+ * Marks absent customers of a proven scan as missing, and those absent often enough as removed. After a settled or converged scan, only
+ * customers with a `confirmed` absence are removed. Too many removals at once are held back, and then no customer is marked. If a search
+ * found one of them, or exactly the newest customers are absent, the scan loses its proof and no customer is marked. Throws
+ * MirrorUnusable `replaced` where customers that the run received are not in the mirror.
+ */
+export async function markAbsent(
+  session: Session,
+  run: Run,
+  { proof, removals, serviceMs }: Ending,
+  nowMs: number,
+): Promise<Absences> {
+  if (proof === 'unproven' || removals === undefined) {
+    if (!(await holdsReceived(session, run))) throw rowsGone(run.organization)
+    return NO_ABSENCES
+  }
+  return await markBy(session, run, { ...removals, proof, serviceMs }, nowMs)
+}
+
+/**
+ * Marks customers that a quick run found absent as missing. That is counted as no absence, and removes no customer: only full runs do. The
+ * newest customers alone are not marked, since the list may be older than the last one read.
+ */
+export async function markGone(
+  session: Session,
+  run: Run,
+  { absentRows = [], openAbsences = 0, removals, serviceMs }: Ending,
+  nowMs: number,
+): Promise<Gone> {
+  const gone = await findListedBefore(session, run, absentRows)
+  if (gone.length === 0 || removals === undefined) return NONE_GONE
+  const absent = gone.length + openAbsences
+  if (await areTooManyAbsent(session, run, { absent }, removals.rule)) return { ...NONE_GONE, held: absent }
+  const unjudged = await findUnjudged(session, run, gone, serviceMs)
+  const missing = gone.filter(({ rowId }) => !unjudged.has(rowId)).map((row) => ({ row, isCounted: false }))
+  await markMissing(session, run, missing, { isProven: false, nowMs })
+  const reasons = unjudged.size > 0 ? (['older-list'] as const) : []
+  return { ...NONE_GONE, missing: missing.length, reasons, unmarked: [...unjudged] }
+}
+
+async function markBy(
+  session: Session,
+  run: Run,
+  { proof, rule, serviceMs, ...searched }: Removals & { proof: RemovingProof } & Pick<Ending, 'serviceMs'>,
+  nowMs: number,
+): Promise<Absences> {
+  const found = await findAbsent(session, run)
+  if (found === undefined) throw rowsGone(run.organization)
+  const { absent, notRemoved } = found
+  if (absent.length === 0) return NO_ABSENCES
+  const unjudged = await findUnjudged(session, run, absent, serviceMs)
+  const isTooMuch = await areTooManyAbsent(session, run, { absent: absent.length, notRemoved }, rule)
+  const decision = decideAbsences({ absent, unjudged, proof, rule, searched, isTooMuch })
+  await carryOut(session, run, decision, { isProven: proof === 'proven', nowMs })
+  return absencesOf(decision)
+}
+
+type Marking = { isProven: boolean; nowMs: number }
+
+async function carryOut(
+  session: Session,
+  run: Run,
+  { listed, held, missing }: Decision,
+  marking: Marking,
+): Promise<void> {
+  const found = listed.map(({ rowId }) => rowId)
+  await markRowsListed(session, run, found, marking.nowMs)
+  await release(session, run, found)
+  if (held !== undefined) await holdBack(session, run, held)
+  await markMissing(session, run, missing, marking)
+  const removed = missing.flatMap(({ row, isRemoved }) => (isRemoved ? [row.rowId] : []))
+  await removeRows(session, run, removed, marking.nowMs)
+}
+
+/** Marks customers as missing, and counts the absences that count, as `isProven` ones or others. */
+export async function markMissing(
+  session: Session,
+  run: Pick<Run, 'organization'>,
+  missing: readonly Pick<Missing, 'row' | 'isCounted'>[],
+  { isProven, nowMs }: Marking,
+): Promise<void> {
+  if (missing.length === 0) return
+  const rowIds = missing.map(({ row }) => row.rowId)
+  const stamp = await updateStamp(session, nowMs)
+  await session.run(sql`
+    UPDATE customers SET missing_since = ${sqlTime(nowMs)}, updated_at = ${stamp}
+    WHERE ${rowsOf(run.organization, rowIds)} AND missing_since IS NULL`)
+  const left = await session.first<{ unmarked: number }>(sql`
+    SELECT count(*) AS unmarked FROM customers WHERE ${rowsOf(run.organization, rowIds)} AND missing_since IS NULL`)
+  requireTaken(run, 'customers', { given: left?.unmarked ?? 0, taken: 0 })
+  // What was counted before: nothing, at the first absence since the customer was listed.
+  const counted = missing.map(({ row, isCounted }) => ({
+    row_id: row.rowId,
+    proven: row.missingProven + Number(isCounted && isProven),
+    scans: row.missingScans + Number(isCounted),
+  }))
+  const noted = await session.run(sql`
+    INSERT INTO absences (organization, row_id, proven, scans)
+    SELECT ${run.organization}, row_id, proven, scans FROM ${given(counted, { row_id: 'bigint', proven: 'bigint', scans: 'bigint' })} WHERE true
+    ON CONFLICT (organization, row_id) DO UPDATE SET proven = excluded.proven, scans = excluded.scans`)
+  requireTaken(run, 'absences', { given: counted.length, taken: noted })
+}

@@ -1,0 +1,101 @@
+import type { Run } from '../../run.ts'
+import { APART, isIn, moment, rowsOf } from '../port/fragments.ts'
+import { sql } from '../port/sql.ts'
+import type { Session } from '../port/store.ts'
+import { sqlTime } from '../port/sql-time.ts'
+
+/** The rows of those absent customers whose absence counts for nothing, since the list may be older than the last one read. */
+export async function findUnjudged(
+  session: Session,
+  run: Run,
+  absent: readonly Dated[],
+  serviceMs: number | undefined,
+): Promise<Set<number>> {
+  const newest = newestAbsent(absent, run, serviceMs)
+  if (newest === undefined) return new Set()
+  return unjudgedRows(absent, newest, await findNewestListed(session, run, absent, newest))
+}
+
+/** The newest customers are mostly the first or the last rows. */
+const LOOKED_AT = 100
+
+/**
+ * The creation time of the newest received customer, rejects included, or of any received customer that is newer than the newest absent one.
+ * Every customer that is not absent was received.
+ */
+async function findNewestListed(
+  session: Session,
+  { organization, seen }: Run,
+  absent: readonly Dated[],
+  { than, last }: Newest,
+): Promise<string | undefined> {
+  const newer = await session.first<Created>(sql`
+    SELECT created_at_utc FROM (
+      SELECT created_at_utc, removed_at FROM customers WHERE ${rowsOf(organization, seen.ends(LOOKED_AT))} ${APART}
+    ) AS ends WHERE removed_at IS NULL AND created_at_utc > ${moment(than)} AND created_at_utc <= ${moment(last)} LIMIT 1`)
+  if (newer?.created_at_utc != null) return newer.created_at_utc.slice(0, 19)
+  const newest = await session.first<Created>(sql`
+    SELECT max(created_at_utc) AS created_at_utc FROM customers
+    WHERE organization = ${organization} AND removed_at IS NULL AND created_at_utc <= ${moment(last)}
+      AND NOT (${isIn(
+        'row_id',
+        absent.map(({ rowId }) => rowId),
+      )})`)
+  return newest?.created_at_utc?.slice(0, 19)
+}
+
+type Created = { created_at_utc: string | null }
+
+/** An absent customer, with the time of creation as `YYYY-MM-DD HH:MM:SS`. */
+export type Dated = { rowId: number; createdAtUtc: string | null }
+
+/** A creation time further in the future than any clock is wrong, and is ignored here. */
+const AHEAD_MS = 24 * 3_600_000
+/** Times are compared as texts, which later years have with a sign. */
+const LATEST_MS = Date.UTC(9999, 11, 31, 23, 59, 59)
+
+/** What to compare the newest customer listed with. */
+export type Newest = {
+  /** The creation time of the newest absent customer. */
+  than: string
+  /** A time after this one is wrong. */
+  last: string
+}
+
+/**
+ * The creation times to compare with; undefined where none of the absent customers has one that can be right. The later one of the two
+ * clocks decides: by that of a machine that is days behind, the newest customers would all be created in the future.
+ */
+export function newestAbsent(
+  absent: readonly Dated[],
+  { startedAtMs }: Pick<Run, 'startedAtMs'>,
+  serviceMs: number | undefined,
+): Newest | undefined {
+  const lastMs = Math.min(Math.max(startedAtMs, serviceMs ?? 0) + AHEAD_MS, LATEST_MS)
+  const last = sqlTime(lastMs).slice(0, 'YYYY-MM-DD HH:MM:SS'.length)
+  const than = absent.reduce(
+    (latest, { createdAtUtc: at }) => (at !== null && at <= last && at > latest ? at : latest),
+    '',
+  )
+  return than === '' ? undefined : { than, last }
+}
+
+/**
+ * The rows of those absent customers whose absence counts for nothing, because no customer is listed that was created later: a
+ * list that is older than the last one read lacks exactly the newest customers. A list goes forward, so as soon as it shows a
+ * newer customer than they are, their absence is real. Creation times are compared by the second. An absent customer who
+ * shares the second of the newest one listed is judged like those created after it, where there are any; where there are none,
+ * the list is not taken for an older one: a whole import may have been created in one second. No customer is left unjudged
+ * where creation times cannot be read. `listed`: the creation time of the newest received customer, or of any that is newer than
+ * the newest absent one.
+ */
+export function unjudgedRows(
+  absent: readonly Dated[],
+  { than, last }: Newest,
+  listed: string | undefined,
+): Set<number> {
+  if (listed === undefined || listed >= than) return new Set()
+  return new Set(
+    absent.flatMap(({ rowId, createdAtUtc: at }) => (at !== null && at <= last && at >= listed ? [rowId] : [])),
+  )
+}

@@ -1,0 +1,134 @@
+import type { Absent, Ending, RemovalRule, RemovingProof, Searched } from '../../run.ts'
+
+/** This few absences at once are never held back for their share. */
+const ALWAYS_BELIEVED = 20
+
+/** So many absences at once, or more, are held back if no customer known before is left. */
+const WHOLE_LIST = 3
+
+/** Everything the decision about absent customers depends on. */
+export type AbsenceEvidence = {
+  /** At least one. */
+  absent: readonly Absent[]
+  /** Rows whose absence counts for nothing, because the list may be older than the one read before. */
+  unjudged: ReadonlySet<number>
+  proof: RemovingProof
+  rule: RemovalRule
+  searched: Searched
+  /** Whether so many absences at once are to be held back. */
+  isTooMuch: boolean
+}
+
+/** A customer to be marked missing; `isCounted` when the absence counts towards a removal. */
+export type Missing = { row: Absent; isCounted: boolean; isRemoved: boolean }
+
+/** What to do about the absent customers. */
+export type Decision = {
+  reasons: readonly ('contradicted' | 'older-list')[]
+  /** Whether the scan keeps its proof. */
+  isBelieved: boolean
+  /** Customers that a search found: they are listed. */
+  listed: readonly Absent[]
+  /** Customers whose removal is held back; undefined leaves what is held as it is. */
+  held: readonly Absent[] | undefined
+  missing: readonly Missing[]
+}
+
+/**
+ * Decides about the absent customers of a proven, settled or converged scan. All absences are disbelieved where exactly the newest
+ * customers are absent, or where a search found one of them; too many at once are held back. Otherwise each customer becomes
+ * missing, and one that was absent often enough is removed: after a proven scan unless a search is outstanding, after a
+ * settled or converged one only when its searches confirm that it is gone.
+ */
+export function decideAbsences(evidence: AbsenceEvidence): Decision {
+  const { absent, unjudged, proof, rule, searched, isTooMuch } = evidence
+  const nothing = { isBelieved: true, listed: [], held: undefined, missing: [] }
+  const older = unjudged.size > 0 ? (['older-list'] as const) : []
+  if (unjudged.size === absent.length) return { ...nothing, reasons: older, isBelieved: false }
+  const isDue = (row: Absent) => !unjudged.has(row.rowId) && isCandidate(row, rule, proof)
+  const listed = absent.filter(({ id }) => searched.found?.has(id))
+  if (listed.length > 0) {
+    const others = absent.filter((row) => !listed.includes(row) && isDue(row))
+    const held = searched.isSample === true && others.length > 0 ? others : undefined
+    return { ...nothing, reasons: [...older, 'contradicted'], isBelieved: false, listed, held }
+  }
+  if (isTooMuch) return { ...nothing, reasons: older, held: absent }
+  const missing = absent.map((row) => ({
+    row,
+    isCounted: !unjudged.has(row.rowId),
+    isRemoved: isDue(row) && maySearchRemove(row, searched, proof),
+  }))
+  return { ...nothing, reasons: older, missing }
+}
+
+/** Whether this absence leads to the removal of the customer. */
+export function isCandidate(
+  { missingScans, missingProven }: Absent,
+  { after }: RemovalRule,
+  proof: RemovingProof,
+): boolean {
+  return (proof === 'proven' ? missingProven : missingScans) + 1 >= after
+}
+
+/**
+ * Whether too many are absent at once to be marked: the list is empty, or lacks all customers listed before, or a large share of them.
+ * Those listed before are counted only where their number decides.
+ */
+export function areTooMany(
+  absent: number,
+  listed: { before: () => number; now: number },
+  { maxShare }: RemovalRule,
+): boolean {
+  if (listed.now === 0) return true
+  if (absent < WHOLE_LIST) return false
+  const before = listed.before()
+  return absent >= before || (absent > ALWAYS_BELIEVED && absent > maxShare * before)
+}
+
+/** Whether the searches allow the removal of the customer. */
+function maySearchRemove({ id }: Absent, searched: Searched, proof: RemovingProof): boolean {
+  if (searched.isPostponed === true || searched.unanswered?.has(id) === true) return false
+  return proof === 'proven' || searched.confirmed.has(id)
+}
+
+/** The results for absent customers: counts, and reasons against the scan. */
+export type Absences = {
+  missing: number
+  removed: number
+  held: number
+  reasons: readonly ('contradicted' | 'older-list')[]
+  /** Whether the scan keeps its proof. */
+  isBelieved: boolean
+  /** Ids of customers that were not received but that a search found. */
+  found: readonly string[]
+}
+
+/** A run that found no customer absent. */
+export const NO_ABSENCES: Absences = { missing: 0, removed: 0, held: 0, reasons: [], isBelieved: true, found: [] }
+
+/** The results of a decision, once it is carried out. */
+export function absencesOf({ reasons, isBelieved, listed, held, missing }: Decision): Absences {
+  const removed = missing.filter(({ isRemoved }) => isRemoved).length
+  const found = listed.map(({ id }) => id)
+  return { missing: missing.length - removed, removed, held: held?.length ?? 0, reasons, isBelieved, found }
+}
+
+/** The results for customers that a quick run found absent. `held`: so many at once that none was marked; the next full run decides. */
+export type Gone = Absences & {
+  /** Rows that are absent, and were not marked; none where all are held back, and the order as it was known stays. */
+  unmarked: readonly number[]
+}
+
+/** A quick run that found no customer absent. */
+export const NONE_GONE: Gone = { ...NO_ABSENCES, unmarked: [] }
+
+/** The ending, with the reasons of the absences against the scan. */
+export function endingWith(ending: Ending, absences: Absences): Ending {
+  if (absences.reasons.length === 0) return ending
+  const reasons = [...ending.reasons, ...absences.reasons]
+  if (absences.isBelieved) return { ...ending, reasons }
+  const { certificate, ...same } = ending
+  const found = absences.found.length > 0 ? { found: absences.found } : {}
+  const amended = certificate === undefined ? undefined : { ...certificate, proof: 'unproven', reasons, ...found }
+  return { ...same, proof: 'unproven', reasons, readToEnd: false, certificate: amended }
+}

@@ -1,0 +1,180 @@
+import type { Forgetting, ForgottenCustomer, Mirror, Purged } from '../../store.ts'
+import { notForgotten, unknownCustomer } from '../refusals.ts'
+import { forgetReading } from '../organizations/organization-rows.ts'
+import { requireTaken } from '../pages/page-accounting.ts'
+import { asText, given, isIn, mentions, place } from '../port/fragments.ts'
+import { either, joined, sql, type Sql, text } from '../port/sql.ts'
+import type { Session, Store } from '../port/store.ts'
+import { requireUnleased } from '../runs/lease.ts'
+import { forgetWindows } from '../runs/windows.ts'
+import { deleteForgotten, forgottenSinceMs, rememberForgotten } from './forgotten.ts'
+import { parsedJson } from '../../parsed-json.ts'
+
+/** The verbs of a mirror about forgotten customers, each in one transaction. */
+export function forgetting(store: Store): Pick<Mirror, 'forgetCustomer' | 'readmitCustomer'> {
+  return {
+    forgetCustomer: (asked) => store.write((session) => forgetCustomer(session, asked), { securely: true }, asked),
+    readmitCustomer: (asked) => store.write((session) => readmitCustomer(session, asked), {}, asked),
+  }
+}
+
+/** A run whose lease has expired may only be paused: without the lease it can write nothing. */
+async function forgetCustomer(session: Session, asked: Forgetting): Promise<ForgottenCustomer> {
+  const { organization, nowMs } = asked
+  await requireUnleased(session, organization, 'changed', asked)
+  const sinceMs = await forgottenSinceMs(session, asked)
+  const purged = await purgeCustomer(session, asked)
+  const isKnown = Object.values(purged.deleted).some((count) => count > 0)
+  if (sinceMs === undefined && !isKnown) throw unknownCustomer(organization)
+  await rememberForgotten(session, asked, nowMs)
+  return { ...purged, forgottenAtMs: sinceMs ?? nowMs, wasForgotten: sinceMs !== undefined }
+}
+
+async function readmitCustomer(session: Session, asked: Forgetting): Promise<void> {
+  await requireUnleased(session, asked.organization, 'changed', asked)
+  if (!(await deleteForgotten(session, asked))) throw notForgotten(asked.organization)
+  // A window of an interrupted run that holds its number is not read again.
+  await forgetWindows(session, asked.organization)
+}
+
+type Of = Pick<Forgetting, 'organization' | 'id'>
+
+const where = ({ organization, id }: Of, column = 'id'): Sql =>
+  sql`WHERE organization = ${organization} AND ${text(column)} = ${id}`
+
+/**
+ * Deletes everything that the mirror holds of one customer, and the memory of the list of the organization, which may hold fingerprints of
+ * its record: the next run starts anew and reads every record.
+ */
+export async function purgeCustomer(session: Session, of: Of): Promise<Purged> {
+  const texts = await textsOf(session, of)
+  const changes = await session.run(sql`DELETE FROM changes ${where(of)}`)
+  const rejects = await deleteRejects(session, of, texts.email)
+  for (const table of ['held_removals', 'absences'])
+    await session.run(sql`
+      DELETE FROM ${text(table)} WHERE organization = ${of.organization} AND row_id IN (SELECT row_id FROM customers ${where(of)})`)
+  const customers = await session.run(sql`DELETE FROM customers ${where(of)}`)
+  await requireDeleted(session, of)
+  await hideInRuns(session, of, texts.all)
+  await forgetReading(session, of.organization)
+  return {
+    deleted: { changes, rejects, customers },
+    traces: { id: formsOfId(of.id), values: texts.all.flatMap(formsOfText) },
+  }
+}
+
+/** `all` are the values of a customer, also earlier ones, that no other customer has; `email` are the addresses. */
+async function textsOf(session: Session, of: Of): Promise<CustomerTexts> {
+  const documents = await session.all<{ document: string | null }>(sql`
+    SELECT ${either(`json_object(${DOCUMENT})`, `json_build_object(${DOCUMENT})::text`)} AS document FROM customers ${where(of)}
+    UNION ALL SELECT ${asText('fields')} FROM changes ${where(of)}
+    UNION ALL SELECT payload FROM rejects ${where(of, 'record_id')}`)
+  const { all, email } = textsOfCustomer(documents.map(({ document }) => document))
+  if (all.length === 0) return { all, email }
+  const columns = joined(
+    FIELDS_IN_COMMON.map((field) => isIn(field, all)),
+    ' OR ',
+  )
+  // Every customer is read once.
+  const shared = await session.all<Record<string, string | null>>(sql`
+    SELECT ${text(FIELDS_IN_COMMON.join(', '))} FROM customers
+    WHERE NOT (organization = ${of.organization} AND id = ${of.id}) AND (${columns})`)
+  const others = new Set(shared.flatMap((row) => Object.values(row)))
+  return { all: all.filter((value) => !others.has(value)), email }
+}
+
+/** Also those that hold the id in another form, and those without a readable id that hold an address of the customer. */
+async function deleteRejects(session: Session, { organization, id }: Of, email: readonly string[]): Promise<number> {
+  const quoted = given(
+    email.map((address) => ({ address: JSON.stringify(address) })),
+    { address: 'text' },
+  )
+  return session.run(sql`
+    DELETE FROM rejects WHERE organization = ${organization} AND (
+      record_id = ${id} OR ${place('lower(payload)', id)} > 0 OR ${place('lower(payload)', id.replaceAll('-', ''))} > 0
+      OR (record_id IS NULL AND EXISTS (SELECT 1 FROM ${quoted} WHERE ${mentions('payload', sql`address`)})))`)
+}
+
+/** Throws AccountingBroken where a trigger or a policy kept a row of the customer. */
+async function requireDeleted(session: Session, of: Of): Promise<void> {
+  for (const [table, column] of [
+    ['customers', 'id'],
+    ['changes', 'id'],
+    ['rejects', 'record_id'],
+  ] as const) {
+    const left = await session.first<{ count: number }>(
+      sql`SELECT count(*) AS count FROM ${text(table)} ${where(of, column)}`,
+    )
+    requireTaken(of, table, { given: left?.count ?? 0, taken: 0 })
+  }
+}
+
+/** A certificate names customers that a search found, and the message of an error may quote the service. */
+async function hideInRuns(session: Session, { organization, id }: Of, values: readonly string[]): Promise<void> {
+  const texts = given(
+    [...formsOfId(id), ...values].map((value) => ({ value })),
+    { value: 'text' },
+  )
+  await session.run(sql`
+    UPDATE runs SET error = ${HIDDEN_ERROR}
+    WHERE organization = ${organization} AND EXISTS (SELECT 1 FROM ${texts} WHERE ${mentions('error', sql`given.value`)})`)
+  // Only the id: a name that someone chose may be a word of the certificate.
+  await session.run(sql`
+    UPDATE runs SET certificate = ${either(
+      sql`replace(certificate, ${id}, 'forgotten')`,
+      sql`replace(certificate::text, ${id}, 'forgotten')::json`,
+    )}
+    WHERE organization = ${organization} AND ${place('certificate', id)} > 0`)
+}
+
+/** The texts by which what is left of a customer is found. */
+type CustomerTexts = { all: string[]; email: string[] }
+
+/** Shorter texts are no names, and stand everywhere. */
+const SHORTEST = 6
+
+/** The fields that name a customer. */
+const NAMING_FIELDS = ['name', 'username', 'email', 'phone', 'address'] as const
+
+/** The fields in which another customer may have the same value: then it names neither. */
+const FIELDS_IN_COMMON = [...NAMING_FIELDS, 'company_name'] as const
+
+/**
+ * The values that name a customer in JSON objects that hold some of its fields: the customer itself, its changes (each field with the
+ * values before and after), and its rejected records. Other JSON is passed over.
+ */
+function textsOfCustomer(documents: Iterable<string | null>): CustomerTexts {
+  const texts = [...documents].flatMap(textsIn).filter(({ value }) => value.length >= SHORTEST)
+  return {
+    all: [...new Set(texts.map(({ value }) => value))],
+    email: [...new Set(texts.filter(({ field }) => field === 'email').map(({ value }) => value))],
+  }
+}
+
+function textsIn(json: string | null): { field: string; value: string }[] {
+  const document = parsedJson(json ?? '')
+  if (typeof document !== 'object' || document === null) return []
+  const values: Partial<Record<string, unknown>> = { ...document }
+  return NAMING_FIELDS.flatMap((field) =>
+    [values[field]]
+      .flatMap((value): unknown[] => (Array.isArray(value) ? value.slice(0, 2) : [value]))
+      .flatMap((value) => (typeof value === 'string' ? [{ field, value }] : [])),
+  )
+}
+
+/** The forms of an id in a text. */
+function formsOfId(id: string): string[] {
+  const digits = id.replaceAll('-', '')
+  return [id, id.toUpperCase(), digits, digits.toUpperCase()]
+}
+
+/** A text as it stands in a column, and within JSON. */
+function formsOfText(words: string): string[] {
+  const inJson = JSON.stringify(words).slice(1, -1)
+  return inJson === words ? [words] : [words, inJson]
+}
+
+/** Stands in place of a message of an error that named the customer. */
+const HIDDEN_ERROR = 'The message named a customer that is forgotten.'
+
+const DOCUMENT = NAMING_FIELDS.map((field) => `'${field}', ${field}`).join(', ')

@@ -1,0 +1,55 @@
+import type { Organizations } from '../organizations.ts'
+import type { Erased, Mirror, Opening } from '../store.ts'
+import { isPostgres } from '../address/mirror-address.ts'
+import { ifThere } from './refusals.ts'
+import type { Examined } from './postgres/examine-server.ts'
+import type * as Postgres from './open-postgres.ts'
+import type * as Sqlite from './open-sqlite.ts'
+
+export { replaced } from './refusals.ts'
+
+/*
+ * The door to the mirror, wherever it is. Each store is loaded only when an address leads to it.
+ */
+
+/** Opens the mirror at `address` to write; creates it if there is none: a file is 0600 in a folder of 0700. */
+export async function openMirror(address: string, opening?: Opening): Promise<Mirror> {
+  return (await storeOf(address)).openMirror(address, opening)
+}
+
+/** Opens the mirror at `address` to read. Throws MirrorUnusable `missing` if there is none. */
+export async function openMirrorToRead(address: string): Promise<Mirror> {
+  return (await storeOf(address)).openMirrorToRead(address)
+}
+
+/** Opens the mirror at `address` to read; undefined if there is none. */
+export async function openMirrorIfThere(address: string): Promise<Mirror | undefined> {
+  return await ifThere(openMirrorToRead(address))
+}
+
+/** What the PostgreSQL server of a mirror says of itself, and how it was reached. Throws MirrorUnusable. */
+export async function examineServer(address: string): Promise<Examined> {
+  return (await import('./postgres/examine-server.ts')).examineServer(address)
+}
+
+/**
+ * A temporary mirror for a dry run, with a private copy of the given organizations from the one at `address`. Nothing of it remains,
+ * even if the process is killed. A full run reads every record there; `withLists`, for a quick run, copies the lists as last read.
+ */
+export async function rehearseMirror(...asked: Parameters<typeof Sqlite.rehearseMirror>): Promise<Mirror> {
+  return (await storeOf(asked[0])).rehearseMirror(...asked)
+}
+
+/** The organizations of the mirror at `address`, to change them as a whole. Throws MirrorUnusable `missing` if there is none. */
+export async function openOrganizations(address: string): Promise<Organizations> {
+  return (await storeOf(address)).openOrganizations(address)
+}
+
+/** Erases what is left of a forgotten customer in the mirror at `address`; its connections are closed before. */
+export async function eraseTraces(...asked: Parameters<typeof Sqlite.eraseTraces>): Promise<Erased> {
+  return (await storeOf(asked[0])).eraseTraces(...asked)
+}
+
+function storeOf(address: string): Promise<typeof Sqlite | typeof Postgres> {
+  return isPostgres(address) ? import('./open-postgres.ts') : import('./open-sqlite.ts')
+}

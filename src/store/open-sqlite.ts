@@ -1,0 +1,121 @@
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
+import Database from 'better-sqlite3'
+import type { Organizations } from '../organizations.ts'
+import type { Erased, Mirror, Opening, Traces } from '../store.ts'
+import { mirrorOn } from './verbs.ts'
+import { organizationsIn } from './organizations/organizations.ts'
+import { savePages } from './pages/save-in-sqlite.ts'
+import { type Opened, sqliteSession, sqliteStore } from './port/sqlite-store.ts'
+import { findDamage, openDatabase, openTemporary } from './sqlite/open-database.ts'
+import { BUSY_TIMEOUT_MS, type Connection } from './sqlite/connect.ts'
+import { openFile } from './sqlite/open-file.ts'
+import {
+  createIdIndex,
+  createIndex,
+  forgetInitialIds,
+  initialIdsOf,
+  isFirstOfAll,
+  lacksIdIndex,
+  mayIndexForReaders,
+  missingIndexes,
+  readWithoutIdIndex,
+} from './sqlite/indexes.ts'
+import type * as Rehearsal from './sqlite/rehearsal.ts'
+
+export async function openMirror(file: string, { signal, waitsOnceStopped = false }: Opening = {}): Promise<Mirror> {
+  const db = await openPatiently(file, signal)
+  return mirrorIn(db, file, { place: openFile(file), signal: waitsOnceStopped ? undefined : signal })
+}
+
+export async function openMirrorToRead(file: string): Promise<Mirror> {
+  return mirrorIn(openDatabase(file, 'read'), file)
+}
+
+export async function rehearseMirror(...asked: Parameters<typeof Rehearsal.openRehearsal>): Promise<Mirror> {
+  const { openRehearsal } = await import('./sqlite/rehearsal.ts')
+  return mirrorIn(await openRehearsal(...asked), asked[0])
+}
+
+/** A temporary mirror for a dry run of one that is elsewhere; `fill` copies the rows, in a transaction. */
+export async function rehearseElsewhere(address: string, fill: (db: Connection) => Promise<unknown>): Promise<Mirror> {
+  const db = openTemporary()
+  db.exec('BEGIN')
+  await fill(db)
+  db.exec('COMMIT')
+  return mirrorIn(db, address)
+}
+
+export async function openOrganizations(file: string): Promise<Organizations> {
+  openDatabase(file, 'read').close()
+  const db = openDatabase(file, 'write')
+  return organizationsIn(sqliteStore(db, file, { place: openFile(file) }))
+}
+
+export async function eraseTraces(
+  file: string,
+  traces: Traces,
+  thorough: { isThorough?: boolean } = {},
+): Promise<Erased> {
+  return (await import('./sqlite/erase.ts')).eraseTraces(file, traces, thorough)
+}
+
+/** The mirror on an open connection. */
+export function mirrorIn(db: Connection, file: string, opened: Opened = {}): Mirror {
+  // To undo a statement, SQLite keeps a copy of each page that it changes, and it sorts the keys of an index: no folder has to have room.
+  db.pragma('temp_store = MEMORY')
+  const store = sqliteStore(db, file, opened)
+  const { place } = opened
+  /** An index of a hundred thousand customers is created in 0.1 s. Afterwards other runs and health checks have a turn. */
+  const create = async (work: () => void) => {
+    await store.write(async () => work())
+    await nextTurn()
+  }
+  return mirrorOn(store, {
+    standing: () => place?.standing() ?? 'same',
+    savePages: (run, pages, nowMs, onWaiting) => {
+      onWaiting?.()
+      return store.write(() => savePages(sqliteSession(db), run, pages, nowMs))
+    },
+    began: (run) => {
+      const isFirst = run.isBaseline && !run.isQuick && isFirstOfAll(db, run.organization)
+      if (isFirst) readWithoutIdIndex(db, run)
+      else createIdIndex(db)
+    },
+    pagesAtOnce: (run) => (initialIdsOf(run) === undefined ? 64 : 16),
+    ending: async (run, isWell) => {
+      forgetInitialIds(db, run)
+      if (isWell && lacksIdIndex(db)) await create(() => createIdIndex(db))
+    },
+    indexForReaders: async (nowMs) => {
+      if (place === undefined || !mayIndexForReaders(db, nowMs)) return
+      for (const index of missingIndexes(db)) await create(() => createIndex(db, index))
+    },
+    findDamage: () => store.read(async () => [...findDamage(db)]),
+  })
+}
+
+/** For how long an attempt to open the mirror may block the event loop, and the pause before the next one. */
+const ATTEMPT_MS = 50
+const PAUSE_MS = 100
+
+/**
+ * Opens the mirror at `file` to write, as `openDatabase` does, and waits as long for the transaction of another program, but without blocking
+ * the event loop; or until `signal` is aborted.
+ */
+export async function openPatiently(file: string, signal: AbortSignal | undefined): Promise<Connection> {
+  for (let waitedMs = 0; ; waitedMs += ATTEMPT_MS + PAUSE_MS) {
+    try {
+      const db = openDatabase(file, 'write', ATTEMPT_MS)
+      db.pragma(`busy_timeout = ${BUSY_TIMEOUT_MS}`)
+      return db
+    } catch (error) {
+      if (waitedMs >= BUSY_TIMEOUT_MS || signal?.aborted === true) throw error
+      if (!(error instanceof Error && isBusy(error.cause))) throw error
+    }
+    await sleep(PAUSE_MS)
+  }
+}
+
+function isBusy(error: unknown): boolean {
+  return error instanceof Database.SqliteError && error.code.startsWith('SQLITE_BUSY')
+}

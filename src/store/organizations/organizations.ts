@@ -1,0 +1,148 @@
+import type { Contents, Organizations, Renamed, Retired } from '../../organizations.ts'
+import { nameTaken, retiredAlready } from '../refusals.ts'
+import { moment, NOTICED, place, UNNOTICED } from '../port/fragments.ts'
+import { sql, text } from '../port/sql.ts'
+import type { Session, Store } from '../port/store.ts'
+import { type Clocks, requireUnleased } from '../runs/lease.ts'
+import { closeAbandoned } from '../runs/start-run.ts'
+import { updateStamp } from '../runs/update-stamp.ts'
+import { forgetWindows } from '../runs/windows.ts'
+import {
+  deleteRows,
+  forgetReading,
+  hasRows,
+  KNOWN_UNDER_A_FORGOTTEN_ONE,
+  ORGANIZATION_TABLES,
+  TAKING_TABLES,
+  type OrganizationTable,
+} from './organization-rows.ts'
+import { sqlTime } from '../port/sql-time.ts'
+
+/** The organizations of a mirror, as a whole. */
+export function organizationsIn(store: Store): Organizations {
+  return {
+    list: () => store.read(listNames),
+    rename: (names, clocks) => store.write((session) => renameOrganization(session, names, clocks), {}, names),
+    retire: (organization, clocks) =>
+      store.write((session) => retireOrganization(session, organization, clocks), {}, clocks),
+    contents: (organization) => store.read((session) => contentsOf(session, organization)),
+    isUnfinished: (organization) => store.read((session) => hasRows(session, ['unfinished_forgets'], organization)),
+    forget: (organization, clocks) => forgetOrganization(store, organization, clocks),
+    close: () => store.close(),
+  }
+}
+
+/** The organizations of which the mirror holds rows, in order. */
+async function listNames(session: Session): Promise<string[]> {
+  const seek = (table: string, name: string) =>
+    text(`${name} (organization) AS (
+    SELECT min(organization) FROM ${table}
+    UNION ALL SELECT (SELECT min(organization) FROM ${table} WHERE ${table}.organization > ${name}.organization)
+    FROM ${name} WHERE ${name}.organization IS NOT NULL)`)
+  const rows = await session.all<{ organization: string }>(sql`
+    WITH RECURSIVE ${seek('runs', 'run')}, ${seek('customers', 'listed')}
+    SELECT organization FROM run WHERE organization IS NOT NULL UNION SELECT organization FROM listed WHERE organization IS NOT NULL
+    UNION SELECT organization FROM forgotten_keys ORDER BY 1`)
+  return rows.map(({ organization }) => organization)
+}
+
+/** What the mirror holds of an organization. */
+async function contentsOf(session: Session, organization: string): Promise<Contents> {
+  const contents: Contents = { customers: 0, changes: 0, runs: 0, rejects: 0, forgotten: 0 }
+  for (const table of ['customers', 'changes', 'runs', 'rejects', 'forgotten'] as const) {
+    const found = await session.first<{ count: number }>(
+      sql`SELECT count(*) AS count FROM ${text(table)} WHERE organization = ${organization}`,
+    )
+    contents[table] = found?.count ?? 0
+  }
+  return contents
+}
+
+/**
+ * Writes the new name in every row of the organization. Its list as last read stays valid, and so do the windows of an interrupted run, so
+ * its next run goes on as if nothing had happened.
+ */
+async function renameOrganization(
+  session: Session,
+  { from, to }: { from: string; to: string },
+  clocks: Clocks,
+): Promise<Renamed> {
+  // In one order, so that two of these do not wait for each other.
+  for (const name of [from, to].toSorted()) await requireUnleased(session, name, 'renamed', clocks)
+  // A run that failed before it saved anything leaves only its report, and that keeps its place.
+  const isRead = await session.first(sql`SELECT 1 FROM runs WHERE organization = ${to} AND status = 'complete' LIMIT 1`)
+  if (isRead !== undefined || (await hasRows(session, TAKING_TABLES, to))) throw nameTaken(to)
+  await forgetWindows(session, to)
+  await deleteRows(session, ['leases'], from)
+  await deleteRows(
+    session,
+    ORGANIZATION_TABLES.filter((table) => table !== 'runs'),
+    to,
+  )
+  const renamed: Partial<Record<OrganizationTable, number>> = {}
+  const stamp = sql`, updated_at = ${await updateStamp(session, clocks.nowMs)}`
+  await session.run(sql`${UNNOTICED}`)
+  for (const table of ORGANIZATION_TABLES)
+    renamed[table] = await session.run(sql`
+      UPDATE ${text(table)} SET organization = ${to} ${table === 'customers' ? stamp : sql``} WHERE organization = ${from}`)
+  await session.run(sql`${NOTICED}`)
+  const { customers = 0, changes = 0, runs = 0 } = renamed
+  return { customers, changes, runs }
+}
+
+/**
+ * Marks every active customer of the organization as removed, with a change each, put down to its last run, and notes since when it is
+ * retired. Its next run ends that.
+ */
+async function retireOrganization(session: Session, organization: string, clocks: Clocks): Promise<Retired> {
+  await requireUnleased(session, organization, 'retired', clocks)
+  const now = sqlTime(clocks.nowMs)
+  const before = await session.first<{ retired_at: string }>(sql`
+    SELECT retired_at FROM retired_organizations WHERE organization = ${organization}`)
+  if (before !== undefined) throw retiredAlready(organization, before.retired_at)
+  await session.run(sql`INSERT INTO retired_organizations (organization, retired_at) VALUES (${organization}, ${now})`)
+  await closeAbandoned(session, { organization }, clocks.nowMs)
+  await deleteRows(session, ['leases', 'held_removals', 'absences'], organization)
+  await session.run(
+    sql`UPDATE rejects SET resolved_at = ${now} WHERE organization = ${organization} AND resolved_at IS NULL`,
+  )
+  const stamp = await updateStamp(session, clocks.nowMs)
+  const last = sql`(SELECT max(id) FROM runs WHERE organization = ${organization})`
+  const active = sql`WHERE organization = ${organization} AND removed_at IS NULL`
+  await session.run(sql`
+    INSERT INTO changes (run_id, organization, id, change, at, missing_since)
+    SELECT ${last}, organization, id, 'removed', ${moment(now)}, missing_since FROM customers ${active} ORDER BY row_id`)
+  await session.run(sql`${UNNOTICED}`)
+  const removed = await session.run(
+    sql`UPDATE customers SET removed_at = ${now}, last_run_id = ${last}, updated_at = ${stamp} ${active}`,
+  )
+  await session.run(sql`${NOTICED}`)
+  // Row numbers there refer to customers that are no longer expected in the list.
+  await forgetReading(session, organization)
+  return { removed }
+}
+
+/**
+ * Deletes every row of an organization in one transaction, then has the bytes that they leave overwritten or freed; whether that was possible.
+ * If not, or if the process is killed before, the organization stays noted as not wholly forgotten, and the same call does the rest.
+ */
+async function forgetOrganization(store: Store, organization: string, clocks: Clocks): Promise<boolean> {
+  await store.write((session) => deleteAll(session, organization, clocks), { securely: true })
+  if (!(await store.purge(ORGANIZATION_TABLES))) return false
+  await store.write((session) => deleteRows(session, ['unfinished_forgets'], organization), { securely: true })
+  await store.settle()
+  return true
+}
+
+async function deleteAll(session: Session, organization: string, clocks: Clocks): Promise<void> {
+  await requireUnleased(session, organization, 'forgotten', clocks)
+  await forgetWindows(session, organization)
+  await session.run(sql`${UNNOTICED}`)
+  await deleteRows(session, ORGANIZATION_TABLES, organization)
+  await session.run(sql`${NOTICED}`)
+  // A run that was refused because its customers were known under this organization named it.
+  await session.run(sql`
+    UPDATE runs SET error = organization || ${`: ${KNOWN_UNDER_A_FORGOTTEN_ONE}`}
+    WHERE error_code = 'tenant-mixup' AND ${place('error', ` under ${organization}. `)} > 0`)
+  await session.run(sql`INSERT INTO unfinished_forgets (organization) VALUES (${organization})`)
+}

@@ -1,0 +1,290 @@
+import type { Run } from '../../run.ts'
+import type { PagesSaved } from '../../store.ts'
+import { type Customer, TEXT_FIELDS, warn } from '../../customer.ts'
+import type { AnsweredWindow, Reject, SavedPage, SortedPage } from '../../sorted-page.ts'
+import { addPage, countKnown, countSuppressed, nothingSaved, type Tallies, talliesOf } from './page-accounting.ts'
+import { isFilled } from '../../privacy/hidden-values.ts'
+
+/** A customer that the mirror holds. */
+export type Known = {
+  readonly rowId: number
+  readonly customer: Customer
+  readonly isMissing: boolean
+  readonly isRemoved: boolean
+}
+
+/** What the mirror holds before the pages are saved: the customers that they name, by id, and its highest row number. */
+export type Stored = { readonly customers: ReadonlyMap<string, Known>; readonly lastRowId: number }
+
+/** The run that the pages belong to. */
+export type DecidingRun = Pick<
+  Run,
+  | 'organization'
+  | 'isQuick'
+  | 'isBaseline'
+  | 'seen'
+  | 'receivedSince'
+  | 'written'
+  | 'rejectedIds'
+  | 'suppressed'
+  | 'heldRows'
+  | 'privacy'
+>
+
+/** What to write so that the pages are saved. All rows are rows of `customers`, and no row is both inserted and updated. */
+export type PagesDecided = {
+  readonly saved: PagesSaved
+  readonly inserted: readonly { rowId: number; customer: Customer }[]
+  /** By row. Each of them is listed again, if it was not. */
+  readonly updated: ReadonlyMap<number, Update>
+  /** In the order of the feed. */
+  readonly changes: readonly Change[]
+  /** By key; an open one from before is replaced. */
+  readonly rejects: ReadonlyMap<string, Reject & { page: number }>
+  /** By start and size; one from before is replaced. */
+  readonly windows: ReadonlyMap<string, { window: AnsweredWindow; rows: WindowRows }>
+  /** Rows whose absences are counted from 0 again. */
+  readonly present: ReadonlySet<number>
+  /** Rows whose removal is no longer held back. */
+  readonly released: ReadonlySet<number>
+  /** Rows that the next run compares field by field. */
+  readonly edited: ReadonlySet<number>
+}
+
+/** `isChanged`: `changed_at` moves. `isOwn`: the run wrote the row, so `last_run_id` moves. */
+type Update = { readonly customer: Customer; readonly isChanged: boolean; readonly isOwn: boolean }
+
+/** An entry of the feed. `fields` is JSON: field → [before, after]. */
+type Change = {
+  readonly id: string
+  readonly change: 'added' | 'changed' | 'returned'
+  readonly fields: string | null
+}
+
+/**
+ * Decides about every record of whole pages, in order, before anything is written. A customer that the run has already received is a
+ * duplicate and keeps the first record, so that a list with one id twice does not change the mirror every night. One that the interrupted
+ * run had read which this one continues is a duplicate too if it is as stored; otherwise the record received now is the newer one. Throws
+ * AccountingBroken when a page's records are not all accounted for. Changes neither the run nor what is stored.
+ */
+export function decidePages(run: DecidingRun, pages: readonly SortedPage[], stored: Stored): PagesDecided {
+  const decision = new Decision(run, stored)
+  for (const page of pages) decision.addPage(page)
+  return decision.finished()
+}
+
+/** The ids of the customers to be looked up before the pages are decided about. */
+export function idsIn(pages: readonly SortedPage[]): Set<string> {
+  const ids = new Set<string>()
+  for (const { customers, rejects } of pages) {
+    for (const { id } of customers) ids.add(id)
+    for (const { recordId } of rejects) if (recordId !== null) ids.add(recordId)
+  }
+  return ids
+}
+
+/** Grows page by page: `#now` is the mirror as it will be when what was decided until now is written. */
+class Decision implements PagesDecided {
+  readonly saved = nothingSaved()
+  readonly inserted: { rowId: number; customer: Customer }[] = []
+  readonly updated = new Map<number, Update>()
+  readonly changes: Change[] = []
+  readonly rejects = new Map<string, Reject & { page: number }>()
+  readonly windows = new Map<string, { window: AnsweredWindow; rows: WindowRows }>()
+  readonly present = new Set<number>()
+  readonly released = new Set<number>()
+  readonly edited = new Set<number>()
+  readonly #run: DecidingRun
+  readonly #now: Map<string, Known>
+  #lastRowId: number
+
+  constructor(run: DecidingRun, { customers, lastRowId }: Stored) {
+    this.#run = run
+    this.#now = new Map(customers)
+    this.#lastRowId = lastRowId
+  }
+
+  addPage(page: SortedPage): void {
+    const run = this.#run
+    const tallies = talliesOf(page, this.saved)
+    for (const reject of page.rejects) this.#addReject({ ...reject, page: page.page }, tallies)
+    countSuppressed(run, page, tallies)
+    countKnown(run, page.known, tallies, (rowId) => this.edited.add(rowId))
+    const result = savedPage(page, this.#addCustomers(page.customers, tallies))
+    addPage(this.saved, { organization: run.organization, page: page.page }, tallies)
+    this.saved.pages.push(result)
+    const { window } = page
+    if (window === undefined || run.isQuick) return
+    this.windows.set(`${window.page} ${window.size}`, { window, rows: windowRows(page, result) })
+  }
+
+  finished(): PagesDecided {
+    for (const rowId of this.#run.heldRows) if (this.saved.seen.has(rowId)) this.released.add(rowId)
+    return this
+  }
+
+  /** A reject with a readable id counts as seen, so that its customer does not become missing. */
+  #addReject(reject: Reject & { page: number }, { counts, rejectedIds }: Tallies): void {
+    const { recordId } = reject
+    if (recordId !== null && (this.#run.rejectedIds.has(recordId) || rejectedIds.has(recordId))) {
+      counts.duplicates += 1
+      return
+    }
+    if (recordId !== null) {
+      rejectedIds.add(recordId)
+      const known = this.#now.get(recordId)
+      if (known !== undefined) this.#markListed(known, counts)
+    }
+    counts.rejected += 1
+    this.rejects.set(reject.key, reject)
+  }
+
+  /** The customer of a reject is listed, with its last good values. One that had been removed returns. */
+  #markListed(known: Known, counts: Tallies['counts']): void {
+    const { rowId, customer, isMissing, isRemoved } = known
+    if (isRemoved) {
+      counts.returned += 1
+      this.#update(known, { customer, isChanged: false, isOwn: true })
+      this.changes.push({ id: customer.id, change: 'returned', fields: null })
+      return
+    }
+    if (isMissing) {
+      this.#update(known, { customer, isChanged: false, isOwn: false })
+      this.present.add(rowId)
+      this.edited.add(rowId)
+    }
+    if (this.#run.heldRows.has(rowId)) this.released.add(rowId)
+  }
+
+  #addCustomers(customers: readonly Customer[], tallies: Tallies): CustomersSaved {
+    const unchanged = new Set<number>()
+    const rowIds = customers.map((customer, place) => {
+      const known = this.#now.get(customer.id)
+      if (known === undefined) return this.#insert(customer, tallies)
+      const differing = changedFields(known.customer, customer)
+      const { rowId } = known
+      if (differing.length === 0 && !tallies.written.has(rowId) && !this.#run.written.has(rowId)) unchanged.add(place)
+      this.#addKnown(known, customer, differing, tallies)
+      return rowId
+    })
+    return { rowIds, unchanged }
+  }
+
+  #insert(customer: Customer, { counts, seen }: Tallies): number {
+    const rowId = (this.#lastRowId += 1)
+    this.inserted.push({ rowId, customer })
+    this.#now.set(customer.id, { rowId, customer, isMissing: false, isRemoved: false })
+    if (!this.#run.isBaseline) this.changes.push({ id: customer.id, change: 'added', fields: null })
+    seen.add(rowId)
+    counts.inserted += 1
+    return rowId
+  }
+
+  #addKnown(known: Known, customer: Customer, differing: readonly ComparedField[], tallies: Tallies): void {
+    const { rowId, isMissing, isRemoved } = known
+    const { counts, warnings, seen, written } = tallies
+    const isFirst = !this.#run.receivedSince.has(rowId) && seen.add(rowId)
+    const isAsStored = differing.length === 0 && !isMissing && !isRemoved
+    if (!isFirst || (isAsStored && this.#run.seen.has(rowId))) {
+      counts.duplicates += 1
+      if (differing.length === 0) return
+      // The first record is stored, but the list may keep the other one: the next run compares the customer.
+      warn(warnings, 'conflicting_duplicate')
+      this.edited.add(rowId)
+    } else if (isAsStored) {
+      counts.unchanged += 1
+    } else {
+      counts.updated += 1
+      if (this.#run.seen.has(rowId)) this.saved.writtenAgain += 1
+      if (isRemoved) counts.returned += 1
+      written.add(rowId)
+      this.#change(known, customer, differing)
+    }
+  }
+
+  /** `differing` may be empty, if the customer was not listed. */
+  #change(known: Known, customer: Customer, differing: readonly ComparedField[]): void {
+    const { rowId, isMissing, isRemoved } = known
+    const before = known.customer
+    const recorded = ownChanges({ before, after: customer, differing }, this.#run.privacy?.unfilled)
+    const isChanged = recorded.length > 0
+    // Written twice by this run: for the store, that looks like an edit.
+    if (this.updated.has(rowId)) this.edited.add(rowId)
+    this.#update(known, { customer, isChanged, isOwn: true })
+    if (isMissing) this.present.add(rowId)
+    const fields = isChanged ? beforeAndAfter(before, customer, recorded) : null
+    if (isRemoved) this.changes.push({ id: customer.id, change: 'returned', fields })
+    else if (isChanged && !this.#run.isBaseline) this.changes.push({ id: customer.id, change: 'changed', fields })
+  }
+
+  #update({ rowId }: Known, update: Update): void {
+    this.updated.set(rowId, update)
+    this.#now.set(update.customer.id, { rowId, customer: update.customer, isMissing: false, isRemoved: false })
+  }
+}
+
+/** The fields that show whether a customer changed; `created_at_utc` follows from `created_at`. */
+export const COMPARED_FIELDS = [...TEXT_FIELDS, 'extra'] as const
+type ComparedField = (typeof COMPARED_FIELDS)[number]
+
+/** The fields in which a customer has changed. */
+function changedFields(before: Customer, after: Customer): ComparedField[] {
+  return COMPARED_FIELDS.filter((field) => before[field] !== after[field])
+}
+
+/** The differing fields in which the customer itself changed: a value that was hidden otherwise before is filled in. */
+function ownChanges(
+  { before, after, differing }: { before: Customer; after: Customer; differing: readonly ComparedField[] },
+  unfilled: readonly string[] = [],
+): readonly ComparedField[] {
+  return unfilled.length === 0 ? differing : differing.filter((field) => !isFilled(field, before, after, unfilled))
+}
+
+/** JSON: field → [before, after]. */
+function beforeAndAfter(before: Customer, after: Customer, fields: readonly ComparedField[]): string {
+  return JSON.stringify(Object.fromEntries(fields.map((field) => [field, [before[field], after[field]]])))
+}
+
+/** By index among the customers of a page: the row of each, and those that were stored unchanged before the run. */
+type CustomersSaved = { rowIds: readonly (number | undefined)[]; unchanged: ReadonlySet<number> }
+
+/** The row of each record in order, also of a reject whose customer is on the same page. */
+function savedPage(
+  { rows, rowIds: known, customers, places, rejects, suppressed }: SortedPage,
+  saved: CustomersSaved,
+): SavedPage {
+  if (customers.length + rejects.length + suppressed.length === 0) return { rowIds: known, unchanged: NO_PLACES }
+  const rowIds = Array.from(known)
+  const unchanged = new Set<number>()
+  // Without entries(): it makes two objects for each customer.
+  places.forEach((place, index) => {
+    rowIds[place] = saved.rowIds[index] ?? 0
+    if (saved.unchanged.has(index)) unchanged.add(place)
+  })
+  for (const { position, number } of suppressed) rowIds[position] = -number
+  if (rejects.length > 0) numberById(rows, rowIds)
+  return { rowIds, unchanged }
+}
+
+const NO_PLACES: ReadonlySet<number> = new Set()
+
+function numberById(rows: SortedPage['rows'], rowIds: number[]): void {
+  const byId = new Map<string | undefined, number>()
+  for (const [place, row] of rows.entries()) if (rowIds[place] !== 0) byId.set(row?.id, rowIds[place] ?? 0)
+  for (const [place, row] of rows.entries()) rowIds[place] ||= (row?.id === undefined ? 0 : byId.get(row.id)) ?? 0
+}
+
+/**
+ * The row number of each record, 0 for a reject and below 0 for a forgotten customer, and the ids of the rejects in order, null if
+ * unreadable. For a known window, its place in the list as last read.
+ */
+export type WindowRows =
+  | { rowIds: ArrayLike<number>; rejected: readonly (string | null)[] }
+  | { place: number; count: number }
+
+/** The row numbers of a page, or its place in the list as last read. */
+function windowRows({ rows, rejects, known, listedAt }: SortedPage, { rowIds }: SavedPage): WindowRows {
+  if (listedAt !== undefined) return { place: listedAt, count: known.length }
+  if (rejects.length === 0) return { rowIds, rejected: [] }
+  return { rowIds, rejected: rows.flatMap((row, place) => (rowIds[place] === 0 ? [row?.id ?? null] : [])) }
+}

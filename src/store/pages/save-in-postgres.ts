@@ -1,0 +1,327 @@
+import pLimit from 'p-limit'
+import { type Customer, TEXT_FIELDS } from '../../customer.ts'
+import { MirrorUnusable } from '../../errors/errors.ts'
+import type { Run } from '../../run.ts'
+import type { SortedPage } from '../../sorted-page.ts'
+import type { PagesSaved } from '../../store.ts'
+import { rowsOf } from '../port/fragments.ts'
+import { isCustomerTaken, isTaken, isTooLongToIndex, postgresError } from '../port/postgres-errors.ts'
+import { ArrayOf, type Database } from '../port/postgres-session.ts'
+import { postgresSession, type ServerSession } from '../port/postgres-store.ts'
+import { joined, sql, text } from '../port/sql.ts'
+import { sqlTime, storableTime } from '../port/sql-time.ts'
+import { dropTextIndexes } from '../postgres/indexes.ts'
+import { requirePages } from '../refusals.ts'
+import { renewLease } from '../runs/lease.ts'
+import { updateStamp } from '../runs/update-stamp.ts'
+import { windowColumns } from '../runs/windows.ts'
+import { decidePages, idsIn, type Known, type PagesDecided, type Stored } from './decide-pages.ts'
+import { notTaken, requireTaken } from './page-accounting.ts'
+import { storablePages, type StorablePages } from './storable-pages.ts'
+import { RowSet } from '../../list/row-set.ts'
+
+/**
+ * Saves at once, at most. The server gives one after the other its stamp: while one is written, the next is prepared. A third would only
+ * wait there, with its pages in memory.
+ */
+const SAVES_AT_ONCE = 2
+
+/** How often pages are decided about again because another program wrote a customer meanwhile. */
+const TRIES = 5
+
+/** Fewer customers than these are sent in less time than the round trips before take. */
+const MANY = 1000
+
+/** The runs that load an organization without rows, with the ids that they have saved, or tried to. */
+const loading = new WeakMap<Run, SavedIds>()
+
+type SavePages = (run: Run, pages: readonly SortedPage[], nowMs: number, onWaiting?: () => void) => Promise<PagesSaved>
+
+/** Saves whole pages, each table in one statement with an array for each column: one row a statement would be one round trip a row. */
+export function savingIn(database: Database): SavePages {
+  const turns = pLimit(SAVES_AT_ONCE)
+  return (run, pages, nowMs, onWaiting) => turns(() => savePages(database, run, pages, { nowMs, onWaiting }))
+}
+
+type Moment = { nowMs: number; onWaiting: (() => void) | undefined }
+
+/** Again where another program wrote the same customers meanwhile, or where a text is too long for an index of readers, which is dropped. */
+async function savePages(
+  database: Database,
+  run: Run,
+  sent: readonly SortedPage[],
+  { nowMs, onWaiting }: Moment,
+): Promise<PagesSaved> {
+  const storable = storablePages(sent)
+  const ids = idsIn(storable.pages)
+  if (ids.size < MANY) onWaiting?.()
+  for (let tries = 1; ; tries += 1) {
+    // Once another program wrote a customer, what this run has saved says little.
+    const before = tries === 1 ? loading.get(run)?.add(ids) : undefined
+    const toFind = before?.union(rejectedIn(storable.pages)) ?? ids
+    const disturbed: Disturbed = {}
+    try {
+      const work = { run, storable, ids, toFind, nowMs, onWaiting, disturbed }
+      return await database.write((server) => saveOnce(postgresSession(server), work), sent)
+    } catch (error) {
+      if (disturbed.isTooLong === true && (await dropTextIndexes(database))) continue
+      if (disturbed.by === undefined) throw error
+      if (tries === TRIES) throw lasting(disturbed.by, database.address)
+    }
+  }
+}
+
+/** Why a save may succeed when it is tried again: `by` is the error if it does not. */
+type Disturbed = { isTooLong?: boolean; by?: unknown }
+
+type Saving = Moment & {
+  run: Run
+  storable: StorablePages
+  /** The ids in the pages, and those of them that the mirror may hold. */
+  ids: ReadonlySet<string>
+  toFind: ReadonlySet<string>
+  disturbed: Disturbed
+}
+
+async function saveOnce(session: ServerSession, saving: Saving): Promise<PagesSaved> {
+  const { run, storable, ids, toFind, nowMs } = saving
+  await renewLease(session, run, nowMs)
+  const stored = ids.size === 0 ? NOTHING_NAMED : await findStored(session, run.organization, toFind)
+  const decided = decidePages(run, storable.pages, stored)
+  // A customer in which a text was replaced is read again by the next run, which counts it again.
+  const replaced = storable.replaced.flatMap((places, page) =>
+    places.map((place) => decided.saved.pages[page]?.rowIds[place] ?? 0),
+  )
+  await write(session, { ...decided, edited: new Set([...decided.edited, ...replaced]) }, saving)
+  if (stored.lastRowId === 0 && ids.size > 0) {
+    const savedIds = new SavedIds()
+    savedIds.add(ids)
+    loading.set(run, savedIds)
+  }
+  return decided.saved
+}
+
+const NOTHING_NAMED: Stored = { customers: new Map(), lastRowId: 0 }
+
+/** No insert fails where another program inserted the customer of a reject, so these are always looked up. */
+function rejectedIn(pages: readonly SortedPage[]): Set<string> {
+  return new Set(pages.flatMap(({ rejects }) => rejects.flatMap(({ recordId }) => recordId ?? [])))
+}
+
+/** Another program keeps inserting the customers, or a unique index that someone added does not allow them. */
+function lasting(error: unknown, address: string): unknown {
+  if (!isCustomerTaken(error)) return postgresError(error, address)
+  return new MirrorUnusable(
+    `${address}: another program keeps inserting or deleting customers, or a policy hides rows from this user. Stop that program, or drop that policy, then sync again.`,
+    { code: 'busy' },
+  )
+}
+
+type Found = Customer & { last_row_id: number | null; row_id: number | null; is_missing: boolean; is_removed: boolean }
+
+/** `created_at_utc` as PostgreSQL writes it, so that it can be written back whatever the year. */
+const FIND = `
+  SELECT last.row_id AS last_row_id, customers.row_id, id, ${TEXT_FIELDS.join(', ')}, created_at_utc::text AS created_at_utc, extra,
+    missing_since IS NOT NULL AS is_missing, removed_at IS NOT NULL AS is_removed
+  FROM (SELECT greatest((SELECT max(row_id) FROM customers WHERE organization = $1),
+    (SELECT max(row_id) FROM edited_customers WHERE organization = $1)) AS row_id) AS last
+  LEFT JOIN customers ON organization = $1 AND id = ANY (ARRAY(SELECT unnest($2::text[])))`
+
+async function findStored({ server }: ServerSession, organization: string, ids: ReadonlySet<string>): Promise<Stored> {
+  const customers = new Map<string, Known>()
+  const found = await server.all<Found>(FIND, organization, ArrayOf.texts([...ids]))
+  for (const { last_row_id: _, row_id: rowId, is_missing: isMissing, is_removed: isRemoved, ...customer } of found)
+    if (rowId !== null) customers.set(customer.id, { rowId, customer, isMissing, isRemoved })
+  return { customers, lastRowId: found[0]?.last_row_id ?? 0 }
+}
+
+async function write(session: ServerSession, decided: PagesDecided, saving: Saving): Promise<void> {
+  const { run, nowMs, onWaiting, ids, disturbed } = saving
+  const { organization, id } = run
+  const { inserted, changes, present, released } = decided
+  const [updated, edited] = [[...decided.updated], [...decided.edited]]
+  const now = sqlTime(nowMs)
+  const isSeen = inserted.length + updated.length + changes.length > 0
+  const shared = [organization, id, now, isSeen ? await updateStamp(session, nowMs) : now]
+  const insert = takeRows(
+    session,
+    INSERT,
+    [numbers('row_id', inserted, ({ rowId }) => rowId), ...recordsOf(inserted)],
+    shared,
+  )
+  if (ids.size >= MANY) onWaiting?.()
+  const failed = (error: unknown): never => {
+    disturbed.isTooLong = isTooLongToIndex(error)
+    if (isTaken(error)) disturbed.by = error
+    throw error
+  }
+  requireTaken(run, 'customers', { given: inserted.length, taken: await insert.catch(failed) })
+  const flags = [
+    numbers('row_id', updated, ([rowId]) => rowId),
+    column('is_changed', 'boolean', updated, ([, { isChanged }]) => isChanged),
+    column('is_own', 'boolean', updated, ([, { isOwn }]) => isOwn),
+  ]
+  const records = recordsOf(updated.map(([, update]) => update))
+  const counts = {
+    given: updated.length,
+    taken: await takeRows(session, UPDATE, [...flags, ...records], shared).catch(failed),
+  }
+  // Another program seems to have deleted some since they were looked up.
+  if (counts.taken < counts.given) throw (disturbed.by = notTaken(organization, 'customers', counts))
+  const fed = await takeRows(session, FEED, changeColumns(changes), shared)
+  requireTaken(run, 'changes', { given: changes.length, taken: fed })
+  const rejects = [...decided.rejects.values()]
+  const rejected = await takeRows(session, REJECT, rejectColumns(rejects), shared).catch(failed)
+  requireTaken(run, 'rejects', { given: rejects.length, taken: rejected })
+  await takeRows(session, RECORD, windowsOf(decided.windows), [id])
+  if (present.size > 0) await session.run(sql`DELETE FROM absences WHERE ${rowsOf(organization, [...present])}`)
+  if (released.size > 0) await session.run(sql`DELETE FROM held_removals WHERE ${rowsOf(organization, [...released])}`)
+  await takeRows(session, NOTE_EDITED, [numbers('row_id', edited, (rowId) => rowId)], shared)
+  await countPages(session, run, decided.saved)
+}
+
+async function countPages(
+  session: ServerSession,
+  run: Run,
+  { pages, records, writtenAgain }: PagesSaved,
+): Promise<void> {
+  const counts = Object.entries(records).map(([name, count]) => sql`${text(name)} = ${text(name)} + ${count},`)
+  const stored = await session.first<{ pages: number }>(sql`
+    UPDATE runs SET ${joined(counts, ' ')}
+      pages = pages + ${pages.length}, read_before = read_before - ${writtenAgain} WHERE id = ${run.id} RETURNING pages`)
+  requirePages(stored?.pages, run.pages + pages.length, run)
+}
+
+/** The values of one column. */
+type Column = { name: string; type: string; values: readonly unknown[] | ArrayOf }
+
+function column<Row>(name: string, type: string, rows: readonly Row[], valueOf: (row: Row) => unknown): Column {
+  return { name, type, values: rows.map(valueOf) }
+}
+
+function numbers<Row>(name: string, rows: readonly Row[], valueOf: (row: Row) => number | null): Column {
+  return column(name, 'bigint', rows, valueOf)
+}
+
+function texts<Row>(name: string, rows: readonly Row[], valueOf: (row: Row) => string | null): Column {
+  return { name, type: 'text', values: ArrayOf.texts(rows.map(valueOf)) }
+}
+
+/** The columns of customers that hold what a record says. */
+const FIELDS = [...TEXT_FIELDS, 'created_at_utc', 'extra'] as const
+
+function recordsOf(rows: readonly { customer: Customer }[]): Column[] {
+  return [
+    texts('id', rows, ({ customer }) => customer.id),
+    ...FIELDS.map((field) =>
+      texts(field, rows, ({ customer }) =>
+        field === 'created_at_utc' ? storableTime(customer.created_at_utc) : customer[field],
+      ),
+    ),
+  ]
+}
+
+function changeColumns(changes: PagesDecided['changes']): Column[] {
+  return [
+    texts('id', changes, ({ id }) => id),
+    texts('change', changes, ({ change }) => change),
+    texts('fields', changes, ({ fields }) => fields),
+  ]
+}
+
+type Rejected = PagesDecided['rejects'] extends ReadonlyMap<string, infer Reject> ? Reject : never
+
+function rejectColumns(rejects: readonly Rejected[]): Column[] {
+  return [
+    texts('record_id', rejects, ({ recordId }) => recordId),
+    texts('record_key', rejects, ({ key }) => key),
+    numbers('page', rejects, ({ page }) => page),
+    numbers('position', rejects, ({ position }) => position),
+    texts('payload', rejects, ({ payload }) => payload),
+    texts('reasons', rejects, ({ reasons }) => JSON.stringify(reasons)),
+  ]
+}
+
+/** Bytes are sent as hexadecimal text. */
+function windowsOf(windows: PagesDecided['windows']): Column[] {
+  const rows = Array.from(windows.values(), (one) => windowColumns(one.window, one.rows))
+  const ofNumbers = ['start', 'size', 'per_page', 'total', 'last_page', 'place', 'count'] as const
+  return [
+    ...ofNumbers.map((name) => numbers(name, rows, (row) => row[name])),
+    column('beyond_end', 'boolean', rows, (row) => row.beyond_end),
+    texts('row_ids', rows, (row) => row.row_ids?.toString('hex') ?? null),
+    texts('rejected', rows, (row) => row.rejected),
+  ]
+}
+
+/**
+ * Runs a statement in which `given` are the rows of these columns, and $1, $2 and so on what they share; without rows it
+ * is not run. Each array is expanded in the select list: in FROM, the server would first write every one of them into a store of its own.
+ */
+async function takeRows(
+  { server }: ServerSession,
+  words: string,
+  columns: readonly Column[],
+  shared: readonly unknown[],
+): Promise<number> {
+  const count = columns[0]?.values instanceof ArrayOf ? columns[0].values.values.length : columns[0]?.values.length
+  if (count === 0) return 0
+  const used = shared.filter((_, at) => words.includes(`$${at + 1}`))
+  const expanded = columns.map(
+    ({ name, type }, at) => `unnest((SELECT $${used.length + at + 1}::${type}[])) AS ${name}`,
+  )
+  const given = `(SELECT ${expanded.join(', ')}) AS given`
+  return server.run(words.replace('GIVEN', given), ...used, ...columns.map(({ values }) => values))
+}
+
+const STORED = FIELDS.map(
+  (field) => `given.${field}${field === 'extra' ? '::json' : field === 'created_at_utc' ? '::timestamptz' : ''}`,
+)
+
+const INSERT = `INSERT INTO customers (organization, row_id, id, ${FIELDS.join(', ')}, last_run_id, updated_at, first_seen_at, changed_at)
+  SELECT $1, row_id, id, ${STORED.join(', ')}, $2::bigint, $4::timestamptz, $3::timestamptz, $3::timestamptz FROM GIVEN`
+const UPDATE = `UPDATE customers SET ${FIELDS.map((field, at) => `${field} = ${STORED[at]}`).join(', ')},
+    missing_since = NULL, removed_at = NULL, updated_at = $4::timestamptz,
+    changed_at = CASE WHEN given.is_changed THEN $3::timestamptz ELSE customers.changed_at END,
+    last_run_id = CASE WHEN given.is_own THEN $2::bigint ELSE customers.last_run_id END
+  FROM GIVEN WHERE customers.organization = $1 AND customers.row_id = given.row_id`
+const FEED = `INSERT INTO changes (run_id, organization, id, change, fields, at)
+  SELECT $2::bigint, $1, id, change, fields::json, $3::timestamptz FROM GIVEN`
+const REJECT = `INSERT INTO rejects (run_id, organization, record_id, record_key, page, position, payload, reasons, first_seen_at, seen_at)
+  SELECT $2::bigint, $1, record_id, record_key, page, position, payload, reasons::json, $3::timestamptz, $3::timestamptz FROM GIVEN
+  ON CONFLICT (organization, record_key) WHERE resolved_at IS NULL DO UPDATE SET run_id = excluded.run_id, page = excluded.page,
+    position = excluded.position, payload = excluded.payload, reasons = excluded.reasons, seen_at = excluded.seen_at`
+const RECORD = `INSERT INTO windows (run_id, start, size, per_page, total, last_page, beyond_end, row_ids, rejected, place, count)
+  SELECT $1::bigint, start, size, per_page, total, last_page, beyond_end, decode(row_ids, 'hex'), rejected, place, count FROM GIVEN
+  ON CONFLICT (run_id, start, size) DO UPDATE SET per_page = excluded.per_page, total = excluded.total, last_page = excluded.last_page,
+    beyond_end = excluded.beyond_end, row_ids = excluded.row_ids, rejected = excluded.rejected, place = excluded.place, count = excluded.count`
+const NOTE_EDITED = `INSERT INTO edited_customers (organization, row_id) SELECT $1, row_id FROM GIVEN
+  ON CONFLICT (organization, row_id) DO UPDATE SET edit = excluded.edit`
+
+/** An organization that had no rows takes half a megabyte at most, and of a million ids a quarter is looked up for nothing. */
+const BITS = 22
+
+/**
+ * Ids that a run has saved into an organization that had no rows before: no other one has to be looked up before it is inserted. A few
+ * that it has not saved seem to be among them.
+ */
+class SavedIds {
+  readonly #places = new RowSet()
+
+  /** Adds ids, and returns those that may have been added before: all that were, and a few others. */
+  add(ids: Iterable<string>): Set<string> {
+    const before = new Set<string>()
+    for (const id of ids) if (!this.#places.add(placeOf(id))) before.add(id)
+    return before
+  }
+}
+
+/** UUIDs of one time begin alike, and those of one machine may end alike: every character counts. */
+function placeOf(id: string): number {
+  let place = 0
+  for (let at = 0; at < id.length; at += 1) place = Math.imul(place ^ id.charCodeAt(at), SPREAD)
+  return place >>> (32 - BITS)
+}
+
+/** An odd number near 2^32 divided by the golden ratio: numbers in a row come to lie far apart. */
+const SPREAD = 0x9e37_79b1

@@ -1,0 +1,144 @@
+import type { Customer } from '../../customer.ts'
+import type { Run } from '../../run.ts'
+import type { SortedPage } from '../../sorted-page.ts'
+import type { PagesSaved } from '../../store.ts'
+import type { SqliteSession } from '../port/sqlite-store.ts'
+import { statement } from '../sqlite/connect.ts'
+import { renewLease } from '../runs/lease.ts'
+import { updateStamp } from '../runs/update-stamp.ts'
+import { sqlTime } from '../port/sql-time.ts'
+import { windowColumns } from '../runs/windows.ts'
+import { goByIdIndex, initialIdsOf, rememberIds } from '../sqlite/indexes.ts'
+import { COMPARED_FIELDS, decidePages, idsIn, type Known, type PagesDecided, type Stored } from './decide-pages.ts'
+import { requireTaken } from './page-accounting.ts'
+
+/** The columns that hold what a record says. */
+const FIELDS = [...COMPARED_FIELDS, 'created_at_utc'] as const
+
+/** Saves whole pages, row by row with prepared statements: to undo a statement for many rows, SQLite would first copy each page they change. */
+export async function savePages(
+  session: SqliteSession,
+  run: Run,
+  pages: readonly SortedPage[],
+  nowMs: number,
+): Promise<PagesSaved> {
+  await renewLease(session, run, nowMs)
+  goByIdIndex(session.db, run)
+  const stored = findStored(session, run, idsIn(pages))
+  const decided = decidePages(run, pages, stored)
+  const isSeen = decided.inserted.length + decided.updated.size > 0
+  write(session, run, { decided, stored, stamp: isSeen ? await updateStamp(session, nowMs) : '', now: sqlTime(nowMs) })
+  rememberIds(run, decided.inserted)
+  return decided.saved
+}
+
+type Found = Customer & { row_id: number; missing_since: string | null; removed_at: string | null }
+
+/**
+ * The customers with these ids, and the highest row number. That of a row which was deleted by hand is not given to another customer before a
+ * whole list was read: the list before and the windows of a scan may still refer to it.
+ */
+function findStored({ db }: SqliteSession, run: Run, ids: ReadonlySet<string>): Stored {
+  const { organization } = run
+  const customers = new Map<string, Known>()
+  if (ids.size === 0) return { customers, lastRowId: 0 }
+  const rowIds: number[] = []
+  const initial = initialIdsOf(run)
+  if (initial !== undefined) for (const id of ids) initial.addRowsOf(id, rowIds)
+  const find = statement<[string, string], Found>(db, initial === undefined ? FIND : FIND_BY_ROW)
+  for (const row of find.all(organization, JSON.stringify(initial === undefined ? [...ids] : rowIds)))
+    customers.set(row.id, {
+      rowId: row.row_id,
+      customer: row,
+      isMissing: row.missing_since !== null,
+      isRemoved: row.removed_at !== null,
+    })
+  const last = statement<[string], { row_id: number }>(db, LAST_ROW).get(organization)
+  return { customers, lastRowId: last?.row_id ?? 0 }
+}
+
+const FIND = `SELECT row_id, id, ${FIELDS.join(', ')}, missing_since, removed_at FROM customers
+  WHERE organization = ? AND id IN (SELECT value FROM json_each(?))`
+export const FIND_BY_ROW = FIND.replace('organization = ? AND id IN', '+organization = ? AND row_id IN')
+const LAST_ROW = `SELECT max(coalesce((SELECT MAX(row_id) FROM customers), 0),
+  coalesce((SELECT MAX(row_id) FROM edited_customers WHERE organization = ?), 0)) AS row_id`
+
+type Writing = { decided: PagesDecided; stored: Stored; stamp: string; now: string }
+
+function write({ db }: SqliteSession, run: Run, { decided, stored, stamp, now }: Writing): void {
+  const { organization } = run
+  const on = (text: string) => statement<unknown[], unknown>(db, text)
+  const take = (table: string, text: string, ...values: unknown[]) =>
+    requireTaken(run, table, { given: 1, taken: on(text).run(...values).changes })
+  const insert = on(INSERT)
+  const shared = { organization, run_id: run.id, stamp, now }
+  const values: unknown[] = []
+  let taken = 0
+  for (const { rowId, customer } of decided.inserted) {
+    let at = 0
+    values[at++] = rowId
+    values[at++] = customer.id
+    for (const field of FIELDS) values[at++] = customer[field]
+    taken += insert.run(values, shared).changes
+  }
+  requireTaken(run, 'customers', { given: decided.inserted.length, taken })
+  for (const [row_id, { customer, isChanged, isOwn }] of decided.updated) {
+    const flags = { is_changed: Number(isChanged), is_own: Number(isOwn) }
+    take('customers', updateOf(customer, stored.customers.get(customer.id)), {
+      ...customer,
+      ...shared,
+      ...flags,
+      row_id,
+    })
+  }
+  for (const { id, change, fields } of decided.changes)
+    take('changes', FEED, run.id, organization, id, change, fields, now)
+  for (const reject of decided.rejects.values())
+    take('rejects', REJECT, { ...reject, ...shared, reasons: JSON.stringify(reject.reasons) })
+  for (const { window, rows } of decided.windows.values()) {
+    const columns = windowColumns(window, rows)
+    on(RECORD).run({ ...columns, run_id: run.id, beyond_end: Number(columns.beyond_end) })
+  }
+  for (const rowId of decided.present)
+    on('DELETE FROM absences WHERE organization = ? AND row_id = ?').run(organization, rowId)
+  for (const rowId of decided.released)
+    on('DELETE FROM held_removals WHERE organization = ? AND row_id = ?').run(organization, rowId)
+  for (const rowId of decided.edited)
+    on('REPLACE INTO edited_customers (organization, row_id) VALUES (?, ?)').run(organization, rowId)
+  const { saved } = decided
+  on(COUNT).run({ ...saved.records, pages: saved.pages.length, writtenAgain: saved.writtenAgain, id: run.id })
+}
+
+const INSERT = `INSERT INTO customers (row_id, id, ${FIELDS.join(', ')}, organization, last_run_id, updated_at, first_seen_at, changed_at)
+  VALUES (?, ?, ${FIELDS.map(() => '?').join(', ')}, @organization, @run_id, @stamp, @now, @now)`
+
+/** Columns with an index of their own. SQLite writes an index again for every column that is set, changed or not. */
+const INDEXED: readonly string[] = ['email', 'language']
+
+function updateOf(customer: Customer, before: Known | undefined): string {
+  const fields = FIELDS.filter((field) => !INDEXED.includes(field) || before?.customer[field] !== customer[field])
+  const isAbsent = before?.isMissing === true || before?.isRemoved === true
+  return `UPDATE customers SET ${fields.map((field) => `${field} = @${field}`).join(', ')},
+    ${isAbsent ? 'missing_since = NULL, removed_at = NULL, is_active = 1,' : ''} updated_at = @stamp,
+    changed_at = CASE @is_changed WHEN 1 THEN @now ELSE changed_at END, last_run_id = CASE @is_own WHEN 1 THEN @run_id ELSE last_run_id END
+    WHERE row_id = @row_id AND organization = @organization`
+}
+
+const FEED = 'INSERT INTO changes (run_id, organization, id, change, fields, at) VALUES (?, ?, ?, ?, ?, ?)'
+
+/** An open reject from an earlier run is updated, not added again. */
+const REJECT = `INSERT INTO rejects
+    (run_id, organization, record_id, record_key, page, position, payload, reasons, first_seen_at, seen_at)
+  VALUES (@run_id, @organization, @recordId, @key, @page, @position, @payload, @reasons, @now, @now)
+  ON CONFLICT (organization, record_key) WHERE resolved_at IS NULL DO UPDATE SET run_id = excluded.run_id, page = excluded.page,
+    position = excluded.position, payload = excluded.payload, reasons = excluded.reasons, seen_at = excluded.seen_at`
+
+/** A window that is read again replaces the one before. */
+const RECORD = `REPLACE INTO windows (run_id, start, size, per_page, total, last_page, beyond_end, row_ids, rejected, place, count)
+  VALUES (@run_id, @start, @size, @per_page, @total, @last_page, @beyond_end, @row_ids, @rejected, @place, @count)`
+
+const COUNT = `UPDATE runs SET pages = pages + @pages, ${[
+  ...['received', 'inserted', 'updated', 'unchanged', 'duplicates', 'rejected', 'suppressed', 'returned'],
+]
+  .map((name) => `${name} = ${name} + @${name}`)
+  .join(', ')}, read_before = read_before - @writtenAgain WHERE id = @id`

@@ -1,0 +1,73 @@
+/** The connections to a PostgreSQL server, or to one in this process. */
+export type Connections = {
+  connect(): Promise<Client>
+  end(): Promise<void>
+}
+
+/**
+ * One connection, for one transaction. Values come as `opening/value-types.ts` says; the answer to several statements is that of the
+ * last.
+ */
+export type Client = {
+  /** The number of the server's process, as it was told when the connection was made: a pooler gives one of its own. */
+  readonly process?: number | undefined
+  /** An answer is waited for no longer than `limitMs`, or as long as the connection has it. */
+  query(
+    sql: string,
+    parameters?: unknown[],
+    limits?: { limitMs: number },
+  ): Promise<{ rows: unknown[]; rowCount: number | null }>
+  /** With an error, the connection is closed and not used again. */
+  release(error?: Error): void
+}
+
+/** An array of a type, of values that may be many or large: an adapter sends it in the form that its server reads fastest. */
+export class ArrayOf {
+  readonly type: 'text' | 'bytea'
+  readonly values: readonly (string | null)[] | readonly Buffer[]
+
+  private constructor(type: ArrayOf['type'], values: ArrayOf['values']) {
+    this.type = type
+    this.values = values
+  }
+
+  static texts(values: readonly (string | null)[]): ArrayOf {
+    return new ArrayOf('text', values)
+  }
+
+  static bytes(values: readonly Buffer[]): ArrayOf {
+    return new ArrayOf('bytea', values)
+  }
+}
+
+/** A transaction under way, in which the tables of the mirror are found by their names. */
+export type Session = {
+  all<Row>(sql: string, ...parameters: unknown[]): Promise<Row[]>
+  /** The first row; undefined if there is none. */
+  first<Row>(sql: string, ...parameters: unknown[]): Promise<Row | undefined>
+  /** The number of rows written. Without parameters, several statements may be run at once. */
+  run(sql: string, ...parameters: unknown[]): Promise<number>
+}
+
+/** A mirror in one schema of a PostgreSQL database. */
+export type Database = {
+  /** Without user and password. */
+  readonly address: string
+  readonly schema: string
+  /** One snapshot, read only. */
+  read<Result>(work: (session: Session) => Promise<Result>): Promise<Result>
+  /**
+   * One transaction that writes: all of it or nothing. The work is repeated if it met another transaction. `once` names it: if the
+   * server is gone before it answers whether it was committed, the same call with the same object finds out, and returns the first
+   * result if it was.
+   */
+  write<Result>(work: (session: Session) => Promise<Result>, once?: object): Promise<Result>
+  /** The same where there may be no mirror yet. It may be done twice. */
+  make<Result>(work: (session: Session) => Promise<Result>): Promise<Result>
+  /**
+   * One statement outside a transaction, for those that cannot be in one, however long it takes. Tables are named with their schema, and
+   * nothing else is named.
+   */
+  maintain(sql: string): Promise<void>
+  close(): Promise<void>
+}

@@ -1,0 +1,226 @@
+import { randomUUID } from 'node:crypto'
+import { isCancelled, isCollision, isLost } from './postgres-errors.ts'
+import type { Client, Connections, Session } from './postgres-session.ts'
+import { quoted } from './sql.ts'
+
+/** How often a transaction is begun again that met another one. */
+const TRIES = 8
+
+/** How often a connection is replaced that broke while it was not used. */
+const REPLACED = 3
+
+type Work<Result> = (session: Session) => Promise<Result>
+
+/** Runs `work` in one transaction begun by `script`, again and again while it meets other ones. */
+export function transaction<Result>(connections: Connections, script: string, work: Work<Result>): Promise<Result> {
+  return untilUndisturbed(async () => {
+    const client = await begin(connections, script)
+    const result = await workOn(client, work)
+    await commit(client)
+    return result
+  })
+}
+
+/**
+ * Transactions of which each is committed once, even if the server's answer is lost: each leaves a token in the mirror, and the next one that
+ * begins deletes those of which the answer came. The same call with the same `once` finds out what became of it.
+ */
+export type OnceTransactions = <Result>(work: Work<Result>, once: object | undefined) => Promise<Result>
+
+/** `script` begins a transaction that writes. */
+export function onceTransactions(connections: Connections, script: string): OnceTransactions {
+  const unanswered = new WeakMap<object, { token: string; result: unknown }>()
+  const answered: string[] = []
+  return <Result>(work: Work<Result>, once: object = {}) =>
+    untilUndisturbed(async () => {
+      const earlier = unanswered.get(once)
+      if (earlier !== undefined) {
+        const wasCommitted = await isCommitted(connections, script, earlier.token)
+        unanswered.delete(once)
+        // The same object names the same work, with the same type of result.
+        // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+        if (wasCommitted) return earlier.result as Result
+      }
+      const token = randomUUID()
+      const before = answered.splice(0)
+      let isAnswered = false
+      try {
+        const client = await begin(connections, `${script}; ${tokens(token, before)}`)
+        const result = await workOn(client, work)
+        try {
+          await commit(client)
+        } catch (error) {
+          if (!isLost(error)) throw error
+          unanswered.set(once, { token, result })
+          const wasCommitted = await isCommitted(connections, script, token).catch(() => undefined)
+          if (wasCommitted === undefined) throw error
+          unanswered.delete(once)
+          if (!wasCommitted) throw error
+        }
+        isAnswered = true
+        return result
+      } finally {
+        answered.push(...(isAnswered ? [token] : before))
+      }
+    })
+}
+
+/** Leaves the token of a transaction, and deletes those of earlier ones. They are made here, so they need no parameters. */
+function tokens(token: string, before: readonly string[]): string {
+  const leaving = `INSERT INTO commits (token, is_void) VALUES ('${token}', false)`
+  return before.length === 0 ? leaving : `DELETE FROM commits WHERE token IN ('${before.join("', '")}'); ${leaving}`
+}
+
+/**
+ * Whether a transaction was committed, of which the server gave no answer. One that is still being committed is waited for; one that was
+ * not can no longer be, since its token is taken.
+ */
+function isCommitted(connections: Connections, script: string, token: string): Promise<boolean> {
+  return transaction(connections, script, async (session) => {
+    const found = await session.first<{ is_void: boolean }>(TAKE, token)
+    return found?.is_void === false
+  })
+}
+
+const TAKE = `INSERT INTO commits (token, is_void) VALUES ($1, true)
+  ON CONFLICT (token) DO UPDATE SET token = excluded.token RETURNING is_void`
+
+/** Repeats work that met another transaction, or that an administrator cancelled once, and that was rolled back whole. */
+async function untilUndisturbed<Result>(work: () => Promise<Result>): Promise<Result> {
+  for (let tries = 1, cancelled = 0; ; tries += 1) {
+    try {
+      return await work()
+    } catch (error) {
+      if (isCancelled(error)) cancelled += 1
+      if (tries >= TRIES || !(isCollision(error) || (isCancelled(error) && cancelled === 1))) throw error
+    }
+  }
+}
+
+/** Begins a transaction, on another connection if one broke while it was not used. */
+async function begin(connections: Connections, script: string): Promise<Client> {
+  for (let replaced = 0; ; replaced += 1) {
+    const client = await connections.connect()
+    try {
+      await client.query(script)
+      return client
+    } catch (error) {
+      client.release(asError(error))
+      if (replaced >= REPLACED || !isLost(error)) throw error
+    }
+  }
+}
+
+/** Runs the work; if it fails, the transaction is rolled back and the connection given back. */
+async function workOn<Result>(client: Client, work: Work<Result>): Promise<Result> {
+  let failure: { error: unknown } | undefined
+  const query = async (sql: string, parameters: unknown[]) => {
+    try {
+      return await client.query(sql, parameters.length === 0 ? undefined : parameters)
+    } catch (error) {
+      failure ??= { error }
+      throw error
+    }
+  }
+  try {
+    const result = await work(sessionOf(query))
+    // The server would roll back and report no error.
+    if (failure !== undefined) throw failure.error
+    return result
+  } catch (error) {
+    await rollBack(client, failure?.error)
+    throw error
+  }
+}
+
+type Query = (sql: string, parameters: unknown[]) => ReturnType<Client['query']>
+
+function sessionOf(query: Query): Session {
+  return {
+    // The border to SQL: the author of a statement declares its rows, and the tests that run it check them.
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+    all: async <Row>(sql: string, ...parameters: unknown[]) => (await query(sql, parameters)).rows as Row[],
+    first: async <Row>(sql: string, ...parameters: unknown[]) => {
+      const [row] = (await query(sql, parameters)).rows
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+      return row as Row | undefined
+    },
+    run: async (sql, ...parameters) => (await query(sql, parameters)).rowCount ?? 0,
+  }
+}
+
+async function rollBack(client: Client, error: unknown): Promise<void> {
+  if (error !== undefined && isLost(error)) return client.release(asError(error))
+  try {
+    await client.query('ROLLBACK')
+    client.release()
+  } catch (broken) {
+    client.release(asError(broken))
+  }
+}
+
+async function commit(client: Client): Promise<void> {
+  try {
+    await client.query('COMMIT')
+    client.release()
+  } catch (error) {
+    client.release(asError(error))
+    throw error
+  }
+}
+
+function asError(error: unknown): Error {
+  return error instanceof Error ? error : new Error(String(error))
+}
+
+/** How long the server may take for a statement that reads whole tables. */
+const LONGEST_MS = 24 * 3_600_000
+
+/** A role may have limits that such a statement cannot keep. Another one like it may hold a lock for as long. */
+const OWN_LIMITS = `SET statement_timeout = 0; SET lock_timeout = '15s'`
+const LIMITS_OF_ROLE = 'RESET statement_timeout; RESET lock_timeout'
+
+/** Runs one statement outside a transaction. `reading` begins a transaction that reads. */
+export async function statementAlone(connections: Connections, reading: string, sql: string): Promise<void> {
+  const client = await connections.connect()
+  try {
+    // What is set through a pooler reaches other programs, and may not reach the statement.
+    const isOurs = await isDirect(client, reading)
+    if (isOurs) await client.query(OWN_LIMITS)
+    await client.query(sql, undefined, { limitMs: LONGEST_MS })
+    if (isOurs) await client.query(LIMITS_OF_ROLE)
+    client.release()
+  } catch (error) {
+    client.release(asError(error))
+    throw error
+  }
+}
+
+/** Whether no pooler stands between, which gives its clients numbers of its own. */
+async function isDirect(client: Client, reading: string): Promise<boolean> {
+  if (client.process === undefined) return true
+  await client.query(reading)
+  const [row] = (await client.query('SELECT pg_backend_pid() AS process')).rows
+  await client.query('COMMIT')
+  return typeof row === 'object' && row !== null && 'process' in row && row.process === client.process
+}
+
+/**
+ * The statements that begin a transaction, in one round trip. Names mean what they do in PostgreSQL and in the schema of the mirror,
+ * whatever the role or the database sets: in another search path a role that may create there could have its own functions run. For this
+ * transaction only: through a pooler the next one may come over another connection, and this one be another program's. `settings` come
+ * after.
+ */
+export function beginning(mode: string, schema: string, settings: readonly string[] = []): string {
+  return [
+    `BEGIN ${mode}`,
+    `SET LOCAL search_path = ${quoted(schema)}, pg_temp`,
+    `SET LOCAL timezone = 'UTC'`,
+    `SET LOCAL datestyle = 'ISO, YMD'`,
+    `SET LOCAL bytea_output = 'hex'`,
+    `SET LOCAL lock_timeout = '15s'`,
+    // A transaction may be as long as its statements; PostgreSQL has it from 17 on.
+    `SELECT set_config('transaction_timeout', '0', true) WHERE current_setting('server_version_num')::int >= 170000`,
+    ...settings,
+  ].join('; ')
+}

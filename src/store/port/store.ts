@@ -1,0 +1,43 @@
+import type { Kind, Sql } from './sql.ts'
+
+/** A transaction under way. */
+export type Session = {
+  readonly kind: Kind
+  all<Row>(statement: Sql): Promise<Row[]>
+  /** The first row; undefined if there is none. */
+  first<Row>(statement: Sql): Promise<Row | undefined>
+  /** The numbers in the only column of a query, however many. */
+  numbers(statement: Sql): Promise<number[]>
+  /** The number of rows written. */
+  run(statement: Sql): Promise<number>
+}
+
+/** How a transaction writes. Each is for SQLite alone: PostgreSQL writes no commit without its WAL, and overwrites nothing itself. */
+export type Writing = {
+  /** What is deleted or replaced is overwritten in the file. */
+  securely?: boolean
+  /** The commit is on the disk when it returns. */
+  durably?: boolean
+  /** Also after the file was moved away, or a newer version has changed it: a failed run is recorded there. */
+  anywhere?: boolean
+}
+
+/** A mirror in one database. */
+export type Store = {
+  readonly kind: Kind
+  /** For messages: the file, or the address without user and password. */
+  readonly place: string
+  /** One snapshot, read only. */
+  readonly read: <Result>(work: (session: Session) => Promise<Result>) => Promise<Result>
+  /** One transaction: all of its writes, or none. In PostgreSQL the same call with the same `once` is committed once. */
+  readonly write: <Result>(
+    work: (session: Session) => Promise<Result>,
+    writing?: Writing,
+    once?: object,
+  ) => Promise<Result>
+  /** Has the bytes of deleted rows freed or overwritten; whether that was possible now. */
+  purge(tables: readonly string[]): Promise<boolean>
+  /** Has what was deleted or replaced leave the WAL of a file; whether that was possible now. */
+  settle(): Promise<boolean>
+  close(): Promise<void>
+}

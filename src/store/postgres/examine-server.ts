@@ -1,0 +1,132 @@
+import { shownMirror } from '../../address/mirror-address.ts'
+import { beginning } from '../port/postgres-transaction.ts'
+import { connectionSettings, MirrorClient, processOf, schemaOf } from '../port/postgres-connections.ts'
+import { mayVacuum } from './vacuum.ts'
+import { COLUMNS, VERSION } from '../schema/schema.ts'
+import { postgresError } from '../port/postgres-errors.ts'
+import { IS_READ_ONLY, isMark } from './require-mirror.ts'
+
+/** What a server says of itself and of a mirror in it, and how it was reached. */
+export type Examined = {
+  /** As the server names it, such as 15.18. */
+  server: string
+  /** Whether the connection is encrypted. */
+  isEncrypted: boolean
+  /** Whether a pooler such as PgBouncer stands between. */
+  isPooled: boolean
+  schema: string
+  /** The version of the mirror; undefined where there is none yet. */
+  version: number | undefined
+  /** Whether this user may write the mirror, or make it where there is none. */
+  mayWrite: boolean
+  /** Whether this user may have the server free what deleted rows held. */
+  mayVacuum: boolean
+  /** Whether the server takes no writes: it is a standby, or read-only by its settings. */
+  isReadOnly: boolean
+  /** What is found in the tables of a mirror of this version; undefined for any other. */
+  tables: ExaminedTables | undefined
+}
+
+/** Asks the server at an address what it is. Writes nothing. Throws MirrorUnusable. */
+export async function examineServer(address: string): Promise<Examined> {
+  const shown = shownMirror(address)
+  try {
+    const settings = connectionSettings(address)
+    const client = new MirrorClient({ ...settings, connectionTimeoutMillis: 15_000, query_timeout: 15_000 })
+    client.on('error', () => {})
+    try {
+      await client.connect()
+      const schema = schemaOf(address)
+      await client.query(beginning('READ ONLY', schema, [`SET LOCAL statement_timeout = '15s'`]))
+      const found: { rows: Found[] } = await client.query(EXAMINE, [schema])
+      const [first] = found.rows
+      if (first === undefined) throw new Error('the server did not describe itself')
+      const version = first.is_marked && first.may_use ? await versionIn(client) : undefined
+      const query = (sql: string, parameters: string[]) => client.query<ExaminedTables>(sql, parameters)
+      const tables = version === VERSION ? await examineTables(query, schema) : undefined
+      await client.query('COMMIT')
+      return {
+        ...{ server: first.server, schema, version, tables },
+        isEncrypted: settings.ssl !== false,
+        // A pooler gives its clients numbers of its own.
+        isPooled: processOf(client) !== first.process,
+        mayWrite: first.may_write && tables?.unwritable == null,
+        mayVacuum: first.may_vacuum,
+        isReadOnly: first.is_read_only,
+      }
+    } finally {
+      await client.end().catch(() => {})
+    }
+  } catch (error) {
+    throw postgresError(error, shown)
+  }
+}
+
+type Found = {
+  server: string
+  process: number
+  is_marked: boolean
+  may_use: boolean
+  may_write: boolean
+  may_vacuum: boolean
+  is_read_only: boolean
+}
+
+const EXAMINE = `
+  SELECT split_part(current_setting('server_version'), ' ', 1) AS server, pg_backend_pid() AS process,
+    mirror.oid IS NOT NULL AS is_marked,
+    coalesce(has_schema_privilege(space.oid, 'USAGE'), false) AS may_use,
+    ${IS_READ_ONLY} AS is_read_only,
+    CASE
+      WHEN mirror.oid IS NOT NULL THEN has_schema_privilege(space.oid, 'USAGE') AND has_table_privilege(mirror.oid, 'UPDATE')
+      WHEN space.oid IS NOT NULL THEN has_schema_privilege(space.oid, 'CREATE')
+      ELSE has_database_privilege(current_database(), 'CREATE')
+    END AS may_write,
+    mirror.oid IS NULL OR ${mayVacuum('mirror')} AS may_vacuum
+  FROM (SELECT $1::text AS name) AS asked
+  LEFT JOIN pg_namespace AS space ON space.nspname = asked.name
+  LEFT JOIN pg_class AS mirror ON mirror.relnamespace = space.oid AND ${isMark('mirror')}`
+
+async function versionIn(client: MirrorClient): Promise<number | undefined> {
+  const found: { rows: { version: number }[] } = await client.query('SELECT version FROM mirror_schema')
+  return found.rows[0]?.version
+}
+
+/** What in the tables of a mirror would end a run. */
+export type ExaminedTables = {
+  /** A table that this user may not write. */
+  unwritable: string | null
+  /** A column of the mirror that is not there, after its table and a dot. */
+  lacking: string | null
+  /** A column that someone added, and that is neither filled nor may be NULL; after its table and a dot. */
+  unfilled: string | null
+}
+
+type Query = (sql: string, parameters: string[]) => Promise<{ rows: ExaminedTables[] }>
+
+/** Looks at the tables of a mirror of the latest version in this schema, and not at others there. Waits for no lock. */
+export async function examineTables(query: Query, schema: string): Promise<ExaminedTables> {
+  const { rows } = await query(EXAMINE_TABLES, [schema, KNOWN])
+  return rows[0] ?? { unwritable: null, lacking: null, unfilled: null }
+}
+
+/** Every table, with its columns; those without any here hold nothing that a run writes. */
+const KNOWN = JSON.stringify({ ...COLUMNS, ...{ mirror_schema: [], commits: [], leases: [], dictionary: [] } })
+
+/** What a trigger before INSERT may fill is left to it. */
+const EXAMINE_TABLES = `
+  WITH held AS (
+    SELECT known.name, known.columns, pg_class.oid
+    FROM json_each($2::json) AS known (name, columns)
+      LEFT JOIN pg_class ON relname = known.name AND relkind IN ('r', 'p')
+        AND relnamespace = (SELECT oid FROM pg_namespace WHERE nspname = $1)
+  )
+  SELECT
+    (SELECT min(name) FROM held, unnest(ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE']) AS needed
+     WHERE NOT has_table_privilege(held.oid, needed)) AS unwritable,
+    (SELECT min(name || '.' || needed) FROM held, json_array_elements_text(columns) AS needed
+     WHERE NOT EXISTS (SELECT FROM pg_attribute WHERE attrelid = held.oid AND attname = needed AND NOT attisdropped)) AS lacking,
+    (SELECT min(name || '.' || attname) FROM held JOIN pg_attribute ON attrelid = held.oid
+     WHERE json_array_length(columns) > 0 AND attnum > 0 AND attnotnull AND NOT atthasdef AND attidentity = '' AND NOT attisdropped
+       AND attname NOT IN (SELECT json_array_elements_text(columns))
+       AND NOT EXISTS (SELECT FROM pg_trigger WHERE tgrelid = held.oid AND NOT tgisinternal AND tgtype & 6 = 6)) AS unfilled`

@@ -1,0 +1,126 @@
+import { randomBytes } from 'node:crypto'
+import { MirrorUnusable } from '../../errors/errors.ts'
+import { KEY_BYTES } from '../../list/fingerprint.ts'
+import { shownMirror } from '../../address/mirror-address.ts'
+import { beginning, onceTransactions, statementAlone, transaction } from '../port/postgres-transaction.ts'
+import { openPool, schemaOf } from '../port/postgres-connections.ts'
+import { postgresError } from '../port/postgres-errors.ts'
+import type { Connections, Database, Session } from '../port/postgres-session.ts'
+import { quoted } from '../port/sql.ts'
+import { isDescribed, describeOnServer } from '../schema/dictionary.ts'
+import { lookAtSchema, requireMirror, requireReadable, requireServer } from './require-mirror.ts'
+import { POSTGRES_SCHEMA, VERSION } from '../schema/schema.ts'
+
+/** The connections to the database at an address. */
+export type Opening = { connect?: ((address: string) => Connections) | undefined }
+
+/**
+ * Opens the mirror at `address`. To write, its schema is made if there is none. Throws MirrorUnusable without having changed anything.
+ */
+export async function openDatabase(
+  address: string,
+  access: Access,
+  { connect = openPool }: Opening = {},
+): Promise<Database> {
+  const shown = shownMirror(address)
+  const connections = await described(shown, async () => connect(address))
+  const database = databaseOf(connections, { address: shown, schema: schemaOf(address) })
+  try {
+    await openSchema(database, access)
+    return access === 'write'
+      ? database
+      : { ...database, write: () => refuse(shown), make: () => refuse(shown), maintain: () => refuse(shown) }
+  } catch (error) {
+    await database.close()
+    throw error
+  }
+}
+
+/** As a file that is opened to read refuses it. */
+async function refuse(shown: string): Promise<never> {
+  throw new MirrorUnusable(`${shown}: was opened to be read, and is not written.`, { code: 'denied' })
+}
+
+function databaseOf(connections: Connections, { address, schema }: Pick<Database, 'address' | 'schema'>): Database {
+  const reading = beginning('ISOLATION LEVEL REPEATABLE READ READ ONLY', schema, SETTINGS)
+  // Without READ WRITE: an administrator may have made the database read-only by its settings.
+  const writing = beginning('ISOLATION LEVEL READ COMMITTED', schema, SETTINGS)
+  const write = onceTransactions(connections, writing)
+  let closed: Promise<void> | undefined
+  return {
+    address,
+    schema,
+    read: (work) => described(address, () => transaction(connections, reading, work)),
+    write: (work, once) => described(address, () => write(work, once)),
+    make: (work) => described(address, () => transaction(connections, writing, work)),
+    maintain: (sql) => described(address, () => statementAlone(connections, reading, sql)),
+    close: () => (closed ??= connections.end()),
+  }
+}
+
+/** A process that is frozen must not keep others waiting. */
+const SETTINGS = [
+  'SET LOCAL standard_conforming_strings = on',
+  'SET LOCAL array_nulls = on',
+  `SET LOCAL idle_in_transaction_session_timeout = '15s'`,
+  `SET LOCAL statement_timeout = '300s'`,
+  'SET LOCAL jit = off',
+]
+
+/** Runs work that throws errors of PostgreSQL, and throws those of the mirror instead. */
+async function described<Result>(address: string, work: () => Promise<Result>): Promise<Result> {
+  try {
+    return await work()
+  } catch (error) {
+    throw postgresError(error, address)
+  }
+}
+
+/** The name of the advisory lock under which mirrors are made: `CMIR`. */
+const LOCK = 0x434d4952
+
+export type Access = 'read' | 'write'
+
+/**
+ * Makes the mirror in its schema to write, and requires that it is there to read. What is complete is opened without a lock and without a
+ * write. Throws MirrorUnusable without having changed anything.
+ */
+async function openSchema(database: Database, access: Access): Promise<void> {
+  const isReady = await database.read(async (session) => {
+    const found = await lookAtSchema(session, database.schema)
+    if (access === 'read') {
+      requireReadable(found, database)
+      return true
+    }
+    requireServer(found, database.address, access)
+    requireMirror(found, database)
+    return found.version !== undefined && (await isComplete(session))
+  })
+  if (isReady) return
+  await database.make((session) => complete(session, database))
+}
+
+async function isComplete(session: Session): Promise<boolean> {
+  return (await session.first('SELECT FROM fingerprint_key')) !== undefined && (await isDescribed(session))
+}
+
+/** Makes the mirror if there is none, and what it says of its columns. Another program that does the same at the same time is waited for. */
+async function complete(session: Session, database: Database): Promise<void> {
+  await session.run('SELECT pg_advisory_xact_lock($1, hashtext($2))', LOCK, database.schema)
+  const found = await lookAtSchema(session, database.schema)
+  requireMirror(found, database)
+  if (!found.has_schema) await session.run(`CREATE SCHEMA ${quoted(database.schema)}`)
+  if (found.version === undefined) {
+    await session.run(POSTGRES_SCHEMA)
+    await session.run('INSERT INTO mirror_schema (id, version) VALUES (1, $1)', VERSION)
+  }
+  // A run that starts makes it too, and does not wait for the lock.
+  const key = 'INSERT INTO fingerprint_key (id, key) VALUES (1, $1) ON CONFLICT DO NOTHING'
+  await session.run(key, randomBytes(KEY_BYTES))
+  await describeOnServer(session)
+}
+
+/** Has the server refuse, in this transaction, statements on tables of which a policy may hide rows from this user. */
+export async function requireAllRows(session: Session): Promise<void> {
+  await session.run('SET LOCAL row_security = off')
+}

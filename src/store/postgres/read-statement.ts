@@ -1,0 +1,169 @@
+import { DatabaseError } from 'pg'
+import { isOurs, UsageError } from '../../errors/errors.ts'
+import { shownMirror } from '../../address/mirror-address.ts'
+import { beginning } from '../port/postgres-transaction.ts'
+import { connectionSettings, MirrorClient, schemaOf, VALUE_TYPES, valueParser } from '../port/postgres-connections.ts'
+import { postgresError } from '../port/postgres-errors.ts'
+import { lookAtSchema, requireReadable } from './require-mirror.ts'
+import type { Session } from '../port/postgres-session.ts'
+import { noRoomFor, SEVERAL, WRITES } from '../../errors/faults.ts'
+
+/** A statement that reads, with the values of $1 and so on. */
+export type Statement = { sql: string; parameters?: readonly unknown[] }
+
+/** Some of the rows, with the names of their columns. The first ones may be none. */
+export type SomeRows = { columns: string[]; rows: ShownValue[][] }
+
+/** The most rows that are taken at a time, and about how much of them is in memory. */
+const AT_ONCE = { rows: 500, characters: 16 * 1024 * 1024 }
+
+/**
+ * Runs one statement in a READ ONLY transaction of its own connection, and yields its rows some at a time, as they are taken. The server ends
+ * it after `limitMs`, or when this process is gone. Throws UsageError for a mistake in the statement, and MirrorUnusable.
+ */
+export async function* readStatement(
+  address: string,
+  { sql, parameters = [] }: Statement,
+  { limitMs }: { limitMs: number },
+): AsyncGenerator<SomeRows> {
+  const client = await connect(address)
+  try {
+    const place = { address: shownMirror(address), schema: schemaOf(address) }
+    await client.query(begin(place.schema, limitMs))
+    requireReadable(await lookAtSchema(asSession(client), place.schema), place)
+    yield* rowsOf(client, sql, parameters)
+  } catch (error) {
+    throw statementError(error, shownMirror(address))
+  } finally {
+    // A statement under way is not waited for.
+    await client.end().catch(() => {})
+  }
+}
+
+async function connect(address: string): Promise<MirrorClient> {
+  try {
+    const client = new MirrorClient({
+      ...connectionSettings(address),
+      application_name: 'customer-mirror sql',
+      connectionTimeoutMillis: 15_000,
+      keepAlive: true,
+      types: { getTypeParser },
+    })
+    client.on('error', () => {})
+    await client.connect().catch(async (error: unknown) => {
+      // What could not log in keeps its socket open.
+      await client.end().catch(() => {})
+      throw error
+    })
+    return client
+  } catch (error) {
+    throw postgresError(error, shownMirror(address))
+  }
+}
+
+function getTypeParser(type: number): (text: string) => ShownValue {
+  return SHOWN_TYPES.get(type) ?? ((text) => text)
+}
+
+function asSession(client: MirrorClient): Pick<Session, 'first'> {
+  return {
+    first: async <Row>(text: string, ...values: unknown[]) => {
+      // The border to SQL: the author of a statement declares its rows.
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+      return (await client.query({ text, values, types: { getTypeParser: valueParser } })).rows[0] as Row | undefined
+    },
+  }
+}
+
+/** A reader that takes rows slowly may wait for ten minutes; it holds no lock that a run waits for. */
+function begin(schema: string, limitMs: number): string {
+  return beginning('ISOLATION LEVEL REPEATABLE READ READ ONLY', schema, [
+    `SET LOCAL idle_in_transaction_session_timeout = '10min'`,
+    `SET LOCAL statement_timeout = ${Math.ceil(limitMs)}`,
+    // Some systems cannot look whether a client is gone.
+    `DO $$ BEGIN PERFORM set_config('client_connection_check_interval', '2s', true); EXCEPTION WHEN OTHERS THEN NULL; END $$`,
+  ])
+}
+
+async function* rowsOf(client: MirrorClient, sql: string, parameters: readonly unknown[]): AsyncGenerator<SomeRows> {
+  if (/^(?:explain|show)\b/i.test(sql)) {
+    yield await answer(client, sql, [])
+    return
+  }
+  await answer(client, `DECLARE rows NO SCROLL CURSOR FOR ${sql}`, parameters)
+  for (let wanted = 1; ;) {
+    const some = await answer(client, `FETCH ${wanted} FROM rows`, [])
+    yield some
+    if (some.rows.length < wanted) return
+    const room = Math.floor(AT_ONCE.characters / Math.max(1, longest(some.rows)))
+    wanted = Math.max(1, Math.min(AT_ONCE.rows, 4 * wanted, room))
+  }
+}
+
+/** How many characters the longest of some rows has. */
+function longest(rows: readonly ShownValue[][]): number {
+  const lengths = rows.map((row) =>
+    row.reduce<number>(
+      (sum, value) => sum + (typeof value === 'object' || typeof value === 'string' ? (value?.length ?? 0) : 8),
+      0,
+    ),
+  )
+  return Math.max(0, ...lengths)
+}
+
+/** In the extended protocol, which takes one statement at a time. */
+async function answer(client: MirrorClient, text: string, parameters: readonly unknown[]): Promise<SomeRows> {
+  const { fields, rows } = await client.query<ShownValue[]>({
+    ...{ text, values: [...parameters], rowMode: 'array', queryMode: 'extended' },
+  })
+  return { columns: fields.map(({ name }) => name), rows }
+}
+
+/** What went wrong with a statement: UsageError for a mistake in it, MirrorUnusable for the server. */
+function statementError(error: unknown, address: string): unknown {
+  if (isOurs(error) || !(error instanceof DatabaseError)) return postgresError(error, address)
+  const { code = '', message } = error
+  if (/^25(?!P0[34])/.test(code) || /data-modifying/.test(message)) return new UsageError(WRITES)
+  if (/multiple commands/.test(message)) return new UsageError(SEVERAL)
+  if (code === '42P02' || message.startsWith('bind message supplies'))
+    return new UsageError('The statement has parameters ($1, $2). Write their values into it.')
+  if ((/^(?:0A|21|22|42)/.test(code) && code !== '42501') || (code === '58P01' && NAMED_FILE.test(message)))
+    return new UsageError(`The statement failed: ${message}`)
+  if (/^(?:53[12]00|54)/.test(code)) return new UsageError(noRoomFor(message))
+  return postgresError(error, address)
+}
+
+/** A file that the statement names, as pg_read_file does. Those of tables, which are damaged without them, are opened in other words. */
+const NAMED_FILE = /^could not (?:open file .* for reading|open directory|stat file)/
+
+/** A value of a statement as readers of the mirror in SQLite see it: an integer is a bigint, and any other number a number. */
+export type ShownValue = string | number | bigint | Buffer | null
+
+/** How a value of a PostgreSQL type is shown, by the number of the type. Others are shown as the server writes them. */
+const SHOWN_TYPES: ReadonlyMap<number, (text: string) => ShownValue> = new Map<number, (text: string) => ShownValue>([
+  ...[20, 21, 23, 26].map((type) => [type, BigInt] as const), // integers
+  ...[700, 701].map((type) => [type, numberOf] as const), // real numbers
+  [1700, numericOf],
+  [16, (text) => (text === 't' ? 1n : 0n)],
+  [17, (text) => Buffer.from(text.slice(2), 'hex')],
+  ...[1114, 1184].map((type) => [type, momentOf(type)] as const),
+])
+
+/** `NaN` and infinity are not written as numbers anywhere. */
+function numberOf(text: string): ShownValue {
+  const number = Number(text)
+  return Number.isFinite(number) ? number : text
+}
+
+/** A sum of integers is one too. */
+function numericOf(text: string): ShownValue {
+  return /^-?\d+$/.test(text) ? BigInt(text) : numberOf(text)
+}
+
+function momentOf(type: number): (text: string) => ShownValue {
+  const read = VALUE_TYPES.get(type)
+  return (text) => {
+    const time = read?.(text)
+    return typeof time === 'string' ? time : text
+  }
+}

@@ -1,0 +1,160 @@
+import { MirrorUnusable } from '../../errors/errors.ts'
+import type { Database, Session } from '../port/postgres-session.ts'
+import { incomplete, namesIn, otherVersion, POSTGRES_SCHEMA, VERSION } from '../schema/schema.ts'
+import { noMirror } from '../../errors/faults.ts'
+
+/** So many damaged indexes are named at most. */
+const MOST = 10
+
+/**
+ * The damage that the extension amcheck finds in the indexes of the mirror. PostgreSQL has no command of its own that looks for damage:
+ * without the extension, or the right to call it, nothing is looked for, and the list is empty.
+ */
+export async function findDamage(database: Database): Promise<string[]> {
+  const { check, indexes } = await database.read(async (session) => ({
+    check: await session.first<{ name: string }>(CHECK),
+    indexes: await session.all<{ oid: string; name: string }>(INDEXES, database.schema),
+  }))
+  const damages: string[] = []
+  for (const { oid, name } of check === undefined ? [] : indexes) {
+    if (damages.length === MOST) break
+    try {
+      await database.read((session) => session.all(`SELECT ${check?.name}($1::regclass)`, oid))
+    } catch (error) {
+      if (!(error instanceof MirrorUnusable && error.code === 'damaged')) throw error
+      damages.push(`the index ${name} is damaged; REINDEX INDEX repairs it if its table is sound`)
+    }
+  }
+  return damages
+}
+
+const CHECK = `
+  SELECT format('%I.bt_index_check', nspname) AS name
+  FROM pg_extension
+    JOIN pg_depend ON refclassid = 'pg_extension'::regclass AND refobjid = pg_extension.oid AND classid = 'pg_proc'::regclass
+    JOIN pg_proc ON pg_proc.oid = objid JOIN pg_namespace ON pg_namespace.oid = pronamespace
+  WHERE extname = 'amcheck' AND proname = 'bt_index_check' AND pronargs = 1
+    AND has_schema_privilege(pg_namespace.oid, 'USAGE') AND has_function_privilege(pg_proc.oid, 'EXECUTE')`
+
+const INDEXES = `
+  SELECT pg_class.oid::text AS oid, relname AS name
+  FROM pg_index JOIN pg_class ON pg_class.oid = indexrelid JOIN pg_namespace ON pg_namespace.oid = relnamespace
+    JOIN pg_am ON pg_am.oid = relam
+  WHERE nspname = $1 AND amname = 'btree' AND relkind = 'i' AND indisvalid AND indisready ORDER BY relname`
+
+/** What must be there. */
+const NAMES = namesIn(POSTGRES_SCHEMA)
+
+/** The oldest server that has what is used here, as it numbers itself, and as people do. */
+const OLDEST_SERVER = { number: 140_000, name: '14' }
+
+/** What a server says of itself, and of the schema of a mirror. */
+export type Found = {
+  server: number
+  encoding: string
+  is_read_only: boolean
+  has_schema: boolean
+  /** Whether this user may use the schema; its tables cannot be found otherwise. */
+  may_use: boolean
+  /** Whether the schema has the mark of a mirror. */
+  is_marked: boolean
+  /** Tables and views in it, except those of extensions. */
+  relations: string[]
+  /** Triggers of its customers. */
+  triggers: string[]
+  /** Undefined where there is no mirror yet. */
+  version: number | undefined
+}
+
+type Place = Pick<Database, 'address' | 'schema'>
+
+/** Looks at the server and at the schema of a mirror. */
+export async function lookAtSchema(session: Pick<Session, 'first'>, schema: string): Promise<Found> {
+  const found = await session.first<Omit<Found, 'version'>>(LOOK, schema)
+  if (found === undefined) throw new Error('the server did not describe itself')
+  if (!found.is_marked || !found.may_use) return { ...found, version: undefined }
+  const stored = await session.first<{ version: number }>('SELECT version FROM mirror_schema')
+  return { ...found, version: stored?.version ?? 0 }
+}
+
+/** Whether the server takes no writes: it is a standby, or read-only by its settings. */
+export const IS_READ_ONLY = `(pg_is_in_recovery() OR current_setting('default_transaction_read_only') = 'on')`
+
+/** Whether the relation in a row of pg_class with this alias is the mark of a mirror. */
+export function isMark(relation: string): string {
+  return `(${relation}.relname = 'mirror_schema' AND ${relation}.relkind = 'r' AND EXISTS (
+    SELECT FROM pg_attribute WHERE attrelid = ${relation}.oid AND attname = 'version' AND atttypid = 'int4'::regtype))`
+}
+
+const LOOK = `
+  SELECT current_setting('server_version_num')::int AS server,
+    current_setting('server_encoding') AS encoding,
+    ${IS_READ_ONLY} AS is_read_only,
+    EXISTS (SELECT FROM pg_namespace WHERE nspname = $1) AS has_schema,
+    coalesce((SELECT has_schema_privilege(oid, 'USAGE') FROM pg_namespace WHERE nspname = $1), true) AS may_use,
+    coalesce(bool_or(${isMark('pg_class')}), false) AS is_marked,
+    coalesce(array_agg(relname::text), '{}') AS relations,
+    ARRAY(SELECT tgname::text FROM pg_trigger WHERE tgrelid = to_regclass('customers')) AS triggers
+  FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace
+  WHERE nspname = $1 AND relkind IN ('r', 'p', 'v', 'm', 'f', 'S')
+    AND NOT EXISTS (SELECT FROM pg_depend WHERE classid = 'pg_class'::regclass AND objid = pg_class.oid AND deptype = 'e')`
+
+/** Throws MirrorUnusable unless a mirror can be on such a server. */
+export function requireServer({ server, encoding, is_read_only }: Found, address: string, access: 'read' | 'write') {
+  if (server < OLDEST_SERVER.number) {
+    const name =
+      server < 100_000
+        ? `${Math.floor(server / 10_000)}.${Math.floor(server / 100) % 100}`
+        : Math.floor(server / 10_000)
+    throw new MirrorUnusable(
+      `${address}: is a PostgreSQL ${name}, and a mirror needs ${OLDEST_SERVER.name} or newer. Upgrade it, or name another server.`,
+      { code: 'denied' },
+    )
+  }
+  if (encoding !== 'UTF8') {
+    throw new MirrorUnusable(
+      `${address}: the database stores text as ${encoding}, which cannot hold every name. Name one that was created with ENCODING 'UTF8'.`,
+      { code: 'denied' },
+    )
+  }
+  if (access === 'write' && is_read_only) {
+    throw new MirrorUnusable(
+      `${address}: the server accepts no writes: it is a standby, or read-only by its settings (default_transaction_read_only). ` +
+        'Name the primary server as mirror, or make this one writable.',
+      { code: 'denied' },
+    )
+  }
+}
+
+/** Throws MirrorUnusable unless the schema is empty, or holds a mirror that this program knows. */
+export function requireMirror(
+  { is_marked, may_use, relations, triggers, version }: Found,
+  { address, schema }: Place,
+): void {
+  if (!may_use) {
+    throw new MirrorUnusable(
+      `${address}: this user may not use the schema ${schema}. Let it own the schema, or GRANT it USAGE there, and SELECT to read.`,
+      { code: 'denied' },
+    )
+  }
+  if (!is_marked && relations.length > 0) {
+    throw new MirrorUnusable(
+      `${address}: the schema ${schema} holds tables that are not a mirror of ours. It was left as it is; name another schema, ` +
+        `for example ?schema=${schema}_2.`,
+      { code: 'foreign' },
+    )
+  }
+  if (version === undefined) return
+  if (version !== VERSION) throw otherVersion(address, version)
+  const held = new Set([...relations, ...triggers])
+  const missing = NAMES.filter((name) => !held.has(name))
+  if (missing.length > 0) throw incomplete(address, missing)
+}
+
+/** Throws MirrorUnusable unless there is a mirror that this program can read. */
+export function requireReadable(found: Found, place: Place): void {
+  requireServer(found, place.address, 'read')
+  requireMirror(found, place)
+  if (found.version !== undefined) return
+  throw noMirror(place.address)
+}

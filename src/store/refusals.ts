@@ -1,0 +1,132 @@
+import { MirrorUnusable, OrganizationLeased, UsageError } from '../errors/errors.ts'
+import type { Standing } from '../store.ts'
+import type { Run } from '../run.ts'
+
+/** What comes of opening a mirror; undefined where there is none. */
+export async function ifThere<Opened>(opening: Promise<Opened>): Promise<Opened | undefined> {
+  try {
+    return await opening
+  } catch (error) {
+    if (error instanceof MirrorUnusable && error.code === 'missing') return undefined
+    throw error
+  }
+}
+
+/** How long a lease lasts after its last renewal. */
+export const LEASE_MS = 60_000
+
+/** Another run has the lease. */
+export function leasedBy({ run_id, holder }: { run_id: number; holder: string }, organization: string): Error {
+  return new OrganizationLeased(
+    `${organization}: run ${run_id} (process ${shown(holder)}) is mirroring it now. ` +
+      'Let it finish, or stop it; a run that died is given up after a minute.',
+  )
+}
+
+/** The name of a process without the start of its machine. */
+function shown(holder: string): string {
+  return holder.split('#', 3).join('#')
+}
+
+/** Another run took the lease of a run that was paused. */
+export function leaseLost(organization: string): Error {
+  return new OrganizationLeased(
+    `${organization}: another run took over while this one was paused. What this run had saved is kept.`,
+  )
+}
+
+/** The error of a run that was given up because its process ended. */
+export const ABANDONED = 'The process ended before the run did. What it had saved is kept.'
+
+/*
+ * Why a customer or an organization of a mirror stays as it is.
+ */
+
+/** A run has the organization. `what` is what cannot be done to it, e.g. renamed. */
+export function underway(lease: { run_id: number; holder: string }, organization: string, what: string): Error {
+  return new OrganizationLeased(
+    `${organization}: run ${lease.run_id} (process ${shown(lease.holder)}) is mirroring it now, so it cannot be ${what}. ` +
+      'Nothing was changed. Let the run finish, or stop it, then try again; a run that died is given up after a minute.',
+  )
+}
+
+export function nameTaken(organization: string): Error {
+  return new UsageError(
+    `${organization}: is in the mirror already, and two organizations cannot become one. Nothing was changed. Choose another name, or ` +
+      `let the mirror forget ${organization} first: customer-mirror organizations forget ${organization}`,
+  )
+}
+
+/** `since` is in the mirror's form. */
+export function retiredAlready(organization: string, since: string): Error {
+  return new UsageError(`${organization}: is retired already, since ${since.slice(0, 16)} UTC. Nothing was changed.`)
+}
+
+export function unknownCustomer(organization: string): Error {
+  return new UsageError(
+    `${organization}: the mirror holds no customer with this id, so nothing was changed. Check the id and the organization; ` +
+      `'customer-mirror query --org ${organization} --include-removed --json' lists the customers with their ids.`,
+  )
+}
+
+export function notForgotten(organization: string): Error {
+  return new UsageError(
+    `${organization}: no forgotten customer has this id. Check the id; ids are kept as hashes, so they cannot be listed.`,
+  )
+}
+
+export function holdsNothing(runId: number): Error {
+  return new UsageError(`Run ${runId} holds no removals. 'customer-mirror removals list' lists the runs that do.`)
+}
+
+/** The error of a run whose file was replaced or deleted meanwhile. */
+export function replaced(file: string, found: Exclude<Standing, 'same'>): MirrorUnusable {
+  const what = found === 'none' ? 'was deleted or moved away' : 'was replaced by another file'
+  return new MirrorUnusable(
+    `${file}: ${what} while it was open, so what this run wrote is not there. Sync again: ` +
+      `${found === 'none' ? 'a new mirror is made' : 'the file that is there now is used'}. ` +
+      'Next time stop everything that writes to the mirror first.',
+    { code: 'replaced' },
+  )
+}
+
+/**
+ * The error of a run whose received customers are no longer in the mirror, although nothing that the mirror notices deleted them: triggers
+ * were off or dropped, rows were replaced, or one table was put back from a backup.
+ */
+export function rowsGone(organization: string): MirrorUnusable {
+  return new MirrorUnusable(
+    `${organization}: customers that this run received are not in the mirror. Another program deleted or replaced their rows, table ` +
+      'customers alone was put back from a backup, or in PostgreSQL a policy hides rows from this user. Drop such a policy, and sync again: ' +
+      'the next run reads every record, and adds what is missing.',
+    { code: 'replaced' },
+  )
+}
+
+/** Whether a run ended so that the list as last read refers to rows which may not be there: it is to be forgotten. */
+export function isListInDoubt(error: { code: string } | undefined): boolean {
+  return error?.code === 'replaced'
+}
+
+/**
+ * Throws MirrorUnusable `replaced` unless the server still has every page that it said it had saved. It has not if a standby took
+ * over without the last transactions, if it was put back from a backup, or if it crashed with synchronous_commit = off. Row numbers
+ * that the run knows may then be those of other customers.
+ */
+export function requirePages(
+  stored: number | undefined,
+  saved: number,
+  { organization }: Pick<Run, 'organization'>,
+): void {
+  if (stored !== saved) throw wentBack(organization)
+}
+
+/** The error of a run to which the server lost what it had saved. */
+export function wentBack(organization: string): MirrorUnusable {
+  return new MirrorUnusable(
+    `${organization}: the server of the mirror went back to an earlier state while the run was under way, so pages that it had saved ` +
+      'are gone: a standby took over without them, it crashed with synchronous_commit = off, or a backup was put back. Nothing was ' +
+      'concluded from them. Sync again.',
+    { code: 'replaced' },
+  )
+}

@@ -1,0 +1,233 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { nothingPruned, type Pruned } from '../../report.ts'
+import type { Mirror } from '../../store.ts'
+import { requireTaken } from '../pages/page-accounting.ts'
+import { asText, FOR_UPDATE, greatest, isFoundBy, isIn, moment, rowsOf } from '../port/fragments.ts'
+import { either, sql, type Sql, text } from '../port/sql.ts'
+import { requireCurrent } from '../runs/lease.ts'
+import type { Session, Store } from '../port/store.ts'
+import {
+  areRunsDue,
+  believedMs,
+  dayOf,
+  DAYS_TO_BELIEVE,
+  daysOfChanges,
+  type Due,
+  type Kind,
+  kindsToPrune,
+  timeBefore,
+} from './retention-rule.ts'
+import { fromSqlTime, sqlTime } from '../port/sql-time.ts'
+import { runsToKeep } from '../schema/run-conditions.ts'
+
+/** Deletes some rows in the transaction of the caller, and returns how many. */
+export type Deletion = (session: Session, most: number) => Promise<number>
+
+/** The verb of a mirror that deletes what is old, in bounded steps. */
+export function pruning(store: Store): Mirror['prune'] {
+  let owesWal = false
+  return async (organization, retention, reckoning): Promise<Pruned> => {
+    const day = await store.read(async (session) => {
+      await requireCurrent(session, store.place)
+      return believedDay(session, organization)
+    })
+    const due = kindsToPrune(retention, believedMs(reckoning, day))
+    if (due.length === 0) return nothingPruned()
+    const stepOf =
+      (deletion: Deletion): Step =>
+      (most) =>
+        store.write(
+          async (session) => {
+            // A bitmap would be made of all rows that are old enough, at each step.
+            if (session.kind === 'postgres') await session.run(sql`SET LOCAL enable_bitmapscan = off`)
+            return deletion(session, most)
+          },
+          { securely: true },
+        )
+    const pruned = await pruneInSteps(due.map((each) => [each.kind, stepOf(PRUNING[each.kind](organization, each))]))
+    const isPersonal = pruned.changes + pruned.resolvedRejects + pruned.removedCustomers > 0
+    if (isPersonal || owesWal) owesWal = !(await store.settle())
+    pruned.isUnfinished ||= owesWal
+    return pruned
+  }
+}
+
+const PRUNING: Readonly<Record<Kind, (organization: string, due: Due) => Deletion>> = {
+  removedCustomers: customersPruning,
+  resolvedRejects: rejectsPruning,
+  changes: changesPruning,
+  runs: runsPruning,
+}
+
+const DAY = either('substr(started_at, 1, 10)', `to_char(started_at, 'YYYY-MM-DD')`)
+
+/** The first of the last days with a complete run; undefined without one. */
+async function believedDay(session: Session, organization: string): Promise<string | undefined> {
+  const days = await session.all<{ day: string }>(sql`
+    SELECT ${DAY} AS day FROM runs WHERE organization = ${organization} AND status = 'complete'
+    GROUP BY 1 ORDER BY max(id) DESC LIMIT ${DAYS_TO_BELIEVE}`)
+  return days.at(-1)?.day
+}
+
+/** Deletes rejects that were resolved before a moment. Open ones stay, whatever their age. */
+function rejectsPruning(organization: string, { beforeMs }: Due): Deletion {
+  return (session, most) =>
+    session.run(sql`
+      DELETE FROM rejects WHERE ${isFoundBy(
+        'reject_id',
+        sql`SELECT reject_id FROM rejects
+        WHERE organization = ${organization} AND resolved_at < ${timeBefore(beforeMs)} AND resolved_at >= first_seen_at LIMIT ${most}`,
+      )}`)
+}
+
+/**
+ * Deletes customers that were removed before a moment, with what their rejects and changes hold of them. The changes themselves stay, without
+ * values, so that a reader of the feed misses no removal and daily counts stay right.
+ */
+function customersPruning(organization: string, { beforeMs }: Due): Deletion {
+  const before = timeBefore(beforeMs)
+  return async (session, most) => {
+    // A removal that is dated before its customer was first seen was dated by a wrong clock. Locked, so that none returns meanwhile.
+    const old = await session.all<{ row_id: number; id: string }>(sql`
+      SELECT row_id, id FROM customers
+      WHERE organization = ${organization} AND removed_at < ${before} AND removed_at >= first_seen_at
+      ORDER BY row_id LIMIT ${most} ${FOR_UPDATE}`)
+    if (old.length === 0) return 0
+    const rowIds = old.map(({ row_id }) => row_id)
+    const ids = old.map(({ id }) => id)
+    await session.run(sql`
+      INSERT INTO horizons (organization, customers_from) VALUES (${organization}, ${before}) ON CONFLICT (organization)
+      DO UPDATE SET customers_from = ${greatest(sql`horizons.customers_from`, sql`excluded.customers_from`)}`)
+    await session.run(sql`
+      UPDATE changes SET fields = '{ }'
+      WHERE organization = ${organization} AND ${isIn('id', ids)} AND ${asText('fields')} IS DISTINCT FROM '{ }'`)
+    await session.run(sql`DELETE FROM rejects WHERE organization = ${organization} AND ${isIn('record_id', ids)}`)
+    for (const table of ['held_removals', 'absences'])
+      await session.run(sql`DELETE FROM ${text(table)} WHERE ${rowsOf(organization, rowIds)}`)
+    const taken = await session.run(sql`DELETE FROM customers WHERE ${rowsOf(organization, rowIds)}`)
+    requireTaken({ organization }, 'customers', { given: old.length, taken })
+    return old.length
+  }
+}
+
+/** Changes before `from` are old, and those from `until` on were dated by a wrong clock. */
+type Span = { organization: string; from: string; until: string }
+
+/**
+ * Deletes changes from before a day, from the beginning of the feed on: never one that comes after a change that stays, so that a date that
+ * was written by a wrong clock deletes nothing else.
+ */
+export function changesPruning(organization: string, { beforeMs, asOfMs }: Due): Deletion {
+  const { day, last } = daysOfChanges(beforeMs, asOfMs)
+  const from = `${day} 00:00:00.000`
+  const span = { organization, from, until: sqlTime(fromSqlTime(`${last} 00:00:00.000`) + 86_400_000) }
+  let seq: number | undefined
+  return async (session, most) => {
+    seq ??= await lastOldChange(session, span)
+    if (seq === undefined) return 0
+    const deleted = await deleteUntil(session, span, seq, most)
+    if (deleted > 0) await moveHorizon(session, organization, seq, from)
+    return deleted
+  }
+}
+
+/** The last change of the organization before its first one that stays; undefined where none is old. */
+async function lastOldChange(session: Session, { organization, from, until }: Span): Promise<number | undefined> {
+  const of = sql`FROM changes WHERE organization = ${organization}`
+  const found = await session.first<{ seq: number | null }>(sql`
+    WITH first (seq) AS (SELECT min(seq) ${of} AND at >= ${moment(from)} AND at < ${moment(until)})
+    SELECT CASE WHEN first.seq IS NULL THEN (SELECT max(seq) ${of} AND at < ${moment(from)})
+      ELSE (SELECT max(changes.seq) ${of} AND changes.seq < first.seq AND (at < ${moment(from)} OR at >= ${moment(until)})) END AS seq
+    FROM first WHERE EXISTS (SELECT 1 ${of} AND at < ${moment(from)})`)
+  return found?.seq ?? undefined
+}
+
+/** Old ones, and those between them that a clock far ahead has dated into the future. */
+async function deleteUntil(
+  session: Session,
+  { organization, from, until }: Span,
+  seq: number,
+  most: number,
+): Promise<number> {
+  const deleteSome = (condition: Sql, number: number) =>
+    session.run(sql`
+      DELETE FROM changes WHERE ${isFoundBy('seq', sql`SELECT seq FROM changes WHERE organization = ${organization} AND ${condition} AND seq <= ${seq} LIMIT ${number}`)}`)
+  const old = await deleteSome(sql`at < ${from}`, most)
+  return old === most ? old : old + (await deleteSome(sql`at >= ${until}`, most - old))
+}
+
+/** From now on views take no notice of what is before, deleted or not yet. */
+async function moveHorizon(session: Session, organization: string, seq: number, from: string): Promise<void> {
+  const further = (column: string) => sql`${greatest(text(`horizons.${column}`), text(`excluded.${column}`))}`
+  await session.run(sql`
+    INSERT INTO horizons (organization, pruned_seq, feed_seq, history_from) VALUES (${organization}, ${seq}, ${seq}, ${from})
+    ON CONFLICT (organization) DO UPDATE SET pruned_seq = ${further('pruned_seq')}, feed_seq = ${further('feed_seq')},
+      history_from = ${further('history_from')}`)
+}
+
+/**
+ * Deletes runs that began before a moment and that no row refers to. The first and the last complete ones of an organization stay, and its
+ * latest: they are what freshness, history and the removal of customers rest on.
+ */
+function runsPruning(organization: string, { beforeMs }: Due): Deletion {
+  return async (session, most) => {
+    if (!(await isDue(session, organization, beforeMs))) return 0
+    const deleted = await deleteUnused(session, organization, timeBefore(beforeMs), most)
+    if (deleted < most)
+      await session.run(sql`
+        INSERT INTO pruned_runs (organization, before_day) VALUES (${organization}, ${dayOf(beforeMs)})
+        ON CONFLICT (organization) DO UPDATE SET before_day = excluded.before_day`)
+    return deleted
+  }
+}
+
+async function isDue(session: Session, organization: string, beforeMs: number): Promise<boolean> {
+  const done = await session.first<{ before_day: string }>(
+    sql`SELECT before_day FROM pruned_runs WHERE organization = ${organization}`,
+  )
+  if (!areRunsDue(done?.before_day, beforeMs)) return false
+  const oldest = sql`SELECT id FROM runs WHERE organization = ${organization} AND started_at < ${timeBefore(beforeMs)} LIMIT 1`
+  return (await session.first(oldest)) !== undefined
+}
+
+/** The list of runs that are in use is made once. */
+function deleteUnused(session: Session, organization: string, before: string, most: number): Promise<number> {
+  const usedBy = (column: string, table: string) =>
+    sql`SELECT ${text(column)} FROM ${text(table)} WHERE organization = ${organization}`
+  return session.run(sql`
+    WITH own AS MATERIALIZED (SELECT * FROM runs WHERE organization = ${organization}), used (id) AS MATERIALIZED (
+      ${usedBy('last_run_id', 'customers')} UNION ${usedBy('run_id', 'changes')} UNION ${usedBy('run_id', 'rejects')}
+      UNION SELECT run_id FROM held_removals UNION SELECT run_id FROM lists UNION SELECT run_id FROM leases
+      UNION SELECT run_id FROM windows UNION SELECT resumed_from FROM own WHERE resumed_from IS NOT NULL
+      UNION SELECT id FROM (${text(runsToKeep('FROM own WHERE true'))}) AS kept WHERE id IS NOT NULL
+    )
+    DELETE FROM runs WHERE id IN (
+      SELECT id FROM own WHERE started_at < ${moment(before)} AND finished_at >= started_at AND status <> 'running'
+        AND id NOT IN (SELECT id FROM used) LIMIT ${most})`)
+}
+
+/** Rows in one transaction: some tens of milliseconds, in which other writers wait. */
+const ROWS_AT_ONCE = 2000
+
+/** Transactions after one run. A first pruning of millions of rows takes many nights, and no night takes much longer for it. */
+const MOST_STEPS = 50
+
+/** Deletes at most so many rows of one kind in one transaction, and returns how many; 0 when nothing is old enough. */
+type Step = (most: number) => number | Promise<number>
+
+/** Takes bounded steps until nothing is old enough or the night is over. */
+async function pruneInSteps(steps: Iterable<[Kind, Step]>): Promise<Pruned> {
+  const pruned = nothingPruned()
+  let left = MOST_STEPS
+  for (const [kind, step] of steps) {
+    let found = ROWS_AT_ONCE
+    for (; found === ROWS_AT_ONCE && left > 0; left -= 1) {
+      found = await step(ROWS_AT_ONCE)
+      pruned[kind] += found
+      // Runs of other organizations and health checks in this process go on in between.
+      await nextTurn()
+    }
+    pruned.isUnfinished ||= found === ROWS_AT_ONCE
+  }
+  return pruned
+}

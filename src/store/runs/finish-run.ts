@@ -1,0 +1,136 @@
+import type { LaterOrder } from '../../list/later-order.ts'
+import { emptyReport, endedWell, type RecordCounts, type Report } from '../../report.ts'
+import type { Ending, Run } from '../../run.ts'
+import { storableJson, storableText } from '../../storable-text.ts'
+import { findListedBefore } from '../absent/find-absent.ts'
+import { markAbsent, markGone } from '../absent/mark-absent.ts'
+import { markListed } from '../absent/meanwhile.ts'
+import { isListInDoubt, requirePages } from '../refusals.ts'
+import { requireSum } from '../pages/page-accounting.ts'
+import { isIn } from '../port/fragments.ts'
+import { sql, text } from '../port/sql.ts'
+import type { Session } from '../port/store.ts'
+import { noteFilled } from '../privacy/policies.ts'
+import { type Absences, endingWith, NO_ABSENCES } from '../absent/removal-rule.ts'
+import { firstOfScan, openBefore } from '../reading/rejects.ts'
+import { hasReadToEnd } from '../schema/run-conditions.ts'
+import { sqlTime } from '../port/sql-time.ts'
+import { releaseLease, renewLease } from './lease.ts'
+import { storeLaterOrder, storeList } from './list-memory.ts'
+import { forgetWindows } from './windows.ts'
+
+/**
+ * Ends a run and releases its lease. A run cannot be complete or partial if it lost its lease to another one (throws OrganizationLeased), or
+ * if its stored numbers do not add up (throws AccountingBroken). A run that failed after it lost its lease changes nothing.
+ */
+export async function finishRun(session: Session, run: Run, asked: Ending, nowMs: number): Promise<Report> {
+  const counted = reportOf(run, asked, nowMs)
+  const absences = await concludeAbsences(session, run, asked, nowMs)
+  const ending = endingWith(asked, absences)
+  const report = reportWith(counted, ending, absences)
+  if (ending.status === 'complete' && ending.readToEnd) await resolveRejects(session, run, nowMs)
+  else if (endedWell(ending)) await resolveValid(session, run, nowMs)
+  if (hasReadToEnd(ending)) await noteFilled(session, run)
+  if (ending.status === 'complete') await forgetWindows(session, run.organization)
+  if (!(await releaseLease(session, run))) return report
+  // The next run reads every record again.
+  if (isListInDoubt(ending.error)) await session.run(sql`DELETE FROM lists WHERE organization = ${run.organization}`)
+  await writeEnd(session, run, ending, report, nowMs)
+  return report
+}
+
+async function writeEnd(session: Session, run: Run, ending: Ending, report: Report, nowMs: number): Promise<void> {
+  const { requests, throttled, waitedMs } = ending.source
+  const json = (value: unknown) => (value === undefined ? null : storableJson(JSON.stringify(value)))
+  await session.run(sql`
+    UPDATE runs SET finished_at = ${sqlTime(report.finishedAtMs ?? nowMs)}, duration_ms = ${report.durationMs}, status = ${ending.status},
+      proof = ${ending.proof}, reasons = ${json(ending.reasons)}, certificate = ${json(ending.certificate)}, requests = ${requests},
+      throttled = ${throttled}, waited_ms = ${waitedMs}, warnings = ${json(run.warnings)}, missing = ${report.missing},
+      removed = ${report.removed}, held = ${report.held}, trusted_pages = coalesce(${report.trustedPages}, trusted_pages),
+      error_code = ${ending.error?.code}, error = ${ending.error === undefined ? null : storableText(ending.error.message)}
+    WHERE id = ${run.id}`)
+}
+
+/** Stores what a run that read the list, or a part of it, says about the list and about absent customers. Other runs say nothing. */
+async function concludeAbsences(session: Session, run: Run, ending: Ending, nowMs: number): Promise<Absences> {
+  const { status, list, later } = ending
+  if (!endedWell(ending)) return NO_ABSENCES
+  await renewLease(session, run, nowMs)
+  const stored = await session.first<RecordCounts & { pages: number }>(sql`SELECT * FROM runs WHERE id = ${run.id}`)
+  requirePages(stored?.pages, run.pages, run)
+  requireSum(run, stored)
+  if (status === 'partial') {
+    const gone = await markGone(session, run, ending, nowMs)
+    if (later !== undefined && gone.held === 0) await keepLaterOrder(session, run, later, gone.unmarked)
+    return gone
+  }
+  if (list !== undefined) await storeList(session, run, list)
+  await markListed(session, run, nowMs)
+  return await markAbsent(session, run, ending, nowMs)
+}
+
+/** Customers that are absent and were not marked stay pending for the next quick run. One whose record was rejected is listed. */
+async function keepLaterOrder(
+  session: Session,
+  run: Run,
+  later: LaterOrder,
+  unmarked: readonly number[],
+): Promise<void> {
+  const absent = await findListedBefore(session, run, [...later.pending, ...unmarked])
+  await storeLaterOrder(session, run.organization, { ...later, pending: absent.map(({ rowId }) => rowId) })
+}
+
+const ID = '(SELECT id FROM ended)'
+
+/** Resolves every open reject that a complete scan did not receive again. Each run that it continued has read a part of the list. */
+async function resolveRejects(session: Session, { organization, id }: Run, nowMs: number): Promise<void> {
+  await session.run(sql`
+    WITH ended (id) AS (SELECT id FROM runs WHERE id = ${id})
+    UPDATE rejects SET resolved_at = ${sqlTime(nowMs)}
+    WHERE organization = ${organization} AND resolved_at IS NULL AND run_id < ${text(firstOfScan(ID))}`)
+}
+
+/** Resolves the open rejects of which a scan that proves nothing received the record as a customer, and not as a reject. */
+async function resolveValid(session: Session, run: Run, nowMs: number): Promise<void> {
+  const open = await session.all<{ reject_id: number; row_id: number; id: string }>(sql`
+    WITH ended (id, organization) AS (SELECT id, organization FROM runs WHERE id = ${run.id})
+    ${text(openBefore('(SELECT organization FROM ended)', ID))}`)
+  const valid = open
+    .filter(({ row_id, id }) => run.seen.has(row_id) && !run.rejectedIds.has(id))
+    .map(({ reject_id }) => reject_id)
+  if (valid.length > 0)
+    await session.run(sql`UPDATE rejects SET resolved_at = ${sqlTime(nowMs)} WHERE ${isIn('reject_id', valid)}`)
+}
+
+/** The report of a run that ends, before absent customers are looked for. `reportWith` adds what was found of them. */
+function reportOf(run: Run, ending: Ending, nowMs: number): Report {
+  const { organization, trigger, startedAtMs } = run
+  return {
+    ...emptyReport({ organization, trigger, startedAtMs }),
+    ...run.records,
+    ...ending.source,
+    runId: run.id,
+    status: ending.status,
+    proof: ending.proof,
+    reasons: [...ending.reasons],
+    pages: run.pages,
+    warnings: run.warnings,
+    resumedFrom: run.resumedFrom,
+    readBefore: run.readBefore,
+    // The wall clock may have been set back since.
+    finishedAtMs: Math.max(nowMs, startedAtMs),
+    durationMs: run.tookMs(nowMs),
+    readAsOfMs: run.readAsOfMs,
+    trustedPages: run.isQuick ? (ending.trustedPages ?? 0) : undefined,
+    error: ending.error,
+  }
+}
+
+/** The same with what was found of absent customers, and what that leaves of the proof. */
+function reportWith(
+  counted: Report,
+  { proof, reasons }: Pick<Ending, 'proof' | 'reasons'>,
+  { missing, removed, held }: Absences,
+): Report {
+  return { ...counted, missing, removed, held, proof, reasons: [...reasons] }
+}

@@ -1,0 +1,159 @@
+import { hostname } from 'node:os'
+import { bootName, isGone, nameOfProcess } from '../../machine/process-name.ts'
+import type { Run } from '../../run.ts'
+import { LEASE_MS, leaseLost, underway, wentBack } from '../refusals.ts'
+import { FOR_UPDATE, SERVER_MS } from '../port/fragments.ts'
+import { either, sql } from '../port/sql.ts'
+import type { Session } from '../port/store.ts'
+import { otherVersion, VERSION } from '../schema/schema.ts'
+
+/** The moment by the wall clock, and by the monotonic clock if there is one. Where the database has a clock, that one decides. */
+export type Clocks = { nowMs: number; monotonicMs: number | undefined }
+
+export type Lease = {
+  run_id: number
+  holder: string
+  expires_at_ms: number
+  /** By the monotonic clock that counts from `boot`; null if the run had none. */
+  boot: string | null
+  expires_monotonic_ms: number | null
+  /** The clock of the server; null where the clocks of this machine decide. */
+  server_ms: number | null
+}
+
+/**
+ * This process, as it was named at first: a machine may get another name. The start of the machine is part of it: two machines that share a
+ * server may have one name.
+ */
+const HOLDER = `${nameOfProcess()}#${bootName() ?? ''}`
+
+const COLUMNS = sql`run_id, holder, expires_at_ms, boot, expires_monotonic_ms, ${SERVER_MS} AS server_ms`
+
+/**
+ * The lease of the organization, which from here on is this transaction's: others wait. Undefined if no run holds it: one that has not
+ * renewed it for LEASE_MS, or whose process has ended on this machine, has lost it.
+ */
+export async function lockLease(session: Session, organization: string, clocks: Clocks): Promise<Lease | undefined> {
+  const lease = await session.first<Lease>(sql`
+    INSERT INTO leases (organization, run_id, holder, expires_at_ms) VALUES (${organization}, 0, '', 0)
+    ON CONFLICT (organization) DO UPDATE SET holder = leases.holder RETURNING ${COLUMNS}`)
+  return lease !== undefined && isHeld(lease, clocks) ? lease : undefined
+}
+
+/** Gives the lease, which the transaction has locked, to a run. */
+export async function giveLease(
+  session: Session,
+  run: { id: number; organization: string },
+  clocks: Clocks,
+): Promise<void> {
+  const [endMs, boot, monotonicMs] = expiries(clocks, await serverMs(session))
+  await session.run(sql`
+    UPDATE leases SET run_id = ${run.id}, holder = ${HOLDER}, expires_at_ms = ${endMs}, boot = ${boot},
+      expires_monotonic_ms = ${monotonicMs} WHERE organization = ${run.organization}`)
+}
+
+/** Whether no other version has changed the mirror since it was opened; of a file, each transaction looks that up. */
+const IS_CURRENT = either('true', `NOT EXISTS (SELECT FROM mirror_schema WHERE version <> ${VERSION})`)
+
+/** The fence of every write of a run: throws OrganizationLeased unless it still holds its lease, which is renewed, and locked until the end. */
+export async function renewLease(
+  session: Session,
+  run: Pick<Run, 'id' | 'organization' | 'monotonicMs'>,
+  nowMs: number,
+) {
+  const clocks = { nowMs, monotonicMs: run.monotonicMs?.() }
+  const [endMs, boot, monotonicMs] = expiries(clocks, null)
+  const end = session.kind === 'sqlite' ? sql`${endMs}` : sql`${SERVER_MS} + ${LEASE_MS}::bigint`
+  const renewed = await session.run(sql`
+    UPDATE leases SET expires_at_ms = ${end}, boot = ${boot}, expires_monotonic_ms = ${monotonicMs}
+    WHERE organization = ${run.organization} AND run_id = ${run.id} AND holder = ${HOLDER} AND ${IS_CURRENT}`)
+  if (renewed > 0) return
+  await requireCurrent(session, run.organization)
+  const isKnown = await session.first(sql`
+    SELECT 1 FROM runs WHERE id = ${run.id} AND NOT EXISTS (SELECT 1 FROM leases WHERE run_id = ${run.id})`)
+  throw isKnown === undefined && session.kind === 'postgres' ? wentBack(run.organization) : leaseLost(run.organization)
+}
+
+/** Throws MirrorUnusable `version` where another version has changed the mirror; of a file, each transaction looks that up. */
+export async function requireCurrent(session: Session, place: string): Promise<void> {
+  if (session.kind === 'sqlite') return
+  const found = await session.first<{ version: number }>(sql`SELECT version FROM mirror_schema`)
+  if (found?.version !== VERSION) throw otherVersion(place, found?.version ?? 0)
+}
+
+/** Releases the lease, if the run still holds it; whether it did. */
+export async function releaseLease(
+  session: Session,
+  { id, organization }: Pick<Run, 'id' | 'organization'>,
+): Promise<boolean> {
+  return (
+    (await session.run(
+      sql`DELETE FROM leases WHERE organization = ${organization} AND run_id = ${id} AND holder = ${HOLDER}`,
+    )) > 0
+  )
+}
+
+/** Throws OrganizationLeased while a run has the organization; otherwise a run that was paused has lost it. `what` it cannot be, e.g. renamed. */
+export async function requireUnleased(
+  session: Session,
+  organization: string,
+  what: string,
+  clocks: Clocks,
+): Promise<void> {
+  if (session.kind === 'postgres') await session.run(sql`SET LOCAL row_security = off`)
+  const lease = await lockLease(session, organization, clocks)
+  if (lease !== undefined) throw underway(lease, organization, what)
+  await session.run(
+    sql`UPDATE leases SET run_id = 0, holder = '', expires_at_ms = 0 WHERE organization = ${organization}`,
+  )
+}
+
+/** Locks the leases of some organizations, so that a run that saves at this moment waits, or is waited for. */
+export async function lockLeasesOf(session: Session, runId: number): Promise<void> {
+  await session.all(sql`
+    SELECT 1 FROM leases WHERE organization IN (SELECT organization FROM held_removals WHERE run_id = ${runId}) ${FOR_UPDATE}`)
+}
+
+/** The leases that runs may still hold, by organization. */
+export async function heldLeases(session: Session, clocks: Clocks): Promise<(Lease & { organization: string })[]> {
+  const leases = await session.all<Lease & { organization: string }>(
+    sql`SELECT organization, ${COLUMNS} FROM leases ORDER BY organization`,
+  )
+  return leases.filter((lease) => isHeld(lease, clocks))
+}
+
+/** Whether the run of a lease may still be under way. */
+function isHeld(lease: Lease, clocks: Clocks): boolean {
+  const now = lease.server_ms === null ? clocks : { nowMs: lease.server_ms, monotonicMs: undefined }
+  return !hasExpired(lease, now) && !hasEnded(lease)
+}
+
+/** Whether the process of a lease has ended on this machine. A file is of one machine, whenever that was started. */
+function hasEnded({ holder, server_ms }: Lease): boolean {
+  const boot = holder.split('#')[3] ?? ''
+  return (server_ms === null || boot === (bootName() ?? '')) && isGone(holder) === true
+}
+
+/** One that seems to last much longer than any lease was taken before a clock was set back, and is not waited for. */
+function hasExpired(lease: Lease, { nowMs, monotonicMs }: Clocks): boolean {
+  const { boot, expires_monotonic_ms: endMs } = lease
+  if (endMs === null || monotonicMs === undefined || boot !== thisBoot()) {
+    const leftMs = lease.expires_at_ms - nowMs
+    return leftMs <= 0 || leftMs > 2 * LEASE_MS
+  }
+  return endMs - monotonicMs <= 0 || endMs - monotonicMs > LEASE_MS
+}
+
+function expiries({ nowMs, monotonicMs }: Clocks, server: number | null): [number, string | null, number | null] {
+  if (server !== null || monotonicMs === undefined) return [(server ?? nowMs) + LEASE_MS, null, null]
+  return [nowMs + LEASE_MS, thisBoot(), monotonicMs + LEASE_MS]
+}
+
+async function serverMs(session: Session): Promise<number | null> {
+  return (await session.first<{ server_ms: number | null }>(sql`SELECT ${SERVER_MS} AS server_ms`))?.server_ms ?? null
+}
+
+/** Where the system does not name its start, processes of one machine are taken to read the same clock. */
+function thisBoot(): string {
+  return bootName() ?? hostname()
+}

@@ -1,0 +1,205 @@
+import { createHash, randomBytes } from 'node:crypto'
+import { type Fingerprint, fingerprintWith, KEY_BYTES } from '../../list/fingerprint.ts'
+import { RowSet } from '../../list/row-set.ts'
+import type { Run, RunPrivacy, Start } from '../../run.ts'
+import { ABANDONED, leasedBy } from '../refusals.ts'
+import { loadForgotten } from '../forget/forgotten.ts'
+import { greatest } from '../port/fragments.ts'
+import { sql, text } from '../port/sql.ts'
+import type { Session } from '../port/store.ts'
+import { startPrivacy } from '../privacy/policies.ts'
+import { READ_TO_END } from '../schema/run-conditions.ts'
+import { fromSqlTime, sqlTime } from '../port/sql-time.ts'
+import { forgetWindows, readWindows, seenIn } from './windows.ts'
+import { findDoubts } from './doubts.ts'
+import { giveLease, lockLease } from './lease.ts'
+import { loadList } from './list-memory.ts'
+import { noRecords, type RunStatus } from '../../report.ts'
+import { codesFrom, factsOfCode } from '../../errors/error-facts.ts'
+import { isFarAhead } from '../../time/clock-tolerance.ts'
+
+/**
+ * Starts a run, after marking abandoned runs as interrupted. Continues the last run if it was interrupted recently enough. Throws
+ * OrganizationLeased while another run has the lease.
+ */
+export async function startRun(session: Session, start: Start): Promise<Run> {
+  const { organization, nowMs } = start
+  const clocks = { nowMs, monotonicMs: start.monotonicMs?.() }
+  const lease = await lockLease(session, organization, clocks)
+  if (lease !== undefined) throw leasedBy(lease, organization)
+  const isBaseline =
+    (await session.first(
+      sql`SELECT 1 FROM runs WHERE organization = ${organization} AND ${text(READ_TO_END)} LIMIT 1`,
+    )) === undefined
+  // First of all: it may forget the windows to continue from, and the list.
+  const privacy = await startPrivacy(session, start)
+  const isQuick = start.isQuick === true
+  const resumable = isQuick ? undefined : await findResumable(session, start)
+  const readAsOfMs = resumable === undefined ? nowMs : fromSqlTime(resumable.read_as_of)
+  const id = await insertRun(session, start, { readAsOfMs, from: resumable?.id })
+  await giveLease(session, { id, organization }, clocks)
+  await closeAbandoned(session, { organization, but: id }, nowMs)
+  if (!isQuick) {
+    await session.run(sql`DELETE FROM retired_organizations WHERE organization = ${organization}`)
+    // The windows of the run that this one continues, or those that nothing continues.
+    if (resumable === undefined) await forgetWindows(session, organization)
+    else await session.run(sql`UPDATE windows SET run_id = ${id} WHERE run_id = ${resumable.id}`)
+  }
+  const list = await loadList(session, organization)
+  const received = seenIn(resumable === undefined ? [] : await readWindows(session, { id, list }))
+  const readBefore = countSeen(received)
+  if (readBefore > 0) await session.run(sql`UPDATE runs SET read_before = ${readBefore} WHERE id = ${id}`)
+  const doubts = await findDoubts(session, organization)
+  return startedRun(start, {
+    ...{ id, readAsOfMs, resumedFrom: resumable?.id, readBefore, isBaseline, privacy, list },
+    ...received,
+    ...doubts,
+    ...(isQuick && { changedSince: new RowSet() }),
+    forgotten: await loadForgotten(session, organization),
+    heldRows: new Set(
+      await session.numbers(sql`SELECT row_id FROM held_removals WHERE organization = ${organization}`),
+    ),
+    fingerprint: fingerprintOfRun(await fingerprintKey(session), privacy),
+  })
+}
+
+async function insertRun(
+  session: Session,
+  { organization, trigger, nowMs, isQuick }: Start,
+  { readAsOfMs, from }: { readAsOfMs: number; from: number | undefined },
+): Promise<number> {
+  const run = await session.first<{ id: number }>(sql`
+    INSERT INTO runs (organization, "trigger", started_at, read_as_of, resumed_from, trusted_pages, status)
+    VALUES (${organization}, ${trigger}, ${sqlTime(nowMs)}, ${sqlTime(readAsOfMs)}, ${from}, ${isQuick === true ? 0 : null}, 'running')
+    RETURNING id`)
+  if (run === undefined) throw new Error('the run was not recorded')
+  return run.id
+}
+
+/** Marks the runs of an organization that never ended as interrupted, except the one that is under way. */
+export async function closeAbandoned(
+  session: Session,
+  { organization, but = 0 }: { organization: string; but?: number },
+  nowMs: number,
+): Promise<void> {
+  await session.run(sql`
+    UPDATE runs SET status = 'interrupted', finished_at = ${greatest(sql`${sqlTime(nowMs)}`, sql`started_at`)},
+      reasons = '["interrupted"]', error_code = 'interrupted', error = ${ABANDONED}
+    WHERE organization = ${organization} AND status = 'running' AND id <> ${but}`)
+}
+
+/** The last run that recorded windows, if it ended before its list did, and recently enough. */
+async function findResumable(session: Session, start: Start): Promise<RunWithWindows | undefined> {
+  const last = await session.first<RunWithWindows>(sql`
+    SELECT id, read_as_of, status, error_code FROM runs
+    WHERE organization = ${start.organization} AND EXISTS (SELECT 1 FROM windows WHERE run_id = runs.id) ORDER BY id DESC LIMIT 1`)
+  return last !== undefined && mayContinue(last, await findLimitAt(session, last.id), start) ? last : undefined
+}
+
+/** The end of the last run that a run goes back to, itself included, and that reached a limit. */
+async function findLimitAt(session: Session, id: number): Promise<string | null | undefined> {
+  const found = await session.first<{ at: string | null }>(sql`
+    WITH RECURSIVE chain (id, resumed_from, error_code, finished_at) AS (
+      SELECT id, resumed_from, error_code, finished_at FROM runs WHERE id = ${id}
+      UNION ALL SELECT runs.id, runs.resumed_from, runs.error_code, runs.finished_at FROM runs JOIN chain ON runs.id = chain.resumed_from
+    )
+    SELECT max(finished_at) AS at FROM chain WHERE error_code IN ${text(REACHED_LIMIT)}`)
+  return found?.at
+}
+
+/** The key of this mirror's fingerprints, made anew where it was deleted: then no fingerprint matches, which does no harm. */
+async function fingerprintKey(session: Session): Promise<Uint8Array> {
+  const find = sql`SELECT key FROM fingerprint_key`
+  const stored = await session.first<{ key: Uint8Array }>(find)
+  if (stored !== undefined) return stored.key
+  const key = randomBytes(KEY_BYTES)
+  await session.run(sql`INSERT INTO fingerprint_key (id, key) VALUES (1, ${key}) ON CONFLICT DO NOTHING`)
+  return (await session.first<{ key: Uint8Array }>(find))?.key ?? key
+}
+
+/** What a mirror knows of a run that begins, and has recorded of it. */
+type Recorded = Omit<
+  Run,
+  | 'organization'
+  | 'trigger'
+  | 'startedAtMs'
+  | 'monotonicMs'
+  | 'tookMs'
+  | 'isQuick'
+  | 'written'
+  | 'receivedSince'
+  | 'records'
+  | 'warnings'
+  | 'pages'
+>
+
+/** A run that has saved nothing yet. A quick run compares every row that quick runs found changed. */
+function startedRun({ organization, trigger, nowMs, monotonicMs, isQuick = false }: Start, recorded: Recorded): Run {
+  return {
+    ...recorded,
+    ...{ organization, trigger, startedAtMs: nowMs, monotonicMs, isQuick },
+    tookMs: startStopwatch(nowMs, monotonicMs),
+    receivedSince: recorded.resumedFrom === undefined ? recorded.seen : new RowSet(),
+    changedSince: isQuick ? new RowSet() : recorded.changedSince,
+    written: new RowSet(),
+    records: noRecords(),
+    warnings: {},
+    pages: 0,
+  }
+}
+
+/** Milliseconds since the start, never negative: by the monotonic clock, or else by the wall clock, which may be set back meanwhile. */
+function startStopwatch(startedAtMs: number, monotonicMs: (() => number) | undefined): Run['tookMs'] {
+  if (monotonicMs === undefined) return (nowMs) => Math.max(0, nowMs - startedAtMs)
+  const startMs = monotonicMs()
+  return () => monotonicMs() - startMs
+}
+
+/** How many customers a run has read that continues another one. */
+function countSeen({ seen, rejectedIds, suppressed }: Pick<Run, 'seen' | 'rejectedIds' | 'suppressed'>): number {
+  return seen.size + rejectedIds.size + suppressed.size
+}
+
+/** The last run of an organization that recorded windows. */
+type RunWithWindows = { id: number; read_as_of: string; status: RunStatus; error_code: string | null }
+
+/**
+ * The error codes of runs that reached a limit of the configuration, as a list in SQL. `resumeWithin` counts from the start of the scan, or
+ * from the end of its last such run: otherwise a scan that takes longer than `resumeWithin` would restart again and again, and never end.
+ */
+const REACHED_LIMIT = `('${codesFrom('limit').join("', '")}')`
+
+/**
+ * Whether a run is continued: it ended before its list did, and that is recent enough. `limitAt`: when the last run of its scan ended that
+ * reached a limit.
+ */
+function mayContinue(
+  { status, read_as_of, error_code }: Omit<RunWithWindows, 'id'>,
+  limitAt: string | null | undefined,
+  { nowMs, resumeWithinMs }: Pick<Start, 'nowMs' | 'resumeWithinMs'>,
+): boolean {
+  if (resumeWithinMs === undefined) return false
+  const standsSinceMs = fromSqlTime(limitAt ?? read_as_of)
+  // Far in the future it was dated by a wrong clock, and the age of the scan is unknown. A little ahead is a small step, or the clock of
+  // another worker: a run that reached a limit is continued at once.
+  if (isFarAhead(standsSinceMs, nowMs) || nowMs - standsSinceMs > resumeWithinMs) return false
+  return status === 'running' || factsOfCode(error_code ?? '').resumable
+}
+
+/**
+ * The fingerprint of records under the key of the mirror. With a configured key, a reader of the mirror cannot try out which hidden
+ * values give a stored fingerprint.
+ */
+function fingerprintOfRun(key: Uint8Array, privacy: RunPrivacy | undefined): Fingerprint {
+  return fingerprintWith(privacy?.policy.keyed('fingerprint', key)?.subarray(0, KEY_BYTES) ?? key)
+}
+
+/** What tells the mirror with its key from every other; the key itself stays in it. */
+export async function identityOf(session: Session): Promise<string> {
+  const stored = await session.first<{ key: Uint8Array }>(sql`SELECT key FROM fingerprint_key`)
+  const hash = createHash('sha256').update('identity of the mirror')
+  return hash
+    .update(stored?.key ?? '')
+    .digest('hex')
+    .slice(0, 32)
+}

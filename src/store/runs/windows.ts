@@ -1,0 +1,145 @@
+import type { RecordedRow, RecordedWindow, Run } from '../../run.ts'
+import { rowsOf } from '../port/fragments.ts'
+import { sql } from '../port/sql.ts'
+import type { Session } from '../port/store.ts'
+import { RowSet } from '../../list/row-set.ts'
+import type { AnsweredWindow } from '../../sorted-page.ts'
+import type { WindowRows } from '../pages/decide-pages.ts'
+
+/** The recorded windows of a run, in the order of their positions. */
+export async function readWindows(session: Session, run: Pick<Run, 'id' | 'list'>): Promise<StoredWindow[]> {
+  const windows = await session.all<WindowColumns>(sql`
+    SELECT start, size, per_page, total, last_page, beyond_end, row_ids, rejected, place, count FROM windows
+    WHERE run_id = ${run.id} ORDER BY start, size`)
+  return [...readableWindows(windows, run)]
+}
+
+/** The same with the customers in them. Each is built when it is needed. */
+export async function recallWindows(session: Session, run: Run): Promise<Iterable<RecordedWindow>> {
+  if (run.resumedFrom === undefined) return []
+  const windows = await readWindows(session, run)
+  return recorded(windows, await findCustomers(session, run))
+}
+
+function* recorded(windows: readonly StoredWindow[], find: FindCustomer): Generator<RecordedWindow> {
+  for (const window of windows) yield recordedWindow(window, find)
+}
+
+const AT_ONCE = 20_000
+
+/** The customers that the run has received. */
+async function findCustomers(session: Session, { organization, seen }: Run): Promise<FindCustomer> {
+  const found: ReturnType<FindCustomer>[] = []
+  const rowIds = [...seen]
+  for (let from = 0; from < rowIds.length; from += AT_ONCE) {
+    const rows = await session.all<{ row_id: number; id: string; created_at: string | null }>(sql`
+      SELECT row_id, id, created_at FROM customers
+      WHERE ${rowsOf(organization, rowIds.slice(from, from + AT_ONCE))}`)
+    for (const { row_id, id, created_at } of rows) found[row_id] = { id, created_at }
+  }
+  return (rowId) => found[rowId]
+}
+
+/** Deletes the windows of every run of an organization. */
+export async function forgetWindows(session: Session, organization: string): Promise<void> {
+  await session.run(sql`DELETE FROM windows WHERE run_id IN (SELECT id FROM runs WHERE organization = ${organization})`)
+}
+
+/** A recorded window as it is stored. */
+export type WindowColumns = {
+  start: number
+  size: number
+  per_page: number
+  total: number | null
+  last_page: number | null
+  beyond_end: number | boolean
+  row_ids: Buffer | null
+  rejected: string | null
+  place: number | null
+  count: number | null
+}
+
+/** A window as it is to be stored. */
+export function windowColumns(window: AnsweredWindow, rows: WindowRows): WindowColumns {
+  const read = 'place' in rows ? undefined : rows
+  const listed = 'place' in rows ? rows : undefined
+  return {
+    start: window.size * (window.page - 1),
+    size: window.size,
+    per_page: window.perPage,
+    total: window.total ?? null,
+    last_page: window.lastPage ?? null,
+    beyond_end: window.beyondEnd,
+    row_ids: read === undefined ? null : rowIdsFrom(read.rowIds),
+    rejected: read === undefined ? null : JSON.stringify(read.rejected),
+    place: listed?.place ?? null,
+    count: listed?.count ?? null,
+  }
+}
+
+/** A window with the row number of each record: 0 for a reject, below 0 for a forgotten customer; and the ids of its rejects. */
+export type StoredWindow = { columns: WindowColumns; rowIds: readonly number[]; rejected: readonly (string | null)[] }
+
+/** Skips windows that refer to a list which this program can no longer read: they are read again. */
+function* readableWindows(windows: Iterable<WindowColumns>, { list }: Pick<Run, 'list'>): Generator<StoredWindow> {
+  for (const columns of windows) {
+    const { row_ids, place, count } = columns
+    const rejected: (string | null)[] = JSON.parse(columns.rejected ?? '[]')
+    const listed = list.columns.rowIds.subarray(place ?? 0, (place ?? 0) + (count ?? 0))
+    if (row_ids !== null) yield { columns, rowIds: rowIdsIn(row_ids), rejected }
+    else if (listed.length === count) yield { columns, rowIds: Array.from(listed), rejected }
+  }
+}
+
+/** The rows, ids and forgotten customers in windows. */
+export function seenIn(windows: Iterable<StoredWindow>): Pick<Run, 'seen' | 'rejectedIds' | 'suppressed'> {
+  const seen = new RowSet()
+  const rejectedIds = new Set<string>()
+  const suppressed = new Set<number>()
+  for (const { rowIds, rejected } of windows) {
+    for (const rowId of rowIds) {
+      if (rowId > 0) seen.add(rowId)
+      else if (rowId < 0) suppressed.add(-rowId)
+    }
+    for (const id of rejected) if (id !== null) rejectedIds.add(id)
+  }
+  return { seen, rejectedIds, suppressed }
+}
+
+/** Finds the customer of a row; undefined if it is gone. */
+type FindCustomer = (rowId: number) => { id: string; created_at: string | null } | undefined
+
+/** A window as it was read. */
+function recordedWindow({ columns, rowIds, rejected }: StoredWindow, find: FindCustomer): RecordedWindow {
+  return {
+    page: columns.start / columns.size + 1,
+    size: columns.size,
+    perPage: columns.per_page,
+    total: columns.total ?? undefined,
+    lastPage: columns.last_page ?? undefined,
+    beyondEnd: Boolean(columns.beyond_end),
+    rows: recordedRows(rowIds, [...rejected], find),
+  }
+}
+
+function recordedRows(rowIds: readonly number[], rejectedIds: (string | null)[], find: FindCustomer): RecordedRow[] {
+  return rowIds.map((rowId) => {
+    if (rowId < 0) return { id: undefined, createdAt: undefined, rowId }
+    const found = rowId === 0 ? undefined : find(rowId)
+    if (found !== undefined) return { id: found.id, createdAt: found.created_at ?? undefined, rowId }
+    return { id: rejectedIds.shift() ?? undefined, createdAt: undefined, rowId: undefined }
+  })
+}
+
+/** Row numbers as stored in one column: little-endian int32, as on all supported machines. */
+export function rowIdsFrom(rowIds: ArrayLike<number>): Buffer {
+  return Buffer.from(Int32Array.from(rowIds).buffer)
+}
+
+/** The row numbers in such a column. */
+export function rowIdsIn(blob: Buffer): number[] {
+  // A loop: spreading a typed array takes six times as long.
+  const rowIds: number[] = []
+  for (let at = 0; at < blob.length; at += 4) rowIds.push(blob.readInt32LE(at))
+  return rowIds
+}

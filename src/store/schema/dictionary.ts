@@ -1,0 +1,74 @@
+import { PUBLIC_TABLES } from '../../public-tables.ts'
+import type { Session } from '../port/postgres-session.ts'
+import type { Connection } from '../sqlite/connect.ts'
+
+/** What each public column holds, in one row each. */
+const ROWS = PUBLIC_TABLES.flatMap(({ name, columns }) => columns.map((column) => ({ table: name, ...column })))
+
+/** Writes what each public column holds into a file, where it differs. The caller holds the transaction. */
+export function describeInFile(db: Connection): void {
+  const rows = ROWS.map((row) => [
+    ...[row.table, row.name, row.type, row.meaning, row.source],
+    ...[Number(row.nullable), Number(row.personal)],
+  ])
+  const stored = db.prepare('SELECT * FROM dictionary ORDER BY rowid').raw().all()
+  if (JSON.stringify(stored) === JSON.stringify(rows)) return
+  db.exec('DELETE FROM dictionary')
+  const insert = db.prepare('INSERT INTO dictionary VALUES (?, ?, ?, ?, ?, ?, ?)')
+  for (const row of rows) insert.run(row)
+}
+
+/** What a column of this name holds on a server, where it is another thing than in a file. */
+const MEANINGS_THERE: Readonly<Record<string, string>> = {
+  'customers.row_id': 'number of the row within its organization; to join with other mirrors use organization and id',
+  'rejects.reject_id': 'number of the reject within this mirror',
+  'dictionary.type': 'type in PostgreSQL',
+  'dictionary.nullable': 'true where the column may be NULL',
+  'dictionary.personal': 'true where the column may hold personal data of a customer',
+  'customers.is_active': 'true while the customer is not removed, false after',
+  'active_customers.is_active': 'true while the customer is not removed, false after',
+}
+
+const ROWS_THERE = ROWS.map(({ table, name: column, meaning, source, nullable, personal }) => {
+  return { table, column, meaning: MEANINGS_THERE[`${table}.${column}`] ?? meaning, source, nullable, personal }
+})
+
+/** Whether a server says of each public column what this program does, and which type it has. */
+export async function isDescribed(session: Session): Promise<boolean> {
+  const differing = await session.first(
+    `${DESCRIBED} SELECT FROM described FULL JOIN dictionary
+    ON dictionary."table" = described."table" AND dictionary."column" = described."column" WHERE ${DIFFERS} LIMIT 1`,
+    GIVEN,
+  )
+  return differing === undefined
+}
+
+/** The same on a server, with the types that it has. */
+export async function describeOnServer(session: Session): Promise<void> {
+  await session.run(
+    `${DESCRIBED}, gone AS (
+       DELETE FROM dictionary WHERE NOT EXISTS (
+         SELECT 1 FROM described WHERE described."table" = dictionary."table" AND described."column" = dictionary."column")
+     )
+     INSERT INTO dictionary ("table", "column", type, meaning, source, nullable, personal)
+     SELECT "table", "column", type, meaning, source, nullable, personal FROM described ORDER BY place
+     ON CONFLICT ("table", "column") DO UPDATE SET type = excluded.type, meaning = excluded.meaning, source = excluded.source,
+       nullable = excluded.nullable, personal = excluded.personal
+     WHERE ${DIFFERS.replaceAll('described.', 'excluded.')}`,
+    GIVEN,
+  )
+}
+
+const GIVEN = JSON.stringify(ROWS_THERE)
+
+const DESCRIBED = `
+  WITH described AS (
+    SELECT place, "table", "column", format_type(atttypid, atttypmod) AS type, meaning, source, nullable, personal
+    FROM ROWS FROM (json_to_recordset($1::json) AS (
+      "table" text, "column" text, meaning text, source text, nullable boolean, personal boolean
+    )) WITH ORDINALITY AS described ("table", "column", meaning, source, nullable, personal, place)
+    JOIN pg_attribute ON attrelid = to_regclass(quote_ident("table")) AND attname = "column"
+  )`
+
+const DIFFERS = `(dictionary.type, dictionary.meaning, dictionary.source, dictionary.nullable, dictionary.personal)
+  IS DISTINCT FROM (described.type, described.meaning, described.source, described.nullable, described.personal)`

@@ -1,0 +1,81 @@
+import Database from 'better-sqlite3'
+
+export type Connection = Database.Database
+
+/** How long a write waits for another program's transaction before it gives up. */
+export const BUSY_TIMEOUT_MS = 15_000
+
+/**
+ * Opens a file of SQLite. Throws SqliteError, also where its folder is not there, or cannot be looked at: the driver looks for it before SQLite
+ * does, and says so without a code.
+ */
+export function connect(file: string, options: Database.Options = {}): Database.Database {
+  try {
+    return new Database(file, options)
+  } catch (error) {
+    throw withoutFolder(error)
+  }
+}
+
+/** The error of SQLite for a folder that the driver did not find; any other error unchanged. */
+export function withoutFolder(error: unknown): unknown {
+  const isOfDriver = error instanceof TypeError && error.message.endsWith('because the directory does not exist')
+  return isOfDriver ? new Database.SqliteError('unable to open database file', 'SQLITE_CANTOPEN') : error
+}
+
+type Kept = Map<string, Database.Statement>
+const keptByConnection = new WeakMap<Database.Database, Kept>()
+
+/** The prepared statement for `sql`, prepared once for each connection. */
+export function statement<Parameters extends unknown[], Row>(
+  db: Database.Database,
+  sql: string,
+): Database.Statement<Parameters, Row> {
+  let kept = keptByConnection.get(db)
+  if (kept === undefined) keptByConnection.set(db, (kept = new Map()))
+  let prepared = kept.get(sql)
+  if (prepared === undefined) kept.set(sql, (prepared = db.prepare(sql)))
+  // The border to SQL: the author of a statement declares its parameters and rows, and the tests that run it check them.
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+  return prepared as Database.Statement<Parameters, Row>
+}
+
+/** A setting of a connection while work runs, and after it, each as a pragma: `synchronous = FULL`. */
+type Setting = { during: string; after: string }
+
+/** Runs `work` with another setting, which ends with it, whatever becomes of it. */
+export function withSetting<Result>(db: Database.Database, { during, after }: Setting, work: () => Result): Result {
+  db.pragma(during)
+  try {
+    return work()
+  } finally {
+    db.pragma(after)
+  }
+}
+
+/**
+ * Runs `work`, which creates indexes, in transactions of its own. SQLite sorts their keys in temporary files. Where these have no room,
+ * the work is done once more with the keys in memory: a mirror needs no room in another folder.
+ */
+export function withRoomToSort<Result>(db: Connection, work: () => Result): Result {
+  try {
+    return work()
+  } catch (error) {
+    if (!lacksRoom(error)) throw error
+    return withoutTemporaryFiles(db, work)
+  }
+}
+
+/**
+ * Runs `work`, in transactions of its own, without temporary files: within one, SQLite does not always let this setting be changed. To undo
+ * a statement alone, SQLite keeps a copy of each page that it changes. Where work writes row by row, that is little at a time, and with a
+ * temporary file it takes longer than the rows.
+ */
+function withoutTemporaryFiles<Result>(db: Connection, work: () => Result): Result {
+  return withSetting(db, { during: 'temp_store = MEMORY', after: 'temp_store = DEFAULT' }, work)
+}
+
+function lacksRoom(error: unknown): boolean {
+  const cause = error instanceof Error ? (error.cause ?? error) : error
+  return cause instanceof Database.SqliteError && /^SQLITE_(FULL|IOERR|CANTOPEN)/.test(cause.code)
+}

@@ -1,0 +1,228 @@
+import Database from 'better-sqlite3'
+import { MirrorUnusable } from '../../errors/errors.ts'
+import type { Fingerprint } from '../../list/fingerprint.ts'
+import type { Run } from '../../run.ts'
+import type { PagesDecided } from '../pages/decide-pages.ts'
+import { CACHE_KB } from './open-database.ts'
+import { type Connection, statement } from './connect.ts'
+import { READ_TO_END } from '../schema/run-conditions.ts'
+
+/*
+ * Ids are random, so each transaction of an initial sync would write nearly all of their index again. The first organization of a mirror
+ * is read without it: the run itself knows which ids it inserted, and no other one is there. It is created from sorted keys when the run
+ * is over, or when another one begins, whatever happened to the first, or when another program writes to the file.
+ */
+const ID_INDEX: Index = { name: 'customers_by_id', on: 'customers (organization, id)', isUnique: true }
+
+/** An index: its name, and the table with the columns that it is on. */
+export type Index = { readonly name: string; readonly on: string; readonly isUnique?: boolean }
+
+/** Whether there is an index of this name. */
+function hasIndex(db: Connection, { name }: Index): boolean {
+  return statement(db, `SELECT 1 FROM sqlite_schema WHERE type = 'index' AND name = ?`).get(name) !== undefined
+}
+
+/** Creates an index from sorted keys, in a fraction of the time that it costs row by row. */
+export function createIndex(db: Connection, { name, on, isUnique = false }: Index): void {
+  db.exec(`CREATE ${isUnique ? 'UNIQUE ' : ''}INDEX IF NOT EXISTS ${name} ON ${on}`)
+}
+
+/** Whether customers can be found by their ids only by reading all of them. */
+export function lacksIdIndex(db: Connection): boolean {
+  return !hasIndex(db, ID_INDEX)
+}
+
+/** Creates the index of ids if it is missing. The caller holds the transaction. Throws MirrorUnusable where a customer has two rows. */
+export function createIdIndex(db: Connection): void {
+  if (!lacksIdIndex(db)) return
+  try {
+    createIndex(db, ID_INDEX)
+  } catch (error) {
+    if (!(error instanceof Database.SqliteError) || error.code !== 'SQLITE_CONSTRAINT_UNIQUE') throw error
+    throw new MirrorUnusable(
+      `${db.name}: has two rows of one customer, which only a change by hand can have left. This finds them: SELECT organization, id FROM ` +
+        'customers GROUP BY organization, id HAVING COUNT(*) > 1. Delete what was added, and run the command again.',
+      { code: 'damaged' },
+      { cause: error },
+    )
+  }
+}
+
+/** Rows are written one after the other, and none is looked up. */
+const CACHE_WITHOUT_INDEX_KB = 2000
+
+/** What such a run knows, and the version of the file: it changes when another connection writes. */
+const idsOfRuns = new WeakMap<Run, { ids: InitialIds; version: unknown }>()
+
+/** Whether a run that begins is alone in a mirror without customers. */
+export function isFirstOfAll(db: Connection, organization: string): boolean {
+  const other = statement(db, 'SELECT 1 FROM customers UNION ALL SELECT 1 FROM leases WHERE organization <> ? LIMIT 1')
+  return other.get(organization) === undefined
+}
+
+/** Has the first run of a mirror read without the index of ids. The caller holds the transaction. */
+export function readWithoutIdIndex(db: Connection, run: Run): void {
+  db.exec(`DROP INDEX IF EXISTS ${ID_INDEX.name}`)
+  db.pragma(`cache_size = -${CACHE_WITHOUT_INDEX_KB}`)
+  idsOfRuns.set(run, { ids: new InitialIds(run.fingerprint), version: dataVersion(db) })
+}
+
+/** The ids that a run inserted; undefined if the index knows them. */
+export function initialIdsOf(run: Run): InitialIds | undefined {
+  return idsOfRuns.get(run)?.ids
+}
+
+/** Has a run without the index know the customers that it inserts, also where the transaction fails later. */
+export function rememberIds(run: Run, inserted: PagesDecided['inserted']): void {
+  const ids = initialIdsOf(run)
+  if (ids !== undefined) for (const { rowId, customer } of inserted) ids.add(customer.id, rowId)
+}
+
+/**
+ * Has a run find customers by the index of ids, once another run has created it, or another program wrote to the file: customers may have
+ * been added or changed by hand. The caller holds the transaction.
+ */
+export function goByIdIndex(db: Connection, run: Run): void {
+  const known = idsOfRuns.get(run)
+  if (known !== undefined && known.version === dataVersion(db) && lacksIdIndex(db)) return
+  // It may have been created in a transaction that failed later.
+  createIdIndex(db)
+  forgetInitialIds(db, run)
+}
+
+function dataVersion(db: Connection): unknown {
+  return db.pragma('data_version', { simple: true })
+}
+
+/** The run goes by the index of ids from here on, or saves nothing more. */
+export function forgetInitialIds(db: Connection, run: Run): void {
+  if (idsOfRuns.delete(run)) db.pragma(`cache_size = -${CACHE_KB}`)
+}
+
+/** At the start, and so many times as much whenever seven of eight are taken. */
+const SLOTS = 1 << 13
+const GROWTH = 1.5
+/** Fingerprints are kept in parts of so many rows, so that none is copied when there are more. */
+const PART_BITS = 13
+const ID_LENGTH = 36
+
+/**
+ * Where the customers of an initial sync are, by their ids: open addressing over typed arrays, some 10 bytes a customer. A row that it
+ * names may be of another customer, or not be there after a transaction that failed, so the caller compares.
+ */
+export class InitialIds {
+  /** With a key, so that a service cannot make a list for which this takes long. */
+  readonly #fingerprint: Fingerprint
+  readonly #text = new Uint8Array(ID_LENGTH)
+  readonly #bytes = new DataView(this.#text.buffer)
+  /** Row numbers; 0 is a free slot. */
+  #slots = new Uint32Array(SLOTS)
+  /** The fingerprints of ids, by their rows. */
+  readonly #prints: (Uint32Array | undefined)[] = []
+  #count = 0
+
+  constructor(fingerprint: Fingerprint) {
+    this.#fingerprint = fingerprint
+  }
+
+  add(id: string, rowId: number): void {
+    this.#put(this.#printOf(id), rowId)
+  }
+
+  /** Adds the rows that may be of this customer to `rows`. */
+  addRowsOf(id: string, rows: number[]): void {
+    const print = this.#printOf(id)
+    for (let slot = this.#find(print, this.#slotOf(print)); slot >= 0; slot = this.#find(print, this.#after(slot)))
+      rows.push(this.#slots[slot] ?? 0)
+  }
+
+  /** The next slot, from this one on, with a row of such an id; -1 if there is none. */
+  #find(print: number, from: number): number {
+    for (let slot = from; ; slot = this.#after(slot)) {
+      const rowId = this.#slots[slot] ?? 0
+      if (rowId === 0) return -1
+      if (this.#printAt(rowId) === print) return slot
+    }
+  }
+
+  #printAt(rowId: number): number {
+    return this.#prints[rowId >>> PART_BITS]?.[rowId & (2 ** PART_BITS - 1)] ?? 0
+  }
+
+  #slotOf(print: number): number {
+    return Math.floor((print / 2 ** 32) * this.#slots.length)
+  }
+
+  #after(slot: number): number {
+    return slot + 1 === this.#slots.length ? 0 : slot + 1
+  }
+
+  #printOf(id: string): number {
+    // Here rather than by a Buffer: two million ids of a large list come through these lines.
+    for (let at = 0; at < ID_LENGTH; at += 1) this.#text[at] = id.charCodeAt(at)
+    return this.#fingerprint.id(this.#bytes, 0)
+  }
+
+  #put(print: number, rowId: number): void {
+    if (8 * this.#count >= 7 * this.#slots.length) this.#grow()
+    const part = (this.#prints[rowId >>> PART_BITS] ??= new Uint32Array(2 ** PART_BITS))
+    part[rowId & (2 ** PART_BITS - 1)] = print
+    this.#take(print, rowId)
+    this.#count += 1
+  }
+
+  #take(print: number, rowId: number): void {
+    let slot = this.#slotOf(print)
+    while (this.#slots[slot] !== 0) slot = this.#after(slot)
+    this.#slots[slot] = rowId
+  }
+
+  #grow(): void {
+    const before = this.#slots
+    this.#slots = new Uint32Array(Math.ceil(before.length * GROWTH))
+    for (let slot = 0; slot < before.length; slot += 1) {
+      const rowId = before[slot] ?? 0
+      if (rowId !== 0) this.#take(this.#printAt(rowId), rowId)
+    }
+  }
+}
+
+/** Indexes that only readers need. */
+const READING_INDEXES: readonly Index[] = [
+  { name: 'customers_by_email', on: 'customers (email)' },
+  // `removed_at` is in the index for `active_customers`, which then counts from the index alone.
+  { name: 'customers_by_language', on: 'customers (organization, language, removed_at)' },
+  { name: 'customers_by_update', on: 'customers (updated_at)' },
+]
+
+/** Creates the indexes of readers in a mirror with customers. The caller holds the transaction. */
+export function createReadingIndexes(db: Connection): void {
+  if (isRead(db)) for (const index of missingIndexes(db)) createIndex(db, index)
+}
+
+/** The indexes of readers that are missing. */
+export function missingIndexes(db: Connection): Index[] {
+  return READING_INDEXES.filter((index) => !hasIndex(db, index))
+}
+
+/**
+ * Whether the time has come to create them: a run is complete, and no organization is in its initial sync. From sorted keys an index
+ * is built in a fraction of the time that it costs row by row.
+ */
+export function mayIndexForReaders(db: Connection, nowMs: number): boolean {
+  return isRead(db) && !isLoading(db, nowMs)
+}
+
+function isRead(db: Connection): boolean {
+  return statement(db, `SELECT 1 FROM runs WHERE ${READ_TO_END} LIMIT 1`).get() !== undefined
+}
+
+/** Whether a run loads an organization that was never read to its end. A lease that has expired is of a process that is gone. */
+function isLoading(db: Connection, nowMs: number): boolean {
+  const loading = statement(
+    db,
+    `SELECT 1 FROM leases WHERE expires_at_ms > ?
+       AND NOT EXISTS (SELECT 1 FROM runs WHERE runs.organization = leases.organization AND ${READ_TO_END}) LIMIT 1`,
+  )
+  return loading.get(nowMs) !== undefined
+}

@@ -1,0 +1,178 @@
+import Database from 'better-sqlite3'
+import { randomBytes } from 'node:crypto'
+import { chmodSync, closeSync, openSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { MirrorUnusable } from '../../errors/errors.ts'
+import { mirrorFault, noMirror } from '../../errors/faults.ts'
+import { KEY_BYTES } from '../../list/fingerprint.ts'
+import { isMissing } from '../../machine/is-missing.ts'
+import { makeFolder } from '../../machine/make-folder.ts'
+import { fileError } from '../port/sqlite-errors.ts'
+import { incomplete, namesIn, otherVersion, SQLITE_SCHEMA, VERSION } from '../schema/schema.ts'
+import { describeInFile } from '../schema/dictionary.ts'
+import { BUSY_TIMEOUT_MS, connect, type Connection } from './connect.ts'
+import { identityOf, requireRegularFile } from './open-file.ts'
+import { openReadOnly } from './read-only-file.ts'
+
+/**
+ * The size of the WAL, in pages of 4 KB, at which the transaction that reached it copies it: fewer copies of pages that are written again and
+ * again, and short enough for other runs and health checks, which wait meanwhile.
+ */
+const CHECKPOINT_PAGES = 4096
+
+/**
+ * The page cache, in KB: enough for the index of a hundred thousand customers, and for the writes of one transaction. The index of a
+ * million would not fit into any reasonable cache, and a night hardly reads it.
+ */
+export const CACHE_KB = 8_000
+
+/**
+ * The pages of 4 KB that a transaction changes before SQLite writes some of them: it writes those again that change once more, and in the
+ * end the head of each. Enough for a night in which a thousand customers came or went.
+ */
+const CHANGED_PAGES = 4_096
+
+/**
+ * Opens the mirror at `file`, which is made there to write if there is none; waits for another program's transaction for `busyMs`. Throws
+ * MirrorUnusable without having changed anything.
+ */
+export function openDatabase(file: string, access: 'read' | 'write', busyMs = BUSY_TIMEOUT_MS): Connection {
+  if (access === 'read' && isMissing(file)) throw noMirror(file)
+  try {
+    if (access === 'write') createPrivately(file)
+    requireRegularFile(file)
+    return openChecked(file, access, busyMs)
+  } catch (error) {
+    throw fileError(error, file)
+  }
+}
+
+/** A private temporary mirror without rows. */
+export function openTemporary(): Connection {
+  const db = new Database('')
+  db.transaction(() => {
+    makeSchema(db)
+    makeFingerprintKey(db)
+  })()
+  return db
+}
+
+/** The damage that SQLite finds when it reads the whole file. */
+export function findDamage(db: Connection): string[] {
+  const found = db.prepare<[], string>('PRAGMA integrity_check(10)').pluck().all()
+  return found.filter((line) => line !== 'ok')
+}
+
+/** SQLite gives its `-wal` and `-shm` files the mode of the main file, so the main file is created first, with its mode. */
+function createPrivately(file: string): void {
+  makeFolder(dirname(file))
+  if (isMissing(file)) closeSync(openSync(file, 'a', 0o600))
+}
+
+function openChecked(file: string, access: 'read' | 'write', busyMs = BUSY_TIMEOUT_MS): Connection {
+  const before = identityOf(file)
+  const db = access === 'read' ? openReadOnly(file, busyMs).db : connect(file, { fileMustExist: true, timeout: busyMs })
+  try {
+    requireMirror(db, file)
+    // Only what writes makes a mirror of an empty file: one that lost its content is no mirror without customers.
+    if (access === 'read' && isEmpty(db)) throw noMirror(file)
+    db.pragma(`cache_size = -${CACHE_KB}`)
+    if (access === 'write') {
+      makePrivate(file)
+      db.pragma('journal_mode = WAL')
+      db.pragma('synchronous = NORMAL')
+      // A restore may have had the old file locked until a moment ago. From here on it finds this one in use.
+      if (identityOf(file) !== before) throw replacedMeanwhile(file)
+      db.pragma(`wal_autocheckpoint = ${CHECKPOINT_PAGES}`)
+      db.pragma(`cache_spill = ${CHANGED_PAGES}`)
+      const complete = () => {
+        if (isEmpty(db)) makeSchema(db)
+        // Another version may have written it while this one waited for the write lock.
+        requireVersion(db, file)
+        // A backup that was put back by hand is a mirror from now on.
+        db.exec('DROP TABLE IF EXISTS backup_mark')
+        makeFingerprintKey(db)
+        describeInFile(db)
+      }
+      db.transaction(complete).immediate()
+    }
+    return db
+  } catch (error) {
+    db.close()
+    // SQLite finds out by itself when it writes, and only says that it may not.
+    throw identityOf(file) === before ? error : replacedMeanwhile(file)
+  }
+}
+
+function replacedMeanwhile(file: string): MirrorUnusable {
+  return new MirrorUnusable(
+    `${file}: was replaced by another file while it was opened. Nothing was written; try again.`,
+    {
+      code: 'replaced',
+    },
+  )
+}
+
+/** Makes a mirror that others could read private again, with its `-wal` and `-shm`. */
+function makePrivate(file: string): void {
+  for (const name of [file, `${file}-wal`, `${file}-shm`]) if (!isMissing(name)) chmodSync(name, 0o600)
+}
+
+/** Throws MirrorUnusable unless the file holds nothing, or a mirror that this program can read. */
+function requireMirror(db: Connection, file: string): void {
+  const applicationId = Number(db.pragma('application_id', { simple: true }))
+  if (applicationId !== APPLICATION_ID && !(applicationId === 0 && isEmpty(db))) {
+    throw mirrorFault(file, { fault: 'foreign', said: 'is a SQLite file of another program' })
+  }
+  if (versionOf(db) === 0 && isEmpty(db)) return
+  requireVersion(db, file)
+  requireWhole(db, file)
+}
+
+/** `CMIR`: identifies the SQLite file, also for the command `file`. */
+export const APPLICATION_ID = 0x434d4952
+
+/** Makes a mirror in an empty database. The caller holds the transaction. */
+function makeSchema(db: Connection): void {
+  db.exec(SQLITE_SCHEMA)
+  db.pragma(`application_id = ${APPLICATION_ID}`)
+  db.pragma(`user_version = ${VERSION}`)
+}
+
+/** Where it was deleted, too: then no fingerprint matches, which does no harm. */
+function makeFingerprintKey(db: Connection): void {
+  db.prepare('INSERT INTO fingerprint_key (id, key) VALUES (1, ?) ON CONFLICT DO NOTHING').run(randomBytes(KEY_BYTES))
+}
+
+/** Throws MirrorUnusable `version` for a mirror that another version of this program made. */
+export function requireVersion(db: Connection, file: string): void {
+  const version = versionOf(db)
+  if (version !== VERSION) throw otherVersion(file, version)
+}
+
+/** Throws MirrorUnusable `damaged` for a mirror of which someone dropped a table, a view or a trigger. */
+function requireWhole(db: Connection, file: string): void {
+  const lacking = missingIn(db)
+  if (lacking.length > 0) throw incomplete(file, lacking)
+}
+
+/** Whether this program can read all of the mirror. */
+export function isWhole(db: Connection): boolean {
+  return versionOf(db) === VERSION && missingIn(db).length === 0
+}
+
+export function isEmpty(db: Connection): boolean {
+  return db.prepare('SELECT 1 FROM sqlite_schema').get() === undefined
+}
+
+/** The `user_version` of the file: 0 in one that is new. */
+export function versionOf(db: Connection): number {
+  return Number(db.pragma('user_version', { simple: true }))
+}
+
+function missingIn(db: Connection): string[] {
+  const held = new Set(db.prepare<[], string>('SELECT name FROM sqlite_schema').pluck().all())
+  return NAMES.filter((name) => !held.has(name))
+}
+
+const NAMES = namesIn(SQLITE_SCHEMA)

@@ -1,0 +1,98 @@
+import { endedWell } from '../report.ts'
+import type { Run } from '../run.ts'
+import type { Mirror, Standing } from '../store.ts'
+import { findGone, findListed, findRemovalCandidates } from './absent/candidates.ts'
+import { approveRemovals, discardRemovals, listHeldRemovals } from './absent/held-removals.ts'
+import { forgetting } from './forget/forget-customer.ts'
+import { addSaved } from './pages/page-accounting.ts'
+import type { Store } from './port/store.ts'
+import { privacyVerbs } from './privacy/policies.ts'
+import { findKnownElsewhere, listRejects } from './reading/rejects.ts'
+import {
+  findRun,
+  listFreshness,
+  listLastRuns,
+  listLatestRuns,
+  listRuns,
+  listUncountedFreshness,
+  listUnderway,
+} from './reading/runs.ts'
+import { pruning } from './retention/prune.ts'
+import { finishRun } from './runs/finish-run.ts'
+import { renewLease, requireCurrent } from './runs/lease.ts'
+import { identityOf, startRun } from './runs/start-run.ts'
+import { recallWindows } from './runs/windows.ts'
+
+/** What is done for each database in its own way. */
+export type Own = {
+  standing: () => Standing
+  savePages: Mirror['savePages']
+  /** Around an initial sync: called in the transaction that begins a run, and before the one that ends it. */
+  began?: (run: Run) => void
+  ending?: (run: Run, isWell: boolean) => Promise<void>
+  pagesAtOnce?: (run: Run) => number
+  /** To be called when a run is complete: indexes that only readers need. */
+  indexForReaders: (nowMs: number) => Promise<void>
+  findDamage: () => Promise<string[]>
+}
+
+/** The verbs of a mirror. Each write is one transaction. */
+export function mirrorOn(store: Store, own: Own): Mirror {
+  const { read, write } = store
+  return {
+    file: store.place,
+    standing: own.standing,
+    identity: () => read(identityOf),
+    startRun: (start) =>
+      write(
+        async (session) => {
+          await requireCurrent(session, store.place)
+          const run = await startRun(session, start)
+          own.began?.(run)
+          return run
+        },
+        {},
+        start,
+      ),
+    pagesAtOnce: (run) => own.pagesAtOnce?.(run) ?? 64,
+    savePages: async (run, pages, nowMs, onWaiting) => {
+      const saved = await own.savePages(run, pages, nowMs, onWaiting)
+      addSaved(run, saved)
+      return saved
+    },
+    renewLease: (run, nowMs) => write((session) => renewLease(session, run, nowMs), { anywhere: true }),
+    recallWindows: (run) => read((session) => recallWindows(session, run)),
+    findKnownElsewhere: (organization, ids) => read((session) => findKnownElsewhere(session, organization, ids)),
+    findRemovalCandidates: (run, ending) => read((session) => findRemovalCandidates(session, run, ending)),
+    findGone: (run, rowIds) => read((session) => findGone(session, run, rowIds)),
+    findListed: (run, most) => read((session) => findListed(session, run, most)),
+    finishRun: async (run, ending, nowMs) => {
+      // A failed run is recorded in its file, even if that was moved away.
+      const isWell = endedWell(ending)
+      await own.ending?.(run, isWell)
+      const report = await write(
+        (session) => finishRun(session, run, ending, nowMs),
+        { durably: isWell, anywhere: !isWell },
+        ending,
+      )
+      if (isWell) await own.indexForReaders(nowMs)
+      return report
+    },
+    prune: pruning(store),
+    listRuns: (filter) => read((session) => listRuns(session, filter)),
+    findRun: (id) => read((session) => findRun(session, id)),
+    listHeldRemovals: () => read(listHeldRemovals),
+    approveRemovals: (runId, nowMs) => write((session) => approveRemovals(session, runId, nowMs)),
+    discardRemovals: (runId) => write((session) => discardRemovals(session, runId)),
+    ...forgetting(store),
+    ...privacyVerbs(store),
+    listRejects: (filter) => read((session) => listRejects(session, filter)),
+    listFreshness: () => read(listFreshness),
+    listUncountedFreshness: () => read(listUncountedFreshness),
+    listLastRuns: (filter) => read((session) => listLastRuns(session, filter)),
+    listLatestRuns: (filter) => read((session) => listLatestRuns(session, filter)),
+    listUnderway: (clocks) => read((session) => listUnderway(session, clocks)),
+    findDamage: own.findDamage,
+    close: () => store.close(),
+  }
+}

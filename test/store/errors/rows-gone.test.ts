@@ -1,0 +1,79 @@
+import { expect, test } from 'vitest'
+import { mirrorOrganization } from '../../../src/mirror-organization.ts'
+import type { Mirror } from '../../../src/store.ts'
+import { customerId, customers, MINUTE_MS, type SentRecord, START_MS } from '../../support/builders.ts'
+import { listedSource } from '../../support/listed-source.ts'
+import { onPostgres } from '../../support/mirror-choice.ts'
+import { aMirror, tamper, valueOf } from '../../support/mirror-file.ts'
+import { mirroring, namesOf, storedNames } from '../../support/mirroring.ts'
+
+/* Rows that are deleted where no trigger of the mirror notices it, as by a restore of one table or by replication. */
+
+const LIST = customers(1, 45)
+
+test('a run does not end well where customers that it knows from the list are gone, and the next one adds them', async () => {
+  const mirror = await aMirror()
+  await night(mirror, 0, LIST)
+  expect(await night(mirror, 1, LIST)).toMatchObject({ proof: 'proven', unchanged: 45 })
+  deleteUnnoticed(mirror, [5, 30])
+
+  const first = await night(mirror, 2, LIST)
+  const second = await night(mirror, 3, LIST)
+
+  expect(first).toMatchObject({
+    ...{ status: 'failed', proof: 'unproven', missing: 0, removed: 0 },
+    error: { code: 'replaced', message: expect.stringContaining('sync again') },
+  })
+  expect(second).toMatchObject({ status: 'complete', proof: 'proven', inserted: 2, unchanged: 43 })
+  expect(storedNames(mirror)).toEqual(namesOf(LIST))
+})
+
+test('as many customers that left the list do not hide that others are gone', async () => {
+  const mirror = await aMirror()
+  await night(mirror, 0, LIST)
+  deleteUnnoticed(mirror, [5, 30])
+  const list = LIST.filter((_, place) => place !== 10 && place !== 20)
+
+  expect(await night(mirror, 1, list)).toMatchObject({ error: { code: 'replaced' } })
+  expect(await night(mirror, 2, list)).toMatchObject({ proof: 'proven', inserted: 2, missing: 2 })
+})
+
+test('a received customer that is gone is missed where the numbers of the other rows add up to its own, and another organization has that', async () => {
+  const mirror = await aMirror()
+  await night(mirror, 0, customers(11, 13), 'globex')
+  await night(mirror, 0, customers(1, 3))
+  deleteUnnoticed(mirror, [3])
+
+  expect(await night(mirror, 1, customers(3, 3))).toMatchObject({ error: { code: 'replaced' } })
+})
+
+test('a run that proves nothing does not end well either', async () => {
+  const mirror = await aMirror()
+  await night(mirror, 0, LIST)
+  deleteUnnoticed(mirror, [5])
+
+  const report = await night(mirror, 1, [...LIST, { id: 'unreadable' }])
+
+  expect(report).toMatchObject({ rejected: 1, error: { code: 'replaced' } })
+  expect(valueOf(mirror.file, 'SELECT count(*) FROM lists')).toBe(0)
+})
+
+test('customers removed before are no reason to doubt the others', async () => {
+  const mirror = await aMirror()
+  const rest = LIST.filter((_, place) => place !== 10)
+  for (const [n, list] of [LIST, rest, rest, rest].entries()) await night(mirror, n, list)
+
+  expect(await night(mirror, 4, rest)).toMatchObject({ status: 'complete', proof: 'proven', unchanged: 44 })
+  expect(valueOf(mirror.file, 'SELECT count(*) FROM customers WHERE removed_at IS NOT NULL')).toBe(1)
+})
+
+async function night(mirror: Mirror, n: number, list: SentRecord[], organization = 'acme') {
+  const now = () => START_MS + n * MINUTE_MS
+  return (await mirrorOrganization(mirroring(mirror, listedSource(list), { organization, scan: 'chain', now }))).report
+}
+
+function deleteUnnoticed({ file }: Mirror, numbers: readonly number[]) {
+  if (onPostgres) tamper(file, 'ALTER TABLE customers DISABLE TRIGGER USER')
+  else tamper(file, 'DROP TRIGGER customers_deleted')
+  for (const n of numbers) tamper(file, 'DELETE FROM customers WHERE id = ?', customerId(n))
+}

@@ -1,0 +1,294 @@
+import Database from 'better-sqlite3'
+import { createHmac, randomBytes } from 'node:crypto'
+import { expect, onTestFinished, test } from 'vitest'
+import type { Mirror } from '../../src/store.ts'
+import { idHash } from '../../src/privacy/forgotten.ts'
+import { aCustomer, anEnding, aPage, customerId, customers, MINUTE_MS, START_MS } from '../support/builders.ts'
+import { storedText } from '../support/mirror-reader.ts'
+import { onPostgres, sqliteAlone } from '../support/mirror-choice.ts'
+import { aMirror, aMirrorFile, mirrorPages, rowsOf, tamper, valueOf } from '../support/mirror-file.ts'
+import { DAY_MS, night, scanEnding } from './nights.ts'
+import { LEASE_MS } from '../../src/store/refusals.ts'
+import { eraseTraces, openMirror } from '../../src/store/mirror.ts'
+
+const ID = 'f0f0f0f0-aaaa-4bbb-8ccc-d1d2d3d4d5d6'
+const NOW = START_MS + 30 * DAY_MS
+
+/** The customer to forget, in a few versions. */
+function wanted(version: number) {
+  const own = { name: `Wanted "Person" ${version}ü`, username: `wanted-user-${version}` }
+  return aCustomer(7, { id: ID, ...own, email: `wanted${version}@hidden.example`, phone: `+49 30 9990${version}` })
+}
+
+/** Texts by which the customer is found in any byte, whatever table or form it is in. */
+const TRACES = [
+  ...[ID, ID.toUpperCase(), ID.replaceAll('-', '')].map((text) => Buffer.from(text)),
+  Buffer.from(ID.replaceAll('-', ''), 'hex'),
+  ...['Wanted', 'wanted', 'hidden.example', '+49 30 9990'].map((text) => Buffer.from(text)),
+]
+
+function tracesIn(file: string): string[] {
+  const stored = storedText(file)
+  return TRACES.map((bytes) => bytes.toString('latin1')).filter((text) => stored.includes(text))
+}
+
+const forgetting = (overrides: object = {}) => {
+  return { organization: 'acme', id: ID, nowMs: NOW, monotonicMs: undefined, ...overrides }
+}
+
+/** A closed mirror in which the customer stands wherever a customer can. */
+async function aFullMirror(): Promise<string> {
+  const file = aMirrorFile()
+  const mirror = await openMirror(file)
+  const others = customers(1, 300).filter(({ id }) => id !== customerId(7))
+  await night(mirror, 0, [...others, wanted(1)])
+  await night(mirror, 1, [...others.slice(1), wanted(2)])
+  await night(mirror, 2, [...others, { ...wanted(3), name: ['not', 'Wanted'] }])
+  await night(mirror, 3, [
+    ...others,
+    { ...wanted(3), id: `{${ID.toUpperCase()}}` },
+    { ...wanted(3), id: ID.replaceAll('-', '') },
+    { email: 'WANTED2@hidden.example' },
+  ])
+  await night(mirror, 4, [...others, wanted(4)])
+  await night(mirror, 5, others)
+  const found = { certificate: { proof: 'unproven', found: [ID] } }
+  await night(mirror, 6, [...others, wanted(5)], { ending: found })
+  const error = { code: 'not-found', message: `The service said: no Wanted "Person" 5ü` }
+  await night(mirror, 7, [...others, wanted(5)], { ending: { status: 'failed', error } })
+  const run = await mirror.startRun({ organization: 'acme', trigger: 'sync', nowMs: START_MS + 8 * DAY_MS })
+  const window = { page: 1, size: 100, perPage: 100, total: 2, lastPage: 1, beyondEnd: false }
+  await mirror.savePages(
+    run,
+    [{ ...aPage(1, [{ ...wanted(6), phone: {} }, aCustomer(1)]), window }],
+    START_MS + 8 * DAY_MS,
+  )
+  await mirror.finishRun(run, anEnding({ status: 'interrupted' }), START_MS + 8 * DAY_MS)
+  await mirror.close()
+  return file
+}
+
+async function forgotten(file: string): Promise<Awaited<ReturnType<Mirror['forgetCustomer']>>> {
+  const mirror = await openMirror(file)
+  try {
+    return await mirror.forgetCustomer(forgetting())
+  } finally {
+    await mirror.close()
+  }
+}
+
+test('no byte of the file, its WAL or its index holds a forgotten customer, whichever rows and earlier rows did', async () => {
+  const file = await aFullMirror()
+  expect(tracesIn(file)).toHaveLength(TRACES.length - 1)
+  const kept = rowsOf(file, 'SELECT * FROM customers WHERE id <> ? ORDER BY row_id', ID)
+
+  const { deleted, traces } = await forgotten(file)
+
+  expect(deleted).toEqual({ customers: 1, changes: 3, rejects: 5 })
+  expect(await eraseTraces(file, traces)).toBe(onPostgres ? 'released' : 'erased')
+  expect(tracesIn(file)).toEqual([])
+  expect(rowsOf(file, 'SELECT * FROM customers ORDER BY row_id')).toEqual(kept)
+  expect(rowsOf(file, `SELECT certificate FROM runs WHERE CAST(certificate AS TEXT) LIKE '%found%'`)).toEqual([
+    { certificate: '{"proof":"unproven","found":["forgotten"]}' },
+  ])
+  expect(rowsOf(file, `SELECT error FROM runs WHERE error_code = 'not-found'`)).toEqual([
+    { error: 'The message named a customer that is forgotten.' },
+  ])
+  for (const table of ['lists', 'list_chunks', 'list_windows', 'edited_customers', 'windows'])
+    expect(rowsOf(file, `SELECT * FROM ${table}`), table).toEqual([])
+  expect(valueOf(file, 'PRAGMA integrity_check')).toBe('ok')
+  expect(rowsOf(file, 'PRAGMA foreign_key_check')).toEqual([])
+})
+
+test('what stays is a hash of the id under random bytes of the organization, and the time', async () => {
+  const file = await aFullMirror()
+  await forgotten(file)
+
+  const [key] = rowsOf(file, 'SELECT organization, key FROM forgotten_keys')
+  const bytes = key?.['key']
+  if (!Buffer.isBuffer(bytes)) throw new Error('There is no key.')
+  expect(bytes).toHaveLength(32)
+  expect(rowsOf(file, 'SELECT * FROM forgotten')).toEqual([
+    {
+      number: 1,
+      organization: 'acme',
+      hash: createHmac('sha256', bytes).update(ID).digest('base64url'),
+      forgotten_at: '2026-02-04 02:00:00.000',
+    },
+  ])
+})
+
+test('the hash of an id is HMAC-SHA-256', () => {
+  const key = randomBytes(32)
+  const hashOf = idHash(key)
+  for (const n of [1, 2, 3]) {
+    expect(hashOf(customerId(n))).toBe(createHmac('sha256', key).update(customerId(n)).digest('base64url'))
+  }
+})
+
+test('a customer forgotten twice is forgotten since the first time', async () => {
+  const file = await aFullMirror()
+  await forgotten(file)
+  const mirror = await aMirror(file)
+
+  const again = await mirror.forgetCustomer(forgetting({ nowMs: NOW + DAY_MS }))
+
+  expect(again).toMatchObject({
+    deleted: { customers: 0, changes: 0, rejects: 0 },
+    wasForgotten: true,
+    forgottenAtMs: NOW,
+  })
+  expect(valueOf(file, 'SELECT count(*) FROM forgotten')).toBe(1)
+})
+
+test.each([
+  ['a customer that the mirror does not hold', { id: customerId(9999) }],
+  ['a customer of another organization', { organization: 'globex' }],
+])('%s cannot be forgotten, and nothing changes', async (_, asked) => {
+  const file = await aFullMirror()
+  const mirror = await aMirror(file)
+  await night(mirror, 20, customers(1, 3), { organization: 'globex' })
+
+  await expect(mirror.forgetCustomer(forgetting(asked))).rejects.toMatchObject({
+    code: 'usage',
+    message: expect.stringContaining('holds no customer with this id'),
+  })
+  expect(rowsOf(file, 'SELECT * FROM forgotten_keys')).toEqual([])
+  expect(valueOf(file, 'SELECT count(*) FROM windows')).toBe(1)
+})
+
+test('the same person in another organization stays', async () => {
+  const file = await aFullMirror()
+  const mirror = await aMirror(file)
+  await night(mirror, 20, [wanted(1)], { organization: 'globex' })
+
+  await mirror.forgetCustomer(forgetting())
+
+  expect(rowsOf(file, 'SELECT organization FROM customers WHERE id = ?', ID)).toEqual([{ organization: 'globex' }])
+})
+
+test('a customer cannot be forgotten while a run has the lease; a run whose lease has expired loses it', async () => {
+  const mirror = await aMirror()
+  await night(mirror, 0, [wanted(1), aCustomer(1)])
+  const run = await mirror.startRun({ organization: 'acme', trigger: 'sync', nowMs: NOW })
+
+  await expect(mirror.forgetCustomer(forgetting())).rejects.toMatchObject({ code: 'leased' })
+  expect(valueOf(mirror.file, 'SELECT count(*) FROM customers')).toBe(2)
+
+  const later = NOW + LEASE_MS + 1
+  await mirror.forgetCustomer(forgetting({ nowMs: later }))
+  await expect(mirror.savePages(run, [aPage(1, [wanted(1)])], later)).rejects.toMatchObject({ code: 'leased' })
+  expect(rowsOf(mirror.file, 'SELECT id FROM customers')).toEqual([{ id: customerId(1) }])
+})
+
+test('held removals of the customer are gone, and those of others stay', async () => {
+  const mirror = await aMirror()
+  await night(mirror, 0, [...customers(101, 160), wanted(1)])
+  await mirrorPages(mirror, [[aCustomer(101)]], { atMs: START_MS + DAY_MS, ending: scanEnding({}) })
+  const held = 'SELECT count(*) FROM held_removals'
+  expect(valueOf(mirror.file, held)).toBe(60)
+
+  await mirror.forgetCustomer(forgetting())
+
+  expect(valueOf(mirror.file, held)).toBe(59)
+  expect(await mirror.approveRemovals(2, NOW)).toBe(59)
+})
+
+test('rejects of others stay, also those without a readable id that have another address', async () => {
+  const mirror = await aMirror()
+  const rejected = [{ ...aCustomer(1), name: {} }, { email: 'other@example.com' }, 'text']
+  await night(mirror, 0, [wanted(1), ...rejected, { email: 'wanted1@hidden.example' }])
+
+  await mirror.forgetCustomer(forgetting())
+
+  expect(rowsOf(mirror.file, 'SELECT payload FROM rejects ORDER BY reject_id')).toEqual(
+    rejected.map((record) => ({ payload: JSON.stringify(record) })),
+  )
+})
+
+test('rows of another customer that hold the id stay, and are reported', async () => {
+  const file = aMirrorFile()
+  const mirror = await openMirror(file)
+  await night(mirror, 0, [wanted(1), aCustomer(1, { referred_by: ID })])
+  const { traces } = await mirror.forgetCustomer(forgetting())
+  await mirror.close()
+
+  expect(await eraseTraces(file, traces)).toBe('held')
+  expect(valueOf(file, 'SELECT extra FROM customers')).toBe(JSON.stringify({ referred_by: ID }))
+})
+
+test('a name that is a word of a certificate leaves the certificate as it is', async () => {
+  const mirror = await aMirror()
+  const certificate = { proof: 'proven', passes: 1 }
+  await night(mirror, 0, [{ ...wanted(1), name: 'passes', username: 'proven' }], { ending: { certificate } })
+
+  await mirror.forgetCustomer(forgetting())
+
+  expect(valueOf(mirror.file, 'SELECT certificate FROM runs')).toBe(JSON.stringify(certificate))
+})
+
+test('values that another customer shares are no traces', async () => {
+  const mirror = await aMirror()
+  const shared = { ...aCustomer(1), email: 'wanted1@hidden.example' }
+  await night(mirror, 0, [wanted(1), shared])
+
+  const { traces } = await mirror.forgetCustomer(forgetting())
+
+  expect(traces.values).toContain('wanted-user-1')
+  expect(traces.values).not.toContain('wanted1@hidden.example')
+})
+
+test.skipIf(sqliteAlone.bytesOfTheFile)(
+  'a reader with an open transaction keeps the bytes for now, and the next try erases them',
+  async () => {
+    const file = await aFullMirror()
+    const reader = new Database(file, { readonly: true })
+    onTestFinished(() => void reader.close())
+    reader.exec('BEGIN')
+    reader.prepare('SELECT count(*) FROM customers').get()
+    const { traces } = await forgotten(file)
+
+    expect(await eraseTraces(file, traces)).toBe('busy')
+
+    reader.exec('COMMIT')
+    expect(await eraseTraces(file, traces, { isThorough: true })).toBe('erased')
+    expect(tracesIn(file)).toEqual([])
+  },
+)
+
+test('a customer that may come back is one that no run knows', async () => {
+  const mirror = await aMirror()
+  await night(mirror, 0, [wanted(1), aCustomer(1)])
+  await mirror.forgetCustomer(forgetting())
+  const other = { nowMs: NOW, id: customerId(1) }
+
+  await expect(mirror.readmitCustomer(forgetting(other))).rejects.toMatchObject({ code: 'usage' })
+  await mirror.readmitCustomer(forgetting())
+  await expect(mirror.readmitCustomer(forgetting())).rejects.toMatchObject({ code: 'usage' })
+
+  const run = await mirror.startRun({ organization: 'acme', trigger: 'sync', nowMs: NOW + MINUTE_MS })
+  expect(run.forgotten).toBeUndefined()
+})
+
+test('a customer cannot be let in again while a run has the lease, which would still leave it out', async () => {
+  const mirror = await aMirror()
+  await night(mirror, 0, [wanted(1)])
+  await mirror.forgetCustomer(forgetting())
+  const run = await mirror.startRun({ organization: 'acme', trigger: 'sync', nowMs: NOW })
+
+  await expect(mirror.readmitCustomer(forgetting())).rejects.toMatchObject({ code: 'leased' })
+
+  await mirror.finishRun(run, anEnding({}), NOW)
+  await mirror.readmitCustomer(forgetting())
+  expect(valueOf(mirror.file, 'SELECT count(*) FROM forgotten')).toBe(0)
+})
+
+test('the key of forgotten customers cannot be deleted without them, and both follow a new name', async () => {
+  const mirror = await aMirror()
+  await night(mirror, 0, [wanted(1)])
+  await mirror.forgetCustomer(forgetting())
+
+  expect(() => tamper(mirror.file, 'DELETE FROM forgotten_keys')).toThrow(/FOREIGN KEY/i)
+  tamper(mirror.file, `UPDATE forgotten_keys SET organization = 'new'`)
+  expect(valueOf(mirror.file, 'SELECT organization FROM forgotten')).toBe('new')
+})

@@ -1,0 +1,189 @@
+import { spawnSync } from 'node:child_process'
+import { execPath, ppid } from 'node:process'
+import { expect, test } from 'vitest'
+import type { Mirror } from '../../src/store.ts'
+import { OrganizationLeased } from '../../src/errors/errors.ts'
+import { bootName, nameOfProcess } from '../../src/machine/process-name.ts'
+import { anEnding, aPage, customers, START_MS } from '../support/builders.ts'
+import { onPostgres } from '../support/mirror-choice.ts'
+import { aMirror, dump, mirrorPages, tamper, valueOf } from '../support/mirror-file.ts'
+import { LEASE_MS } from '../../src/store/refusals.ts'
+
+const start = (mirror: Mirror, afterMs = 0, organization = 'acme') =>
+  mirror.startRun({ organization, trigger: 'sync', nowMs: START_MS + afterMs })
+
+const YEAR_MS = 365 * 86_400_000
+const LEASED = expect.objectContaining({ name: 'OrganizationLeased', code: 'leased' })
+const LOST = expect.objectContaining({ name: 'OrganizationLeased', code: 'leased' })
+
+test('while a run holds its organization no other one starts, and none is recorded', async () => {
+  const mirror = await aMirror()
+  const run = await start(mirror)
+
+  const second = start(await aMirror(mirror.file))
+
+  await expect(second).rejects.toThrow(LEASED)
+  await expect(second).rejects.toThrow(`run ${run.id} `)
+  expect(valueOf(mirror.file, 'SELECT count(*) FROM runs')).toBe(1)
+})
+
+test('other organizations are not leased by it', async () => {
+  const mirror = await aMirror()
+  await start(mirror, 0, 'acme')
+
+  await expect(start(mirror, 0, 'globex')).resolves.toMatchObject({ organization: 'globex' })
+})
+
+test.each(['complete', 'failed', 'interrupted'] as const)(
+  'a run that ends %s gives its organization back',
+  async (status) => {
+    const mirror = await aMirror()
+    await mirrorPages(mirror, [customers(1, 2)], { ending: { status } })
+
+    await expect(start(mirror)).resolves.toBeDefined()
+  },
+)
+
+test('a lease expires after a minute without renewal, and not earlier', async () => {
+  const mirror = await aMirror()
+  await start(mirror)
+
+  await expect(start(mirror, LEASE_MS - 1)).rejects.toBeInstanceOf(OrganizationLeased)
+  await expect(start(mirror, LEASE_MS)).resolves.toBeDefined()
+})
+
+test('a run that renews its lease keeps it', async () => {
+  const mirror = await aMirror()
+  const run = await start(mirror)
+  for (const afterMs of [15_000, 30_000, 45_000, 60_000]) await mirror.renewLease(run, START_MS + afterMs)
+
+  await expect(start(mirror, 60_000 + LEASE_MS / 2)).rejects.toThrow(LEASED)
+})
+
+test('saving a page renews the lease too', async () => {
+  const mirror = await aMirror()
+  const run = await start(mirror)
+  await mirror.savePages(run, [aPage(1, customers(1, 2))], START_MS + LEASE_MS - 1)
+
+  await expect(start(mirror, LEASE_MS)).rejects.toThrow(LEASED)
+})
+
+test('a late run that kept its lease continues', async () => {
+  const mirror = await aMirror()
+  const run = await start(mirror)
+
+  await mirror.savePages(run, [aPage(1, customers(1, 2))], START_MS + 10 * LEASE_MS)
+
+  expect(valueOf(mirror.file, 'SELECT count(*) FROM customers')).toBe(2)
+})
+
+test('a paused run that lost its lease can no longer change anything', async () => {
+  const mirror = await aMirror()
+  const paused = await start(mirror)
+  await mirror.savePages(paused, [aPage(1, customers(1, 3))], START_MS)
+  const successor = await aMirror(mirror.file)
+  const run = await start(successor, LEASE_MS)
+  await successor.savePages(run, [aPage(1, customers(1, 2))], START_MS + LEASE_MS)
+  const before = dump(mirror.file)
+
+  const late = START_MS + LEASE_MS + 1
+  await expect(mirror.savePages(paused, [aPage(2, [...customers(4, 6), null])], late)).rejects.toThrow(LOST)
+  await expect(mirror.renewLease(paused, late)).rejects.toThrow(LOST)
+  await mirror.finishRun(paused, anEnding({ status: 'failed' }), late)
+
+  expect(dump(mirror.file)).toEqual(before)
+  expect(before['runs']).toMatchObject([{ id: paused.id, status: 'interrupted', received: 3 }, { status: 'running' }])
+  await successor.savePages(run, [aPage(2, customers(3, 4))], late)
+  expect(await successor.finishRun(run, anEnding(), late)).toMatchObject({ unchanged: 3, inserted: 1 })
+})
+
+test('a run that was replaced is never reported as complete', async () => {
+  const mirror = await aMirror()
+  const paused = await start(mirror)
+  await mirror.savePages(paused, [aPage(1, customers(1, 3))], START_MS)
+  await start(await aMirror(mirror.file), LEASE_MS)
+
+  const told = await mirror.finishRun(paused, anEnding(), START_MS + LEASE_MS).then(
+    ({ status }) => status,
+    (error: unknown) => error,
+  )
+
+  expect(told).not.toBe('complete')
+})
+
+test('the organization of a process that is gone is taken over at once', async () => {
+  const mirror = await aMirror()
+  const { id } = await start(mirror)
+  tamper(mirror.file, 'UPDATE leases SET holder = ?', holderWithPid(goneProcess()))
+
+  const run = await start(mirror)
+
+  expect(run.id).toBeGreaterThan(id)
+  expect(valueOf(mirror.file, 'SELECT status FROM runs WHERE id = ?', id)).toBe('interrupted')
+})
+
+test.runIf(onPostgres)(
+  'a process of another machine of the same name keeps its lease, whatever its number is here',
+  async () => {
+    const mirror = await aMirror()
+    await start(mirror)
+    tamper(mirror.file, 'UPDATE leases SET holder = ?', holderWithPid(goneProcess(), { boot: 'another' }))
+
+    await expect(start(mirror)).rejects.toThrow(LEASED)
+  },
+)
+
+test('the organization of another process that lives is not taken', async () => {
+  const mirror = await aMirror()
+  await start(mirror)
+  tamper(mirror.file, 'UPDATE leases SET holder = ?', holderWithPid(ppid))
+
+  await expect(start(mirror)).rejects.toThrow(LEASED)
+})
+
+test('a process of another machine counts as alive until its lease expires', async () => {
+  const mirror = await aMirror()
+  await start(mirror)
+  tamper(mirror.file, 'UPDATE leases SET holder = ?', `elsewhere.example.com#${goneProcess()}`)
+
+  await expect(start(mirror, LEASE_MS - 1)).rejects.toThrow(LEASED)
+  await expect(start(mirror, LEASE_MS)).resolves.toBeDefined()
+})
+
+test('a process of another machine whose clock was a year ahead is not waited for until then', async () => {
+  const mirror = await aMirror()
+  await start(mirror, YEAR_MS)
+  // On a server it is the clock of the server that was ahead.
+  if (onPostgres) tamper(mirror.file, 'UPDATE leases SET expires_at_ms = expires_at_ms + 31536000000')
+  tamper(mirror.file, 'UPDATE leases SET holder = ?', `elsewhere.example.com#${goneProcess()}`)
+
+  expect(await mirror.listUnderway({ nowMs: START_MS, monotonicMs: undefined })).toEqual([])
+  await expect(start(mirror)).resolves.toBeDefined()
+})
+
+test('a process of another machine whose clock is half a minute ahead keeps its lease', async () => {
+  const mirror = await aMirror()
+  await start(mirror, LEASE_MS / 2)
+  if (onPostgres) tamper(mirror.file, `UPDATE leases SET expires_at_ms = expires_at_ms + ${0.5 * LEASE_MS}`)
+  tamper(mirror.file, 'UPDATE leases SET holder = ?', `elsewhere.example.com#${goneProcess()}`)
+
+  await expect(start(mirror)).rejects.toThrow(LEASED)
+})
+
+test('the organization of a process that is gone is taken over at once, though its number was given to another', async () => {
+  const mirror = await aMirror()
+  await start(mirror)
+  tamper(mirror.file, 'UPDATE leases SET holder = ?', holderWithPid(ppid, { startedAt: '1' }))
+
+  await expect(start(mirror)).resolves.toBeDefined()
+})
+
+/** A process of this machine; without its start where the system does not say. */
+function holderWithPid(processId: number, { startedAt = '', boot = bootName() ?? '' } = {}): string {
+  return nameOfProcess().replace(/#\d+#\d+$/, `#${processId}#${startedAt}#${boot}`)
+}
+
+/** The number of a process that has ended. */
+function goneProcess(): number {
+  return spawnSync(execPath, ['--version']).pid
+}

@@ -1,0 +1,172 @@
+import type { PGlite } from '@electric-sql/pglite'
+import Database from 'better-sqlite3'
+import { beforeAll, expect, test } from 'vitest'
+import { type Copied, type Copying, copyRows, findDifference, MOVED_TABLES } from '../../src/store/move-mirror.ts'
+import { postgresSession } from '../../src/store/port/postgres-store.ts'
+import { sqliteSession } from '../../src/store/port/sqlite-store.ts'
+import { COLUMNS } from '../../src/store/schema/schema.ts'
+import { openDatabase } from '../../src/store/postgres/open-database.ts'
+import type { Database as Postgres, Session } from '../../src/store/port/postgres-session.ts'
+import { rowsOf, tamper, valueOf } from '../support/mirror-file.ts'
+import { aFullMirror, aSqliteMirror } from '../support/full-mirror.ts'
+import { pgliteConnections, startPglite } from '../support/pglite-connections.ts'
+import { anEmptyMirror } from '../support/postgres/emptied.ts'
+
+let server: PGlite
+
+beforeAll(async () => {
+  server = await startPglite()
+})
+
+/** What the two kinds of store keep for themselves. */
+const NOT_MOVED = ['dictionary', 'leases', 'mirror_schema', 'commits', 'unnoticed']
+
+test('every table and every column of both stores is moved, or known to be made anew', async () => {
+  const columns = new Map<string, string[]>()
+  for (const { table, column } of rowsOf((await aSqliteMirror()).file, SQLITE_COLUMNS))
+    columns.set(String(table), [...(columns.get(String(table)) ?? []), String(column)])
+  const inPostgres = new Map<string, string[]>()
+  const rows = await (
+    await aDatabase()
+  ).read((session) => session.all<{ table: string; column: string }>(POSTGRES_COLUMNS))
+  for (const { table, column } of rows) inPostgres.set(table, [...(inPostgres.get(table) ?? []), column])
+  const moved = new Map(MOVED_TABLES.map((name) => [name, (COLUMNS[name] ?? []).toSorted()]))
+
+  for (const stored of [columns, inPostgres]) {
+    const own = [...stored].filter(([table]) => !NOT_MOVED.includes(table))
+    expect(new Map(own.map(([table, names]) => [table, names.toSorted()]))).toEqual(moved)
+  }
+})
+
+test('a mirror goes to PostgreSQL and back, and every row and every number is as it was', async () => {
+  const file = await aFullMirror()
+  const database = await aDatabase()
+  const { file: returned } = await aSqliteMirror()
+
+  const there = await toPostgres(file, database)
+  const spans = await database.read((session) =>
+    session.all('SELECT organization, min(row_id), max(row_id), count(*) FROM customers GROUP BY 1 ORDER BY 1'),
+  )
+  const back = await toSqlite(database, returned)
+
+  expect(there.rows).toEqual(back.rows)
+  expect(Object.entries(there.rows).filter(([, rows]) => rows === 0)).toEqual([])
+  expect(spans).toEqual([
+    { organization: 'acme', min: 1, max: 73, count: 63 },
+    { organization: 'globex', min: 1, max: 10, count: 10 },
+  ])
+  for (const name of MOVED_TABLES) {
+    const numbers = ['row_id', 'row_ids', 'later_order', 'next_row']
+    const plain = (COLUMNS[name] ?? []).flatMap((column) => (numbers.includes(column) ? [] : [`"${column}"`]))
+    const rows = `SELECT ${plain.join(', ')} FROM ${name} ORDER BY ${plain.join(', ')}`
+    expect(rowsOf(returned, rows), name).toEqual(rowsOf(file, rows))
+  }
+  expect(rowsOf(returned, NAMES_OF_ROWS)).toEqual(rowsOf(file, NAMES_OF_ROWS))
+  expect(rowsOf(returned, ORDER)).toEqual(rowsOf(file, ORDER))
+  expect(await database.read((session) => session.all('SELECT later_order FROM lists'))).toEqual([
+    { later_order: '{"parts":[0,3,[0,2]],"pending":[2,9002]}' },
+  ])
+  expect(rowsOf(returned, HIGHEST)).toEqual(rowsOf(file, HIGHEST))
+  expect(valueOf(returned, 'PRAGMA foreign_key_check')).toBeUndefined()
+})
+
+test('rows of one organization are copied without the others', async () => {
+  const file = await aFullMirror()
+  const database = await aDatabase()
+  const { rows } = await toPostgres(file, database, { organizations: ['globex'], tables: ['runs', 'customers'] })
+
+  expect(rows).toEqual({ runs: 4, customers: 10 })
+})
+
+test('what PostgreSQL cannot hold becomes U+FFFD and is counted', async () => {
+  const { file } = await aSqliteMirror()
+  tamper(
+    file,
+    `INSERT INTO runs (id, organization, "trigger", started_at, status, read_as_of, warnings, error)
+    VALUES (1, 'acme', 'sync', '2026-01-01', 'failed', '2026-01-01 00:00:00.000', '{"a\\u0000":"\\\\u0000","b\\ud800":"\\ud83d\\ude00"}', ?)`,
+    'a\0b\0',
+  )
+  tamper(file, `UPDATE runs SET started_at = read_as_of`)
+  const database = await aDatabase()
+  const { replaced } = await toPostgres(file, database)
+
+  expect(replaced).toBe(2)
+  expect(await database.read((session) => session.all('SELECT warnings, error FROM runs'))).toEqual([
+    { warnings: '{"a\uFFFD":"\\\\u0000","b\uFFFD":"\\ud83d\\ude00"}', error: 'a\uFFFDb\uFFFD' },
+  ])
+})
+
+test.each([
+  [
+    'a date that is none',
+    `UPDATE runs SET started_at = 'long ago' WHERE id = 2`,
+    'the row (2) of runs has a value in started_at',
+  ],
+  ['broken JSON', `UPDATE changes SET fields = '{' WHERE seq = 3`, 'the row (3) of changes has a value in fields'],
+])('%s, written by hand, is named with its place and not with its value', async (_what, sql, message) => {
+  const file = await aFullMirror()
+  tamper(file, sql)
+
+  await expect(toPostgres(file, await aDatabase())).rejects.toMatchObject({
+    code: 'damaged',
+    message: expect.stringContaining(message),
+  })
+})
+
+test('a value that differs in the copy is found, in whatever table and column it is', async () => {
+  const file = await aFullMirror()
+  const database = await aDatabase()
+  await toPostgres(file, database)
+  await database.write((session) => session.run(`UPDATE changes SET fields = '{}' WHERE seq = 2`))
+  const db = new Database(file, { readonly: true })
+  const compare = (session: Session) => findDifference({ from: sqliteSession(db), to: postgresSession(session) })
+
+  expect(await database.read(compare)).toEqual({ table: 'changes', key: '2', column: 'fields' })
+  await database.write((session) => session.run('DELETE FROM changes WHERE seq = 2'))
+  expect(await database.read(compare)).toMatchObject({ table: 'changes' })
+  db.close()
+})
+
+const SQLITE_COLUMNS = `SELECT tables.name AS "table", columns.name AS "column" FROM sqlite_schema AS tables
+  JOIN pragma_table_info(tables.name) AS columns WHERE tables.type = 'table' AND tables.name NOT LIKE 'sqlite%'`
+
+const POSTGRES_COLUMNS = `SELECT table_name AS "table", column_name AS "column" FROM information_schema.columns
+  JOIN information_schema.tables USING (table_schema, table_name)
+  WHERE table_schema = current_schema() AND table_type = 'BASE TABLE'`
+
+/** What row numbers refer to, by the id of the customer. */
+const NAMES_OF_ROWS = `SELECT 'absences', organization, id FROM absences JOIN customers USING (organization, row_id)
+  UNION SELECT 'held', organization, id FROM held_removals JOIN customers USING (organization, row_id)
+  UNION SELECT 'edited', organization, id FROM edited_customers JOIN customers USING (organization, row_id)
+  ORDER BY 1, 2, 3`
+
+/** The customers that the order of a list names. */
+const ORDER = `SELECT json_extract(later_order, '$.parts[2]') AS known,
+  (SELECT id FROM customers WHERE row_id = json_extract(later_order, '$.parts[1]')) AS moved,
+  (SELECT id FROM customers WHERE row_id = json_extract(later_order, '$.pending[0]')) AS pending FROM lists`
+
+const HIGHEST = `SELECT name, seq FROM sqlite_sequence WHERE name <> 'edited_customers' ORDER BY name`
+
+async function aDatabase(): Promise<Postgres> {
+  return openDatabase(await anEmptyMirror(), 'write', { connect: () => pgliteConnections(server) })
+}
+
+function toPostgres(file: string, database: Postgres, options: Partial<Copying> = {}): Promise<Copied> {
+  const db = new Database(file, { readonly: true })
+  return database
+    .write((session) => copyAndCompare({ from: sqliteSession(db), to: postgresSession(session), ...options }))
+    .finally(() => db.close())
+}
+
+function toSqlite(database: Postgres, file: string): Promise<Copied> {
+  const db = new Database(file)
+  return database
+    .read((session) => copyAndCompare({ from: postgresSession(session), to: sqliteSession(db) }))
+    .finally(() => db.close())
+}
+
+async function copyAndCompare(copying: Copying): Promise<Copied> {
+  const copied = await copyRows(copying)
+  expect(await findDifference(copying)).toBeUndefined()
+  return copied
+}

@@ -1,0 +1,11 @@
+import { expect, test } from 'vitest'
+import { binaryArray } from '../../../src/store/port/postgres-arrays.ts'
+import { ArrayOf } from '../../../src/store/port/postgres-session.ts'
+
+test('it takes little more memory than its values', () => {
+  const values = Array.from({ length: 6400 }, (_, place) => `customer-${place}@example.com`)
+  const bytes = binaryArray(ArrayOf.texts(values))
+
+  expect(bytes.length).toBe(20 + values.reduce((sum, { length }) => sum + 4 + length, 0))
+  expect(bytes.buffer.byteLength).toBeLessThan(1.2 * bytes.length)
+})

@@ -1,0 +1,247 @@
+import type { PGlite } from '@electric-sql/pglite'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { arrayLiteral } from '../../../src/store/port/postgres-arrays.ts'
+import { schemaOf } from '../../../src/store/port/postgres-connections.ts'
+import { openDatabase } from '../../../src/store/postgres/open-database.ts'
+import type { Database } from '../../../src/store/port/postgres-session.ts'
+import { breakable } from '../../support/breaking-connections.ts'
+import { anAddress, pgliteConnections, startPglite } from '../../support/pglite-connections.ts'
+import { anEmptyMirror } from '../../support/postgres/emptied.ts'
+import { answering } from '../../support/postgres/opened-again.ts'
+
+let server: PGlite
+
+beforeAll(async () => {
+  server = await startPglite()
+})
+
+describe('arrays as text', () => {
+  const controls = Array.from({ length: 0x20 }, (_, code) => String.fromCharCode(code)).slice(1)
+
+  test.each([
+    ['quotes and backslashes', ['', ' ', '"', '\\', '\\"', '\\\\n', '\\n', 'a\\', "'", '{}', '{a,b}', ',']],
+    ['what looks like something else', [null, 'null', 'NULL', 'true', '1', '\\u0041', '[1]', '{"a": "b\\n"}']],
+    ['control characters', [...controls, controls.join(''), '\\\n', 'a\u007fb\u2028\u2029', 'two\\nlines\nhere']],
+    ['other scripts', ['Zoë', '日本', '👩‍🚀', '\u00a0', '\ufeff']],
+    ['none', []],
+  ])('PostgreSQL reads %s', async (_, values) => {
+    const { rows } = await server.query<{ values: unknown }>('SELECT array_to_json($1::text::text[])::text AS values', [
+      arrayLiteral(values),
+    ])
+
+    expect(rows.map((row) => JSON.parse(String(row.values)))).toEqual([values])
+  })
+
+  test('numbers and truth values are written as they are, and other values not at all', async () => {
+    expect(arrayLiteral([1, -2, null, 2 ** 53 - 1])).toBe('{1,-2,null,9007199254740991}')
+    expect(arrayLiteral([true, false])).toBe('{true,false}')
+    for (const other of [Buffer.from('a'), new Date(0), ['a'], undefined, Number.NaN, 1.5, 10n])
+      expect(arrayLiteral(['a', other])).toBeUndefined()
+  })
+})
+
+describe('opening', () => {
+  test('a schema is made with the mirror in it, and opened again as it is', async () => {
+    const address = anAddress()
+    await expect(open(address, 'read')).rejects.toMatchObject({ code: 'missing' })
+
+    const made = await open(address)
+    const keys = await made.read((session) => session.all('SELECT key FROM fingerprint_key'))
+    await open(address)
+    const reader = await open(address, 'read')
+
+    expect(keys).toEqual([{ key: expect.any(Buffer) }])
+    expect(await reader.read((session) => session.all('SELECT key FROM fingerprint_key'))).toEqual(keys)
+  })
+
+  test('each table has a primary key, so that a publication of all tables keeps no row from being changed', async () => {
+    const made = await openDatabase(await anEmptyMirror(), 'write', { connect: () => pgliteConnections(server) })
+
+    const keyless = await made.read((session) =>
+      session.all(`SELECT relname FROM pg_class WHERE relkind = 'r' AND relnamespace = '${made.schema}'::regnamespace
+        AND NOT EXISTS (SELECT 1 FROM pg_index WHERE indrelid = pg_class.oid AND indisprimary)`),
+    )
+    expect(keyless).toEqual([])
+  })
+
+  test.each([
+    'TABLE mirror_schema (id int, name text)',
+    'TABLE mirror_schema (id int, version text)',
+    'VIEW mirror_schema AS SELECT 1 AS id, 2 AS version',
+  ])('a schema with a table of others that has the name of ours is left as it is: %s', async (made) => {
+    const address = anAddress()
+    const schema = schemaOf(address)
+    await server.exec(`CREATE SCHEMA ${schema}; SET search_path = ${schema}; CREATE ${made}`)
+
+    for (const access of ['read', 'write'] as const)
+      await expect(open(address, access)).rejects.toMatchObject({ code: 'foreign' })
+  })
+
+  test('a mirror of another version is left as it is', async () => {
+    const address = anAddress()
+    const { schema } = await open(address)
+    await server.exec(`UPDATE ${schema}.mirror_schema SET version = 999`)
+
+    for (const access of ['read', 'write'] as const)
+      await expect(open(address, access)).rejects.toMatchObject({ code: 'version' })
+  })
+
+  test.each([
+    ['server_version_num', '130005', /is a PostgreSQL 13, and a mirror needs 14/],
+    ['server_version_num', '90624', /is a PostgreSQL 9\.6, and/],
+    ['server_encoding', 'SQL_ASCII', /stores text as SQL_ASCII/],
+    ['default_transaction_read_only', 'on', /accepts no writes/],
+  ])('a server whose %s is %s is refused', async (setting, value, message) => {
+    const connect = () => answering(pgliteConnections(server), `current_setting('${setting}')`, `'${value}'`)
+
+    await expect(openDatabase(anAddress(), 'write', { connect })).rejects.toThrow(message)
+  })
+
+  test('neither user nor password are in what is shown', async () => {
+    const { address } = await openDatabase('postgres://ann:s3cret@db.test/crm?schema=shown', 'write', onPglite)
+
+    expect(address).toBe('postgres://db.test/crm?schema=shown')
+  })
+})
+
+test('values come as they do from SQLite', async () => {
+  const database = await open(await anEmptyMirror())
+
+  const row = await database.read((session) =>
+    session.first(
+      `SELECT 9007199254740991::bigint AS wide, sum(2::bigint) AS total, '2026-03-04 05:06:07.08+02'::timestamptz AS at,
+         '2026-03-04 05:06:07'::timestamptz AS whole, '{"b": 1,  "a":2}'::json AS extra, '\\x00ff'::bytea AS bytes,
+         true AS yes, NULL AS none, 'infinity'::timestamptz AS never`,
+    ),
+  )
+
+  expect(row).toEqual({
+    ...{ wide: 9007199254740991, total: 2, at: '2026-03-04 03:06:07.080', whole: '2026-03-04 05:06:07.000' },
+    ...{ extra: '{"b": 1,  "a":2}', bytes: Buffer.from([0, 255]), yes: true, none: null, never: 'infinity' },
+  })
+})
+
+describe('a transaction', () => {
+  test('is rolled back whole when the work fails, and when it hides that a statement failed', async () => {
+    const database = await open(await anEmptyMirror())
+    const failing = database.write(async (session) => {
+      await retire(session, 'acme')
+      throw new Error('made up')
+    })
+    const hiding = database.write(async (session) => {
+      await retire(session, 'acme')
+      await session.run('SELECT 1 / 0').catch(() => {})
+    })
+
+    await expect(failing).rejects.toThrow('made up')
+    await expect(hiding).rejects.toThrow('22012')
+    expect(await retired(database)).toEqual([])
+  })
+
+  test('that meets another one is repeated', async () => {
+    const database = await open(await anEmptyMirror())
+    let tries = 0
+
+    await database.write(async (session) => {
+      tries += 1
+      await retire(session, `try ${tries}`)
+      if (tries < 3) await session.run(`DO $$ BEGIN RAISE SQLSTATE '40P01'; END $$`)
+    })
+
+    expect(await retired(database)).toEqual(['try 3'])
+  })
+
+  test('to read sees one state, and writes nothing', async () => {
+    const database = await open(await anEmptyMirror())
+
+    await expect(database.read((session) => retire(session, 'acme'))).rejects.toMatchObject({
+      code: 'denied',
+    })
+  })
+
+  test('does not quote values of rows in its errors', async () => {
+    const database = await open(await anEmptyMirror())
+    const error = await database
+      .write((session) => session.run(`SELECT 'Ann Lee'::bigint`))
+      .then(String, (failure: unknown) => `${String(failure)} ${JSON.stringify(failure)}`)
+
+    expect(error).toContain('22P02')
+    expect(error).not.toContain('Ann')
+  })
+})
+
+describe('a connection that breaks', () => {
+  test('before the transaction began is replaced', async () => {
+    const line = breakable(pgliteConnections(server))
+    const database = await open(await anEmptyMirror(), 'write', line.connections)
+    line.breakAt('BEGIN', 'before', 2)
+
+    await database.write((session) => retire(session, 'acme'))
+
+    expect(await retired(database)).toEqual(['acme'])
+  })
+
+  test('in a transaction is reported as unreachable, and nothing of it is kept', async () => {
+    const line = breakable(pgliteConnections(server))
+    const database = await open(await anEmptyMirror(), 'write', line.connections)
+    line.breakAt('COMMIT', 'before')
+
+    await expect(database.write((session) => retire(session, 'acme'))).rejects.toMatchObject({
+      code: 'gone',
+      message: expect.stringContaining('postgres://db.test/crm'),
+    })
+    expect(await retired(database)).toEqual([])
+  })
+
+  test('after the commit, before its answer: the transaction counts as committed', async () => {
+    const line = breakable(pgliteConnections(server))
+    const database = await open(await anEmptyMirror(), 'write', line.connections)
+    line.breakAt('COMMIT', 'after')
+
+    expect(await database.write((session) => retire(session, 'acme'))).toBe(1)
+
+    expect(await retired(database)).toEqual(['acme'])
+  })
+
+  test.each([
+    ['after', 1],
+    ['before', 2],
+  ] as const)('%s the commit, and the server stays away: the same call later does it once', async (when, begun) => {
+    const line = breakable(pgliteConnections(server))
+    const database = await open(await anEmptyMirror(), 'write', line.connections)
+    const once = {}
+    let works = 0
+    const work = (session: Parameters<Parameters<Database['write']>[0]>[0]) => {
+      works += 1
+      return retire(session, `work ${works}`)
+    }
+    line.breakAt('COMMIT', when)
+    line.breakAt('INSERT INTO commits', 'before', 2)
+
+    await expect(database.write(work, once)).rejects.toMatchObject({ code: 'gone' })
+    await expect(database.write(work, once)).rejects.toMatchObject({ code: 'gone' })
+    expect(await database.write(work, once)).toBe(1)
+
+    expect(works).toBe(begun)
+    expect(await retired(database)).toEqual([`work ${begun}`])
+  })
+})
+
+const onPglite = { connect: () => pgliteConnections(server) }
+
+function open(address: string, access: 'read' | 'write' = 'write', connections = pgliteConnections(server)) {
+  return openDatabase(address, access, { connect: () => connections })
+}
+
+type Session = Parameters<Parameters<Database['write']>[0]>[0]
+
+function retire(session: Session, organization: string): Promise<number> {
+  return session.run('INSERT INTO retired_organizations VALUES ($1, now())', organization)
+}
+
+async function retired(database: Database): Promise<string[]> {
+  const rows = await database.read((session) =>
+    session.all<{ organization: string }>('SELECT organization FROM retired_organizations'),
+  )
+  return rows.map(({ organization }) => organization)
+}

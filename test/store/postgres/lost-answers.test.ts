@@ -1,0 +1,163 @@
+import type { PGlite } from '@electric-sql/pglite'
+import { beforeAll, beforeEach, expect, test } from 'vitest'
+import { someOf } from '../../support/seeds.ts'
+import { FORGOTTEN_KEY_BYTES, idHash } from '../../../src/privacy/forgotten.ts'
+import { openDatabase } from '../../../src/store/postgres/open-database.ts'
+import { organizationsIn } from '../../../src/store/organizations/organizations.ts'
+import { postgresStore } from '../../../src/store/port/postgres-store.ts'
+import { mirrorOf } from '../../../src/store/open-postgres.ts'
+import type { Connections, Database } from '../../../src/store/port/postgres-session.ts'
+import { moveToPostgres } from '../../../src/reading/move/move-to-postgres.ts'
+import { inPostgres, inSqlite } from '../../support/both-stores.ts'
+import { anEnding, aPage, customerId, customers, START_MS } from '../../support/builders.ts'
+import { breakable, through } from '../../support/breaking-connections.ts'
+import { anAddress, pgliteConnections, startPglite } from '../../support/pglite-connections.ts'
+import { anEmptyMirror } from '../../support/postgres/emptied.ts'
+import type { Tables } from '../../support/random-tables.ts'
+
+const LONG_AGO = '2025-03-01 00:00:00.000'
+const KEY = Buffer.alloc(FORGOTTEN_KEY_BYTES, 7)
+
+let line: ReturnType<typeof breakable>
+let server: PGlite
+let database: Database
+let organization = ''
+let organizations = 0
+
+beforeAll(async () => {
+  server = await startPglite()
+  line = breakable(pgliteConnections(server))
+  const connect = () => line.connections
+  database = await openDatabase(await anEmptyMirror(), 'write', { connect })
+})
+beforeEach(() => {
+  organizations += 1
+  organization = `acme-${organizations}`
+})
+
+test.each(['before', 'after'] as const)(
+  'a server that is gone %s each commit, and away for a while: the same calls again double nothing and lose nothing',
+  async (when) => {
+    const start = { organization, trigger: 'sync', nowMs: START_MS } as const
+    const mirror = mirrorOf(database)
+    const run = await goneOnce(when, () => mirror.startRun(start))
+    const pages = [aPage(1, customers(1, 30)), aPage(2, customers(25, 60))]
+
+    const saved = await goneOnce(when, () => mirror.savePages(run, pages, START_MS))
+    const ending = anEnding()
+    await goneOnce(when, () => mirror.finishRun(run, ending, START_MS))
+
+    expect(saved.records).toMatchObject({ received: 66, inserted: 60, duplicates: 6 })
+    expect(run).toMatchObject({ pages: 2, records: { received: 66, inserted: 60, duplicates: 6 } })
+    expect(run.seen.size).toBe(60)
+    expect(
+      await rows('SELECT status, pages, received, inserted, duplicates FROM runs WHERE organization = $1'),
+    ).toEqual([{ status: 'complete', pages: 2, received: 66, inserted: 60, duplicates: 6 }])
+    expect(await rows('SELECT count(*) AS rows, max(row_id) AS last FROM customers WHERE organization = $1')).toEqual([
+      { rows: 60, last: 60 },
+    ])
+    expect(await rows('SELECT 1 FROM leases WHERE organization = $1')).toEqual([])
+  },
+)
+
+/** The rows of a mirror with something for each verb, numbered as a run numbers them. */
+const TABLES: Tables = {
+  runs: [
+    { id: 1, organization: 'acme', trigger: 'sync', started_at: LONG_AGO, status: 'complete', read_as_of: LONG_AGO },
+  ],
+  customers: [1, 2].map((row_id) => ({
+    ...{ row_id, organization: 'acme', id: customerId(row_id), name: `Customer ${row_id}`, last_run_id: 1 },
+    ...{ first_seen_at: LONG_AGO, changed_at: LONG_AGO, updated_at: LONG_AGO },
+  })),
+  held_removals: [{ organization: 'acme', row_id: 1, run_id: 1 }],
+  forgotten_keys: [{ organization: 'acme', key: KEY }],
+  forgotten: [{ organization: 'acme', hash: idHash(KEY)(customerId(3)), forgotten_at: LONG_AGO }],
+}
+const CLOCKS = { nowMs: START_MS, monotonicMs: 1 }
+const VERBS: [string, (database: Database) => Promise<unknown>][] = [
+  [
+    'forget a customer',
+    (there) => mirrorOf(there).forgetCustomer({ organization: 'acme', id: customerId(1), ...CLOCKS }),
+  ],
+  ['readmit one', (there) => mirrorOf(there).readmitCustomer({ organization: 'acme', id: customerId(3), ...CLOCKS })],
+  [
+    'forget an organization',
+    (there) => organizationsIn(postgresStore({ ...there, maintain: async () => {} })).forget('acme', CLOCKS),
+  ],
+  ['rename', (there) => organizationsIn(postgresStore(there)).rename({ from: 'acme', to: 'birch' }, CLOCKS)],
+  ['retire', (there) => organizationsIn(postgresStore(there)).retire('acme', CLOCKS)],
+  ['approve removals', (there) => mirrorOf(there).approveRemovals(1, START_MS)],
+  ['discard removals', (there) => mirrorOf(there).discardRemovals(1)],
+]
+
+test.each(someOf(VERBS, { every: 4 }))(
+  'a request to %s is not reported as done where the server lost it at the commit',
+  async (_, verb) => {
+    const there = await inPostgres(server, TABLES, () => line.connections)
+    const before = await contents(there)
+    line.breakAt('COMMIT', 'before')
+
+    await expect(verb(there)).rejects.toMatchObject({ code: 'gone' })
+
+    expect(await contents(there)).toEqual(before)
+  },
+)
+
+test.each(someOf(VERBS, { every: 4 }))(
+  'a request to %s is done where only the answer to its commit was lost',
+  async (_, verb) => {
+    const there = await inPostgres(server, TABLES, () => line.connections)
+    const before = await contents(there)
+    line.breakAt('COMMIT', 'after')
+
+    await verb(there)
+
+    expect(await contents(there)).not.toEqual(before)
+  },
+)
+
+test('a mirror whose tables were lost at the commit is not opened', async () => {
+  const address = anAddress()
+  const breaking = afterStatement('INSERT INTO fingerprint_key')
+
+  await expect(openDatabase(address, 'write', { connect: () => breaking })).rejects.toMatchObject({
+    code: 'gone',
+  })
+})
+
+test('a mirror that was lost at the commit of a move is not reported as moved', async () => {
+  const { file } = await inSqlite({ runs: TABLES.runs ?? [], customers: TABLES.customers ?? [] })
+  const breaking = afterStatement('ANALYZE')
+  const moving = { signal: new AbortController().signal, onProgress: () => {}, ...CLOCKS }
+
+  const moved = moveToPostgres({ from: file, to: await anEmptyMirror() }, moving, { connect: () => breaking })
+
+  await expect(moved).rejects.toMatchObject({ code: 'gone' })
+})
+
+/** Connections that break at the commit of a transaction with a statement, before the server did it. */
+function afterStatement(start: string): Connections {
+  let isMet = false
+  return through(line.connections, (client, sql, parameters) => {
+    if (!isMet && sql.startsWith(start)) line.breakAt('COMMIT', 'before')
+    isMet ||= sql.startsWith(start)
+    return client.query(sql, parameters)
+  })
+}
+
+function contents(there: Database) {
+  const tables = ['customers', 'changes', 'held_removals', 'forgotten', 'retired_organizations', 'runs']
+  return there.read((session) => Promise.all(tables.map((table) => session.all(`SELECT * FROM ${table}`))))
+}
+
+/** The answer of a call that is made again with the same arguments, after the server was gone at its commit and one question later. */
+async function goneOnce<Result>(when: 'before' | 'after', call: () => Promise<Result>): Promise<Result> {
+  line.breakAt('COMMIT', when)
+  line.breakAt('INSERT INTO commits', 'before')
+  await expect(call()).rejects.toMatchObject({ code: 'gone' })
+  return await call()
+}
+
+function rows(sql: string) {
+  return database.read((session) => session.all(sql, organization))
+}

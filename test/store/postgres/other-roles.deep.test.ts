@@ -1,0 +1,99 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import { oneStatement, startPostgres } from '../../../bench/postgres-server.ts'
+import { openMirror } from '../../../src/store/mirror.ts'
+import { runCli } from '../../support/run-cli.ts'
+import { temporaryFolder } from '../../support/temp-folder.ts'
+import { aSandbox, aWorkplace, organizationsOf } from '../../support/workplace.ts'
+
+/* What roles other than the owner of a mirror can do to it, on a server of their own. */
+
+test('no command runs anything that another role has made in public', async () => {
+  const { url, run } = await aServerWith({ search_path: 'public, pg_catalog' })
+  await oneStatement(url, HOSTILE_PUBLIC)
+  const copy = join(temporaryFolder(), 'copy.csv')
+
+  expect(await run('check')).toMatchObject({ code: 0, stdout: expect.stringContaining('will be made by the first') })
+  expect(await run('sync')).toMatchObject({ code: 0 })
+  expect(await run('check')).toMatchObject({ code: 0, stdout: expect.stringContaining('sound and writable') })
+  for (const args of READING) expect({ args, ...(await run(...args)) }).toMatchObject({ args, code: 0, stderr: '' })
+  expect(await run('export', '--format', 'csv', '-o', copy)).toMatchObject({ code: 0 })
+  expect(await run('sync', '--dry-run')).toMatchObject({ code: 0 })
+  expect(await run('sync', '--quick')).toMatchObject({ code: 0 })
+  expect(await run('forget', 'acme', await firstId(run), '--json')).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining('released'),
+  })
+  expect(await run('organizations', 'rename', 'acme', 'other')).toMatchObject({ code: 0 })
+})
+
+const READING = [
+  ['status'],
+  ['runs'],
+  ['runs', 'show', '1'],
+  ['rejects'],
+  ['removals', 'list'],
+  ['query', '--search', 'a', '--limit', '1'],
+  ['sql', 'SELECT name FROM customers WHERE row_id = 1'],
+  ['sql', '--tables'],
+  ['organizations', 'list'],
+]
+
+const HOSTILE_PUBLIC = readFileSync(new URL('../../support/postgres/hostile-public.sql', import.meta.url), 'utf8')
+
+test('a role whose statements may take half a second forgets, however long VACUUM takes', async () => {
+  const slow = { vacuum_cost_delay: '20', vacuum_cost_limit: '1', statement_timeout: '500' }
+  const { as, run } = await aServerWith(slow)
+  expect(await run('sync')).toMatchObject({ code: 0 })
+
+  await expect(oneStatement(as('careful'), VACUUM)).rejects.toThrow('statement timeout')
+  const { code, stdout } = await run('forget', 'acme', await firstId(run), '--json')
+
+  expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringContaining('"erased": "released"') })
+})
+
+test('forget by a role that writes all tables and owns none deletes the rows, and names the owner, who has to finish it', async () => {
+  const { url, run } = await aServerWith({})
+  await oneStatement(url, 'CREATE SCHEMA customer_mirror')
+  await (await openMirror(url)).close()
+  await oneStatement(url, WRITER)
+  expect(await run('sync')).toMatchObject({ code: 0 })
+
+  const checked = await run('check')
+  const forgotten = await run('forget', 'acme', await firstId(run), '--json')
+
+  expect(checked).toMatchObject({ code: 0, stdout: expect.stringContaining('only their owner can finish forget') })
+  expect(forgotten).toMatchObject({
+    code: 7,
+    stdout: expect.stringContaining('"erased": "failed"'),
+    stderr: expect.stringContaining('have mirror run: VACUUM (ANALYZE) customer_mirror.customers, '),
+  })
+  expect(JSON.parse(forgotten.stdout)).toMatchObject({ deleted: { customers: 1 } })
+})
+
+const WRITER = `
+  GRANT USAGE ON SCHEMA customer_mirror TO careful;
+  GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA customer_mirror TO careful`
+
+const VACUUM = 'VACUUM (ANALYZE) customer_mirror.customers'
+
+/** The id of a customer in the mirror. */
+async function firstId(run: (...args: string[]) => Promise<{ stdout: string }>): Promise<string> {
+  const { stdout } = await run('sql', 'SELECT id FROM customers WHERE row_id = 1', '--csv')
+  return /[\da-f]{8}-[-\da-f]{27}/.exec(stdout)?.[0] ?? ''
+}
+
+/** A server on which the role of the mirror, no superuser, has these settings; and commands with that mirror. */
+async function aServerWith(settings: Readonly<Record<string, string>>) {
+  const server = await startPostgres({ isDurable: false })
+  onTestFinished(() => server.close())
+  const { folder } = aWorkplace(organizationsOf(await aSandbox({ customers: [300] })), { defaults: { scan: 'chain' } })
+  await oneStatement(server.url, 'CREATE ROLE careful LOGIN; GRANT CREATE ON DATABASE mirrors TO careful')
+  for (const [name, value] of Object.entries(settings))
+    await oneStatement(server.url, `ALTER ROLE careful SET ${name} = ${value}`)
+  const as = (user: string) => Object.assign(new URL(server.url), { username: user }).href
+  const run = (...args: string[]) =>
+    runCli(args, { cwd: folder, env: { CUSTOMER_MIRROR_MIRROR: as('careful'), COLUMNS: '80' } })
+  return { url: server.url, as, run }
+}

@@ -1,0 +1,161 @@
+import type { PGlite } from '@electric-sql/pglite'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { A_CUSTOMER, A_RUN } from '../../support/postgres/first-rows.ts'
+import { describeOnServer } from '../../../src/store/schema/dictionary.ts'
+import { readingIndexes } from '../../../src/store/postgres/indexes.ts'
+import { mirrorOf } from '../../../src/store/open-postgres.ts'
+import { PUBLIC_TABLES } from '../../../src/public-tables.ts'
+import { PAGES } from '../../support/documents.ts'
+import { inPostgres, inSqlite, sortedRows } from '../../support/both-stores.ts'
+import { startPglite } from '../../support/pglite-connections.ts'
+import { randomTables } from '../../support/random-tables.ts'
+import { seeds } from '../../support/seeds.ts'
+
+let server: PGlite
+
+beforeAll(async () => {
+  server = await startPglite()
+})
+
+/** The columns of views, without those that depend on the clock. */
+const VIEWS = {
+  freshness:
+    'organization, read_as_of, proven_as_of, proof, last_run_id, last_status, active, missing, removed, open_rejects, held, retired_at',
+  customers_history:
+    'organization, id, valid_from, valid_to, valid_from_after, valid_to_after, opened_by, closed_by, name, username, email, extra',
+  customers_daily: 'organization, day, active, added, removed, changed',
+}
+
+test('views and verbs read the same from PostgreSQL as from SQLite', async () => {
+  for (let seed = 1; seed <= seeds(60, { least: 2, every: 30 }); seed += 1) {
+    const tables = randomTables(seed)
+    const { rows: rowsOf, mirror } = await inSqlite(tables)
+    const database = await inPostgres(server, tables)
+
+    for (const [view, columns] of Object.entries(VIEWS)) {
+      const rows = await database.read((session) => session.all(`SELECT ${columns} FROM ${view}`))
+      expect({ seed, view, rows: sortedRows(rows) }).toEqual({
+        seed,
+        view,
+        rows: sortedRows(rowsOf(`SELECT ${columns} FROM ${view}`)),
+      })
+    }
+    const [here, there] = [mirrorOf(database), mirror]
+    expect(await here.listRuns({ limit: 7 })).toEqual(await there.listRuns({ limit: 7 }))
+    expect(await here.listRuns({ organization: 'acme', limit: 99 })).toEqual(
+      await there.listRuns({ organization: 'acme', limit: 99 }),
+    )
+    expect(await here.findRun(3)).toEqual(await there.findRun(3))
+    expect(await here.listFreshness()).toEqual(await there.listFreshness())
+    expect(await here.listUncountedFreshness()).toEqual(await there.listUncountedFreshness())
+    expect(await here.listLastRuns()).toEqual(await there.listLastRuns())
+    const asked = { organizations: ['zeta', 'acme', 'nobody'], limit: 3 }
+    expect(await here.listLatestRuns(asked)).toEqual(await there.listLatestRuns(asked))
+    expect(await here.listRejects({ limit: 9 })).toEqual(await there.listRejects({ limit: 9 }))
+    const ids = ['acme', ...(tables['customers']?.map(({ id }) => String(id)) ?? [])]
+    expect(await here.findKnownElsewhere('acme', ids)).toEqual(await there.findKnownElsewhere('acme', ids))
+  }
+})
+
+test('numbers above 2^31 are read whole', async () => {
+  const database = await inPostgres(server, {
+    runs: [{ ...A_RUN, id: 5_000_000_000, requests: 6_000_000_000 }],
+    customers: [{ ...A_CUSTOMER, row_id: 7_000_000_000 }],
+    held_removals: [{ organization: 'acme', row_id: 7_000_000_000, run_id: 5_000_000_000 }],
+  })
+
+  expect(await mirrorOf(database).findRun(5_000_000_000)).toMatchObject({
+    runId: 5_000_000_000,
+    requests: 6_000_000_000,
+  })
+  expect(await mirrorOf(database).listFreshness()).toMatchObject([{ lastRunId: 5_000_000_000, active: 1, held: 1 }])
+})
+
+test('the indexes of readers are created once an organization was read to its end', async () => {
+  const database = await inPostgres(server, { runs: [{ ...A_RUN, reasons: '["page-limit"]' }] })
+  const indexForReaders = readingIndexes(database)
+  const count = () =>
+    database.read((session) =>
+      session.first(`SELECT count(*)::int AS found FROM pg_indexes
+        WHERE schemaname = current_schema() AND indexname IN ('customers_by_email', 'customers_by_language', 'customers_by_update')`),
+    )
+  await indexForReaders()
+  expect(await count()).toEqual({ found: 0 })
+
+  await database.write((session) => session.run(`UPDATE runs SET reasons = '[]'`))
+  await Promise.all([indexForReaders(), readingIndexes(database)()])
+
+  expect(await count()).toEqual({ found: 3 })
+})
+
+describe('the dictionary', () => {
+  test('says of every public column what PostgreSQL says of its type', async () => {
+    const database = await inPostgres(server, {})
+    const stored = await database.read((session) =>
+      session.all<{ table: string; column: string }>(`SELECT "table", "column" FROM dictionary ORDER BY ctid`),
+    )
+    const wrong = await database.read((session) => session.all(WRONG_TYPES))
+    const meanings = await database.read((session) => session.all(`SELECT meaning FROM dictionary`))
+
+    expect(stored).toEqual(
+      PUBLIC_TABLES.flatMap(({ name, columns }) => columns.map((column) => ({ table: name, column: column.name }))),
+    )
+    expect(wrong).toEqual([])
+    expect(JSON.stringify(meanings)).not.toMatch(/SQLite|this file|\b1 (where|while)\b/)
+  })
+
+  test('names the columns of JSON that docs/OPERATIONS.md names', async () => {
+    const database = await inPostgres(server, {})
+    const stored = await database.read((session) =>
+      session.all<{
+        name: string
+      }>(`SELECT DISTINCT CASE "column" WHEN 'extra' THEN 'extra' ELSE "table" || '.' || "column" END AS name
+        FROM dictionary WHERE type = 'json'`),
+    )
+    const page = PAGES.find(({ name }) => name === 'docs/OPERATIONS.md')?.text ?? ''
+    const [, named = ''] = /is a boolean\. ([^.]*(?:\.[^.]*)*?) are `json`/.exec(page) ?? []
+
+    expect([...named.matchAll(/`([\w.]+)`/g)].map(([, name = '']) => name).toSorted()).toEqual(
+      stored.map(({ name }) => name).toSorted(),
+    )
+  })
+
+  test('is put right when the mirror is opened, and not written where it is right', async () => {
+    const database = await inPostgres(server, {})
+    const versions = () =>
+      database.read((session) => session.all('SELECT xmin::text, ctid::text, * FROM dictionary ORDER BY ctid'))
+    const before = await versions()
+    await database.write(describeOnServer)
+    expect(await versions()).toEqual(before)
+
+    await database.write((session) =>
+      session.run(
+        `UPDATE dictionary SET meaning = 'x' WHERE "column" = 'id'; INSERT INTO dictionary VALUES ('old', 'old', 'text', 'x', 'mirror', true, true)`,
+      ),
+    )
+    await database.write(describeOnServer)
+
+    const wrong = await database.read((session) => session.all(`SELECT * FROM dictionary WHERE meaning = 'x'`))
+    expect(wrong).toEqual([])
+  })
+})
+
+test('the same columns stand in each public table of both stores', async () => {
+  const { rows: rowsOf } = await inSqlite({})
+  const database = await inPostgres(server, {})
+
+  for (const { name } of PUBLIC_TABLES) {
+    const there = await database.read((session) =>
+      session.all<{ name: string }>(
+        `SELECT attname AS name FROM pg_attribute WHERE attrelid = $1::regclass AND attnum > 0 AND NOT attisdropped`,
+        name,
+      ),
+    )
+    const here = rowsOf(`SELECT name FROM pragma_table_info('${name}')`).map((row) => String(row['name']))
+    expect({ name, columns: there.map((row) => row.name).toSorted() }).toEqual({ name, columns: here.toSorted() })
+  }
+})
+
+const WRONG_TYPES = `
+  SELECT * FROM dictionary JOIN information_schema.columns ON table_schema = current_schema() AND table_name = "table" AND column_name = "column"
+  WHERE type <> data_type`

@@ -1,0 +1,290 @@
+import { beforeAll, beforeEach, expect, test } from 'vitest'
+import { openDatabase } from '../../../src/store/postgres/open-database.ts'
+import { mirrorOf } from '../../../src/store/open-postgres.ts'
+import type { Mirror } from '../../../src/store.ts'
+import type { Connections, Database } from '../../../src/store/port/postgres-session.ts'
+import type { Run } from '../../../src/run.ts'
+import type { SortedPage } from '../../../src/sorted-page.ts'
+import { through } from '../../support/breaking-connections.ts'
+import { aCustomer, anEnding, aPage, customerId, customers, MINUTE_MS, START_MS } from '../../support/builders.ts'
+import { pgliteConnections, startPglite } from '../../support/pglite-connections.ts'
+import { anEmptyMirror } from '../../support/postgres/emptied.ts'
+
+let database: Database
+let mirror: Mirror
+
+/** Each test has its own. */
+let organization = ''
+let organizations = 0
+
+/** The statements of the transactions until now, and what to do after one of them, once. */
+let statements: string[] = []
+let after: { statement: string; run: string } | undefined
+
+beforeAll(async () => {
+  const server = await startPglite()
+  const connect = () => observed(pgliteConnections(server))
+  database = await openDatabase(await anEmptyMirror(), 'write', { connect })
+  mirror = mirrorOf(database)
+})
+beforeEach(() => {
+  organizations += 1
+  organization = `acme-${organizations}`
+})
+
+test.each([
+  ['few customers, at once', 30, []],
+  ['many customers, once they are sent', 1200, [expect.stringContaining('INSERT INTO customers')]],
+])('a save says that it waits for the server: with %s', async (_, count, sent) => {
+  const run = await mirror.startRun({ organization, trigger: 'sync', nowMs: START_MS })
+  let sentUntilThen: string[] | undefined
+  statements = []
+  await mirror.savePages(run, [aPage(1, customers(1, count))], START_MS, () => (sentUntilThen ??= [...statements]))
+
+  expect(sentUntilThen?.filter((statement) => statement.includes('INSERT INTO customers'))).toEqual(sent)
+})
+
+test('two organizations at a time have a save under way in the server, however many are loaded at once', async () => {
+  let [underWay, most] = [0, 0]
+  const watched: Database = {
+    ...database,
+    async write(work, once) {
+      underWay += 1
+      most = Math.max(most, underWay)
+      return await database.write(work, once).finally(() => (underWay -= 1))
+    },
+  }
+  const loading = mirrorOf(watched)
+  const load = async (place: number) => {
+    const run = await mirror.startRun({ organization: `many-${place}`, trigger: 'sync', nowMs: START_MS })
+    return await loading.savePages(run, [aPage(1, customers(1, 3))], START_MS)
+  }
+  const saved = await Promise.all([1, 2, 3, 4, 5, 6].map(load))
+
+  expect(saved.map(({ records }) => records.inserted)).toEqual([3, 3, 3, 3, 3, 3])
+  expect(most).toBe(2)
+})
+
+test('pages are saved with the same few statements, however many there are', async () => {
+  await night([customers(1, 50)])
+  const few = await statementsOf([page(1, [aCustomer(1, { name: 'Ada' }), aCustomer(60)])])
+  const pages = Array.from({ length: 40 }, (_, index) =>
+    page(index + 1, [
+      ...customers(index * 3 + 1, index * 3 + 3, { name: 'Bo' }),
+      aCustomer(1000 + index, { email: {} }),
+      { broken: index },
+    ]),
+  )
+
+  const many = await statementsOf(pages)
+
+  // One for the stamp, then one for each table.
+  const tables = ['INSERT INTO', 'INSERT INTO', 'UPDATE customers', 'INSERT INTO']
+  const begun = ['BEGIN ISOLATION', 'UPDATE leases', 'SELECT last.row_id', ...tables]
+  expect(few.map(firstWords)).toEqual([...begun, 'INSERT INTO', 'UPDATE runs', 'COMMIT'])
+  expect(many.map(firstWords)).toEqual([...begun, 'INSERT INTO', 'INSERT INTO', 'UPDATE runs', 'COMMIT'])
+})
+
+test('a night at rest takes as many statements as another, however many pages it reads', async () => {
+  await night([customers(1, 50)])
+  const counts: number[][] = []
+  for (const pages of [1, 9]) {
+    statements = []
+    const run = await start(1 + pages)
+    const begun = statements.length
+    for (let place = 1; place <= pages; place += 1)
+      await mirror.savePages(run, [page(place, customers(1, 50))], START_MS)
+    const saved = statements.length
+    await mirror.finishRun(run, anEnding({ proof: 'proven', reasons: [], removals }), START_MS)
+    counts.push([begun, (saved - begun) / pages, statements.length - saved])
+  }
+
+  // To start, for each save, to end.
+  expect(counts).toEqual([
+    [21, 6, 9],
+    [21, 6, 9],
+  ])
+})
+
+test('pages of known customers are saved without a look-up, and without the lock of the feed', async () => {
+  await night([customers(1, 5)])
+  const known = { ...aPage(1, []), received: 5, known: [1, 2, 3, 4, 5], rowIds: [1, 2, 3, 4, 5], listedAt: 0 }
+
+  const saved = await statementsOf([{ ...known, window: aWindow(1) }])
+
+  expect(saved.map(firstWords)).toEqual(['BEGIN ISOLATION', 'UPDATE leases', 'INSERT INTO', 'UPDATE runs', 'COMMIT'])
+  expect(
+    await rows('SELECT received, unchanged, pages FROM runs WHERE organization = $1 ORDER BY id DESC LIMIT 1'),
+  ).toEqual([{ received: 5, unchanged: 5, pages: 1 }])
+  expect(
+    await rows('SELECT place, count, row_ids FROM windows JOIN runs ON runs.id = run_id WHERE organization = $1'),
+  ).toEqual([{ place: 0, count: 5, row_ids: null }])
+})
+
+test('a night at rest reads no row of a customer to find that none is absent', async () => {
+  await night([customers(1, 5)])
+  const stamps = await rows('SELECT updated_at FROM last_update')
+  const run = await start(1)
+  await mirror.savePages(run, [page(1, customers(1, 5))], START_MS)
+  statements = []
+
+  await mirror.finishRun(run, anEnding({ proof: 'proven', reasons: [], removals }), START_MS)
+
+  const reading = statements.filter((sql) => /FROM customers/.test(sql))
+  expect(
+    reading.map(
+      (sql) =>
+        sql.match(
+          /SELECT [^(]+? FROM customers|count\(\*\) AS count, coalesce\(sum\(row_id\), 0\) AS sum FROM customers/g,
+        )?.length,
+    ),
+  ).toEqual([2])
+  expect(await rows('SELECT updated_at FROM last_update')).toEqual(stamps)
+})
+
+test('U+0000 becomes U+FFFD, is counted, and is no change the next night, when it is counted again', async () => {
+  const odd = { name: 'a\0b', note: 'c\0d', path: String.raw`\u0000` }
+  const list = [aCustomer(1, odd), aCustomer(2, { email: { '\0': 'e\0' } }), aCustomer(3)]
+
+  const first = await night([list])
+  const second = await night([list], 1)
+
+  for (const report of [first, second]) expect(report.warnings).toMatchObject({ malformed_text: 3 })
+  expect(second).toMatchObject({ unchanged: 2, updated: 0, rejected: 1 })
+  expect(await rows('SELECT name, extra FROM customers WHERE organization = $1 ORDER BY row_id')).toEqual([
+    { name: 'a\uFFFDb', extra: JSON.stringify({ note: 'c\uFFFDd', path: String.raw`\u0000` }) },
+    { name: 'Customer 3', extra: null },
+  ])
+  expect(await rows(`SELECT payload::json ->> 'email' AS email FROM rejects WHERE organization = $1`)).toEqual([
+    { email: '{"\uFFFD":"e\uFFFD"}' },
+  ])
+  // So the next run reads it again, and counts it again.
+  expect(await rows('SELECT row_id FROM edited_customers WHERE organization = $1')).toEqual([{ row_id: 1 }])
+})
+
+test('an error with U+0000 is recorded', async () => {
+  const run = await start()
+  const error = { code: 'source', message: 'The service said "\0".' }
+
+  await mirror.finishRun(run, anEnding({ status: 'failed', reasons: ['failed'], error }), START_MS)
+
+  expect(await rows('SELECT status, error FROM runs WHERE organization = $1')).toEqual([
+    { status: 'failed', error: 'The service said "\uFFFD".' },
+  ])
+})
+
+test('a creation time in the year 0, as earlier versions stored it, is kept when the customer is marked as listed', async () => {
+  const ancient = aCustomer(1, { created_at: '0000-02-29T00:00:00Z' })
+  await night([[ancient, aCustomer(2)]])
+  await write(
+    `UPDATE customers SET created_at_utc = '0001-02-29 00:00:00+00 BC' WHERE organization = $1 AND row_id = 1`,
+  )
+  await night([[aCustomer(2)]], 1, { proof: 'proven', removals })
+  const stored = `SELECT created_at, to_char(created_at_utc, 'YYYY BC') AS year, missing_since IS NULL AS is_listed
+    FROM customers WHERE organization = $1 AND row_id = 1`
+  expect(await rows(stored)).toEqual([{ created_at: '0000-02-29T00:00:00Z', year: '0001 BC', is_listed: false }])
+
+  await night([[aCustomer(2), { ...ancient, email: {} }]], 2)
+
+  expect(await rows(stored)).toEqual([{ created_at: '0000-02-29T00:00:00Z', year: '0001 BC', is_listed: true }])
+})
+
+test.each([
+  [
+    'inserts a customer',
+    `INSERT INTO customers (row_id, organization, id, first_seen_at, changed_at, last_run_id, updated_at)
+    SELECT 99, organization, '${customerId(3)}', first_seen_at, changed_at, last_run_id, updated_at FROM customers
+      WHERE organization = $1 AND row_id = 1`,
+  ],
+  ['deletes a customer', 'DELETE FROM customers WHERE organization = $1 AND row_id = 1'],
+])('pages are decided about again if another program %s after the look-up', async (_what, run) => {
+  await night([customers(1, 2)])
+  after = { statement: 'SELECT last.row_id', run }
+
+  const report = await night([[aCustomer(1, { name: 'Ada' }), ...customers(2, 3)]], 1)
+
+  expect(after).toBeUndefined()
+  expect(report).toMatchObject({ received: 3, inserted: 1, updated: 1, unchanged: 1 })
+  expect(await rows('SELECT row_id, name FROM customers WHERE organization = $1 ORDER BY row_id')).toEqual([
+    { row_id: 1, name: 'Ada' },
+    { row_id: 2, name: 'Customer 2' },
+    { row_id: 3, name: 'Customer 3' },
+  ])
+})
+
+test('a run that lost its lease saves nothing, and is not complete', async () => {
+  const run = await start()
+  await write('UPDATE leases SET run_id = run_id + 1 WHERE organization = $1')
+
+  await expect(mirror.savePages(run, [page(1, customers(1, 2))], START_MS)).rejects.toMatchObject({
+    code: 'leased',
+  })
+  await expect(mirror.finishRun(run, anEnding(), START_MS)).rejects.toMatchObject({ code: 'leased' })
+  await mirror.finishRun(run, anEnding({ status: 'failed' }), START_MS)
+
+  expect(run.seen.size).toBe(0)
+  expect(await rows('SELECT count(*) AS count FROM customers WHERE organization = $1')).toEqual([{ count: 0 }])
+  expect(await rows('SELECT status, received FROM runs WHERE organization = $1')).toEqual([
+    { status: 'running', received: 0 },
+  ])
+})
+
+const removals = { rule: { after: 2, maxShare: 1 }, confirmed: new Set<string>() }
+
+async function night(pages: readonly (readonly unknown[])[], number = 0, ending: Parameters<typeof anEnding>[0] = {}) {
+  const run = await start(number)
+  const nowMs = START_MS + number * MINUTE_MS
+  await mirror.savePages(
+    run,
+    pages.map((records, index) => page(index + 1, records)),
+    nowMs,
+  )
+  return await mirror.finishRun(run, anEnding(ending), nowMs)
+}
+
+function start(number = 0): Promise<Run> {
+  return mirror.startRun({ organization, trigger: 'sync', nowMs: START_MS + number * MINUTE_MS })
+}
+
+function page(number: number, records: readonly unknown[]): SortedPage {
+  return { ...aPage(number, records), window: aWindow(number) }
+}
+
+function aWindow(number: number): SortedPage['window'] {
+  return { page: number, size: 100, perPage: 100, total: 5, lastPage: 1, beyondEnd: false }
+}
+
+/** The statements that save these pages. */
+async function statementsOf(pages: readonly SortedPage[]): Promise<string[]> {
+  const run = await start(9)
+  statements = []
+  await mirror.savePages(run, pages, START_MS)
+  const saved = [...statements]
+  await mirror.finishRun(run, anEnding({ status: 'failed' }), START_MS)
+  return saved
+}
+
+function firstWords(sql: string): string {
+  return sql.trim().split(/\s+/, 2).join(' ')
+}
+
+function rows(sql: string): Promise<Record<string, unknown>[]> {
+  return database.read((session) => session.all(sql, ...(sql.includes('$1') ? [organization] : [])))
+}
+
+function write(sql: string): Promise<number> {
+  return database.write((session) => session.run(sql, organization))
+}
+
+function observed(connections: Connections): Connections {
+  return through(connections, async (client, sql, parameters) => {
+    statements.push(sql)
+    const answer = await client.query(sql, parameters)
+    if (after !== undefined && sql.trim().startsWith(after.statement)) {
+      const { run } = after
+      after = undefined
+      await client.query(run, [organization])
+    }
+    return answer
+  })
+}

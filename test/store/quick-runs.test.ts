@@ -1,0 +1,324 @@
+import { expect, test } from 'vitest'
+import type { Run } from '../../src/run.ts'
+import type { Mirror } from '../../src/store.ts'
+import { EMPTY_LIST } from '../../src/list/list-as-read.ts'
+import { aCustomer, anEnding, aPage, customerId, customers, MINUTE_MS, START_MS } from '../support/builders.ts'
+import { aMirror, rowsOf, valueOf } from '../support/mirror-file.ts'
+import { DAY_MS, fateOf, night, quickEnding, quickRun, rowIdsOf, scanEnding } from './nights.ts'
+
+const HOUR_MS = 60 * MINUTE_MS
+const FAILED = { status: 'failed', trustedPages: undefined, error: { code: 'network', message: 'gone' } } as const
+const LISTED = customers(1, 50)
+const NOON_MS = START_MS + DAY_MS / 2
+
+test('a quick run saves customers and marks absent ones as missing, and is no night', async () => {
+  const mirror = await aMirror()
+  await night(mirror, 0, LISTED)
+  const before = await mirror.listFreshness()
+
+  const report = await quickRun(mirror, 0, [aCustomer(9, { name: 'Renamed' }), aCustomer(51)], { gone: [3, 4] })
+
+  expect(report).toMatchObject({ status: 'partial', proof: 'unproven', reasons: ['quick'], trustedPages: 12 })
+  expect(report).toMatchObject({ inserted: 1, updated: 1, missing: 2, removed: 0, held: 0 })
+  expect([fateOf(mirror, 3), fateOf(mirror, 4), fateOf(mirror, 5)]).toEqual(['missing', 'missing', 'listed'])
+  const after = { ...before[0], active: 51, missing: 2, lastRunId: 2, lastStatus: 'partial' }
+  expect(await mirror.listFreshness()).toEqual([{ ...after, lastQuick: expect.objectContaining({ runId: 2 }) }])
+  expect(await mirror.listRuns({ limit: 1 })).toMatchObject([{ status: 'partial', trustedPages: 12 }])
+  expect(rowsOf(mirror.file, 'SELECT id, trusted_pages FROM runs ORDER BY id')).toEqual([
+    { id: 1, trusted_pages: null },
+    { id: 2, trusted_pages: 12 },
+  ])
+})
+
+test('a quick run before the last full one is no longer the last quick run', async () => {
+  const mirror = await aMirror()
+  await night(mirror, 0, LISTED)
+  await quickRun(mirror, 0, [], { ending: FAILED })
+  expect(await mirror.listFreshness()).toMatchObject([{ lastQuick: { runId: 2, errorCode: 'network' } }])
+
+  await night(mirror, 1, LISTED)
+
+  expect(await mirror.listFreshness()).toMatchObject([{ lastRunId: 3, lastQuick: undefined }])
+})
+
+test('a quick run is not the last run that decides what is due, and none of its failures is why a scan is not proven', async () => {
+  const mirror = await aMirror()
+  await night(mirror, 0, LISTED, { ending: { status: 'failed', error: { code: 'unauthorized', message: 'no' } } })
+  const [lastRun] = await mirror.listLastRuns()
+
+  await quickRun(mirror, 0, [])
+  await quickRun(mirror, 0, [], { ending: FAILED })
+
+  expect(await mirror.listLastRuns()).toEqual([{ ...lastRun, quickErrorCode: 'network' }])
+  expect(await mirror.listFreshness()).toMatchObject([
+    { lastRunId: 3, lastStatus: 'failed', lastFullStatus: 'failed', why: ['unauthorized'] },
+  ])
+  expect(rowsOf(mirror.file, 'SELECT trusted_pages FROM runs')).toMatchObject([
+    { trusted_pages: null },
+    { trusted_pages: 12 },
+    { trusted_pages: 0 },
+  ])
+})
+
+test('a quick run whose process was killed is a quick run still', async () => {
+  const mirror = await aMirror()
+  await night(mirror, 0, LISTED)
+  const [lastRun] = await mirror.listLastRuns()
+  await startQuickRun(mirror)
+  await startQuickRun(await aMirror(mirror.file), NOON_MS + HOUR_MS)
+
+  expect(await mirror.listLastRuns()).toEqual([{ ...lastRun, quickErrorCode: 'interrupted' }])
+  expect(await mirror.listRuns({ limit: 2 })).toMatchObject([{ status: 'running' }, { status: 'interrupted' }])
+  expect(valueOf(mirror.file, 'SELECT COUNT(*) FROM runs WHERE trusted_pages = 0')).toBe(2)
+})
+
+test('an interrupted run is continued after a quick run, as if that had not been', async () => {
+  const mirror = await aMirror()
+  await night(mirror, 0, LISTED)
+  const start = { organization: 'acme', trigger: 'sync', resumeWithinMs: 6 * HOUR_MS } as const
+  const first = await mirror.startRun({ ...start, nowMs: NOON_MS })
+  await mirror.savePages(first, [recorded(1), recorded(2)], NOON_MS)
+  await mirror.finishRun(first, anEnding({ ...FAILED, readToEnd: false }), NOON_MS)
+
+  const quick = await mirror.startRun({ ...start, isQuick: true, nowMs: NOON_MS + HOUR_MS })
+  expect(quick).toMatchObject({ resumedFrom: undefined, readBefore: 0, isQuick: true })
+  await mirror.savePages(quick, [recorded(3)], NOON_MS + HOUR_MS)
+  await mirror.finishRun(quick, anEnding(quickEnding()), NOON_MS + HOUR_MS)
+
+  const second = await mirror.startRun({ ...start, nowMs: NOON_MS + 2 * HOUR_MS })
+  expect(second).toMatchObject({ resumedFrom: first.id, readBefore: 20, isQuick: false })
+  expect([...(await mirror.recallWindows(second))]).toMatchObject([{ page: 1 }, { page: 2 }])
+})
+
+test('a customer that a quick run found before the scan of a continued run began is absent where the scan does not receive it', async () => {
+  const mirror = await aMirror()
+  await night(mirror, 0, LISTED)
+  await quickRun(mirror, 0, [aCustomer(51)])
+  const atMs = START_MS + DAY_MS
+  const start = { organization: 'acme', trigger: 'sync', resumeWithinMs: 6 * HOUR_MS } as const
+  const first = await mirror.startRun({ ...start, nowMs: atMs })
+  await mirror.savePages(first, [recorded(1)], atMs)
+  await mirror.finishRun(first, anEnding({ ...FAILED, readToEnd: false }), atMs)
+  await quickRun(mirror, 1, [aCustomer(52)], { hour: 1 })
+  const second = await mirror.startRun({ ...start, nowMs: atMs + 2 * HOUR_MS })
+  await mirror.savePages(second, [aPage(1, LISTED)], atMs + 2 * HOUR_MS)
+
+  expect(second.resumedFrom).toBe(first.id)
+  expect(await mirror.finishRun(second, scanEnding({}), atMs + 2 * HOUR_MS)).toMatchObject({ missing: 1 })
+  expect([fateOf(mirror, 51), fateOf(mirror, 52)]).toEqual(['missing', 'listed'])
+})
+
+test.each([
+  ['changed', aCustomer(51, { name: 'Renamed' })],
+  ['received in a reject', aCustomer(51, { name: {} })],
+])('a customer that a quick run has %s while a scan was interrupted twice is not absent', async (_how, record) => {
+  const mirror = await aMirror()
+  await night(mirror, -1, [...LISTED, aCustomer(52), aCustomer(51)], { organization: 'abacus' })
+  await night(mirror, -1, [...LISTED, aCustomer(52, { name: {} })])
+  await night(mirror, 0, [...LISTED, aCustomer(51), aCustomer(52)])
+  const nowMs = START_MS + DAY_MS
+  const start = { organization: 'acme', trigger: 'sync', resumeWithinMs: 6 * HOUR_MS } as const
+  const interrupted = async (page: number, atMs: number) => {
+    const run = await mirror.startRun({ ...start, nowMs: atMs })
+    await mirror.savePages(run, [recorded(page)], atMs)
+    await mirror.finishRun(run, anEnding({ ...FAILED, readToEnd: false }), atMs)
+  }
+  await interrupted(1, nowMs)
+  await quickRun(mirror, 1, [record], { hour: 1 })
+  await interrupted(2, nowMs + 2 * HOUR_MS)
+  const last = await mirror.startRun({ ...start, nowMs: nowMs + 3 * HOUR_MS })
+  await mirror.savePages(last, [aPage(1, customers(2, 50))], nowMs + 3 * HOUR_MS)
+  const report = await mirror.finishRun(last, scanEnding({}), nowMs + 3 * HOUR_MS)
+
+  expect(report.missing).toBe(1)
+  expect([1, 51, 52].map((n) => fateOf(mirror, n))).toEqual(['listed', 'listed', 'missing'])
+})
+
+test('a customer who was missing before a run that is continued stays missing: the next absence removes', async () => {
+  const mirror = await aMirror()
+  const without3 = LISTED.filter(({ id }) => id !== customerId(3))
+  await night(mirror, 0, LISTED)
+  await night(mirror, 1, without3)
+  const atMs = START_MS + 2 * DAY_MS
+  const start = { organization: 'acme', trigger: 'sync', resumeWithinMs: 6 * HOUR_MS, nowMs: atMs } as const
+  const first = await mirror.startRun(start)
+  await mirror.savePages(first, [recorded(5)], atMs)
+  await mirror.finishRun(first, anEnding({ ...FAILED, readToEnd: false }), atMs)
+  const second = await mirror.startRun(start)
+  expect(second).toMatchObject({ resumedFrom: first.id })
+  await mirror.savePages(second, [aPage(1, without3)], atMs)
+
+  expect(await mirror.finishRun(second, scanEnding({}), atMs)).toMatchObject({ missing: 0, removed: 1 })
+})
+
+test('a quick run leaves the list as last read as it is, and the next run doubts what it wrote', async () => {
+  const mirror = await aMirror()
+  await night(mirror, 0, LISTED, { ending: { list: EMPTY_LIST } })
+  const lists = () => rowsOf(mirror.file, 'SELECT * FROM lists')
+  const before = lists()
+  expect(before).toMatchObject([{ run_id: 1 }])
+
+  await quickRun(mirror, 0, [aCustomer(9, { name: 'Renamed' }), aCustomer(10), aCustomer(51)], { gone: [3] })
+
+  expect(lists()).toEqual(before)
+  const next = await mirror.startRun({ organization: 'acme', trigger: 'sync', nowMs: START_MS + DAY_MS })
+  const isDoubted = (n: number) => rowIdsOf(mirror, [n]).map((rowId) => next.doubted.has(rowId))
+  expect([3, 9, 10, 51].flatMap(isDoubted)).toEqual([true, true, false, true])
+})
+
+test('customers whose records were rejected, received or forgotten do not stay pending: the next quick run could take them for gone', async () => {
+  const mirror = await aMirror()
+  await night(mirror, 0, LISTED, { ending: { list: EMPTY_LIST } })
+  const [three, seven, eight] = [3, 7, 8].flatMap((n) => rowIdsOf(mirror, [n]))
+  const reject = { ...aCustomer(8), phone: { no: 'text' } }
+  const pending = [three, seven, eight, 9999].filter((rowId) => rowId !== undefined)
+
+  await quickRun(mirror, 0, [aCustomer(7), reject], { ending: { later: { parts: [], pending } } })
+
+  const later: unknown = JSON.parse(String(valueOf(mirror.file, 'SELECT later_order FROM lists')))
+  expect(later).toEqual({ parts: [], pending: [three] })
+})
+
+test('a customer whose record a quick run received as a reject is not marked by the next ones, until it is valid again', async () => {
+  const mirror = await aMirror()
+  await night(mirror, 0, LISTED)
+  await quickRun(mirror, 0, [{ ...aCustomer(8), phone: { no: 'text' } }])
+
+  expect(await quickRun(mirror, 0, [aCustomer(7)], { gone: [8] })).toMatchObject({ missing: 0 })
+  expect(fateOf(mirror, 8)).toBe('listed')
+
+  await quickRun(mirror, 0, [aCustomer(8)])
+  expect(await quickRun(mirror, 0, [aCustomer(7)], { gone: [8] })).toMatchObject({ missing: 1 })
+  expect(fateOf(mirror, 8)).toBe('missing')
+})
+
+test('an absence in a quick run counts for nothing: a customer is removed after as many nights as without it', async () => {
+  const mirror = await aMirror()
+  const without3 = LISTED.filter(({ id }) => id !== customerId(3))
+  await night(mirror, 0, LISTED)
+  await quickRun(mirror, 0, [aCustomer(9)], { gone: [3] })
+  await quickRun(mirror, 0, [aCustomer(9)], { gone: [3] })
+
+  expect(await night(mirror, 1, without3)).toMatchObject({ missing: 1, removed: 0 })
+  await quickRun(mirror, 1, [aCustomer(9)], { gone: [3] })
+  expect(rowsOf(mirror.file, 'SELECT proven, scans FROM absences')).toEqual([{ proven: 1, scans: 1 }])
+  expect(await night(mirror, 2, without3)).toMatchObject({ missing: 0, removed: 1 })
+})
+
+test('absences from before a customer was listed again are not brought back by a quick run', async () => {
+  const mirror = await aMirror()
+  const without3 = LISTED.filter(({ id }) => id !== customerId(3))
+  await night(mirror, 0, LISTED)
+  await night(mirror, 1, without3)
+  await quickRun(mirror, 1, [aCustomer(3)])
+  await quickRun(mirror, 1, [aCustomer(9)], { gone: [3], hour: 13 })
+
+  expect(await night(mirror, 2, without3)).toMatchObject({ missing: 1, removed: 0 })
+})
+
+test('rows that a quick run received, and rows that are removed or of another organization, are not marked', async () => {
+  const mirror = await aMirror()
+  await night(mirror, 0, LISTED)
+  await night(mirror, 0, customers(100, 150), { organization: 'globex' })
+  await night(mirror, 1, customers(2, 50))
+  await night(mirror, 2, customers(2, 50))
+  const reject = { ...aCustomer(8), phone: { no: 'text' } }
+
+  const report = await quickRun(mirror, 3, [aCustomer(7), reject], { gone: [1, 7, 8, 120] })
+
+  expect(report).toMatchObject({ missing: 0, rejected: 1 })
+  expect([1, 7, 8].map((n) => fateOf(mirror, n))).toEqual(['removed', 'listed', 'listed'])
+  expect(
+    valueOf(mirror.file, `SELECT COUNT(*) FROM customers WHERE organization = 'globex' AND missing_since IS NOT NULL`),
+  ).toBe(0)
+})
+
+test('those to search for before they are marked are in the order asked for, without those that are missing already', async () => {
+  const mirror = await aMirror()
+  await night(mirror, 0, LISTED)
+  await night(mirror, 1, customers(2, 50))
+  const run = await startQuickRun(mirror, NOON_MS + DAY_MS)
+  await mirror.savePages(run, [aPage(1, [aCustomer(9)])], NOON_MS + DAY_MS)
+  const rows = [5, 1, 3, 4].flatMap((n) => rowIdsOf(mirror, [n]))
+
+  expect((await mirror.findGone(run, rows)).map(({ id }) => id)).toEqual([5, 3, 4].map(customerId))
+  expect(await mirror.finishRun(run, anEnding(quickEnding(rows)), NOON_MS + DAY_MS)).toMatchObject({ missing: 3 })
+})
+
+test('too many customers absent at once are not marked by a quick run', async () => {
+  const mirror = await aMirror()
+  await night(mirror, 0, customers(1, 100))
+  const gone = Array.from({ length: 21 }, (_, index) => index + 1)
+
+  expect(await quickRun(mirror, 0, [aCustomer(99)], { gone })).toMatchObject({ missing: 0, held: 21 })
+  expect(await mirror.listHeldRemovals()).toEqual([])
+  expect(fateOf(mirror, 1)).toBe('listed')
+})
+
+test('those that a quick run received are not among those that are too many at once', async () => {
+  const mirror = await aMirror()
+  await night(mirror, 0, customers(1, 100))
+  const gone = Array.from({ length: 21 }, (_, index) => index + 1)
+
+  expect(await quickRun(mirror, 0, [aCustomer(1)], { gone })).toMatchObject({ missing: 20, held: 0 })
+})
+
+test.each([
+  [17, { missing: 4, held: 0 }],
+  [18, { missing: 0, held: 22 }],
+])('of 210 customers, four are absent and %d seem so: these count where too many are absent', async (open, told) => {
+  const mirror = await aMirror()
+  await night(mirror, 0, customers(1, 210))
+
+  const quick = { gone: [1, 2, 3, 4], ending: { openAbsences: open } }
+  expect(await quickRun(mirror, 0, [aCustomer(99)], quick)).toMatchObject(told)
+})
+
+test('the newest customers are not marked by a quick run: the list may be older than the last one read', async () => {
+  const mirror = await aMirror()
+  const dated = (n: number) => aCustomer(n, { created_at: `2025-01-${String(n).padStart(2, '0')}T10:00:00Z` })
+  await night(mirror, 0, [1, 2, 3, 4, 5, 6].map(dated), { ending: { list: EMPTY_LIST } })
+
+  const ending = { later: { parts: [], pending: [] } }
+  const report = await quickRun(mirror, 0, [dated(3)], { gone: [2, 6], ending })
+
+  expect(report).toMatchObject({ missing: 1, reasons: ['quick', 'older-list'] })
+  expect([fateOf(mirror, 2), fateOf(mirror, 6)]).toEqual(['missing', 'listed'])
+  const later: unknown = JSON.parse(String(valueOf(mirror.file, 'SELECT later_order FROM lists')))
+  expect(later, 'the next quick run looks for them again').toEqual({ parts: [], pending: rowIdsOf(mirror, [6]) })
+})
+
+test('by a clock that is a month behind, a quick run knows the newest customers by the time of the service', async () => {
+  const mirror = await aMirror()
+  const dated = (n: number) => aCustomer(n, { created_at: new Date(START_MS + n * HOUR_MS).toISOString() })
+  const ending = { serviceMs: START_MS }
+  await night(mirror, -30, [1, 2, 3, 4, 5, 6].map(dated), { ending })
+
+  const report = await quickRun(mirror, -30, [dated(3)], { gone: [6], ending })
+
+  expect(report).toMatchObject({ missing: 0, reasons: ['quick', 'older-list'] })
+  expect(fateOf(mirror, 6)).toBe('listed')
+})
+
+test('a quick run that lost its lease marks no customer', async () => {
+  const mirror = await aMirror()
+  await night(mirror, 0, LISTED)
+  const run = await startQuickRun(mirror, NOON_MS)
+  await (await aMirror(mirror.file)).startRun({ organization: 'acme', trigger: 'sync', nowMs: NOON_MS + HOUR_MS })
+
+  await expect(
+    mirror.finishRun(run, anEnding(quickEnding(rowIdsOf(mirror, [3]))), NOON_MS + HOUR_MS),
+  ).rejects.toMatchObject({
+    code: 'leased',
+  })
+  expect(fateOf(mirror, 3)).toBe('listed')
+})
+
+function startQuickRun(mirror: Mirror, nowMs = NOON_MS): Promise<Run> {
+  return mirror.startRun({ organization: 'acme', trigger: 'sync', isQuick: true, nowMs })
+}
+
+function recorded(page: number) {
+  const window = { page, size: 10, perPage: 10, total: 50, lastPage: 5, beyondEnd: false }
+  return { ...aPage(page, customers(10 * page - 9, 10 * page)), window }
+}

@@ -1,0 +1,123 @@
+import * as fc from 'fast-check'
+import { expect, test } from 'vitest'
+import type { Proof } from '../../src/report.ts'
+import { aCustomer, customerId } from '../support/builders.ts'
+import { aMirror } from '../support/mirror-file.ts'
+import { changes, type Fate, fateOf, night, quickRun } from './nights.ts'
+import { seeds } from '../support/seeds.ts'
+
+const KNOWN = [1, 2, 3, 4, 5, 6]
+
+const aNight = fc.record({
+  /** What comes of each customer; the last one is always listed, so that the list is never empty. */
+  comes: fc.tuple(...KNOWN.map(() => fc.constantFrom<Comes>('listed', 'listed', 'absent', 'absent', 'rejected'))),
+  proof: fc.constantFrom<Proof>('proven', 'proven', 'settled', 'converged', 'unproven'),
+  confirmed: fc.subarray(KNOWN),
+  /** What a quick run after that night finds; without it, there is none. */
+  quick: fc.option(fc.record({ gone: fc.subarray(KNOWN), listed: fc.subarray(KNOWN) }), { nil: undefined }),
+})
+
+/** Listed every night, so that no night lacks all customers that were listed before: those who return are not among them. */
+const ALWAYS = KNOWN.map((n) => 1000 + n)
+
+type QuickRun = { gone: number[]; listed: number[] }
+
+type Comes = 'listed' | 'absent' | 'rejected'
+
+test('over any nights and quick runs, every customer is missing and removed exactly by the rules', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.integer({ min: 1, max: 3 }), fc.array(aNight, { maxLength: 12 }), async (after, nights) => {
+      const mirror = await aMirror()
+      const model = KNOWN.map((n) => new Modelled(n, after))
+      await night(mirror, 0, records(KNOWN.map(() => 'listed')))
+
+      for (const [index, { comes, proof, confirmed, quick }] of nights.entries()) {
+        const before = model.map(({ fate }) => fate)
+        const report = await night(mirror, index + 1, records(comes), {
+          proof,
+          rule: { after, maxShare: 0 },
+          confirmed: confirmed.map(customerId),
+        })
+        for (const [place, customer] of model.entries()) {
+          customer.pass(comes[place] ?? 'absent', proof, confirmed.includes(customer.n))
+        }
+
+        expect(model.map(({ n }) => fateOf(mirror, n))).toEqual(model.map(({ fate }) => fate))
+        const counted = model.filter((customer, place) => customer.marked && before[place] !== 'removed')
+        expect(report).toMatchObject({
+          held: 0,
+          missing: counted.filter(({ fate }) => fate === 'missing').length,
+          removed: counted.filter(({ fate }) => fate === 'removed').length,
+          returned: before.filter((fate, place) => fate === 'removed' && model[place]?.fate === 'listed').length,
+        })
+        if (quick === undefined) continue
+        const received = [...quick.listed, ...ALWAYS].map((n) => aCustomer(n))
+        await quickRun(mirror, index + 1, received, { gone: quick.gone })
+        for (const customer of model) customer.passQuickRun(quick)
+        expect(model.map(({ n }) => fateOf(mirror, n))).toEqual(model.map(({ fate }) => fate))
+      }
+      for (const { n, history } of model) {
+        const told = changes(mirror).filter(([id]) => id === customerId(n))
+        expect(told.map(([, change]) => change)).toEqual(history)
+      }
+    }),
+    { numRuns: seeds(200, { least: 3, every: 80 }) },
+  )
+})
+
+/** One customer as the rules have it. */
+class Modelled {
+  readonly n: number
+  readonly #after: number
+  fate: Fate = 'listed'
+  history: ('removed' | 'returned')[] = []
+  /** Whether the last night marked it missing or removed. */
+  marked = false
+  #proven = 0
+  #scans = 0
+  /** Whether its record was a reject when it came last. */
+  #isRejected = false
+
+  constructor(n: number, after: number) {
+    this.n = n
+    this.#after = after
+  }
+
+  pass(comes: Comes, proof: Proof, confirmed: boolean): void {
+    this.marked = false
+    // After a scan that proves nothing, the reject of a record that did not come stays open.
+    if (comes !== 'absent' || proof !== 'unproven') this.#isRejected = comes === 'rejected'
+    if (comes !== 'absent') return this.#isSeen()
+    if (proof === 'unproven' || this.fate === 'removed') return
+    this.#scans += 1
+    if (proof === 'proven') this.#proven += 1
+    const often = proof === 'proven' ? this.#proven >= this.#after : this.#scans >= this.#after && confirmed
+    this.marked = true
+    this.fate = often ? 'removed' : 'missing'
+    if (often) this.history.push('removed')
+  }
+
+  /** A quick run that did not receive a customer counts no absence, and removes none. It does not know where the record of a reject stands. */
+  passQuickRun({ gone, listed }: QuickRun): void {
+    if (listed.includes(this.n)) {
+      this.#isRejected = false
+      this.#isSeen()
+    } else if (gone.includes(this.n) && this.fate === 'listed' && !this.#isRejected) this.fate = 'missing'
+  }
+
+  #isSeen(): void {
+    if (this.fate === 'removed') this.history.push('returned')
+    this.fate = 'listed'
+    this.#proven = 0
+    this.#scans = 0
+  }
+}
+
+/** The list of a night; one more customer keeps it from ever being empty. */
+function records(came: readonly Comes[]): unknown[] {
+  const listed = came.flatMap((how, place) => {
+    if (how === 'absent') return []
+    return [aCustomer(place + 1, how === 'rejected' ? { name: ['Two', 'Names'] } : {})]
+  })
+  return [...listed, ...ALWAYS.map((n) => aCustomer(n))]
+}

@@ -1,0 +1,351 @@
+import { describe, expect, test } from 'vitest'
+import type { Mirror } from '../../src/store.ts'
+import { aCustomer, customerId, customers } from '../support/builders.ts'
+import { storedText } from '../support/mirror-reader.ts'
+import { aMirror, rowsOf, tamper, valueOf } from '../support/mirror-file.ts'
+import { DAY_MS, night, quickRun } from './nights.ts'
+import { horizon, nightsOfRenames, prune } from '../support/pruned-nights.ts'
+
+const RULE = { after: 2, maxShare: 1 }
+
+describe('changes', () => {
+  test('older than they are kept are deleted from the beginning of the feed on, and no number is given out again', async () => {
+    const mirror = await nightsOfRenames(10)
+    const last = Number(valueOf(mirror.file, 'SELECT max(seq) FROM changes'))
+    const pruned = await prune(mirror, { changesMs: 4 * DAY_MS }, 10)
+    const left = rowsOf(mirror.file, 'SELECT seq, at FROM changes ORDER BY seq')
+    await night(mirror, 11, customers(1, 4))
+
+    expect(pruned).toMatchObject({ changes: 5, isUnfinished: false, error: undefined })
+    expect(left.map(({ at }) => String(at).slice(0, 10))).toEqual(
+      ['2026-01-11', '2026-01-12', '2026-01-13', '2026-01-14'].slice(0, left.length),
+    )
+    expect(left.at(-1)?.['seq']).toBe(last)
+    expect(horizon(mirror)).toMatchObject({ pruned_seq: 5, feed_seq: 5, history_from: '2026-01-11 00:00:00.000' })
+    expect(Number(valueOf(mirror.file, 'SELECT max(seq) FROM changes'))).toBeGreaterThan(last)
+  })
+
+  test('of an organization without a limit stay, and so does a date that a clock far behind wrote', async () => {
+    const mirror = await nightsOfRenames(6)
+    await night(mirror, 0, customers(1, 2), { organization: 'globex' })
+    await night(mirror, 1, customers(1, 3), { organization: 'globex' })
+    tamper(mirror.file, `UPDATE changes SET at = '1970-01-01 00:00:00.000' WHERE seq = 5`)
+    await prune(mirror, { changesMs: 3 * DAY_MS }, 6)
+
+    expect(rowsOf(mirror.file, 'SELECT seq FROM changes ORDER BY seq').map(({ seq }) => seq)).toEqual([3, 4, 5, 6])
+    expect(valueOf(mirror.file, `SELECT count(*) FROM changes WHERE organization = 'globex'`)).toBe(1)
+  })
+
+  test('of other organizations, written in the same night, stay ahead of the horizon of readers', async () => {
+    const mirror = await nightsOfRenames(3)
+    await night(mirror, 0, customers(1, 2), { organization: 'globex' })
+    const read = Number(valueOf(mirror.file, 'SELECT max(seq) FROM changes'))
+    await night(mirror, 20, customers(1, 9), { organization: 'globex' })
+    await night(mirror, 20, [aCustomer(1, { name: 'Name 20' }), ...customers(2, 4)])
+    const pruned = await prune(mirror, { changesMs: 4 * DAY_MS }, 20)
+
+    expect(pruned).toMatchObject({ changes: read })
+    expect(horizon(mirror)).toMatchObject({ pruned_seq: read, feed_seq: read })
+  })
+
+  test('that a clock far ahead has dated go with those around them', async () => {
+    const mirror = await nightsOfRenames(6)
+    tamper(mirror.file, `UPDATE changes SET at = '2099-01-01 00:00:00.000' WHERE seq = 1`)
+    const pruned = await prune(mirror, { changesMs: 2 * DAY_MS }, 6)
+
+    expect(pruned).toMatchObject({ changes: 3 })
+    expect(valueOf(mirror.file, 'SELECT min(seq) FROM changes')).toBe(4)
+  })
+})
+
+describe('what is left does not lie', () => {
+  test('history begins at the horizon: versions from then on are as before', async () => {
+    const mirror = await nightsOfRenames(8)
+    const versions = `SELECT id, name, max(valid_from, ?) AS valid_from, valid_to, closed_by FROM customers_history
+      WHERE valid_to IS NULL OR valid_to > ? ORDER BY id, valid_from`
+    const from = '2026-01-10 00:00:00.000'
+    const before = rowsOf(mirror.file, versions, from, from)
+    await prune(mirror, { changesMs: 3 * DAY_MS }, 8)
+
+    expect(horizon(mirror)).toMatchObject({ history_from: from })
+    expect(rowsOf(mirror.file, versions, ...['2000-01-01', '2000-01-01'])).toEqual(before)
+    expect(rowsOf(mirror.file, 'SELECT DISTINCT opened_by FROM customers_history ORDER BY 1')).toEqual([
+      { opened_by: 'changed' },
+      { opened_by: 'kept' },
+    ])
+  })
+
+  test('daily counts begin on the day of the horizon, with the customers of that morning, and are as before', async () => {
+    const mirror = await nightsThatComeAndGo(12)
+    const daily = 'SELECT * FROM customers_daily WHERE day >= ? ORDER BY day'
+    const before = rowsOf(mirror.file, daily, '2026-01-12')
+    await prune(mirror, { changesMs: 5 * DAY_MS }, 12)
+
+    expect(horizon(mirror)).toMatchObject({ history_from: '2026-01-12 00:00:00.000' })
+    expect(before.length).toBeGreaterThan(3)
+    expect(rowsOf(mirror.file, daily, '2000-01-01')).toEqual(before)
+  })
+
+  test('both are right in the middle of a pruning too', async () => {
+    const mirror = await nightsThatComeAndGo(12)
+    const daily = rowsOf(mirror.file, `SELECT * FROM customers_daily WHERE day >= '2026-01-12' ORDER BY day`)
+    await prune(mirror, { changesMs: 5 * DAY_MS }, 12)
+    // As if the process had been killed after the first of its transactions.
+    tamper(
+      mirror.file,
+      `INSERT INTO changes (seq, run_id, organization, id, change, at) VALUES (1, 1, 'acme', ?, 'removed', '2026-01-06 02:00:00.000')`,
+      customerId(1),
+    )
+
+    expect(rowsOf(mirror.file, 'SELECT * FROM customers_daily ORDER BY day')).toEqual(daily)
+    expect(
+      rowsOf(mirror.file, `SELECT * FROM customers_history WHERE closed_by = 'removed' AND valid_to < '2026-01-12'`),
+    ).toEqual([])
+  })
+
+  test('a customer who was deleted and comes back begins anew, and the life before is not shown with values of today', async () => {
+    const mirror = await aMirror()
+    await night(mirror, 0, customers(1, 3))
+    await night(mirror, 1, [...customers(1, 2), aCustomer(3, { name: 'Earlier' })])
+    for (const n of [2, 3]) await night(mirror, n, customers(1, 2), { rule: RULE })
+    await prune(mirror, { removedCustomersMs: 2 * DAY_MS }, 10)
+    const report = await night(mirror, 11, [...customers(1, 2), aCustomer(3, { name: 'Again' })])
+    await night(mirror, 12, [...customers(1, 2), aCustomer(3, { name: 'Now' })])
+    const history = `SELECT name, opened_by, closed_by FROM customers_history WHERE id = ? ORDER BY valid_from`
+
+    expect(report).toMatchObject({ inserted: 1, returned: 0 })
+    expect(rowsOf(mirror.file, history, customerId(3))).toEqual([
+      { name: 'Again', opened_by: 'added', closed_by: 'changed' },
+      { name: 'Now', opened_by: 'changed', closed_by: null },
+    ])
+  })
+})
+
+describe('removed customers', () => {
+  test('are deleted with the values in their changes and rejects; the feed and the daily counts keep that they left', async () => {
+    const mirror = await aMirror()
+    await night(mirror, 0, [...customers(1, 2), aCustomer(3, { email: 'secret-one@example.com' })])
+    await night(mirror, 1, [...customers(1, 2), aCustomer(3, { email: 'secret-two@example.com' })])
+    await night(mirror, 2, [...customers(1, 2), aCustomer(3, { email: ['secret-three@example.com'] })])
+    for (const n of [3, 4]) await night(mirror, n, customers(1, 2), { rule: RULE })
+    const daily = rowsOf(mirror.file, 'SELECT * FROM customers_daily ORDER BY day')
+    const feed = rowsOf(mirror.file, 'SELECT seq, id, change FROM changes ORDER BY seq')
+    const tooEarly = await prune(mirror, { removedCustomersMs: 30 * DAY_MS }, 20)
+    const pruned = await prune(mirror, { removedCustomersMs: 10 * DAY_MS }, 20)
+
+    expect([tooEarly.removedCustomers, pruned.removedCustomers]).toEqual([0, 1])
+    expect(valueOf(mirror.file, 'SELECT count(*) FROM customers')).toBe(2)
+    expect(valueOf(mirror.file, 'SELECT count(*) FROM rejects')).toBe(0)
+    expect(rowsOf(mirror.file, 'SELECT seq, id, change FROM changes ORDER BY seq')).toEqual(feed)
+    expect(rowsOf(mirror.file, 'SELECT * FROM customers_daily ORDER BY day').slice(0, daily.length)).toEqual(daily)
+    expect(horizon(mirror)).toMatchObject({
+      pruned_seq: 0,
+      history_from: null,
+      customers_from: '2026-01-15 02:00:00.000',
+    })
+    expect(bytesHolding(mirror, /secret-(one|two|three)/)).toEqual([])
+  })
+
+  test('take no value of other customers with them, not even in another organization', async () => {
+    const mirror = await aMirror()
+    for (const organization of ['acme', 'globex'])
+      for (const [n, name] of ['First', 'Second'].entries()) {
+        const both = [aCustomer(1, { name }), aCustomer(3, { name }), aCustomer(4, { email: [] })]
+        await night(mirror, n, both, { organization })
+      }
+    for (const n of [2, 3]) await night(mirror, n, [aCustomer(1, { name: 'Second' })], { rule: RULE })
+    const others = `FROM changes WHERE fields IS NOT NULL AND (organization <> 'acme' OR id <> '${customerId(3)}')`
+    const count = () => valueOf(mirror.file, `SELECT count(*) ${others} AND CAST(fields AS text) LIKE '%Second%'`)
+    expect(count()).toBe(3)
+
+    expect(await prune(mirror, { removedCustomersMs: 10 * DAY_MS }, 20)).toMatchObject({ removedCustomers: 1 })
+    expect(count()).toBe(3)
+    expect(valueOf(mirror.file, 'SELECT count(*) FROM rejects')).toBe(2)
+    expect(valueOf(mirror.file, `SELECT count(*) FROM customers WHERE organization = 'globex'`)).toBe(2)
+  })
+
+  test('that are listed again are not deleted, nor active or missing ones', async () => {
+    const mirror = await aMirror()
+    await night(mirror, 0, customers(1, 4))
+    for (const n of [1, 2]) await night(mirror, n, customers(1, 2), { rule: RULE })
+    await night(mirror, 3, customers(1, 3), { rule: RULE })
+    await night(mirror, 4, customers(2, 3), { rule: RULE })
+    const pruned = await prune(mirror, { removedCustomersMs: DAY_MS }, 30)
+
+    expect(pruned.removedCustomers).toBe(1)
+    expect(rowsOf(mirror.file, 'SELECT id FROM customers ORDER BY id').map(({ id }) => id)).toEqual(
+      [1, 2, 3].map(customerId),
+    )
+  })
+})
+
+test('resolved rejects are deleted by their age, open ones never', async () => {
+  const mirror = await aMirror()
+  await night(mirror, 0, [aCustomer(1), aCustomer(2, { email: [] }), aCustomer(3, { email: [] })])
+  for (const n of [1, 2]) await night(mirror, n, [aCustomer(1), aCustomer(2), aCustomer(3, { email: [] })])
+  const tooEarly = await prune(mirror, { resolvedRejectsMs: 90 * DAY_MS }, 20)
+  const pruned = await prune(mirror, { resolvedRejectsMs: 10 * DAY_MS }, 20)
+
+  expect([tooEarly.resolvedRejects, pruned.resolvedRejects]).toEqual([0, 1])
+  expect(rowsOf(mirror.file, 'SELECT record_id FROM rejects')).toEqual([{ record_id: customerId(3) }])
+})
+
+describe('runs', () => {
+  test('that no row refers to are deleted; those that freshness, history and counts rest on stay', async () => {
+    const mirror = await nightsThatComeAndGo(6)
+    for (let n = 7; n < 30; n += 1) await night(mirror, n, customers(1, 5), n > 20 ? { proof: 'unproven' } : {})
+    const tables = ['freshness', 'customers_history', 'customers_daily']
+    const columns = (table: string) => rowsOf(mirror.file, `SELECT * FROM ${table} ORDER BY 1, 2`).map(withoutAges)
+    const bounds = `SELECT concat(valid_from_after) AS valid_from_after, concat(valid_to_after) AS valid_to_after
+      FROM customers_history ORDER BY organization, id, valid_from`
+    const boundsBefore = rowsOf(mirror.file, bounds)
+    const before = tables.map(columns)
+    const { runs } = await prune(mirror, { runsMs: 5 * DAY_MS }, 30)
+
+    expect(runs).toBeGreaterThan(10)
+    expect(tables.map(columns)).toEqual(before)
+    // What the service did is known to be after an earlier scan at least.
+    for (const [index, row] of rowsOf(mirror.file, bounds).entries())
+      for (const name of ['valid_from_after', 'valid_to_after'])
+        expect(asText(row[name]) <= asText(boundsBefore[index]?.[name])).toBe(true)
+    expect(valueOf(mirror.file, 'SELECT min(id) FROM runs')).toBe(1)
+    expect(rowsOf(mirror.file, 'PRAGMA foreign_key_check')).toEqual([])
+    expect(valueOf(mirror.file, `SELECT count(*) FROM runs WHERE started_at >= '2026-01-30'`)).toBe(5)
+    expect(await night(mirror, 31, customers(1, 5))).toMatchObject({ status: 'complete', unchanged: 5 })
+  })
+
+  test('that are the last proof of their organization stay, although later ones only converged', async () => {
+    const mirror = await aMirror()
+    await night(mirror, 0, customers(1, 5), { proof: 'unproven' })
+    await night(mirror, 1, customers(1, 5))
+    for (let n = 2; n < 20; n += 1) await night(mirror, n, customers(1, 5), { proof: 'converged' })
+    await night(mirror, 19, customers(1, 5), { organization: 'globex' })
+    const proven = `SELECT proven_as_of FROM freshness WHERE organization = 'acme'`
+    const before = rowsOf(mirror.file, proven)
+
+    expect(await prune(mirror, { runsMs: 5 * DAY_MS }, 20)).toMatchObject({ runs: 13 })
+    expect(rowsOf(mirror.file, proven)).toEqual(before)
+  })
+
+  test('of an organization that was never proven are deleted like others', async () => {
+    const mirror = await aMirror()
+    for (let n = 0; n < 20; n += 1) await night(mirror, n, customers(1, 5), { proof: 'unproven' })
+
+    expect(await prune(mirror, { runsMs: 5 * DAY_MS }, 20)).toMatchObject({ runs: 14 })
+  })
+
+  test('that are quick are deleted like others, and not the full run before them', async () => {
+    const mirror = await aMirror()
+    await night(mirror, 0, customers(1, 5))
+    const error = { code: 'unauthorized', message: 'no' }
+    await night(mirror, 1, [], { ending: { status: 'failed', reasons: ['failed'], readToEnd: false, error } })
+    for (let n = 1; n < 20; n += 1) await quickRun(mirror, n, [aCustomer(1)])
+    const known = async () => [await mirror.listLastRuns(), await mirror.listFreshness()]
+    const before = await known()
+
+    expect(await prune(mirror, { runsMs: 5 * DAY_MS }, 20)).toMatchObject({ runs: 14 })
+    expect(await known()).toEqual(before)
+    expect(before[1]).toMatchObject([{ lastFullStatus: 'failed', why: ['unauthorized'] }])
+  })
+
+  test('are looked through again a month later, not every night', async () => {
+    const mirror = await aMirror()
+    for (let n = 0; n < 10; n += 1) await night(mirror, n, customers(1, 2))
+    const first = await prune(mirror, { runsMs: 5 * DAY_MS }, 10)
+    for (let n = 10; n < 20; n += 1) await night(mirror, n, customers(1, 2))
+    const second = await prune(mirror, { runsMs: 5 * DAY_MS }, 20)
+    const third = await prune(mirror, { runsMs: 5 * DAY_MS }, 45)
+
+    expect([first.runs, second.runs]).toEqual([4, 0])
+    expect(third.runs).toBeGreaterThan(10)
+  })
+})
+
+describe('a clock that is wrong', () => {
+  test.each([1, 6])('and far ahead deletes nothing of the last year, also in the %d nights after', async (nights) => {
+    const mirror = await nightsOfRenames(12)
+    for (let n = 0; n < nights; n += 1) await night(mirror, 3650 + n, customers(1, 4))
+    const all = {
+      changesMs: 60 * DAY_MS,
+      resolvedRejectsMs: 60 * DAY_MS,
+      runsMs: 60 * DAY_MS,
+      removedCustomersMs: 60 * DAY_MS,
+    }
+    const pruned = await prune(mirror, all, 3650 + nights, { isConfirmed: false })
+
+    expect(pruned).toMatchObject({ changes: 0, resolvedRejects: 0, runs: 0, removedCustomers: 0 })
+  })
+
+  test('is believed once another one confirms it', async () => {
+    const mirror = await nightsOfRenames(12)
+    await night(mirror, 3650, customers(1, 4))
+
+    expect((await prune(mirror, { changesMs: 60 * DAY_MS }, 3650)).changes).toBeGreaterThan(5)
+  })
+
+  test('and years ahead keeps no runs from being looked through once it is right again', async () => {
+    const mirror = await nightsOfRenames(3)
+    await prune(mirror, { runsMs: 5 * DAY_MS }, 3650)
+    for (let n = 4; n < 20; n += 1) await night(mirror, n, [])
+
+    expect((await prune(mirror, { runsMs: 5 * DAY_MS }, 20)).runs).toBeGreaterThan(5)
+  })
+
+  test('before the year 1970, and an age longer than the calendar, delete nothing', async () => {
+    const mirror = await nightsOfRenames(3)
+
+    expect(await prune(mirror, { changesMs: 36_500 * DAY_MS, removedCustomersMs: 36_500 * DAY_MS }, 5)).toMatchObject({
+      changes: 0,
+      removedCustomers: 0,
+    })
+  })
+})
+
+describe('in bounded steps', () => {
+  test('a first pruning of more than one run may delete goes on after the next', async () => {
+    const mirror = await aMirror()
+    await night(mirror, 0, customers(1, 2))
+    tamper(
+      mirror.file,
+      `WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 101000)
+      INSERT INTO changes (run_id, organization, id, change, at) SELECT 1, 'acme', 'x', 'changed', (SELECT started_at FROM runs WHERE id = 1) FROM n`,
+    )
+    const first = await prune(mirror, { changesMs: DAY_MS }, 10)
+    const second = await prune(mirror, { changesMs: DAY_MS }, 11)
+
+    expect(first).toMatchObject({ changes: 100_000, isUnfinished: true })
+    expect(second).toMatchObject({ changes: 1000, isUnfinished: false })
+  })
+
+  test('two processes at once delete every row once', async () => {
+    const mirror = await nightsOfRenames(8)
+    const other = await aMirror(mirror.file)
+    const both = await Promise.all([mirror, other].map((each) => prune(each, { changesMs: 2 * DAY_MS }, 8)))
+
+    expect(both.map(({ changes }) => changes).toSorted((a, b) => a - b)).toEqual([0, 5])
+  })
+})
+
+function asText(value: unknown): string {
+  return typeof value === 'string' ? value : ''
+}
+
+/** Lists on which customers appear, are gone for three nights, and return. */
+async function nightsThatComeAndGo(nights: number): Promise<Mirror> {
+  const mirror = await aMirror()
+  for (let n = 0; n < nights; n += 1) {
+    const list = customers(1, 5 + n).filter((_, index) => index < 2 || (index + n) % 6 > 2)
+    await night(mirror, n, list, { rule: RULE })
+  }
+  return mirror
+}
+
+/** Without what goes on while the test runs, and what may become less exact. */
+function withoutAges(row: Record<string, unknown>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(row).filter(([name]) => !/age_seconds$|_after$/.test(name)))
+}
+
+/** What matches in all that is stored. */
+function bytesHolding({ file }: Mirror, pattern: RegExp): string[] {
+  return storedText(file).match(pattern) ?? []
+}
