@@ -57,12 +57,12 @@ async function runsSince(session: Session, organization: string, runId: number):
     WHERE organization = ${organization} AND id > ${runId} AND inserted + updated > 0`)
 }
 
-/** Customers that quick runs found changed in the service. */
+/** Customers that quick runs found changed in the service. The changes of each are looked up: a server would rather read all that there ever were. */
 async function changedBy(session: Session, organization: string, runs: readonly number[]): Promise<number[]> {
   return session.numbers(sql`
-    SELECT row_id FROM customers WHERE organization = ${organization} AND ${isIn('last_run_id', runs)} AND EXISTS (
-      SELECT 1 FROM changes WHERE changes.organization = customers.organization AND changes.id = customers.id
-        AND run_id = last_run_id AND change = 'changed')`)
+    SELECT row_id FROM customers WHERE organization = ${organization} AND ${isIn('last_run_id', runs)} AND (
+      SELECT true FROM changes WHERE changes.organization = customers.organization AND changes.id = customers.id
+        AND run_id = last_run_id AND change = 'changed' LIMIT 1)`)
 }
 
 /** Deletes the edits that the run knew of. One that was made since is for the next run. */
