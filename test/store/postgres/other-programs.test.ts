@@ -64,6 +64,30 @@ test('an index that someone added, and that cannot hold a text, is named as what
   await write('DROP INDEX added')
 })
 
+test.each([
+  ['that an administrator cancels once is tried again', 'canceling statement due to user request', 1, 'complete'],
+  ['that an administrator cancels again and again fails', 'canceling statement due to user request', 2, 'busy'],
+  ['that the server takes too long for is not tried again', 'canceling statement due to statement timeout', 1, 'busy'],
+])('a save %s', async (_what, message, times, outcome) => {
+  let cancelled = 0
+  const connections = through(pgliteConnections(server), (client, sql, parameters) => {
+    const isCancelled = sql.includes('INSERT INTO customers') && cancelled < times
+    if (!isCancelled) return client.query(sql, parameters)
+    cancelled += 1
+    return client.query(`DO $$ BEGIN RAISE EXCEPTION '${message}' USING ERRCODE = '57014'; END $$`)
+  })
+  const there = await openDatabase(database.address, 'write', { connect: () => connections })
+  const run = await start()
+
+  const saving = mirrorOf(there).savePages(run, [aPage(1, customers(1, 3))], START_MS)
+
+  if (outcome === 'complete') expect(await saving).toMatchObject({ records: { inserted: 3 } })
+  else await expect(saving).rejects.toMatchObject({ code: outcome, message: expect.stringContaining(message) })
+  expect(await rows('SELECT count(*) AS count FROM customers WHERE organization = $1')).toEqual([
+    { count: outcome === 'complete' ? 3 : 0 },
+  ])
+})
+
 test('a half of a surrogate pair becomes U+FFFD, so that readers can look into every record', async () => {
   await night([aCustomer(1, { note: '\uD800', both: '\u{1F600}' }), aCustomer(2, { note: String.raw`\ud800` })])
 
