@@ -18,39 +18,56 @@ export async function rewriteSome(
 ): Promise<Place | undefined> {
   const rewritten = REWRITE[place.table]
   if (rewritten === undefined) return undefined
-  return placeAfter(place, await rewritten(session, run, { hidden, after: place.row, nowMs }))
+  const last = await rewritten(session, run, { hidden, after: place.row, nowMs })
+  if (last !== undefined) return { table: place.table, row: last }
+  const next = HIDDEN_TABLES[HIDDEN_TABLES.findIndex((name) => name === place.table) + 1]
+  return next === undefined ? undefined : { table: next, row: 0 }
 }
 
-/** Each function returns the numbers of the rows that it looked at. */
-const REWRITE: Partial<Record<string, (session: Session, run: Run, step: Step) => Promise<readonly number[]>>> = {
+/** Each function returns the number of the last row that it looked at; undefined if no more are left. */
+const REWRITE: Partial<Record<string, (session: Session, run: Run, step: Step) => Promise<number | undefined>>> = {
   customers: rewriteCustomers,
   changes: rewriteChanges,
   rejects: rewriteRejects,
   runs: rewriteErrors,
 }
 
-/** The next rows of an organization, in the order of their numbers. Few are found by the organization and sorted. */
-async function nextRows<Row>(
-  session: Session,
-  run: Run,
-  after: number,
-  wanted: { table: string; number: string; columns: Sql; more?: Sql },
-) {
+type Wanted = { table: Table; number: string; columns: Sql; more?: Sql }
+type NextRows<Row> = { rows: (Row & Record<string, number>)[]; last: number | undefined }
+
+/**
+ * The next rows of an organization in the order of their numbers, and the number of the last row that it looked at; undefined if no more are
+ * left. If it has few, an index finds them, and they are sorted at each step. If it has many, a step goes on through the table: sorted, all
+ * that are left would be read at each. In a file, those of other organizations stand between them, so a step looks at so many rows at most.
+ */
+async function nextRows<Row>(session: Session, run: Run, after: number, wanted: Wanted): Promise<NextRows<Row>> {
+  const { organization } = run
   const { table, number, columns, more = sql`` } = wanted
-  // In the order of an index, which PostgreSQL would rather sort at each step, with all rows that are left. In that order stand the changes of
-  // all organizations: so few of one are sorted.
-  if (session.kind === 'postgres') {
-    const some = sql`SELECT 1 FROM ${text(table)} WHERE organization = ${run.organization} LIMIT 1 OFFSET ${FEW}`
-    const isSorted = table === 'changes' && (await session.first(some)) === undefined
-    await session.run(sql`SET LOCAL enable_sort = ${text(isSorted ? 'on' : 'off')}`)
-  }
-  return await session.all<Row & Record<string, number>>(sql`
-    SELECT ${text(number)}, ${columns} FROM ${text(table)}
-    WHERE organization = ${run.organization} AND ${text(number)} > ${after} ${more} ORDER BY ${text(number)} LIMIT ${REWRITTEN_AT_ONCE}`)
+  const from = text(table)
+  const isFew = await hasFew(session, table, organization)
+  const isInFile = session.kind === 'sqlite'
+  // In the order of an index, which PostgreSQL would rather sort at each step.
+  if (!isInFile) await session.run(sql`SET LOCAL enable_sort = ${text(isFew ? 'on' : 'off')}`)
+  // A plus keeps SQLite from the index of a column.
+  const [own, by] = [isInFile && !isFew ? '+organization' : 'organization', isInFile && isFew ? `+${number}` : number]
+  const looked = sql`SELECT ${text(number)} FROM ${from} WHERE ${text(number)} > ${after} ORDER BY 1 LIMIT 1 OFFSET ${LOOKED_AT - 1}`
+  const [to] = isInFile && !isFew ? await session.numbers(looked) : []
+  const rows = await session.all<Row & Record<string, number>>(sql`
+    SELECT ${text(number)}, ${columns} FROM ${from}
+    WHERE ${text(own)} = ${organization} AND ${text(by)} > ${after} ${to === undefined ? sql`` : sql`AND ${text(number)} <= ${to}`} ${more}
+    ORDER BY ${text(by)} LIMIT ${REWRITTEN_AT_ONCE}`)
+  return { rows, last: rows.length === REWRITTEN_AT_ONCE ? rows.at(-1)?.[number] : to }
 }
 
-/** Few changes of an organization. */
-const FEW = 10_000
+/** The rows of a table that a step looks at, at most. So few of an organization are sorted at each step. */
+const LOOKED_AT = 10_000
+
+/** The indexes of rejects hold either the open ones or the others. In PostgreSQL, all but changes are numbered within an organization, or few. */
+async function hasFew(session: Session, table: Table, organization: string): Promise<boolean> {
+  if (table === 'rejects' || (session.kind === 'postgres' && table !== 'changes')) return false
+  const beyond = sql`SELECT 1 FROM ${text(table)} WHERE organization = ${organization} LIMIT 1 OFFSET ${LOOKED_AT}`
+  return (await session.first(beyond)) === undefined
+}
 
 type CustomerRow = HidableColumns & { row_id: number }
 
@@ -59,9 +76,9 @@ async function rewriteCustomers(
   session: Session,
   run: Run,
   { hidden, after, nowMs }: Step,
-): Promise<readonly number[]> {
-  const wanted = { table: 'customers', number: 'row_id', columns: text(HIDABLE_COLUMNS.join(', ')) }
-  const rows = await nextRows<CustomerRow>(session, run, after, wanted)
+): Promise<number | undefined> {
+  const wanted: Wanted = { table: 'customers', number: 'row_id', columns: text(HIDABLE_COLUMNS.join(', ')) }
+  const { rows, last } = await nextRows<CustomerRow>(session, run, after, wanted)
   const stamp = await updateStamp(session, nowMs)
   const fields = [...hidden.columns, 'extra' as const]
   const rewritten = rows.flatMap((row) => {
@@ -75,60 +92,64 @@ async function rewriteCustomers(
       WITH ${rowsGiven('given', rewritten, columns)}
       UPDATE customers SET ${joined(set)}, updated_at = ${stamp}, last_run_id = ${run.id}
       FROM given WHERE customers.organization = ${run.organization} AND customers.row_id = given.row_id`)
-  return rows.map(({ row_id }) => row_id)
+  return last
 }
 
 function typeOf(field: string): 'json' | 'text' {
   return field === 'extra' ? 'json' : 'text'
 }
 
-async function rewriteChanges(session: Session, run: Run, { hidden, after }: Step): Promise<readonly number[]> {
+async function rewriteChanges(session: Session, run: Run, { hidden, after }: Step): Promise<number | undefined> {
   // '{ }' says that the customer of then was deleted: history must not show that life with the values of a later one.
   const more = sql`AND ${either(`fields <> '{ }'`, `fields::text <> '{ }'`)}`
-  const wanted = { table: 'changes', number: 'seq', columns: sql`fields`, more }
-  const rows = await nextRows<{ seq: number; fields: string }>(session, run, after, wanted)
+  const wanted: Wanted = { table: 'changes', number: 'seq', columns: sql`fields`, more }
+  const { rows, last } = await nextRows<{ seq: number; fields: string }>(session, run, after, wanted)
   const rewritten = rows.flatMap(({ seq, fields }) => {
     const next = hidden.changedFields(fields)
     return next === fields ? [] : [{ seq, fields: next }]
   })
   await rewrite(session, { table: 'changes', number: 'seq', rows: rewritten, columns: { fields: 'json' } })
-  return rows.map(({ seq }) => seq)
+  return last
 }
 
 type RejectRow = { reject_id: number; record_id: string | null; payload: string; is_open: boolean | number }
 
 /** Open rejects that have become the same are one, with the values of the last. */
-async function rewriteRejects(session: Session, run: Run, { hidden, after }: Step): Promise<readonly number[]> {
+async function rewriteRejects(session: Session, run: Run, { hidden, after }: Step): Promise<number | undefined> {
   const columns = sql`record_id, payload, resolved_at IS NULL AS is_open`
-  const rows = await nextRows<RejectRow>(session, run, after, { table: 'rejects', number: 'reject_id', columns })
+  const { rows, last } = await nextRows<RejectRow>(session, run, after, {
+    table: 'rejects',
+    number: 'reject_id',
+    columns,
+  })
   const rewritten = rows.map(({ reject_id, record_id, payload, is_open }) => {
     const next = hidden.payload(payload)
     return { reject_id, payload: next, record_key: rejectKey(record_id, next), is_open: Boolean(is_open) }
   })
   const open = rewritten.filter(({ is_open }) => is_open)
-  const last = new Map(open.map(({ record_key, reject_id }) => [record_key, reject_id]))
-  const dropped = open.flatMap(({ record_key, reject_id }) => (last.get(record_key) === reject_id ? [] : [reject_id]))
+  const lastOf = new Map(open.map(({ record_key, reject_id }) => [record_key, reject_id]))
+  const dropped = open.flatMap(({ record_key, reject_id }) => (lastOf.get(record_key) === reject_id ? [] : [reject_id]))
   if (open.length > 0)
     await session.run(sql`
       DELETE FROM rejects WHERE organization = ${run.organization} AND resolved_at IS NULL
-        AND (${isIn('record_key', [...last.keys()])} OR ${isIn('reject_id', dropped)})
-        AND NOT (${isIn('reject_id', [...last.values()])})`)
+        AND (${isIn('record_key', [...lastOf.keys()])} OR ${isIn('reject_id', dropped)})
+        AND NOT (${isIn('reject_id', [...lastOf.values()])})`)
   const kept = rewritten.flatMap(({ is_open, ...row }) => (is_open && dropped.includes(row.reject_id) ? [] : [row]))
   const texts = { payload: 'text', record_key: 'text' } as const
   await rewrite(session, { table: 'rejects', number: 'reject_id', rows: kept, columns: texts })
-  return rows.map(({ reject_id }) => reject_id)
+  return last
 }
 
-async function rewriteErrors(session: Session, run: Run, { after }: Step): Promise<readonly number[]> {
-  const wanted = { table: 'runs', number: 'id', columns: sql`error`, more: sql`AND error IS NOT NULL` }
-  const rows = await nextRows<{ id: number; error: string }>(session, run, after, wanted)
+async function rewriteErrors(session: Session, run: Run, { after }: Step): Promise<number | undefined> {
+  const wanted: Wanted = { table: 'runs', number: 'id', columns: sql`error`, more: sql`AND error IS NOT NULL` }
+  const { rows, last } = await nextRows<{ id: number; error: string }>(session, run, after, wanted)
   const rewritten = rows.map(({ id, error }) => ({ id, error: withoutQuotation(error) }))
   await rewrite(session, { table: 'runs', number: 'id', rows: rewritten, columns: { error: 'text' } })
-  return rows.map(({ id }) => id)
+  return last
 }
 
 type Rewritten = {
-  table: string
+  table: Table
   number: string
   rows: readonly Readonly<Record<string, string | number | null>>[]
   columns: Readonly<Record<string, 'text' | 'json'>>
@@ -149,20 +170,13 @@ export type Place = { table: string; row: number }
 /** The tables with values that a policy may hide, in the order in which they are rewritten. */
 export const HIDDEN_TABLES = ['customers', 'changes', 'rejects', 'runs'] as const
 export const FIRST_TABLE = HIDDEN_TABLES[0]
+type Table = (typeof HIDDEN_TABLES)[number]
 
 /** Rows rewritten in one transaction. */
 export const REWRITTEN_AT_ONCE = 2000
 
 /** The columns of `customers` that a policy may hide. */
 const HIDABLE_COLUMNS = [...TEXT_FIELDS, 'extra'] as const
-
-/** The place after some rows, whose numbers are given: the last of them, or the next table after the last rows of one. */
-function placeAfter({ table }: Place, numbers: readonly number[]): Place | undefined {
-  const last = numbers.at(-1)
-  if (last !== undefined && numbers.length === REWRITTEN_AT_ONCE) return { table, row: last }
-  const next = HIDDEN_TABLES[HIDDEN_TABLES.findIndex((name) => name === table) + 1]
-  return next === undefined ? undefined : { table: next, row: 0 }
-}
 
 /** A customer under the new policy; the same object where nothing differs. A value that is nested too deeply to be hashed is not kept. */
 function hiddenCustomer<Row extends HidableColumns>(row: Row, hidden: HiddenValues): Row {
