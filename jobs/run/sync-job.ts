@@ -67,7 +67,7 @@ export type Processing = Pick<LookingUp, 'isAsked'> & {
 }
 
 /**
- * A job is given up when workers without its organization took it so often in a row. Of two workers one of which has it, that happens
+ * A job is given up when workers without its organization took it so often in a row. Where one worker of two has it, that happens
  * to one job of a million; where none has it, after five minutes.
  */
 const MOST_UNKNOWN = 20
