@@ -19,7 +19,7 @@ import {
 } from './reading/runs.ts'
 import { pruning } from './retention/prune.ts'
 import { finishRun } from './runs/finish-run.ts'
-import { renewLease, requireCurrent } from './runs/lease.ts'
+import { renewLease } from './runs/lease.ts'
 import { identityOf, startRun } from './runs/start-run.ts'
 import { recallWindows } from './runs/windows.ts'
 
@@ -46,8 +46,7 @@ export function mirrorOn(store: Store, own: Own): Mirror {
     startRun: (start) =>
       write(
         async (session) => {
-          await requireCurrent(session, store.place)
-          const run = await startRun(session, start)
+          const run = await startRun(session, start, store.place)
           own.began?.(run)
           return run
         },

@@ -2,18 +2,20 @@ import { randomBytes } from 'node:crypto'
 import { type Forgotten, FORGOTTEN_KEY_BYTES, forgottenBy, idHash } from '../../privacy/forgotten.ts'
 import type { Forgetting } from '../../store.ts'
 import { sql } from '../port/sql.ts'
-import type { Session } from '../port/store.ts'
+import { type Session, together } from '../port/store.ts'
 import { sqlTime, timeIn } from '../port/sql-time.ts'
 
 type Of = Pick<Forgetting, 'organization' | 'id'>
 
 /** The forgotten customers of an organization; undefined if there are none. */
 export async function loadForgotten(session: Session, organization: string): Promise<Forgotten | undefined> {
-  const rows = await session.all<{ number: number; hash: string }>(
-    sql`SELECT number, hash FROM forgotten WHERE organization = ${organization}`,
+  const [rows, key] = await together(
+    session.all<{ number: number; hash: string }>(
+      sql`SELECT number, hash FROM forgotten WHERE organization = ${organization}`,
+    ),
+    storedKey(session, organization),
   )
-  const numbers = new Map(rows.map(({ number, hash }) => [hash, number]))
-  return forgottenBy(organization, await storedKey(session, organization), numbers)
+  return forgottenBy(organization, key, new Map(rows.map(({ number, hash }) => [hash, number])))
 }
 
 /** Since when a customer is forgotten, in Unix milliseconds; undefined if it is not. */

@@ -4,10 +4,12 @@ import { MirrorUnusable } from '../../errors/errors.ts'
 import type { Run } from '../../run.ts'
 import type { SortedPage } from '../../sorted-page.ts'
 import type { PagesSaved } from '../../store.ts'
+import { release } from '../absent/held-removals.ts'
 import { rowsOf } from '../port/fragments.ts'
 import { isCustomerTaken, isTaken, isTooLongToIndex, postgresError } from '../port/postgres-errors.ts'
 import { ArrayOf, type Database } from '../port/postgres-session.ts'
 import { postgresSession, type ServerSession } from '../port/postgres-store.ts'
+import { LEFT_OUT, together } from '../port/store.ts'
 import { joined, sql, text } from '../port/sql.ts'
 import { sqlTime, storableTime } from '../port/sql-time.ts'
 import { dropTextIndexes } from '../postgres/indexes.ts'
@@ -85,8 +87,10 @@ type Saving = Moment & {
 
 async function saveOnce(session: ServerSession, saving: Saving): Promise<PagesSaved> {
   const { run, storable, ids, toFind, nowMs } = saving
-  await renewLease(session, run, nowMs)
-  const stored = ids.size === 0 ? NOTHING_NAMED : await findStored(session, run.organization, toFind)
+  const [, stored] = await together(
+    renewLease(session, run, nowMs),
+    ids.size === 0 ? NOTHING_NAMED : findStored(session, run.organization, toFind),
+  )
   const decided = decidePages(run, storable.pages, stored)
   // A customer in which a text was replaced is read again by the next run, which counts it again.
   const replaced = storable.replaced.flatMap((places, page) =>
@@ -101,7 +105,7 @@ async function saveOnce(session: ServerSession, saving: Saving): Promise<PagesSa
   return decided.saved
 }
 
-const NOTHING_NAMED: Stored = { customers: new Map(), lastRowId: 0 }
+const NOTHING_NAMED = Promise.resolve<Stored>({ customers: new Map(), lastRowId: 0 })
 
 /** No insert fails where another program inserted the customer of a reject, so these are always looked up. */
 function rejectedIn(pages: readonly SortedPage[]): Set<string> {
@@ -135,49 +139,40 @@ async function findStored({ server }: ServerSession, organization: string, ids: 
   return { customers, lastRowId: found[0]?.last_row_id ?? 0 }
 }
 
+/** All of it is sent together; what the tables took is looked at afterwards. */
 async function write(session: ServerSession, decided: PagesDecided, saving: Saving): Promise<void> {
   const { run, nowMs, onWaiting, ids, disturbed } = saving
   const { organization, id } = run
-  const { inserted, changes, present, released } = decided
-  const [updated, edited] = [[...decided.updated], [...decided.edited]]
-  const now = sqlTime(nowMs)
+  const { inserted, changes, present, released, saved } = decided
+  const [updated, edited, rejects] = [[...decided.updated], [...decided.edited], [...decided.rejects.values()]]
+  const shared = [organization, id, sqlTime(nowMs)]
+  const take = (words: string, columns: readonly Column[]) =>
+    takeRows(session, words, columns, shared).catch((error: unknown) => {
+      disturbed.isTooLong ||= isTooLongToIndex(error)
+      if (isTaken(error)) disturbed.by = error
+      throw error
+    })
   const isSeen = inserted.length + updated.length + changes.length > 0
-  const shared = [organization, id, now, isSeen ? await updateStamp(session, nowMs) : now]
-  const insert = takeRows(
-    session,
-    INSERT,
-    [numbers('row_id', inserted, ({ rowId }) => rowId), ...recordsOf(inserted)],
-    shared,
+  const sent = together(
+    isSeen ? updateStamp(session, nowMs) : LEFT_OUT,
+    take(INSERT, [numbers('row_id', inserted, ({ rowId }) => rowId), ...recordsOf(inserted)]),
+    take(UPDATE, updateColumns(updated)),
+    take(FEED, changeColumns(changes)),
+    take(REJECT, rejectColumns(rejects)),
+    takeRows(session, RECORD, windowsOf(decided.windows), [id]),
+    take(NOTE_EDITED, [numbers('row_id', edited, (rowId) => rowId)]),
+    present.size === 0 ? LEFT_OUT : session.run(sql`DELETE FROM absences WHERE ${rowsOf(organization, [...present])}`),
+    release(session, run, [...released]),
+    countPages(session, run, saved),
   )
   if (ids.size >= MANY) onWaiting?.()
-  const failed = (error: unknown): never => {
-    disturbed.isTooLong = isTooLongToIndex(error)
-    if (isTaken(error)) disturbed.by = error
-    throw error
-  }
-  requireTaken(run, 'customers', { given: inserted.length, taken: await insert.catch(failed) })
-  const flags = [
-    numbers('row_id', updated, ([rowId]) => rowId),
-    column('is_changed', 'boolean', updated, ([, { isChanged }]) => isChanged),
-    column('is_own', 'boolean', updated, ([, { isOwn }]) => isOwn),
-  ]
-  const records = recordsOf(updated.map(([, update]) => update))
-  const counts = {
-    given: updated.length,
-    taken: await takeRows(session, UPDATE, [...flags, ...records], shared).catch(failed),
-  }
+  const [, insertedRows, updatedRows, fed, rejected] = await sent
+  requireTaken(run, 'customers', { given: inserted.length, taken: insertedRows })
   // Another program seems to have deleted some since they were looked up.
+  const counts = { given: updated.length, taken: updatedRows }
   if (counts.taken < counts.given) throw (disturbed.by = notTaken(organization, 'customers', counts))
-  const fed = await takeRows(session, FEED, changeColumns(changes), shared)
   requireTaken(run, 'changes', { given: changes.length, taken: fed })
-  const rejects = [...decided.rejects.values()]
-  const rejected = await takeRows(session, REJECT, rejectColumns(rejects), shared).catch(failed)
   requireTaken(run, 'rejects', { given: rejects.length, taken: rejected })
-  await takeRows(session, RECORD, windowsOf(decided.windows), [id])
-  if (present.size > 0) await session.run(sql`DELETE FROM absences WHERE ${rowsOf(organization, [...present])}`)
-  if (released.size > 0) await session.run(sql`DELETE FROM held_removals WHERE ${rowsOf(organization, [...released])}`)
-  await takeRows(session, NOTE_EDITED, [numbers('row_id', edited, (rowId) => rowId)], shared)
-  await countPages(session, run, decided.saved)
 }
 
 async function countPages(
@@ -190,6 +185,17 @@ async function countPages(
     UPDATE runs SET ${joined(counts, ' ')}
       pages = pages + ${pages.length}, read_before = read_before - ${writtenAgain} WHERE id = ${run.id} RETURNING pages`)
   requirePages(stored?.pages, run.pages + pages.length, run)
+}
+
+function updateColumns(
+  updated: readonly [number, PagesDecided['updated'] extends ReadonlyMap<number, infer Update> ? Update : never][],
+): Column[] {
+  return [
+    numbers('row_id', updated, ([rowId]) => rowId),
+    column('is_changed', 'boolean', updated, ([, { isChanged }]) => isChanged),
+    column('is_own', 'boolean', updated, ([, { isOwn }]) => isOwn),
+    ...recordsOf(updated.map(([, update]) => update)),
+  ]
 }
 
 /** The values of one column. */
@@ -278,10 +284,13 @@ const STORED = FIELDS.map(
   (field) => `given.${field}${field === 'extra' ? '::json' : field === 'created_at_utc' ? '::timestamptz' : ''}`,
 )
 
+/** As this transaction has just taken it. */
+const STAMP = '(SELECT updated_at FROM last_update)'
+
 const INSERT = `INSERT INTO customers (organization, row_id, id, ${FIELDS.join(', ')}, last_run_id, updated_at, first_seen_at, changed_at)
-  SELECT $1, row_id, id, ${STORED.join(', ')}, $2::bigint, $4::timestamptz, $3::timestamptz, $3::timestamptz FROM GIVEN`
+  SELECT $1, row_id, id, ${STORED.join(', ')}, $2::bigint, ${STAMP}, $3::timestamptz, $3::timestamptz FROM GIVEN`
 const UPDATE = `UPDATE customers SET ${FIELDS.map((field, at) => `${field} = ${STORED[at]}`).join(', ')},
-    missing_since = NULL, removed_at = NULL, updated_at = $4::timestamptz,
+    missing_since = NULL, removed_at = NULL, updated_at = ${STAMP},
     changed_at = CASE WHEN given.is_changed THEN $3::timestamptz ELSE customers.changed_at END,
     last_run_id = CASE WHEN given.is_own THEN $2::bigint ELSE customers.last_run_id END
   FROM GIVEN WHERE customers.organization = $1 AND customers.row_id = given.row_id`

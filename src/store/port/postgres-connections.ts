@@ -26,6 +26,7 @@ export function openPool(address: string): Connections {
     ...connectionSettings(address),
     Client: ClientInTime,
     max: CONNECTIONS,
+    pipeline: true,
     keepAlive: true,
     idleTimeoutMillis: IDLE_MS,
     query_timeout: ANSWER_MS,

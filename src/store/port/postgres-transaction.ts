@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { isCancelled, isCollision, isLost } from './postgres-errors.ts'
 import type { Client, Connections, Session } from './postgres-session.ts'
 import { quoted } from './sql.ts'
+import { together } from './store.ts'
 
 /** How often a transaction is begun again that met another one. */
 const TRIES = 8
@@ -14,9 +15,17 @@ type Work<Result> = (session: Session) => Promise<Result>
 /** Runs `work` in one transaction begun by `script`, again and again while it meets other ones. */
 export function transaction<Result>(connections: Connections, script: string, work: Work<Result>): Promise<Result> {
   return untilUndisturbed(async () => {
-    const client = await begin(connections, script)
-    const result = await workOn(client, work)
+    const { client, result } = await workOn(connections, script, work)
     await commit(client)
+    return result
+  })
+}
+
+/** The same for a transaction that only reads: what it found is returned, whatever becomes of its end. */
+export function readTransaction<Result>(connections: Connections, script: string, work: Work<Result>): Promise<Result> {
+  return untilUndisturbed(async () => {
+    const { client, result } = await workOn(connections, script, work)
+    void commit(client).catch(() => {})
     return result
   })
 }
@@ -45,8 +54,7 @@ export function onceTransactions(connections: Connections, script: string): Once
       const before = answered.splice(0)
       let isAnswered = false
       try {
-        const client = await begin(connections, `${script}; ${tokens(token, before)}`)
-        const result = await workOn(client, work)
+        const { client, result } = await workOn(connections, `${script}; ${tokens(token, before)}`, work)
         try {
           await commit(client)
         } catch (error) {
@@ -97,39 +105,38 @@ async function untilUndisturbed<Result>(work: () => Promise<Result>): Promise<Re
   }
 }
 
-/** Begins a transaction, on another connection if one broke while it was not used. */
-async function begin(connections: Connections, script: string): Promise<Client> {
+/**
+ * Begins a transaction, on another connection if one broke while it was not used, and runs the work, whose first statements are sent with the
+ * beginning. If it fails, the transaction is rolled back and the connection given back.
+ */
+async function workOn<Result>(
+  connections: Connections,
+  script: string,
+  work: Work<Result>,
+): Promise<{ client: Client; result: Result }> {
   for (let replaced = 0; ; replaced += 1) {
     const client = await connections.connect()
-    try {
-      await client.query(script)
-      return client
-    } catch (error) {
-      client.release(asError(error))
-      if (replaced >= REPLACED || !isLost(error)) throw error
+    let isBegun = false
+    let failure: { error: unknown } | undefined
+    // What was sent after a statement that failed is refused: the error of the first one is the reason.
+    const query = async (sql: string, parameters: unknown[]) => {
+      try {
+        return await client.query(sql, parameters.length === 0 ? undefined : parameters)
+      } catch (error) {
+        failure ??= { error }
+        throw failure.error
+      }
     }
-  }
-}
-
-/** Runs the work; if it fails, the transaction is rolled back and the connection given back. */
-async function workOn<Result>(client: Client, work: Work<Result>): Promise<Result> {
-  let failure: { error: unknown } | undefined
-  const query = async (sql: string, parameters: unknown[]) => {
     try {
-      return await client.query(sql, parameters.length === 0 ? undefined : parameters)
+      const begun = query(script, []).then(() => (isBegun = true))
+      const [result] = await together(work(sessionOf(query)), begun)
+      // The server would roll back and report no error.
+      if (failure !== undefined) throw failure.error
+      return { client, result }
     } catch (error) {
-      failure ??= { error }
-      throw error
+      await rollBack(client, failure?.error)
+      if (isBegun || replaced >= REPLACED || !isLost(error)) throw error
     }
-  }
-  try {
-    const result = await work(sessionOf(query))
-    // The server would roll back and report no error.
-    if (failure !== undefined) throw failure.error
-    return result
-  } catch (error) {
-    await rollBack(client, failure?.error)
-    throw error
   }
 }
 

@@ -12,6 +12,20 @@ export type Session = {
   run(statement: Sql): Promise<number>
 }
 
+/**
+ * The results of work of one transaction of which no part needs the answer to another one: a server is sent it together, in this order. All
+ * have ended before the first error is thrown, so that none goes on after the transaction.
+ */
+export async function together<Work extends readonly Promise<unknown>[]>(
+  ...work: Work
+): Promise<{ -readonly [Part in keyof Work]: Awaited<Work[Part]> }> {
+  await Promise.allSettled(work)
+  return Promise.all(work)
+}
+
+/** A part that is left out. */
+export const LEFT_OUT = Promise.resolve(undefined)
+
 /** How a transaction writes. Each is for SQLite alone: PostgreSQL writes no commit without its WAL, and overwrites nothing itself. */
 export type Writing = {
   /** What is deleted or replaced is overwritten in the file. */

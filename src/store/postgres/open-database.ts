@@ -2,7 +2,13 @@ import { randomBytes } from 'node:crypto'
 import { MirrorUnusable } from '../../errors/errors.ts'
 import { KEY_BYTES } from '../../list/fingerprint.ts'
 import { shownMirror } from '../../address/mirror-address.ts'
-import { beginning, onceTransactions, statementAlone, transaction } from '../port/postgres-transaction.ts'
+import {
+  beginning,
+  onceTransactions,
+  readTransaction,
+  statementAlone,
+  transaction,
+} from '../port/postgres-transaction.ts'
 import { openPool, schemaOf } from '../port/postgres-connections.ts'
 import { postgresError } from '../port/postgres-errors.ts'
 import type { Connections, Database, Session } from '../port/postgres-session.ts'
@@ -42,18 +48,18 @@ async function refuse(shown: string): Promise<never> {
 }
 
 function databaseOf(connections: Connections, { address, schema }: Pick<Database, 'address' | 'schema'>): Database {
-  const reading = beginning('ISOLATION LEVEL REPEATABLE READ READ ONLY', schema, SETTINGS)
+  const toRead = beginning('ISOLATION LEVEL REPEATABLE READ READ ONLY', schema, SETTINGS)
   // Without READ WRITE: an administrator may have made the database read-only by its settings.
-  const writing = beginning('ISOLATION LEVEL READ COMMITTED', schema, SETTINGS)
-  const write = onceTransactions(connections, writing)
+  const toWrite = beginning('ISOLATION LEVEL READ COMMITTED', schema, SETTINGS)
+  const write = onceTransactions(connections, toWrite)
   let closed: Promise<void> | undefined
   return {
     address,
     schema,
-    read: (work) => described(address, () => transaction(connections, reading, work)),
+    read: (work) => described(address, () => readTransaction(connections, toRead, work)),
     write: (work, once) => described(address, () => write(work, once)),
-    make: (work) => described(address, () => transaction(connections, writing, work)),
-    maintain: (sql) => described(address, () => statementAlone(connections, reading, sql)),
+    make: (work) => described(address, () => transaction(connections, toWrite, work)),
+    maintain: (sql) => described(address, () => statementAlone(connections, toRead, sql)),
     close: () => (closed ??= connections.end()),
   }
 }

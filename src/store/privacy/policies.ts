@@ -44,14 +44,14 @@ async function isPurged(store: Store): Promise<boolean> {
 }
 
 /**
- * Compares the policy of a run with that of the stored values. If it is another one, the memory of the list is emptied, since every record
+ * Compares the policy of a run with that of the stored values, as `findPolicy` found it. If it is another one, the memory of the list is emptied, since every record
  * must be read again, and the values are rewritten by `applyPrivacy`.
  */
 export async function startPrivacy(
   session: Session,
   { organization, privacy }: Start,
+  stored: StoredPolicy | undefined,
 ): Promise<RunPrivacy | undefined> {
-  const stored = await findPolicy(session, organization)
   const ofRun = policyOfRun(privacy, stored)
   if (ofRun === undefined) return undefined
   const { policy, isOther } = ofRun
@@ -122,7 +122,8 @@ async function listPrivacy(session: Session): Promise<StoredPrivacy[]> {
   return rows.map(listedPolicy)
 }
 
-async function findPolicy(session: Session, organization: string): Promise<StoredPolicy | undefined> {
+/** The policy that the stored values of an organization follow; undefined if none was ever hidden. */
+export async function findPolicy(session: Session, organization: string): Promise<StoredPolicy | undefined> {
   const row = await session.first<PolicyColumns>(
     sql`SELECT * FROM privacy_policies WHERE organization = ${organization}`,
   )

@@ -9,7 +9,7 @@ import { isListInDoubt, requirePages } from '../refusals.ts'
 import { requireSum } from '../pages/page-accounting.ts'
 import { isIn } from '../port/fragments.ts'
 import { sql, text } from '../port/sql.ts'
-import type { Session } from '../port/store.ts'
+import { LEFT_OUT, type Session, together } from '../port/store.ts'
 import { noteFilled } from '../privacy/policies.ts'
 import { type Absences, endingWith, NO_ABSENCES } from '../absent/removal-rule.ts'
 import { firstOfScan, openBefore } from '../reading/rejects.ts'
@@ -28,14 +28,21 @@ export async function finishRun(session: Session, run: Run, asked: Ending, nowMs
   const absences = await concludeAbsences(session, run, asked, nowMs)
   const ending = endingWith(asked, absences)
   const report = reportWith(counted, ending, absences)
-  if (ending.status === 'complete' && ending.readToEnd) await resolveRejects(session, run, nowMs)
-  else if (endedWell(ending)) await resolveValid(session, run, nowMs)
-  if (hasReadToEnd(ending)) await noteFilled(session, run)
-  if (ending.status === 'complete') await forgetWindows(session, run.organization)
-  if (!(await releaseLease(session, run))) return report
-  // The next run reads every record again.
-  if (isListInDoubt(ending.error)) await session.run(sql`DELETE FROM lists WHERE organization = ${run.organization}`)
-  await writeEnd(session, run, ending, report, nowMs)
+  const isWhole = ending.status === 'complete' && ending.readToEnd
+  const [, , , hadLease] = await together(
+    isWhole ? resolveRejects(session, run, nowMs) : endedWell(ending) ? resolveValid(session, run, nowMs) : LEFT_OUT,
+    hasReadToEnd(ending) ? noteFilled(session, run) : LEFT_OUT,
+    ending.status === 'complete' ? forgetWindows(session, run.organization) : LEFT_OUT,
+    releaseLease(session, run),
+  )
+  if (!hadLease) return report
+  await together(
+    // The next run reads every record again.
+    isListInDoubt(ending.error)
+      ? session.run(sql`DELETE FROM lists WHERE organization = ${run.organization}`)
+      : LEFT_OUT,
+    writeEnd(session, run, ending, report, nowMs),
+  )
   return report
 }
 
@@ -55,8 +62,10 @@ async function writeEnd(session: Session, run: Run, ending: Ending, report: Repo
 async function concludeAbsences(session: Session, run: Run, ending: Ending, nowMs: number): Promise<Absences> {
   const { status, list, later } = ending
   if (!endedWell(ending)) return NO_ABSENCES
-  await renewLease(session, run, nowMs)
-  const stored = await session.first<RecordCounts & { pages: number }>(sql`SELECT * FROM runs WHERE id = ${run.id}`)
+  const [, stored] = await together(
+    renewLease(session, run, nowMs),
+    session.first<RecordCounts & { pages: number }>(sql`SELECT * FROM runs WHERE id = ${run.id}`),
+  )
   requirePages(stored?.pages, run.pages, run)
   requireSum(run, stored)
   if (status === 'partial') {
@@ -64,9 +73,12 @@ async function concludeAbsences(session: Session, run: Run, ending: Ending, nowM
     if (later !== undefined && gone.held === 0) await keepLaterOrder(session, run, later, gone.unmarked)
     return gone
   }
-  if (list !== undefined) await storeList(session, run, list)
   await markListed(session, run, nowMs)
-  return await markAbsent(session, run, ending, nowMs)
+  const [absences] = await together(
+    markAbsent(session, run, ending, nowMs),
+    list === undefined ? LEFT_OUT : storeList(session, run, list),
+  )
+  return absences
 }
 
 /** Customers that are absent and were not marked stay pending for the next quick run. One whose record was rejected is listed. */

@@ -3,7 +3,7 @@ import { bootName, isGone, nameOfProcess } from '../../machine/process-name.ts'
 import type { Run } from '../../run.ts'
 import { LEASE_MS, leaseLost, underway, wentBack } from '../refusals.ts'
 import { FOR_UPDATE, SERVER_MS } from '../port/fragments.ts'
-import { either, sql } from '../port/sql.ts'
+import { either, sql, type Sql } from '../port/sql.ts'
 import type { Session } from '../port/store.ts'
 import { otherVersion, VERSION } from '../schema/schema.ts'
 
@@ -43,13 +43,19 @@ export async function lockLease(session: Session, organization: string, clocks: 
 /** Gives the lease, which the transaction has locked, to a run. */
 export async function giveLease(
   session: Session,
-  run: { id: number; organization: string },
+  run: Pick<Run, 'id' | 'organization'>,
   clocks: Clocks,
 ): Promise<void> {
-  const [endMs, boot, monotonicMs] = expiries(clocks, await serverMs(session))
   await session.run(sql`
-    UPDATE leases SET run_id = ${run.id}, holder = ${HOLDER}, expires_at_ms = ${endMs}, boot = ${boot},
-      expires_monotonic_ms = ${monotonicMs} WHERE organization = ${run.organization}`)
+    UPDATE leases SET run_id = ${run.id}, holder = ${HOLDER}, ${renewed(session, clocks)} WHERE organization = ${run.organization}`)
+}
+
+/** From now on, by the clock of the server where there is one. */
+function renewed(session: Session, { nowMs, monotonicMs }: Clocks): Sql {
+  const [boot, endMs] = monotonicMs === undefined ? [null, null] : [thisBoot(), monotonicMs + LEASE_MS]
+  return session.kind === 'postgres'
+    ? sql`expires_at_ms = ${SERVER_MS} + ${LEASE_MS}::bigint, boot = NULL, expires_monotonic_ms = NULL`
+    : sql`expires_at_ms = ${nowMs + LEASE_MS}, boot = ${boot}, expires_monotonic_ms = ${endMs}`
 }
 
 /** Whether no other version has changed the mirror since it was opened; of a file, each transaction looks that up. */
@@ -61,13 +67,10 @@ export async function renewLease(
   run: Pick<Run, 'id' | 'organization' | 'monotonicMs'>,
   nowMs: number,
 ) {
-  const clocks = { nowMs, monotonicMs: run.monotonicMs?.() }
-  const [endMs, boot, monotonicMs] = expiries(clocks, null)
-  const end = session.kind === 'sqlite' ? sql`${endMs}` : sql`${SERVER_MS} + ${LEASE_MS}::bigint`
-  const renewed = await session.run(sql`
-    UPDATE leases SET expires_at_ms = ${end}, boot = ${boot}, expires_monotonic_ms = ${monotonicMs}
+  const taken = await session.run(sql`
+    UPDATE leases SET ${renewed(session, { nowMs, monotonicMs: run.monotonicMs?.() })}
     WHERE organization = ${run.organization} AND run_id = ${run.id} AND holder = ${HOLDER} AND ${IS_CURRENT}`)
-  if (renewed > 0) return
+  if (taken > 0) return
   await requireCurrent(session, run.organization)
   const isKnown = await session.first(sql`
     SELECT 1 FROM runs WHERE id = ${run.id} AND NOT EXISTS (SELECT 1 FROM leases WHERE run_id = ${run.id})`)
@@ -142,15 +145,6 @@ function hasExpired(lease: Lease, { nowMs, monotonicMs }: Clocks): boolean {
     return leftMs <= 0 || leftMs > 2 * LEASE_MS
   }
   return endMs - monotonicMs <= 0 || endMs - monotonicMs > LEASE_MS
-}
-
-function expiries({ nowMs, monotonicMs }: Clocks, server: number | null): [number, string | null, number | null] {
-  if (server !== null || monotonicMs === undefined) return [(server ?? nowMs) + LEASE_MS, null, null]
-  return [nowMs + LEASE_MS, thisBoot(), monotonicMs + LEASE_MS]
-}
-
-async function serverMs(session: Session): Promise<number | null> {
-  return (await session.first<{ server_ms: number | null }>(sql`SELECT ${SERVER_MS} AS server_ms`))?.server_ms ?? null
 }
 
 /** Where the system does not name its start, processes of one machine are taken to read the same clock. */

@@ -8,7 +8,7 @@ import {
 } from '../../list/list-as-read.ts'
 import type { Run } from '../../run.ts'
 import { joined, sql, type Sql } from '../port/sql.ts'
-import type { Session } from '../port/store.ts'
+import { type Session, together } from '../port/store.ts'
 import { forgetEdits } from './doubts.ts'
 import { FINGERPRINT_STEPS } from '../../list/fingerprint.ts'
 import { readOrderFacts } from '../../list/order-facts.ts'
@@ -17,34 +17,37 @@ import { version } from '../../version.ts'
 
 /** The list of an organization as its last complete run read it; empty if this program has none to rely on. */
 export async function loadList(session: Session, organization: string): Promise<ListAsRead> {
-  const list = await session.first<StoredList>(sql`
-    SELECT customers, warnings, order_facts, later_order FROM lists WHERE organization = ${organization} AND reader = ${READER}`)
-  if (list === undefined) return EMPTY_LIST
-  const chunks = await session.all<StoredChunk>(
-    sql`SELECT * FROM list_chunks WHERE organization = ${organization} ORDER BY chunk`,
+  const [list, chunks, windows] = await together(
+    session.first<StoredList>(sql`
+      SELECT customers, warnings, order_facts, later_order FROM lists WHERE organization = ${organization} AND reader = ${READER}`),
+    session.all<StoredChunk>(sql`SELECT * FROM list_chunks WHERE organization = ${organization} ORDER BY chunk`),
+    session.all<ListedWindow>(sql`
+      SELECT place, count, digest, outline FROM list_windows WHERE organization = ${organization} ORDER BY number`),
   )
-  const columns = columnsIn(chunks, list.customers)
+  const columns = list && columnsIn(chunks, list.customers)
   // A damaged list is ignored.
-  if (columns === undefined) return EMPTY_LIST
-  const windows = await session.all<ListedWindow>(sql`
-    SELECT place, count, digest, outline FROM list_windows WHERE organization = ${organization} ORDER BY number`)
-  return listIn(list, columns, windows)
+  return list === undefined || columns === undefined ? EMPTY_LIST : listIn(list, columns, windows)
 }
 
 /** Stores the list of a complete run, in place of the one it began with; unchanged parts are not written. */
 export async function storeList(session: Session, run: Run, list: ListAsRead): Promise<void> {
   const { organization, id } = run
   const { columns, windows, warnings, order } = list
-  if (columns !== run.list.columns)
-    await storeChunks(session, organization, { before: run.list.columns, after: columns })
-  if (windows !== run.list.windows)
-    await storeWindows(session, organization, { before: run.list.windows, after: windows })
-  await session.run(sql`
-    INSERT INTO lists (organization, run_id, reader, customers, warnings, order_facts)
-    VALUES (${organization}, ${id}, ${READER}, ${columns.rowIds.length}, ${JSON.stringify(warnings)}, ${JSON.stringify(order)})
-    ON CONFLICT (organization) DO UPDATE SET run_id = excluded.run_id, reader = excluded.reader, customers = excluded.customers,
-      warnings = excluded.warnings, order_facts = excluded.order_facts, later_order = NULL`)
-  await forgetEdits(session, run)
+  const before = run.list
+  await together(
+    ...(columns === before.columns
+      ? []
+      : [storeChunks(session, organization, { before: before.columns, after: columns })]),
+    ...(windows === before.windows
+      ? []
+      : [storeWindows(session, organization, { before: before.windows, after: windows })]),
+    session.run(sql`
+      INSERT INTO lists (organization, run_id, reader, customers, warnings, order_facts)
+      VALUES (${organization}, ${id}, ${READER}, ${columns.rowIds.length}, ${JSON.stringify(warnings)}, ${JSON.stringify(order)})
+      ON CONFLICT (organization) DO UPDATE SET run_id = excluded.run_id, reader = excluded.reader, customers = excluded.customers,
+        warnings = excluded.warnings, order_facts = excluded.order_facts, later_order = NULL`),
+    forgetEdits(session, run),
+  )
 }
 
 async function storeChunks(session: Session, organization: string, change: Change<ListColumns>): Promise<void> {

@@ -6,13 +6,13 @@ import { ABANDONED, leasedBy } from '../refusals.ts'
 import { loadForgotten } from '../forget/forgotten.ts'
 import { greatest } from '../port/fragments.ts'
 import { sql, text } from '../port/sql.ts'
-import type { Session } from '../port/store.ts'
-import { startPrivacy } from '../privacy/policies.ts'
+import { type Session, together } from '../port/store.ts'
+import { findPolicy, startPrivacy } from '../privacy/policies.ts'
 import { READ_TO_END } from '../schema/run-conditions.ts'
 import { fromSqlTime, sqlTime } from '../port/sql-time.ts'
 import { forgetWindows, readWindows, seenIn } from './windows.ts'
 import { findDoubts } from './doubts.ts'
-import { giveLease, lockLease } from './lease.ts'
+import { giveLease, lockLease, requireCurrent } from './lease.ts'
 import { loadList } from './list-memory.ts'
 import { noRecords, type RunStatus } from '../../report.ts'
 import { codesFrom, factsOfCode } from '../../errors/error-facts.ts'
@@ -22,45 +22,56 @@ import { isFarAhead } from '../../time/clock-tolerance.ts'
  * Starts a run, after marking abandoned runs as interrupted. Continues the last run if it was interrupted recently enough. Throws
  * OrganizationLeased while another run has the lease.
  */
-export async function startRun(session: Session, start: Start): Promise<Run> {
+export async function startRun(session: Session, start: Start, place: string): Promise<Run> {
   const { organization, nowMs } = start
   const clocks = { nowMs, monotonicMs: start.monotonicMs?.() }
-  const lease = await lockLease(session, organization, clocks)
+  const [, lease, readBefore, policy] = await together(
+    requireCurrent(session, place),
+    lockLease(session, organization, clocks),
+    session.first(sql`SELECT 1 FROM runs WHERE organization = ${organization} AND ${text(READ_TO_END)} LIMIT 1`),
+    findPolicy(session, organization),
+  )
   if (lease !== undefined) throw leasedBy(lease, organization)
-  const isBaseline =
-    (await session.first(
-      sql`SELECT 1 FROM runs WHERE organization = ${organization} AND ${text(READ_TO_END)} LIMIT 1`,
-    )) === undefined
   // First of all: it may forget the windows to continue from, and the list.
-  const privacy = await startPrivacy(session, start)
+  const privacy = await startPrivacy(session, start, policy)
   const isQuick = start.isQuick === true
   const resumable = isQuick ? undefined : await findResumable(session, start)
   const readAsOfMs = resumable === undefined ? nowMs : fromSqlTime(resumable.read_as_of)
   const id = await insertRun(session, start, { readAsOfMs, from: resumable?.id })
-  await giveLease(session, { id, organization }, clocks)
-  await closeAbandoned(session, { organization, but: id }, nowMs)
-  if (!isQuick) {
-    await session.run(sql`DELETE FROM retired_organizations WHERE organization = ${organization}`)
-    // The windows of the run that this one continues, or those that nothing continues.
-    if (resumable === undefined) await forgetWindows(session, organization)
-    else await session.run(sql`UPDATE windows SET run_id = ${id} WHERE run_id = ${resumable.id}`)
-  }
-  const list = await loadList(session, organization)
+  const [list, doubts, forgotten, heldRows, key] = await together(
+    loadList(session, organization),
+    findDoubts(session, organization),
+    loadForgotten(session, organization),
+    session.numbers(sql`SELECT row_id FROM held_removals WHERE organization = ${organization}`),
+    fingerprintKey(session),
+    giveLease(session, { id, organization }, clocks),
+    closeAbandoned(session, { organization, but: id }, nowMs),
+    ...(isQuick ? [] : takeWindows(session, { id, organization }, resumable)),
+  )
   const received = seenIn(resumable === undefined ? [] : await readWindows(session, { id, list }))
-  const readBefore = countSeen(received)
-  if (readBefore > 0) await session.run(sql`UPDATE runs SET read_before = ${readBefore} WHERE id = ${id}`)
-  const doubts = await findDoubts(session, organization)
+  const seenBefore = countSeen(received)
+  if (seenBefore > 0) await session.run(sql`UPDATE runs SET read_before = ${seenBefore} WHERE id = ${id}`)
   return startedRun(start, {
-    ...{ id, readAsOfMs, resumedFrom: resumable?.id, readBefore, isBaseline, privacy, list },
+    ...{ id, readAsOfMs, resumedFrom: resumable?.id, readBefore: seenBefore, isBaseline: readBefore === undefined },
+    ...{ privacy, list, forgotten, heldRows: new Set(heldRows), fingerprint: fingerprintOfRun(key, privacy) },
     ...received,
     ...doubts,
     ...(isQuick && { changedSince: new RowSet() }),
-    forgotten: await loadForgotten(session, organization),
-    heldRows: new Set(
-      await session.numbers(sql`SELECT row_id FROM held_removals WHERE organization = ${organization}`),
-    ),
-    fingerprint: fingerprintOfRun(await fingerprintKey(session), privacy),
   })
+}
+
+/** Takes over the windows of the run that this one continues, or forgets those that nothing continues. */
+function takeWindows(
+  session: Session,
+  { id, organization }: Pick<Run, 'id' | 'organization'>,
+  resumable: RunWithWindows | undefined,
+): Promise<unknown>[] {
+  return [
+    session.run(sql`DELETE FROM retired_organizations WHERE organization = ${organization}`),
+    resumable === undefined
+      ? forgetWindows(session, organization)
+      : session.run(sql`UPDATE windows SET run_id = ${id} WHERE run_id = ${resumable.id}`),
+  ]
 }
 
 async function insertRun(

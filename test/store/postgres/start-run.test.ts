@@ -78,12 +78,12 @@ describe('the lease', () => {
       ...database,
       write: (work, once) =>
         database.write(async (session) => {
-          let looked = false
+          let looks = 0
           return await work({
             ...session,
             first: async (sql, ...parameters) => {
-              if (looked) await session.run(`UPDATE leases SET run_id = 99, expires_at_ms = expires_at_ms + 60000`)
-              looked = true
+              looks += 1
+              if (looks === 2) await session.run(`UPDATE leases SET run_id = 99, expires_at_ms = expires_at_ms + 60000`)
               return await session.first(sql, ...parameters)
             },
           })
