@@ -36,7 +36,7 @@ const LEAST_GAPS = new Map<string, number>()
 
 /** The minutes of a day at which a cron line is due, in order. */
 function minutesOf(cron: string): number[] {
-  const { hour, minute } = CronExpressionParser.parse(cron, { tz: 'UTC' }).fields
+  const { hour, minute } = parse(cron).fields
   return hour.values.flatMap((h) => minute.values.map((m) => h * 60 + m))
 }
 
@@ -142,9 +142,28 @@ function offsetName(offsetMs: number): string {
 }
 
 /** The moments of a cron line on a clock that never changes. */
-function parse(cron: string, fromMs: number) {
-  return CronExpressionParser.parse(cron, { tz: 'UTC', currentDate: new Date(fromMs) })
+function parse(cron: string, fromMs = 0) {
+  return CronExpressionParser.parse(withoutRepeats(cron), { tz: 'UTC', currentDate: new Date(fromMs) })
 }
+
+/** The same moments, each named once: the parser refuses `0,7` and `1-5,3`, which other programs read. */
+function withoutRepeats(cron: string): string {
+  const fields = cron.trim().split(/\s+/)
+  const once = fields.map((field, index) => {
+    const parts = field.split(',')
+    if (parts.length === 1) return field
+    const values = parts.flatMap((part): readonly (number | string)[] => {
+      const { minute, hour, dayOfMonth, month, dayOfWeek } = CronExpressionParser.parse(
+        fields.map((_, at) => (at === index ? part : '*')).join(' '),
+      ).fields
+      return [minute, hour, dayOfMonth, month, dayOfWeek][index]?.values ?? []
+    })
+    return [...new Set(index === DAY_OF_WEEK ? values.map((day) => (day === 7 ? 0 : day)) : values)].join(',')
+  })
+  return once.join(' ')
+}
+
+const DAY_OF_WEEK = 4
 
 /** Whether the clocks change on that local day. */
 function clocksChange(atMs: number, timezone: string): boolean {

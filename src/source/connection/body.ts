@@ -58,11 +58,14 @@ export const ERROR_BYTES = 2048
 
 async function decompressed(bytes: Buffer, encoding: string | undefined, maxBytes: number): Promise<Buffer> {
   const name = nameOf(encoding)
-  if (name === '' || name === 'identity') return bytes
+  if (NO_ENCODINGS.has(name)) return bytes
   if (!isKnown(name)) throw new Error('unknown content encoding')
   // A proxy may declare an encoding for an empty body.
   return bytes.byteLength === 0 ? bytes : DECOMPRESS[name](bytes, { maxOutputLength: maxBytes })
 }
+
+/** Some services write the name of their character set where an encoding belongs. */
+const NO_ENCODINGS: ReadonlySet<string> = new Set(['', 'identity', 'none', 'utf-8', 'utf8'])
 
 /** Servers may write it in any case. */
 function nameOf(encoding: string | undefined): string {

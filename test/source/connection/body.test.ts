@@ -15,7 +15,9 @@ test.each([
   ['deflate', deflateRawSync(BODY)],
   ['br', brotliCompressSync(BODY)],
   ['identity', Buffer.from(BODY)],
-])('an answer compressed with %s is read, and its bytes are counted decoded', async (encoding, body) => {
+  ['UTF-8', Buffer.from(BODY)],
+  ['none', Buffer.from(BODY)],
+])('an answer whose Content-Encoding is %s is read, and its bytes are counted decoded', async (encoding, body) => {
   await using server = await faultServer(bytes(200, body, { 'Content-Encoding': encoding }))
   const page = await aSource(server).source.readPage(FIRST, PATIENT)
   expect(page.records()).toHaveLength(3)
