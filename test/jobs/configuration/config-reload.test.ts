@@ -33,12 +33,11 @@ if (!isEmbedded) {
     const [acme, globex] = organizations
     const { worker, write } = await aBlindWorker(place, [acme])
     const { queues } = await someQueues(place.queue, place.mirror)
-    const { id = '' } = await queues.requestSync('globex', 'manual')
-    await worker.said(message('organization is not in this configuration yet, its job is tried again'))
+    await queues.requestSync('globex', 'manual')
+    await worker.said(message('job left to other workers'))
     write([acme, globex])
     await worker.ran('globex')
 
-    expect((await queues.sync.getJob(id))?.attemptsMade).toBeGreaterThan(0)
     expect(worker.lines.join()).not.toContain('run given up')
   })
 }
