@@ -48,7 +48,7 @@ describe('which files may import which', () => {
   const ROOMS_APART = ['source', 'scan', 'list-memory', 'store']
   test.each(ROOMS_APART)('%s reaches no other such folder, by any chain of imports', (folder) => {
     const files = src.filter(({ path }) => path.startsWith(`src/${folder}/`))
-    const neighbours = [...ROOMS_APART, 'service', 'http', 'reading', 'config', 'run', 'cli'].filter(
+    const neighbours = [...ROOMS_APART, 'service', 'http', 'copies', 'config', 'run', 'cli'].filter(
       (name) => name !== folder,
     )
     const isForbidden = (target: string) =>
@@ -94,7 +94,7 @@ describe('which files may import which', () => {
 
   test('the mirror is used only through its verbs', () => {
     const doors = ['src/store/mirror.ts']
-    const outside = product.filter(({ path }) => !/^src\/(store|reading)\//.test(path))
+    const outside = product.filter(({ path }) => !/^src\/(store|copies)\//.test(path))
     const reaching = outside.flatMap(({ path, imports, lazyImports }) =>
       [...imports.map(({ target }) => target), ...lazyImports]
         .filter((target) => target.startsWith('src/store/') && !doors.includes(target))
@@ -123,9 +123,9 @@ describe('which files may import which', () => {
 
 test.each([
   ['undici', /^src\/source\/connection\//],
-  ['better-sqlite3', /^src\/(store|reading)\//],
+  ['better-sqlite3', /^src\/(store|copies)\//],
   ['pg', /^(src\/store\/p(ort|ostgres)|jobs\/queue)\//],
-  ['@aws-sdk/client-s3', /^src\/reading\/publish\/bucket\//],
+  ['@aws-sdk/client-s3', /^src\/copies\/bucket\//],
   ['hono', /^(src\/(service|http|page)|jobs)\//],
   ['@hono/node-server', /^(src\/(service|http)|jobs)\//],
   ['bullmq', /^jobs\//],

@@ -1,15 +1,20 @@
 import type { Config } from '../../src/config/read-config.ts'
 import { describeError } from '../../src/errors/errors.ts'
 import type { Logger } from '../../src/log.ts'
-import { configuredPlan, placeOf } from '../../src/reading/publish/configured-plan.ts'
-import { logPublished } from '../../src/reading/publish/log-published.ts'
-import type { AnyPlan, Published } from '../../src/reading/publish/publish-plan.ts'
-import { publishAfterRuns } from '../../src/reading/publish/publish-after-runs.ts'
-import { findRecorded, type Recorded, recordedIn, type RecordedRun } from '../../src/reading/publish/recorded-runs.ts'
+import {
+  type BucketPlan,
+  configuredPlans,
+  type Published,
+  type PublishPlan,
+  type TargetPlan,
+} from '../../src/copies/publish-plan.ts'
+import { isFolderUpToDate } from '../../src/copies/publish-folder.ts'
+import { logPublished, publishAfterRuns } from '../../src/copies/publish-apart.ts'
+import { findRecorded, type Recorded, recordedIn, type RecordedRun } from '../../src/copies/organizations.ts'
 import type { Timings } from '../timings.ts'
 import { statSync } from 'node:fs'
-import { copyTargets } from '../../src/reading/publish/copy-target.ts'
-import { readManifest, type Manifest, type InCopy } from '../../src/reading/publish/manifest.ts'
+import { copyTargets } from '../../src/copies/copy-target.ts'
+import { readManifest, type Manifest, type InCopy } from '../../src/copies/copy-manifest.ts'
 
 /** Makes the copies for readers beside the runs of a worker, in a process of their own. */
 export type Publisher = {
@@ -52,9 +57,7 @@ export function startPublisher({ config, log, timings, monotonicMs }: Settings):
     const { changedAtMs } = state
     state.changedAtMs = undefined
     try {
-      const plan = configuredPlan(config.current)
-      if (plan === undefined) return
-      const done = await publishStale(plan, bucket, stopping.signal)
+      const done = await publishStale(configuredPlans(config.current), bucket, stopping.signal)
       if (done === undefined) return
       const [published, isToBeTidied] = done
       if (stopping.signal.aborted) return
@@ -86,20 +89,25 @@ export function startPublisher({ config, log, timings, monotonicMs }: Settings):
   }
 }
 
-/** Publishes what lacks runs; undefined where nothing does. */
+/** Publishes what lacks runs, and says whether something is to be tidied later; undefined where nothing lacks any. */
 async function publishStale(
-  plan: AnyPlan,
+  plans: readonly TargetPlan[],
   bucket: BucketMemory,
   signal: AbortSignal,
 ): Promise<[Published, boolean] | undefined> {
+  const [first] = plans
+  if (first === undefined) return undefined
   // Another worker, or a command, may have published these runs: to make a copy again would push an older one out of `keep`
   // for an equal one.
-  const recorded = await findRecorded(plan.mirror)
-  const only = staleCopies(plan, recorded)
-  if (only.length === 0 || bucket.isUpToDate(plan, recorded)) return undefined
-  return bucket.publish('file' in plan ? { ...plan, only } : plan, recorded, (what) =>
-    publishAfterRuns(what, { signal }),
-  )
+  const recorded = await findRecorded(first.mirror)
+  const stale = plans.flatMap((plan): TargetPlan[] => {
+    if ('to' in plan) return bucket.isUpToDate(plan, recorded) ? [] : [plan]
+    if ('parquet' in plan) return isFolderUpToDate(plan, recorded) ? [] : [plan]
+    const only = staleCopies(plan, recorded)
+    return only.length === 0 ? [] : [{ ...plan, only }]
+  })
+  if (stale.length === 0) return undefined
+  return bucket.publish(stale, recorded, (due) => publishAfterRuns(due, { signal }))
 }
 
 /** What a worker knows of its runs and its copies. Times are milliseconds of a monotonic clock. */
@@ -136,39 +144,37 @@ export class BucketMemory {
   #held: string | undefined
 
   /** Whether the mirror records nothing that this worker did not publish there. */
-  isUpToDate(plan: AnyPlan, recorded: Recorded): boolean {
-    return !('file' in plan) && this.#held === stateOf(plan, recorded)
+  isUpToDate(plan: BucketPlan, recorded: Recorded): boolean {
+    return this.#held === stateOf(plan, recorded)
   }
 
   /** Publishes, and returns whether objects stay that are to be removed later: readers have their time for them, or the service failed. */
   async publish(
-    plan: AnyPlan,
+    plans: readonly TargetPlan[],
     recorded: Recorded,
-    publish: (plan: AnyPlan) => Promise<Published>,
+    publish: (plans: readonly TargetPlan[]) => Promise<Published>,
   ): Promise<[Published, boolean]> {
-    const state = 'file' in plan ? undefined : stateOf(plan, recorded)
-    this.#held = undefined
-    const published = await publish(plan)
+    const plan = plans.find((each) => 'to' in each)
+    if (plan !== undefined) this.#held = undefined
+    const published = await publish(plans)
     const { replaced = 0, isLeft = false } = published.bucket ?? {}
     const isSettled = replaced === 0 && !isLeft
-    if (isSettled && published.failed.length === 0) this.#held = state
+    if (plan !== undefined && isSettled && published.failed.length === 0) this.#held = stateOf(plan, recorded)
     return [published, !isSettled]
   }
 }
 
 /** Changes with another run, organization or setting, and where a customer was forgotten or an organization retired without a run. */
-function stateOf(plan: AnyPlan, { lastRuns }: Recorded): string {
+function stateOf(plan: BucketPlan, { lastRuns }: Recorded): string {
   return JSON.stringify([plan, lastRuns.map((last) => ({ ...last, latestId: undefined }))])
 }
 
 /**
  * The files of the copies that lack runs of the mirror, or hold what it has forgotten or retired since, are missing or unreadable, of the other
- * kind as to personal data, or without a digest of their own. A bucket always is: only its manifest says what it lacks. `recorded` is needed for a mirror in PostgreSQL.
+ * kind as to personal data, or without a digest of their own.
  * Throws MirrorUnusable for a mirror that cannot be read.
  */
-export function staleCopies(plan: AnyPlan, recorded?: Recorded): string[] {
-  if (!('file' in plan)) return [placeOf(plan)]
-  const { lastRuns, read } = recorded ?? recordedIn(plan.mirror)
+export function staleCopies(plan: PublishPlan, { lastRuns, read }: Recorded = recordedIn(plan.mirror)): string[] {
   const targets = copyTargets(plan, read)
   const stale = targets.filter(({ file, organization }) => {
     const manifest = readManifest(file)

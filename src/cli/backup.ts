@@ -18,10 +18,7 @@ export function backupCommand(io: Io) {
     .addHelpText('after', EXAMPLES)
     .action(async (file, { config: configFile, keep, json }) => {
       const named = namedFile(file, 'backup')
-      const [{ mirror }, { makeBackup }] = await Promise.all([
-        namedConfig(configFile),
-        import('../reading/backup/make-backup.ts'),
-      ])
+      const [{ mirror }, { makeBackup }] = await Promise.all([namedConfig(configFile), import('../copies/backup.ts')])
       refuseBackup(mirror, file)
       const progress = shareProgress('Backup', io)
       const plan = { mirror, file: named, keep }

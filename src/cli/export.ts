@@ -1,19 +1,18 @@
-import { resolve } from 'node:path'
+import { dirname, resolve } from 'node:path'
 import { Command, Option } from '@commander-js/extra-typings'
 import { UsageError, CopyFailed, Interrupted, isOurs, reportedError } from '../errors/errors.ts'
-import { FORMAT_NAMES, isFormatName, type FormatName } from '../reading/export/formats.ts'
+import { FORMAT_NAMES, isFormatName, type FormatName } from '../copies/format.ts'
 import { isTerminal, type Io, redrawableScreenOf, type Screen } from './io.ts'
 import { namedFile, timeArgument, wholeNumber } from './arguments.ts'
 import { fileToRead, mirrorOption, unknownOrganization } from './reading/reading-options.ts'
 import { say } from './output/say.ts'
 import { plainText } from '../plain-text.ts'
 import { monotonicMs } from '../machine/timers.ts'
-import { removeIfPossible } from '../reading/files/placed-file.ts'
 import { count, grouped } from './output/wording.ts'
 import { startApart } from './reading/run-apart.ts'
-import type { Exported } from '../reading/export/export-rows.ts'
-import type { Selection } from '../reading/export/selection.ts'
-import type { UnknownOrganization } from '../reading/organizations/mirrored-in.ts'
+import type { Exported } from '../copies/export-rows.ts'
+import type { Selection } from '../copies/selection.ts'
+import type { UnknownOrganization } from '../copies/organizations.ts'
 import { cutText } from './output/fit-text.ts'
 import { redrawnLines } from './output/redrawn-lines.ts'
 
@@ -45,6 +44,11 @@ export function exportCommand(io: Io) {
         .argParser(wholeNumber({ least: 0, digits: 15 }))
         .conflicts(['includeRemoved']),
     )
+    .addOption(
+      new Option('--ids <type>', 'with Parquet: ids as text, which every reader takes, or as its type uuid')
+        .choices(['text', 'uuid'] as const)
+        .default('text' as const),
+    )
     .option('--excel', 'CSV for a spreadsheet: with a byte order mark, and no value runs as a formula')
     .addHelpText('after', EXAMPLES)
     .action(async (options) => {
@@ -70,17 +74,21 @@ type Options = {
   asOf?: string
   changesSince?: number
   excel?: true
+  ids: 'text' | 'uuid'
 }
 
 async function planOf(options: Options, io: Io): Promise<Omit<Wanted, 'output'>> {
-  const { org = [], includeRemoved, asOf, changesSince, excel = false } = options
+  const { org = [], includeRemoved, asOf, changesSince, excel = false, ids } = options
   const format = formatOf(options.format ?? (options.to === undefined ? undefined : 'parquet'))
+  if (ids === 'uuid' && format !== 'parquet')
+    throw new UsageError('--ids uuid is for --format parquet. Use both, or leave --ids out.')
   if (excel && format !== 'csv') throw new UsageError('--excel is for --format csv. Use both, or leave --excel out.')
   return {
     ...(await fileToRead(options)),
     selection: { organizations: org, includeRemoved, asOf, changesSince },
     format,
     excel,
+    ids,
     isForTerminal: isTerminal(io.stdout),
   }
 }
@@ -125,15 +133,17 @@ type Wanted = Omit<ExportPlan, 'to' | 'withProgress'> & {
 /** Exports in a process of its own, and says on standard error what was exported. A file is in its place as a whole, or not at all. */
 async function runExport({ output, configuration, ...plan }: Wanted, io: Io): Promise<void> {
   const progress = progressOf(plan, output, io)
-  const to = output === undefined ? undefined : await placeFor(output, plan.file, configuration)
+  if (output !== undefined) await requirePlaceFor(output, plan.file, configuration)
   const apart = startApart<ExportPlan, ExportReport>('write-export', io)
   try {
-    const { last, signal } = await apart.run({ ...plan, to, withProgress: progress !== undefined }, (report) => {
-      if (report[0] === 'rows') progress?.show(report[1].rows, report[1].total)
-    })
+    const { last, signal } = await apart.run(
+      { ...plan, to: output, withProgress: progress !== undefined },
+      (report) => {
+        if (report[0] === 'rows') progress?.show(report[1].rows, report[1].total)
+      },
+    )
     progress?.end()
     const place = output ?? plan.folder
-    if (plan.folder !== undefined && last?.[0] !== 'done') await tidy(plan.folder)
     if (io.signal.aborted && last?.[0] !== 'done') return say(io.stderr, stopped(place))
     const done = endOf(last, signal, plan)
     say(io.stderr, done === undefined ? UNREAD : summaryOf(done, plan, place))
@@ -141,36 +151,34 @@ async function runExport({ output, configuration, ...plan }: Wanted, io: Io): Pr
     apart.end()
     progress?.end()
     // The process that wrote it removes it, unless it was killed.
-    if (to !== undefined) removeIfPossible([to.path])
+    await tidy(output, plan.folder)
   }
 }
 
 /** The exit code is 0, as for any reader of rows that has enough; one that failed has an exit code of its own. */
 const UNREAD = 'The reader of standard output closed it: what was written is not all of it.\n'
 
-/** After the process that exports was ended. What cannot be removed now, the next export removes. */
-async function tidy(folder: string): Promise<void> {
-  const { tidyExportFolder } = await import('../reading/export/export-folder.ts')
+/** After the process that exports has ended. What cannot be removed now, the next export removes. */
+async function tidy(file: string | undefined, folder: string | undefined): Promise<void> {
   try {
-    tidyExportFolder(folder)
+    if (folder !== undefined) (await import('../copies/partition-folder.ts')).tidyPartitions(folder)
+    if (file !== undefined) (await import('../copies/written-file.ts')).removeLeftovers(dirname(file))
   } catch (error) {
     if (!isOurs(error)) throw error
   }
 }
 
-/** Throws UsageError and ExportFailed for a file that cannot be replaced. */
-async function placeFor(
-  file: string,
-  mirror: string,
-  configuration: string | undefined,
-): Promise<{ path: string; file: string }> {
-  const [{ requireReplaceable }, { EXPORTING }, { privateName }] = await Promise.all([
-    import('../reading/export/export-target.ts'),
-    import('../reading/export/export-file.ts'),
-    import('../reading/files/placed-file.ts'),
+/** Throws UsageError and CopyFailed for a file that cannot be replaced. */
+async function requirePlaceFor(file: string, mirror: string, configuration: string | undefined): Promise<void> {
+  const [{ atPlace }, { requireOwnFolder, requireTextPlace }] = await Promise.all([
+    import('../copies/copy-error.ts'),
+    import('../copies/target-place.ts'),
   ])
-  requireReplaceable(file, { mirror, configuration })
-  return { path: privateName(file, EXPORTING), file }
+  atPlace(file, () => {
+    const instead = ', or - for standard output'
+    requireTextPlace(file, { mirror, configuration, example: 'customers.csv', instead })
+    requireOwnFolder(dirname(file), 'export')
+  })
 }
 
 /** On a terminal, unless rows appear there too. */
@@ -214,7 +222,11 @@ function stopped(output: string | undefined): string {
 }
 
 /** How much it was, what is not in it, and where the next export of changes continues. */
-function summaryOf(done: Done, { selection }: Pick<ExportPlan, 'selection'>, output: string | undefined): string {
+function summaryOf(
+  done: Done,
+  { selection, excel }: Pick<ExportPlan, 'selection' | 'excel'>,
+  output: string | undefined,
+): string {
   const left = done.leftOut.map(
     ({ organization, firstReadAt }) =>
       `Left out: ${plainText(organization)}, whose list was ${firstReadAt === undefined ? 'never read to its end' : `first read to its end at ${firstReadAt}`}.\n`,
@@ -225,8 +237,15 @@ function summaryOf(done: Done, { selection }: Pick<ExportPlan, 'selection'>, out
   )
   const what = count(done.rows, selection.changesSince === undefined ? 'customer' : 'change')
   const where = output === undefined ? '' : ` to ${output}`
-  return [...left, ...before, `Exported ${what}${where}\nLast seq: ${done.lastSeq}\n`].join('')
+  const sheet = excel && done.rows > SHEET_ROWS ? [TOO_MANY_FOR_A_SHEET] : []
+  return [...left, ...before, ...sheet, `Exported ${what}${where}\nLast seq: ${done.lastSeq}\n`].join('')
 }
+
+/** The rows of a sheet below its head. */
+const SHEET_ROWS = 1_048_575
+const TOO_MANY_FOR_A_SHEET =
+  `! A sheet of a spreadsheet holds ${grouped(SHEET_ROWS)} of them, and the program leaves the others out when it opens the file. Export one ` +
+  'organization at a time with --org.\n'
 
 /** What the process that exports is to do, as JSON on its standard input. Paths are absolute. */
 export type ExportPlan = {
@@ -237,8 +256,9 @@ export type ExportPlan = {
   selection: Selection
   format: FormatName
   excel: boolean
-  /** The private name under which the file is written, and its own; undefined for standard output. */
-  to?: { path: string; file: string } | undefined
+  ids: 'text' | 'uuid'
+  /** The file that is written; undefined for standard output. */
+  to?: string | undefined
   /** The folder into which each organization gets a file of its own, in place of one for all. */
   folder?: string | undefined
   /** Standard output is a terminal. */

@@ -44,7 +44,7 @@ type Customer = { organization: string; id: string }
 async function forget(customer: Customer, config: Config): Promise<ForgetReport> {
   const [{ eraseTraces }, { listCopiesLeft }] = await Promise.all([
     import('../store/mirror.ts'),
-    import('../reading/copies-left.ts'),
+    import('../copies/copies-left.ts'),
   ])
   // What cannot be listed ends the command before anything is deleted.
   const copiesLeft = listCopiesLeft(config, customer.organization)

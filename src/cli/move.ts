@@ -23,10 +23,7 @@ export function moveCommand(io: Io) {
     .addHelpText('after', EXAMPLES)
     .action(async ({ to, config: configFile, json }) => {
       if (to.trim() === '') throw new UsageError('--to is empty: name the address of a database, or a file.')
-      const [config, { moveMirror }] = await Promise.all([
-        namedConfig(configFile),
-        import('../reading/move/move-mirror.ts'),
-      ])
+      const [config, { moveMirror }] = await Promise.all([namedConfig(configFile), import('../copies/move.ts')])
       const target = namedMirror(to, '--to')
       requireOtherKind(config.mirror, target)
       const isReadOnly = await acceptsNoWrites(config.mirror)

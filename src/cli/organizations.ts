@@ -1,13 +1,12 @@
 import { Command } from '@commander-js/extra-typings'
-import { isPostgres, shownMirror } from '../address/mirror-address.ts'
+import { shownMirror } from '../address/mirror-address.ts'
 import { ORGANIZATION_ID } from '../config/organization-id.ts'
 import type { Config } from '../config/read-config.ts'
 import { UsageError } from '../errors/errors.ts'
 import { listedNames } from '../listed-names.ts'
-import { isMissing } from '../machine/is-missing.ts'
 import { monotonicMs } from '../machine/timers.ts'
 import type { Organizations } from '../organizations.ts'
-import type { MirroredOrganization } from '../reading/organizations/mirrored-organizations.ts'
+import type { MirroredOrganization } from '../copies/organizations.ts'
 import { isoTime } from '../time/iso-time.ts'
 import { namedConfig } from './arguments.ts'
 import { screenOf, type Io, type Screen } from './io.ts'
@@ -73,26 +72,17 @@ type Line = { organization: string; isConfigured: boolean | undefined; mirrored:
 async function linesOf(named: { config?: string; mirror?: string }): Promise<Line[]> {
   const [{ file, configured }, { listMirroredOrganizations }] = await Promise.all([
     fileToRead(named),
-    import('../reading/organizations/mirrored-organizations.ts'),
+    import('../copies/organizations.ts'),
   ])
   const hasConfiguration = named.mirror === undefined
   // Organizations are there before the first sync makes the mirror.
-  const mirrored = isPostgres(file)
-    ? await mirroredIn(file, hasConfiguration)
-    : hasConfiguration && isMissing(file)
-      ? []
-      : listMirroredOrganizations(file)
+  const mirrored = await listMirroredOrganizations(file, { mayBeMissing: hasConfiguration })
   const names = new Set([...configured, ...mirrored.map(({ organization }) => organization)])
   return [...names].map((organization) => ({
     organization,
     isConfigured: hasConfiguration ? configured.includes(organization) : undefined,
     mirrored: mirrored.find((one) => one.organization === organization),
   }))
-}
-
-async function mirroredIn(address: string, hasConfiguration: boolean): Promise<MirroredOrganization[]> {
-  const { listOrganizationsOfServer } = await import('../reading/organizations/organizations-of-server.ts')
-  return listOrganizationsOfServer(address, { mayBeMissing: hasConfiguration })
 }
 
 function asJson({ organization, isConfigured, mirrored }: Line) {
@@ -264,7 +254,7 @@ function organizationForgetCommand(io: Io) {
 }
 
 async function forget(id: string, file: string | undefined, isConfirmed: boolean): Promise<ForgottenOrganization> {
-  const { listCopiesLeft } = await import('../reading/copies-left.ts')
+  const { listCopiesLeft } = await import('../copies/copies-left.ts')
   return withOrganizations(file, async (organizations, config) => {
     if (!(await organizations.isUnfinished(id)))
       await requireMirrored(id, organizations, config, 'There is nothing to forget: take it out of the configuration.')

@@ -16,16 +16,16 @@ export function publishCommand(io: Io) {
     .addHelpText('after', EXAMPLES)
     .action(async (file, { config: configFile, json }) => {
       const named = file === undefined ? undefined : asNamed(file)
-      const [config, { configuredPlan }, { publishApart }, { publishedText, failedText, copyExitCode }] =
+      const [config, { configuredPlans }, { publishApart }, { publishedText, failedText, copyExitCode }] =
         await Promise.all([
           namedConfig(configFile),
-          import('../reading/publish/configured-plan.ts'),
-          import('../reading/publish/publish-apart.ts'),
+          import('../copies/publish-plan.ts'),
+          import('../copies/publish-apart.ts'),
           import('./output/advice.ts'),
         ])
-      const plan = configuredPlan(config, named)
-      if (plan === undefined) throw new UsageError(NO_FILE)
-      const published = await publishApart(plan, io)
+      const plans = configuredPlans(config, named)
+      if (plans.length === 0) throw new UsageError(NO_FILE)
+      const published = await publishApart(plans, io)
       print(io.stdout, json ? jsonDocument(published) : publishedText(published))
       say(io.stderr, failedText(published))
       io.exitWith(copyExitCode(published))

@@ -5,7 +5,7 @@ import { namedConfig, namedFile } from './arguments.ts'
 import { DestructiveCommand } from './unknown-command.ts'
 import { say, jsonDocument } from './output/say.ts'
 import { refuseRestore } from './postgres-programs.ts'
-import type { Restored } from '../reading/backup/restore-mirror.ts'
+import type { Restored } from '../copies/restore.ts'
 import { count } from './output/wording.ts'
 import { shareProgress } from './output/redrawn-lines.ts'
 
@@ -22,7 +22,7 @@ export function restoreCommand(io: Io) {
       const named = namedFile(file, 'backup')
       const [{ mirror }, { restoreMirror }] = await Promise.all([
         namedConfig(configFile),
-        import('../reading/backup/restore-mirror.ts'),
+        import('../copies/restore.ts'),
       ])
       refuseRestore(mirror, file)
       const progress = shareProgress('Restore', io)

@@ -34,11 +34,19 @@ async function writeStatus(
   { kind, text }: { kind: OwnFile; text: () => Promise<string> },
 ): Promise<void> {
   if (file === '-') return void stdout.write(await text())
-  const { writeFileWhole } = await import('../reading/files/write-file.ts')
+  const [{ writeTextFile }, { atPlace }, { requireTextPlace }] = await Promise.all([
+    import('../copies/written-file.ts'),
+    import('../copies/copy-error.ts'),
+    import('../copies/target-place.ts'),
+  ])
   if (file.trim() === '') throw new UsageError(kind.whenUnnamed)
   const { example, mode } = kind
-  const mayReplace = (place: string) => throwIfForeign(place, kind)
-  writeFileWhole(absolutePath(file), await text(), { mirror, example, mayReplace, ...(mode !== undefined && { mode }) })
+  const place = absolutePath(file)
+  atPlace(place, () => {
+    requireTextPlace(place, { mirror, example })
+    throwIfForeign(place, kind)
+  })
+  writeTextFile(place, await text(), { mode })
 }
 
 function throwIfForeign(file: string, { beginning, whenForeign }: OwnFile): void {

@@ -4,8 +4,7 @@ import { describeError, isOurs } from '../errors/errors.ts'
 import type { Logger } from '../log.ts'
 import type { Outcome } from '../mirror-organization.ts'
 import { monotonicMs } from '../machine/timers.ts'
-import { configuredPlan } from '../reading/publish/configured-plan.ts'
-import type { AnyPlan, Published } from '../reading/publish/publish-plan.ts'
+import { configuredPlans, type Published, type TargetPlan } from '../copies/publish-plan.ts'
 import { hasChangedCustomers } from '../report.ts'
 import { openAwaited } from '../run/await-mirror.ts'
 import { runOrganization } from '../run-organization.ts'
@@ -77,11 +76,11 @@ export async function syncOrganizations(
     )
     const held = dryRun ? heldBefore : await listHeld()
     if (log !== undefined) logHeld(log, held)
-    const plan = configuredPlan(config)
+    const plans = configuredPlans(config)
     // A copy after each quick run that found nothing would be in vain.
     const isNew = !quick || outcomes.some(({ report }) => hasChangedCustomers(report))
-    const isPublished = plan !== undefined && !dryRun && !signal.aborted && isNew
-    const published = isPublished ? await publish(plan, signal, log) : undefined
+    const isPublished = plans.length > 0 && !dryRun && !signal.aborted && isNew
+    const published = isPublished ? await publish(plans, signal, log) : undefined
     return { outcomes, organizations, held, mirrorFile: shownMirror(config.mirror), published }
   } finally {
     await agents.close()
@@ -105,12 +104,12 @@ type Opening = Pick<SyncOptions, 'dryRun' | 'quick'> &
   Pick<Io, 'signal' | 'stderr'> & { organizations: readonly Organization[]; log: Logger | undefined }
 
 /** Loaded only where a copy is configured. */
-async function publish(plan: AnyPlan, signal: AbortSignal, log: Logger | undefined): Promise<Published> {
+async function publish(plans: readonly TargetPlan[], signal: AbortSignal, log: Logger | undefined): Promise<Published> {
   const [{ publishAfterRuns }, { logPublished }] = await Promise.all([
-    import('../reading/publish/publish-after-runs.ts'),
-    import('../reading/publish/log-published.ts'),
+    import('../copies/publish-apart.ts'),
+    import('../copies/publish-apart.ts'),
   ])
-  const published = await publishAfterRuns(plan, { signal })
+  const published = await publishAfterRuns(plans, { signal })
   if (log !== undefined) logPublished(log, published)
   return published
 }

@@ -11,7 +11,7 @@ import { quickAdvice, quickText, heldWarning, publishedText, failedText, exitCod
 import { wrapLines } from './output/fit-text.ts'
 import { failureBlocks } from './output/explain-failure.ts'
 import { runsTable } from './output/runs-table.ts'
-import type { Published } from '../reading/publish/publish-plan.ts'
+import type { Published } from '../copies/publish-plan.ts'
 
 /** `customer-mirror sync`: mirrors organizations now, without any queue. */
 export function syncCommand(io: Io) {

@@ -1,8 +1,8 @@
-import { existsSync, mkdirSync, statSync } from 'node:fs'
+import { chownSync, existsSync, mkdirSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 
 /**
- * Makes a private folder (0700) with those above it, where they are missing. Throws the error of the system. mkdir with `recursive`
+ * Makes a private folder (0700) with those above it, where they are missing; what root makes belongs to the owner of the folder that it is in. Throws the error of the system. mkdir with `recursive`
  * calls a read-only file system a missing folder, and in /proc it tries without end.
  */
 export function makeFolder(folder: string): void {
@@ -10,6 +10,7 @@ export function makeFolder(folder: string): void {
   makeFolder(dirname(folder))
   try {
     mkdirSync(folder, { mode: 0o700 })
+    giveToOwner(folder)
   } catch (error) {
     // Another process may have made it meanwhile.
     if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() !== true) throw error
@@ -19,4 +20,17 @@ export function makeFolder(folder: string): void {
 /** The folder, or where it is missing the nearest one above it that is there. */
 export function nearestFolder(folder: string): string {
   return existsSync(folder) ? folder : nearestFolder(dirname(folder))
+}
+
+/** Whose files in a folder are to be that root makes there: those of its owner. Undefined for other users, and in a folder of root. */
+export function ownerOfFolder(folder: string): { uid: number; gid: number } | undefined {
+  if (process.geteuid?.() !== 0) return undefined
+  const { uid, gid } = statSync(folder)
+  return uid === 0 ? undefined : { uid, gid }
+}
+
+/** Gives what root has just made in a folder to the owner of that. */
+export function giveToOwner(path: string): void {
+  const owner = ownerOfFolder(dirname(path))
+  if (owner !== undefined) chownSync(path, owner.uid, owner.gid)
 }

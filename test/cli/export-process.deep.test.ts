@@ -1,6 +1,7 @@
-import { chmodSync, existsSync, mkdirSync, readdirSync, utimesSync, writeFileSync, readFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
-import { beforeEach, describe, expect, test, inject } from 'vitest'
+import { beginFile } from '../../src/copies/written-file.ts'
+import { chmodSync, existsSync, mkdirSync, readdirSync, writeFileSync, readFileSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
+import { beforeEach, describe, expect, inject, onTestFinished, test } from 'vitest'
 import type { Mirror } from '../../src/store.ts'
 import { night } from '../store/nights.ts'
 import { aCustomer, customers } from '../support/builders.ts'
@@ -62,17 +63,16 @@ describe('a reader', () => {
 })
 
 describe('a stop', () => {
-  test('that left something behind long ago is forgotten, and what others write is left alone', async () => {
-    const [old, recent, other] = [
-      '.customers.csv.0123456789abcdef.exporting',
-      '.customers.csv.fedcba9876543210.exporting',
-      '.other.csv.0123456789abcdef.exporting',
-    ]
-    for (const name of [old, recent, other]) writeFileSync(join(folder, name), 'half')
-    for (const name of [old, other]) utimesSync(join(folder, name), new Date('2026-01-05'), new Date('2026-01-05'))
+  test('that left something behind is forgotten, and what others write is left alone', async () => {
+    const writing = beginFile(join(folder, 'another.csv'))
+    onTestFinished(writing.end)
+    for (const name of ['.customers.csv.0123456789abcdef.unfinished', '.january.csv.0123456789abcdef.unfinished'])
+      writeFileSync(join(folder, name), 'half')
 
     expect(await startCli(started('-o', file), { cwd: folder }).ended).toMatchObject({ code: 0 })
-    expect(readdirSync(folder).toSorted()).toEqual([recent, other, 'customers.csv'].toSorted())
+    expect(readdirSync(folder).toSorted()).toEqual(
+      ['.another.csv.writing', basename(writing.path), 'customers.csv'].toSorted(),
+    )
   })
 })
 
@@ -180,7 +180,7 @@ describe('a stop', () => {
 
       await eventually(
         () => readdirSync(folder),
-        (names) => !names.some((name) => name.endsWith('.exporting')),
+        (names) => !names.some((name) => name.endsWith('.unfinished')),
       )
     },
   )

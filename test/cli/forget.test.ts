@@ -76,7 +76,7 @@ function filesWithThePerson(folder: string): string[] {
 
 test('deletes the customer from every byte of the mirror, and says what it cannot reach', async () => {
   expect(filesWithThePerson(dirname(workplace.mirror))).toContain('customers.db')
-  const killed = join(dirname(copy), '.readers.db.0123456789abcdef.publishing')
+  const killed = join(dirname(copy), '.readers.db.0123456789abcdef.unfinished')
   writeFileSync(killed, readFileSync(copy))
 
   const { code, stdout, stderr } = await forget('acme', person.id.toUpperCase())

@@ -30,7 +30,7 @@ test('a mirror moves to PostgreSQL and back, whole, and each time the command na
   expect(rowsOf(there, CUSTOMERS)).toEqual(rowsOf(file, CUSTOMERS))
   expect(rowsOf(back, CUSTOMERS)).toEqual(rowsOf(file, CUSTOMERS))
   expect(statSync(back).mode & 0o777).toBe(0o600)
-  expect(readdirSync(dirname(back)).toSorted()).toEqual(['.move.lock', 'customers.db'])
+  expect(readdirSync(dirname(back)).toSorted()).toEqual(['customers.db'])
 })
 
 test('a mirror moves to a file although the folder for temporary files is full', async () => {
@@ -83,7 +83,7 @@ test('a move that is stopped leaves nothing, and can be started again', async ()
   expect(await move(file, there, AbortSignal.abort())).toMatchObject({ stdout: '', stderr: STOPPED })
   expect(valueOf(there, 'SELECT count(*) FROM runs')).toBe(0)
   expect((await move(file, there)).code).toBe(0)
-  writeFileSync(join(dirname(file), '.back.db.0123456789abcdef.move'), 'of a move that was killed')
+  writeFileSync(join(dirname(file), '.back.db.0123456789abcdef.unfinished'), 'of a move that was killed')
   expect(await move(there, back, AbortSignal.abort())).toMatchObject({ stdout: '', stderr: STOPPED })
   expect(readdirSync(dirname(file)).filter((name) => name.includes('back'))).toEqual([])
   expect((await move(there, back)).code).toBe(0)

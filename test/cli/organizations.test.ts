@@ -318,7 +318,7 @@ test('forget deletes it, and names the copies and whatever else it cannot reach'
   const settings: object = parse(readFileSync(workplace.config, 'utf8'))
   writeFileSync(workplace.config, stringify({ ...settings, publish: { file: copy, splitBy: 'organization' } }))
   publishAll(aPlan(workplace.mirror, { file: copy, splitByOrganization: true }))
-  const killed = join(dirname(copy), '.customers-globex.db.0123456789abcdef.publishing')
+  const killed = join(dirname(copy), '.customers-globex.db.0123456789abcdef.unfinished')
   writeFileSync(killed, '')
 
   const { code, stdout, stderr } = await run('forget', 'globex', '--yes')

@@ -1,3 +1,4 @@
+import { lockPlace } from '../../src/copies/written-file.ts'
 import { chmodSync, readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
@@ -57,14 +58,12 @@ describe('publish', () => {
     const { folder } = await aMirroredWorkplace({ file: 'copies/x.db' })
     await runCli(['publish'], { cwd: folder })
     const before = readFileSync(join(folder, 'copies', 'x.db'))
-    // The lock of the folder is held, so the publish waits.
-    const { default: Database } = await import('better-sqlite3')
-    const lock = new Database(join(folder, 'copies', '.publish.lock'))
-    lock.exec('BEGIN EXCLUSIVE')
+    // The lock of the copy is held, so the publish waits.
+    const lock = lockPlace(join(folder, 'copies', 'x.db'))
     const publishing = startCli(['publish'], { cwd: folder })
     await expect.poll(() => publishing.send('SIGINT')).toBeUndefined()
     const { code, signal } = await publishing.ended
-    lock.close()
+    lock.release()
 
     expect(code === 130 || signal === 'SIGINT').toBe(true)
     expect(readFileSync(join(folder, 'copies', 'x.db')).equals(before)).toBe(true)

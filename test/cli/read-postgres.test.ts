@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { sqlCommand } from '../../src/cli/sql.ts'
-import { readablePostgres } from '../../src/reading/statements/read-postgres.ts'
+import { readablePostgres } from '../../src/copies/readable-statement.ts'
 import { runCommand } from '../support/run-command.ts'
 
 test.each([

@@ -22,7 +22,7 @@ test('status --html writes one private file, which replaces the page before', as
   expect(written).toContain('None of 2 organizations needs attention.')
   expect(written).not.toMatch(/<a href="\//)
   expect(statSync(file).mode & 0o777).toBe(0o600)
-  expect(readdirSync(folder).filter((name) => name.includes('exporting'))).toEqual([])
+  expect(readdirSync(folder).filter((name) => name.includes('unfinished'))).toEqual([])
 })
 
 test('status --html - prints the page', async () => {

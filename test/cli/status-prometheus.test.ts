@@ -57,7 +57,7 @@ test('--output writes one file that node_exporter can read, and replaces it as a
 
   expect([...readExposition(readFileSync(file, 'utf8')).keys()]).toContain('customer_mirror_status_timestamp_seconds')
   expect(statSync(file).mode & 0o777).toBe(0o644)
-  expect(readdirSync(folder).filter((name) => name.endsWith('.prom') || name.includes('exporting'))).toEqual([
+  expect(readdirSync(folder).filter((name) => name.endsWith('.prom') || name.includes('unfinished'))).toEqual([
     'customer-mirror.prom',
   ])
 })

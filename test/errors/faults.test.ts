@@ -3,7 +3,7 @@ import Database from 'better-sqlite3'
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { codeOf, seenIn, tlsFailure } from '../../src/errors/faults.ts'
-import { copyError } from '../../src/reading/files/copy-error.ts'
+import { copyError } from '../../src/copies/copy-error.ts'
 import { fileError, sqliteError } from '../../src/store/port/sqlite-errors.ts'
 
 const FILE = './data/customers.db'

@@ -1,4 +1,4 @@
-import { MANIFEST } from '../../src/reading/publish/manifest-columns.ts'
+import { MANIFEST } from '../../src/copies/copy-manifest.ts'
 import { PUBLIC_TABLES, type PublicTable } from '../../src/public-tables.ts'
 
 /** The page about the public tables: docs/DATA.md. */
@@ -9,7 +9,7 @@ export function dictionaryPage(): string {
 const INTRODUCTION = `# Data
 
 The public tables and views of the mirror, and of every copy that is published: copies have no \`row_id\`, \`reject_id\` and \`record_key\`, and \`manifest\` is in
-copies alone. Written by \`npx vitest run test/reading/dictionary.test.ts --update\`; do not edit. The same is in the mirror itself, in the table \`dictionary\`. Tables may gain columns, and never lose or rename one.
+copies alone. Written by \`npx vitest run test/copies/dictionary.test.ts --update\`; do not edit. The same is in the mirror itself, in the table \`dictionary\`. Tables may gain columns, and never lose or rename one.
 Times are UTC text that sorts and compares with \`datetime('now')\`; JSON is text. A mirror in PostgreSQL has the same tables and columns, with
 [types of its own](OPERATIONS.md#a-mirror-in-postgresql).`
 

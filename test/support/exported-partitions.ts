@@ -2,10 +2,10 @@ import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'n
 import { dirname, join } from 'node:path'
 import Database from 'better-sqlite3'
 import { exportCommand } from '../../src/cli/export.ts'
-import { exportRows } from '../../src/reading/export/export-rows.ts'
-import { loadFormat, type FormatName } from '../../src/reading/export/formats.ts'
-import { beginPartitions } from '../../src/reading/export/write-partitions.ts'
-import { writeAll } from '../../src/reading/files/placed-file.ts'
+import { exportRows } from '../../src/copies/export-rows.ts'
+import { loadFormat, type FormatName } from '../../src/copies/format.ts'
+import { beginPartitions } from '../../src/copies/partition-folder.ts'
+import { writeAll } from '../../src/copies/written-file.ts'
 import type { Mirror } from '../../src/store.ts'
 import { night } from '../store/nights.ts'
 import { customers } from './builders.ts'
@@ -42,16 +42,15 @@ export async function exportHere(
   { organizations = [], format = 'parquet' }: { organizations?: string[]; format?: FormatName } = {},
 ): Promise<void> {
   const db = new Database(file, { readonly: true })
-  const partitions = beginPartitions(
-    folder,
-    format,
-    (chunk, descriptor) => void writeAll(descriptor, Buffer.from(chunk)),
-  )
+  const partitions = beginPartitions(folder, {
+    extension: format,
+    write: (chunk, descriptor) => void writeAll(descriptor, Buffer.from(chunk)),
+  })
   try {
     const done = await exportRows(db.defaultSafeIntegers(), {
       selection: { organizations },
       configured: [],
-      format: await loadFormat(format, { excel: false }),
+      format: await loadFormat(format, { excel: false, ids: 'text' }),
       to: (organization) => partitions.of(organization),
     })
     if ('known' in done) throw new Error(`The mirror has no ${done.organization}.`)

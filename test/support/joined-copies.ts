@@ -2,9 +2,9 @@ import Database from 'better-sqlite3'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'vitest'
-import { exportRows } from '../../src/reading/export/export-rows.ts'
-import { parquetFormat } from '../../src/reading/export/parquet.ts'
-import type { Selection } from '../../src/reading/export/selection.ts'
+import { exportRows } from '../../src/copies/export-rows.ts'
+import { parquetFormat } from '../../src/copies/parquet.ts'
+import type { Selection } from '../../src/copies/selection.ts'
 import type { Mirror } from '../../src/store.ts'
 import { aCustomer, customers, type SentRecord } from './builders.ts'
 import { blocksIn, PAGES } from './documents.ts'
@@ -27,7 +27,7 @@ export async function exported(mirror: Pick<Mirror, 'file'>, selection: Partial<
     await exportRows(db.defaultSafeIntegers(), {
       selection: { organizations: [], ...selection },
       configured: [],
-      format: parquetFormat(),
+      format: parquetFormat({ ids: 'text' }),
       to: { write: (chunk) => void parts.push(Buffer.from(chunk)) },
     })
   } finally {

@@ -1,16 +1,15 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { ExportColumn, ExportFacts, ExportRow } from '../../src/reading/export/format.ts'
-import { parquetFormat } from '../../src/reading/export/parquet.ts'
+import type { ExportColumn, ExportFacts, ExportRow, FormatSettings } from '../../src/copies/format.ts'
+import { parquetFormat } from '../../src/copies/parquet.ts'
 import { temporaryFolder } from './temp-folder.ts'
 
 /** A column that may be empty. */
-export const column = (name: string, type: ExportColumn['type'], holds?: 'json' | 'uuid'): ExportColumn => ({
+export const column = (name: string, type: ExportColumn['type']): ExportColumn => ({
   name,
   type,
   meaning: '',
   nullable: true,
-  ...(holds && { holds }),
 })
 
 /** What the file says of itself. */
@@ -36,11 +35,15 @@ export const FACTS: ExportFacts = {
 }
 
 /** Writes rows of these columns as a Parquet file, and returns its path and how large each write was. */
-export async function write(columns: ExportColumn[], rows: Iterable<ExportRow>, facts: Partial<ExportFacts> = {}) {
+export async function write(
+  columns: ExportColumn[],
+  rows: Iterable<ExportRow>,
+  { ids = 'text', ...facts }: Partial<ExportFacts> & Partial<Pick<FormatSettings, 'ids'>> = {},
+) {
   const file = join(temporaryFolder(), 'rows.parquet')
   const parts: Buffer[] = []
   const to = { write: (chunk: string | Uint8Array) => void parts.push(Buffer.from(chunk)) }
-  const count = await parquetFormat().write(rows, to, { ...FACTS, ...facts, columns })
+  const count = await parquetFormat({ ids }).write(rows, to, { ...FACTS, ...facts, columns })
   writeFileSync(file, Buffer.concat(parts))
   return { file, count, writes: parts.map(({ length }) => length) }
 }

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
-import { publishCopies } from '../../src/reading/publish/publish.ts'
-import type { Published, PublishPlan } from '../../src/reading/publish/publish-plan.ts'
+import { publishCopies } from '../../src/copies/publish.ts'
+import type { Published, PublishPlan } from '../../src/copies/publish-plan.ts'
 import { night } from '../store/nights.ts'
 import { aCustomer, customers } from './builders.ts'
 import { aMirror, tamper } from './mirror-file.ts'
@@ -20,7 +20,7 @@ export function aPlan(mirror: string, overrides: Partial<PublishPlan> = {}): Pub
 }
 
 /** The files of a folder in which nothing but this plan was published. */
-export const PUBLISHED_FILES = ['.publish.lock', 'metadata.json', 'readers.db', 'readers.db.sha256']
+export const PUBLISHED_FILES = ['metadata.json', 'readers.db', 'readers.db.sha256']
 
 /** Publishes, and fails where anything was not published. */
 export function publishAll(plan: PublishPlan): Published {

@@ -6,7 +6,7 @@ import { organizationsCommand } from '../../src/cli/organizations.ts'
 import { publishCommand } from '../../src/cli/publish.ts'
 import { syncCommand } from '../../src/cli/sync.ts'
 import { readConfig } from '../../src/config/read-config.ts'
-import { configuredPlan } from '../../src/reading/publish/configured-plan.ts'
+import { configuredPlans } from '../../src/copies/publish-plan.ts'
 import { staleCopies } from '../../jobs/publish/publisher.ts'
 import { runCommand } from './run-command.ts'
 import { aSandbox, aWorkplace, organizationsOf } from './workplace.ts'
@@ -29,7 +29,9 @@ export async function aMirroredWorkplace(settings: object = {}) {
     publish: () => runCommand(publishCommand, ['--config', config]),
     change: (...args: string[]) => runCommand(organizationsCommand, [...args, '--config', config]),
     stale: async () =>
-      staleCopies(configuredPlan(await readConfig({ file: config, cwd: folder })) ?? expect.fail('none')),
+      configuredPlans(await readConfig({ file: config, cwd: folder })).flatMap((plan) =>
+        'file' in plan ? staleCopies(plan) : expect.fail('a file'),
+      ),
     /** Gives acme another id in the configuration, or takes it out. */
     configure: (id: string | undefined) => {
       const [acme, ...others] = written.organizations

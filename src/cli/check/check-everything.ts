@@ -20,10 +20,8 @@ import { failedCheck, requireSound, type Finding } from './finding.ts'
 import { namedConfig } from '../arguments.ts'
 import { shellWord, count, moment } from '../output/wording.ts'
 import { readWebhookSecret } from '../../config/credentials.ts'
-import { configuredPlan, placeOf } from '../../reading/publish/configured-plan.ts'
-import { checkTargets } from '../../reading/publish/publish-check.ts'
-import type { BucketPlan } from '../../reading/publish/bucket/bucket-plan.ts'
-import type { PublishPlan } from '../../reading/publish/publish-plan.ts'
+import { type BucketPlan, configuredPlans, placeOf, type TargetPlan } from '../../copies/publish-plan.ts'
+import { checkTargets } from '../../copies/copy-target.ts'
 import { isPasswordInFile } from '../../config/settings/queue-address.ts'
 import { isSharedQueue } from '../../config/places.ts'
 import { LEAST_OF_SHARE, type QuickLimit } from '../../quick-limit.ts'
@@ -130,25 +128,25 @@ async function checkSecret({ url, secret, only }: NonNullable<Config['notify']>)
  * one request that changes nothing.
  */
 async function* checkPublish(config: Config): AsyncGenerator<Finding> {
-  const plan = configuredPlan(config)
-  if (plan === undefined) return
   const what = 'publish'
-  try {
-    yield { what, said: 'file' in plan ? describeTargets(plan) : await answerOfBucket(plan) }
-  } catch (error) {
-    yield failedCheck(what, error)
+  for (const plan of configuredPlans(config)) {
+    try {
+      yield { what, said: 'to' in plan ? await answerOfBucket(plan) : describeTargets(plan) }
+    } catch (error) {
+      yield failedCheck(what, error)
+    }
   }
 }
 
-function describeTargets(plan: PublishPlan): string {
-  const [first = plan.file, ...others] = checkTargets(plan)
+function describeTargets(plan: Exclude<TargetPlan, BucketPlan>): string {
+  const [first = placeOf(plan), ...others] = checkTargets(plan)
   const more = others.length === 0 ? '' : ` and ${count(others.length, 'other copy', 'other copies')}`
   return `${first}${more} can be made`
 }
 
 /** The client of object storage is loaded only where it is needed. */
 async function answerOfBucket(plan: BucketPlan): Promise<string> {
-  const { openS3Store } = await import('../../reading/publish/bucket/s3-store.ts')
+  const { openS3Store } = await import('../../copies/bucket/s3-store.ts')
   const store = openS3Store(plan, processEnvironment())
   try {
     await store.ask()

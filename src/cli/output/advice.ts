@@ -2,7 +2,7 @@ import type { HeldRemovals } from '../../store.ts'
 import { configOption, count, countsOf, grouped } from './wording.ts'
 import type { Report } from '../../report.ts'
 import { reportedError } from '../../errors/errors.ts'
-import type { Published } from '../../reading/publish/publish-plan.ts'
+import type { Published } from '../../copies/publish-plan.ts'
 import { exitCodeOfAll, type ExitCode } from '../exit-code.ts'
 
 /**
@@ -90,7 +90,7 @@ export function leftBehindText(
 }
 
 /** What was published, a line for each copy, and the organizations that are in none. */
-export function publishedText({ copies, leftOut, bucket }: Published): string {
+export function publishedText({ copies, leftOut, parquet, bucket }: Published): string {
   const lines = copies.map(({ file, organizations }) => {
     const customers = organizations.reduce((sum, organization) => sum + organization.customers, 0)
     const of = organizations.length === 1 ? organizations[0]?.organization : count(organizations.length, 'organization')
@@ -99,7 +99,13 @@ export function publishedText({ copies, leftOut, bucket }: Published): string {
   const left = leftOut.map(
     ({ organization }) => `Not in a copy: ${organization}, whose list was never read to its end\n`,
   )
-  return [...lines, ...bucketLines(bucket), ...left].join('')
+  const folder =
+    parquet === undefined
+      ? []
+      : [
+          `Parquet for readers: ${parquet.folder} (${count(parquet.organizations, 'organization')}, ${count(parquet.customers, 'customer')})\n`,
+        ]
+  return [...lines, ...folder, ...bucketLines(bucket), ...left].join('')
 }
 
 function bucketLines(bucket: Published['bucket']): string[] {

@@ -60,7 +60,7 @@ function beyondLines({ organization, id, copies, replaced }: ForgetReport): stri
     'This customer may still be in places that Customer Mirror cannot reach:',
     '  - the service: as long as it lists the customer, it has the data',
     ...listed(
-      'copies for readers, made before. The next publish replaces the first, and removes what a killed one left (.publishing); older ones ' +
+      'copies for readers, made before. The next publish replaces the first, and removes what a killed one left (.unfinished); older ones ' +
         'stay until they are removed:',
       copies,
     ),
@@ -115,7 +115,7 @@ export function forgottenOrganizationText({
       'seconds, or when it is restarted',
     ...listed(
       'copies for readers, made before. The next publish replaces one that holds other organizations too (customer-mirror publish makes ' +
-        'it now); those of this organization alone, older ones, and what a killed publish left of one (.publishing) stay until you remove them:',
+        'it now); those of this organization alone, older ones, and what a killed publish left of one (.unfinished) stay until you remove them:',
       copies,
     ),
     ...replacedLines(replaced),

@@ -1,4 +1,4 @@
-import type { SqlValue } from '../../reading/statements/readable-statement.ts'
+import type { SqlValue } from '../../copies/readable-statement.ts'
 import { plainText, plainJson } from '../../plain-text.ts'
 import { renderTable, type TableScreen } from './table.ts'
 

@@ -2,7 +2,7 @@ import { isPostgres } from '../../address/mirror-address.ts'
 import { nearest } from '../../config/checks/suggestion.ts'
 import { isOurs, UsageError } from '../../errors/errors.ts'
 import { PUBLIC_TABLES } from '../../public-tables.ts'
-import type { DescribedTable } from '../../reading/described-tables.ts'
+import type { DescribedTable } from '../../copies/described-tables.ts'
 import { screenOf, type Io, type Screen } from '../io.ts'
 import { hanging } from '../output/fit-text.ts'
 import { formatRows } from '../output/rows.ts'
@@ -26,7 +26,7 @@ async function tablesOf(options: ReadingOptions): Promise<readonly DescribedTabl
     throw error
   })
   if (options.mirror === undefined && !isPostgres(file)) return PUBLIC_TABLES
-  const { describedTables } = await import('../../reading/described-tables.ts')
+  const { describedTables } = await import('../../copies/described-tables.ts')
   return describedTables(file)
 }
 

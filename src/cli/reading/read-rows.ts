@@ -2,13 +2,10 @@ import { readFileSync, writeSync } from 'node:fs'
 import { Worker } from 'node:worker_threads'
 import { describeError } from '../../errors/errors.ts'
 import { isPostgres } from '../../address/mirror-address.ts'
-import { customersStatement } from '../../reading/statements/customers-statement.ts'
-import { mirroredIn } from '../../reading/organizations/mirrored-in.ts'
-import { openToRead } from '../../reading/open-to-read.ts'
-import { resultsError } from '../../reading/files/copy-error.ts'
-import { prepareToRead, type SqlValue } from '../../reading/statements/readable-statement.ts'
-import { statementError } from '../../reading/statements/statement-error.ts'
-import { writeAll } from '../../reading/files/placed-file.ts'
+import { resultsError } from '../../copies/copy-error.ts'
+import { readRows } from '../../copies/read-rows.ts'
+import { type SqlValue, statementError } from '../../copies/readable-statement.ts'
+import { writeAll } from '../../copies/written-file.ts'
 import { formatRows } from '../output/rows.ts'
 import type { ReadingPlan, ReadingReport } from './run-reading.ts'
 
@@ -22,7 +19,7 @@ async function main(): Promise<void> {
   // A statement may take for ever. The customers of a query do not.
   if ('sql' in plan.read) endAfter(parent)
   try {
-    report(isPostgres(plan.file) ? await readServer(plan) : readRows(plan))
+    report(await read(plan))
   } catch (error) {
     report(['failed', describeError(isPostgres(plan.file) ? error : statementError(error, plan.file))])
   }
@@ -35,33 +32,8 @@ function endAfter(pid: number): void {
   new Worker(watch, { eval: true }).unref()
 }
 
-function readRows({ file, read, configured, layout, most }: ReadingPlan): ReadingReport {
-  const opened = openToRead(file)
-  const { db } = opened
-  try {
-    if ('customers' in read && read.customers.organization !== undefined) {
-      const known = mirroredIn(db)
-      const { organization } = read.customers
-      if (![...known, ...configured].includes(organization)) return ['unknown-organization', { organization, known }]
-    }
-    report(['reading'])
-    const statement = 'sql' in read ? prepareToRead(db, read.sql) : customersStatement(db, read.customers)
-    const writer = writerOf(layout, most)
-    const columns = statement.columns().map(({ name }) => name)
-    for (const values of statement.iterate()) {
-      const end = writer.take(columns, values)
-      if (end !== undefined) return end
-    }
-    return writer.end(columns)
-  } finally {
-    opened.requireUnchanged()
-    opened.close()
-  }
-}
-
-async function readServer(plan: ReadingPlan): Promise<ReadingReport> {
-  const { readPostgres } = await import('../../reading/statements/read-postgres.ts')
-  const found = await readPostgres(plan.file, plan)
+async function read(plan: ReadingPlan): Promise<ReadingReport> {
+  const found = await readRows(plan.file, plan)
   if ('organization' in found) return ['unknown-organization', found]
   report(['reading'])
   const writer = writerOf(plan.layout, plan.most)

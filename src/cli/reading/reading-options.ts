@@ -8,7 +8,7 @@ import { plainText } from '../../plain-text.ts'
 import type { ReadingPlan } from './run-reading.ts'
 import { didYouMean } from '../../config/checks/suggestion.ts'
 import { listedNames } from '../../listed-names.ts'
-import type { UnknownOrganization } from '../../reading/organizations/mirrored-in.ts'
+import type { UnknownOrganization } from '../../copies/organizations.ts'
 
 /** What the commands share that read a mirror or a copy: which file to read, and how to write its rows. */
 export type ReadingOptions = { config?: string; mirror?: string; json?: true; csv?: true; jsonl?: true }

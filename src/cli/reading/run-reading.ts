@@ -4,8 +4,8 @@ import type { Io } from '../io.ts'
 import { say } from '../output/say.ts'
 import { duration } from '../output/wording.ts'
 import { startApart } from './run-apart.ts'
-import type { CustomersFilter } from '../../reading/statements/customers-statement.ts'
-import type { UnknownOrganization } from '../../reading/organizations/mirrored-in.ts'
+import type { CustomersFilter } from '../../copies/read-rows.ts'
+import type { UnknownOrganization } from '../../copies/organizations.ts'
 import type { Layout } from '../output/rows.ts'
 
 /** A process that was started and waits for its plan. */

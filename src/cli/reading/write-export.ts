@@ -1,15 +1,13 @@
-import { readFileSync, writeSync } from 'node:fs'
+import { closeSync, openSync, readFileSync, writeSync } from 'node:fs'
 import { describeError } from '../../errors/errors.ts'
 import { shownMirror } from '../../address/mirror-address.ts'
-import { copyError, resultsError } from '../../reading/files/copy-error.ts'
-import { withFileToRead } from '../../reading/file-to-read.ts'
-import { beginExport } from '../../reading/export/export-file.ts'
-import { exportRows, type Exported, type Exporting } from '../../reading/export/export-rows.ts'
-import { loadFormat } from '../../reading/export/formats.ts'
-import { openToRead, type OpenedToRead } from '../../reading/open-to-read.ts'
-import type { UnknownOrganization } from '../../reading/organizations/mirrored-in.ts'
-import { statementError } from '../../reading/statements/statement-error.ts'
-import { writeAll } from '../../reading/files/placed-file.ts'
+import { copyError, resultsError } from '../../copies/copy-error.ts'
+import { withFileToRead, openToRead, type OpenedToRead } from '../../copies/open-to-read.ts'
+import { writeAll, writeFor } from '../../copies/written-file.ts'
+import { exportRows, type Exported, type Exporting } from '../../copies/export-rows.ts'
+import { loadFormat } from '../../copies/format.ts'
+import type { UnknownOrganization } from '../../copies/organizations.ts'
+import { statementError } from '../../copies/readable-statement.ts'
 import type { ExportPlan, ExportReport } from '../export.ts'
 import { plainJson, plainText } from '../../plain-text.ts'
 
@@ -34,21 +32,21 @@ async function writeExport({ file, to, folder, ...plan }: ExportPlan): Promise<E
   try {
     if (folder !== undefined) return await exportPartitions(opened, folder, plan)
     const exportTo = async (descriptor: number) => {
-      const place = { write: (chunk: string | Uint8Array) => write(chunk, descriptor, to?.file) }
+      const place = { write: (chunk: string | Uint8Array) => write(chunk, descriptor, to) }
       const done = await exportOpened(opened.db, place, plan)
       opened.requireUnchanged()
       return done
     }
     if (to === undefined) return await exportTo(1)
     outliveTerminal()
-    const unfinished = beginExport(to.path, to.file)
-    try {
-      const done = await exportTo(unfinished.descriptor)
-      if (!('known' in done)) unfinished.finish()
+    return await writeFor(to, async ({ path, place }) => {
+      const descriptor = openSync(path, 'r+')
+      const done = await exportTo(descriptor).finally(() => closeSync(descriptor))
+      if (!('known' in done)) place()
       return done
-    } finally {
-      unfinished.remove()
-    }
+    }).catch((error: unknown) => {
+      throw copyError(error, to)
+    })
   } finally {
     opened.close()
   }
@@ -60,8 +58,11 @@ function outliveTerminal(): void {
 }
 
 async function exportPartitions(opened: OpenedToRead, folder: string, plan: Planned) {
-  const { beginPartitions } = await import('../../reading/export/write-partitions.ts')
-  const partitions = beginPartitions(folder, plan.format, (chunk, descriptor) => write(chunk, descriptor, folder))
+  const { beginPartitions } = await import('../../copies/partition-folder.ts')
+  const partitions = beginPartitions(folder, {
+    extension: plan.format,
+    write: (chunk, descriptor) => write(chunk, descriptor, folder),
+  })
   try {
     const done = await exportOpened(opened.db, (organization) => partitions.of(organization), plan)
     opened.requireUnchanged()
@@ -84,12 +85,12 @@ type Planned = Omit<ExportPlan, 'file' | 'to' | 'folder'>
 async function exportOpened(
   db: OpenedToRead['db'],
   to: Exporting['to'],
-  { configured, selection, format, excel, isForTerminal, withProgress }: Planned,
+  { configured, selection, format, excel, ids, isForTerminal, withProgress }: Planned,
 ) {
   return exportRows(db, {
     selection,
     configured,
-    format: await loadFormat(format, { excel, ...(isForTerminal && { plainText, plainJson }) }),
+    format: await loadFormat(format, { excel, ids, ...(isForTerminal && { plainText, plainJson }) }),
     to,
     onProgress: withProgress ? (rows, total) => report(['rows', { rows, total }]) : undefined,
   })

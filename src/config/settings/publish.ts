@@ -4,27 +4,16 @@ import { isLikeAddress } from '../../address/mirror-address.ts'
 import { parseBucketAddress, type BucketAddress, endpointMistake } from '../bucket.ts'
 import { namingFile, path, converted, refusing } from '../values.ts'
 
-/** What is published for readers, as configured: a copy in a file, or objects in a bucket. */
-export type PublishSettings = PublishToFile | PublishToBucket
-
-/** The path is absolute, and may hold `{organization}`. */
-type PublishToFile = {
-  file: string
+/** What is published for readers, as configured: a copy in a file, Parquet in a folder, objects in a bucket, or several of them. */
+export type PublishSettings = {
+  /** An absolute path, which may hold `{organization}`. */
+  file: string | undefined
+  /** A folder, by its absolute path. */
+  parquet: string | undefined
+  to: BucketAddress | undefined
   group: string | number | undefined
   keep: number | undefined
   splitBy: 'organization' | undefined
-  withoutPersonalData: boolean
-  to?: undefined
-  endpoint?: undefined
-  region?: undefined
-}
-
-type PublishToBucket = {
-  file?: undefined
-  group?: undefined
-  keep?: undefined
-  splitBy?: undefined
-  to: BucketAddress
   /** The service that has the bucket; undefined for that of the environment, or else Amazon S3. */
   endpoint: string | undefined
   region: string | undefined
@@ -37,6 +26,11 @@ const file = path
   .refine((text) => !isLikeAddress(text), 'must be on this machine; a place in object storage is named as to')
   .check(namingFile('./copies/customers.db'))
   .refine(hasKnownPlaceholders, `may hold ${ORGANIZATION}, and no other name in braces`)
+
+const parquet = path
+  .refine((text) => !isLikeAddress(text), 'must be on this machine; a place in object storage is named as to')
+  .check(namingFile('./copies/parquet'))
+  .refine((text) => !/[{}]/.test(text), 'must not hold braces: each organization has a folder of its own in it')
 
 const GROUP = 'must be the name or the number of a group, such as analysts or 1005'
 
@@ -68,12 +62,15 @@ export const publish = z
   .strictObject({
     file: file.exactOptional().meta({
       description:
-        'The copy, in a folder of its own; relative to the folder of this configuration. Either file or to is needed.',
+        'The copy, in a folder of its own; relative to the folder of this configuration. file, parquet or to is needed, or several of them.',
       examples: ['./copies/customers.db', '/srv/copies/{organization}/customers.db'],
     }),
+    parquet: parquet.exactOptional().meta({
+      description: 'A folder of its own, in which each organization has a Parquet file.',
+      examples: ['./copies/parquet'],
+    }),
     to: to.exactOptional().meta({
-      description:
-        'A place in object storage, in place of a file: a Parquet object for each organization, and a manifest.',
+      description: 'A place in object storage: a Parquet object for each organization, and a manifest.',
       examples: ['s3://analytics/customer-mirror'],
     }),
     endpoint: endpoint.exactOptional().meta({
@@ -115,32 +112,41 @@ export const publish = z
     for (const [name, message] of contradictions(written)) context.addIssue({ code: 'custom', path: [name], message })
   })
 
-type Written = Partial<Record<'file' | 'to' | 'endpoint' | 'region' | 'group' | 'keep' | 'splitBy', unknown>>
+type Written = Partial<
+  Record<'file' | 'parquet' | 'to' | 'endpoint' | 'region' | 'group' | 'keep' | 'splitBy', unknown>
+>
 
 /** Settings that make no sense together, each with its mistake. */
 function contradictions(written: Written): [name: string, message: string][] {
-  const { file: place, to: address, splitBy, group: owner } = written
-  if (address !== undefined) {
-    const about = ['group', 'keep', 'splitBy'] as const
-    const ofFiles = about
-      .filter((name) => written[name] !== undefined)
-      .map((name): [string, string] => [name, OF_FILES])
-    return place === undefined ? ofFiles : [['to', 'excludes file: keep one of the two'], ...ofFiles]
-  }
-  const ofBuckets = (['endpoint', 'region'] as const).filter((name) => written[name] !== undefined)
-  if (ofBuckets.length > 0)
-    return ofBuckets.map((name) => [name, 'is about object storage: add to: s3://bucket/prefix'])
-  if (place === undefined)
-    return [['file', 'is missing: name the copy, or a place in object storage as to: s3://bucket/prefix']]
-  if (splitBy !== undefined) return []
-  const unsplit: Record<string, unknown> = { file: place, group: owner }
-  return Object.entries(unsplit)
-    .filter(([, text]) => typeof text === 'string' && text.includes(ORGANIZATION))
-    .map(([name]) => [name, `holds ${ORGANIZATION}, which needs splitBy: organization`])
+  const { file: place, parquet: folder, to: address, splitBy, group: owner } = written
+  if (place === undefined && folder === undefined && address === undefined)
+    return [
+      [
+        'file',
+        'is missing: name the copy, a folder as parquet, or a place in object storage as to: s3://bucket/prefix',
+      ],
+    ]
+  const isThere = (name: keyof Written) => written[name] !== undefined
+  const without = (names: readonly (keyof Written)[], message: string) =>
+    names.filter(isThere).map((name): [string, string] => [name, message])
+  const unsplit: Record<string, unknown> = splitBy === undefined ? { file: place, group: owner } : {}
+  return [
+    ...(place === undefined ? without(['keep', 'splitBy'], OF_FILES) : []),
+    ...(place === undefined && folder === undefined ? without(['group'], OF_FILES) : []),
+    ...(address === undefined
+      ? without(['endpoint', 'region'], 'is about object storage: add to: s3://bucket/prefix')
+      : []),
+    ...(folder !== undefined && typeof owner === 'string' && owner.includes(ORGANIZATION)
+      ? without(['group'], `holds ${ORGANIZATION}, and the folder of parquet has one group`)
+      : []),
+    ...Object.entries(unsplit)
+      .filter(([, text]) => typeof text === 'string' && text.includes(ORGANIZATION))
+      .map(([name]): [string, string] => [name, `holds ${ORGANIZATION}, which needs splitBy: organization`]),
+  ]
 }
 
 const OF_FILES =
-  'is about a copy in a file: remove it. A bucket has an object for each organization, and rights of its own'
+  'is about a copy in a file: remove it. Parquet and a bucket have a file or an object for each organization'
 
 /** The settings with absolute paths; undefined where nothing is to be published. */
 export function publishSettings(
@@ -148,10 +154,12 @@ export function publishSettings(
   folder: string,
 ): PublishSettings | undefined {
   if (written === undefined) return undefined
-  const { keep, splitBy, withoutPersonalData = false } = written
-  if (written.to !== undefined)
-    return { to: written.to, endpoint: written.endpoint, region: written.region, withoutPersonalData }
-  return { file: resolve(folder, written.file ?? ''), group: written.group, keep, splitBy, withoutPersonalData }
+  const { to: address, group: owner, keep, splitBy, endpoint: service, region, withoutPersonalData = false } = written
+  const absolute = (named: string | undefined) => (named === undefined ? undefined : resolve(folder, named))
+  return {
+    ...{ file: absolute(written.file), parquet: absolute(written.parquet), to: address },
+    ...{ group: owner, keep, splitBy, endpoint: service, region, withoutPersonalData },
+  }
 }
 
 function hasKnownPlaceholders(text: string): boolean {

@@ -137,7 +137,7 @@ function statementError(error: unknown, address: string): unknown {
 const NAMED_FILE = /^could not (?:open file .* for reading|open directory|stat file)/
 
 /** A value of a statement as readers of the mirror in SQLite see it: an integer is a bigint, and any other number a number. */
-export type ShownValue = string | number | bigint | Buffer | null
+type ShownValue = string | number | bigint | Buffer | null
 
 /** How a value of a PostgreSQL type is shown, by the number of the type. Others are shown as the server writes them. */
 const SHOWN_TYPES: ReadonlyMap<number, (text: string) => ShownValue> = new Map<number, (text: string) => ShownValue>([

@@ -6,7 +6,7 @@ import { MirrorUnusable } from '../../errors/errors.ts'
 import { mirrorFault, noMirror } from '../../errors/faults.ts'
 import { KEY_BYTES } from '../../list/fingerprint.ts'
 import { isMissing } from '../../machine/is-missing.ts'
-import { makeFolder } from '../../machine/make-folder.ts'
+import { giveToOwner, makeFolder } from '../../machine/make-folder.ts'
 import { fileError } from '../port/sqlite-errors.ts'
 import { incomplete, namesIn, otherVersion, SQLITE_SCHEMA, VERSION } from '../schema/schema.ts'
 import { describeInFile } from '../schema/dictionary.ts'
@@ -66,7 +66,9 @@ export function findDamage(db: Connection): string[] {
 /** SQLite gives its `-wal` and `-shm` files the mode of the main file, so the main file is created first, with its mode. */
 function createPrivately(file: string): void {
   makeFolder(dirname(file))
-  if (isMissing(file)) closeSync(openSync(file, 'a', 0o600))
+  if (!isMissing(file)) return
+  closeSync(openSync(file, 'a', 0o600))
+  giveToOwner(file)
 }
 
 function openChecked(file: string, access: 'read' | 'write', busyMs = BUSY_TIMEOUT_MS): Connection {

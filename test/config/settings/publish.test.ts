@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { acme, configOf, mistakesIn } from '../configuration-folder.ts'
 
 const OF_FILES =
-  'is about a copy in a file: remove it. A bucket has an object for each organization, and rights of its own'
+  'is about a copy in a file: remove it. Parquet and a bucket have a file or an object for each organization'
 
 const withPublish = (publish: string) => `publish: ${publish}\n${acme()}`
 
@@ -56,8 +56,24 @@ describe('publish in the configuration', () => {
     })
   })
 
+  test('several places at once', async () => {
+    const { file, publish } = await configOf(
+      withPublish('{ file: x.db, parquet: ./copies/parquet, to: s3://analytics/cm, group: analysts }'),
+    )
+
+    expect(publish).toMatchObject({
+      file: join(dirname(file), 'x.db'),
+      parquet: join(dirname(file), 'copies', 'parquet'),
+      to: { bucket: 'analytics', prefix: 'cm' },
+      group: 'analysts',
+    })
+  })
+
   test.each([
-    ['{}', '1:10 publish.file: is missing: name the copy, or a place in object storage as to: s3://bucket/prefix'],
+    [
+      '{}',
+      '1:10 publish.file: is missing: name the copy, a folder as parquet, or a place in object storage as to: s3://bucket/prefix',
+    ],
     ['{ file: x.db, kep: 7 }', '1:24 publish.kep: unknown key (did you mean "keep"?)'],
     ['{ file: x.db, split_by: organization }', '1:24 publish.split_by: unknown key (did you mean "splitBy"?)'],
     ['{ file: x.db, splitBy: organisation }', '1:33 publish.splitBy: must be organization, or left out'],
@@ -94,7 +110,19 @@ describe('publish in the configuration', () => {
       '{ file: s3://analytics/x }',
       '1:18 publish.file: must be on this machine; a place in object storage is named as to',
     ],
-    ['{ to: s3://analytics/x, file: x.db }', '1:16 publish.to: excludes file: keep one of the two'],
+    [
+      '{ parquet: s3://analytics/x }',
+      '1:21 publish.parquet: must be on this machine; a place in object storage is named as to',
+    ],
+    [
+      '{ parquet: "copies/{organization}" }',
+      '1:21 publish.parquet: must not hold braces: each organization has a folder of its own in it',
+    ],
+    ['{ parquet: copies, keep: 7 }', `1:35 publish.keep: ${OF_FILES}`],
+    [
+      '{ file: "{organization}.db", splitBy: organization, parquet: copies, group: "a-{organization}" }',
+      '1:86 publish.group: holds {organization}, and the folder of parquet has one group',
+    ],
     ['{ to: s3://analytics/x, group: analysts }', `1:41 publish.group: ${OF_FILES}`],
     ['{ to: s3://analytics/x, keep: 7 }', `1:40 publish.keep: ${OF_FILES}`],
     ['{ to: s3://analytics/x, splitBy: organization }', `1:43 publish.splitBy: ${OF_FILES}`],
@@ -124,7 +152,7 @@ describe('publish in the configuration', () => {
     ],
     [
       '{ to: s3://analytics/x, accessKeyId: AKIA }',
-      '1:34 publish.accessKeyId: unknown key (known are file, to, endpoint, region, group, keep, splitBy, withoutPersonalData)',
+      '1:34 publish.accessKeyId: unknown key (known are file, parquet, to, endpoint, region, group, keep, splitBy, withoutPersonalData)',
     ],
   ])('%s is a mistake, reported where it stands', async (written, expected) => {
     expect(await mistakesIn(withPublish(written))).toEqual([`customer-mirror.yaml:${expected}`])

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { BucketMemory } from '../../../jobs/publish/publisher.ts'
-import type { BucketPlan } from '../../../src/reading/publish/bucket/bucket-plan.ts'
-import type { RecordedRun } from '../../../src/reading/publish/recorded-runs.ts'
+import type { BucketPlan } from '../../../src/copies/publish-plan.ts'
+import type { RecordedRun } from '../../../src/copies/organizations.ts'
 
 const PLAN: BucketPlan = {
   mirror: 'customers.db',
@@ -25,7 +25,7 @@ test.each<[string, Partial<RecordedRun>, boolean]>([
   ['a retirement', { retiredAt: '2026-01-07 02:00:00.000' }, false],
 ])('what a bucket lacks after a publish: %s', async (_, since, isUpToDate) => {
   const memory = new BucketMemory()
-  await memory.publish(PLAN, recorded(LAST), async () => ({ copies: [], leftOut: [], failed: [], warnings: [] }))
+  await memory.publish([PLAN], recorded(LAST), async () => ({ copies: [], leftOut: [], failed: [], warnings: [] }))
 
   expect(memory.isUpToDate(PLAN, recorded({ ...LAST, ...since }))).toBe(isUpToDate)
 })
@@ -33,7 +33,7 @@ test.each<[string, Partial<RecordedRun>, boolean]>([
 test('a bucket lacks what failed there: it is published again although nothing happened since', async () => {
   const memory = new BucketMemory()
   const failed = [{ file: 's3://analytics/', code: 'busy', message: 'busy' } as const]
-  await memory.publish(PLAN, recorded(LAST), async () => ({ copies: [], leftOut: [], failed, warnings: [] }))
+  await memory.publish([PLAN], recorded(LAST), async () => ({ copies: [], leftOut: [], failed, warnings: [] }))
 
   expect(memory.isUpToDate(PLAN, recorded(LAST))).toBe(false)
 })
@@ -54,7 +54,7 @@ test.each([
   }
   const published = { copies: [], leftOut: [], failed: [], warnings: [], bucket }
 
-  expect(await memory.publish(PLAN, recorded(LAST), async () => published)).toEqual([published, true])
+  expect(await memory.publish([PLAN], recorded(LAST), async () => published)).toEqual([published, true])
   expect(memory.isUpToDate(PLAN, recorded(LAST))).toBe(false)
 })
 

@@ -7,7 +7,7 @@ import { organizationsIn } from '../../../src/store/organizations/organizations.
 import { postgresStore } from '../../../src/store/port/postgres-store.ts'
 import { mirrorOf } from '../../../src/store/open-postgres.ts'
 import type { Connections, Database } from '../../../src/store/port/postgres-session.ts'
-import { moveToPostgres } from '../../../src/reading/move/move-to-postgres.ts'
+import { moveMirror } from '../../../src/copies/move.ts'
 import { inPostgres, inSqlite } from '../../support/both-stores.ts'
 import { anEnding, aPage, customerId, customers, START_MS } from '../../support/builders.ts'
 import { breakable, through } from '../../support/breaking-connections.ts'
@@ -130,7 +130,7 @@ test('a mirror that was lost at the commit of a move is not reported as moved', 
   const breaking = afterStatement('ANALYZE')
   const moving = { signal: new AbortController().signal, onProgress: () => {}, ...CLOCKS }
 
-  const moved = moveToPostgres({ from: file, to: await anEmptyMirror() }, moving, { connect: () => breaking })
+  const moved = moveMirror({ from: file, to: await anEmptyMirror() }, moving, { connect: () => breaking })
 
   await expect(moved).rejects.toMatchObject({ code: 'gone' })
 })

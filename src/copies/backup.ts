@@ -1,0 +1,214 @@
+import type Database from 'better-sqlite3'
+import { lstatSync, statSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { isDeepStrictEqual } from 'node:util'
+import { Interrupted, MirrorUnusable } from '../errors/errors.ts'
+import { isOfSqlite, mirrorFault, seenIn } from '../errors/faults.ts'
+import { makeFolder } from '../machine/make-folder.ts'
+import { sqliteError } from '../store/port/sqlite-errors.ts'
+import { quoted } from '../store/port/sql.ts'
+import { sqlTime } from '../store/port/sql-time.ts'
+import { connect, withoutFolder } from '../store/sqlite/connect.ts'
+import { findDamage } from '../store/sqlite/open-database.ts'
+import { copyError, copyFault } from './copy-error.ts'
+import { hasWal, isMirror, kindOfFile } from './file-kind.ts'
+import { keepOlder, removeTooMany, replacing } from './older-files.ts'
+import { hasTable, type OpenedToRead, openToRead } from './open-to-read.ts'
+import { refused, requireNoJournals, requireOwnFolder, requirePlace } from './target-place.ts'
+import { type Unfinished, writeFor } from './written-file.ts'
+
+export type BackupPlan = {
+  mirror: string
+  /** An absolute path. */
+  file: string
+  /** How many backups there may be, `file` among them; undefined leaves older ones alone. */
+  keep: number | undefined
+}
+
+/** A backup that was made and checked. */
+export type Backup = { file: string; takenAt: string; bytes: number; customers: number; removed: string[] }
+
+/** How much of a file is copied, as a share from 0 to 1. */
+export type Copying = { signal: AbortSignal; onProgress: (share: number) => void }
+
+/**
+ * Makes a backup of the whole mirror, one state of it, while runs go on. It is checked before it takes the place of the one from
+ * before, which stays whole until then. Throws UsageError for a target that cannot be replaced, MirrorUnusable for a mirror that
+ * cannot be read, CopyFailed, and Interrupted after an abort.
+ */
+export async function makeBackup(
+  plan: BackupPlan,
+  { nowMs, ...copying }: Copying & { nowMs: number },
+): Promise<Backup> {
+  const { file, mirror } = plan
+  const source = openToRead(mirror)
+  try {
+    // Published copies are read in the same way, and lack what a run needs.
+    if (!isMirror(source.db))
+      throw new MirrorUnusable(
+        `${mirror}: is a copy for readers, not a mirror. Name the mirror in the configuration.`,
+        {
+          code: 'foreign',
+        },
+      )
+    requireBackupTarget(file, mirror)
+    makeFolder(dirname(file))
+    return await writeFor(file, (unfinished) => {
+      requireBackupTarget(file, mirror)
+      return writeBackup(plan, { source, unfinished, takenAt: sqlTime(nowMs) }, copying)
+    })
+  } catch (error) {
+    // SQLite does not say which of the two files a failing disk belongs to; the one that is written is the more likely. The other is open.
+    const isRead = isOfSqlite(error) && !['full', 'denied'].includes(seenIn(error)?.fault ?? '')
+    throw isRead ? sqliteError(error, mirror) : copyError(error, file)
+  } finally {
+    source.close()
+  }
+}
+
+async function writeBackup(
+  { file, mirror, keep }: BackupPlan,
+  { source, unfinished, takenAt }: { source: OpenedToRead; unfinished: Unfinished; takenAt: string },
+  copying: Copying,
+): Promise<Backup> {
+  const expected = await copyFile(source, unfinished.path, copying)
+  finishBackup(unfinished.path, { file, mirror, expected, takenAt })
+  if (copying.signal.aborted) throw new Interrupted('Stopped as asked. No backup was made.')
+  const { size } = statSync(unfinished.path)
+  const [replaced] = replacing((names) => {
+    const kept = keep !== undefined && keep > 1 ? keepOlder(file, backupTakenAt(file)) : undefined
+    if (kept !== undefined) names.push(kept)
+    unfinished.place()
+  })
+  const kept = { file, at: takenAt, replaced: replaced?.kept, most: (keep ?? 1) - 1 }
+  const removed = keep === undefined ? [] : removeTooMany(kept, (path) => backupTakenAt(path) !== undefined)
+  return { file, takenAt, bytes: size, customers: expected['customers'] ?? 0, removed }
+}
+
+/** Pages copied at a time, 16 MB: between two steps the process takes signals. */
+const PAGES_AT_ONCE = 4096
+
+/** The number of rows of each table. */
+export type RowCounts = Readonly<Record<string, number>>
+
+/**
+ * Copies one state of a mirror into the file at `path`, while runs go on writing: the copy is made within one read transaction,
+ * because SQLite would otherwise begin anew after every write of another process. Returns the rows of that state. Throws
+ * Interrupted after an abort.
+ */
+export async function copyFile(
+  source: OpenedToRead,
+  path: string,
+  { signal, onProgress }: Copying,
+): Promise<RowCounts> {
+  const { db } = source
+  db.exec('BEGIN')
+  try {
+    const counts = countRows(db)
+    const copying = db.backup(path, {
+      progress({ totalPages, remainingPages }) {
+        if (signal.aborted) throw new Interrupted('Stopped as asked. Nothing was changed.')
+        onProgress(totalPages === 0 ? 0 : 1 - remainingPages / totalPages)
+        return PAGES_AT_ONCE
+      },
+    })
+    await copying.catch((error: unknown) => {
+      throw withoutFolder(error)
+    })
+    source.requireUnchanged()
+    return counts
+  } finally {
+    db.exec('ROLLBACK')
+  }
+}
+
+/** Every table, internal ones included; not the leases of runs, which hold in the mirror alone. */
+export function countRows(db: Database.Database): RowCounts {
+  const names = db
+    .prepare<[], string>(
+      `SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' AND name <> 'leases' ORDER BY name`,
+    )
+    .pluck()
+    .all()
+  const count = (name: string) =>
+    Number(
+      db
+        .prepare(`SELECT COUNT(*) FROM ${quoted(name)}`)
+        .pluck()
+        .get(),
+    )
+  return Object.fromEntries(names.map((name) => [name, count(name)]))
+}
+
+/** Makes one file of it and reads all of it again. */
+function finishBackup(
+  path: string,
+  { file, mirror, expected, takenAt }: { file: string; mirror: string; expected: RowCounts; takenAt: string },
+): void {
+  try {
+    const db = connect(path, { fileMustExist: true })
+    try {
+      db.pragma('journal_mode = DELETE')
+      const [damage] = findDamage(db)
+      if (damage !== undefined) throw damaged(mirror, damage)
+      if (!isDeepStrictEqual(countRows(db), expected))
+        throw copyFault(file, { fault: 'full', said: 'the new backup lacks rows of the mirror' })
+      db.exec(`BEGIN; DELETE FROM leases; CREATE TABLE ${MARK} (taken_at DATETIME NOT NULL)`)
+      db.prepare(`INSERT INTO ${MARK} (taken_at) VALUES (?)`).run(takenAt)
+      db.exec('COMMIT')
+    } finally {
+      db.close()
+    }
+  } catch (error) {
+    throw isDamage(error) ? damaged(mirror, error.message) : copyError(error, file)
+  }
+}
+
+function damaged(mirror: string, what: string): MirrorUnusable {
+  const said = `${what}. No backup was made, and those from before were left as they are`
+  return mirrorFault(mirror, { fault: 'damaged', said })
+}
+
+/** Whether SQLite found the file damaged, or to be no database. */
+export function isDamage(error: unknown): error is Error {
+  return isOfSqlite(error) && ['damaged', 'foreign'].includes(seenIn(error)?.fault ?? '')
+}
+
+/** Throws UsageError unless `file` is free, or a backup made by this program, in a folder that its owner alone writes. */
+function requireBackupTarget(file: string, mirror: string): void {
+  requirePlace(file, { mirror, example: 'customers.db' })
+  requireOwnFolder(dirname(file), 'backup')
+  requireNoJournals(file, 'SQLite')
+  const isThere = lstatSync(file, { throwIfNoEntry: false }) !== undefined
+  if (!isThere || kindOfFile(file) === 'empty' || backupTakenAt(file) !== undefined) return
+  throw refused(
+    file,
+    'is there already, and is not a backup made by this command. It was left as it is; name another file',
+  )
+}
+
+/** Marks a file as a backup: one row with the moment of which it is. Whatever opens it to write as a mirror removes the mark. */
+const MARK = 'backup_mark'
+
+/** The moment of which the open file is a backup; undefined for a mirror that is none, or that was written since. */
+export function markIn(db: Database.Database): string | undefined {
+  if (!hasTable(db, MARK)) return undefined
+  return db.prepare<[], string>(`SELECT taken_at FROM ${MARK}`).pluck().get()
+}
+
+/** The moment of which the file at `path` is a backup; undefined for every other file. Nothing is made beside it. */
+function backupTakenAt(path: string): string | undefined {
+  if (lstatSync(path, { throwIfNoEntry: false })?.isFile() !== true) return undefined
+  if (kindOfFile(path) !== 'mirror' || hasWal(path)) return undefined
+  try {
+    const db = connect(path, { readonly: true, fileMustExist: true })
+    try {
+      return markIn(db)
+    } finally {
+      db.close()
+    }
+  } catch {
+    // Damaged: not to be taken for a backup.
+    return undefined
+  }
+}

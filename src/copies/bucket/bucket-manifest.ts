@@ -1,0 +1,101 @@
+import { z } from 'zod'
+import { CopyFailed, UsageError } from '../../errors/errors.ts'
+import { parsedJson } from '../../parsed-json.ts'
+import { partitionFolder } from '../partition-folder.ts'
+import type { ObjectStore } from './s3-store.ts'
+
+/** The manifest of a prefix. */
+export const MANIFEST = 'manifest.json'
+
+/** What every object of customers begins with. */
+export const OBJECTS = 'customers/'
+
+/**
+ * The key of an object below the prefix, such as `customers/organization=acme/customers-0000000012-9f2b….parquet`. Generations count the
+ * manifests, so that of two objects of an organization the newer one is the last by name. The digest keeps two processes that publish
+ * at once from writing the same object.
+ */
+export function objectKey(organization: string, generation: number, sha256: string): string {
+  return `${OBJECTS}${partitionFolder(organization)}/customers-${String(generation).padStart(10, '0')}-${sha256.slice(0, 16)}.parquet`
+}
+
+/**
+ * The generation in such a key; undefined for objects that this program did not write. With more digits, the next number would not be exact,
+ * and a manifest with it could not be read again.
+ */
+export function generationOf(key: string): number | undefined {
+  const [, digits] = /^customers\/organization=[^/]+\/customers-(\d{10,15})-[0-9a-f]{16}\.parquet$/.exec(key) ?? []
+  return digits === undefined ? undefined : Number(digits)
+}
+
+const VERSION = 1
+
+const entrySchema = z.object({
+  organization: z.string(),
+  /** The key of its object below the prefix. */
+  object: z.string(),
+  rows: z.number(),
+  active: z.number(),
+  bytes: z.number(),
+  sha256: z.string(),
+  /** The run that read the list to its end last, what it proved, and when it began. */
+  run: z.number(),
+  proof: z.string(),
+  read_as_of: z.string(),
+  proven_as_of: z.string().nullable(),
+  /** The latest run that changed anything. */
+  last_run: z.number(),
+  last_status: z.string(),
+  /** The number of the customer who was forgotten last, 0 while there is none. */
+  forgotten: z.number().default(0),
+  /** Equal as long as the mirror holds the same rows in the same columns. */
+  state: z.string(),
+})
+
+/** An organization in a manifest. Times are ISO 8601 in UTC. */
+export type ManifestEntry = z.output<typeof entrySchema>
+
+const manifestSchema = z.object({
+  program: z.literal('customer-mirror'),
+  version: z.literal(VERSION),
+  /** Counts the manifests of this prefix. */
+  generation: z.int().min(1),
+  written_at: z.string(),
+  without_personal_data: z.boolean(),
+  organizations: z.array(entrySchema),
+  /** Objects of earlier manifests, which stay a little while for readers that began with those, and since when. */
+  replaced: z.array(z.object({ object: z.string(), since: z.string() })),
+})
+export type BucketManifest = z.output<typeof manifestSchema>
+
+/** What a manifest says, without what every one of this version says of itself. */
+export type ManifestContent = Omit<BucketManifest, 'program' | 'version'>
+
+/** A manifest as it was found, with the mark of its version; neither where there is none yet. */
+export type FoundManifest = { content: BucketManifest | undefined; version: string | undefined }
+
+/** Throws UsageError for an object of that name that this program did not write, or that a newer version of it wrote; CopyFailed for an empty answer. */
+export async function readBucketManifest(store: ObjectStore): Promise<FoundManifest> {
+  const found = await store.readText(MANIFEST)
+  if (found === undefined) return { content: undefined, version: undefined }
+  if (found.text === undefined) throw new UsageError(`${store.shown}/${MANIFEST}: is longer than any manifest. ${LEFT}`)
+  if (found.text.trim() === '') throw emptied(store.shown)
+  const parsed = manifestSchema.safeParse(parsedJson(found.text))
+  if (parsed.success) return { content: parsed.data, version: found.version }
+  throw new UsageError(`${store.shown}/${MANIFEST}: was not written by this version of Customer Mirror. ${LEFT}`)
+}
+
+const LEFT = 'It was left as it is; name another prefix, or remove it if what is there may be replaced.'
+
+function emptied(shown: string): CopyFailed {
+  return new CopyFailed(
+    `${shown}/${MANIFEST}: was answered without any content, and this program writes none without. What was published before is unchanged. ` +
+      'A proxy on the way may leave out the content of an answer: let publish.endpoint name the service itself. If the object is empty ' +
+      'there too, remove it: the next publish writes it anew.',
+    { code: 'gone' },
+  )
+}
+
+export function manifestText(manifest: ManifestContent): string {
+  return `${JSON.stringify({ program: 'customer-mirror', version: VERSION, ...manifest }, null, 2)}\n`
+}

@@ -1,0 +1,301 @@
+import { isDeepStrictEqual } from 'node:util'
+import pLimit from 'p-limit'
+import type { Environment } from '../../config/environment.ts'
+import { CopyFailed, factsOf, isOurs } from '../../errors/errors.ts'
+import { isoOf } from '../../time/iso-time.ts'
+import { openRowsReader, type RowsReader } from '../customer-rows.ts'
+import type { BucketPlan, Published, PublishedBucket } from '../publish-plan.ts'
+import {
+  type BucketManifest,
+  type FoundManifest,
+  generationOf,
+  MANIFEST,
+  type ManifestContent,
+  type ManifestEntry,
+  manifestText,
+  OBJECTS,
+  readBucketManifest,
+} from './bucket-manifest.ts'
+import { chooseEntries, type Chosen } from './choose-entries.ts'
+import { type ObjectStore, openS3Store } from './s3-store.ts'
+
+/** How often it is begun anew because another process published meanwhile. */
+const ATTEMPTS = 5
+
+/** Why it is begun anew, and what it means where that does not end. */
+type Again = keyof typeof ALL_THE_TIME
+const ALL_THE_TIME = {
+  overtaken:
+    'other processes published there all the time. What they published is unchanged; let one mirror publish to a prefix.',
+  missing:
+    'objects that were just written are not there, so the manifest still names those from before. Look for a rule of the bucket ' +
+    'or a program that removes them. Let one mirror publish to a prefix.',
+  unmatched:
+    'the service reports that the manifest was changed meanwhile, although it was not. What was published before is unchanged. A proxy on the ' +
+    'way may leave out or change the ETag of an answer, as compression does: let publish.endpoint name the service itself.',
+}
+
+/** Publishes into the bucket of a plan, with the credentials of the environment. Throws as publishToBucket does. */
+export async function publishBucket(plan: BucketPlan, environment: Environment): Promise<Published> {
+  const reader = openRowsReader(plan)
+  const store = openS3Store(plan, environment)
+  try {
+    return await publishToBucket(plan, { store, reader })
+  } finally {
+    store.close()
+    reader.close()
+  }
+}
+
+/**
+ * Publishes the customers of each organization as an object, and then the manifest that names them all: a reader that begins with the
+ * manifest finds the set from before or the new one, whenever this process ends. Throws UsageError for a prefix with a manifest of another program,
+ * CopyFailed for what the service refuses or cannot do, and MirrorUnusable.
+ */
+export async function publishToBucket(
+  plan: BucketPlan,
+  { store, reader }: { store: ObjectStore; reader: RowsReader },
+): Promise<Published> {
+  let why: Again = 'overtaken'
+  for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
+    const published = await publishOnce(plan, store, reader)
+    if (typeof published !== 'string') return published
+    why = published
+  }
+  throw new CopyFailed(`${store.shown}: ${ALL_THE_TIME[why]}`, { code: 'busy' })
+}
+
+/** Why it must be begun anew, where another process published meanwhile. */
+async function publishOnce(plan: BucketPlan, store: ObjectStore, reader: RowsReader): Promise<Published | Again> {
+  const found = await readBucketManifest(store)
+  const { keys, warnings } = await listObjects(store)
+  const before = await stillThere(found, store, keys)
+  const generation = Math.max(found.content?.generation ?? 0, ...(keys ?? []).map((key) => generationOf(key) ?? 0)) + 1
+  const written: string[] = []
+  try {
+    const chosen = await chooseEntries(plan, { store, reader, before, generation, written })
+    if (chosen === undefined) return await giveUp(store, written)
+    const content = manifestOf(plan, chosen, { before, generation, now: reader.now() })
+    const done = (manifest: ManifestContent, isNew: boolean, left: Swept): Published => ({
+      ...{ copies: [], leftOut: chosen.leftOut, failed: chosen.failed, warnings: [...warnings, ...left.warnings] },
+      bucket: describe(store, manifest, { chosen, gone: goneFrom(before, chosen), isNew, isLeft: left.isLeft }),
+    })
+    if (before !== undefined && isSame(before, content) && written.length === 0)
+      return done(before, false, await sweepAgain(store, before, keys))
+    const there = keys && (await store.list(OBJECTS))
+    if (there !== undefined && (await missingAmong(content.organizations, store, there)).size > 0)
+      return await giveUp(store, written, { found, why: 'missing' })
+    if (!(await store.replaceText(MANIFEST, manifestText(content), found.version)))
+      return await giveUp(store, written, { found, why: 'unmatched' })
+    // What was written stays: it is not known which of two manifests is there in the end.
+    if (await wasOvertaken(store, content, { found, keys })) return 'overtaken'
+    return done(content, true, there === undefined ? NOTHING_LEFT : await sweep(store, content, there))
+  } catch (error) {
+    // Where the service does not answer, it would not remove them either.
+    if (factsOf(error).again === 'never') await giveUp(store, written)
+    throw error
+  }
+}
+
+/** The keys of all objects; without the right to list them, the manifest is believed. */
+async function listObjects(store: ObjectStore): Promise<{ keys: string[] | undefined; warnings: string[] }> {
+  try {
+    return { keys: await store.list(OBJECTS), warnings: [] }
+  } catch (error) {
+    if (!isOurs(error) || factsOf(error).again !== 'never') throw error
+    const warning = `${store.shown}: the objects there cannot be listed, so those that no manifest names stay. ${error.message}`
+    return { keys: undefined, warnings: [warning] }
+  }
+}
+
+/** The manifest without the objects that are gone, which a rule of the bucket or a person deleted: they are made again. */
+async function stillThere(
+  { content }: FoundManifest,
+  store: ObjectStore,
+  keys: readonly string[] | undefined,
+): Promise<BucketManifest | undefined> {
+  if (content === undefined || keys === undefined) return content
+  const { organizations, replaced } = content
+  const missing = await missingAmong([...organizations, ...replaced], store, keys)
+  return {
+    ...content,
+    organizations: organizations.filter(({ object }) => !missing.has(object)),
+    replaced: replaced.filter(({ object }) => !missing.has(object)),
+  }
+}
+
+/** Which of these objects are not there. One that is not listed is asked for: some services list what they take only later. */
+async function missingAmong(
+  objects: readonly { object: string; bytes?: number }[],
+  store: ObjectStore,
+  keys: readonly string[],
+): Promise<Set<string>> {
+  const listed = new Set(keys)
+  const missing = new Set<string>()
+  for (const { object, bytes } of objects)
+    if (!listed.has(object) && !(await store.has(object, bytes))) missing.add(object)
+  return missing
+}
+
+/**
+ * Objects that the new manifest does not name stay for readers that began with one before, until that is a while ago; not those of
+ * an organization that is gone, nor those with personal data where there is to be none.
+ */
+function manifestOf(
+  { withoutPersonalData, graceMs }: BucketPlan,
+  { entries }: Chosen,
+  { before, generation, now }: { before: BucketManifest | undefined; generation: number; now: string },
+): ManifestContent {
+  const written_at = isoOf(now)
+  const named = new Set(entries.map(({ object }) => object))
+  const organizations = new Set(entries.map(({ organization }) => organization))
+  const stay = before?.without_personal_data === withoutPersonalData ? before : undefined
+  const replacedNow = (stay?.organizations ?? [])
+    .filter(({ organization }) => organizations.has(organization))
+    .map(({ object }) => ({ object, since: written_at }))
+  const isRecent = (since: string) => Math.abs(Date.parse(written_at) - Date.parse(since)) < graceMs
+  const earlier = (stay?.replaced ?? []).filter(({ object, since }) => isRecent(since) && isOfAny(object, entries))
+  return {
+    generation,
+    written_at,
+    without_personal_data: withoutPersonalData,
+    organizations: entries,
+    replaced: [...earlier, ...replacedNow].filter(({ object }) => !named.has(object)),
+  }
+}
+
+function isOfAny(key: string, entries: readonly ManifestEntry[]): boolean {
+  const folder = key.slice(0, key.lastIndexOf('/'))
+  return entries.some(({ object }) => object.slice(0, object.lastIndexOf('/')) === folder)
+}
+
+/** Whether a manifest says the same as the one that is there, but for its number and its time. */
+function isSame(before: BucketManifest, now: ManifestContent): boolean {
+  const facts = ({ without_personal_data, organizations, replaced }: typeof now) =>
+    JSON.stringify([without_personal_data, organizations, replaced])
+  return facts(before) === facts(now)
+}
+
+/**
+ * Whether another process published at the same time as this one, whose manifest is just written. A service without conditions takes two at
+ * once: then the other one is in the place of this one, or its sweep has removed what this one names. A manifest from before comes from a cache,
+ * and shows nothing.
+ */
+async function wasOvertaken(
+  store: ObjectStore,
+  written: ManifestContent,
+  { found, keys }: { found: FoundManifest; keys: readonly string[] | undefined },
+): Promise<boolean> {
+  try {
+    const { content, version } = await readBucketManifest(store)
+    const objects = ({ organizations }: Pick<BucketManifest, 'organizations'>) =>
+      organizations.map(({ object }) => object)
+    const isAnother = content !== undefined && !isDeepStrictEqual(objects(content), objects(written))
+    if (isAnother && version !== found.version) return true
+    return keys !== undefined && (await missingAmong(written.organizations, store, await store.list(OBJECTS))).size > 0
+  } catch {
+    // It is published, whatever a look at it meets.
+    return false
+  }
+}
+
+/** What an earlier publish could not remove, although the manifest is still the right one. */
+async function sweepAgain(store: ObjectStore, before: BucketManifest, keys: readonly string[] = []): Promise<Swept> {
+  return keys.some(leftBy(before)) ? await sweep(store, before, keys) : NOTHING_LEFT
+}
+
+/**
+ * Removes what no manifest will name; the next publish does it where this one cannot. A service may have written the manifest and refused it
+ * all the same, and another process may have gone on from there: what the manifest names now stays. Where the manifest that was found is
+ * still there, it was not overtaken, and `why` is the reason.
+ */
+async function giveUp(
+  store: ObjectStore,
+  written: readonly string[],
+  unless?: { found: FoundManifest; why: Again },
+): Promise<Again> {
+  try {
+    const { content, version } = await readBucketManifest(store)
+    const named = namesOf(content)
+    for (const key of written) if (!named.has(key)) await store.remove(key)
+    if (unless !== undefined && version === unless.found.version) return unless.why
+  } catch {
+    // The reason to give up is the one to report.
+  }
+  return 'overtaken'
+}
+
+function goneFrom(before: BucketManifest | undefined, { entries }: Chosen): string[] {
+  const there = new Set(entries.map(({ organization }) => organization))
+  return (before?.organizations ?? []).map(({ organization }) => organization).filter((id) => !there.has(id))
+}
+
+function describe(
+  { shown }: ObjectStore,
+  { generation, written_at, organizations, replaced }: ManifestContent,
+  { chosen, gone, isNew, isLeft }: { chosen: Chosen; gone: string[]; isNew: boolean; isLeft: boolean },
+): PublishedBucket {
+  return {
+    to: shown,
+    generation,
+    writtenAt: written_at,
+    isNew,
+    organizations: organizations.map(
+      ({ organization, object, rows, active, bytes, sha256, run, proof, read_as_of }) => ({
+        ...{ organization, object, isNew: chosen.made.has(organization), run, proof },
+        ...{ readAsOf: read_as_of, customers: rows, active, bytes, sha256 },
+      }),
+    ),
+    gone,
+    replaced: replaced.length,
+    isLeft,
+  }
+}
+
+/** Objects that are removed at a time. */
+const AT_ONCE = 8
+
+/**
+ * Removes those of these objects of this and earlier generations that the manifest, which is in its place, does not name: those that it
+ * has replaced, and what was left by a process that was killed. Uploads that were not ended go too. A process that publishes at the
+ * same time finds the new manifest and begins anew. What cannot be removed is a warning.
+ */
+async function sweep(store: ObjectStore, manifest: Naming, keys: readonly string[]): Promise<Swept> {
+  const isLeft = leftBy(manifest)
+  const limit = pLimit(AT_ONCE)
+  try {
+    await Promise.all(keys.filter(isLeft).map((key) => limit(() => store.remove(key))))
+    const unfinished = await store.listUnfinished(OBJECTS)
+    // Also one of an object that is named: it is there already, by another upload of the same.
+    const over = unfinished.filter(({ key }) => isOver(key, manifest))
+    await Promise.all(over.map((upload) => limit(() => store.abandon(upload))))
+    return NOTHING_LEFT
+  } catch (error) {
+    if (!isOurs(error)) throw error
+    const warning = `${store.shown}: it is published, but objects from before could not be removed. ${error.message}`
+    return { warnings: [warning], isLeft: factsOf(error).again !== 'never' }
+  }
+}
+
+/** `isLeft`: something is there still that may be removed a while later. */
+type Swept = { warnings: string[]; isLeft: boolean }
+
+const NOTHING_LEFT: Swept = { warnings: [], isLeft: false }
+
+type Naming = Pick<BucketManifest, 'generation' | 'organizations' | 'replaced'>
+
+/** Whether a key is that of an object of this or an earlier generation that the manifest does not name. */
+function leftBy(manifest: Naming): (key: string) => boolean {
+  const named = namesOf(manifest)
+  return (key) => isOver(key, manifest) && !named.has(key)
+}
+
+/** Whether a key is that of an object of this or an earlier generation. */
+function isOver(key: string, { generation }: Naming): boolean {
+  return (generationOf(key) ?? Infinity) <= generation
+}
+
+/** The keys that a manifest names, those for readers of earlier ones included. */
+function namesOf(manifest: Naming | undefined): Set<string> {
+  return new Set([...(manifest?.organizations ?? []), ...(manifest?.replaced ?? [])].map(({ object }) => object))
+}

@@ -1,0 +1,76 @@
+import { dirname } from 'node:path'
+import { CopyFailed, type MirrorUnusable, UsageError } from '../errors/errors.ts'
+import { isOfSqlite, messageOf, mirrorFault, seenIn, type Seen, type Where } from '../errors/faults.ts'
+
+/*
+ * Faults where a copy for readers, an export or a backup is written.
+ */
+
+/** A file is in its place, but something that had to follow failed. The message follows the name of the file, and says what. */
+export class LeftUndone extends Error {
+  override name = 'LeftUndone' as const
+}
+
+/** Does what follows once a file is in its place. A failure of the system there is a LeftUndone; `what` says what it left. */
+export function afterPlacing<Result>(what: string, work: () => Result): Result {
+  try {
+    return work()
+  } catch (error) {
+    if (isOfSqlite(error) || seenIn(error) === undefined) throw error
+    throw new LeftUndone(`is in its place, but ${what}`, { cause: error })
+  }
+}
+
+const UNCHANGED = 'What was there before is unchanged.'
+
+/**
+ * A failure of SQLite or of the file system at `place` as CopyFailed, or UsageError, which names the file beside it that is in the way; any other
+ * error unchanged. `kept` says what stays there.
+ */
+export function copyError(error: unknown, place: string, kept = UNCHANGED): unknown {
+  if (error instanceof LeftUndone) return copyFault(place, seenAfter(error), { kept: '', cause: error })
+  const seen = seenIn(error)
+  return seen === undefined ? error : copyFault(inTheWay(error, place) ?? place, seen, { kept, cause: error })
+}
+
+/** A file beside that place which the system refused; undefined for one with a private name, which is gone by then and says nothing to anyone. */
+function inTheWay(error: unknown, place: string): string | undefined {
+  if (!(error instanceof Error && 'path' in error && typeof error.path === 'string')) return undefined
+  return dirname(error.path) === dirname(place) && !/[/\\]\.[^/\\]*$/.test(error.path) ? error.path : undefined
+}
+
+/** What had to follow when a mirror was put in its place, as MirrorUnusable. */
+export function placedError(error: LeftUndone, place: string): MirrorUnusable {
+  return mirrorFault(place, seenAfter(error), { cause: error })
+}
+
+function seenAfter({ message, cause }: LeftUndone): Seen {
+  const { fault, said } = seenIn(cause) ?? { fault: 'full', said: 'it failed' }
+  return { fault, said: `${message}: ${said}` }
+}
+
+/** A fault of a copy. What a person has to correct is a UsageError, as for a place that may not be replaced. */
+export function copyFault(
+  place: string,
+  seen: Seen,
+  { where = 'file', kept = UNCHANGED, cause }: { where?: Where; kept?: string; cause?: unknown } = {},
+): CopyFailed | UsageError {
+  const message = messageOf(place, seen, { where, kept })
+  if (seen.fault === 'full' || seen.fault === 'busy' || seen.fault === 'gone')
+    return new CopyFailed(message, { code: seen.fault }, { cause })
+  return new UsageError(message, { cause })
+}
+
+/** Writes a copy at a place, and throws its failures as `copyError` describes them. */
+export function atPlace<Result>(place: string, work: () => Result): Result {
+  try {
+    return work()
+  } catch (error) {
+    throw copyError(error, place)
+  }
+}
+
+/** A failure of the system while results were written to standard output, as CopyFailed or UsageError; any other error unchanged. */
+export function resultsError(error: unknown): unknown {
+  return isOfSqlite(error) ? error : copyError(error, 'standard output', 'What was written is not all of it.')
+}

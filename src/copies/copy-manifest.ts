@@ -1,0 +1,232 @@
+import Database from 'better-sqlite3'
+import { createHash, type Hash } from 'node:crypto'
+import { lstatSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { isMissing } from '../machine/is-missing.ts'
+import { organization as organizationColumn, orNull, own } from '../public-columns.ts'
+import type { PublicTable } from '../public-tables.ts'
+import { quoted } from '../store/port/sql.ts'
+import { connect } from '../store/sqlite/connect.ts'
+import { kindOfFile } from './file-kind.ts'
+import { keepOlder, listOlder, type SecondName } from './older-files.ts'
+import { hasTable, nowIn } from './open-to-read.ts'
+import { forgottenLast, lastReading } from './organizations.ts'
+import type { LeftOut, PublishedCopy } from './publish-plan.ts'
+
+/** The table `manifest`, which only a copy has. Rows of an organization that is left out are not counted. */
+export const MANIFEST: PublicTable = {
+  name: 'manifest',
+  meaning: 'what a copy for readers holds of each organization; the mirror itself has no such table',
+  columns: [
+    organizationColumn(),
+    own('published_at', 'DATETIME', 'when the copy was made, UTC'),
+    orNull(own('left_out', 'TEXT', 'why its rows are not in the copy: never-read; NULL when they are')),
+    orNull(own('run_id', 'INTEGER', 'last run that read the list to its end, as runs.id; NULL if none')),
+    orNull(own('proof', 'TEXT', 'what that run proved: proven, settled, converged or unproven; NULL if none')),
+    orNull(own('read_as_of', 'DATETIME', 'start of that run, UTC; NULL if none')),
+    orNull(own('proven_as_of', 'DATETIME', 'start of the last run whose scan is proven or settled, UTC; NULL if none')),
+    orNull(own('last_run_id', 'INTEGER', 'latest run, as runs.id; NULL if none')),
+    orNull(own('last_status', 'TEXT', 'status of the latest run, running if it was under way; NULL if none')),
+    orNull(own('customers', 'INTEGER', 'rows of customers; NULL when left out')),
+    orNull(own('active_customers', 'INTEGER', 'rows of active_customers; NULL when left out')),
+    orNull(own('changes', 'INTEGER', 'rows of changes; NULL when left out')),
+    orNull(own('runs', 'INTEGER', 'rows of runs; NULL when left out')),
+    orNull(own('rejects', 'INTEGER', 'rows of rejects, 0 in a copy without personal data; NULL when left out')),
+    orNull(own('last_seq', 'INTEGER', 'highest changes.seq, 0 if there are no changes; NULL when left out')),
+    orNull(
+      own('forgotten', 'INTEGER', 'number of the customer who was forgotten last, 0 if none was; NULL when left out'),
+    ),
+    orNull(own('sha256', 'TEXT', 'SHA-256 of the lines that the query in sha256_of prints; NULL when left out')),
+    orNull(
+      own(
+        'sha256_of',
+        'TEXT',
+        'query that prints every customer of the organization as a JSON array; NULL when left out',
+      ),
+    ),
+  ],
+}
+
+/** Adds the table `manifest`: what the copy holds of each organization, and those that it leaves out. Within the transaction. */
+export function fillManifest(db: Database.Database, leftOut: readonly LeftOut[]): { publishedAt: string } {
+  const declared = MANIFEST.columns.map(({ name, type, nullable }) => `${name} ${type}${nullable ? '' : ' NOT NULL'}`)
+  db.exec(`CREATE TABLE main.manifest (${declared.join(', ')}, PRIMARY KEY (organization))`)
+  const publishedAt = nowIn(db)
+  db.prepare(READ_ORGANIZATIONS).run(publishedAt)
+  const addLeftOut = db.prepare(
+    `INSERT INTO main.manifest (organization, published_at, left_out, last_run_id, last_status)
+     VALUES (@organization, @publishedAt, @reason,
+       (SELECT MAX(id) FROM mirror.runs WHERE organization = @organization),
+       (SELECT status FROM mirror.runs WHERE organization = @organization ORDER BY id DESC LIMIT 1))`,
+  )
+  for (const left of leftOut) addLeftOut.run({ ...left, publishedAt })
+  countRows(db)
+  if (hasTable(db, 'dictionary')) describe(db)
+  return { publishedAt }
+}
+
+const READ_ORGANIZATIONS = `
+  INSERT INTO main.manifest (organization, published_at, run_id, proof, read_as_of, proven_as_of, last_run_id, last_status,
+    customers, active_customers, changes, runs, rejects, last_seq, forgotten)
+  SELECT fresh.organization, ?, run.id, run.proof, fresh.read_as_of, proven_as_of, last_run_id, last_status, 0, 0, 0, 0, 0, 0,
+    ${forgottenLast('mirror.forgotten', 'fresh.organization')}
+  FROM main.freshness_as_published AS fresh
+  JOIN mirror.runs AS run ON run.id = ${lastReading('mirror.runs')}`
+
+function describe(db: Database.Database): void {
+  const insert = db.prepare(`INSERT INTO main.dictionary ("table", "column", type, meaning, source, nullable, personal)
+    VALUES (@table, @column, @type, @meaning, @source, @nullable, @personal)`)
+  for (const { name, nullable, personal, ...said } of MANIFEST.columns)
+    insert.run({ table: MANIFEST.name, column: name, ...said, nullable: Number(nullable), personal: Number(personal) })
+}
+
+/** Each table is read once, whatever the number of organizations. */
+function countRows(db: Database.Database): void {
+  const counted = (table: string, counts: Readonly<Record<string, string>>) => {
+    if (!hasTable(db, table)) return
+    const columns = Object.entries(counts)
+    db.exec(`UPDATE main.manifest SET ${columns.map(([name]) => `${name} = found.${name}`).join(', ')}
+      FROM (SELECT organization, ${columns.map(([name, sql]) => `${sql} AS ${name}`).join(', ')}
+        FROM main.${table} GROUP BY organization) AS found
+      WHERE found.organization = manifest.organization AND left_out IS NULL`)
+  }
+  counted('customers', { customers: 'COUNT(*)', active_customers: 'SUM(removed_at IS NULL)' })
+  counted('changes', { changes: 'COUNT(*)', last_seq: 'MAX(seq)' })
+  // The last change may be among those that retention has deleted.
+  db.exec(`UPDATE main.manifest SET last_seq = max(last_seq, feed_seq) FROM main.horizons
+    WHERE horizons.organization = manifest.organization AND left_out IS NULL`)
+  counted('runs', { runs: 'COUNT(*)' })
+  counted('rejects', { rejects: 'COUNT(*)' })
+}
+
+/**
+ * Adds a digest of the customers of each organization. `sha256` is the SHA-256 of what the query in `sha256_of` prints, a line
+ * for each customer, so that a reader can compare: `sqlite3 customers.db "$query" | sha256sum`.
+ */
+export function digestRows(db: Database.Database): void {
+  const columns = db.prepare<[], string>(`SELECT name FROM pragma_table_info('customers')`).pluck().all()
+  const line = `json_array(${columns.map(quoted).join(', ')})`
+  const digests = new Map<string, Hash>()
+  const rows = db.prepare<[], [string, string]>(`SELECT organization, ${line} FROM customers ORDER BY rowid`).raw()
+  for (const [organization, text] of rows.iterate()) {
+    let digest = digests.get(organization)
+    if (digest === undefined) digests.set(organization, (digest = createHash('sha256')))
+    digest.update(`${text}\n`)
+  }
+  const save = db.prepare(`UPDATE manifest SET sha256 = ?,
+    sha256_of = printf('SELECT ${line} FROM customers WHERE organization = %Q ORDER BY rowid', organization)
+    WHERE organization = ? AND left_out IS NULL`)
+  const organizations = db.prepare<[], string>('SELECT organization FROM manifest').pluck().all()
+  for (const organization of organizations)
+    save.run((digests.get(organization) ?? createHash('sha256')).digest('hex'), organization)
+}
+
+/** What the manifest says of the organizations that are in the copy. */
+export function organizationsInManifest(db: Database.Database): PublishedCopy['organizations'] {
+  return db
+    .prepare<[], PublishedCopy['organizations'][number]>(
+      `SELECT organization, run_id AS run, proof, read_as_of AS readAsOf, proven_as_of AS provenAsOf, customers,
+         active_customers AS active, changes, last_seq AS lastSeq, sha256
+       FROM manifest WHERE left_out IS NULL ORDER BY organization`,
+    )
+    .all()
+}
+
+/** What a copy says of itself; undefined where it cannot be read, or is of no organization. */
+export function readManifest(file: string): Manifest | undefined {
+  let db: Database.Database | undefined
+  try {
+    db = connect(file, { readonly: true, fileMustExist: true })
+    const rows = db.prepare<[], ManifestRow>(READ_MANIFEST).all()
+    const [first] = rows
+    if (first === undefined) return undefined
+    return {
+      publishedAt: first.published_at,
+      withoutPersonalData:
+        db.prepare(`SELECT 1 FROM pragma_table_info('customers') WHERE name = 'email'`).get() === undefined,
+      lastRuns: new Map(rows.map(({ organization, ...found }) => [organization, found])),
+    }
+  } catch {
+    return undefined
+  } finally {
+    db?.close()
+  }
+}
+
+const READ_MANIFEST = `
+  SELECT manifest.organization, published_at, run_id AS "readBy", manifest.last_run_id AS "runId", manifest.last_status AS status,
+    started_at AS "startedAt", forgotten, retired_at AS "retiredAt"
+  FROM manifest LEFT JOIN freshness_as_published AS fresh ON fresh.organization = manifest.organization
+    LEFT JOIN runs ON runs.id = manifest.last_run_id`
+
+export type Manifest = {
+  publishedAt: string
+  withoutPersonalData: boolean
+  lastRuns: Map<string, InCopy>
+}
+
+/** What a copy has of an organization: the latest run, `running` where it was under way; null where it had none. `readBy` read the whole list. */
+export type InCopy = {
+  runId: number | null
+  /** Null where the run is in no row of the copy. */
+  startedAt: string | null
+  status: string | null
+  readBy: number | null
+  /** Null where none of its rows are in the copy. */
+  forgotten: number | null
+  retiredAt: string | null
+}
+
+type ManifestRow = InCopy & { organization: string; published_at: string }
+
+/**
+ * Gives the copy that the one at `newPath` is about to replace a second name with the time at which it was published. Undefined where there is
+ * no copy yet, where it has that name already, and where it is replaced without being kept.
+ */
+export function keepOlderCopy(file: string, newPath: string): SecondName | undefined {
+  if (lstatSync(file, { throwIfNoEntry: false }) === undefined || !isOlderCopy(file)) return undefined
+  const before = readManifest(file)
+  const now = before && readManifest(newPath)
+  if (before !== undefined && now !== undefined && (isOfSameNight(before, now) || holdsForgotten(before, now)))
+    return undefined
+  return keepOlder(file, before?.publishedAt)
+}
+
+/** Whether a file is a copy made by this program. */
+export function isOlderCopy(path: string): boolean {
+  return kindOfFile(path) === 'copy'
+}
+
+/** The older copies beside a copy, the oldest first. */
+export function olderCopies(file: string): string[] {
+  return isMissing(dirname(file)) ? [] : listOlder(file).filter(isOlderCopy)
+}
+
+/**
+ * Whether a new copy differs from the one in its place by quick runs and forgotten customers alone. Such a copy takes the place of the other
+ * without an older one being kept: otherwise the copies of a few hours would push those of the nights out, or keep a forgotten customer.
+ */
+function isOfSameNight(before: Manifest, now: Manifest): boolean {
+  if (before.lastRuns.size !== now.lastRuns.size) return false
+  const moved = [...now.lastRuns].filter(([id, { runId, forgotten }]) => {
+    const known = before.lastRuns.get(id)
+    return known?.runId !== runId || known.forgotten !== forgotten
+  })
+  const byNoNight = ([id, { runId, status, readBy }]: (typeof moved)[number]) => {
+    const known = before.lastRuns.get(id)
+    return known?.runId === runId || (status === 'partial' && known?.readBy === readBy)
+  }
+  return moved.length > 0 && moved.every(byNoNight)
+}
+
+/**
+ * Whether the copy in its place holds a customer or an organization that the mirror has forgotten since, by whatever run the new one differs
+ * besides. It is kept under no other name: `forget` says that the next publish replaces it.
+ */
+function holdsForgotten(before: Manifest, now: Manifest): boolean {
+  return [...before.lastRuns].some(([id, { runId, forgotten }]) => {
+    const known = now.lastRuns.get(id)
+    if (known === undefined) return runId !== null
+    return forgotten !== null && known.forgotten !== null && known.forgotten > forgotten
+  })
+}

@@ -1,0 +1,76 @@
+import { lstatSync, readFileSync } from 'node:fs'
+import { basename, dirname, extname, join } from 'node:path'
+import { codeOf } from '../errors/faults.ts'
+import { PUBLIC_TABLES, type PublicColumn, type PublicTable } from '../public-tables.ts'
+import { MANIFEST } from './copy-manifest.ts'
+import { tablesOfCopy } from './copy-tables.ts'
+import { type Access, modeOf } from './copy-target.ts'
+import { writeTextFile } from './written-file.ts'
+
+/**
+ * Writes Datasette's `metadata.json` beside the copies of a folder, if it is not there as it should be: what each table and column
+ * holds. Returns a sentence where another file has that name, which is left as it is.
+ */
+export function describeCopies(
+  files: readonly string[],
+  { gid, forAll, lockWaitMs }: Access & { lockWaitMs: number },
+): string | undefined {
+  const [first = ''] = files
+  const place = placeOfMetadata(dirname(first))
+  const tables = [...tablesOfCopy({ withoutPersonalData: forAll }), MANIFEST]
+  const metadata = files.map((file) => datasetteMetadata(basename(file, extname(file)), tables))
+  const databases = Object.fromEntries(
+    metadata
+      .flatMap((each) => Object.entries(each.databases))
+      .map(([name, described]) => [name, { tables: { ...described.tables, ...HIDDEN } }]),
+  )
+  const text = `${JSON.stringify({ ...metadata[0], databases }, null, 2)}\n`
+  const found = readIfThere(place)
+  if (found === text) return undefined
+  if (found !== undefined && !found.startsWith('{\n  "title": "Customer Mirror",'))
+    return `${place}: is not of this program and was left as it is; the copies are not described for Datasette.`
+  writeTextFile(place, text, { mode: modeOf({ gid, forAll }), gid, waitMs: lockWaitMs })
+  return undefined
+}
+
+/** The place of the description of the copies in a folder. */
+export function placeOfMetadata(folder: string): string {
+  return join(folder, 'metadata.json')
+}
+
+/** What the view `freshness` of a copy reads, and the last number of a change, which SQLite keeps. */
+const HIDDEN = { freshness_as_published: { hidden: true }, sqlite_sequence: { hidden: true } }
+
+/** Empty for what is no file, such as a pipe, which would be read for ever. */
+function readIfThere(path: string): string | undefined {
+  try {
+    if (!lstatSync(path).isFile()) return ''
+    return readFileSync(path, 'utf8')
+  } catch (error) {
+    return codeOf(error) === 'ENOENT' ? undefined : ''
+  }
+}
+
+/**
+ * Datasette's `metadata.json` for a file with these tables: `datasette customers.db --metadata metadata.json`. `database` is the
+ * name of the file without its ending.
+ */
+export function datasetteMetadata(database: string, tables: readonly PublicTable[] = PUBLIC_TABLES) {
+  const described = tables.map(({ name, meaning, columns }) => {
+    const descriptions = columns.map((column) => [column.name, explain(column)])
+    return [name, { description: sentence(meaning), columns: Object.fromEntries(descriptions) }]
+  })
+  return {
+    title: 'Customer Mirror',
+    description: 'The customers of every organization, as the order-management service lists them.',
+    databases: { [database]: { tables: Object.fromEntries(described) } },
+  }
+}
+
+function explain({ meaning, personal }: PublicColumn): string {
+  return sentence(personal ? `${meaning} (personal data)` : meaning)
+}
+
+function sentence(text: string): string {
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`
+}

@@ -1,0 +1,175 @@
+import type Database from 'better-sqlite3'
+import { quoted } from '../store/port/sql.ts'
+import { GIVEN_BY_SERVER } from './feed.ts'
+import { PUBLIC_TABLES, publicColumns, type PublicColumn, type PublicTable } from '../public-tables.ts'
+import { hasTable } from './open-to-read.ts'
+import type { CopySettings } from './build-copy.ts'
+import type { LeftOut } from './publish-plan.ts'
+
+/** Numbers of rows within the file of the mirror, and what it finds its own rows by: nothing that a reader could use. */
+const INTERNAL = new Set(['customers.row_id', 'rejects.reject_id', 'rejects.record_key'])
+
+/** These number the rows of their table, in order. The last number of a change is known also where that change was deleted. */
+const NUMBERS: Readonly<Record<string, string>> = {
+  'changes.seq': ' PRIMARY KEY AUTOINCREMENT',
+  'runs.id': ' PRIMARY KEY',
+}
+
+/** Ages are counted from these dates, and go on while a copy is read. */
+const AGES: Readonly<Record<string, string>> = {
+  read_age_seconds: 'read_as_of',
+  proven_age_seconds: 'proven_as_of',
+}
+
+/** A table that holds nothing about customers, and so has no organization: it is in every copy. */
+const SHARED = 'dictionary'
+
+type Settings = Pick<CopySettings, 'organization' | 'withoutPersonalData'> & {
+  /** Organizations whose rows are not in the copy. */
+  leftOut: readonly LeftOut[]
+}
+
+/** Copied as a table: its numbers stand still in a copy, and DuckDB cannot read the view of SQLite. */
+const STANDS_STILL = 'customers_daily'
+
+/** Fills the copy with what is public in the attached mirror. The caller holds the transaction. */
+export function copyTables(db: Database.Database, settings: Settings): void {
+  const tables = PUBLIC_TABLES.flatMap((table) => publishedForm(table, settings)).map((table) => ({
+    ...table,
+    isView: typeInMirror(db, table.name) === 'view',
+  }))
+  // Views of the mirror may be over tables in any order.
+  for (const table of tables.toSorted((a, b) => Number(a.isView) - Number(b.isView))) {
+    if (table.name === 'active_customers') addActiveCustomers(db, table)
+    else if (table.name === 'freshness') copyFreshness(db, table, settings)
+    else if (!(table.isView && table.isWhole && table.name !== STANDS_STILL && addSameView(db, table)))
+      copyTable(db, table, settings)
+  }
+  carryNumbers(db)
+  describeCopy(db)
+}
+
+/** The last numbers that were given to changes, so that a reader of the newest ones goes on although these were forgotten since. */
+function carryNumbers(db: Database.Database): void {
+  db.exec(`DELETE FROM main.sqlite_sequence;
+    INSERT INTO main.sqlite_sequence (name, seq)
+      SELECT name, seq FROM mirror.sqlite_sequence WHERE name IN ('changes', '${GIVEN_BY_SERVER}')`)
+}
+
+/** The public tables with the columns that a copy has. */
+export function tablesOfCopy(settings: Pick<Settings, 'withoutPersonalData'>): PublicTable[] {
+  return PUBLIC_TABLES.flatMap((table) => publishedForm(table, settings))
+}
+
+/** A public table with the columns that are in the copy, and how the value of each is read. */
+type PublishedTable = {
+  name: string
+  meaning: string
+  columns: readonly (PublicColumn & { value: string })[]
+  /** Whether all that is public is in the copy. */
+  isWhole: boolean
+}
+
+function publishedForm(
+  table: PublicTable,
+  { withoutPersonalData }: Pick<Settings, 'withoutPersonalData'>,
+): PublishedTable[] {
+  const hasOrganization = table.columns.some(({ name }) => name === 'organization')
+  if (!hasOrganization && table.name !== SHARED) return []
+  // A reject is a record as it came: what of it is personal cannot be known.
+  if (withoutPersonalData && table.name === 'rejects') return []
+  const columns = table.columns
+    .filter(({ name }) => !INTERNAL.has(`${table.name}.${name}`))
+    .flatMap((column) => {
+      const value = withoutPersonalData ? IMPERSONAL[`${table.name}.${column.name}`] : undefined
+      if (value !== undefined) return [{ ...column, value }]
+      return withoutPersonalData && column.personal ? [] : [{ ...column, value: quoted(column.name) }]
+    })
+  return [{ ...table, columns, isWhole: !withoutPersonalData && table.name !== SHARED }]
+}
+
+/** The message of an error up to where it quotes the service, which may name a person. */
+const UNQUOTED = `iif(instr(error, '"') > 0, substr(error, 1, instr(error, '"')) || '…', error)`
+
+/** How columns are read that are in a copy without personal data, though their values may hold some. */
+const IMPERSONAL: Readonly<Record<string, string>> = { 'changes.fields': impersonalFields(), 'runs.error': UNQUOTED }
+
+/** `changes.fields` with the fields alone that are not personal; NULL where there are none. */
+function impersonalFields(): string {
+  const names = publicColumns('customers').filter(({ source, personal }) => source === 'service' && !personal)
+  const list = names.map(({ name }) => `'${name}'`).join(', ')
+  return `(SELECT NULLIF(json_group_object(key, json(value)), '{}')
+    FROM json_each(iif(json_valid(fields), fields, '{}')) WHERE key IN (${list}) AND type = 'array')`
+}
+
+function typeInMirror(db: Database.Database, name: string): unknown {
+  return db.prepare('SELECT type FROM mirror.sqlite_schema WHERE name = ?').pluck().get(name)
+}
+
+function copyTable(db: Database.Database, { name, columns }: PublishedTable, settings: Settings, as = name): void {
+  const declared = columns.map((column) => {
+    return `${quoted(column.name)} ${column.type}${NUMBERS[`${name}.${column.name}`] ?? ''}`
+  })
+  db.exec(`CREATE TABLE main.${quoted(as)} (${declared.join(', ')})`)
+  const { condition, parameters } = rowsOfCopy(columns, settings)
+  const values = columns.map(({ value }) => value).join(', ')
+  db.prepare(`INSERT INTO main.${quoted(as)} SELECT ${values} FROM mirror.${quoted(name)} ${condition}`).run(parameters)
+}
+
+function rowsOfCopy(columns: readonly PublicColumn[], { organization, leftOut }: Settings) {
+  if (!columns.some(({ name }) => name === 'organization')) return { condition: '', parameters: [] }
+  if (organization !== undefined) return { condition: 'WHERE organization = ?', parameters: [organization] }
+  if (leftOut.length === 0) return { condition: '', parameters: [] }
+  const ids = JSON.stringify(leftOut.map((left) => left.organization))
+  // The plus keeps the rows in their order: no index is used to find them.
+  return { condition: 'WHERE +organization NOT IN (SELECT value FROM json_each(?))', parameters: [ids] }
+}
+
+function addActiveCustomers(db: Database.Database, { name, columns }: PublishedTable): void {
+  addView(db, name, `SELECT ${namesOf(columns)} FROM customers WHERE removed_at IS NULL`)
+}
+
+/** Dates and counts as they were when the copy was made; ages as they are when it is read. */
+function copyFreshness(db: Database.Database, table: PublishedTable, settings: Settings): void {
+  const stored = `${table.name}_as_published`
+  copyTable(db, { ...table, columns: table.columns.filter(({ name }) => AGES[name] === undefined) }, settings, stored)
+  const columns = table.columns.map(({ name }) => {
+    const since = AGES[name]
+    if (since === undefined) return quoted(name)
+    return `CAST(ROUND((julianday('now') - julianday(${since})) * 86400) AS INTEGER) AS ${quoted(name)}`
+  })
+  addView(db, table.name, `SELECT ${columns.join(', ')} FROM ${stored}`)
+}
+
+/**
+ * The view of the mirror, where it is over nothing but what is in the copy, and shows exactly the public columns. Returns false
+ * where it is not; then its rows are copied.
+ */
+function addSameView(db: Database.Database, { name, columns }: PublishedTable): boolean {
+  const sql =
+    db.prepare<[string], string>('SELECT sql FROM mirror.sqlite_schema WHERE name = ?').pluck().get(name) ?? ''
+  db.exec(sql)
+  try {
+    const shown = db.prepare(`SELECT * FROM main.${quoted(name)}`).columns()
+    if (shown.map((column) => column.name).join() === columns.map((column) => column.name).join()) return true
+  } catch {
+    // It is over something internal.
+  }
+  db.exec(`DROP VIEW main.${quoted(name)}`)
+  return false
+}
+
+/** The dictionary of a copy describes the columns that are in it. */
+function describeCopy(db: Database.Database): void {
+  if (!hasTable(db, SHARED)) return
+  db.exec(`DELETE FROM main.${SHARED} WHERE NOT EXISTS
+    (SELECT 1 FROM pragma_table_info(${SHARED}."table", 'main') WHERE name = ${SHARED}."column")`)
+}
+
+function addView(db: Database.Database, name: string, sql: string): void {
+  db.exec(`CREATE VIEW main.${quoted(name)} AS ${sql}`)
+}
+
+function namesOf(columns: readonly PublicColumn[]): string {
+  return columns.map(({ name }) => quoted(name)).join(', ')
+}

@@ -1,0 +1,87 @@
+import type { PublicColumn } from '../public-tables.ts'
+import type { SqlValue } from './readable-statement.ts'
+
+/**
+ * A column of an export. Values are as SQLite has them: TEXT and DATETIME (UTC, as in the mirror) are strings, INTEGER is a bigint,
+ * BOOLEAN is 0n or 1n. A mirror that was edited by hand may hold anything anywhere.
+ */
+export type ExportColumn = Pick<PublicColumn, 'name' | 'type' | 'meaning' | 'nullable'> & {
+  /** A TEXT column whose texts are JSON. */
+  isJson?: boolean
+}
+
+/** The values of a row, in the order of the columns. */
+export type ExportRow = readonly SqlValue[]
+
+/** What is exported, and how current it is: known before the first row. Times are UTC, as in the mirror. */
+export type ExportFacts = {
+  table: 'active_customers' | 'customers' | 'customers_history' | 'changes'
+  columns: readonly ExportColumn[]
+  exportedAt: string
+  /** The moment whose customers these are; undefined for those of now. */
+  asOf: string | undefined
+  /** The rows are what changed after this seq; undefined where customers are exported. */
+  changesSince: number | undefined
+  /** The highest `changes.seq` that these rows hold, of all organizations: where the next export of changes continues. */
+  lastSeq: number
+  /** The organizations whose rows these are. */
+  organizations: readonly ExportedOrganization[]
+}
+
+export type ExportedOrganization = {
+  organization: string
+  /** The run that read the list to its end last. */
+  run: number
+  proof: string
+  readAsOf: string
+  provenAsOf: string | null
+  /** Since when it is retired: its list is not read any more. */
+  retiredAt: string | null
+  /** Customers that are not removed now. */
+  active: number
+  /** The end of the first run that read the list to its end: from here on changes are recorded. */
+  firstReadAt: string
+}
+
+/** Where the bytes of an export go. */
+export type Sink = {
+  /** Returns when all of it is written, however slow the reader is. Throws where it cannot be written, or is not read any more. */
+  write(chunk: string | Uint8Array): void
+}
+
+/** Writes rows as they come, and keeps few of them. Returns their number. */
+export type Format = {
+  write(rows: Iterable<ExportRow>, to: Sink, about: ExportFacts): number | Promise<number>
+}
+
+/** Settings that change how a format writes; those that do not concern it are ignored. */
+export type FormatSettings = {
+  /** For a spreadsheet: with a BOM, and without formulas. */
+  excel: boolean
+  /** How Parquet has ids: as text, which every reader takes, or with its type for UUIDs, which some take for bytes. */
+  ids: 'text' | 'uuid'
+  /** Where a terminal shows the text: returns a value without what a terminal would act on. */
+  plainText?: ((text: string) => string) | undefined
+  /** The same for a text in JSON, which means the same afterwards. */
+  plainJson?: ((json: string) => string) | undefined
+}
+
+/** Each format with what loads it. */
+const LOADERS = {
+  csv: async (settings: FormatSettings) => (await import('./csv.ts')).csvFormat(settings),
+  jsonl: async (settings: FormatSettings) => (await import('./json-lines.ts')).jsonLinesFormat(settings),
+  parquet: async (settings: FormatSettings) => (await import('./parquet.ts')).parquetFormat(settings),
+} satisfies Record<string, (settings: FormatSettings) => Promise<Format>>
+
+export type FormatName = keyof typeof LOADERS
+
+export const FORMAT_NAMES: readonly string[] = Object.keys(LOADERS)
+
+/** The format of this name. */
+export function loadFormat(name: FormatName, settings: FormatSettings): Promise<Format> {
+  return LOADERS[name](settings)
+}
+
+export function isFormatName(name: string): name is FormatName {
+  return Object.hasOwn(LOADERS, name)
+}

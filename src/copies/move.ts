@@ -1,0 +1,186 @@
+import { lstatSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { isPostgres, shownMirror } from '../address/mirror-address.ts'
+import { MirrorUnusable, OrganizationLeased, UsageError } from '../errors/errors.ts'
+import { makeFolder } from '../machine/make-folder.ts'
+import type { Clocks } from '../store/runs/lease.ts'
+import {
+  type Copied,
+  copyRows,
+  countOrganizations,
+  countRows,
+  findDifference,
+  heldTable,
+  MOVED_TABLES,
+} from '../store/move-mirror.ts'
+import { postgresSession } from '../store/port/postgres-store.ts'
+import { sql } from '../store/port/sql.ts'
+import { fileError } from '../store/port/sqlite-errors.ts'
+import { sqliteSession } from '../store/port/sqlite-store.ts'
+import type { Session } from '../store/port/store.ts'
+import { openDatabase as openServer, type Opening, requireAllRows } from '../store/postgres/open-database.ts'
+import { heldLeases } from '../store/runs/lease.ts'
+import { type Connection, withRoomToSort } from '../store/sqlite/connect.ts'
+import { createReadingIndexes } from '../store/sqlite/indexes.ts'
+import { openDatabase } from '../store/sqlite/open-database.ts'
+import { LeftUndone, placedError } from './copy-error.ts'
+import { inMirrorFile, writeWithoutWaiting } from './open-to-read.ts'
+import { JOURNALS } from './target-place.ts'
+import { writeFor } from './written-file.ts'
+
+/** A path, or the address of a database: of the mirror that is moved, and of the place that has none. */
+type Move = { from: string; to: string }
+
+/** `onProgress` is called with the share of the work that is done, from 0 to 1. */
+type Moving = { signal: AbortSignal; onProgress: (share: number) => void } & Clocks
+
+/** What was moved, and compared: the number of rows of each table, and of values with a character that PostgreSQL cannot hold. */
+export type Moved = Copied & { organizations: number }
+
+/**
+ * Copies one state of a mirror to the other kind of store, all of it or nothing, and compares every value of what was written. The mirror
+ * stays as it is. Throws UsageError where there is a mirror already, OrganizationLeased while a run is under way, MirrorUnusable, and
+ * Interrupted after an abort.
+ */
+export async function moveMirror(move: Move, moving: Moving, opening: Opening = {}): Promise<Moved> {
+  return isPostgres(move.to) ? moveToPostgres(move, moving, opening) : moveToFile(move, moving)
+}
+
+/** The file is made under a private name and gets its own at the end: what a killed move left is no mirror, and the next one removes it. */
+async function moveToFile({ from, to: file }: Move, moving: Moving): Promise<Moved> {
+  const server = await openServer(from, 'read')
+  try {
+    requireFree(file)
+    makeFolder(dirname(file))
+    return await writeFor(file, async ({ path, place }) => {
+      const { moved, copied } = await server.read(async (rows) => {
+        await requireAllRows(rows)
+        const session = postgresSession(rows)
+        const runs = await runsAtRest(session, moving)
+        return { copied: runs, moved: await fill(path, { session, place: shownMirror(from), moving }) }
+      })
+      await requireLatest(copied, () => server.read((rows) => latestRun(postgresSession(rows))))
+      requireFree(file)
+      place()
+      return moved
+    })
+  } catch (error) {
+    throw error instanceof LeftUndone ? placedError(error, file) : fileError(error, file)
+  } finally {
+    await server.close()
+  }
+}
+
+function requireFree(file: string): void {
+  for (const ending of ['', ...JOURNALS])
+    if (lstatSync(file + ending, { throwIfNoEntry: false }) !== undefined)
+      throw new UsageError(
+        `${file}${ending}: is there already. It was left as it is; name a file that is not there yet.`,
+      )
+}
+
+type Filling = { session: Session; place: string; moving: Moving }
+
+async function fill(path: string, { session, place, moving }: Filling): Promise<Moved> {
+  const db = openDatabase(path, 'write')
+  try {
+    writeWithoutWaiting(db)
+    db.exec('BEGIN IMMEDIATE')
+    const moved = await carry({ from: session, to: sqliteSession(db), fromPlace: place, toPlace: path }, moving)
+    requireSound(db, place)
+    db.exec('COMMIT')
+    withRoomToSort(db, () => createReadingIndexes(db))
+    return moved
+  } finally {
+    db.close()
+  }
+}
+
+/** Every row refers to rows that are there. */
+function requireSound(db: Connection, place: string): void {
+  const [found] = db.prepare<[], { table: string; parent: string }>('PRAGMA foreign_key_check').all()
+  if (found === undefined) return
+  throw new MirrorUnusable(
+    `${place}: a row of ${found.table} refers to a row of ${found.parent} that is not there, which only a change by hand can have left. ` +
+      'Nothing was moved.',
+    { code: 'damaged' },
+  )
+}
+
+/** In one transaction there: a move that was killed leaves nothing. */
+async function moveToPostgres({ from: file, to }: Move, moving: Moving, opening: Opening): Promise<Moved> {
+  const db = openDatabase(file, 'read')
+  try {
+    db.exec('BEGIN')
+    const from = sqliteSession(db)
+    const copied = await runsAtRest(from, moving)
+    const server = await openServer(to, 'write', opening)
+    try {
+      return await server.write(async (session) => {
+        await requireAllRows(session)
+        // A run that starts there meanwhile waits, and is refused.
+        await session.run('LOCK TABLE runs, leases IN EXCLUSIVE MODE')
+        const sides = { from, to: postgresSession(session), fromPlace: file, toPlace: shownMirror(to) }
+        const moved = await carry(sides, moving)
+        for (const name of MOVED_TABLES) await session.run(`ANALYZE ${name}`)
+        await requireLatest(copied, () => inMirrorFile(file, (now) => latestRun(sqliteSession(now))))
+        return moved
+      })
+    } finally {
+      await server.close()
+    }
+  } finally {
+    db.close()
+  }
+}
+
+/** The latest run. Throws OrganizationLeased for one under way: what it saves after the state that is copied would be lost. */
+async function runsAtRest(session: Session, clocks: Clocks): Promise<number> {
+  const [held] = await heldLeases(session, clocks)
+  if (held === undefined) return latestRun(session)
+  throw new OrganizationLeased(
+    `${held.organization}: run ${held.run_id} is mirroring it now, so the mirror cannot be moved. Nothing was changed. Stop the worker and ` +
+      'whatever else starts runs, then try again; a run that died is given up after a minute.',
+  )
+}
+
+async function latestRun(session: Session): Promise<number> {
+  return (await session.first<{ id: number }>(sql`SELECT coalesce(max(id), 0) AS id FROM runs`))?.id ?? 0
+}
+
+/** Throws OrganizationLeased where a run began after the state that was copied. */
+async function requireLatest(copied: number, latest: () => Promise<number>): Promise<void> {
+  const run = await latest()
+  if (run === copied) return
+  throw new OrganizationLeased(
+    `Run ${run} began while the mirror was copied, so nothing was moved. Stop the worker and whatever else starts runs, then try again.`,
+  )
+}
+
+/** Both mirrors, each in a transaction that the caller holds, and what they are called in messages. */
+type Sides = { from: Session; to: Session; fromPlace: string; toPlace: string }
+
+/** Copies all of a mirror, compares it, and reports how much of both is done. */
+async function carry(
+  { from, to, fromPlace, toPlace }: Sides,
+  { signal, onProgress }: Pick<Moving, 'signal' | 'onProgress'>,
+): Promise<Moved> {
+  const held = heldTable(await countRows(to))
+  if (held !== undefined)
+    throw new UsageError(
+      `${toPlace}: holds a mirror already (there are rows in its table ${held}). It was left as it is; name a place without one, such as ` +
+        'another schema.',
+    )
+  const total = Object.values(await countRows(from)).reduce((sum, count) => sum + 2 * count, 0)
+  let done = 0
+  const onRows = (rows: number) => onProgress(Math.min(1, (done += rows) / total))
+  const copied = await copyRows({ from, to, signal, onRows })
+  const difference = await findDifference({ from, to, signal, onRows })
+  if (difference !== undefined)
+    throw new MirrorUnusable(
+      `${toPlace}: what was written there differs from ${fromPlace} in ${difference.table} (${difference.key}), ${difference.column}. ` +
+        'Nothing was moved.',
+      { code: 'damaged' },
+    )
+  return { ...copied, organizations: await countOrganizations(from) }
+}

@@ -1,0 +1,111 @@
+import { accessSync, constants, realpathSync, statSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { isPostgres } from '../address/mirror-address.ts'
+import { mirrorFault, noMirror } from '../errors/faults.ts'
+import { fileError } from '../store/port/sqlite-errors.ts'
+import { BUSY_TIMEOUT_MS, type Connection } from '../store/sqlite/connect.ts'
+import { APPLICATION_ID, isEmpty, openDatabase, requireVersion, versionOf } from '../store/sqlite/open-database.ts'
+import { requireRegularFile } from '../store/sqlite/open-file.ts'
+import { type OpenedReadOnly, openReadOnly } from '../store/sqlite/read-only-file.ts'
+import { COPY_APPLICATION_ID } from './file-kind.ts'
+
+/** A mirror, or a published copy, that is open to read only. */
+export type OpenedToRead = OpenedReadOnly & { close(): void }
+
+/** Opens the mirror or copy at `file`, an absolute path, and changes neither it nor its folder. Throws MirrorUnusable. */
+export function openToRead(file: string): OpenedToRead {
+  try {
+    const real = existingFile(file)
+    const opened = openReadOnly(real, BUSY_TIMEOUT_MS)
+    try {
+      opened.db.defaultSafeIntegers()
+      for (const setting of ['query_only = ON', 'trusted_schema = OFF', 'cache_size = -16000'])
+        opened.db.pragma(setting)
+      requireMirror(opened.db, file)
+      return { ...opened, close: () => opened.db.close() }
+    } catch (error) {
+      opened.db.close()
+      throw error
+    }
+  } catch (error) {
+    throw fileError(error, file)
+  }
+}
+
+/** The file itself, where journals lie beside it, and not a link to it. */
+function existingFile(file: string): string {
+  if (statSync(file, { throwIfNoEntry: false }) === undefined) throw noMirror(file)
+  requireRegularFile(file)
+  const real = realpathSync(file)
+  accessSync(real, constants.R_OK)
+  return real
+}
+
+function requireMirror(db: Connection, file: string): void {
+  const applicationId = Number(db.pragma('application_id', { simple: true }))
+  const isMirror = applicationId === APPLICATION_ID
+  if (isEmpty(db) && (!isMirror || versionOf(db) === 0)) throw noMirror(file)
+  if (isMirror) requireVersion(db, file)
+  else if (applicationId !== COPY_APPLICATION_ID)
+    throw mirrorFault(file, { fault: 'foreign', said: 'is a SQLite file of another program' })
+}
+
+/** What `read` finds in the mirror at `file`. Throws MirrorUnusable for one that cannot be read. */
+export function inMirrorFile<Result>(file: string, read: (db: Connection) => Result): Result {
+  const db = openDatabase(file, 'read')
+  try {
+    return read(db)
+  } finally {
+    db.close()
+  }
+}
+
+/**
+ * Runs `work` with a file of SQLite that has what readers see of the mirror: the mirror itself, or a private copy of one in PostgreSQL, which
+ * is removed afterwards.
+ */
+export async function withFileToRead<Result>(
+  mirror: string,
+  work: (file: string) => Result | Promise<Result>,
+): Promise<Result> {
+  if (!isPostgres(mirror)) return await work(mirror)
+  const { makePrivateCopy } = await import('./private-copy.ts')
+  const copy = await makePrivateCopy(mirror)
+  try {
+    return await work(copy.file)
+  } finally {
+    copy.remove()
+  }
+}
+
+/** Does work that looks for files beside `file`. A folder that cannot be looked through is a MirrorUnusable, which names it. */
+export function lookBeside<Result>(file: string, look: () => Result): Result {
+  try {
+    return look()
+  } catch (error) {
+    throw fileError(error, dirname(file))
+  }
+}
+
+/** Whether the open file itself, not one attached to it, has a table or view of this name. */
+export function hasTable(db: Connection, name: string): boolean {
+  return db.prepare('SELECT 1 FROM main.sqlite_schema WHERE name = ?').get(name) !== undefined
+}
+
+/** Those of these columns that a table of the open file has; those of `customers` where no other is named. */
+export function hasColumns(db: Connection, columns: readonly string[], table = 'customers'): string[] {
+  const there = db.prepare<[string], string>('SELECT name FROM pragma_table_info(?)').pluck().all(table)
+  return columns.filter((column) => there.includes(column))
+}
+
+/** This moment, as the mirror writes times. */
+export function nowIn(db: Connection): string {
+  return db.prepare<[], string>(`SELECT strftime('%Y-%m-%d %H:%M:%f', 'now')`).pluck().get() ?? ''
+}
+
+/** For a file that is worth nothing until it is finished: nothing waits for the disk, and no row is checked before the end. */
+export function writeWithoutWaiting(db: Connection): void {
+  db.pragma('main.journal_mode = MEMORY')
+  db.pragma('main.synchronous = OFF')
+  db.pragma('foreign_keys = OFF')
+}

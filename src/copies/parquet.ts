@@ -1,0 +1,253 @@
+import { ByteWriter, type KeyValue, ParquetWriter, type SchemaElement } from 'hyparquet-writer'
+import { zstdCompressSync } from 'node:zlib'
+import { UsageError } from '../errors/errors.ts'
+import { fromSqlTime } from '../store/port/sql-time.ts'
+import { version } from '../version.ts'
+import type { ExportColumn, ExportFacts, ExportRow, Format, FormatSettings } from './format.ts'
+import type { SqlValue } from './readable-statement.ts'
+
+/**
+ * Parquet, compressed by zstd: times are timestamps in UTC, and what is exported stands in the metadata of the file. Rows are written as row
+ * groups while they come. Throws UsageError for a value that is not of the type of its column.
+ */
+export function parquetFormat({ ids }: Pick<FormatSettings, 'ids'>): Format {
+  return {
+    write(rows, to, facts) {
+      const file = new ParquetFile(
+        facts.columns.map((column) => parquetColumn(column, ids)),
+        {
+          write: (bytes) => to.write(bytes),
+          createdBy: `customer-mirror version ${version()}`,
+          metadata: metadataOf(facts),
+        },
+      )
+      try {
+        for (const row of rows) file.add(row)
+      } catch (error) {
+        if (error instanceof ValueUnwritable) throw unwritable(error, facts)
+        throw error
+      }
+      file.finish()
+      return file.rows
+    },
+  }
+}
+
+/** The manifest, under a key for each fact. Facts that are not known have no key. */
+function metadataOf({ table, exportedAt, asOf, changesSince, lastSeq, organizations }: ExportFacts): KeyValue[] {
+  const facts = {
+    table,
+    exported_at: exportedAt,
+    as_of: asOf,
+    changes_since: changesSince,
+    last_seq: lastSeq,
+    organizations: JSON.stringify(
+      organizations.map(({ organization, run, proof, readAsOf, provenAsOf, retiredAt, active }) => ({
+        organization,
+        run_id: run,
+        proof,
+        read_as_of: readAsOf,
+        proven_as_of: provenAsOf,
+        retired_at: retiredAt,
+        active_customers: active,
+      })),
+    ),
+  }
+  return Object.entries(facts).flatMap(([key, value]) => (value === undefined ? [] : [{ key, value: String(value) }]))
+}
+
+function unwritable({ column }: ValueUnwritable, { table }: ExportFacts): UsageError {
+  return new UsageError(
+    `A value of ${column} in ${table} is not of the type of its column, so Parquet cannot hold it. Rows that were edited by hand ` +
+      'are repaired by the next run; --format csv and jsonl export values as they are.',
+  )
+}
+
+/** Row groups end at this many rows, or this many characters of text, whichever comes first. */
+const GROUP_ROWS = 10_000
+const GROUP_CHARACTERS = 8_000_000
+
+/**
+ * A Parquet file that is written one row group after the other, compressed by zstd: no more than a row group is in memory, and a
+ * few hundred bytes for each that is written. `write` gets the bytes of the file in order.
+ */
+class ParquetFile {
+  rows = 0
+  readonly #columns: readonly ParquetColumn[]
+  readonly #write: (bytes: Uint8Array) => void
+  readonly #bytes = new ByteWriter(1024 * 1024)
+  readonly #writer: ParquetWriter
+  /** The row group that is being filled, by column. */
+  #group: unknown[][]
+  #characters = 0
+
+  constructor(
+    columns: readonly ParquetColumn[],
+    { write, createdBy, metadata }: { write: (bytes: Uint8Array) => void; createdBy: string; metadata: KeyValue[] },
+  ) {
+    this.#columns = columns
+    this.#write = write
+    this.#group = columns.map(() => [])
+    const root: SchemaElement = { name: 'root', num_children: columns.length }
+    this.#writer = new ParquetWriter({
+      writer: this.#bytes,
+      schema: [root, ...columns.map(({ element }) => element)],
+      codec: 'ZSTD',
+      compressors: { ZSTD: (bytes) => zstdCompressSync(bytes) },
+      createdBy,
+      kvMetadata: metadata,
+    })
+  }
+
+  /** Throws ValueUnwritable for a value that its column cannot hold. */
+  add(row: ExportRow): void {
+    for (let place = 0; place < this.#columns.length; place += 1) {
+      const value = row[place] ?? null
+      const column = this.#columns[place]
+      const stored = value === null ? null : column?.convert(value)
+      if (stored === undefined) throw new ValueUnwritable(column?.name ?? '')
+      if (typeof stored === 'string') this.#characters += stored.length
+      this.#group[place]?.push(stored)
+    }
+    this.rows += 1
+    if (this.rows % GROUP_ROWS === 0 || this.#characters >= GROUP_CHARACTERS) this.#finishGroup()
+  }
+
+  /** Writes what is left, and what readers find the rest by. */
+  finish(): void {
+    this.#finishGroup()
+    void this.#writer.finish()
+    this.#flush()
+  }
+
+  #finishGroup(): void {
+    const rowGroupSize = this.#group[0]?.length ?? 0
+    if (rowGroupSize === 0) return
+    void this.#writer.write({
+      rowGroupSize,
+      columnData: this.#columns.map(({ name, statistics }, place) => ({
+        name,
+        statistics,
+        ...asWritten(this.#group[place] ?? []),
+      })),
+    })
+    this.#group = this.#columns.map(() => [])
+    this.#characters = 0
+    this.#flush()
+  }
+
+  #flush(): void {
+    this.#write(this.#bytes.getBytes())
+    this.#bytes.index = 0
+  }
+}
+
+/** Repeated text goes into a dictionary, which the writer makes of strings; other text costs half as much as bytes from a pool. */
+function asWritten(data: unknown[]): { data: unknown[]; encoding?: 'PLAIN' } {
+  const sample = data.slice(0, SAMPLED).filter((value) => typeof value === 'string')
+  if (new Set(sample).size * 2 <= sample.length) return { data }
+  return { data: data.map((value) => (typeof value === 'string' ? Buffer.from(value) : value)), encoding: 'PLAIN' }
+}
+
+const SAMPLED = 1000
+
+/** A value is of another kind than its column, as only an edit by hand leaves it. */
+class ValueUnwritable extends Error {
+  override name = 'ValueUnwritable' as const
+  readonly column: string
+
+  constructor(column: string) {
+    super(`a value in the column ${column} is not of the type of the column`)
+    this.column = column
+  }
+}
+
+/** How a column of the mirror is written to Parquet. */
+type ParquetColumn = {
+  name: string
+  /** The type that readers find; null is allowed in every column, whatever the mirror promises. */
+  element: SchemaElement
+  /** Least and greatest value of each row group: for what readers look rows up by, and not for text of customers. */
+  statistics: boolean
+  /** A value as SQLite returns it, as the writer takes it; undefined where the column cannot hold it. */
+  convert(value: Value): Stored | undefined
+}
+
+type Stored = string | bigint | boolean | Uint8Array
+
+/** JSON is written as text: some readers take the JSON of Parquet for bytes. */
+export function parquetColumn(
+  { name, type }: Pick<ExportColumn, 'name' | 'type'>,
+  ids: FormatSettings['ids'],
+): ParquetColumn {
+  const { statistics, convert, ...stored } = name === 'id' && ids === 'uuid' ? UUID : KINDS[type]
+  const element = { name, repetition_type: 'OPTIONAL', ...stored } satisfies SchemaElement
+  return { name, element, convert, statistics: statistics || name === 'organization' || name === 'id' }
+}
+
+type Kind = Omit<SchemaElement, 'name'> & Pick<ParquetColumn, 'statistics' | 'convert'>
+
+const KINDS: Readonly<Record<ExportColumn['type'], Kind>> = {
+  TEXT: {
+    type: 'BYTE_ARRAY',
+    converted_type: 'UTF8',
+    logical_type: { type: 'STRING' },
+    statistics: false,
+    convert: asText,
+  },
+  INTEGER: { type: 'INT64', statistics: true, convert: asInteger },
+  DATETIME: {
+    type: 'INT64',
+    converted_type: 'TIMESTAMP_MILLIS',
+    logical_type: { type: 'TIMESTAMP', isAdjustedToUTC: true, unit: 'MILLIS' },
+    statistics: true,
+    convert: asTimestamp,
+  },
+  BOOLEAN: { type: 'BOOLEAN', statistics: true, convert: asBoolean },
+}
+
+const UUID: Kind = {
+  type: 'FIXED_LEN_BYTE_ARRAY',
+  type_length: 16,
+  logical_type: { type: 'UUID' },
+  statistics: true,
+  convert: asUuid,
+}
+
+type Value = NonNullable<SqlValue>
+
+function asText(value: Value): string {
+  return typeof value === 'string' ? value : value instanceof Uint8Array ? TO_TEXT.decode(value) : String(value)
+}
+
+const TO_TEXT = new TextDecoder()
+
+function asInteger(value: Value): bigint | undefined {
+  if (typeof value === 'bigint') return value
+  return typeof value === 'number' && Number.isSafeInteger(value) ? BigInt(value) : undefined
+}
+
+function asBoolean(value: Value): boolean | undefined {
+  const number = Number(value)
+  return number === 0 || number === 1 ? number === 1 : undefined
+}
+
+/** `YYYY-MM-DD HH:MM:SS`, with or without milliseconds, in UTC. */
+function asTimestamp(value: Value): bigint | undefined {
+  if (value === lastRead.value) return lastRead.unixMs
+  if (typeof value !== 'string' || !TIME.test(value)) return undefined
+  const unixMs = fromSqlTime(value)
+  if (Number.isNaN(unixMs)) return undefined
+  lastRead = { value, unixMs: BigInt(unixMs) }
+  return lastRead.unixMs
+}
+
+const TIME = /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d{1,3})?$/
+
+/** Rows that one transaction wrote have the same time. */
+let lastRead: { value: Value | undefined; unixMs: bigint } = { value: undefined, unixMs: 0n }
+
+function asUuid(value: Value): Uint8Array | undefined {
+  if (typeof value !== 'string' || !/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(value)) return undefined
+  return Buffer.from(value.replaceAll('-', ''), 'hex')
+}

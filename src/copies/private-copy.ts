@@ -1,0 +1,137 @@
+import Database from 'better-sqlite3'
+import { existsSync, lstatSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { mirrorFault, seenIn } from '../errors/faults.ts'
+import { copyRows } from '../store/move-mirror.ts'
+import { postgresSession } from '../store/port/postgres-store.ts'
+import type { Session } from '../store/port/postgres-session.ts'
+import { fileError } from '../store/port/sqlite-errors.ts'
+import { sqliteSession } from '../store/port/sqlite-store.ts'
+import { openDatabase as openServer } from '../store/postgres/open-database.ts'
+import { connect } from '../store/sqlite/connect.ts'
+import { openDatabase } from '../store/sqlite/open-database.ts'
+import { GIVEN_BY_SERVER } from './feed.ts'
+import { writeWithoutWaiting } from './open-to-read.ts'
+import { lockPlace } from './written-file.ts'
+
+/** What readers see, and nothing of what a run or a forgotten customer needs. */
+const READ_TABLES = [
+  ...['last_update', 'runs', 'customers', 'changes', 'rejects', 'held_removals'],
+  ...['retired_organizations', 'horizons'],
+]
+
+/** A temporary copy of a mirror in PostgreSQL, which this process alone reads. */
+export type PrivateCopy = { file: string; remove: () => void }
+
+/**
+ * Copies what readers see, one state of it, from a mirror in PostgreSQL into a file of SQLite, 0600 in a folder of 0700 among the temporary
+ * files. Copies of processes that were killed are removed. Throws MirrorUnusable.
+ */
+export async function makePrivateCopy(address: string): Promise<PrivateCopy> {
+  const copy = privatePlace()
+  try {
+    await fill(copy.file, address)
+    return copy
+  } catch (error) {
+    copy.remove()
+    throw fileError(error, tmpdir())
+  }
+}
+
+/** What the folders of private copies are called. */
+const NAME = 'customer-mirror-copy-'
+
+/** A place in a private folder of its own, 0700, and the lock of it. Throws MirrorUnusable where nothing can be made there. */
+export function privatePlace(): PrivateCopy {
+  const parent = tmpdir()
+  removeAbandoned(parent)
+  try {
+    const folder = mkdtempSync(join(parent, NAME))
+    const file = join(folder, 'customers.db')
+    const lock = lockPlace(file)
+    return {
+      file,
+      remove() {
+        rmSync(folder, { recursive: true, force: true })
+        lock.release()
+      },
+    }
+  } catch (error) {
+    const seen = seenIn(error)
+    throw seen === undefined ? error : mirrorFault(`${parent} (TMPDIR)`, seen, { cause: error })
+  }
+}
+
+/** Removes the folders of processes that are gone, as far as it can: the next one tries again. One without a file is being made. */
+function removeAbandoned(parent: string): void {
+  try {
+    for (const name of readdirSync(parent)) if (name.startsWith(NAME)) removeIfAbandoned(join(parent, name))
+  } catch {
+    // Nothing that is made here depends on it.
+  }
+}
+
+function removeIfAbandoned(folder: string): void {
+  const found = lstatSync(folder, { throwIfNoEntry: false })
+  const file = join(folder, 'customers.db')
+  if (found?.isDirectory() !== true || found.uid !== process.geteuid?.() || !existsSync(file)) return
+  try {
+    const lock = lockPlace(file, { waitMs: 0 })
+    rmSync(folder, { recursive: true, force: true })
+    lock.release()
+  } catch {
+    // It is being read.
+  }
+}
+
+async function fill(file: string, address: string): Promise<void> {
+  const server = await openServer(address, 'read')
+  try {
+    openDatabase(file, 'write').close()
+    const db = connect(file, { fileMustExist: true })
+    try {
+      writeWithoutWaiting(db)
+      db.exec('BEGIN')
+      await server.read(async (session) => {
+        // The server may end a statement, on a standby above all; then all of it is read again.
+        db.exec('ROLLBACK; BEGIN')
+        await copyRows({ from: postgresSession(session), to: sqliteSession(db), tables: READ_TABLES })
+        await noteForgotten(session, db)
+        await noteGiven(session, db)
+      })
+      db.exec('COMMIT')
+      db.exec('ANALYZE')
+    } finally {
+      db.close()
+    }
+  } finally {
+    await server.close()
+  }
+}
+
+/** Which number was forgotten last in each organization, without any hash: objects in a bucket from before are written anew. */
+async function noteForgotten(session: Session, db: Database.Database): Promise<void> {
+  const mayRead = `SELECT has_table_privilege(to_regclass('forgotten'), 'SELECT') AS "mayRead"`
+  const [asked] = await session.all<{ mayRead: boolean | null }>(mayRead)
+  if (asked?.mayRead !== true) return
+  const last = await session.all<{ organization: string; number: number }>(
+    'SELECT organization, MAX(number) AS number FROM forgotten GROUP BY organization',
+  )
+  const insert = db.prepare(`INSERT INTO forgotten (number, organization, hash, forgotten_at) VALUES (?, ?, '', '')`)
+  for (const { number, organization } of last) insert.run(number, organization)
+}
+
+/**
+ * Which seq was given last, where this user may know it: of a change that was deleted with its organization, or that is not committed yet. A
+ * standby may not have the changes yet that a reader knows from its primary server, although it has their numbers.
+ */
+async function noteGiven(session: Session, db: Database.Database): Promise<void> {
+  const [given] = await session.all<{ seq: number | null }>(
+    `SELECT CASE WHEN has_sequence_privilege(name, 'SELECT') AND NOT pg_is_in_recovery()
+       THEN pg_sequence_last_value(name::regclass) END AS seq
+     FROM pg_get_serial_sequence('changes', 'seq') AS name`,
+  )
+  if (given === undefined || given.seq === null) return
+  db.prepare('INSERT INTO sqlite_sequence (name, seq) VALUES (?, CAST(? AS INTEGER))').run(GIVEN_BY_SERVER, given.seq)
+}

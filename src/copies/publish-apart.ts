@@ -1,0 +1,95 @@
+import { spawn } from 'node:child_process'
+import { text } from 'node:stream/consumers'
+import { z } from 'zod'
+import { processEnvironment } from '../config/environment.ts'
+import { describeError, Interrupted, reportedError } from '../errors/errors.ts'
+import type { Logger } from '../log.ts'
+import { keptCompiled, programBeside } from '../machine/process-apart.ts'
+import { parsedJson } from '../parsed-json.ts'
+import { copyFault } from './copy-error.ts'
+import { placeOf, published, type Published, type TargetPlan } from './publish-plan.ts'
+
+const answer = z.union([
+  z.strictObject({ published }),
+  z.strictObject({ error: z.strictObject({ code: z.string(), message: z.string() }) }),
+])
+
+/**
+ * Publishes in a process of its own, which takes seconds of CPU that runs and health checks of this one do not wait for. Aborting
+ * `signal` kills it, at any moment: what it had not finished is removed by the next publish. Throws what publishing throws,
+ * and Interrupted after an abort.
+ */
+export async function publishApart(
+  plans: readonly TargetPlan[],
+  { signal }: { signal: AbortSignal },
+): Promise<Published> {
+  if (signal.aborted) throw stopped()
+  const child = spawn(process.execPath, programBeside(import.meta.url, 'publish-process'), {
+    stdio: ['pipe', 'pipe', 'ignore'],
+    env: { ...processEnvironment(), ...keptCompiled() },
+    signal,
+    killSignal: 'SIGKILL',
+  })
+  const closed = new Promise<void>((resolve) => child.once('close', () => resolve()))
+  let failed: Error | undefined
+  // It could not be started, or was killed as asked.
+  child.on('error', (error) => (failed = error))
+  // A process that ended early does not read its plan; its end says so.
+  child.stdin.on('error', () => {})
+  child.stdin.end(JSON.stringify(plans))
+  const [said] = await Promise.all([text(child.stdout), closed])
+  if (signal.aborted) throw stopped()
+  return read(said, failed?.message ?? child.signalCode ?? `exit code ${child.exitCode}`)
+}
+
+function read(said: string, ending: string): Published {
+  const document = parsedJson(said)
+  // Nothing, or the beginning of an answer.
+  if (document === undefined)
+    throw copyFault('the process that publishes', { fault: 'gone', said: `was ended (${ending})` }, { kept: WHOLE })
+  const found = answer.parse(document)
+  if ('error' in found) throw reportedError(found.error)
+  return found.published
+}
+
+function stopped(): Interrupted {
+  return new Interrupted(`Publishing was stopped as asked. ${WHOLE}`)
+}
+
+/** Some of several copies may be in their places already. */
+const WHOLE = 'What readers find is whole: each copy is the one from before, or a new one.'
+
+/** Publishes after runs that are complete whatever becomes of it: a failure is returned, not thrown. */
+export async function publishAfterRuns(
+  plans: readonly TargetPlan[],
+  { signal }: { signal: AbortSignal },
+): Promise<Published> {
+  try {
+    return await publishApart(
+      plans.map((plan) => ('to' in plan ? { ...plan, afterRuns: true } : plan)),
+      { signal },
+    )
+  } catch (error) {
+    const failed = plans.map((plan) => ({ file: placeOf(plan), ...describeError(error) }))
+    return { copies: [], leftOut: [], failed, warnings: [] }
+  }
+}
+
+/** What was published and what was not, in one line each: paths, ids and counts. */
+export function logPublished(log: Logger, { copies, leftOut, failed, warnings, parquet, bucket }: Published): void {
+  for (const { file, bytes, sha256, organizations } of copies) {
+    const customers = organizations.reduce((sum, organization) => sum + organization.customers, 0)
+    log.info({ file, bytes, sha256, organizations: organizations.length, customers }, 'copy published')
+  }
+  if (parquet !== undefined) log.info(parquet, 'folder published')
+  if (bucket?.isNew === true) {
+    const { to, generation, gone, replaced } = bucket
+    const objects = bucket.organizations.filter(({ isNew }) => isNew)
+    const bytes = objects.reduce((sum, object) => sum + object.bytes, 0)
+    const organizations = bucket.organizations.length
+    log.info({ to, generation, objects: objects.length, bytes, organizations, gone, replaced }, 'bucket published')
+  }
+  if (leftOut.length > 0) log.warn({ leftOut }, 'organizations left out of the copy')
+  for (const failure of failed) log.error({ failure }, 'copy not published')
+  for (const warning of warnings) log.warn({ warning }, 'copy cannot be reached')
+}

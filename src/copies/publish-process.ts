@@ -1,0 +1,58 @@
+import { text } from 'node:stream/consumers'
+import { isPostgres } from '../address/mirror-address.ts'
+import { processEnvironment } from '../config/environment.ts'
+import { describeError, isOurs } from '../errors/errors.ts'
+import { withFileToRead } from './open-to-read.ts'
+import { publishFolder } from './publish-folder.ts'
+import { publishCopies, requireHidden } from './publish.ts'
+import { placeOf, type Published, publishPlans, type TargetPlan } from './publish-plan.ts'
+
+/** The process that publishes: takes plans as JSON on standard input, and prints what became of them as JSON. */
+const plans = publishPlans.parse(JSON.parse(await text(process.stdin)))
+process.stdout.write(JSON.stringify(await answer()))
+
+async function answer(): Promise<object> {
+  try {
+    const [first] = plans
+    const { mirror } = first
+    // A private copy of a mirror in PostgreSQL has what readers see alone.
+    if (isPostgres(mirror)) await requireHidden(first, mirror)
+    const make = async (file: string) => {
+      if (!isPostgres(mirror)) await requireHidden(first, file)
+      return publishAll(plans.map((plan) => ({ ...plan, mirror: file })))
+    }
+    return { published: await withFileToRead(mirror, make) }
+  } catch (error) {
+    // The message of a defect may quote anything, so only its kind is passed on.
+    const unexpected =
+      error instanceof Error ? `${error.name}${'code' in error ? ` ${String(error.code)}` : ''}` : 'Error'
+    return { error: isOurs(error) ? describeError(error) : { code: 'unexpected', message: unexpected } }
+  }
+}
+
+/** Publishes to each target. One of several that fails keeps no other from being published. */
+async function publishAll(targets: readonly TargetPlan[]): Promise<Published> {
+  const done: Published = { copies: [], leftOut: [], failed: [], warnings: [] }
+  for (const target of targets) {
+    try {
+      const { leftOut, failed, warnings, ...made } = await publish(target)
+      Object.assign(done, made, { copies: [...done.copies, ...made.copies] })
+      const known = new Set(done.leftOut.map(({ organization }) => organization))
+      done.leftOut.push(...leftOut.filter(({ organization }) => !known.has(organization)))
+      done.failed.push(...failed)
+      done.warnings.push(...warnings)
+    } catch (error) {
+      if (targets.length === 1 || !isOurs(error)) throw error
+      done.failed.push({ file: placeOf(target), ...describeError(error) })
+    }
+  }
+  return done
+}
+
+/** The client of object storage is loaded only where it is needed. */
+async function publish(plan: TargetPlan): Promise<Published> {
+  if ('file' in plan) return publishCopies(plan)
+  if ('parquet' in plan) return publishFolder(plan)
+  const { publishBucket } = await import('./bucket/publish-bucket.ts')
+  return publishBucket(plan, processEnvironment())
+}

@@ -1,0 +1,326 @@
+import type Database from 'better-sqlite3'
+import { chownSync, realpathSync, statSync } from 'node:fs'
+import { basename, dirname, extname, join } from 'node:path'
+import { isDeepStrictEqual } from 'node:util'
+import { isPostgres } from '../address/mirror-address.ts'
+import { Interrupted, isOurs, MirrorUnusable, OrganizationLeased, UsageError } from '../errors/errors.ts'
+import { isOfSqlite, mirrorFault, seenIn } from '../errors/faults.ts'
+import { isMissing } from '../machine/is-missing.ts'
+import { makeFolder } from '../machine/make-folder.ts'
+import type { Clocks } from '../organizations.ts'
+import { fileError } from '../store/port/sqlite-errors.ts'
+import { sqlTime } from '../store/port/sql-time.ts'
+import { sqliteSession } from '../store/port/sqlite-store.ts'
+import { heldLeases } from '../store/runs/lease.ts'
+import { connect } from '../store/sqlite/connect.ts'
+import { findDamage, isWhole, openDatabase } from '../store/sqlite/open-database.ts'
+import { requireRegularFile } from '../store/sqlite/open-file.ts'
+import { purge } from '../store/sqlite/purge.ts'
+import { type Copying, copyFile, countRows, isDamage, markIn } from './backup.ts'
+import { carryOver, type CarriedOver, passLostNumbers } from './carry-over.ts'
+import { LeftUndone, placedError } from './copy-error.ts'
+import { isMirror } from './file-kind.ts'
+import { giveSecondName, listOlder, moveAside, olderName, replacing, timeIn } from './older-files.ts'
+import { lookBeside, type OpenedToRead, openToRead } from './open-to-read.ts'
+import { isTheMirror } from './target-place.ts'
+import { listUnfinished, removeFile, type Unfinished, writeFor } from './written-file.ts'
+
+export type RestorePlan = {
+  mirror: string
+  /** The backup, an absolute path. */
+  file: string
+  /** Whether a mirror is replaced that is too damaged to find out if a program has it open. */
+  force: boolean
+}
+
+export type Restored = {
+  mirror: string
+  file: string
+  /** The moment of which the backup is; undefined for a backup that another program made. */
+  takenAt: string | undefined
+  customers: number
+  organizations: number
+  /** The name that the replaced mirror has now; undefined where there was none. */
+  kept: string | undefined
+  /** Customers that were forgotten after the backup and stay so; undefined where there is no replaced mirror that can be read. */
+  forgotten: number | undefined
+} & Omit<CarriedOver, 'forgotten'>
+
+/**
+ * Puts a backup in the place of the mirror, after all of it was read and found whole. The mirror that was there is kept beside it
+ * under another name. Throws UsageError and MirrorUnusable, OrganizationLeased for a mirror that a run is writing, and Interrupted
+ * after an abort; nothing is changed then.
+ */
+export async function restoreMirror(plan: RestorePlan, { signal, onProgress, ...clocks }: Copying & Clocks) {
+  const { file, force } = plan
+  if (isMissing(file)) throw new UsageError(`${file}: there is no such file. Name a backup.`)
+  const mirror = placeOfMirror(plan)
+  const source = openBackup(file)
+  try {
+    // Before a long copy, and again at its end.
+    ;(await lockMirror(mirror, { force, ...clocks }))?.release()
+    makeFolder(dirname(mirror))
+    return await writeFor(
+      mirror,
+      async (unfinished) => {
+        const takenAt = markIn(source.db)
+        const facts = await copyBackup(source, unfinished.path, { file, signal, onProgress })
+        if (signal.aborted) throw new Interrupted('Stopped as asked. Nothing was restored.')
+        const swapped = await swap(mirror, unfinished, { force, ...clocks })
+        return { mirror: plan.mirror, file, takenAt, ...facts, ...swapped } satisfies Restored
+      },
+      { busy: (cause) => inUse(mirror, 'another restore is under way', cause) },
+    )
+  } catch (error) {
+    throw restoreError(error, mirror)
+  } finally {
+    source.close()
+  }
+}
+
+function inUse(mirror: string, what: string, cause: unknown): MirrorUnusable {
+  return mirrorFault(mirror, { fault: 'busy', said: `${what}. Nothing was restored` }, { cause })
+}
+
+function restoreError(error: unknown, mirror: string): unknown {
+  if (error instanceof LeftUndone) return placedError(error, mirror)
+  const seen = seenIn(error)
+  return seen === undefined ? fileError(error, mirror) : mirrorFault(mirror, seen, { kept: AS_IT_WAS, cause: error })
+}
+
+const AS_IT_WAS = 'Nothing was restored; the mirror is as it was.'
+
+/** Where the mirror is or will be, which is not the name of a link to it. Throws UsageError for the backup itself, and MirrorUnusable. */
+function placeOfMirror({ mirror, file }: RestorePlan): string {
+  if (isMissing(mirror)) return mirror
+  try {
+    if (!isTheMirror(file, mirror)) return realpathSync(mirror)
+  } catch (error) {
+    throw fileError(error, mirror)
+  }
+  throw new UsageError(`${file}: is the mirror itself. Name the backup that shall take its place.`)
+}
+
+/** Opens a backup to read only. Throws MirrorUnusable for a file that is none, or that is damaged. */
+function openBackup(file: string): OpenedToRead {
+  const opened = openAny(file)
+  if (isMirror(opened.db)) return opened
+  opened.close()
+  throw new MirrorUnusable(
+    `${file}: is a copy for readers, which lacks what runs need. Name a backup; without one, move the mirror away and sync anew.`,
+    { code: 'foreign' },
+  )
+}
+
+/** What a mirror lacks is said of mirrors, with advice that would not help here. */
+function openAny(file: string): OpenedToRead {
+  try {
+    return openToRead(file)
+  } catch (error) {
+    if (!(error instanceof MirrorUnusable)) throw error
+    if (error.code === 'missing')
+      throw new MirrorUnusable(`${file}: holds nothing. Nothing was restored; name a backup.`, { code: 'missing' })
+    const { cause, message } = error
+    throw error.code === 'damaged' ? damaged(file, cause instanceof Error ? cause.message : message) : error
+  }
+}
+
+function damaged(file: string, what = 'rows are missing'): MirrorUnusable {
+  return new MirrorUnusable(
+    `${file}: is damaged, or a disk failed while it was read (${what}). Nothing was restored; the mirror is as it was. Check the disk, or name an older backup.`,
+    { code: 'damaged' },
+  )
+}
+
+/** Copies the backup, reads all of the copy, and opens it as a mirror. */
+async function copyBackup(
+  source: OpenedToRead,
+  path: string,
+  { file, ...copying }: Copying & { file: string },
+): Promise<Counted> {
+  try {
+    const expected = await copyFile(source, path, copying)
+    const copy = connect(path, { fileMustExist: true })
+    try {
+      const [damage] = findDamage(copy)
+      if (damage !== undefined || !isDeepStrictEqual(countRows(copy), expected)) throw damaged(file, damage)
+      copy.exec('DELETE FROM leases')
+    } finally {
+      copy.close()
+    }
+  } catch (error) {
+    throw isDamage(error) ? damaged(file, error.message) : error
+  }
+  const mirror = openCopy(path, file)
+  try {
+    mirror.pragma('journal_mode = DELETE')
+    return countCustomers(mirror)
+  } finally {
+    mirror.close()
+  }
+}
+
+/** Its private name says nothing to anyone: errors name the backup in its place. */
+function openCopy(path: string, file: string): Database.Database {
+  try {
+    return openDatabase(path, 'write')
+  } catch (error) {
+    if (!isOurs(error)) throw error
+    if (seenIn(error.cause)?.fault === 'full') throw error.cause
+    error.message = error.message.replaceAll(path, file)
+    throw error
+  }
+}
+
+type Counted = Pick<Restored, 'customers' | 'organizations'>
+
+function countCustomers(db: Database.Database): Counted {
+  const count = 'SELECT COUNT(*) AS customers, COUNT(DISTINCT organization) AS organizations FROM customers'
+  return db.prepare<[], Counted>(count).get() ?? { customers: 0, organizations: 0 }
+}
+
+/** The mirror that is about to be replaced, with no other program in it, and nothing beside it. */
+type LockedMirror = {
+  /** Undefined where it is of another version, or lacks tables: then nothing of it can be carried over. */
+  db: Database.Database | undefined
+  /** Lets other programs open the file again, whatever name it has by then. */
+  release(): void
+}
+
+type Locking = Clocks & { force: boolean }
+
+/**
+ * Locks the mirror at `file` against every other program: SQLite grants that only while none has it open, and a run, a worker and
+ * a reader hold a lock of their own from the first moment to the last. Its WAL is merged into it and removed, so that nothing of it
+ * is left that SQLite could take for the WAL of the file that follows. Undefined where there is no file, or where it is too damaged to be locked
+ * and `force` is given. Throws OrganizationLeased for a run that is under way, and MirrorUnusable `busy` for any other program that has the file open.
+ */
+async function lockMirror(file: string, { force, ...clocks }: Locking): Promise<LockedMirror | undefined> {
+  if (isMissing(file)) return undefined
+  requireRegularFile(file)
+  if (statSync(file).size === 0) return undefined
+  let db: Database.Database | undefined
+  try {
+    db = connect(file, { fileMustExist: true, timeout: 500 })
+    // Without this, SQLite would make the files of a WAL beside it before it looks whether it is alone.
+    db.pragma('locking_mode = EXCLUSIVE')
+    if (!isMirror(db)) throw mirrorFault(file, { fault: 'foreign', said: 'is a SQLite file of another program' })
+    await requireNoRun(db, file, clocks)
+    db.pragma('journal_mode = DELETE')
+    db.exec('BEGIN EXCLUSIVE')
+    const locked = db
+    return { db: isWhole(locked) ? locked : undefined, release: () => void locked.close() }
+  } catch (error) {
+    db?.close()
+    if (isDamage(error) && force) return undefined
+    if (isDamage(error)) throw unlockable(file, error)
+    if (!isOfSqlite(error) || seenIn(error)?.fault !== 'busy') throw fileError(error, file)
+    await requireNoRunIn(file, clocks)
+    throw inUse(file, 'a worker, a command or a reader has the mirror open', error)
+  }
+}
+
+function unlockable(mirror: string, cause: unknown): MirrorUnusable {
+  return new MirrorUnusable(
+    `${mirror}: is so damaged that SQLite cannot lock it, or its disk failed, so nothing shows whether a program still has it open. ` +
+      'Check the disk, and stop every program that uses the mirror, then restore with --force.',
+    { code: 'busy' },
+    { cause },
+  )
+}
+
+async function requireNoRun(db: Database.Database, file: string, clocks: Clocks): Promise<void> {
+  const [held] = isWhole(db) ? await heldLeases(sqliteSession(db), clocks) : []
+  if (held !== undefined)
+    throw new OrganizationLeased(
+      `${file}: run ${held.run_id} of ${held.organization} is writing it. Nothing was restored. Stop the worker and every sync, then ` +
+        'restore again; a run that died is given up after a minute.',
+    )
+}
+
+/** The same of a file that another program has open, as far as a reader can see it. */
+async function requireNoRunIn(file: string, clocks: Clocks): Promise<void> {
+  let db: Database.Database | undefined
+  try {
+    db = connect(file, { readonly: true, fileMustExist: true, timeout: 500 })
+    await requireNoRun(db, file, clocks)
+  } catch (error) {
+    if (error instanceof OrganizationLeased) throw error
+  } finally {
+    db?.close()
+  }
+}
+
+/**
+ * The moment of the exchange. The replaced file gets its second name first, so that there is a mirror at its place at any time; the
+ * lock on it ends only when it has left its place.
+ */
+async function swap(mirror: string, unfinished: Unfinished, { force, ...clocks }: Locking) {
+  const locked = await lockMirror(mirror, { force, ...clocks })
+  try {
+    const hadMirror = !isMissing(mirror)
+    const carried = await carryInto(unfinished.path, { replaced: locked?.db, mirror, nowMs: clocks.nowMs })
+    giveToOwner(unfinished.path, mirror)
+    const kept = olderName(replacedName(mirror), timeIn(sqlTime(clocks.nowMs)) ?? '')
+    replacing((names) => {
+      if (hadMirror) names.push(giveSecondName(mirror, kept))
+      // What lies beside a mirror that is gone, or damaged, must not be taken for the WAL of the new one.
+      for (const ending of ['-journal', '-wal'])
+        if (!isMissing(mirror + ending)) names.push(moveAside(mirror + ending, kept + ending))
+      removeFile(`${mirror}-shm`)
+      unfinished.place()
+    })
+    return { kept: hadMirror ? kept : undefined, ...carried }
+  } finally {
+    locked?.release()
+  }
+}
+
+/** A mirror that root restores belongs to the user who owned the one before, and otherwise to the owner of its folder. */
+function giveToOwner(path: string, mirror: string): void {
+  if (process.getuid?.() !== 0 || isMissing(mirror)) return
+  const { uid, gid } = statSync(mirror)
+  chownSync(path, uid, gid)
+}
+
+const UNERASED = { fault: 'full', said: 'what is left of forgotten customers could not be erased' } as const
+
+type Replacing = { replaced: Database.Database | undefined; mirror: string; nowMs: number }
+
+async function carryInto(path: string, { replaced, mirror, nowMs }: Replacing) {
+  const restored = connect(path, { fileMustExist: true })
+  try {
+    // What is deleted is overwritten in the file. An error closes it, and it is not used.
+    restored.pragma('secure_delete = ON')
+    restored.exec('BEGIN')
+    if (replaced === undefined) passLostNumbers(restored, nowMs)
+    const carried = replaced === undefined ? UNKNOWN : await carryOver(replaced, restored, nowMs)
+    restored.exec('COMMIT')
+    // Earlier values of forgotten customers may stand in free space of the backup.
+    if ((carried.forgotten ?? 0) > 0 && !purge(restored)) throw mirrorFault(mirror, UNERASED, { kept: AS_IT_WAS })
+    return { ...carried, ...countCustomers(restored) }
+  } finally {
+    restored.close()
+  }
+}
+
+/** A mirror that is lost or damaged does not show what it held. */
+const UNKNOWN = { feedGoesBack: true, forgotten: undefined, unrecognized: 0, onlyInBackup: [] }
+
+/**
+ * The mirrors that restores have replaced, beside the one at `file`, oldest first, and then what restores and moves left there that were
+ * killed; none of a database. Throws MirrorUnusable for a folder that cannot be looked through.
+ */
+export function replacedMirrors(mirror: string): string[] {
+  if (isPostgres(mirror) || isMissing(mirror)) return []
+  return lookBeside(mirror, () => {
+    const file = realpathSync(mirror)
+    return [...listOlder(replacedName(file)), ...listUnfinished(file)]
+  })
+}
+
+/** The name of replaced mirrors without their time: `customers-replaced.db`. */
+function replacedName(mirror: string): string {
+  const ending = extname(mirror)
+  return join(dirname(mirror), `${basename(mirror, ending)}-replaced${ending}`)
+}

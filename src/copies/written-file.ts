@@ -1,0 +1,348 @@
+import Database from 'better-sqlite3'
+import { createHash, randomBytes } from 'node:crypto'
+import {
+  closeSync,
+  fchmodSync,
+  fchownSync,
+  fsyncSync,
+  lstatSync,
+  openSync,
+  readdirSync,
+  readSync,
+  renameSync,
+  unlinkSync,
+  writeSync,
+} from 'node:fs'
+import { basename, dirname, join } from 'node:path'
+import { isOurs } from '../errors/errors.ts'
+import { codeOf, seenIn } from '../errors/faults.ts'
+import { isMissing } from '../machine/is-missing.ts'
+import { ownerOfFolder } from '../machine/make-folder.ts'
+import { connect } from '../store/sqlite/connect.ts'
+import { afterPlacing, copyFault } from './copy-error.ts'
+import { JOURNALS } from './target-place.ts'
+
+/*
+ * How a file takes its place, whichever command writes it: the lock of the place is taken, the file is written under a private name in the same
+ * folder, flushed, renamed, and the folder is flushed. On an error it is removed, and what was there before stays. What a killed process left
+ * is removed by the next one that writes into the folder, whatever place it was for.
+ */
+
+/** A file that is being written for a place. */
+export type Unfinished = {
+  /** Its private name. It is empty at first, and of this user alone; journals of SQLite and a digest may stand beside it. */
+  path: string
+  /** Waits until all of it is on the disk, and gives it its place. Throws LeftUndone. */
+  place: () => void
+  /** Removes it where it was not given its place, and lets other processes write there. */
+  end: () => void
+}
+
+/** How a file is written: how long another process is waited for that writes it, what is thrown then, and the group of the file. */
+export type Writing = { waitMs?: number; busy?: (cause: Error) => Error; gid?: number | undefined }
+
+/** Begins to write a file, whose lock this process has from now on; what was left of earlier attempts is removed. */
+export function beginFile(file: string, { gid, ...locking }: Writing = {}): Unfinished {
+  const lock = lockPlace(file, locking)
+  const path = privateName(file)
+  const end = () => {
+    removeIfPossible(ENDINGS.map((ending) => path + ending))
+    lock.release()
+  }
+  try {
+    removeLeftovers(dirname(file), basename(file))
+    makeFile(path, { gid })
+  } catch (error) {
+    end()
+    throw underItsName(error, { path, file })
+  }
+  const place = () => {
+    flushFile(path)
+    putInPlace(path, file)
+  }
+  return { path, place, end }
+}
+
+/** Runs `work` with an unfinished file, and ends it. */
+export async function writeFor<Result>(
+  file: string,
+  work: (unfinished: Unfinished) => Promise<Result>,
+  writing?: Writing,
+): Promise<Result> {
+  const unfinished = beginFile(file, writing)
+  try {
+    return await work(unfinished)
+  } catch (error) {
+    throw underItsName(error, { path: unfinished.path, file })
+  } finally {
+    unfinished.end()
+  }
+}
+
+/** Writes a text as a file, which is there as a whole or not at all. Its mode is 0600 unless another one is given. */
+export function writeTextFile(
+  file: string,
+  text: string,
+  { mode = 0o600, ...writing }: Writing & { mode?: number | undefined } = {},
+): void {
+  const { path, place, end } = beginFile(file, writing)
+  try {
+    writeInto(path, (descriptor) => {
+      writeAll(descriptor, Buffer.from(text))
+      fchmodSync(descriptor, mode)
+    })
+    place()
+  } finally {
+    end()
+  }
+}
+
+/** What may stand beside an unfinished file, with its name before it. */
+const ENDINGS = ['', ...JOURNALS, '.sha256']
+
+/** A private name beside a file, under which what will replace it is made. */
+export function privateName(file: string): string {
+  return join(dirname(file), `.${basename(file)}.${randomBytes(8).toString('hex')}.unfinished`)
+}
+
+/** The name of the file that an unfinished file or a lock is for. */
+const PRIVATE = /^\.(.+?)(?:\.[0-9a-f]{16}\.unfinished(?:-journal|-wal|-shm|\.sha256)?|(?<lock>\.writing))$/s
+
+/** The files beside `file` that are being written for it, or that a process left that was killed. */
+export function listUnfinished(file: string): string[] {
+  if (isMissing(dirname(file))) return []
+  return (privateIn(dirname(file)).get(basename(file)) ?? []).map((name) => join(dirname(file), name))
+}
+
+/** The unfinished files in a folder by the name of the file that they are for; also a name of which there is a lock alone. */
+function privateIn(folder: string): Map<string, string[]> {
+  const found = new Map<string, string[]>()
+  for (const name of readdirSync(folder)) {
+    const match = PRIVATE.exec(name)
+    const [, file] = match ?? []
+    if (file === undefined) continue
+    const names = found.get(file) ?? []
+    found.set(file, match?.groups?.['lock'] === undefined ? [...names, name] : names)
+  }
+  return found
+}
+
+/**
+ * Removes what writers of any file in this folder left that were killed: one whose lock can be taken has none. The caller holds the lock for
+ * the name `held`. What cannot be removed stays for the next one.
+ */
+export function removeLeftovers(folder: string, held?: string): void {
+  const remove = (names: readonly string[]) => removeIfPossible(names.map((name) => join(folder, name)))
+  try {
+    for (const [name, unfinished] of privateIn(folder)) {
+      if (name === held) remove(unfinished)
+      else
+        try {
+          const lock = lockPlace(join(folder, name), { waitMs: 0 })
+          remove(unfinished)
+          lock.release()
+        } catch {
+          // It is being written, or of another user.
+        }
+    }
+  } catch {
+    // A folder that this user may write, and not list.
+  }
+}
+
+/**
+ * Takes the lock of a place. The system releases it when the process ends, however that happens. Throws what `busy` returns when another
+ * process has it for longer than `waitMs`. What stands where the lock should be, such as a pipe or a folder, is passed over.
+ */
+export function lockPlace(
+  file: string,
+  { waitMs = 2000, busy = (cause) => busyAt(file, cause) }: Omit<Writing, 'gid'> = {},
+): { release: () => void } {
+  for (const number of ['', '.1', '.2', '.3']) {
+    const lock = takeLock(join(dirname(file), `.${basename(file)}${number}.writing`), waitMs, busy)
+    if (lock !== undefined) return lock
+  }
+  throw copyFault(`${file}, .${basename(file)}.writing`, {
+    fault: 'denied',
+    said: 'other files stand where its lock goes',
+  })
+}
+
+/** The error where another process writes a file, or into a folder. */
+export function busyAt(file: string, cause: Error): Error {
+  return copyFault(file, { fault: 'busy', said: 'another process writes it at the moment' }, { cause })
+}
+
+/** Undefined where something else stands. */
+function takeLock(path: string, waitMs: number, busy: (cause: Error) => Error): { release: () => void } | undefined {
+  const inode = lockFileAt(path)
+  if (inode === undefined) return undefined
+  const db = connect(path, { timeout: waitMs })
+  try {
+    // No journal: nothing is ever written into this file.
+    db.pragma('journal_mode = MEMORY')
+    db.exec('BEGIN EXCLUSIVE')
+  } catch (error) {
+    db.close()
+    if (error instanceof Database.SqliteError && error.code.startsWith('SQLITE_BUSY')) throw busy(error)
+    throw error
+  }
+  const isInPlace = () => inodeOf(path) === inode
+  if (isInPlace())
+    return {
+      release() {
+        if (isInPlace()) removeIfPossible([path])
+        db.close()
+      },
+    }
+  // Its holder was done, and has removed it.
+  db.close()
+  return takeLock(path, waitMs, busy)
+}
+
+/** Makes the file of a lock where there is none. Undefined for anything but an empty file of this user. */
+function lockFileAt(path: string): bigint | undefined {
+  const found = lstatSync(path, { bigint: true, throwIfNoEntry: false })
+  if (found === undefined) {
+    try {
+      makeFile(path)
+    } catch (error) {
+      if (codeOf(error) !== 'EEXIST') throw error
+    }
+    return lockFileAt(path)
+  }
+  const users = [process.geteuid?.(), ownerOfFolder(dirname(path))?.uid]
+  return found.isFile() && found.size === 0n && users.includes(Number(found.uid)) ? found.ino : undefined
+}
+
+function inodeOf(path: string): bigint | undefined {
+  return lstatSync(path, { bigint: true, throwIfNoEntry: false })?.ino
+}
+
+/** Makes an empty file, 0600, of a group where one is given. What root makes belongs to the owner of the folder. */
+export function makeFile(path: string, { gid }: { gid?: number | undefined } = {}): void {
+  writeInto(
+    path,
+    (descriptor) => {
+      fchmodSync(descriptor, 0o600)
+      const owner = ownerOfFolder(dirname(path))
+      const group = gid ?? owner?.gid
+      if (group !== undefined) giveToGroup(path, group, () => fchownSync(descriptor, owner?.uid ?? -1, group))
+    },
+    'wx',
+  )
+}
+
+/** Throws UsageError where this user may not give files to that group. */
+export function giveToGroup(file: string, gid: number, give: () => void): void {
+  try {
+    give()
+  } catch (error) {
+    const seen = seenIn(error)
+    throw seen === undefined ? error : copyFault(`${file}, to be given to group ${gid}`, seen, { cause: error })
+  }
+}
+
+/** Opens a file to write, and closes it after `work`. */
+export function writeInto<Result>(path: string, work: (descriptor: number) => Result, flags = 'r+'): Result {
+  const descriptor = openSync(path, flags, 0o600)
+  try {
+    return work(descriptor)
+  } finally {
+    closeSync(descriptor)
+  }
+}
+
+/** The error with the name of the file in place of its private name, which is gone by then and says nothing to anyone. */
+export function underItsName(error: unknown, { path, file }: { path: string; file: string }): unknown {
+  if (isOurs(error)) error.message = error.message.replaceAll(path, file)
+  return error
+}
+
+/** Writes all bytes, and waits where a pipe is full. Returns false if its reader has closed it. */
+export function writeAll(descriptor: number, bytes: Uint8Array): boolean {
+  for (let written = 0; written < bytes.length;) {
+    try {
+      written += writeSync(descriptor, bytes, written)
+    } catch (error) {
+      const code = codeOf(error)
+      if (code === 'EPIPE') return false
+      if (code !== 'EAGAIN') throw error
+      // A pipe that another process made non-blocking, and that is full.
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, FULL_PIPE_MS)
+    }
+  }
+  return true
+}
+
+const FULL_PIPE_MS = 5
+
+/** Waits until all of a file, or the names in a folder, are on the disk. */
+export function flushFile(path: string): void {
+  const descriptor = openSync(path, 'r')
+  try {
+    fsyncSync(descriptor)
+  } finally {
+    closeSync(descriptor)
+  }
+}
+
+/** Waits until the names in a folder are on the disk, where its file system can do that. */
+export function flushFolder(folder: string): void {
+  try {
+    flushFile(folder)
+  } catch (error) {
+    if (codeOf(error) !== 'EINVAL') throw error
+  }
+}
+
+/**
+ * Gives a finished file its place, and waits until that is on the disk. Readers see what was there before or this file, whole. Throws the
+ * error of the system while what was there before is there still, and LeftUndone afterwards.
+ */
+export function putInPlace(finished: string, place: string): void {
+  renameSync(finished, place)
+  flushPlace(place)
+}
+
+/** Waits until the name of a file that was put in its place is on the disk. Throws LeftUndone. */
+export function flushPlace(place: string): void {
+  afterPlacing(
+    'the disk failed before it confirmed that: after a power failure, what was there before may be there again',
+    () => flushFolder(dirname(place)),
+  )
+}
+
+/** Removes a file, where there is one. Throws the error of the system; that of `rmSync` has no code where a disk failed or is read-only. */
+export function removeFile(path: string): void {
+  try {
+    unlinkSync(path)
+  } catch (error) {
+    if (codeOf(error) !== 'ENOENT') throw error
+  }
+}
+
+/** Removes what is of no use any more, as far as the disk lets it: the error that came before is the one to report. */
+export function removeIfPossible(paths: readonly string[]): void {
+  for (const path of paths) {
+    try {
+      removeFile(path)
+    } catch {
+      // It has a private name, by which the next command finds it; or it is of another user, in a folder of many.
+    }
+  }
+}
+
+/** The size of a file and its SHA-256. Reads it once, a part at a time. */
+export function digestOfFile(file: string): { bytes: number; sha256: string } {
+  const descriptor = openSync(file, 'r')
+  try {
+    const digest = createHash('sha256')
+    const chunk = Buffer.allocUnsafe(1024 * 1024)
+    let bytes = 0
+    for (let read; (read = readSync(descriptor, chunk)) > 0; bytes += read) digest.update(chunk.subarray(0, read))
+    return { bytes, sha256: digest.digest('hex') }
+  } finally {
+    closeSync(descriptor)
+  }
+}

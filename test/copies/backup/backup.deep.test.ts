@@ -1,0 +1,116 @@
+import { lockPlace } from '../../../src/copies/written-file.ts'
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { readdirSync, writeFileSync, chmodSync, mkdirSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { backupCommand } from '../../../src/cli/backup.ts'
+import { night } from '../../store/nights.ts'
+import { aWriter, backUp } from '../../support/backing-up.ts'
+import { customers } from '../../support/builders.ts'
+import { aMirror, aMirrorFile, valueOf } from '../../support/mirror-file.ts'
+import { runCommand } from '../../support/run-command.ts'
+import { aMirroredWorkplace } from '../../support/mirrored-workplace.ts'
+import { LAUNCHER } from '../../support/launcher.ts'
+import { publishCommand } from '../../../src/cli/publish.ts'
+import { asPlainUser, startCli } from '../../support/run-cli.ts'
+
+describe('a backup', () => {
+  test('is one state of the mirror, however much another process writes meanwhile', async () => {
+    const mirror = aMirrorFile()
+    const writer = aWriter(mirror)
+    await writer.saved(10)
+    for (let backup = 0; backup < 3; backup += 1) {
+      const { file } = await backUp(mirror)
+      expect(valueOf(file, 'PRAGMA integrity_check')).toBe('ok')
+      const unequal = `SELECT count(*) FROM runs
+        WHERE received <> inserted + updated + unchanged + duplicates + rejected`
+      expect(valueOf(file, unequal)).toBe(0)
+      await writer.saved(5)
+    }
+  })
+})
+
+test('two backups at once do not disturb each other: the second gives up with a clear error', async () => {
+  const mirror = await aMirror()
+  await night(mirror, 0, customers(1, 3))
+  const { file } = await backUp(mirror.file)
+  const other = lockPlace(file)
+  onTestFinished(other.release)
+
+  await expect(backUp(mirror.file, { file })).rejects.toMatchObject({
+    code: 'busy',
+    message: expect.stringContaining('another process writes it at the moment'),
+  })
+})
+
+describe('the command', () => {
+  test('killed at any moment, the backup from before or the new one is there, and the next one clears away', async () => {
+    const here = await aMirroredWorkplace([900])
+    const file = join(here.folder, 'backups', 'customers.db')
+    await runCommand(backupCommand, [file, '--config', here.config])
+    for (const ending of ['', '-journal', '-wal'])
+      writeFileSync(join(dirname(file), `.customers.db.0123456789abcdef.unfinished${ending}`), 'half')
+    for (let kill = 0; kill < 3; kill += 1) {
+      const child = spawn(process.execPath, [LAUNCHER, 'backup', file, '--config', here.config], { stdio: 'ignore' })
+      const exited = once(child, 'exit')
+      const isWriting = () => readdirSync(dirname(file)).some((name) => /^\.customers.*\.backup$/.test(name))
+      while (!isWriting() && child.exitCode === null) await new Promise((resolve) => setImmediate(resolve))
+      child.kill('SIGKILL')
+      await exited
+      expect(valueOf(file, 'SELECT count(*) FROM customers')).toBe(900)
+    }
+    await runCommand(backupCommand, [file, '--config', here.config])
+
+    expect(readdirSync(dirname(file)).toSorted()).toEqual(['customers.db'])
+  })
+})
+
+describe('the command', () => {
+  test('a folder that this user cannot write is an error that says so', async ({ skip }) => {
+    const user = asPlainUser()
+    if (user === undefined) skip()
+    const here = await aMirroredWorkplace()
+    for (const path of [here.folder, dirname(here.mirror)]) chmodSync(path, 0o777)
+    for (const path of [here.config, here.mirror]) chmodSync(path, 0o666)
+    const locked = join(here.folder, 'locked')
+    mkdirSync(locked, { mode: 0o555 })
+    const done = startCli(['backup', join(locked, 'b.db'), '--config', here.config], { cwd: here.folder, ...user })
+    const { code, stderr } = await done.ended
+
+    expect([code, stderr]).toEqual([
+      2,
+      expect.stringContaining('permission denied (open, EACCES). What was there before is unchanged.'),
+    ])
+    expect(readdirSync(locked)).toEqual([])
+  })
+
+  test('where no more can be written, the backup from before stays, and nothing half written', async () => {
+    const here = await aMirroredWorkplace([900])
+    const file = join(here.folder, 'backups', 'customers.db')
+    await runCommand(backupCommand, [file, '--config', here.config])
+    const before = readFileSync(file)
+    const command = `ulimit -f ${Math.floor(before.length / 2048)}; exec "$0" "$1" backup "$2" --config "$3"`
+    const ended = spawnSync('bash', ['-c', command, process.execPath, LAUNCHER, file, here.config], {
+      encoding: 'utf8',
+    })
+
+    expect(ended).toMatchObject({
+      status: 5,
+      stdout: '',
+      stderr: expect.stringMatching(
+        /(database or disk is full|no space left on device|disk I\/O error).*Free some space/,
+      ),
+    })
+    expect(readFileSync(file).equals(before)).toBe(true)
+    expect(readdirSync(dirname(file)).toSorted()).toEqual(['customers.db'])
+  })
+
+  test('a copy for readers is no mirror to make a backup of', async () => {
+    const here = await aMirroredWorkplace()
+    const copy = join(here.folder, 'copies', 'customers.db')
+    await runCommand(publishCommand, [copy, '--config', here.config])
+
+    await expect(backUp(copy)).rejects.toMatchObject({ code: 'foreign' })
+  })
+})

@@ -1,0 +1,397 @@
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { copyFileSync, existsSync, readdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { restoreCommand } from '../../../src/cli/restore.ts'
+import { syncCommand } from '../../../src/cli/sync.ts'
+import { VERSION } from '../../../src/store/schema/schema.ts'
+import { openMirror } from '../../../src/store/mirror.ts'
+import { night } from '../../store/nights.ts'
+import { backUp, restore } from '../../support/backing-up.ts'
+import { aCustomer, customerId, customers, MINUTE_MS, START_MS } from '../../support/builders.ts'
+import { aMirror, aMirrorFile, rowsOf, tamper, valueOf } from '../../support/mirror-file.ts'
+import { failOnDisk, failToFlushFolders } from '../../support/failing-disk.ts'
+import { runCommand } from '../../support/run-command.ts'
+import { COUNT, namesBeside, aBackedUpWorkplace } from '../../support/backed-up.ts'
+import { type Place, aBackup } from '../../support/to-restore.ts'
+
+describe('a restore', () => {
+  test('puts the backup in the place of the mirror, and keeps the replaced one beside it under another name', async () => {
+    const { mirror, backup } = await aBackup()
+    const kept = join(dirname(mirror), 'customers-replaced-20260105T020000000Z.db')
+    const restored = await restore(backup, mirror)
+
+    expect(restored).toMatchObject({ takenAt: '2026-01-05 02:00:00.000', customers: 10, organizations: 1, kept })
+    expect(valueOf(mirror, COUNT)).toBe(10)
+    expect(valueOf(kept, COUNT)).toBe(12)
+    expect(statSync(mirror).mode & 0o777).toBe(0o600)
+    expect(readdirSync(dirname(mirror)).toSorted()).toEqual([basename(kept), 'customers.db'])
+  })
+
+  test('is a mirror in which the next night goes on as if it were the first one after the backup', async () => {
+    const { mirror, backup } = await aBackup()
+    await restore(backup, mirror)
+    const next = await openMirror(mirror)
+    onTestFinished(() => next.close())
+    const report = await night(next, 2, customers(1, 11))
+
+    expect(report).toMatchObject({ status: 'complete', inserted: 1, unchanged: 10 })
+    expect(rowsOf(mirror, 'SELECT change FROM changes').map(({ change }) => change)).toEqual(['added'])
+    expect(valueOf(mirror, `SELECT count(*) FROM sqlite_schema WHERE name = 'backup_mark'`)).toBe(0)
+  })
+
+  test.each([
+    ['with hard links', () => {}],
+    ['without hard links', () => failOnDisk('linkSync', () => true, 'EPERM')],
+  ])('that cannot take the place of the mirror leaves it there, on a file system %s', async (_which, prepare) => {
+    const { mirror, backup } = await aBackup()
+    prepare()
+    failOnDisk('renameSync', (from) => String(from).endsWith('.unfinished'))
+
+    await expect(restore(backup, mirror)).rejects.toMatchObject({
+      code: 'full',
+      message: expect.stringMatching(
+        /customers\.db: .* \(rename, EIO\)\. Nothing was restored; the mirror is as it was/,
+      ),
+    })
+    expect(valueOf(mirror, COUNT)).toBe(12)
+    expect(namesBeside(mirror)).toEqual(['customers.db'])
+  })
+
+  test('that the disk did not confirm says that the backup is in its place', async () => {
+    const { mirror, backup } = await aBackup()
+    failToFlushFolders()
+
+    await expect(restore(backup, mirror)).rejects.toMatchObject({
+      code: 'full',
+      message: expect.stringMatching(/customers\.db: is in its place, but the disk failed/),
+    })
+    expect(valueOf(mirror, COUNT)).toBe(10)
+    expect(namesBeside(mirror)).toEqual(['customers-replaced-20260105T020000000Z.db', 'customers.db'])
+  })
+
+  test('on a disk that fails from then on names the first failure, and no defect', async () => {
+    const { mirror, backup } = await aBackup()
+    failOnDisk('linkSync', () => true)
+    failOnDisk('renameSync', () => true)
+    failOnDisk('unlinkSync', () => true, 'EROFS')
+
+    await expect(restore(backup, mirror)).rejects.toMatchObject({
+      code: 'full',
+      message: expect.stringMatching(/\(\w+, EIO\)/),
+    })
+  })
+
+  test('gives no number of a run or a change out again, and no earlier updated_at', async () => {
+    const { mirror, backup } = await aBackup()
+    const numbers = `SELECT (SELECT max(seq) FROM changes) AS seq, (SELECT max(id) FROM runs) AS run,
+      (SELECT max(updated_at) FROM customers) AS stamp`
+    const [before = {}] = rowsOf(mirror, numbers)
+    const { feedGoesBack } = await restore(backup, mirror)
+    const next = await openMirror(mirror)
+    onTestFinished(() => next.close())
+    await night(next, 0.5, customers(1, 11))
+    const [after = {}] = rowsOf(mirror, numbers)
+
+    expect(feedGoesBack).toBe(true)
+    expect(Number(after['seq'])).toBeGreaterThan(Number(before['seq']))
+    expect(Number(after['run'])).toBeGreaterThan(Number(before['run']))
+    expect(String(after['stamp']) > String(before['stamp'])).toBe(true)
+  })
+
+  test('keeps forgotten who was forgotten after the backup, and nothing of them in the restored file', async () => {
+    const mirror = await openMirror(aMirrorFile())
+    await night(mirror, 0, customers(1, 10))
+    const { file } = await backUp(mirror.file)
+    const forgetting = { organization: 'acme', nowMs: START_MS + MINUTE_MS, monotonicMs: 0 }
+    for (const n of [3, 7]) await mirror.forgetCustomer({ ...forgetting, id: customerId(n) })
+    await mirror.close()
+    const restored = await restore(file, mirror.file)
+    const again = await openMirror(mirror.file)
+    onTestFinished(() => again.close())
+
+    expect(restored).toMatchObject({ forgotten: 2 })
+    expect(valueOf(mirror.file, COUNT)).toBe(8)
+    expect(/customer-(3|7)@example/.test(readFileSync(mirror.file, 'latin1'))).toBe(false)
+    expect(await night(again, 2, [...customers(1, 2), ...customers(4, 6), ...customers(8, 10)])).toMatchObject({
+      status: 'complete',
+      unchanged: 8,
+    })
+    expect(await again.forgetCustomer({ ...forgetting, id: customerId(3) })).toMatchObject({ wasForgotten: true })
+    expect(rowsOf(mirror.file, 'PRAGMA foreign_key_check')).toEqual([])
+  })
+
+  test('deletes the rejected record of a forgotten customer, although the backup has nothing else of that customer', async () => {
+    const mirror = await openMirror(aMirrorFile())
+    await night(mirror, 0, [...customers(1, 2), aCustomer(3, { id: `{${customerId(3).toUpperCase()}}` })])
+    const { file } = await backUp(mirror.file)
+    const forgetting = { organization: 'acme', nowMs: START_MS + MINUTE_MS, monotonicMs: 0 }
+    await mirror.forgetCustomer({ ...forgetting, id: customerId(3) })
+    await mirror.close()
+
+    expect(await restore(file, mirror.file)).toMatchObject({ forgotten: 1 })
+    expect(rowsOf(mirror.file, 'SELECT payload FROM rejects')).toEqual([])
+    expect(readFileSync(mirror.file, 'latin1')).not.toContain('customer-3@example')
+  })
+
+  test('where there is no mirror makes one, private in a private folder', async () => {
+    const { backup } = await aBackup()
+    const mirror = join(dirname(aMirrorFile()), 'data', 'customers.db')
+    const { kept, forgotten } = await restore(backup, mirror)
+
+    expect([kept, forgotten]).toEqual([undefined, undefined])
+    expect(valueOf(mirror, COUNT)).toBe(10)
+    expect([mirror, dirname(mirror)].map((path) => statSync(path).mode & 0o777)).toEqual([0o600, 0o700])
+  })
+
+  test('gets no WAL that lies where the mirror was before someone moved it away', async () => {
+    const { mirror, backup } = await aBackup()
+    const other = await aMirror()
+    await night(other, 0, customers(1, 40))
+    copyFileSync(`${other.file}-wal`, `${mirror}-wal`)
+    renameSync(mirror, `${mirror}.away`)
+    await restore(backup, mirror)
+
+    expect(existsSync(`${mirror}-wal`)).toBe(false)
+    expect(valueOf(mirror, COUNT)).toBe(10)
+  })
+
+  test.each([
+    ['of another version', `PRAGMA user_version = ${VERSION + 1}`],
+    ['without a table', 'DROP TABLE fingerprint_key'],
+  ])('takes the place of a mirror %s, as of one that is lost', async (_, sql) => {
+    const { mirror, backup } = await aBackup()
+    tamper(mirror, sql)
+    const restored = await restore(backup, mirror)
+
+    expect(restored).toMatchObject({ customers: 10, feedGoesBack: true, forgotten: undefined })
+    expect(valueOf(mirror, COUNT)).toBe(10)
+    expect(valueOf(restored.kept ?? '', COUNT)).toBe(12)
+  })
+
+  test('takes a backup that another program made, also one in WAL mode', async () => {
+    const { mirror } = await aBackup()
+    const other = await aMirror()
+    await night(other, 0, customers(1, 7))
+    const { takenAt, customers: restored } = await restore(other.file, mirror)
+
+    expect([takenAt, restored]).toEqual([undefined, 7])
+    expect(valueOf(mirror, COUNT)).toBe(7)
+  })
+})
+
+describe('nothing is changed', () => {
+  test('where the mirror is a pipe or a device', async () => {
+    const { mirror, backup } = await aBackup()
+    const pipe = aPipe(`${mirror}.pipe`)
+
+    await expect(restore(backup, pipe)).rejects.toMatchObject({ code: 'foreign' })
+    expect(statSync(pipe).isFIFO()).toBe(true)
+    expect(namesBeside(mirror)).toEqual(['customers.db', 'customers.db.pipe'])
+  })
+
+  test.each([
+    ['another process has it open to write', false],
+    ['another process has it open to read', true],
+  ])('while %s', async (_, readonly) => {
+    const { mirror, backup } = await aBackup()
+    const program = `const D = require('better-sqlite3'); const db = new D(${JSON.stringify(mirror)}, { readonly: ${readonly} });
+      db.prepare('SELECT * FROM runs').all(); console.log('open'); setInterval(() => {}, 1000)`
+    const child = spawn(process.execPath, ['-e', program], { stdio: ['ignore', 'pipe', 'inherit'] })
+    onTestFinished(() => void child.kill('SIGKILL'))
+    await once(child.stdout, 'data')
+
+    await expect(restore(backup, mirror)).rejects.toMatchObject({
+      code: 'busy',
+      message: expect.stringMatching(/has the mirror open.*Close the program/s),
+    })
+    child.kill('SIGKILL')
+    await once(child, 'exit')
+    expect(valueOf(mirror, COUNT)).toBe(12)
+    await restore(backup, mirror)
+    expect(valueOf(mirror, COUNT)).toBe(10)
+  })
+
+  test('while a run elsewhere has a lease that did not expire, although no program has the file open', async () => {
+    const { mirror, backup } = await aBackup()
+    const expires = START_MS + MINUTE_MS
+    tamper(
+      mirror,
+      `INSERT INTO leases (organization, run_id, holder, expires_at_ms) VALUES ('acme', 2, 'elsewhere#1#1', ?)`,
+      expires,
+    )
+
+    await expect(restore(backup, mirror)).rejects.toMatchObject({ code: 'leased' })
+    await expect(restore(backup, mirror, { nowMs: expires })).resolves.toMatchObject({ customers: 10 })
+  })
+
+  test.each<[what: string, make: (place: Place) => string | Promise<string>, expected: object]>([
+    [
+      'is not there',
+      ({ mirror }) => `${mirror}.none`,
+      { code: 'usage', message: expect.stringMatching(/no such file/) },
+    ],
+    [
+      'is the mirror',
+      ({ mirror }) => mirror,
+      { code: 'usage', message: expect.stringMatching(/is the mirror itself/) },
+    ],
+    ['is a folder', ({ mirror }) => dirname(mirror), { code: 'foreign' }],
+    ['is no SQLite file', ({ backup }) => overwritten(backup, 'notes'), { code: 'foreign' }],
+    ['is of another program', ({ backup }) => changed(backup, 'PRAGMA application_id = 7'), { code: 'foreign' }],
+    ['is of another version', ({ backup }) => changed(backup, 'PRAGMA user_version = 999'), { code: 'version' }],
+    [
+      'is damaged',
+      ({ backup }) => damaged(backup),
+      { code: 'damaged', message: expect.stringMatching(/older backup/) },
+    ],
+    [
+      'is cut short',
+      ({ backup }) => shortened(backup),
+      { code: 'damaged', message: expect.stringMatching(/Nothing was restored/) },
+    ],
+    [
+      'is empty',
+      ({ backup }) => overwritten(backup, ''),
+      { code: 'missing', message: expect.stringMatching(/holds nothing\. Nothing was restored/) },
+    ],
+    [
+      'is encrypted',
+      ({ backup }) => overwritten(backup, 'x'.repeat(8192)),
+      {
+        code: 'foreign',
+        message: expect.stringMatching(/file is not a database \(SQLITE_NOTADB\)\. It is not a mirror of ours/),
+      },
+    ],
+    ['is a device', () => '/dev/null', { code: 'foreign', message: expect.stringMatching(/a pipe or a device/) }],
+    ['is a pipe', ({ backup }) => aPipe(`${backup}.pipe`), { code: 'foreign' }],
+  ])('by a backup that %s', async (_, make, expected) => {
+    const place = await aBackup()
+    const file = await make(place)
+
+    await expect(restore(file, place.mirror)).rejects.toMatchObject(expected)
+    expect(namesBeside(place.mirror)).toEqual(['customers.db'])
+    expect(valueOf(place.mirror, COUNT)).toBe(12)
+  })
+
+  test('after a stop that was asked for', async () => {
+    const { mirror, backup } = await aBackup()
+    const stop = new AbortController()
+    const restoring = restore(backup, mirror, { signal: stop.signal, onProgress: () => stop.abort() })
+
+    await expect(restoring).rejects.toMatchObject({ code: 'interrupted' })
+    expect(namesBeside(mirror)).toEqual(['customers.db'])
+  })
+})
+
+test('a mirror that is damaged beyond locking is replaced only with --force, and is kept too', async () => {
+  const { mirror, backup } = await aBackup()
+  overwritten(mirror, 'x'.repeat(5000))
+
+  await expect(restore(backup, mirror)).rejects.toMatchObject({
+    code: 'busy',
+    message: expect.stringMatching(/restore with --force/),
+  })
+  const { kept = '', feedGoesBack } = await restore(backup, mirror, { force: true })
+  expect([valueOf(mirror, COUNT), feedGoesBack]).toEqual([10, true])
+  expect(readFileSync(kept, 'utf8')).toBe('x'.repeat(5000))
+})
+
+test('a mirror with damage inside is replaced without --force', async () => {
+  const { mirror, backup } = await aBackup()
+  damaged(mirror)
+
+  await expect(restore(backup, mirror)).resolves.toMatchObject({ customers: 10 })
+})
+
+test('a file of someone else at the place of the mirror is left alone, with --force too', async () => {
+  const { mirror, backup } = await aBackup()
+  changed(mirror, 'PRAGMA application_id = 7')
+
+  for (const force of [false, true])
+    await expect(restore(backup, mirror, { force })).rejects.toMatchObject({ code: 'foreign' })
+  expect(valueOf(mirror, COUNT)).toBe(12)
+})
+
+test.runIf(process.platform === 'linux')(
+  'a program that opened the mirror in the moment of a restore writes nothing, neither into the old file nor the new one',
+  async () => {
+    const { mirror, backup } = await aBackup()
+    const child = spawn(process.execPath, ['-e', REPLACING, mirror, backup], { stdio: ['ignore', 'pipe', 'inherit'] })
+    onTestFinished(() => void child.kill('SIGKILL'))
+    await once(child.stdout, 'data')
+
+    await expect(openMirror(mirror)).rejects.toMatchObject({ code: 'replaced' })
+    expect(existsSync(`${mirror}-wal`)).toBe(false)
+    expect([valueOf(mirror, COUNT), valueOf(mirror, 'PRAGMA integrity_check')]).toEqual([10, 'ok'])
+  },
+)
+
+test('what a killed restore left is removed by the next one', async () => {
+  const { mirror, backup } = await aBackup()
+  for (const ending of ['', '-journal', '-wal'])
+    writeFileSync(join(dirname(mirror), `.customers.db.0123456789abcdef.unfinished${ending}`), 'half')
+  await restore(backup, mirror)
+
+  expect(namesBeside(mirror).filter((name) => name.startsWith('.'))).toEqual([])
+})
+
+test('the command says what was restored, what was kept, and what is left to do', async () => {
+  const here = await aBackedUpWorkplace()
+  await runCommand(syncCommand, ['--config', here.config])
+  tamper(here.mirror, `UPDATE last_update SET updated_at = '2100-01-01 00:00:00.000'`)
+  const first = await runCommand(restoreCommand, [here.backup, '--config', here.config])
+  const second = await runCommand(restoreCommand, [here.backup, '--config', here.config, '--json'])
+
+  expect(first).toMatchObject({ code: 0, stderr: '' })
+  expect(first.stdout).toMatch(/^Mirror: .*\nRestored from .*, taken at .* UTC: 900 customers of 1 organization\n/)
+  expect(first.stdout).toMatch(/The mirror that was there is now .*-replaced-.*remove it when you no longer need it\./)
+  expect(first.stdout).toMatch(/Programs that read changes or updated_at need a new copy/)
+  expect(JSON.parse(second.stdout)).toMatchObject({
+    schemaVersion: 1,
+    restored: { mirror: here.mirror, file: here.backup, customers: 900, kept: expect.stringContaining('-replaced-') },
+  })
+})
+
+function aPipe(path: string): string {
+  expect(spawnSync('mkfifo', [path]).status).toBe(0)
+  return path
+}
+
+/** Locks a mirror, waits until its parent has opened it too, and then puts another file in its place. */
+const REPLACING = `
+  const Database = require('better-sqlite3')
+  const { readdirSync, readlinkSync, renameSync } = require('node:fs')
+  const [file, other] = process.argv.slice(1)
+  const db = new Database(file)
+  db.pragma('journal_mode = DELETE')
+  db.exec('BEGIN EXCLUSIVE')
+  console.log('locked')
+  const folder = '/proc/' + process.ppid + '/fd/'
+  const target = (name) => { try { return readlinkSync(folder + name) } catch { return '' } }
+  while (!readdirSync(folder).some((name) => target(name) === file));
+  renameSync(other, file)
+  db.close()`
+
+function overwritten(file: string, content: string): string {
+  writeFileSync(file, content)
+  return file
+}
+
+function damaged(file: string): string {
+  const bytes = readFileSync(file)
+  bytes.fill(0xff, bytes.length - 8192, bytes.length - 4096)
+  writeFileSync(file, bytes)
+  return file
+}
+
+function shortened(file: string): string {
+  writeFileSync(file, readFileSync(file).subarray(0, 16_384))
+  return file
+}
+
+function changed(file: string, sql: string): string {
+  tamper(file, sql)
+  return file
+}

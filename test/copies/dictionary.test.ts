@@ -1,0 +1,116 @@
+import { readFileSync } from 'node:fs'
+import { expect, test } from 'vitest'
+import { PUBLIC_TABLES } from '../../src/public-tables.ts'
+import { datasetteMetadata } from '../../src/copies/copy-metadata.ts'
+import { openMirror } from '../../src/store/mirror.ts'
+import { dictionaryPage } from '../support/dictionary-page.ts'
+import { aMirrorOfNights, aPlan, publishAll } from '../support/publishing.ts'
+import { aMirror, aMirrorFile, rowsOf, tamper, valueOf } from '../support/mirror-file.ts'
+
+const TABLES = PUBLIC_TABLES.map((table) => [table.name, table] as const)
+
+test.each(TABLES)('SELECT * from %s returns its public columns, each with its declared type', async (name, table) => {
+  const { file } = await aMirror()
+
+  const found = rowsOf(file, 'SELECT name, type FROM pragma_table_xinfo(?)', name)
+
+  // SQLite derives the types of views, and abbreviates this one.
+  const typed = found.map((column) => [column['name'], column['type'] === 'INT' ? 'INTEGER' : column['type']])
+  expect(typed).toEqual(table.columns.map(({ name: column, type }) => [column, type]))
+})
+
+test('every column has a name of its own within its table, and a meaning', () => {
+  for (const { name, meaning, columns } of PUBLIC_TABLES) {
+    expect(meaning, name).not.toBe('')
+    expect(new Set(columns.map((column) => column.name)).size, name).toBe(columns.length)
+    expect(columns.filter((column) => column.meaning === '')).toEqual([])
+  }
+})
+
+test('a column of a table that is not NULL is declared so', async () => {
+  const { file } = await aMirror()
+  const views = new Set(rowsOf(file, `SELECT name FROM sqlite_schema WHERE type = 'view'`).map(({ name }) => name))
+  for (const { name, columns } of PUBLIC_TABLES.filter((table) => !views.has(table.name))) {
+    const found = rowsOf(file, 'SELECT name FROM pragma_table_xinfo(?) WHERE "notnull" OR pk', name)
+
+    expect(
+      columns.filter(({ nullable }) => !nullable).map((column) => column.name),
+      name,
+    ).toEqual(found.map((column) => column['name']))
+  }
+})
+
+test('values that customers enter are marked as personal data wherever they are kept', () => {
+  const personal = PUBLIC_TABLES.flatMap(({ name, columns }) =>
+    columns.filter((column) => column.personal).map((column) => `${name}.${column.name}`),
+  )
+
+  expect(personal).toEqual(
+    expect.arrayContaining([
+      ...['customers.name', 'customers.email', 'customers.extra', 'changes.fields'],
+      ...['rejects.payload', 'rejects.record_key'],
+    ]),
+  )
+})
+
+test('the README and docs/DATA.md name the public columns that a copy for readers does not have', async () => {
+  const mirror = await aMirrorOfNights()
+  const [copy] = publishAll(aPlan(mirror)).copies
+  const missing = PUBLIC_TABLES.flatMap(({ name, columns }) => {
+    const there = new Set(
+      rowsOf(copy?.file ?? '', 'SELECT name FROM pragma_table_xinfo(?)', name).map((row) => row['name']),
+    )
+    return columns.filter((column) => !there.has(column.name)).map((column) => `\`${column.name}\``)
+  })
+  const listed = missing.join(', ').replace(/, (?=[^,]*$)/, ' and ')
+
+  for (const page of ['README.md', 'docs/DATA.md'])
+    expect(readFileSync(new URL(`../../${page}`, import.meta.url), 'utf8')).toContain(listed)
+})
+
+test('docs/DATA.md is what the dictionary says', async () => {
+  await expect(dictionaryPage()).toMatchFileSnapshot('../../docs/DATA.md')
+})
+
+test('the mirror has the dictionary as a table, column by column in order', async () => {
+  const { file } = await aMirror()
+
+  const found = rowsOf(file, 'SELECT * FROM dictionary')
+
+  expect(found).toEqual(
+    PUBLIC_TABLES.flatMap(({ name, columns }) =>
+      columns.map(({ name: column, nullable, personal, ...same }) => {
+        return { table: name, column, ...same, nullable: Number(nullable), personal: Number(personal) }
+      }),
+    ),
+  )
+})
+
+test('a dictionary of another version is written anew when the mirror is opened, and one of this version is left', async () => {
+  const file = aMirrorFile()
+  await (await openMirror(file)).close()
+  tamper(file, `UPDATE dictionary SET meaning = 'something else' WHERE "column" = 'email'`)
+  tamper(file, `DELETE FROM dictionary WHERE "column" = 'seq'`)
+
+  await (await openMirror(file)).close()
+
+  expect(valueOf(file, `SELECT meaning FROM dictionary WHERE "table" = 'customers' AND "column" = 'email'`)).toMatch(
+    'e-mail',
+  )
+  expect(valueOf(file, `SELECT rowid FROM dictionary WHERE "column" = 'seq'`)).toBeGreaterThan(0)
+  tamper(file, `CREATE TRIGGER no_write BEFORE INSERT ON dictionary BEGIN SELECT RAISE(ABORT, 'written'); END`)
+  await expect(openMirror(file).then((mirror) => mirror.close())).resolves.toBeUndefined()
+})
+
+test("Datasette's metadata describes every table and column of the file", () => {
+  const { databases } = datasetteMetadata('shop')
+
+  const tables = databases['shop']?.tables ?? {}
+  expect(Object.keys(tables)).toEqual(PUBLIC_TABLES.map(({ name }) => name))
+  for (const { name, columns } of PUBLIC_TABLES)
+    expect(Object.keys(tables[name]?.columns ?? {})).toEqual(columns.map((column) => column.name))
+  expect(tables['customers']).toMatchObject({
+    description: 'Every customer that was ever listed, with the values read last.',
+    columns: { email: 'E-mail address, as sent; NULL when null or missing (personal data).' },
+  })
+})

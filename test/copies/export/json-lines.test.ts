@@ -1,0 +1,67 @@
+import { expect, test } from 'vitest'
+import type { ExportColumn } from '../../../src/copies/format.ts'
+import { jsonLinesFormat } from '../../../src/copies/json-lines.ts'
+import type { SqlValue } from '../../../src/copies/readable-statement.ts'
+import { exported } from './exported.ts'
+
+type Kind = Partial<ExportColumn>
+
+async function lineOf(value: SqlValue, kind: Kind = {}): Promise<string> {
+  const column: ExportColumn = { name: 'value', type: 'TEXT', meaning: '', nullable: true, ...kind }
+  return (await exported(jsonLinesFormat({}), [[value]], [column])).text
+}
+
+const JSON_COLUMN: Kind = { isJson: true }
+const BOOLEAN: Kind = { type: 'BOOLEAN' }
+
+test.each<[string, SqlValue, Kind, string]>([
+  ['text', 'a "b"\n\0 é 😀', {}, String.raw`"a \"b\"\n\u0000 é 😀"`],
+  ['NULL', null, {}, 'null'],
+  ['the empty text', '', {}, '""'],
+  ['an integer with all its digits', 9_007_199_254_740_993n, { type: 'INTEGER' }, '9007199254740993'],
+  ['true', 1n, BOOLEAN, 'true'],
+  ['false', 0n, BOOLEAN, 'false'],
+  ['a BOOLEAN that is NULL', null, BOOLEAN, 'null'],
+  ['a BOOLEAN that is neither', 2n, BOOLEAN, '2'],
+  ['JSON as it is', '{"n":12345678901234567890,"a":[1.50]}', JSON_COLUMN, '{"n":12345678901234567890,"a":[1.50]}'],
+  ['JSON of several lines', '{\n  "a": 1\r\n}', JSON_COLUMN, '{   "a": 1  }'],
+  ['half a character in JSON', String.raw`{"a":"\ud800x","b":"\uDE00"}`, JSON_COLUMN, '{"a":"\ufffdx","b":"\ufffd"}'],
+  ['a whole one in two halves', String.raw`{"a":"\ud83d\uDE00"}`, JSON_COLUMN, String.raw`{"a":"\ud83d\uDE00"}`],
+  ['two first halves', String.raw`"\ud83d\ud83d\ude00"`, JSON_COLUMN, String.raw`"${'\ufffd'}\ud83d\ude00"`],
+  ['a backslash before what looks like half', String.raw`"\\ud800"`, JSON_COLUMN, String.raw`"\\ud800"`],
+  ['text that is no JSON', '{"a":', JSON_COLUMN, String.raw`"{\"a\":"`],
+  ['JSON that is NULL', null, JSON_COLUMN, 'null'],
+  ['what ends a line elsewhere', 'a\u2028b\u2029c\u0085', {}, String.raw`"a\u2028b\u2029c\u0085"`],
+  ['the same within JSON', '{"a":"\u2028"}', JSON_COLUMN, String.raw`{"a":"\u2028"}`],
+  ['a BLOB', Buffer.from('ab'), {}, '{"base64":"YWI="}'],
+  ['a REAL', 1.5, {}, '1.5'],
+  ['infinity, which JSON does not know', Infinity, {}, 'null'],
+])('%s', async (_, value, kind, json) => {
+  expect(await lineOf(value, kind)).toBe(`{"value":${json}}\n`)
+})
+
+test('each row is a line with every column in its order', async () => {
+  const { text, count } = await exported(jsonLinesFormat({}), [
+    ['a', null],
+    ['b', 1n],
+  ])
+
+  expect({ text, count }).toEqual({ text: '{"c1":"a","c2":null}\n{"c1":"b","c2":1}\n', count: 2 })
+})
+
+test('no rows are no lines', async () => {
+  expect(await exported(jsonLinesFormat({}), [])).toMatchObject({ text: '', count: 0 })
+})
+
+test('for a terminal, a value acts on nothing and every row stays one line', async () => {
+  const plainJson = (json: string) => json.replaceAll('\u009B', String.raw`\u009b`).replaceAll('\n', '!')
+  const { text } = await exported(jsonLinesFormat({ plainJson }), [['a\u009B'], ['b']])
+
+  expect(text).toBe('{"c1":"a\\u009b"}\n{"c1":"b"}\n')
+})
+
+test('what is kept before it is written does not grow with the rows', async () => {
+  const rows = Array.from({ length: 2000 }, () => ['x'.repeat(1000)])
+
+  expect(Math.max(...(await exported(jsonLinesFormat({}), rows)).writes)).toBeLessThan(70_000)
+})

@@ -1,0 +1,129 @@
+import { expect, test } from 'vitest'
+import type { ExportColumn, ExportRow } from '../../../src/copies/format.ts'
+import { UsageError } from '../../../src/errors/errors.ts'
+import { customerId } from '../../support/builders.ts'
+import { aDuckDb, type DuckRow } from '../../support/duckdb.ts'
+import { column, write } from '../../support/parquet-file.ts'
+
+async function readBack(columns: ExportColumn[], rows: Iterable<ExportRow>): Promise<DuckRow[]> {
+  const { file } = await write(columns, rows)
+  return (await aDuckDb()).all(`FROM '${file}'`)
+}
+
+test('every declared type has its type in Parquet', async () => {
+  const { file } = await write(
+    [
+      column('id', 'TEXT'),
+      column('name', 'TEXT'),
+      column('extra', 'TEXT'),
+      column('seq', 'INTEGER'),
+      column('updated_at', 'DATETIME'),
+      column('is_active', 'BOOLEAN'),
+    ],
+    [],
+  )
+  const duckdb = await aDuckDb()
+
+  const described = await duckdb.all(`DESCRIBE FROM '${file}'`)
+  expect(described.map(({ column_name, column_type }) => [column_name, column_type])).toEqual([
+    ['id', 'VARCHAR'],
+    ['name', 'VARCHAR'],
+    ['extra', 'VARCHAR'],
+    ['seq', 'BIGINT'],
+    ['updated_at', 'TIMESTAMP WITH TIME ZONE'],
+    ['is_active', 'BOOLEAN'],
+  ])
+})
+
+test.each<[string, ExportColumn, ExportRow[number], unknown]>([
+  ['a UUID', column('id', 'TEXT'), customerId(1), customerId(1)],
+  ['a time to the millisecond', column('at', 'DATETIME'), '2026-01-05 02:00:00.123', '2026-01-05 02:00:00.123+00'],
+  ['a time to the second', column('at', 'DATETIME'), '2024-02-29 23:59:59', '2024-02-29 23:59:59+00'],
+  ['the first year', column('at', 'DATETIME'), '0001-01-01 00:00:00', '0001-01-01 00:00:00+00'],
+  ['the last year', column('at', 'DATETIME'), '9999-12-31 23:59:59', '9999-12-31 23:59:59+00'],
+  ['true', column('is', 'BOOLEAN'), 1n, true],
+  ['false', column('is', 'BOOLEAN'), 0n, false],
+  ['a large integer', column('n', 'INTEGER'), 9_007_199_254_740_993n, '9007199254740993'],
+  ['the empty text', column('name', 'TEXT'), '', ''],
+  ['NUL', column('name', 'TEXT'), 'a\0b', 'a\0b'],
+  ['text of many scripts', column('name', 'TEXT'), 'Ünïcode 客户 🦆', 'Ünïcode 客户 🦆'],
+  ['half of a pair', column('name', 'TEXT'), 'a\uD800b', 'a\uFFFDb'],
+  ['a number where text should be', column('name', 'TEXT'), 5n, '5'],
+  [
+    'JSON as it is',
+    column('extra', 'TEXT'),
+    '{"a": 1e2,"a":12345678901234567890}',
+    '{"a": 1e2,"a":12345678901234567890}',
+  ],
+])('%s', async (_, described, value, read) => {
+  const name = described.name
+  const [first, second, third] = await readBack([described], [[value], [null], [value]])
+
+  expect([first?.[name], second?.[name], third?.[name]]).toEqual([read, null, read])
+})
+
+test('ids have the type UUID where that is asked for', async () => {
+  const { file } = await write([column('id', 'TEXT')], [[customerId(1)]], { ids: 'uuid' })
+
+  expect(await (await aDuckDb()).all(`SELECT id, typeof(id) AS type FROM '${file}'`)).toEqual([
+    { id: customerId(1), type: 'UUID' },
+  ])
+  await expect(write([column('id', 'TEXT')], [['not-an-id']], { ids: 'uuid' })).rejects.toThrow('A value of id in')
+})
+
+test('a column of nothing but NULL, and a file without rows, can be read', async () => {
+  expect(await readBack([column('name', 'TEXT'), column('at', 'DATETIME')], [[null, null]])).toEqual([
+    { name: null, at: null },
+  ])
+  expect(await readBack([column('name', 'TEXT')], [])).toEqual([])
+})
+
+test.each<[string, ExportColumn, ExportRow[number]]>([
+  ['a time that is none', column('at', 'DATETIME'), 'yesterday'],
+  ['a REAL where an INTEGER should be', column('n', 'INTEGER'), 1.5],
+  ['a BOOLEAN of 2', column('is', 'BOOLEAN'), 2n],
+])('%s is an error that names the column and not the value', async (_, described, value) => {
+  const written = write([described], [[value]])
+
+  await expect(written).rejects.toThrow(UsageError)
+  await expect(written).rejects.toThrow(`A value of ${described.name} in active_customers`)
+  await expect(written).rejects.not.toThrow(String(value))
+})
+
+test('the metadata says what is exported, how current it is, and where the feed continues', async () => {
+  const { file } = await write([column('name', 'TEXT')], [['Ada']], { changesSince: 0 })
+
+  const rows = await (
+    await aDuckDb()
+  ).all(`SELECT decode(key) AS key, decode(value) AS value FROM parquet_kv_metadata('${file}')`)
+  expect(Object.fromEntries(rows.map(({ key, value }) => [key, value]))).toEqual({
+    table: 'active_customers',
+    exported_at: '2026-01-05 02:00:00.000',
+    changes_since: '0',
+    last_seq: '7',
+    organizations: JSON.stringify([
+      {
+        organization: 'acme',
+        run_id: 3,
+        proof: 'proven',
+        read_as_of: '2026-01-05 01:00:00.000',
+        proven_as_of: null,
+        retired_at: '2026-01-04 12:00:00.000',
+        active_customers: 2,
+      },
+    ]),
+  })
+})
+
+test('many rows come back in their order, over several row groups', async () => {
+  const rows = Array.from({ length: 25_000 }, (_, n): ExportRow => [BigInt(n), `name ${n}`, n % 3 === 0 ? null : 'de'])
+  const { file } = await write([column('n', 'INTEGER'), column('name', 'TEXT'), column('language', 'TEXT')], rows)
+
+  const [found] = await (
+    await aDuckDb()
+  ).all(`
+    SELECT count(*) AS rows, count(*) FILTER (WHERE name = 'name ' || n) AS named, count(language) AS languages,
+      bool_and(n = file_row_number) AS in_order, (SELECT count(DISTINCT row_group_id) FROM parquet_metadata('${file}')) AS groups
+    FROM read_parquet('${file}', file_row_number = true)`)
+  expect(found).toEqual({ rows: '25000', named: '25000', languages: '16666', in_order: true, groups: '3' })
+})

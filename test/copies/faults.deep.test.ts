@@ -1,0 +1,97 @@
+import { spawnSync } from 'node:child_process'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { constants } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { beforeEach, describe, expect, test } from 'vitest'
+import { openMirror } from '../../src/store/mirror.ts'
+import { customers } from '../support/builders.ts'
+import { mirrorPages, valueOf } from '../support/mirror-file.ts'
+import { type Ended, startCli } from '../support/run-cli.ts'
+import { seeds } from '../support/seeds.ts'
+import { temporaryFolder } from '../support/temp-folder.ts'
+import { aWorkplace, type Workplace } from '../support/workplace.ts'
+
+/*
+ * Commands that write files, while the n-th of their calls that changes a file there fails. Whatever n is, what was there before or what was
+ * to be written is there, and the next command leaves nothing beside it.
+ */
+
+const CUSTOMERS = 200
+const SOURCE = fileURLToPath(new URL('../support/failing-calls.c', import.meta.url))
+/** Without a compiler, or a system that can load a library before a program, these are not run. */
+const canFail = process.platform === 'linux' && spawnSync('cc', ['--version']).status === 0
+
+let here: Workplace
+let shim: string
+
+beforeEach(async () => {
+  here = aWorkplace([{ id: 'acme', baseUrl: 'http://127.0.0.1:1/api/v1', apiKey: 'key', secret: 'made-up' }])
+  const mirror = await openMirror(here.mirror)
+  await mirrorPages(mirror, [customers(1, CUSTOMERS)])
+  await mirror.close()
+  shim = join(temporaryFolder(), 'failing-calls.so')
+  expect(spawnSync('cc', ['-shared', '-fPIC', '-o', shim, SOURCE, '-ldl']).status).toBe(0)
+})
+
+function run(args: readonly string[], fault: Readonly<Record<string, string>> = {}): Promise<Ended> {
+  return startCli(args, { cwd: here.folder, env: fault }).ended
+}
+
+const rowsIn = (file: string) => {
+  expect(valueOf(file, 'PRAGMA integrity_check')).toBe('ok')
+  return valueOf(file, 'SELECT count(*) FROM customers')
+}
+
+const linesIn = (file: string) => readFileSync(file, 'utf8').split('\r\n').length
+
+describe.runIf(canFail)('a call that fails', () => {
+  test.each<[string, string[], string, () => void]>([
+    ['publish', ['publish', 'out/c.db'], 'out', () => expect(rowsIn(join(here.folder, 'out/c.db'))).toBe(CUSTOMERS)],
+    [
+      'backup',
+      ['backup', 'out/b.db', '--keep', '3'],
+      'out',
+      () => expect(rowsIn(join(here.folder, 'out/b.db'))).toBe(CUSTOMERS),
+    ],
+    [
+      'export',
+      ['export', '--format', 'csv', '-o', 'out/e.csv'],
+      'out',
+      () => expect(linesIn(join(here.folder, 'out/e.csv'))).toBe(CUSTOMERS + 2),
+    ],
+    [
+      'export into a folder',
+      ['export', '--format', 'csv', '--to', 'out', '--partition', 'organization'],
+      'out',
+      () => expect(linesIn(join(here.folder, 'out/organization=acme/part-0.csv'))).toBe(CUSTOMERS + 2),
+    ],
+    ['restore', ['restore', 'saved/b.db'], 'data', () => expect(rowsIn(here.mirror)).toBe(CUSTOMERS)],
+  ])('leaves what was there before or what %s was to write', async (_, args, under, isWhole) => {
+    await run(['backup', 'saved/b.db'])
+    await run(['backup', 'out/first.db'])
+    expect(await run(args)).toMatchObject({ code: 0 })
+    const trials = seeds(20, { least: 3 })
+    const codes = new Set<number | null>()
+    for (let trial = 0; trial < trials; trial += 1) {
+      const fault = {
+        LD_PRELOAD: shim,
+        FAULT_UNDER: join(here.folder, under),
+        FAULT_AT: String(Math.ceil(1.27 ** trial)),
+        FAULT_ERRNO: String(trial % 2 === 0 ? constants.errno.ENOSPC : constants.errno.EIO),
+      }
+      const ended = await run(args, fault)
+
+      expect([0, 2, 5, 7], ended.stderr).toContain(ended.code)
+      expect(ended.stderr).not.toContain('Unexpected')
+      codes.add(ended.code)
+      isWhole()
+    }
+    expect(codes.size, 'the calls fail').toBeGreaterThan(1)
+    expect(await run(args)).toMatchObject({ code: 0 })
+    isWhole()
+    const left = readdirSync(join(here.folder, under), { recursive: true, encoding: 'utf8' })
+    expect(left.filter((name) => /(^|\/)\./.test(name))).toEqual([])
+    expect(existsSync(join(here.folder, under))).toBe(true)
+  })
+})

@@ -1,0 +1,291 @@
+import { expect, test, vi } from 'vitest'
+import { publishApart } from '../../../../src/copies/publish-apart.ts'
+import { night } from '../../../store/nights.ts'
+import {
+  aBucketPlan,
+  anOvertakenPublish,
+  aStaleBucket,
+  namedIn,
+  objectsIn,
+  PREFIX,
+  ONCE,
+  publishInto,
+  refusing,
+  rowsThatAreWhole,
+  SOON,
+} from '../../../support/bucket-publishing.ts'
+import { aBucketServer, refuse, type Fault } from '../../../support/bucket-server.ts'
+import { customers } from '../../../support/builders.ts'
+import { aMirror, tamper } from '../../../support/mirror-file.ts'
+
+const HOUR_MS = 3_600_000
+
+/** When a request was signed: `20261122T140500Z`. */
+function momentOf(signed: string): number {
+  return Date.parse(signed.replace(/^(....)(..)(..)T(..)(..)/, '$1-$2-$3T$4:$5:'))
+}
+
+/** Never answers. */
+const SILENCE: Fault = () => true
+
+test.each<[string, Fault, string, RegExp]>([
+  ['a right that lacks', refusing(403, 'AccessDenied'), 'usage', /They need s3:ListBucket .* s3:PutObject/],
+  [
+    'a key that is unknown',
+    refusing(403, 'InvalidAccessKeyId'),
+    'usage',
+    /InvalidAccessKeyId, 403.*credentials \(AWS_ACCESS_KEY_ID/,
+  ],
+  [
+    'a wrong secret',
+    refusing(403, 'SignatureDoesNotMatch'),
+    'usage',
+    /SignatureDoesNotMatch, 403.*Check .*the credentials/,
+  ],
+  ['a session that is over', refusing(400, 'ExpiredToken'), 'usage', /ExpiredToken, 400.*the credentials/],
+  [
+    'another region',
+    refusing(301, 'PermanentRedirect', { 'x-amz-bucket-region': 'eu-central-1' }),
+    'usage',
+    /PermanentRedirect, 301.*publish\.region \(AWS_REGION\)/,
+  ],
+  [
+    'a clock that is off for good',
+    refusing(403, 'RequestTimeTooSkewed'),
+    'usage',
+    /RequestTimeTooSkewed, 403.*the clock/,
+  ],
+  ['a full bucket', refusing(507, 'XMinioStorageFull'), 'full', /XMinioStorageFull, 507\).*Free some space there/],
+  ['a failing service', refusing(500, 'InternalError'), 'gone', /at 127\.0\.0\.1:\d+: .*InternalError, 500\)/],
+  ['a service that is too busy', refusing(503, 'SlowDown'), 'gone', /, SlowDown, 503\)\. /],
+  ['a connection that ends', (_, response) => response.destroy().destroyed, 'gone', /no answer \(\w+, ECONNRESET\)\. /],
+  [
+    'a service that does not speak HTTP',
+    (_, response) => response.socket?.end('+PONG\r\n') !== undefined,
+    'gone',
+    /no answer \(\w+, HPE_[A-Z_]+\)\. /,
+  ],
+  ['a service that never answers', SILENCE, 'gone', /no answer \(\w+, (ETIMEDOUT|TimeoutError)\)\. /],
+])('%s is reported with what to do, and what was published stays', async (_, fault, code, message) => {
+  const { mirror, bucket } = await aStaleBucket()
+  bucket.fault = fault
+  const failing = publishInto(bucket, aBucketPlan(mirror.file), {
+    ...ONCE,
+    ...(fault === SILENCE && { requestMs: 300 }),
+  })
+
+  await expect(failing).rejects.toMatchObject({ code, message: expect.stringMatching(message) })
+  await expect(failing).rejects.toMatchObject({ message: expect.stringContaining('is unchanged') })
+  await expect(failing).rejects.not.toMatchObject({ message: expect.stringMatching(/AKIA|a secret|made up/) })
+  expect(rowsThatAreWhole(bucket)).toEqual([5, 5])
+})
+
+test('of two publishers at once on a service that knows no conditions, neither mixes objects of the other into its manifest', async () => {
+  const { bucket, published } = await anOvertakenPublish({ conditions: 'refused' })
+
+  expect(published.bucket?.organizations.map(({ customers: rows }) => rows)).toEqual([9, 8])
+  expect(rowsThatAreWhole(bucket)).toEqual([9, 8])
+  expect(objectsIn(bucket)).toEqual(namedIn(bucket))
+})
+
+test('a bucket that is not there, and a machine without credentials, are reported', async () => {
+  const mirror = await aMirror()
+  await night(mirror, 0, customers(1, 5))
+  const bucket = await aBucketServer()
+  const elsewhere = aBucketPlan(mirror.file, { to: { bucket: 'another', prefix: '' } })
+  for (const name of ['AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY', 'AWS_PROFILE']) vi.stubEnv(name, undefined)
+  for (const name of ['AWS_SHARED_CREDENTIALS_FILE', 'AWS_CONFIG_FILE']) vi.stubEnv(name, '/dev/null')
+  vi.stubEnv('AWS_EC2_METADATA_DISABLED', 'true')
+  const { AWS_ENDPOINT_URL_S3 = '' } = bucket.env
+
+  await expect(publishInto(bucket, elsewhere)).rejects.toMatchObject({
+    code: 'usage',
+    message: expect.stringMatching(/^s3:\/\/another at .*: the service refused a request \(\w+, NoSuchBucket, 404\)/),
+  })
+  await expect(
+    publishInto({ ...bucket, env: { AWS_ENDPOINT_URL_S3 } }, aBucketPlan(mirror.file)),
+  ).rejects.toMatchObject({
+    code: 'usage',
+    message: expect.stringMatching(/CredentialsProviderError\)\. .*AWS_ACCESS_KEY_ID/),
+  })
+  vi.unstubAllEnvs()
+})
+
+test('a clock that is off is corrected by that of the service, and a request that failed for a moment is sent again', async () => {
+  const { mirror, bucket } = await aStaleBucket()
+  const date = new Date(Date.now() + 3 * HOUR_MS).toUTCString()
+  const answers = [refusing(403, 'RequestTimeTooSkewed', { date }), refusing(500, 'InternalError')]
+  bucket.fault = (request, response) => answers.shift()?.(request, response) ?? false
+  await publishInto(bucket, aBucketPlan(mirror.file), { ...SOON, attempts: 3 })
+
+  expect(answers).toEqual([])
+  expect(rowsThatAreWhole(bucket)).toEqual([8, 8])
+  const [first = 0, second = 0] = bucket.requests.map(({ headers }) => momentOf(String(headers['x-amz-date'])))
+  expect(second - first).toBeGreaterThan(2.9 * HOUR_MS)
+})
+
+test('wherever a publish fails, the manifest names whole objects, and the next publish leaves nothing else', async () => {
+  const { mirror, bucket } = await aStaleBucket()
+  const limits = { ...ONCE, partBytes: 1000 }
+  const found = new Set<string>()
+  let passed = false
+  for (let failing = 1; !passed; failing += 1) {
+    let count = 0
+    bucket.fault = (_, response) => {
+      count += 1
+      if (count < failing) return false
+      response.destroy()
+      return true
+    }
+    // A change each time, so that there is something to publish.
+    await night(mirror, 1 + failing, customers(1, 8 + failing))
+    passed = await publishInto(bucket, aBucketPlan(mirror.file), limits).then(
+      ({ warnings }) => warnings.length === 0,
+      () => false,
+    )
+    bucket.fault = undefined
+    found.add(rowsThatAreWhole(bucket).join())
+    // What this one replaces stays for readers until the next one.
+    await publishInto(bucket, aBucketPlan(mirror.file), limits)
+    await publishInto(bucket, aBucketPlan(mirror.file), limits)
+    expect([failing, bucket.uploads.size, objectsIn(bucket)]).toEqual([failing, 0, namedIn(bucket)])
+  }
+
+  expect(found.size).toBeGreaterThan(1)
+})
+
+test('without a folder for temporary files nothing is published', async () => {
+  const { mirror, bucket } = await aStaleBucket()
+  vi.stubEnv('TMPDIR', '/nonexistent')
+  const { failed } = await publishInto(bucket, aBucketPlan(mirror.file))
+  vi.unstubAllEnvs()
+
+  expect(failed).toMatchObject([
+    {
+      file: 's3://analytics/customer-mirror/acme',
+      code: 'usage',
+      message: expect.stringMatching(/^\/nonexistent: /),
+    },
+    { file: 's3://analytics/customer-mirror/globex' },
+  ])
+  expect(rowsThatAreWhole(bucket)).toEqual([5, 5])
+})
+
+test('an organization with a value that Parquet cannot hold keeps its object, and keeps no other one back', async () => {
+  const { mirror, bucket } = await aStaleBucket()
+  tamper(mirror.file, `UPDATE customers SET created_at_utc = 'soon' WHERE organization = 'acme'`)
+  const { failed } = await publishInto(bucket, aBucketPlan(mirror.file))
+
+  expect(failed).toMatchObject([{ code: 'usage', message: expect.stringContaining('A value of created_at_utc') }])
+  expect(rowsThatAreWhole(bucket)).toEqual([5, 8])
+})
+
+test('a process that is killed while it uploads changes nothing, and the next one removes what it left', async () => {
+  const { mirror, bucket } = await aStaleBucket()
+  const stopping = new AbortController()
+  bucket.fault = ({ method, key }) => {
+    if (method !== 'PUT' || !key.includes('globex')) return false
+    stopping.abort()
+    return true
+  }
+  const environment = { ...bucket.env, AWS_REGION: 'us-east-1' }
+  for (const [name, value] of Object.entries(environment)) vi.stubEnv(name, value)
+  const killed = publishApart([aBucketPlan(mirror.file)], { signal: stopping.signal })
+  await expect(killed).rejects.toMatchObject({ code: 'interrupted' })
+  vi.unstubAllEnvs()
+  bucket.fault = undefined
+  const left = objectsIn(bucket).length
+  const found = rowsThatAreWhole(bucket)
+  await publishInto(bucket, aBucketPlan(mirror.file))
+  await publishInto(bucket, aBucketPlan(mirror.file))
+
+  expect(left).toBeGreaterThanOrEqual(2)
+  expect(found).toEqual([5, 5])
+  expect(objectsIn(bucket)).toEqual(namedIn(bucket))
+})
+
+test('what a publish left behind that was killed goes with the next one: objects, and uploads that were not ended', async () => {
+  const { mirror, bucket } = await aStaleBucket()
+  const left = `${PREFIX}/customers/organization=acme/customers-0000000002-0123456789abcdef.parquet`
+  bucket.objects.set(left, Buffer.from('of a publish that was killed'))
+  bucket.uploads.set('left', { key: left.replace('acme', 'globex'), parts: new Map() })
+  bucket.uploads.set('foreign', { key: `${PREFIX}/customers/notes.parquet`, parts: new Map() })
+  await publishInto(bucket, aBucketPlan(mirror.file))
+  await publishInto(bucket, aBucketPlan(mirror.file))
+
+  expect(objectsIn(bucket)).toEqual(namedIn(bucket))
+  expect([...bucket.uploads.keys()]).toEqual(['foreign'])
+})
+
+test('credentials that may not list or delete publish all the same, with a warning', async () => {
+  const { mirror, bucket } = await aStaleBucket()
+  bucket.fault = ({ method, query }, response) => {
+    if (method !== 'DELETE' && !query.has('list-type')) return false
+    refuse(response, 403, 'AccessDenied')
+    return true
+  }
+  const { warnings, failed } = await publishInto(bucket, aBucketPlan(mirror.file))
+
+  expect(failed).toEqual([])
+  expect(warnings).toEqual([expect.stringContaining('cannot be listed')])
+  expect(rowsThatAreWhole(bucket)).toEqual([8, 8])
+})
+
+test('of two publishers at once neither mixes objects of the other into its manifest', async () => {
+  const { bucket, published } = await anOvertakenPublish()
+
+  expect(published.bucket?.organizations.map(({ customers: rows }) => rows)).toEqual([9, 8])
+  expect(rowsThatAreWhole(bucket)).toEqual([9, 8])
+  expect(objectsIn(bucket)).toEqual(namedIn(bucket))
+})
+
+test('a manifest that is deleted meanwhile is written anew by the next attempt', async () => {
+  const { mirror, bucket } = await aStaleBucket()
+  let deleted = false
+  bucket.fault = ({ method, key }) => {
+    if (deleted || method !== 'PUT' || !key.endsWith('manifest.json')) return false
+    deleted = bucket.objects.delete(key)
+    return false
+  }
+  await publishInto(bucket, aBucketPlan(mirror.file))
+
+  expect(deleted).toBe(true)
+  expect(rowsThatAreWhole(bucket)).toEqual([8, 8])
+})
+
+test.each([
+  ['', 'PUT'],
+  [' and says it has', 'PUT HEAD'],
+])('objects that a service takes%s and does not keep are not put down to other processes', async (_, methods) => {
+  const { mirror, bucket } = await aStaleBucket()
+  bucket.fault = ({ method, key }, response) => {
+    if (!methods.split(' ').includes(method) || !key.endsWith('.parquet')) return false
+    response.writeHead(200, { etag: '"taken"' }).end()
+    return true
+  }
+
+  await expect(publishInto(bucket, aBucketPlan(mirror.file), ONCE)).rejects.toMatchObject({
+    code: 'busy',
+    message: expect.stringMatching(/objects that were just written are not there/),
+  })
+  expect(rowsThatAreWhole(bucket)).toEqual([5, 5])
+})
+
+test.each([
+  ['changes', { etag: 'W/"compressed"' }],
+  ['leaves out', {}],
+])('a proxy that %s the ETag of the manifest is not put down to other processes', async (_, headers) => {
+  const { mirror, bucket } = await aStaleBucket()
+  bucket.fault = ({ method, key }, response) => {
+    if (method !== 'GET' || !key.endsWith('manifest.json')) return false
+    response.writeHead(200, headers).end(bucket.objects.get(key))
+    return true
+  }
+
+  await expect(publishInto(bucket, aBucketPlan(mirror.file), ONCE)).rejects.toMatchObject({
+    code: 'busy',
+    message: expect.stringMatching(/change the ETag of an answer/),
+  })
+  expect(rowsThatAreWhole(bucket)).toEqual([5, 5])
+  expect(objectsIn(bucket)).toEqual(namedIn(bucket))
+})

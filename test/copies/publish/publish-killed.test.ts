@@ -1,0 +1,285 @@
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { hrtime } from 'node:process'
+import { setTimeout as sleep } from 'node:timers/promises'
+import Database from 'better-sqlite3'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { publishApart } from '../../../src/copies/publish-apart.ts'
+import { failedText } from '../../../src/cli/output/advice.ts'
+import { digestOfFile } from '../../../src/copies/written-file.ts'
+import { programBeside } from '../../../src/machine/process-apart.ts'
+import { lockPlace } from '../../../src/copies/written-file.ts'
+import { publishCopies } from '../../../src/copies/publish.ts'
+import type { PublishPlan } from '../../../src/copies/publish-plan.ts'
+import { night } from '../../store/nights.ts'
+import { customers } from '../../support/builders.ts'
+import { failOnDisk, failToFlushFolders } from '../../support/failing-disk.ts'
+import { aMirror, rowsOf, tamper, valueOf } from '../../support/mirror-file.ts'
+import { aPlan, publishAll, PUBLISHED_FILES } from '../../support/publishing.ts'
+import { seeds } from '../../support/seeds.ts'
+import { temporaryFolder } from '../../support/temp-folder.ts'
+
+const PROGRAM = programBeside(new URL('../../../src/copies/publish.ts', import.meta.url).href, 'publish-process')
+const CUSTOMERS = 800
+
+describe('killed at any moment', () => {
+  test('there is the copy from before or the new one, and a reader who has one open goes on reading', async () => {
+    const mirror = await aMirror()
+    await night(mirror, 0, customers(1, CUSTOMERS, { name: 'Edition 0' }))
+    const plan = aPlan(mirror.file, { keep: 2 })
+    const microseconds = await publishAndKill(plan)
+    const reader = new Database(plan.file, { readonly: true })
+    onTestFinished(() => void reader.close())
+    let seen = 0
+    for (let kill = 1; kill <= seeds(40, { least: 2, every: 20 }); kill += 1) {
+      tamper(mirror.file, 'UPDATE customers SET name = ?', `Edition ${kill}`)
+      await publishAndKill(plan, microseconds * 1.3 * fractionOf(kill))
+      const now = soundEdition(plan.file)
+      expect([seen, kill], 'a copy is of before or of now, never of earlier').toContain(now)
+      seen = now
+      expect(reader.prepare('SELECT DISTINCT name FROM customers').pluck().all()).toEqual(['Edition 0'])
+      for (const name of readdirSync(dirname(plan.file)).filter((each) => each.endsWith('.db')))
+        soundEdition(join(dirname(plan.file), name))
+    }
+    publishAll(plan)
+    const names = readdirSync(dirname(plan.file))
+
+    expect(names.filter((name) => name.endsWith('.unfinished'))).toEqual([])
+    expect(names.length).toBeLessThanOrEqual(6)
+    expect(soundEdition(plan.file)).toBe(seeds(40, { least: 2, every: 20 }))
+  })
+
+  test('what was left behind is removed by the next publish, and nothing else', async () => {
+    const mirror = await aMirror()
+    await night(mirror, 0, customers(1, 5))
+    const plan = aPlan(mirror.file)
+    const folder = dirname(plan.file)
+    mkdirSync(folder, { mode: 0o750 })
+    const dead = [
+      '.readers.db.0123456789abcdef.unfinished',
+      '.readers.db.0123456789abcdef.unfinished.sha256',
+      '.metadata.json.0123456789abcdef.unfinished',
+      '.customers-2026-01-05.csv.0123456789abcdef.unfinished',
+      '.customers-2026-01-05.csv.writing',
+    ]
+    const others = ['.readers.db.publishing', 'readers.db.0123456789abcdef.unfinished']
+    for (const name of [...dead, ...others]) writeFileSync(join(folder, name), name.endsWith('.writing') ? '' : 'half')
+    publishAll(plan)
+
+    expect(readdirSync(folder).toSorted()).toEqual([...PUBLISHED_FILES, ...others].toSorted())
+  })
+
+  test('a stop that is asked for ends it at once, and is no defect', async () => {
+    const mirror = await aMirror()
+    await night(mirror, 0, customers(1, CUSTOMERS))
+    const plan = aPlan(mirror.file)
+    const stop = new AbortController()
+    const publishing = publishApart([plan], { signal: stop.signal })
+    stop.abort()
+
+    await expect(publishing).rejects.toMatchObject({ code: 'interrupted' })
+    await expect(publishApart([plan], { signal: stop.signal })).rejects.toMatchObject({ code: 'interrupted' })
+    expect(existsSync(plan.file)).toBe(false)
+  })
+
+  test('a stop between two copies does not say that both are those from before', async () => {
+    const mirror = await aMirror()
+    for (const organization of ['acme', 'globex']) await night(mirror, 0, customers(1, 5), { organization })
+    const folder = temporaryFolder()
+    const plan = aPlan(mirror.file, { file: join(folder, '{organization}', 'readers.db'), splitByOrganization: true })
+    mkdirSync(join(folder, 'globex'), { mode: 0o750 })
+    const lock = lockPlace(join(folder, 'globex', 'readers.db'))
+    const stop = new AbortController()
+    const publishing = publishApart([{ ...plan, lockWaitMs: 60_000 }], { signal: stop.signal })
+    const ended = expect(publishing).rejects.toMatchObject({
+      message: expect.stringMatching(/stopped as asked\. .*each copy is the one from before, or a new one\.$/),
+    })
+    await expect.poll(() => existsSync(join(folder, 'acme', 'readers.db.sha256'))).toBe(true)
+    stop.abort()
+    await ended
+    lock.release()
+
+    expect(existsSync(join(folder, 'globex', 'readers.db'))).toBe(false)
+  })
+})
+
+describe('on a disk that fails', () => {
+  test('a copy that the disk did not confirm has its digest beside it, and the one from before its second name', async () => {
+    const mirror = await aMirror()
+    await night(mirror, 0, customers(1, 5))
+    const plan = aPlan(mirror.file, { keep: 2 })
+    publishAll(plan)
+    await night(mirror, 1, customers(1, 6))
+    failToFlushFolders()
+
+    expect(publishCopies(plan).failed).toMatchObject([
+      {
+        code: 'full',
+        message: expect.stringMatching(/readers\.db: is in its place, but the disk/),
+      },
+    ])
+    expect(readFileSync(`${plan.file}.sha256`, 'utf8')).toContain(digestOfFile(plan.file).sha256)
+    expect(valueOf(plan.file, 'SELECT count(*) FROM customers')).toBe(6)
+    expect(readdirSync(dirname(plan.file)).filter((name) => /^readers-.*\.db$/.test(name))).toHaveLength(1)
+  })
+
+  test('a copy whose digest does not get its place is said to be in it', async () => {
+    const mirror = await aMirror()
+    await night(mirror, 0, customers(1, 5))
+    const plan = aPlan(mirror.file)
+    publishAll(plan)
+    failOnDisk('renameSync', (from) => String(from).endsWith('.sha256'))
+    const { failed, ...done } = publishCopies(plan)
+
+    expect(failed).toMatchObject([
+      {
+        code: 'full',
+        message: expect.stringMatching(/in its place, but the digest beside it is still that/),
+      },
+    ])
+    expect(failedText({ failed, ...done })).toMatch(/^✖ The copy for readers was not finished\. /)
+  })
+
+  test('a copy that cannot take the place of the one from before leaves nothing behind, and names the first failure', async () => {
+    const mirror = await aMirror()
+    await night(mirror, 0, customers(1, 5))
+    const plan = aPlan(mirror.file, { keep: 2 })
+    publishAll(plan)
+    const before = readFileSync(plan.file)
+    await night(mirror, 1, customers(1, 6))
+    failOnDisk('renameSync', () => true)
+    const failed = publishCopies(plan).failed
+
+    expect(failed).toMatchObject([
+      { code: 'full', message: expect.stringMatching(/\(rename, EIO\)\. What was there before is unchanged\./) },
+    ])
+    expect(readFileSync(plan.file).equals(before)).toBe(true)
+    expect(readdirSync(dirname(plan.file)).toSorted()).toEqual(PUBLISHED_FILES)
+    failOnDisk('unlinkSync', () => true, 'EROFS')
+    expect(publishCopies(plan).failed).toEqual(failed)
+  })
+
+  test.each(['ENOSPC', 'EIO'])(
+    'no room for a second name of the copy from before is a full disk, and on one without hard links it is moved aside: %s',
+    async (code) => {
+      const mirror = await aMirror()
+      await night(mirror, 0, customers(1, 5))
+      const plan = aPlan(mirror.file, { keep: 2 })
+      publishAll(plan)
+      await night(mirror, 1, customers(1, 6))
+      const repair = failOnDisk('linkSync', () => true, code)
+
+      expect(publishCopies(plan).failed).toMatchObject([
+        { code: 'full', message: expect.stringMatching(new RegExp(`\\(link, ${code}\\)\\. .* unchanged\\.`)) },
+      ])
+      expect(readdirSync(dirname(plan.file)).toSorted()).toEqual(PUBLISHED_FILES)
+      repair()
+      failOnDisk('linkSync', () => true, 'EPERM')
+      publishAll(plan)
+      expect(readdirSync(dirname(plan.file)).filter((name) => /^readers-.*\.db$/.test(name))).toHaveLength(1)
+    },
+  )
+
+  test('a description of the folder that cannot be put there leaves nothing behind', async () => {
+    const mirror = await aMirror()
+    const plan = aPlan(mirror.file)
+    await night(mirror, 0, customers(1, 5))
+    failOnDisk('renameSync', (_from, to) => String(to).endsWith('metadata.json'))
+
+    expect(publishCopies(plan)).toMatchObject({
+      failed: [],
+      warnings: [expect.stringMatching(/metadata\.json: .*\(rename, EIO\)/)],
+    })
+    expect(readdirSync(dirname(plan.file)).toSorted()).toEqual(
+      PUBLISHED_FILES.filter((name) => name !== 'metadata.json'),
+    )
+  })
+})
+
+describe('without room', () => {
+  test.runIf(canMount())('a full disk leaves the copy from before, and no other file', async () => {
+    const mirror = await aMirror()
+    await night(mirror, 0, customers(1, 100))
+    const disk = aDisk('440k')
+    const plan = aPlan(mirror.file, { file: join(disk, 'copies', 'readers.db') })
+    publishAll(plan)
+    const before = readFileSync(plan.file)
+    await night(mirror, 1, customers(1, CUSTOMERS))
+    const { failed } = publishCopies(plan)
+
+    expect(failed).toMatchObject([
+      {
+        code: 'full',
+        message: expect.stringMatching(new RegExp(`^${plan.file}: .*(is full|no space left).*Free some space`)),
+      },
+    ])
+    expect(readFileSync(plan.file).equals(before)).toBe(true)
+    expect(readdirSync(dirname(plan.file)).toSorted()).toEqual(PUBLISHED_FILES)
+    expect(valueOf(plan.file, 'PRAGMA quick_check')).toBe('ok')
+    expect(valueOf(mirror.file, 'SELECT count(*) FROM customers')).toBe(CUSTOMERS)
+  })
+})
+
+/**
+ * Publishes in a process of its own, and kills it so long after it has begun to write; without a moment it ends by itself.
+ * Returns how many microseconds it was writing.
+ */
+async function publishAndKill(plan: PublishPlan, microseconds = Number.POSITIVE_INFINITY): Promise<number> {
+  const child = spawn(process.execPath, PROGRAM, { stdio: ['pipe', 'ignore', 'inherit'] })
+  const exited = once(child, 'exit')
+  child.stdin.end(JSON.stringify([plan]))
+  const unfinished = () => (existsSync(dirname(plan.file)) ? readdirSync(dirname(plan.file)).filter(isUnfinished) : [])
+  const leftBehind = unfinished()
+  const isWriting = () => unfinished().some((name) => !leftBehind.includes(name))
+  const isOver = () => child.exitCode !== null || child.signalCode !== null
+  // It starts for a tenth of a second, and writes for less.
+  while (!isWriting() && !isOver()) await sleep(1)
+  const beganAt = hrtime.bigint()
+  const elapsed = () => Number((hrtime.bigint() - beganAt) / 1000n)
+  while (elapsed() < microseconds && !isOver()) await nextTurn()
+  const took = elapsed()
+  child.kill('SIGKILL')
+  await exited
+  return took
+}
+
+function isUnfinished(name: string): boolean {
+  return name.endsWith('.unfinished')
+}
+
+function nextTurn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve))
+}
+
+/** Which edition a copy is of: sound, whole, and of one edition alone. */
+function soundEdition(file: string): number {
+  expect(valueOf(file, 'PRAGMA quick_check')).toBe('ok')
+  const found = rowsOf(file, 'SELECT name, count(*) AS rows FROM customers GROUP BY name')
+  expect(found).toEqual([{ name: found[0]?.['name'], rows: CUSTOMERS }])
+  expect(valueOf(file, 'SELECT customers FROM manifest')).toBe(CUSTOMERS)
+  return Number(String(found[0]?.['name']).replace('Edition ', ''))
+}
+
+/** Numbers spread over 0 to 1, the same ones every time. */
+function fractionOf(n: number): number {
+  return (n * 0.618_033_988_75) % 1
+}
+
+function canMount(): boolean {
+  if (process.getuid?.() !== 0 || process.platform !== 'linux') return false
+  const probe = spawnSync('unshare', ['--mount', 'true'])
+  return probe.status === 0
+}
+
+/** A small disk, gone with the test. */
+function aDisk(size: string): string {
+  const folder = temporaryFolder()
+  const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${size},mode=755`, 'tmpfs', folder], {
+    encoding: 'utf8',
+  })
+  if (mounted.status !== 0) throw new Error(mounted.stderr)
+  onTestFinished(() => void spawnSync('umount', ['--lazy', folder]))
+  return folder
+}

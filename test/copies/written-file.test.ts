@@ -1,0 +1,85 @@
+import { execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { chownSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { expect, onTestFinished, test } from 'vitest'
+import { beginFile, lockPlace, removeLeftovers, writeTextFile } from '../../src/copies/written-file.ts'
+import { makeFolder } from '../../src/machine/make-folder.ts'
+import { quickProgram } from '../support/quick-program.ts'
+import { temporaryFolder } from '../support/temp-folder.ts'
+
+test('what killed writers left is removed by the next one that writes into the folder, whatever it was for', () => {
+  const folder = temporaryFolder()
+  const dead = ['', '-journal', '-wal', '-shm', '.sha256'].map(
+    (end) => `.2026-01-05.csv.0123456789abcdef.unfinished${end}`,
+  )
+  const foreign = ['.writing', '.x.unfinished', 'x.0123456789abcdef.unfinished', '.x.012345678.unfinished']
+  for (const name of [...dead, ...foreign]) writeFileSync(join(folder, name), 'customers')
+  writeFileSync(join(folder, '.2026-01-04.csv.writing'), '')
+
+  writeTextFile(join(folder, 'status.html'), 'text')
+
+  expect(readdirSync(folder).toSorted()).toEqual([...foreign, 'status.html'].toSorted())
+})
+
+test('what another process writes at the moment stays, and its place is refused until it ends, however that is', async () => {
+  const folder = temporaryFolder()
+  const [file, mine] = [join(folder, 'theirs'), join(folder, 'mine')]
+  const child = spawn(
+    process.execPath,
+    [...quickProgram(new URL('../support/writing-child.ts', import.meta.url)), file],
+    {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    },
+  )
+  onTestFinished(() => void child.kill('SIGKILL'))
+  const [path = ''] = await once(createInterface({ input: child.stdout }), 'line')
+
+  writeTextFile(mine, 'text')
+  expect(readFileSync(String(path), 'utf8')).toBe('')
+  expect(() => lockPlace(file, { waitMs: 0 })).toThrow('another process writes it at the moment')
+  child.kill('SIGKILL')
+  await once(child, 'exit')
+  removeLeftovers(folder)
+
+  expect(readdirSync(folder)).toEqual(['mine'])
+})
+
+test('a file that could not be finished leaves what was there, and nothing else', () => {
+  const file = join(temporaryFolder(), 'customers.csv')
+  writeTextFile(file, 'before')
+  const unfinished = beginFile(file)
+  writeFileSync(unfinished.path, 'half')
+  unfinished.end()
+
+  expect(readFileSync(file, 'utf8')).toBe('before')
+  expect(readdirSync(join(file, '..'))).toEqual(['customers.csv'])
+})
+
+test.each([
+  ['a pipe', (path: string) => void execFileSync('mkfifo', [path])],
+  ['a folder', (path: string) => mkdirSync(path)],
+  ['a file with content', (path: string) => writeFileSync(path, 'of someone')],
+])('%s that is planted as a lock stops nothing, and two writers still exclude each other', (_, plant) => {
+  const file = join(temporaryFolder(), 'customers.csv')
+  plant(join(file, '..', '.customers.csv.writing'))
+  const lock = lockPlace(file)
+
+  expect(() => lockPlace(file, { waitMs: 0 })).toThrow('another process writes it')
+  lock.release()
+  lockPlace(file, { waitMs: 0 }).release()
+  expect(readdirSync(join(file, '..'))).toEqual(['.customers.csv.writing'])
+})
+
+test.runIf(process.getuid?.() === 0)('what root writes belongs to the owner of the folder', () => {
+  const folder = temporaryFolder()
+  chownSync(folder, 54_321, 54_322)
+  const below = join(folder, 'made', 'here')
+  makeFolder(below)
+  const file = join(below, 'status.html')
+  writeTextFile(file, 'text')
+
+  for (const path of [below, join(below, '..'), file])
+    expect(statSync(path)).toMatchObject({ uid: 54_321, gid: 54_322 })
+})
