@@ -6,6 +6,7 @@ import { exportCommand } from '../../src/cli/export.ts'
 import { aCustomer } from '../support/builders.ts'
 import { aMirror, mirrorPages, tamper } from '../support/mirror-file.ts'
 import { aPlan, publishAll } from '../support/publishing.ts'
+import { startCli } from '../support/run-cli.ts'
 import { runCommand } from '../support/run-command.ts'
 import { runOnScreen } from '../support/run-on-screen.ts'
 import { temporaryFolder } from '../support/temp-folder.ts'
@@ -99,6 +100,25 @@ describe('bad input ends before anything is written', () => {
       stderr: expect.stringContaining('another version'),
     })
   })
+})
+
+test('with --excel, it is said where a sheet cannot hold all rows', async () => {
+  tamper(
+    mirror,
+    `WITH RECURSIVE many(value) AS (SELECT 1 UNION ALL SELECT value + 1 FROM many WHERE value < 1048576)
+     INSERT INTO customers (organization, id, name, first_seen_at, changed_at, last_run_id, updated_at)
+     SELECT 'acme', printf('%08x-1000-4000-8000-000000000000', value), 'x', '2026-01-05', '2026-01-05', 1, '2026-01-05'
+     FROM many`,
+  )
+  const { code, stderr } = await startCli(
+    ['export', '--mirror', mirror, '--format', 'csv', '--excel', '-o', 'all.csv'],
+    {
+      cwd: temporaryFolder(),
+    },
+  ).ended
+
+  expect(code).toBe(0)
+  expect(stderr).toContain('! A sheet of a spreadsheet holds 1,048,575 of them')
 })
 
 describe('on a terminal', () => {

@@ -1,7 +1,8 @@
-import { existsSync, readdirSync, statSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { rowsOf, valueOf } from '../support/mirror-file.ts'
+import { aDuckDb } from '../support/duckdb.ts'
+import { rowsOf, tamper, valueOf } from '../support/mirror-file.ts'
 import { runCli } from '../support/run-cli.ts'
 import { aMirroredWorkplace, document } from '../support/publish-command.ts'
 
@@ -30,6 +31,51 @@ describe('publish', () => {
       },
       { file: join(folder, 'copies', 'x-globex.db'), organizations: [{ organization: 'globex', customers: 3 }] },
     ])
+  })
+})
+
+describe('a publish to several places', () => {
+  test('makes the copy, and a Parquet file for each organization, which the next one replaces', async () => {
+    const { folder, mirror } = await aMirroredWorkplace({ file: 'copies/x.db', parquet: 'copies/parquet' })
+    const parquet = join(folder, 'copies', 'parquet')
+    const rows = `SELECT organization, count(*) AS rows, any_value(typeof(id)) AS type FROM read_parquet('${parquet}/*/*.parquet',
+      hive_partitioning = true) GROUP BY organization ORDER BY 1`
+    const { code, stdout, stderr } = await runCli(['publish'], { cwd: folder })
+
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+    expect(stdout).toContain(`Parquet for readers: ${parquet} (2 organizations, 15 customers)\n`)
+    expect(valueOf(join(folder, 'copies', 'x.db'), 'SELECT count(*) FROM customers')).toBe(15)
+    expect(await (await aDuckDb()).all(rows)).toMatchObject([
+      { organization: 'acme', rows: '12', type: 'VARCHAR' },
+      { organization: 'globex', rows: '3' },
+    ])
+    const part = join(parquet, 'organization=acme', 'part-0.parquet')
+    expect([statSync(part).mode & 0o777, statSync(dirname(part)).mode & 0o777]).toEqual([0o440, 0o750])
+
+    tamper(mirror, `DELETE FROM customers WHERE id = (SELECT min(id) FROM customers WHERE organization = 'acme')`)
+    expect(await runCli(['publish'], { cwd: folder })).toMatchObject({ code: 0 })
+    expect(await (await aDuckDb()).all(rows)).toMatchObject([{ rows: '11' }, { rows: '3' }])
+    expect(readdirSync(parquet).toSorted()).toEqual(['_manifest.json', 'organization=acme', 'organization=globex'])
+  })
+
+  test('keeps no place from being published because of another one', async () => {
+    const { folder } = await aMirroredWorkplace({ file: 'copies/x.db', parquet: 'copies/parquet' })
+    mkdirSync(join(folder, 'copies', 'x.db'), { recursive: true })
+    const { code, stdout, stderr } = await runCli(['publish'], { cwd: folder })
+
+    expect(code).not.toBe(0)
+    expect(stderr).toContain('x.db: is a folder')
+    expect(stdout).toContain('Parquet for readers: ')
+  })
+
+  test('into folders that are those of the mirror, or that others may write, is refused by check too', async () => {
+    const { folder } = await aMirroredWorkplace({ parquet: 'data' })
+
+    expect(await runCli(['publish'], { cwd: folder })).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('is the folder of the mirror'),
+    })
+    expect((await runCli(['check'], { cwd: folder })).stdout).toContain('is the folder of the mirror')
   })
 })
 
