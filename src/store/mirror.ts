@@ -5,6 +5,7 @@ import { ifThere } from './refusals.ts'
 import type { Examined } from './postgres/examine-server.ts'
 import type * as Postgres from './open-postgres.ts'
 import type * as Sqlite from './open-sqlite.ts'
+import type * as Rehearsal from './rehearsal.ts'
 
 export { replaced } from './refusals.ts'
 
@@ -36,8 +37,8 @@ export async function examineServer(address: string): Promise<Examined> {
  * A temporary mirror for a dry run, with a private copy of the given organizations from the one at `address`. Nothing of it remains,
  * even if the process is killed. A full run reads every record there; `withLists`, for a quick run, copies the lists as last read.
  */
-export async function rehearseMirror(...asked: Parameters<typeof Sqlite.rehearseMirror>): Promise<Mirror> {
-  return (await storeOf(asked[0])).rehearseMirror(...asked)
+export async function rehearseMirror(...asked: Parameters<typeof Rehearsal.rehearseMirror>): Promise<Mirror> {
+  return (await import('./rehearsal.ts')).rehearseMirror(...asked)
 }
 
 /** The organizations of the mirror at `address`, to change them as a whole. Throws MirrorUnusable `missing` if there is none. */

@@ -37,7 +37,6 @@ const TABLES: readonly (readonly [name: string, ...key: string[]])[] = [
   ['pruned_runs', 'organization'],
 ]
 
-/** The names of the tables that are moved, in order. */
 export const MOVED_TABLES: readonly string[] = TABLES.map(([name]) => name)
 
 /** Those that every mirror has one row in from the start. */
@@ -95,7 +94,6 @@ export async function copyRows(copying: Copying): Promise<Copied> {
   return copied
 }
 
-/** Where a copy differs from what it was made of. The key is none of personal data. */
 export type Difference = { table: string; key: string; column: string }
 
 /** Reads both mirrors, and compares every value. Undefined where none differs. */
@@ -118,7 +116,6 @@ export async function findDifference(copying: Copying): Promise<Difference | und
   return undefined
 }
 
-/** How many rows of each table there are. */
 export async function countRows(session: Session): Promise<Record<string, number>> {
   const counts: Record<string, number> = {}
   for (const name of MOVED_TABLES) {
@@ -207,13 +204,12 @@ function shown(value: Part): string {
   return typeof value === 'string' || typeof value === 'number' ? String(value) : ''
 }
 
-async function insert(to: Session, { name, columns }: Table, rows: readonly Row[]): Promise<void> {
+async function insert(to: Session, { name, columns }: Table, rows: readonly Row[]) {
   const written = to.kind === 'sqlite' ? columns : columns.filter((column) => column !== GENERATED)
   const values = rows.map((row) => sql`(${joined(valuesOf(row, written).map(asStored))})`)
   await to.run(sql`INSERT INTO ${text(name)} (${named(written)}) VALUES ${joined(values)}`)
 }
 
-/** What PostgreSQL works out by itself. */
 const GENERATED = 'is_active'
 
 /** PostgreSQL has no year 0. */
@@ -223,7 +219,6 @@ function asStored(value: Part): Part {
 
 type Carrying = { table: Table; baseOf: (row: Row) => number; to: Session; copied: Copied }
 
-/** A row as the other mirror has it. */
 function carriedRow(row: Row, { table, baseOf, to, copied }: Carrying): Row {
   const base = baseOf(row)
   // 0 and below mean no row.
@@ -333,7 +328,7 @@ function plain(value: Part): Part {
 }
 
 /** Goes on with the numbers after the highest that was ever given. */
-async function continueNumbers(from: Session, to: Session): Promise<void> {
+async function continueNumbers(from: Session, to: Session) {
   for (const [table, column] of NUMBERED) {
     const given = either(
       sql`(SELECT seq FROM sqlite_sequence WHERE name = ${table})`,

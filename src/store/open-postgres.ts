@@ -1,14 +1,13 @@
 import type { Organizations } from '../organizations.ts'
 import type { Erased, Mirror, Traces } from '../store.ts'
 import { mirrorOn } from './verbs.ts'
-import { organizationsIn } from './organizations/organizations.ts'
+import { organizationsIn } from './organizations.ts'
 import { savingIn } from './pages/save-in-postgres.ts'
 import { postgresStore } from './port/postgres-store.ts'
 import { openDatabase } from './postgres/open-database.ts'
 import { findDamage } from './postgres/require-mirror.ts'
 import { readingIndexes } from './postgres/indexes.ts'
 import type { Database } from './port/postgres-session.ts'
-import type * as Rehearsal from './postgres/rehearsal.ts'
 
 export async function openMirror(address: string): Promise<Mirror> {
   return mirrorOf(await openDatabase(address, 'write'))
@@ -16,10 +15,6 @@ export async function openMirror(address: string): Promise<Mirror> {
 
 export async function openMirrorToRead(address: string): Promise<Mirror> {
   return mirrorOf(await openDatabase(address, 'read'))
-}
-
-export async function rehearseMirror(...asked: Parameters<typeof Rehearsal.rehearseMirror>): Promise<Mirror> {
-  return (await import('./postgres/rehearsal.ts')).rehearseMirror(...asked)
 }
 
 export async function openOrganizations(address: string): Promise<Organizations> {

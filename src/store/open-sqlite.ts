@@ -3,10 +3,10 @@ import Database from 'better-sqlite3'
 import type { Organizations } from '../organizations.ts'
 import type { Erased, Mirror, Opening, Traces } from '../store.ts'
 import { mirrorOn } from './verbs.ts'
-import { organizationsIn } from './organizations/organizations.ts'
+import { organizationsIn } from './organizations.ts'
 import { savePages } from './pages/save-in-sqlite.ts'
 import { type Opened, sqliteSession, sqliteStore } from './port/sqlite-store.ts'
-import { findDamage, openDatabase, openTemporary } from './sqlite/open-database.ts'
+import { findDamage, openDatabase } from './sqlite/open-database.ts'
 import { BUSY_TIMEOUT_MS, type Connection } from './sqlite/connect.ts'
 import { openFile } from './sqlite/open-file.ts'
 import {
@@ -20,7 +20,6 @@ import {
   missingIndexes,
   readWithoutIdIndex,
 } from './sqlite/indexes.ts'
-import type * as Rehearsal from './sqlite/rehearsal.ts'
 
 export async function openMirror(file: string, { signal, waitsOnceStopped = false }: Opening = {}): Promise<Mirror> {
   const db = await openPatiently(file, signal)
@@ -29,20 +28,6 @@ export async function openMirror(file: string, { signal, waitsOnceStopped = fals
 
 export async function openMirrorToRead(file: string): Promise<Mirror> {
   return mirrorIn(openDatabase(file, 'read'), file)
-}
-
-export async function rehearseMirror(...asked: Parameters<typeof Rehearsal.openRehearsal>): Promise<Mirror> {
-  const { openRehearsal } = await import('./sqlite/rehearsal.ts')
-  return mirrorIn(await openRehearsal(...asked), asked[0])
-}
-
-/** A temporary mirror for a dry run of one that is elsewhere; `fill` copies the rows, in a transaction. */
-export async function rehearseElsewhere(address: string, fill: (db: Connection) => Promise<unknown>): Promise<Mirror> {
-  const db = openTemporary()
-  db.exec('BEGIN')
-  await fill(db)
-  db.exec('COMMIT')
-  return mirrorIn(db, address)
 }
 
 export async function openOrganizations(file: string): Promise<Organizations> {
@@ -56,7 +41,7 @@ export async function eraseTraces(
   traces: Traces,
   thorough: { isThorough?: boolean } = {},
 ): Promise<Erased> {
-  return (await import('./sqlite/erase.ts')).eraseTraces(file, traces, thorough)
+  return (await import('./sqlite/purge.ts')).eraseTraces(file, traces, thorough)
 }
 
 /** The mirror on an open connection. */

@@ -17,13 +17,12 @@ import {
   listUncountedFreshness,
   listUnderway,
 } from './reading/runs.ts'
-import { pruning } from './retention/prune.ts'
+import { pruning } from './retention.ts'
 import { finishRun } from './runs/finish-run.ts'
 import { renewLease } from './runs/lease.ts'
 import { identityOf, startRun } from './runs/start-run.ts'
 import { recallWindows } from './runs/windows.ts'
 
-/** What is done for each database in its own way. */
 export type Own = {
   standing: () => Standing
   savePages: Mirror['savePages']

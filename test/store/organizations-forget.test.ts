@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process'
 import { expect, test } from 'vitest'
-import { ORGANIZATION_TABLES } from '../../src/store/organizations/organization-rows.ts'
+import { ORGANIZATION_TABLES } from '../../src/store/organizations.ts'
 import { customers } from '../support/builders.ts'
 import { sqliteAlone } from '../support/mirror-choice.ts'
 import { dump, rowsOf, tamper, valueOf } from '../support/mirror-file.ts'
@@ -129,7 +129,7 @@ const MODULE = (path: string) => JSON.stringify(new URL(path, import.meta.url).h
 const KILLED = `
   import { openDatabase } from ${MODULE('../../src/store/sqlite/open-database.ts')}
   import { openFile } from ${MODULE('../../src/store/sqlite/open-file.ts')}
-  import { organizationsIn } from ${MODULE('../../src/store/organizations/organizations.ts')}
+  import { organizationsIn } from ${MODULE('../../src/store/organizations.ts')}
   import { sqliteStore } from ${MODULE('../../src/store/port/sqlite-store.ts')}
   const [file, last] = process.argv.slice(-2)
   const db = openDatabase(file, 'write')

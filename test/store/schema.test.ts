@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { openMirror, openMirrorToRead, openOrganizations, rehearseMirror } from '../../src/store/mirror.ts'
-import { ORGANIZATION_TABLES } from '../../src/store/organizations/organization-rows.ts'
+import { ORGANIZATION_TABLES } from '../../src/store/organizations.ts'
 import { VERSION } from '../../src/store/schema/schema.ts'
 import { PUBLIC_TABLES, publicColumns } from '../../src/public-tables.ts'
 import { customers, START_MS } from '../support/builders.ts'

@@ -134,7 +134,6 @@ function textOf(value: unknown): string | null {
   return typeof value === 'object' && value !== null ? JSON.stringify(value) : null
 }
 
-/** The fields to search a customer by. */
 const NAMES = ['name', 'username', 'email'] as const
 
 /** Hidden values cannot be searched for: a hash is in no answer of the service. */
@@ -150,7 +149,6 @@ function shownNames(run: Pick<Run, 'privacy'>): <Row extends Named>(row: Row) =>
   })
 }
 
-/** The fields to search by that are not hidden. */
 function searchedNames({ privacy }: Pick<Run, 'privacy'>): (keyof Named)[] {
   return NAMES.filter((field) => privacy === undefined || !hides(privacy.policy, field))
 }

@@ -1,12 +1,12 @@
 import type { Absent, RemovalRule, Run } from '../../run.ts'
-import { moment, rowsOf } from '../port/fragments.ts'
+import { isIn, moment, rowsOf } from '../port/fragments.ts'
 import { sql, type Sql, text } from '../port/sql.ts'
 import type { Session } from '../port/store.ts'
 import { areTooMany } from './removal-rule.ts'
 import { NOT_REJECTED } from '../reading/rejects.ts'
 import { IS_QUICK } from '../schema/run-conditions.ts'
 import { sqlTime } from '../port/sql-time.ts'
-import { listedMeanwhile } from './meanwhile.ts'
+import { updateStamp } from '../runs/lease.ts'
 
 /**
  * The customers of the run's organization that are not removed and that the run did not receive, not even in a reject. Undefined if received
@@ -35,7 +35,6 @@ function isReceived({ count, sum }: Counted, { seen }: Run): boolean {
   return count === seen.size && sum === seen.sum()
 }
 
-/** The rows that the run did not receive; undefined if received ones are not there. */
 async function findUnseen(session: Session, { organization, seen }: Run): Promise<number[] | undefined> {
   const stored = await session.numbers(sql`SELECT row_id FROM customers WHERE organization = ${organization}`)
   const unseen = stored.filter((rowId) => !seen.has(rowId))
@@ -122,7 +121,6 @@ async function countArrived(session: Session, { organization, id, readAsOfMs }: 
   return arrived?.sum ?? 0
 }
 
-/** A customer that was not received, as its row and its row of `absences` say. */
 type AbsentColumns = {
   row_id: number
   id: string
@@ -134,10 +132,65 @@ type AbsentColumns = {
   missing_scans: number
 }
 
-/** The absent customers of a run, and how many of its organization are not removed, which is counted to find them. */
 export type AbsentFound = { absent: Absent[]; notRemoved: number }
 
 function absentOf({ row_id, created_at_utc, missing_proven, missing_scans, ...same }: AbsentColumns): Absent {
   const counted = { missingProven: missing_proven, missingScans: missing_scans }
   return { ...same, rowId: row_id, createdAtUtc: created_at_utc, ...counted }
+}
+
+type Continuing = Pick<Run, 'organization' | 'resumedFrom'>
+
+/**
+ * The customers that quick runs wrote, or received in a reject, while the scan of this run was interrupted. They are listed, and may stand in a
+ * part that was read before, where the scan does not look again: not to have read them is no absence.
+ */
+export async function listedMeanwhile(
+  session: Session,
+  { organization, resumedFrom }: Continuing,
+): Promise<Set<number>> {
+  if (resumedFrom === undefined) return new Set()
+  const runs = await session.numbers(sql`
+    WITH RECURSIVE scan (id, resumed_from) AS (
+      SELECT id, resumed_from FROM runs WHERE id = ${resumedFrom}
+      UNION ALL SELECT runs.id, runs.resumed_from FROM runs JOIN scan ON runs.id = scan.resumed_from
+    )
+    SELECT id FROM runs WHERE organization = ${organization} AND ${text(IS_QUICK)} AND inserted + updated + rejected > 0
+      AND id > (SELECT min(id) FROM scan)`)
+  // Without one, no customer is read.
+  if (runs.length === 0) return new Set()
+  const listed = await session.numbers(sql`
+    SELECT row_id FROM customers WHERE organization = ${organization} AND (${isIn('last_run_id', runs)}
+      OR id IN (SELECT record_id FROM rejects WHERE organization = ${organization} AND ${isIn('run_id', runs)}))`)
+  return new Set(listed)
+}
+
+/**
+ * Marks customers as listed that this scan read before it was interrupted, and that a quick run found absent after that: the scan shows
+ * them as it read them, as if there had been no quick run.
+ */
+export async function markListed(session: Session, run: Continuing & Pick<Run, 'seen'>, nowMs: number) {
+  if (run.resumedFrom === undefined) return
+  const missing = await session.numbers(sql`
+    SELECT row_id FROM customers WHERE organization = ${run.organization} AND missing_since IS NOT NULL AND removed_at IS NULL`)
+  await markRowsListed(
+    session,
+    run,
+    missing.filter((rowId) => run.seen.has(rowId)),
+    nowMs,
+  )
+}
+
+/** Marks rows as listed: their absences restart at 0. */
+export async function markRowsListed(
+  session: Session,
+  { organization }: Pick<Run, 'organization'>,
+  rowIds: readonly number[],
+  nowMs: number,
+) {
+  if (rowIds.length === 0) return
+  await session.run(sql`
+    UPDATE customers SET missing_since = NULL, updated_at = ${await updateStamp(session, nowMs)}
+    WHERE ${rowsOf(organization, rowIds)} AND missing_since IS NOT NULL`)
+  await session.run(sql`DELETE FROM absences WHERE ${rowsOf(organization, rowIds)}`)
 }

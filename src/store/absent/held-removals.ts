@@ -4,17 +4,18 @@ import { holdsNothing } from '../refusals.ts'
 import { requireTaken } from '../pages/page-accounting.ts'
 import { APART, given, moment, rowsOf } from '../port/fragments.ts'
 import { sql } from '../port/sql.ts'
-import type { Session } from '../port/store.ts'
-import { lockLeasesOf } from '../runs/lease.ts'
-import { updateStamp } from '../runs/update-stamp.ts'
-import { fromSqlTime, sqlTime } from '../port/sql-time.ts'
+import { records, type Session } from '../port/store.ts'
+import { lockLeasesOf, updateStamp } from '../runs/lease.ts'
+import { sqlTime } from '../port/sql-time.ts'
 
 /** Removals that were held back and not yet decided, newest first. */
-export async function listHeldRemovals(session: Session): Promise<HeldRemovals[]> {
-  const held = await session.all<HeldColumns>(sql`
+export function listHeldRemovals(session: Session): Promise<HeldRemovals[]> {
+  return records(
+    session,
+    sql`
     SELECT run_id, held_removals.organization, count(*) AS held, started_at FROM held_removals JOIN runs ON runs.id = run_id
-    GROUP BY run_id, held_removals.organization, started_at ORDER BY run_id DESC`)
-  return held.map(heldRemovalsOf)
+    GROUP BY run_id, held_removals.organization, started_at ORDER BY run_id DESC`,
+  )
 }
 
 /** Removes the customers whose removal that run held back. Returns their number. Throws UsageError if there are none. */
@@ -40,7 +41,7 @@ export async function discardRemovals(session: Session, runId: number): Promise<
 }
 
 /** Holds removals of the latest run only: an earlier run's customers are absent again, or have been received since. */
-export async function holdBack(session: Session, run: Run, absent: readonly Absent[]): Promise<void> {
+export async function holdBack(session: Session, run: Run, absent: readonly Absent[]) {
   await session.run(sql`DELETE FROM held_removals WHERE organization = ${run.organization}`)
   const rows = given(
     absent.map(({ rowId }) => ({ row_id: rowId })),
@@ -56,7 +57,7 @@ export async function release(
   session: Session,
   { organization }: Pick<Run, 'organization'>,
   rowIds: readonly number[],
-): Promise<void> {
+) {
   if (rowIds.length > 0) await session.run(sql`DELETE FROM held_removals WHERE ${rowsOf(organization, rowIds)}`)
 }
 
@@ -66,7 +67,7 @@ export async function removeRows(
   run: Pick<Run, 'id' | 'organization'>,
   rowIds: readonly number[],
   nowMs: number,
-): Promise<void> {
+) {
   if (rowIds.length === 0) return
   const { organization } = run
   const now = sqlTime(nowMs)
@@ -86,10 +87,4 @@ export async function removeRows(
     FROM ${rows} JOIN (SELECT row_id AS gone, id, missing_since FROM customers WHERE ${rowsOf(organization, rowIds)} ${APART}) AS removed
       ON removed.gone = given.row_id ORDER BY number`)
   requireTaken(run, 'changes', { given: rowIds.length, taken: fed })
-}
-
-type HeldColumns = { run_id: number; organization: string; held: number; started_at: string }
-
-function heldRemovalsOf({ run_id, organization, held, started_at }: HeldColumns): HeldRemovals {
-  return { runId: run_id, organization, held, startedAtMs: fromSqlTime(started_at) }
 }

@@ -14,11 +14,10 @@ import {
   NO_ABSENCES,
   NONE_GONE,
 } from './removal-rule.ts'
-import { updateStamp } from '../runs/update-stamp.ts'
+import { updateStamp } from '../runs/lease.ts'
 import { sqlTime } from '../port/sql-time.ts'
-import { areTooManyAbsent, findAbsent, findListedBefore, holdsReceived } from './find-absent.ts'
+import { areTooManyAbsent, findAbsent, findListedBefore, holdsReceived, markRowsListed } from './find-absent.ts'
 import { holdBack, release, removeRows } from './held-removals.ts'
-import { markRowsListed } from './meanwhile.ts'
 import { findUnjudged } from './older-list.ts'
 
 /**
@@ -80,12 +79,7 @@ async function markBy(
 
 type Marking = { isProven: boolean; nowMs: number }
 
-async function carryOut(
-  session: Session,
-  run: Run,
-  { listed, held, missing }: Decision,
-  marking: Marking,
-): Promise<void> {
+async function carryOut(session: Session, run: Run, { listed, held, missing }: Decision, marking: Marking) {
   const found = listed.map(({ rowId }) => rowId)
   await markRowsListed(session, run, found, marking.nowMs)
   await release(session, run, found)
@@ -101,7 +95,7 @@ export async function markMissing(
   run: Pick<Run, 'organization'>,
   missing: readonly Pick<Missing, 'row' | 'isCounted'>[],
   { isProven, nowMs }: Marking,
-): Promise<void> {
+) {
   if (missing.length === 0) return
   const rowIds = missing.map(({ row }) => row.rowId)
   const stamp = await updateStamp(session, nowMs)

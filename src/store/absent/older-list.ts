@@ -54,7 +54,6 @@ const AHEAD_MS = 24 * 3_600_000
 /** Times are compared as texts, which later years have with a sign. */
 const LATEST_MS = Date.UTC(9999, 11, 31, 23, 59, 59)
 
-/** What to compare the newest customer listed with. */
 export type Newest = {
   /** The creation time of the newest absent customer. */
   than: string

@@ -6,7 +6,6 @@ const ALWAYS_BELIEVED = 20
 /** So many absences at once, or more, are held back if no customer known before is left. */
 const WHOLE_LIST = 3
 
-/** Everything the decision about absent customers depends on. */
 export type AbsenceEvidence = {
   /** At least one. */
   absent: readonly Absent[]
@@ -15,7 +14,6 @@ export type AbsenceEvidence = {
   proof: RemovingProof
   rule: RemovalRule
   searched: Searched
-  /** Whether so many absences at once are to be held back. */
   isTooMuch: boolean
 }
 

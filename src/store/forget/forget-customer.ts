@@ -1,14 +1,15 @@
+import { randomBytes } from 'node:crypto'
 import type { Forgetting, ForgottenCustomer, Mirror, Purged } from '../../store.ts'
 import { notForgotten, unknownCustomer } from '../refusals.ts'
-import { forgetReading } from '../organizations/organization-rows.ts'
 import { requireTaken } from '../pages/page-accounting.ts'
 import { asText, given, isIn, mentions, place } from '../port/fragments.ts'
 import { either, joined, sql, type Sql, text } from '../port/sql.ts'
-import type { Session, Store } from '../port/store.ts'
+import { type Session, type Store, together } from '../port/store.ts'
 import { requireUnleased } from '../runs/lease.ts'
-import { forgetWindows } from '../runs/windows.ts'
-import { deleteForgotten, forgottenSinceMs, rememberForgotten } from './forgotten.ts'
+import { forgetReading, forgetWindows } from '../runs/windows.ts'
 import { parsedJson } from '../../parsed-json.ts'
+import { type Forgotten, FORGOTTEN_KEY_BYTES, forgottenBy, idHash } from '../../privacy/forgotten.ts'
+import { sqlTime, timeIn } from '../port/sql-time.ts'
 
 /** The verbs of a mirror about forgotten customers, each in one transaction. */
 export function forgetting(store: Store): Pick<Mirror, 'forgetCustomer' | 'readmitCustomer'> {
@@ -30,7 +31,7 @@ async function forgetCustomer(session: Session, asked: Forgetting): Promise<Forg
   return { ...purged, forgottenAtMs: sinceMs ?? nowMs, wasForgotten: sinceMs !== undefined }
 }
 
-async function readmitCustomer(session: Session, asked: Forgetting): Promise<void> {
+async function readmitCustomer(session: Session, asked: Forgetting) {
   await requireUnleased(session, asked.organization, 'changed', asked)
   if (!(await deleteForgotten(session, asked))) throw notForgotten(asked.organization)
   // A window of an interrupted run that holds its number is not read again.
@@ -96,7 +97,7 @@ async function deleteRejects(session: Session, { organization, id }: Of, email: 
 }
 
 /** Throws AccountingBroken where a trigger or a policy kept a row of the customer. */
-async function requireDeleted(session: Session, of: Of): Promise<void> {
+async function requireDeleted(session: Session, of: Of) {
   for (const [table, column] of [
     ['customers', 'id'],
     ['changes', 'id'],
@@ -110,7 +111,7 @@ async function requireDeleted(session: Session, of: Of): Promise<void> {
 }
 
 /** A certificate names customers that a search found, and the message of an error may quote the service. */
-async function hideInRuns(session: Session, { organization, id }: Of, values: readonly string[]): Promise<void> {
+async function hideInRuns(session: Session, { organization, id }: Of, values: readonly string[]) {
   const texts = given(
     [...formsOfId(id), ...values].map((value) => ({ value })),
     { value: 'text' },
@@ -127,13 +128,11 @@ async function hideInRuns(session: Session, { organization, id }: Of, values: re
     WHERE organization = ${organization} AND ${place('certificate', id)} > 0`)
 }
 
-/** The texts by which what is left of a customer is found. */
 type CustomerTexts = { all: string[]; email: string[] }
 
 /** Shorter texts are no names, and stand everywhere. */
 const SHORTEST = 6
 
-/** The fields that name a customer. */
 const NAMING_FIELDS = ['name', 'username', 'email', 'phone', 'address'] as const
 
 /** The fields in which another customer may have the same value: then it names neither. */
@@ -174,7 +173,51 @@ function formsOfText(words: string): string[] {
   return inJson === words ? [words] : [words, inJson]
 }
 
-/** Stands in place of a message of an error that named the customer. */
 const HIDDEN_ERROR = 'The message named a customer that is forgotten.'
 
 const DOCUMENT = NAMING_FIELDS.map((field) => `'${field}', ${field}`).join(', ')
+
+/** The forgotten customers of an organization; undefined if there are none. */
+export async function loadForgotten(session: Session, organization: string): Promise<Forgotten | undefined> {
+  const [rows, key] = await together(
+    session.all<{ number: number; hash: string }>(
+      sql`SELECT number, hash FROM forgotten WHERE organization = ${organization}`,
+    ),
+    storedKey(session, organization),
+  )
+  return forgottenBy(organization, key, new Map(rows.map(({ number, hash }) => [hash, number])))
+}
+
+async function forgottenSinceMs(session: Session, { organization, id }: Of): Promise<number | undefined> {
+  const key = await storedKey(session, organization)
+  if (key === undefined) return undefined
+  const found = await session.first<{ forgotten_at: string }>(sql`
+    SELECT forgotten_at FROM forgotten WHERE organization = ${organization} AND hash = ${idHash(key)(id)}`)
+  return timeIn(found?.forgotten_at)
+}
+
+async function rememberForgotten(session: Session, { organization, id }: Of, nowMs: number) {
+  await session.run(sql`
+    INSERT INTO forgotten_keys (organization, key) VALUES (${organization}, ${randomBytes(FORGOTTEN_KEY_BYTES)})
+    ON CONFLICT (organization) DO NOTHING`)
+  const key = await storedKey(session, organization)
+  if (key === undefined) throw new Error(`forgotten customers of ${organization} have no key`)
+  await session.run(sql`
+    INSERT INTO forgotten (organization, hash, forgotten_at) VALUES (${organization}, ${idHash(key)(id)}, ${sqlTime(nowMs)})
+    ON CONFLICT (organization, hash) DO NOTHING`)
+}
+
+async function deleteForgotten(session: Session, { organization, id }: Of): Promise<boolean> {
+  const key = await storedKey(session, organization)
+  if (key === undefined) return false
+  return (
+    (await session.run(sql`DELETE FROM forgotten WHERE organization = ${organization} AND hash = ${idHash(key)(id)}`)) >
+    0
+  )
+}
+
+async function storedKey(session: Session, organization: string): Promise<Uint8Array | undefined> {
+  return (
+    await session.first<{ key: Uint8Array }>(sql`SELECT key FROM forgotten_keys WHERE organization = ${organization}`)
+  )?.key
+}

@@ -1,11 +1,12 @@
 import type { Run } from '../../run.ts'
 import type { PagesSaved } from '../../store.ts'
-import { type Customer, TEXT_FIELDS, warn } from '../../customer.ts'
+import { addWarnings, type Customer, TEXT_FIELDS, warn, type Warnings } from '../../customer.ts'
 import type { AnsweredWindow, Reject, SavedPage, SortedPage } from '../../sorted-page.ts'
-import { addPage, countKnown, countSuppressed, nothingSaved, type Tallies, talliesOf } from './page-accounting.ts'
+import { AccountingBroken } from '../../errors/errors.ts'
+import { RowSet } from '../../list/row-set.ts'
+import { addRecords, addsUp, noRecords, type RecordCounts } from '../../report.ts'
 import { isFilled } from '../../privacy/hidden-values.ts'
 
-/** A customer that the mirror holds. */
 export type Known = {
   readonly rowId: number
   readonly customer: Customer
@@ -37,7 +38,6 @@ export type PagesDecided = {
   readonly inserted: readonly { rowId: number; customer: Customer }[]
   /** By row. Each of them is listed again, if it was not. */
   readonly updated: ReadonlyMap<number, Update>
-  /** In the order of the feed. */
   readonly changes: readonly Change[]
   /** By key; an open one from before is replaced. */
   readonly rejects: ReadonlyMap<string, Reject & { page: number }>
@@ -83,9 +83,21 @@ export function idsIn(pages: readonly SortedPage[]): Set<string> {
   return ids
 }
 
+/** The results of one page. */
+type Tallies = { counts: RecordCounts; warnings: Warnings }
+
 /** Grows page by page: `#now` is the mirror as it will be when what was decided until now is written. */
 class Decision implements PagesDecided {
-  readonly saved = nothingSaved()
+  readonly saved: PagesSaved = {
+    pages: [],
+    records: noRecords(),
+    warnings: {},
+    seen: new RowSet(),
+    rejectedIds: new Set(),
+    suppressed: new Set(),
+    written: new RowSet(),
+    writtenAgain: 0,
+  }
   readonly inserted: { rowId: number; customer: Customer }[] = []
   readonly updated = new Map<number, Update>()
   readonly changes: Change[] = []
@@ -106,12 +118,14 @@ class Decision implements PagesDecided {
 
   addPage(page: SortedPage): void {
     const run = this.#run
-    const tallies = talliesOf(page, this.saved)
+    const tallies: Tallies = { counts: { ...noRecords(), received: page.received }, warnings: { ...page.warnings } }
     for (const reject of page.rejects) this.#addReject({ ...reject, page: page.page }, tallies)
-    countSuppressed(run, page, tallies)
-    countKnown(run, page.known, tallies, (rowId) => this.edited.add(rowId))
+    for (const { number } of page.suppressed) this.#addSuppressed(number, tallies)
+    this.#addUnchanged(page.known, tallies)
     const result = savedPage(page, this.#addCustomers(page.customers, tallies))
-    addPage(this.saved, { organization: run.organization, page: page.page }, tallies)
+    requireAll(run, page, tallies)
+    addRecords(this.saved.records, tallies.counts)
+    addWarnings(this.saved.warnings, tallies.warnings)
     this.saved.pages.push(result)
     const { window } = page
     if (window === undefined || run.isQuick) return
@@ -124,8 +138,9 @@ class Decision implements PagesDecided {
   }
 
   /** A reject with a readable id counts as seen, so that its customer does not become missing. */
-  #addReject(reject: Reject & { page: number }, { counts, rejectedIds }: Tallies): void {
+  #addReject(reject: Reject & { page: number }, { counts }: Tallies): void {
     const { recordId } = reject
+    const { rejectedIds } = this.saved
     if (recordId !== null && (this.#run.rejectedIds.has(recordId) || rejectedIds.has(recordId))) {
       counts.duplicates += 1
       return
@@ -156,6 +171,32 @@ class Decision implements PagesDecided {
     if (this.#run.heldRows.has(rowId)) this.released.add(rowId)
   }
 
+  /** A forgotten customer is counted once, and is a duplicate from then on, like any other. */
+  #addSuppressed(number: number, { counts }: Tallies): void {
+    if (this.#run.suppressed.has(number) || this.saved.suppressed.has(number)) counts.duplicates += 1
+    else {
+      this.saved.suppressed.add(number)
+      counts.suppressed += 1
+    }
+  }
+
+  /** Customers that are stored unchanged. If this run has saved another record of the same customer, that is a conflicting duplicate. */
+  #addUnchanged(rowIds: ArrayLike<number>, { counts, warnings }: Tallies): void {
+    const { seen, receivedSince, written } = this.#run
+    for (let place = 0; place < rowIds.length; place += 1) {
+      const rowId = rowIds[place] ?? 0
+      const isFirst = !receivedSince.has(rowId) && this.saved.seen.add(rowId)
+      if (isFirst && !seen.has(rowId)) {
+        counts.unchanged += 1
+      } else {
+        counts.duplicates += 1
+        if (!written.has(rowId) && !this.saved.written.has(rowId)) continue
+        warn(warnings, 'conflicting_duplicate')
+        this.edited.add(rowId)
+      }
+    }
+  }
+
   #addCustomers(customers: readonly Customer[], tallies: Tallies): CustomersSaved {
     const unchanged = new Set<number>()
     const rowIds = customers.map((customer, place) => {
@@ -163,27 +204,28 @@ class Decision implements PagesDecided {
       if (known === undefined) return this.#insert(customer, tallies)
       const differing = changedFields(known.customer, customer)
       const { rowId } = known
-      if (differing.length === 0 && !tallies.written.has(rowId) && !this.#run.written.has(rowId)) unchanged.add(place)
+      if (differing.length === 0 && !this.saved.written.has(rowId) && !this.#run.written.has(rowId))
+        unchanged.add(place)
       this.#addKnown(known, customer, differing, tallies)
       return rowId
     })
     return { rowIds, unchanged }
   }
 
-  #insert(customer: Customer, { counts, seen }: Tallies): number {
+  #insert(customer: Customer, { counts }: Tallies): number {
     const rowId = (this.#lastRowId += 1)
     this.inserted.push({ rowId, customer })
     this.#now.set(customer.id, { rowId, customer, isMissing: false, isRemoved: false })
     if (!this.#run.isBaseline) this.changes.push({ id: customer.id, change: 'added', fields: null })
-    seen.add(rowId)
+    this.saved.seen.add(rowId)
     counts.inserted += 1
     return rowId
   }
 
   #addKnown(known: Known, customer: Customer, differing: readonly ComparedField[], tallies: Tallies): void {
     const { rowId, isMissing, isRemoved } = known
-    const { counts, warnings, seen, written } = tallies
-    const isFirst = !this.#run.receivedSince.has(rowId) && seen.add(rowId)
+    const { counts, warnings } = tallies
+    const isFirst = !this.#run.receivedSince.has(rowId) && this.saved.seen.add(rowId)
     const isAsStored = differing.length === 0 && !isMissing && !isRemoved
     if (!isFirst || (isAsStored && this.#run.seen.has(rowId))) {
       counts.duplicates += 1
@@ -197,7 +239,7 @@ class Decision implements PagesDecided {
       counts.updated += 1
       if (this.#run.seen.has(rowId)) this.saved.writtenAgain += 1
       if (isRemoved) counts.returned += 1
-      written.add(rowId)
+      this.saved.written.add(rowId)
       this.#change(known, customer, differing)
     }
   }
@@ -223,11 +265,19 @@ class Decision implements PagesDecided {
   }
 }
 
+/** Throws AccountingBroken if the records of a page are not all accounted for. */
+function requireAll({ organization }: DecidingRun, { page }: SortedPage, { counts }: Tallies): void {
+  if (addsUp(counts)) return
+  throw new AccountingBroken(
+    `${organization}, page ${page}: the numbers do not add up (${JSON.stringify(counts)}). ` +
+      'The page was not saved. This is a defect of Customer Mirror; please report it.',
+  )
+}
+
 /** The fields that show whether a customer changed; `created_at_utc` follows from `created_at`. */
 export const COMPARED_FIELDS = [...TEXT_FIELDS, 'extra'] as const
 type ComparedField = (typeof COMPARED_FIELDS)[number]
 
-/** The fields in which a customer has changed. */
 function changedFields(before: Customer, after: Customer): ComparedField[] {
   return COMPARED_FIELDS.filter((field) => before[field] !== after[field])
 }
@@ -240,7 +290,6 @@ function ownChanges(
   return unfilled.length === 0 ? differing : differing.filter((field) => !isFilled(field, before, after, unfilled))
 }
 
-/** JSON: field → [before, after]. */
 function beforeAndAfter(before: Customer, after: Customer, fields: readonly ComparedField[]): string {
   return JSON.stringify(Object.fromEntries(fields.map((field) => [field, [before[field], after[field]]])))
 }
@@ -282,7 +331,6 @@ export type WindowRows =
   | { rowIds: ArrayLike<number>; rejected: readonly (string | null)[] }
   | { place: number; count: number }
 
-/** The row numbers of a page, or its place in the list as last read. */
 function windowRows({ rows, rejects, known, listedAt }: SortedPage, { rowIds }: SavedPage): WindowRows {
   if (listedAt !== undefined) return { place: listedAt, count: known.length }
   if (rejects.length === 0) return { rowIds, rejected: [] }

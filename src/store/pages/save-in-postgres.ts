@@ -1,8 +1,8 @@
 import pLimit from 'p-limit'
-import { type Customer, TEXT_FIELDS } from '../../customer.ts'
+import { type Customer, TEXT_FIELDS, type Warnings } from '../../customer.ts'
 import { MirrorUnusable } from '../../errors/errors.ts'
 import type { Run } from '../../run.ts'
-import type { SortedPage } from '../../sorted-page.ts'
+import type { Reject, SortedPage } from '../../sorted-page.ts'
 import type { PagesSaved } from '../../store.ts'
 import { release } from '../absent/held-removals.ts'
 import { rowsOf } from '../port/fragments.ts'
@@ -14,13 +14,12 @@ import { joined, sql, text } from '../port/sql.ts'
 import { sqlTime, storableTime } from '../port/sql-time.ts'
 import { dropTextIndexes } from '../postgres/indexes.ts'
 import { requirePages } from '../refusals.ts'
-import { renewLease } from '../runs/lease.ts'
-import { updateStamp } from '../runs/update-stamp.ts'
+import { renewLease, updateStamp } from '../runs/lease.ts'
 import { windowColumns } from '../runs/windows.ts'
 import { decidePages, idsIn, type Known, type PagesDecided, type Stored } from './decide-pages.ts'
 import { notTaken, requireTaken } from './page-accounting.ts'
-import { storablePages, type StorablePages } from './storable-pages.ts'
 import { RowSet } from '../../list/row-set.ts'
+import { storableJson, storableText } from '../../storable-text.ts'
 
 /**
  * Saves at once, at most. The server gives one after the other its stamp: while one is written, the next is prepared. A third would only
@@ -140,7 +139,7 @@ async function findStored({ server }: ServerSession, organization: string, ids: 
 }
 
 /** All of it is sent together; what the tables took is looked at afterwards. */
-async function write(session: ServerSession, decided: PagesDecided, saving: Saving): Promise<void> {
+async function write(session: ServerSession, decided: PagesDecided, saving: Saving) {
   const { run, nowMs, onWaiting, ids, disturbed } = saving
   const { organization, id } = run
   const { inserted, changes, present, released, saved } = decided
@@ -175,11 +174,7 @@ async function write(session: ServerSession, decided: PagesDecided, saving: Savi
   requireTaken(run, 'rejects', { given: rejects.length, taken: rejected })
 }
 
-async function countPages(
-  session: ServerSession,
-  run: Run,
-  { pages, records, writtenAgain }: PagesSaved,
-): Promise<void> {
+async function countPages(session: ServerSession, run: Run, { pages, records, writtenAgain }: PagesSaved) {
   const counts = Object.entries(records).map(([name, count]) => sql`${text(name)} = ${text(name)} + ${count},`)
   const stored = await session.first<{ pages: number }>(sql`
     UPDATE runs SET ${joined(counts, ' ')}
@@ -198,7 +193,6 @@ function updateColumns(
   ]
 }
 
-/** The values of one column. */
 type Column = { name: string; type: string; values: readonly unknown[] | ArrayOf }
 
 function column<Row>(name: string, type: string, rows: readonly Row[], valueOf: (row: Row) => unknown): Column {
@@ -213,7 +207,6 @@ function texts<Row>(name: string, rows: readonly Row[], valueOf: (row: Row) => s
   return { name, type: 'text', values: ArrayOf.texts(rows.map(valueOf)) }
 }
 
-/** The columns of customers that hold what a record says. */
 const FIELDS = [...TEXT_FIELDS, 'created_at_utc', 'extra'] as const
 
 function recordsOf(rows: readonly { customer: Customer }[]): Column[] {
@@ -235,7 +228,7 @@ function changeColumns(changes: PagesDecided['changes']): Column[] {
   ]
 }
 
-type Rejected = PagesDecided['rejects'] extends ReadonlyMap<string, infer Reject> ? Reject : never
+type Rejected = PagesDecided['rejects'] extends ReadonlyMap<string, infer Row> ? Row : never
 
 function rejectColumns(rejects: readonly Rejected[]): Column[] {
   return [
@@ -334,3 +327,50 @@ function placeOf(id: string): number {
 
 /** An odd number near 2^32 divided by the golden ratio: numbers in a row come to lie far apart. */
 const SPREAD = 0x9e37_79b1
+
+/** Pages as they are stored, and the places of their customers in which a text was replaced. */
+type StorablePages = { pages: readonly SortedPage[]; replaced: readonly (readonly number[])[] }
+
+/** Replaces what PostgreSQL cannot hold in the texts of pages, and counts each as the warning `malformed_text`. */
+function storablePages(pages: readonly SortedPage[]): StorablePages {
+  const storable = pages.map(storablePage)
+  return { pages: storable.map(({ page }) => page), replaced: storable.map(({ replaced }) => replaced) }
+}
+
+function storablePage(page: SortedPage): { page: SortedPage; replaced: readonly number[] } {
+  const rejects = page.rejects.map(storableReject)
+  let count = rejects.filter((reject, index) => reject !== page.rejects[index]).length
+  const replaced: number[] = []
+  const customers = page.customers.map((customer, index) => {
+    const storable = storableCustomer(customer)
+    if (storable === undefined) return customer
+    count += storable.count
+    replaced.push(page.places[index] ?? 0)
+    return storable.customer
+  })
+  if (count === 0) return { page, replaced }
+  const warnings: Warnings = { ...page.warnings, malformed_text: (page.warnings.malformed_text ?? 0) + count }
+  return { page: { ...page, customers, rejects, warnings }, replaced }
+}
+
+function storableCustomer(customer: Customer): { customer: Customer; count: number } | undefined {
+  const extra = customer.extra === null ? null : storableJson(customer.extra)
+  if (extra === customer.extra && !TEXT_FIELDS.some((field) => customer[field]?.includes('\0'))) return undefined
+  const fields = TEXT_FIELDS.filter((field) => customer[field]?.includes('\0'))
+  const stored = { ...customer, extra }
+  for (const field of fields) stored[field] = storableText(customer[field] ?? '')
+  return { customer: stored, count: fields.length + (extra === customer.extra ? 0 : 1) }
+}
+
+function storableReject(reject: Reject): Reject {
+  const payload = storableJson(storableText(reject.payload))
+  const reasons = reject.reasons.map(({ field, message }) => ({
+    field: storableText(field),
+    message: storableText(message),
+  }))
+  const isSame = reasons.every(({ field, message }, at) => {
+    const before = reject.reasons[at]
+    return field === before?.field && message === before.message
+  })
+  return payload === reject.payload && isSame ? reject : { ...reject, payload, reasons }
+}

@@ -4,15 +4,13 @@ import type { SortedPage } from '../../sorted-page.ts'
 import type { PagesSaved } from '../../store.ts'
 import type { SqliteSession } from '../port/sqlite-store.ts'
 import { statement } from '../sqlite/connect.ts'
-import { renewLease } from '../runs/lease.ts'
-import { updateStamp } from '../runs/update-stamp.ts'
+import { renewLease, updateStamp } from '../runs/lease.ts'
 import { sqlTime } from '../port/sql-time.ts'
 import { windowColumns } from '../runs/windows.ts'
 import { goByIdIndex, initialIdsOf, rememberIds } from '../sqlite/indexes.ts'
 import { COMPARED_FIELDS, decidePages, idsIn, type Known, type PagesDecided, type Stored } from './decide-pages.ts'
 import { requireTaken } from './page-accounting.ts'
 
-/** The columns that hold what a record says. */
 const FIELDS = [...COMPARED_FIELDS, 'created_at_utc'] as const
 
 /** Saves whole pages, row by row with prepared statements: to undo a statement for many rows, SQLite would first copy each page they change. */
@@ -111,7 +109,6 @@ const ROW = `(?, ?, ${FIELDS.map(() => '?').join(', ')}, @organization, @run_id,
 /** Rows of one statement without the index of ids. With it, SQLite would first copy each page of the index that they change, to undo them. */
 const ROWS_AT_ONCE = 10
 
-/** The INSERT of so many rows, one less than its place. */
 const INSERTS = Array.from({ length: ROWS_AT_ONCE }, (_, place) => {
   const columns = [
     'row_id',

@@ -77,7 +77,6 @@ function addedFunction(error: unknown, code: string): string | undefined {
 /** The functions of the mirror, which write for its triggers. */
 const OURS = /^(?:\w+\.)?note_(?:edited|deleted|truncated)$/
 
-/** The failed call, where one is known, and the code. */
 function callOf(error: unknown, code: string): string {
   const call = error instanceof Error && 'syscall' in error ? `${String(error.syscall)}, ` : ''
   return code === '' ? '' : ` (${call}${isSqlState(code) ? 'SQLSTATE ' : ''}${code})`

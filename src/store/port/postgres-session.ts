@@ -43,9 +43,7 @@ export class ArrayOf {
 /** A transaction under way, in which the tables of the mirror are found by their names. */
 export type Session = {
   all<Row>(sql: string, ...parameters: unknown[]): Promise<Row[]>
-  /** The first row; undefined if there is none. */
   first<Row>(sql: string, ...parameters: unknown[]): Promise<Row | undefined>
-  /** The number of rows written. Without parameters, several statements may be run at once. */
   run(sql: string, ...parameters: unknown[]): Promise<number>
 }
 

@@ -156,7 +156,7 @@ function sessionOf(query: Query): Session {
   }
 }
 
-async function rollBack(client: Client, error: unknown): Promise<void> {
+async function rollBack(client: Client, error: unknown) {
   if (error !== undefined && isLost(error)) return client.release(asError(error))
   try {
     await client.query('ROLLBACK')
@@ -166,7 +166,7 @@ async function rollBack(client: Client, error: unknown): Promise<void> {
   }
 }
 
-async function commit(client: Client): Promise<void> {
+async function commit(client: Client) {
   try {
     await client.query('COMMIT')
     client.release()
@@ -188,7 +188,7 @@ const OWN_LIMITS = `SET statement_timeout = 0; SET lock_timeout = '15s'`
 const LIMITS_OF_ROLE = 'RESET statement_timeout; RESET lock_timeout'
 
 /** Runs one statement outside a transaction. `reading` begins a transaction that reads. */
-export async function statementAlone(connections: Connections, reading: string, sql: string): Promise<void> {
+export async function statementAlone(connections: Connections, reading: string, sql: string) {
   const client = await connections.connect()
   try {
     // What is set through a pooler reaches other programs, and may not reach the statement.

@@ -78,7 +78,7 @@ export function sqliteStore(db: Connection, file: string, { place, signal }: Ope
 const [LOOK_MS, PAUSE_MS, PATIENCE_MS] = [5, 25, 15_000]
 
 /** Begins a transaction; while another program writes, the event loop goes on, so that signals are heard and health checks answered. */
-async function beginPatiently(db: Connection, begin: string, mayWait: () => boolean): Promise<void> {
+async function beginPatiently(db: Connection, begin: string, mayWait: () => boolean) {
   for (let waitedMs = 0; ; waitedMs += LOOK_MS + PAUSE_MS) {
     db.pragma(`busy_timeout = ${LOOK_MS}`)
     try {

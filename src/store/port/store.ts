@@ -1,16 +1,40 @@
 import type { Kind, Sql } from './sql.ts'
+import { fromSqlTime } from './sql-time.ts'
 
 /** A transaction under way. */
 export type Session = {
   readonly kind: Kind
   all<Row>(statement: Sql): Promise<Row[]>
-  /** The first row; undefined if there is none. */
   first<Row>(statement: Sql): Promise<Row | undefined>
   /** The numbers in the only column of a query, however many. */
   numbers(statement: Sql): Promise<number[]>
-  /** The number of rows written. */
   run(statement: Sql): Promise<number>
 }
+
+/**
+ * The rows of a query as this program names and holds them: `read_as_of` is readAsOfMs in Unix milliseconds, NULL is undefined, and columns of
+ * truth and of JSON are read.
+ */
+export async function records<Row>(session: Session, statement: Sql): Promise<Row[]> {
+  const rows = await session.all<Record<string, unknown>>(statement)
+  const named = rows.map((row) =>
+    Object.fromEntries(Object.entries(row).map(([column, value]) => field(column, value))),
+  )
+  // The border to SQL, as in `all`.
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+  return named as Row[]
+}
+
+function field(column: string, value: unknown): [name: string, value: unknown] {
+  const isTime = /_(?:at|as_of)$/.test(column)
+  const name = (isTime ? `${column}_ms` : column).replaceAll(/_(\w)/g, (_, letter: string) => letter.toUpperCase())
+  if (value === null) return [name, undefined]
+  if (column.startsWith('is_')) return [name, Boolean(value)]
+  if (typeof value !== 'string') return [name, value]
+  return [name, isTime ? fromSqlTime(value) : JSON_COLUMN.test(column) ? JSON.parse(value) : value]
+}
+
+const JSON_COLUMN = /(?:^|_)(?:reasons|warnings|certificate)$/
 
 /**
  * The results of work of one transaction of which no part needs the answer to another one: a server is sent it together, in this order. All

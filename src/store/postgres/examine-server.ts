@@ -10,7 +10,6 @@ import { IS_READ_ONLY, isMark } from './require-mirror.ts'
 export type Examined = {
   /** As the server names it, such as 15.18. */
   server: string
-  /** Whether the connection is encrypted. */
   isEncrypted: boolean
   /** Whether a pooler such as PgBouncer stands between. */
   isPooled: boolean
@@ -21,7 +20,6 @@ export type Examined = {
   mayWrite: boolean
   /** Whether this user may have the server free what deleted rows held. */
   mayVacuum: boolean
-  /** Whether the server takes no writes: it is a standby, or read-only by its settings. */
   isReadOnly: boolean
   /** What is found in the tables of a mirror of this version; undefined for any other. */
   tables: ExaminedTables | undefined

@@ -66,7 +66,6 @@ async function stateOfIndexes(session: Session): Promise<'there' | 'due' | 'too 
   return (await session.first(`SELECT FROM runs WHERE ${READ_TO_END} LIMIT 1`)) === undefined ? 'too early' : 'due'
 }
 
-/** How many of these indexes there are. */
 async function countThere(session: Session, names: readonly string[]): Promise<number> {
   const found = await session.first<{ count: number }>(
     'SELECT count(*) FROM unnest($1::text[]) AS name WHERE to_regclass(quote_ident(name)) IS NOT NULL',

@@ -91,7 +91,7 @@ export type Access = 'read' | 'write'
  * Makes the mirror in its schema to write, and requires that it is there to read. What is complete is opened without a lock and without a
  * write. Throws MirrorUnusable without having changed anything.
  */
-async function openSchema(database: Database, access: Access): Promise<void> {
+async function openSchema(database: Database, access: Access) {
   const isReady = await database.read(async (session) => {
     const found = await lookAtSchema(session, database.schema)
     if (access === 'read') {
@@ -111,7 +111,7 @@ async function isComplete(session: Session): Promise<boolean> {
 }
 
 /** Makes the mirror if there is none, and what it says of its columns. Another program that does the same at the same time is waited for. */
-async function complete(session: Session, database: Database): Promise<void> {
+async function complete(session: Session, database: Database) {
   await session.run('SELECT pg_advisory_xact_lock($1, hashtext($2))', LOCK, database.schema)
   const found = await lookAtSchema(session, database.schema)
   requireMirror(found, database)
@@ -127,6 +127,6 @@ async function complete(session: Session, database: Database): Promise<void> {
 }
 
 /** Has the server refuse, in this transaction, statements on tables of which a policy may hide rows from this user. */
-export async function requireAllRows(session: Session): Promise<void> {
+export async function requireAllRows(session: Session) {
   await session.run('SET LOCAL row_security = off')
 }

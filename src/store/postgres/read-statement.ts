@@ -100,7 +100,6 @@ async function* rowsOf(client: MirrorClient, sql: string, parameters: readonly u
   }
 }
 
-/** How many characters the longest of some rows has. */
 function longest(rows: readonly ShownValue[][]): number {
   const lengths = rows.map((row) =>
     row.reduce<number>(
@@ -155,7 +154,6 @@ function numberOf(text: string): ShownValue {
   return Number.isFinite(number) ? number : text
 }
 
-/** A sum of integers is one too. */
 function numericOf(text: string): ShownValue {
   return /^-?\d+$/.test(text) ? BigInt(text) : numberOf(text)
 }

@@ -3,7 +3,6 @@ import type { Database, Session } from '../port/postgres-session.ts'
 import { incomplete, namesIn, otherVersion, POSTGRES_SCHEMA, VERSION } from '../schema/schema.ts'
 import { noMirror } from '../../errors/faults.ts'
 
-/** So many damaged indexes are named at most. */
 const MOST = 10
 
 /**
@@ -42,7 +41,6 @@ const INDEXES = `
     JOIN pg_am ON pg_am.oid = relam
   WHERE nspname = $1 AND amname = 'btree' AND relkind = 'i' AND indisvalid AND indisready ORDER BY relname`
 
-/** What must be there. */
 const NAMES = namesIn(POSTGRES_SCHEMA)
 
 /** The oldest server that has what is used here, as it numbers itself, and as people do. */
@@ -62,7 +60,6 @@ export type Found = {
   relations: string[]
   /** Triggers of its customers. */
   triggers: string[]
-  /** Undefined where there is no mirror yet. */
   version: number | undefined
 }
 
@@ -77,7 +74,6 @@ export async function lookAtSchema(session: Pick<Session, 'first'>, schema: stri
   return { ...found, version: stored?.version ?? 0 }
 }
 
-/** Whether the server takes no writes: it is a standby, or read-only by its settings. */
 export const IS_READ_ONLY = `(pg_is_in_recovery() OR current_setting('default_transaction_read_only') = 'on')`
 
 /** Whether the relation in a row of pg_class with this alias is the mark of a mirror. */

@@ -3,8 +3,7 @@ import { MirrorUnusable } from '../../errors/errors.ts'
 import { quoted } from '../port/sql.ts'
 import type { Database, Session } from '../port/postgres-session.ts'
 import type { Erased, Traces } from '../../store.ts'
-import { HIDDEN_TABLES } from '../privacy/rewrite-hidden.ts'
-import { MEMORY_OF_LIST } from '../organizations/organization-rows.ts'
+import { HOLDING_TABLES } from '../privacy/rewrite-hidden.ts'
 
 /** A transaction that still sees deleted rows is not waited for longer than this. Nothing waits meanwhile but the caller. */
 const PATIENCE_MS = 5000
@@ -40,7 +39,7 @@ function notFreed(message: string, address: string): string {
 }
 
 /** Throws MirrorUnusable where the server would only warn, and skip a table. */
-async function requireOwned(database: Database, tables: readonly string[]): Promise<void> {
+async function requireOwned(database: Database, tables: readonly string[]) {
   const unowned = await database.read((session) => session.first<{ owner: string }>(UNOWNED, tables))
   if (unowned === undefined) return
   const { owner } = unowned
@@ -59,7 +58,6 @@ const UNOWNED = `
   WHERE oid IN (SELECT oid FROM named UNION SELECT inhrelid FROM pg_inherits JOIN named ON named.oid = inhparent)
     AND NOT ${mayVacuum('pg_class')} LIMIT 1`
 
-/** Whether the transactions that may still see what was deleted before now end in time. */
 async function haveOlderEnded(database: Database, patienceMs: number): Promise<boolean> {
   const now = await database.read((session) => session.first<{ xid: string }>(NEXT))
   for (let waitedMs = 0; ; waitedMs += ASK_AGAIN_MS) {
@@ -102,7 +100,7 @@ const ROWS = {
 }
 
 /** PostgreSQL keeps the samples of a table that has no rows any more, so it takes one of a row that no other transaction ever sees. */
-async function emptySamples(session: Session): Promise<void> {
+async function emptySamples(session: Session) {
   await session.run(`SET LOCAL customer_mirror.unnoticed = 'on'`)
   for (const [table, row] of Object.entries(ROWS)) {
     const isEmpty = await session.run(`INSERT INTO ${table} ${row} WHERE NOT EXISTS (SELECT FROM ${table})`)
@@ -142,7 +140,6 @@ export async function eraseTraces(
   }
 }
 
-/** Whether rows of other customers hold the id. */
 async function isHeld(session: Session, id: readonly string[]): Promise<boolean> {
   const holds = ['customers', 'changes', 'rejects'].map(
     (table) => `EXISTS (SELECT FROM ${table} WHERE lower(${table}::text) LIKE ANY ($1::text[]))`,
@@ -151,6 +148,3 @@ async function isHeld(session: Session, id: readonly string[]): Promise<boolean>
   const found = await session.first<{ is_held: boolean }>(`SELECT ${holds.join(' OR ')} AS is_held`, forms)
   return found?.is_held === true
 }
-
-/** The tables that hold values of customers, or digests and numbers of them. */
-export const HOLDING_TABLES = [...HIDDEN_TABLES, ...MEMORY_OF_LIST, 'windows', 'absences', 'held_removals'] as const

@@ -2,11 +2,11 @@ import { hiddenValues } from '../../privacy/hidden-values.ts'
 import type { Run, RunPrivacy, Start } from '../../run.ts'
 import type { Mirror, StoredPrivacy } from '../../store.ts'
 import { isOurs } from '../../errors/errors.ts'
-import { FIRST_TABLE, HIDDEN_TABLES, type Place, rewriteSome } from './rewrite-hidden.ts'
+import { FIRST_TABLE, HOLDING_TABLES, type Place, rewriteSome } from './rewrite-hidden.ts'
 import { sql, text } from '../port/sql.ts'
 import type { Session, Store } from '../port/store.ts'
 import { renewLease } from '../runs/lease.ts'
-import { forgetReading, MEMORY_OF_LIST } from '../organizations/organization-rows.ts'
+import { forgetReading } from '../runs/windows.ts'
 import {
   type HiddenFields,
   isSamePolicy,
@@ -16,9 +16,6 @@ import {
   type PrivacyPolicy,
   storedForm,
 } from '../../privacy/privacy-policy.ts'
-
-/** The tables that hold values of customers, or digests and numbers of them. */
-const HOLDING_TABLES = [...HIDDEN_TABLES, ...MEMORY_OF_LIST, 'windows', 'absences', 'held_removals'] as const
 
 /** The verbs of a mirror that hide stored values. */
 export function privacyVerbs(store: Store): Pick<Mirror, 'applyPrivacy' | 'listPrivacy'> {
@@ -66,7 +63,7 @@ async function beginRewriting(
   session: Session,
   organization: string,
   { isRewritten, from, to, unfilled, lacking }: ReturnType<typeof changeOfPolicy>,
-): Promise<void> {
+) {
   const owes = isRewritten && (await hasRows(session, organization))
   const [policy, next, table, row, left] = owes ? [from, to, FIRST_TABLE, 0, lacking] : [to, null, null, null, unfilled]
   const others = owes
@@ -85,7 +82,6 @@ async function hasRows(session: Session, organization: string): Promise<boolean>
   return false
 }
 
-/** Rewrites some stored values; true while more are left. */
 async function rewritePrivacy(session: Session, run: Run, nowMs: number): Promise<boolean> {
   await renewLease(session, run, nowMs)
   const { organization, privacy } = run
@@ -104,12 +100,12 @@ async function rewritePrivacy(session: Session, run: Run, nowMs: number): Promis
   return next !== undefined
 }
 
-async function notePurged(session: Session): Promise<void> {
+async function notePurged(session: Session) {
   await session.run(sql`UPDATE privacy_policies SET is_unpurged = false WHERE next_policy IS NULL`)
 }
 
 /** A run has read the list to its end: from then on a value that takes the place of NULL is a change. */
-export async function noteFilled(session: Session, { organization, privacy }: Run): Promise<void> {
+export async function noteFilled(session: Session, { organization, privacy }: Run) {
   if (privacy === undefined || privacy.unfilled.length === 0) return
   await session.run(sql`UPDATE privacy_policies SET unfilled = '[]' WHERE organization = ${organization}`)
 }
@@ -130,7 +126,6 @@ export async function findPolicy(session: Session, organization: string): Promis
   return row && storedPolicy(row)
 }
 
-/** The policy that the stored values follow, as a row of `privacy_policies`. */
 type PolicyColumns = {
   policy: string
   next_policy: string | null
@@ -149,7 +144,6 @@ type StoredPolicy = {
   isUnpurged: boolean
 }
 
-/** The policy in a row. */
 function storedPolicy(row: PolicyColumns): StoredPolicy {
   const policy: HiddenFields = JSON.parse(row.policy)
   const next: HiddenFields | null = JSON.parse(row.next_policy ?? 'null')

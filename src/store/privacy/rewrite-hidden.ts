@@ -4,7 +4,8 @@ import { rejectKey } from '../../sorted-page.ts'
 import { isIn, rowsGiven } from '../port/fragments.ts'
 import { either, joined, sql, type Sql, text } from '../port/sql.ts'
 import type { Session } from '../port/store.ts'
-import { updateStamp } from '../runs/update-stamp.ts'
+import { updateStamp } from '../runs/lease.ts'
+import { MEMORY_OF_LIST } from '../runs/windows.ts'
 import { TEXT_FIELDS } from '../../customer.ts'
 
 type Step = { hidden: HiddenValues; after: number; nowMs: number }
@@ -155,8 +156,7 @@ type Rewritten = {
   columns: Readonly<Record<string, 'text' | 'json'>>
 }
 
-/** Writes the new values of rows, each found by its number. */
-async function rewrite(session: Session, { table, number, rows, columns }: Rewritten): Promise<void> {
+async function rewrite(session: Session, { table, number, rows, columns }: Rewritten) {
   if (rows.length === 0) return
   const set = Object.keys(columns).map((name) => text(`${name} = given.${name}`))
   await session.run(sql`
@@ -168,7 +168,9 @@ async function rewrite(session: Session, { table, number, rows, columns }: Rewri
 export type Place = { table: string; row: number }
 
 /** The tables with values that a policy may hide, in the order in which they are rewritten. */
-export const HIDDEN_TABLES = ['customers', 'changes', 'rejects', 'runs'] as const
+const HIDDEN_TABLES = ['customers', 'changes', 'rejects', 'runs'] as const
+/** The tables that hold values of customers, or digests and numbers of them. */
+export const HOLDING_TABLES = [...HIDDEN_TABLES, ...MEMORY_OF_LIST, 'windows', 'absences', 'held_removals'] as const
 export const FIRST_TABLE = HIDDEN_TABLES[0]
 type Table = (typeof HIDDEN_TABLES)[number]
 

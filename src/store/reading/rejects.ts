@@ -1,8 +1,7 @@
 import type { KnownElsewhere, StoredReject } from '../../store.ts'
 import { given } from '../port/fragments.ts'
 import { sql, type Sql } from '../port/sql.ts'
-import type { Session } from '../port/store.ts'
-import { fromSqlTime } from '../port/sql-time.ts'
+import { records, type Session } from '../port/store.ts'
 
 /** Open rejects, last seen first. */
 export async function listRejects(
@@ -10,9 +9,13 @@ export async function listRejects(
   { organization, limit }: { organization?: string | undefined; limit: number },
 ): Promise<StoredReject[]> {
   const ofOne = organization === undefined ? sql`` : sql`AND organization = ${organization}`
-  const rows = await session.all<RejectColumns>(sql`
-    SELECT * FROM rejects WHERE resolved_at IS NULL ${ofOne} ORDER BY seen_at DESC, page, position LIMIT ${limit}`)
-  return rows.map(storedRejectOf)
+  const rows = await records<Omit<StoredReject, 'recordId'> & { recordId: string | undefined }>(
+    session,
+    sql`
+    SELECT organization, run_id, record_id, page, position, payload, reasons, seen_at FROM rejects
+    WHERE resolved_at IS NULL ${ofOne} ORDER BY seen_at DESC, page, position LIMIT ${limit}`,
+  )
+  return rows.map((row) => ({ ...row, recordId: row.recordId ?? null }))
 }
 
 /** The names of the organizations in a table: one seek in an index for each, since a table may have millions of rows of a few. */
@@ -45,32 +48,6 @@ export async function findKnownElsewhere(
   return knownElsewhere(found)
 }
 
-/** A row of `rejects`. */
-type RejectColumns = {
-  organization: string
-  run_id: number
-  record_id: string | null
-  page: number
-  position: number
-  payload: string
-  reasons: string
-  seen_at: string
-}
-
-function storedRejectOf(row: RejectColumns): StoredReject {
-  return {
-    organization: row.organization,
-    runId: row.run_id,
-    recordId: row.record_id,
-    page: row.page,
-    position: row.position,
-    payload: row.payload,
-    reasons: JSON.parse(row.reasons),
-    seenAtMs: fromSqlTime(row.seen_at),
-  }
-}
-
-/** Counts ids that belong to other organizations, from a row for each id and organization. */
 function knownElsewhere(rows: readonly { id: string; organization: string }[]): KnownElsewhere {
   const known = new Set<string>()
   const byOrganization = new Map<string, number>()
@@ -83,10 +60,6 @@ function knownElsewhere(rows: readonly { id: string; organization: string }[]): 
   )
   return { count: known.size, mostlyOf: most?.[0] }
 }
-
-/*
- * Conditions on rejects that every store asks in the same words.
- */
 
 /** Whether the record of a row of `customers` was not a reject when it was received last. */
 export const NOT_REJECTED = `NOT EXISTS (SELECT 1 FROM rejects

@@ -2,9 +2,8 @@ import type { LaterOrder } from '../../list/later-order.ts'
 import { emptyReport, endedWell, type RecordCounts, type Report } from '../../report.ts'
 import type { Ending, Run } from '../../run.ts'
 import { storableJson, storableText } from '../../storable-text.ts'
-import { findListedBefore } from '../absent/find-absent.ts'
+import { findListedBefore, markListed } from '../absent/find-absent.ts'
 import { markAbsent, markGone } from '../absent/mark-absent.ts'
-import { markListed } from '../absent/meanwhile.ts'
 import { isListInDoubt, requirePages } from '../refusals.ts'
 import { requireSum } from '../pages/page-accounting.ts'
 import { isIn } from '../port/fragments.ts'
@@ -46,7 +45,7 @@ export async function finishRun(session: Session, run: Run, asked: Ending, nowMs
   return report
 }
 
-async function writeEnd(session: Session, run: Run, ending: Ending, report: Report, nowMs: number): Promise<void> {
+async function writeEnd(session: Session, run: Run, ending: Ending, report: Report, nowMs: number) {
   const { requests, throttled, waitedMs } = ending.source
   const json = (value: unknown) => (value === undefined ? null : storableJson(JSON.stringify(value)))
   await session.run(sql`
@@ -82,12 +81,7 @@ async function concludeAbsences(session: Session, run: Run, ending: Ending, nowM
 }
 
 /** Customers that are absent and were not marked stay pending for the next quick run. One whose record was rejected is listed. */
-async function keepLaterOrder(
-  session: Session,
-  run: Run,
-  later: LaterOrder,
-  unmarked: readonly number[],
-): Promise<void> {
+async function keepLaterOrder(session: Session, run: Run, later: LaterOrder, unmarked: readonly number[]) {
   const absent = await findListedBefore(session, run, [...later.pending, ...unmarked])
   await storeLaterOrder(session, run.organization, { ...later, pending: absent.map(({ rowId }) => rowId) })
 }
@@ -95,7 +89,7 @@ async function keepLaterOrder(
 const ID = '(SELECT id FROM ended)'
 
 /** Resolves every open reject that a complete scan did not receive again. Each run that it continued has read a part of the list. */
-async function resolveRejects(session: Session, { organization, id }: Run, nowMs: number): Promise<void> {
+async function resolveRejects(session: Session, { organization, id }: Run, nowMs: number) {
   await session.run(sql`
     WITH ended (id) AS (SELECT id FROM runs WHERE id = ${id})
     UPDATE rejects SET resolved_at = ${sqlTime(nowMs)}
@@ -103,7 +97,7 @@ async function resolveRejects(session: Session, { organization, id }: Run, nowMs
 }
 
 /** Resolves the open rejects of which a scan that proves nothing received the record as a customer, and not as a reject. */
-async function resolveValid(session: Session, run: Run, nowMs: number): Promise<void> {
+async function resolveValid(session: Session, run: Run, nowMs: number) {
   const open = await session.all<{ reject_id: number; row_id: number; id: string }>(sql`
     WITH ended (id, organization) AS (SELECT id, organization FROM runs WHERE id = ${run.id})
     ${text(openBefore('(SELECT organization FROM ended)', ID))}`)
@@ -114,7 +108,6 @@ async function resolveValid(session: Session, run: Run, nowMs: number): Promise<
     await session.run(sql`UPDATE rejects SET resolved_at = ${sqlTime(nowMs)} WHERE ${isIn('reject_id', valid)}`)
 }
 
-/** The report of a run that ends, before absent customers are looked for. `reportWith` adds what was found of them. */
 function reportOf(run: Run, ending: Ending, nowMs: number): Report {
   const { organization, trigger, startedAtMs } = run
   return {
@@ -138,7 +131,6 @@ function reportOf(run: Run, ending: Ending, nowMs: number): Report {
   }
 }
 
-/** The same with what was found of absent customers, and what that leaves of the proof. */
 function reportWith(
   counted: Report,
   { proof, reasons }: Pick<Ending, 'proof' | 'reasons'>,

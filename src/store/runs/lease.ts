@@ -2,10 +2,12 @@ import { hostname } from 'node:os'
 import { bootName, isGone, nameOfProcess } from '../../machine/process-name.ts'
 import type { Run } from '../../run.ts'
 import { LEASE_MS, leaseLost, underway, wentBack } from '../refusals.ts'
-import { FOR_UPDATE, SERVER_MS } from '../port/fragments.ts'
+import { FOR_UPDATE, greatest, SERVER_MS } from '../port/fragments.ts'
 import { either, sql, type Sql } from '../port/sql.ts'
 import type { Session } from '../port/store.ts'
 import { otherVersion, VERSION } from '../schema/schema.ts'
+import { notTaken } from '../pages/page-accounting.ts'
+import { sqlTime } from '../port/sql-time.ts'
 
 /** The moment by the wall clock, and by the monotonic clock if there is one. Where the database has a clock, that one decides. */
 export type Clocks = { nowMs: number; monotonicMs: number | undefined }
@@ -41,11 +43,7 @@ export async function lockLease(session: Session, organization: string, clocks: 
 }
 
 /** Gives the lease, which the transaction has locked, to a run. */
-export async function giveLease(
-  session: Session,
-  run: Pick<Run, 'id' | 'organization'>,
-  clocks: Clocks,
-): Promise<void> {
+export async function giveLease(session: Session, run: Pick<Run, 'id' | 'organization'>, clocks: Clocks) {
   await session.run(sql`
     UPDATE leases SET run_id = ${run.id}, holder = ${HOLDER}, ${renewed(session, clocks)} WHERE organization = ${run.organization}`)
 }
@@ -78,7 +76,7 @@ export async function renewLease(
 }
 
 /** Throws MirrorUnusable `version` where another version has changed the mirror; of a file, each transaction looks that up. */
-export async function requireCurrent(session: Session, place: string): Promise<void> {
+export async function requireCurrent(session: Session, place: string) {
   if (session.kind === 'sqlite') return
   const found = await session.first<{ version: number }>(sql`SELECT version FROM mirror_schema`)
   if (found?.version !== VERSION) throw otherVersion(place, found?.version ?? 0)
@@ -97,12 +95,7 @@ export async function releaseLease(
 }
 
 /** Throws OrganizationLeased while a run has the organization; otherwise a run that was paused has lost it. `what` it cannot be, e.g. renamed. */
-export async function requireUnleased(
-  session: Session,
-  organization: string,
-  what: string,
-  clocks: Clocks,
-): Promise<void> {
+export async function requireUnleased(session: Session, organization: string, what: string, clocks: Clocks) {
   if (session.kind === 'postgres') await session.run(sql`SET LOCAL row_security = off`)
   const lease = await lockLease(session, organization, clocks)
   if (lease !== undefined) throw underway(lease, organization, what)
@@ -112,7 +105,7 @@ export async function requireUnleased(
 }
 
 /** Locks the leases of some organizations, so that a run that saves at this moment waits, or is waited for. */
-export async function lockLeasesOf(session: Session, runId: number): Promise<void> {
+export async function lockLeasesOf(session: Session, runId: number) {
   await session.all(sql`
     SELECT 1 FROM leases WHERE organization IN (SELECT organization FROM held_removals WHERE run_id = ${runId}) ${FOR_UPDATE}`)
 }
@@ -125,7 +118,6 @@ export async function heldLeases(session: Session, clocks: Clocks): Promise<(Lea
   return leases.filter((lease) => isHeld(lease, clocks))
 }
 
-/** Whether the run of a lease may still be under way. */
 function isHeld(lease: Lease, clocks: Clocks): boolean {
   const now = lease.server_ms === null ? clocks : { nowMs: lease.server_ms, monotonicMs: undefined }
   return !hasExpired(lease, now) && !hasEnded(lease)
@@ -150,4 +142,31 @@ function hasExpired(lease: Lease, { nowMs, monotonicMs }: Clocks): boolean {
 /** Where the system does not name its start, processes of one machine are taken to read the same clock. */
 function thisBoot(): string {
   return bootName() ?? hostname()
+}
+
+const taken = new WeakMap<Session, Promise<string>>()
+
+/**
+ * The `updated_at` of every row that this transaction writes: now, and later than every stamp before. Its row is locked until the transaction
+ * ends, so transactions commit in the order of their stamps, and of `changes.seq`: a reader that has seen the greatest stamp misses
+ * nothing with `updated_at > ?`.
+ */
+export function updateStamp(session: Session, nowMs: number): Promise<string> {
+  let stamp = taken.get(session)
+  if (stamp === undefined) taken.set(session, (stamp = takeStamp(session, sqlTime(nowMs))))
+  return stamp
+}
+
+const NEXT = either(
+  `strftime('%Y-%m-%d %H:%M:%f', last_update.updated_at, '+0.001 seconds')`,
+  `last_update.updated_at + interval '1 millisecond'`,
+)
+
+async function takeStamp(session: Session, now: string): Promise<string> {
+  const last = await session.first<{ updated_at: string }>(sql`
+    INSERT INTO last_update (id, updated_at) VALUES (1, ${now})
+    ON CONFLICT (id) DO UPDATE SET updated_at = ${greatest(sql`excluded.updated_at`, sql`${NEXT}`)} RETURNING updated_at`)
+  // A trigger kept it from being written.
+  if (last === undefined) throw notTaken('the mirror', 'last_update', { given: 1, taken: 0 })
+  return last.updated_at
 }

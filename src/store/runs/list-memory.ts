@@ -7,13 +7,15 @@ import {
   type ListedWindow,
 } from '../../list/list-as-read.ts'
 import type { Run } from '../../run.ts'
-import { joined, sql, type Sql } from '../port/sql.ts'
+import { joined, sql, type Sql, text } from '../port/sql.ts'
 import { type Session, together } from '../port/store.ts'
-import { forgetEdits } from './doubts.ts'
 import { FINGERPRINT_STEPS } from '../../list/fingerprint.ts'
 import { readOrderFacts } from '../../list/order-facts.ts'
 import { TEXT_FIELDS, type Warnings } from '../../customer.ts'
 import { version } from '../../version.ts'
+import { RowSet } from '../../list/row-set.ts'
+import { isIn } from '../port/fragments.ts'
+import { IS_QUICK } from '../schema/run-conditions.ts'
 
 /** The list of an organization as its last complete run read it; empty if this program has none to rely on. */
 export async function loadList(session: Session, organization: string): Promise<ListAsRead> {
@@ -30,7 +32,7 @@ export async function loadList(session: Session, organization: string): Promise<
 }
 
 /** Stores the list of a complete run, in place of the one it began with; unchanged parts are not written. */
-export async function storeList(session: Session, run: Run, list: ListAsRead): Promise<void> {
+export async function storeList(session: Session, run: Run, list: ListAsRead) {
   const { organization, id } = run
   const { columns, windows, warnings, order } = list
   const before = run.list
@@ -50,7 +52,7 @@ export async function storeList(session: Session, run: Run, list: ListAsRead): P
   )
 }
 
-async function storeChunks(session: Session, organization: string, change: Change<ListColumns>): Promise<void> {
+async function storeChunks(session: Session, organization: string, change: Change<ListColumns>) {
   const rows = Array.from(
     changedChunks(change),
     ({ chunk, columns }) => sql`(${organization}, ${joined([chunk, ...columns])})`,
@@ -69,11 +71,7 @@ async function storeChunks(session: Session, organization: string, change: Chang
   )
 }
 
-async function storeWindows(
-  session: Session,
-  organization: string,
-  change: Change<readonly ListedWindow[]>,
-): Promise<void> {
+async function storeWindows(session: Session, organization: string, change: Change<readonly ListedWindow[]>) {
   const rows = Array.from(
     changedWindows(change),
     ({ number, place, count, digest, outline }) =>
@@ -94,13 +92,13 @@ async function storeWindows(
 }
 
 /** Inserts rows, some at a time: each value is a parameter, of which a statement has tens of thousands at most. */
-async function insert(session: Session, rows: readonly Sql[], atOnce: number, into: (rows: Sql) => Sql): Promise<void> {
+async function insert(session: Session, rows: readonly Sql[], atOnce: number, into: (rows: Sql) => Sql) {
   for (let from = 0; from < rows.length; from += atOnce)
     await session.run(into(joined(rows.slice(from, from + atOnce))))
 }
 
 /** Stores what a quick run found out about the order of the list since it was read. */
-export async function storeLaterOrder(session: Session, organization: string, later: LaterOrder): Promise<void> {
+export async function storeLaterOrder(session: Session, organization: string, later: LaterOrder) {
   await session.run(
     sql`UPDATE lists SET later_order = ${JSON.stringify(later)} WHERE organization = ${organization} AND reader = ${READER}`,
   )
@@ -116,23 +114,19 @@ const CHUNK = 4096
 /** A program with other fields stores the same record in another way, so it reads every record again; so does one with other fingerprints. */
 const READER = `${version()} ${FINGERPRINT_STEPS} ${TEXT_FIELDS.join(' ')}`
 
-/** A chunk as it is stored: the bytes of each column. */
 type StoredChunk = { chunk: number } & Record<
   'row_ids' | 'fingerprints' | 'id_fingerprints' | 'comparisons' | 'oddities',
   Buffer
 >
 
-/** What is stored of a list as a whole. */
 type StoredList = { customers: number; warnings: string; order_facts: string | null; later_order: string | null }
 
-/** A stored list, of its parts. */
 function listIn(stored: StoredList, columns: ListColumns, windows: ListedWindow[]): ListAsRead {
   const warnings: Warnings[] = JSON.parse(stored.warnings)
   const order = readOrderFacts(stored.order_facts)
   return { columns, windows, warnings, order, later: readLaterOrder(stored.later_order) }
 }
 
-/** The columns of a list of `customers` in stored chunks; undefined if they are damaged. */
 function columnsIn(chunks: Iterable<StoredChunk>, customers: number): ListColumns | undefined {
   const columns = emptyColumns(customers)
   let copied = 0
@@ -157,10 +151,8 @@ function copyChunk({ chunk, ...stored }: StoredChunk, columns: ListColumns): num
   return count
 }
 
-/** What is stored, and what shall be. */
 type Change<Value> = { before: Value; after: Value }
 
-/** How many chunks the list has. */
 function chunkCount(columns: ListColumns): number {
   return Math.ceil(columns.rowIds.length / CHUNK)
 }
@@ -179,7 +171,6 @@ function* changedChunks({
 
 const NO_BYTES = Buffer.alloc(0)
 
-/** The columns of one chunk, as they are stored. */
 function chunkOf(columns: ListColumns, chunk: number): Buffer[] {
   const { rowIds, fingerprints, idFingerprints, comparisons, oddities } = columns
   const [from, to] = [chunk * CHUNK, (chunk + 1) * CHUNK]
@@ -193,7 +184,6 @@ function bytesOf({ buffer, byteOffset, byteLength }: ArrayBufferView): Buffer {
   return Buffer.from(buffer, byteOffset, byteLength)
 }
 
-/** The windows that are not stored as they shall be, each with its number. */
 function* changedWindows({
   before,
   after,
@@ -203,4 +193,57 @@ function* changedWindows({
     if (was?.digest === digest && was.place === place && was.count === count && was.outline === outline) continue
     yield { number, place, count, digest, outline }
   }
+}
+
+type Doubts = Pick<Run, 'doubted' | 'changedSince' | 'lastEdit'>
+
+/** The edits by hand that a run knows of, by the set of doubted rows that they are part of. */
+const editsOf = new WeakMap<RowSet, number[]>()
+
+/** Customers that may differ from the list: written since it was read, by a run or by hand, or no longer listed. */
+export async function findDoubts(session: Session, organization: string): Promise<Doubts> {
+  const own = sql`organization = ${organization}`
+  const stored = sql`(SELECT run_id FROM lists WHERE ${own})`
+  const [edits, absent, since] = await together(
+    session.all<{ edit: number; row_id: number }>(
+      sql`SELECT edit, row_id FROM edited_customers WHERE ${own} ORDER BY edit`,
+    ),
+    session.numbers(sql`
+      SELECT row_id FROM customers WHERE ${own} AND (missing_since IS NOT NULL OR removed_at IS NOT NULL)`),
+    session.all<{ id: number; is_quick: boolean | number }>(sql`
+      SELECT id, ${text(IS_QUICK)} AND updated > 0 AS is_quick FROM runs
+      WHERE ${own} AND id > ${stored} AND inserted + updated > 0`),
+  )
+  const quick = since.filter(({ is_quick }) => Boolean(is_quick)).map(({ id }) => id)
+  // Customers are looked at only where runs have written any since. The changes of each are looked up: a server would rather read all that there
+  // ever were.
+  const [written, changed] = await together(
+    since.length === 0
+      ? NO_ROWS
+      : session.numbers(sql`SELECT row_id FROM customers WHERE ${own} AND last_run_id > ${stored}`),
+    quick.length === 0
+      ? NO_ROWS
+      : session.numbers(sql`
+        SELECT row_id FROM customers WHERE ${own} AND ${isIn('last_run_id', quick)} AND (
+          SELECT true FROM changes WHERE changes.organization = customers.organization AND changes.id = customers.id
+            AND run_id = last_run_id AND change = 'changed' LIMIT 1)`),
+  )
+  const doubted = RowSet.of(edits.map(({ row_id }) => row_id))
+  const edited = new Set(doubted)
+  for (const rowId of [absent, written].flat()) doubted.add(rowId)
+  editsOf.set(
+    doubted,
+    edits.map(({ edit }) => edit),
+  )
+  const changedSince = RowSet.of(changed.filter((rowId) => !edited.has(rowId)))
+  return { doubted, changedSince, lastEdit: edits.at(-1)?.edit ?? 0 }
+}
+
+const NO_ROWS = Promise.resolve<number[]>([])
+
+/** Deletes the edits that the run knew of. One that was made since is for the next run. */
+async function forgetEdits(session: Session, { organization, doubted }: Pick<Run, 'organization' | 'doubted'>) {
+  const edits = editsOf.get(doubted) ?? []
+  if (edits.length > 0)
+    await session.run(sql`DELETE FROM edited_customers WHERE organization = ${organization} AND ${isIn('edit', edits)}`)
 }

@@ -3,7 +3,7 @@ import { type Fingerprint, fingerprintWith, KEY_BYTES } from '../../list/fingerp
 import { RowSet } from '../../list/row-set.ts'
 import type { Run, RunPrivacy, Start } from '../../run.ts'
 import { ABANDONED, leasedBy } from '../refusals.ts'
-import { loadForgotten } from '../forget/forgotten.ts'
+import { loadForgotten } from '../forget/forget-customer.ts'
 import { greatest } from '../port/fragments.ts'
 import { sql, text } from '../port/sql.ts'
 import { type Session, together } from '../port/store.ts'
@@ -11,9 +11,8 @@ import { findPolicy, startPrivacy } from '../privacy/policies.ts'
 import { READ_TO_END } from '../schema/run-conditions.ts'
 import { fromSqlTime, sqlTime } from '../port/sql-time.ts'
 import { forgetWindows, readWindows, seenIn } from './windows.ts'
-import { findDoubts } from './doubts.ts'
+import { findDoubts, loadList } from './list-memory.ts'
 import { giveLease, lockLease, requireCurrent } from './lease.ts'
-import { loadList } from './list-memory.ts'
 import { noRecords, type RunStatus } from '../../report.ts'
 import { codesFrom, factsOfCode } from '../../errors/error-facts.ts'
 import { isFarAhead } from '../../time/clock-tolerance.ts'
@@ -25,7 +24,7 @@ import { isFarAhead } from '../../time/clock-tolerance.ts'
 export async function startRun(session: Session, start: Start, place: string): Promise<Run> {
   const { organization, nowMs } = start
   const clocks = { nowMs, monotonicMs: start.monotonicMs?.() }
-  const [, lease, readBefore, policy] = await together(
+  const [, lease, earlier, policy] = await together(
     requireCurrent(session, place),
     lockLease(session, organization, clocks),
     session.first(sql`SELECT 1 FROM runs WHERE organization = ${organization} AND ${text(READ_TO_END)} LIMIT 1`),
@@ -49,15 +48,38 @@ export async function startRun(session: Session, start: Start, place: string): P
     ...(isQuick ? [] : takeWindows(session, { id, organization }, resumable)),
   )
   const received = seenIn(resumable === undefined ? [] : await readWindows(session, { id, list }))
-  const seenBefore = countSeen(received)
-  if (seenBefore > 0) await session.run(sql`UPDATE runs SET read_before = ${seenBefore} WHERE id = ${id}`)
-  return startedRun(start, {
-    ...{ id, readAsOfMs, resumedFrom: resumable?.id, readBefore: seenBefore, isBaseline: readBefore === undefined },
-    ...{ privacy, list, forgotten, heldRows: new Set(heldRows), fingerprint: fingerprintOfRun(key, privacy) },
+  const readBefore = received.seen.size + received.rejectedIds.size + received.suppressed.size
+  if (readBefore > 0) await session.run(sql`UPDATE runs SET read_before = ${readBefore} WHERE id = ${id}`)
+  const { trigger, monotonicMs } = start
+  return {
+    ...{
+      id,
+      organization,
+      trigger,
+      isQuick,
+      privacy,
+      list,
+      forgotten,
+      readAsOfMs,
+      readBefore,
+      startedAtMs: nowMs,
+      monotonicMs,
+    },
     ...received,
     ...doubts,
-    ...(isQuick && { changedSince: new RowSet() }),
-  })
+    resumedFrom: resumable?.id,
+    isBaseline: earlier === undefined,
+    heldRows: new Set(heldRows),
+    fingerprint: fingerprintOfRun(key, privacy),
+    tookMs: startStopwatch(nowMs, monotonicMs),
+    receivedSince: resumable === undefined ? received.seen : new RowSet(),
+    // A quick run compares every row that quick runs found changed.
+    changedSince: isQuick ? new RowSet() : doubts.changedSince,
+    written: new RowSet(),
+    records: noRecords(),
+    warnings: {},
+    pages: 0,
+  }
 }
 
 /** Takes over the windows of the run that this one continues, or forgets those that nothing continues. */
@@ -92,7 +114,7 @@ export async function closeAbandoned(
   session: Session,
   { organization, but = 0 }: { organization: string; but?: number },
   nowMs: number,
-): Promise<void> {
+) {
   await session.run(sql`
     UPDATE runs SET status = 'interrupted', finished_at = ${greatest(sql`${sqlTime(nowMs)}`, sql`started_at`)},
       reasons = '["interrupted"]', error_code = 'interrupted', error = ${ABANDONED}
@@ -128,37 +150,6 @@ async function fingerprintKey(session: Session): Promise<Uint8Array> {
   return (await session.first<{ key: Uint8Array }>(find))?.key ?? key
 }
 
-/** What a mirror knows of a run that begins, and has recorded of it. */
-type Recorded = Omit<
-  Run,
-  | 'organization'
-  | 'trigger'
-  | 'startedAtMs'
-  | 'monotonicMs'
-  | 'tookMs'
-  | 'isQuick'
-  | 'written'
-  | 'receivedSince'
-  | 'records'
-  | 'warnings'
-  | 'pages'
->
-
-/** A run that has saved nothing yet. A quick run compares every row that quick runs found changed. */
-function startedRun({ organization, trigger, nowMs, monotonicMs, isQuick = false }: Start, recorded: Recorded): Run {
-  return {
-    ...recorded,
-    ...{ organization, trigger, startedAtMs: nowMs, monotonicMs, isQuick },
-    tookMs: startStopwatch(nowMs, monotonicMs),
-    receivedSince: recorded.resumedFrom === undefined ? recorded.seen : new RowSet(),
-    changedSince: isQuick ? new RowSet() : recorded.changedSince,
-    written: new RowSet(),
-    records: noRecords(),
-    warnings: {},
-    pages: 0,
-  }
-}
-
 /** Milliseconds since the start, never negative: by the monotonic clock, or else by the wall clock, which may be set back meanwhile. */
 function startStopwatch(startedAtMs: number, monotonicMs: (() => number) | undefined): Run['tookMs'] {
   if (monotonicMs === undefined) return (nowMs) => Math.max(0, nowMs - startedAtMs)
@@ -166,12 +157,6 @@ function startStopwatch(startedAtMs: number, monotonicMs: (() => number) | undef
   return () => monotonicMs() - startMs
 }
 
-/** How many customers a run has read that continues another one. */
-function countSeen({ seen, rejectedIds, suppressed }: Pick<Run, 'seen' | 'rejectedIds' | 'suppressed'>): number {
-  return seen.size + rejectedIds.size + suppressed.size
-}
-
-/** The last run of an organization that recorded windows. */
 type RunWithWindows = { id: number; read_as_of: string; status: RunStatus; error_code: string | null }
 
 /**

@@ -1,6 +1,6 @@
 import type { RecordedRow, RecordedWindow, Run } from '../../run.ts'
 import { rowsOf } from '../port/fragments.ts'
-import { sql } from '../port/sql.ts'
+import { sql, text } from '../port/sql.ts'
 import type { Session } from '../port/store.ts'
 import { RowSet } from '../../list/row-set.ts'
 import type { AnsweredWindow } from '../../sorted-page.ts'
@@ -27,7 +27,6 @@ function* recorded(windows: readonly StoredWindow[], find: FindCustomer): Genera
 
 const AT_ONCE = 20_000
 
-/** The customers that the run has received. */
 async function findCustomers(session: Session, { organization, seen }: Run): Promise<FindCustomer> {
   const found: ReturnType<FindCustomer>[] = []
   const rowIds = [...seen]
@@ -41,8 +40,18 @@ async function findCustomers(session: Session, { organization, seen }: Run): Pro
 }
 
 /** Deletes the windows of every run of an organization. */
-export async function forgetWindows(session: Session, organization: string): Promise<void> {
+export async function forgetWindows(session: Session, organization: string) {
   await session.run(sql`DELETE FROM windows WHERE run_id IN (SELECT id FROM runs WHERE organization = ${organization})`)
+}
+
+/** What is kept from run to run to recognize a list. Without it, the next run reads every record. */
+export const MEMORY_OF_LIST = ['lists', 'list_chunks', 'list_windows', 'edited_customers'] as const
+
+/** Deletes what is kept of the list of the organization, and the windows of an interrupted run: its next run reads every record anew. */
+export async function forgetReading(session: Session, organization: string) {
+  for (const table of MEMORY_OF_LIST)
+    await session.run(sql`DELETE FROM ${text(table)} WHERE organization = ${organization}`)
+  await forgetWindows(session, organization)
 }
 
 /** A recorded window as it is stored. */
@@ -106,10 +115,8 @@ export function seenIn(windows: Iterable<StoredWindow>): Pick<Run, 'seen' | 'rej
   return { seen, rejectedIds, suppressed }
 }
 
-/** Finds the customer of a row; undefined if it is gone. */
 type FindCustomer = (rowId: number) => { id: string; created_at: string | null } | undefined
 
-/** A window as it was read. */
 function recordedWindow({ columns, rowIds, rejected }: StoredWindow, find: FindCustomer): RecordedWindow {
   return {
     page: columns.start / columns.size + 1,

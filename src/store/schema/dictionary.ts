@@ -44,7 +44,7 @@ export async function isDescribed(session: Session): Promise<boolean> {
 }
 
 /** The same on a server, with the types that it has. */
-export async function describeOnServer(session: Session): Promise<void> {
+export async function describeOnServer(session: Session) {
   await session.run(
     `${DESCRIBED}, gone AS (
        DELETE FROM dictionary WHERE NOT EXISTS (

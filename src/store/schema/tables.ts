@@ -1,22 +1,4 @@
-/** The words of a database for what the tables are made of. */
-export type Words = Record<
-  | 'id'
-  | 'number'
-  | 'integer'
-  | 'time'
-  | 'json'
-  | 'bytes'
-  | 'truth'
-  | 'name'
-  | 'no'
-  | 'isBytes'
-  | 'clustered'
-  | 'rowId'
-  | 'isActive'
-  | 'thenSeq'
-  | 'indexedDay',
-  string
->
+import type { Words } from './words.ts'
 
 /**
  * Every table of a mirror, once for both databases: `dictionary` says in the mirror itself what each public column holds. Times are UTC: text

@@ -1,30 +1,6 @@
 import { TEXT_FIELDS } from '../../customer.ts'
 import { READ_TO_END } from './run-conditions.ts'
-
-/** What the databases call by different names in the views. */
-export type Forms = {
-  /** The day (UTC) of a time, the day after one, and a day as text. */
-  day: (time: string) => string
-  nextDay: (day: string) => string
-  dayText: (day: string) => string
-  /** Seconds since a time. */
-  age: (time: string) => string
-  greatest: (one: string, other: string) => string
-  whole: (number: string) => string
-  /** Whether a change was one of this field, and the value before, as JSON in text. Without operators that old SQLites cannot parse. */
-  has: (field: string) => string
-  before: (field: string) => string
-  /** A number as text that sorts like it. */
-  padded: (number: string) => string
-  /** The value of a field in JSON, and a column of the history with its type. */
-  value: (field: string, json: string) => string
-  shown: (field: string, value: string) => string
-  string: (value: string) => string
-  /** The changes with fields that can be read: PostgreSQL reads no JSON with U+0000 anywhere. */
-  changes: string
-  /** Ends a subquery that is not to be done twice. */
-  apart: string
-}
+import type { Words } from './words.ts'
 
 /** The fields of which the history holds each value. */
 const VERSIONED = [...TEXT_FIELDS, 'extra']
@@ -36,7 +12,7 @@ const PRUNED = (table: string) =>
   `coalesce((SELECT pruned_seq FROM horizons WHERE horizons.organization = ${table}.organization), 0)`
 
 /** The views of a mirror, once for both databases. */
-export const views = (f: Forms): string => `
+export const views = (f: Words): string => `
 CREATE VIEW active_customers AS
 SELECT organization, id, ${TEXT_FIELDS.join(', ')}, created_at_utc, extra, first_seen_at, changed_at, missing_since, removed_at,
   last_run_id, updated_at, is_active

@@ -17,7 +17,6 @@ const ID_INDEX: Index = { name: 'customers_by_id', on: 'customers (organization,
 /** An index: its name, and the table with the columns that it is on. */
 export type Index = { readonly name: string; readonly on: string; readonly isUnique?: boolean }
 
-/** Whether there is an index of this name. */
 function hasIndex(db: Connection, { name }: Index): boolean {
   return statement(db, `SELECT 1 FROM sqlite_schema WHERE type = 'index' AND name = ?`).get(name) !== undefined
 }
@@ -99,7 +98,6 @@ export function forgetInitialIds(db: Connection, run: Run): void {
   if (idsOfRuns.delete(run)) db.pragma(`cache_size = -${CACHE_KB}`)
 }
 
-/** At the start, and so many times as much whenever seven of eight are taken. */
 const SLOTS = 1 << 13
 const GROWTH = 1.5
 /** Fingerprints are kept in parts of so many rows, so that none is copied when there are more. */
@@ -200,7 +198,6 @@ export function createReadingIndexes(db: Connection): void {
   if (isRead(db)) for (const index of missingIndexes(db)) createIndex(db, index)
 }
 
-/** The indexes of readers that are missing. */
 export function missingIndexes(db: Connection): Index[] {
   return READING_INDEXES.filter((index) => !hasIndex(db, index))
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { binaryArray } from '../../../src/store/port/postgres-arrays.ts'
+import { binaryArray } from '../../../src/store/port/postgres-connections.ts'
 import { ArrayOf } from '../../../src/store/port/postgres-session.ts'
 
 test('it takes little more memory than its values', () => {

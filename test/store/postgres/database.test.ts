@@ -1,7 +1,6 @@
 import type { PGlite } from '@electric-sql/pglite'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { arrayLiteral } from '../../../src/store/port/postgres-arrays.ts'
-import { schemaOf } from '../../../src/store/port/postgres-connections.ts'
+import { arrayLiteral, schemaOf } from '../../../src/store/port/postgres-connections.ts'
 import { openDatabase } from '../../../src/store/postgres/open-database.ts'
 import type { Database } from '../../../src/store/port/postgres-session.ts'
 import { breakable } from '../../support/breaking-connections.ts'

@@ -1,6 +1,7 @@
 import type { PGlite } from '@electric-sql/pglite'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { HOLDING_TABLES, vacuum } from '../../../src/store/postgres/vacuum.ts'
+import { HOLDING_TABLES } from '../../../src/store/privacy/rewrite-hidden.ts'
+import { vacuum } from '../../../src/store/postgres/vacuum.ts'
 import { openDatabase } from '../../../src/store/postgres/open-database.ts'
 import { readingIndexes } from '../../../src/store/postgres/indexes.ts'
 import { mirrorOf } from '../../../src/store/open-postgres.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { areRunsDue, believedMs, daysOfChanges } from '../../../src/store/retention/retention-rule.ts'
+import { areRunsDue, believedMs, daysOfChanges } from '../../../src/store/retention.ts'
 
 const DAY_MS = 86_400_000
 const NOW_MS = Date.UTC(2026, 6, 1, 12)

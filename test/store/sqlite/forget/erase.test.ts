@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { eraseTraces } from '../../../../src/store/sqlite/erase.ts'
+import { eraseTraces } from '../../../../src/store/sqlite/purge.ts'
 import { customers } from '../../../support/builders.ts'
 import { failOnDisk } from '../../../support/failing-disk.ts'
 import { aMirror } from '../../../support/mirror-file.ts'

@@ -1,24 +1,14 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { nothingPruned, type Pruned } from '../../report.ts'
-import type { Mirror } from '../../store.ts'
-import { requireTaken } from '../pages/page-accounting.ts'
-import { asText, FOR_UPDATE, greatest, isFoundBy, isIn, moment, rowsOf } from '../port/fragments.ts'
-import { either, sql, type Sql, text } from '../port/sql.ts'
-import { requireCurrent } from '../runs/lease.ts'
-import type { Session, Store } from '../port/store.ts'
-import {
-  areRunsDue,
-  believedMs,
-  dayOf,
-  DAYS_TO_BELIEVE,
-  daysOfChanges,
-  type Due,
-  type Kind,
-  kindsToPrune,
-  timeBefore,
-} from './retention-rule.ts'
-import { fromSqlTime, sqlTime } from '../port/sql-time.ts'
-import { runsToKeep } from '../schema/run-conditions.ts'
+import { nothingPruned, type Pruned } from '../report.ts'
+import type { Mirror } from '../store.ts'
+import { requireTaken } from './pages/page-accounting.ts'
+import { asText, FOR_UPDATE, greatest, isFoundBy, isIn, moment, rowsOf } from './port/fragments.ts'
+import { either, sql, type Sql, text } from './port/sql.ts'
+import { requireCurrent } from './runs/lease.ts'
+import type { Session, Store } from './port/store.ts'
+import { fromSqlTime, sqlTime } from './port/sql-time.ts'
+import { runsToKeep } from './schema/run-conditions.ts'
+import type { Reckoning, Retention } from '../run.ts'
 
 /** Deletes some rows in the transaction of the caller, and returns how many. */
 export type Deletion = (session: Session, most: number) => Promise<number>
@@ -61,7 +51,6 @@ const PRUNING: Readonly<Record<Kind, (organization: string, due: Due) => Deletio
 
 const DAY = either('substr(started_at, 1, 10)', `to_char(started_at, 'YYYY-MM-DD')`)
 
-/** The first of the last days with a complete run; undefined without one. */
 async function believedDay(session: Session, organization: string): Promise<string | undefined> {
   const days = await session.all<{ day: string }>(sql`
     SELECT ${DAY} AS day FROM runs WHERE organization = ${organization} AND status = 'complete'
@@ -157,7 +146,7 @@ async function deleteUntil(
 }
 
 /** From now on views take no notice of what is before, deleted or not yet. */
-async function moveHorizon(session: Session, organization: string, seq: number, from: string): Promise<void> {
+async function moveHorizon(session: Session, organization: string, seq: number, from: string) {
   const further = (column: string) => sql`${greatest(text(`horizons.${column}`), text(`excluded.${column}`))}`
   await session.run(sql`
     INSERT INTO horizons (organization, pruned_seq, feed_seq, history_from) VALUES (${organization}, ${seq}, ${seq}, ${from})
@@ -230,4 +219,71 @@ async function pruneInSteps(steps: Iterable<[Kind, Step]>): Promise<Pruned> {
     pruned.isUnfinished ||= found === ROWS_AT_ONCE
   }
   return pruned
+}
+
+const DAY_MS = 86_400_000
+
+type Kind = 'changes' | 'resolvedRejects' | 'runs' | 'removedCustomers'
+
+/** Rows from before a moment are deleted; `asOfMs` is now. Unix milliseconds. */
+export type Due = { beforeMs: number; asOfMs: number }
+
+type DueKind = Due & { kind: Kind }
+
+/** The kinds of which rows are deleted. Runs last: what was deleted before refers to them no more. */
+function kindsToPrune(retention: Retention, asOfMs: number): DueKind[] {
+  const { changesMs, resolvedRejectsMs, runsMs, removedCustomersMs } = retention
+  const due = (kind: Kind, ageMs: number | undefined): DueKind[] =>
+    ageMs === undefined ? [] : [{ kind, beforeMs: asOfMs - ageMs, asOfMs }]
+  return [
+    ...due('removedCustomers', removedCustomersMs),
+    ...due('resolvedRejects', resolvedRejectsMs),
+    ...due('changes', changesMs),
+    ...due('runs', runsMs),
+  ]
+}
+
+/** So many different days must have had a complete run before a clock that no other one confirms is believed. */
+const DAYS_TO_BELIEVE = 7
+const AHEAD_MS = 31 * DAY_MS
+
+/**
+ * The moment against which ages are measured. A clock that jumped ahead by years must not delete everything: where no other clock
+ * confirms it, the moment is at most a month after the day of the organization's seventh last day with a complete run. `day` is that
+ * day, or the first one if there are fewer; undefined without a complete run.
+ */
+export function believedMs({ asOfMs, isConfirmed }: Reckoning, day: string | undefined): number {
+  if (isConfirmed) return asOfMs
+  // Without a complete run nothing says how late it is.
+  if (day === undefined) return 0
+  return Math.min(asOfMs, fromSqlTime(`${day} 00:00:00.000`) + AHEAD_MS)
+}
+
+/** A moment of the configuration as it stands in the mirror, which has no time before 1970. */
+function timeBefore(beforeMs: number): string {
+  return sqlTime(Math.max(0, beforeMs))
+}
+
+/** The day (UTC) of a moment, as it stands in the mirror. */
+function dayOf(beforeMs: number): string {
+  return timeBefore(beforeMs).slice(0, 'YYYY-MM-DD'.length)
+}
+
+/** Changes dated so far after the horizon are not looked at to find where the feed is to begin. */
+const WINDOW_MS = 60 * DAY_MS
+
+/** Days (UTC) as text: changes before `day` are old, and those after `last` were dated by a wrong clock. */
+export function daysOfChanges(beforeMs: number, asOfMs: number): { day: string; last: string } {
+  return { day: dayOf(beforeMs), last: dayOf(Math.min(asOfMs + DAY_MS, beforeMs + WINDOW_MS)) }
+}
+
+/** To find the runs that no customer refers to, every customer is read: not more often than this. */
+const LOOKED_THROUGH_EVERY_MS = 30 * DAY_MS
+
+/**
+ * Whether the runs of an organization are to be looked through again. `done` is the day up to which they were; one that is still to come
+ * is of a clock that was ahead, or of a shorter age.
+ */
+export function areRunsDue(done: string | undefined, beforeMs: number): boolean {
+  return done === undefined || done <= dayOf(beforeMs - LOOKED_THROUGH_EVERY_MS) || done > dayOf(beforeMs)
 }

@@ -1,24 +1,13 @@
-import type { Contents, Organizations, Renamed, Retired } from '../../organizations.ts'
-import { nameTaken, retiredAlready } from '../refusals.ts'
-import { moment, NOTICED, place, UNNOTICED } from '../port/fragments.ts'
-import { sql, text } from '../port/sql.ts'
-import type { Session, Store } from '../port/store.ts'
-import { type Clocks, requireUnleased } from '../runs/lease.ts'
-import { closeAbandoned } from '../runs/start-run.ts'
-import { updateStamp } from '../runs/update-stamp.ts'
-import { forgetWindows } from '../runs/windows.ts'
-import {
-  deleteRows,
-  forgetReading,
-  hasRows,
-  KNOWN_UNDER_A_FORGOTTEN_ONE,
-  ORGANIZATION_TABLES,
-  TAKING_TABLES,
-  type OrganizationTable,
-} from './organization-rows.ts'
-import { sqlTime } from '../port/sql-time.ts'
+import type { Contents, Organizations, Renamed, Retired } from '../organizations.ts'
+import { nameTaken, retiredAlready } from './refusals.ts'
+import { moment, NOTICED, place, UNNOTICED } from './port/fragments.ts'
+import { sql, text } from './port/sql.ts'
+import type { Session, Store } from './port/store.ts'
+import { type Clocks, requireUnleased, updateStamp } from './runs/lease.ts'
+import { closeAbandoned } from './runs/start-run.ts'
+import { forgetReading, forgetWindows } from './runs/windows.ts'
+import { sqlTime } from './port/sql-time.ts'
 
-/** The organizations of a mirror, as a whole. */
 export function organizationsIn(store: Store): Organizations {
   return {
     list: () => store.read(listNames),
@@ -46,7 +35,6 @@ async function listNames(session: Session): Promise<string[]> {
   return rows.map(({ organization }) => organization)
 }
 
-/** What the mirror holds of an organization. */
 async function contentsOf(session: Session, organization: string): Promise<Contents> {
   const contents: Contents = { customers: 0, changes: 0, runs: 0, rejects: 0, forgotten: 0 }
   for (const table of ['customers', 'changes', 'runs', 'rejects', 'forgotten'] as const) {
@@ -134,7 +122,7 @@ async function forgetOrganization(store: Store, organization: string, clocks: Cl
   return true
 }
 
-async function deleteAll(session: Session, organization: string, clocks: Clocks): Promise<void> {
+async function deleteAll(session: Session, organization: string, clocks: Clocks) {
   await requireUnleased(session, organization, 'forgotten', clocks)
   await forgetWindows(session, organization)
   await session.run(sql`${UNNOTICED}`)
@@ -145,4 +133,47 @@ async function deleteAll(session: Session, organization: string, clocks: Clocks)
     UPDATE runs SET error = organization || ${`: ${KNOWN_UNDER_A_FORGOTTEN_ONE}`}
     WHERE error_code = 'tenant-mixup' AND ${place('error', ` under ${organization}. `)} > 0`)
   await session.run(sql`INSERT INTO unfinished_forgets (organization) VALUES (${organization})`)
+}
+
+/** Every table of the mirror with a column `organization`. A test compares them with the schema. */
+export const ORGANIZATION_TABLES = [
+  'customers',
+  'changes',
+  'runs',
+  'rejects',
+  'absences',
+  'held_removals',
+  'lists',
+  'list_chunks',
+  'list_windows',
+  'edited_customers',
+  'leases',
+  'privacy_policies',
+  'retired_organizations',
+  'unfinished_forgets',
+  'horizons',
+  'pruned_runs',
+  'forgotten',
+  'forgotten_keys',
+] as const
+type OrganizationTable = (typeof ORGANIZATION_TABLES)[number]
+
+/** The error, after the name, of a run that was refused because its customers were known under an organization that was forgotten. */
+const KNOWN_UNDER_A_FORGOTTEN_ONE = 'its customers were known under another organization, which was forgotten since.'
+
+/** Tables of which one row means that an organization is in the mirror. A run that failed before it saved anything does not. */
+const TAKING_TABLES = ['customers', 'changes', 'rejects', 'forgotten', 'unfinished_forgets'] as const
+
+async function hasRows(session: Session, tables: readonly OrganizationTable[], organization: string): Promise<boolean> {
+  for (const table of tables)
+    if (
+      (await session.first(sql`SELECT 1 FROM ${text(table)} WHERE organization = ${organization} LIMIT 1`)) !==
+      undefined
+    )
+      return true
+  return false
+}
+
+async function deleteRows(session: Session, tables: readonly OrganizationTable[], organization: string) {
+  for (const table of tables) await session.run(sql`DELETE FROM ${text(table)} WHERE organization = ${organization}`)
 }

@@ -1,0 +1,82 @@
+import type { Mirror } from '../store.ts'
+import { isPostgres, shownMirror } from '../address/mirror-address.ts'
+import { copyRows } from './move-mirror.ts'
+import { mirrorIn } from './open-sqlite.ts'
+import { sqliteSession } from './port/sqlite-store.ts'
+import { fileError } from './port/sqlite-errors.ts'
+import { quoted } from './port/sql.ts'
+import { ifThere } from './refusals.ts'
+import { MEMORY_OF_LIST } from './runs/windows.ts'
+import type { Connection } from './sqlite/connect.ts'
+import { openDatabase, openTemporary } from './sqlite/open-database.ts'
+import { attachReadOnly } from './sqlite/read-only-file.ts'
+
+/** The tables that a run reads or writes, except the memory of the list, each after those that it refers to. */
+const REHEARSED = [
+  ...['runs', 'customers', 'absences', 'rejects', 'held_removals', 'privacy_policies', 'forgotten_keys', 'forgotten'],
+]
+
+/**
+ * A private temporary file of SQLite with a copy of the organizations in the mirror at `address`, if there is one, read in one snapshot.
+ * Nothing is written there. A full run reads every record, and needs no list.
+ */
+export async function rehearseMirror(
+  address: string,
+  organizations: readonly string[],
+  { withLists = false }: { withLists?: boolean } = {},
+): Promise<Mirror> {
+  const copying = { organizations, tables: withLists ? [...REHEARSED, ...MEMORY_OF_LIST] : REHEARSED }
+  const db = openTemporary()
+  try {
+    await (isPostgres(address) ? copyFromServer : copyFromFile)(db, address, copying)
+    return mirrorIn(db, shownMirror(address))
+  } catch (error) {
+    db.close()
+    throw error
+  }
+}
+
+type Copying = { organizations: readonly string[]; tables: readonly string[] }
+
+async function copyFromServer(db: Connection, address: string, copying: Copying) {
+  const { openDatabase: openServer } = await import('./postgres/open-database.ts')
+  const { postgresSession } = await import('./port/postgres-store.ts')
+  const database = await ifThere(openServer(address, 'read'))
+  try {
+    await database?.read(async (session) => {
+      // The server may end a statement, on a standby above all; then all of it is read again.
+      if (db.inTransaction) db.exec('ROLLBACK')
+      db.exec('BEGIN')
+      await copyRows({ from: postgresSession(session), to: sqliteSession(db), ...copying })
+      db.exec('COMMIT')
+    })
+  } finally {
+    await database?.close()
+  }
+}
+
+/** Without the columns that someone added to the original. */
+async function copyFromFile(db: Connection, file: string, { organizations, tables }: Copying) {
+  if ((await ifThere(requireMirror(file))) === undefined) return
+  try {
+    attachReadOnly(db, file, 'original')
+    const columns = db.prepare<[string], string>(`SELECT name FROM pragma_table_info(?, 'main')`).pluck()
+    db.transaction(() => {
+      for (const table of tables) {
+        const names = columns.all(table).map(quoted).join(', ')
+        db.prepare(
+          `INSERT INTO main.${table} (${names}) SELECT ${names} FROM original.${table}
+           WHERE organization IN (SELECT value FROM json_each(?))`,
+        ).run(JSON.stringify(organizations))
+      }
+    })()
+    db.exec('DETACH original')
+  } catch (error) {
+    throw fileError(error, file)
+  }
+}
+
+async function requireMirror(file: string): Promise<true> {
+  openDatabase(file, 'read').close()
+  return true
+}
