@@ -1,5 +1,5 @@
 import type { PGlite } from '@electric-sql/pglite'
-import { ArrayOf, type Client, type Connections } from '../../src/store/port/postgres-session.ts'
+import { type Client, type Connections, Texts } from '../../src/store/port/postgres-session.ts'
 import { VALUE_TYPES } from '../../src/store/port/postgres-connections.ts'
 import { openKeptPglite } from './postgres/kept-pglite.ts'
 
@@ -46,7 +46,7 @@ function clientOf(database: PGlite, giveBack: () => void): Client {
 }
 
 function asArray(parameter: unknown): unknown {
-  return parameter instanceof ArrayOf ? parameter.values : parameter
+  return parameter instanceof Texts ? parameter.values : parameter
 }
 
 /** A transaction in which names mean what they do in PostgreSQL and in the mirror, as `begin.ts` has it. */

@@ -7,7 +7,7 @@ import type { PagesSaved } from '../../store.ts'
 import { release } from '../absent/held-removals.ts'
 import { rowsOf } from '../port/fragments.ts'
 import { isCustomerTaken, isTaken, isTooLongToIndex, postgresError } from '../port/postgres-errors.ts'
-import { ArrayOf, type Database } from '../port/postgres-session.ts'
+import { type Database, Texts } from '../port/postgres-session.ts'
 import { postgresSession, type ServerSession } from '../port/postgres-store.ts'
 import { LEFT_OUT, together } from '../port/store.ts'
 import { joined, sql, text } from '../port/sql.ts'
@@ -132,7 +132,7 @@ const FIND = `
 
 async function findStored({ server }: ServerSession, organization: string, ids: ReadonlySet<string>): Promise<Stored> {
   const customers = new Map<string, Known>()
-  const found = await server.all<Found>(FIND, organization, ArrayOf.texts([...ids]))
+  const found = await server.all<Found>(FIND, organization, new Texts([...ids]))
   for (const { last_row_id: _, row_id: rowId, is_missing: isMissing, is_removed: isRemoved, ...customer } of found)
     if (rowId !== null) customers.set(customer.id, { rowId, customer, isMissing, isRemoved })
   return { customers, lastRowId: found[0]?.last_row_id ?? 0 }
@@ -193,7 +193,7 @@ function updateColumns(
   ]
 }
 
-type Column = { name: string; type: string; values: readonly unknown[] | ArrayOf }
+type Column = { name: string; type: string; values: readonly unknown[] | Texts }
 
 function column<Row>(name: string, type: string, rows: readonly Row[], valueOf: (row: Row) => unknown): Column {
   return { name, type, values: rows.map(valueOf) }
@@ -204,7 +204,7 @@ function numbers<Row>(name: string, rows: readonly Row[], valueOf: (row: Row) =>
 }
 
 function texts<Row>(name: string, rows: readonly Row[], valueOf: (row: Row) => string | null): Column {
-  return { name, type: 'text', values: ArrayOf.texts(rows.map(valueOf)) }
+  return { name, type: 'text', values: new Texts(rows.map(valueOf)) }
 }
 
 const FIELDS = [...TEXT_FIELDS, 'created_at_utc', 'extra'] as const
@@ -263,7 +263,7 @@ async function takeRows(
   columns: readonly Column[],
   shared: readonly unknown[],
 ): Promise<number> {
-  const count = columns[0]?.values instanceof ArrayOf ? columns[0].values.values.length : columns[0]?.values.length
+  const count = columns[0]?.values instanceof Texts ? columns[0].values.values.length : columns[0]?.values.length
   if (count === 0) return 0
   const used = shared.filter((_, at) => words.includes(`$${at + 1}`))
   const expanded = columns.map(

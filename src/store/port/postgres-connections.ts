@@ -1,5 +1,5 @@
 import { Client as DriverClient, type ClientConfig, Pool, type PoolClient, type QueryResult, types } from 'pg'
-import { ArrayOf, type Client, type Connections } from './postgres-session.ts'
+import { type Client, type Connections, type Session, Texts } from './postgres-session.ts'
 import { usePasswordFile } from '../../address/password-file.ts'
 import { closeWhereRefused } from '../../address/refused-login.ts'
 import { MirrorUnusable, UsageError } from '../../errors/errors.ts'
@@ -48,6 +48,17 @@ export class MirrorClient extends DriverClient {
   }
 }
 
+/** What is asked of a mirror over a connection of its own. */
+export function sessionOn(client: MirrorClient): Pick<Session, 'first'> {
+  return {
+    first: async <Row>(text: string, ...values: unknown[]) => {
+      // The border to SQL: the author of a statement declares its rows.
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+      return (await client.query({ text, values, types: { getTypeParser: valueParser } })).rows[0] as Row | undefined
+    },
+  }
+}
+
 /** The limit of the pool would include the wait for a free connection. A pool hides the password from copies of its settings. */
 class ClientInTime extends MirrorClient {
   constructor(config?: ClientConfig) {
@@ -57,8 +68,7 @@ class ClientInTime extends MirrorClient {
 }
 
 function asSent(parameter: unknown): unknown {
-  if (parameter instanceof ArrayOf) return binaryArray(parameter)
-  return Array.isArray(parameter) ? (arrayLiteral(parameter) ?? parameter) : parameter
+  return parameter instanceof Texts ? binaryArray(parameter) : parameter
 }
 
 function clientOf(client: PoolClient): Client {
@@ -110,7 +120,7 @@ export const VALUE_TYPES: ReadonlyMap<number, (text: string) => unknown> = new M
 ])
 
 /** How the driver reads a value of a type for the mirror. */
-export function valueParser(type: number): (text: string) => unknown {
+function valueParser(type: number): (text: string) => unknown {
   return VALUE_TYPES.get(type) ?? types.getTypeParser(type)
 }
 
@@ -130,89 +140,26 @@ function timeOf(text: string): string {
 
 const TIME = /^(\d+)-(\d\d-\d\d \d\d:\d\d:\d\d)(?:\.(\d+))?(?:\+00)?( BC)?$/
 
-/** The number of dimensions, whether there are nulls, the type of the values, how many there are, and the number of the first. */
-const HEADER_BYTES = 20
-const LENGTH_BYTES = 4
+/** The number of dimensions, whether there are nulls, the type of the values (text), how many there are, and the number of the first. */
+const headerOf = (count: number) => [1, 1, 25, count, 1]
+const NUMBER_BYTES = 4
+/** Stands in place of a length where there is no value. */
 const NULL_LENGTH = -1
-/** The numbers of the types, the same in every server. */
-const TYPES = { bytea: 17, text: 25 } as const
-/** UTF-8 takes at most so many bytes for each character of a JavaScript string. */
-const MOST_BYTES = 3
-/** Room beside that for ASCII, as a share: most texts need little more. */
-const SPARE = 1 / 8
 
 /**
- * An array in the binary form of PostgreSQL. Values are copied as they are, where the text form is quoted or written in hexadecimal digits,
- * and read character by character.
+ * Texts as an array in the binary form of PostgreSQL. Values are copied as they are, where the text form is quoted, and read character by
+ * character.
  */
-export function binaryArray({ type, values }: ArrayOf): Buffer {
-  let bytes: Buffer = Buffer.allocUnsafeSlow(likelyBytes(values))
-  bytes.writeInt32BE(1, 0)
-  bytes.writeInt32BE(1, 4)
-  bytes.writeInt32BE(TYPES[type], 8)
-  bytes.writeInt32BE(values.length, 12)
-  bytes.writeInt32BE(1, 16)
-  let at = HEADER_BYTES
-  for (let place = 0; place < values.length; place += 1) {
-    const value = values[place] ?? null
-    const most = at + LENGTH_BYTES + MOST_BYTES * (value?.length ?? 0)
-    if (most > bytes.length) bytes = enlarged(bytes, at, most)
-    const length = value === null ? NULL_LENGTH : put(value, bytes, at + LENGTH_BYTES)
-    bytes.writeInt32BE(length, at)
-    at += LENGTH_BYTES + Math.max(0, length)
+export function binaryArray({ values }: Texts): Buffer {
+  const header = headerOf(values.length)
+  let size = NUMBER_BYTES * (header.length + values.length)
+  for (const value of values) if (value !== null) size += Buffer.byteLength(value)
+  const bytes = Buffer.allocUnsafeSlow(size)
+  let at = 0
+  for (const number of header) at = bytes.writeInt32BE(number, at)
+  for (const value of values) {
+    const length = value === null ? NULL_LENGTH : bytes.write(value, at + NUMBER_BYTES)
+    at = bytes.writeInt32BE(length, at) + Math.max(0, length)
   }
-  return bytes.subarray(0, at)
+  return bytes
 }
-
-function put(value: string | Buffer, bytes: Buffer, at: number): number {
-  return typeof value === 'string' ? bytes.write(value, at) : value.copy(bytes, at)
-}
-
-function likelyBytes(values: ArrayOf['values']): number {
-  let [sum, longest] = [0, 0]
-  // A loop with a counter: it is entered with thousands of values before it is compiled, and makes no object for each.
-  for (let place = 0; place < values.length; place += 1) {
-    const length = values[place]?.length ?? 0
-    sum += length
-    longest = Math.max(longest, length)
-  }
-  return HEADER_BYTES + LENGTH_BYTES * (values.length + 1) + Math.ceil(sum * (1 + SPARE)) + MOST_BYTES * longest
-}
-
-/** The first `used` bytes, with room for `least` in all and for as much again as there was. */
-function enlarged(bytes: Buffer, used: number, least: number): Buffer {
-  const larger = Buffer.allocUnsafeSlow(Math.max(2 * bytes.length, least))
-  bytes.copy(larger, 0, 0, used)
-  return larger
-}
-
-/**
- * An array of texts, numbers and truth values as PostgreSQL reads it, by way of JSON, which writes the same but for control characters:
- * several times as fast as the driver, which looks at each character. Undefined for an array of other values.
- */
-export function arrayLiteral(values: readonly unknown[]): string | undefined {
-  if (!values.every(isPlain)) return undefined
-  const json = JSON.stringify(values).slice(1, -1)
-  return `{${ESCAPED.test(json) ? json.replaceAll(ANY_ESCAPED, unescaped) : json}}`
-}
-
-function isPlain(value: unknown): boolean {
-  return typeof value === 'string' || value === null || typeof value === 'boolean' || Number.isSafeInteger(value)
-}
-
-/** Both escape a quote and a backslash by a backslash; before another character PostgreSQL leaves it out. */
-const ESCAPED = /\\[^"\\]/
-const ANY_ESCAPED = /\\(?:u([\da-f]{4})|.)/g
-
-function unescaped(escape: string, code: string | undefined): string {
-  if (code !== undefined) return String.fromCharCode(parseInt(code, 16))
-  return CONTROLS.get(escape) ?? escape
-}
-
-const CONTROLS: ReadonlyMap<string, string> = new Map([
-  ['\\b', '\b'],
-  ['\\f', '\f'],
-  ['\\n', '\n'],
-  ['\\r', '\r'],
-  ['\\t', '\t'],
-])

@@ -21,22 +21,12 @@ export type Client = {
   release(error?: Error): void
 }
 
-/** An array of a type, of values that may be many or large: an adapter sends it in the form that its server reads fastest. */
-export class ArrayOf {
-  readonly type: 'text' | 'bytea'
-  readonly values: readonly (string | null)[] | readonly Buffer[]
+/** An array of texts that may be many or large: an adapter sends it in the form that its server reads fastest. */
+export class Texts {
+  readonly values: readonly (string | null)[]
 
-  private constructor(type: ArrayOf['type'], values: ArrayOf['values']) {
-    this.type = type
+  constructor(values: readonly (string | null)[]) {
     this.values = values
-  }
-
-  static texts(values: readonly (string | null)[]): ArrayOf {
-    return new ArrayOf('text', values)
-  }
-
-  static bytes(values: readonly Buffer[]): ArrayOf {
-    return new ArrayOf('bytea', values)
   }
 }
 

@@ -1,10 +1,9 @@
 import { shownMirror } from '../../address/mirror-address.ts'
 import { beginning } from '../port/postgres-transaction.ts'
-import { connectionSettings, MirrorClient, processOf, schemaOf } from '../port/postgres-connections.ts'
-import { mayVacuum } from './vacuum.ts'
+import { connectionSettings, MirrorClient, processOf, schemaOf, sessionOn } from '../port/postgres-connections.ts'
 import { COLUMNS, VERSION } from '../schema/schema.ts'
 import { postgresError } from '../port/postgres-errors.ts'
-import { IS_READ_ONLY, isMark } from './require-mirror.ts'
+import { lookAtSchema } from './require-mirror.ts'
 
 /** What a server says of itself and of a mirror in it, and how it was reached. */
 export type Examined = {
@@ -36,21 +35,19 @@ export async function examineServer(address: string): Promise<Examined> {
       await client.connect()
       const schema = schemaOf(address)
       await client.query(beginning('READ ONLY', schema, [`SET LOCAL statement_timeout = '15s'`]))
-      const found: { rows: Found[] } = await client.query(EXAMINE, [schema])
-      const [first] = found.rows
-      if (first === undefined) throw new Error('the server did not describe itself')
-      const version = first.is_marked && first.may_use ? await versionIn(client) : undefined
+      const found = await lookAtSchema(sessionOn(client), schema)
+      const { version } = found
       const query = (sql: string, parameters: string[]) => client.query<ExaminedTables>(sql, parameters)
       const tables = version === VERSION ? await examineTables(query, schema) : undefined
       await client.query('COMMIT')
       return {
-        ...{ server: first.server, schema, version, tables },
+        ...{ server: found.server_name, schema, version, tables },
         isEncrypted: settings.ssl !== false,
         // A pooler gives its clients numbers of its own.
-        isPooled: processOf(client) !== first.process,
-        mayWrite: first.may_write && tables?.unwritable == null,
-        mayVacuum: first.may_vacuum,
-        isReadOnly: first.is_read_only,
+        isPooled: processOf(client) !== found.process,
+        mayWrite: found.may_write && tables?.unwritable == null,
+        mayVacuum: found.may_vacuum,
+        isReadOnly: found.is_read_only,
       }
     } finally {
       await client.end().catch(() => {})
@@ -58,36 +55,6 @@ export async function examineServer(address: string): Promise<Examined> {
   } catch (error) {
     throw postgresError(error, shown)
   }
-}
-
-type Found = {
-  server: string
-  process: number
-  is_marked: boolean
-  may_use: boolean
-  may_write: boolean
-  may_vacuum: boolean
-  is_read_only: boolean
-}
-
-const EXAMINE = `
-  SELECT split_part(current_setting('server_version'), ' ', 1) AS server, pg_backend_pid() AS process,
-    mirror.oid IS NOT NULL AS is_marked,
-    coalesce(has_schema_privilege(space.oid, 'USAGE'), false) AS may_use,
-    ${IS_READ_ONLY} AS is_read_only,
-    CASE
-      WHEN mirror.oid IS NOT NULL THEN has_schema_privilege(space.oid, 'USAGE') AND has_table_privilege(mirror.oid, 'UPDATE')
-      WHEN space.oid IS NOT NULL THEN has_schema_privilege(space.oid, 'CREATE')
-      ELSE has_database_privilege(current_database(), 'CREATE')
-    END AS may_write,
-    mirror.oid IS NULL OR ${mayVacuum('mirror')} AS may_vacuum
-  FROM (SELECT $1::text AS name) AS asked
-  LEFT JOIN pg_namespace AS space ON space.nspname = asked.name
-  LEFT JOIN pg_class AS mirror ON mirror.relnamespace = space.oid AND ${isMark('mirror')}`
-
-async function versionIn(client: MirrorClient): Promise<number | undefined> {
-  const found: { rows: { version: number }[] } = await client.query('SELECT version FROM mirror_schema')
-  return found.rows[0]?.version
 }
 
 /** What in the tables of a mirror would end a run. */

@@ -2,10 +2,9 @@ import { DatabaseError } from 'pg'
 import { isOurs, UsageError } from '../../errors/errors.ts'
 import { shownMirror } from '../../address/mirror-address.ts'
 import { beginning } from '../port/postgres-transaction.ts'
-import { connectionSettings, MirrorClient, schemaOf, VALUE_TYPES, valueParser } from '../port/postgres-connections.ts'
+import { connectionSettings, MirrorClient, schemaOf, sessionOn, VALUE_TYPES } from '../port/postgres-connections.ts'
 import { postgresError } from '../port/postgres-errors.ts'
 import { lookAtSchema, requireReadable } from './require-mirror.ts'
-import type { Session } from '../port/postgres-session.ts'
 import { noRoomFor, SEVERAL, WRITES } from '../../errors/faults.ts'
 
 /** A statement that reads, with the values of $1 and so on. */
@@ -30,7 +29,7 @@ export async function* readStatement(
   try {
     const place = { address: shownMirror(address), schema: schemaOf(address) }
     await client.query(begin(place.schema, limitMs))
-    requireReadable(await lookAtSchema(asSession(client), place.schema), place)
+    requireReadable(await lookAtSchema(sessionOn(client), place.schema), place)
     yield* rowsOf(client, sql, parameters)
   } catch (error) {
     throw statementError(error, shownMirror(address))
@@ -63,16 +62,6 @@ async function connect(address: string): Promise<MirrorClient> {
 
 function getTypeParser(type: number): (text: string) => ShownValue {
   return SHOWN_TYPES.get(type) ?? ((text) => text)
-}
-
-function asSession(client: MirrorClient): Pick<Session, 'first'> {
-  return {
-    first: async <Row>(text: string, ...values: unknown[]) => {
-      // The border to SQL: the author of a statement declares its rows.
-      // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-      return (await client.query({ text, values, types: { getTypeParser: valueParser } })).rows[0] as Row | undefined
-    },
-  }
 }
 
 /** A reader that takes rows slowly may wait for ten minutes; it holds no lock that a run waits for. */

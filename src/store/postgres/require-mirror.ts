@@ -2,6 +2,7 @@ import { MirrorUnusable } from '../../errors/errors.ts'
 import type { Database, Session } from '../port/postgres-session.ts'
 import { incomplete, namesIn, otherVersion, POSTGRES_SCHEMA, VERSION } from '../schema/schema.ts'
 import { noMirror } from '../../errors/faults.ts'
+import { mayVacuum } from './vacuum.ts'
 
 const MOST = 10
 
@@ -49,11 +50,17 @@ const OLDEST_SERVER = { number: 140_000, name: '14' }
 /** What a server says of itself, and of the schema of a mirror. */
 export type Found = {
   server: number
+  /** As the server names it, such as 15.18. */
+  server_name: string
+  process: number
   encoding: string
   is_read_only: boolean
   has_schema: boolean
   /** Whether this user may use the schema; its tables cannot be found otherwise. */
   may_use: boolean
+  /** Whether this user may write the mirror, or make it where there is none, and have the server free what deleted rows held. */
+  may_write: boolean
+  may_vacuum: boolean
   /** Whether the schema has the mark of a mirror. */
   is_marked: boolean
   /** Tables and views in it, except those of extensions. */
@@ -74,26 +81,26 @@ export async function lookAtSchema(session: Pick<Session, 'first'>, schema: stri
   return { ...found, version: stored?.version ?? 0 }
 }
 
-export const IS_READ_ONLY = `(pg_is_in_recovery() OR current_setting('default_transaction_read_only') = 'on')`
-
-/** Whether the relation in a row of pg_class with this alias is the mark of a mirror. */
-export function isMark(relation: string): string {
-  return `(${relation}.relname = 'mirror_schema' AND ${relation}.relkind = 'r' AND EXISTS (
-    SELECT FROM pg_attribute WHERE attrelid = ${relation}.oid AND attname = 'version' AND atttypid = 'int4'::regtype))`
-}
-
 const LOOK = `
-  SELECT current_setting('server_version_num')::int AS server,
-    current_setting('server_encoding') AS encoding,
-    ${IS_READ_ONLY} AS is_read_only,
-    EXISTS (SELECT FROM pg_namespace WHERE nspname = $1) AS has_schema,
-    coalesce((SELECT has_schema_privilege(oid, 'USAGE') FROM pg_namespace WHERE nspname = $1), true) AS may_use,
-    coalesce(bool_or(${isMark('pg_class')}), false) AS is_marked,
-    coalesce(array_agg(relname::text), '{}') AS relations,
+  SELECT current_setting('server_version_num')::int AS server, split_part(current_setting('server_version'), ' ', 1) AS server_name,
+    pg_backend_pid() AS process, current_setting('server_encoding') AS encoding,
+    (pg_is_in_recovery() OR current_setting('default_transaction_read_only') = 'on') AS is_read_only,
+    space.oid IS NOT NULL AS has_schema, coalesce(has_schema_privilege(space.oid, 'USAGE'), true) AS may_use,
+    CASE
+      WHEN mirror.oid IS NOT NULL THEN has_schema_privilege(space.oid, 'USAGE') AND has_table_privilege(mirror.oid, 'UPDATE')
+      WHEN space.oid IS NOT NULL THEN has_schema_privilege(space.oid, 'CREATE')
+      ELSE has_database_privilege(current_database(), 'CREATE')
+    END AS may_write,
+    mirror.oid IS NULL OR ${mayVacuum('mirror')} AS may_vacuum,
+    mirror.oid IS NOT NULL AS is_marked,
+    ARRAY(SELECT relname::text FROM pg_class
+      WHERE relnamespace = space.oid AND relkind IN ('r', 'p', 'v', 'm', 'f', 'S')
+        AND NOT EXISTS (SELECT FROM pg_depend WHERE classid = 'pg_class'::regclass AND objid = pg_class.oid AND deptype = 'e')) AS relations,
     ARRAY(SELECT tgname::text FROM pg_trigger WHERE tgrelid = to_regclass('customers')) AS triggers
-  FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace
-  WHERE nspname = $1 AND relkind IN ('r', 'p', 'v', 'm', 'f', 'S')
-    AND NOT EXISTS (SELECT FROM pg_depend WHERE classid = 'pg_class'::regclass AND objid = pg_class.oid AND deptype = 'e')`
+  FROM (SELECT $1::text AS name) AS asked
+  LEFT JOIN pg_namespace AS space ON space.nspname = asked.name
+  LEFT JOIN pg_class AS mirror ON mirror.relnamespace = space.oid AND mirror.relname = 'mirror_schema' AND mirror.relkind = 'r' AND EXISTS (
+    SELECT FROM pg_attribute WHERE attrelid = mirror.oid AND attname = 'version' AND atttypid = 'int4'::regtype)`
 
 /** Throws MirrorUnusable unless a mirror can be on such a server. */
 export function requireServer({ server, encoding, is_read_only }: Found, address: string, access: 'read' | 'write') {

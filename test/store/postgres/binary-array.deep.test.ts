@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest'
 import { openDatabase } from '../../../src/store/postgres/open-database.ts'
-import { ArrayOf, type Database } from '../../../src/store/port/postgres-session.ts'
+import { type Database, Texts } from '../../../src/store/port/postgres-session.ts'
 import { aPostgresMirror } from '../../support/postgres/here.ts'
 
 let database: Promise<Database> | undefined
 
 /** Through the driver, as a mirror sends it. */
-async function asRead(expression: string, array: ArrayOf): Promise<unknown> {
+async function asRead(expression: string, array: Texts): Promise<unknown> {
   const server = await (database ??= openDatabase(aPostgresMirror(), 'write'))
   return await server.read((session) => session.first(`SELECT ${expression} AS values`, array))
 }
@@ -24,20 +24,11 @@ test.each([
   ['many', Array.from({ length: 3000 }, (_, place) => (place % 7 === 0 ? null : `é${place}`))],
   ['none', []],
 ])('PostgreSQL reads texts: %s', async (_, values) => {
-  const { values: json } = Object(await asRead('array_to_json($1::text[])', ArrayOf.texts(values)))
+  const { values: json } = Object(await asRead('array_to_json($1::text[])', new Texts(values)))
   expect(JSON.parse(json)).toEqual(values)
 })
 
 test('half of a surrogate pair becomes U+FFFD, as in every text that is sent', async () => {
-  const { values: json } = Object(await asRead('array_to_json($1::text[])', ArrayOf.texts(['a\ud800b', '\udc00'])))
+  const { values: json } = Object(await asRead('array_to_json($1::text[])', new Texts(['a\ud800b', '\udc00'])))
   expect(JSON.parse(json)).toEqual(['a\ufffdb', '\ufffd'])
-})
-
-test('PostgreSQL reads bytes', async () => {
-  const values = [Buffer.alloc(0), Buffer.from([0, 255, 92, 34]), Buffer.alloc(70_000, 7)]
-  const read = await asRead(
-    `(SELECT string_agg(encode(value, 'hex'), ' ' ORDER BY place) FROM unnest($1::bytea[]) WITH ORDINALITY AS of (value, place))`,
-    ArrayOf.bytes(values),
-  )
-  expect(read).toEqual({ values: values.map((value) => value.toString('hex')).join(' ') })
 })

@@ -1,6 +1,6 @@
 import type { PGlite } from '@electric-sql/pglite'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { arrayLiteral, schemaOf } from '../../../src/store/port/postgres-connections.ts'
+import { schemaOf } from '../../../src/store/port/postgres-connections.ts'
 import { openDatabase } from '../../../src/store/postgres/open-database.ts'
 import type { Database } from '../../../src/store/port/postgres-session.ts'
 import { breakable } from '../../support/breaking-connections.ts'
@@ -12,31 +12,6 @@ let server: PGlite
 
 beforeAll(async () => {
   server = await startPglite()
-})
-
-describe('arrays as text', () => {
-  const controls = Array.from({ length: 0x20 }, (_, code) => String.fromCharCode(code)).slice(1)
-
-  test.each([
-    ['quotes and backslashes', ['', ' ', '"', '\\', '\\"', '\\\\n', '\\n', 'a\\', "'", '{}', '{a,b}', ',']],
-    ['what looks like something else', [null, 'null', 'NULL', 'true', '1', '\\u0041', '[1]', '{"a": "b\\n"}']],
-    ['control characters', [...controls, controls.join(''), '\\\n', 'a\u007fb\u2028\u2029', 'two\\nlines\nhere']],
-    ['other scripts', ['Zoë', '日本', '👩‍🚀', '\u00a0', '\ufeff']],
-    ['none', []],
-  ])('PostgreSQL reads %s', async (_, values) => {
-    const { rows } = await server.query<{ values: unknown }>('SELECT array_to_json($1::text::text[])::text AS values', [
-      arrayLiteral(values),
-    ])
-
-    expect(rows.map((row) => JSON.parse(String(row.values)))).toEqual([values])
-  })
-
-  test('numbers and truth values are written as they are, and other values not at all', async () => {
-    expect(arrayLiteral([1, -2, null, 2 ** 53 - 1])).toBe('{1,-2,null,9007199254740991}')
-    expect(arrayLiteral([true, false])).toBe('{true,false}')
-    for (const other of [Buffer.from('a'), new Date(0), ['a'], undefined, Number.NaN, 1.5, 10n])
-      expect(arrayLiteral(['a', other])).toBeUndefined()
-  })
 })
 
 describe('opening', () => {

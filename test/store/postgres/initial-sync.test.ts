@@ -2,7 +2,7 @@ import { beforeAll, beforeEach, expect, test } from 'vitest'
 import { openDatabase } from '../../../src/store/postgres/open-database.ts'
 import { mirrorOf } from '../../../src/store/open-postgres.ts'
 import type { Mirror } from '../../../src/store.ts'
-import { ArrayOf, type Connections, type Database } from '../../../src/store/port/postgres-session.ts'
+import { Texts, type Connections, type Database } from '../../../src/store/port/postgres-session.ts'
 import type { Run } from '../../../src/run.ts'
 import { through } from '../../support/breaking-connections.ts'
 import { aCustomer, anEnding, aPage, customerId, customers, START_MS } from '../../support/builders.ts'
@@ -123,7 +123,7 @@ function write(sql: string) {
 function counting(connections: Connections): Connections {
   return through(connections, (client, sql, parameters) => {
     const ids = parameters?.[1]
-    if (sql.trim().startsWith('SELECT last.row_id') && ids instanceof ArrayOf) asked.push(ids.values.length)
+    if (sql.trim().startsWith('SELECT last.row_id') && ids instanceof Texts) asked.push(ids.values.length)
     return client.query(sql, parameters)
   })
 }
