@@ -33,10 +33,7 @@ export async function examineServer(address: string): Promise<Examined> {
   return (await import('./postgres/examine-server.ts')).examineServer(address)
 }
 
-/**
- * A temporary mirror for a dry run, with a private copy of the given organizations from the one at `address`. Nothing of it remains,
- * even if the process is killed. A full run reads every record there; `withLists`, for a quick run, copies the lists as last read.
- */
+/** A temporary private mirror for a dry run, with a copy of these organizations, and of their lists for a quick run. Nothing of it remains. */
 export async function rehearseMirror(...asked: Parameters<typeof Rehearsal.rehearseMirror>): Promise<Mirror> {
   return (await import('./rehearsal.ts')).rehearseMirror(...asked)
 }

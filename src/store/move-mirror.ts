@@ -267,10 +267,7 @@ function rowsIn({ parts, pending }: LaterOrder = { parts: [], pending: [] }): nu
   return [...parts.filter((part) => typeof part === 'number'), ...pending]
 }
 
-/**
- * What is added to the row numbers of each organization: in a file no two share one, and on a server each begins at 1. A row that is no longer
- * there, and that something still refers to, counts too.
- */
+/** What is added to the row numbers of each organization: in a file no two share one, and on a server each begins at 1. Lost rows count too. */
 async function basesIn(copying: Copying): Promise<(row: Row) => number> {
   const { from, to } = copying
   const numbers = new Map<string, { least: number; most: number }>()

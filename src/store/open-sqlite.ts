@@ -83,10 +83,7 @@ export function mirrorIn(db: Connection, file: string, opened: Opened = {}): Mir
 const ATTEMPT_MS = 50
 const PAUSE_MS = 100
 
-/**
- * Opens the mirror at `file` to write, as `openDatabase` does, and waits as long for the transaction of another program, but without blocking
- * the event loop; or until `signal` is aborted.
- */
+/** Opens the mirror at `file` to write; waits for another program without blocking the event loop, or until `signal` is aborted. */
 export async function openPatiently(file: string, signal: AbortSignal | undefined): Promise<Connection> {
   for (let waitedMs = 0; ; waitedMs += ATTEMPT_MS + PAUSE_MS) {
     try {

@@ -46,10 +46,7 @@ async function contentsOf(session: Session, organization: string): Promise<Conte
   return contents
 }
 
-/**
- * Writes the new name in every row of the organization. Its list as last read stays valid, and so do the windows of an interrupted run, so
- * its next run goes on as if nothing had happened.
- */
+/** Writes the new name in every row of the organization: its next run goes on as if nothing had happened. */
 async function renameOrganization(
   session: Session,
   { from, to }: { from: string; to: string },
@@ -78,10 +75,7 @@ async function renameOrganization(
   return { customers, changes, runs }
 }
 
-/**
- * Marks every active customer of the organization as removed, with a change each, put down to its last run, and notes since when it is
- * retired. Its next run ends that.
- */
+/** Removes every active customer of the organization, with a change each, put down to its last run. Its next run ends that. */
 async function retireOrganization(session: Session, organization: string, clocks: Clocks): Promise<Retired> {
   await requireUnleased(session, organization, 'retired', clocks)
   const now = sqlTime(clocks.nowMs)

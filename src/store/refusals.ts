@@ -90,10 +90,7 @@ export function replaced(file: string, found: Exclude<Standing, 'same'>): Mirror
   )
 }
 
-/**
- * The error of a run whose received customers are no longer in the mirror, although nothing that the mirror notices deleted them: triggers
- * were off or dropped, rows were replaced, or one table was put back from a backup.
- */
+/** Received customers are no longer there, and no trigger noticed: they were off, rows were replaced, or one table was put back. */
 export function rowsGone(organization: string): MirrorUnusable {
   return new MirrorUnusable(
     `${organization}: customers that this run received are not in the mirror. Another program deleted or replaced their rows, table ` +
@@ -108,11 +105,7 @@ export function isListInDoubt(error: { code: string } | undefined): boolean {
   return error?.code === 'replaced'
 }
 
-/**
- * Throws MirrorUnusable `replaced` unless the server still has every page that it said it had saved. It has not if a standby took
- * over without the last transactions, if it was put back from a backup, or if it crashed with synchronous_commit = off. Row numbers
- * that the run knows may then be those of other customers.
- */
+/** Throws MirrorUnusable `replaced` unless the server still has every page: row numbers that the run knows may be those of others. */
 export function requirePages(
   stored: number | undefined,
   saved: number,

@@ -16,10 +16,7 @@ const REHEARSED = [
   ...['runs', 'customers', 'absences', 'rejects', 'held_removals', 'privacy_policies', 'forgotten_keys', 'forgotten'],
 ]
 
-/**
- * A private temporary file of SQLite with a copy of the organizations in the mirror at `address`, if there is one, read in one snapshot.
- * Nothing is written there. A full run reads every record, and needs no list.
- */
+/** A private temporary file of SQLite with a copy of the organizations in the mirror at `address`, if there is one, in one snapshot. */
 export async function rehearseMirror(
   address: string,
   organizations: readonly string[],

@@ -69,10 +69,7 @@ function rejectsPruning(organization: string, { beforeMs }: Due): Deletion {
       )}`)
 }
 
-/**
- * Deletes customers that were removed before a moment, with what their rejects and changes hold of them. The changes themselves stay, without
- * values, so that a reader of the feed misses no removal and daily counts stay right.
- */
+/** Deletes customers that were removed before a moment, with their rejects. Their changes stay, without values, and so do daily counts. */
 function customersPruning(organization: string, { beforeMs }: Due): Deletion {
   const before = timeBefore(beforeMs)
   return async (session, most) => {
@@ -102,10 +99,7 @@ function customersPruning(organization: string, { beforeMs }: Due): Deletion {
 /** Changes before `from` are old, and those from `until` on were dated by a wrong clock. */
 type Span = { organization: string; from: string; until: string }
 
-/**
- * Deletes changes from before a day, from the beginning of the feed on: never one that comes after a change that stays, so that a date that
- * was written by a wrong clock deletes nothing else.
- */
+/** Deletes changes from before a day, from the beginning of the feed on: none that comes after one that stays, whatever its date. */
 export function changesPruning(organization: string, { beforeMs, asOfMs }: Due): Deletion {
   const { day, last } = daysOfChanges(beforeMs, asOfMs)
   const from = `${day} 00:00:00.000`
@@ -154,10 +148,7 @@ async function moveHorizon(session: Session, organization: string, seq: number, 
       history_from = ${further('history_from')}`)
 }
 
-/**
- * Deletes runs that began before a moment and that no row refers to. The first and the last complete ones of an organization stay, and its
- * latest: they are what freshness, history and the removal of customers rest on.
- */
+/** Deletes runs that began before a moment, that no row refers to, and that freshness and history do not rest on. */
 function runsPruning(organization: string, { beforeMs }: Due): Deletion {
   return async (session, most) => {
     if (!(await isDue(session, organization, beforeMs))) return 0
@@ -280,10 +271,7 @@ export function daysOfChanges(beforeMs: number, asOfMs: number): { day: string; 
 /** To find the runs that no customer refers to, every customer is read: not more often than this. */
 const LOOKED_THROUGH_EVERY_MS = 30 * DAY_MS
 
-/**
- * Whether the runs of an organization are to be looked through again. `done` is the day up to which they were; one that is still to come
- * is of a clock that was ahead, or of a shorter age.
- */
+/** Whether its runs are to be looked through again. `done`: the day up to which they were; one to come is of a wrong clock or another age. */
 export function areRunsDue(done: string | undefined, beforeMs: number): boolean {
   return done === undefined || done <= dayOf(beforeMs - LOOKED_THROUGH_EVERY_MS) || done > dayOf(beforeMs)
 }

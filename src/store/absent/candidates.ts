@@ -9,10 +9,7 @@ import { findUnjudged } from './older-list.ts'
 import { parsedJson } from '../../parsed-json.ts'
 import { hides } from '../../privacy/privacy-policy.ts'
 
-/**
- * The customers that the scan is about to remove; the caller searches for them first. Empty if a guard would hold them back or the list may
- * be older than the last one read.
- */
+/** The customers that the scan is about to remove, to be searched for first; empty if a guard would hold them back. */
 export async function findRemovalCandidates(
   session: Session,
   run: Run,
@@ -104,10 +101,7 @@ export async function findListed(session: Session, run: Run, most: number): Prom
 /** How many changes of one customer are read. Each has two values of a field. */
 const MOST_CHANGES = 3
 
-/**
- * The names of a customer in its rejects, of which the first that is JSON counts, then those after its latest changes, then those before them.
- * The latest come first.
- */
+/** The names in the first of its rejects that is JSON, then those after its latest changes, then those before them; the latest first. */
 function namesIn(payloads: readonly string[], changes: readonly string[]): Named[] {
   const reject = payloads.map(parsedJson).find((payload) => payload !== undefined)
   const latest = changes.map(parsedJson)

@@ -8,10 +8,7 @@ import { IS_QUICK } from '../schema/run-conditions.ts'
 import { sqlTime } from '../port/sql-time.ts'
 import { updateStamp } from '../runs/lease.ts'
 
-/**
- * The customers of the run's organization that are not removed and that the run did not receive, not even in a reject. Undefined if received
- * customers are no longer in the mirror. Where none is absent, no row is read: the rows are only counted.
- */
+/** The customers that are not removed and that the run did not receive, not even in a reject. Undefined if received ones are not there. */
 export async function findAbsent(session: Session, run: Run): Promise<AbsentFound | undefined> {
   const stored = await countNotRemoved(session, run.organization)
   if (isReceived(stored, run)) return { absent: [], notRemoved: stored.count }
@@ -106,10 +103,7 @@ async function countNotRemoved(session: Session, organization: string): Promise<
   return counted ?? { count: 0, sum: 0 }
 }
 
-/**
- * The customers that came with this run and those it continued, which share the start of their scan, and with quick runs since the last full
- * one. While removals are held back, so are those that came since the first run that held them.
- */
+/** The customers that came with this scan and with quick runs since the last full one; while removals are held, since the first that held them. */
 async function countArrived(session: Session, { organization, id, readAsOfMs }: Run): Promise<number> {
   const arrived = await session.first<{ sum: number }>(sql`
     WITH waiting AS (SELECT EXISTS (SELECT 1 FROM held_removals WHERE organization = ${organization}) AS is_held)
@@ -141,10 +135,7 @@ function absentOf({ row_id, created_at_utc, missing_proven, missing_scans, ...sa
 
 type Continuing = Pick<Run, 'organization' | 'resumedFrom'>
 
-/**
- * The customers that quick runs wrote, or received in a reject, while the scan of this run was interrupted. They are listed, and may stand in a
- * part that was read before, where the scan does not look again: not to have read them is no absence.
- */
+/** The customers that quick runs received while the scan was interrupted: they may stand in a part that was read before, and are not absent. */
 export async function listedMeanwhile(
   session: Session,
   { organization, resumedFrom }: Continuing,
@@ -165,10 +156,7 @@ export async function listedMeanwhile(
   return new Set(listed)
 }
 
-/**
- * Marks customers as listed that this scan read before it was interrupted, and that a quick run found absent after that: the scan shows
- * them as it read them, as if there had been no quick run.
- */
+/** Marks customers as listed that this scan read before it was interrupted, and that a quick run found absent after that. */
 export async function markListed(session: Session, run: Continuing & Pick<Run, 'seen'>, nowMs: number) {
   if (run.resumedFrom === undefined) return
   const missing = await session.numbers(sql`

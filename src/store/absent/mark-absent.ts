@@ -39,10 +39,7 @@ export async function markAbsent(
   return await markBy(session, run, { ...removals, proof, serviceMs }, nowMs)
 }
 
-/**
- * Marks customers that a quick run found absent as missing. That is counted as no absence, and removes no customer: only full runs do. The
- * newest customers alone are not marked, since the list may be older than the last one read.
- */
+/** Marks customers that a quick run found absent as missing, except the newest alone. That counts as no absence, and removes no customer. */
 export async function markGone(
   session: Session,
   run: Run,

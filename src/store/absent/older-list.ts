@@ -19,10 +19,7 @@ export async function findUnjudged(
 /** The newest customers are mostly the first or the last rows. */
 const LOOKED_AT = 100
 
-/**
- * The creation time of the newest received customer, rejects included, or of any received customer that is newer than the newest absent one.
- * Every customer that is not absent was received.
- */
+/** The creation time of the newest received customer, or of any that is newer than the newest absent one. Who is not absent was received. */
 async function findNewestListed(
   session: Session,
   { organization, seen }: Run,
@@ -61,10 +58,7 @@ export type Newest = {
   last: string
 }
 
-/**
- * The creation times to compare with; undefined where none of the absent customers has one that can be right. The later one of the two
- * clocks decides: by that of a machine that is days behind, the newest customers would all be created in the future.
- */
+/** The creation times to compare with, if any can be right. The later of the two clocks decides: that of a machine may be days behind. */
 export function newestAbsent(
   absent: readonly Dated[],
   { startedAtMs }: Pick<Run, 'startedAtMs'>,

@@ -68,10 +68,7 @@ export function isCandidate(
   return (proof === 'proven' ? missingProven : missingScans) + 1 >= after
 }
 
-/**
- * Whether too many are absent at once to be marked: the list is empty, or lacks all customers listed before, or a large share of them.
- * Those listed before are counted only where their number decides.
- */
+/** Whether too many are absent at once to be marked: all that were listed before, or a large share of them, or the list is empty. */
 export function areTooMany(
   absent: number,
   listed: { before: () => number; now: number },

@@ -43,10 +43,7 @@ type Of = Pick<Forgetting, 'organization' | 'id'>
 const where = ({ organization, id }: Of, column = 'id'): Sql =>
   sql`WHERE organization = ${organization} AND ${text(column)} = ${id}`
 
-/**
- * Deletes everything that the mirror holds of one customer, and the memory of the list of the organization, which may hold fingerprints of
- * its record: the next run starts anew and reads every record.
- */
+/** Deletes all that the mirror holds of a customer, and the memory of the list, which may hold its fingerprints: the next run reads it anew. */
 export async function purgeCustomer(session: Session, of: Of): Promise<Purged> {
   const texts = await textsOf(session, of)
   const changes = await session.run(sql`DELETE FROM changes ${where(of)}`)
@@ -138,10 +135,7 @@ const NAMING_FIELDS = ['name', 'username', 'email', 'phone', 'address'] as const
 /** The fields in which another customer may have the same value: then it names neither. */
 const FIELDS_IN_COMMON = [...NAMING_FIELDS, 'company_name'] as const
 
-/**
- * The values that name a customer in JSON objects that hold some of its fields: the customer itself, its changes (each field with the
- * values before and after), and its rejected records. Other JSON is passed over.
- */
+/** The values that name a customer in JSON of its fields, of its changes (each field with both values) and of its rejects. */
 function textsOfCustomer(documents: Iterable<string | null>): CustomerTexts {
   const texts = [...documents].flatMap(textsIn).filter(({ value }) => value.length >= SHORTEST)
   return {

@@ -323,10 +323,7 @@ function numberById(rows: SortedPage['rows'], rowIds: number[]): void {
   for (const [place, row] of rows.entries()) rowIds[place] ||= (row?.id === undefined ? 0 : byId.get(row.id)) ?? 0
 }
 
-/**
- * The row number of each record, 0 for a reject and below 0 for a forgotten customer, and the ids of the rejects in order, null if
- * unreadable. For a known window, its place in the list as last read.
- */
+/** The row of each record, 0 for a reject and below 0 for a forgotten customer, and the ids of rejects; or a place in the list as last read. */
 export type WindowRows =
   | { rowIds: ArrayLike<number>; rejected: readonly (string | null)[] }
   | { place: number; count: number }

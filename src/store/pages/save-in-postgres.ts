@@ -21,10 +21,7 @@ import { notTaken, requireTaken } from './page-accounting.ts'
 import { RowSet } from '../../list/row-set.ts'
 import { storableJson, storableText } from '../../storable-text.ts'
 
-/**
- * Saves at once, at most. The server gives one after the other its stamp: while one is written, the next is prepared. A third would only
- * wait there, with its pages in memory.
- */
+/** Saves at once, at most: while one waits for its stamp, the next is prepared. A third would only wait, with its pages in memory. */
 const SAVES_AT_ONCE = 2
 
 /** How often pages are decided about again because another program wrote a customer meanwhile. */
@@ -303,10 +300,7 @@ const NOTE_EDITED = `INSERT INTO edited_customers (organization, row_id) SELECT 
 /** An organization that had no rows takes half a megabyte at most, and of a million ids a quarter is looked up for nothing. */
 const BITS = 22
 
-/**
- * Ids that a run has saved into an organization that had no rows before: no other one has to be looked up before it is inserted. A few
- * that it has not saved seem to be among them.
- */
+/** Ids that a run has saved into an organization without rows: only those, and a few that seem to be, are looked up before an insert. */
 class SavedIds {
   readonly #places = new RowSet()
 

@@ -32,10 +32,7 @@ export async function savePages(
 
 type Found = Customer & { row_id: number; missing_since: string | null; removed_at: string | null }
 
-/**
- * The customers with these ids, and the highest row number. That of a row which was deleted by hand is not given to another customer before a
- * whole list was read: the list before and the windows of a scan may still refer to it.
- */
+/** The customers with these ids, and the highest row number ever given: the list before and windows may still refer to a deleted row. */
 function findStored({ db }: SqliteSession, run: Run, ids: ReadonlySet<string>): Stored {
   const { organization } = run
   const customers = new Map<string, Known>()

@@ -128,10 +128,7 @@ function asItIs(text: string): string {
   return text
 }
 
-/**
- * `YYYY-MM-DD HH:MM:SS.SSS` from PostgreSQL's `YYYY-MM-DD HH:MM:SS[.f][+00]`, also in the year 0, which is 1 BC there; other times, such
- * as infinity, as they are.
- */
+/** `YYYY-MM-DD HH:MM:SS.SSS` from PostgreSQL's `YYYY-MM-DD HH:MM:SS[.f][+00][ BC]`; infinity as it is. Its 1 BC is the year 0. */
 function timeOf(text: string): string {
   const [, year, rest, fraction = '', era] = TIME.exec(text) ?? []
   if (year === undefined || (era !== undefined && year !== '0001')) return text
@@ -146,10 +143,7 @@ const NUMBER_BYTES = 4
 /** Stands in place of a length where there is no value. */
 const NULL_LENGTH = -1
 
-/**
- * Texts as an array in the binary form of PostgreSQL. Values are copied as they are, where the text form is quoted, and read character by
- * character.
- */
+/** Texts as an array in the binary form of PostgreSQL: copied as they are, where its text form is quoted, and read character by character. */
 export function binaryArray({ values }: Texts): Buffer {
   const header = headerOf(values.length)
   let size = NUMBER_BYTES * (header.length + values.length)

@@ -2,10 +2,7 @@ import { isOurs, MirrorUnusable } from '../../errors/errors.ts'
 import { type Fault, mirrorFault, tlsFailure } from '../../errors/faults.ts'
 import { NUMBERED } from '../schema/schema.ts'
 
-/**
- * The classes of SQLSTATEs, and of what the system and the driver report, as `code: message` where that decides. The first that fits
- * holds.
- */
+/** The classes of SQLSTATEs, and of what the system and the driver report, by `code: message`. The first that fits holds. */
 const CLASSES: readonly [pattern: RegExp, fault: Fault | 'replaced'][] = [
   [/^(53100|58030|ENOSPC)/, 'full'],
   // A standby that the primary server has overtaken, and one that a server has become while a run wrote to it.

@@ -4,10 +4,7 @@ export type Connections = {
   end(): Promise<void>
 }
 
-/**
- * One connection, for one transaction. Values come as `opening/value-types.ts` says; the answer to several statements is that of the
- * last.
- */
+/** One connection, for one transaction. The answer to several statements is that of the last. */
 export type Client = {
   /** The number of the server's process, as it was told when the connection was made: a pooler gives one of its own. */
   readonly process?: number | undefined
@@ -52,10 +49,7 @@ export type Database = {
   write<Result>(work: (session: Session) => Promise<Result>, once?: object): Promise<Result>
   /** The same where there may be no mirror yet. It may be done twice. */
   make<Result>(work: (session: Session) => Promise<Result>): Promise<Result>
-  /**
-   * One statement outside a transaction, for those that cannot be in one, however long it takes. Tables are named with their schema, and
-   * nothing else is named.
-   */
+  /** One statement outside a transaction, however long it takes, in which tables are named with their schema, and nothing else is named. */
   maintain(sql: string): Promise<void>
   close(): Promise<void>
 }

@@ -79,10 +79,7 @@ function tokens(token: string, before: readonly string[]): string {
   return before.length === 0 ? leaving : `DELETE FROM commits WHERE token IN ('${before.join("', '")}'); ${leaving}`
 }
 
-/**
- * Whether a transaction was committed, of which the server gave no answer. One that is still being committed is waited for; one that was
- * not can no longer be, since its token is taken.
- */
+/** Whether a transaction was committed of which no answer came: it is waited for, and one that was not can no longer be, its token is taken. */
 function isCommitted(connections: Connections, script: string, token: string): Promise<boolean> {
   return transaction(connections, script, async (session) => {
     const found = await session.first<{ is_void: boolean }>(TAKE, token)
@@ -105,10 +102,7 @@ async function untilUndisturbed<Result>(work: () => Promise<Result>): Promise<Re
   }
 }
 
-/**
- * Begins a transaction, on another connection if one broke while it was not used, and runs the work, whose first statements are sent with the
- * beginning. If it fails, the transaction is rolled back and the connection given back.
- */
+/** Begins a transaction, on another connection if one broke unused, and runs the work, whose first statements are sent with the beginning. */
 async function workOn<Result>(
   connections: Connections,
   script: string,

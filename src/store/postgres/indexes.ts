@@ -29,10 +29,7 @@ export function readingIndexes(database: Database): () => Promise<void> {
   }
 }
 
-/**
- * Creates the indexes of readers, however long it takes, unless another process is about to: two at once would collide, and false is
- * returned. Where a text is too long for one of them, there is none, and this process does not try again.
- */
+/** Creates the indexes of readers, except for a text that is too long for one; false if another process is about to: two would collide. */
 async function createReadingIndexes(session: Session): Promise<boolean> {
   const lock = await session.first<{ taken: boolean }>(
     "SELECT pg_try_advisory_xact_lock(hashtext('customer-mirror reading indexes'), hashtext(current_schema())) AS taken",

@@ -20,9 +20,7 @@ import { POSTGRES_SCHEMA, VERSION } from '../schema/schema.ts'
 /** The connections to the database at an address. */
 export type Opening = { connect?: ((address: string) => Connections) | undefined }
 
-/**
- * Opens the mirror at `address`. To write, its schema is made if there is none. Throws MirrorUnusable without having changed anything.
- */
+/** Opens the mirror at `address`, which is made to write if there is none. Throws MirrorUnusable without having changed anything. */
 export async function openDatabase(
   address: string,
   access: Access,
@@ -87,10 +85,7 @@ const LOCK = 0x434d4952
 
 export type Access = 'read' | 'write'
 
-/**
- * Makes the mirror in its schema to write, and requires that it is there to read. What is complete is opened without a lock and without a
- * write. Throws MirrorUnusable without having changed anything.
- */
+/** Makes the mirror if it is opened to write and not complete, which is found out without a lock or a write. Throws MirrorUnusable. */
 async function openSchema(database: Database, access: Access) {
   const isReady = await database.read(async (session) => {
     const found = await lookAtSchema(session, database.schema)

@@ -6,10 +6,7 @@ import { mayVacuum } from './vacuum.ts'
 
 const MOST = 10
 
-/**
- * The damage that the extension amcheck finds in the indexes of the mirror. PostgreSQL has no command of its own that looks for damage:
- * without the extension, or the right to call it, nothing is looked for, and the list is empty.
- */
+/** The damage that amcheck finds in the indexes of the mirror; without that extension, or the right to call it, nothing is looked for. */
 export async function findDamage(database: Database): Promise<string[]> {
   const { check, indexes } = await database.read(async (session) => ({
     check: await session.first<{ name: string }>(CHECK),

@@ -40,10 +40,7 @@ async function isPurged(store: Store): Promise<boolean> {
   }
 }
 
-/**
- * Compares the policy of a run with that of the stored values, as `findPolicy` found it. If it is another one, the memory of the list is emptied, since every record
- * must be read again, and the values are rewritten by `applyPrivacy`.
- */
+/** Compares the policy of a run with the stored one. If it is another, every record is read again, and `applyPrivacy` rewrites the values. */
 export async function startPrivacy(
   session: Session,
   { organization, privacy }: Start,

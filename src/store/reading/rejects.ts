@@ -25,10 +25,7 @@ const ORGANIZATIONS_WITH_CUSTOMERS = sql`
   SELECT (SELECT min(organization) FROM customers WHERE customers.organization > others.organization)
   FROM others WHERE others.organization IS NOT NULL`
 
-/**
- * Counts which of a few ids belong to another organization and are new to this one: a sign of a wrong key or address. Each id costs one
- * look-up for each organization of the mirror.
- */
+/** Counts which of a few ids belong to another organization and are new to this one: a sign of a wrong key. One look-up each. */
 export async function findKnownElsewhere(
   session: Session,
   organization: string,

@@ -23,18 +23,12 @@ export type Lease = {
   server_ms: number | null
 }
 
-/**
- * This process, as it was named at first: a machine may get another name. The start of the machine is part of it: two machines that share a
- * server may have one name.
- */
+/** This process, as it was named at first, with the start of its machine: two machines that share a server may have one name. */
 const HOLDER = `${nameOfProcess()}#${bootName() ?? ''}`
 
 const COLUMNS = sql`run_id, holder, expires_at_ms, boot, expires_monotonic_ms, ${SERVER_MS} AS server_ms`
 
-/**
- * The lease of the organization, which from here on is this transaction's: others wait. Undefined if no run holds it: one that has not
- * renewed it for LEASE_MS, or whose process has ended on this machine, has lost it.
- */
+/** The lease of the organization, locked for this transaction; undefined if no run holds it, or has lost it by time or by its end. */
 export async function lockLease(session: Session, organization: string, clocks: Clocks): Promise<Lease | undefined> {
   const lease = await session.first<Lease>(sql`
     INSERT INTO leases (organization, run_id, holder, expires_at_ms) VALUES (${organization}, 0, '', 0)

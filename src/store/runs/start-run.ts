@@ -17,10 +17,7 @@ import { noRecords, type RunStatus } from '../../report.ts'
 import { codesFrom, factsOfCode } from '../../errors/error-facts.ts'
 import { isFarAhead } from '../../time/clock-tolerance.ts'
 
-/**
- * Starts a run, after marking abandoned runs as interrupted. Continues the last run if it was interrupted recently enough. Throws
- * OrganizationLeased while another run has the lease.
- */
+/** Starts a run, or continues one that was interrupted recently enough. Throws OrganizationLeased while another run has the lease. */
 export async function startRun(session: Session, start: Start, place: string): Promise<Run> {
   const { organization, nowMs } = start
   const clocks = { nowMs, monotonicMs: start.monotonicMs?.() }
@@ -165,10 +162,7 @@ type RunWithWindows = { id: number; read_as_of: string; status: RunStatus; error
  */
 const REACHED_LIMIT = `('${codesFrom('limit').join("', '")}')`
 
-/**
- * Whether a run is continued: it ended before its list did, and that is recent enough. `limitAt`: when the last run of its scan ended that
- * reached a limit.
- */
+/** Whether a run is continued: it ended before its list did, recently enough. `limitAt`: the end of the last of its scan at a limit. */
 function mayContinue(
   { status, read_as_of, error_code }: Omit<RunWithWindows, 'id'>,
   limitAt: string | null | undefined,
@@ -182,10 +176,7 @@ function mayContinue(
   return status === 'running' || factsOfCode(error_code ?? '').resumable
 }
 
-/**
- * The fingerprint of records under the key of the mirror. With a configured key, a reader of the mirror cannot try out which hidden
- * values give a stored fingerprint.
- */
+/** Under the key of the mirror, and a configured one, with which a reader cannot try out which hidden values give a fingerprint. */
 function fingerprintOfRun(key: Uint8Array, privacy: RunPrivacy | undefined): Fingerprint {
   return fingerprintWith(privacy?.policy.keyed('fingerprint', key)?.subarray(0, KEY_BYTES) ?? key)
 }

@@ -18,10 +18,7 @@ export function hasReadToEnd({ status, reasons }: Pick<Ending, 'status' | 'reaso
 export const IS_FULL = 'trusted_pages IS NULL'
 export const IS_QUICK = 'trusted_pages IS NOT NULL'
 
-/**
- * The runs that are never deleted, since freshness, history and the removal of customers rest on them, as a list of ids in SQL: the first one
- * that read the list, and the latest of each kind. `from` is the table with a condition.
- */
+/** The runs that freshness, history and removals rest on, as a list of ids: the first that read the list, and the latest of each kind. */
 export function runsToKeep(from: string): string {
   return `SELECT MAX(id) AS id ${from} UNION ALL SELECT MAX(id) ${from} AND status <> 'running'
     UNION ALL SELECT MAX(id) ${from} AND status <> 'running' AND ${IS_FULL}

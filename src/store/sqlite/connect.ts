@@ -5,10 +5,7 @@ export type Connection = Database.Database
 /** How long a write waits for another program's transaction before it gives up. */
 export const BUSY_TIMEOUT_MS = 15_000
 
-/**
- * Opens a file of SQLite. Throws SqliteError, also where its folder is not there, or cannot be looked at: the driver looks for it before SQLite
- * does, and says so without a code.
- */
+/** Opens a file of SQLite. Throws SqliteError, also for a folder that is not there, of which the driver speaks without a code. */
 export function connect(file: string, options: Database.Options = {}): Database.Database {
   try {
     return new Database(file, options)
@@ -53,10 +50,7 @@ export function withSetting<Result>(db: Database.Database, { during, after }: Se
   }
 }
 
-/**
- * Runs `work`, which creates indexes, in transactions of its own. SQLite sorts their keys in temporary files. Where these have no room,
- * the work is done once more with the keys in memory: a mirror needs no room in another folder.
- */
+/** Runs `work`, which creates indexes in transactions of its own; with the keys in memory where temporary files have no room. */
 export function withRoomToSort<Result>(db: Connection, work: () => Result): Result {
   try {
     return work()

@@ -77,10 +77,7 @@ export function rememberIds(run: Run, inserted: PagesDecided['inserted']): void 
   if (ids !== undefined) for (const { rowId, customer } of inserted) ids.add(customer.id, rowId)
 }
 
-/**
- * Has a run find customers by the index of ids, once another run has created it, or another program wrote to the file: customers may have
- * been added or changed by hand. The caller holds the transaction.
- */
+/** Has a run go by the index of ids once another run created it, or another program wrote to the file. The caller holds the transaction. */
 export function goByIdIndex(db: Connection, run: Run): void {
   const known = idsOfRuns.get(run)
   if (known !== undefined && known.version === dataVersion(db) && lacksIdIndex(db)) return
@@ -104,10 +101,7 @@ const GROWTH = 1.5
 const PART_BITS = 13
 const ID_LENGTH = 36
 
-/**
- * Where the customers of an initial sync are, by their ids: open addressing over typed arrays, some 10 bytes a customer. A row that it
- * names may be of another customer, or not be there after a transaction that failed, so the caller compares.
- */
+/** Rows of an initial sync by their ids, in 10 bytes a customer; they may be of another, or of a failed transaction: the caller compares. */
 export class InitialIds {
   /** With a key, so that a service cannot make a list for which this takes long. */
   readonly #fingerprint: Fingerprint
@@ -202,10 +196,7 @@ export function missingIndexes(db: Connection): Index[] {
   return READING_INDEXES.filter((index) => !hasIndex(db, index))
 }
 
-/**
- * Whether the time has come to create them: a run is complete, and no organization is in its initial sync. From sorted keys an index
- * is built in a fraction of the time that it costs row by row.
- */
+/** Whether a run is complete and no organization is in its initial sync: from sorted keys an index costs a fraction. */
 export function mayIndexForReaders(db: Connection, nowMs: number): boolean {
   return isRead(db) && !isLoading(db, nowMs)
 }

@@ -14,28 +14,16 @@ import { BUSY_TIMEOUT_MS, connect, type Connection } from './connect.ts'
 import { identityOf, requireRegularFile } from './open-file.ts'
 import { openReadOnly } from './read-only-file.ts'
 
-/**
- * The size of the WAL, in pages of 4 KB, at which the transaction that reached it copies it: fewer copies of pages that are written again and
- * again, and short enough for other runs and health checks, which wait meanwhile.
- */
+/** The WAL, in pages of 4 KB, at which it is copied: seldom, and yet so short that other runs and health checks can wait. */
 const CHECKPOINT_PAGES = 4096
 
-/**
- * The page cache, in KB: enough for the index of a hundred thousand customers, and for the writes of one transaction. The index of a
- * million would not fit into any reasonable cache, and a night hardly reads it.
- */
+/** The page cache, in KB: enough for the index of a hundred thousand customers; that of a million a night hardly reads. */
 export const CACHE_KB = 8_000
 
-/**
- * The pages of 4 KB that a transaction changes before SQLite writes some of them: it writes those again that change once more, and in the
- * end the head of each. Enough for a night in which a thousand customers came or went.
- */
+/** The changed pages of 4 KB before SQLite writes some, and perhaps again: enough for a night in which a thousand customers came or went. */
 const CHANGED_PAGES = 4_096
 
-/**
- * Opens the mirror at `file`, which is made there to write if there is none; waits for another program's transaction for `busyMs`. Throws
- * MirrorUnusable without having changed anything.
- */
+/** Opens the mirror at `file`, made there to write if there is none; waits for `busyMs`. Throws MirrorUnusable without having changed anything. */
 export function openDatabase(file: string, access: 'read' | 'write', busyMs = BUSY_TIMEOUT_MS): Connection {
   if (access === 'read' && isMissing(file)) throw noMirror(file)
   try {

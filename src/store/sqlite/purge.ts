@@ -22,10 +22,7 @@ export function purge(db: Connection): boolean {
   })
 }
 
-/**
- * Writes the WAL into the file and empties it: it holds earlier versions of rows that were deleted. False if another program keeps the
- * file busy; it can be tried again.
- */
+/** Empties the WAL, which holds earlier versions of deleted rows; false if another program keeps the file busy: try again. */
 export function emptyWal(db: Connection, { patienceMs = PATIENCE_MS } = {}): boolean {
   return unlessBusy(db, patienceMs, () => isWalEmptied(db))
 }
