@@ -1,8 +1,8 @@
 import type { Ending, Removals, RemovingProof, Run } from '../../run.ts'
 import { rowsGone } from '../refusals.ts'
 import { requireTaken } from '../pages/page-accounting.ts'
-import { given, rowsOf } from '../port/fragments.ts'
-import { sql } from '../port/sql.ts'
+import { given, replacing, rowsOf } from '../port/fragments.ts'
+import { sql, text } from '../port/sql.ts'
 import type { Session } from '../port/store.ts'
 import {
   type Absences,
@@ -111,6 +111,6 @@ export async function markMissing(
   const noted = await session.run(sql`
     INSERT INTO absences (organization, row_id, proven, scans)
     SELECT ${run.organization}, row_id, proven, scans FROM ${given(counted, { row_id: 'bigint', proven: 'bigint', scans: 'bigint' })} WHERE true
-    ON CONFLICT (organization, row_id) DO UPDATE SET proven = excluded.proven, scans = excluded.scans`)
+    ON CONFLICT (organization, row_id) ${text(replacing('proven', 'scans'))}`)
   requireTaken(run, 'absences', { given: counted.length, taken: noted })
 }

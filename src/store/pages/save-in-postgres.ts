@@ -5,7 +5,7 @@ import type { Run } from '../../run.ts'
 import type { Reject, SortedPage } from '../../sorted-page.ts'
 import type { PagesSaved } from '../../store.ts'
 import { release } from '../absent/held-removals.ts'
-import { rowsOf } from '../port/fragments.ts'
+import { replacing, rowsOf } from '../port/fragments.ts'
 import { isCustomerTaken, isTaken, isTooLongToIndex, postgresError } from '../port/postgres-errors.ts'
 import { type Database, Texts } from '../port/postgres-session.ts'
 import { postgresSession, type ServerSession } from '../port/postgres-store.ts'
@@ -288,12 +288,11 @@ const FEED = `INSERT INTO changes (run_id, organization, id, change, fields, at)
   SELECT $2::bigint, $1, id, change, fields::json, $3::timestamptz FROM GIVEN`
 const REJECT = `INSERT INTO rejects (run_id, organization, record_id, record_key, page, position, payload, reasons, first_seen_at, seen_at)
   SELECT $2::bigint, $1, record_id, record_key, page, position, payload, reasons::json, $3::timestamptz, $3::timestamptz FROM GIVEN
-  ON CONFLICT (organization, record_key) WHERE resolved_at IS NULL DO UPDATE SET run_id = excluded.run_id, page = excluded.page,
-    position = excluded.position, payload = excluded.payload, reasons = excluded.reasons, seen_at = excluded.seen_at`
+  ON CONFLICT (organization, record_key) WHERE resolved_at IS NULL ${replacing('run_id', 'page', 'position', 'payload', 'reasons', 'seen_at')}`
 const RECORD = `INSERT INTO windows (run_id, start, size, per_page, total, last_page, beyond_end, row_ids, rejected, place, count)
   SELECT $1::bigint, start, size, per_page, total, last_page, beyond_end, decode(row_ids, 'hex'), rejected, place, count FROM GIVEN
-  ON CONFLICT (run_id, start, size) DO UPDATE SET per_page = excluded.per_page, total = excluded.total, last_page = excluded.last_page,
-    beyond_end = excluded.beyond_end, row_ids = excluded.row_ids, rejected = excluded.rejected, place = excluded.place, count = excluded.count`
+  ON CONFLICT (run_id, start, size)
+    ${replacing('per_page', 'total', 'last_page', 'beyond_end', 'row_ids', 'rejected', 'place', 'count')}`
 const NOTE_EDITED = `INSERT INTO edited_customers (organization, row_id) SELECT $1, row_id FROM GIVEN
   ON CONFLICT (organization, row_id) DO UPDATE SET edit = excluded.edit`
 

@@ -2,6 +2,7 @@ import type { Customer } from '../../customer.ts'
 import type { Run } from '../../run.ts'
 import type { SortedPage } from '../../sorted-page.ts'
 import type { PagesSaved } from '../../store.ts'
+import { noRecords } from '../../report.ts'
 import type { SqliteSession } from '../port/sqlite-store.ts'
 import { statement } from '../sqlite/connect.ts'
 import { renewLease, updateStamp } from '../runs/lease.ts'
@@ -9,6 +10,7 @@ import { sqlTime } from '../port/sql-time.ts'
 import { windowColumns } from '../runs/windows.ts'
 import { goByIdIndex, initialIdsOf, rememberIds } from '../sqlite/indexes.ts'
 import { COMPARED_FIELDS, decidePages, idsIn, type Known, type PagesDecided, type Stored } from './decide-pages.ts'
+import { replacing } from '../port/fragments.ts'
 import { requireTaken } from './page-accounting.ts'
 
 const FIELDS = [...COMPARED_FIELDS, 'created_at_utc'] as const
@@ -149,15 +151,12 @@ const FEED = 'INSERT INTO changes (run_id, organization, id, change, fields, at)
 const REJECT = `INSERT INTO rejects
     (run_id, organization, record_id, record_key, page, position, payload, reasons, first_seen_at, seen_at)
   VALUES (@run_id, @organization, @recordId, @key, @page, @position, @payload, @reasons, @now, @now)
-  ON CONFLICT (organization, record_key) WHERE resolved_at IS NULL DO UPDATE SET run_id = excluded.run_id, page = excluded.page,
-    position = excluded.position, payload = excluded.payload, reasons = excluded.reasons, seen_at = excluded.seen_at`
+  ON CONFLICT (organization, record_key) WHERE resolved_at IS NULL ${replacing('run_id', 'page', 'position', 'payload', 'reasons', 'seen_at')}`
 
 /** A window that is read again replaces the one before. */
 const RECORD = `REPLACE INTO windows (run_id, start, size, per_page, total, last_page, beyond_end, row_ids, rejected, place, count)
   VALUES (@run_id, @start, @size, @per_page, @total, @last_page, @beyond_end, @row_ids, @rejected, @place, @count)`
 
-const COUNT = `UPDATE runs SET pages = pages + @pages, ${[
-  ...['received', 'inserted', 'updated', 'unchanged', 'duplicates', 'rejected', 'suppressed', 'returned'],
-]
+const COUNT = `UPDATE runs SET pages = pages + @pages, ${Object.keys(noRecords())
   .map((name) => `${name} = ${name} + @${name}`)
   .join(', ')}, read_before = read_before - @writtenAgain WHERE id = @id`

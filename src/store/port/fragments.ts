@@ -60,6 +60,11 @@ export function rowsGiven(name: string, rows: readonly Row[], columns: Readonly<
 
 type Row = Readonly<Record<string, string | number | null>>
 
+/** After ON CONFLICT, what was given takes the place of what was there in these columns. */
+export function replacing(...columns: readonly string[]): string {
+  return `DO UPDATE SET ${columns.map((column) => `${column} = excluded.${column}`).join(', ')}`
+}
+
 /** The greater of two values; NULL counts as less. */
 export function greatest(one: Sql, other: Sql): Fork {
   return either(sql`coalesce(max(${one}, ${other}), ${one}, ${other})`, sql`greatest(${one}, ${other})`)

@@ -34,7 +34,7 @@ function field(column: string, value: unknown): [name: string, value: unknown] {
   return [name, isTime ? fromSqlTime(value) : JSON_COLUMN.test(column) ? JSON.parse(value) : value]
 }
 
-const JSON_COLUMN = /(?:^|_)(?:reasons|warnings|certificate)$/
+const JSON_COLUMN = /(?:^|_)(?:reasons|warnings|certificate|policy|unfilled)$/
 
 /**
  * The results of work of one transaction of which no part needs the answer to another one: a server is sent it together, in this order. All

@@ -2,9 +2,10 @@ import { hiddenValues } from '../../privacy/hidden-values.ts'
 import type { Run, RunPrivacy, Start } from '../../run.ts'
 import type { Mirror, StoredPrivacy } from '../../store.ts'
 import { isOurs } from '../../errors/errors.ts'
-import { FIRST_TABLE, HOLDING_TABLES, type Place, rewriteSome } from './rewrite-hidden.ts'
-import { sql, text } from '../port/sql.ts'
-import type { Session, Store } from '../port/store.ts'
+import { FIRST_TABLE, HOLDING_TABLES, rewriteSome } from './rewrite-hidden.ts'
+import { replacing } from '../port/fragments.ts'
+import { joined, sql, text } from '../port/sql.ts'
+import { records, type Session, type Store } from '../port/store.ts'
 import { renewLease } from '../runs/lease.ts'
 import { forgetReading } from '../runs/windows.ts'
 import {
@@ -46,47 +47,47 @@ export async function startPrivacy(
   { organization, privacy }: Start,
   stored: StoredPolicy | undefined,
 ): Promise<RunPrivacy | undefined> {
-  const ofRun = policyOfRun(privacy, stored)
-  if (ofRun === undefined) return undefined
-  const { policy, isOther } = ofRun
-  if (!isOther) return runPrivacy(policy, stored)
+  if (privacy === 'unreadable') return undefined
+  const policy = privacy ?? NO_POLICY
+  const { policy: before = NOTHING_HIDDEN, nextPolicy: next, unfilled = [] } = stored ?? {}
+  if (isSamePolicy(policy, next ?? before)) return stored && runPrivacy(policy, stored)
+  // An interrupted change left some values under one policy, and some under the other.
+  const from = next === undefined ? before : mixedPolicy(before, next)
+  const hidden = hiddenValues(from, policy)
   // Nothing is left of the digests of pages and records as they were sent.
   await forgetReading(session, organization)
-  await beginRewriting(session, organization, changeOfPolicy(policy, stored))
+  const to = JSON.stringify(storedForm(policy))
+  if (hidden !== undefined && (await hasRows(session, organization)))
+    await session.run(sql`
+      INSERT INTO privacy_policies (organization, policy, next_policy, next_table, next_row, unfilled, is_unpurged)
+      VALUES (${organization}, ${JSON.stringify(storedForm(from))}, ${to}, ${FIRST_TABLE}, 0,
+        ${JSON.stringify([...new Set([...unfilled, ...hidden.unfilled])])}, ${true})
+      ON CONFLICT (organization) ${text(replacing('policy', 'next_policy', 'next_table', 'next_row', 'unfilled', 'is_unpurged'))}`)
+  else
+    await session.run(sql`
+      INSERT INTO privacy_policies (organization, policy) VALUES (${organization}, ${to})
+      ON CONFLICT (organization) ${text(replacing('policy', 'next_policy'))}`)
   return runPrivacy(policy, await findPolicy(session, organization))
 }
 
-async function beginRewriting(
-  session: Session,
-  organization: string,
-  { isRewritten, from, to, unfilled, lacking }: ReturnType<typeof changeOfPolicy>,
-) {
-  const owes = isRewritten && (await hasRows(session, organization))
-  const [policy, next, table, row, left] = owes ? [from, to, FIRST_TABLE, 0, lacking] : [to, null, null, null, unfilled]
-  const others = owes
-    ? sql`next_table = excluded.next_table, next_row = excluded.next_row, unfilled = excluded.unfilled, is_unpurged = true,`
-    : sql``
-  await session.run(sql`
-    INSERT INTO privacy_policies (organization, policy, next_policy, next_table, next_row, unfilled, is_unpurged)
-    VALUES (${organization}, ${policy}, ${next}, ${table}, ${row}, ${left}, ${owes})
-    ON CONFLICT (organization) DO UPDATE SET ${others} policy = excluded.policy, next_policy = excluded.next_policy`)
-}
+const NO_POLICY = privacyPolicy({})
 
 async function hasRows(session: Session, organization: string): Promise<boolean> {
-  for (const from of ['customers WHERE', 'changes WHERE', 'rejects WHERE', 'runs WHERE error IS NOT NULL AND'])
-    if ((await session.first(sql`SELECT 1 FROM ${text(from)} organization = ${organization} LIMIT 1`)) !== undefined)
-      return true
-  return false
+  const rows = ['customers', 'changes', 'rejects', 'runs'].map((table) => {
+    const more = text(table === 'runs' ? 'AND error IS NOT NULL' : '')
+    return sql`EXISTS (SELECT 1 FROM ${text(table)} WHERE organization = ${organization} ${more})`
+  })
+  return (await session.first(sql`SELECT 1 WHERE ${joined(rows, ' OR ')}`)) !== undefined
 }
 
 async function rewritePrivacy(session: Session, run: Run, nowMs: number): Promise<boolean> {
   await renewLease(session, run, nowMs)
   const { organization, privacy } = run
   const stored = await findPolicy(session, organization)
-  if (privacy === undefined || stored?.next === undefined) return false
+  if (privacy === undefined || stored?.nextPolicy === undefined) return false
   const hidden = hiddenValues(stored.policy, privacy.policy)
-  const next =
-    hidden === undefined ? undefined : await rewriteSome(session, run, { hidden, place: stored.place, nowMs })
+  const place = { table: stored.nextTable ?? FIRST_TABLE, row: stored.nextRow ?? 0 }
+  const next = hidden === undefined ? undefined : await rewriteSome(session, run, { hidden, place, nowMs })
   if (next === undefined)
     await session.run(sql`
       UPDATE privacy_policies SET policy = next_policy, next_policy = NULL, next_table = NULL, next_row = NULL
@@ -109,82 +110,28 @@ export async function noteFilled(session: Session, { organization, privacy }: Ru
 
 /** The policy of each organization that has one; while values are rewritten, the one they will follow. */
 async function listPrivacy(session: Session): Promise<StoredPrivacy[]> {
-  const rows = await session.all<PolicyColumns & { organization: string }>(
-    sql`SELECT * FROM privacy_policies ORDER BY organization`,
-  )
-  return rows.map(listedPolicy)
+  const rows = await records<StoredPolicy>(session, sql`SELECT * FROM privacy_policies ORDER BY organization`)
+  return rows.map(({ organization, policy, nextPolicy, isUnpurged }) => {
+    const left = nextPolicy === undefined ? (isUnpurged ? 'free space' : 'nothing') : 'values'
+    return { organization, policy: nextPolicy ?? policy, left }
+  })
 }
 
 /** The policy that the stored values of an organization follow; undefined if none was ever hidden. */
 export async function findPolicy(session: Session, organization: string): Promise<StoredPolicy | undefined> {
-  const row = await session.first<PolicyColumns>(
-    sql`SELECT * FROM privacy_policies WHERE organization = ${organization}`,
-  )
-  return row && storedPolicy(row)
+  const find = sql`SELECT * FROM privacy_policies WHERE organization = ${organization}`
+  return (await records<StoredPolicy>(session, find))[0]
 }
 
-type PolicyColumns = {
-  policy: string
-  next_policy: string | null
-  next_table: string | null
-  next_row: number | null
-  unfilled: string
-  is_unpurged: boolean | number
-}
-
-/** The same; while values are rewritten, `next` is the policy that they will follow, and `place` is how far that is. */
+/** A row of `privacy_policies`. While values are rewritten, `nextPolicy` is the one that they will follow, and the rest is how far that is. */
 type StoredPolicy = {
+  organization: string
   policy: HiddenFields
-  next: HiddenFields | undefined
-  place: Place
+  nextPolicy: HiddenFields | undefined
+  nextTable: string | undefined
+  nextRow: number | undefined
   unfilled: readonly string[]
   isUnpurged: boolean
-}
-
-function storedPolicy(row: PolicyColumns): StoredPolicy {
-  const policy: HiddenFields = JSON.parse(row.policy)
-  const next: HiddenFields | null = JSON.parse(row.next_policy ?? 'null')
-  const unfilled: string[] = JSON.parse(row.unfilled)
-  const place = { table: row.next_table ?? FIRST_TABLE, row: row.next_row ?? 0 }
-  return { policy, next: next ?? undefined, place, unfilled, isUnpurged: Boolean(row.is_unpurged) }
-}
-
-/** The policy in a row, as it is listed: while values are rewritten, the one that they will follow. */
-function listedPolicy(row: PolicyColumns & { organization: string }): StoredPrivacy {
-  const { policy, next, isUnpurged } = storedPolicy(row)
-  const left = next ? 'values' : isUnpurged ? 'free space' : 'nothing'
-  return { organization: row.organization, policy: next ?? policy, left }
-}
-
-/** The policy of a run that begins, and whether the stored values are to follow another one; undefined if none hides anything. */
-function policyOfRun(
-  privacy: Start['privacy'],
-  stored: StoredPolicy | undefined,
-): { policy: PrivacyPolicy; isOther: boolean } | undefined {
-  if (privacy === 'unreadable') return undefined
-  const policy = privacy ?? NO_POLICY
-  if (stored === undefined && isSamePolicy(policy, NOTHING_HIDDEN)) return undefined
-  return { policy, isOther: !isSamePolicy(policy, stored?.next ?? stored?.policy ?? NOTHING_HIDDEN) }
-}
-
-const NO_POLICY = privacyPolicy({})
-
-/** What is stored of a change to another policy, as JSON; `isRewritten`: some stored values may differ under it. */
-function changeOfPolicy(
-  policy: PrivacyPolicy,
-  stored: StoredPolicy | undefined,
-): { isRewritten: boolean; from: string; to: string; unfilled: string; lacking: string } {
-  const { policy: before = NOTHING_HIDDEN, next, unfilled = [] } = stored ?? {}
-  // An interrupted change left some values under one policy, and some under the other.
-  const from = next === undefined ? before : mixedPolicy(before, next)
-  const hidden = hiddenValues(from, policy)
-  return {
-    isRewritten: hidden !== undefined,
-    from: JSON.stringify(storedForm(from)),
-    to: JSON.stringify(storedForm(policy)),
-    unfilled: JSON.stringify(unfilled),
-    lacking: JSON.stringify([...new Set([...unfilled, ...(hidden?.unfilled ?? [])])]),
-  }
 }
 
 /** Whether stored values of the run's organization are to be rewritten, or old ones may still stand in free space. */
@@ -197,7 +144,7 @@ function runPrivacy(policy: PrivacyPolicy, stored: StoredPolicy | undefined): Ru
   return {
     policy,
     hidden: hiddenValues(NOTHING_HIDDEN, policy),
-    storedAs: stored?.next === undefined ? undefined : stored.policy,
+    storedAs: stored?.nextPolicy === undefined ? undefined : stored.policy,
     unfilled: stored?.unfilled ?? [],
     isUnpurged: stored?.isUnpurged ?? false,
   }

@@ -7,14 +7,14 @@ import {
   type ListedWindow,
 } from '../../list/list-as-read.ts'
 import type { Run } from '../../run.ts'
-import { joined, sql, type Sql, text } from '../port/sql.ts'
-import { type Session, together } from '../port/store.ts'
+import { joined, sql, text } from '../port/sql.ts'
+import { LEFT_OUT, type Session, together } from '../port/store.ts'
 import { FINGERPRINT_STEPS } from '../../list/fingerprint.ts'
 import { readOrderFacts } from '../../list/order-facts.ts'
 import { TEXT_FIELDS, type Warnings } from '../../customer.ts'
 import { version } from '../../version.ts'
 import { RowSet } from '../../list/row-set.ts'
-import { isIn } from '../port/fragments.ts'
+import { isIn, replacing } from '../port/fragments.ts'
 import { IS_QUICK } from '../schema/run-conditions.ts'
 
 /** The list of an organization as its last complete run read it; empty if this program has none to rely on. */
@@ -28,7 +28,15 @@ export async function loadList(session: Session, organization: string): Promise<
   )
   const columns = list && columnsIn(chunks, list.customers)
   // A damaged list is ignored.
-  return list === undefined || columns === undefined ? EMPTY_LIST : listIn(list, columns, windows)
+  if (list === undefined || columns === undefined) return EMPTY_LIST
+  const warnings: Warnings[] = JSON.parse(list.warnings)
+  return {
+    columns,
+    windows,
+    warnings,
+    order: readOrderFacts(list.order_facts),
+    later: readLaterOrder(list.later_order),
+  }
 }
 
 /** Stores the list of a complete run, in place of the one it began with; unchanged parts are not written. */
@@ -37,64 +45,54 @@ export async function storeList(session: Session, run: Run, list: ListAsRead) {
   const { columns, windows, warnings, order } = list
   const before = run.list
   await together(
-    ...(columns === before.columns
-      ? []
-      : [storeChunks(session, organization, { before: before.columns, after: columns })]),
-    ...(windows === before.windows
-      ? []
-      : [storeWindows(session, organization, { before: before.windows, after: windows })]),
+    columns === before.columns ? LEFT_OUT : storeChunks(session, organization, before.columns, columns),
+    windows === before.windows ? LEFT_OUT : storeWindows(session, organization, before.windows, windows),
     session.run(sql`
       INSERT INTO lists (organization, run_id, reader, customers, warnings, order_facts)
       VALUES (${organization}, ${id}, ${READER}, ${columns.rowIds.length}, ${JSON.stringify(warnings)}, ${JSON.stringify(order)})
-      ON CONFLICT (organization) DO UPDATE SET run_id = excluded.run_id, reader = excluded.reader, customers = excluded.customers,
-        warnings = excluded.warnings, order_facts = excluded.order_facts, later_order = NULL`),
+      ON CONFLICT (organization) ${text(replacing('run_id', 'reader', 'customers', 'warnings', 'order_facts', 'later_order'))}`),
     forgetEdits(session, run),
   )
 }
 
-async function storeChunks(session: Session, organization: string, change: Change<ListColumns>) {
-  const rows = Array.from(
-    changedChunks(change),
-    ({ chunk, columns }) => sql`(${organization}, ${joined([chunk, ...columns])})`,
-  )
-  await insert(
-    session,
-    rows,
-    16,
-    (some) => sql`
-    INSERT INTO list_chunks (organization, chunk, row_ids, fingerprints, id_fingerprints, comparisons, oddities) VALUES ${some}
-    ON CONFLICT (organization, chunk) DO UPDATE SET row_ids = excluded.row_ids, fingerprints = excluded.fingerprints,
-      id_fingerprints = excluded.id_fingerprints, comparisons = excluded.comparisons, oddities = excluded.oddities`,
-  )
-  await session.run(
-    sql`DELETE FROM list_chunks WHERE organization = ${organization} AND chunk >= ${chunkCount(change.after)}`,
-  )
+async function storeChunks(session: Session, organization: string, before: ListColumns, after: ListColumns) {
+  const count = Math.ceil(after.rowIds.length / CHUNK)
+  const chunks = Array.from({ length: count }, (_, chunk) => ({
+    chunk,
+    was: chunkOf(before, chunk),
+    is: chunkOf(after, chunk),
+  }))
+  const changed = chunks.filter(({ was, is }) => !is.every((column, place) => column.equals(was[place] ?? NO_BYTES)))
+  for (const rows of inParts(changed, 16))
+    await session.run(sql`
+      INSERT INTO list_chunks (organization, chunk, ${text(CHUNK_COLUMNS.join(', '))})
+      VALUES ${joined(rows.map(({ chunk, is }) => sql`(${joined([organization, chunk, ...is])})`))}
+      ON CONFLICT (organization, chunk) ${text(replacing(...CHUNK_COLUMNS))}`)
+  await session.run(sql`DELETE FROM list_chunks WHERE organization = ${organization} AND chunk >= ${count}`)
 }
 
-async function storeWindows(session: Session, organization: string, change: Change<readonly ListedWindow[]>) {
-  const rows = Array.from(
-    changedWindows(change),
-    ({ number, place, count, digest, outline }) =>
-      sql`(${joined([organization, number, place, count, digest, outline])})`,
-  )
-  await insert(
-    session,
-    rows,
-    1000,
-    (some) => sql`
-    INSERT INTO list_windows (organization, number, place, count, digest, outline) VALUES ${some}
-    ON CONFLICT (organization, number) DO UPDATE SET place = excluded.place, count = excluded.count, digest = excluded.digest,
-      outline = excluded.outline`,
-  )
-  await session.run(
-    sql`DELETE FROM list_windows WHERE organization = ${organization} AND number >= ${change.after.length}`,
-  )
+type Windows = readonly ListedWindow[]
+
+async function storeWindows(session: Session, organization: string, before: Windows, after: Windows) {
+  const changed = [...after.entries()].filter(([number, window]) => {
+    const was = before[number]
+    return was === undefined || WINDOW_COLUMNS.some((column) => was[column] !== window[column])
+  })
+  for (const rows of inParts(changed, 1000))
+    await session.run(sql`
+      INSERT INTO list_windows (organization, number, ${text(WINDOW_COLUMNS.join(', '))}) VALUES ${joined(
+        rows.map(
+          ([number, is]) => sql`(${joined([organization, number, ...WINDOW_COLUMNS.map((column) => is[column])])})`,
+        ),
+      )} ON CONFLICT (organization, number) ${text(replacing(...WINDOW_COLUMNS))}`)
+  await session.run(sql`DELETE FROM list_windows WHERE organization = ${organization} AND number >= ${after.length}`)
 }
 
-/** Inserts rows, some at a time: each value is a parameter, of which a statement has tens of thousands at most. */
-async function insert(session: Session, rows: readonly Sql[], atOnce: number, into: (rows: Sql) => Sql) {
-  for (let from = 0; from < rows.length; from += atOnce)
-    await session.run(into(joined(rows.slice(from, from + atOnce))))
+const WINDOW_COLUMNS = ['place', 'count', 'digest', 'outline'] as const
+
+/** Each value is a parameter, of which a statement has tens of thousands at most. */
+function inParts<Row>(rows: readonly Row[], size: number): Row[][] {
+  return Array.from({ length: Math.ceil(rows.length / size) }, (_, part) => rows.slice(part * size, (part + 1) * size))
 }
 
 /** Stores what a quick run found out about the order of the list since it was read. */
@@ -104,96 +102,40 @@ export async function storeLaterOrder(session: Session, organization: string, la
   )
 }
 
-/*
- * How the list of an organization is stored, in every store: in chunks of so many customers, and in windows.
- */
-
 /** The number of customers in a stored chunk of the list. */
 const CHUNK = 4096
 
 /** A program with other fields stores the same record in another way, so it reads every record again; so does one with other fingerprints. */
 const READER = `${version()} ${FINGERPRINT_STEPS} ${TEXT_FIELDS.join(' ')}`
 
-type StoredChunk = { chunk: number } & Record<
-  'row_ids' | 'fingerprints' | 'id_fingerprints' | 'comparisons' | 'oddities',
-  Buffer
->
+const CHUNK_COLUMNS = ['row_ids', 'fingerprints', 'id_fingerprints', 'comparisons', 'oddities'] as const
 
+type StoredChunk = { chunk: number } & Record<(typeof CHUNK_COLUMNS)[number], Buffer>
 type StoredList = { customers: number; warnings: string; order_facts: string | null; later_order: string | null }
 
-function listIn(stored: StoredList, columns: ListColumns, windows: ListedWindow[]): ListAsRead {
-  const warnings: Warnings[] = JSON.parse(stored.warnings)
-  const order = readOrderFacts(stored.order_facts)
-  return { columns, windows, warnings, order, later: readLaterOrder(stored.later_order) }
-}
-
-function columnsIn(chunks: Iterable<StoredChunk>, customers: number): ListColumns | undefined {
+/** Undefined if the chunks are damaged. */
+function columnsIn(chunks: readonly StoredChunk[], customers: number): ListColumns | undefined {
   const columns = emptyColumns(customers)
   let copied = 0
-  for (const chunk of chunks) copied += copyChunk(chunk, columns)
+  for (const stored of chunks) {
+    const parts = chunkOf(columns, stored.chunk)
+    if (CHUNK_COLUMNS.some((column, place) => stored[column].length !== parts[place]?.length)) return undefined
+    for (const [place, column] of CHUNK_COLUMNS.entries()) parts[place]?.set(stored[column])
+    copied += stored.oddities.length
+  }
   return copied === customers ? columns : undefined
 }
 
-/** Copies a chunk; the number of customers copied, 0 if the chunk does not fit. */
-function copyChunk({ chunk, ...stored }: StoredChunk, columns: ListColumns): number {
-  const at = chunk * CHUNK
-  const count = stored.oddities.length
-  if (at + count > columns.rowIds.length) return 0
-  const copied = [
-    [stored.row_ids, columns.rowIds],
-    [stored.fingerprints, columns.fingerprints],
-    [stored.id_fingerprints, columns.idFingerprints],
-    [stored.comparisons, columns.comparisons],
-    [stored.oddities, columns.oddities],
-  ] as const
-  if (copied.some(([bytes, column]) => bytes.length !== count * column.BYTES_PER_ELEMENT)) return 0
-  for (const [bytes, column] of copied) bytesOf(column).set(bytes, at * column.BYTES_PER_ELEMENT)
-  return count
-}
-
-type Change<Value> = { before: Value; after: Value }
-
-function chunkCount(columns: ListColumns): number {
-  return Math.ceil(columns.rowIds.length / CHUNK)
-}
-
-/** The chunks that are not stored as they shall be; the columns in the order of `StoredChunk`. */
-function* changedChunks({
-  before,
-  after,
-}: Change<ListColumns>): Generator<{ chunk: number; columns: readonly Buffer[] }> {
-  const chunks = chunkCount(after)
-  for (let chunk = 0; chunk < chunks; chunk += 1) {
-    const [was, is] = [chunkOf(before, chunk), chunkOf(after, chunk)]
-    if (!is.every((column, place) => column.equals(was[place] ?? NO_BYTES))) yield { chunk, columns: is }
-  }
+/** The bytes of each column of a chunk: little-endian, as on all supported machines. */
+function chunkOf(columns: ListColumns, chunk: number): Buffer[] {
+  const { rowIds, fingerprints, idFingerprints, comparisons, oddities } = columns
+  return [rowIds, fingerprints, idFingerprints, comparisons, oddities].map((column) => {
+    const { buffer, byteOffset, byteLength } = column.subarray(chunk * CHUNK, (chunk + 1) * CHUNK)
+    return Buffer.from(buffer, byteOffset, byteLength)
+  })
 }
 
 const NO_BYTES = Buffer.alloc(0)
-
-function chunkOf(columns: ListColumns, chunk: number): Buffer[] {
-  const { rowIds, fingerprints, idFingerprints, comparisons, oddities } = columns
-  const [from, to] = [chunk * CHUNK, (chunk + 1) * CHUNK]
-  return [rowIds, fingerprints, idFingerprints, comparisons, oddities].map((column) =>
-    bytesOf(column.subarray(from, to)),
-  )
-}
-
-/** The bytes of a column: little-endian, as on all supported machines. */
-function bytesOf({ buffer, byteOffset, byteLength }: ArrayBufferView): Buffer {
-  return Buffer.from(buffer, byteOffset, byteLength)
-}
-
-function* changedWindows({
-  before,
-  after,
-}: Change<readonly ListedWindow[]>): Generator<ListedWindow & { number: number }> {
-  for (const [number, { place, count, digest, outline }] of after.entries()) {
-    const was = before[number]
-    if (was?.digest === digest && was.place === place && was.count === count && was.outline === outline) continue
-    yield { number, place, count, digest, outline }
-  }
-}
 
 type Doubts = Pick<Run, 'doubted' | 'changedSince' | 'lastEdit'>
 
