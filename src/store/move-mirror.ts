@@ -4,7 +4,7 @@ import { parsedJson } from '../parsed-json.ts'
 import { storableJson, storableText } from '../storable-text.ts'
 import { moment } from './port/fragments.ts'
 import { either, joined, type Part, quoted, type Sql, sql, text } from './port/sql.ts'
-import type { Session } from './port/store.ts'
+import { countOf, type Session } from './port/store.ts'
 import { rowIdsFrom, rowIdsIn } from './runs/windows.ts'
 import { COLUMNS, NUMBERED, TIMES } from './schema/schema.ts'
 
@@ -118,10 +118,7 @@ export async function findDifference(copying: Copying): Promise<Difference | und
 
 export async function countRows(session: Session): Promise<Record<string, number>> {
   const counts: Record<string, number> = {}
-  for (const name of MOVED_TABLES) {
-    const found = await session.first<{ count: number }>(sql`SELECT count(*) AS count FROM ${text(name)}`)
-    counts[name] = found?.count ?? 0
-  }
+  for (const name of MOVED_TABLES) counts[name] = await countOf(session, sql`SELECT count(*) FROM ${text(name)}`)
   return counts
 }
 
@@ -129,10 +126,7 @@ export async function countRows(session: Session): Promise<Record<string, number
 export async function countOrganizations(session: Session): Promise<number> {
   const tables = ['runs', 'customers', 'forgotten_keys', 'unfinished_forgets']
   const names = tables.map((table) => text(`SELECT organization FROM ${table}`))
-  const found = await session.first<{ count: number }>(
-    sql`SELECT count(*) AS count FROM (${joined(names, ' UNION ')}) AS named`,
-  )
-  return found?.count ?? 0
+  return countOf(session, sql`SELECT count(*) FROM (${joined(names, ' UNION ')}) AS named`)
 }
 
 /** Whether the tables hold what a mirror without runs does not. */

@@ -2,7 +2,7 @@ import type { Contents, Organizations, Renamed, Retired } from '../organizations
 import { nameTaken, retiredAlready } from './refusals.ts'
 import { moment, NOTICED, place, UNNOTICED } from './port/fragments.ts'
 import { sql, text } from './port/sql.ts'
-import type { Session, Store } from './port/store.ts'
+import { countOf, type Session, type Store } from './port/store.ts'
 import { type Clocks, requireUnleased, updateStamp } from './runs/lease.ts'
 import { closeAbandoned } from './runs/start-run.ts'
 import { forgetReading, forgetWindows } from './runs/windows.ts'
@@ -37,12 +37,11 @@ async function listNames(session: Session): Promise<string[]> {
 
 async function contentsOf(session: Session, organization: string): Promise<Contents> {
   const contents: Contents = { customers: 0, changes: 0, runs: 0, rejects: 0, forgotten: 0 }
-  for (const table of ['customers', 'changes', 'runs', 'rejects', 'forgotten'] as const) {
-    const found = await session.first<{ count: number }>(
-      sql`SELECT count(*) AS count FROM ${text(table)} WHERE organization = ${organization}`,
+  for (const table of ['customers', 'changes', 'runs', 'rejects', 'forgotten'] as const)
+    contents[table] = await countOf(
+      session,
+      sql`SELECT count(*) FROM ${text(table)} WHERE organization = ${organization}`,
     )
-    contents[table] = found?.count ?? 0
-  }
   return contents
 }
 

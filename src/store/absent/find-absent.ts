@@ -1,7 +1,7 @@
 import type { Absent, RemovalRule, Run } from '../../run.ts'
 import { isIn, moment, rowsOf } from '../port/fragments.ts'
 import { sql, type Sql, text } from '../port/sql.ts'
-import type { Session } from '../port/store.ts'
+import { countOf, type Session } from '../port/store.ts'
 import { areTooMany } from './removal-rule.ts'
 import { NOT_REJECTED } from '../reading/rejects.ts'
 import { IS_QUICK } from '../schema/run-conditions.ts'
@@ -44,13 +44,13 @@ async function findNotRemoved(
   rowIds: readonly number[],
   more: Sql,
 ): Promise<Absent[]> {
-  const rows = await session.all<AbsentColumns>(sql`
-    SELECT customers.row_id, id, name, username, email, created_at_utc, coalesce(absences.proven, 0) AS missing_proven,
-      coalesce(absences.scans, 0) AS missing_scans
+  const rows = await session.all<Absent>(sql`
+    SELECT customers.row_id AS "rowId", id, name, username, email, created_at_utc AS "createdAtUtc",
+      coalesce(absences.proven, 0) AS "missingProven", coalesce(absences.scans, 0) AS "missingScans"
     FROM customers LEFT JOIN absences ON absences.organization = customers.organization
       AND absences.row_id = customers.row_id AND missing_since IS NOT NULL
     WHERE ${rowsOf(organization, rowIds, 'customers')} AND removed_at IS NULL ${more} ORDER BY customers.row_id`)
-  return rows.map((row) => absentOf({ ...row, created_at_utc: row.created_at_utc?.slice(0, 19) ?? null }))
+  return rows.map((row) => ({ ...row, createdAtUtc: row.createdAtUtc?.slice(0, 19) ?? null }))
 }
 
 /** Those of the rows that were listed until now and that the run did not receive, in the given order, without rejected ones. */
@@ -105,33 +105,19 @@ async function countNotRemoved(session: Session, organization: string): Promise<
 
 /** The customers that came with this scan and with quick runs since the last full one; while removals are held, since the first that held them. */
 async function countArrived(session: Session, { organization, id, readAsOfMs }: Run): Promise<number> {
-  const arrived = await session.first<{ sum: number }>(sql`
-    WITH waiting AS (SELECT EXISTS (SELECT 1 FROM held_removals WHERE organization = ${organization}) AS is_held)
-    SELECT coalesce(sum(inserted + returned), 0) AS sum FROM runs, waiting
+  const isHeld = sql`EXISTS (SELECT 1 FROM held_removals WHERE organization = ${organization})`
+  return countOf(
+    session,
+    sql`
+    SELECT coalesce(sum(inserted + returned), 0) FROM runs, (SELECT ${isHeld} AS is_held) AS waiting
     WHERE organization = ${organization} AND (read_as_of = ${moment(sqlTime(readAsOfMs))}
       OR ((is_held OR ${text(IS_QUICK)}) AND id > (SELECT coalesce(max(id), 0) FROM runs
         WHERE organization = ${organization} AND status = 'complete' AND id < ${id}
-          AND (NOT is_held OR (held = 0 AND proof <> 'unproven')))))`)
-  return arrived?.sum ?? 0
-}
-
-type AbsentColumns = {
-  row_id: number
-  id: string
-  name: string | null
-  username: string | null
-  email: string | null
-  created_at_utc: string | null
-  missing_proven: number
-  missing_scans: number
+          AND (NOT is_held OR (held = 0 AND proof <> 'unproven')))))`,
+  )
 }
 
 export type AbsentFound = { absent: Absent[]; notRemoved: number }
-
-function absentOf({ row_id, created_at_utc, missing_proven, missing_scans, ...same }: AbsentColumns): Absent {
-  const counted = { missingProven: missing_proven, missingScans: missing_scans }
-  return { ...same, rowId: row_id, createdAtUtc: created_at_utc, ...counted }
-}
 
 type Continuing = Pick<Run, 'organization' | 'resumedFrom'>
 

@@ -3,7 +3,7 @@ import { rowsGone } from '../refusals.ts'
 import { requireTaken } from '../pages/page-accounting.ts'
 import { given, replacing, rowsOf } from '../port/fragments.ts'
 import { sql, text } from '../port/sql.ts'
-import type { Session } from '../port/store.ts'
+import { countOf, type Session } from '../port/store.ts'
 import {
   type Absences,
   absencesOf,
@@ -99,9 +99,9 @@ export async function markMissing(
   await session.run(sql`
     UPDATE customers SET missing_since = ${sqlTime(nowMs)}, updated_at = ${stamp}
     WHERE ${rowsOf(run.organization, rowIds)} AND missing_since IS NULL`)
-  const left = await session.first<{ unmarked: number }>(sql`
-    SELECT count(*) AS unmarked FROM customers WHERE ${rowsOf(run.organization, rowIds)} AND missing_since IS NULL`)
-  requireTaken(run, 'customers', { given: left?.unmarked ?? 0, taken: 0 })
+  const rows = sql`customers WHERE ${rowsOf(run.organization, rowIds)} AND missing_since IS NULL`
+  const unmarked = await countOf(session, sql`SELECT count(*) FROM ${rows}`)
+  requireTaken(run, 'customers', { given: unmarked, taken: 0 })
   // What was counted before: nothing, at the first absence since the customer was listed.
   const counted = missing.map(({ row, isCounted }) => ({
     row_id: row.rowId,

@@ -4,7 +4,7 @@ import { notForgotten, unknownCustomer } from '../refusals.ts'
 import { requireTaken } from '../pages/page-accounting.ts'
 import { asText, given, isIn, mentions, place } from '../port/fragments.ts'
 import { either, joined, sql, type Sql, text } from '../port/sql.ts'
-import { type Session, type Store, together } from '../port/store.ts'
+import { countOf, type Session, type Store, together } from '../port/store.ts'
 import { requireUnleased } from '../runs/lease.ts'
 import { forgetReading, forgetWindows } from '../runs/windows.ts'
 import { parsedJson } from '../../parsed-json.ts'
@@ -100,10 +100,8 @@ async function requireDeleted(session: Session, of: Of) {
     ['changes', 'id'],
     ['rejects', 'record_id'],
   ] as const) {
-    const left = await session.first<{ count: number }>(
-      sql`SELECT count(*) AS count FROM ${text(table)} ${where(of, column)}`,
-    )
-    requireTaken(of, table, { given: left?.count ?? 0, taken: 0 })
+    const left = await countOf(session, sql`SELECT count(*) FROM ${text(table)} ${where(of, column)}`)
+    requireTaken(of, table, { given: left, taken: 0 })
   }
 }
 

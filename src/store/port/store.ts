@@ -11,6 +11,12 @@ export type Session = {
   run(statement: Sql): Promise<number>
 }
 
+/** The count that a query finds. */
+export async function countOf(session: Session, statement: Sql): Promise<number> {
+  const [count = 0] = await session.numbers(statement)
+  return count
+}
+
 /**
  * The rows of a query as this program names and holds them: `read_as_of` is readAsOfMs in Unix milliseconds, NULL is undefined, and columns of
  * truth and of JSON are read.
