@@ -55,7 +55,7 @@ export function mirrorIn(db: Connection, file: string, opened: Opened = {}): Mir
     await store.write(async () => work())
     await nextTurn()
   }
-  return mirrorOn(store, {
+  const mirror = mirrorOn(store, {
     standing: () => place?.standing() ?? 'same',
     savePages: (run, pages, nowMs, onWaiting) => {
       onWaiting?.()
@@ -77,6 +77,12 @@ export function mirrorIn(db: Connection, file: string, opened: Opened = {}): Mir
     },
     findDamage: () => store.read(async () => [...findDamage(db)]),
   })
+  return {
+    ...mirror,
+    // Without the index of ids, the only organization of the mirror is read for the first time.
+    findKnownElsewhere: async (...asked) =>
+      lacksIdIndex(db) ? { count: 0, mostlyOf: undefined } : mirror.findKnownElsewhere(...asked),
+  }
 }
 
 /** For how long an attempt to open the mirror may block the event loop, and the pause before the next one. */

@@ -1,7 +1,7 @@
 import Database from 'better-sqlite3'
 import { expect, onTestFinished, test } from 'vitest'
 import { mirrorIn } from '../../../src/store/open-sqlite.ts'
-import { anEnding, aPage, customers, MINUTE_MS, START_MS } from '../../support/builders.ts'
+import { anEnding, aPage, customerId, customers, MINUTE_MS, START_MS } from '../../support/builders.ts'
 import { aSqliteMirror } from '../../support/full-mirror.ts'
 
 test('a run takes as many statements as another, however many customers and pages it reads', async () => {
@@ -29,6 +29,19 @@ test('a run takes as many statements as another, however many customers and page
 
   const expected = { started: 25, saved: 10, ended: 13 }
   expect(counts).toEqual([expected, expected])
+})
+
+test('an initial sync does not look for its customers among those of other organizations', async () => {
+  const { mirror, statementsOf } = await aCountedMirror()
+  const run = await mirror.startRun({ organization: 'acme', trigger: 'sync', nowMs: START_MS })
+  await mirror.savePages(run, [aPage(1, customers(1, 100))], START_MS)
+  const ids = Array.from({ length: 100 }, (_, at) => customerId(101 + at))
+
+  const [found, looked] = await statementsOf(() => mirror.findKnownElsewhere('acme', ids))
+
+  expect(found.count).toBe(0)
+  // A look whether there is an index of ids. Without it, every row would be read for each page.
+  expect(looked).toBe(1)
 })
 
 const removals = {
