@@ -25,7 +25,7 @@ export type Timings = {
   /** The first wait before a retry is up to this, the next up to twice as much, and so on up to the longest. */
   firstRetryMs: number
   longestRetryMs: number
-  /** How long a stop waits for current pages, and then for the queue to close. Together under ten seconds. */
+  /** How long a stop waits for current pages, and then for the queue to close. Both within seven seconds. */
   handBackMs: number
   closeMs: number
   /** How often to check whether a lost queue is back. */
@@ -63,8 +63,8 @@ export const TIMINGS: Timings = {
   mirrorWaitMs: 30_000,
   firstRetryMs: 30_000,
   longestRetryMs: 900_000,
-  handBackMs: 5000,
-  closeMs: 7000,
+  handBackMs: 4500,
+  closeMs: 6000,
   lookMs: 2000,
   firstPauseMs: 1000,
   longestPauseMs: 60_000,

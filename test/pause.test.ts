@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { ALL, pauseEndedMs, pauseOf } from '../src/pause.ts'
-import { parsePause, pauseText } from '../jobs/pauses/pauses.ts'
+import { pause, readPauses } from '../jobs/pauses.ts'
 
 const NOW = 1_000_000
 const stated = (sinceMs: number, untilMs?: number, resumedMs?: number) => ({ sinceMs, untilMs, resumedMs })
@@ -45,16 +45,25 @@ test.each([
   expect(pauseEndedMs(pauses, 'acme', NOW)).toBe(endedMs)
 })
 
-test('a pause is kept as text, and read again', () => {
-  expect(pauseText(stated(0, 60_000))).toBe('{"since":"1970-01-01T00:00:00.000Z","until":"1970-01-01T00:01:00.000Z"}')
-  for (const each of [stated(0), stated(0, 60_000), stated(0, 60_000, 30_000)])
-    expect(parsePause(pauseText(each))).toEqual(each)
+test('a pause is kept as text, and read again', async () => {
+  const kept = new Map<string, string>()
+  const write = async (name: string, text: string) => void kept.set(name, text)
+  await pause({ list: async () => kept, write }, ['acme'], { nowMs: 0, untilMs: 60_000 })
+
+  expect([...kept]).toEqual([['pause:acme', '{"since":"1970-01-01T00:00:00.000Z","until":"1970-01-01T00:01:00.000Z"}']])
+  expect(await readPauses({ list: async () => kept })).toEqual(new Map([['acme', stated(0, 60_000)]]))
 })
 
-test.each(['', 'null', '{}', '{"since":"soon"}', '{"since":5}', '[]', '{'])('%s is no pause', (text) => {
-  expect(parsePause(text)).toBeUndefined()
+test.each(['', 'null', '{}', '{"since":"soon"}', '{"since":5}', '[]', '{'])('%s is no pause', async (text) => {
+  const unreadable: string[] = []
+  const values = { list: async () => new Map([['pause:acme', text]]) }
+
+  expect(await readPauses(values, (name) => unreadable.push(name))).toEqual(new Map())
+  expect(unreadable).toEqual(['pause:acme'])
 })
 
-test('what a newer version adds to a pause is left out', () => {
-  expect(parsePause('{"since":"1970-01-01T00:00:00.000Z","by":"someone"}')).toEqual(stated(0))
+test('what a newer version adds to a pause is left out', async () => {
+  const values = { list: async () => new Map([['pause:acme', '{"since":"1970-01-01T00:00:00.000Z","by":"someone"}']]) }
+
+  expect(await readPauses(values)).toEqual(new Map([['acme', stated(0)]]))
 })

@@ -1,7 +1,7 @@
 import { sleep } from '../../src/machine/timers.ts'
-import { deleteCancellation, writeCancellation } from '../queue/cancellations.ts'
 import { jobStateOf, type Queues } from '../queue/queues.ts'
 import { answerOf, withQueues, type OpenedQueue, type QueueConfig } from '../queue/with-queues.ts'
+import { deleteCancellation, writeCancellation } from '../run/cancellations.ts'
 
 /**
  * What came of a cancel. `ended`: the run ended after its current pages. `removed`: its job was taken out of the queue before it was

@@ -1,12 +1,10 @@
 import type { Job } from 'bullmq'
 import type { Pauses } from '../../src/pause.ts'
-import { progressOf } from '../queue/job-progress.ts'
+import { readPauses } from '../pauses.ts'
 import { releaseQueue } from '../queue/mirror-of-queue.ts'
-import { readPauses } from '../pauses/pauses.ts'
-import { putOffOf } from '../pauses/put-off.ts'
+import { progressOf } from '../queue/port.ts'
 import { payload, type Counts, type Payload, type Queues } from '../queue/queues.ts'
-import { withAnyQueue } from '../queue/with-any-queue.ts'
-import { answerOf, type QueueConfig } from '../queue/with-queues.ts'
+import { answerOf, withAnyQueue, type QueueConfig } from '../queue/with-queues.ts'
 
 /**
  * Why a job waits for a moment. `pause`: its organization is paused. `rate-limit`: its service asked it to. `retry`: after a failure, or
@@ -82,9 +80,8 @@ function listed(job: Job<Payload, Counts>, { state, isQuick }: Pick<ListedJob, '
 
 /** Why a job is delayed, and until when. */
 function delayOf(job: Job): { why: WhyDelayed; untilMs: number | undefined } {
-  const putOff = putOffOf(job)
+  const { putOff, namedUntilMs, retryAtMs } = progressOf(job)
   if (putOff !== undefined) return { why: 'pause', untilMs: putOff.untilMs }
-  const { namedUntilMs, retryAtMs } = progressOf(job)
   const isNamed = namedUntilMs !== undefined && retryAtMs === undefined
   return { why: isNamed ? 'rate-limit' : 'retry', untilMs: retryAtMs ?? namedUntilMs }
 }

@@ -3,10 +3,8 @@ import type { Config } from '../../src/config/read-config.ts'
 import { openMirrorIfThere } from '../../src/store/mirror.ts'
 import { pauseOf, type Pause } from '../../src/pause.ts'
 import type { LastRun } from '../../src/store.ts'
-import { readSharedPauses } from '../pauses/read-shared-pauses.ts'
-import { comingRuns, localTime, runAt, type ComingRun } from '../schedule/due-times.ts'
-import { quickSchedule } from '../schedule/quick-times.ts'
-import { checkSchedules } from '../schedule/schedule-mistakes.ts'
+import { readSharedPauses } from '../pauses.ts'
+import { checkSchedules, comingRuns, localTime, quickSchedule, runAt, type ComingRun } from '../schedule/due-times.ts'
 import { isDue, type Wanted } from '../schedule/missed-runs.ts'
 
 /** The next runs of one organization, empty if it has no schedule. Times in Unix milliseconds. */

@@ -1,11 +1,10 @@
 import { pauseOf } from '../../src/pause.ts'
-import { deleteCancellation } from '../queue/cancellations.ts'
+import { readPauses } from '../pauses.ts'
 import { requireMirrorOfQueue } from '../queue/mirror-of-queue.ts'
-import { progressOf } from '../queue/job-progress.ts'
-import { readPauses } from '../pauses/pauses.ts'
-import { putOffOf } from '../pauses/put-off.ts'
+import { progressOf } from '../queue/port.ts'
 import { jobStateOf, type Queues } from '../queue/queues.ts'
 import { answerOf, withQueues, type OpenedQueue, type QueueConfig } from '../queue/with-queues.ts'
+import { deleteCancellation } from '../run/cancellations.ts'
 
 /** What became of a request: a new job, or the one that the organization has. */
 export type RequestedRun = {
@@ -98,9 +97,9 @@ async function hasten(
 ): Promise<Pick<RequestedRun, 'state' | 'untilMs'>> {
   const job = asked && (await queues[asked.queue].getJob(asked.id))
   if (job === undefined) return { state }
-  const untilMs = progressOf(job).namedUntilMs ?? 0
+  const { namedUntilMs: untilMs = 0, putOff } = progressOf(job)
   if (untilMs > nowMs) return { state: now ? 'told-to-wait' : state, untilMs }
-  if (!now && putOffOf(job) === undefined) return { state }
+  if (!now && putOff === undefined) return { state }
   return job.promote().then(
     () => ({ state: 'started' }),
     // It was started, or ended, in this moment.

@@ -3,8 +3,7 @@ import { Cancelled, QueueUnavailable, reportedError } from '../../src/errors/err
 import type { Outcome } from '../../src/mirror-organization.ts'
 import { emptyReport, type Report } from '../../src/report.ts'
 import type { Counts } from '../queue/queues.ts'
-import { failedWith } from '../run/failed-with.ts'
-import { countsOf, reasonOf } from '../run/sync-job.ts'
+import { countsOf, failedWith, reasonOf } from '../run/run-for-job.ts'
 import type { JobEnd } from './wait-for-job.ts'
 
 /**

@@ -2,19 +2,6 @@ import { MirrorUnusable } from '../../src/errors/errors.ts'
 import type { Mirror } from '../../src/store.ts'
 import { within } from '../queue/deadline.ts'
 
-/** What the endpoints ask of the mirror. */
-export type LookedAt = Pick<
-  Mirror,
-  | 'file'
-  | 'findRun'
-  | 'listFreshness'
-  | 'listHeldRemovals'
-  | 'listLastRuns'
-  | 'listLatestRuns'
-  | 'listUncountedFreshness'
-  | 'listUnderway'
->
-
 type Limits = {
   /** A scrape looks twice, and Prometheus gives it ten seconds. */
   lookMs: number
@@ -28,14 +15,14 @@ const LIMITS: Limits = { lookMs: 3000, countMs: 60_000 }
 const MOST_LATE = 2
 
 /**
- * The mirror as the endpoints use it. They must answer even while its server is frozen or cut off, so a look-up without an answer in time
+ * The mirror as the endpoints look at it. They must answer even while its server is frozen or cut off, so a look-up without an answer in time
  * is refused as `gone`. While too many look-ups wait for an answer, each further one is refused at once.
  */
-export function answeringInTime(mirror: LookedAt, { lookMs, countMs }: Limits = LIMITS): LookedAt {
+export function answeringInTime(mirror: Mirror, { lookMs, countMs }: Limits = LIMITS): Mirror {
   let late = 0
   const unanswered = () => new MirrorUnusable(`${mirror.file}: the server does not answer in time.`, { code: 'gone' })
 
-  async function inTime<Answer>(ask: () => Promise<Answer>, ms = lookMs): Promise<Answer> {
+  async function inTime(ask: () => Promise<unknown>, ms: number): Promise<unknown> {
     if (late >= MOST_LATE) throw unanswered()
     const asked = ask()
     const found = await within(
@@ -50,14 +37,12 @@ export function answeringInTime(mirror: LookedAt, { lookMs, countMs }: Limits = 
     throw unanswered()
   }
 
-  return {
-    file: mirror.file,
-    findRun: (id) => inTime(() => mirror.findRun(id)),
-    listFreshness: () => inTime(() => mirror.listFreshness(), countMs),
-    listHeldRemovals: () => inTime(() => mirror.listHeldRemovals()),
-    listLastRuns: (filter) => inTime(() => mirror.listLastRuns(filter)),
-    listLatestRuns: (filter) => inTime(() => mirror.listLatestRuns(filter)),
-    listUncountedFreshness: () => inTime(() => mirror.listUncountedFreshness()),
-    listUnderway: (clocks) => inTime(() => mirror.listUnderway(clocks)),
-  }
+  return new Proxy(mirror, {
+    get(target, verb) {
+      const asked: unknown = Reflect.get(target, verb)
+      if (typeof asked !== 'function') return asked
+      const ms = verb === 'listFreshness' ? countMs : lookMs
+      return (...filter: unknown[]) => inTime(async () => Reflect.apply(asked, target, filter), ms)
+    },
+  })
 }

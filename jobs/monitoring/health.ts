@@ -1,12 +1,13 @@
-import { pauseOf, type Pauses } from '../../src/pause.ts'
-import type { Mirror } from '../../src/store.ts'
+import { describeError, factsOf } from '../../src/errors/errors.ts'
 import type { Readiness } from '../../src/http/health.ts'
+import { listedNames } from '../../src/listed-names.ts'
+import { pauseOf, type Pauses } from '../../src/pause.ts'
+import type { LastRun, Mirror } from '../../src/store.ts'
 import { isoTime } from '../../src/time/iso-time.ts'
-import { expectedNow } from '../pauses/expected-now.ts'
+import { expectedNow } from '../pauses.ts'
 import { within } from '../queue/deadline.ts'
-import { lateSinceMs, type Scheduled } from '../schedule/due-outlook.ts'
 import { isRefusal, reasonOf } from '../queue/queue-refusal.ts'
-import { mirrorProblems, type MirrorFailure } from './mirror-failures.ts'
+import { lateSinceMs, type Scheduled } from '../schedule/due-outlook.ts'
 
 /**
  * Whether the worker does its work; the removals that wait for a decision, and the paused organizations, which do not affect
@@ -20,90 +21,117 @@ type PausedNow = { organization: string; since: string; until: string | null }
 /** How many removals of an organization a run held back, in the form of `customer-mirror removals list --json`. */
 type HeldBack = { run: number; organization: string; held: number }
 
-export type Examined = {
+export type Examined = Noticed & {
   /** Writes to the queue, or rejects with its error. */
   write: () => Promise<void>
   workers: readonly { isRunning(): boolean; isPaused(): boolean }[]
+  mirror: Pick<Mirror, 'listLastRuns' | 'listHeldRemovals'>
+}
+
+type Noticed = {
   /** What is wrong with the configuration, in sentences. */
   configuration?: readonly string[]
   organizations: readonly Scheduled[]
-  mirror: Pick<Mirror, 'listLastRuns' | 'listHeldRemovals'>
-  /** The organizations whose last run here failed by the mirror. */
-  mirrorFailures?: ReadonlyMap<string, MirrorFailure>
-  /** Which organizations are paused. Never rejects. */
-  pauses?: () => Promise<Pauses>
+  mirror: Pick<Mirror, 'listLastRuns'>
+  mirrorFailures?: MirrorFailures
+  pauses?: Pauses
   nowMs: number
 }
 
 const ASK_MS = 2000
+const UNREACHED = 'the queue cannot be reached'
 
 export async function examine(examined: Examined): Promise<WorkerReadiness> {
-  const { configuration = [] } = examined
-  const pauses = await examined.pauses?.()
+  const { write, workers, configuration = [], organizations, mirror, mirrorFailures, pauses = NONE, nowMs } = examined
+  const lastRuns = await mirror.listLastRuns()
+  const expected = expectedNow(organizations, pauses, nowMs)
   const problems = [
-    ...(await queueProblems(examined)),
-    ...workerProblems(examined),
+    ...(await queueProblems(write)),
+    ...(workers.every((worker) => worker.isRunning() && !worker.isPaused()) ? [] : ['no jobs are taken']),
     ...configuration,
-    ...(await runProblems(examined, pauses ?? new Map())),
+    ...(mirrorFailures?.problems(expected, lastRuns) ?? []),
+    ...lateProblems(expected, lastRuns, nowMs),
   ]
-  const paused = pausedNow(examined, pauses ?? new Map())
-  return {
-    ready: problems.length === 0,
-    problems,
-    held: await heldBack(examined),
-    ...(paused.length > 0 && { paused }),
-  }
-}
-
-async function heldBack({ organizations, mirror }: Examined): Promise<HeldBack[]> {
+  const paused = organizations.flatMap(({ id: organization }) => {
+    const pause = pauseOf(pauses, organization, nowMs)
+    return pause === undefined ? [] : [{ organization, since: isoTime(pause.sinceMs), until: isoTime(pause.untilMs) }]
+  })
   const configured = new Set(organizations.map(({ id }) => id))
-  const held = await mirror.listHeldRemovals()
-  return held
+  const held = (await mirror.listHeldRemovals())
     .filter(({ organization }) => configured.has(organization))
     .map(({ runId, organization, held: removals }) => ({ run: runId, organization, held: removals }))
+  return { ready: problems.length === 0, problems, held, ...(paused.length > 0 && { paused }) }
 }
 
-async function queueProblems({ write }: Examined): Promise<string[]> {
-  const problem = await within(
-    write().then(() => undefined, writeProblem),
-    ASK_MS,
-    UNREACHED,
+const NONE: Pauses = new Map()
+
+/** What the page says above the organizations: what is wrong here and stands at none of them. `/readyz` names the same. */
+export async function noticesOf(noticed: Noticed): Promise<string[]> {
+  const { configuration = [], organizations, mirror, mirrorFailures, pauses = NONE, nowMs } = noticed
+  if (mirrorFailures === undefined || mirrorFailures.isEmpty) return [...configuration]
+  const expected = expectedNow(organizations, pauses, nowMs)
+  return [...configuration, ...mirrorFailures.problems(expected, await mirror.listLastRuns())]
+}
+
+async function queueProblems(write: () => Promise<void>): Promise<string[]> {
+  const written = write().then(
+    () => undefined,
+    (error: unknown) => (isRefusal(error) ? `the queue cannot be written: ${reasonOf(error)}` : UNREACHED),
   )
+  const problem = await within(written, ASK_MS, UNREACHED)
   return problem === undefined ? [] : [problem]
 }
 
-function writeProblem(error: unknown): string {
-  return isRefusal(error) ? `the queue cannot be written: ${reasonOf(error)}` : UNREACHED
-}
-
-const UNREACHED = 'the queue cannot be reached'
-
-function workerProblems({ workers }: Examined): string[] {
-  return workers.every((worker) => worker.isRunning() && !worker.isPaused()) ? [] : ['no jobs are taken']
-}
-
-function pausedNow({ organizations, nowMs }: Examined, pauses: Pauses): PausedNow[] {
-  return organizations.flatMap(({ id }) => {
-    const paused = pauseOf(pauses, id, nowMs)
-    if (paused === undefined) return []
-    return [{ organization: id, since: isoTime(paused.sinceMs), until: isoTime(paused.untilMs) }]
+/** Organizations that were due a while ago and have not been read completely since. */
+function lateProblems(expected: readonly Scheduled[], lastRuns: readonly LastRun[], nowMs: number): string[] {
+  return expected.flatMap(({ id, schedule, seenAtMs }) => {
+    if (schedule === undefined) return []
+    const lastRun = lastRuns.find((run) => run.organization === id)
+    const sinceMs = lateSinceMs({ id, schedule, seenAtMs }, lastRun, nowMs)
+    return sinceMs === undefined ? [] : [`${id}: was due at ${isoTime(sinceMs)} and has not been mirrored since`]
   })
 }
 
-/** Organizations whose runs fail by the mirror, and those that were due a while ago and have not been read completely since. */
-async function runProblems(
-  { organizations, mirror, mirrorFailures, nowMs }: Examined,
-  pauses: Pauses,
-): Promise<string[]> {
-  const lastRuns = await mirror.listLastRuns()
-  const expected = expectedNow(organizations, pauses, nowMs)
-  return [
-    ...(mirrorFailures === undefined ? [] : mirrorProblems(mirrorFailures, expected, lastRuns)),
-    ...expected.flatMap(({ id, schedule, seenAtMs }) => {
-      if (schedule === undefined) return []
-      const lastRun = lastRuns.find((run) => run.organization === id)
-      const sinceMs = lateSinceMs({ id, schedule, seenAtMs }, lastRun, nowMs)
-      return sinceMs === undefined ? [] : [`${id}: was due at ${isoTime(sinceMs)} and has not been mirrored since`]
-    }),
-  ]
+/**
+ * The organizations whose last full run in this worker failed by the mirror: it was locked for long, its disk was full or read-only. Such a
+ * run may have left nothing in the mirror by which it could be found there. A failure is over with the next full run that can use the mirror.
+ */
+export class MirrorFailures {
+  readonly #byOrganization = new Map<string, { atMs: number; code: string }>()
+  readonly #now: () => number
+
+  constructor(now: () => number) {
+    this.#now = now
+  }
+
+  get isEmpty(): boolean {
+    return this.#byOrganization.size === 0
+  }
+
+  /** To be called at the end of each full run. */
+  note({ organization, outcome: { error } }: { organization: string; outcome: { error: unknown } }): void {
+    if (error === undefined || factsOf(error).from !== 'mirror') this.#byOrganization.delete(organization)
+    else this.#byOrganization.set(organization, { atMs: this.#now(), code: describeError(error).code })
+  }
+
+  /**
+   * The failures of these organizations in sentences, one for each error code. One of an organization that was read since, as by another
+   * worker, is over.
+   */
+  problems(
+    organizations: readonly { id: string }[],
+    lastRuns: readonly Pick<LastRun, 'organization' | 'completeAsOfMs'>[],
+  ): string[] {
+    const readAsOfMs = new Map(lastRuns.map((run) => [run.organization, run.completeAsOfMs ?? 0]))
+    const open = organizations.flatMap(({ id: organization }) => {
+      const failure = this.#byOrganization.get(organization)
+      const isOpen = failure !== undefined && (readAsOfMs.get(organization) ?? 0) <= failure.atMs
+      return isOpen ? [{ organization, ...failure }] : []
+    })
+    return [...Map.groupBy(open, ({ code }) => code)].map(([code, failed]) => {
+      const lastMs = Math.max(...failed.map(({ atMs }) => atMs))
+      const names = listedNames(failed.map(({ organization }) => organization))
+      return `the mirror could not be used (${code}), last at ${isoTime(lastMs)}, by runs of ${names}: see the log of the worker`
+    })
+  }
 }

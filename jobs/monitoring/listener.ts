@@ -1,13 +1,13 @@
+import { factsOf, isOurs } from '../../src/errors/errors.ts'
 import type { Logger } from '../../src/log.ts'
-import type { Mirror, HeldRemovals } from '../../src/store.ts'
+import { hasChangedCustomers } from '../../src/report.ts'
+import type { HeldRemovals, Mirror } from '../../src/store.ts'
 import { isoTime } from '../../src/time/iso-time.ts'
 import type { Publisher } from '../publish/publisher.ts'
-import { isWorthACopy, type EndOfQuickRun } from '../run/end-of-quick-run.ts'
-import type { Listener, RunOfJob } from '../run/sync-job.ts'
-import type { Metrics } from './metrics.ts'
-import type { MirrorFailures } from './mirror-failures.ts'
+import type { EndOfQuickRun, Listener, RunOfJob } from '../run/run-for-job.ts'
 import { createSparseLog } from '../sparse-log.ts'
-import { factsOf, isOurs } from '../../src/errors/errors.ts'
+import type { MirrorFailures } from './health.ts'
+import type { Metrics } from './metrics.ts'
 
 type Listening = {
   metrics: Metrics
@@ -30,7 +30,7 @@ export function createListener({ metrics, mirrorFailures, mirror, publisher, log
       const held = mirror.listHeldRemovals().catch(() => undefined)
       void held.then((open) => logRun(log, run, open))
     },
-    onPutOff: (organization, { untilMs }) => {
+    onPutOff: (organization, untilMs) => {
       publisher.runEnded(organization)
       log.info({ organization, until: untilMs && isoTime(untilMs) }, 'run put off')
     },
@@ -44,7 +44,7 @@ export function createListener({ metrics, mirrorFailures, mirror, publisher, log
     },
     onQuickRun: (ended) => {
       metrics.countQuickRun(ended)
-      if (isWorthACopy(ended)) publisher.compareSoon()
+      if (ended.end !== 'skipped' && hasChangedCustomers(ended.outcome.report)) publisher.compareSoon()
       logQuickRun(log, ended)
     },
   }
@@ -55,11 +55,11 @@ export function createListener({ metrics, mirrorFailures, mirror, publisher, log
  * logged in a minute, with the number of those left out.
  */
 export function createEventLog(log: Pick<Logger, 'info'>, monotonicMs: () => number): NonNullable<Listener['onEvent']> {
-  const write = (facts: object) => log.info(facts, 'run slowed down')
-  const away = createSparseLog<object>(({ leftOut }, facts) => write({ ...facts, leftOut }), monotonicMs)
+  const write = ({ reason: _reason, ...facts }: { reason?: string }) => log.info(facts, 'run slowed down')
+  const away = createSparseLog(write, monotonicMs)
   return (organization, event) => {
     if (event.kind === 'waiting' && event.reason === 'mirror-gone') away.report(event.reason, { organization, event })
-    else write({ organization, event })
+    else log.info({ organization, event }, 'run slowed down')
   }
 }
 

@@ -1,16 +1,21 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { Registry } from 'prom-client'
-import type { Pauses } from '../../src/pause.ts'
+import { collectDefaultMetrics, Registry } from 'prom-client'
 import { readStandings } from '../../src/page/overview.ts'
+import type { Pauses } from '../../src/pause.ts'
+import type { Report } from '../../src/report.ts'
 import { within } from '../queue/deadline.ts'
 import type { Queues } from '../queue/queues.ts'
+import type { EndOfQuickRun, RunOfJob } from '../run/run-for-job.ts'
 import type { Scheduled } from '../schedule/due-outlook.ts'
-import { countersIn, type Counting } from './counters.ts'
-import { metersIn, type Meters } from './meters.ts'
-import { overviewFacts } from './overview-facts.ts'
-import { measureAges, measureBuild, measureStandings, type Standing } from './organization-gauges.ts'
+import { measureStandings, metersIn, overviewFacts, PREFIX, type Meters, type Standing } from './standings.ts'
 
-export type Metrics = Counting & {
+/** What a worker counts, and its metrics for Prometheus. */
+export type Metrics = {
+  countRun(run: RunOfJob): void
+  countQuickRun(ended: EndOfQuickRun): void
+  countAnswer(organization: string, answer: { status: number }): void
+  /** A job whose worker is gone came to another one. */
+  countTakenOver(): void
   /** In the text format of Prometheus. */
   text(health: Health): Promise<string>
 }
@@ -29,61 +34,149 @@ export type Measured = {
   monotonicMs: () => number
 }
 
-/** The metrics of this worker for Prometheus. What the mirror and the queue hold is looked up once for each scrape. */
-export function createMetrics({ mirror, queues, organizations, pauses, now, monotonicMs }: Measured): Metrics {
-  const registry = new Registry()
-  const meters = metersIn(registry)
-  const counters = countersIn(meters)
-  let standings: readonly Standing[] = []
-  let health: Health = { ready: false, queueUp: false }
-  measureBuild(meters)
-  measureHealth(meters, () => health)
-  measureStandings(meters, () => standings)
-  measureAges(meters, () => standings, now)
-  measureJobs(meters, { queues, look: () => health })
-
-  const look = async () => {
-    const moment = { pauses: await pauses?.(), nowMs: now(), monotonicMs: monotonicMs() }
-    return readStandings(mirror, overviewFacts(organizations(), moment))
-  }
-
-  return {
-    ...counters,
-    async text(found) {
-      health = found
-      // While the mirror cannot be read, `ready` is 0; all other metrics are still worth having.
-      standings = await look().catch(() => [])
-      counters.keepOnly(organizations().map(({ id }) => id))
-      return textOf(registry)
-    },
-  }
-}
-
-/** All metrics, one in each turn of the event loop: with a thousand organizations there are some thousand lines of each. */
-async function textOf(registry: Registry): Promise<string> {
-  const texts: string[] = []
-  for (const { name } of registry.getMetricsAsArray()) {
-    await nextTurn()
-    texts.push(await registry.getSingleMetricAsString(name))
-  }
-  return `${texts.join('\n\n')}\n`
-}
-
-function measureHealth({ gauge }: Meters, look: () => Health): void {
-  gauge('ready', '1 while the worker does its work, as /readyz answers', [], (value) => value.set(Number(look().ready)))
-  gauge('queue_up', '1 while the queue can be written', [], (value) => value.set(Number(look().queueUp)))
-}
-
 /** How long a scrape waits for a queue that may be gone. */
 const COUNT_MS = 1000
 
-function measureJobs({ gauge }: Meters, { queues, look }: { queues: Measured['queues']; look: () => Health }): void {
+/** The metrics of this worker. What the mirror and the queue hold is looked up once for each scrape. */
+export function createMetrics({ mirror, queues, organizations, pauses, now, monotonicMs }: Measured): Metrics {
+  const registry = new Registry()
+  const meters = metersIn(registry)
+  const { keepOnly, ...counters } = countersIn(meters)
+  let standings: readonly Standing[] = []
+  let health: Health = { ready: false, queueUp: false }
+  const { gauge } = meters
+  gauge('ready', '1 while the worker does its work, as /readyz answers', [], (value) => value.set(Number(health.ready)))
+  gauge('queue_up', '1 while the queue can be written', [], (value) => value.set(Number(health.queueUp)))
+  measureStandings(meters, () => standings)
   gauge('jobs', 'Jobs in the queue', ['queue', 'state'], async (jobs) => {
-    if (!look().queueUp) return
+    if (!health.queueUp) return
     const counting = (['sync', 'quick'] as const).map(async (queue) => {
       const counts = await within(queues[queue].getJobCounts(), COUNT_MS, {}).catch(() => ({}))
       for (const [state, count] of Object.entries(counts)) jobs.set({ queue, state }, count)
     })
     await Promise.all(counting)
   })
+
+  return {
+    ...counters,
+    async text(found) {
+      health = found
+      const moment = { pauses: await pauses?.(), nowMs: now(), monotonicMs: monotonicMs() }
+      // While the mirror cannot be read, `ready` is 0; all other metrics are still worth having.
+      standings = await readStandings(mirror, overviewFacts(organizations(), moment)).catch(() => [])
+      keepOnly(organizations().map(({ id }) => id))
+      // One in each turn of the event loop: with a thousand organizations there are some thousand lines of each.
+      const texts: string[] = []
+      for (const { name } of registry.getMetricsAsArray()) {
+        await nextTurn()
+        texts.push(await registry.getSingleMetricAsString(name))
+      }
+      return `${texts.join('\n\n')}\n`
+    },
+  }
+}
+
+/**
+ * The counters of a worker. Few of them are told apart by organization, since a scrape of a thousand is to stay below a megabyte: the mirror
+ * has the numbers of every run. `keepOnly` drops those of organizations that are no longer configured.
+ */
+function countersIn({ counter, histogram }: Meters) {
+  const counters = {
+    runs: counter('runs', 'Runs, by the outcome of their job', ['organization', 'outcome']),
+    requests: counter('requests', 'Answers of the service, by class of status', ['organization', 'status']),
+    throttled: counter('throttled', 'Answers that asked to slow down', ['organization']),
+    quickRuns: counter('quick_runs', 'Quick runs between two nights, by their end', ['outcome']),
+    pages: counter('pages', 'Pages saved', []),
+    customers: counter('customers', 'Records, by result', ['change']),
+    waited: counter('waited_seconds', 'Seconds waited inside runs because the service asked', []),
+    took: histogram('run_duration_seconds', 'How long runs take', RUN_SECONDS),
+    takenOver: counter('jobs_taken_over', 'Jobs whose worker was gone, so that another one took them', []),
+  }
+  const { runs, requests, throttled, quickRuns } = counters
+  const counted = new Set<string>()
+  // Prometheus sees the first event only as an increase from 0, so counters start at 0.
+  for (const outcome of ['partial', 'skipped', 'stopped', 'failed'] as const satisfies EndOfQuickRun['end'][])
+    quickRuns.inc({ outcome }, 0)
+  for (const change of CHANGES) counters.customers.inc({ change }, 0)
+
+  const countWork = (organization: string, report: Report) => {
+    counted.add(organization)
+    counters.pages.inc(report.pages)
+    for (const change of CHANGES) counters.customers.inc({ change }, report[change])
+    throttled.inc({ organization }, report.throttled)
+    counters.waited.inc(seconds(report.waitedMs))
+  }
+  return {
+    countRun({ organization, outcome: { report }, verdict }: RunOfJob) {
+      runs.inc({ organization, outcome: verdict.kind })
+      countWork(organization, report)
+      counters.took.observe(seconds(report.durationMs))
+    },
+    countQuickRun(ended: EndOfQuickRun) {
+      quickRuns.inc({ outcome: ended.end })
+      if (ended.end !== 'skipped') countWork(ended.organization, ended.outcome.report)
+    },
+    countAnswer(organization: string, { status }: { status: number }) {
+      counted.add(organization)
+      requests.inc({ organization, status: `${Math.floor(status / 100)}xx` })
+    },
+    countTakenOver: () => counters.takenOver.inc(),
+    keepOnly: (organizations: readonly string[]) => {
+      const configured = new Set(organizations)
+      for (const organization of counted.difference(configured)) {
+        for (const outcome of OUTCOMES) runs.remove({ organization, outcome })
+        for (const hundreds of [1, 2, 3, 4, 5]) requests.remove({ organization, status: `${hundreds}xx` })
+        throttled.remove({ organization })
+        counted.delete(organization)
+      }
+      for (const organization of organizations) {
+        counted.add(organization)
+        throttled.inc({ organization }, 0)
+        for (const outcome of ['complete', 'give-up']) runs.inc({ organization, outcome }, 0)
+      }
+    },
+  }
+}
+
+/** Seconds, never negative: a run measured by a clock that was set back may have a negative duration. */
+function seconds(ms: number): number {
+  return Number.isFinite(ms) ? Math.max(0, ms) / 1000 : 0
+}
+
+const RUN_SECONDS = [1, 5, 15, 60, 300, 900, 3600, 14_400]
+
+const OUTCOMES = [
+  'complete',
+  'wait',
+  'retry',
+  'give-up',
+  'hand-back',
+  'abandon',
+] as const satisfies RunOfJob['verdict']['kind'][]
+
+const CHANGES = [
+  'received',
+  'inserted',
+  'updated',
+  'unchanged',
+  'duplicates',
+  'rejected',
+  'suppressed',
+  'removed',
+  'returned',
+] as const
+
+/** Gauges that are named like counters. The same figures are there by type, and their sums need no metric. */
+const MISNAMED = ['handles', 'requests', 'resources'].map((kind) => `nodejs_active_${kind}_total`)
+
+let ofProcess: Registry | undefined
+
+/** The CPU and the memory of this process, and how late its event loop is. Once in a process, because what observes it cannot be ended. */
+export async function processText(): Promise<string> {
+  if (ofProcess === undefined) {
+    ofProcess = new Registry()
+    collectDefaultMetrics({ register: ofProcess, prefix: PREFIX })
+    for (const name of MISNAMED) ofProcess.removeSingleMetric(`${PREFIX}${name}`)
+  }
+  return ofProcess.metrics()
 }

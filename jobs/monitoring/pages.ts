@@ -7,7 +7,7 @@ import { readPart, type Overview, type Served } from '../../src/page/overview.ts
 import { errorPage, runPage } from '../../src/page/run-page.ts'
 import type { Pauses } from '../../src/pause.ts'
 import type { Mirror } from '../../src/store.ts'
-import { overviewFacts } from './overview-facts.ts'
+import { overviewFacts } from './standings.ts'
 
 export type Shown = {
   mirror: Pick<Mirror, 'listFreshness' | 'listHeldRemovals' | 'listUnderway' | 'listLatestRuns' | 'findRun'>

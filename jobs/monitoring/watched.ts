@@ -1,20 +1,3 @@
-import { within } from '../queue/deadline.ts'
-import type { OtherConfigurations } from '../configuration/other-configurations.ts'
-import type { Engine } from '../worker-parts.ts'
-import type { LookedAt } from './answer-in-time.ts'
-import { examine } from './health.ts'
-import { BOARD_PATH, type Watched } from './http.ts'
-import type { Metrics } from './metrics.ts'
-import { type MirrorFailures, mirrorProblems, type MirrorFailure } from './mirror-failures.ts'
-import { createPages } from './pages.ts'
-import { createScrape } from './scrape.ts'
-import { collectDefaultMetrics, Registry } from 'prom-client'
-import { PREFIX } from './meters.ts'
-import type { Pauses } from '../../src/pause.ts'
-import type { Mirror } from '../../src/store.ts'
-import { expectedNow } from '../pauses/expected-now.ts'
-import { isoTime } from '../../src/time/iso-time.ts'
-import type { LiveConfig } from '../configuration/live-config.ts'
 import { createHash, timingSafeEqual } from 'node:crypto'
 import { createBullBoard } from '@bull-board/api'
 import { BullMQAdapter } from '@bull-board/api/bullMQAdapter'
@@ -23,91 +6,59 @@ import { serveStatic } from '@hono/node-server/serve-static'
 import { Queue } from 'bullmq'
 import { Hono } from 'hono'
 import { basicAuth } from 'hono/basic-auth'
+import { isoTime } from '../../src/time/iso-time.ts'
+import type { LiveConfig } from '../live-config.ts'
+import { succeedsWithin, within } from '../queue/deadline.ts'
 import type { Queues } from '../queue/queues.ts'
+import type { Engine } from '../engine.ts'
+import { examine, noticesOf } from './health.ts'
+import { BOARD_PATH, type Watched } from './http.ts'
+import { processText } from './metrics.ts'
+import { createPages } from './pages.ts'
 
 /** How long to wait for the queue: it is reported on its own that it is away. */
 const ASK_MS = 2000
 
-/** What is measured of a worker, and the mirror as its endpoints look at it. */
-export type Observed = {
-  metrics: Metrics
-  mirror: LookedAt
-  mirrorFailures: Pick<MirrorFailures, 'byOrganization'>
-}
-
-type Watching = Observed & {
-  others: Pick<OtherConfigurations, 'problem'>
-  /** The token of the board. */
-  token: string | undefined
-  /** Unix milliseconds. */
-  now: () => number
-  monotonicMs: () => number
-}
-
 /** What the endpoints of a worker show: readiness, metrics, the page, and the board where there is a token for it. */
 export function watched(
   engine: Engine,
-  { metrics, mirror, mirrorFailures, others, token, now, monotonicMs }: Watching,
+  { token, now, monotonicMs }: { token: string | undefined; now: () => number; monotonicMs: () => number },
 ): Watched {
-  const { backend, config, anotherMirror, queues, pauses, syncWorker, quickWorker } = engine
-  const failures = mirrorFailures.byOrganization
-  const configuration = async () => {
-    const another = await within(anotherMirror(), ASK_MS, undefined).catch(() => undefined)
-    return [...configurationProblems(config, others.problem()), ...(another === undefined ? [] : [another])]
-  }
+  const { backend, config, anotherMirror, queues, pauses, others, syncWorker, quickWorker, metrics } = engine
+  const { watchedMirror: mirror, mirrorFailures } = engine
   const write = createWriteProbe(backend.write, monotonicMs)
-  const examineNow = async () =>
-    examine({
-      write,
-      workers: [syncWorker, quickWorker],
-      configuration: await configuration(),
+  const noticed = async () => {
+    const another = await within(anotherMirror(), ASK_MS, undefined).catch(() => undefined)
+    return {
+      configuration: [...configurationProblems(config, others.problem()), ...(another === undefined ? [] : [another])],
       organizations: config.current.organizations,
       mirror,
-      mirrorFailures: failures,
-      pauses: () => pauses.latest(),
-      nowMs: now(),
-    })
-  const notices = async () =>
-    noticesOf({
-      configuration: await configuration(),
-      organizations: config.current.organizations,
-      mirror,
-      mirrorFailures: failures,
+      mirrorFailures,
       pauses: await pauses.latest(),
       nowMs: now(),
-    })
+    }
+  }
+  const examineNow = async () => examine({ ...(await noticed()), write, workers: [syncWorker, quickWorker] })
   return {
-    metrics: createScrape({ metrics, processText: measureProcess(), examine: examineNow, write }),
+    examine: examineNow,
+    metrics: async () => {
+      const ready = examineNow().then(
+        (found) => found.ready,
+        () => false,
+      )
+      const queueUp = succeedsWithin(write(), ASK_MS)
+      return (await metrics.text({ ready: await ready, queueUp: await queueUp })) + (await processText())
+    },
     pages: createPages({
       mirror,
       organizations: () => config.current.organizations,
-      notices,
+      notices: async () => noticesOf(await noticed()),
       pauses: () => pauses.latest(),
       now,
       monotonicMs,
     }),
     board: token === undefined ? undefined : createBoard(queues, { path: BOARD_PATH, token }),
-    examine: examineNow,
   }
-}
-
-/** Gauges that are named like counters. The same figures are there by type, and their sums need no metric. */
-const MISNAMED = ['handles', 'requests', 'resources'].map((kind) => `nodejs_active_${kind}_total`)
-
-let registry: Registry | undefined
-
-/**
- * Begins to measure this process: its CPU, its memory, and how late its event loop is. Once in a process, because what observes it
- * cannot be ended. The function returned writes the figures in the text format of Prometheus.
- */
-export function measureProcess(): () => Promise<string> {
-  if (registry === undefined) {
-    registry = new Registry()
-    collectDefaultMetrics({ register: registry, prefix: PREFIX })
-    for (const name of MISNAMED) registry.removeSingleMetric(`${PREFIX}${name}`)
-  }
-  const measured = registry
-  return () => measured.metrics()
 }
 
 /** How long an answer of the queue is reused. */
@@ -132,31 +83,12 @@ export function createWriteProbe(write: () => Promise<void>, monotonicMs: () => 
   }
 }
 
-type Noticed = {
-  /** What is wrong with the configuration, in sentences. */
-  configuration: readonly string[]
-  organizations: readonly { id: string }[]
-  mirror: Pick<Mirror, 'listLastRuns'>
-  /** The organizations whose last run here failed by the mirror. */
-  mirrorFailures: ReadonlyMap<string, MirrorFailure>
-  pauses: Pauses
-  nowMs: number
-}
-
-/** What the page says above the organizations: what is wrong here and stands at none of them. `/readyz` names the same. */
-export async function noticesOf(noticed: Noticed): Promise<string[]> {
-  const { configuration, organizations, mirror, mirrorFailures, pauses, nowMs } = noticed
-  if (mirrorFailures.size === 0) return [...configuration]
-  const expected = expectedNow(organizations, pauses, nowMs)
-  return [...configuration, ...mirrorProblems(mirrorFailures, expected, await mirror.listLastRuns())]
-}
-
 /**
  * What is wrong with the configuration of a worker, in sentences for monitors and for the page. Commands use the mirror and the queue of
  * the file at once, and the worker only after a restart.
  */
 export function configurationProblems(
-  { brokenSinceMs, awaitingRestart }: Pick<LiveConfig, 'brokenSinceMs' | 'awaitingRestart'>,
+  { current, brokenSinceMs, awaitingRestart }: Pick<LiveConfig, 'current' | 'brokenSinceMs' | 'awaitingRestart'>,
   differing: string | undefined,
 ): string[] {
   return [
@@ -169,18 +101,23 @@ export function configurationProblems(
       : [
           `the configuration file cannot be used since ${isoTime(brokenSinceMs)}, see the log of the worker; the one before stays`,
         ]),
+    ...(schedulesNothing({ current }) ? [NO_SCHEDULE] : []),
     ...(differing === undefined ? [] : [differing]),
   ]
 }
+
+export function schedulesNothing({ current }: Pick<LiveConfig, 'current'>): boolean {
+  return current.organizations.every(({ schedule }) => schedule === undefined)
+}
+
+export const NO_SCHEDULE =
+  'the configuration schedules nothing, so this worker starts no run by itself: give it a schedule, such as `schedule: { cron: "0 2 * * *" }`'
 
 /** Read-only pages of the queues, under `path`, for holders of the token. */
 function createBoard({ all }: Queues, { path, token }: { path: string; token: string }): Hono {
   const adapter = new HonoAdapter(serveStatic)
   adapter.setBasePath(path)
-  createBullBoard({
-    queues: all.map(lookAt),
-    serverAdapter: adapter,
-  })
+  createBullBoard({ queues: all.map(lookAt), serverAdapter: adapter })
   const board = new Hono()
   // A browser asks for a name and a password; any name is accepted.
   board.use('*', basicAuth({ realm: 'Customer Mirror', verifyUser: (_name, password) => isSame(password, token) }))

@@ -1,137 +1,143 @@
-import type { Config } from '../../src/config/read-config.ts'
+import { createHash, createHmac } from 'node:crypto'
+import { DelayedError, UnrecoverableError, WaitingError, type Job } from 'bullmq'
+import { z } from 'zod'
 import { readWebhookSecret } from '../../src/config/credentials.ts'
+import type { Config } from '../../src/config/read-config.ts'
 import { describeError } from '../../src/errors/errors.ts'
 import type { Logger } from '../../src/log.ts'
 import type { Mirror } from '../../src/store.ts'
 import { isoTime } from '../../src/time/iso-time.ts'
-import type { Queues } from '../queue/queues.ts'
-import type { Backend } from '../queue/backend.ts'
-import type { Timings } from '../timings.ts'
-import { claimed, isToOpen, mayTry, MOST_ATTEMPTS, opened, parseDelivery, type Delivery } from './delivery.ts'
-import { reportNight, wentWell } from './night-report.ts'
-import { lastDueMs, nightAt, rotasOf, type Rota } from './nights.ts'
-import { isAnyBehind, isOver, lookUpNight } from './look-up-night.ts'
-import { createHmac } from 'node:crypto'
 import { version } from '../../src/version.ts'
+import { repeatedly } from '../queue/deadline.ts'
+import type { Backend } from '../queue/port.ts'
+import { createQueueWorker, type Counts, type Queues } from '../queue/queues.ts'
+import type { Timings } from '../timings.ts'
+import { isAnyBehind, isOver, lookUpNight } from './look-up-night.ts'
+import { reportNight, wentWell } from './night-report.ts'
+import { lastDueMs, nightAt, rotasOf } from './nights.ts'
 
-/** Reports nights, and sends heartbeats, beside the runs of a worker. */
-export type Notifier = { stop(): void }
+const KINDS = ['notify', 'heartbeat'] as const
+
+/** The report of a night, or its heartbeat: the due time of a rota, in Unix milliseconds. */
+const payload = z.object({ kind: z.enum(KINDS), rota: z.string(), dueMs: z.number() })
+type Payload = z.output<typeof payload>
 
 type Settings = {
   config: { readonly current: Config }
   mirror: Mirror
-  queues: Pick<Queues, 'sync'>
-  backend: Pick<Backend, 'values'>
+  queues: Pick<Queues, 'sync' | 'notify'>
+  backend: Backend
   log: Logger
-  timings: Pick<Timings, 'notifyLookMs' | 'notifyPauseMs'>
+  timings: Pick<Timings, 'notifyLookMs' | 'notifyPauseMs' | 'leftWaitMs' | 'lockMs' | 'stalledMs'>
   /** Unix milliseconds. */
   now: () => number
-  random: () => number
-  freshId: () => string
 }
 
-const KINDS = ['notify', 'heartbeat'] as const
-type Kind = (typeof KINDS)[number]
+/** With their waits, about half an hour. */
+const ATTEMPTS = 8
+/** Deliveries under way at the same time: a receiver that does not answer delays no other. */
+const AT_ONCE = 10
+const DAY_MS = 86_400_000
 
-/** Looks from now on, until it is stopped, whether a night has ended that was not reported yet by any worker. */
-export function startNotifier(settings: Settings): Notifier {
-  const { config, log, timings } = settings
+/** A delivery that ended stays for longer than a year, and with it its name: no night is reported twice. */
+const KEPT = { age: 400 * 86_400, count: 10_000 }
+
+/**
+ * Reports nights, and sends heartbeats. When the due time of a rota has come, every worker puts a job of its name into the queue, which takes
+ * each name once. The job waits until the night is over, and is tried again until the receiver takes it. No job is taken until `worker.run()`.
+ */
+export function createNotifier(settings: Settings) {
+  const { backend, queues, config, timings, now, log } = settings
   const stopping = new AbortController()
-  const underWay = new Set<Kind>()
-
-  // A receiver that does not answer delays no deliveries of the other kind.
-  function look(): void {
-    for (const kind of KINDS) {
-      if (config.current[kind] === undefined || underWay.has(kind)) continue
-      underWay.add(kind)
-      void deliverAll(kind, settings, stopping.signal)
-        // The queue or the mirror is away, which is logged elsewhere: the next look is soon.
-        .catch((error: unknown) => log.debug({ failure: describeError(error) }, 'nights not looked at'))
-        .finally(() => underWay.delete(kind))
-    }
-  }
-
-  const looking = setInterval(look, timings.notifyLookMs)
+  const asked = new Map<string, number>()
+  const looking = repeatedly(timings.notifyLookMs, async () => {
+    for (const kind of KINDS.filter((each) => config.current[each] !== undefined))
+      for (const rota of rotasOf(config.current.organizations)) {
+        const dueMs = lastDueMs(rota, now())
+        const name = `${kind}.${rota.name}`
+        if (dueMs === undefined || asked.get(name) === dueMs) continue
+        const options = { attempts: ATTEMPTS, removeOnComplete: KEPT, removeOnFail: KEPT, stackTraceLimit: 0 }
+        const backoff = { type: 'exponential', delay: timings.notifyPauseMs, jitter: 0.5 }
+        const data = { kind, rota: rota.name, dueMs }
+        await queues.notify.add(kind, data, { ...options, backoff, jobId: `${name}.${dueMs}` })
+        asked.set(name, dueMs)
+      }
+  })
+  const worker = createQueueWorker<unknown>(
+    backend,
+    'notify',
+    async (job, token) => deliver(job, token, { ...settings, signal: stopping.signal }),
+    {
+      concurrency: AT_ONCE,
+      lockDuration: timings.lockMs,
+      stalledInterval: timings.stalledMs,
+      maxStalledCount: ATTEMPTS,
+    },
+  )
+  worker.on('error', (error) => log.debug({ failure: describeError(error) }, 'nights not looked at'))
   return {
-    stop() {
-      clearInterval(looking)
+    worker,
+    stop: () => {
+      looking.stop()
       stopping.abort()
     },
   }
 }
 
-/** Takes the deliveries of one kind one step further. What is kept of them is read at once, however many cron lines there are. */
-async function deliverAll(kind: Kind, settings: Settings, signal: AbortSignal): Promise<void> {
-  const { backend, config, now } = settings
-  const kept = await backend.values.list(`${kind}:`)
-  for (const rota of rotasOf(config.current.organizations)) {
-    const dueMs = lastDueMs(rota, now())
-    if (signal.aborted) return
-    if (dueMs !== undefined)
-      await deliver(kind, { rota, dueMs, before: kept.get(nameOf(kind, rota)) }, settings, signal)
-  }
-}
-
-function nameOf(kind: Kind, rota: Rota): string {
-  return `${kind}:${rota.name}`
-}
-
-/** Takes a delivery one step further, where this worker is the one to do so: another one may have changed what was kept `before`. */
 async function deliver(
-  kind: Kind,
-  { rota, dueMs, before }: { rota: Rota; dueMs: number; before: string | undefined },
-  settings: Settings,
-  signal: AbortSignal,
-): Promise<void> {
-  const { backend, now, random, freshId, log } = settings
-  const kept = parseDelivery(before)
-  if (kept === 'unknown') return
-  const name = nameOf(kind, rota)
-  const keep = (text: string | undefined, next: Delivery) => backend.values.replace(name, text, JSON.stringify(next))
-  if (kept === undefined || isToOpen(kept, { dueMs, nowMs: now() })) {
-    await keep(before, opened({ dueMs, nowMs: now(), id: freshId(), before: kept }))
-    return
+  job: Job<unknown, Counts>,
+  token: string | undefined,
+  settings: Settings & { signal: AbortSignal },
+): Promise<Counts> {
+  const { config, now, log, timings, signal } = settings
+  const delay = async (waitMs: number): Promise<never> => {
+    await job.moveToDelayed(now() + waitMs, token)
+    throw new DelayedError()
   }
-  if (!mayTry(kept, now())) return
-  const night = nightAt(rota, kept.dueMs, kept.seenMs)
-  if (!(await isOver(night, settings))) return
+  const parsed = payload.safeParse(job.data)
+  if (!parsed.success) throw new UnrecoverableError('This job names no night. This program did not create it.')
+  const { kind, rota: name, dueMs } = parsed.data
+  const rota = rotasOf(config.current.organizations).find((each) => each.name === name)
+  // Another worker may have another configuration.
+  if (rota === undefined || config.current[kind] === undefined)
+    return now() - dueMs > DAY_MS ? {} : delay(timings.leftWaitMs)
+  const night = nightAt(rota, dueMs, job.timestamp)
+  if (!(await isOver(night, settings))) return delay(timings.notifyLookMs)
   const organizations = await lookUpNight(night, settings)
-  const facts = { kind, dueAt: isoTime(night.dueMs), attempts: kept.attempts }
-  const done = (delivery: Delivery) => ({ ...delivery, isDone: true })
-  if (organizations.length === 0 || !(await isWanted(kind, wentWell(organizations), settings))) {
-    await keep(before, done(kept))
-    return
+  if (organizations.length === 0 || !(await isWanted(kind, wentWell(organizations), settings))) return {}
+  const id = createHash('sha256')
+    .update(`${await settings.mirror.identity()} ${job.id}`)
+    .digest('hex')
+    .slice(0, 32)
+  const body = JSON.stringify(reportNight(night, organizations, now()))
+  const { isTaken, answer } = await post(kind, { id, body }, settings)
+  if (signal.aborted && !isTaken) {
+    await job.moveToWait(token)
+    throw new WaitingError()
   }
-  if (kept.attempts >= MOST_ATTEMPTS) {
-    if (await keep(before, done(kept))) log.error(facts, 'night not reported, given up')
-    return
+  const attempts = job.attemptsMade + 1
+  const facts = { kind, dueAt: isoTime(dueMs), attempts, answer }
+  if (isTaken) {
+    log.info(facts, 'night reported')
+    return {}
   }
-  const mine = claimed(kept, { nowMs: now(), random: random(), leastPauseMs: settings.timings.notifyPauseMs })
-  if (!(await keep(before, mine))) return
-  const { isTaken, answer } = await post(kind, {
-    id: mine.id,
-    body: JSON.stringify(reportNight(night, organizations, now())),
-    ...{ settings, signal },
-  })
-  if (signal.aborted) return
-  const said = { ...facts, attempts: mine.attempts, answer }
-  if (!isTaken) return log.warn(said, 'night not reported, another attempt follows')
-  await keep(JSON.stringify(mine), done(mine))
-  log.info(said, 'night reported')
+  if (attempts >= ATTEMPTS) log.error(facts, 'night not reported, given up')
+  else log.warn(facts, 'night not reported, another attempt follows')
+  throw new Error(answer)
 }
 
 /** A heartbeat is for nights that went well, while the other organizations are well too: their nights have the same dead-man switch. */
-async function isWanted(kind: Kind, isWell: boolean, settings: Settings): Promise<boolean> {
+async function isWanted(kind: Payload['kind'], isWell: boolean, settings: Settings): Promise<boolean> {
   const { organizations, notify } = settings.config.current
   if (kind === 'heartbeat') return isWell && !(await isAnyBehind(organizations, settings))
   return !isWell || notify?.only !== 'failures'
 }
 
 async function post(
-  kind: Kind,
-  { id, body, settings, signal }: { id: string; body: string; settings: Settings; signal: AbortSignal },
+  kind: Payload['kind'],
+  { id, body }: Message,
+  { config, now, signal }: Pick<Settings, 'config' | 'now'> & { signal: AbortSignal },
 ): Promise<Sent> {
-  const { config, now } = settings
   const { notify, heartbeat } = config.current
   if (kind === 'heartbeat' && heartbeat !== undefined) return send(heartbeat.url, { signal })
   if (kind === 'heartbeat' || notify === undefined) return { isTaken: false, answer: 'no longer configured' }

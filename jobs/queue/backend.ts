@@ -1,46 +1,9 @@
 import { join } from 'node:path'
-import type { BackendFactory, IQueueBackend, Telemetry } from 'bullmq'
-import { within } from './deadline.ts'
-import { openEmbedded } from './postgres/embedded.ts'
-import { openPostgres } from './postgres/postgres.ts'
-import { neverOpened } from './queue-refusal.ts'
-import { DEFAULT_PREFIX, parseAddress, placeOf } from './prefixed-address.ts'
-import { openRedis } from './redis/redis.ts'
-import type { SharedLimits } from '../limits/shared-limits.ts'
-import type { SharedValues } from './shared-values.ts'
+import type { Telemetry } from 'bullmq'
 import { version } from '../../src/version.ts'
-
-/** The store of the jobs. Its users do not see which kind it is. */
-export type Backend = {
-  kind: 'redis' | 'postgres' | 'embedded'
-  /** The address for messages, without user and password. */
-  place: string
-  /** The prefix of our queue names. */
-  prefix: string
-  factory: BackendFactory<IQueueBackend, unknown>
-  telemetry: Telemetry | undefined
-  /** Rejects, or never settles, while the queue cannot be reached. */
-  ping: () => Promise<void>
-  /** Writes one small key or row, which expires or is overwritten. Rejects when the queue refuses it. */
-  write: () => Promise<void>
-  /** What its workers share beside the jobs. */
-  values: SharedValues
-  /** Rate limits that its workers share; none where one process is the only worker. */
-  limits: SharedLimits | undefined
-  /** Ends every connection at once. */
-  close: () => Promise<void>
-}
-
-/** The parts of a backend that depend on its kind. */
-export type Store = Pick<Backend, 'factory' | 'ping' | 'write' | 'values' | 'limits' | 'close'>
-
-export type Opening = {
-  /** How long to wait for a connection at the start. */
-  connectMs: number
-  /** A connection without an answer for this long is replaced: something on the way may have dropped it, without a word to either end. */
-  answerMs: number
-  prefix: string
-}
+import { within } from './deadline.ts'
+import { DEFAULT_PREFIX, parseAddress, placeOf, type Backend, type Readable, type Store } from './port.ts'
+import { neverOpened } from './queue-refusal.ts'
 
 const CONNECT_MS = 2_500
 /** Longer than a worker waits for a job in one command. */
@@ -56,15 +19,23 @@ export async function openBackend(address: string, { folder: parent }: { folder:
   const telemetry = await findTelemetry()
   if (address === 'embedded') {
     const folder = join(parent, 'queue')
+    const { openEmbedded } = await import('./embedded.ts')
     const store = await openWritable(() => openEmbedded(folder, DEFAULT_PREFIX), folder)
     return { kind: 'embedded', place: folder, prefix: DEFAULT_PREFIX, telemetry, ...store }
   }
   const { url, prefix } = parseAddress(address)
   const place = placeOf(url)
-  const kind = url.protocol.startsWith('redis') ? 'redis' : 'postgres'
-  const open = kind === 'redis' ? openRedis : openPostgres
   const opening = { connectMs: CONNECT_MS, answerMs: ANSWER_MS, prefix }
-  return { kind, place, prefix, telemetry, ...(await openWritable(() => open(url.href, opening), place)) }
+  const open = async () =>
+    isRedis(url)
+      ? (await import('./redis.ts')).openRedis(url.href, opening)
+      : (await import('./postgres.ts')).openPostgres(url.href, opening)
+  const kind = isRedis(url) ? 'redis' : 'postgres'
+  return { kind, place, prefix, telemetry, ...(await openWritable(open, place)) }
+}
+
+function isRedis({ protocol }: URL): boolean {
+  return protocol.startsWith('redis')
 }
 
 /** Opens a store and writes to it once. Throws QueueUnavailable when it refuses the write. */
@@ -83,20 +54,54 @@ async function openWritable(open: () => Promise<Store>, place: string): Promise<
   }
 }
 
-/** Spans and metrics of the queue, when an OpenTelemetry SDK was loaded before this program (`node --import`). */
-async function findTelemetry(): Promise<Telemetry | undefined> {
-  if (!isSdkLoaded()) return undefined
-  const { BullMQOtel } = await import('bullmq-otel')
-  return new BullMQOtel({
-    tracerName: 'customer-mirror',
-    meterName: 'customer-mirror',
-    version: version(),
-    enableMetrics: true,
-  })
+/**
+ * Asks a queue on a server for one thing, and writes nothing; undefined where that takes longer than `limitMs`. Little of this program is
+ * loaded. Rejects with the reason where it cannot be reached.
+ */
+export async function askQueue<Result>(
+  address: string,
+  limitMs: number,
+  ask: (readable: Readable) => Promise<Result>,
+): Promise<Result | undefined> {
+  const { url, prefix } = parseAddress(address)
+  const opening = { connectMs: limitMs, prefix }
+  const opened = isRedis(url)
+    ? import('./redis.ts').then(({ readRedis }) => readRedis(url.href, opening))
+    : import('./postgres.ts').then(({ readPostgres }) => readPostgres(url.href, opening))
+  try {
+    return await within(opened.then(ask), limitMs, undefined)
+  } finally {
+    void opened.then((readable) => readable.close()).catch(() => {})
+  }
 }
 
-/** An SDK registers itself under this name; without one, no spans are received. */
-function isSdkLoaded(): boolean {
+/** How long to wait for a connection and its answer together. */
+const CHECK_MS = 2000
+
+/** A queue that answered: its address without user and password, and the policy by which a Redis drops keys when it is full, if it does. */
+export type ProbedQueue = { place: string; dropsKeysBy: string | undefined }
+
+/**
+ * Asks a queue on a server whether it answers, and whether a worker could use it. Creates nothing. Throws QueueUnavailable within two seconds
+ * where the server does not answer, or refuses.
+ */
+export async function probeQueue(address: string): Promise<ProbedQueue> {
+  const place = placeOf(new URL(address))
+  try {
+    const answered = await askQueue(address, CHECK_MS, ({ ask }) => ask())
+    if (answered === undefined) throw new Error(`no answer within ${CHECK_MS / 1000} s`)
+    return { place, dropsKeysBy: answered.dropsKeysBy }
+  } catch (error) {
+    throw neverOpened(error, place)
+  }
+}
+
+/** Spans and metrics of the queue, when an OpenTelemetry SDK was loaded before this program (`node --import`). */
+async function findTelemetry(): Promise<Telemetry | undefined> {
+  // An SDK registers itself under this name; without one, no spans are received.
   const registered: unknown = Reflect.get(globalThis, Symbol.for('opentelemetry.js.api.1'))
-  return typeof registered === 'object' && registered !== null && 'trace' in registered
+  if (typeof registered !== 'object' || registered === null || !('trace' in registered)) return undefined
+  const { BullMQOtel } = await import('bullmq-otel')
+  const name = { tracerName: 'customer-mirror', meterName: 'customer-mirror' }
+  return new BullMQOtel({ ...name, version: version(), enableMetrics: true })
 }

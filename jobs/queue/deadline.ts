@@ -29,3 +29,20 @@ export async function succeedsWithin(work: Promise<unknown>, ms: number): Promis
   )
   return within(succeeded, ms, false)
 }
+
+/** Starts the work, or waits for that which is under way. */
+export function oneAtATime(work: () => Promise<void>): () => Promise<void> {
+  let underWay: Promise<void> | undefined
+  return () =>
+    (underWay ??= work().finally(() => {
+      underWay = undefined
+    }))
+}
+
+/** Does the work again and again, one at a time, from now on; a failure is ignored, since the next try follows. */
+export function repeatedly(everyMs: number, work: () => Promise<void>): { now: () => Promise<void>; stop: () => void } {
+  const now = oneAtATime(() => work().catch(() => {}))
+  const timer = setInterval(() => void now(), everyMs).unref()
+  void now()
+  return { now, stop: () => clearInterval(timer) }
+}

@@ -1,88 +1,126 @@
 import type { EventEmitter } from 'node:events'
 import type { Logger } from '../../src/log.ts'
-import { succeedsWithin } from './deadline.ts'
-import { WorkerPauses, type Pausing } from './pause-workers.ts'
-import { codeAndReason, isRefusal } from './queue-refusal.ts'
-import { createSparseLog, QUIET_MS } from '../sparse-log.ts'
+import { backoffMs } from '../../src/time/backoff.ts'
+import { createSparseLog } from '../sparse-log.ts'
 import type { Timings } from '../timings.ts'
+import { within } from './deadline.ts'
+import { codeAndReason, isRefusal } from './queue-refusal.ts'
 
-export type Watching = Pick<Pausing, 'write' | 'random'> & {
+export type Watching = {
   /** Queues, which report errors. */
   queues: readonly Emitter[]
   /** Workers, which report errors, and are paused while the queue fails. */
-  workers: readonly (Emitter & Pausing['workers'][number])[]
-  ping: () => Promise<void>
+  workers: readonly (Emitter & { pause(doNotWaitActive: boolean): Promise<void>; resume(): unknown })[]
+  /** Writes to the queue, or rejects with its error. */
+  write: () => Promise<void>
   log: Pick<Logger, 'info' | 'warn'>
-  timings: Pick<Timings, 'lookMs'> & Pausing['timings']
+  timings: Pick<Timings, 'lookMs' | 'firstPauseMs' | 'longestPauseMs' | 'settleMs'>
   monotonicMs: () => number
-  /** The queue is back, and may have lost its data. */
+  /** From 0 to 1. */
+  random: () => number
+  /** The queue works again, and may have lost its data. */
   onBack: () => void
-  /** The queue refused another write. */
-  onRefused?: ((error: unknown) => void) | undefined
 }
 
 type Emitter = Pick<EventEmitter, 'on'>
 
+/** Workers that failed together do not come back together, and none asks a queue that refuses it again at once. */
+const LEAST_SHARE = 0.5
+
 /**
- * Logs once that the queue was lost, and once that it is back, although its clients report every attempt to reconnect; where it is lost
- * again and again, once a minute. Other errors are logged at most once a minute, and while the queue refuses writes, the workers are
- * paused. Only the code and the first line of an error are logged, because errors contain commands with passwords.
+ * Pauses the workers while the queue is lost or refuses writes: BullMQ would retry at once, again and again. Current runs continue.
+ *
+ *     working ── error ──▶ failing ── written ──▶ trying ── quiet for a while ──▶ working
+ *                           ▲  │ not: waits longer  │
+ *                           │  ▼ where it refuses   │
+ *                           └──────── error ────────┘
+ *
+ * Each reason is logged at most once a minute, although clients report every attempt to reconnect, and the end once. Only the code and the
+ * first line of an error are logged, because errors contain commands with passwords.
  */
-export function watchQueue(watching: Watching): { stop: () => void } {
-  const { queues, workers, ping, write, log, timings, random, monotonicMs, onBack, onRefused } = watching
-  const sparse = createSparseLog((fields) => log.warn(fields, 'queue error'), monotonicMs)
-  const losses = createLossLog(log, monotonicMs)
-  let lost: NodeJS.Timeout | undefined
-  let stopped = false
-  const pauses = new WorkerPauses({
-    ...{ workers, write, timings, random },
-    onRefused: (error) => {
-      report(error)
-      if (isRefusal(error)) onRefused?.(error)
-    },
-    onSettled: () => {
-      log.info({ leftOut: sparse.forget() }, 'queue works again')
-      onBack()
-    },
-  })
-  for (const queue of queues) queue.on('error', report)
-  for (const worker of workers) {
-    worker.on('error', (error: unknown) => {
-      if (isOfOneJob(error)) return
-      report(error)
-      pauses.failed()
-    })
+export function watchQueue({ queues, workers, write, log, timings, ...watching }: Watching): { stop: () => void } {
+  const { monotonicMs, random, onBack } = watching
+  const lost = createSparseLog((fields) => log.warn(fields, 'queue lost'), monotonicMs)
+  const refused = createSparseLog((fields) => log.warn(fields, 'queue error'), monotonicMs)
+  let state: 'working' | 'failing' | 'trying' | 'stopped' = 'working'
+  let isLost = false
+  /** Whether a loss was logged that is not over. */
+  let isLossLogged = false
+  let tries = 1
+  let timer: NodeJS.Timeout | undefined
+
+  for (const queue of queues) queue.on('error', failed)
+  for (const worker of workers) worker.on('error', (error: unknown) => !isOfOneJob(error) && failed(error))
+
+  function failed(error: unknown): void {
+    if (state === 'stopped') return
+    report(error)
+    if (state === 'failing') return
+    if (state === 'trying' && !isLost) tries += 1
+    state = 'failing'
+    for (const worker of workers) worker.pause(true).catch(report)
+    wait()
   }
 
   function report(error: unknown): void {
-    const reason = codeAndReason(error)
-    if (isRefusal(error)) sparse.report(reason)
-    else if (lost === undefined && !stopped) {
-      losses.lost(reason)
-      lost = setInterval(() => void look(), timings.lookMs)
-    }
+    isLost = !isRefusal(error)
+    // The clients of a lost queue report each in its own words.
+    if (isLost) isLossLogged = lost.report('lost', { reason: codeAndReason(error) }) || isLossLogged
+    else refused.report(codeAndReason(error))
   }
 
-  async function look(): Promise<void> {
-    const isBack = await succeedsWithin(ping(), timings.lookMs)
-    if (lost === undefined) return
-    if (!isBack) return losses.stillLost()
-    stopLooking()
-    losses.back()
-    pauses.askNow()
+  function wait(): void {
+    const { lookMs, firstPauseMs: firstMs, longestPauseMs: longestMs } = timings
+    schedule(() => void ask(), isLost ? lookMs : backoffMs(tries, random(), { firstMs, longestMs, least: LEAST_SHARE }))
+  }
+
+  async function ask(): Promise<void> {
+    const asked = write().then(
+      () => 'written' as const,
+      (error: unknown) => {
+        if (state === 'failing') report(error)
+        return 'refused' as const
+      },
+    )
+    const answer = await within(asked, isLost ? timings.lookMs : timings.longestPauseMs, 'late' as const)
+    if (state !== 'failing') return
+    if (answer === 'written') return resume()
+    if (!isLost) tries += 1
+    wait()
+  }
+
+  function resume(): void {
+    const wasLost = isLost
+    if (isLossLogged) log.info('queue back')
+    isLossLogged = false
+    if (wasLost) onBack()
+    state = 'trying'
+    schedule(() => settle(wasLost), timings.settleMs)
+    for (const worker of workers) if (isTrying()) worker.resume()
+  }
+
+  /** Whether the workers were just resumed: a failure then pauses them again. */
+  function isTrying(): boolean {
+    return state === 'trying'
+  }
+
+  function settle(wasLost: boolean): void {
+    state = 'working'
+    tries = 1
+    if (wasLost) return
+    log.info({ leftOut: refused.forget() }, 'queue works again')
     onBack()
   }
 
-  function stopLooking(): void {
-    clearInterval(lost)
-    lost = undefined
+  function schedule(work: () => void, ms: number): void {
+    clearTimeout(timer)
+    timer = setTimeout(work, ms)
   }
 
   return {
     stop: () => {
-      stopped = true
-      pauses.stop()
-      stopLooking()
+      state = 'stopped'
+      clearTimeout(timer)
     },
   }
 }
@@ -92,32 +130,4 @@ function isOfOneJob(error: unknown): boolean {
   return (
     error instanceof Error && /^(could not renew lock|missing (lock|key)|lock mismatch|job \S+ )/i.test(error.message)
   )
-}
-
-/** Reports losses of the queue, and their ends, unless one was reported less than a minute ago; one that lasts is reported then. */
-function createLossLog(log: Pick<Logger, 'info' | 'warn'>, monotonicMs: () => number) {
-  let reportedMs = -Infinity
-  let leftOut = 0
-  let unreported: string | undefined
-
-  function stillLost(): void {
-    if (unreported === undefined || monotonicMs() - reportedMs < QUIET_MS) return
-    log.warn({ reason: unreported, ...(leftOut > 0 && { leftOut }) }, 'queue lost')
-    reportedMs = monotonicMs()
-    leftOut = 0
-    unreported = undefined
-  }
-
-  return {
-    lost: (reason: string) => {
-      unreported = reason
-      stillLost()
-    },
-    stillLost,
-    back: () => {
-      if (unreported === undefined) log.info('queue back')
-      else leftOut += 1
-      unreported = undefined
-    },
-  }
 }

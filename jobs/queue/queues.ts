@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto'
-import { withBackend, type IQueueBackend, type JobsOptions } from 'bullmq'
+import { withBackend, type IQueueBackend, type JobsOptions, type Processor, type WorkerOptions } from 'bullmq'
 import { z } from 'zod'
+import { nameOfProcess } from '../../src/machine/process-name.ts'
 import type { Trigger } from '../../src/report.ts'
 import { version } from '../../src/version.ts'
-import type { Backend } from './backend.ts'
-import { queueNames } from './queue-names.ts'
+import { nameInDatabase, type Backend, type QueueName } from './port.ts'
 
 /**
  * The payload of a job: the organization to mirror, the due time that the job is for, in Unix milliseconds, and the version of the program
@@ -30,16 +30,16 @@ const ATTEMPTS = 12
 const DAY_S = 86_400
 
 /**
- * Two queues. A sync job mirrors an organization: every request to do so becomes such a job, of which each organization has one at a time. A
+ * Three queues. A sync job mirrors an organization: every request to do so becomes such a job, of which each organization has one at a time. A
  * quick job makes a quick run, and there is one for each organization too; quick jobs have a queue and a worker of their own, so that they
- * never take the place of a sync job.
+ * never take the place of a sync job. A notify job reports a night.
  */
 export function openQueues(backend: Backend) {
   const backed = withBackend<IQueueBackend, unknown>(backend.factory)
-  const names = queueNames(backend)
   const options = { connection: {}, ...(backend.telemetry !== undefined && { telemetry: backend.telemetry }) }
-  const sync = new backed.Queue<Payload, Counts, Trigger>(names.sync, options)
-  const quick = new backed.Queue<Payload, Counts, Trigger>(names.quick, options)
+  const sync = new backed.Queue<Payload, Counts, Trigger>(nameInDatabase(backend, 'sync'), options)
+  const quick = new backed.Queue<Payload, Counts, Trigger>(nameInDatabase(backend, 'quick'), options)
+  const notify = new backed.Queue<unknown, Counts>(nameInDatabase(backend, 'notify'), options)
 
   /** Requests a run of an organization. */
   const requestSync = async (
@@ -61,11 +61,9 @@ export function openQueues(backend: Backend) {
     { dueMs }: Pick<RequestOptions, 'dueMs'> = {},
   ): Promise<Requested> => request(quick, { organization, dueMs }, trigger, QUICK_JOB)
 
-  const all = [sync, quick] as const
+  const all = [sync, quick, notify] as const
   return {
-    sync,
-    quick,
-    all,
+    ...{ sync, quick, notify, all },
     requestSync,
     requestQuick,
     close: async () => {
@@ -167,4 +165,25 @@ export async function jobStateOf(
 ): Promise<string | undefined> {
   const id = await queue.getDeduplicationJobId(organization)
   return id === null ? undefined : ((await queue.getJobState(id)) ?? undefined)
+}
+
+/**
+ * A worker of one of our queues. It finds the queue by its backend, takes no job until `run` is called, writes the name of its process into
+ * its jobs, and cancels those that it lost.
+ */
+export function createQueueWorker<Data, Name extends string = string>(
+  backend: Backend,
+  queue: QueueName,
+  processor: Processor<Data, Counts, Name>,
+  options: Omit<WorkerOptions, 'connection' | 'autorun' | 'name' | 'telemetry'>,
+) {
+  const { Worker } = withBackend<IQueueBackend, unknown>(backend.factory)
+  const { telemetry } = backend
+  const ours = { connection: {}, autorun: false, name: nameOfProcess(), ...(telemetry !== undefined && { telemetry }) }
+  const worker = new Worker<Data, Counts, Name>(nameInDatabase(backend, queue), processor, { ...ours, ...options })
+  // Another worker has the job now, or the queue lost it: in both cases its run must not write any more.
+  worker.on('lockRenewalFailed', (jobIds) => {
+    for (const jobId of jobIds) worker.cancelJob(jobId, 'the lock of this job was lost')
+  })
+  return worker
 }

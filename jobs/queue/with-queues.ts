@@ -1,7 +1,10 @@
+import { join } from 'node:path'
 import { folderBeside, isSharedQueue } from '../../src/config/places.ts'
 import type { Config } from '../../src/config/read-config.ts'
-import { QueueUnavailable, UsageError } from '../../src/errors/errors.ts'
-import { openBackend, type Backend } from './backend.ts'
+import { describeError, factsOf, QueueUnavailable, UsageError } from '../../src/errors/errors.ts'
+import { isMissing } from '../../src/machine/is-missing.ts'
+import { openBackend } from './backend.ts'
+import type { Backend } from './port.ts'
 import { within } from './deadline.ts'
 import { queueUnavailable } from './queue-refusal.ts'
 import { openQueues, type Queues } from './queues.ts'
@@ -27,6 +30,33 @@ export async function withQueues<Result>(
   if (!isSharedQueue(config.queue)) throw new UsageError(noSharedQueue)
   return workIn(await openBackend(config.queue, { folder: folderBeside(config) }), work)
 }
+
+/**
+ * Opens the queue of the configuration for a command, also an embedded one whose worker is stopped, and closes it after `work`. Throws
+ * UsageError where there is none, and QueueUnavailable where it fails or a worker has it.
+ */
+export async function withAnyQueue<Result>(
+  config: QueueConfig,
+  work: (opened: OpenedQueue) => Promise<Result>,
+): Promise<Result> {
+  const { queue } = config
+  const folder = folderBeside(config)
+  if (isSharedQueue(queue)) return withQueues(config, NO_QUEUE, work)
+  if (queue === undefined && isMissing(join(folder, 'queue'))) throw new UsageError(NO_QUEUE)
+  const backend = await openBackend('embedded', { folder }).catch((error: unknown) => {
+    throw factsOf(error).from === 'queue'
+      ? new QueueUnavailable(`${describeError(error).message} ${STOP_FIRST}`)
+      : error
+  })
+  return workIn(backend, work)
+}
+
+const NO_QUEUE =
+  'There is no queue: the configuration names none, and no worker has kept one beside the mirror. Add ' +
+  '`queue: redis://127.0.0.1:6379` to the configuration, or set CUSTOMER_MIRROR_QUEUE.'
+
+const STOP_FIRST =
+  'To do it here: stop the worker (Ctrl-C or SIGTERM), enter this command again, then start the worker. What the queue holds is kept.'
 
 /** Opens the queues of a backend, and closes both after `work`. */
 export async function workIn<Result>(

@@ -2,35 +2,50 @@ import { UnrecoverableError } from 'bullmq'
 import type { Organization } from '../../src/config/organization.ts'
 import { factsOf } from '../../src/errors/errors.ts'
 import type { Outcome } from '../../src/mirror-organization.ts'
-import { jobStateOf, payload, type Counts, type Queues } from '../queue/queues.ts'
-import type { EndOfQuickRun } from './end-of-quick-run.ts'
-import { endingSoon } from './ending-soon.ts'
-import { runForJob } from './run-for-job.ts'
-import { isFullRunOn, whyNoQuickRun, type WhyNone } from './why-no-quick-run.ts'
-import {
-  countsOf,
-  endOutdated,
-  handBack,
-  isOutdated,
-  organizationOf,
-  reasonOf,
-  type JobSignals,
-  type Processing,
-  type SyncJob,
-} from './sync-job.ts'
+import { pauseOf } from '../../src/pause.ts'
+import type { Trigger } from '../../src/report.ts'
+import type { Backend } from '../queue/port.ts'
+import { createQueueWorker, jobStateOf, type Counts, type Payload } from '../queue/queues.ts'
+import { countsOf, endOutdated, handBack, isOutdated, organizationOf, reasonOf, runForJob } from './run-for-job.ts'
+import { parsePayload, type EndOfQuickRun, type JobSignals, type Processing, type SyncJob } from './run-for-job.ts'
+import { leaveToOthers, whyNoQuickRun, type WhyNone } from './why-no-run.ts'
 
-export type QuickProcessing = Omit<Processing, 'isAsked'> & { queues: Pick<Queues, 'sync'> }
+/** Quick runs made at the same time by one worker, beside its full runs. */
+const AT_ONCE = 4
+
+export type QuickWorker = ReturnType<typeof startQuickWorker>
+
+/** A worker that makes quick runs. It takes no job until it runs. */
+export function startQuickWorker(backend: Backend, processing: Processing) {
+  const { timings, cancellable } = processing
+  return createQueueWorker<Payload, Trigger>(
+    backend,
+    'quick',
+    // All three parameters are declared: BullMQ passes no signal to a processor with fewer.
+    async (job, token, lost) => {
+      await leaveToOthers(job, token, processing)
+      return cancellable.during(job, (cancelled) => quickRunForJob(job, { lost, cancelled }, processing))
+    },
+    {
+      concurrency: AT_ONCE,
+      lockDuration: timings.lockMs,
+      stalledInterval: timings.stalledMs,
+      // The job of a dead worker is not taken over: the next due time makes a new one.
+      maxStalledCount: 0,
+    },
+  )
+}
 
 /**
- * Makes a quick run of the organization of a job, unless a full run is due, under way or unfinished; and stops it after its current
- * pages when a full run begins. Quick runs are never retried.
+ * Makes a quick run of the organization of a job, unless it is paused or a full run is due, under way or unfinished; and stops it after its
+ * current pages when a full run begins. Quick runs are never retried.
  */
 export async function quickRunForJob(
   job: SyncJob,
   { lost, cancelled }: JobSignals,
-  processing: QuickProcessing,
+  processing: Processing,
 ): Promise<Counts> {
-  const { organization: id } = payload.parse(job.data)
+  const { organization: id } = parsePayload(job)
   const organization = await organizationOf(id, processing)
   const why = organization === undefined ? 'not-scheduled' : await whyNone(organization, job, processing)
   if (organization === undefined || why !== undefined)
@@ -39,8 +54,7 @@ export async function quickRunForJob(
   const fullRun = watchFullRun(id, processing)
   const signals = [processing.stop, cancelled, fullRun.began, ...(lost === undefined ? [] : [lost])]
   try {
-    const running = runForJob(organization, job, AbortSignal.any(signals), processing, { quick: true })
-    const outcome = await endingSoon(running, processing.stop, processing.timings.handBackMs)
+    const outcome = await runForJob(organization, job, AbortSignal.any(signals), processing, { quick: true })
     if (outcome !== undefined && isOutdated(outcome)) {
       await endOutdated(outcome.error, processing)
       return await handBack(job, job.token)
@@ -54,35 +68,33 @@ export async function quickRunForJob(
 async function whyNone(
   { id, schedule, resumeWithinMs }: Organization,
   { name }: SyncJob,
-  { queues, mirror, now }: QuickProcessing,
+  { queues, mirror, pauses, now }: Processing,
 ): Promise<WhyNone | undefined> {
+  if (pauseOf(await pauses.latest(), id, now()) !== undefined) return 'paused'
   const isAsked = name === 'manual'
   if (!isAsked && schedule?.quick === undefined) return 'not-scheduled'
   const [fullRun, [lastRun]] = await Promise.all([
     jobStateOf(queues.sync, id),
     mirror.listLastRuns({ organization: id }),
   ])
-  return whyNoQuickRun({
-    wanted: schedule && { organization: id, schedule },
-    fullRun,
-    lastRun,
-    resumeWithinMs,
-    nowMs: now(),
-    isAsked,
-  })
+  const wanted = schedule && { organization: id, schedule }
+  return whyNoQuickRun({ wanted, fullRun, lastRun, resumeWithinMs, nowMs: now(), isAsked })
 }
 
 /** Looks now and then whether a full run of the organization begins. While the queue does not answer, there is none. */
-function watchFullRun(
-  organization: string,
-  { queues, timings }: QuickProcessing,
-): { began: AbortSignal; stop: () => void } {
+function watchFullRun(organization: string, { queues, timings }: Processing): { began: AbortSignal; stop: () => void } {
   const began = new AbortController()
   const look = async () => {
-    if (isFullRunOn(await jobStateOf(queues.sync, organization).catch(() => undefined))) began.abort()
+    const state = await jobStateOf(queues.sync, organization).catch(() => undefined)
+    if (isFullRunOn(state)) began.abort()
   }
   const timer = setInterval(() => void look(), timings.quickLookMs)
   return { began: began.signal, stop: () => clearInterval(timer) }
+}
+
+/** Whether the job that reads the whole list is under way or about to be, so that a quick run must give way to it. */
+function isFullRunOn(state: string | undefined): boolean {
+  return state === 'active' || state === 'waiting' || state === 'prioritized'
 }
 
 function ended(organization: string, outcome: Outcome): EndOfQuickRun {
@@ -94,7 +106,7 @@ function ended(organization: string, outcome: Outcome): EndOfQuickRun {
   return { organization, end: gaveWay ? 'stopped' : 'failed', outcome }
 }
 
-function end({ listener }: QuickProcessing, quickRun: EndOfQuickRun): Counts {
+function end({ listener }: Processing, quickRun: EndOfQuickRun): Counts {
   listener.onQuickRun?.(quickRun)
   if (quickRun.end === 'skipped') return {}
   const { outcome } = quickRun

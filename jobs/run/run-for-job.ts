@@ -1,20 +1,110 @@
+import { once } from 'node:events'
+import { DelayedError, UnrecoverableError, WaitingError, type Job } from 'bullmq'
 import type { Organization } from '../../src/config/organization.ts'
+import { describeError, factsOf } from '../../src/errors/errors.ts'
 import type { Outcome } from '../../src/mirror-organization.ts'
-import { runOrganization, type RunSettings } from '../../src/run-organization.ts'
-import type { Processing, SyncJob } from './sync-job.ts'
+import { emptyReport, type Report, type Trigger } from '../../src/report.ts'
+import { runOrganization, type OpenSharedTurns, type RateLimits, type RunSettings } from '../../src/run-organization.ts'
+import type { IdleAgents } from '../../src/source/connection/idle-agents.ts'
+import type { SourceEvent } from '../../src/source/customers.ts'
+import type { Mirror } from '../../src/store.ts'
+import type { PauseWatch } from '../pauses.ts'
+import { within } from '../queue/deadline.ts'
+import { progressOf } from '../queue/port.ts'
+import { payload, type Counts, type Payload, type Queues } from '../queue/queues.ts'
+import type { Timings } from '../timings.ts'
+import type { CancellableJobs } from './cancellations.ts'
+import type { WhyLeft, WhyNone, WhyNotNeeded } from './why-no-run.ts'
+import type { JobVerdict } from './outcome.ts'
 
-type Own = Pick<RunSettings, 'quick' | 'comesBack'>
+export type SyncJob = Job<Payload, Counts, Trigger>
 
-/** Makes the run of a job, with what the runs of a worker have in common and the `own` settings of this one. */
-export function runForJob(
+/** A run of a job, the verdict on it, and whether the job ends with it. */
+export type RunOfJob = { organization: string; outcome: Outcome; verdict: JobVerdict; isLast: boolean }
+
+/** The end of a quick job. `stopped`: it gave way to a full run, or to the stop of its worker, or a person cancelled it. */
+export type EndOfQuickRun = { organization: string } & (
+  | { end: 'skipped'; why: WhyNone }
+  | { end: 'partial' | 'stopped' | 'failed'; outcome: Outcome }
+)
+
+/** The callbacks to which a job reports. */
+export type Listener = {
+  onEvent?(organization: string, event: SourceEvent): void
+  onAnswer?(organization: string, answer: { status: number }): void
+  onRun?(run: RunOfJob): void
+  /** A job ended without a run. */
+  onNotNeeded?(organization: string, why: WhyNotNeeded): void
+  /** A job waits for another worker. */
+  onLeft?(organization: string, why: WhyLeft): void
+  /** A job waits for the end of a pause, in Unix milliseconds; undefined where the end is not known. */
+  onPutOff?(organization: string, untilMs: number | undefined): void
+  onQuickRun?(ended: EndOfQuickRun): void
+}
+
+/** What the jobs of a worker have in common. */
+export type Processing = {
+  /** Looks an organization up in the current configuration. */
+  organizationOf: (id: string) => Organization | undefined
+  /** Reads the configuration again for an organization that is not in it. */
+  lookAgain: () => Promise<void>
+  mirror: Mirror
+  queues: Pick<Queues, 'sync' | 'quick'>
+  pauses: Pick<PauseWatch, 'latest'>
+  /** What is wrong where the queue has another mirror than this worker. */
+  anotherMirror: () => Promise<string | undefined>
+  rateLimits: RateLimits
+  /** Undefined where no other process shares a rate limit. */
+  sharedTurns: OpenSharedTurns | undefined
+  /** Connections of finished jobs, to reuse. */
+  agents: IdleAgents
+  listener: Listener
+  /** Ends this worker: a newer version has changed the mirror, and its workers take the jobs. */
+  onOutdated: (error: unknown) => void
+  /** The jobs of this worker that a person may cancel. */
+  cancellable: CancellableJobs
+  /** Aborted when this worker stops: current pages are finished and saved, and jobs go back into the queue. */
+  stop: AbortSignal
+  timings: Timings
+  /** Unix milliseconds. */
+  now: () => number
+  monotonicMs: () => number
+  random: () => number
+}
+
+/** The signals of one job: when its lock is lost, and when a person cancels it. */
+export type JobSignals = { lost: AbortSignal | undefined; cancelled: AbortSignal }
+
+export function parsePayload(job: SyncJob): Payload {
+  const parsed = payload.safeParse(job.data)
+  if (parsed.success) return parsed.data
+  throw new UnrecoverableError('This job names no organization. This program did not create it; nothing was done.')
+}
+
+/** An organization of the configuration. A job may be faster than the look at a changed file. */
+export async function organizationOf(
+  id: string,
+  processing: Pick<Processing, 'organizationOf' | 'lookAgain'>,
+): Promise<Organization | undefined> {
+  const known = processing.organizationOf(id)
+  if (known !== undefined) return known
+  await processing.lookAgain()
+  return processing.organizationOf(id)
+}
+
+/**
+ * Makes the run of a job, with what the runs of a worker have in common and the `own` settings of this one. After a stop it is waited for
+ * only for a limited time, and a page that arrives later is lost: undefined then.
+ */
+export async function runForJob(
   organization: Organization,
   { name }: SyncJob,
   signal: AbortSignal,
-  processing: Omit<Processing, 'isAsked'>,
-  own: Own,
-): Promise<Outcome> {
-  const { mirror, rateLimits, sharedTurns, agents, listener, timings, now, monotonicMs, random } = processing
-  return runOrganization(organization, {
+  processing: Processing,
+  own: Pick<RunSettings, 'quick' | 'comesBack'>,
+): Promise<Outcome | undefined> {
+  const { mirror, rateLimits, sharedTurns, agents, listener, timings, now, monotonicMs, random, stop } = processing
+  const running = runOrganization(organization, {
     ...{ mirror, rateLimits, sharedTurns, agents, now, monotonicMs, random },
     trigger: name,
     longestWaitMs: timings.longestWaitMs,
@@ -23,4 +113,66 @@ export function runForJob(
     onAnswer: (answer) => listener.onAnswer?.(organization.id, answer),
     ...own,
   })
+  const { promise: stopped, resolve } = Promise.withResolvers<undefined>()
+  const onStop = () => resolve(undefined)
+  if (stop.aborted) onStop()
+  stop.addEventListener('abort', onStop, { once: true })
+  // A worker makes runs for months, with one signal for all of them.
+  const first = await Promise.race([running, stopped]).finally(() => stop.removeEventListener('abort', onStop))
+  return first ?? within(running, timings.handBackMs, undefined)
+}
+
+/** The outcome of a run that never started, with its error. */
+export function failedWith(organization: string, error: unknown, nowMs: number, trigger: Trigger = 'sync'): Outcome {
+  const report = emptyReport({ organization, trigger, startedAtMs: nowMs })
+  return { report: { ...report, error: describeError(error) }, error }
+}
+
+/** Whether a newer version has changed the mirror, so that this one can make no run. */
+export function isOutdated({ error }: Outcome): boolean {
+  return error !== undefined && factsOf(error).from === 'other-version'
+}
+
+/** Ends this worker, and waits until it takes no job: it would take the one that it puts back. */
+export async function endOutdated(
+  error: unknown,
+  { onOutdated, stop }: Pick<Processing, 'onOutdated' | 'stop'>,
+): Promise<void> {
+  onOutdated(error)
+  if (!stop.aborted) await once(stop, 'abort')
+}
+
+/** Back to the head of the queue, as if it had not been started. */
+export async function handBack(job: SyncJob, token: string | undefined): Promise<never> {
+  await job.moveToWait(token)
+  throw new WaitingError()
+}
+
+/** Delays the job without using one of its attempts, notes `changes` at it, and then reports that. */
+export async function delayUntil(
+  job: SyncJob,
+  token: string | undefined,
+  untilMs: number,
+  { changes, report = () => {} }: { changes?: Partial<ReturnType<typeof progressOf>>; report?: () => void } = {},
+): Promise<never> {
+  // First, because the queue refuses it to a worker that has lost the job, and changes the progress for any.
+  await job.moveToDelayed(untilMs, token)
+  if (changes !== undefined) await job.updateProgress({ ...progressOf(job), ...changes })
+  report()
+  throw new DelayedError()
+}
+
+export function countsOf(report: Report): Counts {
+  const { requests, pages, received, inserted, updated, unchanged, duplicates, rejected, suppressed } = report
+  const { missing, removed, returned, held, throttled, waitedMs, durationMs } = report
+  return {
+    ...{ requests, pages, received, inserted, updated, unchanged, duplicates, rejected, suppressed },
+    ...{ missing, removed, returned, held, throttled, waitedMs, durationMs },
+  }
+}
+
+/** The reason of a failure for the queue: only our own error messages, because others may quote data. */
+export function reasonOf({ error }: Outcome): string {
+  const { code, message } = describeError(error)
+  return code === 'unexpected' ? 'unexpected: see the log of the worker' : `${code}: ${message}`
 }

@@ -2,8 +2,7 @@ import { isFarAhead } from '../../src/time/clock-tolerance.ts'
 import type { Organization } from '../../src/config/organization.ts'
 import type { Due } from '../../src/page/overview.ts'
 import type { Freshness, LastRun } from '../../src/store.ts'
-import { localTime, nextDueMs, previousDueMs, type Schedule } from './due-times.ts'
-import { quickSchedule } from './quick-times.ts'
+import { localTime, nextDueMs, previousDueMs, quickSchedule, type Schedule } from './due-times.ts'
 import { wasReadSince } from './missed-runs.ts'
 
 /** How long after its due time an organization may take. */

@@ -1,5 +1,7 @@
 import { createHash } from 'node:crypto'
 import { CronExpressionParser } from 'cron-parser'
+import type { Config } from '../../src/config/read-config.ts'
+import { ConfigError } from '../../src/errors/errors.ts'
 import { WallClock } from './wall-clock.ts'
 
 /** When an organization is mirrored: cron fields in a time zone, and the time over which starts are spread. */
@@ -67,16 +69,6 @@ export function comingRuns(organization: string, schedule: Schedule, nowMs: numb
 /** A run at this moment. */
 export function runAt(atMs: number, { timezone }: Pick<Schedule, 'timezone'>): ComingRun {
   return { atMs, clocksChange: clocksChange(atMs, timezone) }
-}
-
-/** The scheduler's error about a cron line; undefined when the line has future moments. */
-export function scheduleProblem(schedule: Schedule, nowMs: number): string | undefined {
-  try {
-    nextAfter(schedule, nowMs)
-    return undefined
-  } catch (error) {
-    return error instanceof Error ? error.message : String(error)
-  }
 }
 
 /**
@@ -173,3 +165,60 @@ function clocksChange(atMs: number, timezone: string): boolean {
 }
 
 const DAY_MS = 86_400_000
+
+/** The schedule of an organization, with the cron line of its quick runs if it has one. */
+type WithQuick = Schedule & { quick?: string }
+
+/** When an organization has quick runs: its own cron line in the same time zone. Undefined where it has none. */
+export function quickSchedule({ quick, ...night }: WithQuick): Schedule | undefined {
+  return quick === undefined ? undefined : { ...night, cron: quick }
+}
+
+/** The quick runs of an organization in the next 24 hours, the first of all to come, and whether each meets a full run. */
+export type QuickOutlook = { inADay: number; nextMs: number; isAlwaysAtNight: boolean }
+
+const LOOKED_AT = 20
+
+/** What the quick line of an organization comes to; undefined where it has none. Throws for lines without a future moment. */
+export function quickOutlook(organization: string, schedule: WithQuick, nowMs: number): QuickOutlook | undefined {
+  const quick = quickSchedule(schedule)
+  if (quick === undefined) return undefined
+  let inADay = 0
+  for (let atMs = nextAfter(quick, nowMs); atMs < nowMs + DAY_MS; atMs = nextAfter(quick, atMs)) inADay += 1
+  let atMs = nowMs
+  const isAlwaysAtNight = Array.from({ length: LOOKED_AT }, () => (atMs = nextAfter(quick, atMs))).every(
+    (momentMs) => nextAfter(schedule, momentMs - 1) === momentMs,
+  )
+  return { inADay, nextMs: nextDueMs(organization, quick, nowMs), isAlwaysAtNight }
+}
+
+/** Throws one ConfigError for all mistakes in the schedules. */
+export function checkSchedules(config: Pick<Config, 'organizations' | 'file'>, nowMs: number): void {
+  const mistakes = scheduleMistakes(config, nowMs)
+  if (mistakes.length > 0) throw new ConfigError(mistakes)
+}
+
+/** The cron lines without a future moment. */
+export function scheduleMistakes({ organizations, file }: Pick<Config, 'organizations' | 'file'>, nowMs: number) {
+  return organizations.flatMap(({ id, schedule }) => {
+    const lines = [
+      { what: 'cron', line: schedule },
+      { what: 'quick', line: schedule && quickSchedule(schedule) },
+    ]
+    return lines.flatMap(({ what, line }) => {
+      const problem = line && scheduleProblem(line, nowMs)
+      if (problem === undefined) return []
+      return [{ file, path: `schedule of ${id}`, message: `its ${what} line names no moment (${problem})` }]
+    })
+  })
+}
+
+/** The scheduler's error about a cron line; undefined when the line has future moments. */
+export function scheduleProblem(schedule: Schedule, nowMs: number): string | undefined {
+  try {
+    nextAfter(schedule, nowMs)
+    return undefined
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error)
+  }
+}

@@ -1,9 +1,8 @@
 import type { Config } from '../../src/config/read-config.ts'
-import type { LiveConfig } from '../configuration/live-config.ts'
-import { oneAtATime } from '../one-at-a-time.ts'
+import type { LiveConfig } from '../live-config.ts'
+import { oneAtATime } from '../queue/deadline.ts'
 import type { Queues } from '../queue/queues.ts'
-import { nextDueMs, previousDueMs, type Schedule } from './due-times.ts'
-import { quickSchedule } from './quick-times.ts'
+import { nextDueMs, previousDueMs, quickSchedule, type Schedule } from './due-times.ts'
 
 export type DueWatch = { stop(): void }
 

@@ -1,11 +1,10 @@
 import type { Config } from '../../src/config/read-config.ts'
-import { factsOfCode } from '../../src/errors/error-facts.ts'
-import { isForGood } from '../../src/errors/error-facts.ts'
+import { factsOfCode, isForGood } from '../../src/errors/error-facts.ts'
 import type { LastRun, Mirror } from '../../src/store.ts'
 import { isFarAhead } from '../../src/time/clock-tolerance.ts'
-import { deleteCancellation, listCancellations, type Cancellation } from '../queue/cancellations.ts'
+import type { SharedValues } from '../queue/port.ts'
 import type { Queues } from '../queue/queues.ts'
-import type { SharedValues } from '../queue/shared-values.ts'
+import { deleteCancellation, listCancellations, type Cancellation } from '../run/cancellations.ts'
 import { previousDueMs, type Schedule } from './due-times.ts'
 
 /** An organization with the schedule of its nights. */

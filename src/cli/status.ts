@@ -67,7 +67,7 @@ export function statusCommand(io: Io) {
 /** Undefined where no queue is shared, and where it does not answer within a second. */
 async function readPauses(config: Config): Promise<Pauses | undefined> {
   if (!isSharedQueue(config.queue)) return undefined
-  const { readSharedPauses } = await import('../../jobs/pauses/read-shared-pauses.ts')
+  const { readSharedPauses } = await import('../../jobs/pauses.ts')
   return readSharedPauses(config)
 }
 

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { createServer, type AddressInfo, type Socket } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
-import { QueueClient } from '../../jobs/queue/postgres/queue-client.ts'
+import { QueueClient } from '../../jobs/queue/postgres.ts'
 import { MirrorClient } from '../../src/store/port/postgres-connections.ts'
 import { eventually } from '../support/eventually.ts'
 import { temporaryFolder } from '../support/temp-folder.ts'

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { listCancellations, writeCancellation } from '../../jobs/queue/cancellations.ts'
+import { listCancellations, writeCancellation } from '../../jobs/run/cancellations.ts'
 import { monotonicMs } from '../../src/machine/timers.ts'
 import { eventually } from '../support/eventually.ts'
 import { aJobsWorkplace, isEmbedded, someQueues, takeNext } from '../support/jobs-workplace.ts'

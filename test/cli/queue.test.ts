@@ -1,7 +1,7 @@
 import { hostname } from 'node:os'
 import { pid } from 'node:process'
 import { expect, test } from 'vitest'
-import { pause } from '../../jobs/pauses/pauses.ts'
+import { pause } from '../../jobs/pauses.ts'
 import { queueText, queueCommand } from '../../src/cli/queue.ts'
 import { aGate } from '../support/gate.ts'
 import { aJobsWorkplace, isEmbedded, someQueues } from '../support/jobs-workplace.ts'

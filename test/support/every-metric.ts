@@ -1,5 +1,5 @@
-import { measureProcess } from '../../jobs/monitoring/watched.ts'
-import { statusMetrics } from '../../jobs/monitoring/status-metrics.ts'
+import { processText } from '../../jobs/monitoring/metrics.ts'
+import { statusMetrics } from '../../jobs/monitoring/standings.ts'
 import { emptyReport } from '../../src/report.ts'
 import { START_MS } from './builders.ts'
 import { readExposition, type Family } from './exposition.ts'
@@ -34,6 +34,6 @@ export async function everyMetric(): Promise<Map<string, Family>> {
   for (const status of [200, 429, 503]) metrics.countAnswer('fresh', { status })
   const config = Object({ organizations })
   const ofStatus = await statusMetrics(mirror, { config, pauses: PAUSES, nowMs: LOOKED_AT_MS, monotonicMs: 0 })
-  const texts = [(await lines()).join('\n'), await measureProcess()(), ofStatus]
+  const texts = [(await lines()).join('\n'), await processText(), ofStatus]
   return new Map(texts.flatMap((text) => [...readExposition(text)]))
 }

@@ -3,8 +3,8 @@ import { randomUUID } from 'node:crypto'
 import { dirname, join } from 'node:path'
 import { withBackend, type IQueueBackend, type Job } from 'bullmq'
 import { inject, onTestFinished } from 'vitest'
-import { openBackend, type Backend } from '../../jobs/queue/backend.ts'
-import { queueNames } from '../../jobs/queue/queue-names.ts'
+import { openBackend } from '../../jobs/queue/backend.ts'
+import { nameInDatabase, type Backend, type QueueName } from '../../jobs/queue/port.ts'
 import { openQueues, type Queues } from '../../jobs/queue/queues.ts'
 import { aWorkplace, type Workplace, type Written } from './workplace.ts'
 
@@ -60,13 +60,13 @@ export async function someQueues(
  */
 export async function takeNext(
   backend: Backend,
-  queue: keyof ReturnType<typeof queueNames>,
+  queue: QueueName,
   work: (job: Job, token?: string) => Promise<unknown> = async () => ({}),
 ): Promise<unknown> {
   const { Worker } = withBackend<IQueueBackend, unknown>(backend.factory)
   const taken = Promise.withResolvers<unknown>()
   const process = (job: Job, token?: string) => work(job, token).finally(() => taken.resolve(job.data))
-  const worker = new Worker(queueNames(backend)[queue], process, { connection: {} })
+  const worker = new Worker(nameInDatabase(backend, queue), process, { connection: {} })
   worker.on('error', () => {})
   onTestFinished(() => worker.close())
   return taken.promise

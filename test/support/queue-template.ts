@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { z } from 'zod'
-import { openEmbedded } from '../../jobs/queue/postgres/embedded.ts'
+import { openEmbedded } from '../../jobs/queue/embedded.ts'
 import { openKeptPglite } from './postgres/kept-pglite.ts'
 
 const ROOT = new URL('../../', import.meta.url)

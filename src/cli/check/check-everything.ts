@@ -164,9 +164,9 @@ async function* checkQueue({ queue }: Pick<Config, 'queue'>): AsyncGenerator<Fin
   if (!isSharedQueue(queue)) return
   const what = 'queue'
   if (isPasswordInFile(queue, processEnvironment())) yield { what, ...PASSWORD_IN_FILE, isWarning: true }
-  const { askQueue } = await import('../../../jobs/commands/ask-queue.ts')
+  const { probeQueue } = await import('../../../jobs/queue/backend.ts')
   try {
-    const { place, dropsKeysBy } = await askQueue(queue)
+    const { place, dropsKeysBy } = await probeQueue(queue)
     yield { what, said: `${place} answered` }
     if (dropsKeysBy !== undefined) yield { what, ...dropsKeys(dropsKeysBy), isWarning: true }
   } catch (error) {
@@ -211,8 +211,8 @@ async function* checkSchedule(
   const { id, schedule, quick } = organization
   if (schedule === undefined) return
   const [{ scheduleMistakes }, { quickOutlook }] = await Promise.all([
-    import('../../../jobs/schedule/schedule-mistakes.ts'),
-    import('../../../jobs/schedule/quick-times.ts'),
+    import('../../../jobs/schedule/due-times.ts'),
+    import('../../../jobs/schedule/due-times.ts'),
   ])
   const mistakes = scheduleMistakes({ organizations: [organization], file }, nowMs)
   if (mistakes.length > 0) {

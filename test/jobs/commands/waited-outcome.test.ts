@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { countsOf } from '../../../jobs/run/sync-job.ts'
+import { countsOf } from '../../../jobs/run/run-for-job.ts'
 import { waitedOutcome, type EndedJob } from '../../../jobs/commands/waited-outcome.ts'
 import { exitCodeOf } from '../../../src/cli/exit-code.ts'
 import { emptyReport, type Report } from '../../../src/report.ts'

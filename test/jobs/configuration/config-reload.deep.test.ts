@@ -6,7 +6,7 @@ import { aJobsWorkplace, isEmbedded, someQueues } from '../../support/jobs-workp
 import { startCli } from '../../support/run-cli.ts'
 import { aSandbox, organizationsOf } from '../../support/workplace.ts'
 import { aPlaceOf, aBlindWorker } from '../../support/reloading-worker.ts'
-import { pause } from '../../../jobs/pauses/pauses.ts'
+import { pause } from '../../../jobs/pauses.ts'
 
 test('a mirror or a queue that is changed in the file is said to wait for a restart', async () => {
   const [acme] = organizationsOf(await aSandbox({ customers: [3] }))

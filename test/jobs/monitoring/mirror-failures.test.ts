@@ -1,7 +1,5 @@
 import { expect, test } from 'vitest'
-import { examine } from '../../../jobs/monitoring/health.ts'
-import { noticesOf } from '../../../jobs/monitoring/watched.ts'
-import { MirrorFailures } from '../../../jobs/monitoring/mirror-failures.ts'
+import { examine, MirrorFailures, noticesOf } from '../../../jobs/monitoring/health.ts'
 import { MirrorUnusable, SourceUnavailable } from '../../../src/errors/errors.ts'
 import type { LastRun } from '../../../src/store.ts'
 import { isoTime } from '../../../src/time/iso-time.ts'
@@ -49,7 +47,7 @@ test.each<
   expect(await problemsOf(failures, { lastRuns, paused })).toHaveLength(isOver ? 0 : 1)
   // The page says the same as /readyz.
   expect(
-    await noticesOf({ configuration: [], mirrorFailures: failures.byOrganization, ...around({ lastRuns, paused }) }),
+    await noticesOf({ configuration: [], mirrorFailures: failures, ...around({ lastRuns, paused }) }),
   ).toHaveLength(isOver ? 0 : 1)
 })
 
@@ -61,15 +59,8 @@ function noted(...ends: [organization: string, error: unknown][]): MirrorFailure
 
 type Around = { lastRuns?: Partial<LastRun>[]; paused?: string[] }
 
-async function problemsOf({ byOrganization }: MirrorFailures, asked: Around = {}): Promise<string[]> {
-  const { pauses, ...rest } = around(asked)
-  const { problems } = await examine({
-    write: async () => {},
-    workers: [],
-    mirrorFailures: byOrganization,
-    pauses: async () => pauses,
-    ...rest,
-  })
+async function problemsOf(mirrorFailures: MirrorFailures, asked: Around = {}): Promise<string[]> {
+  const { problems } = await examine({ write: async () => {}, workers: [], mirrorFailures, ...around(asked) })
   return problems
 }
 

@@ -160,7 +160,7 @@ test('when the mirror cannot be read, the page says so', async () => {
 })
 
 test('the page says what is wrong with the configuration of its worker', async () => {
-  const config = { brokenSinceMs: NOW_MS, awaitingRestart: ['queue'] } as const
+  const config = { current: Object({ organizations: [] }), brokenSinceMs: NOW_MS, awaitingRestart: ['queue'] } as const
   const { ask } = await aServer({ notices: configurationProblems(config, 'another worker has another configuration') })
 
   const { body } = await ask('/')
@@ -170,6 +170,7 @@ test('the page says what is wrong with the configuration of its worker', async (
   expect(body).toContain(
     'The configuration file names another queue, which commands use now and this worker after a restart.',
   )
+  expect(body).toContain('The configuration schedules nothing, so this worker starts no run by itself')
   expect((await (await aServer()).ask('/')).body).not.toContain('configuration')
 })
 

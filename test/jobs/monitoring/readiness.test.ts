@@ -54,7 +54,7 @@ test.each([
     workers: [],
     organizations,
     mirror: { listLastRuns: async () => [], listHeldRemovals: async () => [] },
-    pauses: async () => new Map(Object.entries(pauses)),
+    pauses: new Map(Object.entries(pauses)),
     nowMs: NOW_MS,
   })
 
@@ -102,7 +102,7 @@ test.each([
   expect(JSON.parse(String(lines.read()))).toMatchObject({ level, msg: 'run complete', ...expected })
 })
 
-test('a retired organization has no age and raises no alert', async () => {
+test('a retired organization has no dates and raises no alert', async () => {
   const nowMs = Date.now()
   const retired = { ...fresh('acme', nowMs - 90 * 86_400_000), retiredAtMs: nowMs }
   const { lines } = metricsOf({ freshness: [retired], now: () => nowMs })
@@ -112,20 +112,22 @@ test('a retired organization has no age and raises no alert', async () => {
   ])
 })
 
-test('an organization that left the configuration has no age, and a first give-up is an increase', async () => {
+test('an organization that left the configuration has no dates, and a first give-up is an increase', async () => {
   const nowMs = Date.now()
   const freshness = [fresh('acme', nowMs - 60_000), fresh('globex', nowMs - 60_000)]
   const lines = await metricsOf({ freshness, now: () => nowMs }).lines()
 
-  expect(lines.filter((line) => /^customer_mirror_(read_as_of_age_seconds|open_rejects)\{/.test(line))).toEqual([
-    'customer_mirror_open_rejects{organization="acme"} 0',
-    'customer_mirror_read_as_of_age_seconds{organization="acme"} 60',
-  ])
-  for (const outcome of ['complete', 'wait', 'retry', 'give-up', 'hand-back', 'abandon'])
+  expect(lines.filter((line) => /^customer_mirror_(last_success_timestamp_seconds|open_rejects)\{/.test(line))).toEqual(
+    [
+      `customer_mirror_last_success_timestamp_seconds{organization="acme"} ${(nowMs - 60_000) / 1000}`,
+      'customer_mirror_open_rejects{organization="acme"} 0',
+    ],
+  )
+  for (const outcome of ['complete', 'give-up'])
     expect(lines).toContain(`customer_mirror_runs_total{organization="acme",outcome="${outcome}"} 0`)
 })
 
-test('each date has its age, a date that is none has no age, and one look at the mirror serves a scrape', async () => {
+test('a date that is none is left out, and one look at the mirror serves a scrape', async () => {
   const nowMs = Date.now()
   const looks: string[] = []
   const dates = { readAsOfMs: nowMs - 60_000, provenAsOfMs: undefined }
@@ -141,9 +143,9 @@ test('each date has its age, a date that is none has no age, and one look at the
   }
   const lines = await metricsOf({ mirror, now: () => nowMs }).lines()
 
-  expect(lines.filter((line) => /^customer_mirror_(\w+_as_of_age_seconds|held_removals)\{/.test(line))).toEqual([
+  expect(lines.filter((line) => /^customer_mirror_(last_\w+|held_removals)\{/.test(line))).toEqual([
+    `customer_mirror_last_success_timestamp_seconds{organization="acme"} ${(nowMs - 60_000) / 1000}`,
     'customer_mirror_held_removals{organization="acme"} 2138',
-    'customer_mirror_read_as_of_age_seconds{organization="acme"} 60',
   ])
   expect(looks).toEqual(['freshness', 'held', 'underway', 'runs'])
 })

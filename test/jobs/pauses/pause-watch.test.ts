@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
-import { watchPauses } from '../../../jobs/pauses/pause-watch.ts'
-import { pauseText } from '../../../jobs/pauses/pauses.ts'
+import { watchPauses } from '../../../jobs/pauses.ts'
 
 test('a job that waits for the end of a pause starts when that was set later, and comes', async () => {
   let nowMs = 1000
@@ -11,7 +10,7 @@ test('a job that waits for the end of a pause starts when that was set later, an
     list: async () => {
       looks += 1
       if (looks === 3) look()
-      return new Map([['pause:acme', pauseText({ sinceMs: 0, untilMs: 2000, resumedMs: undefined })]])
+      return new Map([['pause:acme', JSON.stringify({ since: new Date(0), until: new Date(2000) })]])
     },
   }
   const job = {

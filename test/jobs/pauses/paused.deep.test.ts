@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { pause } from '../../../jobs/pauses/pauses.ts'
+import { pause } from '../../../jobs/pauses.ts'
 import { ALL } from '../../../src/pause.ts'
 import { rowsOf, valueOf } from '../../support/mirror-file.ts'
 import { startWorker } from '../../support/worker-here.ts'

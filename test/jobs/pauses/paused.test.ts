@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { pause, resume } from '../../../jobs/pauses/pauses.ts'
-import { putOffOf } from '../../../jobs/pauses/put-off.ts'
+import { pause, resume } from '../../../jobs/pauses.ts'
+import { progressOf } from '../../../jobs/queue/port.ts'
 import { ALL } from '../../../src/pause.ts'
 import { eventually } from '../../support/eventually.ts'
 import { aGate } from '../../support/gate.ts'
@@ -25,7 +25,11 @@ test('a paused organization starts no run, and uses no attempt of its job; resum
   await worker.stop()
   const before = rowsOf(place.mirror, 'SELECT organization, status FROM runs')
   const jobs = await inQueue(async ({ queues }) =>
-    (await queues.sync.getDelayed()).map((job) => ({ ...job.data, ...putOffOf(job), attempts: job.attemptsMade })),
+    (await queues.sync.getDelayed()).map((job) => ({
+      ...job.data,
+      ...progressOf(job).putOff,
+      attempts: job.attemptsMade,
+    })),
   )
   await inQueue(({ values }) => resume(values, ['acme'], Date.now()))
   const next = startWorker(place)
@@ -34,7 +38,7 @@ test('a paused organization starts no run, and uses no attempt of its job; resum
 
   expect(before).toEqual([{ organization: 'globex', status: 'complete' }])
   const data = { organization: 'acme', dueMs: expect.any(Number), version: version() }
-  expect(jobs).toEqual([{ ...data, untilMs: undefined, attempts: 0 }])
+  expect(jobs).toEqual([{ ...data, attempts: 0 }])
   expect(rowsOf(place.mirror, `SELECT status FROM runs WHERE organization = 'acme'`)).toEqual([{ status: 'complete' }])
 })
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { pause, readPauses, resume } from '../../../jobs/pauses/pauses.ts'
+import { pause, readPauses, resume } from '../../../jobs/pauses.ts'
 import { ALL, pauseOf } from '../../../src/pause.ts'
 
 const NOW = 1_000_000

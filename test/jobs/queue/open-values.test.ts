@@ -1,15 +1,15 @@
 import { createServer, type Socket } from 'node:net'
 import { setImmediate } from 'node:timers/promises'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { askValues } from '../../../jobs/queue/open-values.ts'
-import { openRedis } from '../../../jobs/queue/redis/redis.ts'
+import { askQueue } from '../../../jobs/queue/backend.ts'
+import { openRedis } from '../../../jobs/queue/redis.ts'
 import { listenHere } from '../../support/listen-here.ts'
 
 test('a command waits for a server that answers nothing no longer than asked, and hardly for the end of its connection', async () => {
   const address = await aMuteServer()
   const waits = waitsFromNowOn(/\/(ioredis|jobs\/queue)\//)
 
-  expect(await askValues(`redis://${address}`, 300, ({ values }) => values.list(''))).toBeUndefined()
+  expect(await askQueue(`redis://${address}`, 300, ({ values }) => values.list(''))).toBeUndefined()
   await setImmediate()
 
   // The program ends with the last of them.

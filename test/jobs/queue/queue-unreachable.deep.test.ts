@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
-import { openValues } from '../../../jobs/queue/open-values.ts'
+import { askQueue } from '../../../jobs/queue/backend.ts'
 import { someQueues } from '../../support/jobs-workplace.ts'
 
 const silentPostgres: [what: string, ask: (address: string) => Promise<unknown>, failure: object][] = [
@@ -32,10 +32,5 @@ test.each(silentPostgres)('a PostgreSQL that accepts connections and answers not
 })
 
 async function readPausesAt(address: string): Promise<unknown> {
-  const opened = await openValues(address, 100)
-  try {
-    return await opened.values.list('pause:')
-  } finally {
-    await opened.close()
-  }
+  return askQueue(address, 1000, ({ values }) => values.list('pause:'))
 }

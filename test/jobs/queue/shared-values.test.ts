@@ -2,7 +2,8 @@ import { chmodSync, mkdtempSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
-import { openBackend, type Backend } from '../../../jobs/queue/backend.ts'
+import { openBackend } from '../../../jobs/queue/backend.ts'
+import type { Backend } from '../../../jobs/queue/port.ts'
 import { aQueue, isEmbedded, prepareQueue } from '../../support/jobs-workplace.ts'
 
 describe.each(isEmbedded ? ['embedded'] : [inject('queueAddress'), 'embedded'])('shared values in %s', (kind) => {

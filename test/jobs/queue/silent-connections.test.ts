@@ -1,6 +1,6 @@
 import { inject, describe, expect, onTestFinished, test } from 'vitest'
-import { openPostgres } from '../../../jobs/queue/postgres/postgres.ts'
-import { openRedis } from '../../../jobs/queue/redis/redis.ts'
+import { openPostgres } from '../../../jobs/queue/postgres.ts'
+import { openRedis } from '../../../jobs/queue/redis.ts'
 import { postgresPrograms, startPostgres } from '../../../bench/postgres-server.ts'
 import { eventually } from '../../support/eventually.ts'
 import { redisProgram, startRedis } from '../../support/redis-server.ts'
@@ -28,7 +28,7 @@ describe.each(SERVERS.slice(0, inject('isDeep') ? 2 : 1))('a queue in %s', (_nam
       onTestFinished(() => store.close())
       await store.write()
 
-      const asked = Promise.allSettled(Array.from({ length: QUESTIONS }, () => store.ping()))
+      const asked = Promise.allSettled(Array.from({ length: QUESTIONS }, () => store.values.read('nothing')))
       proxy.silence()
       await asked
 

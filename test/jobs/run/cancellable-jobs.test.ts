@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import { CancellableJobs } from '../../../jobs/run/cancellable-jobs.ts'
-import { listCancellations, type Cancellation } from '../../../jobs/queue/cancellations.ts'
+import { CancellableJobs } from '../../../jobs/run/cancellations.ts'
+import { listCancellations, type Cancellation } from '../../../jobs/run/cancellations.ts'
 import { eventually } from '../../support/eventually.ts'
 
 const ACME = { id: 'acme.2', data: { organization: 'acme' } }

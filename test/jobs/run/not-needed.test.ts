@@ -1,8 +1,7 @@
 import { withBackend, type IQueueBackend } from 'bullmq'
 import { describe, expect, test } from 'vitest'
-import { findWhyNotNeeded, whyNotNeeded, type JobAtStart } from '../../../jobs/run/not-needed.ts'
-import type { Backend } from '../../../jobs/queue/backend.ts'
-import { queueNames } from '../../../jobs/queue/queue-names.ts'
+import { whyNotNeeded, type JobAtStart } from '../../../jobs/run/why-no-run.ts'
+import { nameInDatabase, type Backend } from '../../../jobs/queue/port.ts'
 import type { LastRun } from '../../../src/store.ts'
 import { eventually } from '../../support/eventually.ts'
 import { aJobsWorkplace, someQueues } from '../../support/jobs-workplace.ts'
@@ -52,18 +51,6 @@ describe('a job that starts', () => {
   ])('for an organization %s', (_what, job, why) => {
     expect(whyNotNeeded(aJob(job))).toBe(why)
   })
-})
-
-test.each([
-  ['no person asked for', false, 'read-since'],
-  ['a person asked for too', true, undefined],
-])('a job that %s, after a read', async (_what, asked, why) => {
-  const data = { organization: 'acme', dueMs: DUE_MS }
-  const job = { name: 'catch-up', data, timestamp: DUE_MS + 2 * SECOND_MS, attemptsStarted: 1 } as const
-  const mirror = { listLastRuns: async () => [aLastRun({})] }
-  const lookingUp = { mirror, isAsked: async () => asked, now: () => DUE_MS + 5 * SECOND_MS }
-
-  expect(await findWhyNotNeeded(job, lookingUp)).toBe(why)
 })
 
 test('a catch-up that was asked for after the run it was for has ended makes no run, and a request by hand makes one', async () => {
@@ -130,7 +117,7 @@ test('a job whose worker ended between the end of the run and the end of the job
 
 async function startAndPutBack(backend: Backend): Promise<void> {
   const { Worker } = withBackend<IQueueBackend, unknown>(backend.factory)
-  const worker = new Worker(queueNames(backend).sync, undefined, { connection: {} })
+  const worker = new Worker(nameInDatabase(backend, 'sync'), undefined, { connection: {} })
   const job = await worker.getNextJob('a token')
   await job?.moveToWait('a token')
   await worker.close()

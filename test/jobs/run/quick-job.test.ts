@@ -1,9 +1,9 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import { CancellableJobs } from '../../../jobs/run/cancellable-jobs.ts'
-import type { EndOfQuickRun } from '../../../jobs/run/end-of-quick-run.ts'
+import { CancellableJobs } from '../../../jobs/run/cancellations.ts'
+import type { EndOfQuickRun } from '../../../jobs/run/run-for-job.ts'
 import { quickRunForJob } from '../../../jobs/run/quick-job.ts'
-import { quickRunEnded } from '../../../jobs/run/quick-worker.ts'
+import { quickRunEnded } from '../../../jobs/run/sync-job.ts'
 import { isForGood } from '../../../src/errors/error-facts.ts'
 import { TIMINGS } from '../../../jobs/timings.ts'
 import { Cancelled } from '../../../src/errors/errors.ts'
@@ -15,6 +15,8 @@ import { FAR_AWAY } from '../../support/jobs-workplace.ts'
 import { aMirror, rowsOf, valueOf } from '../../support/mirror-file.ts'
 import { configured, syncSandbox } from '../../support/mirrored-sandbox.ts'
 import { aSandbox } from '../../support/workplace.ts'
+
+const STAY = new AbortController().signal
 
 test('a quick run saves who came and marks who left as missing, and the list was read no later', async () => {
   const { sandbox, mirror, quick, ends } = await mirrored()
@@ -119,7 +121,11 @@ test.each([
     getJobState: async () => left.shift() ?? 'unknown',
   }
   const timings = { quickLookMs: 1, leasedWaitMs: 60_000 }
-  await quickRunEnded({ queue: Object(queue), timings, monotonicMs: () => 0 }, 'acme', new AbortController().signal)
+  await quickRunEnded('acme', STAY, {
+    queues: Object({ quick: queue }),
+    timings: { ...TIMINGS, ...timings },
+    monotonicMs: () => 0,
+  })
 
   expect(looks).toBe(asked)
 })
@@ -140,7 +146,11 @@ test('a full run does not wait for a quick run for ever', async () => {
   const monotonicMs = () => (nowMs += 100)
   const timings = { quickLookMs: 1, leasedWaitMs: 1000 }
 
-  await quickRunEnded({ queue: Object(queue), timings, monotonicMs }, 'acme', new AbortController().signal)
+  await quickRunEnded('acme', STAY, {
+    queues: Object({ quick: queue }),
+    timings: { ...TIMINGS, ...timings },
+    monotonicMs,
+  })
 
   expect(nowMs).toBeLessThan(1500)
 })
@@ -187,7 +197,8 @@ async function mirrored(options: SandboxOptions = {}) {
         },
         listener: { onQuickRun: (ended) => void ends.push(ended) },
         onOutdated: () => {},
-        quickRunEnded: async () => {},
+        pauses: { latest: async () => new Map() },
+        anotherMirror: async () => undefined,
         stop: new AbortController().signal,
         timings: { ...TIMINGS, quickLookMs: 5 },
         ...{ now: Date.now, monotonicMs: Date.now, random: Math.random },

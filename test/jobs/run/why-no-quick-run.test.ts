@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { isFullRunOn, whyNoQuickRun, type Situation } from '../../../jobs/run/why-no-quick-run.ts'
+import { whyNoQuickRun, type Situation } from '../../../jobs/run/why-no-run.ts'
 import type { LastRun } from '../../../src/store.ts'
 
 const NOW_MS = Date.parse('2026-01-11T12:00:00Z')
@@ -55,16 +55,6 @@ describe('a quick run', () => {
     expect(why({ isAsked: true, lastRun: { ...read, quickErrorCode: 'unauthorized' } })).toBeUndefined()
     expect(why({ isAsked: true, lastRun: cut('interrupted', HOUR_MS) })).toBe('unfinished')
   })
-})
-
-test.each([
-  ['active', true],
-  ['waiting', true],
-  ['prioritized', true],
-  ['delayed', false],
-  [undefined, false],
-])('a quick run gives way to a full run that is %s: %s', (state, expected) => {
-  expect(isFullRunOn(state)).toBe(expected)
 })
 
 function cut(status: LastRun['status'], agoMs: number): LastRun {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { quickOutlook } from '../../../jobs/schedule/quick-times.ts'
+import { quickOutlook } from '../../../jobs/schedule/due-times.ts'
 
 const NOW_MS = Date.UTC(2026, 0, 11, 12)
 const MINUTE_MS = 60_000

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { queueNames } from '../../../jobs/queue/queue-names.ts'
+import { nameInDatabase } from '../../../jobs/queue/port.ts'
 import type { Queues } from '../../../jobs/queue/queues.ts'
 import { eventually } from '../../support/eventually.ts'
 import { someQueues } from '../../support/jobs-workplace.ts'
@@ -17,7 +17,7 @@ describe('a Redis that makes room', () => {
     const { redis, place, worker } = await aWorkerOn(await aRedis())
     await worker.ran('acme')
     const { backend, queues } = await someQueues(place.queue, place.mirror)
-    await drop({ redis, queues, base: `bull:${queueNames(backend).sync}:` })
+    await drop({ redis, queues, base: `bull:${nameInDatabase(backend, 'sync')}:` })
 
     expect(await queues.requestSync('acme', 'manual')).toMatchObject({ added: true })
     await eventually(

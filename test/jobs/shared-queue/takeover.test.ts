@@ -1,6 +1,6 @@
 import { withBackend, type IQueueBackend } from 'bullmq'
 import { expect, onTestFinished, test } from 'vitest'
-import { queueNames } from '../../../jobs/queue/queue-names.ts'
+import { nameInDatabase } from '../../../jobs/queue/port.ts'
 import type { Queues } from '../../../jobs/queue/queues.ts'
 import { TIMINGS } from '../../../jobs/timings.ts'
 import { eventually } from '../../support/eventually.ts'
@@ -33,7 +33,7 @@ test.each<[what: string, opens: (mirror: string) => void, verdict: string, runs:
   const jobId = (await queues.sync.getDeduplicationJobId('acme')) ?? ''
   await (await queues.sync.getJob(jobId))?.moveToWait('0')
   const { Worker } = withBackend<IQueueBackend, unknown>(backend.factory)
-  const other = new Worker(queueNames(backend).sync, undefined, { connection: {} })
+  const other = new Worker(nameInDatabase(backend, 'sync'), undefined, { connection: {} })
   onTestFinished(() => other.close())
   const taken = await eventually(
     () => other.getNextJob('token of another worker', { block: false }),

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { messages, type PGlite } from '@electric-sql/pglite'
 import { afterEach, expect, test, vi } from 'vitest'
-import { EmbeddedPool } from '../../../../jobs/queue/postgres/embedded-pool.ts'
+import { EmbeddedPool } from '../../../../jobs/queue/embedded.ts'
 
 afterEach(() => void vi.useRealTimers())
 

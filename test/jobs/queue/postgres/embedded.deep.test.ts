@@ -1,7 +1,7 @@
 import { chmodSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { openEmbedded } from '../../../../jobs/queue/postgres/embedded.ts'
+import { openEmbedded } from '../../../../jobs/queue/embedded.ts'
 import { aGate } from '../../../support/gate.ts'
 import { aJobsWorkplace, prepareQueue } from '../../../support/jobs-workplace.ts'
 import { rowsOf } from '../../../support/mirror-file.ts'

@@ -1,7 +1,7 @@
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { openEmbedded } from '../../../../jobs/queue/postgres/embedded.ts'
+import { openEmbedded } from '../../../../jobs/queue/embedded.ts'
 import { prepareQueue } from '../../../support/jobs-workplace.ts'
 import { temporaryFolder } from '../../../support/temp-folder.ts'
 import { withoutPrivileges } from '../../../support/without-privileges.ts'
@@ -46,6 +46,6 @@ test('an embedded queue opens again after its process was killed while PostgreSQ
   writeFileSync(join(queue, 'postgres', 'postmaster.pid'), '')
   const again = await openEmbedded(queue, 'customer-mirror')
 
-  await expect(again.ping()).resolves.toBeUndefined()
+  await expect(again.write()).resolves.toBeUndefined()
   await again.close()
 })

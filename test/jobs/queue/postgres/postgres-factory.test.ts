@@ -1,7 +1,7 @@
 import { dirname, join } from 'node:path'
 import { withBackend, type IQueueBackend } from 'bullmq'
 import { expect, test } from 'vitest'
-import { queueNames } from '../../../../jobs/queue/queue-names.ts'
+import { nameInDatabase } from '../../../../jobs/queue/port.ts'
 import { prepareQueue, someQueues } from '../../../support/jobs-workplace.ts'
 import { temporaryFolder } from '../../../support/temp-folder.ts'
 
@@ -10,7 +10,7 @@ test('a worker that waits for a delayed job looks at the clock every five second
   prepareQueue(join(dirname(mirror), 'queue'))
   const { backend } = await someQueues('embedded', mirror)
   const { Worker } = withBackend<IQueueBackend, unknown>(backend.factory)
-  const worker = new Worker(queueNames(backend).sync, undefined, { connection: {} })
+  const worker = new Worker(nameInDatabase(backend, 'sync'), undefined, { connection: {} })
   const sleepSeconds = (untilMs: number): unknown =>
     Reflect.apply(Reflect.get(worker, 'getBlockTimeout'), worker, [untilMs])
 

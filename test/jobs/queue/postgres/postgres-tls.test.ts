@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { createServer, type AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { askQueue } from '../../../../jobs/commands/ask-queue.ts'
+import { probeQueue } from '../../../../jobs/queue/backend.ts'
 import { openBackend } from '../../../../jobs/queue/backend.ts'
 import { temporaryFolder } from '../../../support/temp-folder.ts'
 
@@ -14,7 +14,7 @@ const ELSEWHERE = '0.0.0.0'
 
 describe.each<[who: string, open: (address: string) => Promise<unknown>]>([
   ['to work with it', (address) => openBackend(address, { folder: temporaryFolder() })],
-  ['to ask it for one thing', askQueue],
+  ['to ask it for one thing', probeQueue],
 ])('the address of a queue is read as that of a mirror, %s', (_why, open) => {
   test.each([
     ['127.0.0.1', '', false],

@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { oneStatement, postgresPrograms, type PostgresServer } from '../../../../bench/postgres-server.ts'
-import { askQueue } from '../../../../jobs/commands/ask-queue.ts'
-import { openBackend, type Backend } from '../../../../jobs/queue/backend.ts'
-import { QueueClient, queueSettings } from '../../../../jobs/queue/postgres/queue-client.ts'
+import { probeQueue } from '../../../../jobs/queue/backend.ts'
+import { openBackend } from '../../../../jobs/queue/backend.ts'
+import type { Backend } from '../../../../jobs/queue/port.ts'
+import { QueueClient, queueSettings } from '../../../../jobs/queue/postgres.ts'
 import { openQueues } from '../../../../jobs/queue/queues.ts'
 import { aPooler, type Pooling } from '../../../support/postgres/pooler.ts'
 import { startQuickPostgres } from '../../../support/postgres/quick-server.ts'
@@ -19,7 +20,7 @@ describe.skipIf(postgresPrograms() === undefined)('a queue in PostgreSQL', () =>
   test('is used through a pooler in session mode', async () => {
     const address = await through(server, { mode: 'session' })
 
-    expect((await askQueue(address)).place).toContain('postgres://127.0.0.1')
+    expect((await probeQueue(address)).place).toContain('postgres://127.0.0.1')
     const { requestSync } = openQueues(await opened(address))
     expect(await requestSync('acme', 'manual')).toMatchObject({ added: true })
   })
@@ -31,7 +32,7 @@ describe.skipIf(postgresPrograms() === undefined)('a queue in PostgreSQL', () =>
     const address = await through(server, pooling)
     const refused = { code: 'queue', message: expect.stringMatching(/transaction mode.*pool_mode = session/) }
 
-    await expect(askQueue(address)).rejects.toMatchObject(refused)
+    await expect(probeQueue(address)).rejects.toMatchObject(refused)
     await expect(opened(address)).rejects.toMatchObject(refused)
   })
 
@@ -51,11 +52,11 @@ describe.skipIf(postgresPrograms() === undefined)('a queue in PostgreSQL', () =>
     await oneStatement(server.url, 'CREATE ROLE stranger LOGIN')
     const at = (parts: Partial<URL>) => Object.assign(new URL(server.url), parts).href
 
-    await expect(askQueue(at({ pathname: '/latin' }))).rejects.toMatchObject({
+    await expect(probeQueue(at({ pathname: '/latin' }))).rejects.toMatchObject({
       code: 'queue',
       message: expect.stringMatching(/stores text as LATIN1.*ENCODING 'UTF8'/),
     })
-    await expect(askQueue(at({ pathname: '/strangers', username: 'stranger' }))).rejects.toMatchObject({
+    await expect(probeQueue(at({ pathname: '/strangers', username: 'stranger' }))).rejects.toMatchObject({
       code: 'queue',
       message: expect.stringMatching(
         /permission denied to make or to use the schema bullmq.*its user needs all rights/,
@@ -68,7 +69,7 @@ describe.skipIf(postgresPrograms() === undefined)('a queue in PostgreSQL', () =>
     await oneStatement(server.url, 'ALTER ROLE reader SET default_transaction_read_only = on')
     const address = Object.assign(new URL(server.url), { username: 'reader' }).href
 
-    await expect(askQueue(address)).rejects.toMatchObject({
+    await expect(probeQueue(address)).rejects.toMatchObject({
       code: 'queue',
       message: expect.stringMatching(/read-only.* Start that server, or repair there/),
     })
@@ -105,7 +106,7 @@ describe.skipIf(postgresPrograms() === undefined)('a queue in PostgreSQL', () =>
     )
     const backend = await opened(Object.assign(new URL(server.url), { username: 'hasty' }).href)
     const kept = `SELECT FROM pg_stat_activity WHERE usename = 'hasty' AND state = 'idle'`
-    await backend.ping()
+    await backend.write()
 
     await oneStatement(server.url, 'SELECT pg_sleep(1.5)')
 

@@ -1,10 +1,7 @@
 import { tmpdir } from 'node:os'
-import { setImmediate } from 'node:timers/promises'
-import { Redis } from 'ioredis'
-import { describe, expect, onTestFinished, test, vi } from 'vitest'
-import { askQueue } from '../../../../jobs/commands/ask-queue.ts'
-import { openBackend } from '../../../../jobs/queue/backend.ts'
-import { askForUse, writeProbe } from '../../../../jobs/queue/redis/redis-use.ts'
+import { describe, expect, test } from 'vitest'
+import { openBackend, probeQueue } from '../../../../jobs/queue/backend.ts'
+
 import { checked } from '../../../support/checked-queue.ts'
 import { redisProgram, type RedisServer } from '../../../support/redis-server.ts'
 import { aRedis } from '../../../support/worker-on-redis.ts'
@@ -24,7 +21,7 @@ describe.skipIf(redisProgram() === undefined)('on Redis', () => {
     await redis.command('ACL', 'SETUSER', 'odd', 'on', '>made-up', ...rules.split(' '))
     const address = `${redis.url.replace('//', '//odd:made-up@')}?prefix=odd`
 
-    for (const use of [() => askQueue(address), () => open(address).then(({ close }) => close())]) {
+    for (const use of [() => probeQueue(address), () => open(address).then(({ close }) => close())]) {
       if (reason === undefined) await use()
       else await expect(use()).rejects.toThrow(reason)
     }
@@ -38,12 +35,12 @@ describe.skipIf(redisProgram() === undefined)('on Redis', () => {
     const redis = await aRedis()
     await say(redis, command)
 
-    await expect(askQueue(redis.url)).rejects.toThrow(reason)
+    await expect(probeQueue(redis.url)).rejects.toThrow(reason)
   })
 
   test('check creates nothing in a queue that nothing uses', async () => {
     const redis = await aRedis()
-    await askQueue(redis.url)
+    await probeQueue(redis.url)
 
     expect(await redis.command('KEYS', '*')).toEqual([])
   })
@@ -58,22 +55,6 @@ describe.skipIf(redisProgram() === undefined)('on Redis', () => {
     expect(code).toBe(0)
     expect(stdout).toMatch(/^✔ queue: .* answered\n! queue: .*maxmemory-policy allkeys-lru.*\n {4}fix: .*noeviction/m)
   })
-})
-
-test.each([
-  ['check', askForUse],
-  ['a worker', writeProbe],
-])('%s asks a server that is far away everything at once', async (_who, ask) => {
-  const client = new Redis('redis://127.0.0.1:1', { lazyConnect: true, retryStrategy: () => null })
-  client.on('error', () => {})
-  onTestFinished(() => client.disconnect())
-  const sent = vi.spyOn(client, 'sendCommand')
-  const asked = ask(client, 'far').catch(() => {})
-  await setImmediate()
-
-  // No answer can have come yet.
-  expect(sent.mock.calls.map(([{ name }]) => name)).toEqual(['set', 'info', 'eval', 'hlen', 'bzpopmin'])
-  await asked
 })
 
 async function say(redis: RedisServer, [name = '', ...parameters]: readonly string[]): Promise<void> {

@@ -1,7 +1,7 @@
 import { ALL } from '../../src/pause.ts'
-import { pause, resume, type Changed } from './pauses.ts'
+import { pause, resume, type Changed } from '../pauses.ts'
 import { answerOf, type QueueConfig } from '../queue/with-queues.ts'
-import { withAnyQueue } from '../queue/with-any-queue.ts'
+import { withAnyQueue } from '../queue/with-queues.ts'
 
 /** Pauses these organizations, or all of them where none is named, for every worker of the queue. */
 export async function pauseOrganizations(

@@ -1,10 +1,12 @@
 import { createHash } from 'node:crypto'
 import { stat } from 'node:fs/promises'
-import { isMapping } from '../../src/config/checks/value-at.ts'
-import type { Organization } from '../../src/config/organization.ts'
-import { readConfig, type Config } from '../../src/config/read-config.ts'
-import { checkSchedules } from '../schedule/schedule-mistakes.ts'
-import { oneAtATime } from '../one-at-a-time.ts'
+import { isMapping } from '../src/config/checks/value-at.ts'
+import type { Organization } from '../src/config/organization.ts'
+import { readConfig, type Config } from '../src/config/read-config.ts'
+import { describeError } from '../src/errors/errors.ts'
+import type { Logger } from '../src/log.ts'
+import { oneAtATime, repeatedly } from './queue/deadline.ts'
+import { checkSchedules } from './schedule/due-times.ts'
 
 /** A setting of what stays open in a worker. */
 type OpenSetting = 'mirror' | 'queue'
@@ -126,3 +128,57 @@ function inOrder(_key: string, value: unknown): unknown {
 }
 
 const SECRETS: ReadonlySet<string> = new Set(['apiKey', 'secret'])
+
+/** The configuration of a worker, read again when its file changes. */
+export type FollowedConfig = {
+  /** Reads the file at once, as a person asks for it. */
+  readNow(): Promise<void>
+  /** Reads the file if it has changed: a job is for an organization that is not in the configuration. */
+  lookAgain: () => Promise<void>
+  stop(): void
+}
+
+type Following = {
+  /** How often to look whether the file has changed. */
+  lookMs: number
+  log: Pick<Logger, 'info' | 'warn'>
+  /** Called when another content was read, or a person asked for it. */
+  onRead: () => void
+}
+
+/**
+ * Looks at the dates and the size of the file, because not every file system reports changes. Mistakes are logged, and the configuration
+ * before stays.
+ */
+export function followConfig(live: LiveConfig, { lookMs, log, onRead }: Following): FollowedConfig {
+  let seen: string | undefined
+
+  async function read(isAsked: boolean): Promise<void> {
+    const before = live.hash
+    const wasBroken = live.brokenSinceMs !== undefined
+    try {
+      await live.reload()
+    } catch (error) {
+      return log.warn({ error: describeError(error) }, 'configuration has mistakes, the one before stays')
+    }
+    const isNew = live.hash !== before
+    if (!isNew && !wasBroken && !isAsked) return
+    log.info({ organizations: live.current.organizations.length, changed: isNew }, 'configuration read again')
+    const settings = live.awaitingRestart
+    if (settings.length > 0) log.warn({ settings }, 'settings were changed that take effect at the next start')
+    onRead()
+  }
+
+  // Hundreds of jobs may miss their organizations at once, and a file of hundreds takes a tenth of a second to read.
+  const lookAgain = oneAtATime(async () => {
+    if (!live.hasRead(await live.fileState())) await read(false)
+  })
+
+  /** A program may write the file in several steps: what has changed since the look before is read at the next one. */
+  const looking = repeatedly(lookMs, async () => {
+    const before = seen
+    seen = await live.fileState()
+    if (seen === before) await lookAgain()
+  })
+  return { readNow: () => read(true), lookAgain, stop: looking.stop }
+}

@@ -1,15 +1,17 @@
 import { randomUUID } from 'node:crypto'
 import { z } from 'zod'
-import type { Logger } from '../../src/log.ts'
-import { nameOfProcess, processWords } from '../../src/machine/process-name.ts'
-import { isoTime } from '../../src/time/iso-time.ts'
-import { oneAtATime } from '../one-at-a-time.ts'
-import { listParsed, parseValue, type SharedValues } from '../queue/shared-values.ts'
+import type { Logger } from '../src/log.ts'
+import { nameOfProcess, processWords } from '../src/machine/process-name.ts'
+import { isoTime } from '../src/time/iso-time.ts'
+import { repeatedly } from './queue/deadline.ts'
+import { listParsed, type SharedValues } from './queue/port.ts'
 
 /** Whether the workers of a queue have the same configuration: each writes the hash of its own into the queue, and reads the others'. */
-export type OtherConfigurations = {
+export type OtherWorkers = {
   /** The workers with another configuration, in a sentence; undefined where there are none, or where a new file may be on its way. */
   problem(): string | undefined
+  /** How many workers the queue has, with this one, as far as is known. */
+  workers: () => number
   stop(): void
 }
 
@@ -33,17 +35,19 @@ const GONE_LOOKS = 3
 /** A new file may reach the workers one after another, or with a restart of each: a difference is a problem after so many looks. */
 const PATIENT_LOOKS = 10
 
-export function compareConfigurations(comparing: Comparing): OtherConfigurations {
+export function compareConfigurations(comparing: Comparing): OtherWorkers {
   const { values, hash, lookMs, log, now, self = `${nameOfProcess()}#${randomUUID()}` } = comparing
   let others = new Map<string, string>()
   let differingLooks = 0
+  let workers = 1
 
   async function look(): Promise<void> {
     const nowMs = now()
     await values.write(PREFIX + self, JSON.stringify({ hash: hash(), at: isoTime(nowMs) }))
-    const found = await listParsed(values, PREFIX, (text) => parseValue(stored, text))
+    const found = await listParsed(values, PREFIX, stored)
     const gone = [...found].filter(([, { at }]) => Date.parse(at) < nowMs - GONE_LOOKS * lookMs).map(([name]) => name)
     await Promise.all(gone.map((name) => values.delete(PREFIX + name)))
+    workers = Math.max(1, found.size - gone.length)
     const differing = [...found].filter(([name, each]) => each.hash !== hash() && !gone.includes(name))
     others = new Map(differing.map(([name, each]) => [name, each.hash]))
     differingLooks = others.size === 0 ? 0 : differingLooks + 1
@@ -56,12 +60,11 @@ export function compareConfigurations(comparing: Comparing): OtherConfigurations
   }
 
   // While the queue is away, other parts report that, and the next look follows.
-  const lookOnce = oneAtATime(() => look().catch(() => {}))
-  const timer = setInterval(() => void lookOnce(), lookMs).unref()
-  void lookOnce()
+  const looking = repeatedly(lookMs, look)
   return {
     problem: () => (differingLooks > PATIENT_LOOKS ? sentence() : undefined),
-    stop: () => clearInterval(timer),
+    workers: () => workers,
+    stop: looking.stop,
   }
 }
 

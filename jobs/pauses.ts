@@ -1,0 +1,168 @@
+import { z } from 'zod'
+import { isSharedQueue } from '../src/config/places.ts'
+import type { Config } from '../src/config/read-config.ts'
+import { ALL, isPaused, pauseEndedMs, pauseOf, type Pause, type Pauses, type Stated } from '../src/pause.ts'
+import { isoTime } from '../src/time/iso-time.ts'
+import { askQueue } from './queue/backend.ts'
+import { repeatedly, within } from './queue/deadline.ts'
+import { listParsed, progressOf, type SharedValues } from './queue/port.ts'
+import type { Queues } from './queue/queues.ts'
+import { GRACE_MS } from './schedule/due-outlook.ts'
+
+const PREFIX = 'pause:'
+
+const moment = z.iso.datetime().transform((text) => Date.parse(text))
+const stored = z
+  .object({ since: moment, until: moment.optional(), resumed: moment.optional() })
+  .transform(({ since, until, resumed }) => ({ sinceMs: since, untilMs: until, resumedMs: resumed }))
+
+/** A pause as it is kept: `{"since": …, "until": …}`, and `resumed` once a person ended it. */
+function pauseText({ sinceMs, untilMs, resumedMs }: Stated): string {
+  return JSON.stringify({
+    since: isoTime(sinceMs),
+    until: isoTime(untilMs) ?? undefined,
+    resumed: isoTime(resumedMs) ?? undefined,
+  })
+}
+
+/** The pauses that all workers see. `onUnreadable` gets the name of each that cannot be read. */
+export async function readPauses(
+  values: Pick<SharedValues, 'list'>,
+  onUnreadable?: (name: string) => void,
+): Promise<Pauses> {
+  return listParsed(values, PREFIX, stored, onUnreadable)
+}
+
+/** What a command did to an organization, or to ALL: the pause before, and the one now. */
+export type Changed = { name: string; before: Pause | undefined; now: Pause | undefined }
+
+/**
+ * Pauses these organizations, or ALL; one that is paused already stays so, with the new end. ALL are all again, those too that were
+ * resumed before.
+ */
+export async function pause(
+  values: Pick<SharedValues, 'list' | 'write'>,
+  names: readonly string[],
+  { nowMs, untilMs }: { nowMs: number; untilMs: number | undefined },
+): Promise<Changed[]> {
+  const pauses = new Map(await readPauses(values))
+  const changed: Changed[] = []
+  for (const name of names) {
+    const before = pauseOf(pauses, name, nowMs)
+    const stated = { sinceMs: sinceOf(pauses, name, nowMs), untilMs, resumedMs: undefined }
+    pauses.set(name, stated)
+    await values.write(PREFIX + name, pauseText(stated))
+    changed.push({ name, before, now: pauseOf(pauses, name, nowMs) })
+  }
+  return changed
+}
+
+/** Since when a pause is kept that is stated now. */
+function sinceOf(pauses: Pauses, name: string, nowMs: number): number {
+  const own = pauses.get(name)
+  // A pause of ALL leaves out what was resumed since; the clock that dated this may have been ahead.
+  const resumed = name === ALL ? [...pauses.values()].map(({ resumedMs }) => resumedMs ?? -1) : []
+  const leastMs = Math.max(-1, ...resumed) + 1
+  return own !== undefined && isPaused(own, nowMs) && own.sinceMs >= leastMs ? own.sinceMs : Math.max(nowMs, leastMs)
+}
+
+/** Ends the pauses of these organizations; with ALL, every pause there is. */
+export async function resume(
+  values: Pick<SharedValues, 'list' | 'write'>,
+  names: readonly string[],
+  nowMs: number,
+): Promise<Changed[]> {
+  const pauses = await readPauses(values)
+  const changed: Changed[] = []
+  for (const name of names.includes(ALL) ? [ALL, ...ownPauses(pauses, nowMs)] : names) {
+    const before = pauseOf(pauses, name, nowMs)
+    changed.push({ name, before, now: undefined })
+    if (before === undefined) continue
+    // Later than the pause of all organizations, whose clock may have been ahead.
+    const resumedMs = Math.max(nowMs, pauses.get(ALL)?.sinceMs ?? 0)
+    await values.write(PREFIX + name, pauseText({ ...before, resumedMs }))
+  }
+  return changed
+}
+
+/** The organizations that are paused by themselves, whatever is said about all of them. */
+function ownPauses(pauses: Pauses, nowMs: number): string[] {
+  return [...pauses].filter(([name, stated]) => name !== ALL && isPaused(stated, nowMs)).map(([name]) => name)
+}
+
+/** How long a command waits that only shows pauses beside other things. */
+const LONGEST_MS = 1000
+
+/** The pauses in the queue of the configuration; undefined where no queue is shared, and where it does not answer within a second. */
+export async function readSharedPauses({ queue }: Pick<Config, 'queue'>): Promise<Pauses | undefined> {
+  if (!isSharedQueue(queue)) return undefined
+  return askQueue(queue, LONGEST_MS, ({ values }) => readPauses(values)).catch(() => undefined)
+}
+
+/** The organizations that may be late: those that are not paused, and were not a moment ago. */
+export function expectedNow<Each extends { id: string }>(
+  organizations: readonly Each[],
+  pauses: Pauses,
+  nowMs: number,
+): Each[] {
+  return organizations.filter(({ id }) => {
+    const endedMs = pauseEndedMs(pauses, id, nowMs)
+    return pauseOf(pauses, id, nowMs) === undefined && (endedMs === undefined || nowMs - endedMs >= GRACE_MS)
+  })
+}
+
+/** Which organizations are paused, as far as this worker knows. */
+export type PauseWatch = {
+  /** As the queue has it now; while it does not answer, as it was last seen. Never rejects. */
+  latest(): Promise<Pauses>
+  stop(): void
+}
+
+type Watching = {
+  values: Pick<SharedValues, 'list'>
+  sync: Pick<Queues['sync'], 'getDelayed'>
+  /** How often to look for pauses that began or ended. */
+  lookMs: number
+  /** Unix milliseconds. */
+  now: () => number
+  /** Called at each look for each pause that cannot be read: a newer version wrote it. */
+  onUnreadable: (name: string) => void
+}
+
+/** How long to wait for an answer of the queue. */
+const ANSWER_MS = 1000
+
+/**
+ * Looks for changes of the pauses. When one has ended, or this worker begins and knows of none, the jobs that waited for its end start at
+ * once.
+ */
+export function watchPauses({ values, sync, lookMs, now, onUnreadable }: Watching): PauseWatch {
+  let known: Pauses = new Map()
+  let seen: string | undefined
+  const looking = repeatedly(lookMs, async () => {
+    known = await readPauses(values, onUnreadable)
+    const nowMs = now()
+    // A pause may end by itself, and earlier than was known when its jobs were put off.
+    const text = JSON.stringify([...known].map(([name, stated]) => [name, stated, isPaused(stated, nowMs)]))
+    if (text === seen) return
+    await releaseJobs(sync, known, nowMs)
+    seen = text
+  })
+  return {
+    latest: async () => {
+      await within(looking.now(), ANSWER_MS, undefined)
+      return known
+    },
+    stop: looking.stop,
+  }
+}
+
+/** Starts the jobs that waited for the end of a pause which is over. */
+async function releaseJobs(sync: Watching['sync'], pauses: Pauses, nowMs: number): Promise<void> {
+  const delayed = await sync.getDelayed()
+  const released = delayed.filter(
+    (job) => progressOf(job).putOff !== undefined && pauseOf(pauses, job.data.organization, nowMs) === undefined,
+  )
+  // Another worker may have been faster.
+  await Promise.all(released.map((job) => job.promote().catch(() => {})))
+}

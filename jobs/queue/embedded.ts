@@ -1,0 +1,229 @@
+import { EventEmitter } from 'node:events'
+import { chmod, readdir, rm, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { messages, PGlite } from '@electric-sql/pglite'
+import { runMigrations, type PostgresQueueBackend } from 'bullmq'
+import pLimit from 'p-limit'
+import { QueueUnavailable } from '../../src/errors/errors.ts'
+import { systemCode } from '../../src/errors/faults.ts'
+import { makeFolder } from '../../src/machine/make-folder.ts'
+import { lockPlace } from '../../src/copies/written-file.ts'
+import type { Store } from './port.ts'
+import { SCHEMA, storeIn } from './postgres.ts'
+
+/** The queue in this process, stored in a folder. Throws QueueUnavailable when another process uses that folder. */
+export async function openEmbedded(folder: string, prefix: string): Promise<Store> {
+  const taken = await takeFolder(folder)
+  try {
+    const pool = new EmbeddedPool(() => openDatabase(join(folder, 'postgres')))
+    await runMigrations(pool.session())
+    let closed: Promise<void> | undefined
+    const close = async () => {
+      await pool.close()
+      taken.release()
+    }
+    return { ...(await storeIn(pool, pool, prefix)), limits: undefined, close: () => (closed ??= close()) }
+  } catch (error) {
+    taken.release()
+    throw new QueueUnavailable(
+      `The embedded queue in ${folder} cannot be opened. Check that its disk has room and works, and that a process may have enough ` +
+        'files open (ulimit -n), then start again. If that changes nothing, move that folder away: it contains only the schedules, ' +
+        'which are created again from the configuration, waiting jobs and pauses.',
+      { cause: error },
+    )
+  }
+}
+
+/** Makes the folder, and takes it for this process. Throws QueueUnavailable where another process or the system does not allow it. */
+async function takeFolder(folder: string): Promise<{ release: () => void }> {
+  try {
+    makeFolder(folder)
+    await chmod(folder, 0o700)
+    return lockPlace(join(folder, 'lock'), { waitMs: 0, busy: () => inUse(folder) })
+  } catch (error) {
+    const code = systemCode(error)
+    if (code === undefined) throw error
+    const isForbidden = code === 'EACCES' || code === 'EPERM'
+    const fix = isForbidden
+      ? 'It belongs to another user, or lies in a folder of one: start the worker as that user, or give the folder to this one (chown -R).'
+      : 'Repair what the system names, or move that folder away.'
+    throw new QueueUnavailable(`The folder of the embedded queue, ${folder}, cannot be used (${code}). ${fix}`, {
+      cause: error,
+    })
+  }
+}
+
+function inUse(folder: string): QueueUnavailable {
+  return new QueueUnavailable(
+    `The embedded queue in ${folder} is in use by another process, and it serves only one. Stop that process, or name a ` +
+      'redis:// or postgres:// address as queue to run several.',
+  )
+}
+
+async function openDatabase(place: string): Promise<PGlite> {
+  // PostgreSQL starts beside no lock file that is empty, as a process leaves it that is killed at that moment. Ours is the lock that counts.
+  await rm(join(place, 'postmaster.pid'), { force: true })
+  const database = await PGlite.create(place)
+  await makePrivate(place)
+  await database.exec(`SET search_path TO ${SCHEMA}`)
+  return database
+}
+
+/**
+ * The files that PGlite begins with may be read and written by every user. Once they are private, PostgreSQL makes others so. The mode of
+ * the folder is set last: it shows that all files in it are.
+ */
+async function makePrivate(place: string): Promise<void> {
+  if (((await stat(place)).mode & 0o077) === 0) return
+  for (const found of await readdir(place, { recursive: true, withFileTypes: true }))
+    await chmod(join(found.parentPath, found.name), found.isDirectory() ? 0o700 : 0o600)
+  await chmod(place, 0o700)
+}
+
+type Session = Parameters<typeof runMigrations>[0]
+type Pool = PostgresQueueBackend['connection']['pool']
+type Client = Awaited<ReturnType<Pool['connect']>>
+type Result<Row> = { rows: Row[]; rowCount: number | null }
+type Ask = <Row>(text: string, parameters?: readonly unknown[]) => Promise<Result<Row>>
+
+/**
+ * How long a database that ended is left alone: twice as long each time, since files and memory of what ended stay with this process.
+ */
+const REST_MS = { first: 100, most: 600_000 }
+
+/** Queries in one turn of the event loop; each takes half a millisecond. With a thousand organizations a thousand come together. */
+const IN_TURN = 50
+
+/**
+ * An in-process PostgreSQL, as the connection pool that the queue expects. All connections share one session, so a transaction
+ * must not stay open between queries: migrations run before anything else. It is opened for the first query, and anew after a panic, as on
+ * a full disk: PostgreSQL ends then, and in this process it would neither answer nor return; and where it is at odds with its folder. For a
+ * while, queries are refused.
+ */
+export class EmbeddedPool extends EventEmitter implements Pool {
+  readonly #open: () => Promise<PGlite>
+  readonly #oneAfterAnother = pLimit(1)
+  readonly #clients = new Set<EmbeddedClient>()
+  #asked = 0
+  #database: PGlite | undefined
+  #stopForwarding = () => {}
+  /** The error with which it ended, as long as it is left alone. */
+  #ended: { error: unknown } | undefined
+  #restMs = REST_MS.first
+
+  constructor(open: () => Promise<PGlite>) {
+    super()
+    this.#open = open
+  }
+
+  /** The only session. */
+  session(): Session {
+    return new EmbeddedClient(this.query, () => {})
+  }
+
+  // A query blocks this thread, and the database begins the next one at once: timers, sockets and signals would wait for all of them.
+  readonly query: Ask = (text, parameters) =>
+    this.#oneAfterAnother(async () => {
+      this.#asked += 1
+      if (this.#asked % IN_TURN === 0) await nextTurn()
+      return this.#answer(text, parameters)
+    })
+
+  connect(): Promise<Client> {
+    const client = new EmbeddedClient(this.query, () => this.#clients.delete(client))
+    this.#clients.add(client)
+    return Promise.resolve(client)
+  }
+
+  end(): Promise<void> {
+    this.#stopForwarding()
+    this.#clients.clear()
+    return Promise.resolve()
+  }
+
+  /** Ends the pool and its database. */
+  async close(): Promise<void> {
+    await this.end()
+    await this.#database?.close()
+  }
+
+  async #answer<Row>(text: string, parameters: readonly unknown[] | undefined): Promise<Result<Row>> {
+    if (this.#ended !== undefined) throw this.#ended.error
+    const database = (this.#database ??= await this.#begin())
+    try {
+      return await answer(database, text, parameters)
+    } catch (error) {
+      if (isOver(error)) this.#lose(error)
+      throw error
+    }
+  }
+
+  async #begin(): Promise<PGlite> {
+    try {
+      const database = await this.#open()
+      this.#stopForwarding = database.onNotification((channel, payload) => {
+        for (const client of this.#clients) client.emit('notification', { channel, payload })
+      })
+      return database
+    } catch (error) {
+      this.#rest(error)
+      throw error
+    }
+  }
+
+  /** Not even closed: it would not return. Who waits for notifications asks for them anew. */
+  #lose(error: Error): void {
+    this.#stopForwarding()
+    this.#database = undefined
+    this.#rest(error)
+    for (const client of [...this.#clients]) if (client.listenerCount('error') > 0) client.emit('error', error)
+  }
+
+  #rest(error: unknown): void {
+    this.#ended = { error }
+    setTimeout(() => (this.#ended = undefined), this.#restMs).unref()
+    this.#restMs = Math.min(2 * this.#restMs, REST_MS.most)
+  }
+}
+
+/**
+ * Whether PostgreSQL has ended with this error, or takes a file for there that is not (`duplicate_file`, `undefined_file`): one that could not
+ * be made, since the disk was full or too many files were open, stays among the names that PGlite knows, and every later query that needs it
+ * fails.
+ */
+function isOver(error: unknown): error is Error {
+  if (!(error instanceof messages.DatabaseError)) return false
+  return error.severity === 'PANIC' || error.severity === 'FATAL' || error.code === '58P02' || error.code === '58P01'
+}
+
+/** A client of the pool. It has no network connection that could break. */
+class EmbeddedClient extends EventEmitter implements Client {
+  readonly connection = { stream: { setKeepAlive: () => {} } }
+  readonly release: () => void
+  readonly query: Ask
+
+  constructor(ask: Ask, release: () => void) {
+    super()
+    this.query = ask
+    this.release = release
+  }
+}
+
+async function answer<Row>(
+  database: PGlite,
+  text: string,
+  parameters: readonly unknown[] | undefined,
+): Promise<Result<Row>> {
+  // Only the simple protocol takes several statements at once. The rows of such a script are not used.
+  if (parameters === undefined && !isSingle(text)) {
+    await database.exec(text)
+    return { rows: [], rowCount: null }
+  }
+  const { rows, rowCount = null } = await database.query<Row>(text, [...(parameters ?? [])])
+  return { rows, rowCount }
+}
+
+function isSingle(text: string): boolean {
+  return !text.trimEnd().replace(/;$/, '').includes(';')
+}

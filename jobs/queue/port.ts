@@ -1,0 +1,145 @@
+import type { BackendFactory, IQueueBackend, Telemetry } from 'bullmq'
+import { z } from 'zod'
+import { parsedJson } from '../../src/parsed-json.ts'
+
+/** The store of the jobs. Its users do not see which kind it is. */
+export type Backend = Store & {
+  kind: 'redis' | 'postgres' | 'embedded'
+  /** The address for messages, without user and password. */
+  place: string
+  /** The prefix of our queue names. */
+  prefix: string
+  telemetry: Telemetry | undefined
+}
+
+/** The parts of a backend that depend on its kind. */
+export type Store = {
+  factory: BackendFactory<IQueueBackend, unknown>
+  /** Writes one small key or row, which expires or is overwritten. Rejects when the queue refuses it; may never settle while it is away. */
+  write: () => Promise<void>
+  /** What its workers share beside the jobs. */
+  values: SharedValues
+  /** Rate limits that its workers share; none where one process is the only worker. */
+  limits: SharedLimits | undefined
+  /** Ends every connection at once. */
+  close: () => Promise<void>
+}
+
+export type Opening = {
+  /** How long to wait for a connection at the start. */
+  connectMs: number
+  /** A connection without an answer for this long is replaced: something on the way may have dropped it, without a word to either end. */
+  answerMs: number
+  prefix: string
+}
+
+/** The shared values of a queue on a server, to be read and nothing else. The verbs reject where the server cannot be reached. */
+export type Readable = {
+  values: Pick<SharedValues, 'read' | 'list'>
+  /** Asks whether a worker could use the server, and writes nothing. Rejects with the reason where it could not. */
+  ask: () => Promise<{
+    /** The maxmemory-policy of a Redis, where that makes it drop keys when it is full. */
+    dropsKeysBy: string | undefined
+  }>
+  close(): Promise<void>
+}
+
+/**
+ * Small texts that all workers of a queue share, by name, kept in its database until they are deleted or the database loses them.
+ * They hold no personal data and no secrets. Every verb rejects, or never settles, while the queue cannot be reached.
+ */
+export type SharedValues = {
+  /** Undefined where there is none of this name. */
+  read(name: string): Promise<string | undefined>
+  /** Those whose names begin so, by name. */
+  list(beginning: string): Promise<Map<string, string>>
+  write(name: string, value: string): Promise<void>
+  delete(name: string): Promise<void>
+  /**
+   * Writes `value` only where the value is still `before` (undefined: where there is none), and returns whether it did. One of several
+   * writers with the same `before` succeeds.
+   */
+  replace(name: string, before: string | undefined, value: string): Promise<boolean>
+}
+
+/** Rate limits that all workers of a queue share, by name, kept in its database and in the time of its clock. */
+export type SharedLimits = {
+  /**
+   * Takes the next turn of a limit, `spacingMs` after the one before, whichever worker had that. During a pause none is taken, and with a
+   * spacing of 0 there are only pauses. `pauseMs` begins a pause, or lengthens one. Rejects, or never settles, while the queue cannot be reached.
+   */
+  take(name: string, asked: { spacingMs: number; pauseMs: number }): Promise<{ turnInMs: number; pausedMs: number }>
+}
+
+/** How far ahead a turn is believed, with hundreds of workers that wait for theirs: further ahead, another clock wrote it. */
+export function farthestMs(spacingMs: number): number {
+  return 600_000 + 100 * spacingMs
+}
+
+/** The beginning of the names of our queues, where the address says none. */
+export const DEFAULT_PREFIX = 'customer-mirror'
+
+/** Parses the address of a configuration with our `?prefix=name`, which separates several mirrors in one database. */
+export function parseAddress(address: string): { url: URL; prefix: string } {
+  const url = new URL(address)
+  const prefix = url.searchParams.get('prefix') ?? DEFAULT_PREFIX
+  url.searchParams.delete('prefix')
+  return { url, prefix }
+}
+
+/** The address for messages, without user and password. */
+export function placeOf({ protocol, host, pathname }: URL): string {
+  return `${protocol}//${host}${pathname}`
+}
+
+export type QueueName = 'sync' | 'quick' | 'notify'
+
+/** The name of a queue in the database. */
+export function nameInDatabase({ prefix }: { prefix: string }, queue: QueueName): string {
+  return `${prefix}-${queue}`
+}
+
+/**
+ * All values whose names begin so, by the rest of their names. One that cannot be read was written by a newer version: it is left out, and
+ * `onUnreadable` gets its name.
+ */
+export async function listParsed<Form extends z.ZodType>(
+  values: Pick<SharedValues, 'list'>,
+  beginning: string,
+  form: Form,
+  onUnreadable: (name: string) => void = () => {},
+): Promise<Map<string, z.output<Form>>> {
+  const found = new Map<string, z.output<Form>>()
+  for (const [name, text] of await values.list(beginning)) {
+    const parsed = parseValue(form, text)
+    if (parsed === undefined) onUnreadable(name)
+    else found.set(name.slice(beginning.length), parsed)
+  }
+  return found
+}
+
+/** A value that is kept as JSON in this form; undefined for a text that cannot be read, such as one of a newer version. */
+export function parseValue<Form extends z.ZodType>(form: Form, text: string): z.output<Form> | undefined {
+  return form.safeParse(parsedJson(text)).data
+}
+
+/** What a job keeps between two starts, because several workers may run it in turn. */
+export type JobProgress = z.output<typeof progress>
+
+const progress = z.object({
+  /** How long it has waited since it last saved a page. */
+  waitedMs: z.number().nonnegative().catch(0),
+  /** Until when its service asked it to wait, in Unix milliseconds; undefined if the service named no time. */
+  namedUntilMs: z.number().optional(),
+  /** When its next attempt follows a failure, in Unix milliseconds. */
+  retryAtMs: z.number().optional(),
+  /** How many workers in a row did not have its organization in their configuration. */
+  unknownTo: z.number().optional(),
+  /** It waits for the end of a pause, as far as that is known, in Unix milliseconds. */
+  putOff: z.object({ untilMs: z.number().optional() }).optional(),
+})
+
+/** The progress of a job; none where it has none yet, or where a newer version wrote it. */
+export function progressOf(job: { progress: unknown }): JobProgress {
+  return progress.catch({ waitedMs: 0 }).parse(job.progress)
+}

@@ -1,0 +1,281 @@
+import { Client, Pool, type ClientBase, type ClientConfig } from 'pg'
+import type { PostgresConnectionOptions } from 'bullmq'
+import { z } from 'zod'
+import { usePasswordFile } from '../../src/address/password-file.ts'
+import { parsePostgresAddress, QUEUE_PARAMETERS } from '../../src/address/postgres-address.ts'
+import { postgresSettings, type PostgresSettings } from '../../src/address/postgres-settings.ts'
+import { closeWhereRefused } from '../../src/address/refused-login.ts'
+import { QueueUnavailable } from '../../src/errors/errors.ts'
+import { parsedJson } from '../../src/parsed-json.ts'
+import { within } from './deadline.ts'
+import { farthestMs, type Opening, type Readable, type SharedLimits, type SharedValues, type Store } from './port.ts'
+
+/** Connections at most. Three of them only listen: one of each worker. */
+const CONNECTIONS = 10
+
+/** The schema of BullMQ. */
+export const SCHEMA = 'bullmq'
+
+/** The queue in its own schema of a PostgreSQL database. Rejects when it cannot be reached within `connectMs`. */
+export async function openPostgres(address: string, { connectMs, answerMs, prefix }: Opening): Promise<Store> {
+  const settings = {
+    ...queueSettings(address),
+    keepAlive: true,
+    connectionTimeoutMillis: connectMs,
+    application_name: 'customer-mirror',
+  }
+  await migrate(settings, connectMs)
+  const pool = new Pool({
+    ...{ ...settings, Client: QueueClient, max: CONNECTIONS, query_timeout: answerMs },
+    // The pool waits for it, although the types do not say so.
+    // oxlint-disable-next-line typescript/no-misused-promises
+    onConnect: (client) => client.query(SESSION),
+  })
+  // An idle connection that breaks is replaced; without this listener its error would end the process.
+  pool.on('error', () => {})
+  // The queue declares its own type of pool.
+  const { isPgPool } = await import('bullmq')
+  const connection: unknown = pool
+  if (!isPgPool(connection)) throw new TypeError('The PostgreSQL driver has no pool the queue can use.')
+  let closed: Promise<void> | undefined
+  return {
+    ...(await storeIn(pool, connection, prefix)),
+    limits: postgresLimits(pool, prefix),
+    close: () => (closed ??= pool.end()),
+  }
+}
+
+/** What both PostgreSQL and the one in this process answer. */
+type Queryable = {
+  query(text: string, parameters: unknown[]): Promise<{ rows: unknown[]; rowCount: number | null }>
+}
+
+/**
+ * What a PostgreSQL on a server and the one in this process have in common. Workers look at the clock every five seconds for the next delayed
+ * job, and not once an hour: no timer fires while the machine sleeps, and the clock may be set ahead.
+ */
+export async function storeIn(
+  pool: Queryable,
+  connection: PostgresConnectionOptions,
+  prefix: string,
+): Promise<Pick<Store, 'factory' | 'write' | 'values'>> {
+  const { createPostgresBackend } = await import('bullmq')
+  return {
+    factory: (name, options, roles) => {
+      const backend = createPostgresBackend(name, { ...options, connection }, roles)
+      return Object.defineProperty(backend, 'maximumBlockTimeout', { value: LONGEST_SLEEP_SECONDS })
+    },
+    write: async () => {
+      await pool.query(`${INSERT} DO UPDATE SET value = EXCLUDED.value`, [`${prefix}-probe`, 'written', 'yes'])
+    },
+    values: postgresValues(pool, prefix),
+  }
+}
+
+const LONGEST_SLEEP_SECONDS = 5
+
+/** Reads the shared values without BullMQ, which takes long to load. */
+export function readPostgres(address: string, { connectMs, prefix }: Omit<Opening, 'answerMs'>): Readable {
+  const settings = { ...queueSettings(address), connectionTimeoutMillis: connectMs, query_timeout: connectMs }
+  const pool = new Pool({ ...settings, Client: QueueClient, max: 1 })
+  pool.on('error', () => {})
+  return {
+    values: postgresValues(pool, prefix),
+    ask: async () => {
+      const client = await openSession(settings, connectMs)
+      try {
+        await requireUsable(client)
+      } finally {
+        void client.end().catch(() => {})
+      }
+      return { dropsKeysBy: undefined }
+    },
+    close: () => pool.end(),
+  }
+}
+
+/** How a queue in PostgreSQL is reached, read as the address of a mirror: with TLS, but for a server on this machine, unless it says otherwise. */
+export function queueSettings(address: string): PostgresSettings {
+  const found = parsePostgresAddress(address, QUEUE_PARAMETERS)
+  if ('problem' in found) throw new QueueUnavailable(`The address of the queue ${found.problem}.`)
+  return postgresSettings(found.address, (what) => new QueueUnavailable(`The queue cannot be used: ${what}`))
+}
+
+/** A connection to the server of a queue. */
+export class QueueClient extends Client {
+  constructor(config?: ClientConfig) {
+    super(config)
+    usePasswordFile(this)
+    closeWhereRefused(this)
+    // A statement under way reports that its connection has ended. BullMQ does not listen for the event, which would end the process.
+    this.on('error', () => {})
+  }
+}
+
+/** Migrations hold a lock and a transaction, so they need a session of their own, and each statement the time that it takes. */
+async function migrate(settings: ClientConfig, connectMs: number): Promise<void> {
+  const client = await openSession(settings, connectMs)
+  try {
+    await client.query(SESSION)
+    const { runMigrations } = await import('bullmq')
+    if (!(await isMigrated(client))) await runMigrations(client)
+  } finally {
+    await within(client.end(), connectMs, undefined)
+  }
+}
+
+/** Whether nothing is to be migrated. Even then migrations would ask for the rights with which the schema was made. */
+async function isMigrated(client: QueueClient): Promise<boolean> {
+  const { assertSchemaCompatibility, LATEST_SCHEMA_VERSION, SchemaMigrationRequiredError } = await import('bullmq')
+  try {
+    return (await assertSchemaCompatibility(client)) >= LATEST_SCHEMA_VERSION
+  } catch (error) {
+    if (error instanceof SchemaMigrationRequiredError) return false
+    throw error
+  }
+}
+
+/**
+ * What the statements of the queue take for granted, whatever the role or the database sets. BullMQ repeats none that met another one, as
+ * they do in a stricter isolation, and a worker listens on a connection that is otherwise idle. Not among the parameters with which a
+ * connection is begun: poolers refuse `options`.
+ */
+const SESSION = `SET search_path = ${SCHEMA}; SET default_transaction_isolation = 'read committed';
+  SELECT set_config('idle_session_timeout', '0', false) WHERE current_setting('server_version_num')::int >= 140000`
+
+/** Connects. Throws where nothing is answered in time, and where a pooler does not keep what a connection sets, or has too few connections. */
+async function openSession(settings: ClientConfig, limitMs: number): Promise<QueueClient> {
+  const client = new QueueClient(settings)
+  try {
+    await client.connect()
+    // Migrations may take long, so a server that accepts connections and answers nothing is found before.
+    const process = await within(processOf(client), limitMs, undefined)
+    if (process === undefined) throw new Error('timeout exceeded: it accepts connections, and does not answer')
+    // A pooler gives its clients numbers of its own.
+    if (!('processID' in client && client.processID === process)) await requirePool(client, settings, limitMs)
+    return client
+  } catch (error) {
+    void client.end().catch(() => {})
+    throw error
+  }
+}
+
+/** Throws where a pooler has no connection for each of a worker, or does not keep one for each in session mode. */
+async function requirePool(client: ClientBase, settings: ClientConfig, limitMs: number): Promise<void> {
+  const others = Array.from({ length: NEEDED - 1 }, () => new QueueClient(settings))
+  try {
+    const connecting = Promise.all(others.map((other) => other.connect().then(() => processOf(other))))
+    if ((await within(connecting, limitMs, undefined)) === undefined) throw new Error(TOO_FEW)
+    const [other] = others
+    if (other !== undefined && !(await isKept(client, other))) throw new Error(NOT_KEPT)
+  } finally {
+    for (const other of others) void other.end().catch(() => {})
+  }
+}
+
+/** The connections that only listen, one of each worker, and one for everything else. */
+const NEEDED = 4
+const TOO_FEW = `the pooler there has fewer than ${NEEDED} connections for this user and database, and a worker takes up to ${CONNECTIONS} (default_pool_size = ${CONNECTIONS})`
+const NOT_KEPT =
+  'the pooler there gives each transaction another connection (transaction mode), and has to use session mode for the queue (pool_mode = session)'
+
+/** Whether another client keeps its process, once this one has given back one that may be given away first or last. */
+async function isKept(client: ClientBase, other: ClientBase): Promise<boolean> {
+  await client.query('BEGIN')
+  await other.query('BEGIN')
+  const process = await processOf(other)
+  await other.query('COMMIT')
+  await client.query('COMMIT')
+  for (let looks = 0; looks < LOOKS; looks += 1) if ((await processOf(other)) !== process) return false
+  return true
+}
+
+/** How often a pooler is seen to give the process of before, until it is taken to keep it. */
+const LOOKS = 3
+
+async function processOf(client: ClientBase): Promise<number> {
+  const { rows } = await client.query<{ process: number }>('SELECT pg_catalog.pg_backend_pid() AS process')
+  return rows[0]?.process ?? 0
+}
+
+/**
+ * Throws where a worker could not use the database: it takes no writes (a standby, or default_transaction_read_only), cannot hold every text, or
+ * gives this user no right to the schema of the queue.
+ */
+async function requireUsable(client: ClientBase): Promise<void> {
+  const { rows } = await client.query<{ is_read_only: boolean; encoding: string; may_use: boolean }>(USE)
+  const [found] = rows
+  if (found?.is_read_only === true) throw new Error('transactions are read-only there')
+  // The second one holds any bytes.
+  if (found !== undefined && !['UTF8', 'SQL_ASCII'].includes(found.encoding))
+    throw new Error(
+      `its database stores text as ${found.encoding}, which cannot hold every text: name one with ENCODING 'UTF8'`,
+    )
+  if (found?.may_use === false) throw new Error(`permission denied to make or to use the schema ${SCHEMA}`)
+}
+
+const USE = `
+  SELECT current_setting('transaction_read_only') = 'on' AS is_read_only, current_setting('server_encoding') AS encoding,
+    coalesce((SELECT has_schema_privilege(oid, 'USAGE') FROM pg_catalog.pg_namespace WHERE nspname = '${SCHEMA}'),
+      has_database_privilege(current_database(), 'CREATE')) AS may_use`
+
+/** Shared values as rows of ours in the queue's table of settings. */
+function postgresValues(pool: Queryable, prefix: string): SharedValues {
+  const queue = `${prefix}-shared`
+  const select = async (condition: string, name: string) =>
+    rows.parse((await pool.query(`${SELECT} ${condition}`, [queue, name])).rows)
+  return {
+    read: async (name) => (await select('AND field = $2', name))[0]?.value,
+    list: async (beginning) =>
+      new Map((await select('AND starts_with(field, $2)', beginning)).map(({ field, value }) => [field, value])),
+    write: async (name, value) => {
+      await pool.query(`${INSERT} DO UPDATE SET value = EXCLUDED.value`, [queue, name, value])
+    },
+    delete: async (name) => {
+      await pool.query(`DELETE FROM ${TABLE} WHERE queue = $1 AND field = $2`, [queue, name])
+    },
+    replace: async (name, before, value) => {
+      const { rows: written } = await (before === undefined
+        ? pool.query(`${INSERT} DO NOTHING RETURNING field`, [queue, name, value])
+        : pool.query(UPDATE, [queue, name, value, before]))
+      return written.length > 0
+    },
+  }
+}
+
+const TABLE = `${SCHEMA}.meta`
+const SELECT = `SELECT field, value FROM ${TABLE} WHERE queue = $1`
+const INSERT = `INSERT INTO ${TABLE} (queue, field, value) VALUES ($1, $2, $3) ON CONFLICT (queue, field)`
+const UPDATE = `UPDATE ${TABLE} SET value = $3 WHERE queue = $1 AND field = $2 AND value = $4 RETURNING field`
+
+const rows = z.array(z.object({ field: z.string(), value: z.string() }))
+
+/** Rate limits beside the other shared values. One statement locks the row, reads the clock of PostgreSQL, and takes the turn. */
+export function postgresLimits(pool: Queryable, prefix: string): SharedLimits {
+  return {
+    async take(name, { spacingMs, pauseMs }) {
+      const asked = [`${prefix}-limits`, name, FIRST, spacingMs, pauseMs, farthestMs(spacingMs)]
+      // A limit that is used for the first time has its row from the first of two statements.
+      const taken = async () => rows.parse((await pool.query(TAKE, asked)).rows)[0]?.value ?? FIRST
+      const value = await taken()
+      return turn.parse(parsedJson(value === FIRST ? await taken() : value))
+    },
+  }
+}
+
+const FIRST = '{}'
+const turn = z.object({ turnInMs: z.number(), pausedMs: z.number() })
+
+const TAKE = `
+  INSERT INTO ${TABLE} AS kept (queue, field, value) VALUES ($1, $2, $3) ON CONFLICT (queue, field) DO UPDATE SET value = (
+    SELECT json_build_object('turnInMs', turn - now, 'pausedMs', greatest(0, paused - now), 'pausedUntilMs', paused,
+      'nextMs', turn + CASE WHEN paused > now THEN 0 ELSE $4::float8 END)::text
+    FROM (
+      SELECT now, greatest(paused, CASE WHEN $5::float8 > 0 THEN now + $5::float8 END) AS paused,
+        CASE WHEN next BETWEEN now AND now + $6::float8 THEN next ELSE now END AS turn
+      FROM (
+        SELECT extract(epoch FROM clock_timestamp())::float8 * 1000 AS now, (kept.value::json ->> 'nextMs')::float8 AS next,
+          coalesce((kept.value::json ->> 'pausedUntilMs')::float8, 0) AS paused
+      ) AS before
+    ) AS given
+  ) RETURNING field, value`

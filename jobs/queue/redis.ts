@@ -1,0 +1,183 @@
+import { Redis, type RedisOptions } from 'ioredis'
+import { z } from 'zod'
+import { backoffMs } from '../../src/time/backoff.ts'
+import { LONGEST_CLOSE_MS, within } from './deadline.ts'
+import { farthestMs, nameInDatabase, type Opening, type Readable, type SharedLimits } from './port.ts'
+import type { SharedValues, Store } from './port.ts'
+
+const RECONNECT = { firstMs: 400, longestMs: 5000 }
+
+/** The queue on Redis or Valkey. Rejects when it does not accept us within `connectMs`. */
+export async function openRedis(address: string, { connectMs, answerMs, prefix }: Opening): Promise<Store> {
+  const { createRedisBackend } = await import('bullmq')
+  const client = new TrackedRedis(address, {
+    lazyConnect: true,
+    connectTimeout: connectMs,
+    socketTimeout: answerMs,
+    disconnectTimeout: LONGEST_CLOSE_MS,
+    // A running job survives an outage of Redis for minutes: commands wait until it is back.
+    maxRetriesPerRequest: null,
+    retryStrategy: (times) => backoffMs(times, 1, RECONNECT),
+  })
+  // The users of the connection report an outage; without this listener it would be printed, with its password.
+  client.on('error', () => {})
+  try {
+    const answer = await within(connect(client), connectMs, 'late')
+    if (answer === 'late') throw new Error(`no answer within ${connectMs / 1000} s`)
+  } catch (error) {
+    client.disconnectAll()
+    throw error
+  }
+  return {
+    factory: (name, options, roles) => createRedisBackend(name, { ...options, connection: client }, roles),
+    write: async () => {
+      await probe(client, prefix, 'new')
+    },
+    values: redisValues(client, prefix),
+    limits: redisLimits(client, prefix),
+    close: async () => client.disconnectAll(),
+  }
+}
+
+async function connect(client: Redis): Promise<void> {
+  const failed = failureOf(client)
+  // A wrong password is reported only as an event; a closed port in both ways.
+  await Promise.race([client.connect(), failed])
+  await Promise.race([client.ping(), failed])
+}
+
+function failureOf(client: Redis): Promise<never> {
+  const failed = new Promise<never>((_, reject) => client.once('error', reject))
+  failed.catch(() => {})
+  return failed
+}
+
+/** Remembers its duplicates: each is a connection that must be closed. */
+class TrackedRedis extends Redis {
+  readonly #copies = new Set<Redis>()
+
+  override duplicate(override?: Partial<RedisOptions>): Redis {
+    const copy = super.duplicate({ lazyConnect: false, ...override })
+    copy.on('error', () => {})
+    copy.once('end', () => this.#copies.delete(copy))
+    this.#copies.add(copy)
+    return copy
+  }
+
+  disconnectAll(): void {
+    for (const client of [this, ...this.#copies]) client.disconnect()
+  }
+}
+
+/** Reads the shared values without BullMQ, which takes long to load. */
+export function readRedis(address: string, { connectMs, prefix }: Omit<Opening, 'answerMs'>): Readable {
+  const once = { connectTimeout: connectMs, maxRetriesPerRequest: 0, retryStrategy: () => null }
+  const client = new Redis(address, { ...once, disconnectTimeout: LONGEST_CLOSE_MS })
+  // The verbs report the failure; without this listener it would be printed, with its password.
+  client.on('error', () => {})
+  // The reason is reported only as an event.
+  const failed = failureOf(client)
+  return {
+    values: redisValues(client, prefix),
+    ask: () => Promise.race([probe(client, prefix, 'if-there'), failed]),
+    close: async () => client.disconnect(),
+  }
+}
+
+/**
+ * Writes a probe (or only overwrites one that is there), and asks for what BullMQ needs. Rejects where the server is full or a replica, where
+ * another program has our keys, where this user may not use them, run scripts, wait for jobs or read INFO, and where the server is a cluster:
+ * BullMQ names several keys in one command, which must be on one of its servers. Everything is asked at once, because a server may be far
+ * away; it answers in order, so the first refusal is the one that is thrown.
+ */
+async function probe(client: Redis, prefix: string, write: 'new' | 'if-there') {
+  // BullMQ's keys begin with bull, so a user restricted to those may write this key too.
+  const key = `bull:${prefix}-probe`
+  const keys = [sharedKey(prefix), ...(['sync', 'quick', 'notify'] as const).map((queue) => metaKey(prefix, queue))]
+  const [, info] = await Promise.all([
+    write === 'new' ? client.set(key, '1', 'PX', PROBE_STAYS_MS) : client.set(key, '1', 'PX', PROBE_STAYS_MS, 'XX'),
+    client.info('memory'),
+    client.eval('return 1', keys.length, ...keys),
+    client.hlen(sharedKey(prefix)),
+    askToWait(client, key),
+  ])
+  const policy = /^maxmemory_policy:(\S+)/m.exec(info)?.[1]
+  return { dropsKeysBy: policy === 'noeviction' ? undefined : policy }
+}
+
+function metaKey(prefix: string, queue: 'sync' | 'quick' | 'notify'): string {
+  return `bull:${nameInDatabase({ prefix }, queue)}:meta`
+}
+
+/**
+ * Workers wait for jobs with this command. The probe is no sorted set, so a server that has it refuses at once and takes nothing. Where there
+ * is none, the connection waits for a tenth of a second.
+ */
+async function askToWait(client: Redis, key: string): Promise<void> {
+  try {
+    await client.bzpopmin(key, SHORTEST_WAIT_SECONDS)
+  } catch (error) {
+    if (!(error instanceof Error && error.message.startsWith('WRONGTYPE'))) throw error
+  }
+}
+
+const PROBE_STAYS_MS = 60_000
+const SHORTEST_WAIT_SECONDS = 0.001
+
+/** Shared values in one hash. */
+function redisValues(client: Redis, prefix: string): SharedValues {
+  const key = sharedKey(prefix)
+  return {
+    read: async (name) => (await client.hget(key, name)) ?? undefined,
+    list: async (beginning) => {
+      const all = Object.entries(await client.hgetall(key))
+      return new Map(all.filter(([name]) => name.startsWith(beginning)))
+    },
+    write: async (name, value) => {
+      await client.hset(key, name, value)
+    },
+    delete: async (name) => {
+      await client.hdel(key, name)
+    },
+    replace: async (name, before, value) => {
+      if (before === undefined) return (await client.hsetnx(key, name, value)) === 1
+      return (await client.eval(REPLACE, 1, key, name, before, value)) === 1
+    },
+  }
+}
+
+function sharedKey(prefix: string): string {
+  return `bull:${prefix}-shared`
+}
+
+const REPLACE = `
+  if redis.call('HGET', KEYS[1], ARGV[1]) ~= ARGV[2] then return 0 end
+  redis.call('HSET', KEYS[1], ARGV[1], ARGV[3])
+  return 1`
+
+/** Rate limits in a hash of their own: the moments of the next turn, and of the end of a pause. */
+function redisLimits(client: Redis, prefix: string): SharedLimits {
+  const key = `bull:${prefix}-limits`
+  return {
+    async take(name, { spacingMs, pauseMs }) {
+      const taken = await client.eval(TAKE, 1, key, name, spacingMs, pauseMs, farthestMs(spacingMs))
+      const [turnInMs, pausedMs] = answered.parse(taken)
+      return { turnInMs, pausedMs }
+    },
+  }
+}
+
+/** Redis cuts the fraction off a number, so numbers come as texts. */
+const answered = z.tuple([z.coerce.number(), z.coerce.number()])
+
+const TAKE = `
+  local spacing, pause, farthest = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
+  local time = redis.call('TIME')
+  local now = time[1] * 1000 + time[2] / 1000
+  local turn = tonumber(redis.call('HGET', KEYS[1], ARGV[1] .. ':turn')) or now
+  if turn < now or turn > now + farthest then turn = now end
+  local paused = tonumber(redis.call('HGET', KEYS[1], ARGV[1] .. ':pause')) or 0
+  if pause > 0 then paused = math.max(paused, now + pause) end
+  local next = paused > now and turn or turn + spacing
+  redis.call('HSET', KEYS[1], ARGV[1] .. ':turn', string.format('%.1f', next), ARGV[1] .. ':pause', string.format('%.1f', paused))
+  return { string.format('%.1f', turn - now), string.format('%.1f', math.max(0, paused - now)) }`

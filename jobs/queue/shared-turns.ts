@@ -1,0 +1,154 @@
+import { type Sleep, sleep as timerSleep } from '../../src/machine/timers.ts'
+import type { OpenSharedTurns } from '../../src/run-organization.ts'
+import { type SharedTurns, spacingMs } from '../../src/source/pace/rate-limit.ts'
+import { within } from './deadline.ts'
+import type { SharedLimits } from './port.ts'
+
+/** A shared limit could not be reached, so each worker keeps to its share of it; or it is reached again. */
+export type LimitEvent =
+  | { kind: 'limit-away'; limit: string; workers: number; error: unknown }
+  | { kind: 'limit-back'; limit: string }
+
+type Sharing = {
+  limits: SharedLimits
+  /** The workers of the queue, with this one. */
+  workers: () => number
+  monotonicMs: () => number
+  sleep?: Sleep | undefined
+  onEvent?: ((event: LimitEvent) => void) | undefined
+}
+
+/** The rate limits that this worker shares with all others of its queue, by name. */
+export function sharedTurnsIn(sharing: Sharing): OpenSharedTurns {
+  return (name, requestsPerMinute) => new QueueTurns(name, spacingMs(requestsPerMinute), sharing)
+}
+
+/** How long an answer may take before the limit counts as away. */
+const ANSWER_MS = 1000
+const UNREAD_MS = 100
+/** A request is not sent on news of pauses that is older, nor on a turn that came so long ago. */
+const STALE_MS = 250
+/**
+ * Without a number of requests, the last ones that the service still allows several workers start so far apart: the first that is
+ * refused pauses the others before they are refused too.
+ */
+const SCARCE = { share: 2, spacingMs: 250 }
+
+/**
+ * The requests of this worker under a limit that is kept in the queue. `next` never rejects because of the queue, and never hangs:
+ *
+ *            no answer, or an error: reported
+ *   shared ──────────────────────────────────▶ away: the turns of this worker are as far apart as if every worker took the
+ *      ▲                                        │     same share of the limit
+ *      └──────── an answer: reported ───────────┘
+ */
+class QueueTurns implements SharedTurns {
+  readonly #name: string
+  readonly #spacingMs: number
+  readonly #sharing: Sharing
+  readonly #sleep: Sleep
+  #isScarce = false
+  #askedMs = -Infinity
+  #pausedUntilMs = 0
+  /** A pause of this worker that the queue does not know yet. */
+  #untoldUntilMs = 0
+  #isAway = false
+  #isLooking = false
+  /** While away: the moment of the next turn of this worker's share. */
+  #nextOwnMs = 0
+
+  constructor(name: string, spacing: number, sharing: Sharing) {
+    this.#name = name
+    this.#spacingMs = spacing
+    this.#sharing = sharing
+    this.#sleep = sharing.sleep ?? timerSleep
+  }
+
+  async next(signal: AbortSignal): Promise<{ pausedUntilMs: number }> {
+    const { monotonicMs } = this.#sharing
+    const spacing = this.#spacingMs || (this.#isScarce ? SCARCE.spacingMs : 0)
+    let isLate = spacing > 0
+    while (isLate) {
+      const turnMs = await this.#take(spacing)
+      if (monotonicMs() < this.#pausedUntilMs) break
+      if (turnMs > monotonicMs()) await this.#sleep(turnMs - monotonicMs(), signal)
+      // This process was stopped or busy for a while.
+      isLate = monotonicMs() - turnMs > STALE_MS
+    }
+    if (monotonicMs() - this.#askedMs > STALE_MS) await this.#take(0)
+    signal.throwIfAborted()
+    return { pausedUntilMs: this.#pausedUntilMs }
+  }
+
+  pauseUntil(untilMs: number): void {
+    if (untilMs <= this.#pausedUntilMs) return
+    this.#pausedUntilMs = untilMs
+    this.#untoldUntilMs = untilMs
+    void this.#take(0)
+  }
+
+  shareOf(remaining: number): number {
+    const workers = this.#sharing.workers()
+    this.#isScarce = workers > 1 && remaining <= SCARCE.share * workers
+    return Math.floor(remaining / workers)
+  }
+
+  /** Takes a turn, so far after the one before, and returns its moment; 0 asks for pauses alone. */
+  async #take(spacing: number): Promise<number> {
+    if (this.#isAway) {
+      this.#look()
+      return this.#takeOwn(spacing)
+    }
+    const asked = this.#ask(spacing)
+    try {
+      // When this process was busy for so long, the answer may have come and not been read.
+      const inTime = (await within(asked, ANSWER_MS, undefined)) ?? (await within(asked, UNREAD_MS, undefined))
+      if (inTime !== undefined) return inTime
+      throw new Error(`no answer within ${ANSWER_MS / 1000} s`)
+    } catch (error) {
+      this.#setAway(true, error)
+      return this.#takeOwn(spacing)
+    }
+  }
+
+  /** One question waits for the queue to be back; it takes no turn. */
+  #look(): void {
+    if (this.#isLooking) return
+    this.#isLooking = true
+    this.#ask(0)
+      .then(() => this.#setAway(false))
+      .catch(() => {})
+      .finally(() => (this.#isLooking = false))
+  }
+
+  async #ask(spacing: number): Promise<number> {
+    const { limits, monotonicMs } = this.#sharing
+    const sentMs = monotonicMs()
+    const untoldUntilMs = this.#untoldUntilMs
+    const pauseMs = Math.max(0, untoldUntilMs - sentMs)
+    const { turnInMs, pausedMs } = await limits.take(this.#name, { spacingMs: spacing, pauseMs })
+    if (untoldUntilMs === this.#untoldUntilMs) this.#untoldUntilMs = 0
+    // The clock of the database was read about half way between the question and the answer.
+    const readMs = (sentMs + monotonicMs()) / 2
+    this.#askedMs = sentMs
+    if (pausedMs > 0) this.#pausedUntilMs = Math.max(this.#pausedUntilMs, readMs + pausedMs)
+    return readMs + turnInMs
+  }
+
+  #takeOwn(spacing: number): number {
+    const turnMs = Math.max(this.#sharing.monotonicMs(), this.#nextOwnMs)
+    this.#nextOwnMs = turnMs + spacing * this.#sharing.workers()
+    this.#askedMs = turnMs
+    return turnMs
+  }
+
+  #setAway(isAway: boolean, error?: unknown): void {
+    const { workers, monotonicMs, onEvent } = this.#sharing
+    if (isAway === this.#isAway) return
+    this.#isAway = isAway
+    if (!isAway) return onEvent?.({ kind: 'limit-back', limit: this.#name })
+    // The turn before may just have been taken.
+    this.#nextOwnMs = monotonicMs() + this.#spacingMs * workers()
+    onEvent?.({ kind: 'limit-away', limit: this.#name, workers: workers(), error })
+  }
+}
