@@ -152,7 +152,7 @@ test('a mirror that fails while it is written ends the run with its error', asyn
 
   const { report, error } = await mirrorOrganization(mirroring(mirror, source, { concurrency: 1 }))
 
-  expect(String(error)).toMatch(/no more|P0001/)
+  expect(String(error)).toMatch(/trigger no_more|P0001/)
   expect(report).toMatchObject({ status: 'failed', received: 10 })
   expect(storedNames(mirror)).toHaveLength(10)
 })

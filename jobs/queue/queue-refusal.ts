@@ -1,5 +1,5 @@
 import { isOurs, QueueUnavailable } from '../../src/errors/errors.ts'
-import { codeOf, tlsFailure, type TlsFailure } from '../../src/errors/faults.ts'
+import { codeOf, connectionsTaken, tlsFailure, type TlsFailure } from '../../src/errors/faults.ts'
 
 /**
  * An error of the queue as QueueUnavailable, with the queue, the reason and the fix. Our own errors and defects of this program
@@ -12,9 +12,10 @@ export function queueUnavailable(error: unknown, place: string): unknown {
 /** An error from opening the queue, whatever its kind: drivers throw any error for an address they cannot parse. */
 export function neverOpened(error: unknown, place: string): unknown {
   if (isOurs(error)) return error
-  const { what, fix } = untrusted(error) ?? { what: reasonOf(error), fix: REMEDY }
+  const what = reasonOf(error)
+  const { what: reason, fix } = untrusted(error) ?? { what, fix: `${REMEDY} ${connectionsTaken(what, 10)}`.trimEnd() }
   return new QueueUnavailable(
-    `The queue at ${place} cannot be used: ${what}. ${fix} 'customer-mirror sync' needs no queue.`,
+    `The queue at ${place} cannot be used: ${reason}. ${fix} 'customer-mirror sync' needs no queue.`,
   )
 }
 
@@ -68,7 +69,7 @@ function firstLine(message: string): string {
 /** What the server says is quoted; one sentence for all of it follows. */
 const REMEDY =
   'Start that server, or repair there what it says; or correct its address, with user, password and TLS (rediss://, sslmode): queue in the ' +
-  'configuration, or CUSTOMER_MIRROR_QUEUE. It has to be one server, no cluster and no Sentinel; a worker takes up to ten connections, and its ' +
+  'configuration, or CUSTOMER_MIRROR_QUEUE. It has to be one server, no cluster and no Sentinel; its ' +
   'user needs all rights to the keys or the schema of the queue; ?prefix= keeps it apart from other programs.'
 
 const DEFECTS = [TypeError, RangeError, ReferenceError, SyntaxError]

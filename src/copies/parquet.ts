@@ -1,7 +1,6 @@
 import { ByteWriter, type KeyValue, ParquetWriter, type SchemaElement } from 'hyparquet-writer'
 import { zstdCompressSync } from 'node:zlib'
 import { UsageError } from '../errors/errors.ts'
-import { fromSqlTime } from '../store/port/sql-time.ts'
 import { version } from '../version.ts'
 import type { ExportColumn, ExportFacts, ExportRow, Format, FormatSettings } from './format.ts'
 import type { SqlValue } from './readable-statement.ts'
@@ -236,7 +235,7 @@ function asBoolean(value: Value): boolean | undefined {
 function asTimestamp(value: Value): bigint | undefined {
   if (value === lastRead.value) return lastRead.unixMs
   if (typeof value !== 'string' || !TIME.test(value)) return undefined
-  const unixMs = fromSqlTime(value)
+  const unixMs = Date.parse(`${value.replace(' ', 'T')}Z`)
   if (Number.isNaN(unixMs)) return undefined
   lastRead = { value, unixMs: BigInt(unixMs) }
   return lastRead.unixMs

@@ -4,14 +4,14 @@ import { MirrorUnusable } from './errors.ts'
 /** A class of what the system, SQLite, a server or a bucket reports. It is the code of the error, too. */
 export type Fault = 'full' | 'busy' | 'denied' | 'damaged' | 'missing' | 'foreign' | 'gone'
 
-/** Where something failed: at a file, in PostgreSQL, or in a bucket. */
-export type Where = 'file' | 'postgres' | 'bucket'
+/** Where something failed: at a file, at what a sound file of ours holds, in PostgreSQL, or in a bucket. */
+export type Where = 'file' | 'contents' | 'postgres' | 'bucket'
 
 /** A class, and what was reported: its words, the failed call and the code. */
 export type Seen = { fault: Fault; said: string }
 
 /** The one sentence of each class, which follows what was reported. Places without one of their own have that of a file. */
-const SENTENCES: Readonly<Record<Fault, { file: string; postgres?: string; bucket?: string }>> = {
+const SENTENCES: Readonly<Record<Fault, { file: string } & Partial<Record<Where, string>>>> = {
   full: {
     file: 'Free some space on that disk, and in the folder for temporary files (TMPDIR), or check the disk; then try again.',
     postgres: 'Nothing of this step was kept; free some space there, or check its disk, then try again.',
@@ -41,6 +41,9 @@ const SENTENCES: Readonly<Record<Fault, { file: string; postgres?: string; bucke
   missing: { file: "Run 'customer-mirror sync' to make it, or name another one." },
   foreign: {
     file: 'It is not a mirror of ours, and was left as it is; name another file as mirror.',
+    contents:
+      'Something that someone added to the mirror, or changed there, is in the way: a trigger, an index, a table, a view or a value. The file ' +
+      "is sound, and holds nothing of this step. Correct or drop that, then try again; 'customer-mirror check' names what was added.",
     postgres:
       'Something that someone added to the mirror, or changed there, refuses this: a trigger, an index, a constraint, a view or a column. ' +
       'Nothing of this step was kept: correct or drop it, then try again; the log of the server says more.',
@@ -79,6 +82,19 @@ export function seenIn(error: unknown): Seen | undefined {
     said: isOfSqlite(error) ? `${error.message} (${code})` : `${wordsOf(error)} (${callOf(error)}, ${code})`,
   }
 }
+
+/**
+ * What to do where a server, a pooler before it or the driver gave no connection, as they do where all are taken; empty for what was said
+ * of anything else. A process takes `most` of them.
+ */
+export function connectionsTaken(said: string, most: number): string {
+  return NO_CONNECTION.test(said)
+    ? `If all its connections are taken, allow more: max_connections there, the limit of the user or of the database, or pool_size of a pooler; each process takes up to ${most}.`
+    : ''
+}
+
+const NO_CONNECTION =
+  /too many (clients|connections)|remaining connection slots|no more connections|query_wait_timeout|timeout exceeded when trying to connect|timeout expired/
 
 /** Whether it is an error of SQLite, whose driver only the mirror and the copies know. */
 export function isOfSqlite(error: unknown): error is Error & { code: unknown } {

@@ -5,9 +5,11 @@ import type { Erased, Mirror, Opening, Traces } from '../store.ts'
 import { mirrorOn } from './verbs.ts'
 import { organizationsIn } from './organizations.ts'
 import { savePages } from './pages/save-in-sqlite.ts'
+import { meddledWith } from './port/sqlite-errors.ts'
 import { type Opened, sqliteSession, sqliteStore } from './port/sqlite-store.ts'
 import { findDamage, openDatabase } from './sqlite/open-database.ts'
 import { BUSY_TIMEOUT_MS, type Connection } from './sqlite/connect.ts'
+import { additionsIn, failingIn } from './sqlite/foreign-objects.ts'
 import { openFile } from './sqlite/open-file.ts'
 import {
   createIdIndex,
@@ -34,6 +36,17 @@ export async function openOrganizations(file: string): Promise<Organizations> {
   openDatabase(file, 'read').close()
   const db = openDatabase(file, 'write')
   return organizationsIn(sqliteStore(db, file, { place: openFile(file) }))
+}
+
+export function findAdditions(file: string): string[] {
+  const db = openDatabase(file, 'read')
+  try {
+    const refused = failingIn(db)
+    if (refused !== undefined) throw meddledWith(file, refused)
+    return additionsIn(db)
+  } finally {
+    db.close()
+  }
 }
 
 export async function eraseTraces(

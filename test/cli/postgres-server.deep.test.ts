@@ -84,6 +84,16 @@ test('the password of the environment opens the mirror, and a wrong one is not r
   expectRefused(await run(as('nobody'), 'status'), /role .nobody. does not exist \(SQLSTATE 28000\)/)
 })
 
+test('a server without a free connection says so, and what to allow', async () => {
+  await mirrored('mirrors')
+  await server.run('mirrors', 'CREATE ROLE crowded LOGIN CONNECTION LIMIT 0')
+
+  expect(await run(at('mirrors', { user: 'crowded' }), 'status')).toMatchObject({
+    code: 5,
+    stderr: expect.stringMatching(/too many connections for role .*SQLSTATE 53300.*the limit of the user.*pool_size/s),
+  })
+})
+
 test('an analyst reads and exports, and writes nothing; who has no rights is told which', async () => {
   await server.run('of_roles', opsFile('postgres/roles.sql').replaceAll(/\bmirror\b/g, 'owner_of_mirror'))
   await server.run('of_roles', 'CREATE ROLE stranger LOGIN')
@@ -116,9 +126,13 @@ test('check names what in the tables of the mirror would end a run', async () =>
   await server.run('of_roles', 'ALTER TABLE customer_mirror.absences ADD who text NOT NULL')
   const unfilled = await run(mirror, 'check')
   await server.run('of_roles', 'ALTER TABLE customer_mirror.absences DROP who')
+  await server.run('of_roles', 'CREATE UNIQUE INDEX one_email ON customer_mirror.customers (email)')
+  const added = await run(mirror, 'check')
+  await server.run('of_roles', 'DROP INDEX customer_mirror.one_email')
 
   expect(lacking).toMatchObject({ code: 7, stdout: expect.stringContaining('lacks the column runs.warnings') })
   expect(unfilled).toMatchObject({ code: 7, stdout: expect.stringContaining('the column absences.who') })
+  expect(added).toMatchObject({ code: 0, stdout: expect.stringContaining('unique index one_email on customers') })
   expect(await run(mirror, 'check')).toMatchObject({ code: 0, stdout: expect.stringMatching(/sound and writable$/m) })
 })
 

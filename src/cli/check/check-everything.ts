@@ -16,7 +16,7 @@ import { factsOf, isOurs, ConfigError } from '../../errors/errors.ts'
 import { mirrorFault, seenIn } from '../../errors/faults.ts'
 import { nearestFolder } from '../../machine/make-folder.ts'
 import { isPostgres } from '../../address/mirror-address.ts'
-import { failedCheck, requireSound, type Finding } from './finding.ts'
+import { additionsFinding, failedCheck, requireSound, soundFinding, type Finding } from './finding.ts'
 import { namedConfig } from '../arguments.ts'
 import { shellWord, count, moment } from '../output/wording.ts'
 import { readWebhookSecret } from '../../config/credentials.ts'
@@ -25,7 +25,7 @@ import { checkTargets } from '../../copies/copy-target.ts'
 import { isPasswordInFile } from '../../config/settings/queue-address.ts'
 import { isSharedQueue } from '../../config/places.ts'
 import { LEAST_OF_SHARE, type QuickLimit } from '../../quick-limit.ts'
-import { openMirrorIfThere } from '../../store/mirror.ts'
+import { findAdditions, openMirrorIfThere } from '../../store/mirror.ts'
 
 /** Checks everything a sync needs, in the order of use. Continues after a problem if possible. */
 export async function* checkEverything(
@@ -77,12 +77,9 @@ async function checkMirror({ mirror: file }: Config): Promise<Finding> {
     }
     try {
       requireSound(file, await mirror.findDamage())
+      const added = additionsFinding(await findAdditions(file))
       await access(file, constants.W_OK)
-      const said = `${file}, sound and writable`
-      const exposed = exposedMirror(file)
-      return exposed === undefined
-        ? { what, said }
-        : { what, said: `${said}; ${exposed.said}`, fix: exposed.fix, isWarning: true }
+      return soundFinding(`${file}, sound and writable`, [exposedMirror(file), added])
     } finally {
       await mirror.close()
     }

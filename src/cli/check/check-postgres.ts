@@ -2,7 +2,7 @@ import { MirrorUnusable } from '../../errors/errors.ts'
 import { shownMirror } from '../../address/mirror-address.ts'
 import { examineServer, openMirrorIfThere } from '../../store/mirror.ts'
 import { parsePostgresAddress } from '../../address/postgres-address.ts'
-import { failedCheck, requireSound, type Finding } from './finding.ts'
+import { additionsFinding, failedCheck, requireSound, soundFinding, type Finding } from './finding.ts'
 
 type Examined = Awaited<ReturnType<typeof examineServer>>
 
@@ -20,7 +20,8 @@ export async function checkPostgres(address: string): Promise<Finding> {
       requireWritable(shown, examined)
       const state =
         mirror === undefined ? `the schema ${examined.schema} will be made by the first sync` : soundWords(examined)
-      return { what, said: `${shown}, ${serverWords(address, examined)}, ${state}` }
+      const said = `${shown}, ${serverWords(address, examined)}, ${state}`
+      return soundFinding(said, [additionsFinding(examined.tables?.added ?? [])])
     } finally {
       await mirror?.close()
     }

@@ -8,7 +8,7 @@ import { parsePostgresAddress, type PostgresAddress } from '../../address/postgr
 import { postgresSettings, type PostgresSettings } from '../../address/postgres-settings.ts'
 
 /** Transactions at once, at most; the others wait. More would be slower: a server has few processors. */
-const CONNECTIONS = 16
+export const CONNECTIONS = 16
 
 const CONNECT_MS = 15_000
 

@@ -1,6 +1,8 @@
 import { isOurs, MirrorUnusable } from '../../errors/errors.ts'
-import { type Fault, mirrorFault, tlsFailure } from '../../errors/faults.ts'
+import { connectionsTaken, type Fault, mirrorFault, tlsFailure } from '../../errors/faults.ts'
 import { NUMBERED } from '../schema/schema.ts'
+import { unreadableIn } from './unreadable.ts'
+import { CONNECTIONS } from './postgres-connections.ts'
 
 /** The classes of SQLSTATEs, and of what the system and the driver report, by `code: message`. The first that fits holds. */
 const CLASSES: readonly [pattern: RegExp, fault: Fault | 'replaced'][] = [
@@ -33,6 +35,9 @@ const REPLACED =
 
 /** A failure of PostgreSQL or of the connection to it as MirrorUnusable, at the shown `address`; never with values of rows. */
 export function postgresError(error: unknown, address: string): unknown {
+  const unreadable = unreadableIn(error)
+  if (unreadable !== undefined)
+    return mirrorFault(address, { fault: 'foreign', said: unreadable }, { where: 'postgres' })
   const { code = '', message } = partsOf(error)
   if (isOurs(error) || message === undefined) return error
   const tls = tlsFailure(code, message)
@@ -46,7 +51,7 @@ export function postgresError(error: unknown, address: string): unknown {
       ? wordsOf(error, code, message) + callOf(error, code)
       : `${tls.what}${callOf(error, code)}. ${tls.fix.replace(/\.$/, '')}`
   if (fault === 'replaced') return new MirrorUnusable(`${address}: ${said}. ${REPLACED}`, { code: fault })
-  return mirrorFault(address, { fault, said }, { where: 'postgres' })
+  return mirrorFault(address, { fault, said }, { where: 'postgres', kept: connectionsTaken(message, CONNECTIONS) })
 }
 
 /** What the server says, or in classes that quote values of rows that a statement failed; then what refused it, by its name. */

@@ -38,7 +38,7 @@ export function sqliteStore(db: Connection, file: string, { place, signal }: Ope
       return result
     } catch (error) {
       if (db.open && db.inTransaction) db.exec('ROLLBACK')
-      throw sqliteError(error, file)
+      throw sqliteError(error, file, db)
     }
   }
   const write = async <Result>(work: (session: Session) => Promise<Result>, { anywhere = false }: Writing) =>

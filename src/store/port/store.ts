@@ -1,5 +1,6 @@
 import type { Kind, Sql } from './sql.ts'
 import { fromSqlTime } from './sql-time.ts'
+import { UnreadableValue } from './unreadable.ts'
 
 /** A transaction under way. */
 export type Session = {
@@ -36,8 +37,15 @@ function field(column: string, value: unknown): [name: string, value: unknown] {
   const name = (isTime ? `${column}_ms` : column).replaceAll(/_(\w)/g, (_, letter: string) => letter.toUpperCase())
   if (value === null) return [name, undefined]
   if (column.startsWith('is_')) return [name, Boolean(value)]
-  if (typeof value !== 'string') return [name, value]
-  return [name, isTime ? fromSqlTime(value) : JSON_COLUMN.test(column) ? JSON.parse(value) : value]
+  if (isTime) return [name, fromSqlTime(value)]
+  return [name, JSON_COLUMN.test(column) ? jsonIn(column, value) : value]
+}
+
+function jsonIn(column: string, stored: unknown): unknown {
+  const value: unknown = typeof stored === 'string' ? JSON.parse(stored) : stored
+  if (column.endsWith('reasons') && !Array.isArray(value))
+    throw new UnreadableValue('holds reasons that cannot be read')
+  return value
 }
 
 const JSON_COLUMN = /(?:^|_)(?:reasons|warnings|certificate|policy|unfilled)$/

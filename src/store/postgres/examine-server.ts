@@ -1,7 +1,7 @@
 import { shownMirror } from '../../address/mirror-address.ts'
 import { beginning } from '../port/postgres-transaction.ts'
 import { connectionSettings, MirrorClient, processOf, schemaOf, sessionOn } from '../port/postgres-connections.ts'
-import { COLUMNS, VERSION } from '../schema/schema.ts'
+import { COLUMNS, namesIn, POSTGRES_SCHEMA, VERSION } from '../schema/schema.ts'
 import { postgresError } from '../port/postgres-errors.ts'
 import { lookAtSchema } from './require-mirror.ts'
 
@@ -37,7 +37,7 @@ export async function examineServer(address: string): Promise<Examined> {
       await client.query(beginning('READ ONLY', schema, [`SET LOCAL statement_timeout = '15s'`]))
       const found = await lookAtSchema(sessionOn(client), schema)
       const { version } = found
-      const query = (sql: string, parameters: string[]) => client.query<ExaminedTables>(sql, parameters)
+      const query = (sql: string, parameters: unknown[]) => client.query<ExaminedTables>(sql, parameters)
       const tables = version === VERSION ? await examineTables(query, schema) : undefined
       await client.query('COMMIT')
       return {
@@ -65,18 +65,34 @@ export type ExaminedTables = {
   lacking: string | null
   /** A column that someone added, and that is neither filled nor may be NULL; after its table and a dot. */
   unfilled: string | null
+  /** Triggers, rules, constraints and unique indexes that someone added to a table of the mirror. */
+  added: string[]
 }
 
-type Query = (sql: string, parameters: string[]) => Promise<{ rows: ExaminedTables[] }>
+type Query = (sql: string, parameters: unknown[]) => Promise<{ rows: ExaminedTables[] }>
 
 /** Looks at the tables of a mirror of the latest version in this schema, and not at others there. Waits for no lock. */
 export async function examineTables(query: Query, schema: string): Promise<ExaminedTables> {
-  const { rows } = await query(EXAMINE_TABLES, [schema, KNOWN])
-  return rows[0] ?? { unwritable: null, lacking: null, unfilled: null }
+  const { rows } = await query(EXAMINE_TABLES, [schema, KNOWN, OURS])
+  return rows[0] ?? { unwritable: null, lacking: null, unfilled: null, added: [] }
 }
 
 /** Every table, with its columns; those without any here hold nothing that a run writes. */
 const KNOWN = JSON.stringify({ ...COLUMNS, ...{ mirror_schema: [], commits: [], leases: [], dictionary: [] } })
+
+/** What a new mirror has of triggers, constraints and unique indexes. */
+const OURS = [
+  ...namesIn(POSTGRES_SCHEMA),
+  ...Array.from(POSTGRES_SCHEMA.matchAll(/^CREATE UNIQUE INDEX (\w+)/gm), ([, name]) => name),
+  ...Array.from(POSTGRES_SCHEMA.matchAll(/^CREATE TABLE (\w+) \(\n(.*?)\n\)/gms), ([, table, body = '']) => [
+    ...Array.from(body.matchAll(/^ {2}"?(\w+)"? .*\bCHECK \(/gm), ([, column]) => `${table}_${column}_check`),
+    ...Array.from(body.matchAll(/^ {2}(\w+) .*\bREFERENCES /gm), ([, column]) => `${table}_${column}_fkey`),
+    ...Array.from(
+      body.matchAll(/^ {2}UNIQUE \((.*)\)/gm),
+      ([, columns = '']) => `${table}_${columns.replaceAll(', ', '_')}_key`,
+    ),
+  ]).flat(),
+]
 
 /** What a trigger before INSERT may fill is left to it. */
 const EXAMINE_TABLES = `
@@ -94,4 +110,14 @@ const EXAMINE_TABLES = `
     (SELECT min(name || '.' || attname) FROM held JOIN pg_attribute ON attrelid = held.oid
      WHERE json_array_length(columns) > 0 AND attnum > 0 AND attnotnull AND NOT atthasdef AND attidentity = '' AND NOT attisdropped
        AND attname NOT IN (SELECT json_array_elements_text(columns))
-       AND NOT EXISTS (SELECT FROM pg_trigger WHERE tgrelid = held.oid AND NOT tgisinternal AND tgtype & 6 = 6)) AS unfilled`
+       AND NOT EXISTS (SELECT FROM pg_trigger WHERE tgrelid = held.oid AND NOT tgisinternal AND tgtype & 6 = 6)) AS unfilled,
+    ARRAY(
+      SELECT kind || ' ' || added.name || ' on ' || held.name FROM held, LATERAL (
+        SELECT 'trigger' AS kind, tgname AS name FROM pg_trigger WHERE tgrelid = held.oid AND NOT tgisinternal
+        UNION ALL SELECT 'rule', rulename FROM pg_rewrite WHERE ev_class = held.oid
+        UNION ALL SELECT 'constraint', conname FROM pg_constraint
+          WHERE conrelid = held.oid AND contype IN ('c', 'u', 'x', 'f') OR confrelid = held.oid AND contype = 'f'
+        UNION ALL SELECT 'unique index', relname FROM pg_index JOIN pg_class ON pg_class.oid = indexrelid
+          WHERE indrelid = held.oid AND indisunique AND NOT EXISTS (SELECT FROM pg_constraint WHERE conindid = indexrelid)
+      ) AS added WHERE NOT added.name::text = ANY ($3::text[]) ORDER BY 1
+    ) AS added`

@@ -7,10 +7,11 @@ import { mirrorFault, noMirror } from '../../errors/faults.ts'
 import { KEY_BYTES } from '../../list/fingerprint.ts'
 import { isMissing } from '../../machine/is-missing.ts'
 import { giveToOwner, makeFolder } from '../../machine/make-folder.ts'
-import { fileError } from '../port/sqlite-errors.ts'
+import { fileError, meddledWith, sqliteError } from '../port/sqlite-errors.ts'
 import { incomplete, namesIn, otherVersion, SQLITE_SCHEMA, VERSION } from '../schema/schema.ts'
 import { describeInFile } from '../schema/dictionary.ts'
 import { BUSY_TIMEOUT_MS, connect, type Connection } from './connect.ts'
+import { reshapedIn, virtualTablesIn } from './foreign-objects.ts'
 import { identityOf, requireRegularFile } from './open-file.ts'
 import { openReadOnly } from './read-only-file.ts'
 
@@ -45,10 +46,11 @@ export function openTemporary(): Connection {
   return db
 }
 
-/** The damage that SQLite finds when it reads the whole file. */
+/** The damage that SQLite finds when it reads the whole file, but for what a virtual table that someone added says of itself. */
 export function findDamage(db: Connection): string[] {
   const found = db.prepare<[], string>('PRAGMA integrity_check(10)').pluck().all()
-  return found.filter((line) => line !== 'ok')
+  const virtual = virtualTablesIn(db)
+  return found.filter((line) => line !== 'ok' && !virtual.some((name) => line.includes(name)))
 }
 
 /** SQLite gives its `-wal` and `-shm` files the mode of the main file, so the main file is created first, with its mode. */
@@ -87,7 +89,8 @@ function openChecked(file: string, access: 'read' | 'write', busyMs = BUSY_TIMEO
       db.transaction(complete).immediate()
     }
     return db
-  } catch (error) {
+  } catch (thrown) {
+    const error = sqliteError(thrown, file, db)
     db.close()
     // SQLite finds out by itself when it writes, and only says that it may not.
     throw identityOf(file) === before ? error : replacedMeanwhile(file)
@@ -140,10 +143,12 @@ export function requireVersion(db: Connection, file: string): void {
   if (version !== VERSION) throw otherVersion(file, version)
 }
 
-/** Throws MirrorUnusable `damaged` for a mirror of which someone dropped a table, a view or a trigger. */
+/** Throws MirrorUnusable for a mirror of which someone dropped a table, a view or a trigger (`damaged`), or gave it another shape (`foreign`). */
 function requireWhole(db: Connection, file: string): void {
   const lacking = missingIn(db)
   if (lacking.length > 0) throw incomplete(file, lacking)
+  const reshaped = reshapedIn(db)
+  if (reshaped !== undefined) throw meddledWith(file, reshaped)
 }
 
 /** Whether this program can read all of the mirror. */

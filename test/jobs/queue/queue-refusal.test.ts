@@ -55,6 +55,15 @@ test.each([
   expect(codeAndReason(error)).toMatch(/unknown command .auth.$/i)
 })
 
+test.each(['sorry, too many clients already', 'timeout exceeded when trying to connect', 'query_wait_timeout'])(
+  'a server or a pooler without a free connection: %s',
+  (said) => {
+    expect(String(queueUnavailable(new Error(said), PLACE))).toContain(
+      'If all its connections are taken, allow more: max_connections there, the limit of the user or of the database, or pool_size of a pooler; each process takes up to 10.',
+    )
+  },
+)
+
 test('our own errors and defects of this program are reported unchanged', () => {
   for (const error of [new UsageError('no'), new TypeError('x is not a function')])
     expect(queueUnavailable(error, PLACE)).toBe(error)

@@ -15,7 +15,7 @@ beforeAll(async () => {
   ;({ schema } = await openDatabase(await anEmptyMirror(), 'write', { connect }))
 })
 
-const NOTHING: ExaminedTables = { unwritable: null, lacking: null, unfilled: null }
+const NOTHING: ExaminedTables = { unwritable: null, lacking: null, unfilled: null, added: [] }
 
 test.each<[string, string, string, Partial<ExaminedTables>]>([
   [
@@ -43,7 +43,22 @@ test.each<[string, string, string, Partial<ExaminedTables>]>([
     `ALTER TABLE runs ADD who text NOT NULL; CREATE FUNCTION fill() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN new; END';
      CREATE TRIGGER filling BEFORE INSERT ON runs FOR EACH ROW EXECUTE FUNCTION fill()`,
     'ALTER TABLE runs DROP who; DROP FUNCTION fill() CASCADE',
-    {},
+    { added: ['trigger filling on runs'] },
+  ],
+  [
+    'what may refuse a row, and no index that is not unique',
+    `CREATE TABLE notes (organization text, id text, FOREIGN KEY (organization, id) REFERENCES customers (organization, id));
+     CREATE UNIQUE INDEX one_email ON customers (email); CREATE INDEX many_names ON customers (name);
+     ALTER TABLE changes ADD CONSTRAINT short CHECK (length(id) < 40); CREATE RULE none AS ON DELETE TO rejects DO INSTEAD NOTHING`,
+    'DROP TABLE notes; DROP INDEX one_email, many_names; ALTER TABLE changes DROP CONSTRAINT short; DROP RULE none ON rejects',
+    {
+      added: [
+        'constraint notes_organization_id_fkey on customers',
+        'constraint short on changes',
+        'rule none on rejects',
+        'unique index one_email on customers',
+      ],
+    },
   ],
 ])('%s', async (_what, add, undo, expected) => {
   await run(add)

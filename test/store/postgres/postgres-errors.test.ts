@@ -92,6 +92,23 @@ test.each([
   expect(String(error)).not.toContain('Ann')
 })
 
+test.each([
+  ['53300', 'sorry, too many clients already'],
+  ['53300', 'too many connections for role "mirror"'],
+  ['53300', 'remaining connection slots are reserved for roles with the SUPERUSER attribute'],
+  ['08P01', 'no more connections allowed (max_client_conn)'],
+  ['08P01', 'query_wait_timeout'],
+  [undefined, 'timeout exceeded when trying to connect'],
+  [undefined, 'timeout expired'],
+])('a server or a pooler without a free connection: %s %s', (code, message) => {
+  expect(postgresError(Object.assign(new Error(message), code && { code }), ADDRESS)).toMatchObject({
+    code: 'gone',
+    message: expect.stringMatching(
+      /If all its connections are taken, allow more: .*pool_size.* up to 16\. Start the server/,
+    ),
+  })
+})
+
 test('a host with several addresses is described by the first of them', () => {
   const refused = Object.assign(new Error('connect ECONNREFUSED ::1:5432'), { code: 'ECONNREFUSED' })
 

@@ -1,0 +1,171 @@
+import Database from 'better-sqlite3'
+import { isOfSqlite } from '../../errors/faults.ts'
+import { PUBLIC_TABLES } from '../../public-tables.ts'
+import { COLUMNS, SQLITE_SCHEMA } from '../schema/schema.ts'
+import type { Connection } from './connect.ts'
+
+/*
+ * What someone else made in a mirror, or changed there: a trigger, a unique index, a table of theirs that refers to ours or stands in a trigger.
+ * It may refuse what a run writes, which is neither damage of the file nor a defect of this program.
+ */
+
+/** An object of the mirror that is not as it was made; `on` is the table of a trigger or of an index. */
+type Foreign = { kind: string; name: string; on: string; sql: string }
+
+/** What SQLite reports of a statement that is right on a mirror as it was made. */
+const REFUSED = /^SQLITE_(ERROR|CONSTRAINT|MISMATCH|TOOBIG|CORRUPT_VTAB)/
+
+/** The words for an error of our own statement, with the objects that may be the cause; undefined where none is there, or it is no such error. */
+export function refusalIn(db: Connection, error: unknown): string | undefined {
+  if (!isOfSqlite(error) || !REFUSED.test(String(error.code)) || !db.open) return undefined
+  const found = foreignIn(db)
+  if (found.length === 0) return undefined
+  // What a trigger of theirs says may hold values of the row, and what a full-text index says is no damage of the file.
+  const said = /^SQLITE_(CONSTRAINT_TRIGGER|CORRUPT_VTAB)$/.test(String(error.code))
+    ? 'a statement failed'
+    : error.message
+  return `${said} (${String(error.code)}), ${likely(db, found, error).slice(0, 5).map(named).join(', ')}`
+}
+
+/** What someone added that may refuse a write, or changed. */
+export function additionsIn(db: Connection): string[] {
+  return foreignIn(db).map(named)
+}
+
+/** The names of virtual tables, none of which is ours. */
+export function virtualTablesIn(db: Connection): string[] {
+  return foreignIn(db).flatMap(({ kind, name }) => (kind === 'virtual table' ? [name] : []))
+}
+
+/** Why statements on a table of the mirror can no longer be prepared: a trigger that names what is not there, for one. Writes nothing. */
+export function failingIn(db: Connection): string | undefined {
+  for (const [name, { kind }] of ours())
+    for (const statement of kind === 'table' ? statementsOn(name) : []) {
+      try {
+        db.prepare(statement)
+      } catch (error) {
+        const refusal = refusalIn(db, error)
+        if (refusal === undefined) throw error
+        return refusal
+      }
+    }
+  return undefined
+}
+
+function statementsOn(table: string): string[] {
+  const columns = (COLUMNS[table] ?? []).map((column) => `"${column}" = "${column}"`)
+  const update = columns.length === 0 ? [] : [`UPDATE ${table} SET ${columns.join(', ')}`]
+  return [`INSERT INTO ${table} DEFAULT VALUES`, `DELETE FROM ${table}`, ...update]
+}
+
+/** What each table and public view has to have. */
+const WANTED: ReadonlyMap<string, readonly string[]> = new Map([
+  ...Object.entries(COLUMNS),
+  ...PUBLIC_TABLES.map(({ name, columns }) => [name, columns.map((column) => column.name)] as const),
+])
+
+/** A table or a view, of those that are there, that someone gave another shape, and how; undefined if there is none. */
+export function reshapedIn(db: Connection): string | undefined {
+  for (const [name, wanted] of WANTED) {
+    try {
+      const held = new Set(db.prepare<[string], string>('SELECT name FROM pragma_table_info(?)').pluck().all(name))
+      const lacking = wanted.find((column) => !held.has(column))
+      if (held.size > 0 && lacking !== undefined)
+        return `${name} lacks the column ${lacking}, which was renamed or dropped`
+    } catch (error) {
+      if (!isOfSqlite(error) || error.code !== 'SQLITE_ERROR') throw error
+      return `the view ${name} cannot be read any more: ${error.message}`
+    }
+  }
+  return undefined
+}
+
+function named({ kind, name, on }: Foreign): string {
+  return on === name ? `${kind} ${name}` : `${kind} ${name} on ${on}`
+}
+
+function foreignIn(db: Connection): Foreign[] {
+  const made = ours()
+  const isOn = (table: string) => made.get(table)?.kind === 'table'
+  const found = db.prepare<[], Foreign>(OBJECTS).all()
+  return found.flatMap((object) => {
+    const own = made.get(object.name)
+    if (own !== undefined)
+      return own.sql === object.sql || (own.kind === 'table' && rulesIn(object.sql) <= rulesIn(own.sql))
+        ? []
+        : [{ ...object, kind: `changed ${object.kind}` }]
+    if (object.kind === 'trigger') return isOn(object.on) ? [object] : []
+    if (object.kind === 'index')
+      return isOn(object.on) && IS_UNIQUE.test(object.sql) ? [{ ...object, kind: 'unique index' }] : []
+    if (IS_VIRTUAL.test(object.sql)) return [{ ...object, kind: 'virtual table' }]
+    return object.kind === 'table' && referredBy(db, object.name).some(isOn) ? [object] : []
+  })
+}
+
+/** How many constraints and generated columns a table has; any other column that someone added refuses nothing. */
+function rulesIn(sql: string): number {
+  return sql.match(/\b(CHECK|REFERENCES|AS)\b/gi)?.length ?? 0
+}
+
+const OBJECTS = `
+  SELECT type AS kind, name, tbl_name AS "on", sql FROM sqlite_schema WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'`
+const IS_UNIQUE = /^CREATE UNIQUE/i
+const IS_VIRTUAL = /^CREATE VIRTUAL/i
+
+function referredBy(db: Connection, table: string): string[] {
+  return db.prepare<[string], string>('SELECT "table" FROM pragma_foreign_key_list(?)').pluck().all(table)
+}
+
+/** Those of the objects that an error is likely to be about; all of them where it does not say. */
+function likely(db: Connection, found: Foreign[], error: Error & { code: unknown }): Foreign[] {
+  const kinds = (...of: string[]) => found.filter(({ kind }) => of.includes(kind))
+  const candidates = {
+    SQLITE_CONSTRAINT_UNIQUE: () => kinds('unique index').filter((index) => isAbout(db, index, error.message)),
+    SQLITE_CONSTRAINT_TRIGGER: () => kinds('trigger').filter(({ sql }) => /\bRAISE\b/i.test(sql)),
+    SQLITE_CONSTRAINT_FOREIGNKEY: () => kinds('table'),
+    SQLITE_CORRUPT_VTAB: () =>
+      kinds('virtual table').flatMap((table) => [table, ...mentioning(kinds('trigger'), table.name)]),
+  }
+  const code = String(error.code)
+  const likelier = Object.entries(candidates).find(([key]) => key === code)?.[1]() ?? naming(found, error.message)
+  const triggers = kinds('trigger')
+  return likelier.length > 0 ? likelier : triggers.length > 0 ? triggers : found
+}
+
+/** `UNIQUE constraint failed: customers.email`, or `index 'name'` for an index on expressions. */
+function isAbout(db: Connection, { name, on }: Foreign, message: string): boolean {
+  const columns = db.prepare<[string], string | null>('SELECT name FROM pragma_index_info(?)').pluck().all(name)
+  const said = message.replace(/^UNIQUE constraint failed: /, '')
+  return said === `index '${name}'` || said === columns.map((column) => `${on}.${column}`).join(', ')
+}
+
+/** `no such table: main.audit`: the objects that mention it. */
+function naming(found: Foreign[], message: string): Foreign[] {
+  const [, name] = /^no such [\w -]+: (?:\w+\.)?(\w+)$/.exec(message) ?? []
+  return name === undefined ? [] : mentioning(found, name)
+}
+
+function mentioning(found: Foreign[], name: string): Foreign[] {
+  return found.filter(({ sql }) => new RegExp(String.raw`\b${RegExp.escape(name)}\b`, 'i').test(sql))
+}
+
+/** The objects of a new mirror, as SQLite keeps them. */
+function ours(): Map<string, Pick<Foreign, 'kind' | 'sql'>> {
+  if (made === undefined) {
+    const db = new Database(':memory:')
+    try {
+      db.exec(SQLITE_SCHEMA)
+      made = new Map(
+        db
+          .prepare<[], Foreign>(OBJECTS)
+          .all()
+          .map((object) => [object.name, object]),
+      )
+    } finally {
+      db.close()
+    }
+  }
+  return made
+}
+
+let made: Map<string, Pick<Foreign, 'kind' | 'sql'>> | undefined
