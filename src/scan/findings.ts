@@ -1,128 +1,131 @@
-import type { OrderFacts } from '../list/order-facts.ts'
-import type { ReadWindow } from './window/read-window.ts'
-import { type RememberedList, RememberedOrder } from './proof/remembered-order.ts'
 import type { Reason } from './reasons.ts'
-import { keyOf, type RowKey, type Window } from './window/window.ts'
-import { SMALLEST_PAGE, type Witness, Witnesses } from './proof/witness.ts'
-import type { Overlap } from './window/overlap.ts'
-import { USUAL_OVERLAP } from './plan/planner.ts'
+import { SeenRows, type ReadWindow, type Sizes, type WindowAnswer } from './window.ts'
+import { Witnesses } from './witness.ts'
 
-/** A service that answers more pages than this wrongly cannot be read around. */
-const MOST_AVOIDED = 8
+/** Requests beyond a number of plain readings: short lists need some for every purpose. */
+const SOME_MORE = 40
+/** A list is read in so many times the requests of a plain reading at most. */
+const MOST_READINGS = 3
+/** After so many, seams that are not good are left as they are. */
+const READINGS_WITH_REPAIRS = 1.5
+/** Enough for a list of about twelve million rows. */
+const MOST_REQUESTS = 150_000
 
-/** What a scan has learned so far; all its passes share it. */
-export class Findings {
-  /** The largest page the service serves. */
-  pageSize: number
-  /** The total of the answer that came last; 0 before the first. */
-  total = 0
-  /** The greatest total of all answers. */
+/** Rows that neighbours share at least: a single one may have moved itself. */
+const USUAL_OVERLAP = 2
+
+/** A total that rises, or falls, by so much from one answer to the next does so for more than single customers. */
+const LEAP = 5
+
+/** What all stages of a scan have found out. */
+export class Findings implements Sizes {
+  /** The largest page to ask for. */
+  size: number
+  /** Which sizes are served exactly: multiples of this. */
+  grain = 1
+  /** Whether the first answer has shown which size is served. */
+  isAgreed = false
+  /** The service serves one size, or few: windows do not overlap. */
+  isFixed: boolean
+  /** Whether pages of other sizes were served. */
+  isOverlapping = false
+  /** The total as last stated; undefined before the first, and where the service states none. */
+  total: number | undefined
   greatestTotal = 0
-  /** The last row of the window that reached the end of the list last; undefined before one did. */
-  lastKey: RowKey | undefined
+  /** The list is as long as this for the limit of requests: one that grows as fast as it is read would raise it forever. */
+  #firstTotal: number | undefined
+  /** How many rows neighbours should share; follows what the list needs. */
+  #overlap: number
+  #linked = 0
+  #overlaps = 0
+  readonly flaws = new Set<Reason>()
+  readonly seen = new SeenRows()
   readonly witnesses = new Witnesses()
-  readonly overlap: OverlapSize
-  /** Neighbours showed the same rows in another order too often for a list that has one. */
-  isUnordered = false
-  /** Page numbers that were answered wrongly in any size: other windows are read in their place. */
-  readonly avoid = new Set<number>()
-  /** What the scans before found out about the order of this list. */
-  readonly order: OrderFacts
-  /** The same for the next scan; what this one does not find out again is left as it was, except what must be earned anew. */
-  nextOrder: OrderFacts
-  /** The order of the list as last read. */
-  readonly remembered: RememberedOrder
-  readonly #notes = new Map<Reason, number>()
+  /** By how many rows the list was seen to change, all added up. */
+  changes = 0
+  /** Records without an identity. */
+  rejected = 0
+  requests = 0
+  reads = 0
+  /** Where pages end although the total promises more. */
+  limit: number | undefined
+  #rises = 0
+  #falls = 0
+  #steps = 0
 
-  constructor(pageSize: number, order: OrderFacts = {}, list?: RememberedList) {
-    this.pageSize = pageSize
-    this.order = order
-    this.overlap = new OverlapSize(order.overlap)
-    this.nextOrder = { ...order, still: undefined }
-    this.remembered = new RememberedOrder(list, order)
+  constructor({ size, overlap, isFixed }: { size: number; overlap: number | undefined; isFixed: boolean }) {
+    this.size = size
+    this.isFixed = isFixed
+    this.#overlap = Math.max(USUAL_OVERLAP, overlap ?? 0)
   }
 
-  learn(read: ReadWindow): void {
-    if (read.total !== undefined) this.total = read.total
-    this.greatestTotal = Math.max(this.greatestTotal, this.total)
-    if (read.all.length > 0 && read.reach === read.total) this.lastKey = keyOf(read.all.at(-1))
+  observe(read: ReadWindow, { rows }: WindowAnswer): void {
+    this.reads += 1
+    this.#observeTotal(read.total)
+    for (const key of read.keys) this.seen.add(key)
+    this.rejected += rows.length - read.keys.length
+    if (read.places.size < read.keys.length) this.flaws.add('duplicate-id')
     this.witnesses.observe(read)
-    this.remembered.observe(read)
-    if (read.hasDuplicates) this.note('duplicate-id')
   }
 
-  /** The orders that no window has contradicted. */
-  get possible(): readonly Witness[] {
-    return this.witnesses.possible(this.pageSize)
+  #observeTotal(total: number | undefined): void {
+    if (total === undefined) return
+    const change = total - (this.total ?? total)
+    if (change >= LEAP) this.#rises += 1
+    else if (change <= -LEAP) this.#falls += 1
+    else if (change !== 0) this.#steps += 1
+    this.#firstTotal ??= total
+    this.total = total
+    this.greatestTotal = Math.max(this.greatestTotal, total)
   }
 
-  /** Those of them with enough evidence to be believed. */
-  get believed(): readonly Witness[] {
-    return this.witnesses.believed(this.pageSize)
+  /** Whether totals leap up and down, as where one database lags behind another: a list that changes so much does it in small steps as well. */
+  get areTotalsAtOdds(): boolean {
+    return this.#rises > 0 && this.#falls > 0 && this.#rises + this.#falls > this.#steps
   }
 
-  /** A window was too large and its halves were not: the following windows are requested in half its size. */
-  shrinkPages({ size }: Window): void {
-    this.pageSize = Math.min(this.pageSize, Math.max(SMALLEST_PAGE, Math.ceil(size / 2)))
-  }
-
-  avoidPage(page: number): void {
-    if (this.avoid.size < MOST_AVOIDED) this.avoid.add(page)
-  }
-
-  note(reason: Reason): void {
-    this.#notes.set(reason, this.noted(reason) + 1)
-  }
-
-  noted(reason: Reason): number {
-    return this.#notes.get(reason) ?? 0
-  }
-
-  get notes(): { reason: Reason; times: number }[] {
-    return [...this.#notes].map(([reason, times]) => ({ reason, times }))
-  }
-}
-
-/** How many more rows the next windows share after one that did not link. */
-const MORE_AFTER_MISS = 2
-/** How many rows fewer after a window that did: at rest, and where rows moved. With MORE_AFTER_MISS, one window in fifty misses. */
-const LESS_AT_REST = 0.5
-const LESS_AFTER_LINK = 0.04
-
-/**
- * How many rows a window is to share with the one before it: as many as the last shifts ask for. Rows deleted between two answers pull
- * the list to the left, out of the overlap; rows inserted push more into it.
- */
-class OverlapSize {
-  #rows: number
-  #sum = 0
-  #links = 0
-
-  /** `usual` is the size that the scan before it found; unknown without it. */
-  constructor(usual = USUAL_OVERLAP) {
-    this.#rows = Math.max(USUAL_OVERLAP, usual)
-  }
-
-  /** At least what two shared rows at rest need. */
+  /** As many rows as the list has by its total; 0 without one. */
   get rows(): number {
-    return Math.round(this.#rows)
+    return this.total ?? 0
   }
 
-  /** The mean over the scan; undefined without any window that links. */
-  get usual(): number | undefined {
-    return this.#links === 0 ? undefined : Math.round(this.#sum / this.#links)
+  /** How many more rows the list has than were read. */
+  get lacking(): number {
+    return this.rows - this.seen.size
   }
 
-  /** A window linked with the one before it. */
-  linked({ still }: Overlap): void {
-    this.#links += 1
-    this.#sum += this.#rows
-    this.#rows = Math.max(USUAL_OVERLAP, this.#rows - (still ? LESS_AT_REST : LESS_AFTER_LINK))
+  /** How many rows the next window is to share with the one before it. */
+  get overlap(): number {
+    return Math.min(Math.ceil(this.size / 3), Math.round(this.#overlap))
   }
 
-  /** The positions of a window overlapped with those of the one before it, but too few rows did. */
-  missed(pageSize: number): void {
-    const most = Math.ceil(pageSize / 3)
-    this.#rows = Math.min(most, this.#rows + MORE_AFTER_MISS)
+  /** The mean over the scan. */
+  get usualOverlap(): number {
+    return Math.round(this.#linked === 0 ? this.#overlap : this.#overlaps / this.#linked)
+  }
+
+  /** A window linked with the one before it: those that follow may share less. */
+  linked(isStill: boolean): void {
+    this.#linked += 1
+    this.#overlaps += this.#overlap
+    this.#overlap = Math.max(USUAL_OVERLAP, this.#overlap - (isStill ? 0.5 : 0.04))
+  }
+
+  /** A window did not link although its position overlapped: those that follow share more, and at least `wanted`. */
+  missed(wanted: number, more: number): void {
+    this.#overlap = Math.min(this.size / 3, Math.max(this.#overlap, wanted) + more)
+  }
+
+  /** How many requests a reading of each page once takes. */
+  get plainRequests(): number {
+    return Math.ceil((this.#firstTotal ?? this.seen.size) / this.size)
+  }
+
+  get mayRepair(): boolean {
+    return this.requests < READINGS_WITH_REPAIRS * this.plainRequests + SOME_MORE / 2
+  }
+
+  get mayAsk(): boolean {
+    return this.requests < Math.min(MOST_REQUESTS, MOST_READINGS * this.plainRequests + SOME_MORE)
   }
 }

@@ -2,13 +2,11 @@
 const EXPLANATIONS = {
   'link-broken': 'Two neighbouring pages shared no customer, so customers between them may have been missed.',
   'order-unstable': 'The same customers came in a different order from one page to the next.',
-  'not-quiet':
-    'Customers changed their position while the list was read, and the list has no order that would prove them all read.',
-  ties: 'Too many customers have the same creation time, so neighbouring pages do not share two different ones.',
+  'no-witness':
+    'No field that never changes orders the list, so customers who changed their position while it was read may have been missed.',
   'no-overlap':
     'The service does not offer page sizes that let neighbouring pages overlap, so nothing links the pages.',
   'size-refused': 'The service refused or ignored the page size asked for.',
-  'capped-size': 'The service sends smaller pages than requested; the scan continued with that size.',
   'short-page': 'A page had fewer customers than its size, although the total says that more follow.',
   'total-mismatch': 'The total that the service reports was missing, or did not match the rows it sent.',
   hole: 'At least one position of the list could not be read: ask the owner of the service what is wrong there.',
@@ -20,7 +18,6 @@ const EXPLANATIONS = {
   'page-cap': 'The scan reached its limit of requests before the end of the list.',
   'duplicate-id': 'One page listed the same customer twice.',
   'rejected-without-id': 'A record without a readable id was received; it might be any of the missing customers.',
-  'not-converged': 'Every further pass found new customers, or a total that did not match the number found.',
   'plain-scan': 'The configuration asks for a plain scan, which proves nothing.',
   'page-limit': 'The run was asked to stop after a number of pages.',
   interrupted: 'The scan was stopped before it had read the whole list.',
@@ -29,7 +26,10 @@ const EXPLANATIONS = {
   'older-list':
     'The newest known customers are absent and no newer one is listed: they are gone, or the list is older than the last one read.',
   'capped-total':
-    'The list ends at a round number at which services stop counting, so more customers may follow: ask its provider whether lists and totals stop there.',
+    'The total seems to be a limit of the service, so more customers may follow: ask its provider whether lists and totals stop there.',
+  'offset-limit': 'The service shows only the first customers of the list, and refuses the pages behind them.',
+  'unequal-replicas':
+    'The totals that the service reports rise and fall, as where one of its databases lags behind another: some customers may be in none of the pages.',
   quick: 'A quick run reads only the pages on which something seems to have changed, so it proves nothing.',
   'quick-budget': 'The quick run reached its limit of requests before it had found every change.',
   'not-confirmed':

@@ -1,6 +1,7 @@
-import { sortableInstant } from './created-at.ts'
-import { lieInRepeatedHours } from './repeated-hours.ts'
-import type { Row } from './window.ts'
+import { isDate, isPlainUtc } from '../time/calendar.ts'
+
+/** What is compared of a row. */
+type Row = { readonly id: string | undefined; readonly createdAt: string | undefined }
 
 /** How one time, or id, compares with another. */
 export type Order = -1 | 0 | 1
@@ -10,8 +11,6 @@ const ORDERS: readonly Order[] = [-1, 0, 1]
 export type Comparison = {
   readonly times: Order
   readonly ids: Order
-  /** The times are different, and lie in hours that may come twice: then either row may be the older one. */
-  readonly isUnsure: boolean
 }
 
 /** How the rows of a window compare, each with the next, in a few numbers. */
@@ -21,11 +20,8 @@ export type RowOrder = {
   /** Neighbours of the same creation time, and of different ones. */
   readonly ties: number
   readonly steps: number
-  /** The most rows of one creation time that stand together, and how many do at the end. */
-  readonly longestTie: number
+  /** How many rows at the end have one creation time. */
   readonly tieAtEnd: number
-  /** How many rows at the end have one time, or times in the same repeated hours; unknown in an outline of an earlier version. */
-  readonly unsureAtEnd?: number
   /** Whether any has no readable creation time. */
   readonly undated: boolean
 }
@@ -37,7 +33,7 @@ export function orderOfRows(rows: readonly Row[]): RowOrder {
   return orderOf(comparisons)
 }
 
-/** A comparison is a number from 1 to 15 for the way in which two rows compare, 0 where there is no other, and a flag. */
+/** A comparison is a number from 1 to 9 for the way in which two rows compare, 0 where there is no other, and a flag. */
 const [DATED, UNDATED] = [16, 32]
 
 /**
@@ -58,15 +54,13 @@ export function compareEach(comparisons: Uint8Array, rowAt: (place: number) => R
     comparedAt = place + 1
     instantThere = sortableInstant(next?.createdAt)
     const times = compareText(instant, instantThere)
-    const isUnsure = times !== 0 && lieInRepeatedHours(row?.createdAt, next?.createdAt)
-    comparisons[place] = dated + 1 + wayOf({ times, ids: compareText(row?.id, next?.id), isUnsure })
+    comparisons[place] = dated + 1 + wayOf({ times, ids: compareText(row?.id, next?.id) })
   }
 }
 
 /** The order of the rows that were compared so; what the last compares with does not count. */
 export function orderOf(comparisons: Uint8Array): RowOrder {
-  const some = comparisons.length > 0 ? 1 : 0
-  let [met, ties, longestTie, tie, unsure] = [0, 0, 1, some, some]
+  let [met, ties, tieAtEnd] = [0, 0, comparisons.length > 0 ? 1 : 0]
   let undated = false
   const last = comparisons.length - 1
   for (let place = 0; place <= last; place += 1) {
@@ -76,12 +70,10 @@ export function orderOf(comparisons: Uint8Array): RowOrder {
     const way = (comparison % DATED) - 1
     const isTie = way >= TIE_FROM && way < TIE_FROM + ORDERS.length
     met |= 1 << way
-    tie = isTie ? tie + 1 : 1
-    unsure = isTie || way >= UNSURE_FROM ? unsure + 1 : 1
+    tieAtEnd = isTie ? tieAtEnd + 1 : 1
     if (isTie) ties += 1
-    if (tie > longestTie) longestTie = tie
   }
-  return { met, ties, steps: Math.max(0, last - ties), longestTie, tieAtEnd: tie, unsureAtEnd: unsure, undated }
+  return { met, ties, steps: Math.max(0, last - ties), tieAtEnd, undated }
 }
 
 /** The ways in which neighbours compare, by their flags. */
@@ -91,24 +83,48 @@ export function* waysMet(met: RowOrder['met']): Generator<Comparison> {
 
 export function compareRows(one: Row, other: Row): Comparison {
   const times = compareText(sortableInstant(one.createdAt), sortableInstant(other.createdAt))
-  const isUnsure = times !== 0 && lieInRepeatedHours(one.createdAt, other.createdAt)
-  return { times, ids: compareText(one.id, other.id), isUnsure }
+  return { times, ids: compareText(one.id, other.id) }
 }
 
 function compareText(one = '', other = ''): Order {
   return one === other ? 0 : one < other ? -1 : 1
 }
 
-/** From 0 to 8, and from 9 to 14 for times that are not sure. */
-function wayOf({ times, ids, isUnsure }: Comparison): number {
-  if (isUnsure) return UNSURE_FROM + (times < 0 ? 1 : 4) + ids
+/** From 0 to 8. */
+function wayOf({ times, ids }: Comparison): number {
   return 3 * times + ids + 4
 }
 
-const WAYS: readonly Comparison[] = ORDERS.flatMap((times) =>
-  ORDERS.flatMap((ids) => [false, ...(times === 0 ? [] : [true])].map((isUnsure) => ({ times, ids, isUnsure }))),
-)
+const WAYS: readonly Comparison[] = ORDERS.flatMap((times) => ORDERS.map((ids) => ({ times, ids })))
 
-/** The lowest way of times that are not sure, and the lowest in which rows of one creation time compare. */
-const UNSURE_FROM = 9
+/** The lowest way in which rows of one creation time compare. */
 const TIE_FROM = 3
+
+const ISO_8601 = /^(\d{4}-\d{2}-\d{2})[T ](\d{2}:\d{2}:\d{2})(?:[.,](\d{1,9})\d*)?\s*(Z|z|[+-]\d{2}:?\d{2})?$/
+
+/**
+ * The instant of a `created_at` as text that sorts by time, the same for the same instant whatever form it was sent in;
+ * undefined when unreadable. Without a zone it is UTC. Digits beyond nanoseconds are dropped: a coarser instant still
+ * never sorts against time. A fraction follows the Z, so that the most usual form is its own sortable text.
+ */
+export function sortableInstant(createdAt: string | undefined): string | undefined {
+  if (createdAt === undefined) return undefined
+  if (isPlainUtc(createdAt)) return createdAt.length === 20 ? createdAt : `${createdAt.slice(0, 19)}Z`
+  const [, date, time, fraction = '', zone = 'Z'] = ISO_8601.exec(createdAt) ?? []
+  if (date === undefined || time === undefined) return undefined
+  if (!isDate(Number(date.slice(0, 4)), Number(date.slice(5, 7)), Number(date.slice(8)))) return undefined
+  if (time > '23:59:59' || time.slice(3, 5) > '59' || time.slice(6) > '59') return undefined
+  const utc = zone === 'Z' ? `${date}T${time}` : shifted(`${date}T${time}`, -zoneMs(zone))
+  return utc === undefined ? undefined : `${utc}Z${fraction.replace(/0+$/, '')}`
+}
+
+function shifted(written: string, byMs: number): string | undefined {
+  const utc = new Date(Date.parse(`${written}Z`) + byMs).toISOString()
+  return utc.length === 24 ? utc.slice(0, 19) : undefined
+}
+
+function zoneMs(zone: string): number {
+  if (zone.toUpperCase() === 'Z') return 0
+  const [hours, minutes] = [Number(zone.slice(1, 3)), Number(zone.slice(-2))]
+  return (zone.startsWith('-') ? -1 : 1) * (hours * 60 + minutes) * 60_000
+}

@@ -1,0 +1,76 @@
+import type { Chain, Span } from './chain.ts'
+import type { Findings } from './findings.ts'
+import type { Stage } from './scan.ts'
+import { windowAt, windowKey, type Window } from './window.ts'
+
+const MOST_ROUNDS = 6
+
+/**
+ * The third stage: stretches without a good seam once more, backward and in another size, until as many rows are known as the total says.
+ * It proves nothing: it finds rows that the first reading missed.
+ */
+export class Again implements Stage {
+  readonly #findings: Findings
+  readonly #spans: readonly Span[]
+  /** The last one is the next. */
+  #windows: Window[] = []
+  readonly #underWay = new Set<string>()
+  #rounds = 0
+  #asked = 0
+
+  constructor(findings: Findings, chain: Chain) {
+    this.#findings = findings
+    this.#spans = findings.isFixed ? [{ from: 0, to: findings.rows }] : chain.isFirm ? [] : joined(chain.loose)
+    this.#plan()
+  }
+
+  #plan(): void {
+    const { isFixed, lacking, rows, size, grain } = this.#findings
+    const mayLack = lacking > 0 || (isFixed && this.#rounds === 0)
+    if (this.#spans.length === 0 || !mayLack || this.#rounds >= MOST_ROUNDS || this.#asked >= rows / size) return
+    this.#rounds += 1
+    const smaller = size - Math.ceil(size / 16) * this.#rounds - 1
+    const other = isFixed ? size : Math.max(grain, smaller - (smaller % grain))
+    const windows = new Map<string, Window>()
+    for (const { from, to } of this.#spans) {
+      for (let at = from; at < Math.min(to, rows); at += other) {
+        const window = windowAt(at, other)
+        windows.set(windowKey(window), window)
+      }
+    }
+    this.#windows = [...windows.values()]
+    this.#asked += windows.size
+  }
+
+  next(): Window | undefined {
+    const window = this.#windows.pop()
+    if (window !== undefined) this.#underWay.add(windowKey(window))
+    return window
+  }
+
+  isWaitingFor(window: Window): boolean {
+    return this.#underWay.has(windowKey(window))
+  }
+
+  take(window: Window): void {
+    this.failed(window)
+  }
+
+  failed(window: Window): void {
+    if (this.#underWay.delete(windowKey(window)) && this.isOver) this.#plan()
+  }
+
+  get isOver(): boolean {
+    return this.#windows.length === 0 && this.#underWay.size === 0
+  }
+}
+
+function joined(spans: readonly Span[]): Span[] {
+  const all: Span[] = []
+  for (const span of spans.toSorted((one, other) => one.from - other.from)) {
+    const last = all.at(-1)
+    if (last === undefined || span.from > last.to) all.push(span)
+    else all[all.length - 1] = { from: last.from, to: Math.max(last.to, span.to) }
+  }
+  return all
+}

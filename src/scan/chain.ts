@@ -1,0 +1,431 @@
+import type { Findings } from './findings.ts'
+import type { Reason } from './reasons.ts'
+import { repeats, seamBetween, type Seam } from './seam.ts'
+import type { Stage } from './scan.ts'
+import {
+  endOf,
+  isDoubtful,
+  isEnd,
+  startOf,
+  windowAfter,
+  windowAt,
+  windowFrom,
+  windowKey,
+  type ReadWindow,
+  type StoppedAt,
+  type Window,
+  type WindowFailure,
+} from './window.ts'
+
+/** Positions `[from, to)`. */
+export type Span = { readonly from: number; readonly to: number }
+
+type Failure = WindowFailure | 'flaky'
+
+/** A window that was planned, then asked for, then read or failed. `isBridge`: it is to link another one that did not. */
+type Pending = {
+  readonly window: Window
+  readonly tries: number
+  readonly isBridge: boolean
+  asked: boolean
+  read?: ReadWindow
+  failure?: Failure
+}
+
+/** Windows asked for ahead of the end of the chain, at rest and while a seam is repaired. */
+const LOOK_AHEAD = 96
+const AHEAD_OF_REPAIR = 8
+const MOST_TRIES = 3
+/** Steps back from the end of the chain before a seam is left loose. */
+const MOST_STEPS = 5
+/** Windows without rows although the total promises some, before the list is taken to have ended. */
+const MOST_EMPTY = 3
+/** Rows of one creation time at the end of a window that a step back leads over, as a share of a page. */
+const MOST_TIE = 0.7
+/** Readings with rows in another order before the list is taken for one without an order, and how many more a number of seams allows. */
+const FEW_REORDERED = 3
+const SEAMS_FOR_ONE_MORE = 8
+/** Pages that must have been read before a refusal is taken for a limit of positions. */
+const PAGES_BEFORE_LIMIT = 5
+
+/**
+ * The first stage: reads the list forward as overlapping windows. They may arrive in any order; the one nearest to the end of the chain is
+ * settled first:
+ *
+ *   planned ──▶ asked ──▶ read ────▶ linked: the chain ends with it. A seam that is not good is repaired first, by windows further back.
+ *                    └──▶ failed ──▶ asked for again ──▶ skipped, or the scan stops here
+ */
+export class Chain implements Stage {
+  /** The stretches without a good seam. */
+  readonly loose: Span[] = []
+  /** Whether it came to the end of the list. */
+  isComplete = false
+  isOver = false
+  /** Whether all seams so far are firm, and whether nothing moved at any. */
+  isFirm = true
+  isStill = true
+  /** Neighbours showed the same rows in another order too often for a list that has one. */
+  isUnordered = false
+  stoppedAt: StoppedAt | undefined
+  windows = 0
+  first: ReadWindow | undefined
+  lastTwo: readonly ReadWindow[] = []
+  readonly #findings: Findings
+  #pending: readonly Pending[] = []
+  #left: ReadWindow | undefined
+  /** The window that waits for a bridge to the chain. */
+  #unlinked: Pending | undefined
+  #reach = 0
+  #furthest = 0
+  #steps = 0
+  #empty = 0
+  #reordered = 0
+  #links = 0
+  /** Windows that end here or behind it are refused. */
+  #ceiling = Infinity
+
+  constructor(findings: Findings) {
+    this.#findings = findings
+    this.beginAnew()
+  }
+
+  beginAnew(): void {
+    this.#pending = []
+    this.#left = undefined
+    this.#reach = 0
+    this.#furthest = 0
+    this.#steps = 0
+    this.windows = 0
+    this.#putFirst({ page: 1, size: this.#findings.size })
+  }
+
+  next(): Window | undefined {
+    if (this.isOver) return undefined
+    let pending = this.#pending.find(({ asked }) => !asked)
+    if (pending === undefined && this.#mayPlan()) {
+      pending = { window: this.#after(this.#end), tries: 1, isBridge: false, asked: false }
+      this.#pending = [...this.#pending, pending]
+    }
+    if (pending !== undefined) pending.asked = true
+    return pending?.window
+  }
+
+  #mayPlan(): boolean {
+    const { length } = this.#pending
+    if (length === 0) return true
+    const most = this.#steps > 0 ? AHEAD_OF_REPAIR : LOOK_AHEAD
+    const { rows, isFixed } = this.#findings
+    const isBelowEnd = this.#end <= rows - (isFixed ? 1 : 0) && this.#ceiling === Infinity
+    return length < most && this.#reach > 0 && this.#empty === 0 && isBelowEnd
+  }
+
+  get #end(): number {
+    return this.#pending.reduce((end, { window }) => Math.max(end, endOf(window)), this.#reach)
+  }
+
+  #after(end: number): Window {
+    const { size, overlap, isFixed } = this.#findings
+    if (end === 0) return { page: 1, size }
+    if (isFixed) return windowAt(Math.ceil(end / size) * size, size)
+    return windowAfter(end, overlap, this.#findings) ?? windowFrom(end, this.#findings)
+  }
+
+  isWaitingFor(window: Window): boolean {
+    return this.#waitingFor(window) !== undefined
+  }
+
+  take(window: Window, read: ReadWindow): void {
+    const pending = this.#waitingFor(window)
+    if (pending === undefined) return
+    pending.read = read
+    this.#settle()
+  }
+
+  failed(window: Window, failure: Failure): void {
+    const pending = this.#waitingFor(window)
+    if (pending === undefined) return
+    pending.failure = failure
+    this.#settle()
+  }
+
+  /** A window read before an interruption; to be given in the order of their positions, before anything else. */
+  recall(read: ReadWindow): void {
+    this.isStill = false
+    const left = this.#left
+    if (left === undefined ? read.start > 0 : read.start > left.reach || read.reach <= left.reach) return
+    if (this.isOver || isDoubtful(read)) return
+    const seam = left && seamBetween(left, read)
+    if (left === undefined || seam === undefined || this.#isGood(seam, left, read)) this.#link(read, seam)
+  }
+
+  #waitingFor(window: Window): Pending | undefined {
+    const isSame = (pending: Pending) => windowKey(pending.window) === windowKey(window)
+    return this.#pending.find((each) => each.asked && isSame(each) && each.read === undefined && !each.failure)
+  }
+
+  #settle(): void {
+    while (!this.isOver) {
+      const [pending] = this.#pending
+      if (pending?.failure !== undefined) this.#settleFailure(pending, pending.failure)
+      else if (pending?.read !== undefined) this.#settleRead(pending, pending.read)
+      else return
+    }
+  }
+
+  #settleFailure(pending: Pending, failure: Failure): void {
+    const { rows, total } = this.#findings
+    if (failure === 'hole') return this.#skip(pending, failure)
+    if (failure === 'size-refused') return this.#settleRefusal(pending)
+    if (failure === 'too-large' && pending.window.size > this.#findings.size) return this.#beginSmaller()
+    if (pending.tries < MOST_TRIES) return this.#tryAgain(pending)
+    if (failure === 'flaky') return this.#skip(pending, 'hole')
+    if (failure === 'cached-answer' || failure === 'too-large') return this.#skip(pending, failure)
+    if (this.#reach > 0 && this.#reach >= rows) return this.#conclude(total === undefined ? failure : undefined)
+    this.#stop({ window: pending.window, failure }, failure)
+  }
+
+  /** Behind the end a service may refuse a page in any way; before it, it may show no positions beyond a limit. */
+  #settleRefusal({ window }: Pending): void {
+    const { rows, size } = this.#findings
+    if (this.#reach > 0 && startOf(window) >= rows) return this.#conclude()
+    if (this.#reach < PAGES_BEFORE_LIMIT * size) return this.#stop({ window, failure: 'size-refused' }, 'size-refused')
+    this.#lowerCeiling(window)
+  }
+
+  /** Looks for the last position that the service shows, behind the chain and before the end of a window that it refused. */
+  #lowerCeiling(window: Window): void {
+    this.#ceiling = Math.min(this.#ceiling, endOf(window))
+    this.#pending = []
+    this.#steps += 1
+    const below = this.#steps > MOST_STEPS ? undefined : this.#belowCeiling()
+    if (below !== undefined) return this.#putFirst(below)
+    this.#findings.limit = this.#reach
+    this.#conclude('offset-limit')
+  }
+
+  /** The window that goes on with the chain and ends at the roundest position: limits are round numbers. */
+  #belowCeiling(): Window | undefined {
+    const { size: most, isFixed, grain } = this.#findings
+    const windows: Window[] = []
+    for (let size = most; size >= (isFixed ? most : grain); size -= grain) {
+      for (let { page } = windowAt(this.#reach - 1, size); endOf({ page, size }) < this.#ceiling; page += 1) {
+        const window = { page, size }
+        if (endOf(window) > this.#reach && startOf(window) <= this.#reach) windows.push(window)
+      }
+    }
+    return windows.toSorted((one, other) => roundnessOf(endOf(other)) - roundnessOf(endOf(one)))[0]
+  }
+
+  #settleRead(pending: Pending, read: ReadWindow): void {
+    const { total, rows } = this.#findings
+    const left = this.#left
+    if (read.reach === read.start) return this.#settleEmpty(pending, read)
+    const isEndOfCountless = (total === undefined || total < read.reach) && isDoubtful(read)
+    if (isDoubtful(read) && !isEndOfCountless) {
+      if (pending.tries > 1 && this.#findsOtherSizes(read)) return
+      if (pending.tries < MOST_TRIES) return this.#tryAgain(pending)
+    }
+    if (isDoubtful(read)) this.#findings.flaws.add(isEndOfCountless ? 'total-mismatch' : 'short-page')
+    if (left === undefined) return this.#link(read)
+    // Behind the last rows, which it holds once more, the window has no others.
+    const isBehind = isEndOfCountless && read.reach <= this.#reach && read.keys.some((key) => left.places.has(key))
+    if (isBehind) return this.#conclude()
+    if (repeats(left, read)) {
+      if (pending.tries < MOST_TRIES) return this.#tryAgain(pending)
+      if (this.#reach >= rows) return this.#conclude('repeated-page')
+      return this.#stop({ window: read.window, failure: 'repeated-page' }, 'repeated-page')
+    }
+    const seam = seamBetween(left, read)
+    // A page of another size than it says stands elsewhere, and may seem to be the last one.
+    const isOddEnd = isEnd(read) && left.total === read.total && seam.shift > 0 && !this.#findings.isFixed
+    if (isOddEnd && pending.tries < MOST_TRIES) return this.#tryAgain(pending)
+    const mayStay = this.#findings.isFixed || this.#isBeyondRepair(seam, left)
+    if (mayStay || this.#isGood(seam, left, read)) return this.#link(read, seam)
+    this.#bridge(left, pending, read, seam)
+  }
+
+  /**
+   * Whether a page was short, twice, because the service serves other sizes than it is asked for and says that it does not: then the list is
+   * read in sizes that it serves.
+   */
+  #findsOtherSizes({ window, start, reach }: ReadWindow): boolean {
+    const findings = this.#findings
+    const served = reach - start
+    if (start === 0 && window.size === findings.size && this.windows === 0) {
+      findings.size = served
+      this.beginAnew()
+      return true
+    }
+    const grain = GRAINS.find((each) => served === window.size - (window.size % each))
+    if (grain === undefined || findings.grain > 1 || window.size >= findings.size) return false
+    findings.grain = grain
+    this.#pending = this.#pending.filter(({ window: { size } }) => size % grain === 0 || size === findings.size)
+    if (!this.#pending.some((each) => startOf(each.window) <= this.#reach)) this.#putFirst(this.#after(this.#reach))
+    return true
+  }
+
+  /** Whether a seam carries the best grade that the chain may still have. */
+  #isGood(seam: Seam, left: ReadWindow, read: ReadWindow): boolean {
+    const { witnesses, size } = this.#findings
+    if (seam.still && this.isStill) return true
+    if (witnesses.spans(seam, left, read)) return true
+    // A step back may lead over the rows of one creation time.
+    const mayLead = witnesses.hopes.length > 0 && this.#steps === 0 && left.rowOrder.tieAtEnd < MOST_TIE * size
+    return seam.firm && !mayLead
+  }
+
+  #isBeyondRepair({ reordered, shared }: Seam, left: ReadWindow): boolean {
+    const { witnesses, size, mayRepair } = this.#findings
+    if (!mayRepair) return true
+    const hasHope = witnesses.hopes.length > 0 && left.rowOrder.tieAtEnd < MOST_TIE * size
+    if (hasHope) return this.#steps >= MOST_STEPS
+    if (reordered) {
+      this.#reordered += 1
+      this.isUnordered ||= this.#reordered > FEW_REORDERED + this.#links / SEAMS_FOR_ONE_MORE
+    }
+    if (this.isUnordered) return true
+    const most = reordered ? MOST_STEPS - 1 : this.isFirm ? MOST_STEPS : shared > 0 ? 0 : 1
+    return this.#steps >= most
+  }
+
+  /** Asks for a window further back than the chain ends, by what the list has shrunk since and a step that grows. */
+  #bridge(left: ReadWindow, pending: Pending, read: ReadWindow, { firm, shared }: Seam): void {
+    const { size, rows } = this.#findings
+    const { tieAtEnd } = left.rowOrder
+    const tie = tieAtEnd < MOST_TIE * size ? tieAtEnd : 0
+    this.#findings.missed(firm ? tie + 1 : 0, read.start < left.reach ? 2 : 0)
+    this.#steps += 1
+    // What was read before the window that was to link it shows an older list.
+    if (pending === this.#unlinked && read.turn < left.turn) {
+      this.#remove(pending)
+      return this.#putFirst(this.#after(left.reach))
+    }
+    if (pending.isBridge) this.#remove(pending)
+    else this.#unlinked = pending
+    const shrunk = Math.max(0, (left.total ?? 0) - rows)
+    const step = shared === 0 ? 4 ** (this.#steps - 1) : this.#steps
+    const back = shrunk + Math.max(Math.ceil(size / 8), tie + 1) * step
+    const position = Math.max(0, Math.min(left.reach - 1 - back, rows - 1))
+    this.#putFirst(windowFrom(position, this.#findings), { isBridge: true })
+  }
+
+  #putFirst(window: Window, { tries = 1, isBridge = false } = {}): void {
+    const others = this.#pending.filter((each) => windowKey(each.window) !== windowKey(window))
+    this.#pending = [{ window, tries, isBridge, asked: false }, ...others]
+  }
+
+  #remove(pending: Pending): void {
+    this.#pending = this.#pending.filter((each) => each !== pending)
+  }
+
+  #settleEmpty(pending: Pending, read: ReadWindow): void {
+    const { total, rows, isFixed, size } = this.#findings
+    const isPromised = total !== undefined && read.start < rows
+    if (!isPromised) {
+      if (this.#reach === 0) return this.#conclude()
+      this.#remove(pending)
+      if (this.#pending.length > 0) return
+      // The list has become shorter since the chain came so far: a window further back knows its end.
+      if (this.#left !== undefined && total !== undefined && !isFixed && this.#steps < MOST_STEPS) {
+        this.#steps += 1
+        return this.#putFirst(windowFrom(Math.max(0, rows - Math.ceil(size / 2 ** this.#steps)), this.#findings))
+      }
+      if (read.start > this.#reach && total === undefined) return this.#putFirst(this.#after(this.#reach))
+      // No window of the chain holds the last row: rows may stand behind it that no window shows.
+      return this.#conclude(this.#left !== undefined && isEnd(this.#left) ? undefined : 'link-broken')
+    }
+    if (pending.tries < MOST_TRIES) return this.#tryAgain(pending)
+    this.#empty += 1
+    if (read.isBeyondEnd && this.#empty > 1) {
+      if (this.#reach >= PAGES_BEFORE_LIMIT * size) return this.#lowerCeiling(pending.window)
+      return this.#stop({ window: read.window, failure: 'not-found' }, 'short-page')
+    }
+    if (this.#empty > MOST_EMPTY) return this.#conclude('short-page')
+    // Pages further back state the total as it is now.
+    if (this.#empty === 1 && this.#reach > 0) {
+      this.#pending = []
+      this.#findings.flaws.add('short-page')
+      return this.#putFirst(windowFrom(Math.max(0, this.#reach - size), this.#findings))
+    }
+    this.#skip(pending, 'short-page')
+  }
+
+  #tryAgain(pending: Pending): void {
+    const { size } = pending.window
+    const { isFixed, grain } = this.#findings
+    const inOtherSize = pending.tries % 2 === 0 && size > 2 * grain && !isFixed && this.#reach > 0
+    const other = inOtherSize ? windowAfter(this.#reach, 2, { size: size - grain, grain }) : undefined
+    this.#remove(pending)
+    this.#putFirst(other ?? pending.window, { tries: pending.tries + 1, isBridge: pending.isBridge })
+  }
+
+  /** Pages were too large: the list is read on in smaller ones. */
+  #beginSmaller(): void {
+    this.#pending = []
+    this.#putFirst(this.#after(this.#reach))
+  }
+
+  #link(read: ReadWindow, seam?: Seam): void {
+    const findings = this.#findings
+    const left = this.#left
+    if (left !== undefined && seam !== undefined) this.#linkSeam(seam, left, read)
+    if (findings.isFixed) findings.witnesses.cut()
+    if (read.start === 0) this.first ??= read
+    this.lastTwo = left === undefined ? [read] : [left, read]
+    this.windows += 1
+    this.#left = read
+    this.#reach = read.reach
+    if (read.reach > this.#furthest) [this.#furthest, this.#steps, this.#empty] = [read.reach, 0, 0]
+    this.#pending = this.#pending.filter((each) => each.read !== read && endOf(each.window) > read.reach)
+    if (isEnd(read) || (findings.isFixed && read.reach === read.total)) return this.#conclude()
+    if (this.#ceiling < Infinity) this.#lowerCeiling({ page: this.#ceiling, size: 1 })
+  }
+
+  #linkSeam(seam: Seam, left: ReadWindow, read: ReadWindow): void {
+    const findings = this.#findings
+    const isSpanned = !findings.isFixed && findings.witnesses.spans(seam, left, read)
+    if (!findings.isFixed) findings.witnesses.link(seam, left, read)
+    findings.changes += seam.changes
+    findings.linked(seam.still)
+    this.#links += 1
+    this.isStill &&= seam.still
+    if (findings.isFixed || (!seam.firm && !isSpanned)) this.loose.push({ from: left.start, to: read.reach })
+    this.isFirm &&= seam.firm && !findings.isFixed
+  }
+
+  /** Leaves positions unread and goes on behind them. */
+  #skip({ window }: Pending, reason: Reason): void {
+    this.#findings.flaws.add(reason)
+    this.#findings.witnesses.cut()
+    this.isFirm = false
+    this.isStill = false
+    this.#left = undefined
+    this.#reach = Math.max(this.#reach, endOf(window))
+    this.#steps = 0
+    this.#pending = this.#pending.filter((each) => endOf(each.window) > this.#reach)
+    const { rows, total } = this.#findings
+    if (this.#pending.length === 0 && this.#reach >= rows && total !== undefined) this.#conclude()
+  }
+
+  #stop(at: StoppedAt, flaw: Reason): void {
+    this.#findings.flaws.add(flaw)
+    this.stoppedAt = at
+    this.isOver = true
+  }
+
+  #conclude(flaw?: Reason): void {
+    if (flaw !== undefined) this.#findings.flaws.add(flaw)
+    this.isComplete = true
+    this.isOver = true
+  }
+}
+
+/** Services that serve only some sizes round down to a multiple of one of these. */
+const GRAINS: readonly number[] = [10, 5]
+
+/** How many zeros a position ends with. */
+function roundnessOf(position: number): number {
+  let zeros = 0
+  for (let rest = position; rest > 0 && rest % 10 === 0; rest /= 10) zeros += 1
+  return zeros
+}

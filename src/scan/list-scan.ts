@@ -1,0 +1,250 @@
+import type { OrderFacts } from '../list/order-facts.ts'
+import { Again } from './again.ts'
+import { Bisections } from './bisections.ts'
+import { Chain } from './chain.ts'
+import { Ends } from './ends.ts'
+import { Findings } from './findings.ts'
+import type { Reason } from './reasons.ts'
+import { NO_PROOF, type Certificate, type Scan, type Stage } from './scan.ts'
+import {
+  readOf,
+  sizeAfterRefusal,
+  windowKey,
+  type ReadWindow,
+  type StoppedAt,
+  type Window,
+  type WindowAnswer,
+  type WindowFailure,
+} from './window.ts'
+
+export type ListScanOptions = {
+  /** Rows to ask for at once, 1 to 100 (default). */
+  readonly pageSize?: number
+  /** What the scan before found out about the list. */
+  readonly order?: OrderFacts
+  /** Windows read before an interruption, in the order of their positions: those that still link are not read again. */
+  readonly recalled?: Iterable<WindowAnswer>
+  /** Read each page once, without overlaps and without a proof. */
+  readonly isPlain?: boolean
+}
+
+/** Where search engines stop counting, and services built on them. */
+const ROUND_CAPS: ReadonlySet<number> = new Set([1000, 10_000])
+/** The share of a list that may be lacking from one that was read whole. */
+const MOST_LACKING = 0.03
+/** A window that was too large is read on in halves, which stay large enough for a proof. */
+const SMALLEST_SIZE = 10
+
+/** A scan of a whole list that says whether every customer was read (the argument: scan.ts). */
+export function listScan(options: ListScanOptions = {}): Scan {
+  return new ListScan(options)
+}
+
+/**
+ * Reads a list in three stages, each of which asks for windows until it is over and nothing is under way:
+ *
+ *   chain ──▶ ends ──▶ again ──▶ done
+ *
+ * A window that cannot be read is bisected first, whichever stage asked for it. The page sizes go their own way: unknown ──▶ agreed, with
+ * the first answer ──▶ fixed, where the service takes only some.
+ */
+class ListScan implements Scan {
+  readonly #findings: Findings
+  readonly #chain: Chain
+  readonly #bisections = new Bisections()
+  readonly #underWay = new Set<string>()
+  readonly #isPlain: boolean
+  #ends: Ends | undefined
+  #again: Again | undefined
+  #isOver = false
+  #isResumed = false
+  #stoppedAt: StoppedAt | undefined
+
+  constructor({ pageSize = 100, order = {}, recalled = [], isPlain = false }: ListScanOptions) {
+    const size = Math.min(100, Math.max(1, pageSize))
+    this.#isPlain = isPlain
+    this.#findings = new Findings({ size, overlap: order.overlap, isFixed: isPlain })
+    this.#chain = new Chain(this.#findings)
+    for (const answer of recalled) {
+      if (answer.rows.length === 0 || answer.rows.length > answer.perPage) continue
+      this.#isResumed = true
+      if (answer.window.page === 1) this.#agreeOnSize(answer)
+      this.#chain.recall(this.#prepare(answer))
+    }
+    this.#proceed()
+  }
+
+  get order(): OrderFacts {
+    return this.#isPlain ? {} : { overlap: this.#findings.usualOverlap }
+  }
+
+  next(free: number): Window[] {
+    const windows: Window[] = []
+    while (windows.length < free && !this.#isOver) {
+      if (!this.#findings.mayAsk) {
+        this.#giveUp()
+        break
+      }
+      const window = this.#bisections.next() ?? this.#stage.next()
+      if (window === undefined) break
+      // One answer serves all that ask for it.
+      if (this.#underWay.has(windowKey(window))) continue
+      this.#findings.requests += 1
+      this.#underWay.add(windowKey(window))
+      windows.push(window)
+    }
+    this.#proceed()
+    return windows
+  }
+
+  read(answer: WindowAnswer): void {
+    if (answer.rows.length > answer.perPage) return this.failed(answer.window, 'page-mismatch')
+    this.#underWay.delete(windowKey(answer.window))
+    const isLate = this.#isLate(answer.window)
+    const isServed = isLate || this.#agreeOnSize(answer)
+    const read = this.#prepare(answer)
+    this.#bisections.read(answer.window)
+    this.#settleBisections()
+    if (!isServed) this.#beginFixed(answer.perPage)
+    else if (!isLate) this.#stage.take(answer.window, read)
+    this.#proceed()
+  }
+
+  failed(window: Window, failure: WindowFailure): void {
+    this.#underWay.delete(windowKey(window))
+    const isPart = this.#bisections.failed(window)
+    const isWanted = this.#stage.isWaitingFor(window) && !this.#isLate(window)
+    if (isWanted && failure === 'size-refused') this.#refuse(window)
+    else if (isWanted && (failure === 'hole' || failure === 'too-large')) this.#bisections.begin(window, failure)
+    else if (isWanted) this.#stage.failed(window, failure)
+    if (isPart || isWanted) this.#settleBisections()
+    this.#proceed()
+  }
+
+  get done(): boolean {
+    return this.#isOver && this.#underWay.size === 0
+  }
+
+  get #stage(): Stage {
+    return this.#again ?? this.#ends ?? this.#chain
+  }
+
+  /** It was asked for before it was known that only one size is served. */
+  #isLate({ size }: Window): boolean {
+    return this.#findings.isFixed && size !== this.#findings.size
+  }
+
+  #prepare(answer: WindowAnswer): ReadWindow {
+    const read = readOf(answer, this.#findings.reads)
+    this.#findings.observe(read, answer)
+    return read
+  }
+
+  /** Adopts the size of the first answer; false where another one shows that the service ignores the size it is asked for. */
+  #agreeOnSize({ window, perPage }: WindowAnswer): boolean {
+    const findings = this.#findings
+    const isFirst = !findings.isAgreed
+    findings.isAgreed = true
+    findings.isOverlapping ||= perPage === window.size && perPage < findings.size
+    if (perPage === window.size) return true
+    if (!isFirst || perPage > window.size) return false
+    findings.size = Math.max(1, perPage)
+    return true
+  }
+
+  #refuse(window: Window): void {
+    const findings = this.#findings
+    const smaller = findings.isAgreed ? undefined : sizeAfterRefusal(findings.size)
+    if (smaller !== undefined) {
+      findings.size = smaller
+      this.#chain.beginAnew()
+    } else if (window.size < findings.size && !findings.isOverlapping) this.#beginFixed(findings.size)
+    else this.#stage.failed(window, 'size-refused')
+  }
+
+  /** Begins again with equal pages side by side, for a service that serves only one size, or few. */
+  #beginFixed(size: number): void {
+    const findings = this.#findings
+    if (findings.isFixed) return this.#stop({ window: { page: 1, size }, failure: 'page-mismatch' }, 'page-mismatch')
+    findings.isFixed = true
+    findings.size = size
+    findings.flaws.add('no-overlap')
+    this.#bisections.clear()
+    this.#chain.beginAnew()
+  }
+
+  #settleBisections(): void {
+    for (const { window, end } of this.#bisections.ended()) {
+      const half = Math.ceil(window.size / 2)
+      if (end === 'too-large') this.#findings.size = Math.min(this.#findings.size, Math.max(SMALLEST_SIZE, half))
+      this.#stage.failed(window, end)
+    }
+  }
+
+  #stop(at: StoppedAt, flaw: Reason): void {
+    this.#findings.flaws.add(flaw)
+    this.#stoppedAt ??= this.#chain.isComplete ? undefined : at
+    this.#isOver = true
+  }
+
+  /** All requests are spent: a stage after the chain ends early, and the chain has come to no end. */
+  #giveUp(): void {
+    if (this.#chain.isComplete) this.#isOver = true
+    else this.#stop({ window: { page: 1, size: this.#findings.size }, failure: 'page-cap' }, 'page-cap')
+  }
+
+  /** The next stage, once the one before is over and nothing is under way. */
+  #proceed(): void {
+    while (!this.#isOver && this.#underWay.size === 0 && this.#stage.isOver) {
+      if (!this.#chain.isComplete || this.#isPlain || this.#again !== undefined) this.#isOver = true
+      else if (this.#ends === undefined) this.#ends = new Ends(this.#findings, this.#chain)
+      else this.#again = new Again(this.#findings, this.#chain)
+    }
+  }
+
+  certificate(): Certificate {
+    const { total, size, seen, rejected, requests, lacking, rows, limit } = this.#findings
+    const { isComplete } = this.#chain
+    const doubts = this.#doubts()
+    const isCut = doubts.has('capped-total') || doubts.has('hole') || limit !== undefined
+    return {
+      ...this.#grade(doubts),
+      requests,
+      distinct: seen.size,
+      total,
+      pageSize: size,
+      isWhole: this.done && isComplete && rejected === 0 && !isCut && lacking <= MOST_LACKING * rows,
+      stoppedAt: this.done ? (this.#stoppedAt ?? this.#chain.stoppedAt) : undefined,
+      limit,
+      empty: isComplete && seen.size === 0 && rejected === 0,
+      holes: this.#bisections.holes,
+    }
+  }
+
+  #grade(doubts: ReadonlySet<Reason>): Pick<Certificate, 'proof' | 'basis' | 'witness' | 'reasons'> {
+    const { witnesses, size } = this.#findings
+    const chain = this.#chain
+    const unproven = (...reasons: Reason[]) => ({ ...NO_PROOF, reasons })
+    if (!this.done) return unproven('interrupted', ...doubts)
+    if (!chain.isComplete || doubts.size > 0) return unproven(...doubts)
+    if (chain.windows <= 1) return { proof: 'proven', basis: 'one-page', witness: undefined, reasons: [] }
+    const witness = witnesses.believed(size)
+    const areEndsMet = this.#ends?.isOver === true && this.#ends.areMet
+    if (witness !== undefined && areEndsMet) return { proof: 'proven', basis: 'witness', witness, reasons: [] }
+    if (chain.isFirm) return { proof: 'settled', basis: 'seams', witness: undefined, reasons: ['no-witness'] }
+    return unproven(chain.isUnordered ? 'order-unstable' : 'link-broken')
+  }
+
+  /** What speaks against any grade. */
+  #doubts(): ReadonlySet<Reason> {
+    const { flaws, seen, changes, rejected, rows, greatestTotal, total, lacking, areTotalsAtOdds } = this.#findings
+    const doubts = new Set<Reason>(this.#isPlain ? ['plain-scan'] : [])
+    for (const flaw of flaws) doubts.add(flaw)
+    if (rejected > 0) doubts.add('rejected-without-id')
+    if (ROUND_CAPS.has(rows) && greatestTotal === rows && seen.size >= rows) doubts.add('capped-total')
+    const isLacking = !this.#isResumed && lacking > changes
+    if (this.done && (total === undefined || isLacking) && !this.#isPlain) doubts.add('total-mismatch')
+    if (areTotalsAtOdds) doubts.add('unequal-replicas')
+    return doubts
+  }
+}

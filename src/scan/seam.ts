@@ -1,0 +1,66 @@
+import type { ReadWindow } from './window.ts'
+
+/** How two neighbouring windows compare. */
+export type Seam = {
+  /** How many rows are in both. */
+  readonly shared: number
+  /** Shared rows stand in another order. */
+  readonly reordered: boolean
+  /** The same rows at the same positions where the windows overlap, and the same total. */
+  readonly still: boolean
+  /** Two shared rows or more, all in the same order, most of those where the windows overlap, and none half a window from where it stood. */
+  readonly firm: boolean
+  /** How far a shared row has shifted, at most. */
+  readonly shift: number
+  /** By how many rows the list was seen to change, at most. */
+  readonly changes: number
+}
+
+const ENOUGH_SHARED = 2
+
+/** Compares two windows; `left` lies before `right`, whichever was read first. */
+export function seamBetween(left: ReadWindow, right: ReadWindow): Seam {
+  const shared: { inLeft: number; inRight: number; shift: number }[] = []
+  for (const [inRight, key] of right.keys.entries()) {
+    const inLeft = left.places.get(key)
+    if (inLeft !== undefined) shared.push({ inLeft, inRight, shift: right.start + inRight - left.start - inLeft })
+  }
+  const isLater = right.turn > left.turn
+  const grown = (right.total ?? 0) - (left.total ?? 0)
+  const isSameTotal = left.total !== undefined && left.total === right.total
+  const reordered = shared.some(({ inLeft }, index) => inLeft < (shared[index - 1]?.inLeft ?? -1))
+  const shift = shared.reduce((far, row) => Math.max(far, Math.abs(row.shift)), 0)
+  // Rows deleted above them lift the shared rows by as many as the total has shrunk.
+  const risen = shared.reduce((most, row) => Math.max(most, isLater ? -row.shift : row.shift), 0)
+  const shrunk = Math.max(0, isLater ? -grown : grown)
+  const displaced = (isSameTotal ? shift : risen - shrunk) >= left.window.size / 2
+  const overlap = Math.min(left.reach, right.reach) - Math.max(left.start, right.start)
+  const isFirm =
+    shared.length >= ENOUGH_SHARED && 2 * shared.length >= spreadOf(shared, left, right) && !reordered && !displaced
+  return {
+    shared: shared.length,
+    reordered,
+    still: isSameTotal && shift === 0 && shared.length > 0 && shared.length === overlap,
+    firm: right.start === 0 || isFirm,
+    shift,
+    changes: shift + Math.abs(grown),
+  }
+}
+
+/** The rows of the part in which two windows overlap: all of them are shared where nothing moved. */
+function spreadOf(shared: readonly { inLeft: number; inRight: number }[], left: ReadWindow, right: ReadWindow): number {
+  const [first, last] = [shared[0], shared.at(-1)]
+  if (first === undefined || last === undefined) return 0
+  const lowest = shared.reduce((least, { inLeft }) => Math.min(least, inLeft), first.inLeft)
+  const highest = shared.reduce((most, { inLeft }) => Math.max(most, inLeft), first.inLeft)
+  const between = Math.max(highest - lowest, last.inRight - first.inRight) + 1
+  const behind = Math.min(right.keys.length - 1 - last.inRight, left.keys.length - 1 - highest)
+  return Math.min(first.inRight, lowest) + between + behind
+}
+
+/** The same rows under other positions: one of the two answers belongs to another window. */
+export function repeats(left: ReadWindow, right: ReadWindow): boolean {
+  const compared = Math.min(left.keys.length, right.keys.length)
+  if (left.start === right.start || left.total !== right.total || compared < 2) return false
+  return left.keys.slice(0, compared).every((key, place) => key === right.keys[place])
+}

@@ -1,0 +1,186 @@
+import type { WindowFailure } from '../errors/window-failure.ts'
+import { RowSet } from '../list/row-set.ts'
+import { orderOfRows, type RowOrder } from './row-order.ts'
+
+export type { WindowFailure }
+
+/** A page to ask for; it covers the positions `[size * (page - 1), size * page)`. */
+export type Window = {
+  /** From 1. */
+  readonly page: number
+  readonly size: number
+}
+
+/** What the scan needs to know about a received record. */
+export type Row = {
+  /** Lower case; undefined when the record has no readable id. */
+  readonly id: string | undefined
+  /** As sent; undefined when missing. */
+  readonly createdAt: string | undefined
+  /** The number of its stored row: cheaper to compare than an id. Below 0 it stands for a row that is not stored. */
+  readonly rowId?: number | undefined
+}
+
+/** A row, or only its row number when the stored customer is unchanged. */
+export type RowOrNumber = Row | number
+
+/** What identifies a row: the number of its stored row, which is the cheapest to compare, or else its id. */
+export type RowKey = string | number
+
+/** The identity of a row; undefined for a record that has neither row number nor id. */
+export function keyOf(row: RowOrNumber | undefined): RowKey | undefined {
+  return typeof row === 'object' ? (row.rowId ?? row.id) : row
+}
+
+/** One answer of the service. */
+export type WindowAnswer = {
+  /** The window that was asked for. */
+  readonly window: Window
+  /** In the order served. If `rowOrder` is known, rows other than the first and the last may be numbers. */
+  readonly rows: readonly RowOrNumber[]
+  /** How its rows compare, if known; then all of them have a readable id. */
+  readonly rowOrder?: RowOrder | undefined
+  /** The number of rows the service says it has. */
+  readonly total: number | undefined
+  /** The page size the service says it used. */
+  readonly perPage: number
+  /** The service answered that there is no such page (404); `rows` is empty. */
+  readonly beyondEnd: boolean
+}
+
+/**
+ * The window that ended a scan early, and why. `not-found`: no rows where the total promises some. `page-cap`: the scan made all
+ * the requests it may make before it reached the end.
+ */
+export type StoppedAt = { readonly window: Window; readonly failure: WindowFailure | 'not-found' | 'page-cap' }
+
+export function startOf({ page, size }: Window): number {
+  return size * (page - 1)
+}
+
+export function endOf({ page, size }: Window): number {
+  return size * page
+}
+
+/** The same text for the same window. */
+export function windowKey({ page, size }: Window): string {
+  return `${page}/${size}`
+}
+
+/** The window of `size` rows that covers a position. */
+export function windowAt(position: number, size: number): Window {
+  return { page: Math.floor(position / size) + 1, size }
+}
+
+/** Which page sizes may be asked for: multiples of `grain`, up to `size`. */
+export type Sizes = { readonly size: number; readonly grain: number }
+
+/** The window that starts at or before a position and reaches furthest. */
+export function windowFrom(position: number, { size: most, grain }: Sizes): Window {
+  let best = windowAt(position, most)
+  for (let size = most - (most % grain || grain); size >= most / 2; size -= grain) {
+    const window = windowAt(position, size)
+    if (endOf(window) > endOf(best)) best = window
+  }
+  return best
+}
+
+/** The next window behind `end`, which shares `overlap` positions before it, or at least one; undefined where no size gives one. */
+export function windowAfter(end: number, overlap: number, sizes: Sizes): Window | undefined {
+  for (let shared = Math.min(overlap, end); shared >= 1; shared -= 1) {
+    const window = windowFrom(end - shared, sizes)
+    if (endOf(window) > end) return window
+  }
+  // Sizes with a grain leave few starts: any window that covers the last position and reaches beyond it.
+  for (let size = sizes.size - (sizes.size % sizes.grain); size > 0 && sizes.grain > 1; size -= sizes.grain) {
+    const window = windowAt(end - 1, size)
+    if (endOf(window) > end) return window
+  }
+  return undefined
+}
+
+/** A smaller page size after a refusal of this one; undefined if the size is not why. */
+export function sizeAfterRefusal(size: number): number | undefined {
+  return size > SMALLER_SIZE ? SMALLER_SIZE : undefined
+}
+
+const SMALLER_SIZE = 50
+
+/** An answer, prepared for the comparison with its neighbours. */
+export type ReadWindow = {
+  /** The window as served: its size is the one the service used. */
+  readonly window: Window
+  /** Position of the first row. */
+  readonly start: number
+  /** Position after the last row. */
+  readonly reach: number
+  readonly total: number | undefined
+  /** The service answered that there is no such page. */
+  readonly isBeyondEnd: boolean
+  /** What identifies each row that has an identity, in the order served, and the place of each among them. */
+  readonly keys: readonly RowKey[]
+  readonly places: ReadonlyMap<RowKey, number>
+  /** The first and the last row with an identity. */
+  readonly ends: readonly [first: Row, last: Row] | undefined
+  readonly rowOrder: RowOrder
+  /** How many windows were read before it. */
+  readonly turn: number
+}
+
+/**
+ * Prepares an answer. A list of which windows were read before does not become empty: an answer that says so is taken like a 404, which
+ * says nothing about the list.
+ */
+export function readOf(
+  { window: asked, rows, rowOrder, perPage, total, beyondEnd }: WindowAnswer,
+  turn: number,
+): ReadWindow {
+  const window = { page: asked.page, size: perPage }
+  const named = rows.filter((row) => keyOf(row) !== undefined)
+  const keys = named.flatMap((row) => keyOf(row) ?? [])
+  const [first, last] = [named[0], named.at(-1)]
+  const isEmptied = rows.length === 0 && total === 0 && turn > 0
+  const start = startOf(window)
+  return {
+    window,
+    start,
+    reach: start + rows.length,
+    total: isEmptied ? undefined : total,
+    isBeyondEnd: beyondEnd || isEmptied,
+    keys,
+    places: new Map(keys.map((key, place) => [key, place])),
+    ends: first === undefined || last === undefined ? undefined : [rowOf(first), rowOf(last)],
+    rowOrder: rowOrder ?? orderOfRows(named.map(rowOf)),
+    turn,
+  }
+}
+
+function rowOf(row: RowOrNumber): Row {
+  return typeof row === 'object' ? row : { id: undefined, createdAt: undefined, rowId: row }
+}
+
+/** Whether the window holds the last row of the list, or stands behind it, and its total says the same. */
+export function isEnd({ reach, start, total, window }: ReadWindow): boolean {
+  if (total === undefined) return false
+  return reach === start ? total <= start : reach - start < window.size && total === reach
+}
+
+/** Whether it has fewer rows than its size, and its total denies that the list ends there: rows were left out, or the total is wrong. */
+export function isDoubtful(read: ReadWindow): boolean {
+  return read.reach - read.start < read.window.size && !isEnd(read)
+}
+
+/** The rows that a scan has read: those with row numbers as bits, an eighth of a byte each. */
+export class SeenRows {
+  readonly #rows = new RowSet()
+  readonly #others = new Set<RowKey>()
+
+  add(key: RowKey): void {
+    if (typeof key === 'number' && key > 0) this.#rows.add(key)
+    else this.#others.add(key)
+  }
+
+  get size(): number {
+    return this.#rows.size + this.#others.size
+  }
+}
