@@ -34,6 +34,7 @@ export class Findings implements Sizes {
   greatestTotal = 0
   /** The list is as long as this for the limit of requests: one that grows as fast as it is read would raise it forever. */
   #firstTotal: number | undefined
+  #furthest = 0
   /** How many rows neighbours should share; follows what the list needs. */
   #overlap: number
   #linked = 0
@@ -61,6 +62,7 @@ export class Findings implements Sizes {
 
   observe(read: ReadWindow, { rows }: WindowAnswer): void {
     this.reads += 1
+    this.#furthest = Math.max(this.#furthest, read.reach)
     this.#observeTotal(read.total)
     for (const key of read.keys) this.seen.add(key)
     this.rejected += rows.length - read.keys.length
@@ -118,7 +120,7 @@ export class Findings implements Sizes {
 
   /** How many requests a reading of each page once takes. */
   get plainRequests(): number {
-    return Math.ceil((this.#firstTotal ?? this.seen.size) / this.size)
+    return Math.ceil((this.#firstTotal ?? this.#furthest) / this.size)
   }
 
   get mayRepair(): boolean {

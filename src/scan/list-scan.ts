@@ -58,6 +58,7 @@ class ListScan implements Scan {
   #again: Again | undefined
   #isOver = false
   #isResumed = false
+  #mismatches = 0
   #stoppedAt: StoppedAt | undefined
 
   constructor({ pageSize = 100, order = {}, recalled = [], isPlain = false }: ListScanOptions) {
@@ -115,6 +116,8 @@ class ListScan implements Scan {
     const isPart = this.#bisections.failed(window)
     const isWanted = this.#stage.isWaitingFor(window) && !this.#isLate(window)
     if (isWanted && failure === 'size-refused') this.#refuse(window)
+    else if (isWanted && failure === 'page-mismatch' && this.#isSizeIgnored(window))
+      this.#beginFixed(this.#findings.size)
     else if (isWanted && (failure === 'hole' || failure === 'too-large')) this.#bisections.begin(window, failure)
     else if (isWanted) this.#stage.failed(window, failure)
     if (isPart || isWanted) this.#settleBisections()
@@ -160,6 +163,14 @@ class ListScan implements Scan {
       this.#chain.beginAnew()
     } else if (window.size < findings.size && !findings.isOverlapping) this.#beginFixed(findings.size)
     else this.#stage.failed(window, 'size-refused')
+  }
+
+  /** A service that ignores the size it is asked for, and says that it does not, answers each smaller page with too many rows. */
+  #isSizeIgnored({ size }: Window): boolean {
+    const { isFixed, isAgreed, isOverlapping, size: usual } = this.#findings
+    if (isFixed || !isAgreed || isOverlapping || size >= usual) return false
+    this.#mismatches += 1
+    return this.#mismatches > 1
   }
 
   /** Begins again with equal pages side by side, for a service that serves only one size, or few. */
