@@ -9,7 +9,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Mirror } from './store.ts'
 import type { Source } from './source/customers.ts'
 import { durationText } from './time/duration-text.ts'
-import type { Certificate } from './scan/certificate.ts'
+import type { Certificate } from './scan/scan.ts'
 import { confirmAbsences, MOST_CONTROLS } from './run/searching/confirm-absences.ts'
 
 export type { Progress } from './run/read-list.ts'

@@ -1,5 +1,5 @@
 import { mostQuickRequests } from '../../src/quick-limit.ts'
-import { requestsOfFullScan } from '../../src/scan/quick/quick-scan.ts'
+import { requestsOfFullScan } from '../../src/quick/quick-scan.ts'
 import type { GroupResult, Row } from '../results.ts'
 import { playQuickRounds, type Order, type QuickRound } from './quick-rounds.ts'
 

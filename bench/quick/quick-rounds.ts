@@ -1,5 +1,5 @@
-import { quickScan } from '../../src/scan/quick/quick-scan.ts'
-import type { Window, WindowAnswer } from '../../src/scan/window/window.ts'
+import { quickScan } from '../../src/quick/quick-scan.ts'
+import type { Window, WindowAnswer } from '../../src/scan/window.ts'
 import { below, seededRandom, type Random } from '../../src/service/random.ts'
 
 /** The order of a list: new customers stand at its end, or anywhere. */

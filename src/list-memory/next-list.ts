@@ -9,8 +9,6 @@ export type NextListOptions = {
   customers: number
   /** The list the run began with, and whether a customer is still stored as in that list. */
   before: { list: ListAsRead; isCertain: (rowId: number) => boolean }
-  /** What the scan found out about its order; unknown without it. */
-  order?: OrderFacts | undefined
 }
 
 /**
@@ -19,13 +17,13 @@ export type NextListOptions = {
  * that came with two different records is kept without a fingerprint, since only one of them is stored; a window that is not one
  * unbroken part of that list, or holds a customer without a fingerprint, is not kept.
  */
-export function nextList(recorder: ListRecorder, { customers, before, order = {} }: NextListOptions): ListAsRead {
+export function nextList(recorder: ListRecorder, { customers, before }: NextListOptions): ListAsRead {
   const windows = [...recorder.windows].toSorted((one, other) => one.start - other.start)
-  if (isUnchanged(windows, before.list)) return withOrder(before.list, order)
+  if (isUnchanged(windows, before.list)) return before.list
   const { columns, count, listed } = sorted(gather(windows, customers), windows)
   carryOver(columns, count, before)
   const kept = firstOfEachDigest(listed).filter((window) => isRecognizable(columns, window))
-  return { columns: cut(columns, count), windows: kept, warnings: recorder.warnings, order }
+  return { columns: cut(columns, count), windows: kept, warnings: recorder.warnings, order: {} }
 }
 
 /** Whether every window is known from the list before, at the same place. */
@@ -34,7 +32,8 @@ function isUnchanged(windows: readonly RememberedWindow[], { columns, windows: k
   return windows.every((window, number) => window.columns === columns && window.from === known[number]?.place)
 }
 
-function withOrder(list: ListAsRead, order: OrderFacts): ListAsRead {
+/** The same list with what the scan found out about it. */
+export function withOrder(list: ListAsRead, order: OrderFacts): ListAsRead {
   return JSON.stringify(list.order) === JSON.stringify(order) ? list : { ...list, order }
 }
 

@@ -9,6 +9,8 @@ const factsSchema = z.object({
   overlap: z.int().min(1).max(100).optional().catch(undefined),
   /** How many customers the service said that there are. */
   total: z.int().min(0).optional().catch(undefined),
+  /** The total at which the service stops counting; undefined while none is known. */
+  cappedAt: z.int().min(0).optional().catch(undefined),
 })
 
 /** The facts in a stored text. What cannot be read, or has no meaning for this program, is unknown. */

@@ -1,4 +1,4 @@
-import { keyOf, type RowOrNumber, type WindowAnswer } from '../window/window.ts'
+import { keyOf, type RowOrNumber, type WindowAnswer } from '../scan/window.ts'
 
 /** The records that are expected in the list, in order. */
 export type ExpectedOrder = {

@@ -1,4 +1,4 @@
-import { firstIndex } from '../../first-index.ts'
+import { firstIndex } from '../first-index.ts'
 import { byPosition, type Block, type Cut } from './cut.ts'
 
 /** Positions `[from, to)`. */

@@ -1,5 +1,4 @@
-import { windowAt } from '../plan/planner.ts'
-import type { Window, WindowAnswer } from '../window/window.ts'
+import { windowAt, type Window, type WindowAnswer } from '../scan/window.ts'
 
 /** Searches for the end of the list: first where the total says that it is, and if the total is wrong, by the answers. */
 export class ListEnd {

@@ -1,5 +1,4 @@
-import { windowAcross, windowAt } from '../plan/planner.ts'
-import { endOf, startOf, windowKey, type Window } from '../window/window.ts'
+import { endOf, startOf, windowAt, windowKey, type Window } from '../scan/window.ts'
 import { isExplained, type Gap, type Span } from './gaps.ts'
 
 export type Asking = {
@@ -64,6 +63,24 @@ function isAbout({ holes, seam }: Gap, window: Window): boolean {
 function across({ seam }: Gap, { size, isFixed, asked }: Asking): Window | undefined {
   if (isFixed || seam === Infinity) return undefined
   return windowAcross(seam, size, (window) => asked.has(windowKey(window)))
+}
+
+const MOST_ACROSS = 2
+
+/** A window that holds the rows on both sides of a position, as many as it can; undefined where two such were asked for. */
+function windowAcross(position: number, largest: number, wasAsked: (window: Window) => boolean): Window | undefined {
+  let best: Window | undefined
+  let margin = 0
+  let tries = 0
+  for (let size = largest; size >= Math.ceil(largest / 2); size -= 1) {
+    const window = windowAt(position, size)
+    const start = startOf(window)
+    const least = Math.min(position - start, start + size - position)
+    if (least < 1) continue
+    if (wasAsked(window)) tries += 1
+    else if (least > margin) [best, margin] = [window, least]
+  }
+  return tries < MOST_ACROSS ? best : undefined
 }
 
 /** The page in the middle of the largest hole that was not asked for yet. */

@@ -1,5 +1,4 @@
-import { sizeAfterRefusal } from '../plan/page-sizes.ts'
-import { startOf, type Window, type WindowAnswer, windowKey } from '../window/window.ts'
+import { sizeAfterRefusal, startOf, type Window, type WindowAnswer, windowKey } from '../scan/window.ts'
 import type { Cut } from './cut.ts'
 import { isExplained, type Comparison } from './gaps.ts'
 import { ListEnd } from './list-end.ts'

@@ -1,12 +1,18 @@
-import type { OrderFacts } from '../../list/order-facts.ts'
-import { type Certificate, NO_PROOF } from '../certificate.ts'
-import { prepareWindow } from '../window/read-window.ts'
-import type { Reason } from '../reasons.ts'
-import { RepeatedWindows } from '../window/repeated-windows.ts'
-import type { Scan } from '../scan.ts'
-import { seenIds } from '../seen.ts'
-import { Witnesses } from '../proof/witness.ts'
-import { unlessEmptied, type StoppedAt, type Window, type WindowFailure, type WindowAnswer } from '../window/window.ts'
+import type { OrderFacts } from '../list/order-facts.ts'
+import type { Reason } from '../scan/reasons.ts'
+import { NO_PROOF, type Certificate, type Scan } from '../scan/scan.ts'
+import { repeats } from '../scan/seam.ts'
+import { Witnesses } from '../scan/witness.ts'
+import {
+  readOf,
+  SeenRows,
+  type ReadWindow,
+  type RowKey,
+  type StoppedAt,
+  type Window,
+  type WindowAnswer,
+  type WindowFailure,
+} from '../scan/window.ts'
 import { cutFrom, type Cut, type ExpectedOrder } from './cut.ts'
 import { conclude, type Conclusion } from './conclusion.ts'
 import { compare, type Comparison } from './gaps.ts'
@@ -53,10 +59,11 @@ class BisectingScan implements QuickScan {
   readonly #options: Required<QuickScanOptions>
   readonly #plan: QuickPlan
   readonly #cuts: Cut[] = []
-  readonly #reasons = new Map<Reason, number>()
-  readonly #repeated = new RepeatedWindows()
+  readonly #reasons = new Set<Reason>()
+  /** What was read, by its first row. */
+  readonly #reads = new Map<RowKey, ReadWindow>()
   readonly #witnesses = new Witnesses()
-  readonly #seen = seenIds()
+  readonly #seen = new SeenRows()
   #answers = 0
   #total: number | undefined
   #comparison: Comparison | undefined
@@ -79,16 +86,17 @@ class BisectingScan implements QuickScan {
     this.#plan.answered(window)
     this.#answers += 1
     if (given.rows.length > given.perPage) return this.#reject(window, 'page-mismatch')
-    const answer = unlessEmptied(given, this.#cuts.length)
-    const read = prepareWindow(answer, { windows: this.#answers, see: (row) => this.#seen.add(row) })
-    if (read.hasDuplicates) this.#note('duplicate-id')
-    if (this.#repeated.isRepeated(read)) return this.#reject(window, 'repeated-page')
-    if (answer.perPage !== window.size) this.#note(this.#cuts.length === 0 ? 'capped-size' : 'size-refused')
+    const read = readOf(given, this.#cuts.length)
+    const answer = { ...given, total: read.total, beyondEnd: read.isBeyondEnd }
+    for (const key of read.keys) this.#seen.add(key)
+    if (read.places.size < read.keys.length) this.#reasons.add('duplicate-id')
+    if (this.#isRepeated(read)) return this.#reject(window, 'repeated-page')
+    if (answer.perPage !== window.size && this.#cuts.length > 0) this.#reasons.add('size-refused')
     this.#plan.learn(answer)
     this.#total = answer.total ?? this.#total
     this.#witnesses.observe(read)
     const cut = cutFrom(answer, this.#options.expected)
-    if (cut.reach < (answer.total ?? 0) && answer.rows.length < answer.perPage) this.#note('short-page')
+    if (cut.reach < (answer.total ?? 0) && answer.rows.length < answer.perPage) this.#reasons.add('short-page')
     if (answer.rows.length > 0 || cut.start === 0) this.#cuts.push(cut)
     this.#comparison = undefined
     this.#endIfSpent()
@@ -97,13 +105,13 @@ class BisectingScan implements QuickScan {
   failed(window: Window, failure: WindowFailure): void {
     this.#plan.answered(window)
     this.#answers += 1
-    if (failure === 'size-refused' && this.#plan.retreat(window)) return this.#note(failure)
+    if (failure === 'size-refused' && this.#plan.retreat(window)) return void this.#reasons.add(failure)
     this.#reject(window, failure)
   }
 
   /** The window stays unread; a scan that has read none has nothing to go by. */
   #reject(window: Window, failure: WindowFailure): void {
-    this.#note(failure)
+    this.#reasons.add(failure)
     if (this.#cuts.length === 0) this.#stoppedAt ??= { window, failure }
     this.#endIfSpent()
   }
@@ -118,11 +126,10 @@ class BisectingScan implements QuickScan {
 
   certificate(): Certificate {
     const isAtBudget = this.done && this.#plan.isLeftToAsk(this.#state())
-    const reasons: Reason[] = ['quick', ...(isAtBudget ? (['quick-budget'] as const) : []), ...this.#reasons.keys()]
+    const reasons: Reason[] = ['quick', ...(isAtBudget ? (['quick-budget'] as const) : []), ...this.#reasons]
     return {
       ...NO_PROOF,
       reasons: this.done ? reasons : ['interrupted', ...reasons],
-      notes: [...this.#reasons].map(([reason, times]) => ({ reason, times })),
       requests: this.#answers,
       distinct: this.#seen.size,
       total: this.#total,
@@ -140,7 +147,7 @@ class BisectingScan implements QuickScan {
       ...{ expected: this.#options.expected, pending: this.#options.pending },
       // Without a total, a page from which one row was left out looks like the last one.
       isEndKnown: end.length !== undefined && this.#total !== undefined,
-      orderStays: this.#witnesses.believed(size).length > 0,
+      orderStays: this.#witnesses.hasOrder(size),
     })
   }
 
@@ -160,7 +167,12 @@ class BisectingScan implements QuickScan {
     return this.#comparison
   }
 
-  #note(reason: Reason): void {
-    this.#reasons.set(reason, (this.#reasons.get(reason) ?? 0) + 1)
+  /** A stale cache serves the page it has under the numbers requested next. */
+  #isRepeated(read: ReadWindow): boolean {
+    const [key] = read.keys
+    const before = key === undefined ? undefined : this.#reads.get(key)
+    if (before !== undefined && repeats(before, read)) return true
+    if (key !== undefined) this.#reads.set(key, read)
+    return false
   }
 }

@@ -1,11 +1,10 @@
 import type { ListAsRead } from '../list/list-as-read.ts'
 import { ListMemory } from '../list-memory/list-memory.ts'
 import { ListRecorder } from '../list-memory/list-recorder.ts'
-import { nextList } from '../list-memory/next-list.ts'
+import { nextList, withOrder } from '../list-memory/next-list.ts'
 import type { Ending, Run } from '../run.ts'
-import type { Certificate } from '../scan/certificate.ts'
-import type { Scan } from '../scan/scan.ts'
-import type { Window, RowOrNumber } from '../scan/window/window.ts'
+import type { Certificate, Scan } from '../scan/scan.ts'
+import type { Window, RowOrNumber } from '../scan/window.ts'
 import type { Source } from '../source/customers.ts'
 import type { SavedPage } from '../sorted-page.ts'
 import type { Mirror } from '../store.ts'
@@ -13,7 +12,7 @@ import { writeOutline } from './sorting/outline.ts'
 import { sortPage, type ReadPage } from './sorting/read-page.ts'
 import type { Recognition } from './sorting/recognize.ts'
 import { readWindows, type Arrival, type Reading } from './windows/read-windows.ts'
-import { fieldsToFind, type SortedFields } from './sorting/sorted-fields.ts'
+import { cappedTotal, judgeCut } from './cut-list.ts'
 import { startScan, type ScanSettings } from './start-scan.ts'
 import { readingErrors } from './stopped-reading.ts'
 import { refuseGaps } from './refuse-gaps.ts'
@@ -66,15 +65,17 @@ export async function readList(
   const memory = new ListMemory(run.list, run)
   const recorder = new ListRecorder(run.list.warnings)
   const scan = await startScan(settings, { mirror: settings.mirror, run, recorder })
-  const fields = settings.scan === 'chain' ? fieldsToFind(run.list.order) : undefined
-  const read = await readPages(settings, run, limits, { scan, recorder, fields, memory })
-  const certificate = judgeSurplus(read, run)
-  if (certificate.reasons.includes('page-limit')) return { certificate, readToEnd: false }
-  refuseGaps(recorder.windows, certificate, settings.organization)
+  const read = await readPages(settings, run, limits, { scan, recorder, memory })
+  const judged = judgeSurplus(read, run)
+  if (judged.reasons.includes('page-limit')) return { certificate: judged, readToEnd: false }
+  refuseGaps(recorder.windows, judged, settings.organization)
   const customers = run.seen.size + run.rejectedIds.size
   const before = { list: run.list, isCertain: (rowId: number) => memory.isCertain(rowId) }
-  const list = nextList(recorder, { customers, before, order: { ...scan.order, ...fields?.facts } })
-  return { certificate, readToEnd: isWhole(certificate), list }
+  const { total } = judged
+  const list = nextList(recorder, { customers, before })
+  const cappedAt = cappedTotal(total, { before: run.list, after: list }, run)
+  const certificate = judgeCut(judged, cappedAt)
+  return { certificate, readToEnd: isWhole(certificate), list: withOrder(list, { ...scan.order, total, cappedAt }) }
 }
 
 /** A plain scan proves nothing, and reads the list to its end all the same. */
@@ -92,13 +93,13 @@ export async function readPages(
   { memory, ...followers }: Followers & { memory: ListMemory },
 ): Promise<Certificate> {
   const { organization, mirror, source, concurrency, monotonicMs } = settings
-  const { scan, fields } = followers
+  const { scan } = followers
   const recognition = { memory, fingerprint: run.fingerprint, privacy: run.privacy, forgotten: run.forgotten }
   const errors = readingErrors(organization)
   const toRecord = (window: Window) => (settings.scan === 'chain' ? window : undefined)
   // Each page is prepared when it arrives, while the next requests are open.
   const readPage: Reading<ReadPage>['readPage'] = (window, options) =>
-    errors.watch(readAndSort(source.readPage(window, options), toRecord(window), recognition, fields))
+    errors.watch(readAndSort(source.readPage(window, options), toRecord(window), recognition))
   const { stop, abort } = limits
   const reading: Reading<ReadPage> = {
     ...{ scan, readPage, stop, abort, monotonicMs, concurrency },
@@ -106,10 +107,8 @@ export async function readPages(
   }
   // A plain scan asks for no window again.
   const foreign = settings.scan === 'chain' ? new ForeignAnswers(mirror, organization) : undefined
-  const stretches = new Stretches(monotonicMs)
   await readWindows(reading, async (arrivals, onWaiting) => {
-    const stretch = stretches.arrived()
-    await saveArrivals(settings, run, { ...followers, foreign, onWaiting, stretch }, arrivals)
+    await saveArrivals(settings, run, { ...followers, foreign, onWaiting }, arrivals)
     if (!scan.done) limits.look()
   })
   const certificate = scan.certificate()
@@ -121,13 +120,10 @@ async function readAndSort(
   reading: ReturnType<Source['readPage']>,
   window: Window | undefined,
   recognition: Recognition,
-  fields: SortedFields | undefined,
 ): Promise<ReadPage> {
   const page = await reading
   try {
-    const read = sortPage(page, window, recognition)
-    fields?.observe(page)
-    return read
+    return sortPage(page, window, recognition)
   } catch (error) {
     page.release?.()
     throw error
@@ -135,9 +131,9 @@ async function readAndSort(
 }
 
 /** The receivers of each saved window. A quick run leaves no list behind, and records none. */
-type Followers = { scan: Scan; recorder?: ListRecorder | undefined; fields?: SortedFields | undefined }
+type Followers = { scan: Scan; recorder?: ListRecorder | undefined }
 
-type Saving = Followers & { foreign: ForeignAnswers | undefined; onWaiting: () => void; stretch: number }
+type Saving = Followers & { foreign: ForeignAnswers | undefined; onWaiting: () => void }
 
 async function saveArrivals(
   { organization, mirror, now, onProgress }: ListSettings,
@@ -163,14 +159,14 @@ async function saveArrivals(
 }
 
 function follow(
-  { scan, recorder, stretch }: Followers & Pick<Saving, 'stretch'>,
+  { scan, recorder }: Followers,
   { window, page }: Arrival<ReadPage>,
   { saved, before }: { saved: SavedPage; before: ListAsRead },
 ): void {
   const { size, total, beyondEnd, outline, known, digest, marks, sorted } = page
   const place = { start: size * (sorted.page - 1), size }
   const rows = rowsForScan(page, saved)
-  scan.read({ window, total, beyondEnd, perPage: size, rows, rowOrder: outline.order, stretch })
+  scan.read({ window, total, beyondEnd, perPage: size, rows, rowOrder: outline.order })
   if (recorder === undefined) return
   if (known !== undefined) recorder.addKnown(place, known, before.columns)
   else recorder.add({ ...place, digest, outline: writeOutline(outline) }, listedRows(page, saved), marks)
@@ -203,42 +199,12 @@ export function judgeSurplus(
   return { ...certificate, proof: 'unproven', reasons: [...reasons, 'total-mismatch'] }
 }
 
-/** A pause between two answers begins another stretch if it is longer than this, and this many times as long as an answer usually took. */
-export const LONG_PAUSE_MS = 60_000
-export const UNUSUAL = 10
-
-/** Numbers the stretches of time in which a run reads its list, from 1: in a long pause, a few changes of the list may cancel out unseen. */
-export class Stretches {
-  readonly #monotonicMs: () => number
-  readonly #beganMs: number
-  #lastMs: number
-  #arrivals = 0
-  #number = 1
-
-  /** Reading begins now. */
-  constructor(monotonicMs: () => number) {
-    this.#monotonicMs = monotonicMs
-    this.#beganMs = monotonicMs()
-    this.#lastMs = this.#beganMs
-  }
-
-  /** The number of the stretch to which pages belong that arrive now. */
-  arrived(): number {
-    const nowMs = this.#monotonicMs()
-    const usualMs = (this.#lastMs - this.#beganMs) / Math.max(1, this.#arrivals)
-    if (nowMs - this.#lastMs > Math.max(LONG_PAUSE_MS, UNUSUAL * usualMs)) this.#number += 1
-    this.#lastMs = nowMs
-    this.#arrivals += 1
-    return this.#number
-  }
-}
-
 /**
  * The rows of a saved page, for the scan: a known record is often only its row number, except for the first and the last of a page,
  * which have all fields.
  */
 function rowsForScan({ sorted, outline }: Pick<ReadPage, 'sorted' | 'outline'>, saved: SavedPage): RowOrNumber[] {
-  const { rowIds, unchanged } = saved
+  const { rowIds } = saved
   const [first, last] = outline.ends ?? []
   const reported: RowOrNumber[] = []
   for (let place = 0; place < rowIds.length; place += 1) {
@@ -248,9 +214,7 @@ function rowsForScan({ sorted, outline }: Pick<ReadPage, 'sorted' | 'outline'>, 
       reported.push(rowId)
       continue
     }
-    // The creation time of a forgotten customer cannot be compared with that of an interrupted run, which keeps none.
-    const isKept = sorted.rowIds[place] !== 0 || unchanged.has(place) || rowId < 0
-    reported.push({ id: row.id, createdAt: row.createdAt, rowId: rowId === 0 ? undefined : rowId, isKept })
+    reported.push({ id: row.id, createdAt: row.createdAt, rowId: rowId === 0 ? undefined : rowId })
   }
   return reported
 }

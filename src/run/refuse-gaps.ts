@@ -1,7 +1,7 @@
 import { ContractBroken } from '../errors/errors.ts'
 import { RowSet } from '../list/row-set.ts'
 import type { RememberedWindow } from '../list-memory/list-recorder.ts'
-import type { Certificate } from '../scan/certificate.ts'
+import type { Certificate } from '../scan/scan.ts'
 import type { Reason } from '../scan/reasons.ts'
 
 /** A reading may leave out this share of the list, such as single pages that a cache answers. */
@@ -10,7 +10,7 @@ const MOST_LEFT_OUT = 0.1
 const MOST_HOLES = 20
 
 /** Reasons for which the positions that pages state are not believed either: a service that rounds page sizes states others. */
-const DOUBTS: ReadonlySet<Reason> = new Set<Reason>(['short-page', 'total-mismatch', 'not-converged'])
+const DOUBTS: ReadonlySet<Reason> = new Set<Reason>(['short-page', 'total-mismatch'])
 
 /** A window that was read: where it says that it stands, and its customers by their row numbers, 0 for a record without one. */
 type Filled = Pick<RememberedWindow, 'start' | 'count' | 'from'> & {
@@ -23,7 +23,7 @@ type Filled = Pick<RememberedWindow, 'start' | 'count' | 'from'> & {
  */
 export function refuseGaps(
   windows: Iterable<Filled>,
-  { proof, total = 0, reasons, holes }: Pick<Certificate, 'proof' | 'total' | 'reasons' | 'holes'>,
+  { proof, total = 0, reasons, holes, limit }: Pick<Certificate, 'proof' | 'total' | 'reasons' | 'holes' | 'limit'>,
   organization: string,
 ): void {
   const filled = [...windows].filter(({ count }) => count > 0).toSorted((one, other) => one.start - other.start)
@@ -31,7 +31,7 @@ export function refuseGaps(
   // A list without a gap, as most are, needs no count of its customers.
   const { read, reach } = (isDoubted ? undefined : unbroken(filled)) ?? coverOf(filled, isDoubted)
   const isTotalTrusted = reach === 0 || reasons.includes('cached-answer') || reasons.includes('too-large')
-  const promised = isTotalTrusted ? Math.max(reach, total) : reach
+  const promised = isTotalTrusted ? Math.max(reach, Math.min(total, limit ?? total)) : reach
   const known = holes.reduce((sum, { size }) => sum + size, 0)
   if (promised - read - Math.min(known, MOST_HOLES) <= promised * MOST_LEFT_OUT) return
   throw new ContractBroken(

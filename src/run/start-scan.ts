@@ -1,15 +1,9 @@
 import type { RecordedWindow, Run } from '../run.ts'
 import type { Mirror } from '../store.ts'
-import { RowSet } from '../list/row-set.ts'
 import type { ListRecorder } from '../list-memory/list-recorder.ts'
-import { PlaceIndex } from '../list-memory/place-index.ts'
-import { chainScan } from '../scan/chain-scan.ts'
-import { plainScan } from '../scan/plain-scan.ts'
-import type { RememberedList } from '../scan/proof/remembered-order.ts'
-import type { Scan } from '../scan/scan.ts'
-import type { SeenIds } from '../scan/seen.ts'
-import { keyOf, type RowKey, type WindowAnswer } from '../scan/window/window.ts'
-import type { Certificate } from '../scan/certificate.ts'
+import { listScan } from '../scan/list-scan.ts'
+import type { Certificate, Scan } from '../scan/scan.ts'
+import type { WindowAnswer } from '../scan/window.ts'
 
 export type ScanSettings = {
   /** `chain` proves that every customer was read; `plain` reads page 1 to the last, and proves nothing. */
@@ -32,35 +26,15 @@ export async function startScan(
   { scan, pageSize, pageLimit }: Omit<ScanSettings, 'resumeWithinMs'>,
   { mirror, run, recorder }: { mirror: Mirror; run: Run; recorder: ListRecorder },
 ): Promise<Scan> {
-  const seen = seenRows()
   const whole =
     scan === 'plain'
-      ? plainScan({ pageSize, seen })
-      : chainScan({
+      ? listScan({ pageSize, isPlain: true })
+      : listScan({
           pageSize,
-          seen,
           recalled: recalledReads(await mirror.recallWindows(run), recorder),
           order: run.list.order,
-          list: rememberedList(run),
         })
   return pageLimit === undefined ? whole : limitedScan(whole, pageLimit)
-}
-
-type Remembering = Pick<Run, 'list' | 'written' | 'doubted' | 'changedSince'>
-
-/** The list as last read, for the scan. At rest each row stands where it is expected, and no index is made. */
-function rememberedList({ list, written, doubted, changedSince }: Remembering): RememberedList {
-  const { rowIds } = list.columns
-  let index: PlaceIndex | undefined
-  return {
-    rowIds,
-    placeOf(rowId) {
-      index ??= PlaceIndex.over(rowIds)
-      return index.find(rowId)
-    },
-    // A customer written since by hand or by a run that failed may be updated although the service did not change it.
-    isChanged: (rowId) => (written.has(rowId) && !doubted.has(rowId)) || changedSince.has(rowId),
-  }
 }
 
 /** The recorded windows, for the scan. Adds their customers to the list for the next run too. */
@@ -69,30 +43,7 @@ function* recalledReads(windows: Iterable<RecordedWindow>, recorder: ListRecorde
     const start = read.perPage * (page - 1)
     const rowIds = rows.map(({ rowId = 0 }) => Math.max(0, rowId))
     recorder.add({ start, size: read.perPage, digest: undefined, outline: '' }, rowIds)
-    yield { ...read, window: { page, size }, rows: rows.map((row) => ({ ...row, isKept: row.rowId !== undefined })) }
-  }
-}
-
-/** The rows of customers as bits, an eighth of a byte each; the few rejects and forgotten customers by their ids or numbers. */
-function seenRows(): SeenIds {
-  const rows = new RowSet()
-  const others = new Set<RowKey>()
-  return {
-    add(row) {
-      if (typeof row === 'number') return rows.add(row)
-      const key = keyOf(row)
-      if (typeof key === 'number' && key > 0) return rows.add(key)
-      if (key === undefined || others.has(key)) return false
-      others.add(key)
-      return true
-    },
-    clear() {
-      rows.clear()
-      others.clear()
-    },
-    get size() {
-      return rows.size + others.size
-    },
+    yield { ...read, window: { page, size }, rows }
   }
 }
 

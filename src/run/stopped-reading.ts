@@ -1,6 +1,6 @@
 import { ContractBroken, SourceRefused, SourceUnavailable } from '../errors/errors.ts'
-import type { Certificate } from '../scan/certificate.ts'
-import type { StoppedAt, Window } from '../scan/window/window.ts'
+import type { Certificate } from '../scan/scan.ts'
+import type { StoppedAt, Window } from '../scan/window.ts'
 import { windowFailureOf } from '../errors/errors.ts'
 
 type Failure = StoppedAt['failure']

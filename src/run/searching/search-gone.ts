@@ -1,5 +1,5 @@
 import type { Candidate, Run } from '../../run.ts'
-import type { Conclusion } from '../../scan/quick/conclusion.ts'
+import type { Conclusion } from '../../quick/conclusion.ts'
 import type { Mirror } from '../../store.ts'
 import { confirmAbsences, MOST_CONTROLS, MOST_REQUESTS } from './confirm-absences.ts'
 import type { LimitedSource } from '../request-limit.ts'

@@ -1,6 +1,6 @@
 import type { KnownPage } from '../../list-memory/list-memory.ts'
 import type { Marks } from '../../list-memory/list-recorder.ts'
-import type { Window } from '../../scan/window/window.ts'
+import type { Window } from '../../scan/window.ts'
 import { sortRecords } from './sort-records.ts'
 import type { Sorted, SortedPage } from '../../sorted-page.ts'
 import type { CustomersPage } from '../../source/customers.ts'

@@ -15,7 +15,7 @@
  */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Scan } from '../../scan/scan.ts'
-import type { Window } from '../../scan/window/window.ts'
+import type { Window } from '../../scan/window.ts'
 import type { CustomersPage, Stopping } from '../../source/customers.ts'
 import { turnWithTime } from '../../machine/timers.ts'
 import { windowFailureOf } from '../../errors/errors.ts'
