@@ -8,7 +8,7 @@ import { isoTime } from './time/iso-time.ts'
 export type RunStatus = 'running' | 'complete' | 'failed' | 'interrupted' | 'waiting' | 'partial'
 
 /** What a scan proves: whether it read every customer. `settled`: it read every customer who kept their place among the others. */
-export type Proof = 'proven' | 'settled' | 'converged' | 'unproven'
+export type Proof = 'proven' | 'settled' | 'unproven'
 
 /** What started a run. */
 export type Trigger = 'sync' | 'schedule' | 'manual' | 'catch-up'

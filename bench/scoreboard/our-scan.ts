@@ -103,7 +103,7 @@ function saidOf({ report }: Outcome): Pick<Said, 'claim' | 'word' | 'reasons' | 
   return { claim: CLAIMS[proof], word: proof, reasons, isDefect: false }
 }
 
-const CLAIMS = { proven: 'whole', settled: 'settled', converged: 'whole', unproven: 'doubtful' } as const
+const CLAIMS = { proven: 'whole', settled: 'settled', unproven: 'doubtful' } as const
 
 /** Nothing a service does may lead to these. */
 function isDefect(code: string): boolean {

@@ -118,8 +118,7 @@ function deceit(scenarios: number, all: number): string {
 }
 
 function verdict(violations: readonly string[]): string {
-  if (violations.length === 0)
-    return '0 lost, 0 wrongly removed, never proven, settled or converged against its definition'
+  if (violations.length === 0) return '0 lost, 0 wrongly removed, never proven or settled against its definition'
   return ['it did what it must never do:', ...violations.map((violation) => `  ${violation}`)].join('\n')
 }
 
@@ -131,6 +130,6 @@ A customer counts once, however many nights they were lost.
 lost: listed from the first request of a night to the last answer, and not active in the copy afterwards.
 wrongly removed: taken out of the copy although listed at that moment.
 requests: over all nights, searches included; × loop: how many times those of the loop.
-proven, converged: every customer listed from the first request of a night to the last answer was read. settled: every one of
+proven: every customer listed from the first request of a night to the last answer was read. settled: every one of
 them who kept their place among the others that kept theirs, as long as a customer shared by two pages did.
 missing as said: not in the copy, and the run itself reports this: another night may read them, or they are never sent.`

@@ -22,7 +22,7 @@ export const MANIFEST: PublicTable = {
     own('published_at', 'DATETIME', 'when the copy was made, UTC'),
     orNull(own('left_out', 'TEXT', 'why its rows are not in the copy: never-read; NULL when they are')),
     orNull(own('run_id', 'INTEGER', 'last run that read the list to its end, as runs.id; NULL if none')),
-    orNull(own('proof', 'TEXT', 'what that run proved: proven, settled, converged or unproven; NULL if none')),
+    orNull(own('proof', 'TEXT', 'what that run proved: proven, settled or unproven; NULL if none')),
     orNull(own('read_as_of', 'DATETIME', 'start of that run, UTC; NULL if none')),
     orNull(own('proven_as_of', 'DATETIME', 'start of the last run whose scan is proven or settled, UTC; NULL if none')),
     orNull(own('last_run_id', 'INTEGER', 'latest run, as runs.id; NULL if none')),

@@ -3,7 +3,7 @@ import { factsOfCode } from '../errors/error-facts.ts'
 import type { StoredRun } from '../store.ts'
 import { count, duration, grouped } from '../wording.ts'
 import { framed, time, unlessZero, type Html } from './frame.ts'
-import { positionWords, proofLines, reasonWords, certificateOf } from './proof-words.ts'
+import { certificateOf, limitLines, positionWords, proofLines, reasonWords } from './proof-words.ts'
 
 /** A run as a page: what it did, what its scan proves, its windows and seams, and what each reason means. */
 export function runPage(run: StoredRun, { waiting, nowMs }: { waiting: number; nowMs: number }): Promise<string> {
@@ -106,7 +106,7 @@ function countsOf(run: StoredRun): Line[] {
 }
 
 function scanTable(run: StoredRun): Html {
-  const scan = scanOf(run)
+  const scan = certificateOf(run)
   const lines: Line[] = [
     ['Windows read', grouped(run.pages)],
     ['Pages trusted unread', run.trustedPages === undefined ? undefined : grouped(run.trustedPages)],
@@ -115,40 +115,23 @@ function scanTable(run: StoredRun): Html {
   if (scan === undefined)
     return html`${table(lines)}
       <p class="soft">This run has no certificate.</p>`
-  const { seams, holes } = scan
-  const troubles = seams.map(
-    ({ reason, times }) => [reason, `${count(times, 'time')}. ${reasonWords(reason)}`] as const,
-  )
-  return html`${table(lines)}${stripOf(scan)}
-  ${holes.map((hole) => html`<p class="soft">Not read: ${positionWords(hole)}</p>`)}
-  ${
-    seams.length === 0
-      ? html`<p class="soft">Every seam between two windows held at once.</p>`
-      : html`<p class="soft">Where seams between windows did not hold at once:</p>
-          <dl class="reasons">
-            ${troubles.map(
-              ([reason, words]) =>
-                html`<dt>${reason}</dt>
-                  <dd>${words}</dd>`,
-            )}
-          </dl>`
-  }`
+  return html`${table(lines)}${stripOf(scan)} ${limitLines(run).map((line) => html`<p>${line}</p>`)}
+  ${scan.holes.map((hole) => html`<p class="soft">Not read: ${positionWords(hole)}</p>`)}`
 }
 
-function scanLines({ pageSize, passes, total, distinct, basis, witness, found }: Scan): Line[] {
+function scanLines({ pageSize, total, distinct, basis, witness, found = [] }: Scan): Line[] {
   return [
     ['Customers in a window', pageSize === undefined ? undefined : grouped(pageSize)],
-    ['Passes over the list', grouped(passes)],
     ['Different customers read', grouped(distinct)],
     ['Total by the service', total === undefined ? 'not given' : grouped(total)],
     ['The proof rests on', basis],
     ['Order of the list', witness],
-    ['Found by searches, not in the list', unlessZero(found)],
+    ['Found by searches, not in the list', unlessZero(found.length)],
   ]
 }
 
 /** The list from its first position to its last, with the holes in it. */
-function stripOf({ total, distinct, holes, isWhole }: Scan): Html | '' {
+function stripOf({ total, distinct, holes, isWhole = false }: Scan): Html | '' {
   const length = Math.max(total ?? 0, distinct)
   if (length === 0) return ''
   const at = (position: number) => Math.round((position / length) * 1000)
@@ -177,35 +160,4 @@ function table(lines: readonly Line[]): Html {
   </table>`
 }
 
-/** What the certificate of a run says of its windows and the seams between them. No id of a customer is among it. */
-type Scan = {
-  /** Undefined in certificates of earlier versions. */
-  pageSize: number | undefined
-  passes: number
-  distinct: number
-  /** As the service stated it last. */
-  total: number | undefined
-  basis: string | undefined
-  witness: string | undefined
-  /** What went wrong between windows, repaired or not, and how often. */
-  seams: readonly { reason: string; times: number }[]
-  /** Positions that no request could read. */
-  holes: readonly { position: number; size: number }[]
-  /** How many customers a search found that the list did not show. */
-  found: number
-  /** Whether the scan claims to have read the whole list. */
-  isWhole: boolean
-}
-
-/** The scan of a run; undefined where it has no certificate, or one of another version. */
-function scanOf(run: Pick<StoredRun, 'certificate' | 'proof'>): Scan | undefined {
-  const certificate = certificateOf(run)
-  if (certificate === undefined) return undefined
-  const { pageSize, passes, distinct, total, basis, witness, notes, holes, found = [] } = certificate
-  return {
-    ...{ pageSize, passes, distinct, total, basis, witness, holes },
-    seams: notes,
-    found: found.length,
-    isWhole: run.proof !== 'unproven',
-  }
-}
+type Scan = NonNullable<ReturnType<typeof certificateOf>>

@@ -124,8 +124,6 @@ function proofSentences({ freshness, standing: { lastEnded } }: OrganizationView
 const GRADES = {
   proven: 'Proven: every customer who was listed during the whole scan was read.',
   settled: 'Settled: every customer who kept their place among the others during the scan was read.',
-  converged:
-    'Converged: a further pass found no new customer, or those of one creation time were counted. Weaker than a proof.',
   unproven: 'The last run proves nothing, so it removed no customer.',
 } as const
 

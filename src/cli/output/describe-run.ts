@@ -1,4 +1,4 @@
-import { certificateOf, positionWords, proofLines, reasonWords } from '../../page/proof-words.ts'
+import { certificateOf, limitLines, positionWords, proofLines, reasonWords } from '../../page/proof-words.ts'
 import type { StoredRun } from '../../store.ts'
 import { configOption, count, grouped, moment, summary } from './wording.ts'
 
@@ -27,11 +27,8 @@ export function describeRun(
 function noteLines(run: StoredRun): string[] {
   const certificate = certificateOf(run)
   if (certificate === undefined) return []
-  const notes = certificate.notes.filter(({ reason }) => !run.reasons.includes(reason))
-  const noteText = notes.map(({ reason, times }) => `  ${reason}, ${count(times, 'time')}: ${reasonWords(reason)}`)
   const holes = certificate.holes.map((hole) => `  not read: ${positionWords(hole)}`)
-  const repaired = notes.length === 0 ? [] : ['Repaired during the scan by reading again:', ...noteText]
-  return [...repaired, ...holes, ...foundLines(certificate.found ?? [])]
+  return [...limitLines(run), ...holes, ...foundLines(certificate.found ?? [])]
 }
 
 /** Only the ids, to look up in the service. */

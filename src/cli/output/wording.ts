@@ -42,7 +42,7 @@ function endWords(report: Report): string {
   return `partial (${reasons.join(', ')}), ${count(trustedPages ?? 0, 'page')} trusted without reading`
 }
 
-/** `proven`, `settled (not-quiet)`, `converged (ties)`, or `unproven (plain-scan)`. */
+/** `proven`, `settled (no-witness)`, or `unproven (plain-scan)`. */
 export function proofWords({ proof, reasons }: Pick<Report, 'proof' | 'reasons'>): string {
   return reasons.length > 0 ? `${proof} (${reasons.join(', ')})` : proof
 }

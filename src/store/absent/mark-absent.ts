@@ -21,7 +21,7 @@ import { holdBack, release, removeRows } from './held-removals.ts'
 import { findUnjudged } from './older-list.ts'
 
 /**
- * Marks absent customers of a proven scan as missing, and those absent often enough as removed. After a settled or converged scan, only
+ * Marks absent customers of a proven scan as missing, and those absent often enough as removed. After a settled scan, only
  * customers with a `confirmed` absence are removed. Too many removals at once are held back, and then no customer is marked. If a search
  * found one of them, or exactly the newest customers are absent, the scan loses its proof and no customer is marked. Throws
  * MirrorUnusable `replaced` where customers that the run received are not in the mirror.

@@ -33,10 +33,10 @@ export type Decision = {
 }
 
 /**
- * Decides about the absent customers of a proven, settled or converged scan. All absences are disbelieved where exactly the newest
+ * Decides about the absent customers of a proven or settled scan. All absences are disbelieved where exactly the newest
  * customers are absent, or where a search found one of them; too many at once are held back. Otherwise each customer becomes
  * missing, and one that was absent often enough is removed: after a proven scan unless a search is outstanding, after a
- * settled or converged one only when its searches confirm that it is gone.
+ * settled one only when its searches confirm that it is gone.
  */
 export function decideAbsences(evidence: AbsenceEvidence): Decision {
   const { absent, unjudged, proof, rule, searched, isTooMuch } = evidence

@@ -16,7 +16,7 @@ CREATE TABLE runs (
   duration_ms   ${w.number},                     -- by a clock that nothing sets
   read_as_of    ${w.time} NOT NULL,              -- start of the scan; of one that was resumed, that of its first part
   status        TEXT NOT NULL CHECK (status IN ('running', 'complete', 'failed', 'interrupted', 'waiting', 'partial')),
-  proof         TEXT NOT NULL DEFAULT 'unproven' CHECK (proof IN ('proven', 'settled', 'converged', 'unproven')),
+  proof         TEXT NOT NULL DEFAULT 'unproven' CHECK (proof IN ('proven', 'settled', 'unproven')),
   reasons       ${w.json} NOT NULL DEFAULT '[]', -- JSON array: why the scan is not proven
   certificate   ${w.json},                       -- JSON: what the proof rests on, passes, distinct ids, total, notes, holes
   error_code    TEXT,
