@@ -219,7 +219,10 @@ export class Chain implements Stage {
   #settleRead(pending: Pending, read: ReadWindow): void {
     const { total, rows } = this.#findings
     const left = this.#left
-    if (read.reach === read.start) return this.#settleEmpty(pending, read)
+    // A short window whose rows the chain has passed already shows nothing behind them.
+    const isPassed = read.reach <= this.#reach && isDoubtful(read) && rows > read.reach
+    const isEmpty = read.reach === read.start || isPassed || (left === undefined && read.reach <= this.#reach)
+    if (isEmpty) return this.#settleEmpty(pending, read)
     const isEndOfCountless = (total === undefined || total < read.reach) && isDoubtful(read)
     if (isDoubtful(read) && !isEndOfCountless) {
       if (pending.tries > 1 && this.#findsOtherSizes(read)) return
@@ -237,8 +240,10 @@ export class Chain implements Stage {
     }
     const seam = seamBetween(left, read)
     // A page of another size than it says stands elsewhere, and may seem to be the last one.
-    const isOddEnd = isEnd(read) && left.total === read.total && seam.shift > 0 && !this.#findings.isFixed
-    if (isOddEnd && pending.tries < MOST_TRIES) return this.#tryAgain(pending)
+    const isOddEnd = isEnd(read) && left.total === read.total && seam.shift > 0 && pending.tries < MOST_TRIES
+    // The answer may belong to another window.
+    const isOdd = isOddEnd || (seam.displaced && pending.tries === 1)
+    if (isOdd && !this.#findings.isFixed) return this.#tryAgain(pending)
     const mayStay = this.#findings.isFixed || this.#isBeyondRepair(seam, left)
     if (mayStay || this.#isGood(seam, left, read)) return this.#link(read, seam)
     this.#bridge(left, pending, read, seam)
@@ -353,8 +358,10 @@ export class Chain implements Stage {
   #tryAgain(pending: Pending): void {
     const { size } = pending.window
     const { isFixed, grain } = this.#findings
-    const inOtherSize = pending.tries % 2 === 0 && size > 2 * grain && !isFixed && this.#reach > 0
-    const other = inOtherSize ? windowAfter(this.#reach, 2, { size: size - grain, grain }) : undefined
+    const inOtherSize = pending.tries % 2 === 0 && size > 2 * grain && !isFixed
+    const smaller = { size: size - grain, grain }
+    const atTop = this.#reach === 0 ? { page: 1, size: smaller.size } : undefined
+    const other = inOtherSize ? (atTop ?? windowAfter(this.#reach, 2, smaller)) : undefined
     this.#remove(pending)
     this.#putFirst(other ?? pending.window, { tries: pending.tries + 1, isBridge: pending.isBridge })
   }

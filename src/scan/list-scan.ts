@@ -253,7 +253,8 @@ class ListScan implements Scan {
     for (const flaw of flaws) doubts.add(flaw)
     if (rejected > 0) doubts.add('rejected-without-id')
     if (ROUND_CAPS.has(rows) && greatestTotal === rows && seen.size >= rows) doubts.add('capped-total')
-    const isLacking = !this.#isResumed && lacking > changes
+    const holes = this.#bisections.holes.reduce((sum, hole) => sum + hole.size, 0)
+    const isLacking = !this.#isResumed && lacking > changes + rejected + holes
     if (this.done && (total === undefined || isLacking) && !this.#isPlain) doubts.add('total-mismatch')
     if (areTotalsAtOdds) doubts.add('unequal-replicas')
     return doubts
