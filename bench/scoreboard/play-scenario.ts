@@ -105,7 +105,7 @@ function customersOwed(
 
 /**
  * The absent customers that do not count against the contender. It must have reported that customers may be missing: then a later
- * night can make up for a failure, and reported holes and customers that are never sent do not count.
+ * night can make up for it, and after the last one reported holes and customers that are never sent do not count.
  */
 async function excused(
   absent: Night['absent'],
@@ -114,7 +114,7 @@ async function excused(
   { owed, isLast }: { owed: ReadonlySet<string>; isLast: boolean },
 ): Promise<Night['excused']> {
   if (said.claim === 'whole' || said.claim === 'settled') return absent.difference(owed)
-  if (said.claim === 'failed' && !isLast) return absent
+  if (!isLast) return absent
   const hand = sandbox.organization(organization.id)
   const inHoles = said.holes.flatMap(({ position, size }) => hand.customers.slice(position, position + size))
   const known = absent.intersection(new Set(inHoles.map(({ id }) => id)))

@@ -1,4 +1,4 @@
-import type { Findings } from './findings.ts'
+import { isRoundCap, type Findings } from './findings.ts'
 import type { Reason } from './reasons.ts'
 import { repeats, seamBetween, type Seam } from './seam.ts'
 import type { Stage } from './scan.ts'
@@ -45,6 +45,8 @@ const MOST_TIE = 0.7
 /** Readings with rows in another order before the list is taken for one without an order, and how many more a number of seams allows. */
 const FEW_REORDERED = 3
 const SEAMS_FOR_ONE_MORE = 8
+/** By so many rows the last page may stand elsewhere than the total explains, in a list that changes. */
+const MOST_UNEXPLAINED = 4
 /** Pages that must have been read before a refusal is taken for a limit of positions. */
 const PAGES_BEFORE_LIMIT = 5
 
@@ -56,8 +58,9 @@ const PAGES_BEFORE_LIMIT = 5
  *                    └──▶ failed ──▶ asked for again ──▶ skipped, or the scan stops here
  */
 export class Chain implements Stage {
-  /** The stretches without a good seam. */
+  /** The stretches without a good seam, and those at whose seam the list was seen to change. */
   readonly loose: Span[] = []
+  readonly restless: Span[] = []
   /** Whether it came to the end of the list. */
   isComplete = false
   isOver = false
@@ -73,12 +76,16 @@ export class Chain implements Stage {
   readonly #findings: Findings
   #pending: readonly Pending[] = []
   #left: ReadWindow | undefined
+  /** The last window from before an interruption, since which anything may have happened. */
+  #recalled: ReadWindow | undefined
   /** The window that waits for a bridge to the chain. */
   #unlinked: Pending | undefined
   #reach = 0
   #furthest = 0
   #steps = 0
   #empty = 0
+  /** The last page that was linked had fewer rows than its size, although the total promises more. */
+  #isShort = false
   #reordered = 0
   #links = 0
   /** Windows that end here or behind it are refused. */
@@ -130,6 +137,12 @@ export class Chain implements Stage {
     return windowAfter(end, overlap, this.#findings) ?? windowFrom(end, this.#findings)
   }
 
+  /** The window that starts at or before a position and reaches furthest. */
+  #covering(position: number): Window {
+    const { isFixed, size } = this.#findings
+    return isFixed ? windowAt(Math.max(0, position), size) : windowFrom(Math.max(0, position), this.#findings)
+  }
+
   isWaitingFor(window: Window): boolean {
     return this.#waitingFor(window) !== undefined
   }
@@ -155,7 +168,10 @@ export class Chain implements Stage {
     if (left === undefined ? read.start > 0 : read.start > left.reach || read.reach <= left.reach) return
     if (this.isOver || isDoubtful(read)) return
     const seam = left && seamBetween(left, read)
-    if (left === undefined || seam === undefined || this.#isGood(seam, left, read)) this.#link(read, seam)
+    if (left !== undefined && seam !== undefined && !this.#isGood(seam, left, read)) return
+    this.#link(read, seam)
+    this.#pending = []
+    this.#recalled = read
   }
 
   #waitingFor(window: Window): Pending | undefined {
@@ -174,10 +190,13 @@ export class Chain implements Stage {
 
   #settleFailure(pending: Pending, failure: Failure): void {
     const { rows, total } = this.#findings
-    if (failure === 'hole') return this.#skip(pending, failure)
+    const isBehindEnd = this.#reach > 0 && startOf(pending.window) >= rows && total !== undefined
+    if (failure === 'hole') return isBehindEnd ? this.#conclude() : this.#skip(pending, failure)
     if (failure === 'size-refused') return this.#settleRefusal(pending)
     if (failure === 'too-large' && pending.window.size > this.#findings.size) return this.#beginSmaller()
-    if (pending.tries < MOST_TRIES) return this.#tryAgain(pending)
+    const isCached = failure === 'cached-answer'
+    if (pending.tries < MOST_TRIES) return this.#tryAgain(pending, isCached)
+    if (isCached && this.#findings.reads === 0) return this.#stop({ window: pending.window, failure }, failure)
     if (failure === 'flaky') return this.#skip(pending, 'hole')
     if (failure === 'cached-answer' || failure === 'too-large') return this.#skip(pending, failure)
     if (this.#reach > 0 && this.#reach >= rows) return this.#conclude(total === undefined ? failure : undefined)
@@ -217,7 +236,7 @@ export class Chain implements Stage {
   }
 
   #settleRead(pending: Pending, read: ReadWindow): void {
-    const { total, rows } = this.#findings
+    const { total, rows, size } = this.#findings
     const left = this.#left
     // A short window whose rows the chain has passed already shows nothing behind them.
     const isPassed = read.reach <= this.#reach && isDoubtful(read) && rows > read.reach
@@ -240,10 +259,11 @@ export class Chain implements Stage {
     }
     const seam = seamBetween(left, read)
     // A page of another size than it says stands elsewhere, and may seem to be the last one.
-    const isOddEnd = isEnd(read) && left.total === read.total && seam.shift > 0 && pending.tries < MOST_TRIES
-    // The answer may belong to another window.
-    const isOdd = isOddEnd || (seam.displaced && pending.tries === 1)
-    if (isOdd && !this.#findings.isFixed) return this.#tryAgain(pending)
+    // And an answer may belong to another window.
+    const isComparable = !this.#findings.isFixed && left !== this.#recalled
+    const isOdd = isComparable && seam.unexplained > (isEnd(read) ? 0 : size / 2)
+    if (isOdd && pending.tries < MOST_TRIES) return this.#tryAgain(pending)
+    if (isOdd && isEnd(read) && seam.unexplained > MOST_UNEXPLAINED) this.#findings.flaws.add('page-mismatch')
     const mayStay = this.#findings.isFixed || this.#isBeyondRepair(seam, left)
     if (mayStay || this.#isGood(seam, left, read)) return this.#link(read, seam)
     this.#bridge(left, pending, read, seam)
@@ -272,11 +292,10 @@ export class Chain implements Stage {
   /** Whether a seam carries the best grade that the chain may still have. */
   #isGood(seam: Seam, left: ReadWindow, read: ReadWindow): boolean {
     const { witnesses, size } = this.#findings
-    if (seam.still && this.isStill) return true
     if (witnesses.spans(seam, left, read)) return true
     // A step back may lead over the rows of one creation time.
     const mayLead = witnesses.hopes.length > 0 && this.#steps === 0 && left.rowOrder.tieAtEnd < MOST_TIE * size
-    return seam.firm && !mayLead
+    return (seam.firm || (seam.still && this.isStill)) && !mayLead
   }
 
   #isBeyondRepair({ reordered, shared }: Seam, left: ReadWindow): boolean {
@@ -310,8 +329,7 @@ export class Chain implements Stage {
     const shrunk = Math.max(0, (left.total ?? 0) - rows)
     const step = shared === 0 ? 4 ** (this.#steps - 1) : this.#steps
     const back = shrunk + Math.max(Math.ceil(size / 8), tie + 1) * step
-    const position = Math.max(0, Math.min(left.reach - 1 - back, rows - 1))
-    this.#putFirst(windowFrom(position, this.#findings), { isBridge: true })
+    this.#putFirst(this.#covering(Math.min(left.reach - 1 - back, rows - 1)), { isBridge: true })
   }
 
   #putFirst(window: Window, { tries = 1, isBridge = false } = {}): void {
@@ -333,11 +351,13 @@ export class Chain implements Stage {
       // The list has become shorter since the chain came so far: a window further back knows its end.
       if (this.#left !== undefined && total !== undefined && !isFixed && this.#steps < MOST_STEPS) {
         this.#steps += 1
-        return this.#putFirst(windowFrom(Math.max(0, rows - Math.ceil(size / 2 ** this.#steps)), this.#findings))
+        return this.#putFirst(this.#covering(rows - Math.ceil(size / 2 ** this.#steps)))
       }
-      if (read.start > this.#reach && total === undefined) return this.#putFirst(this.#after(this.#reach))
+      const between = this.#after(this.#reach)
+      if (total === undefined && startOf(between) < read.start) return this.#putFirst(between)
       // No window of the chain holds the last row: rows may stand behind it that no window shows.
-      return this.#conclude(this.#left !== undefined && isEnd(this.#left) ? undefined : 'link-broken')
+      const isAtEnd = isFixed || (this.#left !== undefined && isEnd(this.#left))
+      return this.#conclude(isAtEnd ? undefined : 'link-broken')
     }
     if (pending.tries < MOST_TRIES) return this.#tryAgain(pending)
     this.#empty += 1
@@ -345,23 +365,27 @@ export class Chain implements Stage {
       if (this.#reach >= PAGES_BEFORE_LIMIT * size) return this.#lowerCeiling(pending.window)
       return this.#stop({ window: read.window, failure: 'not-found' }, 'short-page')
     }
-    if (this.#empty > MOST_EMPTY) return this.#conclude('short-page')
+    if (this.#empty > MOST_EMPTY) {
+      // Full pages followed by empty ones: a list rarely ends exactly at the end of a page.
+      if (this.#isShort) return this.#conclude('short-page')
+      return this.#stop({ window: read.window, failure: 'not-found' }, 'short-page')
+    }
     // Pages further back state the total as it is now.
     if (this.#empty === 1 && this.#reach > 0) {
       this.#pending = []
       this.#findings.flaws.add('short-page')
-      return this.#putFirst(windowFrom(Math.max(0, this.#reach - size), this.#findings))
+      return this.#putFirst(this.#covering(this.#reach - size))
     }
     this.#skip(pending, 'short-page')
   }
 
-  #tryAgain(pending: Pending): void {
+  #tryAgain(pending: Pending, atOnceInOtherSize = false): void {
     const { size } = pending.window
     const { isFixed, grain } = this.#findings
-    const inOtherSize = pending.tries % 2 === 0 && size > 2 * grain && !isFixed
+    const inOtherSize = (atOnceInOtherSize || pending.tries % 2 === 0) && size > 2 * grain && !isFixed
     const smaller = { size: size - grain, grain }
     const atTop = this.#reach === 0 ? { page: 1, size: smaller.size } : undefined
-    const other = inOtherSize ? (atTop ?? windowAfter(this.#reach, 2, smaller)) : undefined
+    const other = inOtherSize ? (atTop ?? windowAfter(this.#reach, 2, smaller, pending.window.page)) : undefined
     this.#remove(pending)
     this.#putFirst(other ?? pending.window, { tries: pending.tries + 1, isBridge: pending.isBridge })
   }
@@ -380,11 +404,13 @@ export class Chain implements Stage {
     if (read.start === 0) this.first ??= read
     this.lastTwo = left === undefined ? [read] : [left, read]
     this.windows += 1
+    this.#isShort = isDoubtful(read) || (this.#isShort && read.reach <= this.#furthest)
     this.#left = read
     this.#reach = read.reach
     if (read.reach > this.#furthest) [this.#furthest, this.#steps, this.#empty] = [read.reach, 0, 0]
     this.#pending = this.#pending.filter((each) => each.read !== read && endOf(each.window) > read.reach)
-    if (isEnd(read) || (findings.isFixed && read.reach === read.total)) return this.#conclude()
+    const isLastPage = findings.isFixed && read.reach === read.total && !isRoundCap(read.reach)
+    if (isEnd(read) || isLastPage) return this.#conclude()
     if (this.#ceiling < Infinity) this.#lowerCeiling({ page: this.#ceiling, size: 1 })
   }
 
@@ -396,6 +422,7 @@ export class Chain implements Stage {
     findings.linked(seam.still)
     this.#links += 1
     this.isStill &&= seam.still
+    if (!seam.still) this.restless.push({ from: left.start, to: read.reach })
     if (findings.isFixed || (!seam.firm && !isSpanned)) this.loose.push({ from: left.start, to: read.reach })
     this.isFirm &&= seam.firm && !findings.isFixed
   }

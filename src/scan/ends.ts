@@ -2,7 +2,16 @@ import type { Chain } from './chain.ts'
 import type { Findings } from './findings.ts'
 import type { Stage } from './scan.ts'
 import { seamBetween } from './seam.ts'
-import { isEnd, windowAfter, windowFrom, windowKey, type ReadWindow, type RowKey, type Window } from './window.ts'
+import {
+  isEnd,
+  startOf,
+  windowAfter,
+  windowFrom,
+  windowKey,
+  type ReadWindow,
+  type RowKey,
+  type Window,
+} from './window.ts'
 
 const MOST_WINDOWS = 8
 const MOST_ROUNDS = 4
@@ -64,8 +73,15 @@ export class Ends implements Stage {
     return this.#waiting.some((each) => each.asked && windowKey(each.window) === windowKey(window))
   }
 
+  /** A cache may hold the window, or the service refuse it: it is asked for once more in another size. */
   failed(window: Window): void {
-    if (this.#remove(window).length > 0) this.areMet = false
+    const { size } = this.#findings
+    for (const { isTop } of this.#remove(window)) {
+      const sizes = { size: size - 1, grain: this.#findings.grain }
+      if (window.size < size || size < 3 || sizes.grain > 1) this.areMet = false
+      else
+        this.#ask(isTop && window.page === 1 ? { page: 1, size: size - 1 } : windowFrom(startOf(window), sizes), isTop)
+    }
   }
 
   take(window: Window, read: ReadWindow): void {

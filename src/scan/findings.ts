@@ -17,6 +17,11 @@ const USUAL_OVERLAP = 2
 /** A total that rises, or falls, by so much from one answer to the next does so for more than single customers. */
 const LEAP = 5
 
+/** Whether search engines, and services built on them, stop counting there. */
+export function isRoundCap(total: number): boolean {
+  return total === 1000 || total === 10_000
+}
+
 /** What all stages of a scan have found out. */
 export class Findings implements Sizes {
   /** The largest page to ask for. */
@@ -52,6 +57,7 @@ export class Findings implements Sizes {
   limit: number | undefined
   #rises = 0
   #falls = 0
+  #fallen = 0
   #steps = 0
 
   constructor({ size, overlap, isFixed }: { size: number; overlap: number | undefined; isFixed: boolean }) {
@@ -74,16 +80,22 @@ export class Findings implements Sizes {
     if (total === undefined) return
     const change = total - (this.total ?? total)
     if (change >= LEAP) this.#rises += 1
-    else if (change <= -LEAP) this.#falls += 1
-    else if (change !== 0) this.#steps += 1
+    else if (change <= -LEAP) {
+      this.#falls += 1
+      this.#fallen -= change
+    } else if (change !== 0) this.#steps += 1
     this.#firstTotal ??= total
     this.total = total
     this.greatestTotal = Math.max(this.greatestTotal, total)
   }
 
-  /** Whether totals leap up and down, as where one database lags behind another: a list that changes so much does it in small steps as well. */
+  /**
+   * Whether totals leap up and down, as where one database lags behind another. A list that changes so much does it in small steps as well, or
+   * shows more customers than it has at any time.
+   */
   get areTotalsAtOdds(): boolean {
-    return this.#rises > 0 && this.#falls > 0 && this.#rises + this.#falls > this.#steps
+    const isLeaping = this.#rises > 0 && this.#falls > 0 && this.#rises + this.#falls > this.#steps
+    return isLeaping && this.seen.size - this.greatestTotal < this.#fallen / 4
   }
 
   /** As many rows as the list has by its total; 0 without one. */

@@ -3,12 +3,13 @@ import { Again } from './again.ts'
 import { Bisections } from './bisections.ts'
 import { Chain } from './chain.ts'
 import { Ends } from './ends.ts'
-import { Findings } from './findings.ts'
+import { Findings, isRoundCap } from './findings.ts'
 import type { Reason } from './reasons.ts'
 import { NO_PROOF, type Certificate, type Scan, type Stage } from './scan.ts'
 import {
   readOf,
   sizeAfterRefusal,
+  startOf,
   windowKey,
   type ReadWindow,
   type StoppedAt,
@@ -28,8 +29,7 @@ export type ListScanOptions = {
   readonly isPlain?: boolean
 }
 
-/** Where search engines stop counting, and services built on them. */
-const ROUND_CAPS: ReadonlySet<number> = new Set([1000, 10_000])
+const ABOUT_TOTALS: readonly Reason[] = ['total-mismatch', 'capped-total', 'unequal-replicas']
 /** The share of a list that may be lacking from one that was read whole. */
 const MOST_LACKING = 0.03
 /** A window that was too large is read on in halves, which stay large enough for a proof. */
@@ -66,12 +66,16 @@ class ListScan implements Scan {
     this.#isPlain = isPlain
     this.#findings = new Findings({ size, overlap: order.overlap, isFixed: isPlain })
     this.#chain = new Chain(this.#findings)
+    let largest = 0
     for (const answer of recalled) {
       if (answer.rows.length === 0 || answer.rows.length > answer.perPage) continue
       this.#isResumed = true
+      largest = Math.max(largest, answer.perPage)
       if (answer.window.page === 1) this.#agreeOnSize(answer)
       this.#chain.recall(this.#prepare(answer))
     }
+    // Larger pages may have been refused.
+    if (largest > 0) this.#findings.size = Math.min(this.#findings.size, largest)
     this.#proceed()
   }
 
@@ -118,10 +122,16 @@ class ListScan implements Scan {
     if (isWanted && failure === 'size-refused') this.#refuse(window)
     else if (isWanted && failure === 'page-mismatch' && this.#isSizeIgnored(window))
       this.#beginFixed(this.#findings.size)
-    else if (isWanted && (failure === 'hole' || failure === 'too-large')) this.#bisections.begin(window, failure)
+    else if (isWanted && this.#isBisectable(window, failure)) this.#bisections.begin(window, failure)
     else if (isWanted) this.#stage.failed(window, failure)
     if (isPart || isWanted) this.#settleBisections()
     this.#proceed()
+  }
+
+  /** Nothing is to be found behind the end. */
+  #isBisectable(window: Window, failure: WindowFailure): failure is 'hole' | 'too-large' {
+    const { rows, reads } = this.#findings
+    return failure === 'too-large' || (failure === 'hole' && (reads === 0 || startOf(window) < rows || rows === 0))
   }
 
   get done(): boolean {
@@ -188,7 +198,8 @@ class ListScan implements Scan {
     for (const { window, end } of this.#bisections.ended()) {
       const half = Math.ceil(window.size / 2)
       if (end === 'too-large') this.#findings.size = Math.min(this.#findings.size, Math.max(SMALLEST_SIZE, half))
-      this.#stage.failed(window, end)
+      if (end === 'hole' && this.#findings.reads === 0) this.#stop({ window, failure: end }, end)
+      else this.#stage.failed(window, end)
     }
   }
 
@@ -201,7 +212,10 @@ class ListScan implements Scan {
   /** All requests are spent: a stage after the chain ends early, and the chain has come to no end. */
   #giveUp(): void {
     if (this.#chain.isComplete) this.#isOver = true
-    else this.#stop({ window: { page: 1, size: this.#findings.size }, failure: 'page-cap' }, 'page-cap')
+    else {
+      const failure = this.#findings.reads === 0 ? 'hole' : 'page-cap'
+      this.#stop({ window: { page: 1, size: this.#findings.size }, failure }, failure)
+    }
   }
 
   /** The next stage, once the one before is over and nothing is under way. */
@@ -246,17 +260,27 @@ class ListScan implements Scan {
     return unproven(chain.isUnordered ? 'order-unstable' : 'link-broken')
   }
 
+  /**
+   * Whether the list has more rows by its total than were read, and its changes do not explain it. One seam at which it was seen to change
+   * explains none: one answer may have left out a row.
+   */
+  get #isLacking(): boolean {
+    const { changes, rejected, lacking } = this.#findings
+    if (this.#isResumed) return false
+    return lacking > rejected + (this.#chain.restless.length > 1 ? changes : 0)
+  }
+
   /** What speaks against any grade. */
   #doubts(): ReadonlySet<Reason> {
-    const { flaws, seen, changes, rejected, rows, greatestTotal, total, lacking, areTotalsAtOdds } = this.#findings
-    const doubts = new Set<Reason>(this.#isPlain ? ['plain-scan'] : [])
-    for (const flaw of flaws) doubts.add(flaw)
+    const { flaws, rejected, rows, greatestTotal, total, areTotalsAtOdds } = this.#findings
+    const doubts = new Set(flaws)
     if (rejected > 0) doubts.add('rejected-without-id')
-    if (ROUND_CAPS.has(rows) && greatestTotal === rows && seen.size >= rows) doubts.add('capped-total')
-    const holes = this.#bisections.holes.reduce((sum, hole) => sum + hole.size, 0)
-    const isLacking = !this.#isResumed && lacking > changes + rejected + holes
-    if (this.done && (total === undefined || isLacking) && !this.#isPlain) doubts.add('total-mismatch')
+    if (isRoundCap(rows) && greatestTotal === rows && this.#chain.isComplete) doubts.add('capped-total')
+    if (this.done && flaws.size === 0 && (total === undefined || this.#isLacking)) doubts.add('total-mismatch')
     if (areTotalsAtOdds) doubts.add('unequal-replicas')
-    return doubts
+    if (!this.#isPlain) return doubts
+    // It proves nothing, and its total is not judged.
+    for (const doubt of ABOUT_TOTALS) doubts.delete(doubt)
+    return new Set<Reason>(['plain-scan', ...doubts])
   }
 }

@@ -10,10 +10,8 @@ export type Seam = {
   readonly still: boolean
   /** Two shared rows or more, all in the same order, most of those where the windows overlap, and none half a window from where it stood. */
   readonly firm: boolean
-  /** A shared row stands half a window from where it stood, which no change of the total explains. */
-  readonly displaced: boolean
-  /** How far a shared row has shifted, at most. */
-  readonly shift: number
+  /** By how many places all shared rows have shifted, more than the total has changed. */
+  readonly unexplained: number
   /** By how many rows the list was seen to change, at most. */
   readonly changes: number
 }
@@ -42,10 +40,9 @@ export function seamBetween(left: ReadWindow, right: ReadWindow): Seam {
   return {
     shared: shared.length,
     reordered,
-    displaced,
     still: isSameTotal && shift === 0 && shared.length > 0 && shared.length === overlap,
     firm: right.start === 0 || isFirm,
-    shift,
+    unexplained: shared.length === 0 ? 0 : Math.min(...shared.map((row) => Math.abs(row.shift))) - Math.abs(grown),
     changes: shift + Math.abs(grown),
   }
 }

@@ -75,20 +75,21 @@ export function windowAt(position: number, size: number): Window {
 /** Which page sizes may be asked for: multiples of `grain`, up to `size`. */
 export type Sizes = { readonly size: number; readonly grain: number }
 
-/** The window that starts at or before a position and reaches furthest. */
-export function windowFrom(position: number, { size: most, grain }: Sizes): Window {
+/** The window that starts at or before a position and reaches furthest; on another page than `avoid`, if there is one. */
+export function windowFrom(position: number, { size: most, grain }: Sizes, avoid?: number): Window {
   let best = windowAt(position, most)
   for (let size = most - (most % grain || grain); size >= most / 2; size -= grain) {
     const window = windowAt(position, size)
-    if (endOf(window) > endOf(best)) best = window
+    if (window.page === avoid) continue
+    if (endOf(window) > endOf(best) || best.page === avoid) best = window
   }
   return best
 }
 
 /** The next window behind `end`, which shares `overlap` positions before it, or at least one; undefined where no size gives one. */
-export function windowAfter(end: number, overlap: number, sizes: Sizes): Window | undefined {
+export function windowAfter(end: number, overlap: number, sizes: Sizes, avoid?: number): Window | undefined {
   for (let shared = Math.min(overlap, end); shared >= 1; shared -= 1) {
-    const window = windowFrom(end - shared, sizes)
+    const window = windowFrom(end - shared, sizes, avoid)
     if (endOf(window) > end) return window
   }
   // Sizes with a grain leave few starts: any window that covers the last position and reaches beyond it.
@@ -155,7 +156,8 @@ export function readOf(
   }
 }
 
-function rowOf(row: RowOrNumber): Row {
+/** The row as an object, as far as it is known. */
+export function rowOf(row: RowOrNumber): Row {
   return typeof row === 'object' ? row : { id: undefined, createdAt: undefined, rowId: row }
 }
 

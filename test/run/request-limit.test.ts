@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import { SourceUnavailable } from '../../src/errors/errors.ts'
 import { limitRequests } from '../../src/run/request-limit.ts'
-import { chainScan } from '../../src/scan/chain-scan.ts'
-import { quickScan } from '../../src/scan/quick/quick-scan.ts'
+import { listScan } from '../../src/scan/list-scan.ts'
+import { quickScan } from '../../src/quick/quick-scan.ts'
 import type { Asking } from '../../src/source/customers.ts'
 import { aSourcePage } from '../support/builders.ts'
 
@@ -54,7 +54,7 @@ test('a scan asks for no more windows than requests are left', async () => {
 
 test('windows that were given out and not sent yet count as well', () => {
   const window = { page: 1, size: 100 }
-  const eager = Object.assign(chainScan(), { next: (free: number) => Array.from({ length: free }, () => window) })
+  const eager = Object.assign(listScan(), { next: (free: number) => Array.from({ length: free }, () => window) })
   const source = limitRequests(aWearySource(1), 3)
   const scan = source.limit(eager)
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { ContractBroken, SourceRefused } from '../../src/errors/errors.ts'
 import { readingErrors } from '../../src/run/stopped-reading.ts'
-import { chainScan } from '../../src/scan/chain-scan.ts'
+import { listScan } from '../../src/scan/list-scan.ts'
 
 const WINDOW = { page: 2, size: 13 }
 
@@ -11,7 +11,7 @@ test.each([
   ['repeated-page', false],
   ['cached-answer', false],
 ] as const)('a reading that stopped by %s says whether a plain scan may help: %s', (failure, mayHelp) => {
-  const certificate = { ...chainScan().certificate(), stoppedAt: { window: WINDOW, failure } }
+  const certificate = { ...listScan().certificate(), stoppedAt: { window: WINDOW, failure } }
   const refuse = () => readingErrors('acme').refuseUnfinished(certificate)
 
   expect(refuse).toThrow('acme: the answer for page 2, per_page 13,')
@@ -27,7 +27,7 @@ test.each([
 ] as const)(
   'a reading that stopped by %s of which no error is known ends with one of its kind',
   (failure, expected) => {
-    const certificate = { ...chainScan().certificate(), stoppedAt: { window: WINDOW, failure } }
+    const certificate = { ...listScan().certificate(), stoppedAt: { window: WINDOW, failure } }
 
     expect(() => readingErrors('acme').refuseUnfinished(certificate)).toThrow(expect.objectContaining(expected))
   },
@@ -40,9 +40,9 @@ test('a reading ends with the latest error of the kind that stopped it, and with
   await errors.watch(Promise.resolve({ refusal: missing }))
   for (const error of [first, latest]) await expect(errors.watch(Promise.reject(error))).rejects.toBe(error)
   const endedBy = (failure: 'not-found' | 'page-mismatch') => () =>
-    errors.refuseUnfinished({ ...chainScan().certificate(), stoppedAt: { window: WINDOW, failure } })
+    errors.refuseUnfinished({ ...listScan().certificate(), stoppedAt: { window: WINDOW, failure } })
 
   expect(endedBy('not-found')).toThrow(missing)
   expect(endedBy('page-mismatch')).toThrow(latest)
-  expect(() => errors.refuseUnfinished(chainScan().certificate())).not.toThrow()
+  expect(() => errors.refuseUnfinished(listScan().certificate())).not.toThrow()
 })

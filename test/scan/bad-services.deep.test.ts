@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { startOf, type Window } from '../../src/scan/window/window.ts'
+import { startOf, type Window } from '../../src/scan/window.ts'
 import { someOf } from '../support/seeds.ts'
 import { SimulatedList } from '../support/simulated-list.ts'
 import { type Answer, type Misbehaviour, scanOf, notFound } from '../support/misbehaving-services.ts'

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { chainScan } from '../../src/scan/chain-scan.ts'
-import { startOf, type Row, type Window } from '../../src/scan/window/window.ts'
+import { listScan } from '../../src/scan/list-scan.ts'
+import { startOf, type Row, type Window } from '../../src/scan/window.ts'
 import { customerId, START_MS } from '../support/builders.ts'
 import { dice } from '../support/dice.ts'
 import { drive } from '../support/drive-scan.ts'
@@ -17,7 +17,7 @@ test.each([
     const customers = Array.from({ length: size }, (_, n): Row => ({ id: customerId(n), createdAt: createdAt(n) }))
     const list = customers.toSpliced(place + later, 0, ...customers.slice(place, place + 1))
     for (const parallel of [1, 4]) {
-      const scan = chainScan({ pageSize })
+      const scan = listScan({ pageSize })
       drive(scan, { answer: (window) => answerOf(list, window) }, { dice: dice(1), parallel })
 
       const { proof, stoppedAt, distinct } = scan.certificate()

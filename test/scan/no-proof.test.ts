@@ -1,10 +1,6 @@
 import { expect, test } from 'vitest'
-import { chainScan } from '../../src/scan/chain-scan.ts'
-import { plainScan } from '../../src/scan/plain-scan.ts'
-import { prepareWindow } from '../../src/scan/window/read-window.ts'
-import { seenIds } from '../../src/scan/seen.ts'
-import { Coverage } from '../../src/scan/coverage.ts'
-import type { Window, WindowAnswer } from '../../src/scan/window/window.ts'
+import { listScan } from '../../src/scan/list-scan.ts'
+import type { Window, WindowAnswer } from '../../src/scan/window.ts'
 import { dice } from '../support/dice.ts'
 import { drive } from '../support/drive-scan.ts'
 
@@ -22,7 +18,7 @@ test.each([2, 40, 99])(
   'one page of %d rows that holds the whole list, and one customer twice, proves nothing',
   (rows) => {
     const numbers = [...numbersIn({ page: 1, size: rows - 1 }, rows), rows - 2]
-    const scan = chainScan()
+    const scan = listScan()
     drive(scan, { answer: (window) => aRead(numbers, rows, window) }, { dice: dice(1) })
 
     expect(scan.certificate()).toMatchObject({ proof: 'unproven', reasons: expect.arrayContaining(['duplicate-id']) })
@@ -37,37 +33,11 @@ test('a quiet list is not proven when one page read a customer twice, once, and 
     // The first answer has the last of its rows twice, and all the others are honest.
     return aRead(answers === 1 ? [...numbers.slice(0, -1), numbers.at(-2) ?? 0] : numbers, 250, window)
   }
-  const scan = chainScan()
+  const scan = listScan()
   drive(scan, { answer }, { dice: dice(1) })
 
   expect(scan.certificate().proof).not.toBe('proven')
   expect(scan.certificate().reasons).toContain('duplicate-id')
-})
-
-test('passes over a list at rest converge while its total stands still, and not once it has changed', () => {
-  const passes = (totals: readonly number[]) => {
-    const coverage = new Coverage(seenIds())
-    for (const total of totals) {
-      coverage.startPass()
-      coverage.add(prepareWindow(aRead([1, 2, 3], total), coverage))
-    }
-    return coverage.converged
-  }
-
-  expect(passes([3, 3])).toBe(true)
-  expect(passes([3, 4])).toBe(false)
-  expect(passes([3, 4, 3])).toBe(false)
-  expect(passes([3, 4, 3, 3])).toBe(true)
-})
-
-test('a total that changes within a pass keeps it from converging, whatever is found', () => {
-  const coverage = new Coverage(seenIds())
-  coverage.startPass()
-  coverage.add(prepareWindow(aRead([1, 2, 3], 3), coverage))
-  coverage.startPass()
-  for (const total of [3, 4, 3]) coverage.add(prepareWindow(aRead([1, 2, 3], total), coverage))
-
-  expect(coverage.converged).toBe(false)
 })
 
 test('over pages of fixed sizes, a total that changes now and then is never certified', () => {
@@ -78,7 +48,7 @@ test('over pages of fixed sizes, a total that changes now and then is never cert
       answers += 1
       return aRead(numbersIn(window, 450), answers % 4 === 3 ? 451 : 450, window)
     }
-    const scan = chainScan()
+    const scan = listScan()
     drive(scan, { answer }, { dice: dice(1), parallel })
 
     expect(scan.certificate().proof).toBe('unproven')
@@ -86,7 +56,7 @@ test('over pages of fixed sizes, a total that changes now and then is never cert
 })
 
 test('a plain scan says that a page came empty although the total promises more', () => {
-  const scan = plainScan()
+  const scan = listScan({ isPlain: true })
   const answer = (window: Window) => aRead(window.page > 2 ? [] : numbersIn(window, 600), 600, window)
   drive(scan, { answer }, { dice: dice(1), parallel: 4 })
 
@@ -94,7 +64,7 @@ test('a plain scan says that a page came empty although the total promises more'
 })
 
 test('a plain scan whose last page is short came to the end, whatever more its total promises', () => {
-  const scan = plainScan()
+  const scan = listScan({ isPlain: true })
   const answer = (window: Window) => aRead(numbersIn(window, 250), 600, window)
   drive(scan, { answer }, { dice: dice(1), parallel: 4 })
 
@@ -102,7 +72,7 @@ test('a plain scan whose last page is short came to the end, whatever more its t
 })
 
 test('a plain scan whose pages become smaller on the way did not come to the end', () => {
-  const scan = plainScan()
+  const scan = listScan({ isPlain: true })
   const answer = (window: Window) => {
     const served = window.page > 2 ? { page: window.page, size: 40 } : window
     return { ...aRead(numbersIn(served, 600), 600, window), perPage: served.size }
@@ -113,7 +83,7 @@ test('a plain scan whose pages become smaller on the way did not come to the end
 })
 
 test('a plain scan of pages that are capped from the first on comes to the end', () => {
-  const scan = plainScan()
+  const scan = listScan({ isPlain: true })
   const answer = (window: Window) => {
     const served = { page: window.page, size: Math.min(window.size, 40) }
     return { ...aRead(numbersIn(served, 600), 600, window), perPage: served.size }

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { chainScan } from '../../src/scan/chain-scan.ts'
-import { startOf, type WindowAnswer, windowKey } from '../../src/scan/window/window.ts'
+import { listScan } from '../../src/scan/list-scan.ts'
+import { startOf, type WindowAnswer, windowKey } from '../../src/scan/window.ts'
 import { dice } from '../support/dice.ts'
 import { drive } from '../support/drive-scan.ts'
 import { seeds } from '../support/seeds.ts'
@@ -14,12 +14,12 @@ test('a scan interrupted twice, the second time after its last window, is not pr
     const luck = dice(seed)
     const list = new SimulatedList(luck, { size: 1030, order: 'name' })
     const service = { answer: list.answer.bind(list) }
-    const first = drive(chainScan(), service, { dice: luck, stopAfter: 1 + luck.below(11) })
+    const first = drive(listScan(), service, { dice: luck, stopAfter: 1 + luck.below(11) })
     list.delete()
     list.insert()
     list.move()
-    const second = drive(chainScan({ recalled: asHandedBack(first.reads) }), service, { dice: luck })
-    const scan = chainScan({ recalled: asHandedBack([...first.reads, ...second.reads]) })
+    const second = drive(listScan({ recalled: asHandedBack(first.reads) }), service, { dice: luck })
+    const scan = listScan({ recalled: asHandedBack([...first.reads, ...second.reads]) })
     const third = drive(scan, service, { dice: luck })
     const { proof, basis } = scan.certificate()
     const read = new Set([...first.ids, ...second.ids, ...third.ids])

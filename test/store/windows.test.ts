@@ -5,7 +5,7 @@ import type { Mirror } from '../../src/store.ts'
 import type { SortedPage } from '../../src/sorted-page.ts'
 import { aCustomer, anEnding, aPage, customerId, customers, MINUTE_MS, START_MS } from '../support/builders.ts'
 import { aMirror, mirrorPages, rowsOf, tamper } from '../support/mirror-file.ts'
-import { keyOf, type Row } from '../../src/scan/window/window.ts'
+import { keyOf, type Row } from '../../src/scan/window.ts'
 import { sortRecords } from '../../src/run/sorting/sort-records.ts'
 import { seeds } from '../support/seeds.ts'
 

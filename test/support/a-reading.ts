@@ -1,7 +1,7 @@
 import { readWindows, type Arrival, type Reading } from '../../src/run/windows/read-windows.ts'
-import { plainScan } from '../../src/scan/plain-scan.ts'
+import { listScan } from '../../src/scan/list-scan.ts'
 import type { Scan } from '../../src/scan/scan.ts'
-import type { Window } from '../../src/scan/window/window.ts'
+import type { Window } from '../../src/scan/window.ts'
 import { START_MS } from './builders.ts'
 import { pageOfList } from './listed-source.ts'
 
@@ -21,7 +21,7 @@ export function aReading(list: readonly unknown[], { readPage, save, ...setting 
   const saved: Arrival[] = []
   const saves: number[] = []
   const never = new AbortController().signal
-  const scan = patient(setting.scan ?? plainScan({ pageSize: 10 }))
+  const scan = patient(setting.scan ?? listScan({ isPlain: true, pageSize: 10 }))
   const reading: Reading = {
     concurrency: 4,
     savedTogether: 32,

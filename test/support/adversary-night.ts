@@ -1,8 +1,7 @@
 import type { OrderFacts } from '../../src/list/order-facts.ts'
-import { chainScan } from '../../src/scan/chain-scan.ts'
-import type { Certificate } from '../../src/scan/certificate.ts'
-import type { Scan, ScanCaps } from '../../src/scan/scan.ts'
-import { startOf, type Window, type WindowAnswer } from '../../src/scan/window/window.ts'
+import { listScan } from '../../src/scan/list-scan.ts'
+import type { Certificate, Scan } from '../../src/scan/scan.ts'
+import { startOf, type Window, type WindowAnswer } from '../../src/scan/window.ts'
 import { type AdversaryList, isSteady, type OrderName, type Person } from './adversary-list.ts'
 import { AdversaryService, type Answer, type Behaviour, type Cut } from './adversary-service.ts'
 import type { Dice } from './dice.ts'
@@ -27,9 +26,6 @@ export type AdversaryNight = {
 /** What the mirror keeps from night to night. */
 export class Memory {
   order: OrderFacts = {}
-  rowIds: readonly number[] = []
-  /** The editions in which customers were last read. */
-  readonly editions = new Map<number, number>()
 }
 
 export type NightPlan = {
@@ -39,10 +35,12 @@ export type NightPlan = {
   pageSize: number
   parallel: number
   behaviour: Behaviour
-  caps: Partial<ScanCaps>
   /** The scan is stopped after so many answers, and continued. */
   stopAfter: number | undefined
 }
+
+/** Requests that a scan may make beyond three plain readings. */
+const SOME_MORE = 60
 
 /** A scan that takes more steps does not end. */
 const MOST_STEPS = 60_000
@@ -61,11 +59,11 @@ export class Tonight {
     this.#plan = plan
     this.#orders = new Set([plan.list.order])
     this.#since = plan.list.moment
-    this.#service = new AdversaryService(plan.list, plan.dice, new Map(plan.memory.editions), plan.behaviour)
+    this.#service = new AdversaryService(plan.list, plan.dice, plan.behaviour)
   }
 
   play(): AdversaryNight {
-    const { list, pageSize, caps, behaviour } = this.#plan
+    const { list, pageSize, behaviour } = this.#plan
     let scan = this.#scan([])
     if (this.#plan.stopAfter !== undefined) {
       this.#drive(scan, this.#plan.stopAfter)
@@ -73,7 +71,8 @@ export class Tonight {
     }
     const before = this.#requests
     this.#drive(scan, Infinity)
-    if (this.#requests - before > (caps.requests ?? Infinity)) this.#faults.push('more requests than its budget')
+    const plain = Math.ceil(list.people.length / pageSize)
+    if (this.#requests - before > 3 * plain + SOME_MORE) this.#faults.push('more requests than its budget')
     this.#orders.add(list.order)
     const certificate = scan.certificate()
     const lost = this.#lost()
@@ -93,14 +92,8 @@ export class Tonight {
   }
 
   #scan(recalled: readonly WindowAnswer[]): Scan {
-    const { memory, pageSize, caps } = this.#plan
-    const places = new Map(memory.rowIds.map((rowId, place) => [rowId, place] as const))
-    const list = {
-      rowIds: memory.rowIds,
-      placeOf: (rowId: number) => places.get(rowId) ?? -1,
-      isChanged: (rowId: number) => this.#service.changed.has(rowId),
-    }
-    return chainScan({ pageSize, order: memory.order, list, caps, recalled })
+    const { memory, pageSize } = this.#plan
+    return listScan({ pageSize, order: memory.order, recalled })
   }
 
   #continue(stopped: Scan): Scan {
@@ -168,25 +161,9 @@ export class Tonight {
     return !before.some((left) => behind.some((right) => isLoose(left, right)))
   }
 
-  /** What the mirror keeps: the list, unless the scan ended early; and what sampled pages say about the fields that are shown. */
+  /** What the mirror keeps, unless the scan ended early. */
   #remember({ stoppedAt }: Certificate, order: OrderFacts): void {
-    const { memory, list, behaviour } = this.#plan
-    const editions = new Map(list.people.map(({ serial, edition }) => [serial, edition]))
-    const rowIds = this.#readsInOrder().flatMap(({ rows }) =>
-      rows.flatMap((row) => (typeof row === 'number' ? row : (row.rowId ?? []))),
-    )
-    for (const rowId of rowIds) memory.editions.set(rowId, editions.get(rowId) ?? 0)
     if (stoppedAt !== undefined) return
-    memory.rowIds = [...new Set(rowIds)]
-    const isByField = behaviour.habit !== 'forges' && [...this.#orders].some((name) => BY_FIELD.has(name))
-    const fields = isByField ? { ruledOut: ['email'], left: ['name'] } : { ruledOut: ['email', 'name'], left: [] }
-    memory.order = { ...order, fields: order.fields ?? fields }
+    this.#plan.memory.order = order
   }
 }
-
-const BY_FIELD: ReadonlySet<OrderName> = new Set<OrderName>([
-  'name',
-  'balance',
-  'last change first',
-  'last change last',
-])

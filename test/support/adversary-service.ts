@@ -1,5 +1,5 @@
-import { orderOfRows } from '../../src/scan/window/row-order.ts'
-import { startOf, type Row, type RowOrNumber, type Window, type WindowAnswer } from '../../src/scan/window/window.ts'
+import { orderOfRows } from '../../src/scan/row-order.ts'
+import { startOf, type Row, type RowOrNumber, type Window, type WindowAnswer } from '../../src/scan/window.ts'
 import { type AdversaryList, type OrderName, type Person } from './adversary-list.ts'
 import type { Dice } from './dice.ts'
 import type { Service } from './drive-scan.ts'
@@ -44,16 +44,12 @@ export class AdversaryService {
   readonly #list: AdversaryList
   readonly #dice: Dice
   readonly #behaviour: Behaviour
-  /** The editions in which the customers were last read, and those that are read in another one. */
-  readonly #known: ReadonlyMap<number, number>
-  readonly changed = new Set<number>()
   readonly cuts = new Map<WindowAnswer, Cut>()
   #answers = 0
 
-  constructor(list: AdversaryList, dice: Dice, known: ReadonlyMap<number, number>, behaviour: Behaviour) {
+  constructor(list: AdversaryList, dice: Dice, behaviour: Behaviour) {
     this.#list = list
     this.#dice = dice
-    this.#known = known
     this.#behaviour = behaviour
   }
 
@@ -95,11 +91,9 @@ export class AdversaryService {
     return answer
   }
 
-  #rowOf({ serial, id, createdAt, hasId, edition }: Person): Row {
+  #rowOf({ serial, id, createdAt, hasId }: Person): Row {
     if (!hasId) return { id: undefined, createdAt }
-    const known = this.#known.get(serial)
-    if (known !== undefined && known !== edition) this.changed.add(serial)
-    return { id, createdAt, rowId: serial, isKept: known === edition }
+    return { id, createdAt, rowId: serial }
   }
 
   /** What happens between two answers. */
@@ -160,7 +154,7 @@ function briefly(rows: readonly Row[], dice: Dice): Pick<WindowAnswer, 'rows' | 
   if (rows.some(({ id }) => id === undefined) || dice.chance(0.5)) return { rows: [...rows] }
   const brief = rows.map((row, place): RowOrNumber => {
     const isInside = place > 0 && place < rows.length - 1
-    return isInside && row.isKept === true && row.rowId !== undefined ? row.rowId : row
+    return isInside && row.rowId !== undefined ? row.rowId : row
   })
   return { rows: brief, rowOrder: orderOfRows(rows) }
 }

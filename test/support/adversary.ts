@@ -37,9 +37,8 @@ export function playAdversary(
     const turnAt = turns === 'within' && dice.chance(0.5) ? { answer: dice.below(30), order: other } : undefined
     const rates = dice.chance(0.6) ? usual : someRates(dice)
     const behaviour: Behaviour = { rates, fault, habit, turnAt, night }
-    const caps = dice.chance(0.1) ? { requests: 1 + dice.below(60) } : {}
     const stopAfter = dice.chance(0.2) ? 1 + dice.below(20) : undefined
-    nights.push(new Tonight({ ...plan, dice, list, memory, behaviour, caps, stopAfter }).play())
+    nights.push(new Tonight({ ...plan, dice, list, memory, behaviour, stopAfter }).play())
   }
   return { plan, nights }
 }

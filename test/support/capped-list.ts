@@ -1,7 +1,7 @@
 import type { OrderFacts } from '../../src/list/order-facts.ts'
-import { chainScan } from '../../src/scan/chain-scan.ts'
-import type { Certificate } from '../../src/scan/certificate.ts'
-import type { Window, WindowAnswer } from '../../src/scan/window/window.ts'
+import { listScan } from '../../src/scan/list-scan.ts'
+import type { Certificate } from '../../src/scan/scan.ts'
+import type { Window, WindowAnswer } from '../../src/scan/window.ts'
 import { type Dice, dice } from './dice.ts'
 import { drive } from './drive-scan.ts'
 import { type ListOptions, SimulatedList } from './simulated-list.ts'
@@ -38,7 +38,7 @@ export class CappedList {
   /** One scan; what it found out about the order goes to the next. */
   night({ most, cap }: { most: number; cap: Cap }, between: () => void = () => {}): CappedNight {
     this.list.rememberAll()
-    const scan = chainScan({ order: this.#order })
+    const scan = listScan({ order: this.#order })
     const answer = (window: Window) => this.#answer(window, most, cap)
     const { ids, requests } = drive(scan, { answer, between }, { dice: this.#dice, parallel: 1 + this.#dice.below(4) })
     this.#order = scan.order

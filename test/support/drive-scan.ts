@@ -1,5 +1,5 @@
 import type { Scan } from '../../src/scan/scan.ts'
-import { rowOf, type Window, type WindowAnswer } from '../../src/scan/window/window.ts'
+import { rowOf, type Window, type WindowAnswer } from '../../src/scan/window.ts'
 import type { Dice } from './dice.ts'
 
 type Answer = WindowAnswer | 'hole' | 'size-refused' | 'page-mismatch' | 'repeated-page' | 'cached-answer' | 'too-large'

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import type { Window } from '../../src/scan/window/window.ts'
+import type { Window } from '../../src/scan/window.ts'
 import type { CustomersPage, Source } from '../../src/source/customers.ts'
 import { aSourcePage } from './builders.ts'
 

@@ -1,7 +1,6 @@
-import type { Certificate } from '../../src/scan/certificate.ts'
-import { chainScan } from '../../src/scan/chain-scan.ts'
-import { plainScan } from '../../src/scan/plain-scan.ts'
-import { type Window, type WindowAnswer } from '../../src/scan/window/window.ts'
+import type { Certificate } from '../../src/scan/scan.ts'
+import { listScan } from '../../src/scan/list-scan.ts'
+import { type Window, type WindowAnswer } from '../../src/scan/window.ts'
 import { dice } from './dice.ts'
 import { drive, type Ride, type Service } from './drive-scan.ts'
 import { type ListOrder, SimulatedList } from './simulated-list.ts'
@@ -24,7 +23,7 @@ export function scanOf(
 ): Result {
   const luck = dice(7)
   const list = new SimulatedList(luck, { size: ROWS, order })
-  const scan = plain ? plainScan() : chainScan()
+  const scan = plain ? listScan({ isPlain: true }) : listScan()
   let answered = 0
   const ride = drive(scan, { answer: (window) => misbehave(list, window, answered++) }, { dice: luck, parallel })
   const lost = list.survivors().filter((id) => !ride.ids.has(id)).length

@@ -1,8 +1,8 @@
 import { SourceRefused } from '../../src/errors/errors.ts'
 import type { Candidate, Named, Run } from '../../src/run.ts'
 import { searchForGone } from '../../src/run/searching/search-gone.ts'
-import { quickScan } from '../../src/scan/quick/quick-scan.ts'
-import { keyOf, type Window, type WindowAnswer } from '../../src/scan/window/window.ts'
+import { quickScan } from '../../src/quick/quick-scan.ts'
+import { keyOf, type Window, type WindowAnswer } from '../../src/scan/window.ts'
 import { dice as diceOf, type Dice } from './dice.ts'
 import { drive } from './drive-scan.ts'
 import { type Churn, KnownList, ORDERS, type Person, wasListedThroughout } from './known-list.ts'
@@ -115,7 +115,7 @@ function answerOf(list: KnownList, window: Window): WindowAnswer {
   const people = list.inOrder()
   const from = window.size * (window.page - 1)
   const rows = people.slice(from, from + window.size).map(({ id, n, createdAt }) => ({
-    ...{ id, rowId: n, createdAt: createdAt ?? undefined, isKept: true },
+    ...{ id, rowId: n, createdAt: createdAt ?? undefined },
   }))
   return { window, rows, total: people.length, perPage: window.size, beyondEnd: rows.length === 0 && from > 0 }
 }

@@ -1,5 +1,5 @@
-import type { Row, Window, WindowAnswer } from '../../src/scan/window/window.ts'
-import type { ExpectedOrder } from '../../src/scan/quick/cut.ts'
+import type { Row, Window, WindowAnswer } from '../../src/scan/window.ts'
+import type { ExpectedOrder } from '../../src/quick/cut.ts'
 import type { Dice } from './dice.ts'
 
 /** A list of row numbers. Rows with greater numbers were created later, and ids are in no order. */
@@ -40,7 +40,7 @@ export class QuickList {
 
 function rowOf(rowId: number): Row {
   const id = (Math.imul(rowId, 0x9e37_79b1) >>> 0).toString(16).padStart(32, '0')
-  return { id, createdAt: new Date(1_600_000_000_000 + rowId * 1000).toISOString(), rowId, isKept: true }
+  return { id, createdAt: new Date(1_600_000_000_000 + rowId * 1000).toISOString(), rowId }
 }
 
 /** The order in which these rows are expected. */

@@ -1,5 +1,5 @@
-import { quickScan, type QuickScanOptions } from '../../src/scan/quick/quick-scan.ts'
-import { keyOf } from '../../src/scan/window/window.ts'
+import { quickScan, type QuickScanOptions } from '../../src/quick/quick-scan.ts'
+import { keyOf } from '../../src/scan/window.ts'
 import { dice } from './dice.ts'
 import { drive, type Service } from './drive-scan.ts'
 import { expecting, QuickList } from './quick-list.ts'

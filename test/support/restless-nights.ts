@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import { z } from 'zod'
 import { mirrorOrganization, type Outcome } from '../../src/mirror-organization.ts'
-import { startOf, type Window } from '../../src/scan/window/window.ts'
+import { startOf, type Window } from '../../src/scan/window.ts'
 import type { CustomersPage } from '../../src/source/customers.ts'
 import type { Mirror } from '../../src/store.ts'
 import { aCustomer, aSourcePage, START_MS } from './builders.ts'

@@ -1,8 +1,8 @@
 import type { OrderFacts } from '../../src/list/order-facts.ts'
-import type { Certificate } from '../../src/scan/certificate.ts'
-import { chainScan } from '../../src/scan/chain-scan.ts'
+import type { Certificate } from '../../src/scan/scan.ts'
+import { listScan } from '../../src/scan/list-scan.ts'
 import type { Scan } from '../../src/scan/scan.ts'
-import { startOf, type Window, type WindowAnswer, windowKey } from '../../src/scan/window/window.ts'
+import { startOf, type Window, type WindowAnswer, windowKey } from '../../src/scan/window.ts'
 import { dice as diceOf, type Dice } from './dice.ts'
 import type { Cut, History } from './oracle-of-grades.ts'
 import { type ListKind, type Rates, RestlessList, someRates } from './restless-list.ts'
@@ -27,16 +27,16 @@ export function readRestless(kind: ListKind, seed: number): Reading {
   const since = list.moment
   const cuts: Cut[] = []
   const reader = { list, rates, dice, cuts, parallel: 1 + dice.below(8) }
-  const order = someFacts(dice, kind)
+  const order = someFacts(dice)
   let answers: WindowAnswer[] = []
-  let scan = chainScan({ pageSize, order })
+  let scan = listScan({ pageSize, order })
   let interruptions = dice.chance(0.3) ? 1 + dice.below(2) : 0
   const interrupted = interruptions
   for (; interruptions > 0; interruptions -= 1) {
     answers = [...answers, ...read(scan, reader, 1 + dice.below(2 * plain))]
     if (scan.done) break
     for (let stirs = dice.below(20); stirs > 0; stirs -= 1) list.stir(rates)
-    scan = chainScan({ pageSize, order, recalled: recalled(answers) })
+    scan = listScan({ pageSize, order, recalled: recalled(answers) })
   }
   read(scan, reader, Infinity)
   const lived = list.livedSince(since).map(({ serial }) => serial)
@@ -86,12 +86,9 @@ function recalled(answers: readonly WindowAnswer[]): WindowAnswer[] {
 }
 
 /** What an earlier night may have left, true or not: nothing that is proven may depend on it. */
-function someFacts(dice: Dice, kind: ListKind): OrderFacts {
-  const isLastChange = kind === 'last change first' ? dice.chance(0.7) : dice.chance(0.05)
+function someFacts(dice: Dice): OrderFacts {
   return {
     ...(dice.chance(0.5) && { overlap: 1 + dice.below(40) }),
-    ...(isLastChange && { direction: 'last-change' }),
-    ...(dice.chance(0.3) && { still: dice.below(5) }),
   }
 }
 

@@ -1,5 +1,5 @@
-import type { Certificate } from '../../src/scan/certificate.ts'
-import { chainScan } from '../../src/scan/chain-scan.ts'
+import type { Certificate } from '../../src/scan/scan.ts'
+import { listScan } from '../../src/scan/list-scan.ts'
 import { type Dice, dice } from './dice.ts'
 import { drive } from './drive-scan.ts'
 import { IMMUTABLE_ORDERS, type ListOrder, SimulatedList } from './simulated-list.ts'
@@ -134,7 +134,7 @@ function read(
 ): Outcome {
   const list = new SimulatedList(luck, { size: luck.below(1501), order, perSecond })
   const { size } = list
-  const scan = chainScan()
+  const scan = listScan()
   const between = () => {
     stir(luck, list, churn)
     alsoBetween(list)
@@ -159,7 +159,7 @@ function purged(luck: Dice, options: { size: number; createdSecondOf: (serial: n
 
 function drawn(luck: Dice, list: SimulatedList, order: ListOrder, between: () => void): Outcome {
   const { size } = list
-  const scan = chainScan()
+  const scan = listScan()
   const service = { answer: list.answer.bind(list), between }
   const { ids, requests } = drive(scan, service, { dice: luck, parallel: 1 + luck.below(8) })
   const lost = list.survivors().filter((id) => !ids.has(id)).length

@@ -1,4 +1,4 @@
-import type { Row, Window, WindowAnswer } from '../../src/scan/window/window.ts'
+import type { Row, Window, WindowAnswer } from '../../src/scan/window.ts'
 import type { Dice } from './dice.ts'
 
 /** A window whose rows all have their fields. */

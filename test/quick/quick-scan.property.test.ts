@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
-import { quickScan } from '../../../src/scan/quick/quick-scan.ts'
-import { keyOf } from '../../../src/scan/window/window.ts'
-import { dice, type Dice } from '../../support/dice.ts'
-import { drive } from '../../support/drive-scan.ts'
-import { expecting, QuickList, shuffle } from '../../support/quick-list.ts'
-import { seeds } from '../../support/seeds.ts'
+import { quickScan } from '../../src/quick/quick-scan.ts'
+import { keyOf } from '../../src/scan/window.ts'
+import { dice, type Dice } from '../support/dice.ts'
+import { drive } from '../support/drive-scan.ts'
+import { expecting, QuickList, shuffle } from '../support/quick-list.ts'
+import { seeds } from '../support/seeds.ts'
 
 const LISTS = seeds(10_000, { every: 160 })
 

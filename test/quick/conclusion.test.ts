@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import { conclude, type QuickEvidence } from '../../../src/scan/quick/conclusion.ts'
-import { cutFrom } from '../../../src/scan/quick/cut.ts'
-import { compare } from '../../../src/scan/quick/gaps.ts'
-import type { RowOrNumber, Window } from '../../../src/scan/window/window.ts'
+import { conclude, type QuickEvidence } from '../../src/quick/conclusion.ts'
+import { cutFrom } from '../../src/quick/cut.ts'
+import { compare } from '../../src/quick/gaps.ts'
+import type { RowOrNumber, Window } from '../../src/scan/window.ts'
 
 /** A record whose id cannot be read. */
 const NAMELESS = { id: undefined, createdAt: undefined }

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest'
-import { keyOf, type Window } from '../../../src/scan/window/window.ts'
-import { dice } from '../../support/dice.ts'
-import { type Service } from '../../support/drive-scan.ts'
-import { QuickList, shuffle } from '../../support/quick-list.ts'
-import { readQuickly } from '../../support/quick-scans.ts'
-import { someOf } from '../../support/seeds.ts'
+import { keyOf, type Window } from '../../src/scan/window.ts'
+import { dice } from '../support/dice.ts'
+import { type Service } from '../support/drive-scan.ts'
+import { QuickList, shuffle } from '../support/quick-list.ts'
+import { readQuickly } from '../support/quick-scans.ts'
+import { someOf } from '../support/seeds.ts'
 
 describe('in order of creation', () => {
   test('five new and two gone among 100,000 customers are found in at most 40 requests', () => {

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { sortableInstant } from '../../../src/scan/window/created-at.ts'
-import { seeds } from '../../support/seeds.ts'
+import { sortableInstant } from '../../src/scan/row-order.ts'
+import { seeds } from '../support/seeds.ts'
 
 test.each([
   ['2024-01-02T03:04:05Z', '2024-01-02T03:04:05Z'],
