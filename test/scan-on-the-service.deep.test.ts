@@ -5,8 +5,8 @@ import { someOf } from './support/seeds.ts'
 import { aSandbox } from './support/workplace.ts'
 import { staged, searches } from './support/staged-service.ts'
 
-test('a deleted customer is removed at the second absence from a converged scan, not the first', async () => {
-  const { sandbox, nightly } = await staged('fixed-sizes')
+test('a deleted customer is removed at the second absence from a settled scan, not the first', async () => {
+  const { sandbox, nightly } = await staged('hidden-order')
   await nightly()
   sandbox.organization('acme').delete(sandbox.organization('acme').customers[500]?.id ?? '')
 

@@ -1,7 +1,7 @@
 import type { Mirror } from '../src/store.ts'
 import { expect, test } from 'vitest'
 import { mirrorOrganization, type Mirroring } from '../src/mirror-organization.ts'
-import { aCustomer, customerId, START_MS, type SentRecord } from './support/builders.ts'
+import { customerId, START_MS, type SentRecord } from './support/builders.ts'
 import { aMirror, tamper } from './support/mirror-file.ts'
 import { mirroring } from './support/mirroring.ts'
 import {
@@ -247,24 +247,6 @@ test('a hostile list of namesakes: a search that shows one page of a hundred pro
   const { report } = await night(mirror, 3, { shown, listed })
 
   expect(report).toMatchObject({ reasons: ['contradicted'], removed: 0 })
-})
-
-test('a converged scan that a search contradicts is unproven, and marks no customer', async () => {
-  const mirror = await aMirror()
-  // Creation times all alike and two sizes only: such a list cannot be proven.
-  const alike = Array.from({ length: 300 }, (_, index) => aCustomer(index + 1))
-  const shown = alike.filter(({ id }) => id !== customerId(50) && id !== customerId(60))
-  const listed = [...shown, aCustomer(50)]
-  await night(mirror, 1, { shown: alike, sizes: [100, 50] })
-  await night(mirror, 2, { shown, sizes: [100, 50] })
-
-  const { report } = await night(mirror, 3, { shown, listed, sizes: [100, 50] })
-
-  expect(report).toMatchObject({ proof: 'unproven', missing: 0, removed: 0 })
-  expect(report.reasons).toContain('contradicted')
-  expect([fateOf(mirror, 50), fateOf(mirror, 60)]).toEqual(['listed', 'missing'])
-  const next = await night(mirror, 4, { shown: [...shown, aCustomer(50)], sizes: [100, 50] })
-  expect(next.report).toMatchObject({ proof: 'converged', removed: 1 })
 })
 
 test('by a clock that is days behind, a list that lacks the newest customers removes none of them', async () => {

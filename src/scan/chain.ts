@@ -86,6 +86,8 @@ export class Chain implements Stage {
   #empty = 0
   /** The last page that was linked had fewer rows than its size, although the total promises more. */
   #isShort = false
+  /** A page without rows behind a full one, where no total says that the list ends there. */
+  #gapAt: Window | undefined
   #reordered = 0
   #links = 0
   /** Windows that end here or behind it are refused. */
@@ -168,7 +170,10 @@ export class Chain implements Stage {
     if (left === undefined ? read.start > 0 : read.start > left.reach || read.reach <= left.reach) return
     if (this.isOver || isDoubtful(read)) return
     const seam = left && seamBetween(left, read)
-    if (left !== undefined && seam !== undefined && !this.#isGood(seam, left, read)) return
+    if (left !== undefined && seam !== undefined) {
+      const isOther = repeats(left, read) || seam.unexplained > read.window.size / 2
+      if (isOther || !this.#isGood(seam, left, read)) return
+    }
     this.#link(read, seam)
     this.#pending = []
     this.#recalled = read
@@ -196,7 +201,7 @@ export class Chain implements Stage {
     if (failure === 'too-large' && pending.window.size > this.#findings.size) return this.#beginSmaller()
     const isCached = failure === 'cached-answer'
     if (pending.tries < MOST_TRIES) return this.#tryAgain(pending, isCached)
-    if (isCached && this.#findings.reads === 0) return this.#stop({ window: pending.window, failure }, failure)
+    if (isCached && this.#findings.reads === 0) return this.#conclude(failure)
     if (failure === 'flaky') return this.#skip(pending, 'hole')
     if (failure === 'cached-answer' || failure === 'too-large') return this.#skip(pending, failure)
     if (this.#reach > 0 && this.#reach >= rows) return this.#conclude(total === undefined ? failure : undefined)
@@ -248,7 +253,14 @@ export class Chain implements Stage {
       if (pending.tries < MOST_TRIES) return this.#tryAgain(pending)
     }
     if (isDoubtful(read)) this.#findings.flaws.add(isEndOfCountless ? 'total-mismatch' : 'short-page')
-    if (left === undefined) return this.#link(read)
+    if (this.#gapAt !== undefined && startOf(read.window) >= endOf(this.#gapAt)) {
+      return this.#stop({ window: this.#gapAt, failure: 'not-found' }, 'short-page')
+    }
+    if (left === undefined) {
+      // Without a total, a service that serves smaller pages than it says shows it by nothing else.
+      if (total === undefined && read.start === 0) this.#findings.size = Math.min(size, read.reach)
+      return this.#link(read)
+    }
     // Behind the last rows, which it holds once more, the window has no others.
     const isBehind = isEndOfCountless && read.reach <= this.#reach && read.keys.some((key) => left.places.has(key))
     if (isBehind) return this.#conclude()
@@ -347,6 +359,11 @@ export class Chain implements Stage {
     if (!isPromised) {
       if (this.#reach === 0) return this.#conclude()
       this.#remove(pending)
+      if (total === undefined && !this.#isShort && this.#gapAt === undefined) {
+        // Behind a full page: nothing but the next one shows whether the list ends here.
+        this.#gapAt = read.window
+        return this.#putFirst({ page: read.window.page + 1, size: read.window.size })
+      }
       if (this.#pending.length > 0) return
       // The list has become shorter since the chain came so far: a window further back knows its end.
       if (this.#left !== undefined && total !== undefined && !isFixed && this.#steps < MOST_STEPS) {

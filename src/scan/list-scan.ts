@@ -228,7 +228,7 @@ class ListScan implements Scan {
   }
 
   certificate(): Certificate {
-    const { total, size, seen, rejected, requests, lacking, rows, limit } = this.#findings
+    const { total, size, seen, rejected, requests, reads, lacking, rows, limit } = this.#findings
     const { isComplete } = this.#chain
     const doubts = this.#doubts()
     const isCut = doubts.has('capped-total') || doubts.has('hole') || limit !== undefined
@@ -241,7 +241,7 @@ class ListScan implements Scan {
       isWhole: this.done && isComplete && rejected === 0 && !isCut && lacking <= MOST_LACKING * rows,
       stoppedAt: this.done ? (this.#stoppedAt ?? this.#chain.stoppedAt) : undefined,
       limit,
-      empty: isComplete && seen.size === 0 && rejected === 0,
+      empty: isComplete && reads > 0 && seen.size === 0 && rejected === 0,
       holes: this.#bisections.holes,
     }
   }

@@ -1,4 +1,4 @@
-import type { WindowFailure } from '../errors/window-failure.ts'
+import type { WindowFailure } from '../errors/error-facts.ts'
 import { RowSet } from '../list/row-set.ts'
 import { orderOfRows, type RowOrder } from './row-order.ts'
 

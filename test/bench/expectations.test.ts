@@ -19,8 +19,8 @@ test.each([
   ],
   [
     'a weaker end',
-    ['settled', 140, 'settled', 140, 'converged', 140],
-    ['night 3 (converged): neither proven nor settled'],
+    ['settled', 140, 'settled', 140, 'unproven', 140],
+    ['night 3 (unproven): neither proven nor settled'],
   ],
 ] as const)('%s', (_, [a, one, b, two, c, three], shortfalls) => {
   const scan = [night(1, a, one), night(2, b, two), night(3, c, three)]

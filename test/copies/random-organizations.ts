@@ -17,7 +17,7 @@ const aNight: fc.Arbitrary<Night> = fc.record({
       fc.constantFrom<Found>('same', 'same', 'renamed', 'nameless', 'moved', 'absent', 'absent', 'rejected'),
     ),
   ),
-  proof: fc.constantFrom<Proof>('proven', 'proven', 'settled', 'converged', 'unproven'),
+  proof: fc.constantFrom<Proof>('proven', 'proven', 'settled', 'unproven'),
   /** Whether it is a quick run, which receives only the customers that changed; the first run of an organization is none. */
   isQuick: fc.constantFrom(false, false, false, true),
 })

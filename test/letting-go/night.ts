@@ -69,9 +69,7 @@ function noteNight(it: World, name: string, report: Report, odd: number | undefi
       const times = (held.absent.get(n) ?? 0) + (report.proof === 'proven' ? 1 : 0)
       held.absent.set(n, times)
       const isGone =
-        report.proof === 'settled' || report.proof === 'converged' || report.reasons.includes('older-list')
-          ? !isActive(it, name, n)
-          : times >= it.after
+        report.proof === 'settled' || report.reasons.includes('older-list') ? !isActive(it, name, n) : times >= it.after
       if (isGone) held.active.delete(n)
     }
     for (const n of [...held.absent.keys()]) if (service.listed.has(n) || !held.active.has(n)) held.absent.delete(n)

@@ -14,7 +14,6 @@ const PROVEN: Certificate = {
   ...NO_PROOF,
   proof: 'proven',
   reasons: [],
-  notes: [],
   requests: 1,
   distinct: 1,
   total: undefined,

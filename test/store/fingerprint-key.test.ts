@@ -29,7 +29,7 @@ test('a mirror that lost its key takes another one, and knows none of its record
 
   expect({ recognized, ...report }).toMatchObject({
     recognized: 0,
-    proof: 'proven',
+    proof: 'settled',
     inserted: 25,
     updated: 0,
     missing: 0,
@@ -66,7 +66,7 @@ test('a rehearsal has its own key, and the same result as the run', async () => 
   const rehearsed = await makeNight(rehearsal, 1, night)
   const real = await makeNight(mirror, 1, night)
 
-  const counted = { proof: 'proven', inserted: 12, updated: 0, missing: 3, removed: 0 }
+  const counted = { proof: 'settled', inserted: 12, updated: 0, missing: 3, removed: 0 }
   expect([rehearsed.report, real.report]).toMatchObject([counted, counted])
   expect([rehearsed.recognized, keyOf(mirror.file)]).toEqual([0, key])
 })

@@ -4,7 +4,7 @@ import type { Mirror } from '../../src/store.ts'
 import { fingerprintWith } from '../../src/list/fingerprint.ts'
 import { ListMemory } from '../../src/list-memory/list-memory.ts'
 import { ListRecorder } from '../../src/list-memory/list-recorder.ts'
-import { nextList } from '../../src/list-memory/next-list.ts'
+import { nextList, withOrder } from '../../src/list-memory/next-list.ts'
 import type { OrderFacts } from '../../src/list/order-facts.ts'
 import { rehearseMirror } from '../../src/store/mirror.ts'
 import { sortPage } from '../../src/run/sorting/read-page.ts'
@@ -79,7 +79,7 @@ test.each([
 
 test('what is known of the order is given back with the list, and goes with it', async () => {
   const mirror = await aMirror()
-  const order: OrderFacts = { overlap: 7, direction: 'last-change', still: 3 }
+  const order: OrderFacts = { overlap: 7, total: 3 }
   await aNight(mirror, customers(1, 3), { order })
   expect((await nextRun(mirror)).list.order).toEqual(order)
 
@@ -91,15 +91,15 @@ test('what is known of the order is given back with the list, and goes with it',
 })
 
 test.each([
-  ['no JSON', '{"still":', {}],
+  ['no JSON', '{"total":', {}],
   ['no object', '[3]', {}],
   ['nothing', null, {}],
-  ['values of another kind', '{"overlap":0,"direction":"up","still":-1}', {}],
-  ['a key of another program', '{"still":2,"mood":"calm"}', { still: 2 }],
-  ['one bad value', '{"overlap":"2","still":2}', { still: 2 }],
+  ['values of another kind', '{"overlap":0,"total":-1}', {}],
+  ['a key of another program', '{"total":2,"mood":"calm"}', { total: 2 }],
+  ['one bad value', '{"overlap":"2","total":2}', { total: 2 }],
 ])('order facts with %s are unknown as far as they cannot be read', async (_, stored, known) => {
   const mirror = await aMirror()
-  await aNight(mirror, customers(1, 3), { order: { still: 1 } })
+  await aNight(mirror, customers(1, 3), { order: { total: 1 } })
   tamper(mirror.file, `UPDATE lists SET order_facts = ${stored === null ? 'NULL' : `'${stored}'`}`)
 
   const { list } = await nextRun(mirror)
@@ -192,11 +192,8 @@ async function aNight(mirror: Mirror, records: readonly SentRecord[], told: Nigh
     recorder.add({ start, size: 100, digest, outline: '{}' }, pages[0]?.rowIds ?? [], page.marks)
   }
   beforeItEnds?.()
-  const list = nextList(recorder, {
-    customers: size,
-    before: { list: run.list, isCertain: (row) => memory.isCertain(row) },
-    order,
-  })
+  const before = { list: run.list, isCertain: (row: number) => memory.isCertain(row) }
+  const list = withOrder(nextList(recorder, { customers: size, before }), order ?? {})
   await mirror.finishRun(run, anEnding({ ...ending, list }), atMs)
 }
 

@@ -26,7 +26,7 @@ export async function night(mirror: Mirror, n: number, list: readonly unknown[],
 
 /** The end of a run that read a whole list. */
 export function scanEnding({ proof = 'proven', rule = USUAL_RULE, confirmed = [] }: Night): Ending {
-  const reasons = { proven: [], settled: ['not-quiet'], converged: ['ties'], unproven: ['hole'] }[proof]
+  const reasons = { proven: [], settled: ['no-witness'], unproven: ['hole'] }[proof]
   const source = { requests: 1, throttled: 0, waitedMs: 0 }
   const removals = { rule, confirmed: new Set(confirmed) }
   return { status: 'complete', proof, reasons, readToEnd: proof !== 'unproven', source, removals }

@@ -28,7 +28,7 @@ test('the reasons of the scan itself stay, before that of the older list', async
 
   const report = await night(mirror, 2, LIST.slice(10), { proof: 'settled' })
 
-  expect(report).toMatchObject({ proof: 'unproven', reasons: ['not-quiet', 'older-list'] })
+  expect(report).toMatchObject({ proof: 'unproven', reasons: ['no-witness', 'older-list'] })
 })
 
 test('absences count after the list shows a newer customer', async () => {
@@ -86,9 +86,9 @@ test('if older customers are absent too, they are removed, and the newest are mi
   expect(await night(mirror, 6, [NEWER, ...list])).toMatchObject({ removed: 3 })
 })
 
-test('a converged scan counts them no more than a proven one, whatever searches confirm', async () => {
+test('a settled scan counts them no more than a proven one, whatever searches confirm', async () => {
   const mirror = await aMirror()
-  const confirmed: Night = { proof: 'converged', confirmed: [customerId(1)] }
+  const confirmed: Night = { proof: 'settled', confirmed: [customerId(1)] }
   await night(mirror, 1, LIST)
   for (const n of [2, 3]) await night(mirror, n, LIST.slice(1), confirmed)
   expect(fateOf(mirror, 1)).toBe('listed')
@@ -97,9 +97,9 @@ test('a converged scan counts them no more than a proven one, whatever searches 
   expect(await night(mirror, 5, [NEWER, ...LIST.slice(1)], confirmed)).toMatchObject({ removed: 1 })
 })
 
-test('absences that are not counted bring no removal nearer after a converged scan either', async () => {
+test('absences that are not counted bring no removal nearer after a settled scan either', async () => {
   const mirror = await aMirror()
-  const confirmed: Night = { proof: 'converged', confirmed: [1, 40].map(customerId) }
+  const confirmed: Night = { proof: 'settled', confirmed: [1, 40].map(customerId) }
   const without40 = LIST.slice(1).filter(({ id }) => id !== customerId(40))
   await night(mirror, 1, LIST)
   for (const n of [2, 3]) await night(mirror, n, without40, confirmed)

@@ -288,7 +288,6 @@ test('the nights of one organization leave the absences and the held removals of
 test.each<[string, Proof]>([
   ['a proven', 'proven'],
   ['a settled', 'settled'],
-  ['a converged', 'converged'],
   ['an unproven', 'unproven'],
 ])('a held customer that %s scan receives again is released', async (_, proof) => {
   const mirror = await aMirror()

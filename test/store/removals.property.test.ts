@@ -11,7 +11,7 @@ const KNOWN = [1, 2, 3, 4, 5, 6]
 const aNight = fc.record({
   /** What comes of each customer; the last one is always listed, so that the list is never empty. */
   comes: fc.tuple(...KNOWN.map(() => fc.constantFrom<Comes>('listed', 'listed', 'absent', 'absent', 'rejected'))),
-  proof: fc.constantFrom<Proof>('proven', 'proven', 'settled', 'converged', 'unproven'),
+  proof: fc.constantFrom<Proof>('proven', 'proven', 'settled', 'unproven'),
   confirmed: fc.subarray(KNOWN),
   /** What a quick run after that night finds; without it, there is none. */
   quick: fc.option(fc.record({ gone: fc.subarray(KNOWN), listed: fc.subarray(KNOWN) }), { nil: undefined }),

@@ -78,7 +78,7 @@ class Organization {
       const pages = Array.from({ length: 1 + dice.below(2) }, () => aPage((this.#pages += 1), this.#list()))
       await mirror.savePages(this.#run, pages, nowMs)
     } else {
-      const proof = (['proven', 'settled', 'converged', 'unproven'] as const)[dice.below(4)] ?? 'proven'
+      const proof = (['proven', 'settled', 'unproven'] as const)[dice.below(3)] ?? 'proven'
       const rule = { after: 1 + dice.below(2), maxShare: dice.chance(0.7) ? 1 : 0.1 }
       const confirmed = Array.from({ length: 40 }, (_, at) => customerId(at)).filter(() => dice.chance(0.5))
       await mirror.finishRun(this.#run, scanEnding({ proof, rule, confirmed }), nowMs)

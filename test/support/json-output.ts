@@ -4,7 +4,7 @@ import { z } from 'zod'
 const syncRun = z.strictObject({
   organization: z.string(),
   status: z.enum(['complete', 'failed', 'interrupted', 'partial']),
-  proof: z.enum(['proven', 'settled', 'converged', 'unproven']),
+  proof: z.enum(['proven', 'settled', 'unproven']),
   reasons: z.array(z.string()),
   requests: z.int(),
   pages: z.int(),

@@ -57,7 +57,7 @@ function aRun(random: Dice, id: number, organization: string) {
   return {
     ...{ id, organization, trigger: 'sync', started_at: aTime(random), status, read_as_of: aTime(random) },
     finished_at: status === 'running' ? null : aTime(random),
-    proof: random.pick(['proven', 'settled', 'converged', 'unproven']),
+    proof: random.pick(['proven', 'settled', 'unproven']),
     reasons: JSON.stringify(random.pick(reasons)),
     error_code: status === 'failed' ? random.pick(['unreachable', 'max-run']) : null,
     error: status === 'failed' ? 'It said no.' : null,

@@ -46,8 +46,8 @@ test.each<[string, Partial<AbsenceEvidence>, object]>([
     { missing: [1], counted: [1], removed: [] },
   ],
   [
-    'a converged scan removes only the customers that searches did not find',
-    { proof: 'converged', searched: { confirmed: TWO } },
+    'a settled scan removes only the customers that searches did not find',
+    { proof: 'settled', searched: { confirmed: TWO } },
     { missing: [1, 2], counted: [1, 2], removed: [2] },
   ],
   [
@@ -112,7 +112,6 @@ test.each<[string, Searched, number[], number[]]>([
 
   expect(removedAfter('proven')).toEqual(afterProven)
   expect(removedAfter('settled')).toEqual(afterOthers)
-  expect(removedAfter('converged')).toEqual(afterOthers)
 })
 
 test.each<[Partial<AbsenceEvidence>, object]>([
@@ -154,7 +153,6 @@ test.each([
   ['proven', { missingProven: 0, missingScans: 5 }, false],
   ['settled', { missingProven: 0, missingScans: 1 }, true],
   ['settled', { missingProven: 0, missingScans: 0 }, false],
-  ['converged', { missingProven: 0, missingScans: 1 }, true],
 ] as const)('after a %s scan, %o is due: %s', (proof, absences, expected) => {
   expect(isCandidate(anAbsent(1, absences), RULE, proof)).toBe(expected)
 })

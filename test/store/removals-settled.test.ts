@@ -9,26 +9,26 @@ import { changes, DAY_MS, fateOf, night, type Night } from './nights.ts'
 const ALL_FIVE = customers(1, 5)
 const WITHOUT_1_AND_2 = customers(3, 5)
 const RULE = { after: 2, maxShare: 0.1 }
-const CONFIRMED: Night = { proof: 'converged', confirmed: [customerId(1)] }
+const CONFIRMED: Night = { proof: 'settled', confirmed: [customerId(1)] }
 
-test('a converged scan marks absent customers as missing, and removes those absent often enough with a confirmed absence', async () => {
+test('a settled scan marks absent customers as missing, and removes those absent often enough with a confirmed absence', async () => {
   const mirror = await aMirror()
   await night(mirror, 1, ALL_FIVE)
 
   expect(await night(mirror, 2, WITHOUT_1_AND_2, CONFIRMED)).toMatchObject({ missing: 2, removed: 0 })
   const report = await night(mirror, 3, WITHOUT_1_AND_2, CONFIRMED)
 
-  expect(report).toMatchObject({ proof: 'converged', missing: 1, removed: 1 })
+  expect(report).toMatchObject({ proof: 'settled', missing: 1, removed: 1 })
   expect([fateOf(mirror, 1), fateOf(mirror, 2)]).toEqual(['removed', 'missing'])
   expect(changes(mirror)).toEqual([[customerId(1), 'removed', report.runId]])
 })
 
-test('without confirmation no customer is removed after any number of converged scans', async () => {
+test('without confirmation no customer is removed after any number of settled scans', async () => {
   const mirror = await aMirror()
   await night(mirror, 1, ALL_FIVE)
 
   for (const n of [2, 3, 4, 5, 6]) {
-    const report = await night(mirror, n, WITHOUT_1_AND_2, { proof: 'converged' })
+    const report = await night(mirror, n, WITHOUT_1_AND_2, { proof: 'settled' })
     expect(report).toMatchObject({ missing: 2, removed: 0 })
   }
 })
@@ -36,21 +36,21 @@ test('without confirmation no customer is removed after any number of converged 
 test('a confirmation that comes late still counts', async () => {
   const mirror = await aMirror()
   await night(mirror, 1, ALL_FIVE)
-  for (const n of [2, 3, 4]) await night(mirror, n, WITHOUT_1_AND_2, { proof: 'converged' })
+  for (const n of [2, 3, 4]) await night(mirror, n, WITHOUT_1_AND_2, { proof: 'settled' })
 
   expect(await night(mirror, 5, WITHOUT_1_AND_2, CONFIRMED)).toMatchObject({ missing: 1, removed: 1 })
 })
 
-test('converged scans do not count for the proof that a proven scan needs', async () => {
+test('settled scans do not count for the proof that a proven scan needs', async () => {
   const mirror = await aMirror()
   await night(mirror, 1, ALL_FIVE)
-  for (const n of [2, 3]) await night(mirror, n, WITHOUT_1_AND_2, { proof: 'converged' })
+  for (const n of [2, 3]) await night(mirror, n, WITHOUT_1_AND_2, { proof: 'settled' })
 
   expect(await night(mirror, 4, WITHOUT_1_AND_2)).toMatchObject({ missing: 2, removed: 0 })
   expect(await night(mirror, 5, WITHOUT_1_AND_2)).toMatchObject({ missing: 0, removed: 2 })
 })
 
-test('proven scans do count where a converged one needs absences and a confirmation', async () => {
+test('proven scans do count where a settled one needs absences and a confirmation', async () => {
   const mirror = await aMirror()
   await night(mirror, 1, ALL_FIVE)
   await night(mirror, 2, WITHOUT_1_AND_2)
@@ -58,20 +58,20 @@ test('proven scans do count where a converged one needs absences and a confirmat
   expect(await night(mirror, 3, WITHOUT_1_AND_2, CONFIRMED)).toMatchObject({ missing: 1, removed: 1 })
 })
 
-test('a converged scan between two proven ones does not restart their count', async () => {
+test('a settled scan between two proven ones does not restart their count', async () => {
   const mirror = await aMirror()
   await night(mirror, 1, ALL_FIVE)
   await night(mirror, 2, WITHOUT_1_AND_2)
-  await night(mirror, 3, WITHOUT_1_AND_2, { proof: 'converged' })
+  await night(mirror, 3, WITHOUT_1_AND_2, { proof: 'settled' })
 
   expect(await night(mirror, 4, WITHOUT_1_AND_2)).toMatchObject({ missing: 0, removed: 2 })
 })
 
-test('a customer seen by a converged scan is listed again', async () => {
+test('a customer seen by a settled scan is listed again', async () => {
   const mirror = await aMirror()
   await night(mirror, 1, ALL_FIVE)
   await night(mirror, 2, WITHOUT_1_AND_2)
-  await night(mirror, 3, ALL_FIVE, { proof: 'converged' })
+  await night(mirror, 3, ALL_FIVE, { proof: 'settled' })
 
   expect(await night(mirror, 4, WITHOUT_1_AND_2, CONFIRMED)).toMatchObject({ missing: 2, removed: 0 })
 })
@@ -90,11 +90,11 @@ test('candidates for removal are customers absent often enough, without removed 
   const mirror = await aMirror()
   await night(mirror, 1, ALL_FIVE)
   for (const n of [2, 3]) await night(mirror, n, customers(2, 5))
-  await night(mirror, 4, customers(3, 5), { proof: 'converged' })
+  await night(mirror, 4, customers(3, 5), { proof: 'settled' })
   const run = await mirror.startRun({ organization: 'acme', trigger: 'sync', nowMs: START_MS + 5 * DAY_MS })
   await mirror.savePages(run, [aPage(1, customers(4, 5))], START_MS + 5 * DAY_MS)
 
-  const candidates = await mirror.findRemovalCandidates(run, { rule: RULE, proof: 'converged' })
+  const candidates = await mirror.findRemovalCandidates(run, { rule: RULE, proof: 'settled' })
 
   expect(candidates).toMatchObject([{ id: customerId(2), username: 'customer-2', email: 'customer-2@example.com' }])
 })
@@ -150,13 +150,13 @@ test('there are no candidates when a guard would hold all removals back', async 
   const run = await mirror.startRun({ organization: 'acme', trigger: 'sync', nowMs: START_MS + 3 * DAY_MS })
   await mirror.savePages(run, [aPage(1, customers(22, 100))], START_MS + 3 * DAY_MS)
 
-  expect(await mirror.findRemovalCandidates(run, { rule: RULE, proof: 'converged' })).toEqual([])
+  expect(await mirror.findRemovalCandidates(run, { rule: RULE, proof: 'settled' })).toEqual([])
   expect(
-    await mirror.findRemovalCandidates(run, { rule: { after: 2, maxShare: 0.21 }, proof: 'converged' }),
+    await mirror.findRemovalCandidates(run, { rule: { after: 2, maxShare: 0.21 }, proof: 'settled' }),
   ).toHaveLength(21)
 })
 
-test.each<RemovingProof>(['proven', 'settled', 'converged'])('the guards hold after a %s scan', async (proof) => {
+test.each<RemovingProof>(['proven', 'settled'])('the guards hold after a %s scan', async (proof) => {
   const mirror = await aMirror()
   await night(mirror, 1, customers(1, 100))
   const everyId = customers(1, 100).map(({ id }) => String(id))
