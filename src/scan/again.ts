@@ -22,12 +22,15 @@ export class Again implements Stage {
     this.#findings = findings
     // One answer that left out a row shows as one seam at which the list seems to have changed.
     const odd = chain.restless.length === 1 ? chain.restless : []
-    this.#spans = findings.isFixed ? [{ from: 0, to: findings.rows }] : joined([...chain.loose, ...odd])
+    // The rows that only some of the answers know stand behind the last window.
+    const tail = findings.areTotalsAtOdds ? [{ from: chain.lastTwo[0]?.start ?? 0, to: findings.longest }] : []
+    this.#spans = findings.isFixed ? [{ from: 0, to: findings.rows }] : joined([...chain.loose, ...odd, ...tail])
     this.#plan()
   }
 
   #plan(): void {
-    const { isFixed, lacking, rows, size, grain } = this.#findings
+    const { isFixed, longest: rows, seen, size, grain } = this.#findings
+    const lacking = rows - seen.size
     const mayLack = lacking > 0 || (isFixed && this.#rounds === 0)
     if (this.#spans.length === 0 || !mayLack || this.#rounds >= MOST_ROUNDS || this.#asked >= rows / size) return
     this.#rounds += 1

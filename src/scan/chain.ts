@@ -1,5 +1,6 @@
 import { isRoundCap, type Findings } from './findings.ts'
 import type { Reason } from './reasons.ts'
+import { OffsetLimit } from './offset-limit.ts'
 import { repeats, seamBetween, type Seam } from './seam.ts'
 import type { Stage } from './scan.ts'
 import {
@@ -90,11 +91,11 @@ export class Chain implements Stage {
   #gapAt: Window | undefined
   #reordered = 0
   #links = 0
-  /** Windows that end here or behind it are refused. */
-  #ceiling = Infinity
+  readonly #limit: OffsetLimit
 
   constructor(findings: Findings) {
     this.#findings = findings
+    this.#limit = new OffsetLimit(findings)
     this.beginAnew()
   }
 
@@ -124,7 +125,7 @@ export class Chain implements Stage {
     if (length === 0) return true
     const most = this.#steps > 0 ? AHEAD_OF_REPAIR : LOOK_AHEAD
     const { rows, isFixed } = this.#findings
-    const isBelowEnd = this.#end <= rows - (isFixed ? 1 : 0) && this.#ceiling === Infinity
+    const isBelowEnd = this.#end <= rows - (isFixed ? 1 : 0) && !this.#limit.isMet
     return length < most && this.#reach > 0 && this.#empty === 0 && isBelowEnd
   }
 
@@ -213,31 +214,17 @@ export class Chain implements Stage {
     const { rows, size } = this.#findings
     if (this.#reach > 0 && startOf(window) >= rows) return this.#conclude()
     if (this.#reach < PAGES_BEFORE_LIMIT * size) return this.#stop({ window, failure: 'size-refused' }, 'size-refused')
-    this.#lowerCeiling(window)
+    this.#lookForLimit(window)
   }
 
   /** Looks for the last position that the service shows, behind the chain and before the end of a window that it refused. */
-  #lowerCeiling(window: Window): void {
-    this.#ceiling = Math.min(this.#ceiling, endOf(window))
+  #lookForLimit(refused?: Window): void {
     this.#pending = []
     this.#steps += 1
-    const below = this.#steps > MOST_STEPS ? undefined : this.#belowCeiling()
-    if (below !== undefined) return this.#putFirst(below)
+    const next = this.#limit.next(this.#reach, refused)
+    if (next !== undefined && this.#steps <= MOST_STEPS) return this.#putFirst(next)
     this.#findings.limit = this.#reach
     this.#conclude('offset-limit')
-  }
-
-  /** The window that goes on with the chain and ends at the roundest position: limits are round numbers. */
-  #belowCeiling(): Window | undefined {
-    const { size: most, isFixed, grain } = this.#findings
-    const windows: Window[] = []
-    for (let size = most; size >= (isFixed ? most : grain); size -= grain) {
-      for (let { page } = windowAt(this.#reach - 1, size); endOf({ page, size }) < this.#ceiling; page += 1) {
-        const window = { page, size }
-        if (endOf(window) > this.#reach && startOf(window) <= this.#reach) windows.push(window)
-      }
-    }
-    return windows.toSorted((one, other) => roundnessOf(endOf(other)) - roundnessOf(endOf(one)))[0]
   }
 
   #settleRead(pending: Pending, read: ReadWindow): void {
@@ -379,7 +366,7 @@ export class Chain implements Stage {
     if (pending.tries < MOST_TRIES) return this.#tryAgain(pending)
     this.#empty += 1
     if (read.isBeyondEnd && this.#empty > 1) {
-      if (this.#reach >= PAGES_BEFORE_LIMIT * size) return this.#lowerCeiling(pending.window)
+      if (this.#reach >= PAGES_BEFORE_LIMIT * size) return this.#lookForLimit(pending.window)
       return this.#stop({ window: read.window, failure: 'not-found' }, 'short-page')
     }
     if (this.#empty > MOST_EMPTY) {
@@ -428,7 +415,7 @@ export class Chain implements Stage {
     this.#pending = this.#pending.filter((each) => each.read !== read && endOf(each.window) > read.reach)
     const isLastPage = findings.isFixed && read.reach === read.total && !isRoundCap(read.reach)
     if (isEnd(read) || isLastPage) return this.#conclude()
-    if (this.#ceiling < Infinity) this.#lowerCeiling({ page: this.#ceiling, size: 1 })
+    if (this.#limit.isMet) this.#lookForLimit()
   }
 
   #linkSeam(seam: Seam, left: ReadWindow, read: ReadWindow): void {
@@ -473,10 +460,3 @@ export class Chain implements Stage {
 
 /** Services that serve only some sizes round down to a multiple of one of these. */
 const GRAINS: readonly number[] = [10, 5]
-
-/** How many zeros a position ends with. */
-function roundnessOf(position: number): number {
-  let zeros = 0
-  for (let rest = position; rest > 0 && rest % 10 === 0; rest /= 10) zeros += 1
-  return zeros
-}

@@ -103,6 +103,11 @@ export class Findings implements Sizes {
     return this.total ?? 0
   }
 
+  /** The same, by the greatest total where totals are at odds. */
+  get longest(): number {
+    return this.areTotalsAtOdds ? this.greatestTotal : this.rows
+  }
+
   /** How many more rows the list has than were read. */
   get lacking(): number {
     return this.rows - this.seen.size

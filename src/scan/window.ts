@@ -1,6 +1,6 @@
 import type { WindowFailure } from '../errors/error-facts.ts'
 import { RowSet } from '../list/row-set.ts'
-import { orderOfRows, type RowOrder } from './row-order.ts'
+import { orderOfRows, type RowOrder } from '../list/row-order.ts'
 
 export type { WindowFailure }
 

@@ -1,4 +1,4 @@
-import { compareRows, type Comparison, waysMet } from './row-order.ts'
+import { compareRows, type Comparison, waysMet } from '../list/row-order.ts'
 import type { Seam } from './seam.ts'
 import type { ReadWindow } from './window.ts'
 
@@ -6,7 +6,7 @@ import type { ReadWindow } from './window.ts'
 export type Witness = {
   readonly name: string
   /** Below zero when the first of two rows stands before the second; zero when they may stand either way. */
-  order(comparison: Comparison): number
+  readonly order: (comparison: Comparison) => number
   /** Whether zero means the same row, and not merely the same time. */
   readonly isTotal: boolean
   readonly isDated: boolean

@@ -1,5 +1,5 @@
 import type { Row } from '../../customer.ts'
-import { orderOf, orderOfRows, type RowOrder } from '../../scan/row-order.ts'
+import { orderOf, orderOfRows, type RowOrder } from '../../list/row-order.ts'
 import type { Sorted } from '../../sorted-page.ts'
 import type { Recognized } from './recognize.ts'
 

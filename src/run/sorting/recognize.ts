@@ -5,7 +5,7 @@ import { UNKNOWN } from '../../list/list-as-read.ts'
 import type { ListMemory } from '../../list-memory/list-memory.ts'
 import type { Marks } from '../../list-memory/list-recorder.ts'
 import type { RunPrivacy } from '../../run.ts'
-import { compareEach } from '../../scan/row-order.ts'
+import { compareEach } from '../../list/row-order.ts'
 import type { CutRecords } from '../../source/customers.ts'
 import { sortRecords, type Sorting, type SortOptions } from './sort-records.ts'
 

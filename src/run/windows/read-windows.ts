@@ -155,8 +155,8 @@ class WindowReading<Page> {
   #judge(window: Window, error: unknown): void {
     const { scan } = this.#reading
     const failure = windowFailureOf(error)
-    // Whatever caches answers in between is up, and so may the service be.
-    if (failure === 'cached-answer') this.#outages.answered()
+    // Whatever caches answers in between is up, and a service that refuses a page is.
+    if (failure === 'cached-answer' || failure === 'size-refused') this.#outages.answered()
     else this.#outages.failed(error)
     if (failure === undefined) return this.#fail(error)
     if (this.#outages.isDown) return this.#fail(this.#outages.first)

@@ -1,6 +1,7 @@
 import { didYouMean } from '../../config/checks/suggestion.ts'
 import { UsageError } from '../../errors/errors.ts'
 import { ANSWERS_THAT_BREAK } from './answers-that-break.ts'
+import { FALSE_PROOFS } from './false-proofs.ts'
 import { LISTS_IN_OTHER_ORDERS } from './lists-in-other-orders.ts'
 import { LISTS_THAT_MOVE } from './lists-that-move.ts'
 import { ORDERS_THAT_CHANGE } from './orders-that-change.ts'
@@ -170,6 +171,7 @@ export const SCENARIOS: readonly Scenario[] = [
   ...ORDERS_WITHOUT_A_TIEBREAK,
   ...SIZES_AND_ENDS,
   ...PAGES_THAT_LIE,
+  ...FALSE_PROOFS,
   ...ANSWERS_THAT_BREAK,
   ...RECORDS_OF_MANY_KINDS,
   ...LIMITS_AND_CLOCKS,

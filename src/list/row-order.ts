@@ -4,7 +4,7 @@ import { isDate, isPlainUtc } from '../time/calendar.ts'
 type Row = { readonly id: string | undefined; readonly createdAt: string | undefined }
 
 /** How one time, or id, compares with another. */
-export type Order = -1 | 0 | 1
+type Order = -1 | 0 | 1
 const ORDERS: readonly Order[] = [-1, 0, 1]
 
 /** How one row compares with another by its creation time, and by its id. */
