@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { explainReason, isReason } from '../scan/reasons.ts'
+import { explainReason, isReason } from '../reasons.ts'
 import type { StoredRun } from '../store.ts'
 import { count, grouped } from '../wording.ts'
 

@@ -1,5 +1,5 @@
 import type { OrderFacts } from '../list/order-facts.ts'
-import type { Reason } from '../scan/reasons.ts'
+import type { Reason } from '../reasons.ts'
 import { NO_PROOF, type Certificate, type Scan } from '../scan/scan.ts'
 import { repeats } from '../scan/seam.ts'
 import { Witnesses } from '../scan/witness.ts'

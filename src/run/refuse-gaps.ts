@@ -2,7 +2,7 @@ import { ContractBroken } from '../errors/errors.ts'
 import { RowSet } from '../list/row-set.ts'
 import type { RememberedWindow } from '../list-memory/list-recorder.ts'
 import type { Certificate } from '../scan/scan.ts'
-import type { Reason } from '../scan/reasons.ts'
+import type { Reason } from '../reasons.ts'
 
 /** A reading may leave out this share of the list, such as single pages that a cache answers. */
 const MOST_LEFT_OUT = 0.1

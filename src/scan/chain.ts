@@ -1,37 +1,13 @@
 import { isRoundCap, type Findings } from './findings.ts'
-import type { Reason } from './reasons.ts'
+import type { Reason } from '../reasons.ts'
+import { PendingWindows, type Failure, type Pending } from './pending-windows.ts'
 import { OffsetLimit } from './offset-limit.ts'
 import { repeats, seamBetween, type Seam } from './seam.ts'
 import type { Stage } from './scan.ts'
-import {
-  endOf,
-  isDoubtful,
-  isEnd,
-  startOf,
-  windowAfter,
-  windowAt,
-  windowFrom,
-  windowKey,
-  type ReadWindow,
-  type StoppedAt,
-  type Window,
-  type WindowFailure,
-} from './window.ts'
+import { endOf, isDoubtful, isEnd, startOf, type ReadWindow, type StoppedAt, type Window } from './window.ts'
 
 /** Positions `[from, to)`. */
 export type Span = { readonly from: number; readonly to: number }
-
-type Failure = WindowFailure | 'flaky'
-
-/** A window that was planned, then asked for, then read or failed. `isBridge`: it is to link another one that did not. */
-type Pending = {
-  readonly window: Window
-  readonly tries: number
-  readonly isBridge: boolean
-  asked: boolean
-  read?: ReadWindow
-  failure?: Failure
-}
 
 /** Windows asked for ahead of the end of the chain, at rest and while a seam is repaired. */
 const LOOK_AHEAD = 96
@@ -75,7 +51,7 @@ export class Chain implements Stage {
   first: ReadWindow | undefined
   lastTwo: readonly ReadWindow[] = []
   readonly #findings: Findings
-  #pending: readonly Pending[] = []
+  readonly #pending = new PendingWindows()
   #left: ReadWindow | undefined
   /** The last window from before an interruption, since which anything may have happened. */
   #recalled: ReadWindow | undefined
@@ -90,7 +66,6 @@ export class Chain implements Stage {
   /** A page without rows behind a full one, where no total says that the list ends there. */
   #gapAt: Window | undefined
   #reordered = 0
-  #links = 0
   readonly #limit: OffsetLimit
 
   constructor(findings: Findings) {
@@ -100,65 +75,46 @@ export class Chain implements Stage {
   }
 
   beginAnew(): void {
-    this.#pending = []
+    this.#pending.clear()
     this.#left = undefined
     this.#reach = 0
     this.#furthest = 0
     this.#steps = 0
     this.windows = 0
-    this.#putFirst({ page: 1, size: this.#findings.size })
+    this.#pending.putFirst({ page: 1, size: this.#findings.size })
   }
 
   next(): Window | undefined {
     if (this.isOver) return undefined
-    let pending = this.#pending.find(({ asked }) => !asked)
-    if (pending === undefined && this.#mayPlan()) {
-      pending = { window: this.#after(this.#end), tries: 1, isBridge: false, asked: false }
-      this.#pending = [...this.#pending, pending]
-    }
+    const end = this.#pending.endFrom(this.#reach)
+    const pending =
+      this.#pending.unasked ?? (this.#mayPlan(end) ? this.#pending.add(this.#findings.windowBehind(end)) : undefined)
     if (pending !== undefined) pending.asked = true
     return pending?.window
   }
 
-  #mayPlan(): boolean {
+  #mayPlan(end: number): boolean {
     const { length } = this.#pending
     if (length === 0) return true
     const most = this.#steps > 0 ? AHEAD_OF_REPAIR : LOOK_AHEAD
     const { rows, isFixed } = this.#findings
-    const isBelowEnd = this.#end <= rows - (isFixed ? 1 : 0) && !this.#limit.isMet
+    const isBelowEnd = end <= rows - (isFixed ? 1 : 0) && !this.#limit.isMet
     return length < most && this.#reach > 0 && this.#empty === 0 && isBelowEnd
   }
 
-  get #end(): number {
-    return this.#pending.reduce((end, { window }) => Math.max(end, endOf(window)), this.#reach)
-  }
-
-  #after(end: number): Window {
-    const { size, overlap, isFixed } = this.#findings
-    if (end === 0) return { page: 1, size }
-    if (isFixed) return windowAt(Math.ceil(end / size) * size, size)
-    return windowAfter(end, overlap, this.#findings) ?? windowFrom(end, this.#findings)
-  }
-
-  /** The window that starts at or before a position and reaches furthest. */
-  #covering(position: number): Window {
-    const { isFixed, size } = this.#findings
-    return isFixed ? windowAt(Math.max(0, position), size) : windowFrom(Math.max(0, position), this.#findings)
-  }
-
   isWaitingFor(window: Window): boolean {
-    return this.#waitingFor(window) !== undefined
+    return this.#pending.waitingFor(window) !== undefined
   }
 
   take(window: Window, read: ReadWindow): void {
-    const pending = this.#waitingFor(window)
+    const pending = this.#pending.waitingFor(window)
     if (pending === undefined) return
     pending.read = read
     this.#settle()
   }
 
   failed(window: Window, failure: Failure): void {
-    const pending = this.#waitingFor(window)
+    const pending = this.#pending.waitingFor(window)
     if (pending === undefined) return
     pending.failure = failure
     this.#settle()
@@ -176,18 +132,13 @@ export class Chain implements Stage {
       if (isOther || !this.#isGood(seam, left, read)) return
     }
     this.#link(read, seam)
-    this.#pending = []
+    this.#pending.clear()
     this.#recalled = read
-  }
-
-  #waitingFor(window: Window): Pending | undefined {
-    const isSame = (pending: Pending) => windowKey(pending.window) === windowKey(window)
-    return this.#pending.find((each) => each.asked && isSame(each) && each.read === undefined && !each.failure)
   }
 
   #settle(): void {
     while (!this.isOver) {
-      const [pending] = this.#pending
+      const pending = this.#pending.first
       if (pending?.failure !== undefined) this.#settleFailure(pending, pending.failure)
       else if (pending?.read !== undefined) this.#settleRead(pending, pending.read)
       else return
@@ -199,7 +150,11 @@ export class Chain implements Stage {
     const isBehindEnd = this.#reach > 0 && startOf(pending.window) >= rows && total !== undefined
     if (failure === 'hole') return isBehindEnd ? this.#conclude() : this.#skip(pending, failure)
     if (failure === 'size-refused') return this.#settleRefusal(pending)
-    if (failure === 'too-large' && pending.window.size > this.#findings.size) return this.#beginSmaller()
+    if (failure === 'too-large' && pending.window.size > this.#findings.size) {
+      // The list is read on in smaller pages.
+      this.#pending.clear()
+      return this.#pending.putFirst(this.#findings.windowBehind(this.#reach))
+    }
     const isCached = failure === 'cached-answer'
     if (pending.tries < MOST_TRIES) return this.#tryAgain(pending, isCached)
     if (isCached && this.#findings.reads === 0) return this.#conclude(failure)
@@ -219,10 +174,10 @@ export class Chain implements Stage {
 
   /** Looks for the last position that the service shows, behind the chain and before the end of a window that it refused. */
   #lookForLimit(refused?: Window): void {
-    this.#pending = []
+    this.#pending.clear()
     this.#steps += 1
     const next = this.#limit.next(this.#reach, refused)
-    if (next !== undefined && this.#steps <= MOST_STEPS) return this.#putFirst(next)
+    if (next !== undefined && this.#steps <= MOST_STEPS) return this.#pending.putFirst(next)
     this.#findings.limit = this.#reach
     this.#conclude('offset-limit')
   }
@@ -283,8 +238,8 @@ export class Chain implements Stage {
     const grain = GRAINS.find((each) => served === window.size - (window.size % each))
     if (grain === undefined || findings.grain > 1 || window.size >= findings.size) return false
     findings.grain = grain
-    this.#pending = this.#pending.filter(({ window: { size } }) => size % grain === 0 || size === findings.size)
-    if (!this.#pending.some((each) => startOf(each.window) <= this.#reach)) this.#putFirst(this.#after(this.#reach))
+    this.#pending.removeSizes((size) => size % grain > 0 && size !== findings.size)
+    this.#pending.putFirst(this.#findings.windowBehind(this.#reach))
     return true
   }
 
@@ -304,7 +259,7 @@ export class Chain implements Stage {
     if (hasHope) return this.#steps >= MOST_STEPS
     if (reordered) {
       this.#reordered += 1
-      this.isUnordered ||= this.#reordered > FEW_REORDERED + this.#links / SEAMS_FOR_ONE_MORE
+      this.isUnordered ||= this.#reordered > FEW_REORDERED + this.#findings.links / SEAMS_FOR_ONE_MORE
     }
     if (this.isUnordered) return true
     const most = reordered ? MOST_STEPS - 1 : this.isFirm ? MOST_STEPS : shared > 0 ? 0 : 1
@@ -320,24 +275,15 @@ export class Chain implements Stage {
     this.#steps += 1
     // What was read before the window that was to link it shows an older list.
     if (pending === this.#unlinked && read.turn < left.turn) {
-      this.#remove(pending)
-      return this.#putFirst(this.#after(left.reach))
+      this.#pending.remove(pending)
+      return this.#pending.putFirst(this.#findings.windowBehind(left.reach))
     }
-    if (pending.isBridge) this.#remove(pending)
+    if (pending.isBridge) this.#pending.remove(pending)
     else this.#unlinked = pending
     const shrunk = Math.max(0, (left.total ?? 0) - rows)
     const step = shared === 0 ? 4 ** (this.#steps - 1) : this.#steps
     const back = shrunk + Math.max(Math.ceil(size / 8), tie + 1) * step
-    this.#putFirst(this.#covering(Math.min(left.reach - 1 - back, rows - 1)), { isBridge: true })
-  }
-
-  #putFirst(window: Window, { tries = 1, isBridge = false } = {}): void {
-    const others = this.#pending.filter((each) => windowKey(each.window) !== windowKey(window))
-    this.#pending = [{ window, tries, isBridge, asked: false }, ...others]
-  }
-
-  #remove(pending: Pending): void {
-    this.#pending = this.#pending.filter((each) => each !== pending)
+    this.#pending.putFirst(this.#findings.windowCovering(Math.min(left.reach - 1 - back, rows - 1)), { isBridge: true })
   }
 
   #settleEmpty(pending: Pending, read: ReadWindow): void {
@@ -345,20 +291,20 @@ export class Chain implements Stage {
     const isPromised = total !== undefined && read.start < rows
     if (!isPromised) {
       if (this.#reach === 0) return this.#conclude()
-      this.#remove(pending)
+      this.#pending.remove(pending)
       if (total === undefined && !this.#isShort && this.#gapAt === undefined) {
         // Behind a full page: nothing but the next one shows whether the list ends here.
         this.#gapAt = read.window
-        return this.#putFirst({ page: read.window.page + 1, size: read.window.size })
+        return this.#pending.putFirst({ page: read.window.page + 1, size: read.window.size })
       }
       if (this.#pending.length > 0) return
       // The list has become shorter since the chain came so far: a window further back knows its end.
       if (this.#left !== undefined && total !== undefined && !isFixed && this.#steps < MOST_STEPS) {
         this.#steps += 1
-        return this.#putFirst(this.#covering(rows - Math.ceil(size / 2 ** this.#steps)))
+        return this.#pending.putFirst(this.#findings.windowCovering(rows - Math.ceil(size / 2 ** this.#steps)))
       }
-      const between = this.#after(this.#reach)
-      if (total === undefined && startOf(between) < read.start) return this.#putFirst(between)
+      const between = this.#findings.windowBehind(this.#reach)
+      if (total === undefined && startOf(between) < read.start) return this.#pending.putFirst(between)
       // No window of the chain holds the last row: rows may stand behind it that no window shows.
       const isAtEnd = isFixed || (this.#left !== undefined && isEnd(this.#left))
       return this.#conclude(isAtEnd ? undefined : 'link-broken')
@@ -376,28 +322,18 @@ export class Chain implements Stage {
     }
     // Pages further back state the total as it is now.
     if (this.#empty === 1 && this.#reach > 0) {
-      this.#pending = []
+      this.#pending.clear()
       this.#findings.flaws.add('short-page')
-      return this.#putFirst(this.#covering(this.#reach - size))
+      return this.#pending.putFirst(this.#findings.windowCovering(this.#reach - size))
     }
     this.#skip(pending, 'short-page')
   }
 
-  #tryAgain(pending: Pending, atOnceInOtherSize = false): void {
-    const { size } = pending.window
-    const { isFixed, grain } = this.#findings
-    const inOtherSize = (atOnceInOtherSize || pending.tries % 2 === 0) && size > 2 * grain && !isFixed
-    const smaller = { size: size - grain, grain }
-    const atTop = this.#reach === 0 ? { page: 1, size: smaller.size } : undefined
-    const other = inOtherSize ? (atTop ?? windowAfter(this.#reach, 2, smaller, pending.window.page)) : undefined
-    this.#remove(pending)
-    this.#putFirst(other ?? pending.window, { tries: pending.tries + 1, isBridge: pending.isBridge })
-  }
-
-  /** Pages were too large: the list is read on in smaller ones. */
-  #beginSmaller(): void {
-    this.#pending = []
-    this.#putFirst(this.#after(this.#reach))
+  #tryAgain({ window, tries, isBridge }: Pending, atOnceInOtherSize = false): void {
+    const isOther = atOnceInOtherSize || tries % 2 === 0
+    const again = isOther ? this.#findings.otherWindow(window, this.#reach) : window
+    this.#pending.remove(this.#pending.first)
+    this.#pending.putFirst(again, { tries: tries + 1, isBridge })
   }
 
   #link(read: ReadWindow, seam?: Seam): void {
@@ -412,7 +348,7 @@ export class Chain implements Stage {
     this.#left = read
     this.#reach = read.reach
     if (read.reach > this.#furthest) [this.#furthest, this.#steps, this.#empty] = [read.reach, 0, 0]
-    this.#pending = this.#pending.filter((each) => each.read !== read && endOf(each.window) > read.reach)
+    this.#pending.removeUpTo(read.reach, read)
     const isLastPage = findings.isFixed && read.reach === read.total && !isRoundCap(read.reach)
     if (isEnd(read) || isLastPage) return this.#conclude()
     if (this.#limit.isMet) this.#lookForLimit()
@@ -424,7 +360,6 @@ export class Chain implements Stage {
     if (!findings.isFixed) findings.witnesses.link(seam, left, read)
     findings.changes += seam.changes
     findings.linked(seam.still)
-    this.#links += 1
     this.isStill &&= seam.still
     if (!seam.still) this.restless.push({ from: left.start, to: read.reach })
     if (findings.isFixed || (!seam.firm && !isSpanned)) this.loose.push({ from: left.start, to: read.reach })
@@ -440,7 +375,7 @@ export class Chain implements Stage {
     this.#left = undefined
     this.#reach = Math.max(this.#reach, endOf(window))
     this.#steps = 0
-    this.#pending = this.#pending.filter((each) => endOf(each.window) > this.#reach)
+    this.#pending.removeUpTo(this.#reach)
     const { rows, total } = this.#findings
     if (this.#pending.length === 0 && this.#reach >= rows && total !== undefined) this.#conclude()
   }

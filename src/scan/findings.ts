@@ -1,5 +1,14 @@
-import type { Reason } from './reasons.ts'
-import { SeenRows, type ReadWindow, type Sizes, type WindowAnswer } from './window.ts'
+import type { Reason } from '../reasons.ts'
+import {
+  SeenRows,
+  windowAfter,
+  windowAt,
+  windowFrom,
+  type ReadWindow,
+  type Sizes,
+  type Window,
+  type WindowAnswer,
+} from './window.ts'
 import { Witnesses } from './witness.ts'
 
 /** Requests beyond a number of plain readings: short lists need some for every purpose. */
@@ -42,7 +51,8 @@ export class Findings implements Sizes {
   #furthest = 0
   /** How many rows neighbours should share; follows what the list needs. */
   #overlap: number
-  #linked = 0
+  /** How many windows were linked. */
+  links = 0
   #overlaps = 0
   readonly flaws = new Set<Reason>()
   readonly seen = new SeenRows()
@@ -120,12 +130,12 @@ export class Findings implements Sizes {
 
   /** The mean over the scan. */
   get usualOverlap(): number {
-    return Math.round(this.#linked === 0 ? this.#overlap : this.#overlaps / this.#linked)
+    return Math.round(this.links === 0 ? this.#overlap : this.#overlaps / this.links)
   }
 
   /** A window linked with the one before it: those that follow may share less. */
   linked(isStill: boolean): void {
-    this.#linked += 1
+    this.links += 1
     this.#overlaps += this.#overlap
     this.#overlap = Math.max(USUAL_OVERLAP, this.#overlap - (isStill ? 0.5 : 0.04))
   }
@@ -133,6 +143,28 @@ export class Findings implements Sizes {
   /** A window did not link although its position overlapped: those that follow share more, and at least `wanted`. */
   missed(wanted: number, more: number): void {
     this.#overlap = Math.min(this.size / 3, Math.max(this.#overlap, wanted) + more)
+  }
+
+  /** The window that goes on where others have come up to `end`. */
+  windowBehind(end: number): Window {
+    const { size, overlap, isFixed } = this
+    if (end === 0) return { page: 1, size }
+    if (isFixed) return windowAt(Math.ceil(end / size) * size, size)
+    return windowAfter(end, overlap, this) ?? windowFrom(end, this)
+  }
+
+  /** The window that starts at or before a position and reaches furthest. */
+  windowCovering(position: number): Window {
+    const at = Math.max(0, position)
+    return this.isFixed ? windowAt(at, this.size) : windowFrom(at, this)
+  }
+
+  /** A window of another size, and on another page, for one whose answer is of no use; the same one where there is none. */
+  otherWindow(window: Window, reach: number): Window {
+    const smaller = { size: window.size - this.grain, grain: this.grain }
+    if (this.isFixed || smaller.size <= this.grain) return window
+    if (reach === 0) return { page: 1, size: smaller.size }
+    return windowAfter(reach, USUAL_OVERLAP, smaller, window.page) ?? window
   }
 
   /** How many requests a reading of each page once takes. */

@@ -1,6 +1,6 @@
 import type { OrderFacts } from '../list/order-facts.ts'
 import type { Hole } from './bisections.ts'
-import type { Reason } from './reasons.ts'
+import type { Reason } from '../reasons.ts'
 import type { ReadWindow, StoppedAt, Window, WindowAnswer, WindowFailure } from './window.ts'
 
 /*

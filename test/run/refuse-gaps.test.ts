@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { mirrorOrganization } from '../../src/mirror-organization.ts'
 import { refuseGaps } from '../../src/run/refuse-gaps.ts'
-import type { Reason } from '../../src/scan/reasons.ts'
+import type { Reason } from '../../src/reasons.ts'
 import { customers } from '../support/builders.ts'
 import { listedSource, pageOfList, sourceOf } from '../support/listed-source.ts'
 import { aMirror, valueOf } from '../support/mirror-file.ts'

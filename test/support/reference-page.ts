@@ -4,7 +4,7 @@ import { configJsonSchema } from '../../src/config/schema.ts'
 import { checkShape } from '../../src/config/checks/mistakes.ts'
 import { ERRORS, factsOfCode } from '../../src/errors/error-facts.ts'
 import { reasonWords } from '../../src/page/proof-words.ts'
-import { REASONS } from '../../src/scan/reasons.ts'
+import { REASONS } from '../../src/reasons.ts'
 import { everyMetric } from './every-metric.ts'
 
 /** The page of names: docs/REFERENCE.md. */
