@@ -215,9 +215,10 @@ export class Chain implements Stage {
     // A page of another size than it says stands elsewhere, and may seem to be the last one.
     // And an answer may belong to another window.
     const isComparable = !this.#findings.isFixed && left !== this.#recalled
-    const isOdd = isComparable && seam.unexplained > (isEnd(read) ? 0 : size / 2)
+    const isOdd = isComparable && seam.unexplained > (isEnd(read) && !this.#findings.isExact ? 0 : size / 2)
     if (isOdd && pending.tries < MOST_TRIES) return this.#tryAgain(pending)
-    if (isOdd && isEnd(read) && seam.unexplained > MOST_UNEXPLAINED) this.#findings.flaws.add('page-mismatch')
+    const isElsewhere = isOdd && isEnd(read) && !this.#findings.isExact && seam.unexplained > MOST_UNEXPLAINED
+    if (isElsewhere) this.#findings.flaws.add('page-mismatch')
     const mayStay = this.#findings.isFixed || this.#isBeyondRepair(seam, left)
     if (mayStay || this.#isGood(seam, left, read)) return this.#link(read, seam)
     this.#bridge(left, pending, read, seam)

@@ -20,6 +20,9 @@ const READINGS_WITH_REPAIRS = 1.5
 /** Enough for a list of about twelve million rows. */
 const MOST_REQUESTS = 150_000
 
+/** Services that round page sizes do so to a multiple of this. */
+const ROUNDEST = 5
+
 /** Rows that neighbours share at least: a single one may have moved itself. */
 const USUAL_OVERLAP = 2
 
@@ -41,6 +44,8 @@ export class Findings implements Sizes {
   isAgreed = false
   /** The service serves one size, or few: windows do not overlap. */
   isFixed: boolean
+  /** Whether a full page of an odd size has shown that sizes are not rounded. */
+  isExact = false
   /** Whether pages of other sizes were served. */
   isOverlapping = false
   /** The total as last stated; undefined before the first, and where the service states none. */
@@ -79,6 +84,7 @@ export class Findings implements Sizes {
   observe(read: ReadWindow, { rows }: WindowAnswer): void {
     this.reads += 1
     this.#furthest = Math.max(this.#furthest, read.reach)
+    this.isExact ||= read.reach - read.start === read.window.size && read.window.size % ROUNDEST > 0
     this.#observeTotal(read.total)
     for (const key of read.keys) this.seen.add(key)
     this.rejected += rows.length - read.keys.length
