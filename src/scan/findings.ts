@@ -124,6 +124,11 @@ export class Findings implements Sizes {
     return this.areTotalsAtOdds ? this.greatestTotal : this.rows
   }
 
+  /** By how many rows the list has grown since the first answer. */
+  get grown(): number {
+    return Math.max(0, this.rows - (this.#firstTotal ?? 0))
+  }
+
   /** How many more rows the list has than were read. */
   get lacking(): number {
     return this.rows - this.seen.size

@@ -262,12 +262,12 @@ class ListScan implements Scan {
 
   /**
    * Whether the list has more rows by its total than were read, and its changes do not explain it. One seam at which it was seen to change
-   * explains none: one answer may have left out a row.
+   * explains no more than the total has grown: one answer may have left out a row.
    */
   get #isLacking(): boolean {
-    const { changes, rejected, lacking } = this.#findings
+    const { changes, rejected, lacking, grown } = this.#findings
     if (this.#isResumed) return false
-    return lacking > rejected + (this.#chain.restless.length > 1 ? changes : 0)
+    return lacking > rejected + (this.#chain.restless.length > 1 ? changes : grown)
   }
 
   /** What speaks against any grade. */
