@@ -277,7 +277,7 @@ function read(list: NightlyList, plan: Plan, { dice, facts }: { dice: Dice; fact
 
 /**
  * Counts the absences of the customers known, and removes them by the rules: two proven ones, or two proven or settled ones, or three of a list
- * that was read whole, that a search confirms. A search finds whoever is listed. Returns how many were removed although they are listed.
+ * that was read whole, that a search confirms. A search finds each customer who is listed. Returns how many were removed although they are listed.
  */
 function judge(
   known: Map<number, Absences>,
