@@ -121,7 +121,7 @@ export type ReadWindow = {
   /** What identifies each row that has an identity, in the order served, and the place of each among them. */
   readonly keys: readonly RowKey[]
   readonly places: ReadonlyMap<RowKey, number>
-  /** The first and the last row with an identity. */
+  /** The first and the last row that show where they stand. */
   readonly ends: readonly [first: Row, last: Row] | undefined
   readonly rowOrder: RowOrder
   /** How many windows were read before it. */
@@ -139,7 +139,7 @@ export function readOf(
   const window = { page: asked.page, size: perPage }
   const named = rows.filter((row) => keyOf(row) !== undefined)
   const keys = named.flatMap((row) => keyOf(row) ?? [])
-  const [first, last] = [named[0], named.at(-1)]
+  const [first, last] = [named.find(isPlaced), named.findLast(isPlaced)]
   const isEmptied = rows.length === 0 && total === 0 && turn > 0
   const start = startOf(window)
   return {
@@ -151,9 +151,14 @@ export function readOf(
     keys,
     places: new Map(keys.map((key, place) => [key, place])),
     ends: first === undefined || last === undefined ? undefined : [rowOf(first), rowOf(last)],
-    rowOrder: rowOrder ?? orderOfRows(named.map(rowOf)),
+    rowOrder: rowOrder ?? orderOfRows(named.filter(isPlaced).map(rowOf)),
     turn,
   }
+}
+
+/** Whether a row shows where it stands among the others: a forgotten customer from before an interruption does not. */
+function isPlaced(row: RowOrNumber): boolean {
+  return typeof row === 'number' || row.id !== undefined
 }
 
 /** The row as an object, as far as it is known. */
