@@ -3,21 +3,7 @@ import { expect, test } from 'vitest'
 import { activeIds, goneIds, syncSandbox } from './support/mirrored-sandbox.ts'
 import { someOf } from './support/seeds.ts'
 import { aSandbox } from './support/workplace.ts'
-import { staged, searches } from './support/staged-service.ts'
-
-test('a deleted customer is removed at the second absence from a settled scan, not the first', async () => {
-  const { sandbox, nightly } = await staged('hidden-order')
-  await nightly()
-  sandbox.organization('acme').delete(sandbox.organization('acme').customers[500]?.id ?? '')
-
-  expect((await nightly()).report).toMatchObject({ missing: 1, removed: 0 })
-  const searchesBefore = searches(sandbox)
-  expect((await nightly()).report).toMatchObject({ missing: 0, removed: 1 })
-
-  expect(searchesBefore).toBe(0)
-  // By address, username and name: for a customer who is listed, and for the one who is not.
-  expect(searches(sandbox)).toBe(6)
-})
+import { staged } from './support/staged-service.ts'
 
 test('a customer hidden by poison never counts as missing', async () => {
   const { sandbox, mirror, nightly } = await staged('poison')

@@ -29,7 +29,9 @@ export class Again implements Stage {
   }
 
   #plan(): void {
-    const { isFixed, longest: rows, seen, size, grain } = this.#findings
+    const { isFixed, longest, furthest, seen, size, grain } = this.#findings
+    // A total may be any number.
+    const rows = Math.min(longest, furthest + size)
     const lacking = rows - seen.size
     const mayLack = lacking > 0 || (isFixed && this.#rounds === 0)
     if (this.#spans.length === 0 || !mayLack || this.#rounds >= MOST_ROUNDS || this.#asked >= rows / size) return

@@ -53,7 +53,8 @@ export class Findings implements Sizes {
   greatestTotal = 0
   /** The list is as long as this for the limit of requests: one that grows as fast as it is read would raise it forever. */
   #firstTotal: number | undefined
-  #furthest = 0
+  /** The position up to which rows were read. */
+  furthest = 0
   /** How many rows neighbours should share; follows what the list needs. */
   #overlap: number
   /** How many windows were linked. */
@@ -83,7 +84,7 @@ export class Findings implements Sizes {
 
   observe(read: ReadWindow, { rows }: WindowAnswer): void {
     this.reads += 1
-    this.#furthest = Math.max(this.#furthest, read.reach)
+    this.furthest = Math.max(this.furthest, read.reach)
     this.isExact ||= read.reach - read.start === read.window.size && read.window.size % ROUNDEST > 0
     this.#observeTotal(read.total)
     for (const key of read.keys) this.seen.add(key)
@@ -180,7 +181,7 @@ export class Findings implements Sizes {
 
   /** How many requests a reading of each page once takes. */
   get plainRequests(): number {
-    return Math.ceil((this.#firstTotal ?? this.#furthest) / this.size)
+    return Math.ceil((this.#firstTotal ?? this.furthest) / this.size)
   }
 
   get mayRepair(): boolean {

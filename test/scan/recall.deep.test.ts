@@ -27,7 +27,7 @@ test('a scan interrupted twice, the second time after its last window, is not pr
     proofs.add(`${proof} ${basis}`)
     if (proof === 'proven') expect({ seed, unread }).toEqual({ seed, unread: [] })
   }
-  expect([...proofs]).toContain('settled undefined')
+  expect([...proofs]).toContain('settled seams')
 })
 
 /** As a mirror hands them back: the last answer of each window, in the order of their positions. */

@@ -201,7 +201,7 @@ export function playNights(order: NightlyOrder, seed: number): SimulatedNight[] 
     nights.push({
       certificate,
       requests,
-      plain: Math.max(1, Math.ceil(plan.size / plan.pageSize)),
+      plain: Math.max(1, Math.ceil(Math.max(before.size, list.rows.length) / plan.pageSize)),
       lost: lost.length,
       lostInPlace: order === 'shuffled' ? 0 : lost.filter(({ placedAt }) => placedAt <= since).length,
       wronglyRemoved: judge(known, seen, { certificate, list, search: plan.search }),
