@@ -187,6 +187,7 @@ export class Chain implements Stage {
     const left = this.#left
     // A short window whose rows the chain has passed already shows nothing behind them.
     const isPassed = read.reach <= this.#reach && isDoubtful(read) && rows > read.reach
+    this.#isShort ||= isPassed && read.keys.length > 0
     const isEmpty = read.reach === read.start || isPassed || (left === undefined && read.reach <= this.#reach)
     if (isEmpty) return this.#settleEmpty(pending, read)
     const isEndOfCountless = (total === undefined || total < read.reach) && isDoubtful(read)
