@@ -1,0 +1,43 @@
+import { expect, test } from 'vitest'
+import { listScan } from '../../src/scan/list-scan.ts'
+import type { Window, WindowAnswer } from '../../src/scan/window.ts'
+import { dice } from '../support/dice.ts'
+import { drive } from '../support/drive-scan.ts'
+import { SimulatedList } from '../support/simulated-list.ts'
+
+/** Every other answer comes from a database that lacks the newest customers, which stand at the end. */
+function readFromTwo(lacking: number, { size = 950, parallel = 1 } = {}) {
+  const luck = dice(1)
+  const list = new SimulatedList(luck, { size, order: 'created asc, id asc' })
+  let answers = 0
+  const answer = (window: Window): WindowAnswer => {
+    const { rows, ...whole } = list.answer(window)
+    answers += 1
+    if (answers % 2 === 1) return { ...whole, rows }
+    const left = Math.max(0, list.size - lacking - window.size * (window.page - 1))
+    return { ...whole, rows: rows.slice(0, left), total: list.size - lacking }
+  }
+  const scan = listScan()
+  const { ids } = drive(scan, { answer }, { dice: luck, parallel })
+  return { ...scan.certificate(), lost: list.survivors().filter((id) => !ids.has(id)).length }
+}
+
+test.each([450, 950, 2030])('of %i customers, a database that lacks thirty costs the proof', (size) => {
+  for (const parallel of [1, 4]) {
+    expect(readFromTwo(30, { size, parallel })).toMatchObject({
+      proof: 'unproven',
+      reasons: expect.arrayContaining(['unequal-replicas']),
+      lost: 0,
+    })
+  }
+})
+
+test('totals that rise and fall in small steps are those of a list that changes', () => {
+  const luck = dice(2)
+  const list = new SimulatedList(luck, { size: 950, order: 'created asc, id asc' })
+  const between = () => (luck.chance(0.5) ? list.insert() : list.delete(2))
+  const scan = listScan()
+  drive(scan, { answer: (window) => list.answer(window), between }, { dice: luck })
+
+  expect(scan.certificate()).toMatchObject({ proof: 'proven', reasons: [] })
+})
