@@ -1,7 +1,15 @@
 import { describeError, factsOf, Interrupted, isOurs, MaxRunReached } from './errors/errors.ts'
 import { emptyReport, type Report, type Trigger, nothingPruned, type Pruned } from './report.ts'
 import type { QuickLimit } from './quick-limit.ts'
-import type { Ending, RemovalRule, Retention, Run, Start, Searched } from './run.ts'
+import {
+  removingProof,
+  type Ending,
+  type RemovalRule,
+  type Retention,
+  type Run,
+  type Searched,
+  type Start,
+} from './run.ts'
 import { readList, type ListSettings, type ReadingLimits } from './run/read-list.ts'
 import type { readQuickly } from './run/read-quickly.ts'
 import { ageToResume } from './run/start-scan.ts'
@@ -77,8 +85,8 @@ async function readWhole(mirroring: Mirroring, run: Run, limits: ReadingLimits):
   const { certificate, ...read } = await readList(mirroring, run, limits)
   const searched = await searchForAbsent(mirroring, run, certificate, AbortSignal.any([limits.stop, limits.abort]))
   const removals = { rule: mirroring.removals, ...searched }
-  const { proof, reasons } = certificate
-  return { status: 'complete', proof, reasons, certificate, ...read, removals }
+  const { proof, reasons, isWhole } = certificate
+  return { status: 'complete', proof, reasons, isWhole, certificate, ...read, removals }
 }
 
 /** Loaded only for a quick run. */
@@ -261,7 +269,7 @@ function reached(organization: string, maxRunMs: number): MaxRunReached {
 }
 
 type SearchSettings = {
-  source: Pick<Source, 'search' | 'counters'> & Partial<Pick<Source, 'clockOffsetMs'>>
+  source: Pick<Source, 'readPage' | 'search' | 'counters'> & Partial<Pick<Source, 'clockOffsetMs'>>
   mirror: Pick<Mirror, 'findRemovalCandidates' | 'findListed'>
   removals: RemovalRule
   now: () => number
@@ -276,10 +284,11 @@ type SearchSettings = {
 export async function searchForAbsent(
   { source, mirror, removals, now, random }: SearchSettings,
   run: Run,
-  { proof, pageSize }: Pick<Certificate, 'proof' | 'pageSize'>,
+  { pageSize, ...certificate }: Pick<Certificate, 'proof' | 'isWhole' | 'pageSize'>,
   signal: AbortSignal,
 ): Promise<Searched> {
-  if (proof === 'unproven') return NOT_SEARCHED
+  const proof = removingProof(certificate)
+  if (proof === undefined) return NOT_SEARCHED
   const candidates = await mirror.findRemovalCandidates(run, {
     rule: removals,
     proof,
@@ -289,10 +298,10 @@ export async function searchForAbsent(
   const controls = await mirror.findListed(run, MOST_CONTROLS)
   return confirmAbsences(candidates, controls, {
     search: (text) => source.search(text, { size: pageSize, signal }),
+    askForPage: async () => (await source.readPage({ page: 1, size: pageSize }, { signal })).release?.(),
     requestsMade: () => source.counters.requests,
     random,
     signal,
-    confirmedBy: proof === 'settled' ? 'every field' : 'any field',
     everyKind: proof === 'proven',
   })
 }

@@ -196,13 +196,17 @@ function runColumns(): PublicColumn[] {
     count('suppressed', 'records of forgotten customers, of which nothing is kept'),
     count(
       'missing',
-      'absent customers marked as missing and not removed; 0 where the run held them back or proved nothing',
+      'absent customers marked as missing and not removed; 0 where the run held them back or could not tell',
     ),
     count('removed', 'customers taken as no longer active'),
     count('returned', 'removed customers that are listed again'),
     count(
       'held',
       'removals held back because they were too many; in a quick run, customers not marked as missing for that reason',
+    ),
+    count(
+      'searches_refused',
+      'searches for absent customers that the service refused, or left without an answer although it answered others',
     ),
     count('throttled', 'answers with which the service asked to slow down'),
     count('waited_ms', 'time spent waiting for the service, in milliseconds'),

@@ -64,6 +64,8 @@ export type Report = RecordCounts &
     removed: number
     /** Removals held back by a guard. */
     held: number
+    /** Searches for absent customers that the service refused, or left without an answer although it answered others. */
+    searchesRefused: number
     warnings: Warnings
     /** The interrupted run that it continued, and the number of customers read by that run and its predecessors. */
     resumedFrom: number | undefined
@@ -136,6 +138,7 @@ export function emptyReport(start: Pick<Report, 'organization' | 'trigger' | 'st
     missing: 0,
     removed: 0,
     held: 0,
+    searchesRefused: 0,
     warnings: {},
     resumedFrom: undefined,
     readBefore: 0,
@@ -213,6 +216,7 @@ export function toJson(report: Report) {
     resumedFrom: report.resumedFrom ?? null,
     readBefore: report.readBefore,
     suppressed: report.suppressed,
+    searchesRefused: report.searchesRefused,
     trustedPages: report.trustedPages ?? null,
     ...(report.pruned !== undefined && { pruned: { ...report.pruned, error: report.pruned.error ?? null } }),
   }

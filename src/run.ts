@@ -95,6 +95,8 @@ export type Ending = {
   source: SourceCounts
   /** Whether the list was read from its first position to its end, so that customers not received are no longer listed. */
   readToEnd: boolean
+  /** Whether an unproven scan came to the end of the list with hardly a row lacking. */
+  isWhole?: boolean | undefined
   /** The list as this run read it, for the next one; without it, the list before is kept. */
   list?: ListAsRead | undefined
   /** Pages that a quick run trusted without reading them; undefined for other runs. */
@@ -137,8 +139,13 @@ export type Reckoning = {
   isConfirmed: boolean
 }
 
-/** Grades of proof after which customers may be marked missing and removed. */
-export type RemovingProof = Exclude<Proof, 'unproven'>
+/** Grades of a scan after which customers are marked missing and removed. `whole`: unproven, but read to its end with hardly a row lacking. */
+export type RemovingProof = Exclude<Proof, 'unproven'> | 'whole'
+
+/** The grade of a scan by which its absences count; undefined where they say nothing. */
+export function removingProof({ proof, isWhole }: Pick<Ending, 'proof' | 'isWhole'>): RemovingProof | undefined {
+  return proof !== 'unproven' ? proof : isWhole === true ? 'whole' : undefined
+}
 
 /** The results of searches for the customers about to be removed. */
 export type Searched = {
@@ -146,8 +153,8 @@ export type Searched = {
   confirmed: ReadonlySet<string>
   /** Ids of customers that a search found: they are listed, so the scan did not read the whole list. */
   found?: ReadonlySet<string> | undefined
-  /** Ids of customers for which the service refused the search, although it searches for others: they are not removed. */
-  unanswered?: ReadonlySet<string> | undefined
+  /** How many searches the service refused, or left without an answer although it answered others. */
+  refused?: number | undefined
   /** Whether only a random sample was searched for; one customer found then holds back all the others. */
   isSample?: boolean | undefined
   /** Whether the searches were not finished: then this run removes no customer. */
@@ -166,8 +173,10 @@ export type Absent = {
   email: string | null
   /** `YYYY-MM-DD HH:MM:SS`; null when it cannot be read. */
   createdAtUtc: string | null
+  /** In how many scans in a row before this one: proven ones, proven and settled ones, and these with unproven ones that were whole. */
   missingProven: number
   missingScans: number
+  missingWhole: number
 }
 
 /** The fields to search a customer by. */

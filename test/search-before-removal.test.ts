@@ -127,18 +127,31 @@ test.each(someOf(Object.entries({ ...BROKEN, 'with the whole list': EVERY_CUSTOM
 
 test.each(Object.entries(OUTAGES))(
   'an outage during the searches, by %s, postpones removals, and costs neither the run nor its proof',
-  async (_, search) => {
+  async (_, outage) => {
     const mirror = await aMirror()
     await night(mirror, 1, { shown: LIST })
     await night(mirror, 2, { shown: WITHOUT_50 })
 
-    const { report, error } = await night(mirror, 3, { shown: WITHOUT_50, search })
+    const { report, error } = await night(mirror, 3, { shown: WITHOUT_50, outage })
 
     expect(error).toBeUndefined()
     expect(report).toMatchObject({ status: 'complete', proof: 'proven', missing: 1, removed: 0 })
     expect(fateOf(mirror, 50)).toBe('missing')
     const next = await night(mirror, 4, { shown: WITHOUT_50 })
     expect(next.report).toMatchObject({ proof: 'proven', removed: 1 })
+  },
+)
+
+test.each([OUTAGES['the network'], OUTAGES['a 503']])(
+  'where no search is answered at all, customers are removed after two proven scans',
+  async (search) => {
+    const mirror = await aMirror()
+    await night(mirror, 1, { shown: LIST })
+    await night(mirror, 2, { shown: WITHOUT_50, search })
+
+    const { report } = await night(mirror, 3, { shown: WITHOUT_50, search })
+
+    expect(report).toMatchObject({ proof: 'proven', removed: 1 })
   },
 )
 
@@ -177,20 +190,24 @@ test('a run that lost its organization during the searches marks no customer', a
   expect(fateOf(mirror, 50)).toBe('missing')
 })
 
-test('a customer whom the service refuses to search for stays missing, and others are removed', async () => {
+test.each([
+  ['closes the connection', OUTAGES['the network']],
+  ['answers with 503', OUTAGES['a 503']],
+  ['answers with 403', BROKEN['with 403']],
+])('a firewall that %s where it dislikes a name keeps no removal back, and the run counts it', async (_, refuse) => {
   const mirror = await aMirror()
   const odd = { name: "O'Neil", username: "o'neil", email: "o'neil@example.com" }
   const list = LIST.map((sent) => (sent['id'] === customerId(50) ? { ...sent, ...odd } : sent))
   const shown = list.filter(({ id }) => id !== customerId(50) && id !== customerId(60))
   const search: NonNullable<SearchedService['search']> = async (listed, text) =>
-    text.includes("'") ? BROKEN['with 403']() : WORKING['for any part, in any case'](listed, text)
+    text.includes("'") ? refuse() : WORKING['for any part, in any case'](listed, text)
   await night(mirror, 1, { shown: list })
   await night(mirror, 2, { shown })
 
   const { report } = await night(mirror, 3, { shown, search })
 
-  expect(report).toMatchObject({ proof: 'proven', missing: 1, removed: 1 })
-  expect([fateOf(mirror, 50), fateOf(mirror, 60)]).toEqual(['missing', 'removed'])
+  expect(report).toMatchObject({ proof: 'proven', missing: 0, removed: 2, searchesRefused: 3 })
+  expect(await mirror.findRun(report.runId ?? 0)).toMatchObject({ searchesRefused: 3 })
 })
 
 const MANY = datedCustomers(1, 800)

@@ -98,6 +98,7 @@ function countsOf(run: StoredRun): Line[] {
     ['Missing', unlessZero(run.missing)],
     ['Removed', unlessZero(run.removed)],
     ['Returned', unlessZero(run.returned)],
+    ['Searches refused', unlessZero(run.searchesRefused)],
     ['Requests', run.status === 'running' ? undefined : grouped(run.requests)],
     ['Asked to slow down', run.throttled === 0 ? undefined : count(run.throttled, 'time')],
     ['Waited', run.waitedMs === 0 ? undefined : duration(run.waitedMs)],

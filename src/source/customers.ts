@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { type Sleep, turnWithTime } from '../machine/timers.ts'
+import { factsOf } from '../errors/errors.ts'
 import { type ByteBudget, PROCESS_BUDGET, type Room, whenRoomy } from './connection/byte-budget.ts'
 import { createCachedAnswers } from './cached-answers.ts'
 import { createClock, type Clock } from './clock/clock.ts'
@@ -29,7 +30,7 @@ export type { Asking, Stopping } from './pace/rate-limit.ts'
 export type Source = {
   /** Reads one page, waiting and asking again within the budgets. Rejects with the reason of the signal that aborts. */
   readPage(window: Window, options: ReadOptions): Promise<CustomersPage>
-  /** The first page, of `size` customers, of those that match a text; retried like readPage. */
+  /** The first page, of `size` customers, of those that match a text; retried like readPage, but once where the text may be why it fails. */
   search(text: string, options: Asking & { size: number }): Promise<CustomersPage>
   /** One request for the first page of that size, signed by the service's clock if the first one was refused for its time. Never waits. */
   probe(size: number, options: { signal: AbortSignal }): Promise<CustomersPage>
@@ -41,6 +42,9 @@ export type Source = {
   /** Ends every connection, or returns them to the idle ones. Call it after all requests have ended. */
   close(): Promise<void>
 }
+
+/** A firewall that drops a search for its text drops it again. */
+const MOST_SEARCH_RETRIES = 1
 
 type ReadOptions = Asking & {
   /** Called when the answer has arrived, before it is processed. */
@@ -86,8 +90,13 @@ export function openSource(options: SourceOptions): Source {
       refuseImpossible({ page, size })
       return { ...(await read({ page, size: Math.min(size, LARGEST_SIZE) }, reading)), askedSize: size }
     },
-    async search(search, { size, ...stopping }) {
-      const answered = await read({ page: 1, size, search }, stopping)
+    async search(search, { size, mayAskMore, ...stopping }) {
+      let failures = 0
+      const mayRetry = (refusal: unknown) => {
+        if (factsOf(refusal).askAgain === 'retry') failures += 1
+        return failures <= MOST_SEARCH_RETRIES && mayAskMore?.(refusal) !== false
+      }
+      const answered = await read({ page: 1, size, search }, { ...stopping, mayAskMore: mayRetry })
       answered.release?.()
       return answered
     },

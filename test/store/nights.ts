@@ -8,6 +8,8 @@ export const DAY_MS = 24 * 60 * MINUTE_MS
 
 export type Night = {
   proof?: Proof
+  /** Whether an unproven scan came to the end of the list all the same. */
+  isWhole?: boolean
   rule?: RemovalRule
   /** Whose absence other means confirm. */
   confirmed?: Iterable<string>
@@ -25,11 +27,11 @@ export async function night(mirror: Mirror, n: number, list: readonly unknown[],
 }
 
 /** The end of a run that read a whole list. */
-export function scanEnding({ proof = 'proven', rule = USUAL_RULE, confirmed = [] }: Night): Ending {
+export function scanEnding({ proof = 'proven', isWhole, rule = USUAL_RULE, confirmed = [] }: Night): Ending {
   const reasons = { proven: [], settled: ['no-witness'], unproven: ['hole'] }[proof]
   const source = { requests: 1, throttled: 0, waitedMs: 0 }
   const removals = { rule, confirmed: new Set(confirmed) }
-  return { status: 'complete', proof, reasons, readToEnd: proof !== 'unproven', source, removals }
+  return { status: 'complete', proof, isWhole, reasons, readToEnd: proof !== 'unproven', source, removals }
 }
 
 type Quickly = { gone?: readonly number[]; hour?: number; ending?: Partial<Ending> }

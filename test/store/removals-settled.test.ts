@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { RemovingProof } from '../../src/run.ts'
+import type { Proof } from '../../src/report.ts'
 import type { Mirror } from '../../src/store.ts'
 import { privacyPolicy } from '../../src/privacy/privacy-policy.ts'
 import { aCustomer, aPage, customerId, customers, START_MS } from '../support/builders.ts'
@@ -65,6 +65,32 @@ test('a settled scan between two proven ones does not restart their count', asyn
   await night(mirror, 3, WITHOUT_1_AND_2, { proof: 'settled' })
 
   expect(await night(mirror, 4, WITHOUT_1_AND_2)).toMatchObject({ missing: 0, removed: 2 })
+})
+
+test('an unproven scan that came to the end of the list counts too: three in a row and a confirmation remove', async () => {
+  const mirror = await aMirror()
+  await night(mirror, 1, ALL_FIVE)
+  const whole: Night = { ...CONFIRMED, proof: 'unproven', isWhole: true }
+
+  expect(await night(mirror, 2, WITHOUT_1_AND_2, whole)).toMatchObject({ missing: 2, removed: 0 })
+  await night(mirror, 3, ALL_FIVE.slice(0, 3), { proof: 'unproven' })
+  for (const n of [4, 5])
+    expect(await night(mirror, n, WITHOUT_1_AND_2, whole)).toMatchObject({ missing: 2, removed: 0 })
+  const report = await night(mirror, 6, WITHOUT_1_AND_2, whole)
+
+  expect(report).toMatchObject({ proof: 'unproven', missing: 1, removed: 1 })
+  expect([fateOf(mirror, 1), fateOf(mirror, 2)]).toEqual(['removed', 'missing'])
+})
+
+test('unproven scans count for no settled one, and a settled one counts among them', async () => {
+  const mirror = await aMirror()
+  await night(mirror, 1, ALL_FIVE)
+  await night(mirror, 2, WITHOUT_1_AND_2, { ...CONFIRMED, proof: 'unproven', isWhole: true })
+
+  expect(await night(mirror, 3, WITHOUT_1_AND_2, CONFIRMED)).toMatchObject({ missing: 2, removed: 0 })
+  const report = await night(mirror, 4, WITHOUT_1_AND_2, { ...CONFIRMED, proof: 'unproven', isWhole: true })
+
+  expect(report).toMatchObject({ missing: 1, removed: 1 })
 })
 
 test('a customer seen by a settled scan is listed again', async () => {
@@ -156,12 +182,12 @@ test('there are no candidates when a guard would hold all removals back', async 
   ).toHaveLength(21)
 })
 
-test.each<RemovingProof>(['proven', 'settled'])('the guards hold after a %s scan', async (proof) => {
+test.each<Proof>(['proven', 'settled', 'unproven'])('the guards hold after a %s scan', async (proof) => {
   const mirror = await aMirror()
   await night(mirror, 1, customers(1, 100))
   const everyId = customers(1, 100).map(({ id }) => String(id))
 
-  const report = await night(mirror, 2, customers(22, 100), { proof, confirmed: everyId })
+  const report = await night(mirror, 2, customers(22, 100), { proof, isWhole: true, confirmed: everyId })
 
   expect(report).toMatchObject({ missing: 0, removed: 0, held: 21 })
 })

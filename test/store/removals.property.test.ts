@@ -11,7 +11,7 @@ const KNOWN = [1, 2, 3, 4, 5, 6]
 const aNight = fc.record({
   /** What comes of each customer; the last one is always listed, so that the list is never empty. */
   comes: fc.tuple(...KNOWN.map(() => fc.constantFrom<Comes>('listed', 'listed', 'absent', 'absent', 'rejected'))),
-  proof: fc.constantFrom<Proof>('proven', 'proven', 'settled', 'unproven'),
+  proof: fc.constantFrom<Proof | 'whole'>('proven', 'proven', 'settled', 'whole', 'unproven'),
   confirmed: fc.subarray(KNOWN),
   /** What a quick run after that night finds; without it, there is none. */
   quick: fc.option(fc.record({ gone: fc.subarray(KNOWN), listed: fc.subarray(KNOWN) }), { nil: undefined }),
@@ -34,7 +34,7 @@ test('over any nights and quick runs, every customer is missing and removed exac
       for (const [index, { comes, proof, confirmed, quick }] of nights.entries()) {
         const before = model.map(({ fate }) => fate)
         const report = await night(mirror, index + 1, records(comes), {
-          proof,
+          ...(proof === 'whole' ? { proof: 'unproven', isWhole: true } : { proof }),
           rule: { after, maxShare: 0 },
           confirmed: confirmed.map(customerId),
         })
@@ -75,6 +75,7 @@ class Modelled {
   marked = false
   #proven = 0
   #scans = 0
+  #whole = 0
   /** Whether its record was a reject when it came last. */
   #isRejected = false
 
@@ -83,15 +84,17 @@ class Modelled {
     this.#after = after
   }
 
-  pass(comes: Comes, proof: Proof, confirmed: boolean): void {
+  pass(comes: Comes, proof: Proof | 'whole', confirmed: boolean): void {
     this.marked = false
     // After a scan that proves nothing, the reject of a record that did not come stays open.
-    if (comes !== 'absent' || proof !== 'unproven') this.#isRejected = comes === 'rejected'
+    if (comes !== 'absent' || proof === 'proven' || proof === 'settled') this.#isRejected = comes === 'rejected'
     if (comes !== 'absent') return this.#isSeen()
     if (proof === 'unproven' || this.fate === 'removed') return
-    this.#scans += 1
+    this.#whole += 1
+    if (proof !== 'whole') this.#scans += 1
     if (proof === 'proven') this.#proven += 1
-    const often = proof === 'proven' ? this.#proven >= this.#after : this.#scans >= this.#after && confirmed
+    const isProven = proof === 'proven' && this.#proven >= this.#after
+    const often = isProven || (confirmed && (this.#scans >= this.#after || this.#whole > this.#after))
     this.marked = true
     this.fate = often ? 'removed' : 'missing'
     if (often) this.history.push('removed')
@@ -110,6 +113,7 @@ class Modelled {
     this.fate = 'listed'
     this.#proven = 0
     this.#scans = 0
+    this.#whole = 0
   }
 }
 

@@ -81,6 +81,7 @@ async function runQuickly({ list, known, service, dice, turn, churn }: QuickRun)
     get room() {
       return 100 - counters.requests
     },
+    readPage: () => Promise.reject(new Error('no search fails here')),
     async search(text: string) {
       counters.requests += 1
       pass()
@@ -92,7 +93,8 @@ async function runQuickly({ list, known, service, dice, turn, churn }: QuickRun)
     const named = known.stored.get(n)
     const id = list.people[n - 1]?.id
     if (named === undefined || id === undefined || known.missing.has(n)) return []
-    return [{ rowId: n, id, ...named, missingProven: 0, missingScans: 0, createdAtUtc: null, earlier: [] }]
+    const counted = { missingProven: 0, missingScans: 0, missingWhole: 0 }
+    return [{ rowId: n, id, ...named, ...counted, createdAtUtc: null, earlier: [] }]
   }
   const mirror = {
     findGone: async (_: Run, rowIds: readonly number[]) => rowIds.flatMap(candidateOf),

@@ -9,6 +9,8 @@ export type SearchedService = {
   /** The customers that a search can find; by default the same. */
   listed?: readonly SentRecord[]
   search?: SearchKind
+  /** From the first search on, it answers no request. */
+  outage?: () => Promise<never>
   /** The only sizes of a page it serves. */
   sizes?: readonly number[]
 }
@@ -80,17 +82,18 @@ type Answer = (listed: readonly SentRecord[], text: string) => ReturnType<PageSo
 export type SearchKind = Answer
 
 /** The source of such a service, and the texts it was asked to search for. */
-export function searchedSource({ shown, listed = shown, search = finding(partial), sizes }: SearchedService) {
+export function searchedSource({ shown, listed = shown, search = finding(partial), outage, sizes }: SearchedService) {
   const texts: string[] = []
   const source = sourceOf(
     async (window) => {
+      if (outage !== undefined && texts.length > 0) return outage()
       const isServed = sizes === undefined || sizes.includes(window.size)
       if (!isServed) throw new SourceRefused('422', { code: 'unprocessable', status: 422 })
       return pageOfList(shown, window)
     },
     (text) => {
       texts.push(text)
-      return search(listed, text)
+      return outage === undefined ? search(listed, text) : outage()
     },
   )
   return { source, texts }

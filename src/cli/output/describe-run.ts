@@ -20,6 +20,7 @@ export function describeRun(
     ...run.reasons.map((reason) => `  ${reason}: ${reasonWords(reason)}`),
     ...noteLines(run),
     ...absenceLines(run, waiting, configOption(config)),
+    ...refusedLines(run),
   ]
   return `${lines.join('\n').trimEnd()}\n`
 }
@@ -29,6 +30,14 @@ function noteLines(run: StoredRun): string[] {
   if (certificate === undefined) return []
   const holes = certificate.holes.map((hole) => `  not read: ${positionWords(hole)}`)
   return [...limitLines(run), ...holes, ...foundLines(certificate.found ?? [])]
+}
+
+function refusedLines({ searchesRefused }: StoredRun): string[] {
+  if (searchesRefused === 0) return []
+  return [
+    `${count(searchesRefused, 'search', 'searches')} for absent customers refused by the service, or without an answer: after proven scans ` +
+      'these customers are removed all the same, after others they stay missing.',
+  ]
 }
 
 /** Only the ids, to look up in the service. */

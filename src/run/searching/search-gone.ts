@@ -6,7 +6,7 @@ import type { LimitedSource } from '../request-limit.ts'
 import { textsOfCandidate } from './search-texts.ts'
 
 type SearchSettings = {
-  source: Pick<LimitedSource, 'search' | 'counters' | 'room'>
+  source: Pick<LimitedSource, 'readPage' | 'search' | 'counters' | 'room'>
   mirror: Pick<Mirror, 'findGone' | 'findListed'>
   random: () => number
   signal: AbortSignal
@@ -42,6 +42,7 @@ export async function searchForGone(
       searching.throwIfAborted()
       return source.search(text, { size: pageSize, signal })
     },
+    askForPage: async () => (await source.readPage({ page: 1, size: pageSize }, { signal })).release?.(),
     requestsMade: () => source.counters.requests,
     most,
     random,

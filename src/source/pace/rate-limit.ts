@@ -22,8 +22,8 @@ export type RateLimit = {
  */
 export type Stopping = { signal: AbortSignal; stop?: AbortSignal | undefined }
 
-/** `mayAskMore` is asked before the same request, or another one for its sake, is sent once more; by default it may be. */
-export type Asking = Stopping & { mayAskMore?: (() => boolean) | undefined }
+/** `mayAskMore` is asked before a refused request, or another one for its sake, is sent once more; by default it may be. */
+export type Asking = Stopping & { mayAskMore?: ((refusal?: unknown) => boolean) | undefined }
 
 type Turn<T> = { paused: true } | { paused: false; value: T }
 

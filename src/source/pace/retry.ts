@@ -95,7 +95,7 @@ class BudgetedRetry implements Retry {
       this.#refusedSinceMs ??= monotonicMs()
       // Set before the turn ends: the next in line must not start into the same refusal.
       if (factsOf(error).askAgain === 'wait') rateLimit.pauseUntil(monotonicMs() + waitMs)
-      if (mayAskMore?.() === false) throw error
+      if (mayAskMore?.(error) === false) throw error
       return { succeeded: false, refusal: error, waitMs }
     }
   }

@@ -46,7 +46,8 @@ async function findNotRemoved(
 ): Promise<Absent[]> {
   const rows = await session.all<Absent>(sql`
     SELECT customers.row_id AS "rowId", id, name, username, email, created_at_utc AS "createdAtUtc",
-      coalesce(absences.proven, 0) AS "missingProven", coalesce(absences.scans, 0) AS "missingScans"
+      coalesce(absences.proven, 0) AS "missingProven", coalesce(absences.scans, 0) AS "missingScans",
+      coalesce(absences.whole, 0) AS "missingWhole"
     FROM customers LEFT JOIN absences ON absences.organization = customers.organization
       AND absences.row_id = customers.row_id AND missing_since IS NOT NULL
     WHERE ${rowsOf(organization, rowIds, 'customers')} AND removed_at IS NULL ${more} ORDER BY customers.row_id`)

@@ -1,4 +1,4 @@
-import type { Ending, Removals, RemovingProof, Run } from '../../run.ts'
+import { type Ending, type Removals, removingProof, type RemovingProof, type Run } from '../../run.ts'
 import { rowsGone } from '../refusals.ts'
 import { requireTaken } from '../pages/page-accounting.ts'
 import { given, replacing, rowsOf } from '../port/fragments.ts'
@@ -21,18 +21,15 @@ import { holdBack, release, removeRows } from './held-removals.ts'
 import { findUnjudged } from './older-list.ts'
 
 /**
- * Marks absent customers of a proven scan as missing, and those absent often enough as removed. After a settled scan, only
- * customers with a `confirmed` absence are removed. Too many removals at once are held back, and then no customer is marked. If a search
- * found one of them, or exactly the newest customers are absent, the scan loses its proof and no customer is marked. Throws
- * MirrorUnusable `replaced` where customers that the run received are not in the mirror.
+ * Marks absent customers of a scan as missing, and those absent often enough as removed. After scans that are not proven, only customers with
+ * a `confirmed` absence are removed. Too many removals at once are held back, and then no customer is marked. If a search found one of them,
+ * or exactly the newest customers are absent, the scan loses its proof and no customer is marked. Throws MirrorUnusable `replaced` where
+ * customers that the run received are not in the mirror.
  */
-export async function markAbsent(
-  session: Session,
-  run: Run,
-  { proof, removals, serviceMs }: Ending,
-  nowMs: number,
-): Promise<Absences> {
-  if (proof === 'unproven' || removals === undefined) {
+export async function markAbsent(session: Session, run: Run, ending: Ending, nowMs: number): Promise<Absences> {
+  const { removals, serviceMs } = ending
+  const proof = removingProof(ending)
+  if (proof === undefined || removals === undefined) {
     if (!(await holdsReceived(session, run))) throw rowsGone(run.organization)
     return NO_ABSENCES
   }
@@ -52,7 +49,7 @@ export async function markGone(
   if (await areTooManyAbsent(session, run, { absent }, removals.rule)) return { ...NONE_GONE, held: absent }
   const unjudged = await findUnjudged(session, run, gone, serviceMs)
   const missing = gone.filter(({ rowId }) => !unjudged.has(rowId)).map((row) => ({ row, isCounted: false }))
-  await markMissing(session, run, missing, { isProven: false, nowMs })
+  await markMissing(session, run, missing, { proof: 'whole', nowMs })
   const reasons = unjudged.size > 0 ? (['older-list'] as const) : []
   return { ...NONE_GONE, missing: missing.length, reasons, unmarked: [...unjudged] }
 }
@@ -70,11 +67,11 @@ async function markBy(
   const unjudged = await findUnjudged(session, run, absent, serviceMs)
   const isTooMuch = await areTooManyAbsent(session, run, { absent: absent.length, notRemoved }, rule)
   const decision = decideAbsences({ absent, unjudged, proof, rule, searched, isTooMuch })
-  await carryOut(session, run, decision, { isProven: proof === 'proven', nowMs })
+  await carryOut(session, run, decision, { proof, nowMs })
   return absencesOf(decision)
 }
 
-type Marking = { isProven: boolean; nowMs: number }
+type Marking = { proof: RemovingProof; nowMs: number }
 
 async function carryOut(session: Session, run: Run, { listed, held, missing }: Decision, marking: Marking) {
   const found = listed.map(({ rowId }) => rowId)
@@ -86,12 +83,12 @@ async function carryOut(session: Session, run: Run, { listed, held, missing }: D
   await removeRows(session, run, removed, marking.nowMs)
 }
 
-/** Marks customers as missing, and counts the absences that count, as `isProven` ones or others. */
+/** Marks customers as missing, and counts the absences that count. */
 export async function markMissing(
   session: Session,
   run: Pick<Run, 'organization'>,
   missing: readonly Pick<Missing, 'row' | 'isCounted'>[],
-  { isProven, nowMs }: Marking,
+  { proof, nowMs }: Marking,
 ) {
   if (missing.length === 0) return
   const rowIds = missing.map(({ row }) => row.rowId)
@@ -105,12 +102,14 @@ export async function markMissing(
   // What was counted before: nothing, at the first absence since the customer was listed.
   const counted = missing.map(({ row, isCounted }) => ({
     row_id: row.rowId,
-    proven: row.missingProven + Number(isCounted && isProven),
-    scans: row.missingScans + Number(isCounted),
+    proven: row.missingProven + Number(isCounted && proof === 'proven'),
+    scans: row.missingScans + Number(isCounted && proof !== 'whole'),
+    whole: row.missingWhole + Number(isCounted),
   }))
+  const columns = { row_id: 'bigint', proven: 'bigint', scans: 'bigint', whole: 'bigint' } as const
   const noted = await session.run(sql`
-    INSERT INTO absences (organization, row_id, proven, scans)
-    SELECT ${run.organization}, row_id, proven, scans FROM ${given(counted, { row_id: 'bigint', proven: 'bigint', scans: 'bigint' })} WHERE true
-    ON CONFLICT (organization, row_id) ${text(replacing('proven', 'scans'))}`)
+    INSERT INTO absences (organization, row_id, proven, scans, whole)
+    SELECT ${run.organization}, row_id, proven, scans, whole FROM ${given(counted, columns)} WHERE true
+    ON CONFLICT (organization, row_id) ${text(replacing('proven', 'scans', 'whole'))}`)
   requireTaken(run, 'absences', { given: counted.length, taken: noted })
 }

@@ -33,10 +33,9 @@ export type Decision = {
 }
 
 /**
- * Decides about the absent customers of a proven or settled scan. All absences are disbelieved where exactly the newest
- * customers are absent, or where a search found one of them; too many at once are held back. Otherwise each customer becomes
- * missing, and one that was absent often enough is removed: after a proven scan unless a search is outstanding, after a
- * settled one only when its searches confirm that it is gone.
+ * Decides about the absent customers of a scan. All absences are disbelieved where exactly the newest customers are absent, or where a search
+ * found one of them; too many at once are held back. Otherwise each customer becomes missing, and one that was absent often enough is
+ * removed: after proven scans unless a search is outstanding, after others only where its searches confirm that it is gone.
  */
 export function decideAbsences(evidence: AbsenceEvidence): Decision {
   const { absent, unjudged, proof, rule, searched, isTooMuch } = evidence
@@ -54,18 +53,27 @@ export function decideAbsences(evidence: AbsenceEvidence): Decision {
   const missing = absent.map((row) => ({
     row,
     isCounted: !unjudged.has(row.rowId),
-    isRemoved: isDue(row) && maySearchRemove(row, searched, proof),
+    isRemoved: isDue(row) && maySearchRemove(row, { searched, rule, proof }),
   }))
   return { ...nothing, reasons: older, missing }
 }
 
-/** Whether this absence leads to the removal of the customer. */
+/** Whether this absence may lead to the removal of the customer; without a proof, one more is needed. */
 export function isCandidate(
-  { missingScans, missingProven }: Absent,
+  { missingScans, missingWhole, ...row }: Absent,
+  rule: RemovalRule,
+  proof: RemovingProof,
+): boolean {
+  const scans = missingScans + Number(proof !== 'whole')
+  return isProvenGone(row, rule, proof) || scans >= rule.after || missingWhole + 1 > rule.after
+}
+
+function isProvenGone(
+  { missingProven }: Pick<Absent, 'missingProven'>,
   { after }: RemovalRule,
   proof: RemovingProof,
 ): boolean {
-  return (proof === 'proven' ? missingProven : missingScans) + 1 >= after
+  return proof === 'proven' && missingProven + 1 >= after
 }
 
 /** Whether too many are absent at once to be marked: all that were listed before, or a large share of them, or the list is empty. */
@@ -80,10 +88,13 @@ export function areTooMany(
   return absent >= before || (absent > ALWAYS_BELIEVED && absent > maxShare * before)
 }
 
-/** Whether the searches allow the removal of the customer. */
-function maySearchRemove({ id }: Absent, searched: Searched, proof: RemovingProof): boolean {
-  if (searched.isPostponed === true || searched.unanswered?.has(id) === true) return false
-  return proof === 'proven' || searched.confirmed.has(id)
+/** Whether the searches allow the removal of the customer. One that could not be made is outstanding for no other customer. */
+function maySearchRemove(
+  row: Absent,
+  { searched, rule, proof }: Pick<AbsenceEvidence, 'searched' | 'rule' | 'proof'>,
+): boolean {
+  if (searched.isPostponed === true) return false
+  return isProvenGone(row, rule, proof) || searched.confirmed.has(row.id)
 }
 
 /** The results for absent customers: counts, and reasons against the scan. */

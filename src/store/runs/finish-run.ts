@@ -52,7 +52,8 @@ async function writeEnd(session: Session, run: Run, ending: Ending, report: Repo
     UPDATE runs SET finished_at = ${sqlTime(report.finishedAtMs ?? nowMs)}, duration_ms = ${report.durationMs}, status = ${ending.status},
       proof = ${ending.proof}, reasons = ${json(ending.reasons)}, certificate = ${json(ending.certificate)}, requests = ${requests},
       throttled = ${throttled}, waited_ms = ${waitedMs}, warnings = ${json(run.warnings)}, missing = ${report.missing},
-      removed = ${report.removed}, held = ${report.held}, trusted_pages = coalesce(${report.trustedPages}, trusted_pages),
+      removed = ${report.removed}, held = ${report.held}, searches_refused = ${report.searchesRefused},
+      trusted_pages = coalesce(${report.trustedPages}, trusted_pages),
       error_code = ${ending.error?.code}, error = ${ending.error === undefined ? null : storableText(ending.error.message)}
     WHERE id = ${run.id}`)
 }
@@ -119,6 +120,7 @@ function reportOf(run: Run, ending: Ending, nowMs: number): Report {
     proof: ending.proof,
     reasons: [...ending.reasons],
     pages: run.pages,
+    searchesRefused: ending.removals?.refused ?? 0,
     warnings: run.warnings,
     resumedFrom: run.resumedFrom,
     readBefore: run.readBefore,

@@ -37,6 +37,7 @@ CREATE TABLE runs (
   removed       ${w.number} NOT NULL DEFAULT 0,
   returned      ${w.number} NOT NULL DEFAULT 0,
   held          ${w.number} NOT NULL DEFAULT 0,
+  searches_refused ${w.number} NOT NULL DEFAULT 0,
   throttled     ${w.number} NOT NULL DEFAULT 0,
   waited_ms     ${w.number} NOT NULL DEFAULT 0,
   warnings      ${w.json} NOT NULL DEFAULT '{}'  -- JSON object: kind of oddity -> how often it was kept
@@ -153,13 +154,14 @@ CREATE TABLE last_update (
 );
 INSERT INTO last_update (id, updated_at) VALUES (1, '1970-01-01 00:00:00.000');
 
--- In how many scans in a row a customer was absent: proven ones, and proven or weaker ones that count. A row for each customer that is
--- missing and not removed.
+-- In how many scans in a row a customer was absent: proven ones, proven and settled ones, and these with unproven ones that came to the end
+-- of the list. A row for each customer that is missing and not removed.
 CREATE TABLE absences (
   organization ${w.name} NOT NULL,
   row_id       ${w.number} NOT NULL,
   proven       ${w.integer} NOT NULL,
   scans        ${w.integer} NOT NULL,
+  whole        ${w.integer} NOT NULL,
   PRIMARY KEY (organization, row_id)
 )${w.clustered};
 

@@ -47,6 +47,7 @@ async function searching({ most, requestsEach, certain = [], isSearchedBy = ['em
   let searches = 0
   const source = {
     counters,
+    readPage: () => expect.unreachable(),
     get room() {
       return most - counters.requests
     },
@@ -77,5 +78,6 @@ type Searching = { most: number; requestsEach: number; certain?: number[]; isSea
 
 function absent(n: number): Candidate {
   const named = { name: null, username: `customer-${n}`, email: `customer-${n}@example.com` }
-  return { rowId: n, id: customerId(n), ...named, missingProven: 0, missingScans: 1, createdAtUtc: null, earlier: [] }
+  const counted = { missingProven: 0, missingScans: 1, missingWhole: 1 }
+  return { rowId: n, id: customerId(n), ...named, ...counted, createdAtUtc: null, earlier: [] }
 }

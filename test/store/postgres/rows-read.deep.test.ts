@@ -144,11 +144,11 @@ test('a few customers that are found absent are marked and removed without a loo
     await stockCustomers(session, stocked)
     const run = aRun({})
     const missing = numbers(absent).map((rowId) => ({
-      row: { ...NAMELESS, rowId, missingProven: 0, missingScans: 0 },
+      row: { ...NAMELESS, rowId, missingProven: 0, missingScans: 0, missingWhole: 0 },
       isCounted: true,
     }))
     return rowsRead(session, 'customers', async () => {
-      await markMissing(postgresSession(session), run, missing, { isProven: true, nowMs: START_MS })
+      await markMissing(postgresSession(session), run, missing, { proof: 'proven', nowMs: START_MS })
       await removeRows(postgresSession(session), run, numbers(absent), START_MS + 1)
     })
   })

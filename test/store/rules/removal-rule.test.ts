@@ -12,7 +12,7 @@ const RULE = { after: 2, maxShare: 0.1 }
 /** A customer absent for the second time, whose id is that number. */
 function anAbsent(rowId: number, absences: Partial<Absent> = {}): Absent {
   const named = { name: null, username: null, email: null, createdAtUtc: null }
-  return { rowId, id: String(rowId), ...named, missingProven: 1, missingScans: 1, ...absences }
+  return { rowId, id: String(rowId), ...named, missingProven: 1, missingScans: 1, missingWhole: 1, ...absences }
 }
 
 function decide(evidence: Partial<AbsenceEvidence>) {
@@ -42,7 +42,7 @@ test.each<[string, Partial<AbsenceEvidence>, object]>([
   ['the second absence from a proven scan removes', {}, { missing: [1, 2], counted: [1, 2], removed: [1, 2] }],
   [
     'the first one does not',
-    { absent: [anAbsent(1, { missingProven: 0 })] },
+    { absent: [anAbsent(1, { missingProven: 0, missingScans: 0, missingWhole: 0 })] },
     { missing: [1], counted: [1], removed: [] },
   ],
   [
@@ -51,9 +51,9 @@ test.each<[string, Partial<AbsenceEvidence>, object]>([
     { missing: [1, 2], counted: [1, 2], removed: [2] },
   ],
   [
-    'a refused search keeps its customer',
-    { searched: { confirmed: TWO, unanswered: ONE } },
-    { missing: [1, 2], counted: [1, 2], removed: [2] },
+    'a refused search keeps no customer',
+    { searched: { confirmed: TWO, refused: 1 } },
+    { missing: [1, 2], counted: [1, 2], removed: [1, 2] },
   ],
   [
     'unfinished searches keep all customers',
@@ -84,7 +84,7 @@ test.each<[string, Partial<AbsenceEvidence>, object]>([
   [
     'found in a sample where no other is due, it leaves what is held as it is',
     {
-      absent: [anAbsent(1), anAbsent(2, { missingProven: 0 })],
+      absent: [anAbsent(1), anAbsent(2, { missingProven: 0, missingScans: 0, missingWhole: 0 })],
       searched: { confirmed: new Set(), found: ONE, isSample: true },
     },
     { reasons: ['contradicted'], isBelieved: false, listed: [1] },
@@ -96,22 +96,24 @@ test.each<[string, Partial<AbsenceEvidence>, object]>([
 const BOTH = ONE.union(TWO)
 const NONE = new Set<string>()
 
-/** Rows removed after a proven scan, and after one that is settled or converged. Both are due. */
+/** Rows removed after a proven scan, after a settled one, and after an unproven one that was whole. Both are due. */
 test.each<[string, Searched, number[], number[]]>([
   ['were not made', { confirmed: NONE }, [1, 2], []],
   ['confirm both', { confirmed: BOTH }, [1, 2], [1, 2]],
   ['confirm one, and prove nothing about the other', { confirmed: TWO }, [1, 2], [2]],
-  ['confirm one, and were refused for the other', { confirmed: TWO, unanswered: ONE }, [2], [2]],
-  ['were refused for both', { confirmed: NONE, unanswered: BOTH }, [], []],
+  ['confirm one, and were refused for the other', { confirmed: TWO, refused: 1 }, [1, 2], [2]],
+  ['were refused for both', { confirmed: NONE, refused: 2 }, [1, 2], []],
   ['confirm one of a sample', { confirmed: TWO, isSample: true }, [1, 2], [2]],
   ['confirm both, but were not finished', { confirmed: BOTH, isPostponed: true }, [], []],
   ['find one', { confirmed: TWO, found: ONE }, [], []],
   ['find one of a sample', { confirmed: TWO, found: ONE, isSample: true }, [], []],
 ])('of two absent customers, searches that %s', (_, searched, afterProven, afterOthers) => {
-  const removedAfter = (proof: AbsenceEvidence['proof']) => decide({ proof, searched }).removed
+  const absent = [1, 2].map((rowId) => anAbsent(rowId, { missingWhole: 2 }))
+  const removedAfter = (proof: AbsenceEvidence['proof']) => decide({ absent, proof, searched }).removed
 
   expect(removedAfter('proven')).toEqual(afterProven)
   expect(removedAfter('settled')).toEqual(afterOthers)
+  expect(removedAfter('whole')).toEqual(afterOthers)
 })
 
 test.each<[Partial<AbsenceEvidence>, object]>([
@@ -124,6 +126,12 @@ test.each<[Partial<AbsenceEvidence>, object]>([
   [{ searched: { confirmed: TWO, found: ONE } }, { reasons: ['contradicted'], isBelieved: false, listed: [1] }],
 ])('the guards hold after a settled scan too: %o', (evidence, expected) => {
   expect(decide({ ...evidence, proof: 'settled' })).toEqual({ ...NOTHING, ...expected })
+})
+
+test('a customer who was absent from a proven and a settled scan is removed where searches confirm it', () => {
+  const absent = [1, 2].map((rowId) => anAbsent(rowId, { missingProven: 0 }))
+
+  expect(decide({ absent, searched: { confirmed: TWO } })).toMatchObject({ missing: [1, 2], removed: [2] })
 })
 
 test.each([
@@ -149,10 +157,15 @@ test('customers listed before are counted only where their number decides', () =
 })
 
 test.each([
-  ['proven', { missingProven: 1, missingScans: 1 }, true],
-  ['proven', { missingProven: 0, missingScans: 5 }, false],
-  ['settled', { missingProven: 0, missingScans: 1 }, true],
-  ['settled', { missingProven: 0, missingScans: 0 }, false],
+  ['proven', { missingProven: 1, missingScans: 1, missingWhole: 1 }, true],
+  ['proven', { missingProven: 0, missingScans: 1, missingWhole: 1 }, true],
+  ['proven', { missingProven: 0, missingScans: 0, missingWhole: 1 }, false],
+  ['settled', { missingProven: 0, missingScans: 1, missingWhole: 1 }, true],
+  ['settled', { missingProven: 0, missingScans: 0, missingWhole: 1 }, false],
+  ['settled', { missingProven: 0, missingScans: 0, missingWhole: 2 }, true],
+  ['whole', { missingProven: 1, missingScans: 1, missingWhole: 1 }, false],
+  ['whole', { missingProven: 0, missingScans: 2, missingWhole: 2 }, true],
+  ['whole', { missingProven: 0, missingScans: 0, missingWhole: 2 }, true],
 ] as const)('after a %s scan, %o is due: %s', (proof, absences, expected) => {
   expect(isCandidate(anAbsent(1, absences), RULE, proof)).toBe(expected)
 })
