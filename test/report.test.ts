@@ -73,7 +73,7 @@ test('a report in JSON has exactly the keys of its contract, in their order', ()
     ...['organization', 'status', 'proof', 'reasons', 'requests', 'pages', 'received', 'inserted', 'updated'],
     ...['unchanged', 'duplicates', 'rejected', 'missing', 'removed', 'returned', 'held', 'throttled', 'waitedMs'],
     ...['durationMs', 'readAsOf', 'error', 'runId', 'startedAt', 'finishedAt', 'resumedFrom', 'readBefore'],
-    ...['suppressed', 'trustedPages'],
+    ...['suppressed', 'searchesRefused', 'trustedPages'],
   ]
 
   expect(Object.keys(toJson(emptyReport(START)))).toEqual(keys)
@@ -84,7 +84,7 @@ test('a report in JSON has each number under its own name', () => {
   const numbers = {
     ...{ requests: 1, pages: 2, received: 3, inserted: 4, updated: 5, unchanged: 6, duplicates: 7, rejected: 8 },
     ...{ missing: 9, removed: 10, returned: 11, held: 12, throttled: 13, waitedMs: 14, durationMs: 15 },
-    ...{ runId: 16, resumedFrom: 17, readBefore: 18, suppressed: 19, trustedPages: 20 },
+    ...{ runId: 16, resumedFrom: 17, readBefore: 18, suppressed: 19, trustedPages: 20, searchesRefused: 21 },
   }
   const report = { ...emptyReport(START), ...numbers, status: 'complete', proof: 'proven', reasons: ['why'] } as const
 

@@ -70,6 +70,15 @@ test('every reason of a run is explained, in order, and each once', async () => 
   expect(lines.map((line) => line.trim().split(':')[0])).toEqual(['hole', 'short-page', 'no-overlap'])
 })
 
+test('a run whose searches were refused names how many', async () => {
+  const removals = { rule: { after: 2, maxShare: 0.1 }, confirmed: new Set<string>(), refused: 3 }
+  await ended({ proof: 'proven', reasons: [], certificate: CERTIFICATE, removals })
+
+  expect((await show('1')).stdout).toContain(
+    '3 searches for absent customers refused by the service, or without an answer',
+  )
+})
+
 test.each([
   ['failed', 'failed', 'The run ended with the error above'],
   ['interrupted', 'interrupted', 'The scan was stopped before'],

@@ -163,7 +163,7 @@ function disturb({ file }: Mirror, chance: Dice): void {
       `INSERT INTO ${table} (${columns}) SELECT ${values} FROM customers WHERE id = ? ON CONFLICT DO NOTHING`,
       some(),
     )
-  add('absences', 'organization, row_id, proven, scans', 'organization, row_id, 1, 1')
+  add('absences', 'organization, row_id, proven, scans, whole', 'organization, row_id, 1, 1, 1')
   add('held_removals', 'organization, row_id, run_id', 'organization, row_id, last_run_id')
 }
 
