@@ -25,8 +25,6 @@ test('records written to be cut or recognized wrongly give the mirror of the sam
       const order = 1 + dice.below(1000)
       const sent = await mirrorOnce(asSent, night, order, (asked) => bodyOf(list, asked, style))
       tamper(plainly.file, 'DELETE FROM lists')
-      // How far pages overlap is remembered with the list.
-      tamper(asSent.file, 'UPDATE lists SET order_facts = NULL')
       const told = await mirrorOnce(plainly, night, order, (asked) => plainBodyOf(list, asked, style))
       expect({ seed, night, ...sent, ...contents(asSent) }).toEqual({ seed, night, ...told, ...contents(plainly) })
       if (sent.status === 'complete') complete += 1

@@ -5,8 +5,6 @@ import { parsedJson } from '../parsed-json.ts'
 export type OrderFacts = z.output<typeof factsSchema>
 
 const factsSchema = z.object({
-  /** How many rows neighbouring windows usually have to share. */
-  overlap: z.int().min(1).max(100).optional().catch(undefined),
   /** How many customers the service said that there are. */
   total: z.int().min(0).optional().catch(undefined),
   /** The total at which the service stops counting; undefined while none is known. */

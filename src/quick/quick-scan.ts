@@ -1,4 +1,3 @@
-import type { OrderFacts } from '../list/order-facts.ts'
 import type { Reason } from '../reasons.ts'
 import { NO_PROOF, type Certificate, type Scan } from '../scan/scan.ts'
 import { repeats } from '../scan/seam.ts'
@@ -149,11 +148,6 @@ class BisectingScan implements QuickScan {
       isEndKnown: end.length !== undefined && this.#total !== undefined,
       orderStays: this.#witnesses.hasOrder(size),
     })
-  }
-
-  /** A quick scan leaves what is known of the order as it is. */
-  get order(): OrderFacts {
-    return {}
   }
 
   #state(): State {

@@ -75,7 +75,7 @@ export async function readList(
   const list = nextList(recorder, { customers, before })
   const cappedAt = cappedTotal(total, { before: run.list, after: list }, run)
   const certificate = judgeCut(judged, cappedAt)
-  return { certificate, readToEnd: isWhole(certificate), list: withOrder(list, { ...scan.order, total, cappedAt }) }
+  return { certificate, readToEnd: isWhole(certificate), list: withOrder(list, { total, cappedAt }) }
 }
 
 /** A plain scan proves nothing, and reads the list to its end all the same. */

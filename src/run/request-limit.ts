@@ -45,9 +45,6 @@ export function limitRequests(source: Pick<Source, 'readPage' | 'search' | 'coun
       get done() {
         return scan.done
       },
-      get order() {
-        return scan.order
-      },
       certificate: () => scan.certificate(),
     }),
   }

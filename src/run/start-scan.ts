@@ -32,7 +32,6 @@ export async function startScan(
       : listScan({
           pageSize,
           recalled: recalledReads(await mirror.recallWindows(run), recorder),
-          order: run.list.order,
         })
   return pageLimit === undefined ? whole : limitedScan(whole, pageLimit)
 }
@@ -70,9 +69,6 @@ export function limitedScan(scan: Scan, limit: number): Scan {
     },
     get done() {
       return scan.done || cutShort()
-    },
-    get order() {
-      return scan.order
     },
     certificate(): Certificate {
       const certificate = scan.certificate()

@@ -1,7 +1,7 @@
-import type { Chain, Span } from './chain.ts'
+import type { Chain } from './chain.ts'
 import type { Findings } from './findings.ts'
 import type { Stage } from './scan.ts'
-import { windowAt, windowKey, type Window } from './window.ts'
+import { joinedSpans, windowAt, windowKey, type Span, type Window } from './window.ts'
 
 const MOST_ROUNDS = 6
 
@@ -24,20 +24,19 @@ export class Again implements Stage {
     const odd = chain.restless.length === 1 ? chain.restless : []
     // The rows that only some of the answers know stand behind the last window.
     const tail = findings.areTotalsAtOdds ? [{ from: chain.lastTwo[0]?.start ?? 0, to: findings.longest }] : []
-    this.#spans = findings.isFixed ? [{ from: 0, to: findings.rows }] : joined([...chain.loose, ...odd, ...tail])
+    this.#spans = findings.isFixed ? [{ from: 0, to: findings.rows }] : joinedSpans([...chain.loose, ...odd, ...tail])
     this.#plan()
   }
 
   #plan(): void {
-    const { isFixed, longest, furthest, seen, size, grain } = this.#findings
+    const { isFixed, longest, furthest, seen, size } = this.#findings
     // A total may be any number.
     const rows = Math.min(longest, furthest + size)
     const lacking = rows - seen.size
     const mayLack = lacking > 0 || (isFixed && this.#rounds === 0)
     if (this.#spans.length === 0 || !mayLack || this.#rounds >= MOST_ROUNDS || this.#asked >= rows / size) return
     this.#rounds += 1
-    const smaller = size - Math.ceil(size / 16) * this.#rounds - 1
-    const other = isFixed ? size : Math.max(grain, smaller - (smaller % grain))
+    const other = isFixed ? size : Math.max(1, size - Math.ceil(size / 16) * this.#rounds - 1)
     const windows = new Map<string, Window>()
     for (const { from, to } of this.#spans) {
       for (let at = from; at < Math.min(to, rows); at += other) {
@@ -70,14 +69,4 @@ export class Again implements Stage {
   get isOver(): boolean {
     return this.#windows.length === 0 && this.#underWay.size === 0
   }
-}
-
-function joined(spans: readonly Span[]): Span[] {
-  const all: Span[] = []
-  for (const span of spans.toSorted((one, other) => one.from - other.from)) {
-    const last = all.at(-1)
-    if (last === undefined || span.from > last.to) all.push(span)
-    else all[all.length - 1] = { from: last.from, to: Math.max(last.to, span.to) }
-  }
-  return all
 }

@@ -1,4 +1,4 @@
-import { endOf, startOf, type Window, windowKey } from './window.ts'
+import { endOf, joinedSpans, startOf, type Span, type Window, windowKey } from './window.ts'
 
 /** Positions `[position, position + size)` that no request could read. */
 export type Hole = { readonly position: number; readonly size: number }
@@ -13,100 +13,82 @@ type Because = 'hole' | 'too-large'
 /** `flaky`: every part of the window was read; `too-large`: so it was, in parts because the whole is too large. */
 export type Bisected = { readonly window: Window; readonly end: 'hole' | 'flaky' | 'too-large' }
 
-type Bisection = {
-  readonly window: Window
-  readonly because: Because
-  readonly waiting: Window[]
-  readonly asked: Set<string>
-  readonly holes: Hole[]
-  requests: number
-}
-
-/** Finds the unreadable positions of windows by smaller and smaller ones in their place. */
+/** Finds the unreadable positions of windows, one after another, by smaller and smaller ones in their place. */
 export class Bisections {
-  #underWay: Bisection[] = []
-  #holes: Hole[] = []
+  /** The first one is under way. */
+  #windows: { readonly window: Window; readonly because: Because }[] = []
+  #parts: Window[] = []
+  readonly #asked = new Set<string>()
+  #unread: Span[] = []
+  #requests = 0
+  #allUnread: readonly Span[] = []
 
   /** The positions found so far, joined where they touch, in order. */
   get holes(): readonly Hole[] {
-    return this.#holes
+    return this.#allUnread.map(({ from, to }) => ({ position: from, size: to - from }))
   }
 
   begin(window: Window, because: Because): void {
-    const waiting = split(window, window)
-    const holes = waiting.length > 0 ? [] : [holeAt(window)]
-    this.#underWay.push({ window, because, waiting, asked: new Set(), holes, requests: 0 })
+    this.#windows.push({ window, because })
+    if (this.#windows.length === 1) this.#divide(window)
   }
 
   next(): Window | undefined {
-    for (const bisection of this.#underWay) {
-      const window = bisection.waiting.shift()
-      if (window === undefined) continue
-      bisection.requests += 1
-      bisection.asked.add(windowKey(window))
-      return window
-    }
-    return undefined
+    const window = this.#parts.shift()
+    if (window === undefined) return undefined
+    this.#requests += 1
+    this.#asked.add(windowKey(window))
+    return window
   }
 
   read(window: Window): void {
-    this.#waitingFor(window)
+    this.#asked.delete(windowKey(window))
   }
 
   /** False when no bisection waits for this window. */
   failed(window: Window): boolean {
-    const waiting = this.#waitingFor(window)
-    for (const bisection of waiting) {
-      const mayGoOn = bisection.requests < MOST_REQUESTS && bisection.holes.length < MOST_HOLES
-      const smaller = mayGoOn ? split(window, bisection.window) : []
-      bisection.waiting.unshift(...smaller)
-      if (smaller.length === 0) bisection.holes.push(holeAt(window))
-    }
-    return waiting.length > 0
+    if (!this.#asked.delete(windowKey(window))) return false
+    this.#divide(window)
+    return true
   }
 
-  #waitingFor(window: Window): Bisection[] {
-    return this.#underWay.filter(({ asked }) => asked.delete(windowKey(window)))
+  #divide(window: Window): void {
+    const whole = this.#windows[0]?.window ?? window
+    const mayGoOn = this.#requests < MOST_REQUESTS && this.#unread.length < MOST_HOLES
+    const parts = mayGoOn ? partsOf(window, whole) : []
+    this.#parts.unshift(...parts)
+    if (parts.length === 0) this.#unread.push({ from: startOf(window), to: endOf(window) })
   }
 
   /** Those that have ended since the last call. */
   ended(): readonly Bisected[] {
-    const isOver = ({ waiting, asked }: Bisection) => waiting.length === 0 && asked.size === 0
-    const ended = this.#underWay.filter(isOver)
-    if (ended.length > 0) this.#underWay = this.#underWay.filter((bisection) => !isOver(bisection))
-    return ended.map(({ window, because, holes }) => {
-      this.#holes = joined([...this.#holes, ...holes])
-      return { window, end: holes.length > 0 ? 'hole' : because === 'too-large' ? because : 'flaky' }
-    })
+    const ended: Bisected[] = []
+    for (let [first] = this.#windows; first !== undefined; [first] = this.#windows) {
+      if (this.#parts.length > 0 || this.#asked.size > 0) break
+      const { window, because } = first
+      ended.push({ window, end: this.#unread.length > 0 ? 'hole' : because === 'too-large' ? because : 'flaky' })
+      this.#allUnread = joinedSpans([...this.#allUnread, ...this.#unread])
+      this.#windows.shift()
+      this.#unread = []
+      this.#requests = 0
+      if (this.#windows[0] !== undefined) this.#divide(this.#windows[0].window)
+    }
+    return ended
   }
 
   clear(): void {
-    this.#underWay = []
+    this.#windows = []
+    this.#parts = []
+    this.#asked.clear()
+    this.#unread = []
   }
 }
 
-function holeAt(window: Window): Hole {
-  return { position: startOf(window), size: window.size }
-}
-
 /** The windows of the next smaller size that cover as much of `window` as lies in `whole`. */
-function split(window: Window, whole: Window): Window[] {
+function partsOf(window: Window, whole: Window): Window[] {
   const size = SIZES.find((smaller) => smaller < window.size)
   if (size === undefined) return []
   const first = Math.floor(Math.max(startOf(window), startOf(whole)) / size) + 1
   const last = Math.ceil(Math.min(endOf(window), endOf(whole)) / size)
   return Array.from({ length: last - first + 1 }, (_, index) => ({ page: first + index, size }))
-}
-
-function joined(holes: readonly Hole[]): Hole[] {
-  const all: Hole[] = []
-  for (const hole of holes.toSorted((one, other) => one.position - other.position)) {
-    const last = all.at(-1)
-    if (last === undefined || hole.position > last.position + last.size) all.push(hole)
-    else {
-      const end = Math.max(last.position + last.size, hole.position + hole.size)
-      all[all.length - 1] = { position: last.position, size: end - last.position }
-    }
-  }
-  return all
 }

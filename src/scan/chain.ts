@@ -1,13 +1,31 @@
-import { isRoundCap, type Findings } from './findings.ts'
+import { isRoundCap, ROUNDEST, type Findings } from './findings.ts'
 import type { Reason } from '../reasons.ts'
-import { PendingWindows, type Failure, type Pending } from './pending-windows.ts'
-import { OffsetLimit } from './offset-limit.ts'
 import { repeats, seamBetween, type Seam } from './seam.ts'
 import type { Stage } from './scan.ts'
-import { endOf, isDoubtful, isEnd, startOf, type ReadWindow, type StoppedAt, type Window } from './window.ts'
+import {
+  endOf,
+  isDoubtful,
+  isEnd,
+  startOf,
+  windowKey,
+  type ReadWindow,
+  type Span,
+  type StoppedAt,
+  type Window,
+  type WindowFailure,
+} from './window.ts'
 
-/** Positions `[from, to)`. */
-export type Span = { readonly from: number; readonly to: number }
+type Failure = WindowFailure | 'flaky'
+
+/** A window that was planned, then asked for, then read or failed. `isBridge`: it is to link another one that did not. */
+type Pending = {
+  readonly window: Window
+  readonly tries: number
+  readonly isBridge: boolean
+  asked: boolean
+  read?: ReadWindow
+  failure?: Failure
+}
 
 /** Windows asked for ahead of the end of the chain, at rest and while a seam is repaired. */
 const LOOK_AHEAD = 96
@@ -24,8 +42,9 @@ const FEW_REORDERED = 3
 const SEAMS_FOR_ONE_MORE = 8
 /** By so many rows the last page may stand elsewhere than the total explains, in a list that changes. */
 const MOST_UNEXPLAINED = 4
-/** Pages that must have been read before a refusal is taken for a limit of positions. */
+/** Pages that must have been read before a refusal is taken for a limit of positions, which are round numbers. */
 const PAGES_BEFORE_LIMIT = 5
+const ROUND_STEPS = [1000, 100, 50, 10, 5, 1]
 
 /**
  * The first stage: reads the list forward as overlapping windows. They may arrive in any order; the one nearest to the end of the chain is
@@ -51,7 +70,8 @@ export class Chain implements Stage {
   first: ReadWindow | undefined
   lastTwo: readonly ReadWindow[] = []
   readonly #findings: Findings
-  readonly #pending = new PendingWindows()
+  /** In the order in which they are to be settled. */
+  #pending: readonly Pending[] = []
   #left: ReadWindow | undefined
   /** The last window from before an interruption, since which anything may have happened. */
   #recalled: ReadWindow | undefined
@@ -66,29 +86,32 @@ export class Chain implements Stage {
   /** A page without rows behind a full one, where no total says that the list ends there. */
   #gapAt: Window | undefined
   #reordered = 0
-  readonly #limit: OffsetLimit
+  /** Windows that end here or behind it were refused for their positions. */
+  #ceiling = Infinity
 
   constructor(findings: Findings) {
     this.#findings = findings
-    this.#limit = new OffsetLimit(findings)
     this.beginAnew()
   }
 
   beginAnew(): void {
-    this.#pending.clear()
+    this.#pending = []
     this.#left = undefined
     this.#reach = 0
     this.#furthest = 0
     this.#steps = 0
     this.windows = 0
-    this.#pending.putFirst({ page: 1, size: this.#findings.size })
+    this.#putFirst({ page: 1, size: this.#findings.size })
   }
 
   next(): Window | undefined {
     if (this.isOver) return undefined
-    const end = this.#pending.endFrom(this.#reach)
-    const pending =
-      this.#pending.unasked ?? (this.#mayPlan(end) ? this.#pending.add(this.#findings.windowBehind(end)) : undefined)
+    let pending = this.#pending.find(({ asked }) => !asked)
+    const end = this.#pending.reduce((furthest, { window }) => Math.max(furthest, endOf(window)), this.#reach)
+    if (pending === undefined && this.#mayPlan(end)) {
+      pending = { window: this.#findings.windowBehind(end), tries: 1, isBridge: false, asked: false }
+      this.#pending = [...this.#pending, pending]
+    }
     if (pending !== undefined) pending.asked = true
     return pending?.window
   }
@@ -98,23 +121,23 @@ export class Chain implements Stage {
     if (length === 0) return true
     const most = this.#steps > 0 ? AHEAD_OF_REPAIR : LOOK_AHEAD
     const { rows, isFixed } = this.#findings
-    const isBelowEnd = end <= rows - (isFixed ? 1 : 0) && !this.#limit.isMet
+    const isBelowEnd = end <= rows - (isFixed ? 1 : 0) && this.#ceiling === Infinity
     return length < most && this.#reach > 0 && this.#empty === 0 && isBelowEnd
   }
 
   isWaitingFor(window: Window): boolean {
-    return this.#pending.waitingFor(window) !== undefined
+    return this.#waitingFor(window) !== undefined
   }
 
   take(window: Window, read: ReadWindow): void {
-    const pending = this.#pending.waitingFor(window)
+    const pending = this.#waitingFor(window)
     if (pending === undefined) return
     pending.read = read
     this.#settle()
   }
 
   failed(window: Window, failure: Failure): void {
-    const pending = this.#pending.waitingFor(window)
+    const pending = this.#waitingFor(window)
     if (pending === undefined) return
     pending.failure = failure
     this.#settle()
@@ -132,13 +155,27 @@ export class Chain implements Stage {
       if (isOther || !this.#isGood(seam, left, read)) return
     }
     this.#link(read, seam)
-    this.#pending.clear()
+    this.#pending = []
     this.#recalled = read
+  }
+
+  #waitingFor(window: Window): Pending | undefined {
+    const isSame = (pending: Pending) => windowKey(pending.window) === windowKey(window)
+    return this.#pending.find((each) => each.asked && isSame(each) && each.read === undefined && !each.failure)
+  }
+
+  #putFirst(window: Window, { tries = 1, isBridge = false } = {}): void {
+    const others = this.#pending.filter((each) => windowKey(each.window) !== windowKey(window))
+    this.#pending = [{ window, tries, isBridge, asked: false }, ...others]
+  }
+
+  #remove(pending: Pending | undefined): void {
+    this.#pending = this.#pending.filter((each) => each !== pending)
   }
 
   #settle(): void {
     while (!this.isOver) {
-      const pending = this.#pending.first
+      const [pending] = this.#pending
       if (pending?.failure !== undefined) this.#settleFailure(pending, pending.failure)
       else if (pending?.read !== undefined) this.#settleRead(pending, pending.read)
       else return
@@ -152,8 +189,8 @@ export class Chain implements Stage {
     if (failure === 'size-refused') return this.#settleRefusal(pending)
     if (failure === 'too-large' && pending.window.size > this.#findings.size) {
       // The list is read on in smaller pages.
-      this.#pending.clear()
-      return this.#pending.putFirst(this.#findings.windowBehind(this.#reach))
+      this.#pending = []
+      return this.#putFirst(this.#findings.windowBehind(this.#reach))
     }
     const isCached = failure === 'cached-answer'
     if (pending.tries < MOST_TRIES) return this.#tryAgain(pending, isCached)
@@ -174,12 +211,25 @@ export class Chain implements Stage {
 
   /** Looks for the last position that the service shows, behind the chain and before the end of a window that it refused. */
   #lookForLimit(refused?: Window): void {
-    this.#pending.clear()
+    if (refused !== undefined) this.#ceiling = Math.min(this.#ceiling, endOf(refused))
+    this.#pending = []
     this.#steps += 1
-    const next = this.#limit.next(this.#reach, refused)
-    if (next !== undefined && this.#steps <= MOST_STEPS) return this.#pending.putFirst(next)
+    const next = this.#steps > MOST_STEPS ? undefined : this.#belowCeiling()
+    if (next !== undefined) return this.#putFirst(next)
     this.#findings.limit = this.#reach
     this.#conclude('offset-limit')
+  }
+
+  /** The window that goes on with the chain up to the roundest position. */
+  #belowCeiling(): Window | undefined {
+    const { size: most, isFixed } = this.#findings
+    for (const step of ROUND_STEPS) {
+      const end = Math.floor((this.#ceiling - 1) / step) * step
+      for (let size = most; size >= (isFixed ? most : 1) && end > this.#reach; size -= 1) {
+        if (end % size === 0 && end - size <= this.#reach) return { page: end / size, size }
+      }
+    }
+    return undefined
   }
 
   #settleRead(pending: Pending, read: ReadWindow): void {
@@ -225,23 +275,14 @@ export class Chain implements Stage {
     this.#bridge(left, pending, read, seam)
   }
 
-  /**
-   * Whether a page was short, twice, because the service serves other sizes than it is asked for and says that it does not: then the list is
-   * read in sizes that it serves.
-   */
+  /** A page was short, twice: the service serves other sizes than it is asked for, and says that it does not. Then only one is asked for. */
   #findsOtherSizes({ window, start, reach }: ReadWindow): boolean {
     const findings = this.#findings
     const served = reach - start
-    if (start === 0 && window.size === findings.size && this.windows === 0) {
-      findings.size = served
-      this.beginAnew()
-      return true
-    }
-    const grain = GRAINS.find((each) => served === window.size - (window.size % each))
-    if (grain === undefined || findings.grain > 1 || window.size >= findings.size) return false
-    findings.grain = grain
-    this.#pending.removeSizes((size) => size % grain > 0 && size !== findings.size)
-    this.#pending.putFirst(this.#findings.windowBehind(this.#reach))
+    if (start === 0 && window.size === findings.size && this.windows === 0) findings.size = served
+    else if (window.size < findings.size && !findings.isExact && served % ROUNDEST === 0) findings.fixSize()
+    else return false
+    this.beginAnew()
     return true
   }
 
@@ -277,15 +318,15 @@ export class Chain implements Stage {
     this.#steps += 1
     // What was read before the window that was to link it shows an older list.
     if (pending === this.#unlinked && read.turn < left.turn) {
-      this.#pending.remove(pending)
-      return this.#pending.putFirst(this.#findings.windowBehind(left.reach))
+      this.#remove(pending)
+      return this.#putFirst(this.#findings.windowBehind(left.reach))
     }
-    if (pending.isBridge) this.#pending.remove(pending)
+    if (pending.isBridge) this.#remove(pending)
     else this.#unlinked = pending
     const shrunk = Math.max(0, (left.total ?? 0) - rows)
     const step = shared === 0 ? 4 ** (this.#steps - 1) : this.#steps
     const back = shrunk + Math.max(Math.ceil(size / 8), tie + 1) * step
-    this.#pending.putFirst(this.#findings.windowCovering(Math.min(left.reach - 1 - back, rows - 1)), { isBridge: true })
+    this.#putFirst(this.#findings.windowCovering(Math.min(left.reach - 1 - back, rows - 1)), { isBridge: true })
   }
 
   #settleEmpty(pending: Pending, read: ReadWindow): void {
@@ -293,20 +334,20 @@ export class Chain implements Stage {
     const isPromised = total !== undefined && read.start < rows
     if (!isPromised) {
       if (this.#reach === 0) return this.#conclude()
-      this.#pending.remove(pending)
+      this.#remove(pending)
       if (total === undefined && !this.#isShort && this.#gapAt === undefined) {
         // Behind a full page: nothing but the next one shows whether the list ends here.
         this.#gapAt = read.window
-        return this.#pending.putFirst({ page: read.window.page + 1, size: read.window.size })
+        return this.#putFirst({ page: read.window.page + 1, size: read.window.size })
       }
       if (this.#pending.length > 0) return
       // The list has become shorter since the chain came so far: a window further back knows its end.
       if (this.#left !== undefined && total !== undefined && !isFixed && this.#steps < MOST_STEPS) {
         this.#steps += 1
-        return this.#pending.putFirst(this.#findings.windowCovering(rows - Math.ceil(size / 2 ** this.#steps)))
+        return this.#putFirst(this.#findings.windowCovering(rows - Math.ceil(size / 2 ** this.#steps)))
       }
       const between = this.#findings.windowBehind(this.#reach)
-      if (total === undefined && startOf(between) < read.start) return this.#pending.putFirst(between)
+      if (total === undefined && startOf(between) < read.start) return this.#putFirst(between)
       // No window of the chain holds the last row: rows may stand behind it that no window shows.
       const isAtEnd = isFixed || (this.#left !== undefined && isEnd(this.#left))
       return this.#conclude(isAtEnd ? undefined : 'link-broken')
@@ -324,9 +365,9 @@ export class Chain implements Stage {
     }
     // Pages further back state the total as it is now.
     if (this.#empty === 1 && this.#reach > 0) {
-      this.#pending.clear()
+      this.#pending = []
       this.#findings.flaws.add('short-page')
-      return this.#pending.putFirst(this.#findings.windowCovering(this.#reach - size))
+      return this.#putFirst(this.#findings.windowCovering(this.#reach - size))
     }
     this.#skip(pending, 'short-page')
   }
@@ -334,8 +375,8 @@ export class Chain implements Stage {
   #tryAgain({ window, tries, isBridge }: Pending, atOnceInOtherSize = false): void {
     const isOther = atOnceInOtherSize || tries % 2 === 0
     const again = isOther ? this.#findings.otherWindow(window, this.#reach) : window
-    this.#pending.remove(this.#pending.first)
-    this.#pending.putFirst(again, { tries: tries + 1, isBridge })
+    this.#remove(this.#pending[0])
+    this.#putFirst(again, { tries: tries + 1, isBridge })
   }
 
   #link(read: ReadWindow, seam?: Seam): void {
@@ -350,10 +391,10 @@ export class Chain implements Stage {
     this.#left = read
     this.#reach = read.reach
     if (read.reach > this.#furthest) [this.#furthest, this.#steps, this.#empty] = [read.reach, 0, 0]
-    this.#pending.removeUpTo(read.reach, read)
+    this.#pending = this.#pending.filter((each) => each.read !== read && endOf(each.window) > read.reach)
     const isLastPage = findings.isFixed && read.reach === read.total && !isRoundCap(read.reach)
     if (isEnd(read) || isLastPage) return this.#conclude()
-    if (this.#limit.isMet) this.#lookForLimit()
+    if (this.#ceiling < Infinity) this.#lookForLimit()
   }
 
   #linkSeam(seam: Seam, left: ReadWindow, read: ReadWindow): void {
@@ -377,7 +418,7 @@ export class Chain implements Stage {
     this.#left = undefined
     this.#reach = Math.max(this.#reach, endOf(window))
     this.#steps = 0
-    this.#pending.removeUpTo(this.#reach)
+    this.#pending = this.#pending.filter((each) => endOf(each.window) > this.#reach)
     const { rows, total } = this.#findings
     if (this.#pending.length === 0 && this.#reach >= rows && total !== undefined) this.#conclude()
   }
@@ -394,6 +435,3 @@ export class Chain implements Stage {
     this.isOver = true
   }
 }
-
-/** Services that serve only some sizes round down to a multiple of one of these. */
-const GRAINS: readonly number[] = [10, 5]

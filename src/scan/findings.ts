@@ -5,7 +5,6 @@ import {
   windowAt,
   windowFrom,
   type ReadWindow,
-  type Sizes,
   type Window,
   type WindowAnswer,
 } from './window.ts'
@@ -21,13 +20,13 @@ const READINGS_WITH_REPAIRS = 1.5
 const MOST_REQUESTS = 150_000
 
 /** Services that round page sizes do so to a multiple of this. */
-const ROUNDEST = 5
+export const ROUNDEST = 5
 
 /** Rows that neighbours share at least: a single one may have moved itself. */
 const USUAL_OVERLAP = 2
 
-/** A total that rises, or falls, by so much from one answer to the next does so for more than single customers. */
-const LEAP = 5
+/** A total that rises, or falls, by so much from one answer to the next. */
+const LEAP = 2
 
 /** Whether search engines, and services built on them, stop counting there. */
 export function isRoundCap(total: number): boolean {
@@ -35,11 +34,9 @@ export function isRoundCap(total: number): boolean {
 }
 
 /** What all stages of a scan have found out. */
-export class Findings implements Sizes {
+export class Findings {
   /** The largest page to ask for. */
   size: number
-  /** Which sizes are served exactly: multiples of this. */
-  grain = 1
   /** Whether the first answer has shown which size is served. */
   isAgreed = false
   /** The service serves one size, or few: windows do not overlap. */
@@ -56,10 +53,9 @@ export class Findings implements Sizes {
   /** The position up to which rows were read. */
   furthest = 0
   /** How many rows neighbours should share; follows what the list needs. */
-  #overlap: number
+  #overlap = USUAL_OVERLAP
   /** How many windows were linked. */
   links = 0
-  #overlaps = 0
   readonly flaws = new Set<Reason>()
   readonly seen = new SeenRows()
   readonly witnesses = new Witnesses()
@@ -71,39 +67,40 @@ export class Findings implements Sizes {
   reads = 0
   /** Where pages end although the total promises more. */
   limit: number | undefined
-  #rises = 0
-  #falls = 0
-  #fallen = 0
+  /** By the turn of their answers. */
+  readonly #totals: (number | undefined)[] = []
+  readonly #leaps = { up: 0, down: 0 }
   #steps = 0
+  #fallen = 0
 
-  constructor({ size, overlap, isFixed }: { size: number; overlap: number | undefined; isFixed: boolean }) {
+  constructor(size: number, isFixed: boolean) {
     this.size = size
     this.isFixed = isFixed
-    this.#overlap = Math.max(USUAL_OVERLAP, overlap ?? 0)
   }
 
-  observe(read: ReadWindow, { rows }: WindowAnswer): void {
+  /** `askedAt`: how many answers had come when it was asked for, if it was not read before an interruption. */
+  observe(read: ReadWindow, { rows }: WindowAnswer, askedAt = 0): void {
     this.reads += 1
     this.furthest = Math.max(this.furthest, read.reach)
     this.isExact ||= read.reach - read.start === read.window.size && read.window.size % ROUNDEST > 0
-    this.#observeTotal(read.total)
+    this.#observeTotal(read, askedAt)
     for (const key of read.keys) this.seen.add(key)
     this.rejected += rows.length - read.keys.length
     if (read.places.size < read.keys.length) this.flaws.add('duplicate-id')
     this.witnesses.observe(read)
   }
 
-  #observeTotal(total: number | undefined): void {
+  #observeTotal({ total, turn }: ReadWindow, askedAt: number): void {
+    this.#totals[turn] = total
     if (total === undefined) return
-    const change = total - (this.total ?? total)
-    if (change >= LEAP) this.#rises += 1
-    else if (change <= -LEAP) {
-      this.#falls += 1
-      this.#fallen -= change
-    } else if (change !== 0) this.#steps += 1
     this.#firstTotal ??= total
     this.total = total
     this.greatestTotal = Math.max(this.greatestTotal, total)
+    // Which of two answers is the older one is known only where one of them was asked for after the other had come.
+    const change = total - (this.#totals[askedAt - 1] ?? total)
+    if (Math.abs(change) >= LEAP) this.#leaps[change > 0 ? 'up' : 'down'] += 1
+    else if (change !== 0) this.#steps += 1
+    this.#fallen += Math.max(0, -change)
   }
 
   /**
@@ -111,8 +108,9 @@ export class Findings implements Sizes {
    * shows more customers than it has at any time.
    */
   get areTotalsAtOdds(): boolean {
-    const isLeaping = this.#rises > 0 && this.#falls > 0 && this.#rises + this.#falls > this.#steps
-    return isLeaping && this.seen.size - this.greatestTotal < this.#fallen / 4
+    const { up, down } = this.#leaps
+    const isLeaping = Math.min(up, down) > 0 && up + down > this.#steps
+    return isLeaping && this.seen.size - this.greatestTotal <= this.#fallen / 20
   }
 
   /** As many rows as the list has by its total; 0 without one. */
@@ -140,15 +138,9 @@ export class Findings implements Sizes {
     return Math.min(Math.ceil(this.size / 3), Math.round(this.#overlap))
   }
 
-  /** The mean over the scan. */
-  get usualOverlap(): number {
-    return Math.round(this.links === 0 ? this.#overlap : this.#overlaps / this.links)
-  }
-
   /** A window linked with the one before it: those that follow may share less. */
   linked(isStill: boolean): void {
     this.links += 1
-    this.#overlaps += this.#overlap
     this.#overlap = Math.max(USUAL_OVERLAP, this.#overlap - (isStill ? 0.5 : 0.04))
   }
 
@@ -162,21 +154,27 @@ export class Findings implements Sizes {
     const { size, overlap, isFixed } = this
     if (end === 0) return { page: 1, size }
     if (isFixed) return windowAt(Math.ceil(end / size) * size, size)
-    return windowAfter(end, overlap, this) ?? windowFrom(end, this)
+    return windowAfter(end, overlap, size) ?? windowFrom(end, size)
   }
 
   /** The window that starts at or before a position and reaches furthest. */
   windowCovering(position: number): Window {
     const at = Math.max(0, position)
-    return this.isFixed ? windowAt(at, this.size) : windowFrom(at, this)
+    return this.isFixed ? windowAt(at, this.size) : windowFrom(at, this.size)
   }
 
   /** A window of another size, and on another page, for one whose answer is of no use; the same one where there is none. */
   otherWindow(window: Window, reach: number): Window {
-    const smaller = { size: window.size - this.grain, grain: this.grain }
-    if (this.isFixed || smaller.size <= this.grain) return window
-    if (reach === 0) return { page: 1, size: smaller.size }
-    return windowAfter(reach, USUAL_OVERLAP, smaller, window.page) ?? window
+    if (this.isFixed || window.size < 3) return window
+    if (reach === 0) return { page: 1, size: window.size - 1 }
+    return windowAfter(reach, USUAL_OVERLAP, window.size - 1, window.page) ?? window
+  }
+
+  /** Windows are read side by side from now on. */
+  fixSize(size = this.size): void {
+    this.isFixed = true
+    this.size = size
+    this.flaws.add('no-overlap')
   }
 
   /** How many requests a reading of each page once takes. */

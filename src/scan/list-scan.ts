@@ -1,4 +1,3 @@
-import type { OrderFacts } from '../list/order-facts.ts'
 import { Again } from './again.ts'
 import { Bisections } from './bisections.ts'
 import { Chain } from './chain.ts'
@@ -21,8 +20,6 @@ import {
 export type ListScanOptions = {
   /** Rows to ask for at once, 1 to 100 (default). */
   readonly pageSize?: number
-  /** What the scan before found out about the list. */
-  readonly order?: OrderFacts
   /** Windows read before an interruption, in the order of their positions: those that still link are not read again. */
   readonly recalled?: Iterable<WindowAnswer>
   /** Read each page once, without overlaps and without a proof. */
@@ -30,6 +27,8 @@ export type ListScanOptions = {
 }
 
 const ABOUT_TOTALS: readonly Reason[] = ['total-mismatch', 'capped-total', 'unequal-replicas']
+/** With these, customers may stand where no answer of now shows them. */
+const IN_PARTS = new Set<Reason>(['capped-total', 'offset-limit', 'hole', 'rejected-without-id', 'cached-answer'])
 /** The share of a list that may be lacking from one that was read whole. */
 const MOST_LACKING = 0.03
 /** A window that was too large is read on in halves, which stay large enough for a proof. */
@@ -52,7 +51,8 @@ class ListScan implements Scan {
   readonly #findings: Findings
   readonly #chain: Chain
   readonly #bisections = new Bisections()
-  readonly #underWay = new Set<string>()
+  /** How many answers had come when each window was asked for. */
+  readonly #underWay = new Map<string, number>()
   readonly #isPlain: boolean
   #ends: Ends | undefined
   #again: Again | undefined
@@ -61,10 +61,10 @@ class ListScan implements Scan {
   #mismatches = 0
   #stoppedAt: StoppedAt | undefined
 
-  constructor({ pageSize = 100, order = {}, recalled = [], isPlain = false }: ListScanOptions) {
+  constructor({ pageSize = 100, recalled = [], isPlain = false }: ListScanOptions) {
     const size = Math.min(100, Math.max(1, pageSize))
     this.#isPlain = isPlain
-    this.#findings = new Findings({ size, overlap: order.overlap, isFixed: isPlain })
+    this.#findings = new Findings(size, isPlain)
     this.#chain = new Chain(this.#findings)
     let largest = 0
     for (const answer of recalled) {
@@ -79,10 +79,6 @@ class ListScan implements Scan {
     this.#proceed()
   }
 
-  get order(): OrderFacts {
-    return this.#isPlain ? {} : { overlap: this.#findings.usualOverlap }
-  }
-
   next(free: number): Window[] {
     const windows: Window[] = []
     while (windows.length < free && !this.#isOver) {
@@ -95,7 +91,7 @@ class ListScan implements Scan {
       // One answer serves all that ask for it.
       if (this.#underWay.has(windowKey(window))) continue
       this.#findings.requests += 1
-      this.#underWay.add(windowKey(window))
+      this.#underWay.set(windowKey(window), this.#findings.reads)
       windows.push(window)
     }
     this.#proceed()
@@ -104,10 +100,11 @@ class ListScan implements Scan {
 
   read(answer: WindowAnswer): void {
     if (answer.rows.length > answer.perPage) return this.failed(answer.window, 'page-mismatch')
+    const askedAt = this.#underWay.get(windowKey(answer.window))
     this.#underWay.delete(windowKey(answer.window))
     const isLate = this.#isLate(answer.window)
     const isServed = isLate || this.#agreeOnSize(answer)
-    const read = this.#prepare(answer)
+    const read = this.#prepare(answer, askedAt)
     this.#bisections.read(answer.window)
     this.#settleBisections()
     if (!isServed) this.#beginFixed(answer.perPage)
@@ -147,9 +144,9 @@ class ListScan implements Scan {
     return this.#findings.isFixed && size !== this.#findings.size
   }
 
-  #prepare(answer: WindowAnswer): ReadWindow {
+  #prepare(answer: WindowAnswer, askedAt?: number): ReadWindow {
     const read = readOf(answer, this.#findings.reads)
-    this.#findings.observe(read, answer)
+    this.#findings.observe(read, answer, askedAt)
     return read
   }
 
@@ -187,9 +184,7 @@ class ListScan implements Scan {
   #beginFixed(size: number): void {
     const findings = this.#findings
     if (findings.isFixed) return this.#stop({ window: { page: 1, size }, failure: 'page-mismatch' }, 'page-mismatch')
-    findings.isFixed = true
-    findings.size = size
-    findings.flaws.add('no-overlap')
+    findings.fixSize(size)
     this.#bisections.clear()
     this.#chain.beginAnew()
   }
@@ -228,17 +223,17 @@ class ListScan implements Scan {
   }
 
   certificate(): Certificate {
-    const { total, size, seen, rejected, requests, reads, lacking, rows, limit } = this.#findings
+    const { total, size, seen, rejected, requests, reads, lacking, limit } = this.#findings
     const { isComplete } = this.#chain
     const doubts = this.#doubts()
-    const isCut = doubts.has('capped-total') || doubts.has('hole') || limit !== undefined
+    const isWhole = total !== undefined && lacking <= MOST_LACKING * total && doubts.isDisjointFrom(IN_PARTS)
     return {
       ...this.#grade(doubts),
       requests,
       distinct: seen.size,
       total,
       pageSize: size,
-      isWhole: this.done && isComplete && rejected === 0 && !isCut && lacking <= MOST_LACKING * rows,
+      isWhole: this.done && isComplete && isWhole,
       stoppedAt: this.done ? (this.#stoppedAt ?? this.#chain.stoppedAt) : undefined,
       limit,
       empty: isComplete && reads > 0 && seen.size === 0 && rejected === 0,

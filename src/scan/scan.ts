@@ -1,4 +1,3 @@
-import type { OrderFacts } from '../list/order-facts.ts'
 import type { Hole } from './bisections.ts'
 import type { Reason } from '../reasons.ts'
 import type { ReadWindow, StoppedAt, Window, WindowAnswer, WindowFailure } from './window.ts'
@@ -95,8 +94,6 @@ export interface Scan {
   readonly done: boolean
   /** What the scan has proven. Before it is done: unproven, because interrupted. */
   certificate(): Certificate
-  /** What it found out about the list, for the next scan of it. */
-  readonly order: OrderFacts
 }
 
 /** A part of a scan, which asks for windows until it is over. */

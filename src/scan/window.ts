@@ -72,13 +72,10 @@ export function windowAt(position: number, size: number): Window {
   return { page: Math.floor(position / size) + 1, size }
 }
 
-/** Which page sizes may be asked for: multiples of `grain`, up to `size`. */
-export type Sizes = { readonly size: number; readonly grain: number }
-
-/** The window that starts at or before a position and reaches furthest; on another page than `avoid`, if there is one. */
-export function windowFrom(position: number, { size: most, grain }: Sizes, avoid?: number): Window {
+/** The window of at most `most` rows that starts at or before a position and reaches furthest; on another page than `avoid`, if there is one. */
+export function windowFrom(position: number, most: number, avoid?: number): Window {
   let best = windowAt(position, most)
-  for (let size = most - (most % grain || grain); size >= most / 2; size -= grain) {
+  for (let size = most - 1; size >= most / 2; size -= 1) {
     const window = windowAt(position, size)
     if (window.page === avoid) continue
     if (endOf(window) > endOf(best) || best.page === avoid) best = window
@@ -87,17 +84,26 @@ export function windowFrom(position: number, { size: most, grain }: Sizes, avoid
 }
 
 /** The next window behind `end`, which shares `overlap` positions before it, or at least one; undefined where no size gives one. */
-export function windowAfter(end: number, overlap: number, sizes: Sizes, avoid?: number): Window | undefined {
+export function windowAfter(end: number, overlap: number, most: number, avoid?: number): Window | undefined {
   for (let shared = Math.min(overlap, end); shared >= 1; shared -= 1) {
-    const window = windowFrom(end - shared, sizes, avoid)
-    if (endOf(window) > end) return window
-  }
-  // Sizes with a grain leave few starts: any window that covers the last position and reaches beyond it.
-  for (let size = sizes.size - (sizes.size % sizes.grain); size > 0 && sizes.grain > 1; size -= sizes.grain) {
-    const window = windowAt(end - 1, size)
+    const window = windowFrom(end - shared, most, avoid)
     if (endOf(window) > end) return window
   }
   return undefined
+}
+
+/** Positions `[from, to)`. */
+export type Span = { readonly from: number; readonly to: number }
+
+/** The same positions in order, joined where they touch. */
+export function joinedSpans(spans: readonly Span[]): Span[] {
+  const all: Span[] = []
+  for (const span of spans.toSorted((one, other) => one.from - other.from)) {
+    const last = all.at(-1)
+    if (last === undefined || span.from > last.to) all.push(span)
+    else all[all.length - 1] = { from: last.from, to: Math.max(last.to, span.to) }
+  }
+  return all
 }
 
 /** A smaller page size after a refusal of this one; undefined if the size is not why. */

@@ -2,24 +2,13 @@ import { compareRows, type Comparison, waysMet } from '../list/row-order.ts'
 import type { Seam } from './seam.ts'
 import type { ReadWindow } from './window.ts'
 
-/** An order by fields that never change, in which every window read so far was sorted. */
-export type Witness = {
-  readonly name: string
-  /** Below zero when the first of two rows stands before the second; zero when they may stand either way. */
-  readonly order: (comparison: Comparison) => number
-  /** Whether zero means the same row, and not merely the same time. */
-  readonly isTotal: boolean
-  readonly isDated: boolean
-}
-
-type Direction = 1 | -1
-
-const DIRECTIONS: readonly Direction[] = [1, -1]
+/** An order by fields that never change, in which every window read so far was sorted: 1 ascending, -1 descending, 0 not by this field. */
+export type Witness = { readonly time: 1 | -1 | 0; readonly id: 1 | -1 | 0 }
 
 const WITNESSES: readonly Witness[] = [
-  ...DIRECTIONS.map((direction) => byId(direction)),
-  ...DIRECTIONS.map((direction) => byTime(direction)),
-  ...DIRECTIONS.flatMap((time) => DIRECTIONS.map((id) => byTimeAndId(time, id))),
+  ...([1, -1] as const).map((id) => ({ time: 0, id }) as const),
+  ...([1, -1] as const).map((time) => ({ time, id: 0 }) as const),
+  ...([1, -1] as const).flatMap((time) => ([1, -1] as const).map((id) => ({ time, id }))),
 ]
 
 /** In pages smaller than this, rows may be in order by chance. */
@@ -48,7 +37,7 @@ export class Witnesses {
     this.#met |= unmet
     for (const witness of this.#alive) {
       const isContradicted = [...waysMet(unmet)].some((way) => isAgainst(witness, way))
-      if (isContradicted || (rowOrder.undated && witness.isDated)) this.#alive.delete(witness)
+      if (isContradicted || (rowOrder.undated && witness.time !== 0)) this.#alive.delete(witness)
     }
   }
 
@@ -70,7 +59,7 @@ export class Witnesses {
   /** Those that may still vouch for the list. */
   get hopes(): readonly Witness[] {
     return [...this.#spanning].filter(
-      (witness) => this.#alive.has(witness) && (!orderedByIdToo(witness) || this.#ties >= ENOUGH_TIES),
+      (witness) => this.#alive.has(witness) && (witness.time * witness.id === 0 || this.#ties >= ENOUGH_TIES),
     )
   }
 
@@ -82,45 +71,33 @@ export class Witnesses {
   /** The witness that vouches for the whole chain; undefined if none does. */
   believed(pageSize: number): string | undefined {
     if (pageSize < SMALLEST_PAGE) return undefined
-    return this.hopes.find((witness) => this.#isProbable(witness))?.name
+    const witness = this.hopes.find((hope) => this.#isProbable(hope))
+    return witness && nameOf(witness)
   }
 
-  #isProbable(witness: Witness): boolean {
-    if (!witness.isDated) return true
-    return witness.isTotal ? this.#ties >= ENOUGH_TIES : this.#steps >= ENOUGH_STEPS
+  #isProbable({ time, id }: Witness): boolean {
+    return time === 0 || (id === 0 ? this.#steps >= ENOUGH_STEPS : this.#ties >= ENOUGH_TIES)
   }
 }
 
-function isAgainst({ order, isTotal }: Witness, way: Comparison): boolean {
-  return isTotal ? order(way) >= 0 : order(way) > 0
+/** Below zero when the first of two rows stands before the second; zero when they may stand either way, or are one. */
+function orderBy({ time, id }: Witness, { times, ids }: Comparison): number {
+  return time * times || id * ids
 }
 
-function orderedByIdToo({ isTotal, isDated }: Witness): boolean {
-  return isTotal && isDated
+function isAgainst(witness: Witness, way: Comparison): boolean {
+  const order = orderBy(witness, way)
+  return order > 0 || (order === 0 && witness.id !== 0)
 }
 
-function isSpannedBy({ order, isTotal }: Witness, { shared }: Seam, left: ReadWindow, right: ReadWindow): boolean {
+function isSpannedBy(witness: Witness, { shared }: Seam, left: ReadWindow, right: ReadWindow): boolean {
   if (right.start === 0) return true
   if (shared === 0 || left.ends === undefined || right.ends === undefined) return false
-  const comparison = compareRows(right.ends[0], left.ends[1])
-  return isTotal ? order(comparison) <= 0 : order(comparison) < 0
+  const order = orderBy(witness, compareRows(right.ends[0], left.ends[1]))
+  return order < 0 || (order === 0 && witness.id !== 0)
 }
 
-function byId(direction: Direction): Witness {
-  const order = ({ ids }: Comparison) => direction * ids
-  return { name: `id ${nameOf(direction)}`, order, isTotal: true, isDated: false }
-}
-
-function byTime(direction: Direction): Witness {
-  const order = ({ times }: Comparison) => direction * times
-  return { name: `created_at ${nameOf(direction)}`, order, isTotal: false, isDated: true }
-}
-
-function byTimeAndId(time: Direction, id: Direction): Witness {
-  const order = ({ times, ids }: Comparison) => time * times || id * ids
-  return { name: `${byTime(time).name}, ${byId(id).name}`, order, isTotal: true, isDated: true }
-}
-
-function nameOf(direction: Direction): string {
-  return direction === 1 ? 'asc' : 'desc'
+function nameOf({ time, id }: Witness): string {
+  const named = [...(time === 0 ? [] : [['created_at', time] as const]), ...(id === 0 ? [] : [['id', id] as const])]
+  return named.map(([field, direction]) => `${field} ${direction === 1 ? 'asc' : 'desc'}`).join(', ')
 }

@@ -12,17 +12,17 @@ import { type ListOptions, SimulatedList } from '../support/simulated-list.ts'
 function readWhile(
   options: ListOptions,
   before: (list: SimulatedList, answer: number) => void,
-  { parallel = 1, overlap }: { parallel?: number; overlap?: number | undefined } = {},
+  { parallel = 1 }: { parallel?: number } = {},
 ) {
   const luck = dice(1)
   const list = new SimulatedList(luck, options)
   const plain = Math.ceil(list.size / 100)
-  const scan = listScan({ order: { overlap } })
+  const scan = listScan()
   let answers = 0
   const service = { answer: list.answer.bind(list), between: () => before(list, (answers += 1)) }
   const { ids, requests } = drive(scan, service, { dice: luck, parallel })
   const lostInPlace = list.stayed().filter((id) => !ids.has(id)).length
-  return { certificate: scan.certificate(), order: scan.order, requests, costs: requests / plain, lostInPlace }
+  return { certificate: scan.certificate(), requests, costs: requests / plain, lostInPlace }
 }
 
 /** A window that lists these rows from position `start`, the `turn`-th that was read. */
@@ -138,20 +138,4 @@ test('equal pages settle never', () => {
   const scan = listScan()
   drive(scan, { answer, between: () => list.insert() }, { dice: luck })
   expect(scan.certificate()).toMatchObject({ proof: 'unproven', reasons: expect.arrayContaining(['no-overlap']) })
-})
-
-test('the overlap follows deletions, is kept for the next scan, and costs less there; at rest it becomes the usual one again', () => {
-  const options = { size: 8000, order: 'name' } as const
-  const deleting = (list: SimulatedList) => {
-    for (let gone = 0; gone < 12; gone += 1) list.delete()
-  }
-  const first = readWhile(options, deleting)
-  expect(first.order.overlap).toBeGreaterThan(4)
-  const second = readWhile(options, deleting, { overlap: first.order.overlap })
-  expect(second.requests).toBeLessThanOrEqual(first.requests * 1.02)
-
-  const usual = readWhile(options, () => {})
-  const atRest = readWhile(options, () => {}, { overlap: first.order.overlap })
-  expect(atRest.requests).toBeLessThanOrEqual(usual.requests + 1)
-  expect(usual.order.overlap).toBe(2)
 })

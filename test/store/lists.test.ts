@@ -79,12 +79,12 @@ test.each([
 
 test('what is known of the order is given back with the list, and goes with it', async () => {
   const mirror = await aMirror()
-  const order: OrderFacts = { overlap: 7, total: 3 }
+  const order: OrderFacts = { total: 3, cappedAt: 3 }
   await aNight(mirror, customers(1, 3), { order })
   expect((await nextRun(mirror)).list.order).toEqual(order)
 
-  await aNight(mirror, customers(1, 3), { night: 1, order: { overlap: 8 } })
-  expect((await nextRun(mirror)).list.order).toEqual({ overlap: 8 })
+  await aNight(mirror, customers(1, 3), { night: 1, order: { total: 4 } })
+  expect((await nextRun(mirror)).list.order).toEqual({ total: 4 })
 
   tamper(mirror.file, 'DELETE FROM lists')
   expect((await nextRun(mirror)).list.order).toEqual({})
@@ -94,9 +94,9 @@ test.each([
   ['no JSON', '{"total":', {}],
   ['no object', '[3]', {}],
   ['nothing', null, {}],
-  ['values of another kind', '{"overlap":0,"total":-1}', {}],
+  ['values of another kind', '{"cappedAt":"0","total":-1}', {}],
   ['a key of another program', '{"total":2,"mood":"calm"}', { total: 2 }],
-  ['one bad value', '{"overlap":"2","total":2}', { total: 2 }],
+  ['one bad value', '{"cappedAt":"2","total":2}', { total: 2 }],
 ])('order facts with %s are unknown as far as they cannot be read', async (_, stored, known) => {
   const mirror = await aMirror()
   await aNight(mirror, customers(1, 3), { order: { total: 1 } })

@@ -63,9 +63,6 @@ function patient(scan: Scan): Scan {
       return scan.done
     },
     certificate: () => scan.certificate(),
-    get order() {
-      return scan.order
-    },
   }
 }
 

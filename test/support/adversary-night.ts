@@ -1,4 +1,3 @@
-import type { OrderFacts } from '../../src/list/order-facts.ts'
 import { listScan } from '../../src/scan/list-scan.ts'
 import type { Certificate, Scan } from '../../src/scan/scan.ts'
 import { startOf, type Window, type WindowAnswer } from '../../src/scan/window.ts'
@@ -9,7 +8,6 @@ import type { Dice } from './dice.ts'
 export type AdversaryNight = {
   night: number
   certificate: Certificate
-  order: OrderFacts
   requests: number
   /** The requests that a loop over the pages makes. */
   plain: number
@@ -23,15 +21,9 @@ export type AdversaryNight = {
   isSteady: boolean
 }
 
-/** What the mirror keeps from night to night. */
-export class Memory {
-  order: OrderFacts = {}
-}
-
 export type NightPlan = {
   dice: Dice
   list: AdversaryList
-  memory: Memory
   pageSize: number
   parallel: number
   behaviour: Behaviour
@@ -77,11 +69,9 @@ export class Tonight {
     const certificate = scan.certificate()
     const lost = this.#lost()
     const lostInPlace = this.#service.hasTurned ? [] : lost.filter((person) => this.#isLostInPlace(person, certificate))
-    this.#remember(certificate, scan.order)
     return {
       night: behaviour.night,
       certificate,
-      order: scan.order,
       requests: this.#requests,
       plain: Math.max(1, Math.ceil(list.people.length / pageSize)),
       faults: this.#faults,
@@ -92,8 +82,7 @@ export class Tonight {
   }
 
   #scan(recalled: readonly WindowAnswer[]): Scan {
-    const { memory, pageSize } = this.#plan
-    return listScan({ pageSize, order: memory.order, recalled })
+    return listScan({ pageSize: this.#plan.pageSize, recalled })
   }
 
   #continue(stopped: Scan): Scan {
@@ -159,11 +148,5 @@ export class Tonight {
       return shared.size >= least && [...shared].every(hasMoved)
     }
     return !before.some((left) => behind.some((right) => isLoose(left, right)))
-  }
-
-  /** What the mirror keeps, unless the scan ended early. */
-  #remember({ stoppedAt }: Certificate, order: OrderFacts): void {
-    if (stoppedAt !== undefined) return
-    this.#plan.memory.order = order
   }
 }

@@ -1,5 +1,5 @@
 import { AdversaryList, type OrderName, ORDERS } from './adversary-list.ts'
-import { type AdversaryNight, Memory, Tonight } from './adversary-night.ts'
+import { type AdversaryNight, Tonight } from './adversary-night.ts'
 import { type Behaviour, type Fault, type Habit, HABITS, type Rates } from './adversary-service.ts'
 import { dice as diceOf, type Dice } from './dice.ts'
 
@@ -27,7 +27,6 @@ export function playAdversary(
   const withoutId = dice.chance(0.05) ? 0.05 : 0
   const list = new AdversaryList(dice, orders[0], { size, undated, withoutId })
   const [usual, fault] = [someRates(dice), someFault(dice)]
-  const memory = new Memory()
   const nights: AdversaryNight[] = []
   for (let night = 1; night <= 5; night += 1) {
     if (night > 1) passDay(list, dice)
@@ -38,7 +37,7 @@ export function playAdversary(
     const rates = dice.chance(0.6) ? usual : someRates(dice)
     const behaviour: Behaviour = { rates, fault, habit, turnAt, night }
     const stopAfter = dice.chance(0.2) ? 1 + dice.below(20) : undefined
-    nights.push(new Tonight({ ...plan, dice, list, memory, behaviour, stopAfter }).play())
+    nights.push(new Tonight({ ...plan, dice, list, behaviour, stopAfter }).play())
   }
   return { plan, nights }
 }

@@ -1,4 +1,3 @@
-import type { OrderFacts } from '../../src/list/order-facts.ts'
 import { listScan } from '../../src/scan/list-scan.ts'
 import type { Certificate } from '../../src/scan/scan.ts'
 import type { Window, WindowAnswer } from '../../src/scan/window.ts'
@@ -28,20 +27,18 @@ export class CappedList {
   readonly list: SimulatedList
   readonly #dice: Dice
   readonly #rowIds = new Map<string, number>()
-  #order: OrderFacts = {}
 
   constructor(seed: number, options: ListOptions) {
     this.#dice = dice(seed)
     this.list = new SimulatedList(this.#dice, options)
   }
 
-  /** One scan; what it found out about the order goes to the next. */
+  /** One scan. */
   night({ most, cap }: { most: number; cap: Cap }, between: () => void = () => {}): CappedNight {
     this.list.rememberAll()
-    const scan = listScan({ order: this.#order })
+    const scan = listScan()
     const answer = (window: Window) => this.#answer(window, most, cap)
     const { ids, requests } = drive(scan, { answer, between }, { dice: this.#dice, parallel: 1 + this.#dice.below(4) })
-    this.#order = scan.order
     const lost = this.list.survivors().filter((id) => !ids.has(id)).length
     const lostInPlace = this.list.stayed().filter((id) => !ids.has(id)).length
     return { certificate: scan.certificate(), lost, lostInPlace, read: ids.size, requests }

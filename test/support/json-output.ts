@@ -29,6 +29,7 @@ const syncRun = z.strictObject({
   resumedFrom: z.int().nullable(),
   readBefore: z.int(),
   suppressed: z.int(),
+  searchesRefused: z.int(),
   trustedPages: z.int().nullable(),
 })
 

@@ -1,4 +1,3 @@
-import type { OrderFacts } from '../../src/list/order-facts.ts'
 import type { Certificate } from '../../src/scan/scan.ts'
 import { listScan } from '../../src/scan/list-scan.ts'
 import type { Scan } from '../../src/scan/scan.ts'
@@ -27,16 +26,15 @@ export function readRestless(kind: ListKind, seed: number): Reading {
   const since = list.moment
   const cuts: Cut[] = []
   const reader = { list, rates, dice, cuts, parallel: 1 + dice.below(8) }
-  const order = someFacts(dice)
   let answers: WindowAnswer[] = []
-  let scan = listScan({ pageSize, order })
+  let scan = listScan({ pageSize })
   let interruptions = dice.chance(0.3) ? 1 + dice.below(2) : 0
   const interrupted = interruptions
   for (; interruptions > 0; interruptions -= 1) {
     answers = [...answers, ...read(scan, reader, 1 + dice.below(2 * plain))]
     if (scan.done) break
     for (let stirs = dice.below(20); stirs > 0; stirs -= 1) list.stir(rates)
-    scan = listScan({ pageSize, order, recalled: recalled(answers) })
+    scan = listScan({ pageSize, recalled: recalled(answers) })
   }
   read(scan, reader, Infinity)
   const lived = list.livedSince(since).map(({ serial }) => serial)
@@ -83,13 +81,6 @@ function cut(window: Window, { list, rates, cuts }: Reader): WindowAnswer {
 function recalled(answers: readonly WindowAnswer[]): WindowAnswer[] {
   const latest = new Map(answers.map((answer) => [windowKey(answer.window), answer]))
   return [...latest.values()].toSorted((one, other) => startOf(one.window) - startOf(other.window))
-}
-
-/** What an earlier night may have left, true or not: nothing that is proven may depend on it. */
-function someFacts(dice: Dice): OrderFacts {
-  return {
-    ...(dice.chance(0.5) && { overlap: 1 + dice.below(40) }),
-  }
 }
 
 /** In no order. */

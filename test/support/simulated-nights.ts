@@ -1,7 +1,6 @@
 import { listScan } from '../../src/scan/list-scan.ts'
 import type { Certificate, Scan } from '../../src/scan/scan.ts'
 import { startOf, type Window, type WindowAnswer } from '../../src/scan/window.ts'
-import type { OrderFacts } from '../../src/list/order-facts.ts'
 import { dice as diceOf, type Dice } from './dice.ts'
 
 /** A customer of the list: `placedAt` and `bornAt` are the moments when it moved last, and when it came. */
@@ -186,13 +185,11 @@ export function playNights(order: NightlyOrder, seed: number): SimulatedNight[] 
   const list = new NightlyList(dice, order, plan.size)
   const known = new Map<number, Absences>()
   const nights: SimulatedNight[] = []
-  let facts: OrderFacts = {}
   for (let night = 1; night <= 3; night += 1) {
     if (night > 1) list.stir(plan.day)
     const since = list.moment
     const before = new Set(list.rows.map(({ rowId }) => rowId))
-    const { scan, answers, requests } = read(list, plan, { dice, facts })
-    facts = scan.order
+    const { scan, answers, requests } = read(list, plan, dice)
     const seen = new Set(
       answers.flatMap(({ rows }) => rows.flatMap((row) => (typeof row === 'object' ? (row.rowId ?? []) : row))),
     )
@@ -239,11 +236,11 @@ function planOf(seed: number): Plan {
 
 type Reading = { scan: Scan; answers: readonly WindowAnswer[]; requests: number }
 
-function read(list: NightlyList, plan: Plan, { dice, facts }: { dice: Dice; facts: OrderFacts }): Reading {
+function read(list: NightlyList, plan: Plan, dice: Dice): Reading {
   const killAfter = dice.chance(plan.killed) ? 1 + dice.below(Math.ceil(plan.size / plan.pageSize)) : Infinity
   const answers: WindowAnswer[] = []
   let requests = 0
-  let scan = listScan({ pageSize: plan.pageSize, order: facts })
+  let scan = listScan({ pageSize: plan.pageSize })
   const drive = (most: number) => {
     const underWay: { window: Window; answer?: WindowAnswer }[] = []
     while (!scan.done && answers.length < most) {
@@ -269,7 +266,7 @@ function read(list: NightlyList, plan: Plan, { dice, facts }: { dice: Dice; fact
   if (!scan.done) {
     list.stir({ come: plan.day.come / 8, leave: plan.day.leave / 8, change: plan.day.change / 8 })
     const recalled = answers.toSorted((one, other) => startOf(one.window) - startOf(other.window))
-    scan = listScan({ pageSize: plan.pageSize, order: facts, recalled })
+    scan = listScan({ pageSize: plan.pageSize, recalled })
     drive(Infinity)
   }
   return { scan, answers, requests }
