@@ -104,3 +104,18 @@ function bitsIn(word: number): number {
   for (let rest = word; rest !== 0; rest &= rest - 1) bits += 1
   return bits
 }
+
+/** A set of rows by their numbers, or by another key where they have none. */
+export class SeenRows {
+  readonly #rows = new RowSet()
+  readonly #others = new Set<string | number>()
+
+  add(key: string | number): void {
+    if (typeof key === 'number' && key > 0) this.#rows.add(key)
+    else this.#others.add(key)
+  }
+
+  get size(): number {
+    return this.#rows.size + this.#others.size
+  }
+}

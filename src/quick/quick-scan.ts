@@ -1,10 +1,10 @@
+import { SeenRows } from '../list/row-set.ts'
 import type { Reason } from '../reasons.ts'
 import { NO_PROOF, type Certificate, type Scan } from '../scan/scan.ts'
 import { repeats } from '../scan/seam.ts'
 import { Witnesses } from '../scan/witness.ts'
 import {
   readOf,
-  SeenRows,
   type ReadWindow,
   type RowKey,
   type StoppedAt,

@@ -1,13 +1,6 @@
+import { SeenRows } from '../list/row-set.ts'
 import type { Reason } from '../reasons.ts'
-import {
-  SeenRows,
-  windowAfter,
-  windowAt,
-  windowFrom,
-  type ReadWindow,
-  type Window,
-  type WindowAnswer,
-} from './window.ts'
+import { windowAfter, windowAt, windowFrom, type ReadWindow, type Window, type WindowAnswer } from './window.ts'
 import { Witnesses } from './witness.ts'
 
 /** Requests beyond a number of plain readings: short lists need some for every purpose. */

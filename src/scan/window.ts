@@ -1,5 +1,4 @@
 import type { WindowFailure } from '../errors/error-facts.ts'
-import { RowSet } from '../list/row-set.ts'
 import { orderOfRows, type RowOrder } from '../list/row-order.ts'
 
 export type { WindowFailure }
@@ -181,19 +180,4 @@ export function isEnd({ reach, start, total, window }: ReadWindow): boolean {
 /** Whether it has fewer rows than its size, and its total denies that the list ends there: rows were left out, or the total is wrong. */
 export function isDoubtful(read: ReadWindow): boolean {
   return read.reach - read.start < read.window.size && !isEnd(read)
-}
-
-/** The rows that a scan has read: those with row numbers as bits, an eighth of a byte each. */
-export class SeenRows {
-  readonly #rows = new RowSet()
-  readonly #others = new Set<RowKey>()
-
-  add(key: RowKey): void {
-    if (typeof key === 'number' && key > 0) this.#rows.add(key)
-    else this.#others.add(key)
-  }
-
-  get size(): number {
-    return this.#rows.size + this.#others.size
-  }
 }
