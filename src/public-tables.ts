@@ -176,6 +176,13 @@ function runColumns(): PublicColumn[] {
     orNull(own('certificate', 'TEXT', 'JSON object: what the proof rests on; NULL where a run has none')),
     orNull(own('error_code', 'TEXT', 'code of the error that ended the run; NULL if none')),
     orNull(own('error', 'TEXT', 'message of the error that ended the run; NULL if none')),
+    orNull(
+      own(
+        'shape_accepted_at',
+        'DATETIME',
+        'when a person accepted the shape of the data that this run found changed, UTC; NULL if none',
+      ),
+    ),
     orNull(count('resumed_from', 'interrupted run that this run continues, as runs.id; NULL if none')),
     count(
       'read_before',

@@ -30,6 +30,8 @@ const EXPLANATIONS = {
   'offset-limit': 'The service shows only the first customers of the list, and refuses the pages behind them.',
   'unequal-replicas':
     'The totals that the service reports rise and fall, as where one of its databases lags behind another: some customers may be in none of the pages.',
+  'shape-changed':
+    'Many records have lost a field, or are rejected, that were good before. What is stored is kept until a person accepts it (customer-mirror accept), or the service is repaired.',
   quick: 'A quick run reads only the pages on which something seems to have changed, so it proves nothing.',
   'quick-budget': 'The quick run reached its limit of requests before it had found every change.',
   'not-confirmed':

@@ -1,4 +1,4 @@
-import type { Row, Warnings } from './customer.ts'
+import type { Row, TextField, Warnings } from './customer.ts'
 import type { Fingerprint } from './list/fingerprint.ts'
 import type { Forgotten } from './privacy/forgotten.ts'
 import type { HiddenValues } from './privacy/hidden-values.ts'
@@ -52,12 +52,22 @@ export type Run = {
   readonly lastEdit: number
   /** Rows that this run has updated. */
   readonly written: RowSet
+  /** Rows for which a field came empty that has a stored value: it is kept until the run ends. By field. */
+  readonly emptied: Emptied
+  /** Those of them that are counted as unchanged. */
+  readonly unwritten: RowSet
   readonly records: RecordCounts
   readonly warnings: Warnings
   /** Undefined where no field is hidden, nor was until now. */
   readonly privacy?: RunPrivacy | undefined
   pages: number
 }
+
+/** Rows by a field of theirs. */
+export type Emptied = Map<TextField, RowSet>
+
+/** A field that many customers lost at once, or for which their records are rejected; empty where no field is named. */
+export type ShapeChange = { field: string; customers: number; isRejected: boolean }
 
 /** What a run does about fields that are not stored as sent. */
 export type RunPrivacy = {

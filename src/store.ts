@@ -4,6 +4,7 @@ import type { LatestRun, Proof, Pruned, RecordCounts, Report, RunStatus, LeasedR
 import type { RowSet } from './list/row-set.ts'
 import type {
   Candidate,
+  Emptied,
   Ending,
   Listed,
   Reckoning,
@@ -12,6 +13,7 @@ import type {
   RemovingProof,
   Retention,
   Run,
+  ShapeChange,
   Start,
 } from './run.ts'
 import type { SavedPage, SortedPage } from './sorted-page.ts'
@@ -76,6 +78,11 @@ export type Mirror = {
   listHeldRemovals(): Promise<HeldRemovals[]>
   /** Removes the customers whose removal that run held back. Returns their number. Throws UsageError if there are none. */
   approveRemovals(runId: number, nowMs: number): Promise<number>
+  /**
+   * Accepts the shape of the data that the last full run of an organization found changed: the next one stores what it receives. Returns how
+   * it has changed. Throws UsageError where it has not.
+   */
+  acceptShape(organization: string, nowMs: number): Promise<ShapeChange[]>
   /** Discards the removals that run held back. Returns their number. Throws UsageError if there are none. */
   discardRemovals(runId: number): Promise<number>
   /**
@@ -141,6 +148,9 @@ export type PagesSaved = {
   written: RowSet
   /** How many of these the interrupted run had read that this one continues. */
   writtenAgain: number
+  /** Rows for which a field came empty that has a stored value, which is kept; and those of them that are counted as unchanged. */
+  emptied: Emptied
+  unwritten: RowSet
 }
 
 /** Customers that are new to one organization and belong to another. */

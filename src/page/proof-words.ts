@@ -46,7 +46,13 @@ export function proofLines(run: StoredRun): string[] {
   if (run.status === 'partial') {
     return [`Partial: this quick run trusted ${count(run.trustedPages ?? 0, 'page')} without reading them.`]
   }
-  if (run.proof === 'unproven') return ['Unproven: this scan marked no customer as missing or removed, because']
+  if (run.proof === 'unproven') {
+    return [
+      certificateOf(run)?.isWhole === true
+        ? 'Unproven: this scan came to the end of the list, but customers may be missing from it, because'
+        : 'Unproven: this scan marked no customer as missing or removed, because',
+    ]
+  }
   if (run.proof === 'settled') {
     return [
       'Settled: every customer who kept their place among the others during the scan was read. Weaker than a proof, because',

@@ -20,6 +20,7 @@ import {
 import { pruning } from './retention.ts'
 import { finishRun } from './runs/finish-run.ts'
 import { renewLease } from './runs/lease.ts'
+import { acceptShape } from './runs/shape.ts'
 import { identityOf, startRun } from './runs/start-run.ts'
 import { recallWindows } from './runs/windows.ts'
 
@@ -81,6 +82,7 @@ export function mirrorOn(store: Store, own: Own): Mirror {
     findRun: (id) => read((session) => findRun(session, id)),
     listHeldRemovals: () => read(listHeldRemovals),
     approveRemovals: (runId, nowMs) => write((session) => approveRemovals(session, runId, nowMs)),
+    acceptShape: (organization, nowMs) => write((session) => acceptShape(session, organization, nowMs)),
     discardRemovals: (runId) => write((session) => discardRemovals(session, runId)),
     ...forgetting(store),
     ...privacyVerbs(store),

@@ -5,6 +5,7 @@ import type { AnsweredWindow, Reject, SavedPage, SortedPage } from '../../sorted
 import { AccountingBroken } from '../../errors/errors.ts'
 import { RowSet } from '../../list/row-set.ts'
 import { addRecords, addsUp, noRecords, type RecordCounts } from '../../report.ts'
+import { emptiedIn } from './page-accounting.ts'
 import { isFilled } from '../../privacy/hidden-values.ts'
 
 export type Known = {
@@ -97,6 +98,8 @@ class Decision implements PagesDecided {
     suppressed: new Set(),
     written: new RowSet(),
     writtenAgain: 0,
+    emptied: new Map(),
+    unwritten: new RowSet(),
   }
   readonly inserted: { rowId: number; customer: Customer }[] = []
   readonly updated = new Map<number, Update>()
@@ -199,14 +202,15 @@ class Decision implements PagesDecided {
 
   #addCustomers(customers: readonly Customer[], tallies: Tallies): CustomersSaved {
     const unchanged = new Set<number>()
-    const rowIds = customers.map((customer, place) => {
-      const known = this.#now.get(customer.id)
-      if (known === undefined) return this.#insert(customer, tallies)
+    const rowIds = customers.map((received, place) => {
+      const known = this.#now.get(received.id)
+      if (known === undefined) return this.#insert(received, tallies)
+      const customer = this.#keepEmptied(known, received)
       const differing = changedFields(known.customer, customer)
       const { rowId } = known
-      if (differing.length === 0 && !this.saved.written.has(rowId) && !this.#run.written.has(rowId))
-        unchanged.add(place)
-      this.#addKnown(known, customer, differing, tallies)
+      const isAsReceived = customer === received && !this.saved.written.has(rowId) && !this.#run.written.has(rowId)
+      if (differing.length === 0 && isAsReceived) unchanged.add(place)
+      this.#addKnown(known, customer, { differing, isEmptied: customer !== received }, tallies)
       return rowId
     })
     return { rowIds, unchanged }
@@ -222,7 +226,27 @@ class Decision implements PagesDecided {
     return rowId
   }
 
-  #addKnown(known: Known, customer: Customer, differing: readonly ComparedField[], tallies: Tallies): void {
+  /** The customer with the stored values of fields that came empty: whether they are, is decided when the run has seen every customer. */
+  #keepEmptied({ rowId, customer: before }: Known, received: Customer): Customer {
+    const isFirst = !this.#run.receivedSince.has(rowId) && !this.saved.seen.has(rowId)
+    const emptied = TEXT_FIELDS.filter((field) => before[field] !== null && received[field] === null)
+    if (!isFirst || emptied.length === 0) return received
+    const kept = { ...received }
+    for (const field of emptied) {
+      emptiedIn(this.saved.emptied, field).add(rowId)
+      kept[field] = before[field]
+      if (field === 'created_at') kept.created_at_utc = before.created_at_utc
+    }
+    this.edited.add(rowId)
+    return kept
+  }
+
+  #addKnown(
+    known: Known,
+    customer: Customer,
+    { differing, isEmptied }: { differing: readonly ComparedField[]; isEmptied: boolean },
+    tallies: Tallies,
+  ): void {
     const { rowId, isMissing, isRemoved } = known
     const { counts, warnings } = tallies
     const isFirst = !this.#run.receivedSince.has(rowId) && this.saved.seen.add(rowId)
@@ -235,6 +259,7 @@ class Decision implements PagesDecided {
       this.edited.add(rowId)
     } else if (isAsStored) {
       counts.unchanged += 1
+      if (isEmptied) this.saved.unwritten.add(rowId)
     } else {
       counts.updated += 1
       if (this.#run.seen.has(rowId)) this.saved.writtenAgain += 1

@@ -1,8 +1,9 @@
-import type { Run } from '../../run.ts'
+import type { Emptied, Run } from '../../run.ts'
 import type { PagesSaved } from '../../store.ts'
-import { addWarnings } from '../../customer.ts'
+import { addWarnings, type TextField } from '../../customer.ts'
 import { AccountingBroken } from '../../errors/errors.ts'
 import { addRecords, addsUp, type RecordCounts } from '../../report.ts'
+import { RowSet } from '../../list/row-set.ts'
 
 /** Adds the results of a committed transaction to the run's numbers. */
 export function addSaved(run: Run, saved: PagesSaved): void {
@@ -15,6 +16,15 @@ export function addSaved(run: Run, saved: PagesSaved): void {
   for (const number of saved.suppressed) run.suppressed.add(number)
   run.written.addAll(saved.written)
   run.readBefore -= saved.writtenAgain
+  for (const [field, rows] of saved.emptied) emptiedIn(run.emptied, field).addAll(rows)
+  run.unwritten.addAll(saved.unwritten)
+}
+
+/** The rows of a field, to add some. */
+export function emptiedIn(emptied: Emptied, field: TextField): RowSet {
+  const rows = emptied.get(field) ?? new RowSet()
+  emptied.set(field, rows)
+  return rows
 }
 
 /** Throws AccountingBroken unless the numbers of a run add up, as stored and as counted. */

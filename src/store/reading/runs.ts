@@ -26,11 +26,12 @@ export async function listRuns(
 type StoredRow = Timed<Omit<Report, 'runId' | 'error'>> & {
   id: number
   certificate: unknown
+  shapeAcceptedAtMs: number | undefined
   errorCode: string | undefined
   error: string | undefined
 }
 
-function reportOf({ id, certificate: _certificate, errorCode, error, ...row }: StoredRow): Report {
+function reportOf({ id, certificate: _certificate, shapeAcceptedAtMs: _acceptedAt, errorCode, error, ...row }: StoredRow): Report {
   return {
     ...withDuration(row),
     runId: id,

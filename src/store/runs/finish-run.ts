@@ -14,6 +14,7 @@ import { type Absences, endingWith, NO_ABSENCES } from '../absent/removal-rule.t
 import { firstOfScan, openBefore } from '../reading/rejects.ts'
 import { hasReadToEnd } from '../schema/run-conditions.ts'
 import { sqlTime } from '../port/sql-time.ts'
+import { concludeShape, type Shape } from './shape.ts'
 import { releaseLease, renewLease } from './lease.ts'
 import { storeLaterOrder, storeList } from './list-memory.ts'
 import { forgetWindows } from './windows.ts'
@@ -23,14 +24,17 @@ import { forgetWindows } from './windows.ts'
  * if its stored numbers do not add up (throws AccountingBroken). A run that failed after it lost its lease changes nothing.
  */
 export async function finishRun(session: Session, run: Run, asked: Ending, nowMs: number): Promise<Report> {
-  const counted = reportOf(run, asked, nowMs)
-  const absences = await concludeAbsences(session, run, asked, nowMs)
-  const ending = endingWith(asked, absences)
-  const report = reportWith(counted, ending, absences)
+  if (endedWell(asked)) await requireWhole(session, run, nowMs)
+  const shape = asked.status === 'complete' ? await concludeShape(session, run, asked, nowMs) : UNCHANGED
+  const shaped = endingOf(asked, shape)
+  const absences = await concludeAbsences(session, run, shaped, nowMs)
+  const ending = endingWith(shaped, absences)
+  const report = reportWith(reportOf(run, asked, nowMs), ending, absences)
+  if (shape.written > 0) await countAsUpdated(session, report, shape.written)
   const isWhole = ending.status === 'complete' && ending.readToEnd
   const [, , , hadLease] = await together(
     isWhole ? resolveRejects(session, run, nowMs) : endedWell(ending) ? resolveValid(session, run, nowMs) : LEFT_OUT,
-    hasReadToEnd(ending) ? noteFilled(session, run) : LEFT_OUT,
+    hasReadToEnd(report) ? noteFilled(session, run) : LEFT_OUT,
     ending.status === 'complete' ? forgetWindows(session, run.organization) : LEFT_OUT,
     releaseLease(session, run),
   )
@@ -58,16 +62,38 @@ async function writeEnd(session: Session, run: Run, ending: Ending, report: Repo
     WHERE id = ${run.id}`)
 }
 
-/** Stores what a run that read the list, or a part of it, says about the list and about absent customers. Other runs say nothing. */
-async function concludeAbsences(session: Session, run: Run, ending: Ending, nowMs: number): Promise<Absences> {
-  const { status, list, later } = ending
-  if (!endedWell(ending)) return NO_ABSENCES
+/** The run has its lease, and its numbers are all there. */
+async function requireWhole(session: Session, run: Run, nowMs: number): Promise<void> {
   const [, stored] = await together(
     renewLease(session, run, nowMs),
     session.first<RecordCounts & { pages: number }>(sql`SELECT * FROM runs WHERE id = ${run.id}`),
   )
   requirePages(stored?.pages, run.pages, run)
   requireSum(run, stored)
+}
+
+const UNCHANGED: Shape = { changes: [], written: 0 }
+
+/** The ending of a run that found the shape of its data changed: its scan proves nothing about customers. */
+function endingOf(ending: Ending, { changes }: Shape): Ending {
+  if (changes.length === 0) return ending
+  const reasons = [...ending.reasons, 'shape-changed']
+  const certificate = { ...ending.certificate, proof: 'unproven', isWhole: false, reasons, shape: changes }
+  return { ...ending, proof: 'unproven', isWhole: false, readToEnd: false, reasons, certificate }
+}
+
+/** Customers who were as stored, but for a field that they have lost. */
+async function countAsUpdated(session: Session, report: Report, written: number): Promise<void> {
+  report.updated += written
+  report.unchanged -= written
+  await session.run(sql`
+    UPDATE runs SET updated = ${report.updated}, unchanged = ${report.unchanged} WHERE id = ${report.runId}`)
+}
+
+/** Stores what a run that read the list, or a part of it, says about the list and about absent customers. Other runs say nothing. */
+async function concludeAbsences(session: Session, run: Run, ending: Ending, nowMs: number): Promise<Absences> {
+  const { status, list, later } = ending
+  if (!endedWell(ending)) return NO_ABSENCES
   if (status === 'partial') {
     const gone = await markGone(session, run, ending, nowMs)
     if (later !== undefined && gone.held === 0) await keepLaterOrder(session, run, later, gone.unmarked)

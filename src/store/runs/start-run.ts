@@ -73,6 +73,8 @@ export async function startRun(session: Session, start: Start, place: string): P
     // A quick run compares every row that quick runs found changed.
     changedSince: isQuick ? new RowSet() : doubts.changedSince,
     written: new RowSet(),
+    emptied: new Map(),
+    unwritten: new RowSet(),
     records: noRecords(),
     warnings: {},
     pages: 0,

@@ -18,9 +18,10 @@ CREATE TABLE runs (
   status        TEXT NOT NULL CHECK (status IN ('running', 'complete', 'failed', 'interrupted', 'waiting', 'partial')),
   proof         TEXT NOT NULL DEFAULT 'unproven' CHECK (proof IN ('proven', 'settled', 'unproven')),
   reasons       ${w.json} NOT NULL DEFAULT '[]', -- JSON array: why the scan is not proven
-  certificate   ${w.json},                       -- JSON: what the proof rests on, passes, distinct ids, total, notes, holes
+  certificate   ${w.json},                       -- JSON: what the proof rests on, distinct ids, total, holes, fields that changed
   error_code    TEXT,
   error         TEXT,
+  shape_accepted_at ${w.time},                   -- when a person accepted the shape of the data that this run found changed
   resumed_from  ${w.number},                     -- the interrupted run whose windows it went on from
   read_before   ${w.number} NOT NULL DEFAULT 0,  -- customers read by the interrupted runs that it went on from
   trusted_pages ${w.number},                     -- pages that a quick run trusted without reading them; NULL in other runs

@@ -1,0 +1,146 @@
+import type { TextField } from '../../customer.ts'
+import type { Ending, Run, ShapeChange } from '../../run.ts'
+import { UsageError } from '../../errors/errors.ts'
+import { given, moment, rowsOf } from '../port/fragments.ts'
+import { sql, text } from '../port/sql.ts'
+import type { Session } from '../port/store.ts'
+import { sqlTime } from '../port/sql-time.ts'
+import { requireTaken } from '../pages/page-accounting.ts'
+import { IS_FULL } from '../schema/run-conditions.ts'
+import { updateStamp } from './lease.ts'
+
+/*
+ * The shape of the data is guarded like its rows: a service that renames a field, or sends it in another form, empties it everywhere, or has
+ * every record rejected. Then what is stored is kept, until a person accepts the new shape or the service is repaired.
+ */
+
+/** So few customers may lose a field, or be rejected, whatever share they are. */
+const FEW = 20
+const USUAL_SHARE = 0.1
+
+/** What a run found of the shape of its data; `written`: how many customers it counted as unchanged that have lost a field since. */
+export type Shape = { readonly changes: readonly ShapeChange[]; readonly written: number }
+
+/** Judges what a run received when it has read the list: fields that came empty are emptied now, unless too many customers lost them. */
+export async function concludeShape(
+  session: Session,
+  run: Run,
+  { removals }: Pick<Ending, 'removals'>,
+  nowMs: number,
+): Promise<Shape> {
+  const share = removals?.rule.maxShare ?? USUAL_SHARE
+  const known = run.seen.size + run.rejectedIds.size - run.records.inserted
+  const isTooMany = (customers: number) => customers > FEW && customers > share * known
+  const changes = [
+    ...(await emptiedFields(session, run, isTooMany)),
+    ...(await rejectedFields(session, run, isTooMany)),
+  ]
+  if (changes.length > 0) return { changes, written: 0 }
+  for (const [field, rows] of run.emptied) await empty(session, run, { field, rowIds: [...rows] }, nowMs)
+  return { changes: [], written: run.unwritten.size }
+}
+
+/** Fields that most customers had, and that too many of them have no more. */
+async function emptiedFields(
+  session: Session,
+  { organization, id, emptied }: Run,
+  isTooMany: (customers: number) => boolean,
+): Promise<ShapeChange[]> {
+  const changes: ShapeChange[] = []
+  const many = [...emptied].filter(([, rows]) => isTooMany(rows.size))
+  if (many.length === 0) return changes
+  const last = await lastFullRun(session, organization, id)
+  if (last?.shape_accepted_at != null) return changes
+  for (const [field, { size }] of many) {
+    const stored = await session.first<{ filled: number; rows: number }>(sql`
+      SELECT count(${text(field)}) AS filled, count(*) AS rows FROM customers
+      WHERE organization = ${organization} AND removed_at IS NULL`)
+    if (stored !== undefined && stored.filled * 2 > stored.rows) {
+      changes.push({ field, customers: size, isRejected: false })
+    }
+  }
+  return changes
+}
+
+/** Fields for which too many records are rejected of customers that the mirror holds, since a person last accepted a shape. */
+async function rejectedFields(
+  session: Session,
+  { organization, readAsOfMs, rejectedIds }: Run,
+  isTooMany: (customers: number) => boolean,
+): Promise<ShapeChange[]> {
+  if (!isTooMany(rejectedIds.size)) return []
+  const rejected = await session.all<{ reasons: string; customers: number }>(sql`
+    SELECT CAST(reasons AS text) AS reasons, count(*) AS customers
+    FROM rejects JOIN customers ON customers.organization = rejects.organization AND customers.id = rejects.record_id
+    WHERE rejects.organization = ${organization} AND resolved_at IS NULL AND removed_at IS NULL
+      AND seen_at >= ${sqlTime(readAsOfMs)} AND NOT EXISTS (SELECT 1 FROM runs
+        WHERE runs.organization = rejects.organization AND shape_accepted_at >= rejects.first_seen_at)
+    GROUP BY CAST(reasons AS text)`)
+  if (!isTooMany(rejected.reduce((sum, { customers }) => sum + customers, 0))) return []
+  const byField = new Map<string, number>()
+  for (const { reasons, customers } of rejected) {
+    const named: { field: string }[] = JSON.parse(reasons)
+    for (const field of new Set(named.map((reason) => reason.field))) {
+      byField.set(field, (byField.get(field) ?? 0) + customers)
+    }
+  }
+  return [...byField].map(([field, customers]) => ({ field, customers, isRejected: true }))
+}
+
+const AT_ONCE = 1000
+
+/** Customers who have lost a field, in steps: the change is recorded as any other. */
+async function empty(
+  session: Session,
+  run: Run,
+  { field, rowIds }: { field: TextField; rowIds: readonly number[] },
+  nowMs: number,
+): Promise<void> {
+  const { organization } = run
+  const now = sqlTime(nowMs)
+  for (let from = 0; from < rowIds.length; from += AT_ONCE) {
+    const lost = await session.all<{ row_id: number; id: string; value: string }>(sql`
+      SELECT row_id, id, ${text(field)} AS value FROM customers
+      WHERE ${rowsOf(organization, rowIds.slice(from, from + AT_ONCE))} AND ${text(field)} IS NOT NULL ORDER BY row_id`)
+    if (lost.length === 0) continue
+    const rows = rowsOf(
+      organization,
+      lost.map(({ row_id }) => row_id),
+    )
+    const also = field === 'created_at' ? sql`, created_at_utc = NULL` : sql``
+    const taken = await session.run(sql`
+      UPDATE customers SET ${text(field)} = NULL ${also}, changed_at = ${now}, last_run_id = ${run.id},
+        updated_at = ${await updateStamp(session, nowMs)} WHERE ${rows}`)
+    requireTaken(run, 'customers', { given: lost.length, taken })
+    if (run.isBaseline) continue
+    const changed = lost.map(({ id, value }) => ({ id, fields: { [field]: [value, null] } }))
+    const fed = await session.run(sql`
+      INSERT INTO changes (run_id, organization, id, change, fields, at)
+      SELECT ${run.id}, ${organization}, id, 'changed', fields, ${moment(now)}
+      FROM ${given(changed, { id: 'text', fields: 'json' })} WHERE true`)
+    requireTaken(run, 'changes', { given: lost.length, taken: fed })
+  }
+}
+
+type FullRun = { id: number; reasons: string; shape: string | null; shape_accepted_at: string | null }
+
+/** The last complete run before this one, quick ones apart. */
+async function lastFullRun(session: Session, organization: string, before = Infinity): Promise<FullRun | undefined> {
+  return session.first<FullRun>(sql`
+    SELECT id, CAST(reasons AS text) AS reasons, CAST(certificate AS text) AS shape, shape_accepted_at FROM runs
+    WHERE organization = ${organization} AND status = 'complete' AND ${text(IS_FULL)}
+      AND id < ${Number.isFinite(before) ? before : Number.MAX_SAFE_INTEGER} ORDER BY id DESC LIMIT 1`)
+}
+
+/** Accepts the shape that the last full run found changed. Throws UsageError where it has not. */
+export async function acceptShape(session: Session, organization: string, nowMs: number): Promise<ShapeChange[]> {
+  const last = await lastFullRun(session, organization)
+  if (last === undefined || last.shape_accepted_at !== null || !last.reasons.includes('"shape-changed"')) {
+    throw new UsageError(
+      `${organization}: there is nothing to accept: its last full run has not found that the shape of the data changed.`,
+    )
+  }
+  await session.run(sql`UPDATE runs SET shape_accepted_at = ${sqlTime(nowMs)} WHERE id = ${last.id}`)
+  const { shape = [] }: { shape?: ShapeChange[] } = JSON.parse(last.shape ?? '{}')
+  return shape
+}

@@ -1,0 +1,145 @@
+import { expect, test } from 'vitest'
+import type { Mirror } from '../../src/store.ts'
+import { aCustomer, customers, customerId, START_MS } from '../support/builders.ts'
+import { aMirror, rowsOf, valueOf } from '../support/mirror-file.ts'
+import { DAY_MS, night, quickRun } from './nights.ts'
+
+const ALL = customers(1, 60, { phone: '1' })
+/** The same list, in which the first customers have no phone. */
+const without = (count: number) => [...customers(1, count, { phone: null }), ...ALL.slice(count)]
+/** The same list, of which the first records are rejected. */
+const wrapped = (count: number) => [...customers(1, count, { address: { line: 'x' } }), ...ALL.slice(count)]
+
+const CHANGED = { proof: 'unproven', status: 'complete' } as const
+
+test('a field that many customers lose at once keeps its values, and the run says which one and how many', async () => {
+  const mirror = await aMirror()
+  await night(mirror, 1, ALL)
+
+  for (const n of [2, 3]) {
+    const report = await night(mirror, n, without(21))
+    expect(report).toMatchObject({ ...CHANGED, reasons: ['shape-changed'], unchanged: 60, missing: 0 })
+    expect(await mirror.findRun(report.runId ?? 0)).toMatchObject({
+      certificate: { shape: [{ field: 'phone', customers: 21, isRejected: false }] },
+    })
+    expect(phones(mirror)).toBe(60)
+  }
+  expect(rowsOf(mirror.file, 'SELECT * FROM changes')).toEqual([])
+})
+
+test('a field that few customers lose is emptied when the run ends, and each is an update', async () => {
+  const mirror = await aMirror()
+  await night(mirror, 1, ALL)
+
+  const report = await night(mirror, 2, without(20))
+
+  expect(report).toMatchObject({ proof: 'proven', updated: 20, unchanged: 40 })
+  expect(await mirror.findRun(report.runId ?? 0)).toMatchObject({ updated: 20, unchanged: 40 })
+  expect(phones(mirror)).toBe(40)
+  expect(valueOf(mirror.file, 'SELECT fields FROM changes WHERE id = ?', customerId(1))).toBe('{"phone":["1",null]}')
+  expect(await night(mirror, 3, without(20))).toMatchObject({ proof: 'proven', updated: 0, unchanged: 60 })
+})
+
+test('a field that less than half of the customers have may be emptied', async () => {
+  const mirror = await aMirror()
+  await night(mirror, 1, without(35))
+
+  expect(await night(mirror, 2, without(60))).toMatchObject({ proof: 'proven', updated: 25 })
+  expect(phones(mirror)).toBe(0)
+})
+
+test('what else changed of these customers is saved all the same', async () => {
+  const mirror = await aMirror()
+  await night(mirror, 1, ALL)
+
+  await night(mirror, 2, customers(1, 60, { phone: null, name: 'New' }))
+
+  expect(rowsOf(mirror.file, 'SELECT DISTINCT name, phone FROM customers')).toEqual([{ name: 'New', phone: '1' }])
+})
+
+test('many records that are rejected of known customers change the shape, night after night, and no date of reading moves', async () => {
+  const mirror = await aMirror()
+  await night(mirror, 1, ALL)
+
+  for (const n of [2, 3]) {
+    const report = await night(mirror, n, wrapped(60))
+    expect(report).toMatchObject({ ...CHANGED, reasons: ['shape-changed'], rejected: 60 })
+    expect(await mirror.findRun(report.runId ?? 0)).toMatchObject({
+      certificate: { shape: [{ field: 'address', customers: 60, isRejected: true }] },
+    })
+  }
+  const readAt = START_MS + DAY_MS
+  expect(await mirror.listFreshness()).toMatchObject([
+    { readAsOfMs: readAt, provenAsOfMs: readAt, why: ['shape-changed'] },
+  ])
+})
+
+test('records that are rejected of customers whom the mirror never held change no shape', async () => {
+  const mirror = await aMirror()
+  await night(mirror, 1, [...ALL, ...customers(101, 130, { address: { line: 'x' } })])
+
+  expect(await night(mirror, 2, [...ALL, ...customers(101, 130, { address: { line: 'x' } })])).toMatchObject({
+    proof: 'proven',
+    rejected: 30,
+  })
+})
+
+test('a shape that a person accepts is stored by the next run, and guarded from then on', async () => {
+  const mirror = await aMirror()
+  await night(mirror, 1, ALL)
+  await night(mirror, 2, without(60))
+
+  expect(await mirror.acceptShape('acme', START_MS + 2 * DAY_MS + 1)).toEqual([
+    { field: 'phone', customers: 60, isRejected: false },
+  ])
+
+  expect(await night(mirror, 3, without(60))).toMatchObject({ proof: 'proven', updated: 60 })
+  expect(phones(mirror)).toBe(0)
+  await night(mirror, 4, ALL)
+  expect(await night(mirror, 5, without(60))).toMatchObject(CHANGED)
+})
+
+test('rejects that were accepted are no change of the shape, and further ones are', async () => {
+  const mirror = await aMirror()
+  await night(mirror, 1, ALL)
+  await night(mirror, 2, wrapped(30))
+  await mirror.acceptShape('acme', START_MS + 2 * DAY_MS + 1)
+
+  for (const n of [3, 4]) expect(await night(mirror, n, wrapped(30))).toMatchObject({ proof: 'proven', rejected: 30 })
+  expect(await night(mirror, 5, wrapped(60))).toMatchObject({ ...CHANGED, rejected: 60 })
+})
+
+test('there is nothing to accept where the last full run found no change, or it was accepted', async () => {
+  const mirror = await aMirror()
+  await night(mirror, 1, ALL)
+  const nothing = 'acme: there is nothing to accept'
+  await expect(mirror.acceptShape('acme', START_MS)).rejects.toThrow(nothing)
+  await night(mirror, 2, without(60))
+  await mirror.acceptShape('acme', START_MS + 3 * DAY_MS)
+
+  await expect(mirror.acceptShape('acme', START_MS + 3 * DAY_MS)).rejects.toThrow(nothing)
+})
+
+test('a quick run empties no field: the next full run decides', async () => {
+  const mirror = await aMirror()
+  await night(mirror, 1, ALL)
+
+  await quickRun(mirror, 1, without(5))
+
+  expect(phones(mirror)).toBe(60)
+  expect(await night(mirror, 2, without(5))).toMatchObject({ proof: 'proven', updated: 5 })
+  expect(phones(mirror)).toBe(55)
+})
+
+test('a customer who comes twice in one run, once with a field and once without it, keeps it', async () => {
+  const mirror = await aMirror()
+  await night(mirror, 1, ALL)
+
+  await night(mirror, 2, [...ALL, aCustomer(1, { phone: null })])
+
+  expect(phones(mirror)).toBe(60)
+})
+
+function phones(mirror: Mirror): unknown {
+  return valueOf(mirror.file, 'SELECT count(phone) FROM customers')
+}
