@@ -1,4 +1,4 @@
-import { describeError, factsOf, Interrupted, isOurs, MaxRunReached } from './errors/errors.ts'
+import { ContractBroken, describeError, factsOf, Interrupted, isOurs, MaxRunReached } from './errors/errors.ts'
 import { emptyReport, type Report, type Trigger, nothingPruned, type Pruned } from './report.ts'
 import type { QuickLimit } from './quick-limit.ts'
 import {
@@ -83,10 +83,23 @@ async function readAndFinish(mirroring: Mirroring, run: Run): Promise<Outcome> {
 
 async function readWhole(mirroring: Mirroring, run: Run, limits: ReadingLimits): Promise<Omit<Ending, 'source'>> {
   const { certificate, ...read } = await readList(mirroring, run, limits)
+  if (run.isBaseline && !certificate.reasons.includes('page-limit')) refuseRejects(run)
   const searched = await searchForAbsent(mirroring, run, certificate, AbortSignal.any([limits.stop, limits.abort]))
   const removals = { rule: mirroring.removals, ...searched }
   const { proof, reasons, isWhole } = certificate
   return { status: 'complete', proof, reasons, isWhole, certificate, ...read, removals }
+}
+
+/** Throws ContractBroken where most records of an initial sync are no customers: then nothing is known of the list. */
+function refuseRejects({ organization, records, seen, rejectedIds }: Run): void {
+  // A record without a readable id is counted whenever it comes.
+  const isMost = rejectedIds.size > seen.size || records.rejected > records.received / 2
+  if (!isMost) return
+  throw new ContractBroken(
+    `${organization}: ${records.rejected} of ${records.received} records are no customers. What could be read is kept; 'customer-mirror rejects' shows ` +
+      'the others with their reasons.',
+    { code: 'bad-answer' },
+  )
 }
 
 /** Loaded only for a quick run. */

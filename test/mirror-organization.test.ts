@@ -58,6 +58,20 @@ test('an empty list is a complete run without customers', async () => {
   expect(report).toMatchObject({ status: 'complete', requests: 1, pages: 1, received: 0 })
 })
 
+test.each([
+  [11, 'failed'],
+  [10, 'complete'],
+])('an initial sync of 20 records of which %d are no customers is %s', async (count, status) => {
+  const mirror = await aMirror()
+  const list = [...customers(1, count, { name: {} }), ...customers(count + 1, 20)]
+
+  const { report } = await mirrorOrganization(mirroring(mirror, listedSource(list)))
+
+  expect(report).toMatchObject({ status, rejected: count, inserted: 20 - count })
+  expect(report.error?.code).toBe(status === 'failed' ? 'bad-answer' : undefined)
+  if (status === 'failed') expect(report.error?.message).toContain("'customer-mirror rejects' shows")
+})
+
 test('the order in which pages arrive makes no difference', async () => {
   const list = [...customers(1, 44), aCustomer(45, { name: {} }), { name: 'Nobody' }, ...customers(46, 60)]
   const told = ['customers', 'rejects', 'changes']

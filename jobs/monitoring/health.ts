@@ -10,10 +10,10 @@ import { isRefusal, reasonOf } from '../queue/queue-refusal.ts'
 import { lateSinceMs, type Scheduled } from '../schedule/due-outlook.ts'
 
 /**
- * Whether the worker does its work; the removals that wait for a decision, and the paused organizations, which do not affect
- * readiness. Without `held` it is unknown whether there are any.
+ * Whether the worker does its work; the removals and the changed fields that wait for a decision, and the paused organizations, which do
+ * not affect readiness. Without `held` it is unknown whether there are any.
  */
-export type WorkerReadiness = Readiness & { held?: HeldBack[]; paused?: PausedNow[] }
+export type WorkerReadiness = Readiness & { held?: HeldBack[]; shapeChanged?: string[]; paused?: PausedNow[] }
 
 /** A paused organization. It is not late, whenever it was due. Times in ISO 8601. */
 type PausedNow = { organization: string; since: string; until: string | null }
@@ -25,7 +25,7 @@ export type Examined = Noticed & {
   /** Writes to the queue, or rejects with its error. */
   write: () => Promise<void>
   workers: readonly { isRunning(): boolean; isPaused(): boolean }[]
-  mirror: Pick<Mirror, 'listLastRuns' | 'listHeldRemovals'>
+  mirror: Pick<Mirror, 'listLastRuns' | 'listHeldRemovals' | 'listUncountedFreshness'>
 }
 
 type Noticed = {
@@ -60,7 +60,14 @@ export async function examine(examined: Examined): Promise<WorkerReadiness> {
   const held = (await mirror.listHeldRemovals())
     .filter(({ organization }) => configured.has(organization))
     .map(({ runId, organization, held: removals }) => ({ run: runId, organization, held: removals }))
-  return { ready: problems.length === 0, problems, held, ...(paused.length > 0 && { paused }) }
+  const shapeChanged = (await mirror.listUncountedFreshness())
+    .filter(({ organization, why }) => configured.has(organization) && why.includes('shape-changed'))
+    .map(({ organization }) => organization)
+  return {
+    ...{ ready: problems.length === 0, problems, held },
+    ...(shapeChanged.length > 0 && { shapeChanged }),
+    ...(paused.length > 0 && { paused }),
+  }
 }
 
 const NONE: Pauses = new Map()

@@ -6,9 +6,11 @@ import type { Ended, Night } from './nights.ts'
 /** An organization in a night: how it stands, the run that says so, and how many of its removals wait for a decision. */
 export type InNight = { organization: string; ended: Ended; run: Report | undefined; heldRemovals: number }
 
-/** Whether every organization was read to its end. */
-export function wentWell(organizations: readonly { ended: Ended }[]): boolean {
-  return organizations.every(({ ended }) => ended === 'complete')
+/** Whether every organization was read to its end, and its data has the fields that it had. */
+export function wentWell(organizations: readonly Pick<InNight, 'ended' | 'run'>[]): boolean {
+  return organizations.every(
+    ({ ended, run }) => ended === 'complete' && run?.reasons.includes('shape-changed') !== true,
+  )
 }
 
 /** The report of a night: ids, counts, codes and times. Its keys are a contract: later versions only add some. */

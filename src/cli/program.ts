@@ -141,6 +141,7 @@ const LOADERS: Readonly<Record<string, Loader>> = {
   runs: async (io) => (await import('./runs.ts')).runsCommand(io),
   rejects: async (io) => (await import('./rejects.ts')).rejectsCommand(io),
   removals: async (io) => (await import('./removals.ts')).removalsCommand(io),
+  accept: async (io) => (await import('./accept.ts')).acceptCommand(io),
   organizations: async (io) => (await import('./organizations.ts')).organizationsCommand(io),
   forget: async (io) => (await import('./forget.ts')).forgetCommand(io),
   query: async (io) => (await import('./query.ts')).queryCommand(io),

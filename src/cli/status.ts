@@ -60,7 +60,8 @@ export function statusCommand(io: Io) {
         print(io.stdout, asTable(lines, limit, screenOf(io.stdout)))
         say(io.stdout, (notes === '' ? '' : `\n${notes}`) + left.map((each) => leftBehindText(each, config)).join(''))
       }
-      if (lines.some(({ tooOld, freshness }) => tooOld || (freshness?.held ?? 0) > 0)) io.exitWith(3)
+      const isWaiting = ({ freshness, why }: StatusLine) => (freshness?.held ?? 0) > 0 || why.includes('shape-changed')
+      if (lines.some((line) => line.tooOld || isWaiting(line))) io.exitWith(3)
     })
 }
 
@@ -151,7 +152,8 @@ Examples:
   $ customer-mirror status --format prometheus --output customer-mirror.prom
       metrics for the textfile collector of node_exporter, named as those of the worker
 
-While removals are held back, status ends with 3. 'customer-mirror removals list' lists them, to approve or discard.
+While removals are held back, status ends with 3. 'customer-mirror removals list' lists them, to approve or discard. So it does where the
+fields of many customers have changed (shape-changed): 'customer-mirror accept' takes them as they come.
 `
 
 /** How current an organization is. */

@@ -7,7 +7,7 @@ import { jsonDocument, say, print } from './output/say.ts'
 import type { SyncOptions, Synced } from './sync-organizations.ts'
 import type { Report } from '../report.ts'
 import { count } from './output/wording.ts'
-import { quickAdvice, quickText, heldWarning, publishedText, failedText, exitCodeWithCopies } from './output/advice.ts'
+import { quickAdvice, quickText, heldWarning, shapeWarning, publishedText, failedText, exitCodeWithCopies } from './output/advice.ts'
 import { wrapLines } from './output/fit-text.ts'
 import { failureBlocks } from './output/explain-failure.ts'
 import { runsTable } from './output/runs-table.ts'
@@ -80,6 +80,7 @@ function whatToDo(
     failureBlocks(outcomes, { organizations, columns, dryRun: dryRun === true, config }) +
     (quick === true ? wrapLines(quickAdvice(reports, config), columns ?? Number.POSITIVE_INFINITY) : '') +
     heldWarning(held, config) +
+    shapeWarning(reports, config) +
     unprunedText(reports)
   )
 }

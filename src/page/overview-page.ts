@@ -54,6 +54,7 @@ const COLOURS: Readonly<Record<State, string>> = {
   failing: 'bad',
   late: 'bad',
   held: 'weak',
+  'shape-changed': 'weak',
   never: 'weak',
   paused: 'weak',
   stopped: 'weak',

@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { explainReason, isReason } from '../reasons.ts'
+import type { ShapeChange } from '../run.ts'
 import type { StoredRun } from '../store.ts'
 import { count, grouped } from '../wording.ts'
 
@@ -24,6 +25,7 @@ const certificateSchema = z.object({
   isWhole: z.boolean().optional(),
   holes: z.array(z.object({ position: z.number(), size: z.number() })),
   found: z.array(z.string()).optional(),
+  shape: z.array(z.object({ field: z.string(), customers: z.number(), isRejected: z.boolean() })).optional(),
 })
 
 /** The certificate of a run; undefined where it has none, or one of another version. */
@@ -66,6 +68,12 @@ function basisWords(certificate: ReturnType<typeof certificateOf>): string {
   return certificate?.witness === undefined
     ? 'its pages are linked'
     : `its pages are linked, ordered by ${certificate.witness}`
+}
+
+/** A field that has changed, and for how many customers. */
+export function shapeWords({ field, customers, isRejected }: ShapeChange): string {
+  const what = isRejected ? 'not valid, so that the records are rejected of' : 'empty for'
+  return `${field === '' ? 'the whole record' : field}: ${what} ${count(customers, 'customer')}`
 }
 
 /** How much of the list the service shows, where that is not all; empty otherwise. */

@@ -11,6 +11,7 @@ export const STATE_WORDS: Readonly<Record<State, string>> = {
   failing: 'Failing',
   late: 'Late',
   held: 'Removals held',
+  'shape-changed': 'Shape changed',
   never: 'Never mirrored',
   paused: 'Paused',
   stopped: 'Stopped',
@@ -34,12 +35,20 @@ export function sentencesOf(view: OrganizationView, nowMs: number): Sentence[] {
       text: `Run #${runId} held back ${count(held, 'removal')}. If these customers are gone, approve; if not, discard.`,
       command: `customer-mirror removals approve ${runId}`,
     })),
+    ...shapeSentence(view),
     { text: freshnessWords(view, nowMs) },
     ...proofSentences(view, nowMs),
     ...quickSentence(view),
     ...rejectSentence(view),
     ...retiredSentence(view),
   ]
+}
+
+function shapeSentence({ organization, standing: { states } }: OrganizationView): Sentence[] {
+  if (!states.includes('shape-changed')) return []
+  const text =
+    'Fields of many customers have changed, and what is stored is kept. If the data is right as it comes, accept it.'
+  return [{ text, command: `customer-mirror accept ${organization}` }]
 }
 
 /** How far a run is: `Run #13 has read 3,400 of 10,000 customers, about 2 min left.` */

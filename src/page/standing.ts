@@ -7,12 +7,13 @@ import type { OrganizationView } from './overview.ts'
  * What is to be said of an organization in one word. `failing`: its last run failed. `late`: it was due long ago and was not read
  * since. `paused`: a person paused it, and that it is late is no surprise. `stopped`: its last run was interrupted or cancelled.
  * `waiting`: its service asked for a pause. `unproven`: it was read, and its scan
- * proves nothing although it was meant to.
+ * proves nothing although it was meant to. `shape-changed`: many of its customers have lost a field, or are rejected.
  */
 export type State =
   | 'failing'
   | 'late'
   | 'held'
+  | 'shape-changed'
   | 'never'
   | 'paused'
   | 'stopped'
@@ -55,6 +56,7 @@ const URGENCY: Readonly<Record<State, number>> = {
   failing: 0,
   late: 0,
   held: 0,
+  'shape-changed': 0,
   never: 0,
   paused: 1,
   stopped: 1,
@@ -73,6 +75,7 @@ function statesOf({ freshness, due, held, underway, paused }: Facts, lastEnded: 
     lastEnded !== undefined && isFailure(lastEnded) && 'failing',
     due?.isLate === true && !isUnknown && paused === undefined && 'late',
     held.length > 0 && 'held',
+    freshness?.why.includes('shape-changed') === true && 'shape-changed',
     isUnknown && paused === undefined && 'never',
     paused !== undefined && 'paused',
     isStopped(lastEnded) && underway === undefined && 'stopped',

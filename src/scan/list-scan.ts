@@ -28,7 +28,9 @@ export type ListScanOptions = {
 
 const ABOUT_TOTALS: readonly Reason[] = ['total-mismatch', 'capped-total', 'unequal-replicas']
 /** With these, customers may stand where no answer of now shows them. */
-const IN_PARTS = new Set<Reason>(['capped-total', 'offset-limit', 'hole', 'rejected-without-id', 'cached-answer'])
+const IN_PARTS = new Set<Reason>([
+  ...(['capped-total', 'offset-limit', 'hole', 'rejected-without-id', 'cached-answer', 'plain-scan'] as const),
+])
 /** The share of a list that may be lacking from one that was read whole. */
 const MOST_LACKING = 0.03
 /** A window that was too large is read on in halves, which stay large enough for a proof. */

@@ -71,8 +71,10 @@ const STORED = [
 function wrongRemovals(watched: Watched): string[] {
   const { outcome, list, startTick, endTick, newerThan, before, after } = watched
   const { report } = outcome
-  const isProof = report.status === 'complete' && report.proof !== 'unproven'
-  const marked = isProof || report.missing + report.removed === 0 ? [] : ['customers were marked without a proof']
+  const stored = after.runs.find(({ id }) => id === report.runId)
+  const { isWhole }: { isWhole?: boolean } = JSON.parse(stored?.certificate ?? '{}')
+  const mayMark = report.status === 'complete' && (report.proof !== 'unproven' || isWhole === true)
+  const marked = mayMark || report.missing + report.removed === 0 ? [] : ['customers were marked without a proof']
   const removed = [...after.customers.values()].filter(
     ({ id, removed_at }) => removed_at !== null && before.customers.get(id)?.removed_at === null,
   )
@@ -174,7 +176,7 @@ type CustomerRow = {
   removed_at: string | null
   last_run_id: number
 }
-type RunRow = { id: number; read_as_of: string; trusted_pages: number | null } & Record<
+type RunRow = { id: number; read_as_of: string; trusted_pages: number | null; certificate: string | null } & Record<
   (typeof STORED)[number],
   unknown
 >

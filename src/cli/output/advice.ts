@@ -26,6 +26,21 @@ Those customers stay unchanged. Ask the service owner whether they are gone.
 `
 }
 
+/** What to do about runs that found fields of many customers changed. */
+export function shapeWarning(reports: readonly Report[], config: string | undefined): string {
+  const option = configOption(config)
+  return reports
+    .filter(({ reasons }) => reasons.includes('shape-changed'))
+    .map(
+      ({ organization, runId }) => `
+${organization}: fields of many customers have changed, and what is stored is kept.
+  which, and how many  customer-mirror runs show ${runId ?? ''}${option}
+  take it as it comes  customer-mirror accept ${organization}${option}
+`,
+    )
+    .join('')
+}
+
 /** What each quick run found, in one line: `acme: 2 new, 1 missing; 996 of 1,003 pages trusted without reading`. */
 export function quickText(reports: readonly Report[]): string {
   return quickRunsIn(reports)

@@ -1,4 +1,11 @@
-import { certificateOf, limitLines, positionWords, proofLines, reasonWords } from '../../page/proof-words.ts'
+import {
+  certificateOf,
+  limitLines,
+  positionWords,
+  proofLines,
+  reasonWords,
+  shapeWords,
+} from '../../page/proof-words.ts'
 import type { StoredRun } from '../../store.ts'
 import { configOption, count, grouped, moment, summary } from './wording.ts'
 
@@ -29,7 +36,8 @@ function noteLines(run: StoredRun): string[] {
   const certificate = certificateOf(run)
   if (certificate === undefined) return []
   const holes = certificate.holes.map((hole) => `  not read: ${positionWords(hole)}`)
-  return [...limitLines(run), ...holes, ...foundLines(certificate.found ?? [])]
+  const shape = (certificate.shape ?? []).map((change) => `  ${shapeWords(change)}`)
+  return [...limitLines(run), ...shape, ...holes, ...foundLines(certificate.found ?? [])]
 }
 
 function refusedLines({ searchesRefused }: StoredRun): string[] {

@@ -75,8 +75,8 @@ async function freshnessWith(session: Session, counts: string): Promise<Freshnes
       SELECT freshness.organization, freshness.read_as_of, proven_as_of, retired_at, freshness.proof, last_run_id, last_status, freshness.held,
         open_rejects ${text(counts.replaceAll(', ', ', freshness.'))}, ${text(firstRunOf('freshness.organization'))} AS first_run_at,
         full_run.status AS last_full_status, ended.error_code AS ended_error,
-        CASE WHEN ended.proof <> 'proven' THEN ended.reasons END AS ended_reasons,
-        CASE WHEN whole.proof <> 'proven' THEN whole.reasons END AS read_reasons
+        CASE WHEN ended.proof <> 'proven' AND ended.shape_accepted_at IS NULL THEN ended.reasons END AS ended_reasons,
+        CASE WHEN whole.proof <> 'proven' AND whole.shape_accepted_at IS NULL THEN whole.reasons END AS read_reasons
       FROM freshness
       LEFT JOIN runs AS ended ON ended.id = ${last('freshness.organization', `status <> 'running' AND ${IS_FULL}`)}
       LEFT JOIN runs AS full_run ON full_run.id = ${last('freshness.organization', IS_FULL)}

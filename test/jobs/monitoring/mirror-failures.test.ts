@@ -72,6 +72,7 @@ function around({ lastRuns = [], paused = [] }: Around) {
     mirror: {
       listLastRuns: async () => lastRuns.map((run) => ({ ...LAST_RUN, ...run })),
       listHeldRemovals: async () => [],
+      listUncountedFreshness: async () => [],
     },
     pauses: new Map(paused.map((id) => [id, pause])),
     nowMs: NOW_MS + 120_000,

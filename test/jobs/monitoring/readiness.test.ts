@@ -27,6 +27,7 @@ test('held removals are in the body of /readyz, and do not make it 503', async (
     mirror: {
       listLastRuns: async () => [lastRun(nowMs)],
       listHeldRemovals: async () => [held, { ...held, organization: 'left-the-configuration' }],
+      listUncountedFreshness: async () => [],
     },
     nowMs,
   })
@@ -53,7 +54,7 @@ test.each([
     write: async () => {},
     workers: [],
     organizations,
-    mirror: { listLastRuns: async () => [], listHeldRemovals: async () => [] },
+    mirror: { listLastRuns: async () => [], listHeldRemovals: async () => [], listUncountedFreshness: async () => [] },
     pauses: new Map(Object.entries(pauses)),
     nowMs: NOW_MS,
   })

@@ -17,4 +17,8 @@ test.each([
   expect(readiness.problems[0]).toContain(problem)
 })
 
-const NOTHING_ELSE = { listFreshness: async () => [], listHeldRemovals: async () => [] }
+const NOTHING_ELSE = {
+  listFreshness: async () => [],
+  listHeldRemovals: async () => [],
+  listUncountedFreshness: async () => [],
+}

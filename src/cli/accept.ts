@@ -1,0 +1,38 @@
+import { Command } from '@commander-js/extra-typings'
+import { shapeWords } from '../page/proof-words.ts'
+import type { ShapeChange } from '../run.ts'
+import { namedConfig } from './arguments.ts'
+import type { Io } from './io.ts'
+import { say, jsonDocument } from './output/say.ts'
+import { withMirrorToChange } from './with-mirror.ts'
+
+/** `customer-mirror accept`: takes the new shape of an organization's data. */
+export function acceptCommand(io: Io) {
+  return new Command('accept')
+    .description('accept that the fields of an organization have changed; the next run stores them as they come')
+    .argument('<organization>', 'id of the organization')
+    .option('-c, --config <file>', 'configuration file')
+    .option('--json', 'print one JSON document')
+    .addHelpText('after', EXAMPLES)
+    .action(async (organization, { config: file, json }) => {
+      const config = await namedConfig(file)
+      const changes = await withMirrorToChange(config, (mirror) => mirror.acceptShape(organization, Date.now()))
+      if (json) io.stdout.write(jsonDocument({ organization, accepted: changes }))
+      else say(io.stdout, `${organization}: accepted. The next run stores what it receives:\n${changesText(changes)}`)
+    })
+}
+
+function changesText(changes: readonly ShapeChange[]): string {
+  return changes.map((change) => `  ${shapeWords(change)}\n`).join('')
+}
+
+const EXAMPLES = `
+A service may rename a field, or send it in another form: then it comes empty for many customers at once, or their records are rejected.
+The run keeps what is stored and says shape-changed, until the service is repaired or you accept the data as it comes.
+
+Examples:
+  $ customer-mirror runs show 12
+      which fields have changed, and for how many customers
+  $ customer-mirror accept acme
+      the next run of acme empties these fields; customers with rejected records keep their last good values
+`
