@@ -1,15 +1,7 @@
 import { ContractBroken, describeError, factsOf, Interrupted, isOurs, MaxRunReached } from './errors/errors.ts'
-import { emptyReport, type Report, type Trigger, nothingPruned, type Pruned } from './report.ts'
+import { emptyReport, removingProof, type Report, type Trigger, nothingPruned, type Pruned } from './report.ts'
 import type { QuickLimit } from './quick-limit.ts'
-import {
-  removingProof,
-  type Ending,
-  type RemovalRule,
-  type Retention,
-  type Run,
-  type Searched,
-  type Start,
-} from './run.ts'
+import type { Ending, RemovalRule, Retention, Run, Searched, Start } from './run.ts'
 import { readList, type ListSettings, type ReadingLimits } from './run/read-list.ts'
 import type { readQuickly } from './run/read-quickly.ts'
 import { ageToResume } from './run/start-scan.ts'

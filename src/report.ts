@@ -10,6 +10,20 @@ export type RunStatus = 'running' | 'complete' | 'failed' | 'interrupted' | 'wai
 /** What a scan proves: whether it read every customer. `settled`: it read every customer who kept their place among the others. */
 export type Proof = 'proven' | 'settled' | 'unproven'
 
+/** Grades of a scan after which customers are marked missing and removed. `whole`: unproven, but read to its end with hardly a row lacking. */
+export type RemovingProof = Exclude<Proof, 'unproven'> | 'whole'
+
+/** The grade of a scan by which its absences count; undefined where they say nothing. */
+export function removingProof({
+  proof,
+  isWhole,
+}: {
+  proof: Proof
+  isWhole?: boolean | undefined
+}): RemovingProof | undefined {
+  return proof !== 'unproven' ? proof : isWhole === true ? 'whole' : undefined
+}
+
 /** What started a run. */
 export type Trigger = 'sync' | 'schedule' | 'manual' | 'catch-up'
 

@@ -149,14 +149,6 @@ export type Reckoning = {
   isConfirmed: boolean
 }
 
-/** Grades of a scan after which customers are marked missing and removed. `whole`: unproven, but read to its end with hardly a row lacking. */
-export type RemovingProof = Exclude<Proof, 'unproven'> | 'whole'
-
-/** The grade of a scan by which its absences count; undefined where they say nothing. */
-export function removingProof({ proof, isWhole }: Pick<Ending, 'proof' | 'isWhole'>): RemovingProof | undefined {
-  return proof !== 'unproven' ? proof : isWhole === true ? 'whole' : undefined
-}
-
 /** The results of searches for the customers about to be removed. */
 export type Searched = {
   /** Ids of customers that no search found. */

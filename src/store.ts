@@ -1,6 +1,6 @@
 import type { Warnings } from './customer.ts'
 import type { HiddenFields } from './privacy/privacy-policy.ts'
-import type { LatestRun, Proof, Pruned, RecordCounts, Report, RunStatus, LeasedRun } from './report.ts'
+import type { LatestRun, Proof, Pruned, RecordCounts, RemovingProof, Report, RunStatus, LeasedRun } from './report.ts'
 import type { RowSet } from './list/row-set.ts'
 import type {
   Candidate,
@@ -10,7 +10,6 @@ import type {
   Reckoning,
   RecordedWindow,
   RemovalRule,
-  RemovingProof,
   Retention,
   Run,
   ShapeChange,

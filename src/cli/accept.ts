@@ -1,14 +1,14 @@
-import { Command } from '@commander-js/extra-typings'
-import { shapeWords } from '../page/proof-words.ts'
 import type { ShapeChange } from '../run.ts'
 import { namedConfig } from './arguments.ts'
 import type { Io } from './io.ts'
 import { say, jsonDocument } from './output/say.ts'
+import { shapeWords } from '../wording.ts'
+import { DestructiveCommand } from './unknown-command.ts'
 import { withMirrorToChange } from './with-mirror.ts'
 
 /** `customer-mirror accept`: takes the new shape of an organization's data. */
 export function acceptCommand(io: Io) {
-  return new Command('accept')
+  return new DestructiveCommand('accept')
     .description('accept that the fields of an organization have changed; the next run stores them as they come')
     .argument('<organization>', 'id of the organization')
     .option('-c, --config <file>', 'configuration file')
@@ -28,11 +28,12 @@ function changesText(changes: readonly ShapeChange[]): string {
 
 const EXAMPLES = `
 A service may rename a field, or send it in another form: then it comes empty for many customers at once, or their records are rejected.
-The run keeps what is stored and says shape-changed, until the service is repaired or you accept the data as it comes.
+The run keeps what is stored and says shape-changed, until the service is repaired or you accept the data as it comes:
+'customer-mirror runs show' names the fields.
 
 Examples:
-  $ customer-mirror runs show 12
-      which fields have changed, and for how many customers
   $ customer-mirror accept acme
       the next run of acme empties these fields; customers with rejected records keep their last good values
+  $ customer-mirror accept acme --json
+      the fields that were accepted, as one JSON document
 `

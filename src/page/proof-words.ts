@@ -1,6 +1,5 @@
 import * as z from 'zod'
 import { explainReason, isReason } from '../reasons.ts'
-import type { ShapeChange } from '../run.ts'
 import type { StoredRun } from '../store.ts'
 import { count, grouped } from '../wording.ts'
 
@@ -48,13 +47,7 @@ export function proofLines(run: StoredRun): string[] {
   if (run.status === 'partial') {
     return [`Partial: this quick run trusted ${count(run.trustedPages ?? 0, 'page')} without reading them.`]
   }
-  if (run.proof === 'unproven') {
-    return [
-      certificateOf(run)?.isWhole === true
-        ? 'Unproven: this scan came to the end of the list, but customers may be missing from it, because'
-        : 'Unproven: this scan marked no customer as missing or removed, because',
-    ]
-  }
+  if (run.proof === 'unproven') return ['Unproven: this scan does not show that a customer has left the list, because']
   if (run.proof === 'settled') {
     return [
       'Settled: every customer who kept their place among the others during the scan was read. Weaker than a proof, because',
@@ -68,12 +61,6 @@ function basisWords(certificate: ReturnType<typeof certificateOf>): string {
   return certificate?.witness === undefined
     ? 'its pages are linked'
     : `its pages are linked, ordered by ${certificate.witness}`
-}
-
-/** A field that has changed, and for how many customers. */
-export function shapeWords({ field, customers, isRejected }: ShapeChange): string {
-  const what = isRejected ? 'not valid, so that the records are rejected of' : 'empty for'
-  return `${field === '' ? 'the whole record' : field}: ${what} ${count(customers, 'customer')}`
 }
 
 /** How much of the list the service shows, where that is not all; empty otherwise. */

@@ -11,7 +11,7 @@ import { aSandbox, aWorkplace, organizationsOf } from '../support/workplace.ts'
 
 const COMMANDS = [
   ...['init', 'check', 'sync', 'status', 'runs', 'runs show', 'rejects', 'forget'],
-  ...['removals', 'removals list', 'removals approve', 'removals discard'],
+  ...['removals', 'removals list', 'removals approve', 'removals discard', 'accept'],
   ...['organizations', 'organizations list', 'organizations rename', 'organizations retire', 'organizations forget'],
   ...['signing', 'signing explain', 'signing solve'],
   ...['worker', 'run', 'cancel', 'pause', 'resume', 'queue', 'schedule', 'publish', 'query', 'sql', 'export'],
@@ -143,7 +143,7 @@ test('a misspelt command gets a suggestion', async () => {
 })
 
 const DESTRUCTIVE = [
-  ...['forget', 'restore', 'removals approve', 'removals discard'],
+  ...['forget', 'restore', 'removals approve', 'removals discard', 'accept'],
   ...['organizations retire', 'organizations forget'],
 ]
 

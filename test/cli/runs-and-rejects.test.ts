@@ -45,7 +45,11 @@ let workplace: Workplace
 /** acme: a complete run, then a failed one. globex: a run with two rejects. */
 beforeEach(async () => {
   const acme = await aFaultServer(list(3), html(500))
-  const globex = await aFaultServer(list(2, { envelope: { data: [NO_ID, BAD_FIELD] } }))
+  const globex = await aFaultServer(
+    list(4, {
+      envelope: { data: [NO_ID, BAD_FIELD, ...['2', '3'].map((last) => ({ id: SOME_ID.replace(/1$/, last) }))] },
+    }),
+  )
   workplace = aWorkplace([organizationAt(acme), organizationAt(globex, { id: 'globex' })], {
     defaults: { maxWait: '0s' },
   })
@@ -63,7 +67,7 @@ test('runs lists the latest runs, newest first', async () => {
   expect(head).toMatch(/^run +started \(UTC\) +organization +status/)
   expect(rows.map((row) => row.slice(0, 2))).toEqual(['#3', '#2', '#1'])
   expect(rows[0]).toMatch(/ acme +failed: server-error +0 /)
-  expect(rows[1]).toMatch(/ globex +complete +2 +0 +0 +0 +2 /)
+  expect(rows[1]).toMatch(/ globex +complete +4 +2 +0 +0 +2 /)
 })
 
 test('runs --json contains every number of the report, and the trigger of the run', async () => {
@@ -73,7 +77,7 @@ test('runs --json contains every number of the report, and the trigger of the ru
     listed.map(({ id, organization, status, received, trigger }) => [id, organization, status, received, trigger]),
   ).toEqual([
     [3, 'acme', 'failed', 0, 'sync'],
-    [2, 'globex', 'complete', 2, 'sync'],
+    [2, 'globex', 'complete', 4, 'sync'],
     [1, 'acme', 'complete', 3, 'sync'],
   ])
 })

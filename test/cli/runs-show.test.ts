@@ -47,7 +47,7 @@ test.each(someOf(REASONS, { every: 5 }))('%s is explained in a sentence', async 
   const { code, stdout } = await show('1')
 
   expect(code).toBe(0)
-  expect(stdout).toContain('Unproven: this scan marked no customer as missing or removed')
+  expect(stdout).toContain('Unproven: this scan does not show that a customer has left the list')
   expect(stdout).toContain(`  ${reason}: ${explainReason(reason)}\n`)
   expect(explainReason(reason)).toMatch(/^[A-Z].{15,}\.$/)
 })

@@ -1,12 +1,6 @@
-import {
-  certificateOf,
-  limitLines,
-  positionWords,
-  proofLines,
-  reasonWords,
-  shapeWords,
-} from '../../page/proof-words.ts'
+import { certificateOf, limitLines, positionWords, proofLines, reasonWords } from '../../page/proof-words.ts'
 import type { StoredRun } from '../../store.ts'
+import { shapeWords } from '../../wording.ts'
 import { configOption, count, grouped, moment, summary } from './wording.ts'
 
 /**

@@ -1,4 +1,5 @@
-import { type Ending, type Removals, removingProof, type RemovingProof, type Run } from '../../run.ts'
+import { removingProof, type RemovingProof } from '../../report.ts'
+import type { Ending, Removals, Run } from '../../run.ts'
 import { rowsGone } from '../refusals.ts'
 import { requireTaken } from '../pages/page-accounting.ts'
 import { given, replacing, rowsOf } from '../port/fragments.ts'

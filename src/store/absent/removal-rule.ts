@@ -1,4 +1,5 @@
-import type { Absent, Ending, RemovalRule, RemovingProof, Searched } from '../../run.ts'
+import type { RemovingProof } from '../../report.ts'
+import type { Absent, Ending, RemovalRule, Searched } from '../../run.ts'
 
 /** This few absences at once are never held back for their share. */
 const ALWAYS_BELIEVED = 20
