@@ -40,8 +40,6 @@ const MOST_TIE = 0.7
 /** Readings with rows in another order before the list is taken for one without an order, and how many more a number of seams allows. */
 const FEW_REORDERED = 3
 const SEAMS_FOR_ONE_MORE = 8
-/** By so many rows the last page may stand elsewhere than the total explains, in a list that changes. */
-const MOST_UNEXPLAINED = 4
 /** Pages that must have been read before a refusal is taken for a limit of positions, which are round numbers. */
 const PAGES_BEFORE_LIMIT = 5
 const ROUND_STEPS = [1000, 100, 50, 10, 5, 1]
@@ -263,13 +261,10 @@ export class Chain implements Stage {
       return this.#stop({ window: read.window, failure: 'repeated-page' }, 'repeated-page')
     }
     const seam = seamBetween(left, read)
-    // A page of another size than it says stands elsewhere, and may seem to be the last one.
-    // And an answer may belong to another window.
+    // An answer may belong to another window, or be of another size than it says, and seem to be the last page.
     const isComparable = !this.#findings.isFixed && left !== this.#recalled
-    const isOdd = isComparable && seam.unexplained > (isEnd(read) && !this.#findings.isExact ? 0 : size / 2)
-    if (isOdd && pending.tries < MOST_TRIES) return this.#tryAgain(pending)
-    const isElsewhere = isOdd && isEnd(read) && !this.#findings.isExact && seam.unexplained > MOST_UNEXPLAINED
-    if (isElsewhere) this.#findings.flaws.add('page-mismatch')
+    const isOdd = seam.unexplained > (isEnd(read) && !this.#findings.isExact ? 0 : size / 2)
+    if (isComparable && isOdd && pending.tries < MOST_TRIES) return this.#tryAgain(pending)
     const mayStay = this.#findings.isFixed || this.#isBeyondRepair(seam, left)
     if (mayStay || this.#isGood(seam, left, read)) return this.#link(read, seam)
     this.#bridge(left, pending, read, seam)
@@ -346,8 +341,6 @@ export class Chain implements Stage {
         this.#steps += 1
         return this.#putFirst(this.#findings.windowCovering(rows - Math.ceil(size / 2 ** this.#steps)))
       }
-      const between = this.#findings.windowBehind(this.#reach)
-      if (total === undefined && startOf(between) < read.start) return this.#putFirst(between)
       // No window of the chain holds the last row: rows may stand behind it that no window shows.
       const isAtEnd = isFixed || (this.#left !== undefined && isEnd(this.#left))
       return this.#conclude(isAtEnd ? undefined : 'link-broken')
@@ -362,12 +355,6 @@ export class Chain implements Stage {
       // Full pages followed by empty ones: a list rarely ends exactly at the end of a page.
       if (this.#isShort) return this.#conclude('short-page')
       return this.#stop({ window: read.window, failure: 'not-found' }, 'short-page')
-    }
-    // Pages further back state the total as it is now.
-    if (this.#empty === 1 && this.#reach > 0) {
-      this.#pending = []
-      this.#findings.flaws.add('short-page')
-      return this.#putFirst(this.#findings.windowCovering(this.#reach - size))
     }
     this.#skip(pending, 'short-page')
   }
