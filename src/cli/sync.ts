@@ -7,7 +7,15 @@ import { jsonDocument, say, print } from './output/say.ts'
 import type { SyncOptions, Synced } from './sync-organizations.ts'
 import type { Report } from '../report.ts'
 import { count } from './output/wording.ts'
-import { quickAdvice, quickText, heldWarning, shapeWarning, publishedText, failedText, exitCodeWithCopies } from './output/advice.ts'
+import {
+  quickAdvice,
+  quickText,
+  heldWarning,
+  shapeWarning,
+  publishedText,
+  failedText,
+  exitCodeWithCopies,
+} from './output/advice.ts'
 import { wrapLines } from './output/fit-text.ts'
 import { failureBlocks } from './output/explain-failure.ts'
 import { runsTable } from './output/runs-table.ts'

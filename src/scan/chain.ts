@@ -1,21 +1,19 @@
 import { isRoundCap, ROUNDEST, type Findings } from './findings.ts'
 import type { Reason } from '../reasons.ts'
 import { repeats, seamBetween, type Seam } from './seam.ts'
-import type { Stage } from './scan.ts'
+import type { Failure, Stage } from './scan.ts'
 import {
   endOf,
   isDoubtful,
   isEnd,
   startOf,
   windowKey,
+  windowUpTo,
   type ReadWindow,
   type Span,
   type StoppedAt,
   type Window,
-  type WindowFailure,
 } from './window.ts'
-
-type Failure = WindowFailure | 'flaky'
 
 /** A window that was planned, then asked for, then read or failed. `isBridge`: it is to link another one that did not. */
 type Pending = {
@@ -33,16 +31,13 @@ const AHEAD_OF_REPAIR = 8
 const MOST_TRIES = 3
 /** Steps back from the end of the chain before a seam is left loose. */
 const MOST_STEPS = 5
-/** Windows without rows although the total promises some, before the list is taken to have ended. */
-const MOST_EMPTY = 3
 /** Rows of one creation time at the end of a window that a step back leads over, as a share of a page. */
 const MOST_TIE = 0.7
 /** Readings with rows in another order before the list is taken for one without an order, and how many more a number of seams allows. */
 const FEW_REORDERED = 3
 const SEAMS_FOR_ONE_MORE = 8
-/** Pages that must have been read before a refusal is taken for a limit of positions, which are round numbers. */
+/** Pages that must have been read before a refusal is taken for a limit of positions. */
 const PAGES_BEFORE_LIMIT = 5
-const ROUND_STEPS = [1000, 100, 50, 10, 5, 1]
 
 /**
  * The first stage: reads the list forward as overlapping windows. They may arrive in any order; the one nearest to the end of the chain is
@@ -167,10 +162,6 @@ export class Chain implements Stage {
     this.#pending = [{ window, tries, isBridge, asked: false }, ...others]
   }
 
-  #remove(pending: Pending | undefined): void {
-    this.#pending = this.#pending.filter((each) => each !== pending)
-  }
-
   #settle(): void {
     while (!this.isOver) {
       const [pending] = this.#pending
@@ -212,22 +203,12 @@ export class Chain implements Stage {
     if (refused !== undefined) this.#ceiling = Math.min(this.#ceiling, endOf(refused))
     this.#pending = []
     this.#steps += 1
-    const next = this.#steps > MOST_STEPS ? undefined : this.#belowCeiling()
+    const { size, isFixed } = this.#findings
+    const sizes = { least: isFixed ? size : 1, most: size }
+    const next = this.#steps > MOST_STEPS ? undefined : windowUpTo(this.#ceiling, this.#reach, sizes)
     if (next !== undefined) return this.#putFirst(next)
     this.#findings.limit = this.#reach
     this.#conclude('offset-limit')
-  }
-
-  /** The window that goes on with the chain up to the roundest position. */
-  #belowCeiling(): Window | undefined {
-    const { size: most, isFixed } = this.#findings
-    for (const step of ROUND_STEPS) {
-      const end = Math.floor((this.#ceiling - 1) / step) * step
-      for (let size = most; size >= (isFixed ? most : 1) && end > this.#reach; size -= 1) {
-        if (end % size === 0 && end - size <= this.#reach) return { page: end / size, size }
-      }
-    }
-    return undefined
   }
 
   #settleRead(pending: Pending, read: ReadWindow): void {
@@ -313,10 +294,10 @@ export class Chain implements Stage {
     this.#steps += 1
     // What was read before the window that was to link it shows an older list.
     if (pending === this.#unlinked && read.turn < left.turn) {
-      this.#remove(pending)
+      this.#pending = this.#pending.slice(1)
       return this.#putFirst(this.#findings.windowBehind(left.reach))
     }
-    if (pending.isBridge) this.#remove(pending)
+    if (pending.isBridge) this.#pending = this.#pending.slice(1)
     else this.#unlinked = pending
     const shrunk = Math.max(0, (left.total ?? 0) - rows)
     const step = shared === 0 ? 4 ** (this.#steps - 1) : this.#steps
@@ -329,18 +310,13 @@ export class Chain implements Stage {
     const isPromised = total !== undefined && read.start < rows
     if (!isPromised) {
       if (this.#reach === 0) return this.#conclude()
-      this.#remove(pending)
+      this.#pending = this.#pending.slice(1)
       if (total === undefined && !this.#isShort && this.#gapAt === undefined) {
         // Behind a full page: nothing but the next one shows whether the list ends here.
         this.#gapAt = read.window
         return this.#putFirst({ page: read.window.page + 1, size: read.window.size })
       }
       if (this.#pending.length > 0) return
-      // The list has become shorter since the chain came so far: a window further back knows its end.
-      if (this.#left !== undefined && total !== undefined && !isFixed && this.#steps < MOST_STEPS) {
-        this.#steps += 1
-        return this.#putFirst(this.#findings.windowCovering(rows - Math.ceil(size / 2 ** this.#steps)))
-      }
       // No window of the chain holds the last row: rows may stand behind it that no window shows.
       const isAtEnd = isFixed || (this.#left !== undefined && isEnd(this.#left))
       return this.#conclude(isAtEnd ? undefined : 'link-broken')
@@ -351,7 +327,7 @@ export class Chain implements Stage {
       if (this.#reach >= PAGES_BEFORE_LIMIT * size) return this.#lookForLimit(pending.window)
       return this.#stop({ window: read.window, failure: 'not-found' }, 'short-page')
     }
-    if (this.#empty > MOST_EMPTY) {
+    if (this.#empty > MOST_TRIES) {
       // Full pages followed by empty ones: a list rarely ends exactly at the end of a page.
       if (this.#isShort) return this.#conclude('short-page')
       return this.#stop({ window: read.window, failure: 'not-found' }, 'short-page')
@@ -362,7 +338,7 @@ export class Chain implements Stage {
   #tryAgain({ window, tries, isBridge }: Pending, atOnceInOtherSize = false): void {
     const isOther = atOnceInOtherSize || tries % 2 === 0
     const again = isOther ? this.#findings.otherWindow(window, this.#reach) : window
-    this.#remove(this.#pending[0])
+    this.#pending = this.#pending.slice(1)
     this.#putFirst(again, { tries: tries + 1, isBridge })
   }
 

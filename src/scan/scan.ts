@@ -96,11 +96,14 @@ export interface Scan {
   certificate(): Certificate
 }
 
+/** Why a window could not be read; `flaky`: at once, and yet in its parts. */
+export type Failure = WindowFailure | 'flaky'
+
 /** A part of a scan, which asks for windows until it is over. */
 export interface Stage {
   next(): Window | undefined
   isWaitingFor(window: Window): boolean
   take(window: Window, read: ReadWindow): void
-  failed(window: Window, failure: WindowFailure | 'flaky'): void
+  failed(window: Window, failure: Failure): void
   readonly isOver: boolean
 }

@@ -91,6 +91,21 @@ export function windowAfter(end: number, overlap: number, most: number, avoid?: 
   return undefined
 }
 
+/** The window that goes on behind `reach` up to the roundest position before `ceiling`: limits of services are round numbers. */
+export function windowUpTo(
+  ceiling: number,
+  reach: number,
+  { least, most }: { least: number; most: number },
+): Window | undefined {
+  for (const step of [1000, 100, 50, 10, 5, 1]) {
+    const end = Math.floor((ceiling - 1) / step) * step
+    for (let size = most; size >= least && end > reach; size -= 1) {
+      if (end % size === 0 && end - size <= reach) return { page: end / size, size }
+    }
+  }
+  return undefined
+}
+
 /** Positions `[from, to)`. */
 export type Span = { readonly from: number; readonly to: number }
 

@@ -31,7 +31,14 @@ type StoredRow = Timed<Omit<Report, 'runId' | 'error'>> & {
   error: string | undefined
 }
 
-function reportOf({ id, certificate: _certificate, shapeAcceptedAtMs: _acceptedAt, errorCode, error, ...row }: StoredRow): Report {
+function reportOf({
+  id,
+  certificate: _certificate,
+  shapeAcceptedAtMs: _acceptedAt,
+  errorCode,
+  error,
+  ...row
+}: StoredRow): Report {
   return {
     ...withDuration(row),
     runId: id,
