@@ -99,8 +99,8 @@ export function windowUpTo(
 ): Window | undefined {
   for (const step of [1000, 100, 50, 10, 5, 1]) {
     const end = Math.floor((ceiling - 1) / step) * step
-    for (let size = most; size >= least && end > reach; size -= 1) {
-      if (end % size === 0 && end - size <= reach) return { page: end / size, size }
+    for (let size = most; size >= least; size -= 1) {
+      if (end > reach && end % size === 0 && end - size <= reach) return { page: end / size, size }
     }
   }
   return undefined

@@ -209,7 +209,7 @@ test('rejected records count by their ids, and a record without an id does not c
   const bad = { name: ['Two', 'Names'] }
 
   expect((await sync(mirror, 'acme', customers(1, 100, bad))).report.error?.code).toBe('tenant-mixup')
-  expect((await sync(mirror, 'acme', customers(1, 100, { id: 'unreadable' }))).error).toBeUndefined()
+  expect((await sync(mirror, 'acme', customers(1, 100, { id: 'unreadable' }))).report.error?.code).toBe('bad-answer')
 })
 
 test('ids in upper case are recognized too', async () => {
