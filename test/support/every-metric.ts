@@ -18,6 +18,7 @@ export async function everyMetric(): Promise<Map<string, Family>> {
     mirror.file,
     `INSERT INTO retired_organizations (organization, retired_at) VALUES ('late', '2026-01-01 00:00:00.000')`,
   )
+  tamper(mirror.file, `UPDATE runs SET reasons = '["shape-changed"]' WHERE organization = 'unproven'`)
   const organizations = IN_STATES.map((id) => ({ id, schedule: SCHEDULE }))
   const counts = { getJobCounts: async () => ({ waiting: 1, active: 1, delayed: 1, completed: 1, failed: 1 }) }
   const queues = Object({ sync: counts, quick: counts })
