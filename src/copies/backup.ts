@@ -10,7 +10,7 @@ import { quoted } from '../store/port/sql.ts'
 import { sqlTime } from '../store/port/sql-time.ts'
 import { connect, withoutFolder } from '../store/sqlite/connect.ts'
 import { findDamage } from '../store/sqlite/open-database.ts'
-import { copyError, copyFault } from './copy-error.ts'
+import { copyError } from './copy-error.ts'
 import { hasWal, isMirror, kindOfFile } from './file-kind.ts'
 import { keepOlder, removeTooMany, replacing } from './older-files.ts'
 import { hasTable, type OpenedToRead, openToRead } from './open-to-read.ts'
@@ -71,41 +71,55 @@ async function writeBackup(
   { source, unfinished, takenAt }: { source: OpenedToRead; unfinished: Unfinished; takenAt: string },
   copying: Copying,
 ): Promise<Backup> {
-  const expected = await copyFile(source, unfinished.path, copying)
-  finishBackup(unfinished.path, { file, mirror, expected, takenAt })
+  const { path, place } = unfinished
+  const unsound = (what: string) => {
+    const said = `${what}. No backup was made, and those from before were left as they are`
+    return mirrorFault(mirror, { fault: 'damaged', said })
+  }
+  const { customers } = await copyChecked(source, path, copying, {
+    unsound,
+    work: (db) => {
+      db.exec(`CREATE TABLE ${MARK} (taken_at DATETIME NOT NULL)`)
+      db.prepare(`INSERT INTO ${MARK} (taken_at) VALUES (?)`).run(takenAt)
+    },
+  })
   if (copying.signal.aborted) throw new Interrupted('Stopped as asked. No backup was made.')
-  const { size } = statSync(unfinished.path)
+  const { size } = statSync(path)
   const [replaced] = replacing((names) => {
     const kept = keep !== undefined && keep > 1 ? keepOlder(file, backupTakenAt(file)) : undefined
     if (kept !== undefined) names.push(kept)
-    unfinished.place()
+    place()
   })
   const kept = { file, at: takenAt, replaced: replaced?.kept, most: (keep ?? 1) - 1 }
-  const removed = keep === undefined ? [] : removeTooMany(kept, (path) => backupTakenAt(path) !== undefined)
-  return { file, takenAt, bytes: size, customers: expected['customers'] ?? 0, removed }
+  const removed = keep === undefined ? [] : removeTooMany(kept, (older) => backupTakenAt(older) !== undefined)
+  return { file, takenAt, bytes: size, customers: customers ?? 0, removed }
 }
 
 /** Pages copied at a time, 16 MB: between two steps the process takes signals. */
 const PAGES_AT_ONCE = 4096
 
-/** The number of rows of each table. */
-export type RowCounts = Readonly<Record<string, number>>
+type Checking = {
+  /** The error of a copy in which this is damaged, or that lacks rows. */
+  unsound: (what: string) => Error
+  /** Done in the copy when it is sound. */
+  work?: (db: Database.Database) => void
+}
 
 /**
  * Copies one state of a mirror into the file at `path`, while runs go on writing: the copy is made within one read transaction,
- * because SQLite would otherwise begin anew after every write of another process. Returns the rows of that state. Throws
- * Interrupted after an abort.
+ * because SQLite would otherwise begin anew after every write of another process. All of the copy is read again; the leases of runs, which hold in
+ * the mirror alone, are deleted there. Returns how many rows each table has. Throws Interrupted after an abort.
  */
-export async function copyFile(
+export async function copyChecked(
   source: OpenedToRead,
   path: string,
   { signal, onProgress }: Copying,
-): Promise<RowCounts> {
-  const { db } = source
-  db.exec('BEGIN')
+  { unsound, work }: Checking,
+): Promise<Readonly<Record<string, number>>> {
+  source.db.exec('BEGIN')
   try {
-    const counts = countRows(db)
-    const copying = db.backup(path, {
+    const expected = countRows(source.db)
+    const copying = source.db.backup(path, {
       progress({ totalPages, remainingPages }) {
         if (signal.aborted) throw new Interrupted('Stopped as asked. Nothing was changed.')
         onProgress(totalPages === 0 ? 0 : 1 - remainingPages / totalPages)
@@ -116,57 +130,37 @@ export async function copyFile(
       throw withoutFolder(error)
     })
     source.requireUnchanged()
-    return counts
+    const copy = connect(path, { fileMustExist: true })
+    try {
+      copy.pragma('journal_mode = DELETE')
+      const [damage] = findDamage(copy)
+      if (damage !== undefined) throw unsound(damage)
+      if (!isDeepStrictEqual(countRows(copy), expected)) throw unsound('rows are missing')
+      copy.transaction(() => {
+        copy.exec('DELETE FROM leases')
+        work?.(copy)
+      })()
+    } finally {
+      copy.close()
+    }
+    return expected
+  } catch (error) {
+    throw isDamage(error) ? unsound(error.message) : error
   } finally {
-    db.exec('ROLLBACK')
+    source.db.exec('ROLLBACK')
   }
 }
 
-/** Every table, internal ones included; not the leases of runs, which hold in the mirror alone. */
-export function countRows(db: Database.Database): RowCounts {
+/** The rows of every table, internal ones included, but for the leases. */
+function countRows(db: Database.Database): Record<string, number> {
   const names = db
     .prepare<[], string>(
       `SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' AND name <> 'leases' ORDER BY name`,
     )
     .pluck()
     .all()
-  const count = (name: string) =>
-    Number(
-      db
-        .prepare(`SELECT COUNT(*) FROM ${quoted(name)}`)
-        .pluck()
-        .get(),
-    )
-  return Object.fromEntries(names.map((name) => [name, count(name)]))
-}
-
-/** Makes one file of it and reads all of it again. */
-function finishBackup(
-  path: string,
-  { file, mirror, expected, takenAt }: { file: string; mirror: string; expected: RowCounts; takenAt: string },
-): void {
-  try {
-    const db = connect(path, { fileMustExist: true })
-    try {
-      db.pragma('journal_mode = DELETE')
-      const [damage] = findDamage(db)
-      if (damage !== undefined) throw damaged(mirror, damage)
-      if (!isDeepStrictEqual(countRows(db), expected))
-        throw copyFault(file, { fault: 'full', said: 'the new backup lacks rows of the mirror' })
-      db.exec(`BEGIN; DELETE FROM leases; CREATE TABLE ${MARK} (taken_at DATETIME NOT NULL)`)
-      db.prepare(`INSERT INTO ${MARK} (taken_at) VALUES (?)`).run(takenAt)
-      db.exec('COMMIT')
-    } finally {
-      db.close()
-    }
-  } catch (error) {
-    throw isDamage(error) ? damaged(mirror, error.message) : copyError(error, file)
-  }
-}
-
-function damaged(mirror: string, what: string): MirrorUnusable {
-  const said = `${what}. No backup was made, and those from before were left as they are`
-  return mirrorFault(mirror, { fault: 'damaged', said })
+  const count = (name: string) => db.prepare(`SELECT COUNT(*) FROM ${quoted(name)}`).pluck()
+  return Object.fromEntries(names.map((name) => [name, Number(count(name).get())]))
 }
 
 /** Whether SQLite found the file damaged, or to be no database. */

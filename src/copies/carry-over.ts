@@ -10,8 +10,9 @@ import { mirroredIn } from './organizations.ts'
 export type CarriedOver = {
   /** Whether readers of the feed of the replaced mirror know, or may know, something else than the backup: then they need a new copy. */
   feedGoesBack: boolean
-  /** How many were not yet forgotten in the backup and stay so, and how many the restored mirror may not recognize. */
-  forgotten: number
+  /** How many customers were not yet forgotten in the backup and stay so; undefined where there is no replaced mirror that can be read. */
+  forgotten: number | undefined
+  /** How many were forgotten in the replaced mirror under another key, so that the restored one may not recognize them. */
   unrecognized: number
   /** Organizations that the replaced mirror does not have: they were renamed or forgotten after the backup. */
   onlyInBackup: string[]
@@ -19,44 +20,33 @@ export type CarriedOver = {
 
 /**
  * Takes from the mirror that is about to be replaced what must not go back in time: the numbers of changes and runs, the greatest
- * `updated_at`, and who is forgotten.
+ * `updated_at`, and who is forgotten. Nothing shows which numbers a mirror gave out that is lost or was begun anew; readers and copies remember
+ * them, so numbers go on from the time, of which no mirror has had as many: milliseconds for changes, seconds for runs.
  */
-export async function carryOver(from: Database.Database, to: Database.Database, nowMs: number): Promise<CarriedOver> {
-  const [before, after] = [lastUpdate(to), lastUpdate(from)]
-  const [known, restored] = [mirroredIn(from), mirroredIn(to)]
+export async function carryOver(
+  from: Database.Database | undefined,
+  to: Database.Database,
+  nowMs: number,
+): Promise<CarriedOver> {
+  const restored = mirroredIn(to)
+  const known = from === undefined ? restored : mirroredIn(from)
   const onlyInBackup = restored.filter((organization) => !known.includes(organization))
-  const isBehind = lastNumber(from, 'changes') > lastNumber(to, 'changes') || after > before
+  const given = (table: string) => Math.max(lastNumber(to, table), from === undefined ? 0 : lastNumber(from, table))
+  const stamp = from === undefined ? '' : lastUpdate(from)
+  const isBehind = given('changes') > lastNumber(to, 'changes') || stamp > lastUpdate(to)
   // To forget an organization leaves neither a change nor a later row, and its readers have deleted it.
-  const isAnother = keyIn(from) !== keyIn(to)
+  const isAnother = from === undefined || keyIn(from) !== keyIn(to)
   const feedGoesBack = isBehind || isAnother || onlyInBackup.length > 0
-  for (const table of ['changes', 'runs', 'forgotten']) {
-    // A reader who has read all of the replaced feed has read less than one number more.
-    const next = feedGoesBack && table === 'changes' ? 1 : 0
-    setLastNumber(to, table, Math.max(lastNumber(from, table), lastNumber(to, table)) + next)
-  }
-  to.prepare('UPDATE last_update SET updated_at = max(updated_at, ?)').run(after)
-  if (isAnother) goOnFromTime(to, nowMs)
-  if (feedGoesBack) {
-    // Readers of an organization that came after the backup have rows of it, too.
-    const came = known.filter((organization) => nameInBackup(from, to, organization) === organization)
-    askForNewCopies(to, [...restored, ...came])
-  }
-  return { feedGoesBack, ...(await carryForgotten(from, to)), onlyInBackup }
-}
-
-/** For a restored mirror whose successor is lost: its numbers pass those that were given out after the backup, and readers take a new copy. */
-export function passLostNumbers(db: Database.Database, nowMs: number): void {
-  goOnFromTime(db, nowMs)
-  askForNewCopies(db, mirroredIn(db))
-}
-
-/**
- * Nothing shows which numbers a lost mirror gave out. Readers and copies remember them, so numbers go on from the time, of which no mirror
- * has had as many: milliseconds for changes, seconds for runs.
- */
-function goOnFromTime(db: Database.Database, nowMs: number): void {
-  setLastNumber(db, 'changes', Math.max(lastNumber(db, 'changes') + 1, nowMs))
-  setLastNumber(db, 'runs', Math.max(lastNumber(db, 'runs'), Math.floor(nowMs / 1000)))
+  // A reader who has read all of the replaced feed has read less than one number more.
+  setLastNumber(to, 'changes', Math.max(given('changes') + (feedGoesBack ? 1 : 0), isAnother ? nowMs : 0))
+  setLastNumber(to, 'runs', Math.max(given('runs'), isAnother ? Math.floor(nowMs / 1000) : 0))
+  setLastNumber(to, 'forgotten', given('forgotten'))
+  to.prepare('UPDATE last_update SET updated_at = max(updated_at, ?)').run(stamp)
+  // Readers of an organization that came after the backup have rows of it, too.
+  const came = known.filter((id) => from !== undefined && nameInBackup(from, to, id) === id)
+  if (feedGoesBack) askForNewCopies(to, [...restored, ...came])
+  const forgotten = from === undefined ? { forgotten: undefined, unrecognized: 0 } : await carryForgotten(from, to)
+  return { feedGoesBack, ...forgotten, onlyInBackup }
 }
 
 /** The key that every mirror makes for itself and its backups have too. */
@@ -86,7 +76,7 @@ type Key = { organization: string; key: Buffer }
 async function carryForgotten(
   from: Database.Database,
   to: Database.Database,
-): Promise<Pick<CarriedOver, 'forgotten' | 'unrecognized'>> {
+): Promise<{ forgotten: number; unrecognized: number }> {
   const add = to.prepare(
     'INSERT INTO forgotten (organization, hash, forgotten_at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING',
   )

@@ -1,11 +1,10 @@
 import { UsageError } from '../errors/errors.ts'
 import { listedNames } from '../listed-names.ts'
-import { READ_TO_END } from '../store/schema/run-conditions.ts'
 import type { Connection } from '../store/sqlite/connect.ts'
 import { feedStart, lastGiven, lastSeq, lastSeqAt } from './feed.ts'
-import type { ExportedOrganization, ExportFacts, ExportRow, Format, Sink } from './format.ts'
+import type { ExportFacts, ExportRow, Format, Sink } from './format.ts'
 import { nowIn } from './open-to-read.ts'
-import { mirroredIn, type UnknownOrganization } from './organizations.ts'
+import { mirroredIn, type ReadOrganization, readOrganizations, type UnknownOrganization } from './organizations.ts'
 import { type SelectedRows, type Selection, selectRows, tableOf } from './selection.ts'
 
 /** What was exported. */
@@ -36,46 +35,48 @@ export type PartitionSink = Sink & {
 }
 
 /**
- * Exports the selected rows of one state of the file: one read transaction, in which rows are read as they are written. Throws
- * UsageError before anything is written.
+ * Exports the selected rows of one state of the file, whose transaction the caller holds: rows are read as they are written. Throws UsageError
+ * before anything is written.
  */
-export async function exportRows(
+export function exportRows(
   db: Connection,
   { selection, configured, format, to, onProgress }: Exporting,
-): Promise<Exported | UnknownOrganization> {
-  db.exec('BEGIN')
+): Exported | UnknownOrganization {
   const organizations = selectOrganizations(db, selection, configured)
   if ('known' in organizations) return organizations
   const { changesSince, asOf } = selection
   const seq = asOf === undefined ? lastSeq(db) : lastSeqAt(db, asOf)
   const exportedAt = nowIn(db)
-  const names = organizations.read.map(({ organization }) => organization)
-  const start = feedStart(db, names)
+  const read = organizations.read.map((one) => ({ ...one, active: countActive(db, one.organization) }))
+  const start = feedStart(
+    db,
+    read.map(({ organization }) => organization),
+  )
   if (changesSince !== undefined)
     requireCompleteFeed(changesSince, { last: seq, given: lastGiven(db), first: start.seq })
   if (asOf !== undefined) requireKnownTime(asOf, { now: exportedAt, from: start.at })
-  const facts = { exportedAt, lastSeq: seq, organizations: organizations.read }
-  let written = 0
-  const report = onProgress && ((rows: number, total: number | undefined) => onProgress(written + rows, total))
-  if (typeof to !== 'function') written = await writeRows(db, { selection, facts, format, to, report })
+  const facts = { exportedAt, lastSeq: seq }
+  let rows = 0
+  const report = onProgress && ((more: number, total: number | undefined) => onProgress(rows + more, total))
+  if (typeof to !== 'function')
+    rows = writeRows(db, { selection, facts: { ...facts, organizations: read }, format, to, report })
   else
-    for (const one of organizations.read) {
+    for (const one of read) {
       const place = to(one.organization)
-      const part = {
-        selection,
-        facts: { ...facts, organizations: [one] },
-        format,
-        to: place,
-        report,
-        isPartition: true,
-      }
-      const rows = await writeRows(db, part)
-      place.finish(rows)
-      written += rows
+      const part = { selection, facts: { ...facts, organizations: [one] }, format, report }
+      const written = writeRows(db, { ...part, to: place, isPartition: true })
+      place.finish(written)
+      rows += written
     }
-  db.exec('COMMIT')
-  const readBefore = organizations.read.filter(({ readAsOf }) => asOf !== undefined && readAsOf < asOf)
-  return { rows: written, exportedAt, lastSeq: seq, leftOut: organizations.leftOut, readBefore }
+  const readBefore = read.filter(({ readAsOf }) => asOf !== undefined && readAsOf < asOf)
+  return { rows, exportedAt, lastSeq: seq, leftOut: organizations.leftOut, readBefore }
+}
+
+/** Those that are active, by two counts that an index answers. */
+function countActive(db: Connection, organization: string): number {
+  const count = (condition: string) =>
+    Number(db.prepare(`SELECT COUNT(*) FROM customers WHERE organization = ? ${condition}`).pluck().get(organization))
+  return count('') - count('AND removed_at IS NOT NULL')
 }
 
 type Part = Pick<Exporting, 'selection' | 'format'> & {
@@ -86,30 +87,45 @@ type Part = Pick<Exporting, 'selection' | 'format'> & {
 }
 
 /** Writes the rows of the organizations that the facts name. A partition is one of many, so its rows are found by an index. */
-async function writeRows(
-  db: Connection,
-  { selection, facts, format, to, report, isPartition = false }: Part,
-): Promise<number> {
+function writeRows(db: Connection, { selection, facts, format, to, report, isPartition = false }: Part): number {
   const names = facts.organizations.map(({ organization }) => organization)
-  const { columns, sql, parameters } = selectRows(db, selection, names, { byIndex: isPartition })
+  const { columns, sql, parameters } = selectRows(db, selection, names, { isPartition })
   if (columns.length === 0)
     throw new UsageError(`This file has no ${tableOf(selection)}: it was made by an earlier version. Publish it again.`)
   const { asOf, changesSince } = selection
   const isCounted = report !== undefined && !isPartition && asOf === undefined
-  const total = isCounted ? countRows(db, sql, parameters) : undefined
+  const total = isCounted
+    ? Number(
+        db
+          .prepare(`SELECT COUNT(*) FROM (${sql})`)
+          .pluck()
+          .get(...parameters),
+      )
+    : undefined
   const rows = readRows(db, { sql, parameters }, (count) => report?.(count, total))
-  const left = isPartition ? columns.findIndex(({ name }) => name === 'organization') : -1
-  const about = { ...facts, table: tableOf(selection), columns, asOf, changesSince }
-  return closing(rows, () =>
-    left < 0
-      ? format.write(rows, to, about)
-      : format.write(without(left, rows), to, { ...about, columns: columns.toSpliced(left, 1) }),
-  )
+  try {
+    return format.write(rows, to, { ...facts, table: tableOf(selection), columns, asOf, changesSince })
+  } finally {
+    // A statement that is not at its end would keep the file from being closed.
+    rows.return()
+  }
 }
 
-/** The rows without the value at this place. */
-function* without(place: number, rows: Iterable<ExportRow>): Generator<ExportRow, void> {
-  for (const row of rows) yield row.toSpliced(place, 1)
+const BETWEEN_REPORTS = 4096
+
+function* readRows(
+  db: Connection,
+  { sql, parameters }: Pick<SelectedRows, 'sql' | 'parameters'>,
+  report: (count: number) => void,
+): Generator<ExportRow, void> {
+  let count = 0
+  const statement = db.prepare<unknown[], ExportRow>(sql).raw()
+  for (const row of statement.iterate(...parameters)) {
+    if (count % BETWEEN_REPORTS === 0) report(count)
+    count += 1
+    yield row
+  }
+  report(count)
 }
 
 function requireCompleteFeed(
@@ -130,43 +146,8 @@ function requireKnownTime(asOf: string, { now, from }: { now: string; from: stri
     throw new UsageError(`What is from before ${from} was deleted, so the customers of ${asOf} are not known.`)
 }
 
-function countRows(db: Connection, sql: string, parameters: readonly unknown[]): number {
-  return Number(
-    db
-      .prepare(`SELECT COUNT(*) FROM (${sql})`)
-      .pluck()
-      .get(...parameters),
-  )
-}
-
-const BETWEEN_REPORTS = 4096
-
-function* readRows(
-  db: Connection,
-  { sql, parameters }: Pick<SelectedRows, 'sql' | 'parameters'>,
-  report: (count: number) => void,
-): Generator<ExportRow, void> {
-  let count = 0
-  const statement = db.prepare<unknown[], ExportRow>(sql).raw()
-  for (const row of statement.iterate(...parameters)) {
-    if (count % BETWEEN_REPORTS === 0) report(count)
-    count += 1
-    yield row
-  }
-  report(count)
-}
-
-/** A statement that is not at its end would keep the file from being closed. */
-async function closing<Result>(rows: Generator<unknown, void>, work: () => Result): Promise<Awaited<Result>> {
-  try {
-    return await work()
-  } finally {
-    rows.return()
-  }
-}
-
 /** The organizations to export, and those that are left out, whose list was never read to its end, or not by then. */
-type SelectedOrganizations = { read: ExportedOrganization[]; leftOut: LeftOutOfExport[] }
+type SelectedOrganizations = { read: ReadOrganization[]; leftOut: LeftOutOfExport[] }
 type LeftOutOfExport = { organization: string; firstReadAt: string | undefined }
 
 /**
@@ -182,8 +163,8 @@ function selectOrganizations(
   const unknown = named.find((organization) => !known.includes(organization) && !configured.includes(organization))
   if (unknown !== undefined) return { organization: unknown, known }
   const chosen = named.length === 0 ? known : [...new Set(named)]
-  const found = readOrganizations(db)
-  const isRead = (one: ExportedOrganization | undefined) =>
+  const found = new Map(readOrganizations(db).map((one) => [one.organization, one]))
+  const isRead = (one: ReadOrganization | undefined) =>
     one !== undefined && (asOf === undefined || one.firstReadAt <= asOf)
   const read = chosen.flatMap((id) => found.get(id) ?? []).filter(isRead)
   const leftOut = chosen
@@ -205,21 +186,3 @@ function nothingToExport(leftOut: readonly LeftOutOfExport[], asOf: string | und
     `${which} read to its end, so there is nothing whole to export. Run 'customer-mirror sync' first.`,
   )
 }
-
-function readOrganizations(db: Connection): Map<string, ExportedOrganization> {
-  const all = db.prepare<[], Omit<ExportedOrganization, 'retiredAt'>>(READ_ORGANIZATIONS).safeIntegers(false).all()
-  const retiredAt = new Map(db.prepare<[], [string, string]>(RETIRED_ORGANIZATIONS).raw().all())
-  return new Map(all.map((one) => [one.organization, { ...one, retiredAt: retiredAt.get(one.organization) ?? null }]))
-}
-
-const RETIRED_ORGANIZATIONS = 'SELECT organization, retired_at FROM freshness WHERE retired_at IS NOT NULL'
-
-const READ_ORGANIZATIONS = `
-  SELECT last.organization, last.id AS run, last.proof, last.read_as_of AS readAsOf, found.first_read_at AS firstReadAt,
-    (SELECT read_as_of FROM runs WHERE id = found.proven_id) AS provenAsOf,
-    (SELECT COUNT(*) FROM customers WHERE customers.organization = last.organization)
-      - (SELECT COUNT(*) FROM customers WHERE customers.organization = last.organization AND removed_at IS NOT NULL) AS active
-  FROM (SELECT organization, MAX(id) AS id, MIN(finished_at) AS first_read_at, MAX(iif(proof IN ('proven', 'settled'), id, NULL)) AS proven_id
-    FROM runs WHERE ${READ_TO_END} GROUP BY organization) AS found
-  JOIN runs AS last ON last.id = found.id
-  ORDER BY last.organization`

@@ -51,7 +51,7 @@ export type Sink = {
 
 /** Writes rows as they come, and keeps few of them. Returns their number. */
 export type Format = {
-  write(rows: Iterable<ExportRow>, to: Sink, about: ExportFacts): number | Promise<number>
+  write(rows: Iterable<ExportRow>, to: Sink, about: ExportFacts): number
 }
 
 /** Settings that change how a format writes; those that do not concern it are ignored. */

@@ -50,6 +50,18 @@ function requireMirror(db: Connection, file: string): void {
     throw mirrorFault(file, { fault: 'foreign', said: 'is a SQLite file of another program' })
 }
 
+/** Runs `work` on one state of an open file. */
+export function inOneState<Result>({ db, requireUnchanged }: OpenedToRead, work: (db: Connection) => Result): Result {
+  db.exec('BEGIN')
+  try {
+    const done = work(db)
+    requireUnchanged()
+    return done
+  } finally {
+    db.exec('ROLLBACK')
+  }
+}
+
 /** What `read` finds in the mirror at `file`. Throws MirrorUnusable for one that cannot be read. */
 export function inMirrorFile<Result>(file: string, read: (db: Connection) => Result): Result {
   const db = openDatabase(file, 'read')

@@ -7,6 +7,7 @@ import type { Session } from '../store/port/store.ts'
 import { ifThere } from '../store/refusals.ts'
 import { IS_QUICK, READ_TO_END } from '../store/schema/run-conditions.ts'
 import type { Connection } from '../store/sqlite/connect.ts'
+import type { ExportedOrganization } from './format.ts'
 import { hasTable, inMirrorFile, openToRead } from './open-to-read.ts'
 
 /*
@@ -100,6 +101,25 @@ export function readOrganizationsIn(db: Database.Database): string[] {
   const read = 'SELECT organization FROM freshness WHERE read_as_of NOT NULL ORDER BY organization'
   return db.prepare<[], string>(read).pluck().all()
 }
+
+/** An organization whose list was read to its end at least once. Times are UTC, as in the mirror. */
+export type ReadOrganization = Omit<ExportedOrganization, 'active'>
+
+/** These organizations of a mirror or a copy, in order; those that are retired included. */
+export function readOrganizations(db: Database.Database): ReadOrganization[] {
+  const all = db.prepare<[], Omit<ReadOrganization, 'retiredAt'>>(READ_ORGANIZATIONS).safeIntegers(false).all()
+  const retired = 'SELECT organization, retired_at FROM freshness WHERE retired_at IS NOT NULL'
+  const retiredAt = new Map(db.prepare<[], [string, string]>(retired).raw().all())
+  return all.map((one) => ({ ...one, retiredAt: retiredAt.get(one.organization) ?? null }))
+}
+
+const READ_ORGANIZATIONS = `
+  SELECT last.organization, last.id AS run, last.proof, last.read_as_of AS readAsOf, found.first_read_at AS firstReadAt,
+    (SELECT read_as_of FROM runs WHERE id = found.proven_id) AS provenAsOf
+  FROM (SELECT organization, MAX(id) AS id, MIN(finished_at) AS first_read_at, MAX(iif(proof IN ('proven', 'settled'), id, NULL)) AS proven_id
+    FROM runs WHERE ${READ_TO_END} GROUP BY organization) AS found
+  JOIN runs AS last ON last.id = found.id
+  ORDER BY last.organization`
 
 /** All other organizations, of the attached mirror and of the configuration. */
 export function listNeverRead(db: Database.Database, configured: readonly string[]): string[] {

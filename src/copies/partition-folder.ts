@@ -42,8 +42,8 @@ import {
 export type Partitions = {
   /** The place of the rows of an organization. */
   of(organization: string): PartitionSink
-  /** Puts all of them in their places, and removes those of organizations that are gone. `facts` stand in the manifest. */
-  finish(facts: Readonly<Record<string, unknown>>): void
+  /** Puts all of them in their places, and removes those of organizations that are gone. `facts` stand in the manifest. Returns how many there are. */
+  finish(facts: Readonly<Record<string, unknown>>): number
   /** Removes what was not put in its place. */
   close(): void
 }
@@ -83,8 +83,11 @@ export function beginPartitions(folder: string, { extension, ...writing }: Writi
             add: (facts) => files.push({ ...facts, object, organization }),
           })
         },
-        finish: (facts) =>
-          atPlace(folder, () => replaceFiles(folder, { facts, files, written, unfinished, access: writing.access })),
+        finish(facts) {
+          const { access } = writing
+          atPlace(folder, () => replaceFiles(folder, { facts, files, written, unfinished, access }))
+          return files.length
+        },
         close() {
           try {
             removeUnfinished(folder)

@@ -1,8 +1,10 @@
 import { isoOf } from '../time/iso-time.ts'
 import { atPlace, copyError } from './copy-error.ts'
 import { type Access, groupNumber, requireSafeFolder, unreachableFolder } from './copy-target.ts'
-import { openRowsReader } from './customer-rows.ts'
-import { type Recorded, recordedIn } from './organizations.ts'
+import { exportRows } from './export-rows.ts'
+import { inOneState, nowIn, openToRead } from './open-to-read.ts'
+import { readOrganizations, type Recorded, recordedIn } from './organizations.ts'
+import { parquetFormat } from './parquet.ts'
 import { beginPartitions, manifestFacts } from './partition-folder.ts'
 import type { FolderPlan, Published } from './publish-plan.ts'
 import { writeAll } from './written-file.ts'
@@ -12,7 +14,7 @@ import { writeAll } from './written-file.ts'
  * before or the new one. Throws UsageError, before anything is written, for a folder that is not safe or holds something else, CopyFailed, and
  * MirrorUnusable.
  */
-export async function publishFolder(plan: FolderPlan): Promise<Published> {
+export function publishFolder(plan: FolderPlan): Published {
   const { parquet: folder, mirror, group, withoutPersonalData } = plan
   atPlace(folder, () => requireSafeFolder(folder, mirror))
   const access: Access = {
@@ -20,32 +22,33 @@ export async function publishFolder(plan: FolderPlan): Promise<Published> {
     forAll: withoutPersonalData,
   }
   const state = stateOf(plan, recordedIn(mirror))
-  const reader = openRowsReader(plan)
+  const opened = openToRead(mirror)
   try {
     const write = (chunk: string | Uint8Array, descriptor: number) => {
       writeAll(descriptor, typeof chunk === 'string' ? Buffer.from(chunk) : chunk)
     }
     const partitions = beginPartitions(folder, { extension: 'parquet', write, access })
     try {
-      const read = reader.organizations()
-      const organizations = read.filter(({ retiredAt }) => retiredAt === null)
-      const writtenAt = isoOf(reader.now())
-      let customers = 0
-      await reader.atOnce(async () => {
-        for (const organization of organizations) {
-          const place = partitions.of(organization.organization)
-          const { rows } = await reader.write(organization, place)
-          place.finish(rows)
-          customers += rows
-        }
+      const { read, writtenAt, rows } = inOneState(opened, (db) => {
+        const known = readOrganizations(db)
+        const organizations = known
+          .filter(({ retiredAt }) => retiredAt === null)
+          .map(({ organization }) => organization)
+        const selection = { organizations, includeRemoved: true, withoutPersonalData }
+        const format = parquetFormat({ ids: 'text' })
+        const to = (organization: string) => partitions.of(organization)
+        // To name none is to export all.
+        const all = organizations.length === 0 ? undefined : exportRows(db, { selection, configured: [], format, to })
+        return { read: known, writtenAt: isoOf(nowIn(db)), rows: all !== undefined && 'rows' in all ? all.rows : 0 }
       })
-      partitions.finish({ written_at: writtenAt, without_personal_data: withoutPersonalData, state })
+      const facts = { written_at: writtenAt, without_personal_data: withoutPersonalData, state }
+      const files = partitions.finish(facts)
       const warning = unreachableFolder(`${folder}/organization=/part`, access)
       const known = new Set(read.map(({ organization }) => organization))
       const unread = plan.organizations.filter((organization) => !known.has(organization))
       return {
         copies: [],
-        parquet: { folder, writtenAt, organizations: organizations.length, customers },
+        parquet: { folder, writtenAt, organizations: files, customers: rows },
         leftOut: unread.map((organization) => ({ organization, reason: 'never-read' })),
         failed: [],
         warnings: warning === undefined ? [] : [warning],
@@ -56,7 +59,7 @@ export async function publishFolder(plan: FolderPlan): Promise<Published> {
   } catch (error) {
     throw copyError(error, folder)
   } finally {
-    reader.close()
+    opened.close()
   }
 }
 

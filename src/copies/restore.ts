@@ -1,7 +1,6 @@
 import type Database from 'better-sqlite3'
 import { chownSync, realpathSync, statSync } from 'node:fs'
 import { basename, dirname, extname, join } from 'node:path'
-import { isDeepStrictEqual } from 'node:util'
 import { isPostgres } from '../address/mirror-address.ts'
 import { Interrupted, isOurs, MirrorUnusable, OrganizationLeased, UsageError } from '../errors/errors.ts'
 import { isOfSqlite, mirrorFault, seenIn } from '../errors/faults.ts'
@@ -13,17 +12,17 @@ import { sqlTime } from '../store/port/sql-time.ts'
 import { sqliteSession } from '../store/port/sqlite-store.ts'
 import { heldLeases } from '../store/runs/lease.ts'
 import { connect } from '../store/sqlite/connect.ts'
-import { findDamage, isWhole, openDatabase } from '../store/sqlite/open-database.ts'
+import { isWhole, openDatabase } from '../store/sqlite/open-database.ts'
 import { requireRegularFile } from '../store/sqlite/open-file.ts'
 import { purge } from '../store/sqlite/purge.ts'
-import { type Copying, copyFile, countRows, isDamage, markIn } from './backup.ts'
-import { carryOver, type CarriedOver, passLostNumbers } from './carry-over.ts'
+import { copyChecked, type Copying, isDamage, markIn } from './backup.ts'
+import { type CarriedOver, carryOver } from './carry-over.ts'
 import { LeftUndone, placedError } from './copy-error.ts'
 import { isMirror } from './file-kind.ts'
 import { giveSecondName, listOlder, moveAside, olderName, replacing, timeIn } from './older-files.ts'
 import { lookBeside, type OpenedToRead, openToRead } from './open-to-read.ts'
 import { isTheMirror } from './target-place.ts'
-import { listUnfinished, removeFile, type Unfinished, writeFor } from './written-file.ts'
+import { listUnfinished, removeFile, underItsName, type Unfinished, writeFor } from './written-file.ts'
 
 export type RestorePlan = {
   mirror: string
@@ -42,9 +41,7 @@ export type Restored = {
   organizations: number
   /** The name that the replaced mirror has now; undefined where there was none. */
   kept: string | undefined
-  /** Customers that were forgotten after the backup and stay so; undefined where there is no replaced mirror that can be read. */
-  forgotten: number | undefined
-} & Omit<CarriedOver, 'forgotten'>
+} & CarriedOver
 
 /**
  * Puts a backup in the place of the mirror, after all of it was read and found whole. The mirror that was there is kept beside it
@@ -64,10 +61,12 @@ export async function restoreMirror(plan: RestorePlan, { signal, onProgress, ...
       mirror,
       async (unfinished) => {
         const takenAt = markIn(source.db)
-        const facts = await copyBackup(source, unfinished.path, { file, signal, onProgress })
+        const unsound = (what: string) => damaged(file, what)
+        await copyChecked(source, unfinished.path, { signal, onProgress }, { unsound })
+        openCopy(unfinished.path, file)
         if (signal.aborted) throw new Interrupted('Stopped as asked. Nothing was restored.')
         const swapped = await swap(mirror, unfinished, { force, ...clocks })
-        return { mirror: plan.mirror, file, takenAt, ...facts, ...swapped } satisfies Restored
+        return { mirror: plan.mirror, file, takenAt, ...swapped } satisfies Restored
       },
       { busy: (cause) => inUse(mirror, 'another restore is under way', cause) },
     )
@@ -125,58 +124,23 @@ function openAny(file: string): OpenedToRead {
   }
 }
 
-function damaged(file: string, what = 'rows are missing'): MirrorUnusable {
+function damaged(file: string, what: string): MirrorUnusable {
   return new MirrorUnusable(
     `${file}: is damaged, or a disk failed while it was read (${what}). Nothing was restored; the mirror is as it was. Check the disk, or name an older backup.`,
     { code: 'damaged' },
   )
 }
 
-/** Copies the backup, reads all of the copy, and opens it as a mirror. */
-async function copyBackup(
-  source: OpenedToRead,
-  path: string,
-  { file, ...copying }: Copying & { file: string },
-): Promise<Counted> {
+/** Opens the copy of a backup as a mirror. Its private name says nothing to anyone: errors name the backup in its place. */
+function openCopy(path: string, file: string): void {
   try {
-    const expected = await copyFile(source, path, copying)
-    const copy = connect(path, { fileMustExist: true })
-    try {
-      const [damage] = findDamage(copy)
-      if (damage !== undefined || !isDeepStrictEqual(countRows(copy), expected)) throw damaged(file, damage)
-      copy.exec('DELETE FROM leases')
-    } finally {
-      copy.close()
-    }
-  } catch (error) {
-    throw isDamage(error) ? damaged(file, error.message) : error
-  }
-  const mirror = openCopy(path, file)
-  try {
+    const mirror = openDatabase(path, 'write')
     mirror.pragma('journal_mode = DELETE')
-    return countCustomers(mirror)
-  } finally {
     mirror.close()
-  }
-}
-
-/** Its private name says nothing to anyone: errors name the backup in its place. */
-function openCopy(path: string, file: string): Database.Database {
-  try {
-    return openDatabase(path, 'write')
   } catch (error) {
-    if (!isOurs(error)) throw error
-    if (seenIn(error.cause)?.fault === 'full') throw error.cause
-    error.message = error.message.replaceAll(path, file)
-    throw error
+    if (isOurs(error) && seenIn(error.cause)?.fault === 'full') throw error.cause
+    throw underItsName(error, { path, file })
   }
-}
-
-type Counted = Pick<Restored, 'customers' | 'organizations'>
-
-function countCustomers(db: Database.Database): Counted {
-  const count = 'SELECT COUNT(*) AS customers, COUNT(DISTINCT organization) AS organizations FROM customers'
-  return db.prepare<[], Counted>(count).get() ?? { customers: 0, organizations: 0 }
 }
 
 /** The mirror that is about to be replaced, with no other program in it, and nothing beside it. */
@@ -260,7 +224,8 @@ async function swap(mirror: string, unfinished: Unfinished, { force, ...clocks }
   try {
     const hadMirror = !isMissing(mirror)
     const carried = await carryInto(unfinished.path, { replaced: locked?.db, mirror, nowMs: clocks.nowMs })
-    giveToOwner(unfinished.path, mirror)
+    // A mirror that root restores belongs to the user who owned the one before, and otherwise to the owner of its folder.
+    if (hadMirror && process.getuid?.() === 0) chownSync(unfinished.path, statSync(mirror).uid, statSync(mirror).gid)
     const kept = olderName(replacedName(mirror), timeIn(sqlTime(clocks.nowMs)) ?? '')
     replacing((names) => {
       if (hadMirror) names.push(giveSecondName(mirror, kept))
@@ -276,13 +241,6 @@ async function swap(mirror: string, unfinished: Unfinished, { force, ...clocks }
   }
 }
 
-/** A mirror that root restores belongs to the user who owned the one before, and otherwise to the owner of its folder. */
-function giveToOwner(path: string, mirror: string): void {
-  if (process.getuid?.() !== 0 || isMissing(mirror)) return
-  const { uid, gid } = statSync(mirror)
-  chownSync(path, uid, gid)
-}
-
 const UNERASED = { fault: 'full', said: 'what is left of forgotten customers could not be erased' } as const
 
 type Replacing = { replaced: Database.Database | undefined; mirror: string; nowMs: number }
@@ -293,19 +251,17 @@ async function carryInto(path: string, { replaced, mirror, nowMs }: Replacing) {
     // What is deleted is overwritten in the file. An error closes it, and it is not used.
     restored.pragma('secure_delete = ON')
     restored.exec('BEGIN')
-    if (replaced === undefined) passLostNumbers(restored, nowMs)
-    const carried = replaced === undefined ? UNKNOWN : await carryOver(replaced, restored, nowMs)
+    const carried = await carryOver(replaced, restored, nowMs)
     restored.exec('COMMIT')
     // Earlier values of forgotten customers may stand in free space of the backup.
     if ((carried.forgotten ?? 0) > 0 && !purge(restored)) throw mirrorFault(mirror, UNERASED, { kept: AS_IT_WAS })
-    return { ...carried, ...countCustomers(restored) }
+    const count = 'SELECT COUNT(*) AS customers, COUNT(DISTINCT organization) AS organizations FROM customers'
+    const counted = restored.prepare<[], Pick<Restored, 'customers' | 'organizations'>>(count).get()
+    return { ...carried, ...(counted ?? { customers: 0, organizations: 0 }) }
   } finally {
     restored.close()
   }
 }
-
-/** A mirror that is lost or damaged does not show what it held. */
-const UNKNOWN = { feedGoesBack: true, forgotten: undefined, unrecognized: 0, onlyInBackup: [] }
 
 /**
  * The mirrors that restores have replaced, beside the one at `file`, oldest first, and then what restores and moves left there that were

@@ -1,5 +1,5 @@
 import type { Connection } from '../store/sqlite/connect.ts'
-import { publicColumns, type PublicColumn } from '../public-tables.ts'
+import { publicColumns } from '../public-tables.ts'
 import { selectFeed } from './feed.ts'
 import type { ExportColumn, ExportFacts } from './format.ts'
 
@@ -13,6 +13,8 @@ export type Selection = {
   asOf?: string | undefined
   /** What changed after this seq, in place of customers. */
   changesSince?: number | undefined
+  /** Leave out what the dictionary calls personal. */
+  withoutPersonalData?: boolean | undefined
 }
 
 /** The statement that reads the selected rows, with its parameters. */
@@ -25,27 +27,31 @@ export function tableOf({ includeRemoved, asOf, changesSince }: Selection): Expo
   return includeRemoved === true ? 'customers' : 'active_customers'
 }
 
-/** The selected rows of these organizations, with every public column that the file has. */
+/**
+ * The selected rows of these organizations, with every public column that the file has. A partition is of one organization, which is not in its
+ * rows, and they are found by an index.
+ */
 export function selectRows(
   db: Connection,
   selection: Selection,
   organizations: readonly string[],
-  { byIndex }: { byIndex: boolean },
+  { isPartition }: { isPartition: boolean },
 ): SelectedRows {
+  const { asOf, changesSince, withoutPersonalData = false } = selection
   const table = tableOf(selection)
+  const columnsOf = (name: string) => columnsIn(db, name, { isPartition, withoutPersonalData })
+  if (changesSince !== undefined) return selectFeed(db, changesSince, { organizations, columnsOf })
+  const columns = columnsOf(table)
   // A plus keeps rows in their order: they are read as they lie in the file, and no index is used to find them.
-  const isSelected = `${byIndex ? '' : '+'}selected.organization IN (SELECT value FROM json_each(?))`
+  const isSelected = `${isPartition ? '' : '+'}selected.organization IN (SELECT value FROM json_each(?))`
+  const select = `SELECT ${columns.map(({ name }) => `selected."${name}"`).join(', ')} FROM`
   const ids = JSON.stringify(organizations)
-  if (selection.changesSince !== undefined)
-    return selectFeed(db, selection.changesSince, { organizations, columnsOf: (name) => columnsIn(db, name) })
-  const columns = columnsIn(db, table)
-  const select = `SELECT ${named('selected', columns).join(', ')} FROM`
-  if (selection.asOf !== undefined)
+  if (asOf !== undefined)
     return {
       columns,
       sql: `${select} customers_history AS selected
         WHERE valid_from <= ? AND (valid_to IS NULL OR valid_to > ? AND NOT ${WAS_REPLACED}) AND ${isSelected}`,
-      parameters: [selection.asOf, selection.asOf, selection.asOf, ids],
+      parameters: [asOf, asOf, asOf, ids],
     }
   const isActive = table === 'active_customers' ? 'AND removed_at IS NULL' : ''
   return { columns, sql: `${select} customers AS selected WHERE ${isSelected} ${isActive}`, parameters: [ids] }
@@ -61,18 +67,13 @@ const WAS_REPLACED = `EXISTS (SELECT 1 FROM changes AS sooner
       WHERE closing.organization = selected.organization AND closing.id = selected.id
         AND closing.at = selected.valid_to AND closing.change = selected.closed_by))`
 
+type Kind = { isPartition: boolean; withoutPersonalData: boolean }
+
 /** The public columns of a table, those that the file has. Numbers of rows within a file say nothing elsewhere. */
-function columnsIn(db: Connection, table: string): ExportColumn[] {
-  const there = new Set(db.prepare<[string], string>('SELECT name FROM pragma_table_info(?)').pluck().all(table))
+function columnsIn(db: Connection, table: string, { isPartition, withoutPersonalData }: Kind): ExportColumn[] {
+  const there = db.prepare<[string], string>('SELECT name FROM pragma_table_info(?)').pluck().all(table)
   return publicColumns(table)
-    .filter(({ name }) => there.has(name) && name !== 'row_id')
-    .map(exported)
-}
-
-function exported({ name, type, meaning, nullable }: PublicColumn): ExportColumn {
-  return { name, type, meaning, nullable, isJson: /^JSON\b/.test(meaning) }
-}
-
-function named(alias: string, columns: readonly ExportColumn[]): string[] {
-  return columns.map(({ name }) => `${alias}."${name}"`)
+    .filter(({ name }) => there.includes(name) && name !== 'row_id' && !(isPartition && name === 'organization'))
+    .filter(({ personal }) => !(withoutPersonalData && personal))
+    .map(({ name, type, meaning, nullable }) => ({ name, type, meaning, nullable, isJson: /^JSON\b/.test(meaning) }))
 }

@@ -43,7 +43,7 @@ export function requirePlace(
   if (found?.isSymbolicLink() === true) throw refused(file, `is a symbolic link; name the file itself${instead}`)
   if (found?.isDirectory() === true) throw refused(file, isFolder)
   if (found !== undefined && !found.isFile())
-    throw refused(file, `is not a file; name a file that may be replaced${instead}`)
+    throw refused(file, `is not a file; name a file${instead === '' ? ' that may be replaced' : instead}`)
 }
 
 /** Throws UsageError unless a text may be written to `file`: where it is there, it is no database. Throws the error of the system, too. */

@@ -4,7 +4,6 @@ import { dirname, join } from 'node:path'
 import { expect } from 'vitest'
 import { z } from 'zod'
 import type { BucketPlan, Published } from '../../src/copies/publish-plan.ts'
-import { openRowsReader } from '../../src/copies/customer-rows.ts'
 import { publishToBucket } from '../../src/copies/bucket/publish-bucket.ts'
 import { openS3Store, type StoreLimits } from '../../src/copies/bucket/s3-store.ts'
 import type { Mirror } from '../../src/store.ts'
@@ -34,13 +33,11 @@ export const SOON: StoreLimits = { requestMs: 60_000, attempts: 2, partBytes: 8 
 
 /** Publishes in this process. */
 export async function publishInto(bucket: BucketServer, plan: BucketPlan, limits = SOON): Promise<Published> {
-  const reader = openRowsReader(plan)
   const store = openS3Store(plan, bucket.env, limits)
   try {
-    return await publishToBucket(plan, { store, reader })
+    return await publishToBucket(plan, store)
   } finally {
     store.close()
-    reader.close()
   }
 }
 

@@ -2,7 +2,7 @@ import { closeSync, openSync, readFileSync, writeSync } from 'node:fs'
 import { describeError } from '../../errors/errors.ts'
 import { shownMirror } from '../../address/mirror-address.ts'
 import { copyError, resultsError } from '../../copies/copy-error.ts'
-import { withFileToRead, openToRead, type OpenedToRead } from '../../copies/open-to-read.ts'
+import { inOneState, openToRead, type OpenedToRead, withFileToRead } from '../../copies/open-to-read.ts'
 import { writeAll, writeFor } from '../../copies/written-file.ts'
 import { exportRows, type Exported, type Exporting } from '../../copies/export-rows.ts'
 import { loadFormat } from '../../copies/format.ts'
@@ -33,9 +33,7 @@ async function writeExport({ file, to, folder, ...plan }: ExportPlan): Promise<E
     if (folder !== undefined) return await exportPartitions(opened, folder, plan)
     const exportTo = async (descriptor: number) => {
       const place = { write: (chunk: string | Uint8Array) => write(chunk, descriptor, to) }
-      const done = await exportOpened(opened.db, place, plan)
-      opened.requireUnchanged()
-      return done
+      return exportOpened(opened, place, plan)
     }
     if (to === undefined) return await exportTo(1)
     outliveTerminal()
@@ -64,8 +62,7 @@ async function exportPartitions(opened: OpenedToRead, folder: string, plan: Plan
     write: (chunk, descriptor) => write(chunk, descriptor, folder),
   })
   try {
-    const done = await exportOpened(opened.db, (organization) => partitions.of(organization), plan)
-    opened.requireUnchanged()
+    const done = await exportOpened(opened, (organization) => partitions.of(organization), plan)
     if ('known' in done) return done
     const { asOf, changesSince } = plan.selection
     partitions.finish({
@@ -83,17 +80,16 @@ async function exportPartitions(opened: OpenedToRead, folder: string, plan: Plan
 type Planned = Omit<ExportPlan, 'file' | 'to' | 'folder'>
 
 async function exportOpened(
-  db: OpenedToRead['db'],
+  opened: OpenedToRead,
   to: Exporting['to'],
   { configured, selection, format, excel, ids, isForTerminal, withProgress }: Planned,
 ) {
-  return exportRows(db, {
-    selection,
-    configured,
-    format: await loadFormat(format, { excel, ids, ...(isForTerminal && { plainText, plainJson }) }),
-    to,
-    onProgress: withProgress ? (rows, total) => report(['rows', { rows, total }]) : undefined,
-  })
+  const shown = isForTerminal && { plainText, plainJson }
+  const loaded = await loadFormat(format, { excel, ids, ...shown })
+  const onProgress = withProgress
+    ? (rows: number, total: number | undefined) => report(['rows', { rows, total }])
+    : undefined
+  return inOneState(opened, (db) => exportRows(db, { selection, configured, format: loaded, to, onProgress }))
 }
 
 function write(chunk: string | Uint8Array, descriptor: number, file: string | undefined): void {

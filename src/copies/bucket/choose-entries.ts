@@ -2,10 +2,15 @@ import { createHash } from 'node:crypto'
 import { closeSync, openSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import pLimit from 'p-limit'
 import { describeError, factsOf, isOurs } from '../../errors/errors.ts'
 import { isoOf } from '../../time/iso-time.ts'
+import type { Connection } from '../../store/sqlite/connect.ts'
 import { atPlace } from '../copy-error.ts'
-import type { OrganizationRows, ReadOrganization, RowsReader } from '../customer-rows.ts'
+import { exportRows } from '../export-rows.ts'
+import { inOneState, type OpenedToRead } from '../open-to-read.ts'
+import { type ReadOrganization, readOrganizations, recordedRunsIn } from '../organizations.ts'
+import { parquetFormat } from '../parquet.ts'
 import type { BucketPlan, LeftOut, Published } from '../publish-plan.ts'
 import { privateName, removeFile, writeAll } from '../written-file.ts'
 import { type BucketManifest, type ManifestEntry, objectKey } from './bucket-manifest.ts'
@@ -21,40 +26,80 @@ export type Chosen = {
   failed: Published['failed']
 }
 
+/** An organization with its latest run that changed anything, `running` while it is under way, and the customer who was forgotten last. */
+type Known = ReadOrganization & { lastRun: number; lastStatus: string; forgotten: number }
+
 type Choosing = {
   store: ObjectStore
-  reader: RowsReader
+  /** The mirror. */
+  opened: OpenedToRead
   before: BucketManifest | undefined
   generation: number
   /** Gets the key of each object that is written. */
   written: string[]
 }
 
+/** How many objects are made and sent at a time, each with parts of its own in memory. */
+const AT_ONCE = 4
+
 /**
- * Keeps the object of each organization that is still what the mirror has, and writes the others: while some are on their way to the
- * service, the next one is read. Undefined where another process published meanwhile.
+ * Keeps the object of each organization that is still what the mirror has, and writes the others. Undefined where another process published
+ * meanwhile. The first upload that fails stops the others from being begun.
  */
-export async function chooseEntries(plan: BucketPlan, choosing: Choosing): Promise<Chosen | undefined> {
-  const { reader, before } = choosing
-  const known = reader.organizations()
+export async function chooseEntries(
+  plan: BucketPlan,
+  { store, opened, before, generation, written }: Choosing,
+): Promise<Chosen | undefined> {
+  const { db } = opened
+  const lastRuns = new Map(recordedRunsIn(db).map((last) => [last.organization, last]))
+  const known = readOrganizations(db).map((one): Known => {
+    const { runId = one.run, status = 'complete', forgotten = 0 } = lastRuns.get(one.organization) ?? {}
+    return { ...one, lastRun: Number(runId), lastStatus: status, forgotten: Number(forgotten) }
+  })
   // An object with personal data does not serve where there is to be none, nor one without them where there are to be some.
   const isOfSameKind = before?.without_personal_data === plan.withoutPersonalData
   const found = new Map((isOfSameKind ? before.organizations : []).map((entry) => [entry.organization, entry]))
   const chosen: Chosen = { entries: [], made: new Set(), leftOut: [], failed: [] }
-  const uploads = new UploadsUnderWay()
-  try {
-    for (const organization of known.filter(({ retiredAt }) => retiredAt === null)) {
-      const entry = found.get(organization.organization)
-      const kept = keptEntry(plan, reader, organization, entry)
-      const made = kept ?? (await makeEntry(organization, { ...choosing, entry, uploads, chosen }))
-      if (made !== undefined) chosen.entries.push(made)
+  const ended: { by?: 'another process' | { error: unknown } } = {}
+  const choose = async (organization: Known) => {
+    const { organization: id } = organization
+    const entry = found.get(id)
+    const kept = keptEntry(plan, db, organization, entry)
+    if (kept !== undefined) return void chosen.entries.push(kept)
+    let made: Made
+    try {
+      made = makeObject(opened, id, plan)
+    } catch (error) {
+      // A value that Parquet cannot hold keeps no other organization back.
+      if (!isOurs(error) || factsOf(error).again !== 'never') throw error
+      chosen.failed.push({ file: `${store.shown}/${id}`, ...describeError(error) })
+      if (entry !== undefined) chosen.entries.push(entry)
+      return
     }
-  } finally {
-    await uploads.ended()
+    const { descriptor, ...facts } = made
+    const object = objectKey(id, generation, facts.sha256)
+    written.push(object)
+    try {
+      if (!(await store.upload(object, { descriptor, bytes: facts.bytes }))) ended.by ??= 'another process'
+    } finally {
+      closeSync(descriptor)
+    }
+    chosen.made.add(id)
+    chosen.entries.push({ organization: id, object, ...facts, ...runFactsOf(organization) })
   }
-  uploads.requireDone()
-  if (uploads.isOvertaken) return undefined
-  addUnread(plan, chosen, { known, found, reader })
+  const limit = pLimit(AT_ONCE)
+  const ofNow = known.filter(({ retiredAt }) => retiredAt === null)
+  await limit.map(ofNow, async (organization) => {
+    if (ended.by !== undefined) return
+    try {
+      await choose(organization)
+    } catch (error) {
+      ended.by ??= { error }
+    }
+  })
+  if (typeof ended.by === 'object') throw ended.by.error
+  if (ended.by !== undefined) return undefined
+  addUnread(plan, chosen, { known, found, db })
   chosen.entries.sort((one, other) => (one.organization < other.organization ? -1 : 1))
   return chosen
 }
@@ -62,8 +107,8 @@ export async function chooseEntries(plan: BucketPlan, choosing: Choosing): Promi
 /** The entry of an object that need not be written; undefined where it must be. */
 function keptEntry(
   { afterRuns }: BucketPlan,
-  reader: RowsReader,
-  organization: ReadOrganization,
+  db: Connection,
+  organization: Known,
   entry: ManifestEntry | undefined,
 ): ManifestEntry | undefined {
   if (entry === undefined) return undefined
@@ -74,159 +119,81 @@ function keptEntry(
   // A customer who was forgotten since goes with the next publish, whatever the runs of the organization do.
   const hasForgotten = organization.forgotten > entry.forgotten
   // Rows of a run that is under way, or did not reach its end, are half a list.
-  if (afterRuns && !hasForgotten && (isSameRun || !ENDED.has(lastStatus))) return entry
-  const rows = reader.look(organization.organization)
-  return rows.state === entry.state ? { ...entry, ...runFactsOf(organization) } : undefined
+  if (afterRuns && !hasForgotten && (isSameRun || !['complete', 'partial'].includes(lastStatus))) return entry
+  const { state } = lookAt(db, organization.organization)
+  return state === entry.state ? { ...entry, ...runFactsOf(organization) } : undefined
 }
 
-const ENDED = new Set(['complete', 'partial'])
-
-type Making = Choosing & { entry: ManifestEntry | undefined; uploads: UploadsUnderWay; chosen: Chosen }
-
-async function makeEntry(
-  organization: ReadOrganization,
-  { store, reader, generation, written, entry, uploads, chosen }: Making,
-): Promise<ManifestEntry | undefined> {
-  const { organization: id } = organization
-  await uploads.room()
-  try {
-    const { file, sha256, ...rows } = await makeFile(reader, organization)
-    const object = objectKey(id, generation, sha256)
-    written.push(object)
-    uploads.begin(
-      () => store.upload(object, file),
-      () => file.close(),
-    )
-    chosen.made.add(id)
-    return entryOf(organization, rows, { object, bytes: file.bytes, sha256 })
-  } catch (error) {
-    // A value that Parquet cannot hold keeps no other organization back.
-    if (!isOurs(error) || factsOf(error).again !== 'never') throw error
-    chosen.failed.push({ file: `${store.shown}/${id}`, ...describeError(error) })
-    return entry
-  }
-}
-
-function entryOf(
-  organization: ReadOrganization,
-  { rows, active, state }: OrganizationRows,
-  object: Pick<ManifestEntry, 'object' | 'bytes' | 'sha256'>,
-): ManifestEntry {
-  return { organization: organization.organization, ...object, rows, active, ...runFactsOf(organization), state }
-}
-
-function runFactsOf({ run, proof, readAsOf, provenAsOf, lastRun, lastStatus, forgotten }: ReadOrganization) {
+function runFactsOf({ run, proof, readAsOf, provenAsOf, lastRun, lastStatus, forgotten }: Known) {
   return {
-    run,
-    proof,
-    read_as_of: isoOf(readAsOf),
-    proven_as_of: provenAsOf === null ? null : isoOf(provenAsOf),
-    last_run: lastRun,
-    last_status: lastStatus,
-    forgotten,
+    ...{ run, proof, read_as_of: isoOf(readAsOf), proven_as_of: provenAsOf === null ? null : isoOf(provenAsOf) },
+    ...{ last_run: lastRun, last_status: lastStatus, forgotten },
   }
 }
 
-type Unread = { known: readonly ReadOrganization[]; found: ReadonlyMap<string, ManifestEntry>; reader: RowsReader }
+type Made = Pick<ManifestEntry, 'rows' | 'active' | 'state' | 'bytes' | 'sha256'> & { descriptor: number }
+
+/** The customers of an organization at one moment as Parquet, in a file without a name: a kill leaves nothing of it. The caller closes it. */
+function makeObject(opened: OpenedToRead, organization: string, { withoutPersonalData }: BucketPlan): Made {
+  const folder = tmpdir()
+  const path = privateName(join(folder, 'customers.parquet'))
+  const descriptor = atPlace(folder, () => {
+    const made = openSync(path, 'wx+', 0o600)
+    removeFile(path)
+    return made
+  })
+  const digest = createHash('sha256')
+  let bytes = 0
+  const write = (chunk: string | Uint8Array) => {
+    const content = typeof chunk === 'string' ? Buffer.from(chunk) : chunk
+    atPlace(folder, () => writeAll(descriptor, content))
+    digest.update(content)
+    bytes += content.length
+  }
+  try {
+    const found = inOneState(opened, (db) => {
+      const selection = { organizations: [organization], includeRemoved: true, withoutPersonalData }
+      const to = () => ({ write, finish: () => {} })
+      exportRows(db, { selection, configured: [organization], format: parquetFormat({ ids: 'text' }), to })
+      return lookAt(db, organization)
+    })
+    return { ...found, bytes, sha256: digest.digest('hex'), descriptor }
+  } catch (error) {
+    closeSync(descriptor)
+    throw error
+  }
+}
+
+/** What its rows are, by counting them: `updated_at` moves with every change of a row, and one that is deleted is missing in the count. */
+function lookAt(db: Connection, organization: string): Pick<ManifestEntry, 'rows' | 'active' | 'state'> {
+  const sql = `SELECT COUNT(*) AS rows, COUNT(*) FILTER (WHERE removed_at IS NULL) AS active, MAX(updated_at) AS updatedAt
+    FROM customers WHERE organization = ?`
+  const found = db.prepare<[string], Counted>(sql).safeIntegers(false).get(organization)
+  const { rows = 0, active = 0, updatedAt = null } = found ?? {}
+  const state = createHash('sha256').update(JSON.stringify([organization, rows, active, updatedAt]))
+  return { rows, active, state: state.digest('hex').slice(0, 32) }
+}
+
+type Counted = { rows: number; active: number; updatedAt: string | null }
+
+type Unread = { known: readonly Known[]; found: ReadonlyMap<string, ManifestEntry>; db: Connection }
 
 /**
  * Organizations of the configuration that this mirror has not read yet: an object from before, of a mirror that was lost, stays. One of
  * a run that this mirror has under another name holds the customers of an organization that was renamed.
  */
-function addUnread(plan: BucketPlan, chosen: Chosen, { known, found, reader }: Unread): void {
+function addUnread(plan: BucketPlan, chosen: Chosen, { known, found, db }: Unread): void {
   const read = new Set(known.map(({ organization }) => organization))
   for (const organization of plan.organizations) {
     if (read.has(organization)) continue
     const entry = found.get(organization)
-    if (entry === undefined || reader.hasRun(entry)) chosen.leftOut.push({ organization, reason: 'never-read' })
+    if (entry === undefined || hasRun(db, entry)) chosen.leftOut.push({ organization, reason: 'never-read' })
     else chosen.entries.push(entry)
   }
 }
 
-/** How many objects are sent at a time, each with parts of its own in memory. */
-const AT_ONCE = 4
-
-/** Uploads that go on while the next object is made. The first one that fails stops the others from being begun. */
-class UploadsUnderWay {
-  readonly #underWay = new Set<Promise<void>>()
-  readonly #failures: unknown[] = []
-  /** Whether another process removed what was being written. */
-  isOvertaken = false
-
-  /** Returns when another upload may begin. Throws what an upload has thrown. */
-  async room(): Promise<void> {
-    while (this.#underWay.size >= AT_ONCE) await Promise.race(this.#underWay)
-    this.requireDone()
-  }
-
-  /** `end` is called when it is over, whatever became of it. */
-  begin(upload: () => Promise<boolean>, end: () => void): void {
-    const under = upload()
-      .then((isWritten) => {
-        if (!isWritten) this.isOvertaken = true
-      })
-      .catch((error: unknown) => void this.#failures.push(error))
-      .finally(() => {
-        end()
-        this.#underWay.delete(under)
-      })
-    this.#underWay.add(under)
-  }
-
-  async ended(): Promise<void> {
-    await Promise.all(this.#underWay)
-  }
-
-  requireDone(): void {
-    if (this.#failures.length > 0) throw this.#failures[0]
-  }
-}
-
-/** The customers of an organization at one moment as a Parquet file that has no name any more. */
-async function makeFile(reader: RowsReader, organization: ReadOrganization) {
-  const file = privateTemporaryFile()
-  const digest = createHash('sha256')
-  const write = (chunk: string | Uint8Array) => {
-    file.write(chunk)
-    digest.update(chunk)
-  }
-  try {
-    const rows = await reader.atOnce(() => reader.write(organization, { write }))
-    return { ...rows, file, sha256: digest.digest('hex') }
-  } catch (error) {
-    file.close()
-    throw error
-  }
-}
-
-/** A file that only this process can open: it has no name, so that a kill leaves nothing of it. */
-type TemporaryFile = {
-  descriptor: number
-  readonly bytes: number
-  write(chunk: string | Uint8Array): void
-  close(): void
-}
-
-/** In the folder for temporary files. Throws CopyFailed where it cannot be written, also later. */
-function privateTemporaryFile(): TemporaryFile {
-  const folder = tmpdir()
-  const path = privateName(join(folder, 'customers.parquet'))
-  const descriptor = atPlace(folder, () => {
-    const opened = openSync(path, 'wx+', 0o600)
-    removeFile(path)
-    return opened
-  })
-  let bytes = 0
-  return {
-    descriptor,
-    get bytes() {
-      return bytes
-    },
-    write(chunk) {
-      const content = typeof chunk === 'string' ? Buffer.from(chunk) : chunk
-      atPlace(folder, () => writeAll(descriptor, content))
-      bytes += content.length
-    },
-    close: () => closeSync(descriptor),
-  }
+/** Whether the mirror has a run, by its number and when it began, whatever its organization is called now. */
+function hasRun(db: Connection, { run, read_as_of: readAsOf }: ManifestEntry): boolean {
+  const began = db.prepare<[number], string>('SELECT read_as_of FROM runs WHERE id = ?').pluck().get(run)
+  return began !== undefined && isoOf(began) === readAsOf
 }

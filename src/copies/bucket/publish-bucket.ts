@@ -3,15 +3,14 @@ import pLimit from 'p-limit'
 import type { Environment } from '../../config/environment.ts'
 import { CopyFailed, factsOf, isOurs } from '../../errors/errors.ts'
 import { isoOf } from '../../time/iso-time.ts'
-import { openRowsReader, type RowsReader } from '../customer-rows.ts'
-import type { BucketPlan, Published, PublishedBucket } from '../publish-plan.ts'
+import { nowIn, type OpenedToRead, openToRead } from '../open-to-read.ts'
+import type { BucketPlan, Published } from '../publish-plan.ts'
 import {
   type BucketManifest,
   type FoundManifest,
   generationOf,
   MANIFEST,
   type ManifestContent,
-  type ManifestEntry,
   manifestText,
   OBJECTS,
   readBucketManifest,
@@ -37,13 +36,11 @@ const ALL_THE_TIME = {
 
 /** Publishes into the bucket of a plan, with the credentials of the environment. Throws as publishToBucket does. */
 export async function publishBucket(plan: BucketPlan, environment: Environment): Promise<Published> {
-  const reader = openRowsReader(plan)
   const store = openS3Store(plan, environment)
   try {
-    return await publishToBucket(plan, { store, reader })
+    return await publishToBucket(plan, store)
   } finally {
     store.close()
-    reader.close()
   }
 }
 
@@ -52,36 +49,41 @@ export async function publishBucket(plan: BucketPlan, environment: Environment):
  * manifest finds the set from before or the new one, whenever this process ends. Throws UsageError for a prefix with a manifest of another program,
  * CopyFailed for what the service refuses or cannot do, and MirrorUnusable.
  */
-export async function publishToBucket(
-  plan: BucketPlan,
-  { store, reader }: { store: ObjectStore; reader: RowsReader },
-): Promise<Published> {
-  let why: Again = 'overtaken'
-  for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
-    const published = await publishOnce(plan, store, reader)
-    if (typeof published !== 'string') return published
-    why = published
+export async function publishToBucket(plan: BucketPlan, store: ObjectStore): Promise<Published> {
+  const opened = openToRead(plan.mirror)
+  try {
+    let why: Again = 'overtaken'
+    for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
+      const published = await publishOnce(plan, store, opened)
+      if (typeof published !== 'string') return published
+      why = published
+    }
+    throw new CopyFailed(`${store.shown}: ${ALL_THE_TIME[why]}`, { code: 'busy' })
+  } finally {
+    opened.close()
   }
-  throw new CopyFailed(`${store.shown}: ${ALL_THE_TIME[why]}`, { code: 'busy' })
 }
 
 /** Why it must be begun anew, where another process published meanwhile. */
-async function publishOnce(plan: BucketPlan, store: ObjectStore, reader: RowsReader): Promise<Published | Again> {
+async function publishOnce(plan: BucketPlan, store: ObjectStore, opened: OpenedToRead): Promise<Published | Again> {
   const found = await readBucketManifest(store)
   const { keys, warnings } = await listObjects(store)
   const before = await stillThere(found, store, keys)
   const generation = Math.max(found.content?.generation ?? 0, ...(keys ?? []).map((key) => generationOf(key) ?? 0)) + 1
   const written: string[] = []
   try {
-    const chosen = await chooseEntries(plan, { store, reader, before, generation, written })
+    const chosen = await chooseEntries(plan, { store, opened, before, generation, written })
     if (chosen === undefined) return await giveUp(store, written)
-    const content = manifestOf(plan, chosen, { before, generation, now: reader.now() })
-    const done = (manifest: ManifestContent, isNew: boolean, left: Swept): Published => ({
-      ...{ copies: [], leftOut: chosen.leftOut, failed: chosen.failed, warnings: [...warnings, ...left.warnings] },
-      bucket: describe(store, manifest, { chosen, gone: goneFrom(before, chosen), isNew, isLeft: left.isLeft }),
-    })
-    if (before !== undefined && isSame(before, content) && written.length === 0)
-      return done(before, false, await sweepAgain(store, before, keys))
+    const content = manifestOf(plan, chosen, { before, generation, writtenAt: isoOf(nowIn(opened.db)) })
+    const done = (manifest: ManifestContent, isNew: boolean, left: Swept): Published => {
+      const { leftOut, failed } = chosen
+      const bucket = describe(store, manifest, { chosen, before, isNew, isLeft: left.isLeft })
+      return { copies: [], leftOut, failed, warnings: [...warnings, ...left.warnings], bucket }
+    }
+    if (before !== undefined && written.length === 0 && saysTheSame(before, content)) {
+      const isAnyLeft = keys?.some((key) => isOver(key, before) && !namesOf(before).has(key)) === true
+      return done(before, false, isAnyLeft ? await sweep(store, before, keys) : NOTHING_LEFT)
+    }
     const there = keys && (await store.list(OBJECTS))
     if (there !== undefined && (await missingAmong(content.organizations, store, there)).size > 0)
       return await giveUp(store, written, { found, why: 'missing' })
@@ -144,34 +146,33 @@ async function missingAmong(
 function manifestOf(
   { withoutPersonalData, graceMs }: BucketPlan,
   { entries }: Chosen,
-  { before, generation, now }: { before: BucketManifest | undefined; generation: number; now: string },
+  { before, generation, writtenAt }: { before: BucketManifest | undefined; generation: number; writtenAt: string },
 ): ManifestContent {
-  const written_at = isoOf(now)
   const named = new Set(entries.map(({ object }) => object))
   const organizations = new Set(entries.map(({ organization }) => organization))
+  const folders = new Set(entries.map(({ object }) => folderOf(object)))
   const stay = before?.without_personal_data === withoutPersonalData ? before : undefined
   const replacedNow = (stay?.organizations ?? [])
     .filter(({ organization }) => organizations.has(organization))
-    .map(({ object }) => ({ object, since: written_at }))
-  const isRecent = (since: string) => Math.abs(Date.parse(written_at) - Date.parse(since)) < graceMs
-  const earlier = (stay?.replaced ?? []).filter(({ object, since }) => isRecent(since) && isOfAny(object, entries))
+    .map(({ object }) => ({ object, since: writtenAt }))
+  const isRecent = (since: string) => Math.abs(Date.parse(writtenAt) - Date.parse(since)) < graceMs
+  const earlier = (stay?.replaced ?? []).filter(({ object, since }) => isRecent(since) && folders.has(folderOf(object)))
   return {
     generation,
-    written_at,
+    written_at: writtenAt,
     without_personal_data: withoutPersonalData,
     organizations: entries,
     replaced: [...earlier, ...replacedNow].filter(({ object }) => !named.has(object)),
   }
 }
 
-function isOfAny(key: string, entries: readonly ManifestEntry[]): boolean {
-  const folder = key.slice(0, key.lastIndexOf('/'))
-  return entries.some(({ object }) => object.slice(0, object.lastIndexOf('/')) === folder)
+function folderOf(key: string): string {
+  return key.slice(0, key.lastIndexOf('/'))
 }
 
 /** Whether a manifest says the same as the one that is there, but for its number and its time. */
-function isSame(before: BucketManifest, now: ManifestContent): boolean {
-  const facts = ({ without_personal_data, organizations, replaced }: typeof now) =>
+function saysTheSame(before: BucketManifest, now: ManifestContent): boolean {
+  const facts = ({ without_personal_data, organizations, replaced }: ManifestContent) =>
     JSON.stringify([without_personal_data, organizations, replaced])
   return facts(before) === facts(now)
 }
@@ -188,8 +189,7 @@ async function wasOvertaken(
 ): Promise<boolean> {
   try {
     const { content, version } = await readBucketManifest(store)
-    const objects = ({ organizations }: Pick<BucketManifest, 'organizations'>) =>
-      organizations.map(({ object }) => object)
+    const objects = ({ organizations }: ManifestContent) => organizations.map(({ object }) => object)
     const isAnother = content !== undefined && !isDeepStrictEqual(objects(content), objects(written))
     if (isAnother && version !== found.version) return true
     return keys !== undefined && (await missingAmong(written.organizations, store, await store.list(OBJECTS))).size > 0
@@ -197,11 +197,6 @@ async function wasOvertaken(
     // It is published, whatever a look at it meets.
     return false
   }
-}
-
-/** What an earlier publish could not remove, although the manifest is still the right one. */
-async function sweepAgain(store: ObjectStore, before: BucketManifest, keys: readonly string[] = []): Promise<Swept> {
-  return keys.some(leftBy(before)) ? await sweep(store, before, keys) : NOTHING_LEFT
 }
 
 /**
@@ -225,50 +220,43 @@ async function giveUp(
   return 'overtaken'
 }
 
-function goneFrom(before: BucketManifest | undefined, { entries }: Chosen): string[] {
-  const there = new Set(entries.map(({ organization }) => organization))
-  return (before?.organizations ?? []).map(({ organization }) => organization).filter((id) => !there.has(id))
-}
+type Describing = { chosen: Chosen; before: BucketManifest | undefined; isNew: boolean; isLeft: boolean }
 
 function describe(
   { shown }: ObjectStore,
   { generation, written_at, organizations, replaced }: ManifestContent,
-  { chosen, gone, isNew, isLeft }: { chosen: Chosen; gone: string[]; isNew: boolean; isLeft: boolean },
-): PublishedBucket {
-  return {
-    to: shown,
-    generation,
-    writtenAt: written_at,
-    isNew,
-    organizations: organizations.map(
-      ({ organization, object, rows, active, bytes, sha256, run, proof, read_as_of }) => ({
-        ...{ organization, object, isNew: chosen.made.has(organization), run, proof },
-        ...{ readAsOf: read_as_of, customers: rows, active, bytes, sha256 },
-      }),
-    ),
-    gone,
-    replaced: replaced.length,
-    isLeft,
-  }
+  { chosen, before, isNew, isLeft }: Describing,
+): Published['bucket'] {
+  const there = new Set(chosen.entries.map(({ organization }) => organization))
+  const gone = (before?.organizations ?? []).map(({ organization }) => organization).filter((id) => !there.has(id))
+  const described = organizations.map(({ organization, read_as_of: readAsOf, rows: customers, ...entry }) => {
+    const { object, run, proof, active, bytes, sha256 } = entry
+    const isMade = chosen.made.has(organization)
+    return { organization, object, isNew: isMade, run, proof, readAsOf, customers, active, bytes, sha256 }
+  })
+  const facts = { to: shown, generation, writtenAt: written_at, isNew, organizations: described }
+  return { ...facts, gone, replaced: replaced.length, isLeft }
 }
 
-/** Objects that are removed at a time. */
-const AT_ONCE = 8
+/** `isLeft`: something is there still that may be removed a while later. */
+type Swept = { warnings: string[]; isLeft: boolean }
+
+const NOTHING_LEFT: Swept = { warnings: [], isLeft: false }
 
 /**
  * Removes those of these objects of this and earlier generations that the manifest, which is in its place, does not name: those that it
  * has replaced, and what was left by a process that was killed. Uploads that were not ended go too. A process that publishes at the
  * same time finds the new manifest and begins anew. What cannot be removed is a warning.
  */
-async function sweep(store: ObjectStore, manifest: Naming, keys: readonly string[]): Promise<Swept> {
-  const isLeft = leftBy(manifest)
-  const limit = pLimit(AT_ONCE)
+async function sweep(store: ObjectStore, manifest: ManifestContent, keys: readonly string[] = []): Promise<Swept> {
+  const named = namesOf(manifest)
+  const limit = pLimit(8)
   try {
-    await Promise.all(keys.filter(isLeft).map((key) => limit(() => store.remove(key))))
-    const unfinished = await store.listUnfinished(OBJECTS)
+    const left = keys.filter((key) => isOver(key, manifest) && !named.has(key))
+    await limit.map(left, (key) => store.remove(key))
     // Also one of an object that is named: it is there already, by another upload of the same.
-    const over = unfinished.filter(({ key }) => isOver(key, manifest))
-    await Promise.all(over.map((upload) => limit(() => store.abandon(upload))))
+    const over = (await store.listUnfinished(OBJECTS)).filter(({ key }) => isOver(key, manifest))
+    await limit.map(over, (upload) => store.abandon(upload))
     return NOTHING_LEFT
   } catch (error) {
     if (!isOurs(error)) throw error
@@ -277,25 +265,12 @@ async function sweep(store: ObjectStore, manifest: Naming, keys: readonly string
   }
 }
 
-/** `isLeft`: something is there still that may be removed a while later. */
-type Swept = { warnings: string[]; isLeft: boolean }
-
-const NOTHING_LEFT: Swept = { warnings: [], isLeft: false }
-
-type Naming = Pick<BucketManifest, 'generation' | 'organizations' | 'replaced'>
-
-/** Whether a key is that of an object of this or an earlier generation that the manifest does not name. */
-function leftBy(manifest: Naming): (key: string) => boolean {
-  const named = namesOf(manifest)
-  return (key) => isOver(key, manifest) && !named.has(key)
-}
-
 /** Whether a key is that of an object of this or an earlier generation. */
-function isOver(key: string, { generation }: Naming): boolean {
+function isOver(key: string, { generation }: ManifestContent): boolean {
   return (generationOf(key) ?? Infinity) <= generation
 }
 
 /** The keys that a manifest names, those for readers of earlier ones included. */
-function namesOf(manifest: Naming | undefined): Set<string> {
+function namesOf(manifest: ManifestContent | undefined): Set<string> {
   return new Set([...(manifest?.organizations ?? []), ...(manifest?.replaced ?? [])].map(({ object }) => object))
 }

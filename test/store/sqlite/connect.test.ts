@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { copyFile } from '../../../src/copies/backup.ts'
+import { copyChecked } from '../../../src/copies/backup.ts'
 import { aMirrorFile } from '../../support/mirror-file.ts'
 import { temporaryFolder } from '../../support/temp-folder.ts'
 import { openDatabase } from '../../../src/store/sqlite/open-database.ts'
@@ -22,7 +22,12 @@ test('and so is one into which a mirror is copied', async () => {
   const db = openDatabase(aMirrorFile(), 'write')
   const source = { db, requireUnchanged: () => {}, close: () => db.close() }
   const place = join(temporaryFolder(), 'gone', 'backup.db')
-  const copying = copyFile(source, place, { signal: new AbortController().signal, onProgress: () => {} })
+  const copying = copyChecked(
+    source,
+    place,
+    { signal: new AbortController().signal, onProgress: () => {} },
+    { unsound: (what) => new Error(what) },
+  )
 
   await expect(copying).rejects.toMatchObject({ name: 'SqliteError', code: 'SQLITE_CANTOPEN' })
   source.close()
