@@ -74,25 +74,26 @@ export type ManifestContent = Omit<BucketManifest, 'program' | 'version'>
 /** A manifest as it was found, with the mark of its version; neither where there is none yet. */
 export type FoundManifest = { content: BucketManifest | undefined; version: string | undefined }
 
-/** Throws UsageError for an object of that name that this program did not write, or that a newer version of it wrote; CopyFailed for an empty answer. */
+/**
+ * Throws UsageError for an object of that name that this program did not write, or that another version of it wrote; CopyFailed for an empty
+ * answer, since this program writes none.
+ */
 export async function readBucketManifest(store: ObjectStore): Promise<FoundManifest> {
+  const place = `${store.shown}/${MANIFEST}`
   const found = await store.readText(MANIFEST)
   if (found === undefined) return { content: undefined, version: undefined }
-  if (found.text === undefined) throw new UsageError(`${store.shown}/${MANIFEST}: is longer than any manifest. ${LEFT}`)
-  if (found.text.trim() === '') throw emptied(store.shown)
-  const parsed = manifestSchema.safeParse(parsedJson(found.text))
+  if (found.text?.trim() === '')
+    throw new CopyFailed(
+      `${place}: was answered without any content. What was published before is unchanged. A proxy on the way may leave out the content of an ` +
+        'answer: let publish.endpoint name the service itself. If the object is empty there too, remove it.',
+      { code: 'gone' },
+    )
+  const parsed = manifestSchema.safeParse(parsedJson(found.text ?? ''))
   if (parsed.success) return { content: parsed.data, version: found.version }
-  throw new UsageError(`${store.shown}/${MANIFEST}: was not written by this version of Customer Mirror. ${LEFT}`)
-}
-
-const LEFT = 'It was left as it is; name another prefix, or remove it if what is there may be replaced.'
-
-function emptied(shown: string): CopyFailed {
-  return new CopyFailed(
-    `${shown}/${MANIFEST}: was answered without any content, and this program writes none without. What was published before is unchanged. ` +
-      'A proxy on the way may leave out the content of an answer: let publish.endpoint name the service itself. If the object is empty ' +
-      'there too, remove it: the next publish writes it anew.',
-    { code: 'gone' },
+  const what =
+    found.text === undefined ? 'is longer than any manifest' : 'was not written by this version of Customer Mirror'
+  throw new UsageError(
+    `${place}: ${what}. It was left as it is; name another prefix, or remove it if what is there may be replaced.`,
   )
 }
 

@@ -18,21 +18,14 @@ import {
 import { chooseEntries, type Chosen } from './choose-entries.ts'
 import { type ObjectStore, openS3Store } from './s3-store.ts'
 
-/** How often it is begun anew because another process published meanwhile. */
+/** How often it is begun anew because something changed there meanwhile. */
 const ATTEMPTS = 5
 
-/** Why it is begun anew, and what it means where that does not end. */
-type Again = keyof typeof ALL_THE_TIME
-const ALL_THE_TIME = {
-  overtaken:
-    'other processes published there all the time. What they published is unchanged; let one mirror publish to a prefix.',
-  missing:
-    'objects that were just written are not there, so the manifest still names those from before. Look for a rule of the bucket ' +
-    'or a program that removes them. Let one mirror publish to a prefix.',
-  unmatched:
-    'the service reports that the manifest was changed meanwhile, although it was not. What was published before is unchanged. A proxy on the ' +
-    'way may leave out or change the ETag of an answer, as compression does: let publish.endpoint name the service itself.',
-}
+/** What it means where that does not end. */
+const ALL_THE_TIME =
+  'what is there changed at each of five attempts. Other processes may publish there, a rule of the bucket or a program may remove objects, so ' +
+  'that objects that were just written are not there, or a proxy on the way may leave out or change the ETag of an answer. What was published ' +
+  'before is unchanged. Let one mirror publish to a prefix, and let publish.endpoint name the service itself.'
 
 /** Publishes into the bucket of a plan, with the credentials of the environment. Throws as publishToBucket does. */
 export async function publishBucket(plan: BucketPlan, environment: Environment): Promise<Published> {
@@ -52,20 +45,18 @@ export async function publishBucket(plan: BucketPlan, environment: Environment):
 export async function publishToBucket(plan: BucketPlan, store: ObjectStore): Promise<Published> {
   const opened = openToRead(plan.mirror)
   try {
-    let why: Again = 'overtaken'
     for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
       const published = await publishOnce(plan, store, opened)
-      if (typeof published !== 'string') return published
-      why = published
+      if (published !== undefined) return published
     }
-    throw new CopyFailed(`${store.shown}: ${ALL_THE_TIME[why]}`, { code: 'busy' })
+    throw new CopyFailed(`${store.shown}: ${ALL_THE_TIME}`, { code: 'busy' })
   } finally {
     opened.close()
   }
 }
 
-/** Why it must be begun anew, where another process published meanwhile. */
-async function publishOnce(plan: BucketPlan, store: ObjectStore, opened: OpenedToRead): Promise<Published | Again> {
+/** Undefined where it must be begun anew, because something changed there meanwhile. */
+async function publishOnce(plan: BucketPlan, store: ObjectStore, opened: OpenedToRead): Promise<Published | undefined> {
   const found = await readBucketManifest(store)
   const { keys, warnings } = await listObjects(store)
   const before = await stillThere(found, store, keys)
@@ -86,11 +77,10 @@ async function publishOnce(plan: BucketPlan, store: ObjectStore, opened: OpenedT
     }
     const there = keys && (await store.list(OBJECTS))
     if (there !== undefined && (await missingAmong(content.organizations, store, there)).size > 0)
-      return await giveUp(store, written, { found, why: 'missing' })
-    if (!(await store.replaceText(MANIFEST, manifestText(content), found.version)))
-      return await giveUp(store, written, { found, why: 'unmatched' })
+      return await giveUp(store, written)
+    if (!(await store.replaceText(MANIFEST, manifestText(content), found.version))) return await giveUp(store, written)
     // What was written stays: it is not known which of two manifests is there in the end.
-    if (await wasOvertaken(store, content, { found, keys })) return 'overtaken'
+    if (await wasOvertaken(store, content, { found, keys })) return undefined
     return done(content, true, there === undefined ? NOTHING_LEFT : await sweep(store, content, there))
   } catch (error) {
     // Where the service does not answer, it would not remove them either.
@@ -201,23 +191,16 @@ async function wasOvertaken(
 
 /**
  * Removes what no manifest will name; the next publish does it where this one cannot. A service may have written the manifest and refused it
- * all the same, and another process may have gone on from there: what the manifest names now stays. Where the manifest that was found is
- * still there, it was not overtaken, and `why` is the reason.
+ * all the same, and another process may have gone on from there: what the manifest names now stays.
  */
-async function giveUp(
-  store: ObjectStore,
-  written: readonly string[],
-  unless?: { found: FoundManifest; why: Again },
-): Promise<Again> {
+async function giveUp(store: ObjectStore, written: readonly string[]): Promise<undefined> {
   try {
-    const { content, version } = await readBucketManifest(store)
-    const named = namesOf(content)
+    const named = namesOf((await readBucketManifest(store)).content)
     for (const key of written) if (!named.has(key)) await store.remove(key)
-    if (unless !== undefined && version === unless.found.version) return unless.why
   } catch {
     // The reason to give up is the one to report.
   }
-  return 'overtaken'
+  return undefined
 }
 
 type Describing = { chosen: Chosen; before: BucketManifest | undefined; isNew: boolean; isLeft: boolean }
