@@ -29,21 +29,16 @@ type Settings = Pick<CopySettings, 'organization' | 'withoutPersonalData'> & {
   leftOut: readonly LeftOut[]
 }
 
-/** Copied as a table: its numbers stand still in a copy, and DuckDB cannot read the view of SQLite. */
-const STANDS_STILL = 'customers_daily'
+/** A view over tables that every copy has. Another one, `customers_daily`, is copied as a table: DuckDB cannot read the view of SQLite. */
+const SAME_VIEW = 'customers_history'
 
 /** Fills the copy with what is public in the attached mirror. The caller holds the transaction. */
 export function copyTables(db: Database.Database, settings: Settings): void {
-  const tables = PUBLIC_TABLES.flatMap((table) => publishedForm(table, settings)).map((table) => ({
-    ...table,
-    isView: typeInMirror(db, table.name) === 'view',
-  }))
-  // Views of the mirror may be over tables in any order.
-  for (const table of tables.toSorted((a, b) => Number(a.isView) - Number(b.isView))) {
+  for (const table of PUBLIC_TABLES.flatMap((each) => publishedForm(each, settings))) {
     if (table.name === 'active_customers') addActiveCustomers(db, table)
     else if (table.name === 'freshness') copyFreshness(db, table, settings)
-    else if (!(table.isView && table.isWhole && table.name !== STANDS_STILL && addSameView(db, table)))
-      copyTable(db, table, settings)
+    else if (table.name === SAME_VIEW && !settings.withoutPersonalData) addSameView(db)
+    else copyTable(db, table, settings)
   }
   carryNumbers(db)
   describeCopy(db)
@@ -62,13 +57,7 @@ export function tablesOfCopy(settings: Pick<Settings, 'withoutPersonalData'>): P
 }
 
 /** A public table with the columns that are in the copy, and how the value of each is read. */
-type PublishedTable = {
-  name: string
-  meaning: string
-  columns: readonly (PublicColumn & { value: string })[]
-  /** Whether all that is public is in the copy. */
-  isWhole: boolean
-}
+type PublishedTable = { name: string; meaning: string; columns: readonly (PublicColumn & { value: string })[] }
 
 function publishedForm(
   table: PublicTable,
@@ -85,7 +74,7 @@ function publishedForm(
       if (value !== undefined) return [{ ...column, value }]
       return withoutPersonalData && column.personal ? [] : [{ ...column, value: quoted(column.name) }]
     })
-  return [{ ...table, columns, isWhole: !withoutPersonalData && table.name !== SHARED }]
+  return [{ ...table, columns }]
 }
 
 /** The message of an error up to where it quotes the service, which may name a person. */
@@ -100,10 +89,6 @@ function impersonalFields(): string {
   const list = names.map(({ name }) => `'${name}'`).join(', ')
   return `(SELECT NULLIF(json_group_object(key, json(value)), '{}')
     FROM json_each(iif(json_valid(fields), fields, '{}')) WHERE key IN (${list}) AND type = 'array')`
-}
-
-function typeInMirror(db: Database.Database, name: string): unknown {
-  return db.prepare('SELECT type FROM mirror.sqlite_schema WHERE name = ?').pluck().get(name)
 }
 
 function copyTable(db: Database.Database, { name, columns }: PublishedTable, settings: Settings, as = name): void {
@@ -141,22 +126,9 @@ function copyFreshness(db: Database.Database, table: PublishedTable, settings: S
   addView(db, table.name, `SELECT ${columns.join(', ')} FROM ${stored}`)
 }
 
-/**
- * The view of the mirror, where it is over nothing but what is in the copy, and shows exactly the public columns. Returns false
- * where it is not; then its rows are copied.
- */
-function addSameView(db: Database.Database, { name, columns }: PublishedTable): boolean {
-  const sql =
-    db.prepare<[string], string>('SELECT sql FROM mirror.sqlite_schema WHERE name = ?').pluck().get(name) ?? ''
-  db.exec(sql)
-  try {
-    const shown = db.prepare(`SELECT * FROM main.${quoted(name)}`).columns()
-    if (shown.map((column) => column.name).join() === columns.map((column) => column.name).join()) return true
-  } catch {
-    // It is over something internal.
-  }
-  db.exec(`DROP VIEW main.${quoted(name)}`)
-  return false
+function addSameView(db: Database.Database): void {
+  const read = db.prepare<[string], string>('SELECT sql FROM mirror.sqlite_schema WHERE name = ?').pluck()
+  db.exec(read.get(SAME_VIEW) ?? '')
 }
 
 /** The dictionary of a copy describes the columns that are in it. */
