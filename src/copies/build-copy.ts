@@ -5,20 +5,11 @@ import { connect } from '../store/sqlite/connect.ts'
 import { attachReadOnly } from '../store/sqlite/read-only-file.ts'
 import { copyFault } from './copy-error.ts'
 import { digestRows, fillManifest, organizationsInManifest } from './copy-manifest.ts'
-import { copyTables } from './copy-tables.ts'
+import { type CopySettings, copyTables } from './copy-tables.ts'
 import { COPY_APPLICATION_ID } from './file-kind.ts'
 import { writeWithoutWaiting } from './open-to-read.ts'
 import { listNeverRead } from './organizations.ts'
 import type { LeftOut, PublishedCopy } from './publish-plan.ts'
-
-export type CopySettings = {
-  mirror: string
-  /** Only the rows of this organization; undefined for those of all. */
-  organization: string | undefined
-  /** The organizations of the configuration, which the mirror may not know yet. */
-  organizations: readonly string[]
-  withoutPersonalData: boolean
-}
 
 export type BuiltCopy = Pick<PublishedCopy, 'publishedAt' | 'organizations'> & { leftOut: LeftOut[] }
 

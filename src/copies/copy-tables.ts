@@ -3,8 +3,16 @@ import { quoted } from '../store/port/sql.ts'
 import { GIVEN_BY_SERVER } from './feed.ts'
 import { PUBLIC_TABLES, publicColumns, type PublicColumn, type PublicTable } from '../public-tables.ts'
 import { hasTable } from './open-to-read.ts'
-import type { CopySettings } from './build-copy.ts'
 import type { LeftOut } from './publish-plan.ts'
+
+export type CopySettings = {
+  mirror: string
+  /** Only the rows of this organization; undefined for those of all. */
+  organization: string | undefined
+  /** The organizations of the configuration, which the mirror may not know yet. */
+  organizations: readonly string[]
+  withoutPersonalData: boolean
+}
 
 /** Numbers of rows within the file of the mirror, and what it finds its own rows by: nothing that a reader could use. */
 const INTERNAL = new Set(['customers.row_id', 'rejects.reject_id', 'rejects.record_key'])

@@ -1,11 +1,11 @@
 import { UsageError } from '../errors/errors.ts'
 import { listedNames } from '../listed-names.ts'
 import type { Connection } from '../store/sqlite/connect.ts'
-import { feedStart, lastGiven, lastSeq, lastSeqAt } from './feed.ts'
+import { feedStart, lastGiven, lastSeq, lastSeqAt, type SelectedRows } from './feed.ts'
 import type { ExportFacts, ExportRow, Format, Sink } from './format.ts'
 import { nowIn } from './open-to-read.ts'
 import { mirroredIn, type ReadOrganization, readOrganizations, type UnknownOrganization } from './organizations.ts'
-import { type SelectedRows, type Selection, selectRows, tableOf } from './selection.ts'
+import { type Selection, selectRows, tableOf } from './selection.ts'
 
 /** What was exported. */
 export type Exported = {

@@ -2,7 +2,6 @@ import type Database from 'better-sqlite3'
 import { READ_TO_END } from '../store/schema/run-conditions.ts'
 import type { Connection } from '../store/sqlite/connect.ts'
 import type { ExportColumn } from './format.ts'
-import type { SelectedRows } from './selection.ts'
 
 /*
  * The feed of changes: where it begins and ends, and what of it a reader lacks.
@@ -52,6 +51,9 @@ export function feedStart(db: Connection, organizations: readonly string[]): { s
     .get(JSON.stringify(organizations))
   return { seq: Number(found?.seq ?? 0) + 1, at: found?.at ?? '' }
 }
+
+/** The statement that reads the selected rows, with its parameters. */
+export type SelectedRows = { columns: ExportColumn[]; sql: string; parameters: (string | number)[] }
 
 /**
  * What brings a copy that holds all changes up to `since` to this state of the file: a row for each later change, in order, with

@@ -29,8 +29,8 @@ import {
   makeFile,
   privateName,
   removeFile,
-  writeAll,
-  writeInto,
+  removeLeftovers,
+  writeTextFile,
 } from './written-file.ts'
 
 /*
@@ -43,10 +43,12 @@ export type Partitions = {
   /** The place of the rows of an organization. */
   of(organization: string): PartitionSink
   /** Puts all of them in their places, and removes those of organizations that are gone. `facts` stand in the manifest. Returns how many there are. */
-  finish(facts: Readonly<Record<string, unknown>>): number
+  finish(facts: Facts): number
   /** Removes what was not put in its place. */
   close(): void
 }
+
+type Facts = Readonly<Record<string, unknown>>
 
 /** What is written into a folder: the format that the names of its files end with, what writes all bytes, or throws, and who may read it. */
 type Writing = {
@@ -56,37 +58,32 @@ type Writing = {
   access?: Access
 }
 
+/** A partition that is written, and its private name. */
+type Made = { file: PartitionFile; path: string }
+
 /**
  * Begins to write into a folder, which is made where it is missing (0700), and removes what was left there by processes that were killed. Throws
  * UsageError where others may write there, or where it holds partitions that this program did not write, and CopyFailed where another process
  * writes into it, or this user cannot.
  */
-export function beginPartitions(folder: string, { extension, ...writing }: Writing): Partitions {
+export function beginPartitions(folder: string, writing: Writing): Partitions {
   return atPlace(folder, () => {
-    requireFolder(folder)
+    if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() === false)
+      throw new UsageError(`${folder}: is not a folder; --to names the folder that the partitions go into.`)
+    requireOwnFolder(folder, 'export')
     makeFolderFor(folder, writing.access)
     const lock = lockFolder(folder)
     try {
       removeUnfinished(folder)
-      const written = readManifest(folder)
+      const { organizations, replaced } = manifestOf(folder)
+      const written = [...organizations, ...replaced]
       requireOurs(folder, written)
-      const files: PartitionFile[] = []
-      const unfinished = new Map<string, string>()
+      const made: Made[] = []
       return {
-        of(organization) {
-          const object = `${partitionFolder(organization)}/part-0.${extension}`
-          const path = privateName(join(folder, object))
-          unfinished.set(object, path)
-          return partitionSink(path, {
-            folder,
-            ...writing,
-            add: (facts) => files.push({ ...facts, object, organization }),
-          })
-        },
+        of: (organization) => partitionOf(organization, folder, { ...writing, made }),
         finish(facts) {
-          const { access } = writing
-          atPlace(folder, () => replaceFiles(folder, { facts, files, written, unfinished, access }))
-          return files.length
+          atPlace(folder, () => replaceFiles(folder, { facts, made, written, access: writing.access }))
+          return made.length
         },
         close() {
           try {
@@ -105,49 +102,6 @@ export function beginPartitions(folder: string, { extension, ...writing }: Writi
   })
 }
 
-type Adding = Omit<Writing, 'extension'> & {
-  folder: string
-  add: (facts: Pick<PartitionFile, 'rows' | 'bytes' | 'sha256'>) => void
-}
-
-/** A private file, in a folder that is made where it is missing. */
-function partitionSink(path: string, { folder, write, access, add }: Adding): PartitionSink {
-  const descriptor = atPlace(dirname(path), () => {
-    makeFolderFor(dirname(path), access)
-    makeFile(path, { gid: access?.gid })
-    return openSync(path, 'r+')
-  })
-  const digest = createHash('sha256')
-  let bytes = 0
-  return {
-    write(chunk) {
-      write(chunk, descriptor)
-      digest.update(chunk)
-      bytes += typeof chunk === 'string' ? Buffer.byteLength(chunk) : chunk.length
-    },
-    finish(rows) {
-      try {
-        atPlace(folder, () => {
-          if (access !== undefined) fchmodSync(descriptor, modeOf(access))
-          fsyncSync(descriptor)
-        })
-      } finally {
-        closeSync(descriptor)
-      }
-      add({ rows, bytes, sha256: digest.digest('hex') })
-    },
-  }
-}
-
-function lockFolder(folder: string): { release: () => void } {
-  return lockPlace(join(folder, MANIFEST), { waitMs: 0, busy: (cause) => busyAt(folder, cause) })
-}
-
-function makeFolderFor(folder: string, access: Access | undefined): void {
-  if (access === undefined) makeFolder(folder)
-  else prepareFolder(folder, access)
-}
-
 /** Removes what a process left that was ended, unless another one writes there. */
 export function tidyPartitions(folder: string): void {
   if (!existsSync(folder)) return
@@ -161,23 +115,53 @@ export function tidyPartitions(folder: string): void {
   })
 }
 
-function requireFolder(folder: string): void {
-  const found = statSync(folder, { throwIfNoEntry: false })
-  if (found !== undefined && !found.isDirectory())
-    throw new UsageError(`${folder}: is not a folder; --to names the folder that the partitions go into.`)
-  requireOwnFolder(folder, 'export')
+function lockFolder(folder: string): { release: () => void } {
+  return lockPlace(join(folder, 'organization'), { waitMs: 0, busy: (cause) => busyAt(folder, cause) })
 }
 
-const UNFINISHED = /^\..+\.[0-9a-f]{16}\.unfinished$/
+function makeFolderFor(folder: string, access: Access | undefined): void {
+  if (access === undefined) makeFolder(folder)
+  else prepareFolder(folder, access)
+}
 
 /** What was killed leaves files with private names, and folders of new partitions that are empty. The caller holds the lock. */
 function removeUnfinished(folder: string): void {
-  for (const name of readdirSync(folder)) if (UNFINISHED.test(name)) removeFile(join(folder, name))
-  for (const partition of partitionsIn(folder)) {
-    const names = readdirSync(partition)
-    const unfinished = names.filter((name) => UNFINISHED.test(name))
-    for (const name of unfinished) removeFile(join(partition, name))
-    if (unfinished.length > 0 && unfinished.length === names.length) rmdirSync(partition)
+  for (const place of [folder, ...partitionsIn(folder)]) removeLeftovers(place)
+  for (const partition of partitionsIn(folder)) if (readdirSync(partition).length === 0) rmdirSync(partition)
+}
+
+/** A private file, in a folder that is made where it is missing. */
+function partitionOf(
+  organization: string,
+  folder: string,
+  { extension, write, access, made }: Writing & { made: Made[] },
+): PartitionSink {
+  const object = `${partitionFolder(organization)}/part-0.${extension}`
+  const path = privateName(join(folder, object))
+  const descriptor = atPlace(dirname(path), () => {
+    makeFolderFor(dirname(path), access)
+    makeFile(path, { gid: access?.gid })
+    return openSync(path, 'r+')
+  })
+  const digest = createHash('sha256')
+  let bytes = 0
+  return {
+    write(chunk) {
+      write(chunk, descriptor)
+      digest.update(chunk)
+      bytes += Buffer.byteLength(chunk)
+    },
+    finish(rows) {
+      try {
+        atPlace(folder, () => {
+          if (access !== undefined) fchmodSync(descriptor, modeOf(access))
+          fsyncSync(descriptor)
+        })
+      } finally {
+        closeSync(descriptor)
+      }
+      made.push({ path, file: { object, organization, rows, bytes, sha256: digest.digest('hex') } })
+    },
   }
 }
 
@@ -205,32 +189,35 @@ function partitionsIn(folder: string): string[] {
 }
 
 type Replacing = {
-  files: readonly PartitionFile[]
-  facts: Readonly<Record<string, unknown>>
+  made: readonly Made[]
+  facts: Facts
   /** What earlier exports wrote. */
   written: readonly PartitionFile[]
-  /** The private name of each file that is to be put in its place. */
-  unfinished: ReadonlyMap<string, string>
   access: Access | undefined
 }
 
 /** The manifest names both sets meanwhile, so that the next export knows what is ours if this one is killed. Throws LeftUndone after it. */
-function replaceFiles(folder: string, { files, facts, written, unfinished, access }: Replacing): void {
-  writeManifest(folder, facts, { files, replaced: written, access })
+function replaceFiles(folder: string, { made, facts, written, access }: Replacing): void {
+  const organizations = made.map(({ file }) => file)
+  const writeManifest = (more: Facts) => {
+    const text = JSON.stringify({ program: 'customer-mirror', ...facts, organizations, ...more }, null, 2)
+    const mode = access === undefined ? 0o600 : modeOf(access)
+    writeTextFile(join(folder, MANIFEST), `${text}\n`, { mode, gid: access?.gid })
+  }
+  writeManifest({ replaced: written })
   afterPlacing('not all of it: each partition is of this export or of the one from before', () => {
-    for (const [object, path] of unfinished) renameSync(path, join(folder, object))
-    for (const object of unfinished.keys()) flushFolder(dirname(join(folder, object)))
-    for (const object of new Set(written.map((file) => file.object)))
-      if (!unfinished.has(object) && isOurs(folder, object, written)) removePartition(folder, object)
-    writeManifest(folder, facts, { files, replaced: [], access })
+    for (const { path, file } of made) renameSync(path, join(folder, file.object))
+    for (const { path } of made) flushFolder(dirname(path))
+    const stays = new Set(organizations.map(({ object }) => object))
+    for (const object of new Set(written.map((file) => file.object))) {
+      if (stays.has(object) || !isOurs(folder, object, written)) continue
+      removeFile(join(folder, object))
+      // Its folder too, unless it holds something else.
+      const partition = dirname(join(folder, object))
+      if (readdirSync(partition).length === 0) rmdirSync(partition)
+    }
+    writeManifest({})
   })
-}
-
-/** Its folder too, unless it holds something else. */
-function removePartition(folder: string, object: string): void {
-  removeFile(join(folder, object))
-  const partition = dirname(join(folder, object))
-  if (readdirSync(partition).length === 0) rmdirSync(partition)
 }
 
 /** The name of the manifest in the folder of the partitions. Readers of Hive partitions skip names that begin so. */
@@ -256,50 +243,16 @@ const manifestSchema = z.looseObject({
 })
 
 /**
- * The files that exports wrote into this folder, as far as they are still what they were. Throws UsageError for a foreign manifest, and the
- * error of the system.
+ * What the manifest of a folder says, besides the files that were written there, as far as they are still what they were; nothing where there is
+ * none. Throws UsageError for a foreign manifest, and the error of the system.
  */
-function readManifest(folder: string): PartitionFile[] {
-  const { organizations, replaced } = manifestOf(folder)
-  return [...organizations, ...replaced]
-}
-
-/** What the manifest of a folder says besides its files; nothing where there is none. Throws as writing does. */
-export function manifestFacts(folder: string): Readonly<Record<string, unknown>> {
-  return manifestOf(folder)
-}
-
-function manifestOf(folder: string): z.output<typeof manifestSchema> {
+export function manifestOf(folder: string): z.output<typeof manifestSchema> {
   const place = join(folder, MANIFEST)
   const found = lstatSync(place, { throwIfNoEntry: false })
   if (found === undefined) return { program: 'customer-mirror', organizations: [], replaced: [] }
   const parsed = found.isFile() ? manifestSchema.safeParse(parsedJson(readFileSync(place, 'utf8'))) : undefined
-  if (parsed?.success !== true)
-    throw new UsageError(`${place}: was not written by this program. It was left as it is; name another folder.`)
-  return parsed.data
-}
-
-/** Replaces the manifest as a whole. `facts` stand first in it. */
-function writeManifest(
-  folder: string,
-  facts: Readonly<Record<string, unknown>>,
-  { files, replaced, access }: Pick<Replacing, 'files' | 'access'> & { replaced: readonly PartitionFile[] },
-): void {
-  const content = {
-    program: 'customer-mirror',
-    ...facts,
-    organizations: files,
-    ...(replaced.length > 0 && { replaced }),
-  }
-  const path = privateName(join(folder, MANIFEST))
-  makeFile(path, { gid: access?.gid })
-  writeInto(path, (descriptor) => {
-    writeAll(descriptor, Buffer.from(`${JSON.stringify(content, null, 2)}\n`))
-    if (access !== undefined) fchmodSync(descriptor, modeOf(access))
-    fsyncSync(descriptor)
-  })
-  renameSync(path, join(folder, MANIFEST))
-  flushFolder(folder)
+  if (parsed?.success === true) return parsed.data
+  throw new UsageError(`${place}: was not written by this program. It was left as it is; name another folder.`)
 }
 
 /** Whether the file at this path within the folder is still one of those that exports wrote. */

@@ -5,7 +5,7 @@ import { exportRows } from './export-rows.ts'
 import { inOneState, nowIn, openToRead } from './open-to-read.ts'
 import { readOrganizations, type Recorded, recordedIn } from './organizations.ts'
 import { parquetFormat } from './parquet.ts'
-import { beginPartitions, manifestFacts } from './partition-folder.ts'
+import { beginPartitions, manifestOf } from './partition-folder.ts'
 import type { FolderPlan, Published } from './publish-plan.ts'
 import { writeAll } from './written-file.ts'
 
@@ -65,7 +65,7 @@ export function publishFolder(plan: FolderPlan): Published {
 
 /** Whether the folder was published from what the mirror records now. */
 export function isFolderUpToDate(plan: FolderPlan, recorded: Recorded): boolean {
-  return manifestFacts(plan.parquet)['state'] === stateOf(plan, recorded)
+  return manifestOf(plan.parquet)['state'] === stateOf(plan, recorded)
 }
 
 /** Changes with another run, organization or setting, and where a customer was forgotten or an organization retired without a run. */

@@ -116,7 +116,6 @@ const publishedBucket = z.strictObject({
   /** Whether objects from before could not be removed just now, although these credentials may: the next publish does it. */
   isLeft: z.boolean(),
 })
-export type PublishedBucket = z.output<typeof publishedBucket>
 
 const publishedFolder = z.strictObject({
   folder: z.string(),

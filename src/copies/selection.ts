@@ -1,6 +1,6 @@
 import type { Connection } from '../store/sqlite/connect.ts'
 import { publicColumns } from '../public-tables.ts'
-import { selectFeed } from './feed.ts'
+import { type SelectedRows, selectFeed } from './feed.ts'
 import type { ExportColumn, ExportFacts } from './format.ts'
 
 /** Which rows are exported. Passed to the process that exports as JSON. */
@@ -16,9 +16,6 @@ export type Selection = {
   /** Leave out what the dictionary calls personal. */
   withoutPersonalData?: boolean | undefined
 }
-
-/** The statement that reads the selected rows, with its parameters. */
-export type SelectedRows = { columns: ExportColumn[]; sql: string; parameters: (string | number)[] }
 
 /** The public table whose rows these are. */
 export function tableOf({ includeRemoved, asOf, changesSince }: Selection): ExportFacts['table'] {

@@ -2,13 +2,10 @@ import { z } from 'zod'
 import { CopyFailed, UsageError } from '../../errors/errors.ts'
 import { parsedJson } from '../../parsed-json.ts'
 import { partitionFolder } from '../partition-folder.ts'
-import type { ObjectStore } from './s3-store.ts'
+import { type ObjectStore, OBJECTS } from './s3-store.ts'
 
 /** The manifest of a prefix. */
 export const MANIFEST = 'manifest.json'
-
-/** What every object of customers begins with. */
-export const OBJECTS = 'customers/'
 
 /**
  * The key of an object below the prefix, such as `customers/organization=acme/customers-0000000012-9f2b….parquet`. Generations count the

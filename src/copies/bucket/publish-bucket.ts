@@ -12,11 +12,10 @@ import {
   MANIFEST,
   type ManifestContent,
   manifestText,
-  OBJECTS,
   readBucketManifest,
 } from './bucket-manifest.ts'
 import { chooseEntries, type Chosen } from './choose-entries.ts'
-import { type ObjectStore, openS3Store } from './s3-store.ts'
+import { OBJECTS, type ObjectStore, openS3Store } from './s3-store.ts'
 
 /** How often it is begun anew because something changed there meanwhile. */
 const ATTEMPTS = 5

@@ -20,8 +20,10 @@ import { bucketAddressText, bucketEnvironment, type BucketEnvironment } from '..
 import type { Environment } from '../../config/environment.ts'
 import { UsageError } from '../../errors/errors.ts'
 import type { BucketPlan } from '../publish-plan.ts'
-import { OBJECTS } from './bucket-manifest.ts'
 import { errorNameOf, statusOf, storeError } from './store-error.ts'
+
+/** What every object of customers begins with. */
+export const OBJECTS = 'customers/'
 
 /** The objects below a prefix of a bucket, by their keys there. Whatever the service refuses or cannot do is thrown as CopyFailed. */
 export type ObjectStore = {

@@ -76,7 +76,7 @@ describe('an export that does not reach its end', () => {
 
   test('because another one is under way: nothing is changed', async () => {
     const { folder, run } = await anExportedMirror()
-    const held = lockPlace(join(folder, '_manifest.json'))
+    const held = lockPlace(join(folder, 'organization'))
     try {
       const { code, stderr } = await run()
       expect(code).toBe(5)
