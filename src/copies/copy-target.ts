@@ -1,22 +1,11 @@
 import { execFileSync } from 'node:child_process'
-import {
-  accessSync,
-  chmodSync,
-  chownSync,
-  constants,
-  lstatSync,
-  mkdirSync,
-  readFileSync,
-  realpathSync,
-  rmdirSync,
-  statSync,
-} from 'node:fs'
+import { accessSync, chmodSync, chownSync, constants, lstatSync, readFileSync, realpathSync, statSync } from 'node:fs'
 import { basename, dirname, extname, join } from 'node:path'
 import { isPostgres } from '../address/mirror-address.ts'
 import { ORGANIZATION_ID } from '../config/organization-id.ts'
 import { UsageError } from '../errors/errors.ts'
 import { codeOf } from '../errors/faults.ts'
-import { giveToOwner, nearestFolder } from '../machine/make-folder.ts'
+import { makeFolder, nearestFolder } from '../machine/make-folder.ts'
 import { fileError } from '../store/port/sqlite-errors.ts'
 import { atPlace } from './copy-error.ts'
 import { kindOfFile } from './file-kind.ts'
@@ -164,36 +153,10 @@ function lookUp(name: string): string | undefined {
 
 /** Makes the folder of a copy, and those above it, where they are missing: 0750, or 0755 where all users may read the copy. */
 export function prepareFolder(folder: string, { gid, forAll }: Access): void {
-  const made: string[] = []
-  try {
-    for (const missing of missingFolders(folder)) {
-      if (!makeFolder(missing)) continue
-      made.push(missing)
-      giveToOwner(missing)
-      if (gid !== undefined) giveToGroup(missing, gid, () => chownSync(missing, -1, gid))
-      chmodSync(missing, forAll ? 0o755 : 0o750)
-    }
-  } catch (error) {
-    for (const folderMade of made.toReversed()) rmdirSync(folderMade)
-    throw error
-  }
-}
-
-/** False where another process that publishes made it meanwhile. */
-function makeFolder(folder: string): boolean {
-  try {
-    mkdirSync(folder, { mode: 0o700 })
-    return true
-  } catch (error) {
-    if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() === true) return false
-    throw error
-  }
-}
-
-/** From the outermost to the innermost. */
-function missingFolders(folder: string): string[] {
-  if (statSync(folder, { throwIfNoEntry: false }) !== undefined) return []
-  return [...missingFolders(dirname(folder)), folder]
+  makeFolder(folder, (made) => {
+    if (gid !== undefined) giveToGroup(made, gid, () => chownSync(made, -1, gid))
+    chmodSync(made, forAll ? 0o755 : 0o750)
+  })
 }
 
 /** A sentence about the folder, if there is one, that keeps those from the copy who may read it. */

@@ -1,19 +1,27 @@
-import { chownSync, existsSync, mkdirSync, statSync } from 'node:fs'
+import { chownSync, existsSync, mkdirSync, rmdirSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 
 /**
- * Makes a private folder (0700) with those above it, where they are missing; what root makes belongs to the owner of the folder that it is in. Throws the error of the system. mkdir with `recursive`
+ * Makes a private folder (0700) with those above it, where they are missing; what root makes belongs to the owner of the folder that it is in.
+ * `prepare` is called for each that it made. Throws the error of the system. mkdir with `recursive`
  * calls a read-only file system a missing folder, and in /proc it tries without end.
  */
-export function makeFolder(folder: string): void {
+export function makeFolder(folder: string, prepare: (made: string) => void = () => {}): void {
   if (statSync(folder, { throwIfNoEntry: false }) !== undefined) return
-  makeFolder(dirname(folder))
+  makeFolder(dirname(folder), prepare)
   try {
     mkdirSync(folder, { mode: 0o700 })
-    giveToOwner(folder)
   } catch (error) {
     // Another process may have made it meanwhile.
     if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() !== true) throw error
+    return
+  }
+  try {
+    giveToOwner(folder)
+    prepare(folder)
+  } catch (error) {
+    rmdirSync(folder)
+    throw error
   }
 }
 
