@@ -2,34 +2,72 @@ import { ByteWriter, type KeyValue, ParquetWriter, type SchemaElement } from 'hy
 import { zstdCompressSync } from 'node:zlib'
 import { UsageError } from '../errors/errors.ts'
 import { version } from '../version.ts'
-import type { ExportColumn, ExportFacts, ExportRow, Format, FormatSettings } from './format.ts'
+import type { ExportColumn, ExportFacts, Format, FormatSettings } from './format.ts'
 import type { SqlValue } from './readable-statement.ts'
 
+/** Row groups end at this many rows, or this many characters of text, whichever comes first. */
+const GROUP_ROWS = 10_000
+const GROUP_CHARACTERS = 8_000_000
+
 /**
- * Parquet, compressed by zstd: times are timestamps in UTC, and what is exported stands in the metadata of the file. Rows are written as row
- * groups while they come. Throws UsageError for a value that is not of the type of its column.
+ * Parquet, compressed by zstd: times are timestamps in UTC, and what is exported stands in the metadata of the file. It is written one row group
+ * after the other while rows come: no more than that is in memory, and a few hundred bytes for each that is written. Throws UsageError for a
+ * value that is not of the type of its column.
  */
 export function parquetFormat({ ids }: Pick<FormatSettings, 'ids'>): Format {
   return {
     write(rows, to, facts) {
-      const file = new ParquetFile(
-        facts.columns.map((column) => parquetColumn(column, ids)),
-        {
-          write: (bytes) => to.write(bytes),
-          createdBy: `customer-mirror version ${version()}`,
-          metadata: metadataOf(facts),
-        },
-      )
-      try {
-        for (const row of rows) file.add(row)
-      } catch (error) {
-        if (error instanceof ValueUnwritable) throw unwritable(error, facts)
-        throw error
+      const columns = facts.columns.map((column) => parquetColumn(column, ids))
+      const bytes = new ByteWriter(1024 * 1024)
+      const writer = new ParquetWriter({
+        writer: bytes,
+        schema: [{ name: 'root', num_children: columns.length }, ...columns.map(({ element }) => element)],
+        codec: 'ZSTD',
+        compressors: { ZSTD: (content) => zstdCompressSync(content) },
+        createdBy: `customer-mirror version ${version()}`,
+        kvMetadata: metadataOf(facts),
+      })
+      const flush = () => {
+        to.write(bytes.getBytes())
+        bytes.index = 0
       }
-      file.finish()
-      return file.rows
+      let group = columns.map((): unknown[] => [])
+      let characters = 0
+      const finishGroup = () => {
+        const rowGroupSize = group[0]?.length ?? 0
+        if (rowGroupSize === 0) return
+        const written = columns.map(({ name, statistics }, at) => ({ name, statistics, ...asWritten(group[at] ?? []) }))
+        void writer.write({ rowGroupSize, columnData: written })
+        group = columns.map(() => [])
+        characters = 0
+        flush()
+      }
+      let count = 0
+      for (const row of rows) {
+        for (let at = 0; at < columns.length; at += 1) {
+          const value = row[at] ?? null
+          const stored = value === null ? null : columns[at]?.convert(value)
+          if (stored === undefined) throw unwritable(columns[at]?.name, facts)
+          if (typeof stored === 'string') characters += stored.length
+          group[at]?.push(stored)
+        }
+        count += 1
+        if (count % GROUP_ROWS === 0 || characters >= GROUP_CHARACTERS) finishGroup()
+      }
+      finishGroup()
+      void writer.finish()
+      flush()
+      return count
     },
   }
+}
+
+/** A value is of another kind than its column, as only an edit by hand leaves it. */
+function unwritable(column: string | undefined, { table }: ExportFacts): UsageError {
+  return new UsageError(
+    `A value of ${column} in ${table} is not of the type of its column, so Parquet cannot hold it. Rows that were edited by hand ` +
+      'are repaired by the next run; --format csv and jsonl export values as they are.',
+  )
 }
 
 /** The manifest, under a key for each fact. Facts that are not known have no key. */
@@ -55,92 +93,6 @@ function metadataOf({ table, exportedAt, asOf, changesSince, lastSeq, organizati
   return Object.entries(facts).flatMap(([key, value]) => (value === undefined ? [] : [{ key, value: String(value) }]))
 }
 
-function unwritable({ column }: ValueUnwritable, { table }: ExportFacts): UsageError {
-  return new UsageError(
-    `A value of ${column} in ${table} is not of the type of its column, so Parquet cannot hold it. Rows that were edited by hand ` +
-      'are repaired by the next run; --format csv and jsonl export values as they are.',
-  )
-}
-
-/** Row groups end at this many rows, or this many characters of text, whichever comes first. */
-const GROUP_ROWS = 10_000
-const GROUP_CHARACTERS = 8_000_000
-
-/**
- * A Parquet file that is written one row group after the other, compressed by zstd: no more than a row group is in memory, and a
- * few hundred bytes for each that is written. `write` gets the bytes of the file in order.
- */
-class ParquetFile {
-  rows = 0
-  readonly #columns: readonly ParquetColumn[]
-  readonly #write: (bytes: Uint8Array) => void
-  readonly #bytes = new ByteWriter(1024 * 1024)
-  readonly #writer: ParquetWriter
-  /** The row group that is being filled, by column. */
-  #group: unknown[][]
-  #characters = 0
-
-  constructor(
-    columns: readonly ParquetColumn[],
-    { write, createdBy, metadata }: { write: (bytes: Uint8Array) => void; createdBy: string; metadata: KeyValue[] },
-  ) {
-    this.#columns = columns
-    this.#write = write
-    this.#group = columns.map(() => [])
-    const root: SchemaElement = { name: 'root', num_children: columns.length }
-    this.#writer = new ParquetWriter({
-      writer: this.#bytes,
-      schema: [root, ...columns.map(({ element }) => element)],
-      codec: 'ZSTD',
-      compressors: { ZSTD: (bytes) => zstdCompressSync(bytes) },
-      createdBy,
-      kvMetadata: metadata,
-    })
-  }
-
-  /** Throws ValueUnwritable for a value that its column cannot hold. */
-  add(row: ExportRow): void {
-    for (let place = 0; place < this.#columns.length; place += 1) {
-      const value = row[place] ?? null
-      const column = this.#columns[place]
-      const stored = value === null ? null : column?.convert(value)
-      if (stored === undefined) throw new ValueUnwritable(column?.name ?? '')
-      if (typeof stored === 'string') this.#characters += stored.length
-      this.#group[place]?.push(stored)
-    }
-    this.rows += 1
-    if (this.rows % GROUP_ROWS === 0 || this.#characters >= GROUP_CHARACTERS) this.#finishGroup()
-  }
-
-  /** Writes what is left, and what readers find the rest by. */
-  finish(): void {
-    this.#finishGroup()
-    void this.#writer.finish()
-    this.#flush()
-  }
-
-  #finishGroup(): void {
-    const rowGroupSize = this.#group[0]?.length ?? 0
-    if (rowGroupSize === 0) return
-    void this.#writer.write({
-      rowGroupSize,
-      columnData: this.#columns.map(({ name, statistics }, place) => ({
-        name,
-        statistics,
-        ...asWritten(this.#group[place] ?? []),
-      })),
-    })
-    this.#group = this.#columns.map(() => [])
-    this.#characters = 0
-    this.#flush()
-  }
-
-  #flush(): void {
-    this.#write(this.#bytes.getBytes())
-    this.#bytes.index = 0
-  }
-}
-
 /** Repeated text goes into a dictionary, which the writer makes of strings; other text costs half as much as bytes from a pool. */
 function asWritten(data: unknown[]): { data: unknown[]; encoding?: 'PLAIN' } {
   const sample = data.slice(0, SAMPLED).filter((value) => typeof value === 'string')
@@ -149,17 +101,6 @@ function asWritten(data: unknown[]): { data: unknown[]; encoding?: 'PLAIN' } {
 }
 
 const SAMPLED = 1000
-
-/** A value is of another kind than its column, as only an edit by hand leaves it. */
-class ValueUnwritable extends Error {
-  override name = 'ValueUnwritable' as const
-  readonly column: string
-
-  constructor(column: string) {
-    super(`a value in the column ${column} is not of the type of the column`)
-    this.column = column
-  }
-}
 
 /** How a column of the mirror is written to Parquet. */
 type ParquetColumn = {
