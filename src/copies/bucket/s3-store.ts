@@ -1,5 +1,6 @@
 import {
   AbortMultipartUploadCommand,
+  type CompletedPart,
   CompleteMultipartUploadCommand,
   CreateMultipartUploadCommand,
   DeleteObjectCommand,
@@ -15,7 +16,6 @@ import {
 } from '@aws-sdk/client-s3'
 import { createHash } from 'node:crypto'
 import { readSync } from 'node:fs'
-import pLimit from 'p-limit'
 import { bucketAddressText, bucketEnvironment, type BucketEnvironment } from '../../config/bucket.ts'
 import type { Environment } from '../../config/environment.ts'
 import { UsageError } from '../../errors/errors.ts'
@@ -26,31 +26,7 @@ import { errorNameOf, statusOf, storeError } from './store-error.ts'
 export const OBJECTS = 'customers/'
 
 /** The objects below a prefix of a bucket, by their keys there. Whatever the service refuses or cannot do is thrown as CopyFailed. */
-export type ObjectStore = {
-  /** The prefix with its bucket, as a person writes it. */
-  readonly shown: string
-  /** The text of an object, with a mark of its version; undefined where there is none. */
-  readText(key: string): Promise<StoredText | undefined>
-  /**
-   * Writes an object whose version is still this one, or that is not there yet where it is undefined. Returns false, and writes
-   * nothing, where another process wrote it meanwhile.
-   */
-  replaceText(key: string, text: string, version: string | undefined): Promise<boolean>
-  /**
-   * Writes an object from an open file: no reader sees it before all of it is there. Returns false where another process, which
-   * published meanwhile, removed what was there of it.
-   */
-  upload(key: string, file: { descriptor: number; bytes: number }): Promise<boolean>
-  /** Whether there is an object of that many bytes; of any size where it is undefined. */
-  has(key: string, bytes: number | undefined): Promise<boolean>
-  /** The keys that begin so. */
-  list(start: string): Promise<string[]>
-  remove(key: string): Promise<void>
-  /** Uploads that were begun and not ended, of keys that begin so. */
-  listUnfinished(start: string): Promise<UnfinishedUpload[]>
-  abandon(upload: UnfinishedUpload): Promise<void>
-  close(): void
-}
+export type ObjectStore = ReturnType<typeof openS3Store>
 
 /** `text` is undefined where it is longer than any that this program writes. */
 type StoredText = { text: string | undefined; version: string | undefined }
@@ -72,11 +48,7 @@ const TEXT_BYTES = 128 * 1024 * 1024
  * finds in the files and of the roles of Amazon. A request that fails for a moment is sent again, and one that the service refuses because of
  * this machine's clock is signed with the time of the service. Throws ConfigError for an endpoint in the environment with a mistake. Checksums are MD5, which every such service compares.
  */
-export function openS3Store(
-  settings: StoreSettings,
-  environment: Environment,
-  limits: StoreLimits = LIMITS,
-): ObjectStore & { ask(): Promise<void> } {
+export function openS3Store(settings: StoreSettings, environment: Environment, limits: StoreLimits = LIMITS) {
   const { bucket, prefix } = settings.to
   const shown = bucketAddressText(settings.to)
   const service = bucketEnvironment(settings, environment)
@@ -92,6 +64,7 @@ export function openS3Store(
     }
   }
   return {
+    /** The prefix with its bucket, as a person writes it. */
     shown,
     // Not by HEAD: the answer to it has no body, which names why it was refused, and a policy may allow the list below the prefix alone.
     ask: () =>
@@ -101,12 +74,24 @@ export function openS3Store(
         // The client takes any page of the web for an empty list; every list says this.
         if (IsTruncated === undefined) throw new UsageError(`${shown}: ${NO_LIST}`)
       }),
-    readText: (key) => attempt('GetObject', () => readText(client, place(key), limits.textBytes)),
-    replaceText: (key, text, version) => attempt('PutObject', () => replaceText(client, place(key), text, version)),
-    upload: (key, file) =>
+    /** The text of an object, with a mark of its version; undefined where there is none. */
+    readText: (key: string) => attempt('GetObject', () => readText(client, place(key), limits.textBytes)),
+    /**
+     * Writes an object whose version is still this one, or that is not there yet where it is undefined. Returns false, and writes
+     * nothing, where another process wrote it meanwhile.
+     */
+    replaceText: (key: string, text: string, version: string | undefined) =>
+      attempt('PutObject', () => replaceText(client, place(key), text, version)),
+    /**
+     * Writes an object from an open file: no reader sees it before all of it is there. Returns false where another process, which
+     * published meanwhile, removed what was there of it.
+     */
+    upload: (key: string, file: Omit<OpenFile, 'partBytes'>) =>
       attempt('PutObject', () => uploadFile(client, place(key), { ...file, partBytes: limits.partBytes })),
-    has: (key, bytes) => attempt('HeadObject', () => has(client, place(key), bytes)),
-    list: (from) =>
+    /** Whether there is an object of that many bytes; of any size where it is undefined. */
+    has: (key: string, bytes: number | undefined) => attempt('HeadObject', () => has(client, place(key), bytes)),
+    /** The keys that begin so. */
+    list: (from: string) =>
       attempt('ListObjectsV2', async () => {
         const keys: string[] = []
         const pages = { client, stopOnSameToken: true }
@@ -115,8 +100,11 @@ export function openS3Store(
             if (Key?.startsWith(start + from) === true) keys.push(Key.slice(start.length))
         return keys
       }),
-    remove: (key) => attempt('DeleteObject', async () => void (await client.send(new DeleteObjectCommand(place(key))))),
-    listUnfinished: (from) =>
+    remove: async (key: string) => {
+      await attempt('DeleteObject', () => client.send(new DeleteObjectCommand(place(key))))
+    },
+    /** Uploads that were begun and not ended, of keys that begin so. */
+    listUnfinished: (from: string) =>
       attempt('ListMultipartUploads', async () => {
         const found = await client.send(new ListMultipartUploadsCommand({ Bucket: bucket, Prefix: start + from }))
         return (found.Uploads ?? []).flatMap(({ Key, UploadId }): UnfinishedUpload[] =>
@@ -125,11 +113,10 @@ export function openS3Store(
             : [{ key: Key.slice(start.length), id: UploadId }],
         )
       }),
-    abandon: ({ key, id }) =>
-      attempt(
-        'AbortMultipartUpload',
-        async () => void (await client.send(new AbortMultipartUploadCommand({ ...place(key), UploadId: id }))),
-      ),
+    abandon: async ({ key, id }: UnfinishedUpload) => {
+      const upload = { ...place(key), UploadId: id }
+      await attempt('AbortMultipartUpload', () => client.send(new AbortMultipartUploadCommand(upload)))
+    },
     close: () => client.destroy(),
   }
 }
@@ -229,16 +216,13 @@ async function replaceText(
   return true
 }
 
-/** How many parts of a file are in memory at a time. */
-const PARTS_AT_ONCE = 2
-
 /** The place of an object. */
 type Place = { Bucket: string; Key: string }
 type OpenFile = { descriptor: number; bytes: number; partBytes: number }
 
 /**
- * Writes an object from an open file, in parts where it is large. A reader sees all of it or nothing; parts that were sent before a
- * failure are removed. Returns false where another process removed them meanwhile.
+ * Writes an object from an open file, in parts where it is large, one of which is in memory. A reader sees all of it or nothing; parts that were
+ * sent before a failure are removed. Returns false where another process removed them meanwhile.
  */
 async function uploadFile(client: S3Client, place: Place, file: OpenFile): Promise<boolean> {
   const type = { ContentType: 'application/vnd.apache.parquet' }
@@ -249,7 +233,12 @@ async function uploadFile(client: S3Client, place: Place, file: OpenFile): Promi
   const { UploadId } = await client.send(new CreateMultipartUploadCommand({ ...place, ...type }))
   const upload = { ...place, UploadId }
   try {
-    const Parts = await sendParts(client, upload, file)
+    const Parts: CompletedPart[] = []
+    for (let position = 0; position < file.bytes; position += file.partBytes) {
+      const PartNumber = Parts.length + 1
+      const { ETag } = await client.send(new UploadPartCommand({ ...upload, ...partOf(file, position), PartNumber }))
+      Parts.push({ PartNumber, ETag })
+    }
     await client.send(new CompleteMultipartUploadCommand({ ...upload, MultipartUpload: { Parts } }))
     return true
   } catch (error) {
@@ -257,31 +246,6 @@ async function uploadFile(client: S3Client, place: Place, file: OpenFile): Promi
     await client.send(new AbortMultipartUploadCommand(upload)).catch(() => undefined)
     throw error
   }
-}
-
-type Upload = Place & { UploadId: string | undefined }
-type SentPart = { PartNumber: number; ETag: string | undefined }
-
-/** The first part that fails keeps the others from being sent; its error is thrown when none is under way any more. */
-async function sendParts(client: S3Client, upload: Upload, file: OpenFile): Promise<SentPart[]> {
-  const limit = pLimit(PARTS_AT_ONCE)
-  let hasFailed = false
-  const send = async (PartNumber: number): Promise<SentPart | undefined> => {
-    if (hasFailed) return undefined
-    try {
-      const part = partOf(file, (PartNumber - 1) * file.partBytes)
-      const { ETag } = await client.send(new UploadPartCommand({ ...upload, ...part, PartNumber }))
-      return { PartNumber, ETag }
-    } catch (error) {
-      hasFailed = true
-      throw error
-    }
-  }
-  const numbers = Array.from({ length: Math.ceil(file.bytes / file.partBytes) }, (_, place) => place + 1)
-  const ended = await Promise.allSettled(numbers.map((number) => limit(() => send(number))))
-  const failed = ended.find((each) => each.status === 'rejected')
-  if (failed !== undefined) throw failed.reason
-  return ended.flatMap((each) => (each.status === 'fulfilled' && each.value !== undefined ? [each.value] : []))
 }
 
 function partOf({ descriptor, bytes, partBytes }: OpenFile, position: number): { Body: Buffer; ContentMD5: string } {
