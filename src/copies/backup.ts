@@ -13,7 +13,7 @@ import { findDamage } from '../store/sqlite/open-database.ts'
 import { copyError } from './copy-error.ts'
 import { hasWal, isMirror, kindOfFile } from './file-kind.ts'
 import { keepOlder, removeTooMany, replacing } from './older-files.ts'
-import { hasTable, type OpenedToRead, openToRead } from './open-to-read.ts'
+import { hasTable, numberIn, type OpenedToRead, openToRead } from './open-to-read.ts'
 import { refused, requireNoJournals, requireOwnFolder, requirePlace } from './target-place.ts'
 import { type Unfinished, writeFor } from './written-file.ts'
 
@@ -159,8 +159,7 @@ function countRows(db: Database.Database): Record<string, number> {
     )
     .pluck()
     .all()
-  const count = (name: string) => db.prepare(`SELECT COUNT(*) FROM ${quoted(name)}`).pluck()
-  return Object.fromEntries(names.map((name) => [name, Number(count(name).get())]))
+  return Object.fromEntries(names.map((name) => [name, numberIn(db, `SELECT COUNT(*) FROM ${quoted(name)}`)]))
 }
 
 /** Whether SQLite found the file damaged, or to be no database. */

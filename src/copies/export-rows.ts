@@ -3,7 +3,7 @@ import { listedNames } from '../listed-names.ts'
 import type { Connection } from '../store/sqlite/connect.ts'
 import { feedStart, lastGiven, lastSeq, lastSeqAt, type SelectedRows } from './feed.ts'
 import type { ExportFacts, ExportRow, Format, Sink } from './format.ts'
-import { nowIn } from './open-to-read.ts'
+import { nowIn, numberIn } from './open-to-read.ts'
 import { mirroredIn, type ReadOrganization, readOrganizations, type UnknownOrganization } from './organizations.ts'
 import { type Selection, selectRows, tableOf } from './selection.ts'
 
@@ -74,9 +74,8 @@ export function exportRows(
 
 /** Those that are active, by two counts that an index answers. */
 function countActive(db: Connection, organization: string): number {
-  const count = (condition: string) =>
-    Number(db.prepare(`SELECT COUNT(*) FROM customers WHERE organization = ? ${condition}`).pluck().get(organization))
-  return count('') - count('AND removed_at IS NOT NULL')
+  const all = 'SELECT COUNT(*) FROM customers WHERE organization = ?'
+  return numberIn(db, all, organization) - numberIn(db, `${all} AND removed_at IS NOT NULL`, organization)
 }
 
 type Part = Pick<Exporting, 'selection' | 'format'> & {
@@ -94,14 +93,7 @@ function writeRows(db: Connection, { selection, facts, format, to, report, isPar
     throw new UsageError(`This file has no ${tableOf(selection)}: it was made by an earlier version. Publish it again.`)
   const { asOf, changesSince } = selection
   const isCounted = report !== undefined && !isPartition && asOf === undefined
-  const total = isCounted
-    ? Number(
-        db
-          .prepare(`SELECT COUNT(*) FROM (${sql})`)
-          .pluck()
-          .get(...parameters),
-      )
-    : undefined
+  const total = isCounted ? numberIn(db, `SELECT COUNT(*) FROM (${sql})`, ...parameters) : undefined
   const rows = readRows(db, { sql, parameters }, (count) => report?.(count, total))
   try {
     return format.write(rows, to, { ...facts, table: tableOf(selection), columns, asOf, changesSince })

@@ -2,6 +2,7 @@ import type Database from 'better-sqlite3'
 import { READ_TO_END } from '../store/schema/run-conditions.ts'
 import type { Connection } from '../store/sqlite/connect.ts'
 import type { ExportColumn } from './format.ts'
+import { numberIn } from './open-to-read.ts'
 
 /*
  * The feed of changes: where it begins and ends, and what of it a reader lacks.
@@ -9,7 +10,7 @@ import type { ExportColumn } from './format.ts'
 
 /** The last number that SQLite gave to a row of a table, also where that row was deleted; 0 where there was none. */
 export function lastNumber(db: Database.Database, table: string): number {
-  return Number(db.prepare('SELECT seq FROM sqlite_sequence WHERE name = ?').pluck().get(table) ?? 0)
+  return numberIn(db, 'SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = ?), 0)', table)
 }
 
 /** In copies of a mirror on a server: beside the last numbers of its tables, the highest seq that the server gave to any change. */
@@ -20,8 +21,7 @@ export const GIVEN_BY_SERVER = 'changes of the server'
  * 0 where there was no change. A copy from before it had that number knows only its own.
  */
 export function lastSeq(db: Connection): number {
-  const known = db.prepare(KNOWN).pluck().get()
-  return Math.max(lastNumber(db, 'changes'), Number(known))
+  return Math.max(lastNumber(db, 'changes'), numberIn(db, KNOWN))
 }
 
 const KNOWN = `SELECT max((SELECT coalesce(MAX(seq), 0) FROM changes), (SELECT coalesce(MAX(feed_seq), 0) FROM horizons))`

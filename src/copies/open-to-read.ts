@@ -110,6 +110,16 @@ export function hasColumns(db: Connection, columns: readonly string[], table = '
   return columns.filter((column) => there.includes(column))
 }
 
+/** The one number that a statement finds. */
+export function numberIn(db: Connection, statement: string, ...values: unknown[]): number {
+  return Number(
+    db
+      .prepare(statement)
+      .pluck()
+      .get(...values),
+  )
+}
+
 /** This moment, as the mirror writes times. */
 export function nowIn(db: Connection): string {
   return db.prepare<[], string>(`SELECT strftime('%Y-%m-%d %H:%M:%f', 'now')`).pluck().get() ?? ''
