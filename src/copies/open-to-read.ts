@@ -51,11 +51,12 @@ function requireMirror(db: Connection, file: string): void {
 }
 
 /** Runs `work` on one state of an open file. */
-export function inOneState<Result>({ db, requireUnchanged }: OpenedToRead, work: (db: Connection) => Result): Result {
+export function inOneState<Result>(opened: OpenedToRead, work: (db: Connection) => Result): Result {
+  const { db } = opened
   db.exec('BEGIN')
   try {
     const done = work(db)
-    requireUnchanged()
+    opened.requireUnchanged()
     return done
   } finally {
     db.exec('ROLLBACK')

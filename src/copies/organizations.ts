@@ -1,7 +1,8 @@
 import type Database from 'better-sqlite3'
-import { isPostgres } from '../address/mirror-address.ts'
+import { isPostgres, shownMirror } from '../address/mirror-address.ts'
 import { sql, text } from '../store/port/sql.ts'
 import { timeIn } from '../store/port/sql-time.ts'
+import { sqliteError } from '../store/port/sqlite-errors.ts'
 import { sqliteSession } from '../store/port/sqlite-store.ts'
 import type { Session } from '../store/port/store.ts'
 import { ifThere } from '../store/refusals.ts'
@@ -36,16 +37,23 @@ export async function listMirroredOrganizations(
   { mayBeMissing = false } = {},
 ): Promise<MirroredOrganization[]> {
   const reading = isPostgres(place) ? onServer(place, (session) => freshnessIn(session)) : inFile(place)
-  return ((mayBeMissing ? await ifThere(reading) : await reading) ?? [])
-    .map(({ organization, active, removed, read_as_of, retired_at, leaving }) => ({
-      organization,
-      active: Number(active),
-      removed: Number(removed),
-      readAsOfMs: timeIn(read_as_of),
-      retiredAtMs: timeIn(retired_at),
-      isLeaving: Number(leaving) === 1,
-    }))
-    .toSorted((one, other) => (one.organization < other.organization ? -1 : 1))
+  const rows = (mayBeMissing ? await ifThere(reading) : await reading) ?? []
+  try {
+    return rows.map(asListed).toSorted((one, other) => (one.organization < other.organization ? -1 : 1))
+  } catch (error) {
+    throw sqliteError(error, shownMirror(place))
+  }
+}
+
+function asListed(row: FreshnessRow): MirroredOrganization {
+  return {
+    organization: row.organization,
+    active: Number(row.active),
+    removed: Number(row.removed),
+    readAsOfMs: timeIn(row.read_as_of),
+    retiredAtMs: timeIn(row.retired_at),
+    isLeaving: Number(row.leaving) === 1,
+  }
 }
 
 type FreshnessRow = {

@@ -47,7 +47,7 @@ export async function exportHere(
     write: (chunk, descriptor) => void writeAll(descriptor, Buffer.from(chunk)),
   })
   try {
-    const done = await exportRows(db.defaultSafeIntegers(), {
+    const done = exportRows(db.defaultSafeIntegers(), {
       selection: { organizations },
       configured: [],
       format: await loadFormat(format, { excel: false, ids: 'text' }),

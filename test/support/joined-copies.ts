@@ -24,7 +24,7 @@ export async function exported(mirror: Pick<Mirror, 'file'>, selection: Partial<
   const parts: Uint8Array[] = []
   const db = new Database(mirror.file, { readonly: true })
   try {
-    await exportRows(db.defaultSafeIntegers(), {
+    exportRows(db.defaultSafeIntegers(), {
       selection: { organizations: [], ...selection },
       configured: [],
       format: parquetFormat({ ids: 'text' }),

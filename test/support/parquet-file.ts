@@ -43,7 +43,7 @@ export async function write(
   const file = join(temporaryFolder(), 'rows.parquet')
   const parts: Buffer[] = []
   const to = { write: (chunk: string | Uint8Array) => void parts.push(Buffer.from(chunk)) }
-  const count = await parquetFormat({ ids }).write(rows, to, { ...FACTS, ...facts, columns })
+  const count = parquetFormat({ ids }).write(rows, to, { ...FACTS, ...facts, columns })
   writeFileSync(file, Buffer.concat(parts))
   return { file, count, writes: parts.map(({ length }) => length) }
 }

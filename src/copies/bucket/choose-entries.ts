@@ -54,7 +54,7 @@ export async function chooseEntries(
   const lastRuns = new Map(recordedRunsIn(db).map((last) => [last.organization, last]))
   const known = readOrganizations(db).map((one): Known => {
     const { runId = one.run, status = 'complete', forgotten = 0 } = lastRuns.get(one.organization) ?? {}
-    return { ...one, lastRun: Number(runId), lastStatus: status, forgotten: Number(forgotten) }
+    return { ...one, lastRun: runId, lastStatus: status, forgotten }
   })
   // An object with personal data does not serve where there is to be none, nor one without them where there are to be some.
   const isOfSameKind = before?.without_personal_data === plan.withoutPersonalData
@@ -65,7 +65,10 @@ export async function chooseEntries(
     const { organization: id } = organization
     const entry = found.get(id)
     const kept = keptEntry(plan, db, organization, entry)
-    if (kept !== undefined) return void chosen.entries.push(kept)
+    if (kept !== undefined) {
+      chosen.entries.push(kept)
+      return
+    }
     let made: Made
     try {
       made = makeObject(opened, id, plan)

@@ -6,7 +6,7 @@ import type { Selection } from '../../../src/copies/selection.ts'
 /** Writes rows in a format, and returns what it wrote: the text, and how long each write was. */
 export async function exported(format: Format, rows: readonly ExportRow[], columns = columnsFor(rows)) {
   const parts: Buffer[] = []
-  const count = await format.write(
+  const count = format.write(
     rows,
     { write: (chunk) => void parts.push(Buffer.from(chunk)) },
     {
@@ -43,7 +43,7 @@ export async function exportedFrom(
     },
   }
   try {
-    const done = await exportRows(db.defaultSafeIntegers(), {
+    const done = exportRows(db.defaultSafeIntegers(), {
       selection: { organizations: [], ...selection },
       configured,
       format,

@@ -11,7 +11,7 @@ test('rows are compressed by zstd, and written before all of them are read', asy
   function* rows(): Generator<ExportRow> {
     for (; read < 50_000; read += 1) yield [customerId(read), 'Ada Lovelace']
   }
-  await parquetFormat({ ids: 'text' }).write(
+  parquetFormat({ ids: 'text' }).write(
     rows(),
     { write: () => void readWhenWritten.push(read) },
     { ...FACTS, columns: [column('id', 'TEXT'), column('name', 'TEXT')] },
