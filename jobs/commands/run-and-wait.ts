@@ -1,13 +1,41 @@
-import type { Report } from '../../src/report.ts'
+import { isErrorCode } from '../../src/errors/error-facts.ts'
+import { Cancelled, OrganizationPaused, QueueUnavailable, reportedError } from '../../src/errors/errors.ts'
+import { sleep } from '../../src/machine/timers.ts'
+import type { Outcome } from '../../src/mirror-organization.ts'
+import { emptyReport, type Report } from '../../src/report.ts'
+import { moment } from '../../src/wording.ts'
+import { within } from '../queue/deadline.ts'
 import { requireMirrorOfQueue } from '../queue/mirror-of-queue.ts'
+import type { Counts, Queues } from '../queue/queues.ts'
 import { answerOf, withQueues, type OpenedQueue, type QueueConfig } from '../queue/with-queues.ts'
 import { listCancellations } from '../run/cancellations.ts'
-import { failedWith } from '../run/run-for-job.ts'
+import { failedWith, reasonOf } from '../run/run-for-job.ts'
 import { NO_SHARED_QUEUE, requestAll, type RequestedRun, type RequestOptions } from './run-now.ts'
-import { waitedOutcome, type WaitedOutcome } from './waited-outcome.ts'
-import { endOfJob, type WaitingForJob, type WaitNews } from './wait-for-job.ts'
-import { OrganizationPaused } from '../../src/errors/errors.ts'
-import { moment } from '../../src/wording.ts'
+
+/**
+ * The outcome of a job that another process ran. `from` says where its report comes from: the `mirror` on this machine, or only the
+ * numbers or the reason that the `queue` keeps. `none-needed`: the job ended without a run, because the list was read since it
+ * was due. `no-quick-run`: none could be made.
+ */
+export type WaitedOutcome = { outcome: Outcome; from: 'mirror' | 'queue' | 'none-needed' | 'no-quick-run' }
+
+/** The outcome of one organization; undefined if the wait was ended before its job. */
+export type Waited = { organization: string; waited: WaitedOutcome | undefined }
+
+/** What a person who waits wants to know meanwhile. */
+export type WaitNews = { news: 'not-taken' | 'queue-lost' | 'queue-back' } | { news: 'delayed'; reason: string }
+
+export type WaitingForJob = {
+  /** Aborting it ends the wait; the job stays. */
+  signal: AbortSignal
+  onNews: (news: WaitNews) => void
+  monotonicMs: () => number
+  lookMs?: number
+  /** After which time a job that no worker has taken is reported. */
+  notTakenMs?: number
+  /** After which time without an answer the queue is reported as lost. */
+  lostMs?: number
+}
 
 export type WaitingForRuns = Omit<WaitingForJob, 'onNews'> & {
   /** Unix milliseconds. */
@@ -18,9 +46,6 @@ export type WaitingForRuns = Omit<WaitingForJob, 'onNews'> & {
   onNews: (organization: string, news: WaitNews) => void
 }
 
-/** The outcome of one organization; undefined if the wait was ended before its job. */
-export type Waited = { organization: string; waited: WaitedOutcome | undefined }
-
 /** Requests runs, and waits until each organization's job has ended, whether the job is new or was there before. */
 export async function runAndWait(
   config: QueueConfig,
@@ -28,19 +53,15 @@ export async function runAndWait(
   options: RequestOptions,
   waiting: WaitingForRuns,
 ): Promise<Waited[]> {
-  const before = new Map<string, number>()
-  for (const organization of organizations) {
-    const ended = (await waiting.listRuns(organization)).filter(hasEnded)
-    before.set(organization, Math.max(0, ...ended.map(({ runId = 0 }) => runId)))
-  }
   return withQueues(config, NO_SHARED_QUEUE, async (opened) => {
     await requireMirrorOfQueue(opened.backend.values, config.mirror)
+    const askedAtMs = waiting.now()
     const requested = await requestAll(opened, organizations, options)
     waiting.onRequested(requested)
     return Promise.all(
       requested.map(async (run) => ({
         organization: run.organization,
-        waited: await endOf(opened, run, { ...waiting, lastRunBefore: before.get(run.organization) ?? 0 }),
+        waited: await endOf(opened, run, { ...waiting, askedAtMs }),
       })),
     )
   })
@@ -49,21 +70,44 @@ export async function runAndWait(
 async function endOf(
   opened: OpenedQueue,
   { organization, job, state, untilMs }: RequestedRun,
-  waiting: WaitingForRuns & { lastRunBefore: number },
+  waiting: WaitingForRuns & { askedAtMs: number },
 ): Promise<WaitedOutcome | undefined> {
-  if (state === 'paused')
-    return { from: 'queue', outcome: failedWith(organization, pausedError(organization, untilMs), waiting.now()) }
+  const failed = (error: Error): WaitedOutcome => ({
+    from: 'queue',
+    outcome: failedWith(organization, error, waiting.now()),
+  })
+  if (state === 'paused') {
+    const until = untilMs === undefined ? '' : ` until ${moment(untilMs)}`
+    return failed(new OrganizationPaused(`${organization}: is paused${until}, so no run was started.`))
+  }
   const onNews = (news: WaitNews) => waiting.onNews(organization, news)
-  const end =
-    job === undefined
-      ? ({ end: 'lost' } as const)
-      : await endOfJob(opened.queues[job.queue], job.id, { ...waiting, onNews })
+  const end: JobEnd =
+    job === undefined ? { end: 'lost' } : await endOfJob(opened.queues[job.queue], job.id, { ...waiting, onNews })
   if (end.end === 'left') return undefined
-  const runs = (await waiting.listRuns(organization)).filter(
-    (run) => hasEnded(run) && (run.runId ?? 0) > waiting.lastRunBefore,
+  const runs = await waiting.listRuns(organization)
+  if (end.end === 'lost') {
+    if (job !== undefined && (await wasCancelled(opened, organization, job.id)))
+      return failed(new Cancelled(`${organization}: its job was cancelled before it was started.`))
+    const since = runs.find((run) => run.finishedAtMs !== undefined && run.startedAtMs >= waiting.askedAtMs)
+    return since === undefined ? failed(new QueueUnavailable(`${organization}: ${LOST}`)) : inMirror(since)
+  }
+  const run = runs.find((report) =>
+    end.end === 'completed'
+      ? report.runId === end.counts['runId']
+      : report.error && reasonOf(inMirror(report).outcome) === end.reason,
   )
-  const isCancelled = end.end === 'lost' && job !== undefined && (await wasCancelled(opened, organization, job.id))
-  return waitedOutcome({ organization, isQuick: job?.queue === 'quick', end, isCancelled, runs, nowMs: waiting.now() })
+  if (run !== undefined) return inMirror(run)
+  if (end.end === 'failed') return failed(errorFrom(organization, end.reason))
+  const report = emptyReport({ organization, trigger: 'manual', startedAtMs: waiting.now() })
+  const outcome: Outcome = { report: { ...report, ...end.counts, status: 'complete' }, error: undefined }
+  if (Object.keys(end.counts).length > 0) return { outcome, from: 'queue' }
+  return { outcome, from: job?.queue === 'quick' ? 'no-quick-run' : 'none-needed' }
+}
+
+const LOST = 'its job is no longer in the queue, and no run since then has ended here. Request it again.'
+
+function inMirror(report: Report): WaitedOutcome {
+  return { outcome: { report, error: report.error && reportedError(report.error) }, from: 'mirror' }
 }
 
 async function wasCancelled({ backend }: OpenedQueue, organization: string, id: string): Promise<boolean> {
@@ -71,12 +115,87 @@ async function wasCancelled({ backend }: OpenedQueue, organization: string, id: 
   return cancelled.get(organization)?.jobs.includes(id) === true
 }
 
-function hasEnded({ finishedAtMs }: Report): boolean {
-  return finishedAtMs !== undefined
+/** The error of a run that only the queue reports, as `code: message`; the queue gives up jobs too, in its own words. */
+export function errorFrom(organization: string, reason: string): Error {
+  const [code = ''] = reason.split(': ', 1)
+  if (isErrorCode(code)) return reportedError({ code, message: reason.slice(code.length + 2) })
+  if (code === 'unexpected')
+    return new Error(`${organization}: its run failed unexpectedly. See the log of its worker.`)
+  return new QueueUnavailable(`${organization}: the queue gave up its job (${reason}). See the log of its worker.`)
 }
 
-/** For a command that asks for a run of a paused organization. `untilMs` is undefined where the end of the pause is not known. */
-function pausedError(organization: string, untilMs: number | undefined): OrganizationPaused {
-  const until = untilMs === undefined ? '' : ` until ${moment(untilMs)}`
-  return new OrganizationPaused(`${organization}: is paused${until}, so no run was started.`)
+/** How a job ended. `lost`: the queue no longer has it. `left`: the wait was ended before the job. */
+type JobEnd =
+  | { end: 'completed'; counts: Counts }
+  | { end: 'failed'; reason: string }
+  | { end: 'lost' }
+  | { end: 'left' }
+
+const LOOK_MS = 500
+const NOT_TAKEN_MS = 10_000
+const LOST_MS = 5000
+
+/** Waits until a job has ended, through losses of the queue. */
+export async function endOfJob(
+  queue: Pick<Queues['sync'], 'getJob' | 'getJobState'>,
+  id: string,
+  waiting: WaitingForJob,
+): Promise<JobEnd> {
+  const { signal, onNews, monotonicMs, lookMs = LOOK_MS, notTakenMs = NOT_TAKEN_MS } = waiting
+  const ask = asking(() => lookAt(queue, id), waiting)
+  const sinceMs = monotonicMs()
+  let [wasTaken, isReported, stateBefore] = [false, false, '']
+  for (;;) {
+    const look = await ask()
+    if (look === undefined || signal.aborted) return { end: 'left' }
+    if ('end' in look) return look
+    wasTaken ||= look.state !== 'waiting'
+    if (look.state === 'delayed' && stateBefore !== 'delayed') onNews({ news: 'delayed', reason: look.reason })
+    if (!wasTaken && !isReported && monotonicMs() - sinceMs >= notTakenMs) {
+      isReported = true
+      onNews({ news: 'not-taken' })
+    }
+    stateBefore = look.state
+    await sleep(lookMs, signal).catch(() => {})
+  }
+}
+
+type Look = JobEnd | { state: string; reason: string }
+
+async function lookAt(queue: Pick<Queues['sync'], 'getJob' | 'getJobState'>, id: string): Promise<Look> {
+  const state = await queue.getJobState(id)
+  if (state === 'active' || state === 'waiting' || state === 'prioritized') return { state, reason: '' }
+  const job = await queue.getJob(id)
+  if (job === undefined) return { end: 'lost' }
+  if (state === 'completed') return { end: 'completed', counts: job.returnvalue ?? {} }
+  if (state === 'failed') return { end: 'failed', reason: job.failedReason ?? '' }
+  return { state: state ?? '', reason: job.failedReason ?? '' }
+}
+
+/**
+ * Asks the queue until it answers. A client keeps a question until the queue is back, so the same one is waited for; one that was
+ * rejected is asked again. Undefined when the wait is ended.
+ */
+function asking(
+  question: () => Promise<Look>,
+  { signal, onNews, lookMs = LOOK_MS, lostMs = LOST_MS }: WaitingForJob,
+): () => Promise<Look | undefined> {
+  let open: Promise<Look | 'refused'> | undefined
+  let isLost = false
+  return async () => {
+    while (!signal.aborted) {
+      open ??= question().catch(() => 'refused' as const)
+      const answer = await within(open, lostMs, 'late' as const, signal)
+      if (answer !== 'late') open = undefined
+      if (answer !== 'late' && answer !== 'refused') {
+        if (isLost) onNews({ news: 'queue-back' })
+        isLost = false
+        return answer
+      }
+      if (!isLost && !signal.aborted) onNews({ news: 'queue-lost' })
+      isLost = true
+      if (answer === 'refused') await sleep(lookMs, signal).catch(() => {})
+    }
+    return undefined
+  }
 }

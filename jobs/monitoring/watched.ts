@@ -1,4 +1,3 @@
-import { createHash, timingSafeEqual } from 'node:crypto'
 import { createBullBoard } from '@bull-board/api'
 import { BullMQAdapter } from '@bull-board/api/bullMQAdapter'
 import { HonoAdapter } from '@bull-board/hono'
@@ -6,15 +5,17 @@ import { serveStatic } from '@hono/node-server/serve-static'
 import { Queue } from 'bullmq'
 import { Hono } from 'hono'
 import { basicAuth } from 'hono/basic-auth'
+import { createHash, timingSafeEqual } from 'node:crypto'
+import { MirrorUnusable } from '../../src/errors/errors.ts'
+import type { Mirror } from '../../src/store.ts'
 import { isoTime } from '../../src/time/iso-time.ts'
+import type { Engine } from '../engine.ts'
 import type { LiveConfig } from '../live-config.ts'
+import { examine, noticesOf } from './health.ts'
+import { BOARD_PATH, type Watched, createPages } from './http.ts'
+import { processText } from './metrics.ts'
 import { succeedsWithin, within } from '../queue/deadline.ts'
 import type { Queues } from '../queue/queues.ts'
-import type { Engine } from '../engine.ts'
-import { examine, noticesOf } from './health.ts'
-import { BOARD_PATH, type Watched } from './http.ts'
-import { processText } from './metrics.ts'
-import { createPages } from './pages.ts'
 
 /** How long to wait for the queue: it is reported on its own that it is away. */
 const ASK_MS = 2000
@@ -135,4 +136,49 @@ function lookAt(queue: unknown): BullMQAdapter {
 function isSame(given: string, wanted: string): boolean {
   const [left, right] = [given, wanted].map((text) => createHash('sha256').update(text).digest())
   return left !== undefined && right !== undefined && timingSafeEqual(left, right)
+}
+
+type Limits = {
+  /** A scrape looks twice, and Prometheus gives it ten seconds. */
+  lookMs: number
+  /** Counting the customers of a large mirror takes its time. */
+  countMs: number
+}
+
+const LIMITS: Limits = { lookMs: 3000, countMs: 60_000 }
+
+/** The most look-ups that may wait for an answer at the same time: each holds a connection that the runs need. */
+const MOST_LATE = 2
+
+/**
+ * The mirror as the endpoints look at it. They must answer even while its server is frozen or cut off, so a look-up without an answer in time
+ * is refused as `gone`. While too many look-ups wait for an answer, each further one is refused at once.
+ */
+export function answeringInTime(mirror: Mirror, { lookMs, countMs }: Limits = LIMITS): Mirror {
+  let late = 0
+  const unanswered = () => new MirrorUnusable(`${mirror.file}: the server does not answer in time.`, { code: 'gone' })
+
+  async function inTime(ask: () => Promise<unknown>, ms: number): Promise<unknown> {
+    if (late >= MOST_LATE) throw unanswered()
+    const asked = ask()
+    const found = await within(
+      asked.then((answer) => ({ answer })),
+      ms,
+      undefined,
+    )
+    if (found !== undefined) return found.answer
+    const ended = () => (late -= 1)
+    late += 1
+    asked.then(ended, ended)
+    throw unanswered()
+  }
+
+  return new Proxy(mirror, {
+    get(target, verb) {
+      const asked: unknown = Reflect.get(target, verb)
+      if (typeof asked !== 'function') return asked
+      const ms = verb === 'listFreshness' ? countMs : lookMs
+      return (...filter: unknown[]) => inTime(async () => Reflect.apply(asked, target, filter), ms)
+    },
+  })
 }

@@ -1,7 +1,16 @@
 import { createHash } from 'node:crypto'
-import type { LastRun } from '../../src/store.ts'
-import { GRACE_MS } from '../schedule/due-outlook.ts'
-import { nextAfter, previousDueMs, startDelayMs, type Schedule } from '../schedule/due-times.ts'
+import type { Organization } from '../../src/config/organization.ts'
+import { factsOfCode } from '../../src/errors/error-facts.ts'
+import { pauseOf } from '../../src/pause.ts'
+import { type LatestRun, type Report, toJson } from '../../src/report.ts'
+import type { LastRun, Mirror } from '../../src/store.ts'
+import { isoTime } from '../../src/time/iso-time.ts'
+import { readPauses } from '../pauses.ts'
+import type { Backend } from '../queue/port.ts'
+import { type Queues, jobStateOf } from '../queue/queues.ts'
+import { listCancellations } from '../run/cancellations.ts'
+import { GRACE_MS, lateSinceMs } from '../schedule/due-outlook.ts'
+import { type Schedule, nextAfter, previousDueMs, startDelayMs } from '../schedule/due-times.ts'
 import { wasReadSince } from '../schedule/missed-runs.ts'
 
 /** The organizations that are due by the same cron line in the same time zone. */
@@ -66,4 +75,137 @@ export function endedAs(dueMs: number, { lastRun, hasJob, isCalledOff, nowMs }: 
   if (wasReadSince(dueMs, lastRun, nowMs)) return 'complete'
   const hasFailed = lastRun?.status === 'failed' && lastRun.startedAtMs >= dueMs
   return (hasFailed || isCalledOff) && !hasJob ? 'failed' : 'pending'
+}
+
+type Sources = {
+  mirror: Mirror
+  queues: Pick<Queues, 'sync'>
+  backend: Pick<Backend, 'values'>
+  now: () => number
+}
+
+/** Whether every organization of a night has ended, or the night has. */
+export async function isOver(night: Night, sources: Sources): Promise<boolean> {
+  const nowMs = sources.now()
+  if (nowMs >= night.lastMs) return true
+  for await (const { ended } of standings(night, sources)) if (ended === 'pending') return false
+  return true
+}
+
+/** Every organization of a night, with the run that says how it stands. */
+export async function lookUpNight(night: Night, sources: Sources): Promise<InNight[]> {
+  const { mirror } = sources
+  const ids = night.organizations.map(({ id }) => id)
+  const latest = Map.groupBy(
+    await mirror.listLatestRuns({ organizations: ids, limit: 5 }),
+    ({ organization }) => organization,
+  )
+  const held = Map.groupBy(await mirror.listHeldRemovals(), ({ organization }) => organization)
+  const found: InNight[] = []
+  for await (const { organization, dueMs, ended } of standings(night, sources)) {
+    const isMeant = ({ status, startedAtMs }: LatestRun) =>
+      ended === 'complete' ? status === 'complete' : startedAtMs >= dueMs
+    const runId = latest.get(organization)?.findLast(isMeant)?.runId
+    const run = runId === undefined ? undefined : await mirror.findRun(runId)
+    const heldRemovals = (held.get(organization) ?? []).reduce((sum, each) => sum + each.held, 0)
+    found.push({ organization, ended, run, heldRemovals })
+  }
+  return found
+}
+
+/** Whether an organization of any night failed when it was last read, or is late. */
+export async function isAnyBehind(
+  organizations: readonly Pick<Organization, 'id' | 'schedule' | 'seenAtMs'>[],
+  { mirror, now }: { mirror: Pick<Mirror, 'listLastRuns'>; now: () => number },
+): Promise<boolean> {
+  const lastRuns = new Map((await mirror.listLastRuns()).map((run) => [run.organization, run]))
+  return organizations.some(({ id, schedule, seenAtMs }) => {
+    const lastRun = lastRuns.get(id)
+    if (schedule === undefined) return false
+    return lastRun?.status === 'failed' || lateSinceMs({ id, schedule, seenAtMs }, lastRun, now()) !== undefined
+  })
+}
+
+/**
+ * The queue is asked only about organizations that were not read. One that is paused until the night is over has a job that waits
+ * for the end of its pause; no other one comes.
+ */
+async function* standings(
+  { organizations, lastMs }: Night,
+  { mirror, queues, backend, now }: Sources,
+): AsyncGenerator<{ organization: string; dueMs: number; ended: Ended }> {
+  const lastRuns = new Map((await mirror.listLastRuns()).map((run) => [run.organization, run]))
+  const cancelled = await listCancellations(backend.values)
+  const pauses = await readPauses(backend.values)
+  for (const { id, dueMs } of organizations) {
+    const paused = pauseOf(pauses, id, now())
+    const isPaused = paused !== undefined && (paused.untilMs ?? Infinity) >= lastMs
+    const isCalledOff = isPaused || (cancelled.get(id)?.untilMs ?? 0) >= dueMs
+    const known = { lastRun: lastRuns.get(id), isCalledOff, nowMs: now() }
+    const isRead = endedAs(dueMs, { ...known, hasJob: true }) === 'complete'
+    const state = isRead ? undefined : await jobStateOf(queues.sync, id)
+    const hasJob = state !== undefined && !(isPaused && state === 'delayed')
+    yield { organization: id, dueMs, ended: endedAs(dueMs, { ...known, hasJob }) }
+  }
+}
+
+/** An organization in a night: how it stands, the run that says so, and how many of its removals wait for a decision. */
+export type InNight = { organization: string; ended: Ended; run: Report | undefined; heldRemovals: number }
+
+/** Whether every organization was read to its end, and its data has the fields that it had. */
+export function wentWell(organizations: readonly Pick<InNight, 'ended' | 'run'>[]): boolean {
+  return organizations.every(
+    ({ ended, run }) => ended === 'complete' && run?.reasons.includes('shape-changed') !== true,
+  )
+}
+
+/** The report of a night: ids, counts, codes and times. Its keys are a contract: later versions only add some. */
+export function reportNight(night: Night, organizations: readonly InNight[], nowMs: number): object {
+  const { cron, timezone, dueMs } = night
+  const having = (outcome: NightOutcome) => organizations.filter((one) => outcomeOf(one) === outcome).length
+  const sum = (count: 'inserted' | 'updated' | 'removed' | 'returned' | 'rejected') =>
+    organizations.reduce((total, { run }) => total + (run?.[count] ?? 0), 0)
+  return {
+    type: 'night.ended',
+    timestamp: isoTime(nowMs),
+    data: {
+      version: 1,
+      dueAt: isoTime(dueMs),
+      ...{ cron, timezone },
+      wentWell: wentWell(organizations),
+      totals: {
+        organizations: organizations.length,
+        complete: having('complete'),
+        failed: having('failed'),
+        unfinished: having('unfinished'),
+        notStarted: having('not-started'),
+        inserted: sum('inserted'),
+        updated: sum('updated'),
+        removed: sum('removed'),
+        returned: sum('returned'),
+        rejected: sum('rejected'),
+      },
+      organizations: organizations.map((one) => ({
+        organization: one.organization,
+        outcome: outcomeOf(one),
+        heldRemovals: one.heldRemovals,
+        run: one.run === undefined ? null : runOf(one.run),
+      })),
+    },
+  }
+}
+
+type NightOutcome = 'complete' | 'failed' | 'unfinished' | 'not-started'
+
+function outcomeOf({ ended, run }: InNight): NightOutcome {
+  if (ended === 'complete') return ended
+  if (run === undefined) return 'not-started'
+  return ended === 'pending' ? 'unfinished' : ended
+}
+
+/** As `sync --json` prints it, with the title of an error: a message may quote what the service answered. */
+function runOf(run: Report): object {
+  const { pruned: _pruned, ...json } = { pruned: undefined, ...toJson(run) }
+  const { code } = run.error ?? {}
+  return { ...json, error: code === undefined ? null : { code, title: factsOfCode(code).title } }
 }

@@ -12,8 +12,8 @@ import { repeatedly } from '../queue/deadline.ts'
 import type { Backend } from '../queue/port.ts'
 import { createQueueWorker, type Counts, type Queues } from '../queue/queues.ts'
 import type { Timings } from '../timings.ts'
-import { isAnyBehind, isOver, lookUpNight } from './look-up-night.ts'
-import { reportNight, wentWell } from './night-report.ts'
+import { isAnyBehind, isOver, lookUpNight } from './nights.ts'
+import { reportNight, wentWell } from './nights.ts'
 import { lastDueMs, nightAt, rotasOf } from './nights.ts'
 
 const KINDS = ['notify', 'heartbeat'] as const

@@ -59,7 +59,8 @@ export async function quickRunForJob(
       await endOutdated(outcome.error, processing)
       return await handBack(job, job.token)
     }
-    return outcome === undefined ? {} : end(processing, ended(id, outcome))
+    if (outcome === undefined) return {}
+    return end(processing, ended(id, outcome))
   } finally {
     fullRun.stop()
   }

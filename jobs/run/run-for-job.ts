@@ -15,7 +15,7 @@ import { payload, type Counts, type Payload, type Queues } from '../queue/queues
 import type { Timings } from '../timings.ts'
 import type { CancellableJobs } from './cancellations.ts'
 import type { WhyLeft, WhyNone, WhyNotNeeded } from './why-no-run.ts'
-import type { JobVerdict } from './outcome.ts'
+import type { JobVerdict } from './sync-job.ts'
 
 export type SyncJob = Job<Payload, Counts, Trigger>
 
@@ -162,12 +162,13 @@ export async function delayUntil(
   throw new DelayedError()
 }
 
+/** The numbers of a run, and its own, for the queue. */
 export function countsOf(report: Report): Counts {
   const { requests, pages, received, inserted, updated, unchanged, duplicates, rejected, suppressed } = report
-  const { missing, removed, returned, held, throttled, waitedMs, durationMs } = report
+  const { missing, removed, returned, held, throttled, waitedMs, durationMs, runId = 0 } = report
   return {
     ...{ requests, pages, received, inserted, updated, unchanged, duplicates, rejected, suppressed },
-    ...{ missing, removed, returned, held, throttled, waitedMs, durationMs },
+    ...{ missing, removed, returned, held, throttled, waitedMs, durationMs, runId },
   }
 }
 

@@ -1,14 +1,26 @@
 import { DelayedError, UnrecoverableError } from 'bullmq'
-import { namedWaitMs, UsageError } from '../../src/errors/errors.ts'
+import type { Origin } from '../../src/errors/error-facts.ts'
+import { UsageError, factsOf, namedWaitMs } from '../../src/errors/errors.ts'
 import { sleep } from '../../src/machine/timers.ts'
 import type { Trigger } from '../../src/report.ts'
 import { backoffMs } from '../../src/time/backoff.ts'
-import { progressOf, type Backend } from '../queue/port.ts'
-import { createQueueWorker, jobStateOf, type Counts, type Payload, type Queues } from '../queue/queues.ts'
-import { isWaiting, verdictOf, type JobVerdict } from './outcome.ts'
-import { delayUntil, endOutdated, failedWith, handBack, isOutdated, organizationOf } from './run-for-job.ts'
-import { countsOf, parsePayload, reasonOf, runForJob } from './run-for-job.ts'
-import type { JobSignals, Processing, SyncJob } from './run-for-job.ts'
+import { type Backend, progressOf } from '../queue/port.ts'
+import { type Counts, type Payload, type Queues, createQueueWorker, jobStateOf } from '../queue/queues.ts'
+import {
+  type JobSignals,
+  type Processing,
+  type SyncJob,
+  countsOf,
+  delayUntil,
+  endOutdated,
+  failedWith,
+  handBack,
+  isOutdated,
+  organizationOf,
+  parsePayload,
+  reasonOf,
+  runForJob,
+} from './run-for-job.ts'
 import { findWhyNotNeeded, leaveToOthers, putOffWhilePaused } from './why-no-run.ts'
 
 /** Another worker takes over the job of a dead one; a job is given up after its workers died this often. */
@@ -125,7 +137,8 @@ async function mirrorForJob(
   if (verdict.kind === 'complete') return countsOf(outcome.report)
   if (verdict.kind === 'hand-back') return handBack(job, token)
   const namedMs = namedWaitMs(outcome.error)
-  const kept = { unknownTo: undefined, retryAtMs: undefined, namedUntilMs: namedMs && now() + namedMs }
+  const namedUntilMs = namedMs && now() + namedMs
+  const kept = { unknownTo: undefined, retryAtMs: undefined, namedUntilMs }
   if (verdict.kind === 'wait')
     return delayUntil(job, token, now() + verdict.waitMs, { changes: { ...kept, waitedMs: waitedMs + verdict.waitMs } })
   if (verdict.kind === 'retry' && namedMs !== undefined) await job.updateProgress({ ...kept, waitedMs })
@@ -162,3 +175,69 @@ export async function quickRunEnded(
     await sleep(timings.quickLookMs, signal).catch(() => {})
   }
 }
+
+/** The decision about a job after its run. */
+export type JobVerdict =
+  | { kind: 'complete' }
+  /** Continue after `waitMs`. Uses no attempt. */
+  | { kind: 'wait'; waitMs: number }
+  /** Retry, not before `leastMs`, until the attempts are used up. */
+  | { kind: 'retry'; leastMs: number }
+  /** A retry would end the same way: a person has to act, or the next night has to come. */
+  | { kind: 'give-up' }
+  /** Back into the queue, for the worker that starts after this one, or for one of a newer version. Uses no attempt. */
+  | { kind: 'hand-back' }
+  /** Another worker has the job now. */
+  | { kind: 'abandon' }
+
+export type Circumstances = {
+  /** How long this job has waited in the queue so far, at the service's request. */
+  waitedMs: number
+  /** How long it may wait in total. */
+  maxWaitMs: number
+  /** How often it may be started again. */
+  startsLeft: number
+  /** Whether this worker is stopping. */
+  stopping: boolean
+  /** Whether the lock of the job was lost. */
+  lockLost: boolean
+  /** How long to wait for an organization that another run holds. */
+  leasedWaitMs: number
+  /** How long to wait for a mirror that is locked, or whose disk is full. */
+  mirrorWaitMs: number
+}
+
+/** Decides about a job from the error of its run; undefined for a complete run. */
+export function verdictOf(error: unknown, circumstances: Circumstances): JobVerdict {
+  if (error === undefined) return { kind: 'complete' }
+  if (circumstances.lockLost) return { kind: 'abandon' }
+  const { again, from } = factsOf(error)
+  if (from === 'stop') return { kind: circumstances.stopping ? 'hand-back' : 'abandon' }
+  if (from === 'other-version') return { kind: 'hand-back' }
+  if (again === 'never') return GIVE_UP
+  // It reached maxRun: other jobs may go first, and the wait does not count.
+  if (from === 'limit') return circumstances.startsLeft < 1 ? GIVE_UP : { kind: 'wait', waitMs: SOON_MS }
+  const leastMs = namedWaitMs(error) ?? leastMsAfter(from, circumstances)
+  return again === 'wait'
+    ? waitFor(leastMs ?? UNNAMED_WAIT_MS, circumstances)
+    : { kind: 'retry', leastMs: leastMs ?? 0 }
+}
+
+/** Whether a run is `waiting`: the service named a time or asked to slow down, and its job continues by itself. */
+export function isWaiting(error: unknown, verdict: JobVerdict): boolean {
+  const comesBack = verdict.kind === 'wait' || (verdict.kind === 'retry' && verdict.leastMs > 0)
+  return comesBack && factsOf(error).from === 'outage'
+}
+
+function leastMsAfter(from: Origin, { leasedWaitMs, mirrorWaitMs }: Circumstances): number | undefined {
+  if (from === 'other-run') return leasedWaitMs
+  return from === 'mirror' ? mirrorWaitMs : undefined
+}
+
+function waitFor(waitMs: number, { waitedMs, maxWaitMs, startsLeft }: Circumstances): JobVerdict {
+  return waitedMs + waitMs > maxWaitMs || startsLeft < 1 ? GIVE_UP : { kind: 'wait', waitMs }
+}
+
+const GIVE_UP: JobVerdict = { kind: 'give-up' }
+const UNNAMED_WAIT_MS = 60_000
+const SOON_MS = 1000

@@ -1,8 +1,7 @@
-import { createHash } from 'node:crypto'
 import { CronExpressionParser } from 'cron-parser'
+import { createHash } from 'node:crypto'
 import type { Config } from '../../src/config/read-config.ts'
 import { ConfigError } from '../../src/errors/errors.ts'
-import { WallClock } from './wall-clock.ts'
 
 /** When an organization is mirrored: cron fields in a time zone, and the time over which starts are spread. */
 export type Schedule = CronLine & { spreadMs: number }
@@ -47,8 +46,8 @@ const MINUTES_OF_DAY = 1440
 /** The latest moment, not after `nowMs`, at which the organization was due; 0 if there was none for years. */
 export function previousDueMs(organization: string, schedule: Schedule, nowMs: number): number {
   const delayMs = startDelayMs(organization, schedule)
-  const momentMs = lastUntil(schedule, nowMs - delayMs)
-  return momentMs === undefined ? 0 : momentMs + delayMs
+  const { lastMs } = momentsAround(schedule, nowMs - delayMs)
+  return lastMs === 0 ? 0 : lastMs + delayMs
 }
 
 /** The first moment after `nowMs` at which the organization is due. */
@@ -76,48 +75,40 @@ export function runAt(atMs: number, { timezone }: Pick<Schedule, 'timezone'>): C
  * the gap ends; where they go back, a time they show twice is due once, the first time. Throws when there is none.
  */
 export function nextAfter(line: CronLine, fromMs: number): number {
-  const { cron, timezone } = line
-  const key = keyOf(line)
-  const gaps = GAPS.get(key) ?? []
-  const known = gaps.find((gap) => gap.fromMs <= fromMs && fromMs < gap.toMs)
-  if (known !== undefined) return known.toMs
+  return momentsAround(line, fromMs).nextMs
+}
+
+/** The moments of a cron line around one: the latest until then, 0 if there was none for years, and the first after it. */
+function momentsAround({ cron, timezone }: CronLine, atMs: number): { lastMs: number; nextMs: number } {
+  const key = `${cron}\n${timezone}`
+  const found = FOUND.get(key) ?? []
+  const known = found.find(({ lastMs, nextMs }) => lastMs <= atMs && atMs < nextMs)
+  if (known !== undefined) return known
   const clock = new WallClock(timezone)
-  const toMs = clock.momentOf(parse(cron, clock.latestAt(fromMs)).next().getTime())
-  // The same moment may have been found from a later one.
-  GAPS.set(key, [{ fromMs, toMs }, ...gaps.filter((gap) => gap.toMs !== toMs).slice(0, MOST_GAPS - 1)])
-  return toMs
+  const wallMs = clock.latestAt(atMs)
+  const around = {
+    lastMs: previousOf(cron, wallMs, clock),
+    nextMs: clock.momentOf(parse(cron, wallMs).next().getTime()),
+  }
+  FOUND.set(key, [around, ...found.slice(0, MOST_FOUND - 1)])
+  return around
 }
 
-/** Times without a moment of a cron line, up to the moment that ends each: many organizations ask for the same ones. */
-const GAPS = new Map<string, { fromMs: number; toMs: number }[]>()
-/** The next few moments of a line are asked for again and again, the others seldom. */
-const MOST_GAPS = 8
-
-function keyOf({ cron, timezone }: CronLine): string {
-  return `${cron}\n${timezone}`
-}
-
-/** The latest moment of the cron line until `untilMs`; undefined if there was none for years. */
-function lastUntil(line: CronLine, untilMs: number): number | undefined {
-  const key = keyOf(line)
-  const known = LAST_FOUND.get(key)
-  if (known !== undefined && known.fromMs <= untilMs && untilMs < known.toMs) return known.fromMs
-  const clock = new WallClock(line.timezone)
+function previousOf(cron: string, wallMs: number, clock: WallClock): number {
   try {
-    const fromMs = clock.momentOf(
-      parse(line.cron, clock.latestAt(untilMs) + 1)
+    return clock.momentOf(
+      parse(cron, wallMs + 1)
         .prev()
         .getTime(),
     )
-    LAST_FOUND.set(key, { fromMs, toMs: nextAfter(line, untilMs) })
-    return fromMs
   } catch {
-    return undefined
+    return 0
   }
 }
 
-/** The moments around the last look-up of each cron line: the parser takes a tenth of a millisecond, and is asked once. */
-const LAST_FOUND = new Map<string, { fromMs: number; toMs: number }>()
+/** What was found last of each line, since many organizations ask for the same: the parser takes a tenth of a millisecond. */
+const FOUND = new Map<string, { lastMs: number; nextMs: number }[]>()
+const MOST_FOUND = 8
 
 /** A moment in a time zone: `2026-03-29 03:30 GMT+2`. */
 export function localTime(atMs: number, timezone: string): string {
@@ -221,4 +212,78 @@ export function scheduleProblem(schedule: Schedule, nowMs: number): string | und
   } catch (error) {
     return error instanceof Error ? error.message : String(error)
   }
+}
+
+/**
+ * The wall clock of a time zone. A wall time is what its clocks show, in milliseconds as if they stood in UTC. Where the clocks go
+ * forward, some wall times are skipped; where they go back, some are shown twice.
+ */
+class WallClock {
+  readonly #format: Intl.DateTimeFormat
+
+  constructor(timezone: string) {
+    this.#format = formatOf(timezone)
+  }
+
+  /** The wall time at a moment. */
+  at(momentMs: number): number {
+    return momentMs + this.#offsetMs(momentMs)
+  }
+
+  /** The first moment at which the clocks show a wall time; if they skip it, the moment at which they go forward. */
+  momentOf(wallMs: number): number {
+    const [earliestMs, latestMs] = [wallMs - FURTHEST_MS, wallMs + FURTHEST_MS]
+    const [before, after] = [this.#offsetMs(earliestMs), this.#offsetMs(latestMs)]
+    if (before === after) return wallMs - before
+    const changeMs = this.#changeBetween(earliestMs, latestMs)
+    if (wallMs - before < changeMs) return wallMs - before
+    return Math.max(changeMs, wallMs - after)
+  }
+
+  /** The latest wall time that the clocks have shown until a moment: later than `at` while they show an hour for the second time. */
+  latestAt(momentMs: number): number {
+    const wallMs = this.at(momentMs)
+    const firstMs = this.momentOf(wallMs)
+    if (firstMs === momentMs) return wallMs
+    const changeMs = this.#changeBetween(firstMs, momentMs)
+    return changeMs + this.#offsetMs(firstMs) - 1
+  }
+
+  /** The first moment with another offset than `fromMs`, if the offset at `toMs` is another one. */
+  #changeBetween(fromMs: number, toMs: number): number {
+    const before = this.#offsetMs(fromMs)
+    let [lowMs, highMs] = [fromMs, toMs]
+    while (highMs - lowMs > 1) {
+      const middleMs = Math.floor((lowMs + highMs) / 2)
+      if (this.#offsetMs(middleMs) === before) lowMs = middleMs
+      else highMs = middleMs
+    }
+    return highMs
+  }
+
+  /** Milliseconds by which the clocks are ahead of UTC. */
+  #offsetMs(momentMs: number): number {
+    const [year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0] = this.#format
+      .formatToParts(momentMs)
+      .flatMap(({ type, value }) => (type === 'literal' ? [] : [Number(value)]))
+    return Date.UTC(year, month - 1, day, hour, minute, second) - Math.floor(momentMs / 1000) * 1000
+  }
+}
+
+/** No clock is further from UTC. */
+const FURTHEST_MS = 15 * 3_600_000
+
+const FORMATS = new Map<string, Intl.DateTimeFormat>()
+
+/** Year, month, day, hour, minute and second, in this order. */
+function formatOf(timeZone: string): Intl.DateTimeFormat {
+  const known = FORMATS.get(timeZone)
+  if (known !== undefined) return known
+  const two = '2-digit'
+  const format = new Intl.DateTimeFormat('en-ZA', {
+    timeZone,
+    ...{ year: 'numeric', month: two, day: two, hour: two, minute: two, second: two, hourCycle: 'h23' },
+  })
+  FORMATS.set(timeZone, format)
+  return format
 }

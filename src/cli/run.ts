@@ -79,7 +79,7 @@ type Asked = {
 }
 
 type Waited = import('../../jobs/commands/run-and-wait.ts').Waited
-type WaitNews = import('../../jobs/commands/wait-for-job.ts').WaitNews
+type WaitNews = import('../../jobs/commands/run-and-wait.ts').WaitNews
 
 /** Requests runs, waits for their ends, and shows them as `sync` does, with its exit codes. */
 async function waitForRuns(asked: Asked, io: Io): Promise<void> {
@@ -213,7 +213,7 @@ const QUICK_STATES: Readonly<Record<string, string>> = {
   'full-run': 'its whole list is being read, or is about to be; no quick run was added',
 }
 
-type WaitedOutcome = import('../../jobs/commands/waited-outcome.ts').WaitedOutcome
+type WaitedOutcome = import('../../jobs/commands/run-and-wait.ts').WaitedOutcome
 
 /** Runs of other processes: the table that `sync` shows, and a line for each run whose mirror is not on this machine. */
 export function waitedText(

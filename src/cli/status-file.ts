@@ -56,7 +56,7 @@ function throwIfForeign(file: string, { beginning, whenForeign }: OwnFile): void
 
 /** Writes the status of a mirror in the text format of Prometheus, which another user may read, since node_exporter is one. */
 export async function writeMetrics(file: string, io: Io, mirror: Mirror, facts: StatusFacts): Promise<void> {
-  const { statusMetrics } = await import('../../jobs/monitoring/standings.ts')
+  const { statusMetrics } = await import('../../jobs/monitoring/metrics.ts')
   const text = () => statusMetrics(mirror, { ...facts, monotonicMs: monotonicMs() })
   await writeStatus(file, io, mirror, { kind: METRICS, text })
 }
@@ -85,7 +85,7 @@ async function pageOf(mirror: Mirror, { config, pauses, nowMs }: StatusFacts): P
   const [{ overviewPage }, { readOverview }, { overviewFacts }, { checkSchedules }] = await Promise.all([
     import('../page/overview-page.ts'),
     import('../page/overview.ts'),
-    import('../../jobs/monitoring/standings.ts'),
+    import('../../jobs/monitoring/metrics.ts'),
     import('../../jobs/schedule/due-times.ts'),
   ])
   checkSchedules(config, nowMs)

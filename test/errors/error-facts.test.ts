@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { verdictOf, type Circumstances } from '../../jobs/run/outcome.ts'
+import { verdictOf, type Circumstances } from '../../jobs/run/sync-job.ts'
 import { EXIT_CODES, exitCodeOf } from '../../src/cli/exit-code.ts'
 import { explainFailure } from '../../src/cli/output/explain-failure.ts'
 import { ERRORS, factsOfCode, isErrorCode, type ErrorCode, type ErrorFacts } from '../../src/errors/error-facts.ts'

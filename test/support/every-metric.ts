@@ -1,5 +1,5 @@
 import { processText } from '../../jobs/monitoring/metrics.ts'
-import { statusMetrics } from '../../jobs/monitoring/standings.ts'
+import { statusMetrics } from '../../jobs/monitoring/metrics.ts'
 import { emptyReport } from '../../src/report.ts'
 import { START_MS } from './builders.ts'
 import { readExposition, type Family } from './exposition.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { WaitedOutcome } from '../../../jobs/commands/waited-outcome.ts'
+import type { WaitedOutcome } from '../../../jobs/commands/run-and-wait.ts'
 import { waitedText } from '../../../src/cli/run.ts'
 import { emptyReport, type Report } from '../../../src/report.ts'
 

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { endOfJob, type WaitNews } from '../../../jobs/commands/wait-for-job.ts'
+import { endOfJob, errorFrom, type WaitNews } from '../../../jobs/commands/run-and-wait.ts'
+import { exitCodeOf } from '../../../src/cli/exit-code.ts'
 
 const never = () => new Promise<never>(() => {})
 
@@ -64,3 +65,13 @@ function aWait(states: string[], job: object | undefined, onNews = () => {}) {
     })
   return { news, wait }
 }
+
+test.each([
+  ['of the service', 'unauthorized: acme: refused', 4],
+  ['of an outage', 'network: acme: unreachable', 5],
+  ['of a cancel', 'cancelled: acme: cancelled', 3],
+  ['unexpected', 'unexpected: see the log of the worker', 1],
+  ['of the queue itself', 'job stalled more than allowable limit', 5],
+])('a failure %s ends with the exit code that sync has for it', (_what, reason, code) => {
+  expect(exitCodeOf(errorFrom('acme', reason))).toBe(code)
+})

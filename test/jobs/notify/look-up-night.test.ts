@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { isAnyBehind } from '../../../jobs/notify/look-up-night.ts'
+import { isAnyBehind } from '../../../jobs/notify/nights.ts'
 import type { LastRun } from '../../../src/store.ts'
 
 const HOUR_MS = 3_600_000

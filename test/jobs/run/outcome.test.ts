@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import * as errors from '../../../src/errors/errors.ts'
-import { isWaiting, verdictOf, type Circumstances, type JobVerdict } from '../../../jobs/run/outcome.ts'
+import { isWaiting, verdictOf, type Circumstances, type JobVerdict } from '../../../jobs/run/sync-job.ts'
 
 const HOUR_MS = 3_600_000
 const USUAL: Circumstances = {

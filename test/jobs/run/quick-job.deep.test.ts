@@ -25,10 +25,10 @@ if (!isEmbedded) {
     expect(metrics).toEqual(
       expect.arrayContaining([
         'customer_mirror_runs_total{organization="acme",outcome="complete"} 1',
-        'customer_mirror_quick_runs_total{organization="acme",outcome="partial"} 1',
-        'customer_mirror_quick_runs_total{organization="acme",outcome="failed"} 0',
-        'customer_mirror_customers_total{organization="acme",change="inserted"} 303',
-        'customer_mirror_run_duration_seconds_count{organization="acme"} 1',
+        'customer_mirror_quick_runs_total{outcome="partial"} 1',
+        'customer_mirror_quick_runs_total{outcome="failed"} 0',
+        'customer_mirror_customers_total{change="inserted"} 303',
+        'customer_mirror_run_duration_seconds_count 1',
       ]),
     )
   })

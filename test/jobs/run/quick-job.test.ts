@@ -179,7 +179,7 @@ async function mirrored(options: SandboxOptions = {}) {
     configured(sandbox, { schedule: Object({ ...FAR_AWAY, spreadMs: 0, ...settings.schedule }) })
   const quick = (name: 'schedule' | 'manual' = 'schedule') =>
     quickRunForJob(
-      Object({ name, data: { organization: 'acme' } }),
+      Object({ name, data: { organization: 'acme' }, updateProgress: async () => {} }),
       { lost: undefined, cancelled: cancel.signal },
       {
         cancellable: new CancellableJobs({ list: undefined, lookMs: 1000 }),

@@ -1,10 +1,10 @@
 import type { Job } from 'bullmq'
-import type { Pauses } from '../../src/pause.ts'
-import { readPauses } from '../pauses.ts'
+import { ALL, type Pauses } from '../../src/pause.ts'
+import { type Changed, pause, readPauses, resume } from '../pauses.ts'
 import { releaseQueue } from '../queue/mirror-of-queue.ts'
 import { progressOf } from '../queue/port.ts'
-import { payload, type Counts, type Payload, type Queues } from '../queue/queues.ts'
-import { answerOf, withAnyQueue, type QueueConfig } from '../queue/with-queues.ts'
+import { type Counts, type Payload, type Queues, payload } from '../queue/queues.ts'
+import { type QueueConfig, answerOf, withAnyQueue } from '../queue/with-queues.ts'
 
 /**
  * Why a job waits for a moment. `pause`: its organization is paused. `rate-limit`: its service asked it to. `retry`: after a failure, or
@@ -50,7 +50,7 @@ export async function releaseMirror(config: QueueConfig): Promise<void> {
 async function listAll({ sync, quick }: Queues): Promise<ListedJob[]> {
   const looks = STATES.flatMap(({ types, state }) =>
     [sync, quick].map(async (queue) => {
-      const jobs = await queue.getJobs([...types])
+      const jobs = await queue.getJobs([...types], 0, -1, true)
       return jobs.map((job) => listed(job, { state, isQuick: queue === quick })).toSorted(byTime)
     }),
   )
@@ -88,4 +88,26 @@ function delayOf(job: Job): { why: WhyDelayed; untilMs: number | undefined } {
 
 function byTime(left: ListedJob, right: ListedJob): number {
   return (left.untilMs ?? left.sinceMs) - (right.untilMs ?? right.sinceMs)
+}
+
+/** Pauses these organizations, or all of them where none is named, for every worker of the queue. */
+export async function pauseOrganizations(
+  config: QueueConfig,
+  organizations: readonly string[],
+  when: { nowMs: number; untilMs: number | undefined },
+): Promise<Changed[]> {
+  return withAnyQueue(config, ({ backend }) => answerOf(backend, pause(backend.values, namesOf(organizations), when)))
+}
+
+/** Ends the pauses of these organizations, or every pause where none is named. */
+export async function resumeOrganizations(
+  config: QueueConfig,
+  organizations: readonly string[],
+  nowMs: number,
+): Promise<Changed[]> {
+  return withAnyQueue(config, ({ backend }) => answerOf(backend, resume(backend.values, namesOf(organizations), nowMs)))
+}
+
+function namesOf(organizations: readonly string[]): readonly string[] {
+  return organizations.length === 0 ? [ALL] : organizations
 }
