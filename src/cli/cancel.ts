@@ -62,7 +62,7 @@ async function chooseCancelled(
 /** The organizations that have a job in a queue on a server. */
 async function listQueued(config: Config): Promise<string[]> {
   if (!isSharedQueue(config.queue)) return []
-  const { listJobs } = await import('../../jobs/commands/queue.ts')
+  const { listJobs } = await import('../../jobs/commands/listed-queue.ts')
   const { jobs } = await listJobs(config)
   return jobs.map(({ organization }) => organization)
 }

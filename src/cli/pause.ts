@@ -23,7 +23,7 @@ export function pauseCommand(io: Io) {
         throw new UsageError(`--until ${moment(untilMs)} has passed, so nothing was paused. Name a time in the future.`)
       const [config, { chooseIds }] = await Promise.all([namedConfig(file), import('../config/organization.ts')])
       const organizations = chooseIds(config, ids)
-      const { pauseOrganizations } = await import('../../jobs/commands/queue.ts')
+      const { pauseOrganizations } = await import('../../jobs/commands/listed-queue.ts')
       say(io.stdout, pausedText(await pauseOrganizations(config, organizations, { nowMs, untilMs })))
     })
 }
@@ -50,7 +50,7 @@ export function resumeCommand(io: Io) {
     .action(async (ids, { config: file }) => {
       const [config, { chooseIds }] = await Promise.all([namedConfig(file), import('../config/organization.ts')])
       const organizations = chooseIds(config, ids)
-      const { resumeOrganizations } = await import('../../jobs/commands/queue.ts')
+      const { resumeOrganizations } = await import('../../jobs/commands/listed-queue.ts')
       say(io.stdout, resumedText(await resumeOrganizations(config, organizations, Date.now())))
     })
 }

@@ -24,7 +24,7 @@ export function queueCommand(io: Io) {
     .action(async ({ config: file, json, release }) => {
       const [config, { listJobs, releaseMirror }] = await Promise.all([
         namedConfig(file),
-        import('../../jobs/commands/queue.ts'),
+        import('../../jobs/commands/listed-queue.ts'),
       ])
       if (release) await releaseMirror(config)
       const nowMs = Date.now()
@@ -49,7 +49,7 @@ async function findPercents(config: Config, nowMs: number): Promise<Map<string, 
   return new Map((await listUnderway(config)).map((run) => [run.organization, progressOf(run, nowMs).percent]))
 }
 
-type ListedJob = import('../../jobs/commands/queue.ts').ListedJob
+type ListedJob = import('../../jobs/commands/listed-queue.ts').ListedQueue['jobs'][number]
 type Paused = Pause & {
   name: string
   /** The organizations that were resumed although all are paused. */

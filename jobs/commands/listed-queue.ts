@@ -13,7 +13,7 @@ import { type QueueConfig, answerOf, withAnyQueue } from '../queue/with-queues.t
 type WhyDelayed = 'pause' | 'rate-limit' | 'retry'
 
 /** A job in the queue. Times in Unix milliseconds. */
-export type ListedJob = {
+type ListedJob = {
   /** A question mark where another program made the job. */
   organization: string
   isQuick: boolean
