@@ -174,7 +174,7 @@ export function recordedIn(file: string): Recorded {
 }
 
 export function recordedRunsIn(db: Connection): RecordedRun[] {
-  return db.prepare<[], RecordedRun>(RECORDED_RUNS).all()
+  return db.prepare<[], RecordedRun>(RECORDED_RUNS).safeIntegers(false).all()
 }
 
 /** A quick run that found nothing: a copy without it lacks nothing, and a hundred of them a day would make as many copies. */
