@@ -397,6 +397,7 @@ test('stored rejects lose hidden values too: cut ones, and those that are no obj
   const mirror = await aMirror()
   const list = [
     aCustomer(1),
+    ...customers(4, 8),
     ['in a list', 'x'.repeat(100_000)],
     'a text alone',
     aCustomer(2, { language: [], phone: 'of the cut '.repeat(10_000) }),

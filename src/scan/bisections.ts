@@ -13,12 +13,13 @@ type Because = 'hole' | 'too-large'
 /** `flaky`: every part of the window was read; `too-large`: so it was, in parts because the whole is too large. */
 export type Bisected = { readonly window: Window; readonly end: 'hole' | 'flaky' | 'too-large' }
 
-/** Finds the unreadable positions of windows, one after another, by smaller and smaller ones in their place. */
+/** Finds the unreadable positions of windows by smaller and smaller ones in their place; what lies in two of them is asked for once. */
 export class Bisections {
-  /** The first one is under way. */
   #windows: { readonly window: Window; readonly because: Because }[] = []
   #parts: Window[] = []
   readonly #asked = new Set<string>()
+  /** Every part there was since no window was left. */
+  readonly #known = new Set<string>()
   #unread: Span[] = []
   #requests = 0
   #allUnread: readonly Span[] = []
@@ -30,7 +31,7 @@ export class Bisections {
 
   begin(window: Window, because: Because): void {
     this.#windows.push({ window, because })
-    if (this.#windows.length === 1) this.#divide(window)
+    this.#divide(window)
   }
 
   next(): Window | undefined {
@@ -53,26 +54,25 @@ export class Bisections {
   }
 
   #divide(window: Window): void {
-    const whole = this.#windows[0]?.window ?? window
-    const mayGoOn = this.#requests < MOST_REQUESTS && this.#unread.length < MOST_HOLES
-    const parts = mayGoOn ? partsOf(window, whole) : []
-    this.#parts.unshift(...parts)
+    const mayGoOn = this.#requests < MOST_REQUESTS && this.#unread.length < MOST_HOLES * this.#windows.length
+    const parts = mayGoOn ? partsOf(window) : []
     if (parts.length === 0) this.#unread.push({ from: startOf(window), to: endOf(window) })
+    const isWanted = (part: Window) =>
+      this.#windows.some((each) => endOf(part) > startOf(each.window) && startOf(part) < endOf(each.window))
+    const wanted = parts.filter((part) => isWanted(part) && !this.#known.has(windowKey(part)))
+    for (const part of wanted) this.#known.add(windowKey(part))
+    this.#parts.unshift(...wanted)
   }
 
-  /** Those that have ended since the last call. */
+  /** Those that have ended since the last call: all of them, or none yet. */
   ended(): readonly Bisected[] {
-    const ended: Bisected[] = []
-    for (let [first] = this.#windows; first !== undefined; [first] = this.#windows) {
-      if (this.#parts.length > 0 || this.#asked.size > 0) break
-      const { window, because } = first
-      ended.push({ window, end: this.#unread.length > 0 ? 'hole' : because === 'too-large' ? because : 'flaky' })
-      this.#allUnread = joinedSpans([...this.#allUnread, ...this.#unread])
-      this.#windows.shift()
-      this.#unread = []
-      this.#requests = 0
-      if (this.#windows[0] !== undefined) this.#divide(this.#windows[0].window)
-    }
+    if (this.#parts.length > 0 || this.#asked.size > 0) return []
+    const ended = this.#windows.map(({ window, because }): Bisected => {
+      const isUnread = this.#unread.some(({ from, to }) => from < endOf(window) && to > startOf(window))
+      return { window, end: isUnread ? 'hole' : because === 'too-large' ? because : 'flaky' }
+    })
+    this.#allUnread = joinedSpans([...this.#allUnread, ...this.#unread])
+    this.clear()
     return ended
   }
 
@@ -80,15 +80,17 @@ export class Bisections {
     this.#windows = []
     this.#parts = []
     this.#asked.clear()
+    this.#known.clear()
     this.#unread = []
+    this.#requests = 0
   }
 }
 
-/** The windows of the next smaller size that cover as much of `window` as lies in `whole`. */
-function partsOf(window: Window, whole: Window): Window[] {
+/** The windows of the next smaller size that cover this one. */
+function partsOf(window: Window): Window[] {
   const size = SIZES.find((smaller) => smaller < window.size)
   if (size === undefined) return []
-  const first = Math.floor(Math.max(startOf(window), startOf(whole)) / size) + 1
-  const last = Math.ceil(Math.min(endOf(window), endOf(whole)) / size)
+  const first = Math.floor(startOf(window) / size) + 1
+  const last = Math.ceil(endOf(window) / size)
   return Array.from({ length: last - first + 1 }, (_, index) => ({ page: first + index, size }))
 }

@@ -23,7 +23,7 @@ export function testsOfThisMirror({
 
 const OF_THE_STORE = [
   ...['store/**/*', 'mirror-organization*', 'crash', 'resume', 'letting-go/*', 'random-*'],
-  ...['list/list-as-read', 'unread-list', 'remembered-order'],
+  ...['list/list-as-read', 'unread-list'],
 ]
 
 const OF_RUNS = [
