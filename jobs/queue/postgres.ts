@@ -165,7 +165,7 @@ async function requirePool(client: ClientBase, settings: ClientConfig, limitMs: 
   const others = Array.from({ length: NEEDED - 1 }, () => new QueueClient(settings))
   try {
     const connecting = Promise.all(others.map((other) => other.connect().then(() => processOf(other))))
-    if ((await within(connecting, limitMs, undefined)) === undefined) throw new Error(TOO_FEW)
+    if ((await within(connecting, limitMs / 2, undefined)) === undefined) throw new Error(TOO_FEW)
     const [other] = others
     if (other !== undefined && !(await isKept(client, other))) throw new Error(NOT_KEPT)
   } finally {

@@ -72,6 +72,25 @@ test('no turn of the event loop writes the lines of more than one metric', async
   expect(turns).toBeGreaterThanOrEqual((await written).match(/^# TYPE /gm)?.length ?? Infinity)
 })
 
+test('a scrape of a thousand organizations that have run is below a megabyte', async () => {
+  const ids = Array.from({ length: 1000 }, (_, number) => `organization-${String(number).padStart(4, '0')}`)
+  const dates = { readAsOfMs: START_MS, provenAsOfMs: START_MS }
+  const counts = { active: 1, missing: 0, removed: 0, held: 0, openRejects: 0 }
+  const freshness = ids.map((organization) => ({
+    ...{ organization, ...dates, ...counts, lastRunId: 1, why: [], retiredAtMs: undefined },
+    ...({ proof: 'proven', lastStatus: 'complete', lastFullStatus: 'complete' } as const),
+  }))
+  const organizations = () => ids.map((id) => ({ id, schedule: SCHEDULE }))
+  const { metrics, lines } = metricsOf({ freshness, organizations, now: () => START_MS })
+  for (const id of ids) {
+    metrics.countRun(aRunOfJob({ pages: 3, received: 250, inserted: 250 }, id))
+    metrics.countQuickRun({ organization: id, end: 'skipped', why: 'due' })
+    for (const status of [200, 503]) metrics.countAnswer(id, { status })
+  }
+
+  expect(`${(await lines()).join('\n')}${await processText()}`.length).toBeLessThan(1_000_000)
+})
+
 test('an organization without a schedule is never due', async () => {
   expect((await metricsOf().lines()).filter((line) => line.startsWith('customer_mirror_next_due'))).toEqual([])
 })

@@ -1,14 +1,16 @@
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { eventually } from '../../support/eventually.ts'
 import { readExposition } from '../../support/exposition.ts'
-import { isEmbedded } from '../../support/jobs-workplace.ts'
+import { aQueue, isEmbedded } from '../../support/jobs-workplace.ts'
 import { tamper } from '../../support/mirror-file.ts'
 import { metricsIn, opsFile } from '../../support/named-metrics.ts'
 import { promtool } from '../../support/promtool.ts'
 import { runCli } from '../../support/run-cli.ts'
+import { startWorker } from '../../support/worker-here.ts'
 import { message } from '../../support/worker-log.ts'
 import { startWorkerProcess } from '../../support/worker-process.ts'
 import { aPlace, aWorker } from '../../support/monitored-worker.ts'
+import { aSandbox, aWorkplace, organizationsOf } from '../../support/workplace.ts'
 
 const TOKEN = 'made-up-token-of-the-board'
 
@@ -94,6 +96,20 @@ describe('monitoring of a worker', () => {
     expect(paused.status).toBeGreaterThanOrEqual(400)
     expect((await ask(`${origin}/${name}`, { password: TOKEN })).text).toContain('"isPaused":false')
   })
+})
+
+test('a worker whose configuration schedules nothing says so at once, in the log, on the page and in /readyz', async () => {
+  const sandbox = await aSandbox({ customers: [3] })
+  const worker = startWorker(aWorkplace(organizationsOf(sandbox), { queue: aQueue() }))
+  const said = await worker.said(({ msg }) => msg.startsWith('the configuration schedules nothing'))
+  const { http: origin = '' } = await worker.said(message('worker started'))
+
+  expect(said).toMatchObject({ level: 'warn' })
+  expect(await ask(`${origin}/readyz`)).toMatchObject({
+    status: 503,
+    text: expect.stringContaining('the configuration schedules nothing'),
+  })
+  expect((await ask(`${origin}/`)).text).toContain('The configuration schedules nothing')
 })
 
 test('a token that could be guessed is refused', async () => {

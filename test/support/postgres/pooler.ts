@@ -9,13 +9,15 @@ export type Pooling = {
   mode: 'session' | 'transaction'
   /** Which of those that are free is given first: the one that was used last, or first. */
   gives?: 'last' | 'first'
+  /** The connections that it has to the server at most: further clients wait. */
+  size?: number
 }
 
-type Pooler = { port: number; free: Socket[]; open: Set<Socket>; startup: Buffer } & Required<Pooling>
+type Pooler = { servers: number; port: number; free: Socket[]; open: Set<Socket>; startup: Buffer } & Required<Pooling>
 
 /** A pooler in front of the server at a port of this machine, until the test ends. It refuses the parameter `options`, as PgBouncer does. */
-export async function aPooler(port: number, { mode, gives = 'last' }: Pooling): Promise<number> {
-  const pooler: Pooler = { port, free: [], open: new Set(), startup: Buffer.alloc(0), mode, gives }
+export async function aPooler(port: number, { mode, gives = 'last', size = Infinity }: Pooling): Promise<number> {
+  const pooler: Pooler = { servers: 0, port, free: [], open: new Set(), startup: Buffer.alloc(0), mode, gives, size }
   const listening = createServer((client) => {
     kept(pooler, client).once('data', (first: Buffer) => {
       if (first.includes('\0options\0')) return client.end(REFUSED)
@@ -43,6 +45,7 @@ function serve(pooler: Pooler, client: Socket): void {
     pooler.free.push(server)
   }
   const hold = async () => {
+    if (pooler.free.length === 0 && pooler.servers >= pooler.size) await new Promise(() => {})
     const server = (pooler.gives === 'last' ? pooler.free.pop() : pooler.free.shift()) ?? (await aServer(pooler))
     server.on('data', (answer: Buffer) => {
       if (pooler.mode === 'transaction' && answer.subarray(-READY.length).equals(READY)) giveBack(server)
@@ -57,7 +60,9 @@ function serve(pooler: Pooler, client: Socket): void {
   client.on('close', () => void held?.then((server) => server.destroy()))
 }
 
-async function aServer({ port, startup, ...pooler }: Pooler): Promise<Socket> {
+async function aServer(pooler: Pooler): Promise<Socket> {
+  const { port, startup } = pooler
+  pooler.servers += 1
   const server = kept(pooler, connect(port, '127.0.0.1'))
   server.write(startup)
   for (;;) {

@@ -36,6 +36,15 @@ describe.skipIf(postgresPrograms() === undefined)('a queue in PostgreSQL', () =>
     await expect(opened(address)).rejects.toMatchObject(refused)
   })
 
+  test('is refused through a pooler that has fewer connections than a worker needs, which is named', async () => {
+    const address = await through(server, { mode: 'session', size: 3 })
+
+    await expect(probeQueue(address)).rejects.toMatchObject({
+      code: 'queue',
+      message: expect.stringMatching(/pooler there has fewer than 4 connections.*default_pool_size = 10/),
+    })
+  })
+
   test('takes requests of many organizations at once where its role has a stricter isolation', async () => {
     await oneStatement(server.url, 'CREATE ROLE strict SUPERUSER LOGIN')
     await oneStatement(server.url, `ALTER ROLE strict SET default_transaction_isolation = 'serializable'`)
