@@ -34,4 +34,5 @@ test.each(silentPostgres)('a PostgreSQL that accepts connections and answers not
 async function readPausesAt(address: string): Promise<unknown> {
   const answer = await askQueue(address, 1000, ({ values }) => values.list('pause:'))
   if (answer === undefined) throw new Error('timeout')
+  return answer
 }
