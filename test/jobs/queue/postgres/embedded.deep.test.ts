@@ -1,4 +1,4 @@
-import { chmodSync, readdirSync, statSync } from 'node:fs'
+import { chmodSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { openEmbedded } from '../../../../jobs/queue/embedded.ts'
@@ -10,6 +10,7 @@ import { temporaryFolder } from '../../../support/temp-folder.ts'
 import { startWorker } from '../../../support/worker-here.ts'
 import { startWorkerProcess } from '../../../support/worker-process.ts'
 import { aSandbox, organizationsOf } from '../../../support/workplace.ts'
+import { openBackend } from '../../../../jobs/queue/backend.ts'
 
 test('every file of an embedded queue is private, also those of one from before', async () => {
   const queue = join(temporaryFolder(), 'queue')
@@ -43,4 +44,30 @@ test('the worker that starts after one was killed goes on with its runs at once'
     { status: 'interrupted', resumed_from: null },
     { status: 'complete', resumed_from: 1 },
   ])
+})
+
+test('an embedded queue is in a private folder, and is opened again after it was closed', async () => {
+  const place = temporaryFolder()
+  const folder = join(place, 'queue')
+  prepareQueue(folder)
+  chmodSync(folder, 0o755)
+  const first = await openBackend('embedded', { folder: place })
+  await expect(openBackend('embedded', { folder: place })).rejects.toMatchObject({ code: 'queue' })
+  await first.close()
+  const again = await openBackend('embedded', { folder: place })
+  await again.write()
+  await again.close()
+
+  expect(statSync(folder).mode & 0o777).toBe(0o700)
+})
+
+test('a damaged embedded queue is reported with its fix', async () => {
+  const place = temporaryFolder()
+  prepareQueue(join(place, 'queue'))
+  writeFileSync(join(place, 'queue', 'postgres', 'PG_VERSION'), 'nonsense')
+
+  await expect(openBackend('embedded', { folder: place })).rejects.toMatchObject({
+    code: 'queue',
+    message: expect.stringMatching(/Check that its disk has room and works.*move that folder away/),
+  })
 })
