@@ -20,7 +20,7 @@ import { sqliteSession } from '../store/port/sqlite-store.ts'
 import type { Session } from '../store/port/store.ts'
 import { openDatabase as openServer, type Opening, requireAllRows } from '../store/postgres/open-database.ts'
 import { heldLeases } from '../store/runs/lease.ts'
-import { type Connection, withRoomToSort } from '../store/sqlite/connect.ts'
+import { withRoomToSort } from '../store/sqlite/connect.ts'
 import { createReadingIndexes } from '../store/sqlite/indexes.ts'
 import { openDatabase } from '../store/sqlite/open-database.ts'
 import { LeftUndone, placedError } from './copy-error.ts'
@@ -57,7 +57,7 @@ async function moveToFile({ from, to: file }: Move, moving: Moving): Promise<Mov
         await requireAllRows(rows)
         const session = postgresSession(rows)
         const runs = await runsAtRest(session, moving)
-        return { copied: runs, moved: await fill(path, { session, place: shownMirror(from), moving }) }
+        return { copied: runs, moved: await fill(path, session, shownMirror(from), moving) }
       })
       await requireLatest(copied, () => server.read((rows) => latestRun(postgresSession(rows))))
       requireFree(file)
@@ -79,32 +79,18 @@ function requireFree(file: string): void {
       )
 }
 
-type Filling = { session: Session; place: string; moving: Moving }
-
-async function fill(path: string, { session, place, moving }: Filling): Promise<Moved> {
+async function fill(path: string, from: Session, fromPlace: string, moving: Moving): Promise<Moved> {
   const db = openDatabase(path, 'write')
   try {
     writeWithoutWaiting(db)
     db.exec('BEGIN IMMEDIATE')
-    const moved = await carry({ from: session, to: sqliteSession(db), fromPlace: place, toPlace: path }, moving)
-    requireSound(db, place)
+    const moved = await carry({ from, to: sqliteSession(db), fromPlace, toPlace: path }, moving)
     db.exec('COMMIT')
     withRoomToSort(db, () => createReadingIndexes(db))
     return moved
   } finally {
     db.close()
   }
-}
-
-/** Every row refers to rows that are there. */
-function requireSound(db: Connection, place: string): void {
-  const [found] = db.prepare<[], { table: string; parent: string }>('PRAGMA foreign_key_check').all()
-  if (found === undefined) return
-  throw new MirrorUnusable(
-    `${place}: a row of ${found.table} refers to a row of ${found.parent} that is not there, which only a change by hand can have left. ` +
-      'Nothing was moved.',
-    { code: 'damaged' },
-  )
 }
 
 /** In one transaction there: a move that was killed leaves nothing. */
@@ -157,13 +143,10 @@ async function requireLatest(copied: number, latest: () => Promise<number>): Pro
   )
 }
 
-/** Both mirrors, each in a transaction that the caller holds, and what they are called in messages. */
-type Sides = { from: Session; to: Session; fromPlace: string; toPlace: string }
-
-/** Copies all of a mirror, compares it, and reports how much of both is done. */
+/** Copies all of a mirror, compares it, and reports how much of both is done. The caller holds a transaction in each. */
 async function carry(
-  { from, to, fromPlace, toPlace }: Sides,
-  { signal, onProgress }: Pick<Moving, 'signal' | 'onProgress'>,
+  { from, to, fromPlace, toPlace }: { from: Session; to: Session; fromPlace: string; toPlace: string },
+  { signal, onProgress }: Moving,
 ): Promise<Moved> {
   const held = heldTable(await countRows(to))
   if (held !== undefined)

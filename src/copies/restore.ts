@@ -100,28 +100,23 @@ function placeOfMirror({ mirror, file }: RestorePlan): string {
   throw new UsageError(`${file}: is the mirror itself. Name the backup that shall take its place.`)
 }
 
-/** Opens a backup to read only. Throws MirrorUnusable for a file that is none, or that is damaged. */
+/** Opens a backup to read only. Throws MirrorUnusable for a file that is none, or that is damaged, in other words than those for a mirror. */
 function openBackup(file: string): OpenedToRead {
-  const opened = openAny(file)
-  if (isMirror(opened.db)) return opened
-  opened.close()
-  throw new MirrorUnusable(
-    `${file}: is a copy for readers, which lacks what runs need. Name a backup; without one, move the mirror away and sync anew.`,
-    { code: 'foreign' },
-  )
-}
-
-/** What a mirror lacks is said of mirrors, with advice that would not help here. */
-function openAny(file: string): OpenedToRead {
+  const refused = (code: 'missing' | 'foreign', said: string) => new MirrorUnusable(`${file}: ${said}`, { code })
   try {
-    return openToRead(file)
+    const opened = openToRead(file)
+    if (isMirror(opened.db)) return opened
+    opened.close()
   } catch (error) {
     if (!(error instanceof MirrorUnusable)) throw error
-    if (error.code === 'missing')
-      throw new MirrorUnusable(`${file}: holds nothing. Nothing was restored; name a backup.`, { code: 'missing' })
+    if (error.code === 'missing') throw refused('missing', 'holds nothing. Nothing was restored; name a backup.')
     const { cause, message } = error
     throw error.code === 'damaged' ? damaged(file, cause instanceof Error ? cause.message : message) : error
   }
+  throw refused(
+    'foreign',
+    'is a copy for readers, which lacks what runs need. Name a backup; without one, move the mirror away and sync anew.',
+  )
 }
 
 function damaged(file: string, what: string): MirrorUnusable {
@@ -177,21 +172,16 @@ async function lockMirror(file: string, { force, ...clocks }: Locking): Promise<
   } catch (error) {
     db?.close()
     if (isDamage(error) && force) return undefined
-    if (isDamage(error)) throw unlockable(file, error)
+    if (isDamage(error)) throw new MirrorUnusable(`${file}: ${UNLOCKABLE}`, { code: 'busy' }, { cause: error })
     if (!isOfSqlite(error) || seenIn(error)?.fault !== 'busy') throw fileError(error, file)
     await requireNoRunIn(file, clocks)
     throw inUse(file, 'a worker, a command or a reader has the mirror open', error)
   }
 }
 
-function unlockable(mirror: string, cause: unknown): MirrorUnusable {
-  return new MirrorUnusable(
-    `${mirror}: is so damaged that SQLite cannot lock it, or its disk failed, so nothing shows whether a program still has it open. ` +
-      'Check the disk, and stop every program that uses the mirror, then restore with --force.',
-    { code: 'busy' },
-    { cause },
-  )
-}
+const UNLOCKABLE =
+  'is so damaged that SQLite cannot lock it, or its disk failed, so nothing shows whether a program still has it open. Check the disk, and stop ' +
+  'every program that uses the mirror, then restore with --force.'
 
 async function requireNoRun(db: Database.Database, file: string, clocks: Clocks): Promise<void> {
   const [held] = isWhole(db) ? await heldLeases(sqliteSession(db), clocks) : []
