@@ -1,12 +1,11 @@
-import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
-import Database from 'better-sqlite3'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Organizations } from '../organizations.ts'
 import type { Erased, Mirror, Opening, Traces } from '../store.ts'
 import { mirrorOn } from './verbs.ts'
 import { organizationsIn } from './organizations.ts'
 import { savePages } from './pages/save-in-sqlite.ts'
 import { meddledWith } from './port/sqlite-errors.ts'
-import { type Opened, sqliteSession, sqliteStore } from './port/sqlite-store.ts'
+import { LOOK_MS, type Opened, patiently, sqliteSession, sqliteStore } from './port/sqlite-store.ts'
 import { findDamage, openDatabase } from './sqlite/open-database.ts'
 import { BUSY_TIMEOUT_MS, type Connection } from './sqlite/connect.ts'
 import { additionsIn, failingIn } from './sqlite/foreign-objects.ts'
@@ -24,7 +23,11 @@ import {
 } from './sqlite/indexes.ts'
 
 export async function openMirror(file: string, { signal, waitsOnceStopped = false }: Opening = {}): Promise<Mirror> {
-  const db = await openPatiently(file, signal)
+  const db = await patiently(
+    () => openDatabase(file, 'write', LOOK_MS),
+    () => signal?.aborted !== true,
+  )
+  db.pragma(`busy_timeout = ${BUSY_TIMEOUT_MS}`)
   return mirrorIn(db, file, { place: openFile(file), signal: waitsOnceStopped ? undefined : signal })
 }
 
@@ -96,27 +99,4 @@ export function mirrorIn(db: Connection, file: string, opened: Opened = {}): Mir
     findKnownElsewhere: async (...asked) =>
       lacksIdIndex(db) ? { count: 0, mostlyOf: undefined } : mirror.findKnownElsewhere(...asked),
   }
-}
-
-/** For how long an attempt to open the mirror may block the event loop, and the pause before the next one. */
-const ATTEMPT_MS = 50
-const PAUSE_MS = 100
-
-/** Opens the mirror at `file` to write; waits for another program without blocking the event loop, or until `signal` is aborted. */
-export async function openPatiently(file: string, signal: AbortSignal | undefined): Promise<Connection> {
-  for (let waitedMs = 0; ; waitedMs += ATTEMPT_MS + PAUSE_MS) {
-    try {
-      const db = openDatabase(file, 'write', ATTEMPT_MS)
-      db.pragma(`busy_timeout = ${BUSY_TIMEOUT_MS}`)
-      return db
-    } catch (error) {
-      if (waitedMs >= BUSY_TIMEOUT_MS || signal?.aborted === true) throw error
-      if (!(error instanceof Error && isBusy(error.cause))) throw error
-    }
-    await sleep(PAUSE_MS)
-  }
-}
-
-function isBusy(error: unknown): boolean {
-  return error instanceof Database.SqliteError && error.code.startsWith('SQLITE_BUSY')
 }

@@ -1,8 +1,8 @@
 import type { Absent, Candidate, Listed, Named, Run } from '../../run.ts'
 import type { Mirror } from '../../store.ts'
 import { asText, isIn } from '../port/fragments.ts'
-import { sql } from '../port/sql.ts'
-import type { Session } from '../port/store.ts'
+import { sql, text } from '../port/sql.ts'
+import { type Session, together } from '../port/store.ts'
 import { isCandidate } from './removal-rule.ts'
 import { areTooManyAbsent, findAbsent, findListedBefore, mayBeCandidates } from './find-absent.ts'
 import { findUnjudged } from './older-list.ts'
@@ -37,40 +37,40 @@ export async function findGone(session: Session, run: Run, rowIds: readonly numb
 async function asCandidates(session: Session, run: Run, rows: readonly Absent[]): Promise<Candidate[]> {
   if (rows.length === 0) return []
   const shown = shownNames(run)
-  const earlier = await findEarlier(
-    session,
-    run.organization,
-    rows.map(({ id }) => id),
-  )
+  const ids = rows.map(({ id }) => id)
+  const earlier = await findEarlier(session, run.organization, ids)
   return rows.map((row) => ({ ...shown(row), earlier: (earlier.get(row.id) ?? []).map(shown) }))
 }
 
-/** How many rejects of one customer are read, to find one that is JSON. */
-const MOST_REJECTS = 3
-
-/** The latest of each: for all customers at once, since rejects that are resolved are in no index by their ids. */
-export async function findEarlier(
-  session: Session,
-  organization: string,
-  ids: readonly string[],
-): Promise<Map<string, Named[]>> {
-  const rejected = await session.all<{ id: string; document: string }>(sql`
-    SELECT record_id AS id, payload AS document FROM (
-      SELECT record_id, payload, row_number() OVER (PARTITION BY record_id ORDER BY seen_at DESC) AS number
-      FROM rejects WHERE organization = ${organization} AND ${isIn('record_id', ids)}
-    ) AS latest WHERE number <= ${MOST_REJECTS} ORDER BY record_id, number`)
-  const changed = await session.all<{ id: string; document: string }>(sql`
-    SELECT id, document FROM (
-      SELECT id, ${asText('fields')} AS document, row_number() OVER (PARTITION BY id ORDER BY seq DESC) AS number
-      FROM changes WHERE organization = ${organization} AND ${isIn('id', ids)} AND fields IS NOT NULL
-    ) AS latest WHERE number <= ${MOST_CHANGES} ORDER BY id, number`)
-  const [payloads, changes] = [byId(rejected), byId(changed)]
-  return new Map(ids.map((id) => [id, namesIn(payloads.get(id) ?? [], changes.get(id) ?? [])]))
+/** The names of each customer in its rejects and changes, the latest first. */
+export async function findEarlier(session: Session, organization: string, ids: readonly string[]) {
+  const [rejects, changes] = await together(
+    findLatest(session, organization, ids, {
+      table: 'rejects',
+      id: 'record_id',
+      document: 'payload',
+      order: 'seen_at',
+    }),
+    findLatest(session, organization, ids, { table: 'changes', id: 'id', document: 'fields', order: 'seq' }),
+  )
+  return new Map(ids.map((id) => [id, namesIn(rejects.get(id) ?? [], changes.get(id) ?? [])]))
 }
 
-function byId(rows: readonly { id: string; document: string }[]): Map<string, string[]> {
+/** How many rejects of one customer are read, to find one that is JSON, and how many changes. */
+const MOST_DOCUMENTS = 3
+
+type Documents = Record<'table' | 'id' | 'document' | 'order', string>
+
+/** For all customers at once, since rejects that are resolved are in no index by their ids. */
+async function findLatest(session: Session, organization: string, ids: readonly string[], of: Documents) {
+  const [id, document] = [text(of.id), asText(of.document)]
+  const rows = await session.all<{ id: string; document: string }>(sql`
+    SELECT id, document FROM (
+      SELECT ${id} AS id, ${document} AS document, row_number() OVER (PARTITION BY ${id} ORDER BY ${text(of.order)} DESC) AS number
+      FROM ${text(of.table)} WHERE organization = ${organization} AND ${isIn(of.id, ids)} AND ${document} IS NOT NULL
+    ) AS latest WHERE number <= ${MOST_DOCUMENTS} ORDER BY id, number`)
   const documents = new Map<string, string[]>()
-  for (const { id, document } of rows) documents.set(id, [...(documents.get(id) ?? []), document])
+  for (const row of rows) documents.set(row.id, [...(documents.get(row.id) ?? []), row.document])
   return documents
 }
 
@@ -97,9 +97,6 @@ export async function findListed(session: Session, run: Run, most: number): Prom
   }
   return [...named, ...others].slice(0, most)
 }
-
-/** How many changes of one customer are read. Each has two values of a field. */
-const MOST_CHANGES = 3
 
 /** The names in the first of its rejects that is JSON, then those after its latest changes, then those before them; the latest first. */
 function namesIn(payloads: readonly string[], changes: readonly string[]): Named[] {

@@ -25,11 +25,7 @@ export const APART = either('', 'OFFSET 0')
 /** Rows of customers, or of a table that refers to them. SQLite finds them by their numbers, whatever indexes there are. */
 export function rowsOf(organization: string, rowIds: readonly number[], table = ''): Sql {
   const name = (column: string) => (table === '' ? column : `${table}.${column}`)
-  const own = either(
-    sql`+${text(name('organization'))} = ${organization}`,
-    sql`${text(name('organization'))} = ${organization}`,
-  )
-  return sql`${own} AND ${isIn(name('row_id'), rowIds)}`
+  return sql`${either('+', '')}${text(name('organization'))} = ${organization} AND ${isIn(name('row_id'), rowIds)}`
 }
 
 type ColumnType = 'text' | 'bigint' | 'boolean' | 'json'

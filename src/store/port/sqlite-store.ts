@@ -1,3 +1,4 @@
+import Database from 'better-sqlite3'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { BUSY_TIMEOUT_MS, type Connection, statement } from '../sqlite/connect.ts'
 import type { OpenFile } from '../sqlite/open-file.ts'
@@ -30,9 +31,9 @@ export function sqliteStore(db: Connection, file: string, { place, signal }: Ope
     )
     return mine
   }
-  const transaction = async <Result>(begin: string, work: (session: Session) => Promise<Result>): Promise<Result> => {
+  const transaction = async <Result>(words: string, work: (session: Session) => Promise<Result>): Promise<Result> => {
     try {
-      await beginPatiently(db, begin, mayWait)
+      await patiently(() => begin(db, words), mayWait)
       const result = await work(sqliteSession(db))
       db.exec('COMMIT')
       return result
@@ -75,21 +76,32 @@ export function sqliteStore(db: Connection, file: string, { place, signal }: Ope
 }
 
 /** For how long a look may block the event loop, the pause before the next one, and how long to wait for another program in all. */
-const [LOOK_MS, PAUSE_MS, PATIENCE_MS] = [5, 25, 15_000]
+export const LOOK_MS = 5
+const [PAUSE_MS, PATIENCE_MS] = [25, 15_000]
 
-/** Begins a transaction; while another program writes, the event loop goes on, so that signals are heard and health checks answered. */
-async function beginPatiently(db: Connection, begin: string, mayWait: () => boolean) {
+/** Tries again while another program writes; the event loop goes on, so that signals are heard and health checks answered. */
+export async function patiently<Result>(attempt: () => Result, mayWait: () => boolean): Promise<Result> {
   for (let waitedMs = 0; ; waitedMs += LOOK_MS + PAUSE_MS) {
-    db.pragma(`busy_timeout = ${LOOK_MS}`)
     try {
-      return void db.exec(begin)
+      return attempt()
     } catch (error) {
-      const isBusy = error instanceof Error && 'code' in error && String(error.code).startsWith('SQLITE_BUSY')
-      if (!isBusy || waitedMs >= PATIENCE_MS || !mayWait()) throw error
-    } finally {
-      if (db.open) db.pragma(`busy_timeout = ${BUSY_TIMEOUT_MS}`)
+      if (!isBusy(error) || waitedMs >= PATIENCE_MS || !mayWait()) throw error
     }
     await sleep(PAUSE_MS)
+  }
+}
+
+function isBusy(error: unknown): boolean {
+  const cause = error instanceof Error ? (error.cause ?? error) : error
+  return cause instanceof Database.SqliteError && cause.code.startsWith('SQLITE_BUSY')
+}
+
+function begin(db: Connection, words: string) {
+  db.pragma(`busy_timeout = ${LOOK_MS}`)
+  try {
+    db.exec(words)
+  } finally {
+    if (db.open) db.pragma(`busy_timeout = ${BUSY_TIMEOUT_MS}`)
   }
 }
 

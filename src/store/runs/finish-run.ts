@@ -29,7 +29,7 @@ export async function finishRun(session: Session, run: Run, asked: Ending, nowMs
   const shaped = endingOf(asked, shape)
   const absences = await concludeAbsences(session, run, shaped, nowMs)
   const ending = endingWith(shaped, absences)
-  const report = reportWith(reportOf(run, asked, nowMs), ending, absences)
+  const report = reportOf(run, ending, absences, nowMs)
   if (shape.written > 0) await countAsUpdated(session, report, shape.written)
   const isWhole = ending.status === 'complete' && ending.readToEnd
   const [, , , hadLease] = await together(
@@ -135,34 +135,20 @@ async function resolveValid(session: Session, run: Run, nowMs: number) {
     await session.run(sql`UPDATE rejects SET resolved_at = ${sqlTime(nowMs)} WHERE ${isIn('reject_id', valid)}`)
 }
 
-function reportOf(run: Run, ending: Ending, nowMs: number): Report {
-  const { organization, trigger, startedAtMs } = run
+function reportOf(run: Run, ending: Ending, { missing, removed, held }: Absences, nowMs: number): Report {
+  const { organization, trigger, startedAtMs, pages, warnings, resumedFrom, readBefore, readAsOfMs } = run
+  const { status, proof, reasons, source, error } = ending
   return {
     ...emptyReport({ organization, trigger, startedAtMs }),
     ...run.records,
-    ...ending.source,
+    ...source,
+    ...{ status, proof, pages, missing, removed, held, warnings, resumedFrom, readBefore, readAsOfMs, error },
     runId: run.id,
-    status: ending.status,
-    proof: ending.proof,
-    reasons: [...ending.reasons],
-    pages: run.pages,
+    reasons: [...reasons],
     searchesRefused: ending.removals?.refused ?? 0,
-    warnings: run.warnings,
-    resumedFrom: run.resumedFrom,
-    readBefore: run.readBefore,
     // The wall clock may have been set back since.
     finishedAtMs: Math.max(nowMs, startedAtMs),
     durationMs: run.tookMs(nowMs),
-    readAsOfMs: run.readAsOfMs,
     trustedPages: run.isQuick ? (ending.trustedPages ?? 0) : undefined,
-    error: ending.error,
   }
-}
-
-function reportWith(
-  counted: Report,
-  { proof, reasons }: Pick<Ending, 'proof' | 'reasons'>,
-  { missing, removed, held }: Absences,
-): Report {
-  return { ...counted, missing, removed, held, proof, reasons: [...reasons] }
 }
