@@ -33,7 +33,6 @@ export async function eraseTraces(address: string, traces: Traces): Promise<Eras
   }
 }
 
-/** The mirror in a database that is open. */
 export function mirrorOf(database: Database): Mirror {
   const index = readingIndexes(database)
   return mirrorOn(postgresStore(database), {

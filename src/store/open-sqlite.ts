@@ -60,7 +60,6 @@ export async function eraseTraces(
   return (await import('./sqlite/purge.ts')).eraseTraces(file, traces, thorough)
 }
 
-/** The mirror on an open connection. */
 export function mirrorIn(db: Connection, file: string, opened: Opened = {}): Mirror {
   // To undo a statement, SQLite keeps a copy of each page that it changes, and it sorts the keys of an index: no folder has to have room.
   db.pragma('temp_store = MEMORY')

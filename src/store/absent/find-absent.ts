@@ -80,7 +80,6 @@ export async function mayBeCandidates(
   return missing !== undefined
 }
 
-/** Whether so many customers of the run are absent at once that they are held back. `notRemoved`: how many are not removed, if counted. */
 export async function areTooManyAbsent(
   session: Session,
   run: Run,

@@ -52,9 +52,7 @@ const AHEAD_MS = 24 * 3_600_000
 const LATEST_MS = Date.UTC(9999, 11, 31, 23, 59, 59)
 
 export type Newest = {
-  /** The creation time of the newest absent customer. */
   than: string
-  /** A time after this one is wrong. */
   last: string
 }
 

@@ -8,7 +8,6 @@ const ALWAYS_BELIEVED = 20
 const WHOLE_LIST = 3
 
 export type AbsenceEvidence = {
-  /** At least one. */
   absent: readonly Absent[]
   /** Rows whose absence counts for nothing, because the list may be older than the one read before. */
   unjudged: ReadonlySet<number>
@@ -24,7 +23,6 @@ export type Missing = { row: Absent; isCounted: boolean; isRemoved: boolean }
 /** What to do about the absent customers. */
 export type Decision = {
   reasons: readonly ('contradicted' | 'older-list')[]
-  /** Whether the scan keeps its proof. */
   isBelieved: boolean
   /** Customers that a search found: they are listed. */
   listed: readonly Absent[]
@@ -104,7 +102,6 @@ export type Absences = {
   removed: number
   held: number
   reasons: readonly ('contradicted' | 'older-list')[]
-  /** Whether the scan keeps its proof. */
   isBelieved: boolean
   /** Ids of customers that were not received but that a search found. */
   found: readonly string[]

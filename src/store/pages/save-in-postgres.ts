@@ -17,8 +17,8 @@ import { requirePages } from '../refusals.ts'
 import { renewLease, updateStamp } from '../runs/lease.ts'
 import { windowColumns } from '../runs/windows.ts'
 import { decidePages, idsIn, type Known, type PagesDecided, type Stored } from './decide-pages.ts'
+import { InitialIds } from './initial-ids.ts'
 import { notTaken, requireTaken } from './page-accounting.ts'
-import { RowSet } from '../../list/row-set.ts'
 import { storableJson, storableText } from '../../storable-text.ts'
 
 /** Saves at once, at most: while one waits for its stamp, the next is prepared. A third would only wait, with its pages in memory. */
@@ -31,7 +31,7 @@ const TRIES = 5
 const MANY = 1000
 
 /** The runs that load an organization without rows, with the ids that they have saved, or tried to. */
-const loading = new WeakMap<Run, SavedIds>()
+const loading = new WeakMap<Run, InitialIds>()
 
 type SavePages = (run: Run, pages: readonly SortedPage[], nowMs: number, onWaiting?: () => void) => Promise<PagesSaved>
 
@@ -55,7 +55,7 @@ async function savePages(
   if (ids.size < MANY) onWaiting?.()
   for (let tries = 1; ; tries += 1) {
     // Once another program wrote a customer, what this run has saved says little.
-    const before = tries === 1 ? loading.get(run)?.add(ids) : undefined
+    const before = tries === 1 ? loading.get(run)?.addNew(ids) : undefined
     const toFind = before?.union(rejectedIn(storable.pages)) ?? ids
     const disturbed: Disturbed = {}
     try {
@@ -75,7 +75,6 @@ type Disturbed = { isTooLong?: boolean; by?: unknown }
 type Saving = Moment & {
   run: Run
   storable: StorablePages
-  /** The ids in the pages, and those of them that the mirror may hold. */
   ids: ReadonlySet<string>
   toFind: ReadonlySet<string>
   disturbed: Disturbed
@@ -94,9 +93,9 @@ async function saveOnce(session: ServerSession, saving: Saving): Promise<PagesSa
   )
   await write(session, { ...decided, edited: new Set([...decided.edited, ...replaced]) }, saving)
   if (stored.lastRowId === 0 && ids.size > 0) {
-    const savedIds = new SavedIds()
-    savedIds.add(ids)
-    loading.set(run, savedIds)
+    const saved = new InitialIds(run.fingerprint)
+    saved.addNew(ids)
+    loading.set(run, saved)
   }
   return decided.saved
 }
@@ -295,31 +294,6 @@ const RECORD = `INSERT INTO windows (run_id, start, size, per_page, total, last_
     ${replacing('per_page', 'total', 'last_page', 'beyond_end', 'row_ids', 'rejected', 'place', 'count')}`
 const NOTE_EDITED = `INSERT INTO edited_customers (organization, row_id) SELECT $1, row_id FROM GIVEN
   ON CONFLICT (organization, row_id) DO UPDATE SET edit = excluded.edit`
-
-/** An organization that had no rows takes half a megabyte at most, and of a million ids a quarter is looked up for nothing. */
-const BITS = 22
-
-/** Ids that a run has saved into an organization without rows: only those, and a few that seem to be, are looked up before an insert. */
-class SavedIds {
-  readonly #places = new RowSet()
-
-  /** Adds ids, and returns those that may have been added before: all that were, and a few others. */
-  add(ids: Iterable<string>): Set<string> {
-    const before = new Set<string>()
-    for (const id of ids) if (!this.#places.add(placeOf(id))) before.add(id)
-    return before
-  }
-}
-
-/** UUIDs of one time begin alike, and those of one machine may end alike: every character counts. */
-function placeOf(id: string): number {
-  let place = 0
-  for (let at = 0; at < id.length; at += 1) place = Math.imul(place ^ id.charCodeAt(at), SPREAD)
-  return place >>> (32 - BITS)
-}
-
-/** An odd number near 2^32 divided by the golden ratio: numbers in a row come to lie far apart. */
-const SPREAD = 0x9e37_79b1
 
 /** Pages as they are stored, and the places of their customers in which a text was replaced. */
 type StorablePages = { pages: readonly SortedPage[]; replaced: readonly (readonly number[])[] }

@@ -76,7 +76,6 @@ function addedFunction(error: unknown, code: string): string | undefined {
   return name === undefined || OURS.test(name) ? undefined : name
 }
 
-/** The functions of the mirror, which write for its triggers. */
 const OURS = /^(?:\w+\.)?note_(?:edited|deleted|truncated)$/
 
 function callOf(error: unknown, code: string): string {

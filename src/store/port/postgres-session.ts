@@ -36,10 +36,8 @@ export type Session = {
 
 /** A mirror in one schema of a PostgreSQL database. */
 export type Database = {
-  /** Without user and password. */
   readonly address: string
   readonly schema: string
-  /** One snapshot, read only. */
   read<Result>(work: (session: Session) => Promise<Result>): Promise<Result>
   /**
    * One transaction that writes: all of it or nothing. The work is repeated if it met another transaction. `once` names it: if the

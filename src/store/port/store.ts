@@ -79,7 +79,6 @@ export type Store = {
   readonly kind: Kind
   /** For messages: the file, or the address without user and password. */
   readonly place: string
-  /** One snapshot, read only. */
   readonly read: <Result>(work: (session: Session) => Promise<Result>) => Promise<Result>
   /** One transaction: all of its writes, or none. In PostgreSQL the same call with the same `once` is committed once. */
   readonly write: <Result>(

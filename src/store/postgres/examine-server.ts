@@ -10,14 +10,11 @@ export type Examined = {
   /** As the server names it, such as 15.18. */
   server: string
   isEncrypted: boolean
-  /** Whether a pooler such as PgBouncer stands between. */
   isPooled: boolean
   schema: string
-  /** The version of the mirror; undefined where there is none yet. */
   version: number | undefined
   /** Whether this user may write the mirror, or make it where there is none. */
   mayWrite: boolean
-  /** Whether this user may have the server free what deleted rows held. */
   mayVacuum: boolean
   isReadOnly: boolean
   /** What is found in the tables of a mirror of this version; undefined for any other. */
@@ -59,7 +56,6 @@ export async function examineServer(address: string): Promise<Examined> {
 
 /** What in the tables of a mirror would end a run. */
 export type ExaminedTables = {
-  /** A table that this user may not write. */
   unwritable: string | null
   /** A column of the mirror that is not there, after its table and a dot. */
   lacking: string | null

@@ -1,14 +1,7 @@
 import { MirrorUnusable } from '../../errors/errors.ts'
 import { READ_TO_END } from '../schema/run-conditions.ts'
+import { READING_INDEXES } from '../schema/schema.ts'
 import type { Database, Session } from '../port/postgres-session.ts'
-
-/** Indexes that only readers need, by their name and what they are on. */
-const READING_INDEXES = {
-  customers_by_email: 'customers (email)',
-  // `removed_at` is in the index for `active_customers`, which then counts from the index alone.
-  customers_by_language: 'customers (organization, language, removed_at)',
-  customers_by_update: 'customers (updated_at)',
-}
 
 /**
  * Returns a function, to be called when a run is complete, that creates the indexes of readers once an organization was read to its end.

@@ -71,7 +71,6 @@ const SETTINGS = [
   'SET LOCAL jit = off',
 ]
 
-/** Runs work that throws errors of PostgreSQL, and throws those of the mirror instead. */
 async function described<Result>(address: string, work: () => Promise<Result>): Promise<Result> {
   try {
     return await work()
@@ -80,7 +79,6 @@ async function described<Result>(address: string, work: () => Promise<Result>): 
   }
 }
 
-/** The name of the advisory lock under which mirrors are made: `CMIR`. */
 const LOCK = 0x434d4952
 
 export type Access = 'read' | 'write'

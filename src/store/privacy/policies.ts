@@ -134,12 +134,10 @@ type StoredPolicy = {
   isUnpurged: boolean
 }
 
-/** Whether stored values of the run's organization are to be rewritten, or old ones may still stand in free space. */
 function isPrivacyOwed({ privacy }: Pick<Run, 'privacy'>): boolean {
   return privacy?.storedAs !== undefined || privacy?.isUnpurged === true
 }
 
-/** What a run of this policy does about privacy, where this is stored. */
 function runPrivacy(policy: PrivacyPolicy, stored: StoredPolicy | undefined): RunPrivacy {
   return {
     policy,

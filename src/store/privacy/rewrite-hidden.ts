@@ -177,7 +177,6 @@ type Table = (typeof HIDDEN_TABLES)[number]
 /** Rows rewritten in one transaction. */
 export const REWRITTEN_AT_ONCE = 2000
 
-/** The columns of `customers` that a policy may hide. */
 const HIDABLE_COLUMNS = [...TEXT_FIELDS, 'extra'] as const
 
 /** A customer under the new policy; the same object where nothing differs. A value that is nested too deeply to be hashed is not kept. */

@@ -16,7 +16,6 @@ export type Lease = {
   run_id: number
   holder: string
   expires_at_ms: number
-  /** By the monotonic clock that counts from `boot`; null if the run had none. */
   boot: string | null
   expires_monotonic_ms: number | null
   /** The clock of the server; null where the clocks of this machine decide. */

@@ -102,7 +102,6 @@ export async function storeLaterOrder(session: Session, organization: string, la
   )
 }
 
-/** The number of customers in a stored chunk of the list. */
 const CHUNK = 4096
 
 /** A program with other fields stores the same record in another way, so it reads every record again; so does one with other fingerprints. */

@@ -22,6 +22,14 @@ const UNNOTICED = 'CREATE TABLE unnoticed (id INTEGER PRIMARY KEY);'
 export const SQLITE_SCHEMA = [tables(SQLITE), UNNOTICED, views(SQLITE), SQLITE_TRIGGERS].join('\n')
 export const POSTGRES_SCHEMA = [MARK, tables(POSTGRES), POSTGRES_TRIGGERS, views(POSTGRES)].join('\n')
 
+/** Indexes that only readers need, made once a list was read to its end, by their names and what they are on. */
+export const READING_INDEXES = {
+  customers_by_email: 'customers (email)',
+  // `removed_at` is in the index for `active_customers`, which then counts from the index alone.
+  customers_by_language: 'customers (organization, language, removed_at)',
+  customers_by_update: 'customers (updated_at)',
+}
+
 /** The version of the mirrors that this program makes, in both databases, and the only one that it opens. */
 export const VERSION = 1
 

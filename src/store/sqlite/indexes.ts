@@ -1,11 +1,12 @@
 import Database from 'better-sqlite3'
 import { MirrorUnusable } from '../../errors/errors.ts'
-import type { Fingerprint } from '../../list/fingerprint.ts'
 import type { Run } from '../../run.ts'
 import type { PagesDecided } from '../pages/decide-pages.ts'
+import { InitialIds } from '../pages/initial-ids.ts'
 import { CACHE_KB } from './open-database.ts'
 import { type Connection, statement } from './connect.ts'
 import { READ_TO_END } from '../schema/run-conditions.ts'
+import { READING_INDEXES } from '../schema/schema.ts'
 
 /*
  * Ids are random, so each transaction of an initial sync would write nearly all of their index again. The first organization of a mirror
@@ -14,14 +15,12 @@ import { READ_TO_END } from '../schema/run-conditions.ts'
  */
 const ID_INDEX: Index = { name: 'customers_by_id', on: 'customers (organization, id)', isUnique: true }
 
-/** An index: its name, and the table with the columns that it is on. */
 export type Index = { readonly name: string; readonly on: string; readonly isUnique?: boolean }
 
 function hasIndex(db: Connection, { name }: Index): boolean {
   return statement(db, `SELECT 1 FROM sqlite_schema WHERE type = 'index' AND name = ?`).get(name) !== undefined
 }
 
-/** Creates an index from sorted keys, in a fraction of the time that it costs row by row. */
 export function createIndex(db: Connection, { name, on, isUnique = false }: Index): void {
   db.exec(`CREATE ${isUnique ? 'UNIQUE ' : ''}INDEX IF NOT EXISTS ${name} ON ${on}`)
 }
@@ -95,105 +94,14 @@ export function forgetInitialIds(db: Connection, run: Run): void {
   if (idsOfRuns.delete(run)) db.pragma(`cache_size = -${CACHE_KB}`)
 }
 
-const SLOTS = 1 << 13
-const GROWTH = 1.5
-/** Fingerprints are kept in parts of so many rows, so that none is copied when there are more. */
-const PART_BITS = 13
-const ID_LENGTH = 36
-
-/** Rows of an initial sync by their ids, in 10 bytes a customer; they may be of another, or of a failed transaction: the caller compares. */
-export class InitialIds {
-  /** With a key, so that a service cannot make a list for which this takes long. */
-  readonly #fingerprint: Fingerprint
-  readonly #text = new Uint8Array(ID_LENGTH)
-  readonly #bytes = new DataView(this.#text.buffer)
-  /** Row numbers; 0 is a free slot. */
-  #slots = new Uint32Array(SLOTS)
-  /** The fingerprints of ids, by their rows. */
-  readonly #prints: (Uint32Array | undefined)[] = []
-  #count = 0
-
-  constructor(fingerprint: Fingerprint) {
-    this.#fingerprint = fingerprint
-  }
-
-  add(id: string, rowId: number): void {
-    this.#put(this.#printOf(id), rowId)
-  }
-
-  /** Adds the rows that may be of this customer to `rows`. */
-  addRowsOf(id: string, rows: number[]): void {
-    const print = this.#printOf(id)
-    for (let slot = this.#find(print, this.#slotOf(print)); slot >= 0; slot = this.#find(print, this.#after(slot)))
-      rows.push(this.#slots[slot] ?? 0)
-  }
-
-  /** The next slot, from this one on, with a row of such an id; -1 if there is none. */
-  #find(print: number, from: number): number {
-    for (let slot = from; ; slot = this.#after(slot)) {
-      const rowId = this.#slots[slot] ?? 0
-      if (rowId === 0) return -1
-      if (this.#printAt(rowId) === print) return slot
-    }
-  }
-
-  #printAt(rowId: number): number {
-    return this.#prints[rowId >>> PART_BITS]?.[rowId & (2 ** PART_BITS - 1)] ?? 0
-  }
-
-  #slotOf(print: number): number {
-    return Math.floor((print / 2 ** 32) * this.#slots.length)
-  }
-
-  #after(slot: number): number {
-    return slot + 1 === this.#slots.length ? 0 : slot + 1
-  }
-
-  #printOf(id: string): number {
-    // Here rather than by a Buffer: two million ids of a large list come through these lines.
-    for (let at = 0; at < ID_LENGTH; at += 1) this.#text[at] = id.charCodeAt(at)
-    return this.#fingerprint.id(this.#bytes, 0)
-  }
-
-  #put(print: number, rowId: number): void {
-    if (8 * this.#count >= 7 * this.#slots.length) this.#grow()
-    const part = (this.#prints[rowId >>> PART_BITS] ??= new Uint32Array(2 ** PART_BITS))
-    part[rowId & (2 ** PART_BITS - 1)] = print
-    this.#take(print, rowId)
-    this.#count += 1
-  }
-
-  #take(print: number, rowId: number): void {
-    let slot = this.#slotOf(print)
-    while (this.#slots[slot] !== 0) slot = this.#after(slot)
-    this.#slots[slot] = rowId
-  }
-
-  #grow(): void {
-    const before = this.#slots
-    this.#slots = new Uint32Array(Math.ceil(before.length * GROWTH))
-    for (let slot = 0; slot < before.length; slot += 1) {
-      const rowId = before[slot] ?? 0
-      if (rowId !== 0) this.#take(this.#printAt(rowId), rowId)
-    }
-  }
-}
-
-/** Indexes that only readers need. */
-const READING_INDEXES: readonly Index[] = [
-  { name: 'customers_by_email', on: 'customers (email)' },
-  // `removed_at` is in the index for `active_customers`, which then counts from the index alone.
-  { name: 'customers_by_language', on: 'customers (organization, language, removed_at)' },
-  { name: 'customers_by_update', on: 'customers (updated_at)' },
-]
-
 /** Creates the indexes of readers in a mirror with customers. The caller holds the transaction. */
 export function createReadingIndexes(db: Connection): void {
   if (isRead(db)) for (const index of missingIndexes(db)) createIndex(db, index)
 }
 
 export function missingIndexes(db: Connection): Index[] {
-  return READING_INDEXES.filter((index) => !hasIndex(db, index))
+  const indexes = Object.entries(READING_INDEXES).map(([name, on]) => ({ name, on }))
+  return indexes.filter((index) => !hasIndex(db, index))
 }
 
 /** Whether a run is complete and no organization is in its initial sync: from sorted keys an index costs a fraction. */

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { fingerprintWith } from '../../../src/list/fingerprint.ts'
 import { customerId } from '../../support/builders.ts'
-import { InitialIds } from '../../../src/store/sqlite/indexes.ts'
+import { InitialIds } from '../../../src/store/pages/initial-ids.ts'
 
 test('ids are found among hundreds of thousands, and others hardly ever', () => {
   const ids = new InitialIds(fingerprintWith(Buffer.alloc(16, 7)))
