@@ -56,6 +56,8 @@ export type Run = {
   readonly emptied: Emptied
   /** Those of them that are counted as unchanged. */
   readonly unwritten: RowSet
+  /** How many customers came with a field that the specification does not know, and that they did not have before. By field. */
+  readonly gained: Map<string, number>
   readonly records: RecordCounts
   readonly warnings: Warnings
   /** Undefined where no field is hidden, nor was until now. */

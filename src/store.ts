@@ -150,6 +150,8 @@ export type PagesSaved = {
   /** Rows for which a field came empty that has a stored value, which is kept; and those of them that are counted as unchanged. */
   emptied: Emptied
   unwritten: RowSet
+  /** How many customers came with a field that the specification does not know, and that they did not have. */
+  gained: Map<string, number>
 }
 
 /** Customers that are new to one organization and belong to another. */

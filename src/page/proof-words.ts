@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { explainReason, isReason } from '../reasons.ts'
 import type { StoredRun } from '../store.ts'
+import { listedNames } from '../listed-names.ts'
 import { count, grouped } from '../wording.ts'
 
 /** A reason why a run is not proven, as one sentence; empty for a reason of another version. */
@@ -24,6 +25,7 @@ const certificateSchema = z.object({
   isWhole: z.boolean().optional(),
   holes: z.array(z.object({ position: z.number(), size: z.number() })),
   found: z.array(z.string()).optional(),
+  newFields: z.array(z.string()).optional(),
   shape: z.array(z.object({ field: z.string(), customers: z.number(), isRejected: z.boolean() })).optional(),
 })
 
@@ -68,4 +70,11 @@ export function limitLines(run: Pick<StoredRun, 'certificate'>): string[] {
   const { limit, total } = certificateOf(run) ?? {}
   if (limit === undefined || total === undefined) return []
   return [`The service shows only the first ${grouped(limit)} of ${count(total, 'customer')}.`]
+}
+
+/** Fields that came with this run and that the specification does not know; empty where there are none. */
+export function newFieldLines(run: Pick<StoredRun, 'certificate'>): string[] {
+  const { newFields = [] } = certificateOf(run) ?? {}
+  if (newFields.length === 0) return []
+  return [`More than half of the customers have new fields, kept in extra: ${listedNames(newFields)}.`]
 }

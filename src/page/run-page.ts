@@ -3,7 +3,7 @@ import { factsOfCode } from '../errors/error-facts.ts'
 import type { StoredRun } from '../store.ts'
 import { count, duration, grouped, shapeWords } from '../wording.ts'
 import { framed, time, unlessZero, type Html } from './frame.ts'
-import { certificateOf, limitLines, positionWords, proofLines, reasonWords } from './proof-words.ts'
+import { certificateOf, limitLines, newFieldLines, positionWords, proofLines, reasonWords } from './proof-words.ts'
 
 /** A run as a page: what it did, what its scan proves, its windows and seams, and what each reason means. */
 export function runPage(run: StoredRun, { waiting, nowMs }: { waiting: number; nowMs: number }): Promise<string> {
@@ -116,7 +116,8 @@ function scanTable(run: StoredRun): Html {
   if (scan === undefined)
     return html`${table(lines)}
       <p class="soft">This run has no certificate.</p>`
-  return html`${table(lines)}${stripOf(scan)} ${limitLines(run).map((line) => html`<p>${line}</p>`)}
+  return html`${table(lines)}${stripOf(scan)}
+  ${[...limitLines(run), ...newFieldLines(run)].map((line) => html`<p>${line}</p>`)}
   ${(scan.shape ?? []).map((change) => html`<p>${shapeWords(change)}</p>`)}
   ${scan.holes.map((hole) => html`<p class="soft">Not read: ${positionWords(hole)}</p>`)}`
 }

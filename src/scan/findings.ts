@@ -19,7 +19,7 @@ export const ROUNDEST = 5
 const USUAL_OVERLAP = 2
 
 /** A total that rises, or falls, by so much from one answer to the next. */
-const LEAP = 2
+const LEAP = 3
 
 /** Whether search engines, and services built on them, stop counting there. */
 export function isRoundCap(total: number): boolean {

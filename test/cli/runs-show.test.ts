@@ -70,6 +70,14 @@ test('every reason of a run is explained, in order, and each once', async () => 
   expect(lines.map((line) => line.trim().split(':')[0])).toEqual(['hole', 'short-page', 'no-overlap'])
 })
 
+test('new fields of most customers are named', async () => {
+  await ended({ proof: 'proven', reasons: [], certificate: { ...CERTIFICATE, newFields: ['tier', 'sc\u001b[31more'] } })
+
+  const { stdout } = await show('1')
+  expect(stdout).toContain('More than half of the customers have new fields, kept in extra: tier, sc')
+  expect(stdout).not.toContain('\u001b')
+})
+
 test('a run whose searches were refused names how many', async () => {
   const removals = { rule: { after: 2, maxShare: 0.1 }, confirmed: new Set<string>(), refused: 3 }
   await ended({ proof: 'proven', reasons: [], certificate: CERTIFICATE, removals })

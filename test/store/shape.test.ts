@@ -120,6 +120,21 @@ test('there is nothing to accept where the last full run found no change, or it 
   await expect(mirror.acceptShape('acme', START_MS + 3 * DAY_MS)).rejects.toThrow(nothing)
 })
 
+test('fields that more than half of the customers gain are named on the night they come', async () => {
+  const mirror = await aMirror()
+  await night(mirror, 1, [...customers(1, 40), ...customers(41, 60, { tier: 'old' })])
+  const list = [...customers(1, 31, { tier: 1, score: 2 }), ...customers(32, 60, { score: 2 }).slice(0, 20)]
+  const certified = { ending: { certificate: { proof: 'proven' } } }
+
+  const report = await night(mirror, 2, [...list, ...customers(52, 60)], certified)
+
+  expect(report).toMatchObject({ proof: 'proven', updated: expect.any(Number) })
+  expect(await mirror.findRun(report.runId ?? 0)).toMatchObject({ certificate: { newFields: ['score', 'tier'] } })
+  const next = await night(mirror, 3, [...list, ...customers(52, 60)], certified)
+  expect(await mirror.findRun(next.runId ?? 0)).toMatchObject({ certificate: { proof: 'proven' } })
+  expect(await mirror.findRun(next.runId ?? 0)).not.toMatchObject({ certificate: { newFields: expect.anything() } })
+})
+
 test('a quick run empties no field: the next full run decides', async () => {
   const mirror = await aMirror()
   await night(mirror, 1, ALL)

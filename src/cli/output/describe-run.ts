@@ -1,4 +1,11 @@
-import { certificateOf, limitLines, positionWords, proofLines, reasonWords } from '../../page/proof-words.ts'
+import {
+  certificateOf,
+  limitLines,
+  newFieldLines,
+  positionWords,
+  proofLines,
+  reasonWords,
+} from '../../page/proof-words.ts'
 import type { StoredRun } from '../../store.ts'
 import { shapeWords } from '../../wording.ts'
 import { configOption, count, grouped, moment, summary } from './wording.ts'
@@ -31,7 +38,7 @@ function noteLines(run: StoredRun): string[] {
   if (certificate === undefined) return []
   const holes = certificate.holes.map((hole) => `  not read: ${positionWords(hole)}`)
   const shape = (certificate.shape ?? []).map((change) => `  ${shapeWords(change)}`)
-  return [...limitLines(run), ...shape, ...holes, ...foundLines(certificate.found ?? [])]
+  return [...limitLines(run), ...newFieldLines(run), ...shape, ...holes, ...foundLines(certificate.found ?? [])]
 }
 
 function refusedLines({ searchesRefused }: StoredRun): string[] {

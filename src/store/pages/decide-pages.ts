@@ -5,7 +5,7 @@ import type { AnsweredWindow, Reject, SavedPage, SortedPage } from '../../sorted
 import { AccountingBroken } from '../../errors/errors.ts'
 import { RowSet } from '../../list/row-set.ts'
 import { addRecords, addsUp, noRecords, type RecordCounts } from '../../report.ts'
-import { emptiedIn } from './page-accounting.ts'
+import { countGained, emptiedIn } from './page-accounting.ts'
 import { isFilled } from '../../privacy/hidden-values.ts'
 
 export type Known = {
@@ -100,6 +100,7 @@ class Decision implements PagesDecided {
     writtenAgain: 0,
     emptied: new Map(),
     unwritten: new RowSet(),
+    gained: new Map(),
   }
   readonly inserted: { rowId: number; customer: Customer }[] = []
   readonly updated = new Map<number, Update>()
@@ -241,6 +242,14 @@ class Decision implements PagesDecided {
     return kept
   }
 
+  #countGained({ extra: before }: Customer, { extra: after }: Customer): void {
+    if (after === null) return
+    const known: object = JSON.parse(before ?? '{}')
+    for (const field of Object.keys(JSON.parse(after))) {
+      if (!Object.hasOwn(known, field)) countGained(this.saved.gained, field, 1)
+    }
+  }
+
   #addKnown(
     known: Known,
     customer: Customer,
@@ -262,6 +271,7 @@ class Decision implements PagesDecided {
       if (isEmptied) this.saved.unwritten.add(rowId)
     } else {
       counts.updated += 1
+      if (differing.includes('extra')) this.#countGained(known.customer, customer)
       if (this.#run.seen.has(rowId)) this.saved.writtenAgain += 1
       if (isRemoved) counts.returned += 1
       this.saved.written.add(rowId)

@@ -18,6 +18,7 @@ export function addSaved(run: Run, saved: PagesSaved): void {
   run.readBefore -= saved.writtenAgain
   for (const [field, rows] of saved.emptied) emptiedIn(run.emptied, field).addAll(rows)
   run.unwritten.addAll(saved.unwritten)
+  for (const [field, customers] of saved.gained) countGained(run.gained, field, customers)
 }
 
 /** The rows of a field, to add some. */
@@ -25,6 +26,14 @@ export function emptiedIn(emptied: Emptied, field: TextField): RowSet {
   const rows = emptied.get(field) ?? new RowSet()
   emptied.set(field, rows)
   return rows
+}
+
+/** A service may send other fields with each record: only so many are counted. */
+const MOST_GAINED = 100
+
+/** Adds customers that have a field now which they did not have. */
+export function countGained(gained: Map<string, number>, field: string, customers: number): void {
+  if (gained.size < MOST_GAINED || gained.has(field)) gained.set(field, (gained.get(field) ?? 0) + customers)
 }
 
 /** Throws AccountingBroken unless the numbers of a run add up, as stored and as counted. */

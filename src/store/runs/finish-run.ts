@@ -72,10 +72,11 @@ async function requireWhole(session: Session, run: Run, nowMs: number): Promise<
   requireSum(run, stored)
 }
 
-const UNCHANGED: Shape = { changes: [], written: 0 }
+const UNCHANGED: Shape = { changes: [], written: 0, newFields: [] }
 
 /** The ending of a run that found the shape of its data changed: its scan proves nothing about customers. */
-function endingOf(ending: Ending, { changes }: Shape): Ending {
+function endingOf(asked: Ending, { changes, newFields }: Shape): Ending {
+  const ending = newFields.length === 0 ? asked : { ...asked, certificate: { ...asked.certificate, newFields } }
   if (changes.length === 0) return ending
   const reasons = [...ending.reasons, 'shape-changed']
   const certificate = { ...ending.certificate, proof: 'unproven', isWhole: false, reasons, shape: changes }

@@ -18,8 +18,15 @@ import { updateStamp } from './lease.ts'
 const FEW = 20
 const USUAL_SHARE = 0.1
 
-/** What a run found of the shape of its data; `written`: how many customers it counted as unchanged that have lost a field since. */
-export type Shape = { readonly changes: readonly ShapeChange[]; readonly written: number }
+/**
+ * What a run found of the shape of its data. `written`: how many customers it counted as unchanged that have lost a field since. `newFields`:
+ * fields that the specification does not know, and that more than half of the customers have from this run on.
+ */
+export type Shape = {
+  readonly changes: readonly ShapeChange[]
+  readonly written: number
+  readonly newFields: readonly string[]
+}
 
 /** Judges what a run received when it has read the list: fields that came empty are emptied now, unless too many customers lost them. */
 export async function concludeShape(
@@ -35,9 +42,10 @@ export async function concludeShape(
     ...(await emptiedFields(session, run, isTooMany)),
     ...(await rejectedFields(session, run, isTooMany)),
   ]
-  if (changes.length > 0) return { changes, written: 0 }
+  const newFields = [...run.gained].filter(([, customers]) => customers > known / 2).map(([field]) => field)
+  if (changes.length > 0) return { changes, written: 0, newFields }
   for (const [field, rows] of run.emptied) await empty(session, run, { field, rowIds: [...rows] }, nowMs)
-  return { changes: [], written: run.unwritten.size }
+  return { changes, written: run.unwritten.size, newFields }
 }
 
 /** Fields that most customers had, and that too many of them have no more. */

@@ -75,6 +75,7 @@ export async function startRun(session: Session, start: Start, place: string): P
     written: new RowSet(),
     emptied: new Map(),
     unwritten: new RowSet(),
+    gained: new Map(),
     records: noRecords(),
     warnings: {},
     pages: 0,
