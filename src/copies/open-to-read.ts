@@ -4,16 +4,19 @@ import { isPostgres } from '../address/mirror-address.ts'
 import { mirrorFault, noMirror } from '../errors/faults.ts'
 import { fileError } from '../store/port/sqlite-errors.ts'
 import { BUSY_TIMEOUT_MS, type Connection } from '../store/sqlite/connect.ts'
-import { APPLICATION_ID, isEmpty, openDatabase, requireVersion, versionOf } from '../store/sqlite/open-database.ts'
+import { isEmpty, openDatabase, requireVersion, requireWhole, versionOf } from '../store/sqlite/open-database.ts'
 import { requireRegularFile } from '../store/sqlite/open-file.ts'
 import { type OpenedReadOnly, openReadOnly } from '../store/sqlite/read-only-file.ts'
-import { COPY_APPLICATION_ID } from './file-kind.ts'
+import { COPY_APPLICATION_ID, isMirror } from './file-kind.ts'
 
 /** A mirror, or a published copy, that is open to read only. */
 export type OpenedToRead = OpenedReadOnly & { close(): void }
 
-/** Opens the mirror or copy at `file`, an absolute path, and changes neither it nor its folder. Throws MirrorUnusable. */
-export function openToRead(file: string): OpenedToRead {
+/**
+ * Opens the mirror or copy at `file`, an absolute path, and changes neither it nor its folder. Throws MirrorUnusable; `asMade` also for a mirror
+ * of which a table or a view was dropped or got another shape, which a statement of a user may still read.
+ */
+export function openToRead(file: string, { asMade = false }: { asMade?: boolean } = {}): OpenedToRead {
   try {
     const real = existingFile(file)
     const opened = openReadOnly(real, BUSY_TIMEOUT_MS)
@@ -22,6 +25,7 @@ export function openToRead(file: string): OpenedToRead {
       for (const setting of ['query_only = ON', 'trusted_schema = OFF', 'cache_size = -16000'])
         opened.db.pragma(setting)
       requireMirror(opened.db, file)
+      if (asMade && isMirror(opened.db)) requireWhole(opened.db, file)
       return { ...opened, close: () => opened.db.close() }
     } catch (error) {
       opened.db.close()
@@ -42,11 +46,10 @@ function existingFile(file: string): string {
 }
 
 function requireMirror(db: Connection, file: string): void {
-  const applicationId = Number(db.pragma('application_id', { simple: true }))
-  const isMirror = applicationId === APPLICATION_ID
-  if (isEmpty(db) && (!isMirror || versionOf(db) === 0)) throw noMirror(file)
-  if (isMirror) requireVersion(db, file)
-  else if (applicationId !== COPY_APPLICATION_ID)
+  const isOurs = isMirror(db)
+  if (isEmpty(db) && (!isOurs || versionOf(db) === 0)) throw noMirror(file)
+  if (isOurs) requireVersion(db, file)
+  else if (Number(db.pragma('application_id', { simple: true })) !== COPY_APPLICATION_ID)
     throw mirrorFault(file, { fault: 'foreign', said: 'is a SQLite file of another program' })
 }
 

@@ -22,7 +22,7 @@ export function publishFolder(plan: FolderPlan): Published {
     forAll: withoutPersonalData,
   }
   const state = stateOf(plan, recordedIn(mirror))
-  const opened = openToRead(mirror)
+  const opened = openToRead(mirror, { asMade: true })
   try {
     const write = (chunk: string | Uint8Array, descriptor: number) => {
       writeAll(descriptor, typeof chunk === 'string' ? Buffer.from(chunk) : chunk)

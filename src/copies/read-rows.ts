@@ -41,7 +41,7 @@ async function readFile(
   file: string,
   { read, configured }: Asked,
 ): Promise<AsyncIterable<SomeRows> | UnknownOrganization> {
-  const opened = openToRead(file)
+  const opened = openToRead(file, { asMade: !('sql' in read) })
   try {
     const organization = 'sql' in read ? undefined : read.customers.organization
     const known = organization === undefined ? [] : mirroredIn(opened.db)

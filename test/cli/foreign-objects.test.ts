@@ -1,6 +1,8 @@
 import Database from 'better-sqlite3'
 import { expect, test } from 'vitest'
 import { checkCommand } from '../../src/cli/check.ts'
+import { exportCommand } from '../../src/cli/export.ts'
+import { queryCommand } from '../../src/cli/query.ts'
 import { runsCommand } from '../../src/cli/runs.ts'
 import { statusCommand } from '../../src/cli/status.ts'
 import { syncCommand } from '../../src/cli/sync.ts'
@@ -27,8 +29,8 @@ function edit(file: string, statements: string): void {
   db.close()
 }
 
-async function run(command: AnyCommand, { config }: { config: string }) {
-  const { code, stdout, stderr } = await runCommand(command, ['--config', config])
+async function run(command: AnyCommand, { config }: { config: string }, ...more: string[]) {
+  const { code, stdout, stderr } = await runCommand(command, [...more, '--config', config])
   return { code, said: (stdout + stderr).replaceAll(/\s+/g, ' ') }
 }
 
@@ -143,8 +145,9 @@ test.each<[what: string, change: string, said: RegExp]>([
   const place = await aMirroredPlace()
   edit(place.mirror, change)
 
-  for (const command of [statusCommand, syncCommand, runsCommand, checkCommand])
+  for (const command of [statusCommand, syncCommand, runsCommand, queryCommand, checkCommand])
     expect(await run(command, place)).toEqual({ code: 7, said: expect.stringMatching(said) })
+  expect(await run(exportCommand, place, '--format', 'csv')).toEqual({ code: 7, said: expect.stringMatching(said) })
 })
 
 test.each<[what: string, change: string, command: AnyCommand, said: RegExp]>([

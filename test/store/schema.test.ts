@@ -82,6 +82,31 @@ test.each(VIEWS)('a mirror without its view %s is refused, and the view named', 
     })
 })
 
+test.each(VIEWS)('a mirror whose view %s has other columns is refused, and a column named', async (view) => {
+  const file = await aClosedMirror()
+  tamper(file, `DROP VIEW ${view}`)
+  tamper(file, `CREATE VIEW ${view} AS SELECT organization FROM customers`)
+
+  for (const open of [openMirror, openMirrorToRead])
+    await expect(open(file)).rejects.toMatchObject({
+      code: 'foreign',
+      message: expect.stringMatching(new RegExp(`\\b${view}\\b.*, which was renamed or dropped`)),
+    })
+})
+
+test.each([
+  ['customers', 'email'],
+  ['runs', 'warnings'],
+])('a mirror whose table %s has another name for %s is refused, and both named', async (table, column) => {
+  const file = await aClosedMirror()
+  tamper(file, `ALTER TABLE ${table} RENAME COLUMN ${column} TO other`)
+
+  await expect(openMirror(file)).rejects.toMatchObject({
+    code: 'foreign',
+    message: expect.stringMatching(new RegExp(`${table}.* ${column}|${table}\\.${column}`)),
+  })
+})
+
 test.each(['customers_edited', 'customers_deleted'])('a mirror without its trigger %s is refused', async (trigger) => {
   const file = await aClosedMirror()
   tamper(file, onPostgres ? `DROP TRIGGER ${trigger} ON customers` : `DROP TRIGGER ${trigger}`)

@@ -34,12 +34,6 @@ const FIX = 'Do what is said above, or name another mirror in the configuration.
 
 /** To be asked before the mirror is read, which takes its columns for granted. */
 function errorOfColumn(shown: string, { tables }: Examined): MirrorUnusable | undefined {
-  if (tables?.lacking != null) {
-    return new MirrorUnusable(
-      `${shown}: the mirror lacks the column ${tables.lacking}, which was renamed or dropped. Give it its name back, or put back a backup.`,
-      { code: 'foreign' },
-    )
-  }
   if (tables?.unfilled != null) {
     return new MirrorUnusable(
       `${shown}: the column ${tables.unfilled}, which someone added, has no default. Give it one, or let it be null.`,

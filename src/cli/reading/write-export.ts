@@ -28,7 +28,7 @@ async function exportAsPlanned(plan: ExportPlan): Promise<ExportReport> {
 }
 
 async function writeExport({ file, to, folder, ...plan }: ExportPlan): Promise<Exported | UnknownOrganization> {
-  const opened = openToRead(file)
+  const opened = openToRead(file, { asMade: true })
   try {
     if (folder !== undefined) return await exportPartitions(opened, folder, plan)
     const exportTo = async (descriptor: number) => {

@@ -42,7 +42,7 @@ export async function publishBucket(plan: BucketPlan, environment: Environment):
  * CopyFailed for what the service refuses or cannot do, and MirrorUnusable.
  */
 export async function publishToBucket(plan: BucketPlan, store: ObjectStore): Promise<Published> {
-  const opened = openToRead(plan.mirror)
+  const opened = openToRead(plan.mirror, { asMade: true })
   try {
     for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
       const published = await publishOnce(plan, store, opened)

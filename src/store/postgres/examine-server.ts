@@ -57,8 +57,6 @@ export async function examineServer(address: string): Promise<Examined> {
 /** What in the tables of a mirror would end a run. */
 export type ExaminedTables = {
   unwritable: string | null
-  /** A column of the mirror that is not there, after its table and a dot. */
-  lacking: string | null
   /** A column that someone added, and that is neither filled nor may be NULL; after its table and a dot. */
   unfilled: string | null
   /** Triggers, rules, constraints and unique indexes that someone added to a table of the mirror. */
@@ -70,7 +68,7 @@ type Query = (sql: string, parameters: unknown[]) => Promise<{ rows: ExaminedTab
 /** Looks at the tables of a mirror of the latest version in this schema, and not at others there. Waits for no lock. */
 export async function examineTables(query: Query, schema: string): Promise<ExaminedTables> {
   const { rows } = await query(EXAMINE_TABLES, [schema, KNOWN, OURS])
-  return rows[0] ?? { unwritable: null, lacking: null, unfilled: null, added: [] }
+  return rows[0] ?? { unwritable: null, unfilled: null, added: [] }
 }
 
 /** Every table, with its columns; those without any here hold nothing that a run writes. */
@@ -101,8 +99,6 @@ const EXAMINE_TABLES = `
   SELECT
     (SELECT min(name) FROM held, unnest(ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE']) AS needed
      WHERE NOT has_table_privilege(held.oid, needed)) AS unwritable,
-    (SELECT min(name || '.' || needed) FROM held, json_array_elements_text(columns) AS needed
-     WHERE NOT EXISTS (SELECT FROM pg_attribute WHERE attrelid = held.oid AND attname = needed AND NOT attisdropped)) AS lacking,
     (SELECT min(name || '.' || attname) FROM held JOIN pg_attribute ON attrelid = held.oid
      WHERE json_array_length(columns) > 0 AND attnum > 0 AND attnotnull AND NOT atthasdef AND attidentity = '' AND NOT attisdropped
        AND attname NOT IN (SELECT json_array_elements_text(columns))

@@ -1,7 +1,7 @@
 import { MirrorUnusable } from '../../errors/errors.ts'
 import type { Database, Session } from '../port/postgres-session.ts'
-import { incomplete, namesIn, otherVersion, POSTGRES_SCHEMA, VERSION } from '../schema/schema.ts'
-import { noMirror } from '../../errors/faults.ts'
+import { incomplete, namesIn, otherVersion, POSTGRES_SCHEMA, SHAPES, VERSION } from '../schema/schema.ts'
+import { mirrorFault, noMirror } from '../../errors/faults.ts'
 import { mayVacuum } from './vacuum.ts'
 
 const MOST = 10
@@ -64,6 +64,8 @@ export type Found = {
   relations: string[]
   /** Triggers of its customers. */
   triggers: string[]
+  /** A column of a table or a view of a mirror that is not there, after its table and a dot. */
+  lacking: string | null
   version: number | undefined
 }
 
@@ -71,7 +73,7 @@ type Place = Pick<Database, 'address' | 'schema'>
 
 /** Looks at the server and at the schema of a mirror. */
 export async function lookAtSchema(session: Pick<Session, 'first'>, schema: string): Promise<Found> {
-  const found = await session.first<Omit<Found, 'version'>>(LOOK, schema)
+  const found = await session.first<Omit<Found, 'version'>>(LOOK, schema, JSON.stringify(SHAPES))
   if (found === undefined) throw new Error('the server did not describe itself')
   if (!found.is_marked || !found.may_use) return { ...found, version: undefined }
   const stored = await session.first<{ version: number }>('SELECT version FROM mirror_schema')
@@ -93,7 +95,11 @@ const LOOK = `
     ARRAY(SELECT relname::text FROM pg_class
       WHERE relnamespace = space.oid AND relkind IN ('r', 'p', 'v', 'm', 'f', 'S')
         AND NOT EXISTS (SELECT FROM pg_depend WHERE classid = 'pg_class'::regclass AND objid = pg_class.oid AND deptype = 'e')) AS relations,
-    ARRAY(SELECT tgname::text FROM pg_trigger WHERE tgrelid = to_regclass('customers')) AS triggers
+    ARRAY(SELECT tgname::text FROM pg_trigger WHERE tgrelid = to_regclass('customers')) AS triggers,
+    (SELECT min(shape.name || '.' || needed)
+      FROM json_each($2::json) AS shape (name, columns), json_array_elements_text(columns) AS needed,
+        LATERAL (SELECT oid FROM pg_class WHERE relname = shape.name AND relnamespace = space.oid) AS held
+      WHERE NOT EXISTS (SELECT FROM pg_attribute WHERE attrelid = held.oid AND attname = needed AND NOT attisdropped)) AS lacking
   FROM (SELECT $1::text AS name) AS asked
   LEFT JOIN pg_namespace AS space ON space.nspname = asked.name
   LEFT JOIN pg_class AS mirror ON mirror.relnamespace = space.oid AND mirror.relname = 'mirror_schema' AND mirror.relkind = 'r' AND EXISTS (
@@ -128,7 +134,7 @@ export function requireServer({ server, encoding, is_read_only }: Found, address
 
 /** Throws MirrorUnusable unless the schema is empty, or holds a mirror that this program knows. */
 export function requireMirror(
-  { is_marked, may_use, relations, triggers, version }: Found,
+  { is_marked, may_use, relations, triggers, lacking, version }: Found,
   { address, schema }: Place,
 ): void {
   if (!may_use) {
@@ -149,6 +155,12 @@ export function requireMirror(
   const held = new Set([...relations, ...triggers])
   const missing = NAMES.filter((name) => !held.has(name))
   if (missing.length > 0) throw incomplete(address, missing)
+  if (lacking !== null)
+    throw mirrorFault(
+      address,
+      { fault: 'foreign', said: `lacks the column ${lacking}, which was renamed or dropped` },
+      { where: 'postgres' },
+    )
 }
 
 /** Throws MirrorUnusable unless there is a mirror that this program can read. */

@@ -1,3 +1,4 @@
+import { PUBLIC_TABLES } from '../../public-tables.ts'
 import { MirrorUnusable } from '../../errors/errors.ts'
 import { tables } from './tables.ts'
 import { POSTGRES_TRIGGERS, SQLITE_TRIGGERS } from './triggers.ts'
@@ -50,6 +51,12 @@ const TYPED = Array.from(
 export const COLUMNS: Readonly<Record<string, readonly string[]>> = Object.fromEntries(
   TYPED.map(({ table, columns }) => [table, columns.map(({ name }) => name)]),
 )
+
+/** The columns that each table and each public view has to have. */
+export const SHAPES: Readonly<Record<string, readonly string[]>> = {
+  ...COLUMNS,
+  ...Object.fromEntries(PUBLIC_TABLES.map(({ name, columns }) => [name, columns.map((column) => column.name)])),
+}
 
 /** The columns with times, each after its table and a dot. */
 export const TIMES: ReadonlySet<string> = new Set(

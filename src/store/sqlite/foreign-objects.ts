@@ -1,7 +1,6 @@
 import Database from 'better-sqlite3'
 import { isOfSqlite } from '../../errors/faults.ts'
-import { PUBLIC_TABLES } from '../../public-tables.ts'
-import { COLUMNS, SQLITE_SCHEMA } from '../schema/schema.ts'
+import { COLUMNS, SHAPES, SQLITE_SCHEMA } from '../schema/schema.ts'
 import type { Connection } from './connect.ts'
 
 /*
@@ -58,15 +57,9 @@ function statementsOn(table: string): string[] {
   return [`INSERT INTO ${table} DEFAULT VALUES`, `DELETE FROM ${table}`, ...update]
 }
 
-/** What each table and public view has to have. */
-const WANTED: ReadonlyMap<string, readonly string[]> = new Map([
-  ...Object.entries(COLUMNS),
-  ...PUBLIC_TABLES.map(({ name, columns }) => [name, columns.map((column) => column.name)] as const),
-])
-
 /** A table or a view, of those that are there, that someone gave another shape, and how; undefined if there is none. */
 export function reshapedIn(db: Connection): string | undefined {
-  for (const [name, wanted] of WANTED) {
+  for (const [name, wanted] of Object.entries(SHAPES)) {
     try {
       const held = new Set(db.prepare<[string], string>('SELECT name FROM pragma_table_info(?)').pluck().all(name))
       const lacking = wanted.find((column) => !held.has(column))

@@ -144,7 +144,7 @@ export function requireVersion(db: Connection, file: string): void {
 }
 
 /** Throws MirrorUnusable for a mirror of which someone dropped a table, a view or a trigger (`damaged`), or gave it another shape (`foreign`). */
-function requireWhole(db: Connection, file: string): void {
+export function requireWhole(db: Connection, file: string): void {
   const lacking = missingIn(db)
   if (lacking.length > 0) throw incomplete(file, lacking)
   const reshaped = reshapedIn(db)

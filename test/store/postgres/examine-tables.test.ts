@@ -15,21 +15,9 @@ beforeAll(async () => {
   ;({ schema } = await openDatabase(await anEmptyMirror(), 'write', { connect }))
 })
 
-const NOTHING: ExaminedTables = { unwritable: null, lacking: null, unfilled: null, added: [] }
+const NOTHING: ExaminedTables = { unwritable: null, unfilled: null, added: [] }
 
 test.each<[string, string, string, Partial<ExaminedTables>]>([
-  [
-    'a column that was renamed',
-    'ALTER TABLE runs RENAME warnings TO warns',
-    'ALTER TABLE runs RENAME warns TO warnings',
-    { lacking: 'runs.warnings' },
-  ],
-  [
-    'a table that was renamed',
-    'ALTER TABLE absences RENAME TO other',
-    'ALTER TABLE other RENAME TO absences',
-    { lacking: 'absences.organization' },
-  ],
   [
     'a column that no row can be inserted without',
     'ALTER TABLE runs ADD who text NOT NULL',
