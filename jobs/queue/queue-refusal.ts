@@ -69,7 +69,7 @@ function firstLine(message: string): string {
 /** What the server says is quoted; one sentence for all of it follows. */
 const REMEDY =
   'Start that server, or repair there what it says; or correct its address, with user, password and TLS (rediss://, sslmode): queue in the ' +
-  'configuration, or CUSTOMER_MIRROR_QUEUE. It has to be one server, no cluster and no Sentinel; its ' +
+  'configuration, or CUSTOMER_MIRROR_QUEUE. It has to be one server and no Sentinel, or a cluster with a hash tag as prefix (?prefix={name}); its ' +
   'user needs all rights to the keys or the schema of the queue; ?prefix= keeps it apart from other programs.'
 
 const DEFECTS = [TypeError, RangeError, ReferenceError, SyntaxError]

@@ -1,4 +1,4 @@
-import { Redis, type RedisOptions } from 'ioredis'
+import { Cluster, Redis, type RedisOptions } from 'ioredis'
 import { z } from 'zod'
 import { backoffMs } from '../../src/time/backoff.ts'
 import { LONGEST_CLOSE_MS, within } from './deadline.ts'
@@ -10,24 +10,19 @@ const RECONNECT = { firstMs: 400, longestMs: 5000 }
 /** The queue on Redis or Valkey. Rejects when it does not accept us within `connectMs`. */
 export async function openRedis(address: string, { connectMs, answerMs, prefix }: Opening): Promise<Store> {
   const { createRedisBackend } = await import('bullmq')
-  const client = new TrackedRedis(address, {
+  const settings = {
     lazyConnect: true,
     connectTimeout: connectMs,
     socketTimeout: answerMs,
     disconnectTimeout: LONGEST_CLOSE_MS,
     // A running job survives an outage of Redis for minutes: commands wait until it is back.
     maxRetriesPerRequest: null,
-    retryStrategy: (times) => backoffMs(times, 1, RECONNECT),
-  })
-  // The users of the connection report an outage; without this listener it would be printed, with its password.
-  client.on('error', () => {})
-  try {
-    const answer = await within(connect(client), connectMs, 'late')
-    if (answer === 'late') throw new Error(`no answer within ${connectMs / 1000} s`)
-  } catch (error) {
-    client.disconnectAll()
-    throw error
+    retryStrategy: (times: number) => backoffMs(times, 1, RECONNECT),
   }
+  const first = await connected(new TrackedRedis(address, settings), connectMs)
+  const isOfCluster = await isInCluster(first, prefix)
+  if (isOfCluster) first.disconnectAll()
+  const client = isOfCluster ? await connected(aCluster(address, settings), connectMs) : first
   return {
     factory: (name, options, roles) => createRedisBackend(name, { ...options, connection: client }, roles),
     write: async () => {
@@ -39,14 +34,46 @@ export async function openRedis(address: string, { connectMs, answerMs, prefix }
   }
 }
 
-async function connect(client: Redis): Promise<void> {
+async function connected<Tracked extends TrackedRedis | TrackedCluster>(
+  client: Tracked,
+  connectMs: number,
+): Promise<Tracked> {
+  // The users of the connection report an outage; without this listener it would be printed, with its password.
+  client.on('error', () => {})
   const failed = failureOf(client)
   // A wrong password is reported only as an event; a closed port in both ways.
-  await Promise.race([client.connect(), failed])
-  await Promise.race([client.ping(), failed])
+  const connecting = Promise.race([client.connect().then(() => client.ping()), failed])
+  try {
+    if ((await within(connecting, connectMs, undefined)) !== undefined) return client
+    throw new Error(`no answer within ${connectMs / 1000} s`)
+  } catch (error) {
+    client.disconnectAll()
+    throw error
+  }
 }
 
-function failureOf(client: Redis): Promise<never> {
+/** Keys with a hash tag are on one server of a cluster, and BullMQ may name several of them in one command. */
+async function isInCluster(client: Client, prefix: string): Promise<boolean> {
+  return prefix.startsWith('{') && (await client.info('cluster')).includes('cluster_enabled:1')
+}
+
+function aCluster(address: string, { connectTimeout, socketTimeout, disconnectTimeout }: RedisOptions): TrackedCluster {
+  const { hostname, port, username, password, protocol } = new URL(address)
+  const access = { username: decodeURIComponent(username), password: decodeURIComponent(password) }
+  return new TrackedCluster([{ host: hostname, port: Number(port || 6379) }], {
+    lazyConnect: true,
+    clusterRetryStrategy: (times) => backoffMs(times, 1, RECONNECT),
+    redisOptions: {
+      ...{ connectTimeout, socketTimeout, disconnectTimeout, maxRetriesPerRequest: null },
+      ...(password !== '' && access),
+      ...(protocol === 'rediss:' && { tls: {} }),
+    },
+  })
+}
+
+type Client = Redis | Cluster
+
+function failureOf(client: Client): Promise<never> {
   const failed = new Promise<never>((_, reject) => client.once('error', reject))
   failed.catch(() => {})
   return failed
@@ -57,11 +84,7 @@ class TrackedRedis extends Redis {
   readonly #copies = new Set<Redis>()
 
   override duplicate(override?: Partial<RedisOptions>): Redis {
-    const copy = super.duplicate({ lazyConnect: false, ...override })
-    copy.on('error', () => {})
-    copy.once('end', () => this.#copies.delete(copy))
-    this.#copies.add(copy)
-    return copy
+    return tracked(this.#copies, super.duplicate({ lazyConnect: false, ...override }))
   }
 
   disconnectAll(): void {
@@ -69,10 +92,35 @@ class TrackedRedis extends Redis {
   }
 }
 
+class TrackedCluster extends Cluster {
+  readonly #copies = new Set<Cluster>()
+
+  override duplicate(...asked: Parameters<Cluster['duplicate']>): Cluster {
+    return tracked(this.#copies, super.duplicate(...asked))
+  }
+
+  disconnectAll(): void {
+    for (const client of [this, ...this.#copies]) client.disconnect()
+  }
+}
+
+function tracked<Copy extends Client>(copies: Set<Copy>, copy: Copy): Copy {
+  copy.on('error', () => {})
+  copy.once('end', () => copies.delete(copy))
+  copies.add(copy)
+  return copy
+}
+
 /** Reads the shared values without BullMQ, which takes long to load. */
-export function readRedis(address: string, { connectMs, prefix }: Omit<Opening, 'answerMs'>): Readable {
+export async function readRedis(address: string, { connectMs, prefix }: Omit<Opening, 'answerMs'>): Promise<Readable> {
   const once = { connectTimeout: connectMs, maxRetriesPerRequest: 0, retryStrategy: () => null }
-  const client = new Redis(address, { ...once, disconnectTimeout: LONGEST_CLOSE_MS })
+  const settings = { ...once, disconnectTimeout: LONGEST_CLOSE_MS }
+  const first = new Redis(address, settings)
+  first.on('error', () => {})
+  // What fails here fails again below, with its reason.
+  const isOfCluster = await within(isInCluster(first, prefix), connectMs, false).catch(() => false)
+  if (isOfCluster) first.disconnect()
+  const client = isOfCluster ? aCluster(address, settings) : first
   // The verbs report the failure; without this listener it would be printed, with its password.
   client.on('error', () => {})
   // The reason is reported only as an event.
@@ -90,7 +138,7 @@ export function readRedis(address: string, { connectMs, prefix }: Omit<Opening, 
  * BullMQ names several keys in one command, which must be on one of its servers. Everything is asked at once, because a server may be far
  * away; it answers in order, so the first refusal is the one that is thrown.
  */
-async function probe(client: Redis, prefix: string, write: 'new' | 'if-there') {
+async function probe(client: Client, prefix: string, write: 'new' | 'if-there') {
   // BullMQ's keys begin with bull, so a user restricted to those may write this key too.
   const key = `bull:${prefix}-probe`
   const keys = [sharedKey(prefix), ...(['sync', 'quick', 'notify'] as const).map((queue) => metaKey(prefix, queue))]
@@ -113,7 +161,7 @@ function metaKey(prefix: string, queue: 'sync' | 'quick' | 'notify'): string {
  * Workers wait for jobs with this command. The probe is no sorted set, so a server that has it refuses at once and takes nothing. Where there
  * is none, the connection waits for a tenth of a second.
  */
-async function askToWait(client: Redis, key: string): Promise<void> {
+async function askToWait(client: Client, key: string): Promise<void> {
   try {
     await client.bzpopmin(key, SHORTEST_WAIT_SECONDS)
   } catch (error) {
@@ -125,7 +173,7 @@ const PROBE_STAYS_MS = 60_000
 const SHORTEST_WAIT_SECONDS = 0.001
 
 /** Shared values in one hash. */
-function redisValues(client: Redis, prefix: string): SharedValues {
+function redisValues(client: Client, prefix: string): SharedValues {
   const key = sharedKey(prefix)
   return {
     read: async (name) => (await client.hget(key, name)) ?? undefined,
@@ -156,7 +204,7 @@ const REPLACE = `
   return 1`
 
 /** Rate limits in a hash of their own: the moments of the next turn, and of the end of a pause. */
-function redisLimits(client: Redis, prefix: string): SharedLimits {
+function redisLimits(client: Client, prefix: string): SharedLimits {
   const key = `bull:${prefix}-limits`
   return {
     async take(name, { spacingMs, pauseMs }) {

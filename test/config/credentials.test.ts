@@ -137,7 +137,11 @@ test.each([
   ['a misspelt prefix', '?prefx=hunter2', /^has an unknown parameter: known are prefix and family/],
   ['an option of the driver', '?keyPrefix=hunter2', /^has an unknown parameter/],
   ['two prefixes', '?prefix=a&prefix=b', /^gives a parameter twice: keep one$/],
-  ['a bad prefix', '?prefix=a:b', /^has a bad prefix: at most 64 letters, digits, dots, dashes and underscores$/],
+  [
+    'a bad prefix',
+    '?prefix=a:b',
+    /^has a bad prefix: at most 64 letters, digits, dots, dashes and underscores, the first of them in braces for a cluster of Redis$/,
+  ],
   ['a family that is none', '?family=5', /^has a bad family: it must be 4, 6 or 0$/],
   ['a port above all', ':99999', /^has a port that is no number from 1 to 65535; write a \/ of a password as %2F$/],
   ['a port of 0', ':0/1', /^has a port that is no number/],

@@ -31,8 +31,8 @@ function postgresProblem(text: string): string | undefined {
 
 function prefixProblem(text: string): string | undefined {
   const prefix = URL.parse(text)?.searchParams.get('prefix') ?? undefined
-  if (prefix === undefined || /^[\w.-]{1,64}$/.test(prefix)) return undefined
-  return 'has a bad prefix: at most 64 letters, digits, dots, dashes and underscores'
+  if (prefix === undefined || /^(?=.{1,64}$)(\{[\w.-]+\})?[\w.-]*$/.test(prefix)) return undefined
+  return 'has a bad prefix: at most 64 letters, digits, dots, dashes and underscores, the first of them in braces for a cluster of Redis'
 }
 
 /**

@@ -1,0 +1,53 @@
+import { expect, test } from 'vitest'
+import { askQueue, probeQueue } from '../../../jobs/queue/backend.ts'
+import { eventually } from '../../support/eventually.ts'
+import { aJobsWorkplace } from '../../support/jobs-workplace.ts'
+import { rowsOf } from '../../support/mirror-file.ts'
+import { redisProgram } from '../../support/redis-server.ts'
+import { startWorker } from '../../support/worker-here.ts'
+import { aRedis } from '../../support/worker-on-redis.ts'
+import { aSandbox, organizationsOf } from '../../support/workplace.ts'
+
+const SLOTS = [
+  ['0', '5460'],
+  ['5461', '10922'],
+  ['10923', '16383'],
+] as const
+
+test.skipIf(redisProgram() === undefined)(
+  'two workers mirror by a cluster of three masters, where the prefix of their queue is a hash tag',
+  async () => {
+    const sandbox = await aSandbox({ customers: [250, 40, 3] })
+    const rateLimit = { shared: 'vendor', requestsPerMinute: 6000 }
+    const queue = `${await aClusterOfThree()}?prefix={cm}`
+    const place = aJobsWorkplace(organizationsOf(sandbox, { rateLimit }), { queue })
+    const workers = [startWorker(place), startWorker(place)]
+    for (const id of ['acme', 'globex', 'initech']) await Promise.any(workers.map((worker) => worker.ran(id)))
+    for (const worker of workers) await worker.stop()
+    await probeQueue(queue)
+    const known = await askQueue(queue, 5000, ({ values }) => values.read('mirror'))
+
+    expect(known).toContain(place.mirror)
+    expect(rowsOf(place.mirror, 'SELECT organization, status FROM runs ORDER BY organization')).toEqual([
+      { organization: 'acme', status: 'complete' },
+      { organization: 'globex', status: 'complete' },
+      { organization: 'initech', status: 'complete' },
+    ])
+    expect(workers.flatMap(({ lines }) => lines).join()).not.toMatch(/queue (lost|error)|rate limit is away/)
+  },
+)
+
+/** The address of one of three servers that share the slots. */
+async function aClusterOfThree(): Promise<string> {
+  const servers = await Promise.all(SLOTS.map(() => aRedis({ isCluster: true })))
+  for (const [index, server] of servers.entries())
+    await server.command('CLUSTER', 'ADDSLOTSRANGE', ...(SLOTS[index] ?? []))
+  const [first, ...others] = servers
+  for (const { url } of others) await first?.command('CLUSTER', 'MEET', '127.0.0.1', new URL(url).port)
+  for (const server of servers)
+    await eventually(
+      () => server.command('CLUSTER', 'INFO'),
+      (info) => /cluster_state:ok[\s\S]*cluster_known_nodes:3/.test(String(info)),
+    )
+  return first?.url ?? ''
+}
