@@ -1,53 +1,43 @@
-import { stringify } from 'csv-stringify/sync'
-import type { ExportRow, Format, FormatSettings } from './format.ts'
-
-/** What is kept before it is written, in characters: as little as a value that is longer allows. */
-const MOST_KEPT = 64 * 1024
+import { type Format, type FormatSettings, writeLines } from './format.ts'
+import type { SqlValue } from './readable-statement.ts'
 
 /**
  * CSV as in RFC 4180. NULL is an empty field, the empty text is `""`, BOOLEAN is 1 or 0. With `excel`, the file begins with a BOM
  * and no value is a formula in a spreadsheet; otherwise values are as they are.
  */
-export function csvFormat({ excel, plainText }: FormatSettings): Format {
-  const asShown = (text: string) => (plainText === undefined ? text : plainText(text))
-  const cast = {
-    string: (value: string) => asShown(excel ? harmlessInSpreadsheet(value) : value),
-    object: (value: unknown) => (Buffer.isBuffer(value) ? `x'${value.toString('hex')}'` : String(value)),
-  }
-  const options = { record_delimiter: 'windows', quoted_match: QUOTED, cast }
+export function csvFormat({ excel, plainText = (text) => text }: FormatSettings): Format {
+  const shown = { text: (text: string) => plainText(excel ? harmlessInSpreadsheet(text) : text) }
   return {
     write(rows, to, { columns }) {
-      const head: ExportRow = columns.map(({ name }) => name)
-      to.write((excel ? BYTE_ORDER_MARK : '') + stringify([head], options))
-      let kept: ExportRow[] = []
-      let characters = 0
-      let count = 0
-      for (const row of rows) {
-        count += 1
-        kept.push(row)
-        characters += charactersOf(row)
-        if (characters < MOST_KEPT) continue
-        to.write(stringify(kept, options))
-        kept = []
-        characters = 0
-      }
-      if (kept.length > 0) to.write(stringify(kept, options))
-      return count
+      const head = csvLine(
+        columns.map(({ name }) => name),
+        shown,
+      )
+      return writeLines(rows, to, (row) => csvLine(row, shown), (excel ? BYTE_ORDER_MARK : '') + head)
     },
   }
 }
 
 const BYTE_ORDER_MARK = '\uFEFF'
 
-/** What is quoted besides commas and quotes: line ends of any kind, outer spaces, and the empty text, which is not NULL. */
-const QUOTED = /[\r\n]|^$|^\s|\s$/
+/** How the texts and the numbers in a line are written, before they are quoted; as they are where it is left out. */
+type Shown = { text?: (text: string) => string; number?: (number: number) => string }
 
-/** A few for values that are no text. */
-function charactersOf(row: ExportRow): number {
-  let characters = 0
-  for (const value of row) characters += typeof value === 'string' ? value.length : 8
-  return characters
+/** A line of CSV, with its end. */
+export function csvLine(values: readonly SqlValue[], { text = String, number = String }: Shown = {}): string {
+  const fieldOf = (value: SqlValue): string => {
+    if (value === null) return ''
+    if (typeof value === 'number') return number(value)
+    if (typeof value === 'bigint') return value.toString()
+    if (typeof value !== 'string') return `x'${value.toString('hex')}'`
+    const shown = text(value)
+    return QUOTED.test(shown) ? `"${shown.replaceAll('"', '""')}"` : shown
+  }
+  return `${values.map(fieldOf).join(',')}\r\n`
 }
+
+/** Commas, quotes, line ends of any kind, outer spaces, and the empty text, which is not NULL. */
+const QUOTED = /[",\r\n]|^$|^\s|\s$/
 
 /**
  * The text with an apostrophe wherever a spreadsheet would begin a formula, or show a number or date in place of the text, and cut off

@@ -66,6 +66,24 @@ export type FormatSettings = {
   plainJson?: ((json: string) => string) | undefined
 }
 
+/** What is kept before it is written, in characters: as little as a row that is longer allows. */
+const MOST_KEPT = 64 * 1024
+
+/** Writes a line for each row, behind the head. Returns the number of rows. */
+export function writeLines(rows: Iterable<ExportRow>, to: Sink, lineOf: (row: ExportRow) => string, head = ''): number {
+  let kept = head
+  let count = 0
+  for (const row of rows) {
+    kept += lineOf(row)
+    count += 1
+    if (kept.length < MOST_KEPT) continue
+    to.write(kept)
+    kept = ''
+  }
+  if (kept !== '') to.write(kept)
+  return count
+}
+
 /** Each format with what loads it. */
 const LOADERS = {
   csv: async (settings: FormatSettings) => (await import('./csv.ts')).csvFormat(settings),

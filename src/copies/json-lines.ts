@@ -1,31 +1,17 @@
 import { parsedJson } from '../parsed-json.ts'
 import { wellFormedJson } from '../storable-text.ts'
 import type { SqlValue } from './readable-statement.ts'
-import type { ExportColumn, ExportRow, Format, FormatSettings } from './format.ts'
-
-/** What is kept before it is written, in characters: as little as a row that is longer allows. */
-const MOST_KEPT = 64 * 1024
+import { type ExportColumn, type ExportRow, type Format, type FormatSettings, writeLines } from './format.ts'
 
 /**
  * A JSON object on each line, with every column: NULL as null, BOOLEAN as true or false, integers with all their digits, and columns
  * that hold JSON as that JSON, not as text.
  */
-export function jsonLinesFormat({ plainJson }: Pick<FormatSettings, 'plainJson'>): Format {
+export function jsonLinesFormat({ plainJson = (json) => json }: Pick<FormatSettings, 'plainJson'>): Format {
   return {
     write(rows, to, { columns }) {
       const write = columns.map(writerOf)
-      let kept = ''
-      let count = 0
-      const asShown = (line: string) => (plainJson === undefined ? line : plainJson(line))
-      for (const row of rows) {
-        count += 1
-        kept += `${asShown(lineOf(row, write))}\n`
-        if (kept.length < MOST_KEPT) continue
-        to.write(kept)
-        kept = ''
-      }
-      if (kept !== '') to.write(kept)
-      return count
+      return writeLines(rows, to, (row) => `${plainJson(lineOf(row, write))}\n`)
     },
   }
 }

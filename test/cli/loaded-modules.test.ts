@@ -34,7 +34,7 @@ test.each(
     // Two processes: the one that exports leaves out the same parts.
     [
       'export --format csv',
-      [...COMMAND_LINE, ...CONFIGURATION, ...MIRROR, 'csv-stringify'],
+      [...COMMAND_LINE, ...CONFIGURATION, ...MIRROR],
       /^(jobs|src\/(scan|run|service|list-memory)\/|src\/cli\/(sync|status|sql)\.)/,
     ],
     [

@@ -1,3 +1,4 @@
+import { csvLine } from '../../copies/csv.ts'
 import type { SqlValue } from '../../copies/readable-statement.ts'
 import { plainText, plainJson } from '../../plain-text.ts'
 import { renderTable, type TableScreen } from './table.ts'
@@ -89,21 +90,11 @@ const SHOWN_BYTES = 16
  */
 function csvFormat({ isForTerminal }: { isForTerminal: boolean }): RowFormat {
   const lineOf = (values: readonly SqlValue[]) => {
-    const line = values.map(fieldOf).join(',')
-    return `${isForTerminal ? plainText(line) : line}\r\n`
+    const line = csvLine(values, { number: numberText })
+    return isForTerminal ? `${plainText(line.slice(0, -2))}\r\n` : line
   }
   return { open: lineOf, row: lineOf, close: () => '' }
 }
-
-function fieldOf(value: SqlValue): string {
-  if (value === null) return ''
-  if (typeof value === 'bigint') return value.toString()
-  if (typeof value === 'number') return numberText(value)
-  if (typeof value === 'string') return QUOTED.test(value) ? `"${value.replaceAll('"', '""')}"` : value
-  return `x'${value.toString('hex')}'`
-}
-
-const QUOTED = /[",\r\n]|^$|^\s|\s$/
 
 /** One document: what comes before its rows, a row on each line, and what comes after them. */
 function jsonFormat({ before, after }: { before: string; after: string }): RowFormat {
