@@ -65,7 +65,7 @@ export function publishFolder(plan: FolderPlan): Published {
 
 /** Whether the folder was published from what the mirror records now. */
 export function isFolderUpToDate(plan: FolderPlan, recorded: Recorded): boolean {
-  return manifestOf(plan.parquet)['state'] === stateOf(plan, recorded)
+  return atPlace(plan.parquet, () => manifestOf(plan.parquet))['state'] === stateOf(plan, recorded)
 }
 
 /** Changes with another run, organization or setting, and where a customer was forgotten or an organization retired without a run. */

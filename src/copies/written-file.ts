@@ -1,9 +1,9 @@
 import Database from 'better-sqlite3'
 import { createHash, randomBytes } from 'node:crypto'
 import {
+  chownSync,
   closeSync,
   fchmodSync,
-  fchownSync,
   fsyncSync,
   lstatSync,
   openSync,
@@ -17,7 +17,7 @@ import { basename, dirname, join } from 'node:path'
 import { isOurs } from '../errors/errors.ts'
 import { codeOf, seenIn } from '../errors/faults.ts'
 import { isMissing } from '../machine/is-missing.ts'
-import { ownerOfFolder } from '../machine/make-folder.ts'
+import { giveToOwner, ownerOfFolder } from '../machine/make-folder.ts'
 import { connect } from '../store/sqlite/connect.ts'
 import { afterPlacing, copyFault } from './copy-error.ts'
 import { JOURNALS } from './target-place.ts'
@@ -211,8 +211,9 @@ function lockFileAt(path: string): bigint | undefined {
     }
     return lockFileAt(path)
   }
-  const users = [process.geteuid?.(), ownerOfFolder(dirname(path))?.uid]
-  return found.isFile() && found.size === 0n && users.includes(Number(found.uid)) ? found.ino : undefined
+  const user = process.geteuid?.()
+  const isOwn = user === undefined || [user, ownerOfFolder(dirname(path))?.uid].includes(Number(found.uid))
+  return found.isFile() && found.size === 0n && isOwn ? found.ino : undefined
 }
 
 function inodeOf(path: string): bigint | undefined {
@@ -221,16 +222,9 @@ function inodeOf(path: string): bigint | undefined {
 
 /** Makes an empty file, 0600, of a group where one is given. What root makes belongs to the owner of the folder. */
 export function makeFile(path: string, { gid }: { gid?: number | undefined } = {}): void {
-  writeInto(
-    path,
-    (descriptor) => {
-      fchmodSync(descriptor, 0o600)
-      const owner = ownerOfFolder(dirname(path))
-      const group = gid ?? owner?.gid
-      if (group !== undefined) giveToGroup(path, group, () => fchownSync(descriptor, owner?.uid ?? -1, group))
-    },
-    'wx',
-  )
+  writeInto(path, (descriptor) => fchmodSync(descriptor, 0o600), 'wx')
+  giveToOwner(path)
+  if (gid !== undefined) giveToGroup(path, gid, () => chownSync(path, -1, gid))
 }
 
 /** Throws UsageError where this user may not give files to that group. */

@@ -37,8 +37,12 @@ export function ownerOfFolder(folder: string): { uid: number; gid: number } | un
   return uid === 0 ? undefined : { uid, gid }
 }
 
-/** Gives what root has just made in a folder to the owner of that. */
+/** Gives what root has just made in a folder to the owner of that, where its file system can. */
 export function giveToOwner(path: string): void {
   const owner = ownerOfFolder(dirname(path))
-  if (owner !== undefined) chownSync(path, owner.uid, owner.gid)
+  try {
+    if (owner !== undefined) chownSync(path, owner.uid, owner.gid)
+  } catch {
+    // One owner has all files of a memory stick, and of many a network share.
+  }
 }
