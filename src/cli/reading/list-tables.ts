@@ -1,8 +1,7 @@
 import { isPostgres } from '../../address/mirror-address.ts'
 import { nearest } from '../../config/checks/suggestion.ts'
 import { isOurs, UsageError } from '../../errors/errors.ts'
-import { PUBLIC_TABLES } from '../../public-tables.ts'
-import type { DescribedTable } from '../../copies/described-tables.ts'
+import { PUBLIC_TABLES, type PublicColumn, type PublicTable } from '../../public-tables.ts'
 import { screenOf, type Io, type Screen } from '../io.ts'
 import { hanging } from '../output/fit-text.ts'
 import { formatRows } from '../output/rows.ts'
@@ -26,9 +25,51 @@ async function tablesOf(options: ReadingOptions): Promise<readonly DescribedTabl
     throw error
   })
   if (options.mirror === undefined && !isPostgres(file)) return PUBLIC_TABLES
-  const { describedTables } = await import('../../copies/described-tables.ts')
   return describedTables(file)
 }
+
+/** A public table, with the types of the store that it is in. */
+type DescribedTable = Omit<PublicTable, 'columns'> & { columns: readonly DescribedColumn[] }
+type DescribedColumn = Omit<PublicColumn, 'type'> & { type: string }
+
+/**
+ * The public tables that a mirror or a copy has, as the mirror at an address of PostgreSQL describes them itself. A copy without personal data has
+ * fewer tables and columns; every copy has a manifest.
+ */
+async function describedTables(place: string): Promise<DescribedTable[]> {
+  const [{ readRows }, { MANIFEST }, { statementError }] = await Promise.all([
+    import('../../copies/read-rows.ts'),
+    import('../../copies/copy-manifest.ts'),
+    import('../../copies/readable-statement.ts'),
+  ])
+  const described = new Map<string, Partial<Pick<DescribedColumn, 'type' | 'meaning'>>>()
+  const onServer = isPostgres(place)
+  try {
+    const found = await readRows(place, {
+      read: { sql: onServer ? DICTIONARY : COLUMNS },
+      configured: [],
+      limitMs: 60_000,
+    })
+    if ('known' in found) return []
+    for await (const { rows } of found)
+      for (const [name, type, meaning] of rows)
+        described.set(String(name), onServer ? { type: String(type), meaning: String(meaning) } : {})
+  } catch (error) {
+    throw onServer ? error : statementError(error, place)
+  }
+  return [...PUBLIC_TABLES, MANIFEST]
+    .map((table) => ({
+      ...table,
+      columns: table.columns.flatMap((column) => {
+        const found = described.get(`${table.name}.${column.name}`)
+        return found === undefined ? [] : [{ ...column, ...found }]
+      }),
+    }))
+    .filter(({ columns }) => columns.length > 0)
+}
+
+const DICTIONARY = 'SELECT "table" || \'.\' || "column", type, meaning FROM dictionary'
+const COLUMNS = `SELECT s.name || '.' || c.name FROM sqlite_schema AS s, pragma_table_info(s.name) AS c`
 
 function asRows(tables: readonly DescribedTable[], format: ReturnType<typeof formatRows>): string {
   const rows = tables.flatMap((table) =>
