@@ -1,13 +1,23 @@
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chownSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { chownSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync, existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { expect, onTestFinished, test } from 'vitest'
-import { beginFile, lockPlace, removeLeftovers, writeTextFile } from '../../src/copies/written-file.ts'
+import {
+  beginFile,
+  lockPlace,
+  removeLeftovers,
+  writeTextFile,
+  putInPlace,
+  removeFile,
+  removeIfPossible,
+} from '../../src/copies/written-file.ts'
 import { makeFolder } from '../../src/machine/make-folder.ts'
 import { quickProgram } from '../support/quick-program.ts'
 import { temporaryFolder } from '../support/temp-folder.ts'
+import { failOnDisk, failToFlushFolders } from '../support/failing-disk.ts'
+import { afterPlacing, copyError, LeftUndone } from '../../src/copies/copy-error.ts'
 
 test('what killed writers left is removed by the next one that writes into the folder, whatever it was for', () => {
   const folder = temporaryFolder()
@@ -82,4 +92,92 @@ test.runIf(process.getuid?.() === 0)('what root writes belongs to the owner of t
 
   for (const path of [below, join(below, '..'), file])
     expect(statSync(path)).toMatchObject({ uid: 54_321, gid: 54_322 })
+})
+
+/** A file that is there, and another one that is finished. */
+function twoFiles(): { finished: string; place: string } {
+  const folder = temporaryFolder()
+  const [finished, place] = [join(folder, 'finished'), join(folder, 'place')]
+  writeFileSync(finished, 'new')
+  writeFileSync(place, 'old')
+  return { finished, place }
+}
+
+test('a file that could not get its place leaves what is there, and the error is that of the system', () => {
+  const { finished, place } = twoFiles()
+  failOnDisk('renameSync', () => true)
+
+  expect(() => putInPlace(finished, place)).toThrow(expect.objectContaining({ code: 'EIO', syscall: 'rename' }))
+  expect(readFileSync(place, 'utf8')).toBe('old')
+})
+
+test('a file whose place the disk did not confirm is said to be in it', () => {
+  const { finished, place } = twoFiles()
+  failToFlushFolders()
+
+  expect(() => putInPlace(finished, place)).toThrow(
+    /^is in its place, but the disk failed before it confirmed that: after a power failure/,
+  )
+  expect(readFileSync(place, 'utf8')).toBe('new')
+  expect(existsSync(finished)).toBe(false)
+})
+
+test('a file system that flushes no folders is no failure', () => {
+  const { finished, place } = twoFiles()
+  failToFlushFolders('EINVAL')
+
+  putInPlace(finished, place)
+
+  expect(readFileSync(place, 'utf8')).toBe('new')
+})
+
+function aFile(name = 'file'): string {
+  const path = join(temporaryFolder(), name)
+  writeFileSync(path, '')
+  return path
+}
+
+test('a file is removed, and one that is not there is no failure', () => {
+  const file = aFile()
+  for (const path of [file, file, join(file, '..', 'none')]) removeFile(path)
+  expect(existsSync(file)).toBe(false)
+})
+
+test('a file that a disk keeps is an error with the code of the system', () => {
+  failOnDisk('unlinkSync', () => true, 'EROFS')
+  expect(() => removeFile(aFile())).toThrow(expect.objectContaining({ code: 'EROFS', syscall: 'unlink' }))
+})
+
+test('what is of no use any more is removed as far as the disk lets it', () => {
+  const [kept, removed] = [aFile('kept'), aFile('removed')]
+  failOnDisk('unlinkSync', (path) => path === kept)
+
+  removeIfPossible([kept, removed])
+
+  expect([kept, removed].map((path) => existsSync(path))).toEqual([true, false])
+})
+
+test('what the system refuses after a file is in its place is said to be left', () => {
+  const refused = () => afterPlacing('the digest is old', () => readFileSync('/nowhere/at/all'))
+
+  expect(refused).toThrow(LeftUndone)
+  expect(() => {
+    try {
+      refused()
+    } catch (error) {
+      throw copyError(error, '/out/readers.db')
+    }
+  }).toThrow(
+    /^\/out\/readers\.db: is in its place, but the digest is old: no such file or directory \(open, ENOENT\)\. Check the name/,
+  )
+})
+
+test('a defect of this program is no fault of the disk', () => {
+  const defect = new TypeError('x is not a function')
+  const failed = () =>
+    afterPlacing('the digest is old', () => {
+      throw defect
+    })
+
+  expect(failed).toThrow(defect)
 })
