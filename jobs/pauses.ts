@@ -7,7 +7,7 @@ import { askQueue } from './queue/backend.ts'
 import { repeatedly, within } from './queue/deadline.ts'
 import { listParsed, progressOf, type SharedValues } from './queue/port.ts'
 import type { Queues } from './queue/queues.ts'
-import { GRACE_MS } from './schedule/due-outlook.ts'
+import { GRACE_MS } from './schedule/due-runs.ts'
 
 const PREFIX = 'pause:'
 

@@ -5,14 +5,14 @@ import { ConfigError } from '../src/errors/errors.ts'
 import { createLog, type Logger } from '../src/log.ts'
 import { monotonicMs } from '../src/machine/timers.ts'
 import { openEngine, type Engine } from './engine.ts'
-import { openLiveConfig } from './live-config.ts'
-import { serveHttp } from './monitoring/http.ts'
-import { NO_SCHEDULE, schedulesNothing, watched } from './monitoring/watched.ts'
-import { startPublisher, type Publisher } from './publish/publisher.ts'
-import { codeAndReason } from './queue/queue-refusal.ts'
-import { watchQueue } from './queue/queue-watch.ts'
+import { openLiveConfig } from './configuration.ts'
+import { serveHttp } from './monitoring/endpoints.ts'
+import { NO_SCHEDULE, schedulesNothing, watched } from './monitoring/endpoints.ts'
+import { startPublisher } from './publish/publisher.ts'
+import { codeAndReason } from './queue/queue-faults.ts'
+import { watchQueue } from './queue/queue-faults.ts'
 import { watchDueTimes } from './schedule/due-watch.ts'
-import { requestMissedRuns, type Occasion } from './schedule/missed-runs.ts'
+import { requestMissedRuns, type Occasion } from './schedule/due-runs.ts'
 import { TIMINGS, type Timings } from './timings.ts'
 
 export type WorkerOptions = {
@@ -83,40 +83,22 @@ export async function runWorker(options: WorkerOptions, { stderr, onHangUp, ...a
   })
   log.info({ http: http.origin }, 'worker starting')
   if (schedulesNothing(config)) log.warn(NO_SCHEDULE)
-  const begin = () => takeJobs(engine, { log, http: http.origin })
-  await workUntil(signal, { begin, startedAtMs, catchUp, publisher, catchUpMs: timings.catchUpMs })
+  const stopped = signal.aborted ? Promise.resolve() : once(signal, 'abort')
+  // A queue that connects and then stalls must not keep the worker from stopping.
+  await Promise.race([catchUp('start', startedAtMs), stopped])
+  if (!signal.aborted) takeJobs(engine, { log, http: http.origin })
+  publisher.compareSoon()
+  const again = setInterval(() => {
+    publisher.compareSoon()
+    void catchUp('time')
+  }, timings.catchUpMs)
+  await stopped
+  clearInterval(again)
   log.info('worker stopping')
   const inOrder = await stop()
   await http.close()
   log.info({ inOrder }, 'worker stopped')
   outdated.signal.throwIfAborted()
-}
-
-type Working = {
-  /** Takes the first jobs. */
-  begin: () => void
-  startedAtMs: number
-  catchUp: CatchUp
-  publisher: Publisher
-  catchUpMs: number
-}
-
-/** Begins once missed runs were looked for, and looks for them and for old copies again and again until `signal` is aborted. */
-async function workUntil(
-  signal: AbortSignal,
-  { begin, startedAtMs, catchUp, publisher, catchUpMs }: Working,
-): Promise<void> {
-  const stopped = signal.aborted ? Promise.resolve() : once(signal, 'abort')
-  // A queue that connects and then stalls must not keep the worker from stopping.
-  await Promise.race([catchUp('start', startedAtMs), stopped])
-  if (!signal.aborted) begin()
-  publisher.compareSoon()
-  const again = setInterval(() => {
-    publisher.compareSoon()
-    void catchUp('time')
-  }, catchUpMs)
-  await stopped
-  clearInterval(again)
 }
 
 /** Requests missed runs. Never rejects: failures are logged, and a later look follows. */

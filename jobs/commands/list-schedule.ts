@@ -5,7 +5,7 @@ import { pauseOf, type Pause } from '../../src/pause.ts'
 import type { LastRun } from '../../src/store.ts'
 import { readSharedPauses } from '../pauses.ts'
 import { checkSchedules, comingRuns, localTime, quickSchedule, runAt, type ComingRun } from '../schedule/due-times.ts'
-import { isDue, type Wanted } from '../schedule/missed-runs.ts'
+import { isDue, type Wanted } from '../schedule/due-runs.ts'
 
 /** The next runs of one organization, empty if it has no schedule. Times in Unix milliseconds. */
 export type ScheduleLine = {

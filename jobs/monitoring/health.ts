@@ -6,8 +6,8 @@ import type { LastRun, Mirror } from '../../src/store.ts'
 import { isoTime } from '../../src/time/iso-time.ts'
 import { expectedNow } from '../pauses.ts'
 import { within } from '../queue/deadline.ts'
-import { isRefusal, reasonOf } from '../queue/queue-refusal.ts'
-import { lateSinceMs, type Scheduled } from '../schedule/due-outlook.ts'
+import { isRefusal, reasonOf } from '../queue/queue-faults.ts'
+import { lateSinceMs, type Scheduled } from '../schedule/due-runs.ts'
 
 /**
  * Whether the worker does its work; the removals and the changed fields that wait for a decision, and the paused organizations, which do

@@ -9,7 +9,7 @@ import { commit, version } from '../../src/version.ts'
 import { within } from '../queue/deadline.ts'
 import type { Queues } from '../queue/queues.ts'
 import type { EndOfQuickRun, RunOfJob } from '../run/run-for-job.ts'
-import { type Scheduled, dueOutlooks } from '../schedule/due-outlook.ts'
+import { type Scheduled, dueOutlooks } from '../schedule/due-runs.ts'
 import { checkSchedules } from '../schedule/due-times.ts'
 
 /** What a worker counts, and its metrics for Prometheus. */

@@ -3,7 +3,7 @@ import type { Telemetry } from 'bullmq'
 import { version } from '../../src/version.ts'
 import { within } from './deadline.ts'
 import { DEFAULT_PREFIX, parseAddress, placeOf, type Backend, type Readable, type Store } from './port.ts'
-import { neverOpened } from './queue-refusal.ts'
+import { neverOpened } from './queue-faults.ts'
 
 const CONNECT_MS = 2_500
 /** Longer than a worker waits for a job in one command. */

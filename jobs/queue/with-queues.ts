@@ -6,7 +6,7 @@ import { isMissing } from '../../src/machine/is-missing.ts'
 import { openBackend } from './backend.ts'
 import type { Backend } from './port.ts'
 import { within } from './deadline.ts'
-import { queueUnavailable } from './queue-refusal.ts'
+import { queueUnavailable } from './queue-faults.ts'
 import { openQueues, type Queues } from './queues.ts'
 
 /** What says where the queue is: an embedded one is beside the mirror. */

@@ -8,7 +8,7 @@ import { version } from '../../src/version.ts'
 import { within } from '../queue/deadline.ts'
 import { progressOf } from '../queue/port.ts'
 import { isAsked } from '../queue/queues.ts'
-import { isDue, wasReadSince, type Wanted } from '../schedule/missed-runs.ts'
+import { isDue, wasReadSince, type Wanted } from '../schedule/due-runs.ts'
 import { delayUntil, type Processing, type SyncJob } from './run-for-job.ts'
 
 /**

@@ -1,5 +1,5 @@
 import type { Config } from '../../src/config/read-config.ts'
-import type { LiveConfig } from '../live-config.ts'
+import type { LiveConfig } from '../configuration.ts'
 import { oneAtATime } from '../queue/deadline.ts'
 import type { Queues } from '../queue/queues.ts'
 import { nextDueMs, previousDueMs, quickSchedule, type Schedule } from './due-times.ts'

@@ -1,8 +1,8 @@
 import { mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { followConfig } from '../../../jobs/live-config.ts'
-import { openLiveConfig } from '../../../jobs/live-config.ts'
+import { followConfig } from '../../../jobs/configuration.ts'
+import { openLiveConfig } from '../../../jobs/configuration.ts'
 import { eventually } from '../../support/eventually.ts'
 import { aWorkplace, organizationAt } from '../../support/workplace.ts'
 

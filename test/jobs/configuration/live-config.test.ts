@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { configurationHash, openLiveConfig } from '../../../jobs/live-config.ts'
+import { configurationHash, openLiveConfig } from '../../../jobs/configuration.ts'
 import { aWorkplace, organizationAt } from '../../support/workplace.ts'
 
 const AT = { baseUrl: new URL('http://127.0.0.1:1/api/v1') }

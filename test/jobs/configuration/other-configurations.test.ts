@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { compareConfigurations } from '../../../jobs/other-workers.ts'
+import { compareConfigurations } from '../../../jobs/configuration.ts'
 
 const LOOK_MS = 30_000
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { answeringInTime } from '../../../jobs/monitoring/watched.ts'
-import { createPages } from '../../../jobs/monitoring/http.ts'
+import { answeringInTime } from '../../../jobs/monitoring/endpoints.ts'
+import { createPages } from '../../../jobs/monitoring/endpoints.ts'
 import { aMirror } from '../../support/mirror-file.ts'
 
 test('a server that does not answer takes neither the page nor a connection of more than a few look-ups', async () => {

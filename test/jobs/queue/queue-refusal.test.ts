@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { createWriteProbe } from '../../../jobs/monitoring/watched.ts'
-import { codeAndReason, isRefusal, queueUnavailable } from '../../../jobs/queue/queue-refusal.ts'
+import { createWriteProbe } from '../../../jobs/monitoring/endpoints.ts'
+import { codeAndReason, isRefusal, queueUnavailable } from '../../../jobs/queue/queue-faults.ts'
 import { QueueUnavailable, UsageError } from '../../../src/errors/errors.ts'
 
 const PLACE = 'redis://127.0.0.1:6379'

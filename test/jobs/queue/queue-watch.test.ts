@@ -1,6 +1,6 @@
 import { EventEmitter } from 'node:events'
 import { expect, onTestFinished, test } from 'vitest'
-import { watchQueue } from '../../../jobs/queue/queue-watch.ts'
+import { watchQueue } from '../../../jobs/queue/queue-faults.ts'
 import { eventually } from '../../support/eventually.ts'
 
 const LOST = new Error('connect ECONNREFUSED 127.0.0.1:6379')

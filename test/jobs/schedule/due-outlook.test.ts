@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { examine } from '../../../jobs/monitoring/health.ts'
-import { dueOutlooks, lateSinceMs } from '../../../jobs/schedule/due-outlook.ts'
+import { dueOutlooks, lateSinceMs } from '../../../jobs/schedule/due-runs.ts'
 import type { Organization } from '../../../src/config/organization.ts'
 import { readConfig } from '../../../src/config/read-config.ts'
 import { readOverview } from '../../../src/page/overview.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { isDue, isMissed, requestMissedRuns, type Occasion, type Wanted } from '../../../jobs/schedule/missed-runs.ts'
+import { isDue, isMissed, requestMissedRuns, type Occasion, type Wanted } from '../../../jobs/schedule/due-runs.ts'
 import { isForGood } from '../../../src/errors/error-facts.ts'
 import type { LastRun } from '../../../src/store.ts'
 

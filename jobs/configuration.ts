@@ -1,11 +1,15 @@
-import { createHash } from 'node:crypto'
+import { createHash, randomUUID } from 'node:crypto'
 import { stat } from 'node:fs/promises'
+import { z } from 'zod'
 import { isMapping } from '../src/config/checks/value-at.ts'
 import type { Organization } from '../src/config/organization.ts'
-import { readConfig, type Config } from '../src/config/read-config.ts'
+import { type Config, readConfig } from '../src/config/read-config.ts'
 import { describeError } from '../src/errors/errors.ts'
 import type { Logger } from '../src/log.ts'
+import { nameOfProcess, processWords } from '../src/machine/process-name.ts'
+import { isoTime } from '../src/time/iso-time.ts'
 import { oneAtATime, repeatedly } from './queue/deadline.ts'
+import { type SharedValues, listParsed } from './queue/port.ts'
 import { checkSchedules } from './schedule/due-times.ts'
 
 /** A setting of what stays open in a worker. */
@@ -13,13 +17,13 @@ type OpenSetting = 'mirror' | 'queue'
 
 /** The last configuration that was read without a mistake. */
 export type LiveConfig = {
-  readonly current: Config
+  current: Config
   /** The hash of its content. */
-  readonly hash: string
+  hash: string
   /** Since when the file cannot be used, in Unix milliseconds; undefined while it can. */
-  readonly brokenSinceMs: number | undefined
+  brokenSinceMs: number | undefined
   /** What the file has changed and a restart alone changes here, since the mirror and the queue are open. */
-  readonly awaitingRestart: readonly OpenSetting[]
+  awaitingRestart: readonly OpenSetting[]
   organizationOf: (id: string) => Organization | undefined
   /** Reads the file again. If it has mistakes, throws ConfigError and keeps the last configuration. */
   reload(): Promise<void>
@@ -29,9 +33,6 @@ export type LiveConfig = {
   hasRead(state: string): boolean
 }
 
-/** What was read last without a mistake; replaced as a whole. */
-type Sound = Pick<LiveConfig, 'hash' | 'awaitingRestart'> & { config: Config }
-
 /** Opens the file. `embedded`: the queue is that of the command line, whatever the file says of it. */
 export async function openLiveConfig(
   { embedded = false, ...source }: { file?: string | undefined; cwd: string; embedded?: boolean },
@@ -39,49 +40,34 @@ export async function openLiveConfig(
 ): Promise<LiveConfig> {
   const openSettings: readonly OpenSetting[] = embedded ? ['mirror'] : ['mirror', 'queue']
   const noteSeen = rememberSeen(now)
-  const config = noteSeen(await readChecked(source, now))
+  const first = await readChecked(source, now)
   // A change between the two is seen at the next look, since this one may not know it.
   let lookedAt = ''
-  let brokenSinceMs: number | undefined
-  let sound: Sound = { config, hash: configurationHash(config.content), awaitingRestart: [] }
-
-  async function reload(): Promise<void> {
-    const before = sound
-    // The open mirror and queue stay in use.
-    const { mirror, queue, file } = before.config
-    lookedAt = await stateOf(file)
-    try {
-      const written = await readChecked({ ...source, file }, now)
-      sound = {
-        config: noteSeen({ ...written, mirror, queue }),
-        hash: configurationHash(written.content),
-        awaitingRestart: openSettings.filter((setting) => written[setting] !== before.config[setting]),
+  const live: LiveConfig = {
+    current: noteSeen(first),
+    hash: configurationHash(first.content),
+    brokenSinceMs: undefined,
+    awaitingRestart: [],
+    organizationOf: (id) => live.current.organizations.find((organization) => organization.id === id),
+    reload: oneAtATime(async () => {
+      // The open mirror and queue stay in use.
+      const { mirror, queue, file } = live.current
+      lookedAt = await stateOf(file)
+      try {
+        const written = await readChecked({ ...source, file }, now)
+        live.awaitingRestart = openSettings.filter((setting) => written[setting] !== live.current[setting])
+        live.current = noteSeen({ ...written, mirror, queue })
+        live.hash = configurationHash(written.content)
+        live.brokenSinceMs = undefined
+      } catch (error) {
+        live.brokenSinceMs ??= now()
+        throw error
       }
-      brokenSinceMs = undefined
-    } catch (error) {
-      brokenSinceMs ??= now()
-      throw error
-    }
-  }
-
-  return {
-    get current() {
-      return sound.config
-    },
-    get hash() {
-      return sound.hash
-    },
-    get brokenSinceMs() {
-      return brokenSinceMs
-    },
-    get awaitingRestart() {
-      return sound.awaitingRestart
-    },
-    organizationOf: (id) => sound.config.organizations.find((organization) => organization.id === id),
-    reload: oneAtATime(reload),
-    fileState: () => stateOf(sound.config.file),
+    }),
+    fileState: () => stateOf(live.current.file),
     hasRead: (state) => state === lookedAt,
   }
+  return live
 }
 
 /** Notes when each organization was first seen. One that leaves the configuration and comes back is as old as before. */
@@ -181,4 +167,71 @@ export function followConfig(live: LiveConfig, { lookMs, log, onRead }: Followin
     if (seen === before) await lookAgain()
   })
   return { readNow: () => read(true), lookAgain, stop: looking.stop }
+}
+
+/** Whether the workers of a queue have the same configuration: each writes the hash of its own into the queue, and reads the others'. */
+export type OtherWorkers = {
+  /** The workers with another configuration, in a sentence; undefined where there are none, or where a new file may be on its way. */
+  problem(): string | undefined
+  /** How many workers the queue has, with this one, as far as is known. */
+  workers: () => number
+  stop(): void
+}
+
+type Comparing = {
+  values: Pick<SharedValues, 'list' | 'write' | 'delete'>
+  hash: () => string
+  /** How often to write and to read. */
+  lookMs: number
+  log: Pick<Logger, 'warn'>
+  /** Unix milliseconds. */
+  now: () => number
+  /** The name of this worker. */
+  self?: string
+}
+
+const PREFIX = 'configuration:'
+const stored = z.object({ hash: z.string(), at: z.iso.datetime() })
+
+/** A worker that has not written for so many looks is gone. */
+const GONE_LOOKS = 3
+/** A new file may reach the workers one after another, or with a restart of each: a difference is a problem after so many looks. */
+const PATIENT_LOOKS = 10
+
+export function compareConfigurations(comparing: Comparing): OtherWorkers {
+  const { values, hash, lookMs, log, now, self = `${nameOfProcess()}#${randomUUID()}` } = comparing
+  let others = new Map<string, string>()
+  let differingLooks = 0
+  let workers = 1
+
+  async function look(): Promise<void> {
+    const nowMs = now()
+    await values.write(PREFIX + self, JSON.stringify({ hash: hash(), at: isoTime(nowMs) }))
+    const found = await listParsed(values, PREFIX, stored)
+    const gone = [...found].filter(([, { at }]) => Date.parse(at) < nowMs - GONE_LOOKS * lookMs).map(([name]) => name)
+    await Promise.all(gone.map((name) => values.delete(PREFIX + name)))
+    workers = Math.max(1, found.size - gone.length)
+    const differing = [...found].filter(([name, each]) => each.hash !== hash() && !gone.includes(name))
+    others = new Map(differing.map(([name, each]) => [name, each.hash]))
+    differingLooks = others.size === 0 ? 0 : differingLooks + 1
+    if (differingLooks === 1) log.warn({ configurations: [sentence()] }, 'workers have different configurations')
+  }
+
+  function sentence(): string {
+    const named = [...others].map(([name, each]) => `${processWords(name)} has ${shortly(each)}`)
+    return `this worker has the configuration ${shortly(hash())}, but ${named.join(', ')}: give all workers the same file`
+  }
+
+  // While the queue is away, other parts report that, and the next look follows.
+  const looking = repeatedly(lookMs, look)
+  return {
+    problem: () => (differingLooks > PATIENT_LOOKS ? sentence() : undefined),
+    workers: () => workers,
+    stop: looking.stop,
+  }
+}
+
+/** Enough of a hash to tell configurations apart. */
+function shortly(hash: string): string {
+  return hash.slice(0, 12)
 }

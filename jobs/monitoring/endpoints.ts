@@ -1,0 +1,323 @@
+import { createBullBoard } from '@bull-board/api'
+import { BullMQAdapter } from '@bull-board/api/bullMQAdapter'
+import { HonoAdapter } from '@bull-board/hono'
+import { serveStatic } from '@hono/node-server/serve-static'
+import { Queue } from 'bullmq'
+import { type Context, Hono, type MiddlewareHandler } from 'hono'
+import { basicAuth } from 'hono/basic-auth'
+import { HTTPException } from 'hono/http-exception'
+import { createHash, timingSafeEqual } from 'node:crypto'
+import { isIP } from 'node:net'
+import { withoutBrackets } from '../../src/address/http-address.ts'
+import type { Organization } from '../../src/config/organization.ts'
+import { MirrorUnusable } from '../../src/errors/errors.ts'
+import { addHeaders } from '../../src/http/headers.ts'
+import { addHealth } from '../../src/http/health.ts'
+import { type Listening, listen } from '../../src/http/listen.ts'
+import { onlyReads } from '../../src/http/only-reads.ts'
+import { CONTENT_SECURITY_POLICY } from '../../src/page/frame.ts'
+import { overviewPage } from '../../src/page/overview-page.ts'
+import { readPart } from '../../src/page/overview.ts'
+import { errorPage, runPage } from '../../src/page/run-page.ts'
+import type { Pauses } from '../../src/pause.ts'
+import type { Mirror } from '../../src/store.ts'
+import { isoTime } from '../../src/time/iso-time.ts'
+import type { Engine } from '../engine.ts'
+import type { LiveConfig } from '../configuration.ts'
+import { type WorkerReadiness, examine, noticesOf } from './health.ts'
+import { overviewFacts, processText } from './metrics.ts'
+import { succeedsWithin, within } from '../queue/deadline.ts'
+import type { Queues } from '../queue/queues.ts'
+
+export type Watched = {
+  examine(): Promise<WorkerReadiness>
+  metrics(): Promise<string>
+  /** The pages of the queues, under `/queues`. */
+  board: Hono | undefined
+  /** The pages to look at. */
+  pages: Hono
+}
+
+/** Where to listen, and the names under which clients may ask, besides addresses and localhost. */
+type Address = { host: string; port: number; names: readonly string[] }
+
+/** Serves the endpoints for monitors, and the pages to look at. Throws UsageError when the port cannot be opened. */
+export async function serveHttp(watched: Watched, { names, ...address }: Address): Promise<Listening> {
+  const app = new Hono()
+  app.use(addHeaders)
+  app.use(answerOnlyTo([address.host, ...names]))
+  addHealth(app, () => watched.examine().catch(() => ({ ready: false, problems: ['the mirror cannot be read'] })))
+  app.get('/metrics', async (context) => {
+    const text = await watched.metrics()
+    return context.text(text, 200, { 'Content-Type': 'text/plain; version=0.0.4; charset=utf-8' })
+  })
+  app.all('/metrics', onlyReads)
+  if (watched.board !== undefined) app.route(BOARD_PATH, watched.board)
+  app.route('/', watched.pages)
+  app.onError((error, context) =>
+    error instanceof HTTPException ? error.getResponse() : context.json({ error: 'The look-up failed.' }, 500),
+  )
+  return listen(app, { ...address, limits: LIMITS })
+}
+
+/**
+ * Monitors and a few browsers need fewer connections, and no more than a moment for a request. Without limits, a stranger who opens a
+ * thousand connections takes the files that runs need. To count the customers of a large mirror takes up to a minute.
+ */
+const LIMITS = { connections: 200, requestMs: 10_000, silentMs: 120_000 }
+
+const BOARD_PATH = '/queues'
+
+/**
+ * Answers only requests that name this server: by an address of any kind, as localhost, or by one of `names`. A page from elsewhere
+ * that has its own name lead to this machine (DNS rebinding) has a browser ask under that name, and gets nothing. An address is no
+ * such name: it leads where it says.
+ */
+function answerOnlyTo(names: readonly string[]): MiddlewareHandler {
+  const own = new Set(['localhost', ...names.map((name) => name.toLowerCase().replace(/\.$/, ''))])
+  return async (context, next) => {
+    const host = context.req.header('Host') ?? ''
+    // No browser asks without a name. Monitors do, by HTTP/1.0.
+    if (host === '') return next()
+    const name = nameIn(host)
+    if (name !== undefined && (isIP(name) !== 0 || name.endsWith('.localhost') || own.has(name))) return next()
+    return context.json({ error: NOT_OURS }, 421)
+  }
+}
+
+const NOT_OURS =
+  'This worker does not answer to the name in the address. Use its IP address or localhost, or start it with ' +
+  '--allow-host and that name.'
+
+/** The name or address in a Host header, without its port; undefined where it is none. */
+function nameIn(host: string): string | undefined {
+  if (/[/?#@\\\s]/.test(host) || !URL.canParse(`http://${host}`)) return undefined
+  return withoutBrackets(new URL(`http://${host}`).hostname).replace(/\.$/, '')
+}
+
+export type Shown = {
+  mirror: Pick<Mirror, 'listFreshness' | 'listHeldRemovals' | 'listUnderway' | 'listLatestRuns' | 'findRun'>
+  /** The organizations configured now. */
+  organizations: () => readonly Organization[]
+  /** What is wrong with this worker, in sentences. */
+  notices?: () => Promise<readonly string[]>
+  /** Which organizations are paused. Never rejects. */
+  pauses?: () => Promise<Pauses>
+  now: () => number
+  monotonicMs: () => number
+}
+
+/** The pages to look at: all organizations at `/`, and each run at `/runs/<id>`. They can be read and nothing else. */
+export function createPages({
+  mirror,
+  organizations,
+  notices = async () => [],
+  pauses,
+  now,
+  monotonicMs,
+}: Shown): Hono {
+  const pages = new Hono()
+  pages.get('/', async (context) => {
+    const { find = '', page = '1' } = context.req.query()
+    const asked = { find: find.trim().toLowerCase().slice(0, LONGEST_ID), page: Number(page) }
+    const moment = { pauses: await pauses?.(), nowMs: now(), monotonicMs: monotonicMs() }
+    const [overview, served] = await readPart(mirror, overviewFacts(organizations(), moment), asked)
+    return answer(context, 200, overviewPage(overview, { ...served, notices: (await notices()).map(asSentence) }))
+  })
+  pages.get(RUN_PATH, async (context) => {
+    const id = Number(context.req.param('id'))
+    // A server of PostgreSQL refuses what is too large for its numbers.
+    const run = Number.isSafeInteger(id) ? await mirror.findRun(id) : undefined
+    if (run === undefined) return answer(context, 404, errorPage('Not found', 'There is no run with this number.'))
+    const held = await mirror.listHeldRemovals()
+    const waiting = held.find(({ runId }) => runId === id)?.held ?? 0
+    return answer(context, 200, runPage(run, { waiting, nowMs: now() }))
+  })
+  for (const path of ['/', RUN_PATH]) pages.all(path, onlyReads)
+  pages.onError((_error, context) => answer(context, 503, errorPage('No answer', UNREADABLE)))
+  return pages
+}
+
+const RUN_PATH = '/runs/:id{[0-9]+}'
+
+/** The longest id of an organization. */
+const LONGEST_ID = 63
+
+const UNREADABLE = "The mirror cannot be read at the moment. The log of the worker and 'customer-mirror check' say why."
+
+function asSentence(text: string): string {
+  return `${text.slice(0, 1).toUpperCase()}${text.slice(1)}.`
+}
+
+async function answer(context: Context, status: 200 | 404 | 503, page: Promise<string>): Promise<Response> {
+  return context.html(await page, status, PAGE_HEADERS)
+}
+
+const PAGE_HEADERS = {
+  'Content-Security-Policy': CONTENT_SECURITY_POLICY,
+  'Cross-Origin-Resource-Policy': 'same-origin',
+  'Referrer-Policy': 'no-referrer',
+}
+
+/** How long to wait for the queue: it is reported on its own that it is away. */
+const ASK_MS = 2000
+
+/** What the endpoints of a worker show: readiness, metrics, the page, and the board where there is a token for it. */
+export function watched(
+  engine: Engine,
+  { token, now, monotonicMs }: { token: string | undefined; now: () => number; monotonicMs: () => number },
+): Watched {
+  const { backend, config, anotherMirror, queues, pauses, others, syncWorker, quickWorker, metrics } = engine
+  const { watchedMirror: mirror, mirrorFailures } = engine
+  const write = createWriteProbe(backend.write, monotonicMs)
+  const noticed = async () => {
+    const another = await within(anotherMirror(), ASK_MS, undefined).catch(() => undefined)
+    return {
+      configuration: [...configurationProblems(config, others.problem()), ...(another === undefined ? [] : [another])],
+      organizations: config.current.organizations,
+      mirror,
+      mirrorFailures,
+      pauses: await pauses.latest(),
+      nowMs: now(),
+    }
+  }
+  const examineNow = async () => examine({ ...(await noticed()), write, workers: [syncWorker, quickWorker] })
+  return {
+    examine: examineNow,
+    metrics: async () => {
+      const ready = examineNow().then(
+        (found) => found.ready,
+        () => false,
+      )
+      const queueUp = succeedsWithin(write(), ASK_MS)
+      return (await metrics.text({ ready: await ready, queueUp: await queueUp })) + (await processText())
+    },
+    pages: createPages({
+      mirror,
+      organizations: () => config.current.organizations,
+      notices: async () => noticesOf(await noticed()),
+      pauses: () => pauses.latest(),
+      now,
+      monotonicMs,
+    }),
+    board: token === undefined ? undefined : createBoard(queues, token),
+  }
+}
+
+/** How long an answer of the queue is reused. */
+const STANDS_MS = 5000
+
+/**
+ * Checks whether the queue accepts writes by writing to it: one write at a time, and at most one in five seconds, for all callers
+ * together. Rejects like that write.
+ */
+export function createWriteProbe(write: () => Promise<void>, monotonicMs: () => number): () => Promise<void> {
+  let last = { answer: Promise.resolve(), untilMs: -Infinity }
+  return () => {
+    if (monotonicMs() < last.untilMs) return last.answer
+    const asked = { answer: write(), untilMs: Infinity }
+    const end = () => void (asked.untilMs = monotonicMs() + STANDS_MS)
+    asked.answer.then(end, end)
+    last = asked
+    return asked.answer
+  }
+}
+
+/**
+ * What is wrong with the configuration of a worker, in sentences for monitors and for the page. Commands use the mirror and the queue of
+ * the file at once, and the worker only after a restart.
+ */
+export function configurationProblems(
+  { current, brokenSinceMs, awaitingRestart }: Pick<LiveConfig, 'current' | 'brokenSinceMs' | 'awaitingRestart'>,
+  differing: string | undefined,
+): string[] {
+  return [
+    ...awaitingRestart.map(
+      (setting) =>
+        `the configuration file names another ${setting}, which commands use now and this worker after a restart`,
+    ),
+    ...(brokenSinceMs === undefined
+      ? []
+      : [
+          `the configuration file cannot be used since ${isoTime(brokenSinceMs)}, see the log of the worker; the one before stays`,
+        ]),
+    ...(schedulesNothing({ current }) ? [NO_SCHEDULE] : []),
+    ...(differing === undefined ? [] : [differing]),
+  ]
+}
+
+export function schedulesNothing({ current }: Pick<LiveConfig, 'current'>): boolean {
+  return current.organizations.every(({ schedule }) => schedule === undefined)
+}
+
+export const NO_SCHEDULE =
+  'the configuration schedules nothing, so this worker starts no run by itself: give it a schedule, such as `schedule: { cron: "0 2 * * *" }`'
+
+/** Read-only pages of the queues, for holders of the token. */
+function createBoard({ all }: Queues, token: string): Hono {
+  const adapter = new HonoAdapter(serveStatic)
+  adapter.setBasePath(BOARD_PATH)
+  createBullBoard({ queues: all.map(lookAt), serverAdapter: adapter })
+  const board = new Hono()
+  // A browser asks for a name and a password; any name is accepted.
+  board.use('*', basicAuth({ realm: 'Customer Mirror', verifyUser: (_name, password) => isSame(password, token) }))
+  board.route('/', adapter.registerPlugin())
+  return board
+}
+
+/** The board is written for queues on Redis, but works with the others too. */
+function lookAt(queue: unknown): BullMQAdapter {
+  if (!(queue instanceof Queue)) throw new TypeError('This is no queue.')
+  return new BullMQAdapter(queue, { readOnlyMode: true, allowRetries: false })
+}
+
+/** Compares in constant time. */
+function isSame(given: string, wanted: string): boolean {
+  const [left, right] = [given, wanted].map((text) => createHash('sha256').update(text).digest())
+  return left !== undefined && right !== undefined && timingSafeEqual(left, right)
+}
+
+type Limits = {
+  /** A scrape looks twice, and Prometheus gives it ten seconds. */
+  lookMs: number
+  /** Counting the customers of a large mirror takes its time. */
+  countMs: number
+}
+
+const IN_TIME: Limits = { lookMs: 3000, countMs: 60_000 }
+
+/** The most look-ups that may wait for an answer at the same time: each holds a connection that the runs need. */
+const MOST_LATE = 2
+
+/**
+ * The mirror as the endpoints look at it. They must answer even while its server is frozen or cut off, so a look-up without an answer in time
+ * is refused as `gone`. While too many look-ups wait for an answer, each further one is refused at once.
+ */
+export function answeringInTime(mirror: Mirror, { lookMs, countMs }: Limits = IN_TIME): Mirror {
+  let late = 0
+  const unanswered = () => new MirrorUnusable(`${mirror.file}: the server does not answer in time.`, { code: 'gone' })
+
+  async function inTime(ask: () => Promise<unknown>, ms: number): Promise<unknown> {
+    if (late >= MOST_LATE) throw unanswered()
+    const asked = ask()
+    const found = await within(
+      asked.then((answer) => ({ answer })),
+      ms,
+      undefined,
+    )
+    if (found !== undefined) return found.answer
+    const ended = () => (late -= 1)
+    late += 1
+    asked.then(ended, ended)
+    throw unanswered()
+  }
+
+  return new Proxy(mirror, {
+    get(target, verb) {
+      const asked: unknown = Reflect.get(target, verb)
+      if (typeof asked !== 'function') return asked
+      const ms = verb === 'listFreshness' ? countMs : lookMs
+      return (...filter: unknown[]) => inTime(async () => Reflect.apply(asked, target, filter), ms)
+    },
+  })
+}
