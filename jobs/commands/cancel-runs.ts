@@ -1,4 +1,5 @@
 import { sleep } from '../../src/machine/timers.ts'
+import { succeedsWithin } from '../queue/deadline.ts'
 import { jobStateOf, type Queues } from '../queue/queues.ts'
 import { answerOf, withQueues, type OpenedQueue, type QueueConfig } from '../queue/with-queues.ts'
 import { deleteCancellation, writeCancellation } from '../run/cancellations.ts'
@@ -95,20 +96,14 @@ async function endOfOver({ queue, id }: Found): Promise<CancelEnd> {
 async function isPromotedNow({ queue, id }: Found): Promise<boolean> {
   const job = await queue.getJob(id)
   if (job === undefined || (await queue.getJobState(id)) !== 'delayed') return false
-  return job.promote().then(
-    () => true,
-    () => false,
-  )
+  return succeedsWithin(job.promote(), ANSWER_MS)
 }
 
 /** Whether the job could be removed: not if a worker took it meanwhile. */
 async function isRemoved({ queue, id }: Found): Promise<boolean> {
   const job = await queue.getJob(id)
   if (job === undefined) return false
-  return job.remove().then(
-    () => true,
-    () => false,
-  )
+  return succeedsWithin(job.remove(), ANSWER_MS)
 }
 
 function isOver(state: Awaited<ReturnType<typeof jobStateOf>> | null): boolean {
@@ -116,6 +111,7 @@ function isOver(state: Awaited<ReturnType<typeof jobStateOf>> | null): boolean {
 }
 
 const LOOK_MS = 250
+const ANSWER_MS = 3000
 /** How long a job that waited is left to a worker. Without one it is removed. */
 const LEFT_TO_WORKER_MS = 3000
 

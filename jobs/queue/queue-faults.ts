@@ -122,6 +122,7 @@ export function watchQueue({ queues, workers, write, log, timings, ...watching }
   let isLossLogged = false
   let tries = 1
   let timer: NodeJS.Timeout | undefined
+  let asked: Promise<'written' | 'refused'> | undefined
 
   for (const queue of queues) queue.on('error', failed)
   for (const worker of workers) worker.on('error', (error: unknown) => !isOfOneJob(error) && failed(error))
@@ -149,13 +150,16 @@ export function watchQueue({ queues, workers, write, log, timings, ...watching }
   }
 
   async function ask(): Promise<void> {
-    const asked = write().then(
-      () => 'written' as const,
-      (error: unknown) => {
-        if (state === 'failing') report(error)
-        return 'refused' as const
-      },
-    )
+    // A client keeps what it could not send until the queue is back: it is not given more.
+    asked ??= write()
+      .then(
+        () => 'written' as const,
+        (error: unknown) => {
+          if (state === 'failing') report(error)
+          return 'refused' as const
+        },
+      )
+      .finally(() => (asked = undefined))
     const answer = await within(asked, isLost ? timings.lookMs : timings.longestPauseMs, 'late' as const)
     if (state !== 'failing') return
     if (answer === 'written') return resume()
