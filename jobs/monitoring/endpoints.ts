@@ -42,18 +42,18 @@ export type Watched = {
 type Address = { host: string; port: number; names: readonly string[] }
 
 /** Serves the endpoints for monitors, and the pages to look at. Throws UsageError when the port cannot be opened. */
-export async function serveHttp(watched: Watched, { names, ...address }: Address): Promise<Listening> {
+export async function serveHttp(shown: Watched, { names, ...address }: Address): Promise<Listening> {
   const app = new Hono()
   app.use(addHeaders)
   app.use(answerOnlyTo([address.host, ...names]))
-  addHealth(app, () => watched.examine().catch(() => ({ ready: false, problems: ['the mirror cannot be read'] })))
+  addHealth(app, () => shown.examine().catch(() => ({ ready: false, problems: ['the mirror cannot be read'] })))
   app.get('/metrics', async (context) => {
-    const text = await watched.metrics()
+    const text = await shown.metrics()
     return context.text(text, 200, { 'Content-Type': 'text/plain; version=0.0.4; charset=utf-8' })
   })
   app.all('/metrics', onlyReads)
-  if (watched.board !== undefined) app.route(BOARD_PATH, watched.board)
-  app.route('/', watched.pages)
+  if (shown.board !== undefined) app.route(BOARD_PATH, shown.board)
+  app.route('/', shown.pages)
   app.onError((error, context) =>
     error instanceof HTTPException ? error.getResponse() : context.json({ error: 'The look-up failed.' }, 500),
   )
@@ -122,19 +122,19 @@ export function createPages({
     const asked = { find: find.trim().toLowerCase().slice(0, LONGEST_ID), page: Number(page) }
     const moment = { pauses: await pauses?.(), nowMs: now(), monotonicMs: monotonicMs() }
     const [overview, served] = await readPart(mirror, overviewFacts(organizations(), moment), asked)
-    return answer(context, 200, overviewPage(overview, { ...served, notices: (await notices()).map(asSentence) }))
+    return answerPage(context, 200, overviewPage(overview, { ...served, notices: (await notices()).map(asSentence) }))
   })
   pages.get(RUN_PATH, async (context) => {
     const id = Number(context.req.param('id'))
     // A server of PostgreSQL refuses what is too large for its numbers.
     const run = Number.isSafeInteger(id) ? await mirror.findRun(id) : undefined
-    if (run === undefined) return answer(context, 404, errorPage('Not found', 'There is no run with this number.'))
+    if (run === undefined) return answerPage(context, 404, errorPage('Not found', 'There is no run with this number.'))
     const held = await mirror.listHeldRemovals()
     const waiting = held.find(({ runId }) => runId === id)?.held ?? 0
-    return answer(context, 200, runPage(run, { waiting, nowMs: now() }))
+    return answerPage(context, 200, runPage(run, { waiting, nowMs: now() }))
   })
   for (const path of ['/', RUN_PATH]) pages.all(path, onlyReads)
-  pages.onError((_error, context) => answer(context, 503, errorPage('No answer', UNREADABLE)))
+  pages.onError((_error, context) => answerPage(context, 503, errorPage('No answer', UNREADABLE)))
   return pages
 }
 
@@ -149,7 +149,7 @@ function asSentence(text: string): string {
   return `${text.slice(0, 1).toUpperCase()}${text.slice(1)}.`
 }
 
-async function answer(context: Context, status: 200 | 404 | 503, page: Promise<string>): Promise<Response> {
+async function answerPage(context: Context, status: 200 | 404 | 503, page: Promise<string>): Promise<Response> {
   return context.html(await page, status, PAGE_HEADERS)
 }
 
