@@ -2,7 +2,7 @@ import { expect, inject, test } from 'vitest'
 import { z } from 'zod'
 import { SCENARIOS } from '../src/service/scenarios/scenarios.ts'
 import { activeIds, goneIds, syncSandbox } from './support/mirrored-sandbox.ts'
-import { aMirror, valueOf } from './support/mirror-file.ts'
+import { aMirror, rowsOf, valueOf } from './support/mirror-file.ts'
 import { seeds, someOf } from './support/seeds.ts'
 import { aSandbox } from './support/workplace.ts'
 import { staged, searches } from './support/staged-service.ts'
@@ -63,6 +63,23 @@ const GROWING = new Set(['growing-last-page'])
 
 test('every scenario of the sandbox is played here', () => {
   expect(Object.keys(ENDS).toSorted()).toEqual(SCENARIOS.map(({ name }) => name).toSorted())
+})
+
+test.each(['ties', 'fixed-sizes'])('%s: in the end exactly the deleted customer is removed', async (name) => {
+  const { sandbox, mirror, nightly } = await staged(name, { customers: inject('isDeep') ? 1050 : 450 })
+  const hand = sandbox.organization('acme')
+  const first = name === 'ties' ? 'proven' : 'unproven'
+  expect((await nightly()).report).toMatchObject({ status: 'complete', proof: first })
+  const gone = new Set(hand.customers.filter((_, index) => index % 400 === 123).map(({ id }) => id))
+  for (const id of gone) hand.delete(id)
+
+  for (let night = 1; night <= 4; night += 1) {
+    expect((await nightly()).report).toMatchObject({ status: 'complete', error: undefined })
+  }
+
+  expect(rowsOf(mirror.file, 'SELECT id FROM customers WHERE removed_at IS NOT NULL').length).toBe(gone.size)
+  expect(goneIds(mirror)).toEqual(gone)
+  expect(activeIds(mirror)).toEqual(sandbox.truth('acme').listed())
 })
 
 test.each(someOf(Object.keys(ENDS), { every: 10 }))(

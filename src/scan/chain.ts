@@ -172,30 +172,25 @@ export class Chain implements Stage {
   }
 
   #settleFailure(pending: Pending, failure: Failure): void {
-    const { rows, total } = this.#findings
-    const isBehindEnd = this.#reach > 0 && startOf(pending.window) >= rows && total !== undefined
-    if (failure === 'hole') return isBehindEnd ? this.#conclude() : this.#skip(pending, failure)
-    if (failure === 'size-refused') return this.#settleRefusal(pending)
-    if (failure === 'too-large' && pending.window.size > this.#findings.size) {
+    const { rows, total, size } = this.#findings
+    // Behind the end a service may refuse a page in any way; before it, it may show no positions beyond a limit.
+    const isBehind = this.#reach > 0 && startOf(pending.window) >= rows
+    if (failure === 'hole') return isBehind && total !== undefined ? this.#conclude() : this.#skip(pending, failure)
+    if (failure === 'size-refused' && isBehind) return this.#conclude()
+    if (failure === 'size-refused' && this.#reach >= PAGES_BEFORE_LIMIT * size)
+      return this.#lookForLimit(pending.window)
+    if (failure === 'size-refused') return this.#stop({ window: pending.window, failure }, failure)
+    if (failure === 'too-large' && pending.window.size > size) {
       // The list is read on in smaller pages.
       this.#pending = []
       return this.#putFirst(this.#findings.windowBehind(this.#reach))
     }
-    const isCached = failure === 'cached-answer'
-    if (pending.tries < MOST_TRIES) return this.#tryAgain(pending, isCached)
-    if (isCached && this.#findings.reads === 0) return this.#conclude(failure)
+    if (pending.tries < MOST_TRIES) return this.#tryAgain(pending, failure === 'cached-answer')
+    if (failure === 'cached-answer' && this.#findings.reads === 0) return this.#conclude(failure)
     if (failure === 'flaky') return this.#skip(pending, 'hole')
     if (failure === 'cached-answer' || failure === 'too-large') return this.#skip(pending, failure)
     if (this.#reach > 0 && this.#reach >= rows) return this.#conclude(total === undefined ? failure : undefined)
     this.#stop({ window: pending.window, failure }, failure)
-  }
-
-  /** Behind the end a service may refuse a page in any way; before it, it may show no positions beyond a limit. */
-  #settleRefusal({ window }: Pending): void {
-    const { rows, size } = this.#findings
-    if (this.#reach > 0 && startOf(window) >= rows) return this.#conclude()
-    if (this.#reach < PAGES_BEFORE_LIMIT * size) return this.#stop({ window, failure: 'size-refused' }, 'size-refused')
-    this.#lookForLimit(window)
   }
 
   /** Looks for the last position that the service shows, behind the chain and before the end of a window that it refused. */
@@ -317,6 +312,11 @@ export class Chain implements Stage {
         return this.#putFirst({ page: read.window.page + 1, size: read.window.size })
       }
       if (this.#pending.length > 0) return
+      // The list has become shorter since the chain came so far: a window further back knows its end.
+      if (this.#left !== undefined && total !== undefined && !isFixed && this.#steps < MOST_STEPS) {
+        this.#steps += 1
+        return this.#putFirst(this.#findings.windowCovering(rows - Math.ceil(size / 2 ** this.#steps)))
+      }
       // No window of the chain holds the last row: rows may stand behind it that no window shows.
       const isAtEnd = isFixed || (this.#left !== undefined && isEnd(this.#left))
       return this.#conclude(isAtEnd ? undefined : 'link-broken')

@@ -264,7 +264,7 @@ class ListScan implements Scan {
   get #isLacking(): boolean {
     const { changes, rejected, lacking, grown } = this.#findings
     if (this.#isResumed) return false
-    return lacking > rejected + (this.#chain.restless.length > 1 ? changes : grown)
+    return lacking > rejected + Math.max(grown, this.#chain.restless.length > 1 ? changes : 0)
   }
 
   /** What speaks against any grade. */

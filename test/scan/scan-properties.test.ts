@@ -47,8 +47,8 @@ test('under an order that never changes, a scan is proven and has read every row
   const outcomes = play('witnessed', 3500, ({ certificate, lost }) => {
     if (certificate.proof !== 'unproven') expect(lost).toBe(0)
   })
-  // Hundreds of rows that come or leave at once, again and again, may leave a seam open.
-  expect(shareOf('proven', outcomes)).toBeGreaterThan(0.98)
+  // Hundreds of rows that come or leave at once, again and again, may leave a seam open after five steps.
+  expect(shareOf('proven', outcomes)).toBeGreaterThan(0.99)
 })
 
 test('equal creation times in restless order do not keep a changing list from being proven', () => {
