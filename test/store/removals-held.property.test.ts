@@ -27,7 +27,7 @@ test('over any nights, quick runs and decisions, absences are held exactly where
       for (const [index, { listed, proof, quick, decision }] of nights.entries()) {
         const { runId = 0, held } = await night(mirror, index + 1, records(listed, size), { proof, rule: RULE })
         model.pass(listed, { isProven: proof === 'proven' })
-        if (proof === 'proven') expect(held).toBe(model.isHolding ? model.held.size * size : 0)
+        if (proof === 'proven') expect(held).toBe(model.holding * size)
         if (quick !== undefined) {
           await quickRun(mirror, index + 1, records(quick, size))
           model.passQuickRun(quick)
@@ -52,8 +52,11 @@ class Guarded {
   readonly #size: number
   fates: (Fate | undefined)[] = GROUPS.map(() => undefined)
   held = new Set<number>()
-  /** Whether the last night held removals back. */
-  isHolding = false
+  /** How many groups the last night held back. */
+  holding = 0
+  /** Those whose removal was discarded and that were not listed since, and how many there were. */
+  #discarded = new Set<number>()
+  #named = 0
   #scans = GROUPS.map(() => 0)
   /** Those who came since the last night that held nothing back, and since the last night of all. */
   #came = new Set<number>()
@@ -67,14 +70,19 @@ class Guarded {
     this.#receive(listed)
     const known = GROUPS.filter((group) => this.fates[group] === 'listed' || this.fates[group] === 'missing')
     const absent = known.filter((group) => !listed.includes(group))
-    const isNew = this.held.size > 0 ? this.#came : this.#cameSinceNight
+    const isNew = this.held.size + this.#discarded.size > 0 ? this.#came : this.#cameSinceNight
     const before = known.filter((group) => !isNew.has(group)).length * this.#size
     this.#cameSinceNight.clear()
-    this.isHolding = false
+    this.holding = 0
     if (!isProven) return
-    this.isHolding = absent.length > 0 && isTooMuch(absent.length * this.#size, before, listed.length)
-    if (this.isHolding) this.held = new Set(absent)
-    else {
+    if (absent.length > 0 && isTooMuch(absent.length * this.#size, before, listed.length)) {
+      this.holding = absent.length
+      const lasts =
+        this.#discarded.size > 0 && this.#discarded.size === this.#named && absent.length < 1.5 * this.#named
+      if (lasts) return
+      this.#discarded.clear()
+      this.held = new Set(absent)
+    } else {
       this.#came.clear()
       for (const group of absent) this.#miss(group)
     }
@@ -86,6 +94,10 @@ class Guarded {
 
   decide(decision: 'approve' | 'discard'): void {
     if (decision === 'approve') for (const group of this.held) this.#remove(group)
+    if (decision === 'discard') {
+      this.#named = this.holding
+      this.#discarded = new Set(this.held)
+    }
     this.held.clear()
   }
 
@@ -98,6 +110,7 @@ class Guarded {
       this.fates[group] = 'listed'
       this.#scans[group] = 0
       this.held.delete(group)
+      this.#discarded.delete(group)
     }
   }
 
@@ -110,6 +123,7 @@ class Guarded {
   #remove(group: number): void {
     this.fates[group] = 'removed'
     this.held.delete(group)
+    this.#discarded.delete(group)
   }
 }
 

@@ -218,7 +218,7 @@ test('a customer that is listed again after an approved removal has returned', a
   expect(fateOf(mirror, 30)).toBe('listed')
 })
 
-test('a discarded removal marks no customer, and is held again if the customer stays absent', async () => {
+test('a discarded removal marks no customer, and waits for no decision as long as the same customers are absent', async () => {
   const mirror = await aMirror()
   await night(mirror, 1, customers(1, 100))
   const { runId = 0 } = await night(mirror, 2, customers(31, 100))
@@ -229,7 +229,29 @@ test('a discarded removal marks no customer, and is held again if the customer s
   expect(await mirror.listHeldRemovals()).toEqual([])
   await expect(mirror.discardRemovals(runId)).rejects.toBeInstanceOf(UsageError)
   await expect(mirror.approveRemovals(runId, AT_MS)).rejects.toBeInstanceOf(UsageError)
-  expect(await night(mirror, 3, customers(31, 100))).toMatchObject({ held: 30 })
+
+  for (const n of [3, 4, 5]) {
+    expect(await night(mirror, n, customers(31, 100))).toMatchObject({ held: 30, missing: 0 })
+    expect(await mirror.listHeldRemovals()).toEqual([])
+  }
+  expect(await mirror.listFreshness()).toMatchObject([{ held: 0, missing: 0, removed: 0 }])
+})
+
+test.each([
+  ['their number grows by half', customers(46, 100), 45],
+  ['one of those named is listed again', [...customers(1, 1), ...customers(32, 100)], 30],
+])('a discard ends where %s', async (_, list, held) => {
+  const mirror = await aMirror()
+  await night(mirror, 1, customers(1, 100))
+  const { runId = 0 } = await night(mirror, 2, customers(31, 100))
+  await mirror.discardRemovals(runId)
+  expect(await night(mirror, 3, customers(45, 100))).toMatchObject({ held: 44 })
+  expect(await mirror.listHeldRemovals()).toEqual([])
+
+  const { runId: next } = await night(mirror, 4, list)
+
+  expect(await mirror.listHeldRemovals()).toMatchObject([{ runId: next, held }])
+  expect(await mirror.approveRemovals(next ?? 0, AT_MS)).toBe(held)
 })
 
 test.each([0, 7, 99])(

@@ -27,7 +27,7 @@ async function fill(mirror: Mirror): Promise<void> {
   )
   tamper(file, `DELETE FROM changes WHERE seq = (SELECT max(seq) FROM changes)`)
   tamper(file, `UPDATE customers SET created_at_utc = '0000-02-29 10:00:00' WHERE row_id = ?`, acme)
-  tamper(file, `INSERT INTO held_removals VALUES ('globex', ?, 2)`, globex)
+  tamper(file, `INSERT INTO held_removals VALUES ('globex', ?, 2, 0)`, globex)
   tamper(file, `INSERT OR IGNORE INTO absences VALUES ('globex', ?, 1, 1, 1)`, globex)
   tamper(file, `INSERT INTO edited_customers (organization, row_id) VALUES ('acme', 9000)`)
   tamper(

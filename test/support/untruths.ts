@@ -56,7 +56,7 @@ function untrueNumbers({ outcome: { report }, before, after }: Watched): string[
     // A run is a baseline until one has read the list to its end.
     ['changes added', counted('added'), before.freshness?.read_as_of == null ? 0 : report.inserted],
     ['a duration of at least 0', report.durationMs >= 0 && report.waitedMs >= 0, true],
-    ['held', after.freshness?.held, after.held.size],
+    ['held', after.freshness?.held, after.waiting],
   ]
   return pairs
     .filter(([, one, other]) => one !== other)
@@ -195,6 +195,7 @@ export function readStored(db: Reader, organization: string) {
     held: new Set(
       all<{ row_id: number }>('SELECT row_id FROM held_removals WHERE organization = ?').map((row) => row.row_id),
     ),
+    waiting: all('SELECT 1 FROM held_removals WHERE organization = ? AND discarded = 0').length,
     freshness: all<Freshness>('SELECT * FROM freshness WHERE organization = ?')[0],
   }
 }

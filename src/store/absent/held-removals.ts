@@ -14,7 +14,7 @@ export function listHeldRemovals(session: Session): Promise<HeldRemovals[]> {
     session,
     sql`
     SELECT run_id, held_removals.organization, count(*) AS held, started_at FROM held_removals JOIN runs ON runs.id = run_id
-    GROUP BY run_id, held_removals.organization, started_at ORDER BY run_id DESC`,
+    WHERE discarded = 0 GROUP BY run_id, held_removals.organization, started_at ORDER BY run_id DESC`,
   )
 }
 
@@ -24,7 +24,7 @@ export async function approveRemovals(session: Session, runId: number, nowMs: nu
   const held = await session.all<{ organization: string; row_id: number }>(sql`
     SELECT held_removals.organization, held_removals.row_id FROM held_removals
     JOIN customers ON customers.row_id = held_removals.row_id AND customers.organization = held_removals.organization
-    WHERE run_id = ${runId} AND removed_at IS NULL ORDER BY held_removals.organization, held_removals.row_id`)
+    WHERE run_id = ${runId} AND discarded = 0 AND removed_at IS NULL ORDER BY held_removals.organization, held_removals.row_id`)
   if (held.length === 0) await discardRemovals(session, runId)
   for (const organization of new Set(held.map((row) => row.organization))) {
     const rowIds = held.flatMap((row) => (row.organization === organization ? [row.row_id] : []))
@@ -33,11 +33,25 @@ export async function approveRemovals(session: Session, runId: number, nowMs: nu
   return held.length
 }
 
-/** Discards the removals that run held back; the next scan may hold them back again. Returns their number. */
+/** Discards the removals that run held back: they wait for no decision as long as the discard lasts. Returns their number. */
 export async function discardRemovals(session: Session, runId: number): Promise<number> {
-  const discarded = await session.run(sql`DELETE FROM held_removals WHERE run_id = ${runId}`)
+  const discarded = await session.run(
+    sql`UPDATE held_removals SET discarded = 1 WHERE run_id = ${runId} AND discarded = 0`,
+  )
   if (discarded > 0) return discarded
   throw holdsNothing(runId)
+}
+
+/** A discard ends when the absent customers are so many times those that it named. */
+const MOST_GROWTH = 1.5
+
+/** Whether a person has discarded these absences: none of the customers named then has been listed since, and their number has not grown by half. */
+export async function areDiscarded(session: Session, run: Run, absent: readonly Absent[]): Promise<boolean> {
+  const left = await session.first<{ named: number | null; waiting: number }>(sql`
+    SELECT count(*) AS waiting, max(held) AS named FROM held_removals JOIN runs ON runs.id = run_id
+    WHERE held_removals.organization = ${run.organization} AND discarded = 1`)
+  const { named, waiting } = left ?? { named: null, waiting: 0 }
+  return waiting > 0 && waiting === named && absent.length < MOST_GROWTH * waiting
 }
 
 /** Holds removals of the latest run only: an earlier run's customers are absent again, or have been received since. */

@@ -18,7 +18,7 @@ import {
 import { updateStamp } from '../runs/lease.ts'
 import { sqlTime } from '../port/sql-time.ts'
 import { areTooManyAbsent, findAbsent, findListedBefore, holdsReceived, markRowsListed } from './find-absent.ts'
-import { holdBack, release, removeRows } from './held-removals.ts'
+import { areDiscarded, holdBack, release, removeRows } from './held-removals.ts'
 import { findUnjudged } from './older-list.ts'
 
 /**
@@ -68,7 +68,8 @@ async function markBy(
   const unjudged = await findUnjudged(session, run, absent, serviceMs)
   const isTooMuch = await areTooManyAbsent(session, run, { absent: absent.length, notRemoved }, rule)
   const decision = decideAbsences({ absent, unjudged, proof, rule, searched, isTooMuch })
-  await carryOut(session, run, decision, { proof, nowMs })
+  const isDiscarded = isTooMuch && decision.held !== undefined && (await areDiscarded(session, run, absent))
+  await carryOut(session, run, isDiscarded ? { ...decision, held: undefined } : decision, { proof, nowMs })
   return absencesOf(decision)
 }
 

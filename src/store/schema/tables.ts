@@ -166,11 +166,12 @@ CREATE TABLE absences (
   PRIMARY KEY (organization, row_id)
 )${w.clustered};
 
--- Removals that a guard held back, until they are approved or discarded, or their customers are listed again.
+-- Removals that a guard held back, until they are approved, or their customers are listed again. Discarded ones wait for no decision.
 CREATE TABLE held_removals (
   organization ${w.name} NOT NULL,
   row_id       ${w.number} NOT NULL,
   run_id       ${w.number} NOT NULL,
+  discarded    ${w.integer} NOT NULL DEFAULT 0,
   PRIMARY KEY (organization, row_id)
 )${w.clustered};
 

@@ -37,7 +37,8 @@ SELECT last.organization, whole.read_as_of, ${f.age('whole.read_as_of')} AS read
     AND removed_at IS NOT NULL)`)} AS removed,
   ${f.whole(`(SELECT count(*) FROM rejects WHERE rejects.organization = organizations.organization
     AND resolved_at IS NULL)`)} AS open_rejects,
-  ${f.whole('(SELECT count(*) FROM held_removals WHERE held_removals.organization = organizations.organization)')} AS held,
+  ${f.whole(`(SELECT count(*) FROM held_removals WHERE held_removals.organization = organizations.organization
+    AND discarded = 0)`)} AS held,
   retired.retired_at
 FROM organizations
 JOIN runs AS last ON last.id = ${LAST('')}
