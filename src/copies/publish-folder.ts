@@ -43,7 +43,7 @@ export function publishFolder(plan: FolderPlan): Published {
       })
       const facts = { written_at: writtenAt, without_personal_data: withoutPersonalData, state }
       const files = partitions.finish(facts)
-      const warning = unreachableFolder(`${folder}/organization=/part`, access)
+      const warning = unreachableFolder(`${folder}/_manifest.json`, access)
       const known = new Set(read.map(({ organization }) => organization))
       const unread = plan.organizations.filter((organization) => !known.has(organization))
       return {

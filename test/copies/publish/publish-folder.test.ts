@@ -1,0 +1,96 @@
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { recordedIn } from '../../../src/copies/organizations.ts'
+import { isFolderUpToDate, publishFolder } from '../../../src/copies/publish-folder.ts'
+import type { FolderPlan } from '../../../src/copies/publish-plan.ts'
+import { CLOCKS, organizationsOf } from '../../store/organizations.ts'
+import { night, quickRun } from '../../store/nights.ts'
+import { customerId, customers } from '../../support/builders.ts'
+import { aDuckDb } from '../../support/duckdb.ts'
+import { aMirror } from '../../support/mirror-file.ts'
+import { temporaryFolder } from '../../support/temp-folder.ts'
+
+async function aPublishedMirror(overrides: Partial<FolderPlan> = {}) {
+  const mirror = await aMirror()
+  for (const organization of ['acme', 'globex']) await night(mirror, 0, customers(1, 5), { organization })
+  const parquet = join(temporaryFolder(), 'parquet')
+  const plan = {
+    mirror: mirror.file,
+    parquet,
+    withoutPersonalData: false,
+    organizations: ['acme', 'soon'],
+    ...overrides,
+  }
+  const published = publishFolder(plan)
+  const isUpToDate = () => isFolderUpToDate(plan, recordedIn(mirror.file))
+  return { mirror, plan, published, isUpToDate }
+}
+
+const partsIn = (folder: string) =>
+  readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.parquet'))
+
+test('a folder holds the customers of each organization, and names those that were never read', async () => {
+  const { plan, published } = await aPublishedMirror()
+  const rows = await (
+    await aDuckDb()
+  )
+    .all(`SELECT organization, count(*) AS rows FROM read_parquet('${plan.parquet}/*/*.parquet', hive_partitioning = true)
+    GROUP BY organization ORDER BY organization`)
+
+  expect(rows).toEqual([
+    { organization: 'acme', rows: '5' },
+    { organization: 'globex', rows: '5' },
+  ])
+  expect(published).toMatchObject({
+    parquet: { folder: plan.parquet, organizations: 2, customers: 10 },
+    leftOut: [{ organization: 'soon', reason: 'never-read' }],
+  })
+  expect(JSON.parse(readFileSync(join(plan.parquet, '_manifest.json'), 'utf8'))).toMatchObject({
+    written_at: published.parquet?.writtenAt,
+    organizations: [
+      { object: 'organization=acme/part-0.parquet', rows: 5 },
+      { object: 'organization=globex/part-0.parquet', rows: 5 },
+    ],
+  })
+})
+
+test('without personal data there is none, and every user may read it', async () => {
+  const { plan } = await aPublishedMirror({ withoutPersonalData: true })
+  const [first = ''] = partsIn(plan.parquet)
+  const described = await (await aDuckDb()).all(`DESCRIBE FROM '${join(plan.parquet, first)}'`)
+  const names = described.map(({ column_name: name }) => name)
+
+  expect(names).toEqual(expect.arrayContaining(['id', 'language', 'is_active']))
+  expect(names).not.toEqual(expect.arrayContaining(['email']))
+  expect([plan.parquet, join(plan.parquet, first)].map((path) => statSync(path).mode & 0o777)).toEqual([0o755, 0o444])
+})
+
+test('a folder is published anew after a night, a forgotten customer and a retirement, and not after a quick run that found nothing', async () => {
+  const { mirror, plan, isUpToDate } = await aPublishedMirror()
+  const seen = [isUpToDate()]
+  await quickRun(mirror, 0, [])
+  seen.push(isUpToDate())
+  await mirror.forgetCustomer({ organization: 'acme', id: customerId(2), ...CLOCKS })
+  seen.push(isUpToDate())
+  publishFolder(plan)
+  seen.push(isUpToDate())
+  await (await organizationsOf(mirror.file)).retire('globex', CLOCKS)
+  seen.push(isUpToDate())
+  publishFolder(plan)
+  seen.push(isUpToDate())
+  await night(mirror, 1, customers(1, 7))
+  seen.push(isUpToDate())
+
+  expect(seen).toEqual([true, true, false, true, false, true, false])
+  expect(partsIn(plan.parquet)).toEqual(['organization=acme/part-0.parquet'])
+})
+
+test('a folder that holds something else is left as it is', async () => {
+  const { plan } = await aPublishedMirror()
+  const part = join(plan.parquet, 'organization=acme', 'part-1.parquet')
+  writeFileSync(part, 'of someone')
+
+  expect(() => publishFolder(plan)).toThrow('was not written by this program')
+  expect(readFileSync(part, 'utf8')).toBe('of someone')
+})
