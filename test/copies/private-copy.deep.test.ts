@@ -1,6 +1,10 @@
+import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { openMirror, openOrganizations } from '../../src/store/mirror.ts'
+import { findRecorded } from '../../src/copies/organizations.ts'
 import { makePrivateCopy } from '../../src/copies/private-copy.ts'
+import { isFolderUpToDate, publishFolder } from '../../src/copies/publish-folder.ts'
+import { temporaryFolder } from '../support/temp-folder.ts'
 import { night } from '../store/nights.ts'
 import { customerId, customers, START_MS } from '../support/builders.ts'
 import { rowsOf } from '../support/mirror-file.ts'
@@ -33,4 +37,20 @@ test('a reader of the changes goes on after the organization of the last ones wa
   onTestFinished(() => copy.remove())
 
   expect((await exportedFrom(copy.file, { changesSince: 2 })).done).toMatchObject({ lastSeq: 1 })
+})
+
+test('a private copy records of runs what the mirror does, so that a folder of Parquet made from it is up to date', async () => {
+  const mirror = await openMirror(aPostgresMirror())
+  onTestFinished(() => mirror.close())
+  for (const organization of ['acme', 'globex']) await night(mirror, 0, customers(1, 5), { organization })
+  await mirror.forgetCustomer({ organization: 'acme', nowMs: START_MS, monotonicMs: undefined, id: customerId(3) })
+  const organizations = await openOrganizations(mirror.file)
+  await organizations.retire('globex', { nowMs: START_MS, monotonicMs: 0 })
+  await organizations.close()
+  const copy = await makePrivateCopy(mirror.file)
+  onTestFinished(() => copy.remove())
+  const shared = { withoutPersonalData: false, organizations: [], parquet: join(temporaryFolder(), 'parquet') }
+  publishFolder({ ...shared, mirror: copy.file })
+
+  expect(isFolderUpToDate({ ...shared, mirror: mirror.file }, await findRecorded(mirror.file))).toBe(true)
 })
