@@ -26,8 +26,8 @@ export const TIMINGS = {
   firstRetryMs: 30_000,
   longestRetryMs: 900_000,
   /** How long a stop waits for current pages, and then for the queue to close. Both within seven seconds. */
-  handBackMs: 4500,
-  closeMs: 6000,
+  handBackMs: 4000,
+  closeMs: 5500,
   /** How often to check whether a lost queue is back. */
   lookMs: 2000,
   /** How long workers pause when the queue refuses them: first about this, then twice as long each time, up to the longest. */

@@ -8,6 +8,7 @@ import { openEngine, type Engine } from './engine.ts'
 import { openLiveConfig } from './configuration.ts'
 import { serveHttp } from './monitoring/endpoints.ts'
 import { NO_SCHEDULE, schedulesNothing, watched } from './monitoring/endpoints.ts'
+import { within } from './queue/deadline.ts'
 import { startPublisher } from './publish/publisher.ts'
 import { codeAndReason } from './queue/queue-faults.ts'
 import { watchQueue } from './queue/queue-faults.ts'
@@ -70,7 +71,9 @@ export async function runWorker(options: WorkerOptions, { stderr, onHangUp, ...a
   ]
   const stop = async () => {
     for (const watch of watches) watch.stop()
-    const [inOrder] = await Promise.all([engine.stop(), publisher.stop()])
+    // Also a mirror whose server is frozen keeps no worker from stopping.
+    const stopped = Promise.all([engine.stop(), publisher.stop()])
+    const [inOrder] = await within(stopped, timings.closeMs + LET_GO_MS, [false])
     return inOrder
   }
   const names = [hostname(), ...(options.http.names ?? [])]
@@ -158,3 +161,6 @@ function boardToken(): string | undefined {
 }
 
 const SHORTEST = 16
+
+/** How long what is left may take to close, once the queue had its time. */
+const LET_GO_MS = 1000

@@ -10,7 +10,7 @@ export function onThisMachine(ms: number, { programs = programsToRun(), cores = 
 }
 
 /**
- * The time in which a worker must have ended that was told to stop, in milliseconds. It may wait for seven seconds, and ten are promised. A
+ * The time in which a worker must have ended that was told to stop, in milliseconds. It may wait for seven seconds, and eight are promised. A
  * process takes longer to end where the machine is slow for a moment; a wait without a limit takes a minute and more.
  */
 export const stoppedWithinMs = (): number => onThisMachine(30_000)
