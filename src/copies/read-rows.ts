@@ -68,13 +68,26 @@ async function* untilClosed(rows: Iterable<SomeRows>, close: () => void): AsyncG
   }
 }
 
-/** Row by row, because one may be as large as memory allows. The first has the columns alone. */
+/** Some rows at a time, and one that is large alone: it may be as large as memory allows. The first have the columns alone. */
 function* rowsIn(db: Connection, statement: string, values: readonly unknown[] = []): Generator<SomeRows, void> {
   const prepared = prepareToRead(db, statement)
   const columns = prepared.columns().map(({ name }) => name)
   yield { columns, rows: [] }
-  for (const row of prepared.iterate(...values)) yield { columns, rows: [row] }
+  let rows: SqlValue[][] = []
+  let length = 0
+  for (const row of prepared.iterate(...values)) {
+    rows.push(row)
+    for (const value of row) length += typeof value === 'object' || typeof value === 'string' ? (value?.length ?? 0) : 8
+    if (length < AT_ONCE) continue
+    yield { columns, rows }
+    rows = []
+    length = 0
+  }
+  yield { columns, rows }
 }
+
+/** Characters and bytes. */
+const AT_ONCE = 16 * 1024
 
 /** The columns that are searched. */
 const SEARCHED = ['name', 'username', 'email']
