@@ -1,7 +1,7 @@
 import type { Absent, Candidate, Listed, Named, Run } from '../../run.ts'
 import type { Mirror } from '../../store.ts'
 import { asText, isIn } from '../port/fragments.ts'
-import { sql, text } from '../port/sql.ts'
+import { joined, sql, type Sql, text } from '../port/sql.ts'
 import { type Session, together } from '../port/store.ts'
 import { isCandidate } from './removal-rule.ts'
 import { areTooManyAbsent, findAbsent, findListedBefore, mayBeCandidates } from './find-absent.ts'
@@ -78,24 +78,30 @@ const LISTED_AT_ONCE = 1000
 
 /** Received customers for testing searches, at most `most`: first those with a value in each field to search by. */
 export async function findListed(session: Session, run: Run, most: number): Promise<Listed[]> {
-  const named: Listed[] = []
-  const others: Listed[] = []
-  const shown = shownNames(run)
   const searched = searchedNames(run)
-  for (let last = 0, isMore = true; isMore && named.length < most;) {
+  const filled = searched.map((field) => text(`coalesce(${field}, '') <> ''`))
+  const isNamed = searched.length === 0 ? text('true') : joined(filled, ' AND ')
+  const named = await findSome(session, run, isNamed, most)
+  const known = searched.filter((field) => field !== 'name').map((field) => text(`${field} IS NOT NULL`))
+  if (named.length === most || known.length === 0) return named
+  const others = sql`NOT (${isNamed}) AND (${joined(known, ' OR ')})`
+  return [...named, ...(await findSome(session, run, others, most - named.length))]
+}
+
+/** Customers that are not as wanted stay where they are: there may be a million of them. */
+async function findSome(session: Session, run: Run, wanted: Sql, most: number): Promise<Listed[]> {
+  const found: Listed[] = []
+  const shown = shownNames(run)
+  for (let last = 0, isMore = true; isMore && found.length < most;) {
     const rows = await session.all<Listed & { row_id: number }>(sql`
       SELECT row_id, id, name, username, email FROM customers
-      WHERE organization = ${run.organization} AND row_id > ${last} AND removed_at IS NULL ORDER BY row_id LIMIT ${LISTED_AT_ONCE}`)
-    for (const { row_id, ...stored } of rows) {
-      if (!run.seen.has(row_id)) continue
-      const customer = shown(stored)
-      if (searched.every((field) => customer[field] !== null && customer[field] !== '')) named.push(customer)
-      else if ((customer.username ?? customer.email) !== null && others.length < most) others.push(customer)
-    }
+      WHERE organization = ${run.organization} AND row_id > ${last} AND removed_at IS NULL AND ${wanted}
+      ORDER BY row_id LIMIT ${LISTED_AT_ONCE}`)
+    for (const { row_id, ...stored } of rows) if (run.seen.has(row_id)) found.push(shown(stored))
     last = rows.at(-1)?.row_id ?? last
     isMore = rows.length === LISTED_AT_ONCE
   }
-  return [...named, ...others].slice(0, most)
+  return found.slice(0, most)
 }
 
 /** The names in the first of its rejects that is JSON, then those after its latest changes, then those before them; the latest first. */
