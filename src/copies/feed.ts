@@ -1,5 +1,5 @@
 import type Database from 'better-sqlite3'
-import { READ_TO_END } from '../store/schema/run-conditions.ts'
+import { READ_TO_END } from '../store/schema/views.ts'
 import type { Connection } from '../store/sqlite/connect.ts'
 import type { ExportColumn } from './format.ts'
 import { numberIn } from './open-to-read.ts'

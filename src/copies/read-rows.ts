@@ -1,7 +1,6 @@
 import { isPostgres } from '../address/mirror-address.ts'
 import { UsageError } from '../errors/errors.ts'
-import { either, joined, type Sql, sql, text, written } from '../store/port/sql.ts'
-import { secondOf } from '../store/port/sql-time.ts'
+import { either, joined, secondOf, type Sql, sql, text, written } from '../store/port/sql.ts'
 import type { SomeRows } from '../store/postgres/read-statement.ts'
 import type { Connection } from '../store/sqlite/connect.ts'
 import { hasColumns, openToRead } from './open-to-read.ts'

@@ -1,12 +1,11 @@
 import type { Contents, Organizations, Renamed, Retired } from '../organizations.ts'
 import { nameTaken, retiredAlready } from './refusals.ts'
 import { moment, NOTICED, place, UNNOTICED } from './port/fragments.ts'
-import { sql, text } from './port/sql.ts'
+import { sql, sqlTime, text } from './port/sql.ts'
 import { countOf, type Session, type Store } from './port/store.ts'
 import { type Clocks, requireUnleased, updateStamp } from './runs/lease.ts'
 import { closeAbandoned } from './runs/start-run.ts'
 import { forgetReading, forgetWindows } from './runs/windows.ts'
-import { sqlTime } from './port/sql-time.ts'
 
 export function organizationsIn(store: Store): Organizations {
   return {

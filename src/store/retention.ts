@@ -3,11 +3,10 @@ import { nothingPruned, type Pruned } from '../report.ts'
 import type { Mirror } from '../store.ts'
 import { requireTaken } from './pages/page-accounting.ts'
 import { asText, FOR_UPDATE, greatest, isFoundBy, isIn, moment, rowsOf } from './port/fragments.ts'
-import { either, sql, type Sql, text } from './port/sql.ts'
+import { either, fromSqlTime, sql, type Sql, sqlTime, text } from './port/sql.ts'
 import { requireCurrent } from './runs/lease.ts'
 import type { Session, Store } from './port/store.ts'
-import { fromSqlTime, sqlTime } from './port/sql-time.ts'
-import { runsToKeep } from './schema/run-conditions.ts'
+import { runsToKeep } from './schema/views.ts'
 import type { Reckoning, Retention } from '../run.ts'
 
 /** Deletes some rows in the transaction of the caller, and returns how many. */

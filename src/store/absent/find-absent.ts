@@ -1,11 +1,10 @@
 import type { Absent, RemovalRule, Run } from '../../run.ts'
 import { isIn, moment, rowsOf } from '../port/fragments.ts'
-import { sql, type Sql, text } from '../port/sql.ts'
+import { sql, type Sql, sqlTime, text } from '../port/sql.ts'
 import { countOf, type Session } from '../port/store.ts'
 import { areTooMany } from './removal-rule.ts'
 import { NOT_REJECTED } from '../reading/rejects.ts'
-import { IS_QUICK } from '../schema/run-conditions.ts'
-import { sqlTime } from '../port/sql-time.ts'
+import { IS_QUICK } from '../schema/views.ts'
 import { updateStamp } from '../runs/lease.ts'
 
 /** The customers that are not removed and that the run did not receive, not even in a reject. Undefined if received ones are not there. */

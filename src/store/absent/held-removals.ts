@@ -3,10 +3,9 @@ import type { HeldRemovals } from '../../store.ts'
 import { holdsNothing } from '../refusals.ts'
 import { requireTaken } from '../pages/page-accounting.ts'
 import { APART, given, moment, rowsOf } from '../port/fragments.ts'
-import { sql } from '../port/sql.ts'
+import { sql, sqlTime } from '../port/sql.ts'
 import { records, type Session } from '../port/store.ts'
 import { lockLeasesOf, updateStamp } from '../runs/lease.ts'
-import { sqlTime } from '../port/sql-time.ts'
 
 /** Removals that were held back and not yet decided, newest first. */
 export function listHeldRemovals(session: Session): Promise<HeldRemovals[]> {

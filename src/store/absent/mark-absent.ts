@@ -3,7 +3,7 @@ import type { Ending, Removals, Run } from '../../run.ts'
 import { rowsGone } from '../refusals.ts'
 import { requireTaken } from '../pages/page-accounting.ts'
 import { given, replacing, rowsOf } from '../port/fragments.ts'
-import { sql, text } from '../port/sql.ts'
+import { sql, sqlTime, text } from '../port/sql.ts'
 import { countOf, type Session } from '../port/store.ts'
 import {
   type Absences,
@@ -16,7 +16,6 @@ import {
   NONE_GONE,
 } from './removal-rule.ts'
 import { updateStamp } from '../runs/lease.ts'
-import { sqlTime } from '../port/sql-time.ts'
 import { areTooManyAbsent, findAbsent, findListedBefore, holdsReceived, markRowsListed } from './find-absent.ts'
 import { areDiscarded, holdBack, release, removeRows } from './held-removals.ts'
 import { findUnjudged } from './older-list.ts'

@@ -1,8 +1,7 @@
 import type { Run } from '../../run.ts'
 import { APART, isIn, moment, rowsOf } from '../port/fragments.ts'
-import { sql } from '../port/sql.ts'
+import { sql, sqlTime } from '../port/sql.ts'
 import type { Session } from '../port/store.ts'
-import { sqlTime } from '../port/sql-time.ts'
 
 /** The rows of those absent customers whose absence counts for nothing, since the list may be older than the last one read. */
 export async function findUnjudged(

@@ -3,13 +3,12 @@ import type { Forgetting, ForgottenCustomer, Mirror, Purged } from '../../store.
 import { notForgotten, unknownCustomer } from '../refusals.ts'
 import { requireTaken } from '../pages/page-accounting.ts'
 import { asText, given, isIn, mentions, place } from '../port/fragments.ts'
-import { either, joined, sql, type Sql, text } from '../port/sql.ts'
+import { either, joined, sql, type Sql, sqlTime, text, timeIn } from '../port/sql.ts'
 import { countOf, type Session, type Store, together } from '../port/store.ts'
 import { requireUnleased } from '../runs/lease.ts'
 import { forgetReading, forgetWindows } from '../runs/windows.ts'
 import { parsedJson } from '../../parsed-json.ts'
 import { type Forgotten, FORGOTTEN_KEY_BYTES, forgottenBy, idHash } from '../../privacy/forgotten.ts'
-import { sqlTime, timeIn } from '../port/sql-time.ts'
 
 /** The verbs of a mirror about forgotten customers, each in one transaction. */
 export function forgetting(store: Store): Pick<Mirror, 'forgetCustomer' | 'readmitCustomer'> {

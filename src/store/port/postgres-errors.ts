@@ -1,7 +1,7 @@
 import { isOurs, MirrorUnusable } from '../../errors/errors.ts'
 import { connectionsTaken, type Fault, mirrorFault, tlsFailure } from '../../errors/faults.ts'
 import { NUMBERED } from '../schema/schema.ts'
-import { unreadableIn } from './unreadable.ts'
+import { unreadableIn } from './sql.ts'
 import { CONNECTIONS } from './postgres-connections.ts'
 
 /** The classes of SQLSTATEs, and of what the system and the driver report, by `code: message`. The first that fits holds. */

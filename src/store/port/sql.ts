@@ -77,3 +77,52 @@ function write({ texts, parts }: Sql, kind: Kind, into: Written): void {
 export function quoted(name: string): string {
   return `"${name.replaceAll('"', '""')}"`
 }
+
+/** Unix milliseconds in the mirror's form: `YYYY-MM-DD HH:MM:SS.SSS` in UTC, which compares with datetime('now'). */
+export function sqlTime(unixMs: number): string {
+  if (unixMs !== lastWritten.unixMs) {
+    lastWritten = { unixMs, text: new Date(unixMs).toISOString().replace('T', ' ').replace('Z', '') }
+  }
+  return lastWritten.text
+}
+
+/** All rows of a transaction have the same time. */
+let lastWritten = { unixMs: 0, text: '1970-01-01 00:00:00.000' }
+
+/** A time of the mirror, as Unix milliseconds. Throws UnreadableValue for one that someone wrote in another form. */
+export function fromSqlTime(time: unknown): number {
+  // A file holds numbers and bytes in any column.
+  const words = String(time)
+  const unixMs = DATED.test(words) ? Date.parse(`${words.replace(' ', 'T')}Z`) : Number.NaN
+  if (Number.isNaN(unixMs)) throw new UnreadableValue(`holds a time that cannot be read (${words.slice(0, 40)})`)
+  return unixMs
+}
+
+const DATED = /^[+-]?\d{4,6}-\d\d-\d\d /
+
+/** The time in a column of the mirror, as Unix milliseconds; undefined where there is none. */
+export function timeIn(column: string | null | undefined): number | undefined {
+  return column === null || column === undefined ? undefined : fromSqlTime(column)
+}
+
+/** A creation time as PostgreSQL reads it, for which the year 0 is 1 BC. */
+export function storableTime(time: string | null): string | null {
+  return time?.startsWith('0000') === true ? `0001${time.slice(4)} BC` : time
+}
+
+/** A time as it was read, without the fraction of a second. */
+export function secondOf(time: string): string {
+  return time.slice(0, 'YYYY-MM-DD HH:MM:SS'.length)
+}
+
+/** A value in a column of the mirror that this program does not write there: someone changed it. */
+export class UnreadableValue extends Error {
+  override name = 'UnreadableValue' as const
+}
+
+/** What an error says of a value that cannot be read; undefined for any other error. */
+export function unreadableIn(error: unknown): string | undefined {
+  if (error instanceof UnreadableValue) return error.message
+  // The message of JSON.parse quotes what may be a value of a customer.
+  return error instanceof SyntaxError ? 'holds a text that should be JSON, and cannot be read' : undefined
+}

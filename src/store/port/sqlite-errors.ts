@@ -2,7 +2,7 @@ import { isOfSqlite, mirrorFault, seenIn } from '../../errors/faults.ts'
 import { incomplete, namesIn, SQLITE_SCHEMA } from '../schema/schema.ts'
 import type { Connection } from '../sqlite/connect.ts'
 import { refusalIn, reshapedIn } from '../sqlite/foreign-objects.ts'
-import { unreadableIn } from './unreadable.ts'
+import { unreadableIn } from './sql.ts'
 
 /** A failure of SQLite as MirrorUnusable; any other error unchanged. With the connection it is looked for what someone added to the mirror. */
 export function sqliteError(error: unknown, file: string, db?: Connection): unknown {

@@ -1,6 +1,4 @@
-import type { Kind, Sql } from './sql.ts'
-import { fromSqlTime } from './sql-time.ts'
-import { UnreadableValue } from './unreadable.ts'
+import { fromSqlTime, type Kind, type Sql, UnreadableValue } from './sql.ts'
 
 /** A transaction under way. */
 export type Session = {

@@ -1,5 +1,5 @@
 import { MirrorUnusable } from '../../errors/errors.ts'
-import { READ_TO_END } from '../schema/run-conditions.ts'
+import { READ_TO_END } from '../schema/views.ts'
 import { READING_INDEXES } from '../schema/schema.ts'
 import type { Database, Session } from '../port/postgres-session.ts'
 

@@ -4,7 +4,7 @@ import { given, isIn } from '../port/fragments.ts'
 import { sql, text } from '../port/sql.ts'
 import { records, type Session, together } from '../port/store.ts'
 import { type Clocks, heldLeases } from '../runs/lease.ts'
-import { firstRunOf, IS_FULL, IS_QUICK, READ_TO_END } from '../schema/run-conditions.ts'
+import { firstRunOf, IS_FULL, IS_QUICK, READ_TO_END } from '../schema/views.ts'
 
 /** One run; undefined if there is no run with that number. */
 export async function findRun(session: Session, id: number): Promise<StoredRun | undefined> {

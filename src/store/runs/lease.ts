@@ -3,11 +3,10 @@ import { bootName, isGone, nameOfProcess } from '../../machine/process-name.ts'
 import type { Run } from '../../run.ts'
 import { LEASE_MS, leaseLost, underway, wentBack } from '../refusals.ts'
 import { FOR_UPDATE, greatest, SERVER_MS } from '../port/fragments.ts'
-import { either, sql, type Sql } from '../port/sql.ts'
+import { either, sql, type Sql, sqlTime } from '../port/sql.ts'
 import type { Session } from '../port/store.ts'
 import { otherVersion, VERSION } from '../schema/schema.ts'
 import { notTaken } from '../pages/page-accounting.ts'
-import { sqlTime } from '../port/sql-time.ts'
 
 /** The moment by the wall clock, and by the monotonic clock if there is one. Where the database has a clock, that one decides. */
 export type Clocks = { nowMs: number; monotonicMs: number | undefined }

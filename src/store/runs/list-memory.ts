@@ -15,7 +15,7 @@ import { TEXT_FIELDS, type Warnings } from '../../customer.ts'
 import { version } from '../../version.ts'
 import { RowSet } from '../../list/row-set.ts'
 import { isIn, replacing } from '../port/fragments.ts'
-import { IS_QUICK } from '../schema/run-conditions.ts'
+import { IS_QUICK } from '../schema/views.ts'
 
 /** The list of an organization as its last complete run read it; empty if this program has none to rely on. */
 export async function loadList(session: Session, organization: string): Promise<ListAsRead> {

@@ -2,11 +2,10 @@ import type { TextField } from '../../customer.ts'
 import type { Ending, Run, ShapeChange } from '../../run.ts'
 import { UsageError } from '../../errors/errors.ts'
 import { given, moment, rowsOf } from '../port/fragments.ts'
-import { sql, text } from '../port/sql.ts'
+import { sql, sqlTime, text } from '../port/sql.ts'
 import type { Session } from '../port/store.ts'
-import { sqlTime } from '../port/sql-time.ts'
 import { requireTaken } from '../pages/page-accounting.ts'
-import { IS_FULL } from '../schema/run-conditions.ts'
+import { IS_FULL } from '../schema/views.ts'
 import { updateStamp } from './lease.ts'
 
 /*

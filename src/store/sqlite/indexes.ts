@@ -5,7 +5,7 @@ import type { PagesDecided } from '../pages/decide-pages.ts'
 import { InitialIds } from '../pages/initial-ids.ts'
 import { CACHE_KB } from './open-database.ts'
 import { type Connection, statement } from './connect.ts'
-import { READ_TO_END } from '../schema/run-conditions.ts'
+import { READ_TO_END } from '../schema/views.ts'
 import { READING_INDEXES } from '../schema/schema.ts'
 
 /*

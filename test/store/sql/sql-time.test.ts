@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { fromSqlTime, sqlTime } from '../../../src/store/port/sql-time.ts'
+import { fromSqlTime, sqlTime } from '../../../src/store/port/sql.ts'
 import { START_MS } from '../../support/builders.ts'
 import { aMirror, valueOf } from '../../support/mirror-file.ts'
 
