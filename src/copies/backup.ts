@@ -43,13 +43,7 @@ export async function makeBackup(
   const source = openToRead(mirror)
   try {
     // Published copies are read in the same way, and lack what a run needs.
-    if (!isMirror(source.db))
-      throw new MirrorUnusable(
-        `${mirror}: is a copy for readers, not a mirror. Name the mirror in the configuration.`,
-        {
-          code: 'foreign',
-        },
-      )
+    if (!isMirror(source.db)) throw new MirrorUnusable(`${mirror}: ${NO_MIRROR}`, { code: 'foreign' })
     requireBackupTarget(file, mirror)
     makeFolder(dirname(file))
     return await writeFor(file, (unfinished) => {
@@ -64,6 +58,8 @@ export async function makeBackup(
     source.close()
   }
 }
+
+const NO_MIRROR = 'is a copy for readers, not a mirror. Name the mirror in the configuration.'
 
 async function writeBackup(
   { file, mirror, keep }: BackupPlan,

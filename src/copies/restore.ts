@@ -16,11 +16,11 @@ import { isWhole, openDatabase } from '../store/sqlite/open-database.ts'
 import { requireRegularFile } from '../store/sqlite/open-file.ts'
 import { purge } from '../store/sqlite/purge.ts'
 import { copyChecked, type Copying, isDamage, markIn } from './backup.ts'
-import { type CarriedOver, carryOver } from './carry-over.ts'
+import { carryOver } from './carry-over.ts'
 import { LeftUndone, placedError } from './copy-error.ts'
 import { isMirror } from './file-kind.ts'
 import { giveSecondName, listOlder, moveAside, olderName, replacing, timeIn } from './older-files.ts'
-import { lookBeside, type OpenedToRead, openToRead } from './open-to-read.ts'
+import { lookBeside, numberIn, type OpenedToRead, openToRead } from './open-to-read.ts'
 import { isTheMirror } from './target-place.ts'
 import { listUnfinished, removeFile, underItsName, type Unfinished, writeFor } from './written-file.ts'
 
@@ -32,16 +32,8 @@ export type RestorePlan = {
   force: boolean
 }
 
-export type Restored = {
-  mirror: string
-  file: string
-  /** The moment of which the backup is; undefined for a backup that another program made. */
-  takenAt: string | undefined
-  customers: number
-  organizations: number
-  /** The name that the replaced mirror has now; undefined where there was none. */
-  kept: string | undefined
-} & CarriedOver
+/** What was restored: `takenAt` is undefined for a backup that another program made, and `kept`, the name of the replaced mirror, where there was none. */
+export type Restored = Awaited<ReturnType<typeof restoreMirror>>
 
 /**
  * Puts a backup in the place of the mirror, after all of it was read and found whole. The mirror that was there is kept beside it
@@ -51,9 +43,12 @@ export type Restored = {
 export async function restoreMirror(plan: RestorePlan, { signal, onProgress, ...clocks }: Copying & Clocks) {
   const { file, force } = plan
   if (isMissing(file)) throw new UsageError(`${file}: there is no such file. Name a backup.`)
-  const mirror = placeOfMirror(plan)
+  // Its place is not the name of a link to it.
+  const mirror = isMissing(plan.mirror) ? plan.mirror : lookBeside(plan.mirror, () => realpathSync(plan.mirror))
   const source = openBackup(file)
   try {
+    if (isTheMirror(file, mirror))
+      throw new UsageError(`${file}: is the mirror itself. Name the backup that shall take its place.`)
     // Before a long copy, and again at its end.
     ;(await lockMirror(mirror, { force, ...clocks }))?.release()
     makeFolder(dirname(mirror))
@@ -66,7 +61,7 @@ export async function restoreMirror(plan: RestorePlan, { signal, onProgress, ...
         openCopy(unfinished.path, file)
         if (signal.aborted) throw new Interrupted('Stopped as asked. Nothing was restored.')
         const swapped = await swap(mirror, unfinished, { force, ...clocks })
-        return { mirror: plan.mirror, file, takenAt, ...swapped } satisfies Restored
+        return { mirror: plan.mirror, file, takenAt, ...swapped }
       },
       { busy: (cause) => inUse(mirror, 'another restore is under way', cause) },
     )
@@ -88,17 +83,6 @@ function restoreError(error: unknown, mirror: string): unknown {
 }
 
 const AS_IT_WAS = 'Nothing was restored; the mirror is as it was.'
-
-/** Where the mirror is or will be, which is not the name of a link to it. Throws UsageError for the backup itself, and MirrorUnusable. */
-function placeOfMirror({ mirror, file }: RestorePlan): string {
-  if (isMissing(mirror)) return mirror
-  try {
-    if (!isTheMirror(file, mirror)) return realpathSync(mirror)
-  } catch (error) {
-    throw fileError(error, mirror)
-  }
-  throw new UsageError(`${file}: is the mirror itself. Name the backup that shall take its place.`)
-}
 
 /** Opens a backup to read only. Throws MirrorUnusable for a file that is none, or that is damaged, in other words than those for a mirror. */
 function openBackup(file: string): OpenedToRead {
@@ -245,9 +229,9 @@ async function carryInto(path: string, { replaced, mirror, nowMs }: Replacing) {
     restored.exec('COMMIT')
     // Earlier values of forgotten customers may stand in free space of the backup.
     if ((carried.forgotten ?? 0) > 0 && !purge(restored)) throw mirrorFault(mirror, UNERASED, { kept: AS_IT_WAS })
-    const count = 'SELECT COUNT(*) AS customers, COUNT(DISTINCT organization) AS organizations FROM customers'
-    const counted = restored.prepare<[], Pick<Restored, 'customers' | 'organizations'>>(count).get()
-    return { ...carried, ...(counted ?? { customers: 0, organizations: 0 }) }
+    const customers = numberIn(restored, 'SELECT COUNT(*) FROM customers')
+    const organizations = numberIn(restored, 'SELECT COUNT(DISTINCT organization) FROM customers')
+    return { ...carried, customers, organizations }
   } finally {
     restored.close()
   }
