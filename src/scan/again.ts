@@ -20,11 +20,9 @@ export class Again implements Stage {
 
   constructor(findings: Findings, chain: Chain) {
     this.#findings = findings
-    // One answer that left out a row shows as one seam at which the list seems to have changed.
-    const odd = chain.restless.length === 1 ? chain.restless : []
     // The rows that only some of the answers know stand behind the last window.
     const tail = findings.areTotalsAtOdds ? [{ from: chain.lastTwo[0]?.start ?? 0, to: findings.longest }] : []
-    this.#spans = findings.isFixed ? [{ from: 0, to: findings.rows }] : joinedSpans([...chain.loose, ...odd, ...tail])
+    this.#spans = findings.isFixed ? [{ from: 0, to: findings.rows }] : joinedSpans([...chain.loose, ...tail])
     this.#plan()
   }
 

@@ -47,9 +47,9 @@ const PAGES_BEFORE_LIMIT = 5
  *                    └──▶ failed ──▶ asked for again ──▶ skipped, or the scan stops here
  */
 export class Chain implements Stage {
-  /** The stretches without a good seam, and those at whose seam the list was seen to change. */
+  /** The stretches without a good seam, and at how many seams the list was seen to change. */
   readonly loose: Span[] = []
-  readonly restless: Span[] = []
+  restless = 0
   /** Whether it came to the end of the list. */
   isComplete = false
   isOver = false
@@ -367,7 +367,7 @@ export class Chain implements Stage {
     findings.changes += seam.changes
     findings.linked(seam.still)
     this.isStill &&= seam.still
-    if (!seam.still) this.restless.push({ from: left.start, to: read.reach })
+    if (!seam.still) this.restless += 1
     if (findings.isFixed || (!seam.firm && !isSpanned)) this.loose.push({ from: left.start, to: read.reach })
     this.isFirm &&= seam.firm && !findings.isFixed
   }

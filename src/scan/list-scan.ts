@@ -60,7 +60,6 @@ class ListScan implements Scan {
   #again: Again | undefined
   #isOver = false
   #isResumed = false
-  #mismatches = 0
   #stoppedAt: StoppedAt | undefined
 
   constructor({ pageSize = 100, recalled = [], isPlain = false }: ListScanOptions) {
@@ -177,9 +176,7 @@ class ListScan implements Scan {
   /** A service that ignores the size it is asked for, and says that it does not, answers each smaller page with too many rows. */
   #isSizeIgnored({ size }: Window): boolean {
     const { isFixed, isAgreed, isOverlapping, size: usual } = this.#findings
-    if (isFixed || !isAgreed || isOverlapping || size >= usual) return false
-    this.#mismatches += 1
-    return this.#mismatches > 1
+    return !isFixed && isAgreed && !isOverlapping && size < usual
   }
 
   /** Begins again with equal pages side by side, for a service that serves only one size, or few. */
@@ -264,7 +261,7 @@ class ListScan implements Scan {
   get #isLacking(): boolean {
     const { changes, rejected, lacking, grown } = this.#findings
     if (this.#isResumed) return false
-    return lacking > rejected + Math.max(grown, this.#chain.restless.length > 1 ? changes : 0)
+    return lacking > rejected + Math.max(grown, this.#chain.restless > 1 ? changes : 0)
   }
 
   /** What speaks against any grade. */
