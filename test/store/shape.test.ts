@@ -40,6 +40,18 @@ test('a field that few customers lose is emptied when the run ends, and each is 
   expect(await night(mirror, 3, without(20))).toMatchObject({ proof: 'proven', updated: 0, unchanged: 60 })
 })
 
+test('a tenth of many customers may lose a field', async () => {
+  const mirror = await aMirror()
+  await night(mirror, 1, customers(1, 300, { phone: '1' }))
+  const lost = (count: number) => [
+    ...customers(1, count, { phone: null }),
+    ...customers(count + 1, 300, { phone: '1' }),
+  ]
+
+  expect(await night(mirror, 2, lost(31))).toMatchObject(CHANGED)
+  expect(await night(mirror, 3, lost(30))).toMatchObject({ proof: 'proven', updated: 30 })
+})
+
 test('a field that less than half of the customers have may be emptied', async () => {
   const mirror = await aMirror()
   await night(mirror, 1, without(35))
@@ -133,6 +145,17 @@ test('fields that more than half of the customers gain are named on the night th
   const next = await night(mirror, 3, [...list, ...customers(52, 60)], certified)
   expect(await mirror.findRun(next.runId ?? 0)).toMatchObject({ certificate: { proof: 'proven' } })
   expect(await mirror.findRun(next.runId ?? 0)).not.toMatchObject({ certificate: { newFields: expect.anything() } })
+})
+
+test('a field that half of the customers gain is not named', async () => {
+  const mirror = await aMirror()
+  await night(mirror, 1, ALL)
+  const list = [...customers(1, 30, { phone: '1', tier: 1 }), ...ALL.slice(30)]
+
+  const { runId = 0 } = await night(mirror, 2, list, { ending: { certificate: { proof: 'proven' } } })
+
+  expect(await mirror.findRun(runId)).toMatchObject({ updated: 30, certificate: { proof: 'proven' } })
+  expect(await mirror.findRun(runId)).not.toMatchObject({ certificate: { newFields: expect.anything() } })
 })
 
 test('a quick run empties no field: the next full run decides', async () => {

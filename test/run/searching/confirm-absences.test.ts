@@ -284,6 +284,16 @@ test.each([
   expect(searched).toMatchObject({ refused: 1, isPostponed: false })
 })
 
+test('a rate limit postpones removals, although the service still answers with pages of the list', async () => {
+  const { asked, search } = searchOf(customers(1, 5))
+  const limited = new RateLimited('too many requests', { waitMs: 3_600_000 })
+  const failing: Search = (text) => (asked.length === 4 ? Promise.reject(limited) : search(text))
+
+  const searched = await confirmAbsences([absent(3), absent(9)], [CONTROL], searchingBy(failing))
+
+  expect(searched).toMatchObject({ refused: 0, isPostponed: true })
+})
+
 test('a stop during the searches postpones removals', async () => {
   const stop = new AbortController()
   const { search } = searchOf(customers(1, 5))
