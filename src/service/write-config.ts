@@ -9,8 +9,11 @@ import type { Recipe } from '../source/signing/signing.ts'
 import type { Sandbox } from './sandbox.ts'
 import { codeOf } from '../errors/faults.ts'
 
-/** Top-level settings of the configuration; without a schedule and a queue it is only for `sync`. */
+/** Top-level settings of the configuration; without a queue it is for `sync`, and for a worker that keeps its queue itself. */
 type SandboxConfig = { mirror?: string; queue?: string; schedule?: { cron: string; timezone: string } }
+
+/** Often enough that a worker in a trial has something to do. */
+const HOURLY = { cron: '0 * * * *', timezone: 'UTC' }
 
 type Written = SandboxConfig & {
   /** What becomes of the text before it is written. */
@@ -24,7 +27,7 @@ type Written = SandboxConfig & {
 export async function writeConfig(
   file: string,
   sandbox: Pick<Sandbox, 'organizations' | 'recipe'>,
-  { mirror = './data/customers.db', finished = (text) => text, ...others }: Written = {},
+  { mirror = './data/customers.db', schedule = HOURLY, finished = (text) => text, ...others }: Written = {},
 ): Promise<void> {
   const distant = sandbox.organizations.find(({ baseUrl }) => !isLoopback(new URL(baseUrl)))
   if (distant) {
@@ -33,7 +36,7 @@ export async function writeConfig(
         'Start the sandbox with --host 127.0.0.1.',
     )
   }
-  const text = finished(configText(sandbox, { mirror, ...others }))
+  const text = finished(configText(sandbox, { mirror, schedule, ...others }))
   try {
     makeFolder(dirname(file))
     // `wx` fails when the file exists, without a separate check before.

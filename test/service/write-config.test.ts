@@ -22,6 +22,7 @@ test('the written configuration names every organization with its credentials', 
   await writeConfig(file, sandbox)
   expect(parse(await readFile(file, 'utf8'))).toEqual({
     mirror: './data/customers.db',
+    schedule: { cron: '0 * * * *', timezone: 'UTC' },
     organizations: sandbox.organizations.map(({ id, baseUrl, apiKey, secret }) => ({ id, baseUrl, apiKey, secret })),
   })
 })
