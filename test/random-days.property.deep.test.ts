@@ -14,7 +14,7 @@ test.each(FIRST_SEEDS)(
   'over up to twenty random histories with quick runs between nights, from seed %d on, the mirror and its reports contain nothing wrong',
   async (first) => {
     const found: string[] = []
-    for (let seed = first; seed < first + seeds(TWENTY, { least: 10 }); seed += 1) {
+    for (let seed = first; seed < first + seeds(TWENTY, { least: 15 }); seed += 1) {
       // A file of its own for each: readers look at all of it.
       const { untruths, statuses } = await playDays(await aMirror(), seed)
       found.push(...untruths)
