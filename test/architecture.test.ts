@@ -198,11 +198,11 @@ describe('the form of files', () => {
     expect(product.filter(({ lines }) => lines > 400).map(({ path, lines }) => `${path}: ${lines} lines`)).toEqual([])
   })
 
-  test('the code map of the README has a line for every room, and for no other', () => {
+  test('the code map of CONTRIBUTING has a line for every room, and for no other', () => {
     const built = program.filter(({ path }) => !path.startsWith('test/'))
     const rooms = new Set(built.map(({ path }) => `${dirname(path)}/`))
-    const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8')
-    const map = readme.slice(readme.indexOf('## Code map'))
+    const page = readFileSync(new URL('../CONTRIBUTING.md', import.meta.url), 'utf8')
+    const map = page.slice(page.indexOf('## Code map'))
     const named = [...map.matchAll(/^((?:src|jobs|bench)\/(?:[\w-]+\/)*) /gm)].map(([, room = '']) => room)
 
     expect([...rooms].filter((room) => !['src/', 'jobs/'].includes(room) && !named.includes(room))).toEqual([])

@@ -45,7 +45,7 @@ test('every npm script that the README and its pages name is there', () => {
     [...text.matchAll(/\bnpm\s(?:run\s([\w:-]+)|(test|start)\b)/g)].map(([, run, short]) => run ?? short ?? ''),
   )
 
-  expect(named).toEqual(expect.arrayContaining(['demo', 'test', 'check', 'scoreboard', 'bench']))
+  expect(named).toEqual(expect.arrayContaining(['demo', 'test', 'scoreboard', 'bench']))
   expect(named.filter((script) => PACKAGE.scripts[script] === undefined)).toEqual([])
 })
 
@@ -178,14 +178,6 @@ test('every page and heading that a document links is there', () => {
 
   expect(links.length).toBeGreaterThan(10)
   expect(links.filter((link) => !isThere(link))).toEqual([])
-})
-
-test('every file and folder that the README names is there', () => {
-  const [, map = ''] = /## Code map\n+```\n(.*?)```/s.exec(README) ?? []
-  const named = [...map.matchAll(/^(\S+) /gm)].map(([, path = '']) => path)
-
-  expect(named).toContain('src/mirror-organization.ts')
-  for (const path of named) expect(() => readFileSync(new URL(`../${path}`, import.meta.url))).not.toThrow(/ENOENT/)
 })
 
 /** The contents of the blocks of the README in this language. */
