@@ -1,17 +1,20 @@
-import { describe, expect, test, inject } from 'vitest'
+import { describe, expect, test, inject, onTestFinished } from 'vitest'
 import { eventually } from '../support/eventually.ts'
 import { aGate } from '../support/gate.ts'
-import { aJobsWorkplace, someQueues } from '../support/jobs-workplace.ts'
+import { aJobsWorkplace, someQueues, aQueue } from '../support/jobs-workplace.ts'
 import { valueOf, tamper, rowsOf } from '../support/mirror-file.ts'
 import { startWorker } from '../support/worker-here.ts'
 import { startWorkerProcess } from '../support/worker-process.ts'
-import { aSandbox, organizationsOf } from '../support/workplace.ts'
+import { aSandbox, organizationsOf, aWorkplace } from '../support/workplace.ts'
 import { aWorkerOf, expectWhole } from '../support/one-worker.ts'
-import { stoppedWithinMs } from '../support/busy-machine.ts'
+import { stoppedWithinMs, onThisMachine } from '../support/busy-machine.ts'
 import { rmSync, readFileSync, writeFileSync } from 'node:fs'
 import { VERSION } from '../../src/store/schema/schema.ts'
 import { message } from '../support/worker-log.ts'
 import { parse, stringify } from 'yaml'
+import { postgresPrograms } from '../../bench/postgres-server.ts'
+import { startQuickPostgres } from '../support/postgres/quick-server.ts'
+import { aSilentProxy } from '../support/silent-proxy.ts'
 
 test('a worker in a process of its own mirrors every organization, and stops on a signal', async () => {
   const sandbox = await aSandbox({ customers: [250, 40, 3] })
@@ -135,3 +138,29 @@ test('a worker follows its configuration, and keeps the last good one', async ()
 
   expect(valueOf(place.mirror, `SELECT count(*) FROM customers WHERE organization = 'acme'`)).toBe(30)
 })
+
+test.skipIf(postgresPrograms() === undefined)(
+  'a worker stops within eight seconds while the server of its mirror answers nothing in the middle of a run',
+  async () => {
+    const server = await startQuickPostgres()
+    onTestFinished(() => server.close())
+    const address = new URL(server.url)
+    const proxy = await aSilentProxy(Number(address.port))
+    const gate = aGate({ fromPage: 2 })
+    const sandbox = await aSandbox({ customers: [1500], intercept: gate.intercept })
+    const place = aWorkplace(organizationsOf(sandbox, { concurrency: 1 }), {
+      mirror: Object.assign(address, { port: String(proxy.port) }).href,
+      queue: aQueue(),
+      schedule: { cron: '0 2 * * *', timezone: 'UTC' },
+    })
+    const worker = startWorkerProcess(place)
+    await gate.reached
+    proxy.silence()
+    gate.open()
+    worker.send('SIGTERM')
+    const { code, tookMs } = await worker.ended
+
+    expect(code).toBe(143)
+    expect(tookMs).toBeLessThan(onThisMachine(8000))
+  },
+)
