@@ -233,7 +233,7 @@ export class Chain implements Stage {
     if (isBehind) return this.#conclude()
     if (repeats(left, read)) {
       if (pending.tries < MOST_TRIES) return this.#tryAgain(pending)
-      if (this.#reach >= rows) return this.#conclude('repeated-page')
+      if (total !== undefined && this.#reach >= rows) return this.#conclude('repeated-page')
       return this.#stop({ window: read.window, failure: 'repeated-page' }, 'repeated-page')
     }
     const seam = seamBetween(left, read)

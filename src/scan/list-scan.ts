@@ -60,6 +60,8 @@ class ListScan implements Scan {
   #again: Again | undefined
   #isOver = false
   #isResumed = false
+  /** How many answers to smaller pages did not fit them. */
+  #misfits = 0
   #stoppedAt: StoppedAt | undefined
 
   constructor({ pageSize = 100, recalled = [], isPlain = false }: ListScanOptions) {
@@ -173,10 +175,15 @@ class ListScan implements Scan {
     else this.#stage.failed(window, 'size-refused')
   }
 
-  /** A service that ignores the size it is asked for, and says that it does not, answers each smaller page with too many rows. */
+  /**
+   * A service that ignores the size it is asked for, and says that it does not, answers each smaller page with too many rows. One answer that
+   * does not fit may come from a cache.
+   */
   #isSizeIgnored({ size }: Window): boolean {
     const { isFixed, isAgreed, isOverlapping, size: usual } = this.#findings
-    return !isFixed && isAgreed && !isOverlapping && size < usual
+    if (isFixed || !isAgreed || isOverlapping || size >= usual) return false
+    this.#misfits += 1
+    return this.#misfits > 1
   }
 
   /** Begins again with equal pages side by side, for a service that serves only one size, or few. */

@@ -87,7 +87,10 @@ describe.runIf(canFail)('a call that fails', () => {
       codes.add(ended.code)
       isWhole()
     }
-    expect(codes.size, 'the calls fail').toBeGreaterThan(1)
+    expect(
+      [...codes].filter((code) => code !== 0),
+      'the calls fail',
+    ).not.toEqual([])
     expect(await run(args)).toMatchObject({ code: 0 })
     isWhole()
     const left = readdirSync(join(here.folder, under), { recursive: true, encoding: 'utf8' })

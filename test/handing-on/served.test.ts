@@ -39,7 +39,7 @@ withPython('DuckDB', ['duckdb'], (python) => {
       GROUP BY 1, 2 ORDER BY 1, 2 NULLS LAST`
 
     expect(languages).toEqual(rowsOf(copy, expected).map((row) => Object.values(row)))
-    expect(types).toEqual(['UUID', 'TIMESTAMP WITH TIME ZONE', 'BOOLEAN'])
+    expect(types).toEqual(['VARCHAR', 'TIMESTAMP WITH TIME ZONE', 'BOOLEAN'])
   })
 })
 
