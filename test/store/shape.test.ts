@@ -69,6 +69,21 @@ test('what else changed of these customers is saved all the same', async () => {
   expect(rowsOf(mirror.file, 'SELECT DISTINCT name, phone FROM customers')).toEqual([{ name: 'New', phone: '1' }])
 })
 
+test('a customer who changes and loses fields in one run is one update, and has one entry in the feed', async () => {
+  const mirror = await aMirror()
+  await night(mirror, 1, ALL)
+
+  const changed = customers(1, 2, { phone: null, company_name: null, name: 'New' })
+  const report = await night(mirror, 2, [...changed, ...ALL.slice(2)])
+
+  expect(report).toMatchObject({ proof: 'proven', updated: 2, unchanged: 58 })
+  const fed = rowsOf(mirror.file, 'SELECT change, fields FROM changes ORDER BY id')
+  expect(fed.map(({ change, fields }) => [change, Object.keys(JSON.parse(String(fields))).toSorted()])).toEqual([
+    ['changed', ['company_name', 'name', 'phone']],
+    ['changed', ['company_name', 'name', 'phone']],
+  ])
+})
+
 test('many records that are rejected of known customers change the shape, night after night, and no date of reading moves', async () => {
   const mirror = await aMirror()
   await night(mirror, 1, ALL)

@@ -1,7 +1,7 @@
 import type { TextField } from '../../customer.ts'
 import type { Ending, Run, ShapeChange } from '../../run.ts'
 import { UsageError } from '../../errors/errors.ts'
-import { given, moment, rowsOf } from '../port/fragments.ts'
+import { given, isIn, moment, rowsOf } from '../port/fragments.ts'
 import { sql, sqlTime, text } from '../port/sql.ts'
 import type { Session } from '../port/store.ts'
 import { requireTaken } from '../pages/page-accounting.ts'
@@ -120,13 +120,42 @@ async function empty(
         updated_at = ${await updateStamp(session, nowMs)} WHERE ${rows}`)
     requireTaken(run, 'customers', { given: lost.length, taken })
     if (run.isBaseline) continue
-    const changed = lost.map(({ id, value }) => ({ id, fields: { [field]: [value, null] } }))
+    const earlier = await takeBack(
+      session,
+      run,
+      lost.map(({ id }) => id),
+    )
+    const changed = lost.map(({ id, value }) => {
+      const { change = 'changed', fields = {} } = earlier.get(id) ?? {}
+      return { id, change, fields: { ...fields, [field]: [fields[field]?.[0] ?? value, null] } }
+    })
     const fed = await session.run(sql`
       INSERT INTO changes (run_id, organization, id, change, fields, at)
-      SELECT ${run.id}, ${organization}, id, 'changed', fields, ${moment(now)}
-      FROM ${given(changed, { id: 'text', fields: 'json' })} WHERE true`)
+      SELECT ${run.id}, ${organization}, id, change, fields, ${moment(now)}
+      FROM ${given(changed, { id: 'text', change: 'text', fields: 'json' })} WHERE true`)
     requireTaken(run, 'changes', { given: lost.length, taken: fed })
   }
+}
+
+type Fed = { change: string; fields: Readonly<Record<string, readonly [unknown, unknown]>> }
+
+/**
+ * What this run has written of these customers in the feed is taken out of it, to be written once more with the lost field: a customer has one
+ * entry a run, and readers who have read the first one find the second behind it.
+ */
+async function takeBack(
+  session: Session,
+  { id: run, organization }: Run,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, Fed>> {
+  const found = await session.all<{ seq: number; id: string; change: string; fields: string | null }>(sql`
+    SELECT seq, id, change, CAST(fields AS text) AS fields FROM changes
+    WHERE organization = ${organization} AND run_id = ${run} AND ${isIn('id', ids)} ORDER BY seq`)
+  if (found.length > 0) {
+    const numbers = found.map(({ seq }) => seq)
+    await session.run(sql`DELETE FROM changes WHERE ${isIn('seq', numbers)}`)
+  }
+  return new Map(found.map(({ id, change, fields }) => [id, { change, fields: JSON.parse(fields ?? '{}') }]))
 }
 
 type FullRun = { id: number; reasons: string; shape: string | null; shape_accepted_at: string | null }
