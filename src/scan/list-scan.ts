@@ -119,6 +119,7 @@ class ListScan implements Scan {
     this.#underWay.delete(windowKey(window))
     const isPart = this.#bisections.failed(window)
     const isWanted = this.#stage.isWaitingFor(window) && !this.#isLate(window)
+    if (isWanted && failure === 'page-mismatch' && window.size < this.#findings.size) this.#misfits += 1
     if (isWanted && failure === 'size-refused') this.#refuse(window)
     else if (isWanted && failure === 'page-mismatch' && this.#isSizeIgnored(window))
       this.#beginFixed(this.#findings.size)
@@ -181,9 +182,7 @@ class ListScan implements Scan {
    */
   #isSizeIgnored({ size }: Window): boolean {
     const { isFixed, isAgreed, isOverlapping, size: usual } = this.#findings
-    if (isFixed || !isAgreed || isOverlapping || size >= usual) return false
-    this.#misfits += 1
-    return this.#misfits > 1
+    return !isFixed && isAgreed && !isOverlapping && size < usual && this.#misfits > 1
   }
 
   /** Begins again with equal pages side by side, for a service that serves only one size, or few. */

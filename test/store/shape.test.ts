@@ -101,7 +101,7 @@ test('many records that are rejected of known customers change the shape, night 
   ])
 })
 
-test('records that are rejected of customers whom the mirror never held change no shape', async () => {
+test('rejected records of customers that the mirror never held change no shape', async () => {
   const mirror = await aMirror()
   await night(mirror, 1, [...ALL, ...customers(101, 130, { address: { line: 'x' } })])
 
