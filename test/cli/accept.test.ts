@@ -6,11 +6,10 @@ import { statusCommand } from '../../src/cli/status.ts'
 import { examine } from '../../jobs/monitoring/health.ts'
 import { wentWell } from '../../jobs/notify/nights.ts'
 import { readConfig } from '../../src/config/read-config.ts'
-import { openMirror } from '../../src/store/mirror.ts'
 import { customers } from '../support/builders.ts'
 import { mirrorPages } from '../support/mirror-file.ts'
 import { runCommand } from '../support/run-command.ts'
-import { aWorkplace, type Workplace } from '../support/workplace.ts'
+import { aMirroredWorkplace, type Workplace } from '../support/workplace.ts'
 
 const HOUR_MS = 3_600_000
 const PROVEN = {
@@ -24,9 +23,7 @@ let mirror: Mirror
 
 /** The second run of acme finds no phone where every customer had one. */
 beforeEach(async () => {
-  const organization = { id: 'acme', baseUrl: 'http://127.0.0.1:1/api/v1', apiKey: 'made-up', secret: 'made-up' }
-  workplace = aWorkplace([organization])
-  mirror = await openMirror(workplace.mirror)
+  ;({ workplace, mirror } = await aMirroredWorkplace())
   const certificate = { basis: 'one-page', distinct: 100, requests: 1, pageSize: 100, holes: [], reasons: [] }
   const aRun = (hoursAgo: number, phone: string | null) =>
     mirrorPages(mirror, [customers(1, 100, { phone })], {

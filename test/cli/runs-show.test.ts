@@ -3,7 +3,6 @@ import type { Mirror } from '../../src/store.ts'
 import { beforeEach, expect, test } from 'vitest'
 import { z } from 'zod'
 import { runsCommand } from '../../src/cli/runs.ts'
-import { openMirror } from '../../src/store/mirror.ts'
 import { explainReason, REASONS } from '../../src/reasons.ts'
 import { anEnding, aPage, customers, MINUTE_MS, START_MS } from '../support/builders.ts'
 import { mirrorPages } from '../support/mirror-file.ts'
@@ -11,7 +10,7 @@ import { runCli } from '../support/run-cli.ts'
 import { runCommand } from '../support/run-command.ts'
 import { runOnScreen } from '../support/run-on-screen.ts'
 import { temporaryFolder } from '../support/temp-folder.ts'
-import { aWorkplace, type Workplace } from '../support/workplace.ts'
+import { aMirroredWorkplace, type Workplace } from '../support/workplace.ts'
 import { someOf } from '../support/seeds.ts'
 
 const document = z.strictObject({
@@ -32,9 +31,7 @@ let workplace: Workplace
 let mirror: Mirror
 
 beforeEach(async () => {
-  const organization = { id: 'acme', baseUrl: 'http://127.0.0.1:1/api/v1', apiKey: 'made-up', secret: 'made-up' }
-  workplace = aWorkplace([organization])
-  mirror = await openMirror(workplace.mirror)
+  ;({ workplace, mirror } = await aMirroredWorkplace())
   return () => mirror.close()
 })
 

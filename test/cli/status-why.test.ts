@@ -3,11 +3,10 @@ import type { Mirror } from '../../src/store.ts'
 import { beforeEach, expect, test } from 'vitest'
 import { removalsCommand } from '../../src/cli/removals.ts'
 import { statusCommand } from '../../src/cli/status.ts'
-import { openMirror } from '../../src/store/mirror.ts'
 import { customers } from '../support/builders.ts'
 import { mirrorPages, tamper } from '../support/mirror-file.ts'
 import { runCommand } from '../support/run-command.ts'
-import { aWorkplace, type Workplace } from '../support/workplace.ts'
+import { aMirroredWorkplace, type Workplace } from '../support/workplace.ts'
 
 const HOUR_MS = 3_600_000
 const PROVEN = {
@@ -27,9 +26,7 @@ let workplace: Workplace
 let mirror: Mirror
 
 beforeEach(async () => {
-  const organization = { id: 'acme', baseUrl: 'http://127.0.0.1:1/api/v1', apiKey: 'made-up', secret: 'made-up' }
-  workplace = aWorkplace([organization])
-  mirror = await openMirror(workplace.mirror)
+  ;({ workplace, mirror } = await aMirroredWorkplace())
   return () => mirror.close()
 })
 

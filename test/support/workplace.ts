@@ -3,6 +3,8 @@ import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
 import { stringify } from 'yaml'
 import { startSandbox, type Sandbox, type SandboxOptions } from '../../src/service/sandbox.ts'
+import type { Mirror } from '../../src/store.ts'
+import { openMirror } from '../../src/store/mirror.ts'
 import { faultServer, type FaultServer, type Reply } from './fault-server.ts'
 import { temporaryFolder } from './temp-folder.ts'
 
@@ -25,6 +27,13 @@ export function aWorkplace(organizations: readonly Written[], settings: Settings
     mode: 0o600,
   })
   return { folder, config, mirror: settings.mirror ?? join(folder, 'data', 'customers.db') }
+}
+
+/** A workplace of the organization `acme`, of which no service answers, and its mirror, which the caller closes. */
+export async function aMirroredWorkplace(): Promise<{ workplace: Workplace; mirror: Mirror }> {
+  const organization = { id: 'acme', baseUrl: 'http://127.0.0.1:1/api/v1', apiKey: 'made-up', secret: 'made-up' }
+  const workplace = aWorkplace([organization])
+  return { workplace, mirror: await openMirror(workplace.mirror) }
 }
 
 type Settings = {
