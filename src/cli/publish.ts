@@ -47,7 +47,7 @@ of 0750; publish.group in the configuration names the group that may read it.
 
 In a bucket, each organization is one Parquet object, customers/organization=…/customers-….parquet, and manifest.json, which is
 written last, names them. Credentials come from the environment (AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY), a profile or a role;
-AWS_ENDPOINT_URL_S3, or publish.endpoint, names a service other than Amazon S3.
+AWS_ENDPOINT_URL_S3 names a service other than Amazon S3.
 
 Examples:
   $ customer-mirror publish

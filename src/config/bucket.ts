@@ -36,7 +36,7 @@ export function bucketAddressText({ bucket, prefix }: BucketAddress): string {
 }
 
 /** The mistake in the address of a service that speaks S3, as a sentence that never repeats the address; undefined where there is none. */
-export function endpointMistake(text: string): string | undefined {
+function endpointMistake(text: string): string | undefined {
   const url = exactUrl(text)
   if (url === undefined || /[?#]/.test(text)) return NO_ADDRESS
   if (holdsCredentials(url))
@@ -58,18 +58,12 @@ export type BucketEnvironment = {
   credentials: { accessKeyId: string; secretAccessKey: string; sessionToken?: string } | undefined
 }
 
-/**
- * What is configured, and where that says nothing, what the environment says by the variables that all programs of Amazon read; an empty
- * one is not set. Throws ConfigError for an endpoint in the environment with a mistake.
- */
-export function bucketEnvironment(
-  configured: { endpoint?: string | undefined; region?: string | undefined },
-  environment: Environment,
-): BucketEnvironment {
+/** What the variables say that all programs of Amazon read; an empty one is not set. Throws ConfigError for an endpoint with a mistake. */
+export function bucketEnvironment(environment: Environment): BucketEnvironment {
   const first = (...names: readonly string[]) =>
     names.map((name) => environment[name]).find((text) => text !== undefined && text !== '')
-  const endpoint = configured.endpoint ?? endpointOf(first('AWS_ENDPOINT_URL_S3', 'AWS_ENDPOINT_URL'))
-  const region = configured.region ?? first('AWS_REGION', 'AWS_DEFAULT_REGION')
+  const endpoint = endpointOf(first('AWS_ENDPOINT_URL_S3', 'AWS_ENDPOINT_URL'))
+  const region = first('AWS_REGION', 'AWS_DEFAULT_REGION')
   const accessKeyId = first('AWS_ACCESS_KEY_ID')
   const secretAccessKey = first('AWS_SECRET_ACCESS_KEY')
   const sessionToken = first('AWS_SESSION_TOKEN')

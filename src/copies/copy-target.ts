@@ -3,6 +3,7 @@ import { accessSync, chmodSync, chownSync, constants, lstatSync, readFileSync, r
 import { basename, dirname, extname, join } from 'node:path'
 import { isPostgres } from '../address/mirror-address.ts'
 import { ORGANIZATION_ID } from '../config/organization-id.ts'
+import { ORGANIZATION } from '../config/settings/publish.ts'
 import { UsageError } from '../errors/errors.ts'
 import { codeOf } from '../errors/faults.ts'
 import { makeFolder, nearestFolder } from '../machine/make-folder.ts'
@@ -20,9 +21,6 @@ import { giveToGroup } from './written-file.ts'
 /** A copy to be made: of all organizations, or of one. */
 export type CopyTarget = { file: string; organization: string | undefined; group: string | number | undefined }
 
-/** What is replaced by the id of an organization in a file name or a group. */
-const PLACEHOLDER = '{organization}'
-
 /** The copies of a plan, for the organizations that may be published. */
 export function copyTargets(
   { file, group, splitByOrganization }: Pick<PublishPlan, 'file' | 'group' | 'splitByOrganization'>,
@@ -30,20 +28,20 @@ export function copyTargets(
 ): CopyTarget[] {
   if (!splitByOrganization) return [{ file, group, organization: undefined }]
   const ending = extname(file)
-  const pattern = file.includes(PLACEHOLDER)
+  const pattern = file.includes(ORGANIZATION)
     ? file
-    : join(dirname(file), `${basename(file, ending)}-${PLACEHOLDER}${ending}`)
+    : join(dirname(file), `${basename(file, ending)}-${ORGANIZATION}${ending}`)
   return organizations.map((organization) => {
     // The configuration allows no other names; a mirror that was edited by hand may hold any.
     if (!ORGANIZATION_ID.test(organization))
       throw new UsageError(
         'The mirror holds an organization whose name is no file name, so it gets no copy of its own. Give it another id with ' +
-          "'customer-mirror organizations rename', or leave splitBy out of the configuration.",
+          "'customer-mirror organizations rename', or publish one copy of all, without {organization} in its name.",
       )
     return {
-      file: pattern.replaceAll(PLACEHOLDER, organization),
+      file: pattern.replaceAll(ORGANIZATION, organization),
       organization,
-      group: typeof group === 'string' ? group.replaceAll(PLACEHOLDER, organization) : group,
+      group: typeof group === 'string' ? group.replaceAll(ORGANIZATION, organization) : group,
     }
   })
 }

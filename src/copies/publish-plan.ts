@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { bucketAddressText, isBucketAddress, parseBucketAddress } from '../config/bucket.ts'
 import type { Config } from '../config/read-config.ts'
-import type { PublishSettings } from '../config/settings/publish.ts'
+import { ORGANIZATION, type PublishSettings } from '../config/settings/publish.ts'
 import { UsageError } from '../errors/errors.ts'
 
 /*
@@ -46,8 +46,6 @@ export type FolderPlan = z.output<typeof folderPlan>
 const bucketPlan = z.strictObject({
   ...common,
   to: z.strictObject({ bucket: z.string(), prefix: z.string() }),
-  endpoint: z.string().optional(),
-  region: z.string().optional(),
   /** Only what complete runs have changed since the last publish; otherwise whatever differs from the mirror. */
   afterRuns: z.boolean(),
   /** How long objects stay that a newer manifest no longer names, for readers that began with the one before. */
@@ -154,7 +152,7 @@ const GRACE_MS = 600_000
  */
 export function configuredPlans(config: Config, place?: string): TargetPlan[] {
   const settings: Partial<PublishSettings> = config.publish ?? {}
-  const { file, parquet, to, group, keep, splitBy, endpoint, region, withoutPersonalData = false } = settings
+  const { file, parquet, to, group, keep, withoutPersonalData = false } = settings
   const hidden = config.organizations.flatMap(({ id, privacy }) =>
     privacy === undefined ? [] : [{ [id]: { drop: [...privacy.drop], hash: [...privacy.hash] } }],
   )
@@ -169,14 +167,12 @@ export function configuredPlans(config: Config, place?: string): TargetPlan[] {
     ...grouped,
     file: named,
     ...(keep !== undefined && { keep }),
-    splitByOrganization: splitBy !== undefined,
+    splitByOrganization: named.includes(ORGANIZATION),
     lockWaitMs: LOCK_WAIT_MS,
   })
   const inBucket = (named: BucketPlan['to']): BucketPlan => ({
     ...shared,
     to: named,
-    ...(endpoint !== undefined && { endpoint }),
-    ...(region !== undefined && { region }),
     afterRuns: false,
     graceMs: GRACE_MS,
   })

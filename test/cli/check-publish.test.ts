@@ -26,9 +26,7 @@ test('a copy that can be made is reported, and nothing is made', async () => {
     code: 0,
     said: [`✔ publish: ${folder}/readers.db can be made`],
   })
-  expect(
-    await checked({ file: join(folder, 'readers.db'), splitBy: 'organization' }, { isMirrored: true }),
-  ).toMatchObject({
+  expect(await checked({ file: join(folder, 'readers-{organization}.db') }, { isMirrored: true })).toMatchObject({
     said: [`✔ publish: ${folder}/readers-acme.db and 1 other copy can be made`],
   })
 })
@@ -40,10 +38,10 @@ test('without a configured copy there is nothing to report', async () => {
 })
 
 test('a group that does not exist is an error with its fix, and so is one of an organization', async () => {
-  const file = join(temporaryFolder(), 'readers.db')
+  const file = join(temporaryFolder(), '{organization}.db')
 
   for (const group of ['no-such-group', 'analysts-{organization}']) {
-    const { code, said } = await checked({ file, group, splitBy: 'organization' })
+    const { code, said } = await checked({ file, group })
     expect(code).toBe(3)
     expect(said[0]).toMatch(/^✖ publish: publish\.group: there is no group (no-such-group|analysts-acme)/)
   }

@@ -314,9 +314,9 @@ test('retire --json', async () => {
 })
 
 test('forget deletes it, and names the copies and whatever else it cannot reach', async () => {
-  const copy = join(temporaryFolder(), 'customers.db')
+  const copy = join(temporaryFolder(), 'customers-{organization}.db')
   const settings: object = parse(readFileSync(workplace.config, 'utf8'))
-  writeFileSync(workplace.config, stringify({ ...settings, publish: { file: copy, splitBy: 'organization' } }))
+  writeFileSync(workplace.config, stringify({ ...settings, publish: { file: copy } }))
   publishAll(aPlan(workplace.mirror, { file: copy, splitByOrganization: true }))
   const killed = join(dirname(copy), '.customers-globex.db.0123456789abcdef.unfinished')
   writeFileSync(killed, '')

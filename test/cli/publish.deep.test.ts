@@ -36,7 +36,7 @@ describe('publish', () => {
       [/customer-mirror\.yaml: is not a folder|not a directory \(\w+, ENOTDIR\)/, ['customer-mirror.yaml/x.db']],
       [/has a name that is too long/, [`copies/${'x'.repeat(300)}.db`]],
       [/\(mkdir, ENOENT\)|permission denied|read-only|was not published/, ['/proc/x/readers.db']],
-      [/unknown option '--splitBy'/, ['copies/x.db', '--splitBy', 'organization']],
+      [/unknown option '--keep'/, ['copies/x.db', '--keep', '3']],
     ]
     for (const [said, args] of someOf(cases)) {
       const ended = await runCli(['publish', ...args], { cwd: folder })

@@ -19,7 +19,7 @@ describe('publish', () => {
   })
 
   test('publishes as configured, and prints what it did as JSON', async () => {
-    const { folder, config } = await aMirroredWorkplace({ file: 'copies/x.db', splitBy: 'organization', keep: 1 })
+    const { folder, config } = await aMirroredWorkplace({ file: 'copies/x-{organization}.db', keep: 1 })
     const { code, stdout } = await runCli(['publish', '--json', '--config', config], { cwd: '/' })
     const { copies, leftOut, failed } = document.parse(JSON.parse(stdout))
 

@@ -27,7 +27,7 @@ test.each([
   ],
   [
     'braces within braces, without quotes',
-    'publish: { file: ./{organization}/c.db, splitBy: organization }\norganizations:\n  - id: acme\n',
+    'publish: { file: ./{organization}/c.db, keep: 7 }\norganizations:\n  - id: acme\n',
     'customer-mirror.yaml:1:20 has more text after the end of a value: put the whole value in quotes',
   ],
   ['a tab', 'defaults:\n\tscan: plain\n', 'customer-mirror.yaml:2:1 is indented with a tab: use spaces'],

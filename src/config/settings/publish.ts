@@ -1,26 +1,23 @@
 import { resolve } from 'node:path'
 import { z } from 'zod'
 import { isLikeAddress } from '../../address/mirror-address.ts'
-import { parseBucketAddress, type BucketAddress, endpointMistake } from '../bucket.ts'
-import { namingFile, path, converted, refusing } from '../values.ts'
+import { parseBucketAddress, type BucketAddress } from '../bucket.ts'
+import { namingFile, path, converted } from '../values.ts'
 
 /** What is published for readers, as configured: a copy in a file, Parquet in a folder, objects in a bucket, or several of them. */
 export type PublishSettings = {
-  /** An absolute path, which may hold `{organization}`. */
+  /** An absolute path. With `{organization}` in it there is a copy for each organization, with its own rows and nothing else. */
   file: string | undefined
   /** A folder, by its absolute path. */
   parquet: string | undefined
   to: BucketAddress | undefined
   group: string | number | undefined
   keep: number | undefined
-  splitBy: 'organization' | undefined
-  /** The service that has the bucket; undefined for that of the environment, or else Amazon S3. */
-  endpoint: string | undefined
-  region: string | undefined
   withoutPersonalData: boolean
 }
 
-const ORGANIZATION = '{organization}'
+/** What is replaced by the id of an organization in a file or a group. */
+export const ORGANIZATION = '{organization}'
 
 const file = path
   .refine((text) => !isLikeAddress(text), 'must be on this machine; a place in object storage is named as to')
@@ -48,12 +45,6 @@ const group = z.union(
   GROUP,
 )
 
-const to = converted(parseBucketAddress)
-
-const endpoint = z.string().check(refusing(endpointMistake))
-
-const REGION = 'must be the name of a region, such as eu-central-1'
-
 const MOST_KEPT = 1000
 const KEPT = `must be a whole number from 0 to ${MOST_KEPT}`
 
@@ -62,33 +53,23 @@ export const publish = z
   .strictObject({
     file: file.exactOptional().meta({
       description:
-        'The copy, in a folder of its own; relative to the folder of this configuration. file, parquet or to is needed, or several of them.',
+        'The copy, in a folder of its own; relative to the folder of this configuration. With {organization} in its name there is one for each, ' +
+        'with its own rows and nothing else. file, parquet or to is needed, or several of them.',
       examples: ['./copies/customers.db', '/srv/copies/{organization}/customers.db'],
     }),
     parquet: parquet.exactOptional().meta({
       description: 'A folder of its own, in which each organization has a Parquet file.',
       examples: ['./copies/parquet'],
     }),
-    to: to.exactOptional().meta({
-      description: 'A place in object storage: a Parquet object for each organization, and a manifest.',
-      examples: ['s3://analytics/customer-mirror'],
-    }),
-    endpoint: endpoint.exactOptional().meta({
-      description:
-        'With to: the address of a service that speaks S3. Without it AWS_ENDPOINT_URL_S3, or else Amazon S3.',
-      format: 'uri',
-      examples: ['https://minio.example.com'],
-    }),
-    region: z
-      .string()
-      .regex(/^[a-z0-9-]{1,63}$/, REGION)
+    to: converted(parseBucketAddress)
       .exactOptional()
       .meta({
-        description: 'With to: the region of the bucket. Without it AWS_REGION.',
-        examples: ['eu-central-1'],
+        description:
+          'A place in object storage: a Parquet object for each organization, and a manifest. AWS_ENDPOINT_URL_S3 names a service other than Amazon S3.',
+        examples: ['s3://analytics/customer-mirror'],
       }),
     group: group.exactOptional().meta({
-      description: 'The group whose members may read the copy. With splitBy its name may hold {organization}.',
+      description: 'The group whose members may read the copy. Its name may hold {organization} where the file does.',
       examples: ['analysts'],
     }),
     keep: z
@@ -100,9 +81,6 @@ export const publish = z
         description: 'How many older copies are kept beside it, each named by its time; others are removed.',
         examples: [7],
       }),
-    splitBy: z.enum(['organization']).exactOptional().meta({
-      description: 'A copy for each organization, with its own rows and nothing else.',
-    }),
     withoutPersonalData: z.boolean('must be true or false').exactOptional().meta({
       description: 'Leaves personal data out, and lets every user of the machine read the copy.',
       default: false,
@@ -112,37 +90,27 @@ export const publish = z
     for (const [name, message] of contradictions(written)) context.addIssue({ code: 'custom', path: [name], message })
   })
 
-type Written = Partial<
-  Record<'file' | 'parquet' | 'to' | 'endpoint' | 'region' | 'group' | 'keep' | 'splitBy', unknown>
->
+type Written = Partial<Record<'file' | 'parquet' | 'to' | 'group' | 'keep', unknown>>
 
 /** Settings that make no sense together, each with its mistake. */
-function contradictions(written: Written): [name: string, message: string][] {
-  const { file: place, parquet: folder, to: address, splitBy, group: owner } = written
-  if (place === undefined && folder === undefined && address === undefined)
+function contradictions({ file: copy, parquet: folder, to, group: readers, keep }: Written): [string, string][] {
+  if (copy === undefined && folder === undefined && to === undefined)
     return [
       [
         'file',
         'is missing: name the copy, a folder as parquet, or a place in object storage as to: s3://bucket/prefix',
       ],
     ]
-  const isThere = (name: keyof Written) => written[name] !== undefined
-  const without = (names: readonly (keyof Written)[], message: string) =>
-    names.filter(isThere).map((name): [string, string] => [name, message])
-  const unsplit: Record<string, unknown> = splitBy === undefined ? { file: place, group: owner } : {}
-  return [
-    ...(place === undefined ? without(['keep', 'splitBy'], OF_FILES) : []),
-    ...(place === undefined && folder === undefined ? without(['group'], OF_FILES) : []),
-    ...(address === undefined
-      ? without(['endpoint', 'region'], 'is about object storage: add to: s3://bucket/prefix')
-      : []),
-    ...(folder !== undefined && typeof owner === 'string' && owner.includes(ORGANIZATION)
-      ? without(['group'], `holds ${ORGANIZATION}, and the folder of parquet has one group`)
-      : []),
-    ...Object.entries(unsplit)
-      .filter(([, text]) => typeof text === 'string' && text.includes(ORGANIZATION))
-      .map(([name]): [string, string] => [name, `holds ${ORGANIZATION}, which needs splitBy: organization`]),
-  ]
+  const isSplit = typeof copy === 'string' && copy.includes(ORGANIZATION)
+  const found: [string, string][] = []
+  if (copy === undefined && keep !== undefined) found.push(['keep', OF_FILES])
+  if (copy === undefined && folder === undefined && readers !== undefined) found.push(['group', OF_FILES])
+  else if (typeof readers === 'string' && readers.includes(ORGANIZATION)) {
+    if (!isSplit) found.push(['group', `holds ${ORGANIZATION}, and the name of the file does not`])
+    else if (folder !== undefined)
+      found.push(['group', `holds ${ORGANIZATION}, and the folder of parquet has one group`])
+  }
+  return found
 }
 
 const OF_FILES =
@@ -154,11 +122,11 @@ export function publishSettings(
   folder: string,
 ): PublishSettings | undefined {
   if (written === undefined) return undefined
-  const { to: address, group: owner, keep, splitBy, endpoint: service, region, withoutPersonalData = false } = written
   const absolute = (named: string | undefined) => (named === undefined ? undefined : resolve(folder, named))
+  const { to, group: readers, keep, withoutPersonalData = false } = written
   return {
-    ...{ file: absolute(written.file), parquet: absolute(written.parquet), to: address },
-    ...{ group: owner, keep, splitBy, endpoint: service, region, withoutPersonalData },
+    ...{ file: absolute(written.file), parquet: absolute(written.parquet), to },
+    ...{ group: readers, keep, withoutPersonalData },
   }
 }
 

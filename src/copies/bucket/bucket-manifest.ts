@@ -82,7 +82,7 @@ export async function readBucketManifest(store: ObjectStore): Promise<FoundManif
   if (found.text?.trim() === '')
     throw new CopyFailed(
       `${place}: was answered without any content. What was published before is unchanged. A proxy on the way may leave out the content of an ` +
-        'answer: let publish.endpoint name the service itself. If the object is empty there too, remove it.',
+        'answer: let AWS_ENDPOINT_URL_S3 name the service itself. If the object is empty there too, remove it.',
       { code: 'gone' },
     )
   const parsed = manifestSchema.safeParse(parsedJson(found.text ?? ''))

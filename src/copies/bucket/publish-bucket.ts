@@ -24,7 +24,7 @@ const ATTEMPTS = 5
 const ALL_THE_TIME =
   'what is there changed at each of five attempts. Other processes may publish there, a rule of the bucket or a program may remove objects, so ' +
   'that objects that were just written are not there, or a proxy on the way may leave out or change the ETag of an answer. What was published ' +
-  'before is unchanged. Let one mirror publish to a prefix, and let publish.endpoint name the service itself.'
+  'before is unchanged. Let one mirror publish to a prefix, and let AWS_ENDPOINT_URL_S3 name the service itself.'
 
 /** Publishes into the bucket of a plan, with the credentials of the environment. Throws as publishToBucket does. */
 export async function publishBucket(plan: BucketPlan, environment: Environment): Promise<Published> {

@@ -32,7 +32,7 @@ export type ObjectStore = ReturnType<typeof openS3Store>
 type StoredText = { text: string | undefined; version: string | undefined }
 type UnfinishedUpload = { key: string; id: string }
 
-export type StoreSettings = Pick<BucketPlan, 'to' | 'endpoint' | 'region'>
+export type StoreSettings = Pick<BucketPlan, 'to'>
 
 /** How long one request may take before it is sent again, how often it is sent, how much of a file it carries, and how long a text may be. */
 export type StoreLimits = { requestMs: number; attempts: number; partBytes: number; textBytes?: number }
@@ -51,7 +51,7 @@ const TEXT_BYTES = 128 * 1024 * 1024
 export function openS3Store(settings: StoreSettings, environment: Environment, limits: StoreLimits = LIMITS) {
   const { bucket, prefix } = settings.to
   const shown = bucketAddressText(settings.to)
-  const service = bucketEnvironment(settings, environment)
+  const service = bucketEnvironment(environment)
   const at = service.endpoint === undefined ? shown : `${shown} at ${new URL(service.endpoint).host}`
   const client = clientOf(service, limits)
   const start = prefix === '' ? '' : `${prefix}/`
@@ -122,7 +122,7 @@ export function openS3Store(settings: StoreSettings, environment: Environment, l
 }
 
 const NO_LIST =
-  'what answers there is not a service that speaks S3: it may be a web page, such as the console of MinIO. Correct publish.endpoint.'
+  'what answers there is not a service that speaks S3: it may be a web page, such as the console of MinIO. Correct AWS_ENDPOINT_URL_S3.'
 
 /** Buckets are named in the path where an endpoint is named: few such services give each bucket a host. */
 function clientOf(found: BucketEnvironment, { requestMs, attempts }: StoreLimits): S3Client {
