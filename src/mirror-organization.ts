@@ -6,7 +6,7 @@ import { readList, type ListSettings, type ReadingLimits } from './run/read-list
 import type { readQuickly } from './run/read-quickly.ts'
 import { ageToResume } from './run/start-scan.ts'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { Mirror } from './store.ts'
+import type { Mirror } from './model/mirror.ts'
 import type { Source } from './source/customers.ts'
 import { durationText } from './time/duration-text.ts'
 import type { Certificate } from './scan/scan.ts'

@@ -8,7 +8,7 @@ import { openSource, type Source, type SourceEvent } from './source/customers.ts
 import type { IdleAgents } from './source/connection/idle-agents.ts'
 import { createRateLimit, type RateLimit, type SharedTurns } from './source/pace/rate-limit.ts'
 import type { Credentials } from './source/signing/signing.ts'
-import type { Mirror } from './store.ts'
+import type { Mirror } from './model/mirror.ts'
 import { version } from './version.ts'
 
 /** The settings of a run besides its organization's configuration. */

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { mirrorOrganization } from '../src/mirror-organization.ts'
-import type { Mirror } from '../src/store.ts'
+import type { Mirror } from '../src/model/mirror.ts'
 import { openSource } from '../src/source/customers.ts'
 import { DEFAULT_PRESET, recipeOf } from '../src/source/signing/signing.ts'
 import { DAY_MS } from './support/alike-nights.ts'

@@ -1,4 +1,4 @@
-import type { Mirror } from '../src/store.ts'
+import type { Mirror } from '../src/model/mirror.ts'
 import { expect, test } from 'vitest'
 import { fingerprintWith } from '../src/list/fingerprint.ts'
 import { EMPTY_LIST } from '../src/list/list-as-read.ts'

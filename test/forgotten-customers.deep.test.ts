@@ -1,4 +1,4 @@
-import type { Mirror } from '../src/store.ts'
+import type { Mirror } from '../src/model/mirror.ts'
 import { expect, test } from 'vitest'
 import type { Mirroring } from '../src/mirror-organization.ts'
 import { addsUp, type Report } from '../src/report.ts'

@@ -1,4 +1,4 @@
-import type { Mirror } from '../src/store.ts'
+import type { Mirror } from '../src/model/mirror.ts'
 import { describe, expect, test } from 'vitest'
 import { MAX_RECORD_LENGTH } from '../src/run/sorting/sort-records.ts'
 import { rehearseMirror } from '../src/store/mirror.ts'

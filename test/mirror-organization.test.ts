@@ -1,4 +1,4 @@
-import type { Mirror } from '../src/store.ts'
+import type { Mirror } from '../src/model/mirror.ts'
 import * as fc from 'fast-check'
 import { setImmediate } from 'node:timers/promises'
 import { expect, test } from 'vitest'

@@ -1,4 +1,4 @@
-import type { Mirror, Standing } from '../src/store.ts'
+import type { Mirror, Standing } from '../src/model/mirror.ts'
 import Database from 'better-sqlite3'
 import { existsSync, readFileSync, renameSync, rmSync, symlinkSync, unlinkSync } from 'node:fs'
 import { dirname, join } from 'node:path'

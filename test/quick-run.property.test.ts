@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { mirrorOrganization, type Mirroring } from '../src/mirror-organization.ts'
-import type { Mirror } from '../src/store.ts'
+import type { Mirror } from '../src/model/mirror.ts'
 import { aCustomer, MINUTE_MS, START_MS, type SentRecord } from './support/builders.ts'
 import { dice, type Dice } from './support/dice.ts'
 import { searchedSource } from './support/searched-service.ts'

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { ContractBroken, RateLimited } from '../src/errors/errors.ts'
 import { mirrorOrganization, type Mirroring } from '../src/mirror-organization.ts'
-import type { Mirror } from '../src/store.ts'
+import type { Mirror } from '../src/model/mirror.ts'
 import { aCustomer, customerId, MINUTE_MS, START_MS, type SentRecord } from './support/builders.ts'
 import { dice } from './support/dice.ts'
 import { listedSource, type PageSource } from './support/listed-source.ts'

@@ -1,4 +1,4 @@
-import type { Mirror } from '../src/store.ts'
+import type { Mirror } from '../src/model/mirror.ts'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { expect, inject, test } from 'vitest'
 import { mirrorOrganization, type Mirroring } from '../src/mirror-organization.ts'

@@ -1,4 +1,4 @@
-import type { Mirror } from '../src/store.ts'
+import type { Mirror } from '../src/model/mirror.ts'
 import { expect, test } from 'vitest'
 import { mirrorOrganization, type Mirroring } from '../src/mirror-organization.ts'
 import { customerId, START_MS, type SentRecord } from './support/builders.ts'

@@ -1,4 +1,4 @@
-import type { Mirror } from '../../src/store.ts'
+import type { Mirror } from '../../src/model/mirror.ts'
 import { z } from 'zod'
 import { BUILT_IN } from '../../src/config/schema.ts'
 import { factsOfCode } from '../../src/errors/error-facts.ts'

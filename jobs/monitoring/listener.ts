@@ -1,7 +1,7 @@
 import { factsOf, isOurs } from '../../src/errors/errors.ts'
 import type { Logger } from '../../src/log.ts'
 import { hasChangedCustomers } from '../../src/report.ts'
-import type { HeldRemovals, Mirror } from '../../src/store.ts'
+import type { HeldRemovals, Mirror } from '../../src/model/mirror.ts'
 import { isoTime } from '../../src/time/iso-time.ts'
 import type { Publisher } from '../publish/publisher.ts'
 import type { EndOfQuickRun, Listener, RunOfJob } from '../run/run-for-job.ts'

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { isPostgres, shownMirror } from '../../src/address/mirror-address.ts'
 import { QueueUnavailable } from '../../src/errors/errors.ts'
 import { bootName } from '../../src/machine/process-name.ts'
-import type { Mirror } from '../../src/store.ts'
+import type { Mirror } from '../../src/model/mirror.ts'
 import { parseValue, type SharedValues } from './port.ts'
 import { openMirrorIfThere } from '../../src/store/mirror.ts'
 

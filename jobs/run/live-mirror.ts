@@ -1,6 +1,6 @@
 import { shownMirror } from '../../src/address/mirror-address.ts'
 import { isMissing } from '../../src/machine/is-missing.ts'
-import type { Mirror, Standing } from '../../src/store.ts'
+import type { Mirror, Standing } from '../../src/model/mirror.ts'
 import { openMirror, replaced } from '../../src/store/mirror.ts'
 
 type Opening = {

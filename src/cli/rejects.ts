@@ -1,5 +1,5 @@
 import { Command } from '@commander-js/extra-typings'
-import type { StoredReject } from '../store.ts'
+import type { StoredReject } from '../model/mirror.ts'
 import { screenOf, type Io, type Screen } from './io.ts'
 import { isoTime } from '../time/iso-time.ts'
 import { say, jsonDocument, print } from './output/say.ts'

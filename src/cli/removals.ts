@@ -1,5 +1,5 @@
 import { Command } from '@commander-js/extra-typings'
-import type { HeldRemovals } from '../store.ts'
+import type { HeldRemovals } from '../model/mirror.ts'
 import { say, jsonDocument, print } from './output/say.ts'
 import { DestructiveCommand } from './unknown-command.ts'
 import { runNumber, namedConfig } from './arguments.ts'

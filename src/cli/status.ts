@@ -1,5 +1,5 @@
 import { Command, Option } from '@commander-js/extra-typings'
-import type { LastQuickRun, Freshness } from '../store.ts'
+import type { LastQuickRun, Freshness } from '../model/mirror.ts'
 import type { Config } from '../config/read-config.ts'
 import { isSharedQueue } from '../config/places.ts'
 import { UsageError } from '../errors/errors.ts'

@@ -1,4 +1,4 @@
-import type { HeldRemovals, Mirror } from '../store.ts'
+import type { HeldRemovals, Mirror } from '../model/mirror.ts'
 import { chooseOrganizations, type Organization } from '../config/organization.ts'
 import { describeError, isOurs } from '../errors/errors.ts'
 import type { Logger } from '../log.ts'

@@ -1,7 +1,7 @@
 import type { Config } from '../config/read-config.ts'
 import { monotonicMs } from '../machine/timers.ts'
 import type { LeasedRun } from '../report.ts'
-import type { HeldRemovals, Mirror } from '../store.ts'
+import type { HeldRemovals, Mirror } from '../model/mirror.ts'
 import { namedConfig } from './arguments.ts'
 
 /** Reads the configuration, opens its mirror to read, and closes it again after `work`. */

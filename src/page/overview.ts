@@ -1,6 +1,6 @@
 import type { LatestRun, Underway } from '../report.ts'
 import type { Pause } from '../pause.ts'
-import type { Freshness, HeldRemovals, Mirror, UncountedFreshness } from '../store.ts'
+import type { Freshness, HeldRemovals, Mirror, UncountedFreshness } from '../model/mirror.ts'
 import { progressOf, type Progress } from './progress.ts'
 import { standingOf, type Standing } from './standing.ts'
 

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { explainReason, isReason } from '../reasons.ts'
-import type { StoredRun } from '../store.ts'
+import type { StoredRun } from '../model/mirror.ts'
 import { listedNames } from '../listed-names.ts'
 import { count, grouped } from '../wording.ts'
 

@@ -1,6 +1,6 @@
 import { html } from 'hono/html'
 import { factsOfCode } from '../errors/error-facts.ts'
-import type { StoredRun } from '../store.ts'
+import type { StoredRun } from '../model/mirror.ts'
 import { count, duration, grouped, shapeWords } from '../wording.ts'
 import { framed, time, unlessZero, type Html } from './frame.ts'
 import { certificateOf, limitLines, newFieldLines, positionWords, proofLines, reasonWords } from './proof-words.ts'

@@ -1,6 +1,6 @@
 import { factsOfCode } from '../errors/error-facts.ts'
 import type { LatestRun } from '../report.ts'
-import type { UncountedFreshness } from '../store.ts'
+import type { UncountedFreshness } from '../model/mirror.ts'
 import type { OrganizationView } from './overview.ts'
 
 /**

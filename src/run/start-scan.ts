@@ -1,5 +1,5 @@
 import type { RecordedWindow, Run } from '../run.ts'
-import type { Mirror } from '../store.ts'
+import type { Mirror } from '../model/mirror.ts'
 import type { ListRecorder } from '../list-memory/list-recorder.ts'
 import { listScan } from '../scan/list-scan.ts'
 import type { Certificate, Scan } from '../scan/scan.ts'

@@ -1,4 +1,4 @@
-import type { Mirror } from '../store.ts'
+import type { Mirror } from '../model/mirror.ts'
 import { ContractBroken } from '../errors/errors.ts'
 import type { SortedPage } from '../sorted-page.ts'
 

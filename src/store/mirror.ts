@@ -1,5 +1,5 @@
 import type { Organizations } from '../organizations.ts'
-import type { Erased, Mirror, Opening } from '../store.ts'
+import type { Erased, Mirror, Opening } from '../model/mirror.ts'
 import { isPostgres } from '../address/mirror-address.ts'
 import { ifThere } from './refusals.ts'
 import type { Examined } from './postgres/examine-server.ts'

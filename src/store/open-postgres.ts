@@ -1,5 +1,5 @@
 import type { Organizations } from '../organizations.ts'
-import type { Erased, Mirror, Traces } from '../store.ts'
+import type { Erased, Mirror, Traces } from '../model/mirror.ts'
 import { mirrorOn } from './verbs.ts'
 import { organizationsIn } from './organizations.ts'
 import { savingIn } from './pages/save-in-postgres.ts'

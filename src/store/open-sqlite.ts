@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Organizations } from '../organizations.ts'
-import type { Erased, Mirror, Opening, Traces } from '../store.ts'
+import type { Erased, Mirror, Opening, Traces } from '../model/mirror.ts'
 import { mirrorOn } from './verbs.ts'
 import { organizationsIn } from './organizations.ts'
 import { savePages } from './pages/save-in-sqlite.ts'

@@ -1,5 +1,5 @@
 import { MirrorUnusable, OrganizationLeased, UsageError } from '../errors/errors.ts'
-import type { Standing } from '../store.ts'
+import type { Standing } from '../model/mirror.ts'
 import type { Run } from '../run.ts'
 
 /** What comes of opening a mirror; undefined where there is none. */

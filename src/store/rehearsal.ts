@@ -1,4 +1,4 @@
-import type { Mirror } from '../store.ts'
+import type { Mirror } from '../model/mirror.ts'
 import { isPostgres, shownMirror } from '../address/mirror-address.ts'
 import { copyRows } from './move-mirror.ts'
 import { mirrorIn } from './open-sqlite.ts'

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { nothingPruned, type Pruned } from '../report.ts'
-import type { Mirror } from '../store.ts'
+import type { Mirror } from '../model/mirror.ts'
 import { requireTaken } from './pages/page-accounting.ts'
 import { asText, FOR_UPDATE, greatest, isFoundBy, isIn, moment, rowsOf } from './port/fragments.ts'
 import { either, fromSqlTime, sql, type Sql, sqlTime, text } from './port/sql.ts'

@@ -1,6 +1,6 @@
 import { endedWell } from '../report.ts'
 import type { Run } from '../run.ts'
-import type { Mirror, Standing } from '../store.ts'
+import type { Mirror, Standing } from '../model/mirror.ts'
 import { findGone, findListed, findRemovalCandidates } from './absent/candidates.ts'
 import { approveRemovals, discardRemovals, listHeldRemovals } from './absent/held-removals.ts'
 import { forgetting } from './forget/forget-customer.ts'

@@ -1,4 +1,4 @@
-import type { Mirror } from '../../src/store.ts'
+import type { Mirror } from '../../src/model/mirror.ts'
 import { beforeEach, expect, test } from 'vitest'
 import { acceptCommand } from '../../src/cli/accept.ts'
 import { runsCommand } from '../../src/cli/runs.ts'

@@ -1,5 +1,5 @@
 import type { Ending } from '../../src/run.ts'
-import type { Mirror } from '../../src/store.ts'
+import type { Mirror } from '../../src/model/mirror.ts'
 import { beforeEach, expect, test } from 'vitest'
 import { removalsCommand } from '../../src/cli/removals.ts'
 import { statusCommand } from '../../src/cli/status.ts'

@@ -1,4 +1,4 @@
-import type { Mirror } from '../../src/store.ts'
+import type { Mirror } from '../../src/model/mirror.ts'
 import type { Proof } from '../../src/report.ts'
 import * as fc from 'fast-check'
 import { aCustomer, customerId, START_MS } from '../support/builders.ts'

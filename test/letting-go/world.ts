@@ -1,5 +1,5 @@
 import { openMirror } from '../../src/store/mirror.ts'
-import type { Mirror } from '../../src/store.ts'
+import type { Mirror } from '../../src/model/mirror.ts'
 import { START_MS } from '../support/builders.ts'
 import type { Dice } from '../support/dice.ts'
 import type { Follower } from './followers.ts'

@@ -1,4 +1,4 @@
-import type { Mirror } from '../../src/store.ts'
+import type { Mirror } from '../../src/model/mirror.ts'
 import { expect, test } from 'vitest'
 import { CHAIN, DAY_MS, expectAlike } from '../support/alike-nights.ts'
 import { aCustomer, customers, START_MS } from '../support/builders.ts'

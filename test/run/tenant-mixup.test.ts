@@ -1,4 +1,4 @@
-import type { Mirror } from '../../src/store.ts'
+import type { Mirror } from '../../src/model/mirror.ts'
 import { expect, test } from 'vitest'
 import { ContractBroken } from '../../src/errors/errors.ts'
 import { mirrorOrganization, type Mirroring, type Outcome } from '../../src/mirror-organization.ts'

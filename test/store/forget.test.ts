@@ -1,7 +1,7 @@
 import Database from 'better-sqlite3'
 import { createHmac, randomBytes } from 'node:crypto'
 import { expect, onTestFinished, test } from 'vitest'
-import type { Mirror } from '../../src/store.ts'
+import type { Mirror } from '../../src/model/mirror.ts'
 import { idHash } from '../../src/privacy/forgotten.ts'
 import { aCustomer, anEnding, aPage, customerId, customers, MINUTE_MS, START_MS } from '../support/builders.ts'
 import { storedText } from '../support/mirror-reader.ts'

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { execPath, ppid } from 'node:process'
 import { expect, test } from 'vitest'
-import type { Mirror } from '../../src/store.ts'
+import type { Mirror } from '../../src/model/mirror.ts'
 import { OrganizationLeased } from '../../src/errors/errors.ts'
 import { bootName, nameOfProcess } from '../../src/machine/process-name.ts'
 import { anEnding, aPage, customers, START_MS } from '../support/builders.ts'

@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest'
 import type { Run } from '../../src/run.ts'
-import type { Mirror } from '../../src/store.ts'
+import type { Mirror } from '../../src/model/mirror.ts'
 import { fingerprintWith } from '../../src/list/fingerprint.ts'
 import { ListMemory } from '../../src/list-memory/list-memory.ts'
 import { ListRecorder } from '../../src/list-memory/list-recorder.ts'

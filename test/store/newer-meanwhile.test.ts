@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { Mirror } from '../../src/store.ts'
+import type { Mirror } from '../../src/model/mirror.ts'
 import { VERSION } from '../../src/store/schema/schema.ts'
 import { anEnding, aPage, customers, MINUTE_MS, START_MS } from '../support/builders.ts'
 import { aMirror, dump, mirrorPages, rowsOf, tamper } from '../support/mirror-file.ts'

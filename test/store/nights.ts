@@ -1,5 +1,5 @@
 import type { Ending, RemovalRule } from '../../src/run.ts'
-import type { Mirror } from '../../src/store.ts'
+import type { Mirror } from '../../src/model/mirror.ts'
 import type { Proof, Report } from '../../src/report.ts'
 import { customerId, MINUTE_MS, START_MS } from '../support/builders.ts'
 import { mirrorPages, rowsOf } from '../support/mirror-file.ts'

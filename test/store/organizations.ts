@@ -1,7 +1,7 @@
 import { expect, onTestFinished } from 'vitest'
 import { openOrganizations } from '../../src/store/mirror.ts'
 import type { Organizations } from '../../src/organizations.ts'
-import type { Mirror } from '../../src/store.ts'
+import type { Mirror } from '../../src/model/mirror.ts'
 import { aPage, customerId, customers, START_MS } from '../support/builders.ts'
 import { aMirror, type Row, rowsOf, tamper, valueOf } from '../support/mirror-file.ts'
 import { onPostgres } from '../support/mirror-choice.ts'

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { expect, onTestFinished, test } from 'vitest'
-import type { Mirror } from '../../src/store.ts'
+import type { Mirror } from '../../src/model/mirror.ts'
 import { openMirror } from '../../src/store/mirror.ts'
 import { requireSum } from '../../src/store/pages/page-accounting.ts'
 import { addsUp, noRecords, type RecordCounts } from '../../src/report.ts'

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { privacyPolicy } from '../../src/privacy/privacy-policy.ts'
-import type { Mirror } from '../../src/store.ts'
+import type { Mirror } from '../../src/model/mirror.ts'
 import { aPage, customers, MINUTE_MS, START_MS } from '../support/builders.ts'
 import { aMirror, mirrorPages, tamper, valueOf } from '../support/mirror-file.ts'
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Run } from '../../src/run.ts'
-import type { Mirror } from '../../src/store.ts'
+import type { Mirror } from '../../src/model/mirror.ts'
 import { EMPTY_LIST } from '../../src/list/list-as-read.ts'
 import { aCustomer, anEnding, aPage, customerId, customers, MINUTE_MS, START_MS } from '../support/builders.ts'
 import { aMirror, rowsOf, valueOf } from '../support/mirror-file.ts'

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import type { Mirror } from '../../src/store.ts'
+import type { Mirror } from '../../src/model/mirror.ts'
 import { openMirror, rehearseMirror } from '../../src/store/mirror.ts'
 import { aCustomer, aPage, customers, MINUTE_MS, START_MS } from '../support/builders.ts'
 import { onPostgres } from '../support/mirror-choice.ts'

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Proof } from '../../src/report.ts'
-import type { Mirror } from '../../src/store.ts'
+import type { Mirror } from '../../src/model/mirror.ts'
 import { privacyPolicy } from '../../src/privacy/privacy-policy.ts'
 import { aCustomer, aPage, customerId, customers, START_MS } from '../support/builders.ts'
 import { aMirror, tamper } from '../support/mirror-file.ts'

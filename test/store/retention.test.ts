@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { Mirror } from '../../src/store.ts'
+import type { Mirror } from '../../src/model/mirror.ts'
 import { aCustomer, customerId, customers } from '../support/builders.ts'
 import { storedText } from '../support/mirror-reader.ts'
 import { aMirror, rowsOf, tamper, valueOf } from '../support/mirror-file.ts'

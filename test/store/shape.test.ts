@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { Mirror } from '../../src/store.ts'
+import type { Mirror } from '../../src/model/mirror.ts'
 import { aCustomer, customers, customerId, START_MS } from '../support/builders.ts'
 import { aMirror, rowsOf, valueOf } from '../support/mirror-file.ts'
 import { DAY_MS, night, quickRun } from './nights.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { Mirror } from '../../src/store.ts'
+import type { Mirror } from '../../src/model/mirror.ts'
 import { aCustomer, aPage, customerId, customers, MINUTE_MS, START_MS } from '../support/builders.ts'
 import { aMirror, mirrorPages, rowsOf, tamper, valueOf } from '../support/mirror-file.ts'
 import { openMirror } from '../../src/store/mirror.ts'

@@ -5,7 +5,7 @@ import { sqliteAlone } from '../support/mirror-choice.ts'
 import { aMirror, tamper, valueOf } from '../support/mirror-file.ts'
 import { seeds } from '../support/seeds.ts'
 import { LEASE_MS } from '../../src/store/refusals.ts'
-import type { Mirror } from '../../src/store.ts'
+import type { Mirror } from '../../src/model/mirror.ts'
 
 const HOUR_MS = 60 * MINUTE_MS
 const YEAR_MS = 365 * 24 * HOUR_MS

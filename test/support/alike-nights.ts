@@ -1,4 +1,4 @@
-import type { Mirror } from '../../src/store.ts'
+import type { Mirror } from '../../src/model/mirror.ts'
 import { expect } from 'vitest'
 import { mirrorOrganization, type Mirroring } from '../../src/mirror-organization.ts'
 import type { Report } from '../../src/report.ts'

@@ -1,4 +1,4 @@
-import type { Mirror } from '../../src/store.ts'
+import type { Mirror } from '../../src/model/mirror.ts'
 import { join } from 'node:path'
 import { DAY_MS, scanEnding } from '../store/nights.ts'
 import { aCustomer, customers, MINUTE_MS, START_MS } from './builders.ts'

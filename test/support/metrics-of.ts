@@ -1,5 +1,5 @@
 import { createMetrics, type Measured, type Metrics } from '../../jobs/monitoring/metrics.ts'
-import type { UncountedFreshness } from '../../src/store.ts'
+import type { UncountedFreshness } from '../../src/model/mirror.ts'
 
 /** What the metrics of a worker are made of, where a test does not say. */
 export const NO_RUNS = {

@@ -1,4 +1,4 @@
-import type { Mirror } from '../../src/store.ts'
+import type { Mirror } from '../../src/model/mirror.ts'
 import { night } from '../store/nights.ts'
 import { aCustomer, customers } from './builders.ts'
 import { aPlayedFile } from './mirror-file.ts'

@@ -1,4 +1,4 @@
-import type { Mirror } from '../../src/store.ts'
+import type { Mirror } from '../../src/model/mirror.ts'
 import { aCustomer, customerId } from './builders.ts'
 import { aPlayedMirror, mirrorPages, tamper } from './mirror-file.ts'
 

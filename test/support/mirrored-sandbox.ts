@@ -1,4 +1,4 @@
-import type { Mirror } from '../../src/store.ts'
+import type { Mirror } from '../../src/model/mirror.ts'
 import type { Organization } from '../../src/config/organization.ts'
 import { runOrganization, type RunSettings } from '../../src/run-organization.ts'
 import type { Sandbox } from '../../src/service/sandbox.ts'

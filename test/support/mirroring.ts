@@ -1,4 +1,4 @@
-import type { Mirror } from '../../src/store.ts'
+import type { Mirror } from '../../src/model/mirror.ts'
 import type { Mirroring } from '../../src/mirror-organization.ts'
 import { MINUTE_MS, START_MS } from './builders.ts'
 import type { PageSource } from './listed-source.ts'

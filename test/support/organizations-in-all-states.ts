@@ -1,4 +1,4 @@
-import type { Mirror } from '../../src/store.ts'
+import type { Mirror } from '../../src/model/mirror.ts'
 import type { Due } from '../../src/page/overview.ts'
 import { DAY_MS, night } from '../store/nights.ts'
 import { aPage, customers, MINUTE_MS, START_MS } from './builders.ts'

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
 import { mirrorOrganization, type Mirroring } from '../../src/mirror-organization.ts'
 import { privacyPolicy, type PrivacyPolicy } from '../../src/privacy/privacy-policy.ts'
-import type { Mirror } from '../../src/store.ts'
+import type { Mirror } from '../../src/model/mirror.ts'
 import { customerId, MINUTE_MS, START_MS } from './builders.ts'
 import { listedSource } from './listed-source.ts'
 import { rowsOf } from './mirror-file.ts'

@@ -1,5 +1,5 @@
 import type { Reckoning, Retention } from '../../src/run.ts'
-import type { Mirror } from '../../src/store.ts'
+import type { Mirror } from '../../src/model/mirror.ts'
 import { aCustomer, customers, START_MS } from './builders.ts'
 import { aMirror, rowsOf } from './mirror-file.ts'
 import { DAY_MS, night } from '../store/nights.ts'

@@ -1,7 +1,7 @@
 import { isOurs } from '../../src/errors/errors.ts'
 import { mirrorOrganization } from '../../src/mirror-organization.ts'
 import { privacyPolicy } from '../../src/privacy/privacy-policy.ts'
-import type { Mirror } from '../../src/store.ts'
+import type { Mirror } from '../../src/model/mirror.ts'
 import { dice as diceOf, type Dice } from './dice.ts'
 import { type Churn, DATES, KnownList, ORDERS } from './known-list.ts'
 import { openReader } from './mirror-reader.ts'

@@ -1,5 +1,5 @@
 import { mirrorOrganization } from '../../src/mirror-organization.ts'
-import type { Mirror } from '../../src/store.ts'
+import type { Mirror } from '../../src/model/mirror.ts'
 import { dice as diceOf, type Dice } from './dice.ts'
 import { type Churn, DATES, KnownList, ORDERS } from './known-list.ts'
 import { openReader } from './mirror-reader.ts'

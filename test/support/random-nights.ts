@@ -1,4 +1,4 @@
-import type { Mirror } from '../../src/store.ts'
+import type { Mirror } from '../../src/model/mirror.ts'
 import type { Mirroring } from '../../src/mirror-organization.ts'
 import { DAY_MS, type Night } from './alike-nights.ts'
 import { aCustomer, START_MS } from './builders.ts'

@@ -1,4 +1,4 @@
-import type { Mirror } from '../../src/store.ts'
+import type { Mirror } from '../../src/model/mirror.ts'
 import type { Sandbox, SandboxOptions } from '../../src/service/sandbox.ts'
 import { onThisMachine } from './busy-machine.ts'
 import { syncSandbox, type Syncing } from './mirrored-sandbox.ts'

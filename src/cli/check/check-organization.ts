@@ -12,7 +12,7 @@ import { explainFailure } from '../output/explain-failure.ts'
 import { count, duration, configOption } from '../output/wording.ts'
 import { readPrivacy, readCredentials } from '../../config/credentials.ts'
 import { isOtherKey, isSamePolicy, NOTHING_HIDDEN, type PrivacyPolicy } from '../../privacy/privacy-policy.ts'
-import type { StoredPrivacy } from '../../store.ts'
+import type { StoredPrivacy } from '../../model/mirror.ts'
 import { shownMirror } from '../../address/mirror-address.ts'
 import { openMirrorIfThere } from '../../store/mirror.ts'
 

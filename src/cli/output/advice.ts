@@ -1,4 +1,4 @@
-import type { HeldRemovals } from '../../store.ts'
+import type { HeldRemovals } from '../../model/mirror.ts'
 import { configOption, count, countsOf, grouped } from './wording.ts'
 import type { Report } from '../../report.ts'
 import { reportedError } from '../../errors/errors.ts'

@@ -6,7 +6,7 @@ import {
   proofLines,
   reasonWords,
 } from '../../page/proof-words.ts'
-import type { StoredRun } from '../../store.ts'
+import type { StoredRun } from '../../model/mirror.ts'
 import { shapeWords } from '../../wording.ts'
 import { configOption, count, grouped, moment, summary } from './wording.ts'
 

@@ -1,4 +1,4 @@
-import type { ForgottenCustomer, Erased } from '../../store.ts'
+import type { ForgottenCustomer, Erased } from '../../model/mirror.ts'
 import { sqlText, count, moment, configOption } from './wording.ts'
 import type { Contents } from '../../organizations.ts'
 import { isPostgres } from '../../address/mirror-address.ts'

@@ -1,6 +1,6 @@
 import type { Candidate, Run } from '../../run.ts'
 import type { Conclusion } from '../../quick/conclusion.ts'
-import type { Mirror } from '../../store.ts'
+import type { Mirror } from '../../model/mirror.ts'
 import { confirmAbsences, MOST_CONTROLS, MOST_REQUESTS } from './confirm-absences.ts'
 import type { LimitedSource } from '../request-limit.ts'
 import { textsOfCandidate } from './search-texts.ts'

@@ -1,5 +1,5 @@
 import type { Absent, Candidate, Listed, Named, Run } from '../../run.ts'
-import type { Mirror } from '../../store.ts'
+import type { Mirror } from '../../model/mirror.ts'
 import { asText, isIn } from '../port/fragments.ts'
 import { joined, sql, type Sql, text } from '../port/sql.ts'
 import { type Session, together } from '../port/store.ts'

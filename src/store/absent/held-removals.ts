@@ -1,5 +1,5 @@
 import type { Absent, Run } from '../../run.ts'
-import type { HeldRemovals } from '../../store.ts'
+import type { HeldRemovals } from '../../model/mirror.ts'
 import { holdsNothing } from '../refusals.ts'
 import { requireTaken } from '../pages/page-accounting.ts'
 import { APART, given, moment, rowsOf } from '../port/fragments.ts'

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import type { Forgetting, ForgottenCustomer, Mirror, Purged } from '../../store.ts'
+import type { Forgetting, ForgottenCustomer, Mirror, Purged } from '../../model/mirror.ts'
 import { notForgotten, unknownCustomer } from '../refusals.ts'
 import { requireTaken } from '../pages/page-accounting.ts'
 import { asText, given, isIn, mentions, place } from '../port/fragments.ts'

@@ -1,5 +1,5 @@
 import type { Run } from '../../run.ts'
-import type { PagesSaved } from '../../store.ts'
+import type { PagesSaved } from '../../model/mirror.ts'
 import { addWarnings, type Customer, TEXT_FIELDS, warn, type Warnings } from '../../customer.ts'
 import type { AnsweredWindow, Reject, SavedPage, SortedPage } from '../../sorted-page.ts'
 import { AccountingBroken } from '../../errors/errors.ts'

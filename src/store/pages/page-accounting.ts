@@ -1,5 +1,5 @@
 import type { Emptied, Run } from '../../run.ts'
-import type { PagesSaved } from '../../store.ts'
+import type { PagesSaved } from '../../model/mirror.ts'
 import { addWarnings, type TextField } from '../../customer.ts'
 import { AccountingBroken } from '../../errors/errors.ts'
 import { addRecords, addsUp, type RecordCounts } from '../../report.ts'

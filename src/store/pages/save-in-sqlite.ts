@@ -1,7 +1,7 @@
 import type { Customer } from '../../customer.ts'
 import type { Run } from '../../run.ts'
 import type { SortedPage } from '../../sorted-page.ts'
-import type { PagesSaved } from '../../store.ts'
+import type { PagesSaved } from '../../model/mirror.ts'
 import { noRecords } from '../../report.ts'
 import type { SqliteSession } from '../port/sqlite-store.ts'
 import { statement } from '../sqlite/connect.ts'

@@ -2,7 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { MirrorUnusable } from '../../errors/errors.ts'
 import { quoted } from '../port/sql.ts'
 import type { Database, Session } from '../port/postgres-session.ts'
-import type { Erased, Traces } from '../../store.ts'
+import type { Erased, Traces } from '../../model/mirror.ts'
 import { HOLDING_TABLES } from '../privacy/rewrite-hidden.ts'
 
 /** A transaction that still sees deleted rows is not waited for longer than this. Nothing waits meanwhile but the caller. */

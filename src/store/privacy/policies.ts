@@ -1,6 +1,6 @@
 import { hiddenValues } from '../../privacy/hidden-values.ts'
 import type { Run, RunPrivacy, Start } from '../../run.ts'
-import type { Mirror, StoredPrivacy } from '../../store.ts'
+import type { Mirror, StoredPrivacy } from '../../model/mirror.ts'
 import { isOurs } from '../../errors/errors.ts'
 import { FIRST_TABLE, HOLDING_TABLES, rewriteSome } from './rewrite-hidden.ts'
 import { replacing } from '../port/fragments.ts'

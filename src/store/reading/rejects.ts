@@ -1,4 +1,4 @@
-import type { KnownElsewhere, StoredReject } from '../../store.ts'
+import type { KnownElsewhere, StoredReject } from '../../model/mirror.ts'
 import { given } from '../port/fragments.ts'
 import { sql, type Sql } from '../port/sql.ts'
 import { records, type Session } from '../port/store.ts'

@@ -1,5 +1,5 @@
 import type { LatestRun, LeasedRun, Report } from '../../report.ts'
-import type { Freshness, LastQuickRun, LastRun, StoredRun, UncountedFreshness } from '../../store.ts'
+import type { Freshness, LastQuickRun, LastRun, StoredRun, UncountedFreshness } from '../../model/mirror.ts'
 import { given, isIn } from '../port/fragments.ts'
 import { sql, text } from '../port/sql.ts'
 import { records, type Session, together } from '../port/store.ts'

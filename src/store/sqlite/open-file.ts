@@ -1,5 +1,5 @@
 import { realpathSync, statSync, unlinkSync } from 'node:fs'
-import type { Standing } from '../../store.ts'
+import type { Standing } from '../../model/mirror.ts'
 import type { Connection } from './connect.ts'
 import { replaced } from '../refusals.ts'
 import { fileError } from '../port/sqlite-errors.ts'

@@ -2,7 +2,7 @@ import Database from 'better-sqlite3'
 import { closeSync, openSync, readSync, realpathSync } from 'node:fs'
 import { type Connection, withSetting } from './connect.ts'
 import { isMissing } from '../../machine/is-missing.ts'
-import type { Erased, Traces } from '../../store.ts'
+import type { Erased, Traces } from '../../model/mirror.ts'
 import { openDatabase } from './open-database.ts'
 import { systemCode } from '../../errors/faults.ts'
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { olderCopies } from '../../../src/copies/copy-manifest.ts'
 import { staleCopies } from '../../../jobs/publish/publisher.ts'
-import type { Mirror } from '../../../src/store.ts'
+import type { Mirror } from '../../../src/model/mirror.ts'
 import { customers } from '../../support/builders.ts'
 import { aMirror, valueOf } from '../../support/mirror-file.ts'
 import { aPlan, publishAll } from '../../support/publishing.ts'

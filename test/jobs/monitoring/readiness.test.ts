@@ -1,4 +1,4 @@
-import type { Freshness } from '../../../src/store.ts'
+import type { Freshness } from '../../../src/model/mirror.ts'
 import { PassThrough } from 'node:stream'
 import { expect, test } from 'vitest'
 import { readConfig } from '../../../src/config/read-config.ts'

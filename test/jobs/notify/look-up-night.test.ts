@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { isAnyBehind } from '../../../jobs/notify/nights.ts'
-import type { LastRun } from '../../../src/store.ts'
+import type { LastRun } from '../../../src/model/mirror.ts'
 
 const HOUR_MS = 3_600_000
 const NOW_MS = Date.UTC(2026, 4, 1, 12)

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { whyNoQuickRun, type Situation } from '../../../jobs/run/why-no-run.ts'
-import type { LastRun } from '../../../src/store.ts'
+import type { LastRun } from '../../../src/model/mirror.ts'
 
 const NOW_MS = Date.parse('2026-01-11T12:00:00Z')
 const DUE_MS = Date.parse('2026-01-11T01:00:00Z')

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { isDue, isMissed, requestMissedRuns, type Occasion, type Wanted } from '../../../jobs/schedule/due-runs.ts'
 import { isForGood } from '../../../src/errors/error-facts.ts'
-import type { LastRun } from '../../../src/store.ts'
+import type { LastRun } from '../../../src/model/mirror.ts'
 
 const NOW_MS = Date.parse('2026-01-11T12:00:00Z')
 const DUE_MS = Date.parse('2026-01-11T01:00:00Z')

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Run } from '../../../src/run.ts'
-import type { Mirror } from '../../../src/store.ts'
+import type { Mirror } from '../../../src/model/mirror.ts'
 import type { Customer } from '../../../src/customer.ts'
 import { decidePages, type Known, type PagesDecided } from '../../../src/store/pages/decide-pages.ts'
 import { sqlTime } from '../../../src/store/port/sql.ts'

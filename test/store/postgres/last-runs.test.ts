@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { listLastRuns } from '../../../src/store/reading/runs.ts'
 import { postgresSession } from '../../../src/store/port/postgres-store.ts'
-import type { LastRun } from '../../../src/store.ts'
+import type { LastRun } from '../../../src/model/mirror.ts'
 import { inPostgres } from '../../support/both-stores.ts'
 import { startPglite } from '../../support/pglite-connections.ts'
 import { rowsRead } from '../../support/postgres/rows-read.ts'

@@ -1,7 +1,7 @@
 import type { PGlite } from '@electric-sql/pglite'
 import { beforeAll, describe, expect, test } from 'vitest'
 import type { Organizations } from '../../../src/organizations.ts'
-import type { Mirror } from '../../../src/store.ts'
+import type { Mirror } from '../../../src/model/mirror.ts'
 import { openOrganizations } from '../../../src/store/mirror.ts'
 import { eraseTraces } from '../../../src/store/postgres/vacuum.ts'
 import { organizationsIn } from '../../../src/store/organizations.ts'

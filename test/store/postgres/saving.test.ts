@@ -1,7 +1,7 @@
 import { beforeAll, beforeEach, expect, test } from 'vitest'
 import { openDatabase } from '../../../src/store/postgres/open-database.ts'
 import { mirrorOf } from '../../../src/store/open-postgres.ts'
-import type { Mirror } from '../../../src/store.ts'
+import type { Mirror } from '../../../src/model/mirror.ts'
 import type { Connections, Database } from '../../../src/store/port/postgres-session.ts'
 import type { Run } from '../../../src/run.ts'
 import type { SortedPage } from '../../../src/sorted-page.ts'

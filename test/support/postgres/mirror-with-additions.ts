@@ -1,7 +1,7 @@
 import { afterEach, beforeAll, beforeEach } from 'vitest'
 import { openDatabase } from '../../../src/store/postgres/open-database.ts'
 import { mirrorOf } from '../../../src/store/open-postgres.ts'
-import type { Mirror } from '../../../src/store.ts'
+import type { Mirror } from '../../../src/model/mirror.ts'
 import type { Database } from '../../../src/store/port/postgres-session.ts'
 import type { Ending } from '../../../src/run.ts'
 import { anEnding, aPage, MINUTE_MS, START_MS } from '../builders.ts'

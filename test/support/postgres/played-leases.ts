@@ -1,7 +1,7 @@
 import { shownMirror } from '../../../src/address/mirror-address.ts'
 import { isOurs } from '../../../src/errors/errors.ts'
 import type { Organizations } from '../../../src/organizations.ts'
-import type { Mirror } from '../../../src/store.ts'
+import type { Mirror } from '../../../src/model/mirror.ts'
 import { openReader } from '../mirror-reader.ts'
 import { LEASE_MS } from '../../../src/store/refusals.ts'
 
