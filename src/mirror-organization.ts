@@ -268,8 +268,8 @@ function limitRun({ organization, maxRunMs, monotonicMs, signal }: LimitOptions)
 
 function reached(organization: string, maxRunMs: number): MaxRunReached {
   return new MaxRunReached(
-    `${organization}: the run was ended after ${durationText(maxRunMs)}, as maxRun says. What was read so far is saved, and the ` +
-      'next run goes on from there. If it happens every night, raise maxRun, concurrency or requestsPerMinute.',
+    `${organization}: the run was ended after ${durationText(maxRunMs)}, as long as one may take. What was read so far is saved, and the ` +
+      'next run goes on from there. If it happens every night, raise concurrency or requestsPerMinute.',
   )
 }
 

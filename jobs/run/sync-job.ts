@@ -215,7 +215,7 @@ export function verdictOf(error: unknown, circumstances: Circumstances): JobVerd
   if (from === 'stop') return { kind: circumstances.stopping ? 'hand-back' : 'abandon' }
   if (from === 'other-version') return { kind: 'hand-back' }
   if (again === 'never') return GIVE_UP
-  // It reached maxRun: other jobs may go first, and the wait does not count.
+  // It took as long as a run may: other jobs may go first, and the wait does not count.
   if (from === 'limit') return circumstances.startsLeft < 1 ? GIVE_UP : { kind: 'wait', waitMs: SOON_MS }
   const leastMs = namedWaitMs(error) ?? leastMsAfter(from, circumstances)
   return again === 'wait'

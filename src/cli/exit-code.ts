@@ -8,7 +8,7 @@ export const EXIT_CODES = {
   2: 'usage or configuration',
   3: 'some organizations failed and others did not, or they failed for different reasons',
   4: 'refused by the service (400, 401, 403, 404, 422)',
-  5: 'try again later: service or queue unavailable, throttled beyond maxWait, maxRun reached, organization paused, a file in use, replaced or on a full disk, no answer of a server, statement too slow',
+  5: 'try again later: service or queue unavailable, throttled beyond maxWait, six hours reached, organization paused, a file in use, replaced or on a full disk, no answer of a server, statement too slow',
   6: 'another run holds the organization',
   7: 'the mirror cannot be used as it is: missing, damaged, not ours, too new, or not allowed',
 } as const

@@ -85,15 +85,11 @@ mirror: ./data/customers.db
 #   concurrency: 8            # requests sent at the same time, 1 to 32
 #   requestTimeout: 30s       # for one request, with its whole answer
 #   maxWait: 15m              # how long a run may go without a successful answer
-#   maxRun: 6h                # how long one run may take in total; the next one continues from there
-#   resumeWithin: 6h          # how old an interrupted run may be and still be continued
 #   scan: chain               # chain proves completeness; plain does not, and removes no customer
 #   removals:
-#     after: 2                # scans in a row a customer must be absent from to be removed
 #     maxShare: 0.1           # if more than this share is absent at once, their removal waits for you
 #   retention:                # how long old rows are kept, such as 365d
-#     changes: forever        # history and daily counts begin where they do
-#     resolvedRejects: forever
+#     changes: forever        # and resolved rejects; history and daily counts begin where changes do
 #     runs: forever
 #     removedCustomers: forever
 #   rateLimit:

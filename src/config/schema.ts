@@ -12,7 +12,7 @@ import { quick } from './settings/quick.ts'
 import { ownSchedule, schedule } from './settings/schedule.ts'
 import { signing } from './settings/signing.ts'
 
-/** Built-in values for settings that neither the organization nor `defaults` has; durations in milliseconds. */
+/** Values of settings that neither the organization nor `defaults` has, and those that nobody sets; durations in milliseconds. */
 export const BUILT_IN = {
   mirror: DEFAULT_MIRROR,
   pageSize: 100,
@@ -39,12 +39,6 @@ const settings = {
     description: 'How long a run may go without a successful answer, while the service fails or asks it to wait.',
     default: '15m',
   }),
-  maxRun: duration({ min: '1s', max: '24d' })
-    .exactOptional()
-    .meta({ description: 'How long one run may take in total; the next one continues from there.', default: '6h' }),
-  resumeWithin: duration({ min: '0s', max: '30d' })
-    .exactOptional()
-    .meta({ description: 'How old an interrupted run may be and still be continued.', default: '6h' }),
   scan: z.enum(['chain', 'plain']).exactOptional().meta({
     description:
       'chain proves that no customer was missed; plain reads each page once, proves nothing and removes no customer.',
@@ -52,10 +46,6 @@ const settings = {
   }),
   removals: z
     .strictObject({
-      after: whole(1, 1000).exactOptional().meta({
-        description: 'How many scans in a row a customer must be absent from to be marked removed.',
-        default: BUILT_IN.removals.after,
-      }),
       maxShare: z
         .number('must be a number from 0 to 1')
         .min(0, 'must be a number from 0 to 1')

@@ -261,8 +261,8 @@ export const ERRORS = {
     exitCode: 5,
     resumable: true,
     from: 'limit',
-    title: 'reached maxRun',
-    fix: 'Nothing to do: the next run continues from there. If it happens often, raise maxRun, concurrency or requestsPerMinute.',
+    title: 'reached six hours',
+    fix: 'Nothing to do: the next run continues from there. If it happens often, raise concurrency or requestsPerMinute.',
   },
   paused: {
     ...OURS,

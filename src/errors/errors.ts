@@ -186,7 +186,7 @@ export class Cancelled extends OurError {
   readonly code = 'cancelled'
 }
 
-/** The run reached `maxRun`. The rows it read are saved, and the next run continues from there. */
+/** The run took as long as one may, six hours. The rows it read are saved, and the next run continues from there. */
 export class MaxRunReached extends OurError {
   override name = 'MaxRunReached' as const
   readonly code = 'max-run'

@@ -77,7 +77,7 @@ test('whatever data the file holds, reading it ends in a configuration or a Conf
 
 test('a good file with any damage ends in a configuration or a ConfigError', async () => {
   const cwd = await aFolder()
-  const good = `defaults: { scan: chain, signing: { preset: ts-body } }\n${acme('removals:', '  after: 2')}`
+  const good = `defaults: { scan: chain, signing: { preset: ts-body } }\n${acme('removals:', '  maxShare: 0.2')}`
   await fc.assert(
     fc.asyncProperty(fc.array(slip, { minLength: 1, maxLength: 3 }), (slips) => {
       const text = slips.reduce((before, [at, lost, put]) => {

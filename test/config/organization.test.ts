@@ -36,12 +36,12 @@ schedule: { cron: "0 2 * * *", timezone: Europe/Paris, spread: 10m }
 defaults:
   pageSize: 50
   maxWait: 1h
-  removals: { after: 3, maxShare: 0.5 }
+  signing: { preset: ts-body, encoding: base64 }
   rateLimit: { requestsPerMinute: 600, shared: all }
 `
   const own = [
     'pageSize: 25',
-    'removals: { after: 1 }',
+    'signing: { encoding: hex }',
     'rateLimit: { shared: mine }',
     'schedule: { cron: "30 3 * * 1-5" }',
   ]
@@ -49,7 +49,7 @@ defaults:
   expect(organization).toMatchObject({
     pageSize: 25,
     maxWaitMs: 3_600_000,
-    removals: { after: 1, maxShare: 0.5 },
+    signing: { template: PRESETS['ts-body'], encoding: 'hex' },
     rateLimit: { requestsPerMinute: 600, shared: 'mine' },
     schedule: { cron: '30 3 * * 1-5', timezone: 'Europe/Paris', spreadMs: 600_000 },
   })

@@ -33,7 +33,7 @@ test('a run that takes longer than maxRun ends as interrupted, and the next ones
   expect(first.report.error).toEqual({
     code: 'max-run',
     message: expect.stringMatching(
-      /^acme: the run was ended after 8h, as maxRun says\. .*saved, and the next run goes on/,
+      /^acme: the run was ended after 8h, as long as one may take\. .*saved, and the next run goes on/,
     ),
   })
   expect(exitCodeOf(first.error)).toBe(5)

@@ -58,6 +58,8 @@ function settings(): string {
 type Row = Setting & { path: string[] }
 
 function settingsIn(node: Setting, path: string[]): Row[] {
+  // Two ways to write one setting: a secret is in a variable or in a file.
+  if (node.properties?.['env'] ?? node.anyOf?.[1]?.properties?.['env']) return [{ ...node, path }]
   const forms = [node, ...(node.anyOf ?? [])]
   const below = forms.flatMap(({ properties = {} }) =>
     Object.entries(properties).flatMap(([name, each]) => settingsIn(each, [...path, name])),

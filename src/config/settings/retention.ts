@@ -11,8 +11,9 @@ const LONGEST_MS = 36_500 * SHORTEST_MS
 /** How long rows are kept, in the configuration. */
 export const retention = z
   .strictObject({
-    changes: limit('How long changes are kept; history and daily counts begin where they do.'),
-    resolvedRejects: limit('How long rejected records are kept after they were resolved.'),
+    changes: limit(
+      'How long changes are kept, and rejected records after they were resolved; history and daily counts begin where changes do.',
+    ),
     runs: limit('How long reports of runs are kept that no row refers to.'),
     removedCustomers: limit('How long customers are kept after they were removed.'),
   })
@@ -38,10 +39,10 @@ type Written = z.output<typeof retention>
 
 /** The limits of an organization: its own, then the shared ones; undefined where nothing is set. */
 export function mergeRetention(shared: Written | undefined, own: Written | undefined): Retention | undefined {
-  const { changes, resolvedRejects, runs, removedCustomers } = { ...shared, ...own }
+  const { changes, runs, removedCustomers } = { ...shared, ...own }
   const limits = {
     changesMs: milliseconds(changes),
-    resolvedRejectsMs: milliseconds(resolvedRejects),
+    resolvedRejectsMs: milliseconds(changes),
     runsMs: milliseconds(runs),
     removedCustomersMs: milliseconds(removedCustomers),
   }

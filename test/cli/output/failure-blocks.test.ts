@@ -19,7 +19,7 @@ function blockOf(error: Error, status: RunStatus, config?: string): string {
 test('a run that reached maxRun reports it, and until when it can be continued: counted from its end', () => {
   const block = blockOf(new MaxRunReached('acme: the run was ended after 6h. Raise maxRun.'), 'interrupted')
 
-  expect(block).toContain('■ acme: reached maxRun\n  the run was ended after 6h. Raise maxRun.\n')
+  expect(block).toContain('■ acme: reached six hours\n  the run was ended after 6h. Raise maxRun.\n')
   expect(block.replaceAll(/\s+/g, ' ')).toContain('continues from here, if it starts before 1970-01-01 18:00 UTC.')
 })
 
