@@ -1,7 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { stat } from 'node:fs/promises'
 import { z } from 'zod'
-import { isMapping } from '../src/config/checks/value-at.ts'
+import { isMapping } from '../src/config/document.ts'
 import type { Organization } from '../src/config/organization.ts'
 import { type Config, readConfig } from '../src/config/read-config.ts'
 import { describeError } from '../src/errors/errors.ts'

@@ -1,4 +1,4 @@
-import { folderBeside } from '../src/config/places.ts'
+import { folderBeside } from '../src/config/addresses.ts'
 import { describeError, UsageError } from '../src/errors/errors.ts'
 import type { Logger } from '../src/log.ts'
 import { openAwaited } from '../src/run/await-mirror.ts'

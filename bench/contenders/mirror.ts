@@ -84,6 +84,6 @@ function organizationOf(id: string, { origin, scan, concurrency, requestsPerMinu
     rateLimit: requestsPerMinute === undefined ? {} : { requestsPerMinute },
     signing: recipeOf(DEFAULT_PRESET),
     schedule: undefined,
-    quick: { maxRequests: { share: 0.05 } },
+    quick: { maxRequests: { share: 0.1 } },
   }
 }

@@ -5,7 +5,7 @@ import { utcMoment } from '../time/calendar.ts'
 import type { Config } from '../config/read-config.ts'
 import { UsageError } from '../errors/errors.ts'
 import { isLikeAddress } from '../address/mirror-address.ts'
-import { absoluteMirror } from '../config/places.ts'
+import { absoluteMirror } from '../config/addresses.ts'
 import { addressProblem, holdsPassword } from '../address/postgres-address.ts'
 
 /** Parses a time option, a number with its unit as in the configuration, into milliseconds. */

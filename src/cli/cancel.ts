@@ -1,6 +1,6 @@
 import { Command } from '@commander-js/extra-typings'
 import type { Config } from '../config/read-config.ts'
-import { isSharedQueue } from '../config/places.ts'
+import { isSharedQueue } from '../config/addresses.ts'
 import { monotonicMs } from '../machine/timers.ts'
 import { processWords } from '../machine/process-name.ts'
 import type { LeasedRun } from '../report.ts'

@@ -69,9 +69,6 @@ mirror: ./data/customers.db
 # How many organizations a worker mirrors at the same time.
 # jobs: { concurrency: 8 }
 
-# The most requests of a quick run: a share of those of a full scan, or a number.
-# quick: { maxRequests: 5% }
-
 # A copy of the mirror that analysts and BI tools may open, made anew after each night: customer-mirror publish --help
 # publish: { file: ./copies/customers.db, group: analysts, keep: 7 }
 

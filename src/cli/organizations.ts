@@ -1,6 +1,6 @@
 import { Command } from '@commander-js/extra-typings'
 import { shownMirror } from '../address/mirror-address.ts'
-import { ORGANIZATION_ID } from '../config/organization-id.ts'
+import { ORGANIZATION_ID } from '../config/schema.ts'
 import type { Config } from '../config/read-config.ts'
 import { UsageError } from '../errors/errors.ts'
 import { listedNames } from '../listed-names.ts'
@@ -319,7 +319,7 @@ async function requireMirrored(
   if (names.includes(id)) return
   if (isInConfiguration(config, id))
     throw new UsageError(`${id}: is in the configuration, and the mirror holds nothing of it. ${todo}`)
-  const { didYouMean } = await import('../config/checks/suggestion.ts')
+  const { didYouMean } = await import('../config/suggestion.ts')
   throw new UsageError(
     `unknown organization "${id}"${didYouMean(id, names)}: the mirror has ${names.length === 0 ? 'none' : listedNames(names)}`,
   )

@@ -127,7 +127,7 @@ async function readSecret(option: string, { env, file }: Place): Promise<string 
 }
 
 async function readNamedFile(file: string): Promise<string> {
-  const { readBytes } = await import('../config/file/read-text.ts')
+  const { readBytes } = await import('../config/read-text.ts')
   const content = await readBytes(file, { maxBytes: MAX_BYTES })
   if ('problem' in content) throw new UsageError(`${file}: ${content.problem}. Check the path and who may read it.`)
   if (content.bytes.length > MAX_BYTES) throw new UsageError(`${file}: is larger than ${MAX_BYTES / 1024 ** 2} MiB.`)

@@ -1,7 +1,7 @@
 import { Command, Option } from '@commander-js/extra-typings'
 import type { LastQuickRun, Freshness } from '../model/mirror.ts'
 import type { Config } from '../config/read-config.ts'
-import { isSharedQueue } from '../config/places.ts'
+import { isSharedQueue } from '../config/addresses.ts'
 import { UsageError } from '../errors/errors.ts'
 import { type Pauses, pauseOf, type Pause } from '../pause.ts'
 import { durationArgument } from './arguments.ts'

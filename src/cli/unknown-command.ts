@@ -1,5 +1,5 @@
 import { Command, type CommandUnknownOpts } from '@commander-js/extra-typings'
-import { nearest } from '../config/checks/suggestion.ts'
+import { nearest } from '../config/suggestion.ts'
 
 /** A command that deletes or replaces what the mirror holds. No misspelt word is taken for it. */
 export class DestructiveCommand extends Command {}

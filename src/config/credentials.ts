@@ -4,7 +4,7 @@ import { privacyPolicy, type PrivacyPolicy } from '../privacy/privacy-policy.ts'
 import type { Credentials, SecretEncoding } from '../source/signing/signing.ts'
 import { processEnvironment, type Environment } from './environment.ts'
 import type { Organization, SecretReference } from './organization.ts'
-import { readText, type FileText } from './file/read-text.ts'
+import { readText, type FileText } from './read-text.ts'
 import type { Sleep } from '../machine/timers.ts'
 
 /**

@@ -1,7 +1,60 @@
+import { ConfigError } from '../errors/errors.ts'
+import { httpsAddress } from './values.ts'
+
+/*
+ * What the environment says. Secrets that a configuration names by a variable are looked up in credentials.ts.
+ */
+
 /** Environment variables by name. */
 export type Environment = Readonly<Record<string, string | undefined>>
 
 /** The environment of this process. Only this function reads it; all other code receives it as an argument. */
 export function processEnvironment(): Environment {
   return process.env
+}
+
+export const MIRROR_VARIABLE = 'CUSTOMER_MIRROR_MIRROR'
+
+/** What `CUSTOMER_MIRROR_MIRROR` names, unchecked; undefined when it is not set. */
+export function mirrorOfEnvironment(environment: Environment): string | undefined {
+  return environment[MIRROR_VARIABLE] || undefined
+}
+
+/** How object storage is reached. */
+export type BucketEnvironment = {
+  /** Undefined for Amazon S3. */
+  endpoint: string | undefined
+  region: string | undefined
+  /** Undefined where a profile is named, or nothing: then its client looks for a profile or a role. */
+  credentials: { accessKeyId: string; secretAccessKey: string; sessionToken?: string } | undefined
+}
+
+/** What the variables say that all programs of Amazon read; an empty one is not set. Throws ConfigError for an endpoint with a mistake. */
+export function bucketEnvironment(environment: Environment): BucketEnvironment {
+  const first = (...names: readonly string[]) =>
+    names.map((name) => environment[name]).find((text) => text !== undefined && text !== '')
+  const endpoint = first('AWS_ENDPOINT_URL_S3', 'AWS_ENDPOINT_URL')
+  const message = endpoint === undefined ? undefined : endpointMistake(endpoint)
+  if (message !== undefined) throw new ConfigError([{ file: 'environment AWS_ENDPOINT_URL_S3', message }])
+  const region = first('AWS_REGION', 'AWS_DEFAULT_REGION')
+  const accessKeyId = first('AWS_ACCESS_KEY_ID')
+  const secretAccessKey = first('AWS_SECRET_ACCESS_KEY')
+  const sessionToken = first('AWS_SESSION_TOKEN')
+  if (first('AWS_PROFILE') !== undefined || accessKeyId === undefined || secretAccessKey === undefined)
+    return { endpoint, region, credentials: undefined }
+  const credentials = { accessKeyId, secretAccessKey, ...(sessionToken !== undefined && { sessionToken }) }
+  return { endpoint, region, credentials }
+}
+
+const ENDPOINT = {
+  example: 'https://minio.example.com',
+  credentials: ': credentials come from AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY',
+  clear: ': customers would travel in the clear',
+}
+
+function endpointMistake(text: string): string | undefined {
+  const url = httpsAddress(text, ENDPOINT)
+  if ('problem' in url) return url.problem
+  if (url.pathname === '/' && !/[?#]/.test(text)) return undefined
+  return `must be an address such as ${ENDPOINT.example}, without a path: the bucket and its prefix belong in to`
 }

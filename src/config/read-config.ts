@@ -1,17 +1,16 @@
 import { dirname, isAbsolute, relative, resolve } from 'node:path'
 import { access } from 'node:fs/promises'
 import { ConfigError, type Problem } from '../errors/errors.ts'
-import { crossCheck } from './checks/cross-checks.ts'
-import { parseText, type Parsed } from './file/document.ts'
+import { crossCheck } from './mistakes.ts'
+import { parseText, type Parsed } from './document.ts'
 import { processEnvironment, type Environment } from './environment.ts'
-import { jobSettings, type JobSettings } from './schema.ts'
-import { checkShape, type Mistake } from './checks/mistakes.ts'
-import { mirrorAddress } from './settings/mirror.ts'
+import { checkShape, type Mistake } from './mistakes.ts'
+import { mirrorAddress } from './addresses.ts'
 import { mergeOrganizations, secretReference, type SecretReference, type Organization } from './organization.ts'
-import { notifySettings, type HeartbeatSettings, type NotifySettings } from './settings/notify.ts'
-import { publishSettings, type PublishSettings } from './settings/publish.ts'
-import { queueOfEnvironment } from './settings/queue-address.ts'
-import { readText } from './file/read-text.ts'
+import { BUILT_IN, notifySettings, type HeartbeatSettings, type NotifySettings } from './schema.ts'
+import { publishSettings, type PublishSettings } from './publish.ts'
+import { queueOfEnvironment } from './addresses.ts'
+import { readText } from './read-text.ts'
 
 /** A configuration that is complete and has no mistakes. Paths are absolute. */
 export type Config = {
@@ -19,7 +18,7 @@ export type Config = {
   /** The path of a file, or the address of a database, which may hold a password: show it with `shownMirror` only. */
   mirror: string
   queue: string | undefined
-  jobs: JobSettings
+  jobs: { concurrency: number }
   publish: PublishSettings | undefined
   notify: NotifySettings<SecretReference> | undefined
   heartbeat: HeartbeatSettings | undefined
@@ -50,7 +49,7 @@ export async function readConfig(options: {
     file: location.path,
     mirror: mirrorAddress(shape.file.mirror, { environment, folder }),
     queue: queueOfEnvironment(environment) ?? shape.file.queue,
-    jobs: jobSettings(shape.file.jobs),
+    jobs: { ...BUILT_IN.jobs, ...shape.file.jobs },
     publish: publishSettings(shape.file.publish, folder),
     notify: notifySettings(shape.file.notify, (written) => secretReference(written, folder)),
     heartbeat: shape.file.heartbeat,
@@ -74,8 +73,8 @@ const MAX_BYTES = 4 * 1024 * 1024
 
 function parse(text: string, { shown }: ConfigLocation): Parsed {
   const parsed = parseText(text)
-  if ('mistakes' in parsed)
-    throw new ConfigError(parsed.mistakes.map(({ message, place }) => ({ file: shown, ...place, message })))
+  if ('mistake' in parsed)
+    throw new ConfigError([{ file: shown, ...parsed.mistake.place, message: parsed.mistake.message }])
   if (parsed.data === null || parsed.data === undefined)
     throw new ConfigError([{ file: shown, message: "is empty: 'customer-mirror init' writes one to start from" }])
   return parsed

@@ -1,18 +1,18 @@
 import { z } from 'zod'
-import { parseBaseUrl, duration, converted, secretReferenceForm } from './values.ts'
-import { heartbeat, notify } from './settings/notify.ts'
-import { publish } from './settings/publish.ts'
-import { queueAddress } from './settings/queue-address.ts'
-import { DEFAULT_MIRROR } from './places.ts'
-import { mirror } from './settings/mirror.ts'
-import { retention } from './settings/retention.ts'
-import { ORGANIZATION_ID } from './organization-id.ts'
-import { privacy } from './settings/privacy.ts'
-import { quick } from './settings/quick.ts'
-import { ownSchedule, schedule } from './settings/schedule.ts'
-import { signing } from './settings/signing.ts'
+import type { Retention } from '../run.ts'
+import { DURATION_FORM, durationMs } from '../time/duration-text.ts'
+import { DEFAULT_MIRROR, mirrorPlace, queueAddress } from './addresses.ts'
+import { privacy } from './privacy.ts'
+import { publish } from './publish.ts'
+import { ownSchedule, schedule } from './schedule.ts'
+import { signing } from './signing.ts'
+import { converted, duration, httpsAddress, secretReferenceForm, setting, whole, type ReferenceForm } from './values.ts'
 
-/** Values of settings that neither the organization nor `defaults` has, and those that nobody sets; durations in milliseconds. */
+/*
+ * The configuration file: every setting, its values, and what it is for. Settings with a matter of their own have a file beside this one.
+ */
+
+/** Values of settings that neither the organization nor `defaults` has, and values that are not settings; durations in milliseconds. */
 export const BUILT_IN = {
   mirror: DEFAULT_MIRROR,
   pageSize: 100,
@@ -23,63 +23,86 @@ export const BUILT_IN = {
   resumeWithin: 21_600_000,
   scan: 'chain',
   removals: { after: 2, maxShare: 0.1 },
+  jobs: { concurrency: 8 },
 } as const
 
+/** What an organization looks like in commands, tables and names of jobs. */
+export const ORGANIZATION_ID = /^[a-z0-9][a-z0-9._-]{0,62}$/
+
+const NAME = 'must be at most 63 letters, digits, dots, dashes and underscores, the first a letter or digit'
+const SHARE = 'must be a number from 0 to 1, such as 0.1 for a tenth'
+
+const FOREVER = 'forever'
+const KEPT = `a duration from 1d to 36500d, such as 365d, or ${FOREVER}`
+const DAY_MS = 86_400_000
+
+/** How long rows are kept, in milliseconds; Infinity for ever. */
+const kept = converted((text) => {
+  if (text === FOREVER) return Infinity
+  const ms = DURATION_FORM.test(text) ? (durationMs(text) ?? 0) : 0
+  return ms >= DAY_MS && ms <= 36_500 * DAY_MS ? ms : { problem: `must be ${KEPT}` }
+}, `must be ${KEPT}`).meta({ title: KEPT })
+
+const KEPT_FOREVER = { default: FOREVER, examples: ['365d'] }
+
+const retention = z.strictObject({
+  changes: setting(
+    kept,
+    'How long changes are kept, and rejected records after they were resolved; history and daily counts begin where changes do.',
+    KEPT_FOREVER,
+  ),
+  runs: setting(kept, 'How long reports of runs are kept that no row refers to.', KEPT_FOREVER),
+  removedCustomers: setting(kept, 'How long customers are kept after they were removed.', KEPT_FOREVER),
+})
+
 const settings = {
-  pageSize: whole(1, 100)
-    .exactOptional()
-    .meta({ description: 'Customers requested at once.', default: BUILT_IN.pageSize }),
-  concurrency: whole(1, 32)
-    .exactOptional()
-    .meta({ description: 'Requests sent at the same time.', default: BUILT_IN.concurrency }),
-  requestTimeout: duration({ min: '100ms', max: '1h' })
-    .exactOptional()
-    .meta({ description: 'How long one request may take, with its whole answer.', default: '30s' }),
-  maxWait: duration({ min: '0s', max: '24d' }).exactOptional().meta({
-    description: 'How long a run may go without a successful answer, while the service fails or asks it to wait.',
-    default: '15m',
+  pageSize: setting(whole(1, 100), 'Customers requested at once. Lower it for a service that refuses 100.', {
+    default: BUILT_IN.pageSize,
   }),
-  scan: z.enum(['chain', 'plain']).exactOptional().meta({
-    description:
-      'chain proves that no customer was missed; plain reads each page once, proves nothing and removes no customer.',
-    default: BUILT_IN.scan,
+  concurrency: setting(whole(1, 32), 'Requests sent at the same time. Lower it for a service that slows down.', {
+    default: BUILT_IN.concurrency,
   }),
-  removals: z
-    .strictObject({
-      maxShare: z
-        .number('must be a number from 0 to 1')
-        .min(0, 'must be a number from 0 to 1')
-        .max(1, 'must be a number from 0 to 1, such as 0.1 for a tenth')
-        .exactOptional()
-        .meta({
-          description: 'The share of all customers that may be marked at once; more is held for a person to approve.',
-          default: BUILT_IN.removals.maxShare,
-        }),
-    })
-    .exactOptional()
-    .meta({ description: 'When a customer that is no longer listed counts as removed.' }),
-  rateLimit: z
-    .strictObject({
-      requestsPerMinute: whole(1, 1_000_000)
-        .exactOptional()
-        .meta({ description: 'The most requests to send in a minute.' }),
-      shared: z
-        .string()
-        .regex(
-          /^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/,
-          'must be at most 63 letters, digits, dots, dashes and underscores, the first a letter or digit',
-        )
-        .exactOptional()
-        .meta({
-          description:
-            'Organizations that name the same limit here share it, pauses included, in all workers of a queue.',
-        }),
-    })
-    .exactOptional()
-    .meta({ description: 'How many requests the service may get.' }),
-  signing: signing.exactOptional().meta({ description: 'How requests are signed.' }),
-  retention,
-  privacy: privacy.exactOptional().meta({ description: 'Fields of customers that are not stored as sent.' }),
+  requestTimeout: setting(
+    duration({ min: '100ms', max: '1h' }),
+    'How long one request may take, with its whole answer. Raise it for a slow service.',
+    { default: '30s' },
+  ),
+  maxWait: setting(
+    duration({ min: '0s', max: '24d' }),
+    'How long a run may go without a successful answer, while the service fails or asks it to wait. Raise it for long outages at night.',
+    { default: '15m' },
+  ),
+  scan: setting(
+    z.enum(['chain', 'plain']),
+    'chain proves that no customer was missed; plain reads each page once, proves nothing and removes no customer.',
+    { default: BUILT_IN.scan },
+  ),
+  removals: setting(
+    z.strictObject({
+      maxShare: setting(
+        z.number(SHARE).min(0, SHARE).max(1, SHARE),
+        'The share of all customers that may be marked at once; more is held for a person to approve. Lower it where few ever leave.',
+        { default: BUILT_IN.removals.maxShare },
+      ),
+    }),
+    'When a customer that is no longer listed counts as removed.',
+  ),
+  rateLimit: setting(
+    z.strictObject({
+      requestsPerMinute: setting(
+        whole(1, 1_000_000),
+        'The most requests to send in a minute. Set it to the limit of the service, if there is one.',
+      ),
+      shared: setting(
+        z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/, NAME),
+        'Organizations that name the same limit here share it, pauses included, in all workers of a queue.',
+      ),
+    }),
+    'How many requests the service may get.',
+  ),
+  signing: setting(signing, 'How requests are signed.'),
+  retention: setting(retention, 'How long old rows are kept, in days; without it, for ever. Applied after each run.'),
+  privacy: setting(privacy, 'Fields of customers that are not stored as sent.'),
 }
 
 const secret = z.union([
@@ -94,10 +117,7 @@ const secret = z.union([
 const organization = z.strictObject({
   id: z
     .string()
-    .regex(
-      ORGANIZATION_ID,
-      'must be at most 63 lower-case letters, digits, dots, dashes and underscores, the first a letter or digit',
-    )
+    .regex(ORGANIZATION_ID, NAME.replace('letters', 'lower-case letters'))
     .meta({ description: 'The short name of the organization, in every command and table.', examples: ['acme'] }),
   baseUrl: converted(parseBaseUrl).meta({
     description: 'The address of the service for this organization, without /customers at its end.',
@@ -107,53 +127,63 @@ const organization = z.strictObject({
   apiKey: secret.meta({ description: 'Where the API key is kept.' }),
   secret: secret.meta({ description: 'Where the signing secret is kept.' }),
   ...settings,
-  schedule: ownSchedule
-    .exactOptional()
-    .meta({ description: 'When to mirror this organization, where it differs from the others.' }),
-  quick: quick.exactOptional().meta({ description: 'What a quick run of this organization may cost.' }),
+  schedule: setting(ownSchedule, 'When to mirror this organization, where it differs from the others.'),
 })
 
-/** How many organizations a worker mirrors at the same time, where the configuration does not say. */
-const DEFAULT_CONCURRENCY = 8
+/** Sentences never repeat the text, which may hold a token. */
+const hook = converted((text) => {
+  const url = httpsAddress(text, { example: 'https://hooks.example.com/customer-mirror' })
+  return 'hash' in url && url.hash !== '' ? { problem: 'must not hold a #: what follows it is never sent' } : url
+})
 
-/** How a worker takes jobs, in the configuration. */
+const notify = z.strictObject({
+  url: hook.meta({
+    description: 'Where to send a report of each night, as one POST of JSON with counts and reasons.',
+    format: 'uri',
+    examples: ['https://hooks.example.com/customer-mirror'],
+  }),
+  secret: setting(
+    secretReferenceForm('must not be written into this file: write { env: NAME } or { file: path }'),
+    'Where the secret is kept that signs it: whsec_ and base64, as Standard Webhooks have it.',
+  ),
+  only: setting(z.enum(['failures']), 'Report only nights in which not every organization was read to its end.'),
+})
+
+const heartbeat = z.strictObject({
+  url: hook.meta({
+    description:
+      'The address to request, with one GET, after each night in which every organization was read to its end.',
+    format: 'uri',
+    examples: ['https://hc-ping.com/00000000-0000-0000-0000-000000000000'],
+  }),
+})
+
 const jobs = z.strictObject({
-  concurrency: whole(1, 256)
-    .exactOptional()
-    .meta({ description: 'Organizations that a worker mirrors at the same time.', default: DEFAULT_CONCURRENCY }),
+  concurrency: setting(whole(1, 256), 'Organizations that a worker mirrors at the same time.', {
+    default: BUILT_IN.jobs.concurrency,
+  }),
 })
 
 /** The configuration file. Its output is what was written, checked and converted; nothing is merged yet. */
 export const configFile = z
   .strictObject({
-    mirror: mirror.exactOptional().meta({
-      description:
-        'The SQLite file, relative to the folder of this configuration, or the address of a PostgreSQL database, without a password.',
-      default: BUILT_IN.mirror,
-      examples: ['./data/customers.db', 'postgres://mirror@db.example.com:5432/customers'],
-    }),
-    queue: queueAddress.exactOptional().meta({
-      description: 'The queue of the worker; other commands do not need it.',
+    mirror: setting(
+      mirrorPlace,
+      'The SQLite file, relative to the folder of this configuration, or the address of a PostgreSQL database, without a password.',
+      {
+        default: BUILT_IN.mirror,
+        examples: ['./data/customers.db', 'postgres://mirror@db.example.com:5432/customers'],
+      },
+    ),
+    queue: setting(queueAddress, 'The queue of the worker; other commands do not need it.', {
       examples: ['redis://127.0.0.1:6379'],
     }),
-    schedule: schedule.exactOptional().meta({ description: 'When the worker mirrors every organization.' }),
-    jobs: jobs.exactOptional().meta({ description: 'How a worker takes jobs.' }),
-    quick: quick
-      .exactOptional()
-      .meta({ description: 'What a quick run may cost: one that looks for changes between nights.' }),
-    publish: publish.exactOptional().meta({
-      description: 'A copy of the mirror for readers, made after each night.',
-    }),
-    notify: notify.exactOptional().meta({
-      description: 'A report of each night, sent by the worker.',
-    }),
-    heartbeat: heartbeat.exactOptional().meta({
-      description: 'A dead-man switch that the worker resets after each night that went well.',
-    }),
-    defaults: z
-      .strictObject(settings)
-      .exactOptional()
-      .meta({ description: 'Settings for every organization that does not set them itself.' }),
+    schedule: setting(schedule, 'When the worker mirrors every organization.'),
+    jobs: setting(jobs, 'How a worker takes jobs.'),
+    publish: setting(publish, 'A copy of the mirror for readers, made after each night.'),
+    notify: setting(notify, 'A report of each night, sent by the worker.'),
+    heartbeat: setting(heartbeat, 'A dead-man switch that the worker resets after each night that went well.'),
+    defaults: setting(z.strictObject(settings), 'Settings for every organization that does not set them itself.'),
     organizations: z
       .array(organization)
       .min(1, 'must list at least one organization')
@@ -163,8 +193,50 @@ export const configFile = z
 
 export type ConfigFile = z.output<typeof configFile>
 
-function whole(min: number, max: number, message = `must be a whole number from ${min} to ${max}`) {
-  return z.int(message).min(min, message).max(max, message)
+/** The limits of an organization: its own, then the shared ones; undefined where nothing is set. */
+export function mergeRetention(
+  shared: z.output<typeof retention> | undefined,
+  own: z.output<typeof retention> | undefined,
+): Retention | undefined {
+  const { changes, runs, removedCustomers } = { ...shared, ...own }
+  const [changesMs, runsMs, removedCustomersMs] = [changes, runs, removedCustomers].map((ms) =>
+    ms === Infinity ? undefined : ms,
+  )
+  if (changesMs === undefined && runsMs === undefined && removedCustomersMs === undefined) return undefined
+  return { changesMs, resolvedRejectsMs: changesMs, runsMs, removedCustomersMs }
+}
+
+/** Where each night is reported, as configured. */
+export type NotifySettings<Reference> = { url: URL; secret: Reference | undefined; only: 'failures' | undefined }
+
+/** What is asked for after each night that went well, as configured. */
+export type HeartbeatSettings = { url: URL }
+
+/** The settings, with the secret where `referenceTo` says; undefined where nothing is to be reported. */
+export function notifySettings<Reference>(
+  written: z.output<typeof notify> | undefined,
+  referenceTo: (form: ReferenceForm) => Reference,
+): NotifySettings<Reference> | undefined {
+  if (written === undefined) return undefined
+  const { url, secret: reference, only } = written
+  return { url, secret: reference && referenceTo(reference), only }
+}
+
+/**
+ * The address above `/customers`: https, or http on this machine; nothing but origin and path, without a slash at the end. Else a
+ * sentence about its mistake, which never repeats the text: that may hold credentials.
+ */
+export function parseBaseUrl(text: string): URL | { problem: string } {
+  const url = httpsAddress(text, {
+    example: 'https://acme.orders.example.com/api/v1',
+    credentials: ': credentials belong in apiKey and secret',
+  })
+  if ('problem' in url) return url
+  if (/[?#]/.test(text)) return { problem: 'must end with the path: remove the ? or # and what follows' }
+  url.pathname = url.pathname.replace(/\/+$/, '')
+  if (/\/customers$/i.test(url.pathname))
+    return { problem: 'must be the address above /customers: remove /customers from the end' }
+  return url
 }
 
 /** The JSON Schema of the configuration file, for editors. */
@@ -179,10 +251,4 @@ export function configJsonSchema(): Record<string, unknown> {
       },
     }),
   }
-}
-
-export type JobSettings = { concurrency: number }
-
-export function jobSettings(written: z.output<typeof jobs> | undefined): JobSettings {
-  return { concurrency: written?.concurrency ?? DEFAULT_CONCURRENCY }
 }

@@ -1,6 +1,22 @@
 import { z } from 'zod'
-import { DURATION_FORM, durationMs } from '../time/duration-text.ts'
 import { exactUrl, holdsCredentials, isInTheClear } from '../address/http-address.ts'
+import { DURATION_FORM, durationMs } from '../time/duration-text.ts'
+
+/*
+ * Forms of values that several settings share. No message repeats what was written.
+ */
+
+type Meaning = { default?: string | number | boolean; examples?: (string | number | string[])[]; format?: 'uri' }
+
+/** A setting that may be left out. `description` says what it is, and when to change it. */
+export function setting<Schema extends z.ZodType>(schema: Schema, description: string, meaning: Meaning = {}) {
+  return schema.exactOptional().meta({ description, ...meaning })
+}
+
+/** A whole number; both bounds are included. */
+export function whole(min: number, max: number, message = `must be a whole number from ${min} to ${max}`) {
+  return z.int(message).min(min, message).max(max, message)
+}
 
 /** A check of a text: its mistake as a sentence, or undefined. */
 export function refusing(mistakeIn: (text: string) => string | undefined) {
@@ -10,14 +26,21 @@ export function refusing(mistakeIn: (text: string) => string | undefined) {
   })
 }
 
-/** A text, converted to a value by `parse`, which returns the value or its mistake as a sentence. */
-export function converted<Value extends object>(parse: (text: string) => Value | { problem: string }) {
-  return z.string().transform((text, context) => {
+/** A text, converted to a value by `parse`, which returns the value or its mistake as a sentence. `form` is what other values than texts are told. */
+export function converted<Value extends object | number>(
+  parse: (text: string) => Value | { problem: string },
+  form?: string,
+) {
+  return z.string(form).transform((text, context) => {
     const parsed = parse(text)
-    if (!('problem' in parsed)) return parsed
+    if (!isProblem(parsed)) return parsed
     context.addIssue({ code: 'custom', message: parsed.problem })
     return z.NEVER
   })
+}
+
+function isProblem(parsed: object | number): parsed is { problem: string } {
+  return typeof parsed === 'object' && 'problem' in parsed
 }
 
 /** The path of a file, as written in a configuration. */
@@ -38,23 +61,16 @@ export function namingFile(example: string) {
   )
 }
 
-const EXAMPLES = 'must be a duration such as 500ms, 30s, 15m, 6h or 1d'
+const DURATIONS = 'must be a duration such as 500ms, 30s, 15m, 6h or 1d'
 
 /** A duration of the configuration, in milliseconds once parsed. Both bounds are written as durations and included. */
 export function duration({ min, max }: { min: string; max: string }) {
-  const minMs = durationMs(min) ?? 0
-  const maxMs = durationMs(max) ?? 0
   const values = `a duration from ${min} to ${max}`
-  return z
-    .string(EXAMPLES)
-    .regex(DURATION_FORM, EXAMPLES)
-    .transform((text, context) => {
-      const ms = durationMs(text) ?? Number.NaN
-      if (ms >= minMs && ms <= maxMs) return ms
-      context.addIssue({ code: 'custom', message: `must be ${values}` })
-      return z.NEVER
-    })
-    .meta({ title: values })
+  return converted((text) => {
+    if (!DURATION_FORM.test(text)) return { problem: DURATIONS }
+    const ms = durationMs(text) ?? Number.NaN
+    return ms >= (durationMs(min) ?? 0) && ms <= (durationMs(max) ?? 0) ? ms : { problem: `must be ${values}` }
+  }, DURATIONS).meta({ title: values })
 }
 
 /** The name of an environment variable or the path of a file that holds a secret; one of the two. */
@@ -63,7 +79,7 @@ export type ReferenceForm = { env?: string; file?: string }
 export const NOT_IN_THIS_FILE =
   'must not be written into this file: put it in an environment variable and write { env: NAME }, or in a file and write { file: path }'
 
-/** `ofText`: what a text in its place is answered with. */
+/** Where a secret is kept. `ofText`: the message for a text in its place. */
 export function secretReferenceForm(ofText?: string) {
   return z
     .strictObject(
@@ -73,8 +89,7 @@ export function secretReferenceForm(ofText?: string) {
           .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'must be the name of an environment variable, without $ or braces')
           .exactOptional()
           .meta({ description: 'The environment variable that holds the value.', examples: ['ACME_API_KEY'] }),
-        file: path.exactOptional().meta({
-          description: 'The file that holds the value; relative to the folder of this configuration.',
+        file: setting(path, 'The file that holds the value; relative to the folder of this configuration.', {
           examples: ['/run/secrets/acme'],
         }),
       },
@@ -84,25 +99,21 @@ export function secretReferenceForm(ofText?: string) {
     .meta({ minProperties: 1, maxProperties: 1 })
 }
 
-/**
- * The address above `/customers`: https, or http on this machine; nothing but origin and path, without a slash at the end. Else a
- * sentence about its mistake, which never repeats the text: that may hold credentials.
- */
-export function parseBaseUrl(text: string): URL | { problem: string } {
-  const url = exactUrl(text)
-  if (url === undefined) return { problem: NO_ADDRESS }
-  if (holdsCredentials(url))
-    return { problem: 'must not hold a user name or password: credentials belong in apiKey and secret' }
-  if (text.includes('?') || text.includes('#'))
-    return { problem: 'must end with the path: remove the ? or # and what follows' }
-  if (isInTheClear(url))
-    return {
-      problem: 'must be an https URL (plain http is accepted for this machine only, e.g. http://127.0.0.1:8080)',
-    }
-  url.pathname = url.pathname.replace(/\/+$/, '')
-  if (/\/customers$/i.test(url.pathname))
-    return { problem: 'must be the address above /customers: remove /customers from the end' }
-  return url
+type HttpsForm = {
+  /** Such an address. */
+  example: string
+  /** Where a user name and a password belong instead, if anywhere. */
+  credentials?: string
+  /** What follows the sentence that an address without TLS is refused. */
+  clear?: string
 }
 
-const NO_ADDRESS = 'must be an https URL such as https://acme.orders.example.com/api/v1'
+/** An https address, or one of http on this machine, without a name or password in it; else a sentence about its mistake. */
+export function httpsAddress(text: string, { example, credentials = '', clear = '' }: HttpsForm) {
+  const url = exactUrl(text)
+  if (url === undefined) return { problem: `must be an https URL such as ${example}` }
+  if (holdsCredentials(url)) return { problem: `must not hold a user name or password${credentials}` }
+  return isInTheClear(url)
+    ? { problem: `must be an https URL (plain http is accepted for this machine only)${clear}` }
+    : url
+}

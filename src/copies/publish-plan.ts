@@ -1,7 +1,7 @@
 import { z } from 'zod'
-import { bucketAddressText, isBucketAddress, parseBucketAddress } from '../config/bucket.ts'
+import { bucketAddressText, isBucketAddress, parseBucketAddress } from '../config/publish.ts'
 import type { Config } from '../config/read-config.ts'
-import { ORGANIZATION, type PublishSettings } from '../config/settings/publish.ts'
+import { ORGANIZATION, type PublishSettings } from '../config/publish.ts'
 import { UsageError } from '../errors/errors.ts'
 
 /*

@@ -6,7 +6,7 @@ import { organizationsANight, SIDE_BY_SIDE } from '../../bench/curves/plan.ts'
 import { writeCurves } from '../../bench/curves/write-curves.ts'
 import type { Measurement } from '../../bench/messages.ts'
 import type { Stage } from '../../bench/stage.ts'
-import { jobSettings } from '../../src/config/schema.ts'
+import { BUILT_IN } from '../../src/config/schema.ts'
 import { temporaryFolder } from '../support/temp-folder.ts'
 
 /** Two seconds of CPU for a thousand requests, each of a hundred customers in a plain scan and of eighty in a chain. */
@@ -60,7 +60,7 @@ describe('the page on performance', () => {
   test('says how many organizations a worker, and a `sync`, mirror at a time', async () => {
     const sync = await readFile(new URL('../../src/cli/output/progress.ts', import.meta.url), 'utf8')
 
-    expect(jobSettings(undefined).concurrency).toBe(SIDE_BY_SIDE)
+    expect(BUILT_IN.jobs.concurrency).toBe(SIDE_BY_SIDE)
     expect(sync).toContain(`const AT_ONCE = ${SIDE_BY_SIDE}\n`)
   })
 })

@@ -83,7 +83,6 @@ test('schema prints a JSON Schema that knows every setting, and nothing else', a
     'queue',
     'schedule',
     'jobs',
-    'quick',
     'publish',
     'notify',
     'heartbeat',

@@ -25,7 +25,7 @@ test('an organization without settings gets the built-in ones', async () => {
       rateLimit: {},
       signing: recipeOf(DEFAULT_PRESET),
       schedule: undefined,
-      quick: { maxRequests: { share: 0.05 } },
+      quick: { maxRequests: { share: 0.1 } },
     },
   ])
 })

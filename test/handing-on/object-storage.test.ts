@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { expect, onTestFinished, test } from 'vitest'
 import { freePort } from '../../bench/free-port.ts'
-import { bucketAddressText } from '../../src/config/bucket.ts'
+import { bucketAddressText } from '../../src/config/publish.ts'
 import { openS3Store } from '../../src/copies/bucket/s3-store.ts'
 import { aMirrorOfNights } from '../support/publishing.ts'
 import { aBucketPlan, publishInto } from '../support/bucket-publishing.ts'

@@ -49,7 +49,7 @@ export function configured({ organizations, recipe }: Sandbox, settings: Partial
     rateLimit: {},
     signing: recipe,
     schedule: undefined,
-    quick: { maxRequests: { share: 0.05 } },
+    quick: { maxRequests: { share: 0.1 } },
     ...settings,
   }
 }

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { WARNING_MEANINGS } from '../../src/customer.ts'
 import { configJsonSchema } from '../../src/config/schema.ts'
-import { checkShape } from '../../src/config/checks/mistakes.ts'
+import { checkShape } from '../../src/config/mistakes.ts'
 import { ERRORS, factsOfCode } from '../../src/errors/error-facts.ts'
 import { reasonWords } from '../../src/page/proof-words.ts'
 import { REASONS } from '../../src/reasons.ts'

@@ -22,9 +22,9 @@ import { shellWord, count, moment } from '../output/wording.ts'
 import { readWebhookSecret } from '../../config/credentials.ts'
 import { type BucketPlan, configuredPlans, placeOf, type TargetPlan } from '../../copies/publish-plan.ts'
 import { checkTargets } from '../../copies/copy-target.ts'
-import { isPasswordInFile } from '../../config/settings/queue-address.ts'
-import { isSharedQueue } from '../../config/places.ts'
-import { LEAST_OF_SHARE, type QuickLimit } from '../../quick-limit.ts'
+import { isPasswordInFile } from '../../config/addresses.ts'
+import { isSharedQueue } from '../../config/addresses.ts'
+import { LEAST_OF_SHARE } from '../../quick-limit.ts'
 import { findAdditions, openMirrorIfThere } from '../../store/mirror.ts'
 
 /** Checks everything a sync needs, in the order of use. Continues after a problem if possible. */
@@ -205,7 +205,7 @@ async function* checkSchedule(
   organization: Organization,
   { file, nowMs }: { file: string; nowMs: number },
 ): AsyncGenerator<Finding> {
-  const { id, schedule, quick } = organization
+  const { id, schedule } = organization
   if (schedule === undefined) return
   const [{ scheduleMistakes }, { quickOutlook }] = await Promise.all([
     import('../../../jobs/schedule/due-times.ts'),
@@ -227,12 +227,8 @@ async function* checkSchedule(
     yield { what, said, fix: 'Name moments between the runs of cron, or remove quick.', isWarning: true }
     return
   }
-  const said = `${count(inADay, 'run')} in the next 24 hours, the next at ${moment(nextMs)}, ${limitWords(quick.maxRequests)}`
+  const said = `${count(inADay, 'run')} in the next 24 hours, the next at ${moment(nextMs)}, ${QUICK_LIMIT}`
   yield { what, said }
 }
 
-function limitWords(limit: QuickLimit): string {
-  if ('requests' in limit) return `each with at most ${count(limit.requests, 'request')}`
-  const percent = Number((limit.share * 100).toFixed(3))
-  return `each with at most ${percent} % of the requests of a full scan, or ${LEAST_OF_SHARE} if that is more`
-}
+const QUICK_LIMIT = `each with at most a tenth of the requests of a full scan, or ${LEAST_OF_SHARE} if that is more`

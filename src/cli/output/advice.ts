@@ -79,7 +79,7 @@ export function quickAdvice(reports: readonly Report[], config: string | undefin
     ...stopped.map(
       ({ organization, requests }) =>
         `\n${organization}: the quick run stopped at its limit, after ${count(requests, 'request')}. What it found is saved, the ` +
-        'next one goes on from there, and a full run finds everything. If it happens often, raise quick.maxRequests.\n',
+        'next one goes on from there, and a full run finds everything.\n',
     ),
   ].join('')
 }

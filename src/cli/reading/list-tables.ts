@@ -1,5 +1,5 @@
 import { isPostgres } from '../../address/mirror-address.ts'
-import { nearest } from '../../config/checks/suggestion.ts'
+import { nearest } from '../../config/suggestion.ts'
 import { isOurs, UsageError } from '../../errors/errors.ts'
 import { PUBLIC_TABLES, type PublicColumn, type PublicTable } from '../../public-tables.ts'
 import { screenOf, type Io, type Screen } from '../io.ts'

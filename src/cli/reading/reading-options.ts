@@ -6,7 +6,7 @@ import type { Layout } from '../output/rows.ts'
 import { jsonDocument } from '../output/say.ts'
 import { plainText } from '../../plain-text.ts'
 import type { ReadingPlan } from './run-reading.ts'
-import { didYouMean } from '../../config/checks/suggestion.ts'
+import { didYouMean } from '../../config/suggestion.ts'
 import { listedNames } from '../../listed-names.ts'
 import type { UnknownOrganization } from '../../copies/organizations.ts'
 

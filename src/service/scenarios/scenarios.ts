@@ -1,4 +1,4 @@
-import { didYouMean } from '../../config/checks/suggestion.ts'
+import { didYouMean } from '../../config/suggestion.ts'
 import { UsageError } from '../../errors/errors.ts'
 import { ANSWERS_THAT_BREAK } from './answers-that-break.ts'
 import { FALSE_PROOFS } from './false-proofs.ts'

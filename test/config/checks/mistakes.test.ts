@@ -130,14 +130,8 @@ test('a misspelt preset gets a suggestion', async () => {
 })
 
 test.each([
-  [
-    'http://acme.example.com/api/v1',
-    'must be an https URL (plain http is accepted for this machine only, e.g. http://127.0.0.1:8080)',
-  ],
-  [
-    'http://127.0.0.1.example.com',
-    'must be an https URL (plain http is accepted for this machine only, e.g. http://127.0.0.1:8080)',
-  ],
+  ['http://acme.example.com/api/v1', 'must be an https URL (plain http is accepted for this machine only)'],
+  ['http://127.0.0.1.example.com', 'must be an https URL (plain http is accepted for this machine only)'],
   ['ftp://acme.example.com', 'must be an https URL such as https://acme.orders.example.com/api/v1'],
   ['acme.example.com', 'must be an https URL such as https://acme.orders.example.com/api/v1'],
   ['https:acme.example.com', 'must be an https URL such as https://acme.orders.example.com/api/v1'],

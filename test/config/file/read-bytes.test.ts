@@ -1,7 +1,7 @@
 import { writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { readBytes } from '../../../src/config/file/read-text.ts'
+import { readBytes } from '../../../src/config/read-text.ts'
 import { heldPipe } from '../../support/held-pipe.ts'
 import { runInShell } from '../../support/run-in-shell.ts'
 import { acme, aFolder } from '../configuration-folder.ts'

@@ -69,7 +69,6 @@ test('every line that is commented out of the starter file is a setting that wor
     'schedule',
     'queue',
     'jobs',
-    'quick',
     'publish',
     'notify',
     'heartbeat',

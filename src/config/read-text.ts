@@ -1,7 +1,7 @@
 import { constants, createReadStream, openSync } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { Socket } from 'node:net'
-import { codeOf } from '../../errors/faults.ts'
+import { codeOf } from '../errors/faults.ts'
 
 /** A file's text, or a phrase that continues "the file …" and says why there is none. */
 export type FileText = { text: string } | { problem: string; missing: boolean }

@@ -10,50 +10,44 @@ import {
   type HeaderNames,
   type PresetName,
   type Recipe,
-} from '../../source/signing/signing.ts'
-import { refusing } from '../values.ts'
+} from '../source/signing/signing.ts'
+import { refusing, setting } from './values.ts'
 
 /** How requests are signed, in the configuration: a preset or a template, and settings that differ from the default. */
 export const signing = z.strictObject({
-  preset: z.enum(Object.keys(PRESETS).filter(isPreset)).exactOptional().meta({
-    description: 'The string to sign, by the name of a known form. Excludes template.',
-    default: DEFAULT_PRESET,
+  preset: setting(
+    z.enum(Object.keys(PRESETS).filter(isPreset)),
+    'The string to sign, by the name of a known form. Excludes template.',
+    { default: DEFAULT_PRESET },
+  ),
+  template: setting(
+    z.string().max(1000, 'must not be longer than 1,000 characters').check(refusing(writtenTemplateProblem)),
+    'The string to sign, with tokens such as {METHOD}, {target}, {ts} and {body}. Excludes preset.',
+    { examples: ['{METHOD}\n{path}\n{ts}'] },
+  ),
+  encoding: setting(z.enum(SIGNATURE_ENCODINGS), 'How the signature is written.', { default: 'hex' }),
+  prefix: setting(
+    z
+      .string()
+      .regex(/^(?:[!-~][ -~]{0,63})?$/, 'must be at most 64 printable ASCII characters, the first of them no space'),
+    'Text before the signature, such as "sha256=".',
+    { default: '' },
+  ),
+  secretEncoding: setting(z.enum(SECRET_ENCODINGS), 'How the secret is turned into the bytes of the key.', {
+    default: 'utf8',
   }),
-  template: z
-    .string()
-    .max(1000, 'must not be longer than 1,000 characters')
-    .check(refusing(writtenTemplateProblem))
-    .exactOptional()
-    .meta({
-      description: 'The string to sign, with tokens such as {METHOD}, {target}, {ts} and {body}. Excludes preset.',
-      examples: ['{METHOD}\n{path}\n{ts}'],
-    }),
-  encoding: z
-    .enum(SIGNATURE_ENCODINGS)
-    .exactOptional()
-    .meta({ description: 'How the signature is written.', default: 'hex' }),
-  prefix: z
-    .string()
-    .regex(/^(?:[!-~][ -~]{0,63})?$/, 'must be at most 64 printable ASCII characters, the first of them no space')
-    .exactOptional()
-    .meta({ description: 'Text before the signature, such as "sha256=".', default: '' }),
-  secretEncoding: z
-    .enum(SECRET_ENCODINGS)
-    .exactOptional()
-    .meta({ description: 'How the secret is turned into the bytes of the key.', default: 'utf8' }),
-  timestamp: z
-    .enum(TIMESTAMP_FORMS)
-    .exactOptional()
-    .meta({ description: 'The time of a request: Unix seconds, Unix milliseconds or ISO 8601.', default: 's' }),
-  headers: z
-    .strictObject({
+  timestamp: setting(z.enum(TIMESTAMP_FORMS), 'The time of a request: Unix seconds, Unix milliseconds or ISO 8601.', {
+    default: 's',
+  }),
+  headers: setting(
+    z.strictObject({
       key: headerName('carries the API key', DEFAULT_HEADERS.key),
       timestamp: headerName('carries the time', DEFAULT_HEADERS.timestamp),
       signature: headerName('carries the signature', DEFAULT_HEADERS.signature),
       nonce: headerName('carries the nonce, where the template uses one', DEFAULT_HEADERS.nonce),
-    })
-    .exactOptional()
-    .meta({ description: 'The names of the headers.' }),
+    }),
+    'The names of the headers.',
+  ),
 })
 
 type Signing = z.output<typeof signing>
@@ -91,25 +85,15 @@ function writtenTemplateProblem(text: string): string | undefined {
 }
 
 function headerName(what: string, usual: string) {
-  return z
+  const name = z
     .string()
     .regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,64}$/, 'must be the name of a header, such as X-Signature')
-    .refine((name) => !OURS.has(name.toLowerCase()), 'is a header every request already has: choose another name')
-    .exactOptional()
-    .meta({ description: `The header that ${what}.`, default: usual })
+    .refine((text) => !OURS.test(text), 'is a header every request already has: choose another name')
+  return setting(name, `The header that ${what}.`, { default: usual })
 }
 
-const OURS = new Set([
-  'accept',
-  'accept-encoding',
-  'cache-control',
-  'connection',
-  'content-length',
-  'content-type',
-  'host',
-  'transfer-encoding',
-  'user-agent',
-])
+const OURS =
+  /^(?:accept|accept-encoding|cache-control|connection|content-length|content-type|host|transfer-encoding|user-agent)$/i
 
 function isPreset(name: string): name is PresetName {
   return Object.hasOwn(PRESETS, name)

@@ -1,8 +1,7 @@
 import { resolve } from 'node:path'
 import { z } from 'zod'
-import { isLikeAddress } from '../../address/mirror-address.ts'
-import { parseBucketAddress, type BucketAddress } from '../bucket.ts'
-import { namingFile, path, converted } from '../values.ts'
+import { isLikeAddress } from '../address/mirror-address.ts'
+import { converted, namingFile, path, setting, whole } from './values.ts'
 
 /** What is published for readers, as configured: a copy in a file, Parquet in a folder, objects in a bucket, or several of them. */
 export type PublishSettings = {
@@ -19,13 +18,16 @@ export type PublishSettings = {
 /** What is replaced by the id of an organization in a file or a group. */
 export const ORGANIZATION = '{organization}'
 
-const file = path
-  .refine((text) => !isLikeAddress(text), 'must be on this machine; a place in object storage is named as to')
+const place = path.refine(
+  (text) => !isLikeAddress(text),
+  'must be on this machine; a place in object storage is named as to',
+)
+
+const file = place
   .check(namingFile('./copies/customers.db'))
   .refine(hasKnownPlaceholders, `may hold ${ORGANIZATION}, and no other name in braces`)
 
-const parquet = path
-  .refine((text) => !isLikeAddress(text), 'must be on this machine; a place in object storage is named as to')
+const parquet = place
   .check(namingFile('./copies/parquet'))
   .refine((text) => !/[{}]/.test(text), 'must not hold braces: each organization has a folder of its own in it')
 
@@ -33,10 +35,7 @@ const GROUP = 'must be the name or the number of a group, such as analysts or 10
 
 const group = z.union(
   [
-    z
-      .int(GROUP)
-      .min(0, GROUP)
-      .max(2 ** 32 - 2, GROUP),
+    whole(0, 2 ** 32 - 2, GROUP),
     z
       .string()
       .regex(/^(?!-)[^\s:,/]{1,64}$/, GROUP)
@@ -45,46 +44,38 @@ const group = z.union(
   GROUP,
 )
 
-const MOST_KEPT = 1000
-const KEPT = `must be a whole number from 0 to ${MOST_KEPT}`
-
 /** The copy for readers, in the configuration. */
 export const publish = z
   .strictObject({
-    file: file.exactOptional().meta({
-      description:
-        'The copy, in a folder of its own; relative to the folder of this configuration. With {organization} in its name there is one for each, ' +
+    file: setting(
+      file,
+      'The copy, in a folder of its own; relative to the folder of this configuration. With {organization} in its name there is one for each, ' +
         'with its own rows and nothing else. file, parquet or to is needed, or several of them.',
-      examples: ['./copies/customers.db', '/srv/copies/{organization}/customers.db'],
-    }),
-    parquet: parquet.exactOptional().meta({
-      description: 'A folder of its own, in which each organization has a Parquet file.',
+      { examples: ['./copies/customers.db', '/srv/copies/{organization}/customers.db'] },
+    ),
+    parquet: setting(parquet, 'A folder of its own, in which each organization has a Parquet file.', {
       examples: ['./copies/parquet'],
     }),
-    to: converted(parseBucketAddress)
-      .exactOptional()
-      .meta({
-        description:
-          'A place in object storage: a Parquet object for each organization, and a manifest. AWS_ENDPOINT_URL_S3 names a service other than Amazon S3.',
-        examples: ['s3://analytics/customer-mirror'],
-      }),
-    group: group.exactOptional().meta({
-      description: 'The group whose members may read the copy. Its name may hold {organization} where the file does.',
-      examples: ['analysts'],
-    }),
-    keep: z
-      .int(KEPT)
-      .min(0, KEPT)
-      .max(MOST_KEPT, KEPT)
-      .exactOptional()
-      .meta({
-        description: 'How many older copies are kept beside it, each named by its time; others are removed.',
-        examples: [7],
-      }),
-    withoutPersonalData: z.boolean('must be true or false').exactOptional().meta({
-      description: 'Leaves personal data out, and lets every user of the machine read the copy.',
-      default: false,
-    }),
+    to: setting(
+      converted(parseBucketAddress),
+      'A place in object storage: a Parquet object for each organization, and a manifest. AWS_ENDPOINT_URL_S3 names a service other than Amazon S3.',
+      { examples: ['s3://analytics/customer-mirror'] },
+    ),
+    group: setting(
+      group,
+      'The group whose members may read the copy. Its name may hold {organization} where the file does.',
+      { examples: ['analysts'] },
+    ),
+    keep: setting(
+      whole(0, 1000),
+      'How many older copies are kept beside it, each named by its time; others are removed.',
+      { examples: [7] },
+    ),
+    withoutPersonalData: setting(
+      z.boolean('must be true or false'),
+      'Leaves personal data out, and lets every user of the machine read the copy.',
+      { default: false },
+    ),
   })
   .superRefine((written, context) => {
     for (const [name, message] of contradictions(written)) context.addIssue({ code: 'custom', path: [name], message })
@@ -132,4 +123,37 @@ export function publishSettings(
 
 function hasKnownPlaceholders(text: string): boolean {
   return !/[{}]/.test(text.replaceAll(ORGANIZATION, ''))
+}
+
+/** A place in a bucket. The prefix has no slash at its ends, and is empty for the bucket itself. */
+export type BucketAddress = { bucket: string; prefix: string }
+
+/** Whether a text is meant as an address in object storage, and not as a path. */
+export function isBucketAddress(text: string): boolean {
+  return /^s3:/i.test(text)
+}
+
+/** `s3://bucket/prefix`, or a sentence about its mistake. */
+export function parseBucketAddress(text: string): BucketAddress | { problem: string } {
+  const [, bucket, path = ''] = /^s3:\/\/([^/]*)(?:\/(.*))?$/s.exec(text) ?? []
+  if (bucket === undefined) return { problem: FORM }
+  if (!/^[A-Za-z0-9][A-Za-z0-9._-]{1,61}[A-Za-z0-9]$/.test(bucket))
+    return { problem: `${FORM}; the name of a bucket has 3 to 63 letters, digits, dots and dashes` }
+  const prefix = path.replace(/\/+$/, '')
+  const isClean = /^[A-Za-z0-9._=/-]*$/.test(prefix) && prefix.length <= LONGEST_PREFIX
+  const hasGap = prefix !== '' && prefix.split('/').some((step) => ['', '.', '..'].includes(step))
+  if (isClean && !hasGap) return { bucket, prefix }
+  return {
+    problem: `names a prefix that not every program reads: use letters, digits and . _ - = between single slashes, at most ${LONGEST_PREFIX}`,
+  }
+}
+
+const FORM = 'must be an address such as s3://bucket/prefix'
+
+/** Keys may have 1,024 bytes; this leaves room for the names of organizations and of objects. */
+const LONGEST_PREFIX = 500
+
+/** The address as a person writes it. */
+export function bucketAddressText({ bucket, prefix }: BucketAddress): string {
+  return prefix === '' ? `s3://${bucket}` : `s3://${bucket}/${prefix}`
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { duration, refusing } from '../values.ts'
-import { didYouMean } from '../checks/suggestion.ts'
+import { duration, refusing, setting } from './values.ts'
+import { didYouMean } from './suggestion.ts'
 
 const cron = z
   .string({
@@ -18,48 +18,42 @@ const timezone = z
   .check(refusing(timezoneProblem))
   .meta({ description: 'The time zone of the cron fields, as Region/City.', examples: ['Europe/Paris'] })
 
-const spread = duration({ min: '0s', max: '1d' }).exactOptional().meta({
-  description:
-    'Organizations start at different moments within this time, each always at the same one. It is cut to the time between two runs.',
-  default: '0s',
-})
-
 /** Written instead of a cron line where an organization has no quick runs although the others have. */
 const NEVER = 'never'
 
-const quick = z
-  .string(`must be text of five fields, such as "*/15 * * * *", or ${NEVER}`)
-  .check(refusing((text) => (text === NEVER ? undefined : cronProblem(text, QUICK))))
-  .exactOptional()
-  .meta({
-    description:
-      'When to look, between full runs and in a few requests, for who came and who left: five cron fields in the same time zone, ' +
+const between = {
+  spread: setting(
+    duration({ min: '0s', max: '1d' }),
+    'Organizations start at different moments within this time, each always at the same one. It is cut to the time between two runs.',
+    { default: '0s' },
+  ),
+  quick: setting(
+    z
+      .string(`must be text of five fields, such as "*/15 * * * *", or ${NEVER}`)
+      .check(refusing((text) => (text === NEVER ? undefined : cronProblem(text, QUICK)))),
+    'When to look, between full runs and in a few requests, for who came and who left: five cron fields in the same time zone, ' +
       `or ${NEVER}. Removes no customer.`,
-    examples: ['*/15 * * * *', NEVER],
-  })
+    { examples: ['*/15 * * * *', NEVER] },
+  ),
+}
 
 /** The schedule of all organizations. */
-export const schedule = z.strictObject({ cron, timezone, spread, quick })
+export const schedule = z.strictObject({ cron, timezone, ...between })
 
 /** The schedule of one organization; missing fields come from the schedule of all. */
 export const ownSchedule = z.strictObject({
   cron: cron.exactOptional(),
   timezone: timezone.exactOptional(),
-  spread,
-  quick,
+  ...between,
 })
 
 type Written = z.output<typeof ownSchedule>
 
 /** When an organization is mirrored: its own fields, then the shared ones; undefined without a cron line. */
 export function mergeSchedule(shared: Written | undefined, own: Written | undefined) {
-  const merged = { ...shared, ...own }
-  const { cron: night, timezone: zone, spread: spreadMs = 0, quick: between = NEVER } = merged
+  const { cron: night, timezone: zone, spread: spreadMs = 0, quick = NEVER } = { ...shared, ...own }
   if (night === undefined || zone === undefined) return undefined
-  return {
-    ...{ cron: night, timezone: zone, spreadMs },
-    ...(between !== NEVER && { quick: between }),
-  }
+  return { cron: night, timezone: zone, spreadMs, ...(quick !== NEVER && { quick }) }
 }
 
 const NIGHTLY = '"0 2 * * *" for every night at two'

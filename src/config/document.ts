@@ -1,0 +1,99 @@
+import { LineCounter, isAlias, isMap, isScalar, isSeq, parseDocument, visit, type Document, type YAMLError } from 'yaml'
+
+/** A YAML or JSON text as plain data, with the position of each part in the text. */
+export type Parsed = { data: unknown; place: (path: readonly PropertyKey[], part: Part) => Place }
+
+/** The key itself, or the value it holds. */
+export type Part = 'key' | 'value'
+
+/** Both from 1. */
+type Place = { line: number; column: number }
+
+export type SyntaxMistake = { message: string; place?: Place }
+
+/** Parses YAML, which includes JSON, or finds where it is none. Mistakes never repeat the text, which may hold a secret. */
+export function parseText(text: string): Parsed | { mistake: SyntaxMistake } {
+  const lines = new LineCounter()
+  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, stringKeys: true, logLevel: 'error' })
+  const placeOf = (offset: number): Place => {
+    const { line, col } = lines.linePos(offset)
+    return { line: Math.max(line, 1), column: Math.max(col, 1) }
+  }
+  // After one mistake the parser takes the rest of the text for something else.
+  const [error] = [...document.errors, ...document.warnings]
+  if (error !== undefined) return { mistake: { message: wording(error), place: placeOf(error.pos[0]) } }
+  const loose = aliasWithoutAnchor(document)
+  if (loose !== undefined) return { mistake: { message: LOOSE, place: placeOf(loose) } }
+  try {
+    return { data: document.toJS(), place: (path, part) => placeOf(offsetOf(document, path, part)) }
+  } catch {
+    // Only an alias that expands to too much data still fails here.
+    return { mistake: { message: 'uses its aliases (*name) too often: write the values out' } }
+  }
+}
+
+function wording({ code, message }: YAMLError): string {
+  // The text after a colon is quoted from the file.
+  return WORDINGS[code] ?? `is not valid YAML: ${message.split(/[:\n]/)[0]}`
+}
+
+const WORDINGS: Partial<Record<YAMLError['code'], string>> = {
+  BAD_SCALAR_START: 'begins with a character that needs quotes: put the value in quotes',
+  BLOCK_AS_IMPLICIT_KEY:
+    'has a key within a value: indent the next line like this one, or put a value with a colon in quotes',
+  BLOCK_IN_FLOW: 'has a colon that does not fit within braces or brackets: look for a missing comma or quote',
+  DUPLICATE_KEY: 'is a key that was already given above: keep one of the two',
+  MULTILINE_IMPLICIT_KEY: 'is not a key and its value: write a colon and a space between them',
+  MULTIPLE_DOCS: 'begins a second document: keep one, without --- between',
+  RESOURCE_EXHAUSTION: 'is nested too deeply',
+  TAB_AS_INDENT: 'is indented with a tab: use spaces',
+  TAG_RESOLVE_FAILED: 'has an unknown tag: remove the !tag',
+}
+
+const LOOSE = 'is an alias (*name) without an anchor (&name) before it; put text that begins with * in quotes'
+
+function aliasWithoutAnchor(document: Document.Parsed): number | undefined {
+  let found: number | undefined
+  visit(document, {
+    Alias: (_key, alias) => {
+      if (alias.resolve(document) === undefined) found ??= alias.range?.[0] ?? 0
+    },
+  })
+  return found
+}
+
+/** The offset of a path, or of its innermost part that exists. */
+function offsetOf(document: Document.Parsed, path: readonly PropertyKey[], part: Part): number {
+  let node: unknown = document.contents
+  let offset = document.contents?.range[0] ?? 0
+  for (const [depth, step] of path.entries()) {
+    const inner = isAlias(node) ? node.resolve(document) : node
+    const pair = isMap(inner)
+      ? inner.items.find(({ key }) => isScalar(key) && String(key.value) === String(step))
+      : undefined
+    node = isSeq(inner) ? inner.items[Number(step)] : pair?.value
+    const target = depth === path.length - 1 && part === 'key' ? pair?.key : node
+    offset = startOf(target) ?? startOf(pair?.key) ?? offset
+  }
+  return offset
+}
+
+function startOf(node: unknown): number | undefined {
+  return isScalar(node) || isMap(node) || isSeq(node) || isAlias(node) ? node.range?.[0] : undefined
+}
+
+/** What stands at a path in data of any shape; undefined where there is nothing. */
+export function valueAt(data: unknown, ...path: readonly PropertyKey[]): unknown {
+  let inner = data
+  for (const step of path) {
+    if (Array.isArray(inner)) inner = inner[Number(step)]
+    else if (isMapping(inner) && Object.hasOwn(inner, step)) inner = inner[String(step)]
+    else return undefined
+  }
+  return inner
+}
+
+/** Whether it has keys and values. */
+export function isMapping(data: unknown): data is Record<string, unknown> {
+  return typeof data === 'object' && data !== null && !Array.isArray(data)
+}

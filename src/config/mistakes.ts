@@ -1,0 +1,220 @@
+import { z } from 'zod'
+import { isLoopback } from '../address/http-address.ts'
+import { DEFAULT_HEADERS } from '../source/signing/signing.ts'
+import { isMapping, valueAt, type Part } from './document.ts'
+import { privacyMistakes } from './privacy.ts'
+import { configFile, parseBaseUrl } from './schema.ts'
+import { sameHeaders } from './signing.ts'
+import { didYouMean, nearest } from './suggestion.ts'
+import { NOT_IN_THIS_FILE } from './values.ts'
+
+/*
+ * Every mistake in the data of a configuration: what the schema finds, in words, and values that contradict each other.
+ */
+
+/** One mistake in the data of a configuration, not yet placed in its text. No message repeats a value. */
+export type Mistake = { path: readonly PropertyKey[]; part: Part; message: string }
+
+type Issue = z.core.$ZodIssue
+
+/** The data as parsed by the schema, or every mistake that the schema finds. */
+export function checkShape(data: unknown): { file: z.output<typeof configFile> } | { mistakes: Mistake[] } {
+  const result = configFile.safeParse(data, { error: wording })
+  return result.success ? { file: result.data } : { mistakes: mistakesOf(result.error.issues, []) }
+}
+
+function mistakesOf(issues: readonly Issue[], above: readonly PropertyKey[]): Mistake[] {
+  // A misspelt key is one mistake, not an unknown key and a missing one.
+  const strange = issues.filter(({ code }) => code === 'unrecognized_keys').map(({ path }) => path.join('.'))
+  return issues
+    .filter(({ code, path }) => code !== 'custom' || !strange.includes(path.join('.')))
+    .flatMap((issue) => mistakesOfOne(issue, [...above, ...issue.path]))
+}
+
+function mistakesOfOne(issue: Issue, path: readonly PropertyKey[]): Mistake[] {
+  if (issue.code === 'unrecognized_keys') return unknownKeys(path, issue.keys)
+  if (issue.code !== 'invalid_union') return [{ path, part: 'value', message: issue.message }]
+  const meant = issue.errors.find(
+    (errors) => !errors.some((error) => error.code === 'invalid_type' && error.path.length === 0),
+  )
+  return meant === undefined ? [{ path, part: 'value', message: issue.message }] : mistakesOf(meant, path)
+}
+
+const SECRET_FORM = 'must be { env: NAME } or { file: path }'
+
+function unknownKeys(path: readonly PropertyKey[], keys: readonly string[]): Mistake[] {
+  const known = keysAt(configFile, path)
+  // `apiKey: {abc}` and `apiKey: {abc: }` make the value a key, so a key is not repeated here.
+  if (known.includes('env')) return [{ path, part: 'value', message: `holds an unknown key: it ${SECRET_FORM}` }]
+  return keys.map((key) => ({ path: [...path, key], part: 'key', message: unknownKey(key, path, known) }))
+}
+
+function unknownKey(key: string, path: readonly PropertyKey[], known: readonly string[]): string {
+  if (key === '<<') return 'unknown key: merge keys are not supported, put shared settings under defaults'
+  const meant = nearest(key, known)
+  if (meant !== undefined) return `unknown key (did you mean "${meant}"?)`
+  return elsewhere(key, path) ?? `unknown key (known are ${known.join(', ')})`
+}
+
+/** The message for a known key in the wrong place. */
+function elsewhere(key: string, path: readonly PropertyKey[]): string | undefined {
+  const home = HOMES.find(({ at }) => nearest(key, keysAt(configFile, at)) !== undefined && at.length !== path.length)
+  const name = home && nearest(key, keysAt(configFile, home.at))
+  return home && (name === key ? `belongs ${home.called}` : `unknown key (did you mean "${name}", ${home.called}?)`)
+}
+
+const HOMES = [
+  { at: [], called: 'at the top level' },
+  { at: ['defaults'], called: 'under defaults or in an organization' },
+  { at: ['organizations', 0], called: 'in an organization' },
+]
+
+/** The keys the schema knows at a path. */
+function keysAt(schema: unknown, path: readonly PropertyKey[]): string[] {
+  if (schema instanceof z.ZodExactOptional) return keysAt(schema.unwrap(), path)
+  if (schema instanceof z.ZodUnion) return schema.options.flatMap((option) => keysAt(option, path))
+  if (schema instanceof z.ZodArray) return keysAt(schema.element, path.slice(1))
+  if (!(schema instanceof z.ZodObject)) return []
+  const [key, ...rest] = path
+  return key === undefined ? Object.keys(schema.shape) : keysAt(schema.shape[String(key)], rest)
+}
+
+/** Messages for issues that the schema gives no message for. */
+function wording(issue: z.core.$ZodRawIssue): string | undefined {
+  if (issue.code === 'invalid_value') return oneOf(issue.values.map(String), issue.input)
+  if (issue.code === 'invalid_union') return issue.input === undefined ? `is missing: it ${SECRET_FORM}` : SECRET_FORM
+  if (issue.code !== 'invalid_type') return undefined
+  if (issue.input === undefined) return 'is missing'
+  if (issue.input === null) return 'is empty: give it a value, or remove the key'
+  if (issue.expected === 'string' && ['number', 'boolean'].includes(typeof issue.input))
+    return 'must be text: put it in quotes'
+  return `must be ${EXPECTED[issue.expected] ?? 'something else'}`
+}
+
+const EXPECTED: Readonly<Record<string, string>> = {
+  string: 'text',
+  array: 'a list, each item on its own line after a dash',
+  object: 'a mapping of keys to values',
+}
+
+function oneOf(values: readonly string[], written: unknown): string {
+  const [only, ...others] = values
+  if (others.length === 0) return `must be ${only}, or left out`
+  return `must be one of ${values.join(', ')}${typeof written === 'string' ? didYouMean(written, values) : ''}`
+}
+
+/**
+ * Finds values that are valid alone but contradict each other. Works on data of any shape, so that these mistakes are reported
+ * together with those of the schema.
+ */
+export function crossCheck(data: unknown): Mistake[] {
+  const listed = valueAt(data, 'organizations')
+  const organizations: readonly unknown[] = Array.isArray(listed) ? listed : []
+  return [
+    ...twoForms(data, ['defaults', 'signing']),
+    ...organizations.flatMap((organization, index) => [
+      ...twoForms(data, ['organizations', index, 'signing']),
+      ...exposedSecrets(organization, index),
+      ...unfinishedSchedule(data, index),
+      ...clashingHeaders(data, index),
+      ...privacyMistakes(data, index),
+    ]),
+    ...repeatedIds(organizations),
+    ...mirroredTwice(organizations),
+    ...disagreeingLimits(data, organizations),
+  ]
+}
+
+/** A preset and a template exclude each other. */
+function twoForms(data: unknown, path: readonly PropertyKey[]): Mistake[] {
+  if (valueAt(data, ...path, 'preset') === undefined || valueAt(data, ...path, 'template') === undefined) return []
+  return [{ path: [...path, 'template'], part: 'key', message: 'excludes preset: keep one of the two' }]
+}
+
+/** A secret may be written into the file only for a service on this machine. */
+function exposedSecrets(organization: unknown, index: number): Mistake[] {
+  const address = valueAt(organization, 'baseUrl')
+  if (typeof address !== 'string' || !URL.canParse(address) || isLoopback(new URL(address))) return []
+  return ['apiKey', 'secret']
+    .filter((name) => {
+      const written = valueAt(organization, name)
+      return typeof written === 'string' && written !== ''
+    })
+    .map((name) => mistake(['organizations', index, name], NOT_IN_THIS_FILE))
+}
+
+function unfinishedSchedule(data: unknown, index: number): Mistake[] {
+  const path = ['organizations', index, 'schedule']
+  const own = valueAt(data, ...path)
+  if (!isMapping(own)) return []
+  return ['cron', 'timezone']
+    .filter((name) => own[name] === undefined && valueAt(data, 'schedule', name) === undefined)
+    .map((name) => mistake([...path, name], 'is missing, and there is no schedule at the top level to take it from'))
+}
+
+function clashingHeaders(data: unknown, index: number): Mistake[] {
+  const path = ['organizations', index, 'signing', 'headers']
+  const own = textsIn(valueAt(data, ...path))
+  const names = { ...DEFAULT_HEADERS, ...textsIn(valueAt(data, 'defaults', 'signing', 'headers')), ...own }
+  return sameHeaders(names).map(([role, other]) => {
+    const [at, twin] = other in own && !(role in own) ? [other, role] : [role, other]
+    const message = `has the same name as the header of the ${twin}: every header needs its own`
+    return mistake(at in own ? [...path, at] : ['defaults', 'signing', 'headers', at], message)
+  })
+}
+
+function textsIn(data: unknown): Record<string, string> {
+  const texts = Object.entries(isMapping(data) ? data : {}).flatMap(([name, text]) =>
+    typeof text === 'string' ? [[name, text] as const] : [],
+  )
+  return Object.fromEntries(texts)
+}
+
+function repeatedIds(organizations: readonly unknown[]): Mistake[] {
+  return twins(organizations, (organization) => valueAt(organization, 'id')).map(([index, first]) =>
+    mistake(['organizations', index, 'id'], `is the id of organizations.${first} too: every id must differ`),
+  )
+}
+
+/** The same address with the same key would mirror the same customers twice. */
+function mirroredTwice(organizations: readonly unknown[]): Mistake[] {
+  const identity = (organization: unknown) => {
+    const [address, apiKey] = [valueAt(organization, 'baseUrl'), valueAt(organization, 'apiKey')]
+    const parsed = typeof address === 'string' ? parseBaseUrl(address) : undefined
+    return parsed instanceof URL && apiKey !== undefined ? JSON.stringify([parsed.href, apiKey]) : undefined
+  }
+  return twins(organizations, identity).map(([index, first]) =>
+    mistake(
+      ['organizations', index, 'baseUrl'],
+      `has the address and the API key of organizations.${first}: the same customers would be mirrored twice`,
+    ),
+  )
+}
+
+/** Organizations that share a rate limit must give it the same value. */
+function disagreeingLimits(data: unknown, organizations: readonly unknown[]): Mistake[] {
+  const setting = (organization: unknown, name: string): unknown =>
+    valueAt(organization, 'rateLimit', name) ?? valueAt(data, 'defaults', 'rateLimit', name)
+  const limit = (index: number) => setting(organizations[index], 'requestsPerMinute')
+  return twins(organizations, (organization) => setting(organization, 'shared'))
+    .filter(([index, first]) => limit(index) !== limit(first))
+    .map(([index, first]) =>
+      mistake(
+        ['organizations', index, 'rateLimit'],
+        `shares a limit with organizations.${first} but differs in requestsPerMinute: give both the same`,
+      ),
+    )
+}
+
+/** Each organization that has the key of one before it, with the first of these. Only texts are keys. */
+function twins(organizations: readonly unknown[], keyOf: (organization: unknown) => unknown): [number, number][] {
+  const keys = organizations.map(keyOf)
+  return keys.flatMap((key, index): [number, number][] => {
+    const first = keys.indexOf(key)
+    return typeof key === 'string' && first < index ? [[index, first]] : []
+  })
+}
+
+function mistake(path: readonly PropertyKey[], message: string): Mistake {
+  return { path, part: 'value', message }
+}

@@ -1,0 +1,123 @@
+import { z } from 'zod'
+import { TEXT_FIELDS } from '../customer.ts'
+import { fieldOf, hides, NOTHING_HIDDEN, plainName } from '../privacy/privacy-policy.ts'
+import type { Mistake } from './mistakes.ts'
+import { refusing, NOT_IN_THIS_FILE, secretReferenceForm, setting, type ReferenceForm } from './values.ts'
+import { isMapping, valueAt } from './document.ts'
+import { nearest } from './suggestion.ts'
+
+/** The fields of an organization that are not stored as sent, and where the key of the hashes is kept. */
+export type PrivacySettings<Reference> = {
+  drop: readonly string[]
+  hash: readonly string[]
+  key: Reference | undefined
+}
+
+/** Fields a policy may not hide, by their plain names. */
+const NEVER_HIDDEN = new Map(
+  [
+    ['id', 'must stay: a customer is known by it'],
+    ['created_at', 'must stay: it is evidence that a scan is complete, and that a list is not an older one'],
+    ['created_at_utc', 'must stay: it is evidence that a scan is complete, and that a list is not an older one'],
+  ].map(([field = '', why = '']) => [plainName(field), why]),
+)
+
+const MOST_FIELDS = 200
+
+/** What is not stored, in the configuration. */
+export const privacy = z.strictObject({
+  drop: setting(
+    fields(() => undefined),
+    'Fields that are not stored at all.',
+    { examples: [['address']] },
+  ),
+  hash: setting(
+    fields((name) =>
+      name === 'extra' ? 'extra can be dropped as a whole; to hash fields in it, name each of them' : undefined,
+    ),
+    'Fields of which a keyed hash is stored: equal values stay equal, and can be joined and counted.',
+    { examples: [['phone']] },
+  ),
+  key: setting(secretReferenceForm(NOT_IN_THIS_FILE), 'Where the key of the hashes is kept: at least 32 characters.'),
+})
+
+type Written = { [Name in keyof z.output<typeof privacy>]?: z.output<typeof privacy>[Name] }
+
+/** An organization's own settings over the shared ones, key by key; undefined where nothing is hidden. */
+export function privacySettings<Reference>(
+  own: Written | undefined,
+  shared: Written | undefined,
+  reference: (written: ReferenceForm) => Reference,
+): PrivacySettings<Reference> | undefined {
+  const { drop = [], hash = [], key } = { ...shared, ...own }
+  if (drop.length === 0 && hash.length === 0) return undefined
+  return { drop, hash, key: key === undefined ? undefined : reference(key) }
+}
+
+function fields(problemOf: (name: string) => string | undefined) {
+  const field = z
+    .string()
+    .regex(/\S/, 'must be the name of a field')
+    .max(200, 'must be the name of a field, at most 200 characters')
+    .check(refusing((name) => problemOf(name) ?? nameProblem(name)))
+  return z.array(field).max(MOST_FIELDS, `must name at most ${MOST_FIELDS} fields`)
+}
+
+/** Why a field cannot be hidden by this name; undefined if it can. No message repeats the name. */
+function nameProblem(name: string): string | undefined {
+  if (name !== name.trim() && /\S/.test(name)) return 'begins or ends with white space: remove it'
+  const isOfExtra = name.startsWith('extra.')
+  if (isOfExtra && plainName(name.slice('extra.'.length)) === '') return 'must name a field after "extra."'
+  const kept = isOfExtra ? undefined : NEVER_HIDDEN.get(plainName(name))
+  if (kept !== undefined) return kept
+  if (isOfExtra || fieldOf(name) === name) return undefined
+  if (name.includes('.'))
+    return 'must be a whole field: name the one that holds it; for a field with a dot in its name, write extra. before it'
+  const meant = nearest(name, [...TEXT_FIELDS, 'extra'])
+  if (meant === undefined) return undefined
+  return `is not a documented field (did you mean "${meant}"?); for a field of that name in extra, write extra. before it`
+}
+
+/** The fields by which a customer is searched for before a removal. */
+const SEARCHED = ['email', 'username', 'name'] as const
+
+/** What is wrong with the policy of an organization in data of any shape: its own lists replace the shared ones. */
+export function privacyMistakes(data: unknown, index: number): Mistake[] {
+  const [own, shared] = [
+    ['organizations', index, 'privacy'],
+    ['defaults', 'privacy'],
+  ].map((path) => {
+    const written = valueAt(data, ...path)
+    return { path, written: isMapping(written) ? written : {} }
+  })
+  if (own === undefined || shared === undefined) return []
+  const { drop, hash, key } = { ...shared.written, ...own.written }
+  const [dropped, hashed] = [namesIn(drop), namesIn(hash)]
+  const mistake = (name: string, message: string, at: readonly number[] = []): Mistake => {
+    const { path } = name in own.written ? own : shared
+    return { path: [...path, name, ...at], part: 'value', message }
+  }
+  const hidden = new Set(dropped.map(fieldOf))
+  const twice = hashed.flatMap((name, at) => (hidden.has(fieldOf(name)) ? [mistake('hash', TWICE, [at])] : []))
+  const policy = { ...NOTHING_HIDDEN, drop: dropped.map(fieldOf), hash: hashed.map(fieldOf) }
+  const scan = valueAt(data, 'organizations', index, 'scan') ?? valueAt(data, 'defaults', 'scan')
+  const isUnsearchable = scan !== 'plain' && SEARCHED.every((field) => hides(policy, field))
+  return [
+    ...twice,
+    ...(hashed.length > 0 && key === undefined ? [mistake('hash', WITHOUT_KEY)] : []),
+    ...(isUnsearchable
+      ? [mistake(SEARCHED.some((field) => dropped.includes(field)) ? 'drop' : 'hash', UNSEARCHABLE)]
+      : []),
+  ]
+}
+
+const TWICE = "is dropped too: keep it in one of the two lists (an organization's own list replaces the shared one)"
+const WITHOUT_KEY =
+  'needs a key: make one with `openssl rand -hex 32`, and add key: { env: NAME } or key: { file: path } beside it'
+const UNSEARCHABLE =
+  'hides email, username and name: a customer is searched for by one of them before it is removed. ' +
+  'Show one of them, or set scan: plain, which removes no customer'
+
+function namesIn(list: unknown): string[] {
+  return Array.isArray(list) ? list.filter((name) => typeof name === 'string') : []
+}
