@@ -135,11 +135,11 @@ export function isBucketAddress(text: string): boolean {
 
 /** `s3://bucket/prefix`, or a sentence about its mistake. */
 export function parseBucketAddress(text: string): BucketAddress | { problem: string } {
-  const [, bucket, path = ''] = /^s3:\/\/([^/]*)(?:\/(.*))?$/s.exec(text) ?? []
+  const [, bucket, end = ''] = /^s3:\/\/([^/]*)(?:\/(.*))?$/s.exec(text) ?? []
   if (bucket === undefined) return { problem: FORM }
   if (!/^[A-Za-z0-9][A-Za-z0-9._-]{1,61}[A-Za-z0-9]$/.test(bucket))
     return { problem: `${FORM}; the name of a bucket has 3 to 63 letters, digits, dots and dashes` }
-  const prefix = path.replace(/\/+$/, '')
+  const prefix = end.replace(/\/+$/, '')
   const isClean = /^[A-Za-z0-9._=/-]*$/.test(prefix) && prefix.length <= LONGEST_PREFIX
   const hasGap = prefix !== '' && prefix.split('/').some((step) => ['', '.', '..'].includes(step))
   if (isClean && !hasGap) return { bucket, prefix }
