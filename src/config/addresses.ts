@@ -12,7 +12,6 @@ import {
 } from '../address/postgres-address.ts'
 import { ConfigError } from '../errors/errors.ts'
 import { MIRROR_VARIABLE, mirrorOfEnvironment, type Environment } from './environment.ts'
-import type { Config } from './read-config.ts'
 import { namingFile, path, refusing } from './values.ts'
 
 /*
@@ -62,7 +61,7 @@ export function absoluteMirror(address: string, folder: string): string {
 export const DEFAULT_MIRROR = './data/customers.db'
 
 /** The folder for what belongs to a mirror: that of its file, or for a database `data` beside the configuration. */
-export function folderBeside({ mirror, file }: Pick<Config, 'mirror' | 'file'>): string {
+export function folderBeside({ mirror, file }: { mirror: string; file: string }): string {
   return isPostgres(mirror) ? join(dirname(file), 'data') : dirname(mirror)
 }
 

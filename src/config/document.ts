@@ -6,6 +6,9 @@ export type Parsed = { data: unknown; place: (path: readonly PropertyKey[], part
 /** The key itself, or the value it holds. */
 export type Part = 'key' | 'value'
 
+/** One mistake in the data of a configuration, not yet placed in its text. No message repeats a value. */
+export type Mistake = { path: readonly PropertyKey[]; part: Part; message: string }
+
 /** Both from 1. */
 type Place = { line: number; column: number }
 

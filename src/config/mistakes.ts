@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { isLoopback } from '../address/http-address.ts'
 import { DEFAULT_HEADERS } from '../source/signing/signing.ts'
-import { isMapping, valueAt, type Part } from './document.ts'
+import { isMapping, valueAt, type Mistake } from './document.ts'
 import { privacyMistakes } from './privacy.ts'
 import { configFile, parseBaseUrl } from './schema.ts'
 import { sameHeaders } from './signing.ts'
@@ -11,9 +11,6 @@ import { NOT_IN_THIS_FILE } from './values.ts'
 /*
  * Every mistake in the data of a configuration: what the schema finds, in words, and values that contradict each other.
  */
-
-/** One mistake in the data of a configuration, not yet placed in its text. No message repeats a value. */
-export type Mistake = { path: readonly PropertyKey[]; part: Part; message: string }
 
 type Issue = z.core.$ZodIssue
 

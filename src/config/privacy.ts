@@ -1,9 +1,8 @@
 import { z } from 'zod'
 import { TEXT_FIELDS } from '../customer.ts'
 import { fieldOf, hides, NOTHING_HIDDEN, plainName } from '../privacy/privacy-policy.ts'
-import type { Mistake } from './mistakes.ts'
 import { refusing, NOT_IN_THIS_FILE, secretReferenceForm, setting, type ReferenceForm } from './values.ts'
-import { isMapping, valueAt } from './document.ts'
+import { isMapping, valueAt, type Mistake } from './document.ts'
 import { nearest } from './suggestion.ts'
 
 /** The fields of an organization that are not stored as sent, and where the key of the hashes is kept. */
