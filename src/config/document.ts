@@ -4,7 +4,7 @@ import { LineCounter, isAlias, isMap, isScalar, isSeq, parseDocument, visit, typ
 export type Parsed = { data: unknown; place: (path: readonly PropertyKey[], part: Part) => Place }
 
 /** The key itself, or the value it holds. */
-export type Part = 'key' | 'value'
+type Part = 'key' | 'value'
 
 /** One mistake in the data of a configuration, not yet placed in its text. No message repeats a value. */
 export type Mistake = { path: readonly PropertyKey[]; part: Part; message: string }
