@@ -7,31 +7,10 @@ import type { GroupResult } from '../../bench/results.ts'
 import { runBench } from '../../bench/run-bench.ts'
 import { servedList } from '../../bench/service/served-list.ts'
 import { startService } from '../../bench/service/service.ts'
-import { ratios, spreadOf } from '../../bench/statistics.ts'
 import { QUICK_SCANS } from '../../bench/quick/measure-quick.ts'
 import { EXPORTS } from '../../bench/whole/exports.ts'
 import { holdingFor, TARGETS, verdicts, type Target } from '../../bench/targets.ts'
 import { listEnvelope } from '../../src/source/page/envelope.ts'
-
-describe('statistics of samples', () => {
-  test.each([
-    ['none', [], undefined],
-    ['one', [3], { min: 3, median: 3, max: 3 }],
-    ['an odd number, in no order', [10, 2, 9], { min: 2, median: 9, max: 10 }],
-    ['an even number', [4, 1, 100, 2], { min: 1, median: 3, max: 100 }],
-  ])('the spread of %s', (_, samples, spread) => {
-    expect(spreadOf(samples)).toEqual(spread)
-  })
-
-  test('a ratio compares what ran in the same round, and several floors are one', () => {
-    expect(ratios([10, 40], [4, 10], [1, 10])).toEqual([2, 2])
-  })
-
-  test('a round without a floor gives no ratio', () => {
-    expect(ratios([10, 40], [5])).toEqual([2])
-    expect(ratios([10], [0])).toEqual([])
-  })
-})
 
 describe('targets', () => {
   const aTarget = (target: Partial<Target>): Target => ({
