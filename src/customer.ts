@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { wellFormedJson } from './storable-text.ts'
+import { isStorable, storableJson, storableText } from './storable-text.ts'
 import { utcTime } from './time/calendar.ts'
 
 /**
@@ -47,7 +47,7 @@ export const WARNING_MEANINGS: Readonly<Record<WarningKind, string>> = {
   unknown_field: 'fields that the specification does not know, kept in extra',
   coerced_to_text: 'documented fields that came as a number or a boolean, stored as text',
   imprecise_number: 'numbers beyond 2^53, which were rounded when they were read',
-  malformed_text: 'texts that were made readable: half a surrogate pair, and U+0000 in PostgreSQL, became U+FFFD',
+  malformed_text: 'texts that were made readable: half a surrogate pair, and U+0000, became U+FFFD',
   odd_email: 'e-mail addresses without exactly one @ between other characters, or with spaces',
   unreadable_created_at: 'created_at that is no time from 0001-01-02 to 9999-12-30, so that created_at_utc is NULL',
   conflicting_duplicate: 'records of a customer that the run had read already, with other values',
@@ -178,7 +178,7 @@ export function plainCustomer(received: unknown): Customer | undefined {
 }
 
 function isPlainText(value: unknown): value is string | null {
-  return value === null || (typeof value === 'string' && value.isWellFormed())
+  return value === null || (typeof value === 'string' && isStorable(value))
 }
 
 /** The row of a record that is known to be valid, without reading its other fields. */
@@ -196,9 +196,9 @@ const PLAIN_EMAIL = /^[^\s@]+@[^\s@]+$/
 
 function asText(value: string | number | boolean | null | undefined, warnings: Warnings): string | null {
   if (typeof value === 'string') {
-    if (value.isWellFormed()) return value
+    if (isStorable(value)) return value
     warn(warnings, 'malformed_text')
-    return value.toWellFormed()
+    return storableText(value)
   }
   if (value === null) return null
   if (value === undefined) {
@@ -231,7 +231,7 @@ function unknownFields(record: object, warnings: Warnings): string | null {
   // Sorted, so that a new order of fields is not stored as a change.
   unknown.sort(([a], [b]) => (a < b ? -1 : 1))
   const sent = `{${unknown.map(([field, value]) => `${JSON.stringify(field)}:${JSON.stringify(value)}`).join(',')}}`
-  const extra = wellFormedJson(sent)
+  const extra = storableJson(sent)
   if (extra !== sent) warn(warnings, 'malformed_text')
   return extra
 }

@@ -4,9 +4,14 @@
  * in their place.
  */
 
+/** Whether every store can hold a text as it is. */
+export function isStorable(text: string): boolean {
+  return text.isWellFormed() && !text.includes('\0')
+}
+
 /** A text as every store can hold it; the same text where nothing is replaced. */
 export function storableText(text: string): string {
-  return text.includes('\0') ? text.replaceAll('\0', '\uFFFD') : text
+  return text.toWellFormed().replaceAll('\0', '\uFFFD')
 }
 
 /** JSON as every store can read it; the same text where nothing is replaced. JSON holds both only as escapes. */

@@ -118,7 +118,7 @@ test.each<[string, SentRecord, Record<string, unknown>, Record<string, number>]>
     { extra: JSON.stringify({ 'k\ufffd': ['\ufffd', '\u{1f600}', String.raw`\ud800`] }) },
     { unknown_field: 1, malformed_text: 1 },
   ],
-  ['NUL', { name: 'a\0b' }, { name: 'a\0b' }, {}],
+  ['NUL', { name: 'a\0b' }, { name: 'a\ufffdb' }, { malformed_text: 1 }],
   ['a long unknown language', { language: 'tlh-Latn-x-made-up' }, { language: 'tlh-Latn-x-made-up' }, {}],
   ['an unknown field', { vip: true }, { extra: '{"vip":true}' }, { unknown_field: 1 }],
   ['unknown fields, in one order', { z: 1, a: [2] }, { extra: '{"a":[2],"z":1}' }, { unknown_field: 2 }],

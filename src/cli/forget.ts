@@ -42,17 +42,15 @@ type Customer = { organization: string; id: string }
 
 /** Deletes the rows, then the bytes they leave. */
 async function forget(customer: Customer, config: Config): Promise<ForgetReport> {
-  const [{ eraseTraces }, { listCopiesLeft }] = await Promise.all([
-    import('../store/mirror.ts'),
-    import('../copies/copies-left.ts'),
-  ])
+  const { listCopiesLeft } = await import('../copies/copies-left.ts')
   // What cannot be listed ends the command before anything is deleted.
   const copiesLeft = listCopiesLeft(config, customer.organization)
-  const asked = await withWriting(customer, config, (mirror, forgetting) => mirror.forgetCustomer(forgetting))
-  const { traces, ...forgotten } = asked
-  const erasing = eraseTraces(config.mirror, traces, { isThorough: forgotten.wasForgotten })
-  const { erased, failure } = await erasing.then((done) => ({ erased: done, failure: undefined }), asFailed)
-  return { ...customer, ...forgotten, erased, failure, mirror: shownMirror(config.mirror), ...copiesLeft() }
+  const done = await withWriting(customer, config, async (mirror, forgetting) => {
+    const forgotten = await mirror.forgetCustomer(forgetting)
+    const erasing = mirror.eraseForgotten(customer.id)
+    return { ...forgotten, ...(await erasing.then((erased) => ({ erased, failure: undefined }), asFailed)) }
+  })
+  return { ...customer, ...done, mirror: shownMirror(config.mirror), ...copiesLeft() }
 }
 
 /** The rows are deleted all the same, so that is reported first. */
@@ -84,7 +82,6 @@ async function withWriting<Result>(
   })
 }
 
-/** The traces of the customer are in no document. */
 function asJson({ organization, id, deleted, forgottenAtMs, wasForgotten, erased, copies, replaced }: ForgetReport) {
   return { organization, id, forgottenAt: isoTime(forgottenAtMs), wasForgotten, deleted, erased, copies, replaced }
 }

@@ -16,12 +16,11 @@ import {
 import { postgresSession } from '../store/port/postgres-store.ts'
 import { sql } from '../store/port/sql.ts'
 import { fileError } from '../store/port/sqlite-errors.ts'
-import { sqliteSession } from '../store/port/sqlite-store.ts'
+import { sqliteSession, sqliteStore } from '../store/port/sqlite-store.ts'
 import type { Session } from '../store/port/store.ts'
 import { openDatabase as openServer, type Opening, requireAllRows } from '../store/postgres/open-database.ts'
 import { heldLeases } from '../store/runs/lease.ts'
-import { withRoomToSort } from '../store/sqlite/connect.ts'
-import { createReadingIndexes } from '../store/sqlite/indexes.ts'
+import { createReadingIndexes } from '../store/reading-indexes.ts'
 import { openDatabase } from '../store/sqlite/open-database.ts'
 import { LeftUndone, placedError } from './copy-error.ts'
 import { inMirrorFile, writeWithoutWaiting } from './open-to-read.ts'
@@ -86,7 +85,7 @@ async function fill(path: string, from: Session, fromPlace: string, moving: Movi
     db.exec('BEGIN IMMEDIATE')
     const moved = await carry({ from, to: sqliteSession(db), fromPlace, toPlace: path }, moving)
     db.exec('COMMIT')
-    withRoomToSort(db, () => createReadingIndexes(db))
+    await createReadingIndexes(sqliteStore(db, path))
     return moved
   } finally {
     db.close()

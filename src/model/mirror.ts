@@ -86,9 +86,11 @@ export type Mirror = {
   discardRemovals(runId: number): Promise<number>
   /**
    * Deletes everything that the mirror holds of a customer, and keeps a keyed hash of the id. Throws OrganizationLeased while a
-   * run has the organization's lease, and UsageError for an unknown customer. Close the mirror, then call `eraseTraces`.
+   * run has the organization's lease, and UsageError for an unknown customer. Then call `eraseForgotten`.
    */
   forgetCustomer(asked: Forgetting): Promise<ForgottenCustomer>
+  /** Has the bytes that deleted rows left overwritten or freed, and looks for the id in rows of other customers. */
+  eraseForgotten(id: string): Promise<Erased>
   /** Lets a forgotten customer come back with the next run. Throws like forgetCustomer. */
   readmitCustomer(asked: Forgetting): Promise<void>
   /** Open rejects: records that are not valid customers and are still received. Newest first. */
@@ -111,21 +113,12 @@ export type Mirror = {
 /** The customer to forget, or to let come back; the id in lower case. `monotonicMs` is the clock of leases. */
 export type Forgetting = { organization: string; id: string; nowMs: number; monotonicMs: number | undefined }
 
-/** What was deleted of a customer. */
-export type Purged = {
-  /** How many rows of each table. */
+/** A customer that was forgotten, now or before, and how many rows of each table were deleted. */
+export type ForgottenCustomer = {
   deleted: { customers: number; changes: number; rejects: number }
-  traces: Traces
+  forgottenAtMs: number
+  wasForgotten: boolean
 }
-
-/**
- * Texts by which what is left of a customer is found in the bytes of the file: the id, and values that no other customer has. They are
- * personal data: never print or log them.
- */
-export type Traces = { id: readonly string[]; values: readonly string[] }
-
-/** A customer that was forgotten, now or before. */
-export type ForgottenCustomer = Purged & { forgottenAtMs: number; wasForgotten: boolean }
 
 /**
  * What became of the bytes of deleted rows. `busy`: another program, or a full or failing disk, keeps the mirror from erasing them for now.

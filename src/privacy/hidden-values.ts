@@ -179,19 +179,14 @@ function isUnfilled(name: string, unfilled: readonly string[]): boolean {
 
 /** The text that is hashed: a text, or canonical JSON (RFC 8785: keys sorted, no spaces), as every store can hold it. */
 function textOf(value: unknown): string {
-  return typeof value === 'string' ? storable(value) : canonicalJson(value)
-}
-
-/** So that a value has the same hash before and after it is stored. */
-function storable(text: string): string {
-  return storableText(text).toWellFormed()
+  return typeof value === 'string' ? storableText(value) : canonicalJson(value)
 }
 
 function canonicalJson(value: unknown): string {
-  if (typeof value === 'string') return JSON.stringify(storable(value))
+  if (typeof value === 'string') return JSON.stringify(storableText(value))
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`
   if (!isObject(value)) return JSON.stringify(value)
-  const fields = Object.entries(value).map(([name, inner]) => [storable(name), inner] as const)
+  const fields = Object.entries(value).map(([name, inner]) => [storableText(name), inner] as const)
   const sorted = fields.toSorted(([one], [other]) => (one < other ? -1 : 1))
   return `{${sorted.map(([name, inner]) => `${JSON.stringify(name)}:${canonicalJson(inner)}`).join(',')}}`
 }

@@ -1,5 +1,5 @@
 import type { Organizations } from '../organizations.ts'
-import type { Erased, Mirror, Opening } from '../model/mirror.ts'
+import type { Mirror, Opening } from '../model/mirror.ts'
 import { isPostgres } from '../address/mirror-address.ts'
 import { ifThere } from './refusals.ts'
 import type { Examined } from './postgres/examine-server.ts'
@@ -46,11 +46,6 @@ export async function rehearseMirror(...asked: Parameters<typeof Rehearsal.rehea
 /** The organizations of the mirror at `address`, to change them as a whole. Throws MirrorUnusable `missing` if there is none. */
 export async function openOrganizations(address: string): Promise<Organizations> {
   return (await storeOf(address)).openOrganizations(address)
-}
-
-/** Erases what is left of a forgotten customer in the mirror at `address`; its connections are closed before. */
-export async function eraseTraces(...asked: Parameters<typeof Sqlite.eraseTraces>): Promise<Erased> {
-  return (await storeOf(asked[0])).eraseTraces(...asked)
 }
 
 function storeOf(address: string): Promise<typeof Sqlite | typeof Postgres> {

@@ -34,7 +34,6 @@ const TABLES: readonly (readonly [name: string, ...key: string[]])[] = [
   ['forgotten_keys', 'organization'],
   ['forgotten', 'number'],
   ['horizons', 'organization'],
-  ['pruned_runs', 'organization'],
 ]
 
 export const MOVED_TABLES: readonly string[] = TABLES.map(([name]) => name)

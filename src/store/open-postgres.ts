@@ -1,12 +1,11 @@
 import type { Organizations } from '../organizations.ts'
-import type { Erased, Mirror, Traces } from '../model/mirror.ts'
+import type { Mirror } from '../model/mirror.ts'
 import { mirrorOn } from './verbs.ts'
 import { organizationsIn } from './organizations.ts'
 import { savingIn } from './pages/save-in-postgres.ts'
+import { indexingForReaders } from './reading-indexes.ts'
 import { postgresStore } from './port/postgres-store.ts'
 import { openDatabase } from './postgres/open-database.ts'
-import { findDamage } from './postgres/require-mirror.ts'
-import { readingIndexes } from './postgres/indexes.ts'
 import type { Database } from './port/postgres-session.ts'
 
 export async function openMirror(address: string): Promise<Mirror> {
@@ -23,22 +22,12 @@ export async function openOrganizations(address: string): Promise<Organizations>
   return organizationsIn(postgresStore(await openDatabase(address, 'write')))
 }
 
-export async function eraseTraces(address: string, traces: Traces): Promise<Erased> {
-  const erase = await import('./postgres/vacuum.ts')
-  const database = await openDatabase(address, 'write')
-  try {
-    return await erase.eraseTraces(database, traces)
-  } finally {
-    await database.close()
-  }
-}
-
 export function mirrorOf(database: Database): Mirror {
-  const index = readingIndexes(database)
-  return mirrorOn(postgresStore(database), {
+  const store = postgresStore(database)
+  return mirrorOn(store, {
     standing: () => 'same',
     savePages: savingIn(database),
-    indexForReaders: () => index(),
-    findDamage: () => findDamage(database),
+    indexForReaders: indexingForReaders(store),
+    findDamage: () => [],
   })
 }

@@ -1,6 +1,5 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Organizations } from '../organizations.ts'
-import type { Erased, Mirror, Opening, Traces } from '../model/mirror.ts'
+import type { Mirror, Opening } from '../model/mirror.ts'
 import { mirrorOn } from './verbs.ts'
 import { organizationsIn } from './organizations.ts'
 import { savePages } from './pages/save-in-sqlite.ts'
@@ -10,15 +9,13 @@ import { findDamage, openDatabase } from './sqlite/open-database.ts'
 import { BUSY_TIMEOUT_MS, type Connection } from './sqlite/connect.ts'
 import { additionsIn, failingIn } from './sqlite/foreign-objects.ts'
 import { openFile } from './sqlite/open-file.ts'
+import { indexingForReaders } from './reading-indexes.ts'
 import {
   createIdIndex,
-  createIndex,
   forgetInitialIds,
   initialIdsOf,
   isFirstOfAll,
   lacksIdIndex,
-  mayIndexForReaders,
-  missingIndexes,
   readWithoutIdIndex,
 } from './sqlite/indexes.ts'
 
@@ -52,24 +49,11 @@ export function findAdditions(file: string): string[] {
   }
 }
 
-export async function eraseTraces(
-  file: string,
-  traces: Traces,
-  thorough: { isThorough?: boolean } = {},
-): Promise<Erased> {
-  return (await import('./sqlite/purge.ts')).eraseTraces(file, traces, thorough)
-}
-
 export function mirrorIn(db: Connection, file: string, opened: Opened = {}): Mirror {
   // To undo a statement, SQLite keeps a copy of each page that it changes, and it sorts the keys of an index: no folder has to have room.
   db.pragma('temp_store = MEMORY')
   const store = sqliteStore(db, file, opened)
   const { place } = opened
-  /** An index of a hundred thousand customers is created in 0.1 s. Afterwards other runs and health checks have a turn. */
-  const create = async (work: () => void) => {
-    await store.write(async () => work())
-    await nextTurn()
-  }
   const mirror = mirrorOn(store, {
     standing: () => place?.standing() ?? 'same',
     savePages: (run, pages, nowMs, onWaiting) => {
@@ -84,13 +68,10 @@ export function mirrorIn(db: Connection, file: string, opened: Opened = {}): Mir
     pagesAtOnce: (run) => (initialIdsOf(run) === undefined ? 64 : 16),
     ending: async (run, isWell) => {
       forgetInitialIds(db, run)
-      if (isWell && lacksIdIndex(db)) await create(() => createIdIndex(db))
+      if (isWell && lacksIdIndex(db)) await store.write(async () => createIdIndex(db))
     },
-    indexForReaders: async (nowMs) => {
-      if (place === undefined || !mayIndexForReaders(db, nowMs)) return
-      for (const index of missingIndexes(db)) await create(() => createIndex(db, index))
-    },
-    findDamage: () => store.read(async () => [...findDamage(db)]),
+    indexForReaders: place === undefined ? async () => {} : indexingForReaders(store),
+    findDamage: () => findDamage(db),
   })
   return {
     ...mirror,

@@ -144,7 +144,6 @@ export const ORGANIZATION_TABLES = [
   'retired_organizations',
   'unfinished_forgets',
   'horizons',
-  'pruned_runs',
   'forgotten',
   'forgotten_keys',
 ] as const

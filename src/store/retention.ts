@@ -149,24 +149,11 @@ async function moveHorizon(session: Session, organization: string, seq: number, 
 
 /** Deletes runs that began before a moment, that no row refers to, and that freshness and history do not rest on. */
 function runsPruning(organization: string, { beforeMs }: Due): Deletion {
+  const before = timeBefore(beforeMs)
   return async (session, most) => {
-    if (!(await isDue(session, organization, beforeMs))) return 0
-    const deleted = await deleteUnused(session, organization, timeBefore(beforeMs), most)
-    if (deleted < most)
-      await session.run(sql`
-        INSERT INTO pruned_runs (organization, before_day) VALUES (${organization}, ${dayOf(beforeMs)})
-        ON CONFLICT (organization) DO UPDATE SET before_day = excluded.before_day`)
-    return deleted
+    const oldest = sql`SELECT 1 FROM runs WHERE organization = ${organization} AND started_at < ${before} LIMIT 1`
+    return (await session.first(oldest)) === undefined ? 0 : deleteUnused(session, organization, before, most)
   }
-}
-
-async function isDue(session: Session, organization: string, beforeMs: number): Promise<boolean> {
-  const done = await session.first<{ before_day: string }>(
-    sql`SELECT before_day FROM pruned_runs WHERE organization = ${organization}`,
-  )
-  if (!areRunsDue(done?.before_day, beforeMs)) return false
-  const oldest = sql`SELECT id FROM runs WHERE organization = ${organization} AND started_at < ${timeBefore(beforeMs)} LIMIT 1`
-  return (await session.first(oldest)) !== undefined
 }
 
 /** The list of runs that are in use is made once. */
@@ -216,7 +203,7 @@ const DAY_MS = 86_400_000
 type Kind = 'changes' | 'resolvedRejects' | 'runs' | 'removedCustomers'
 
 /** Rows from before a moment are deleted; `asOfMs` is now. Unix milliseconds. */
-export type Due = { beforeMs: number; asOfMs: number }
+type Due = { beforeMs: number; asOfMs: number }
 
 type DueKind = Due & { kind: Kind }
 
@@ -242,7 +229,7 @@ const AHEAD_MS = 31 * DAY_MS
  * confirms it, the moment is at most a month after the day of the organization's seventh last day with a complete run. `day` is that
  * day, or the first one if there are fewer; undefined without a complete run.
  */
-export function believedMs({ asOfMs, isConfirmed }: Reckoning, day: string | undefined): number {
+function believedMs({ asOfMs, isConfirmed }: Reckoning, day: string | undefined): number {
   if (isConfirmed) return asOfMs
   // Without a complete run nothing says how late it is.
   if (day === undefined) return 0
@@ -263,14 +250,6 @@ function dayOf(beforeMs: number): string {
 const WINDOW_MS = 60 * DAY_MS
 
 /** Days (UTC) as text: changes before `day` are old, and those after `last` were dated by a wrong clock. */
-export function daysOfChanges(beforeMs: number, asOfMs: number): { day: string; last: string } {
+function daysOfChanges(beforeMs: number, asOfMs: number): { day: string; last: string } {
   return { day: dayOf(beforeMs), last: dayOf(Math.min(asOfMs + DAY_MS, beforeMs + WINDOW_MS)) }
-}
-
-/** To find the runs that no customer refers to, every customer is read: not more often than this. */
-const LOOKED_THROUGH_EVERY_MS = 30 * DAY_MS
-
-/** Whether its runs are to be looked through again. `done`: the day up to which they were; one to come is of a wrong clock or another age. */
-export function areRunsDue(done: string | undefined, beforeMs: number): boolean {
-  return done === undefined || done <= dayOf(beforeMs - LOOKED_THROUGH_EVERY_MS) || done > dayOf(beforeMs)
 }

@@ -7,6 +7,7 @@ import { forgetting } from './forget/forget-customer.ts'
 import { addSaved } from './pages/page-accounting.ts'
 import type { Store } from './port/store.ts'
 import { privacyVerbs } from './privacy/policies.ts'
+import { requireReadableTimes } from './reading/readable-times.ts'
 import { findKnownElsewhere, listRejects } from './reading/rejects.ts'
 import {
   findRun,
@@ -32,8 +33,8 @@ export type Own = {
   ending?: (run: Run, isWell: boolean) => Promise<void>
   pagesAtOnce?: (run: Run) => number
   /** To be called when a run is complete: indexes that only readers need. */
-  indexForReaders: (nowMs: number) => Promise<void>
-  findDamage: () => Promise<string[]>
+  indexForReaders: () => Promise<void>
+  findDamage: () => string[]
 }
 
 /** The verbs of a mirror. Each write is one transaction. */
@@ -74,7 +75,7 @@ export function mirrorOn(store: Store, own: Own): Mirror {
         { durably: isWell, anywhere: !isWell },
         ending,
       )
-      if (isWell) await own.indexForReaders(nowMs)
+      if (isWell) await own.indexForReaders()
       return report
     },
     prune: pruning(store),
@@ -92,7 +93,12 @@ export function mirrorOn(store: Store, own: Own): Mirror {
     listLastRuns: (filter) => read((session) => listLastRuns(session, filter)),
     listLatestRuns: (filter) => read((session) => listLatestRuns(session, filter)),
     listUnderway: (clocks) => read((session) => listUnderway(session, clocks)),
-    findDamage: own.findDamage,
+    findDamage: () =>
+      read(async (session) => {
+        const damage = own.findDamage()
+        if (damage.length === 0) await requireReadableTimes(session)
+        return damage
+      }),
     close: () => store.close(),
   }
 }

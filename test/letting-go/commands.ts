@@ -1,6 +1,6 @@
 import { rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { eraseTraces, openOrganizations } from '../../src/store/mirror.ts'
+import { openOrganizations } from '../../src/store/mirror.ts'
 import type { Organizations } from '../../src/organizations.ts'
 import { backUp, restore } from '../support/backing-up.ts'
 import { onPostgres } from '../support/mirror-choice.ts'
@@ -16,7 +16,7 @@ export async function forget(it: World, name: string): Promise<string> {
   const asked = { organization: name, id: m.idOf(n), nowMs: it.nowMs, monotonicMs: it.nowMs }
   const forgotten = await it.withMirror((mirror) => mirror.forgetCustomer(asked).catch(refusal))
   if (typeof forgotten === 'string') return `forget ${name} ${n}: ${forgotten}`
-  const erased = await eraseTraces(it.file, forgotten.traces, { isThorough: forgotten.wasForgotten })
+  const erased = await it.withMirror((mirror) => mirror.eraseForgotten(asked.id))
   if (erased !== (onPostgres ? 'released' : 'erased')) throw new Error(`not erased: ${erased}`)
   held.active.delete(n)
   held.absent.delete(n)

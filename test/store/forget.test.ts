@@ -1,7 +1,6 @@
 import Database from 'better-sqlite3'
 import { createHmac, randomBytes } from 'node:crypto'
 import { expect, onTestFinished, test } from 'vitest'
-import type { Mirror } from '../../src/model/mirror.ts'
 import { idHash } from '../../src/privacy/forgotten.ts'
 import { aCustomer, anEnding, aPage, customerId, customers, MINUTE_MS, START_MS } from '../support/builders.ts'
 import { storedText } from '../support/mirror-reader.ts'
@@ -9,7 +8,7 @@ import { onPostgres, sqliteAlone } from '../support/mirror-choice.ts'
 import { aMirror, aMirrorFile, mirrorPages, rowsOf, tamper, valueOf } from '../support/mirror-file.ts'
 import { DAY_MS, night, scanEnding } from './nights.ts'
 import { LEASE_MS } from '../../src/store/refusals.ts'
-import { eraseTraces, openMirror } from '../../src/store/mirror.ts'
+import { openMirror } from '../../src/store/mirror.ts'
 
 const ID = 'f0f0f0f0-aaaa-4bbb-8ccc-d1d2d3d4d5d6'
 const NOW = START_MS + 30 * DAY_MS
@@ -68,10 +67,11 @@ async function aFullMirror(): Promise<string> {
   return file
 }
 
-async function forgotten(file: string): Promise<Awaited<ReturnType<Mirror['forgetCustomer']>>> {
+async function forgotten(file: string) {
   const mirror = await openMirror(file)
   try {
-    return await mirror.forgetCustomer(forgetting())
+    const { deleted } = await mirror.forgetCustomer(forgetting())
+    return { deleted, erased: await mirror.eraseForgotten(ID) }
   } finally {
     await mirror.close()
   }
@@ -82,10 +82,10 @@ test('no byte of the file, its WAL or its index holds a forgotten customer, whic
   expect(tracesIn(file)).toHaveLength(TRACES.length - 1)
   const kept = rowsOf(file, 'SELECT * FROM customers WHERE id <> ? ORDER BY row_id', ID)
 
-  const { deleted, traces } = await forgotten(file)
+  const { deleted, erased } = await forgotten(file)
 
   expect(deleted).toEqual({ customers: 1, changes: 3, rejects: 5 })
-  expect(await eraseTraces(file, traces)).toBe(onPostgres ? 'released' : 'erased')
+  expect(erased).toBe(onPostgres ? 'released' : 'erased')
   expect(tracesIn(file)).toEqual([])
   expect(rowsOf(file, 'SELECT * FROM customers ORDER BY row_id')).toEqual(kept)
   expect(rowsOf(file, `SELECT certificate FROM runs WHERE CAST(certificate AS TEXT) LIKE '%found%'`)).toEqual([
@@ -207,14 +207,12 @@ test('rejects of others stay, also those without a readable id that have another
 })
 
 test('rows of another customer that hold the id stay, and are reported', async () => {
-  const file = aMirrorFile()
-  const mirror = await openMirror(file)
+  const mirror = await aMirror()
   await night(mirror, 0, [wanted(1), aCustomer(1, { referred_by: ID })])
-  const { traces } = await mirror.forgetCustomer(forgetting())
-  await mirror.close()
+  await mirror.forgetCustomer(forgetting())
 
-  expect(await eraseTraces(file, traces)).toBe('held')
-  expect(valueOf(file, 'SELECT extra FROM customers')).toBe(JSON.stringify({ referred_by: ID }))
+  expect(await mirror.eraseForgotten(ID)).toBe('held')
+  expect(valueOf(mirror.file, 'SELECT extra FROM customers')).toBe(JSON.stringify({ referred_by: ID }))
 })
 
 test('a name that is a word of a certificate leaves the certificate as it is', async () => {
@@ -227,15 +225,16 @@ test('a name that is a word of a certificate leaves the certificate as it is', a
   expect(valueOf(mirror.file, 'SELECT certificate FROM runs')).toBe(JSON.stringify(certificate))
 })
 
-test('values that another customer shares are no traces', async () => {
+test('a message that names what another customer shares stays', async () => {
   const mirror = await aMirror()
-  const shared = { ...aCustomer(1), email: 'wanted1@hidden.example' }
-  await night(mirror, 0, [wanted(1), shared])
+  const error = { code: 'not-found', message: 'No wanted1@hidden.example here.' }
+  await night(mirror, 0, [wanted(1), { ...aCustomer(1), email: 'wanted1@hidden.example' }])
+  const run = await mirror.startRun({ organization: 'acme', trigger: 'sync', nowMs: NOW })
+  await mirror.finishRun(run, anEnding({ status: 'failed', reasons: ['failed'], error }), NOW)
 
-  const { traces } = await mirror.forgetCustomer(forgetting())
+  await mirror.forgetCustomer(forgetting())
 
-  expect(traces.values).toContain('wanted-user-1')
-  expect(traces.values).not.toContain('wanted1@hidden.example')
+  expect(valueOf(mirror.file, 'SELECT error FROM runs WHERE error IS NOT NULL')).toBe(error.message)
 })
 
 test.skipIf(sqliteAlone.bytesOfTheFile)(
@@ -246,12 +245,11 @@ test.skipIf(sqliteAlone.bytesOfTheFile)(
     onTestFinished(() => void reader.close())
     reader.exec('BEGIN')
     reader.prepare('SELECT count(*) FROM customers').get()
-    const { traces } = await forgotten(file)
 
-    expect(await eraseTraces(file, traces)).toBe('busy')
+    expect(await forgotten(file)).toMatchObject({ erased: 'busy' })
 
     reader.exec('COMMIT')
-    expect(await eraseTraces(file, traces, { isThorough: true })).toBe('erased')
+    expect(await forgotten(file)).toMatchObject({ erased: 'erased' })
     expect(tracesIn(file)).toEqual([])
   },
 )

@@ -89,7 +89,6 @@ function fillInternal(file: string, organization: string): void {
     `REPLACE INTO privacy_policies (organization, policy)
        VALUES ('${organization}', '{"drop":[],"hash":[],"mixed":[],"keyCheck":null}')`,
     `REPLACE INTO horizons (organization, pruned_seq, feed_seq) VALUES ('${organization}', 0, 0)`,
-    `REPLACE INTO pruned_runs (organization, before_day) VALUES ('${organization}', '2025-01-01')`,
     `REPLACE INTO windows (run_id, start, size, per_page, beyond_end, rejected)
        VALUES (${run}, 0, 100, 100, FALSE, '["${customerId(7)}"]')`,
   ])

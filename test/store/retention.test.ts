@@ -247,18 +247,6 @@ describe('runs', () => {
     expect(await known()).toEqual(before)
     expect(before[1]).toMatchObject([{ lastFullStatus: 'failed', why: ['unauthorized'] }])
   })
-
-  test('are looked through again a month later, not every night', async () => {
-    const mirror = await aMirror()
-    for (let n = 0; n < 10; n += 1) await night(mirror, n, customers(1, 2))
-    const first = await prune(mirror, { runsMs: 5 * DAY_MS }, 10)
-    for (let n = 10; n < 20; n += 1) await night(mirror, n, customers(1, 2))
-    const second = await prune(mirror, { runsMs: 5 * DAY_MS }, 20)
-    const third = await prune(mirror, { runsMs: 5 * DAY_MS }, 45)
-
-    expect([first.runs, second.runs]).toEqual([4, 0])
-    expect(third.runs).toBeGreaterThan(10)
-  })
 })
 
 describe('a clock that is wrong', () => {
@@ -281,14 +269,6 @@ describe('a clock that is wrong', () => {
     await night(mirror, 3650, customers(1, 4))
 
     expect((await prune(mirror, { changesMs: 60 * DAY_MS }, 3650)).changes).toBeGreaterThan(5)
-  })
-
-  test('and years ahead keeps no runs from being looked through once it is right again', async () => {
-    const mirror = await nightsOfRenames(3)
-    await prune(mirror, { runsMs: 5 * DAY_MS }, 3650)
-    for (let n = 4; n < 20; n += 1) await night(mirror, n, [])
-
-    expect((await prune(mirror, { runsMs: 5 * DAY_MS }, 20)).runs).toBeGreaterThan(5)
   })
 
   test('before the year 1970, and an age longer than the calendar, delete nothing', async () => {

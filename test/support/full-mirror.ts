@@ -26,7 +26,6 @@ async function fill(mirror: Mirror): Promise<void> {
     ({ row }) => Number(row),
   )
   tamper(file, `DELETE FROM changes WHERE seq = (SELECT max(seq) FROM changes)`)
-  tamper(file, `UPDATE customers SET created_at_utc = '0000-02-29 10:00:00' WHERE row_id = ?`, acme)
   tamper(file, `INSERT INTO held_removals VALUES ('globex', ?, 2, 0)`, globex)
   tamper(file, `INSERT OR IGNORE INTO absences VALUES ('globex', ?, 1, 1, 1)`, globex)
   tamper(file, `INSERT INTO edited_customers (organization, row_id) VALUES ('acme', 9000)`)
@@ -55,7 +54,6 @@ async function fill(mirror: Mirror): Promise<void> {
   tamper(file, `INSERT INTO forgotten_keys VALUES ('acme', randomblob(32))`)
   tamper(file, `INSERT INTO forgotten VALUES (7, 'acme', 'hash', '2026-01-01 00:00:00.000')`)
   tamper(file, `INSERT INTO horizons VALUES ('acme', 0, 0, '2026-01-01 00:00:00.000', NULL)`)
-  tamper(file, `INSERT INTO pruned_runs VALUES ('acme', '2026-01-01')`)
   tamper(
     file,
     `INSERT INTO rejects VALUES (NULL, 1, 'acme', NULL, 'key', 1, 0, '{}', '[]', '2026-01-01 00:00:00.000',

@@ -46,7 +46,7 @@ const OF_RUNS = [
  * where it is asked for by name.
  */
 const POSTGRES_AT_LENGTH = [
-  ...['lost-answers', 'other-programs', 'other-roles', 'rare-verbs', 'rows-not-written', 'start-run', 'violations'],
+  ...['lost-answers', 'other-programs', 'other-roles', 'rows-not-written', 'start-run', 'violations'],
 ]
 
 /**

@@ -4,7 +4,7 @@ import type { Contents } from '../../organizations.ts'
 import { isPostgres } from '../../address/mirror-address.ts'
 
 /** What was done about one customer, and which copies for readers were made before. */
-export type ForgetReport = Omit<ForgottenCustomer, 'traces'> & {
+export type ForgetReport = ForgottenCustomer & {
   organization: string
   id: string
   mirror: string

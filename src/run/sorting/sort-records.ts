@@ -15,7 +15,7 @@ import {
 import type { Forgotten, Suppressed } from '../../privacy/forgotten.ts'
 import type { HiddenValues } from '../../privacy/hidden-values.ts'
 import { rejectKey, type Reject, CUT_BEGINNING, CUT_MARK } from '../../sorted-page.ts'
-import { wellFormedJson } from '../../storable-text.ts'
+import { storableJson } from '../../storable-text.ts'
 
 export type SortOptions = {
   /** The size of their page: in a small page no record needs to be measured. */
@@ -144,7 +144,7 @@ function toReject(record: unknown, recordId: string | null, { position, error, t
   const reasons = (error?.issues ?? []).map(({ path, message }) => ({ field: path.map(String).join('.'), message }))
   if (tooLong) reasons.push({ field: '', message: `is longer than ${MAX_RECORD_LENGTH} characters of JSON` })
   const cut = cutPayload(record, payload)
-  const readable = wellFormedJson(cut)
+  const readable = storableJson(cut)
   if (readable !== cut) warn(warnings, 'malformed_text')
   return {
     recordId,

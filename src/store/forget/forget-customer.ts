@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import type { Forgetting, ForgottenCustomer, Mirror, Purged } from '../../model/mirror.ts'
+import type { Erased, Forgetting, ForgottenCustomer, Mirror } from '../../model/mirror.ts'
 import { notForgotten, unknownCustomer } from '../refusals.ts'
 import { requireTaken } from '../pages/page-accounting.ts'
 import { asText, given, isIn, mentions, place } from '../port/fragments.ts'
@@ -7,13 +7,16 @@ import { either, joined, sql, type Sql, sqlTime, text, timeIn } from '../port/sq
 import { countOf, type Session, type Store, together } from '../port/store.ts'
 import { requireUnleased } from '../runs/lease.ts'
 import { forgetReading, forgetWindows } from '../runs/windows.ts'
+import { HOLDING_TABLES } from '../privacy/rewrite-hidden.ts'
+import { TEXT_FIELDS } from '../../customer.ts'
 import { parsedJson } from '../../parsed-json.ts'
 import { type Forgotten, FORGOTTEN_KEY_BYTES, forgottenBy, idHash } from '../../privacy/forgotten.ts'
 
 /** The verbs of a mirror about forgotten customers, each in one transaction. */
-export function forgetting(store: Store): Pick<Mirror, 'forgetCustomer' | 'readmitCustomer'> {
+export function forgetting(store: Store): Pick<Mirror, 'forgetCustomer' | 'eraseForgotten' | 'readmitCustomer'> {
   return {
     forgetCustomer: (asked) => store.write((session) => forgetCustomer(session, asked), { securely: true }, asked),
+    eraseForgotten: (id) => eraseForgotten(store, id),
     readmitCustomer: (asked) => store.write((session) => readmitCustomer(session, asked), {}, asked),
   }
 }
@@ -23,11 +26,33 @@ async function forgetCustomer(session: Session, asked: Forgetting): Promise<Forg
   const { organization, nowMs } = asked
   await requireUnleased(session, organization, 'changed', asked)
   const sinceMs = await forgottenSinceMs(session, asked)
-  const purged = await purgeCustomer(session, asked)
-  const isKnown = Object.values(purged.deleted).some((count) => count > 0)
+  const deleted = await purgeCustomer(session, asked)
+  const isKnown = Object.values(deleted).some((count) => count > 0)
   if (sinceMs === undefined && !isKnown) throw unknownCustomer(organization)
   await rememberForgotten(session, asked, nowMs)
-  return { ...purged, forgottenAtMs: sinceMs ?? nowMs, wasForgotten: sinceMs !== undefined }
+  return { deleted, forgottenAtMs: sinceMs ?? nowMs, wasForgotten: sinceMs !== undefined }
+}
+
+/** A file is written anew: earlier nights may have left values of the customer in unused parts of it. */
+async function eraseForgotten(store: Store, id: string): Promise<Erased> {
+  if (!(await store.purge(HOLDING_TABLES))) return 'busy'
+  if (await store.read((session) => isNamed(session, id))) return 'held'
+  return store.kind === 'sqlite' ? 'erased' : 'released'
+}
+
+/** Whether any row that is left holds the id, in whatever column. */
+async function isNamed(session: Session, id: string): Promise<boolean> {
+  const isIn = (table: string, columns: readonly string[]) => {
+    const row = `lower(concat_ws(' ', ${columns.join(', ')}))`
+    const forms = [id, id.replaceAll('-', '')].map((form) => sql`${place(row, form)} > 0`)
+    return sql`EXISTS (SELECT 1 FROM ${text(table)} WHERE ${joined(forms, ' OR ')})`
+  }
+  const tables = [
+    isIn('customers', ['id', ...TEXT_FIELDS, 'extra']),
+    isIn('changes', ['id', 'fields']),
+    isIn('rejects', ['record_id', 'payload']),
+  ]
+  return (await session.first(sql`SELECT 1 WHERE ${joined(tables, ' OR ')}`)) !== undefined
 }
 
 async function readmitCustomer(session: Session, asked: Forgetting) {
@@ -43,7 +68,7 @@ const where = ({ organization, id }: Of, column = 'id'): Sql =>
   sql`WHERE organization = ${organization} AND ${text(column)} = ${id}`
 
 /** Deletes all that the mirror holds of a customer, and the memory of the list, which may hold its fingerprints: the next run reads it anew. */
-export async function purgeCustomer(session: Session, of: Of): Promise<Purged> {
+export async function purgeCustomer(session: Session, of: Of): Promise<ForgottenCustomer['deleted']> {
   const texts = await textsOf(session, of)
   const changes = await session.run(sql`DELETE FROM changes ${where(of)}`)
   const rejects = await deleteRejects(session, of, texts.email)
@@ -54,10 +79,7 @@ export async function purgeCustomer(session: Session, of: Of): Promise<Purged> {
   await requireDeleted(session, of)
   await hideInRuns(session, of, texts.all)
   await forgetReading(session, of.organization)
-  return {
-    deleted: { changes, rejects, customers },
-    traces: { id: formsOfId(of.id), values: texts.all.flatMap(formsOfText) },
-  }
+  return { changes, rejects, customers }
 }
 
 /** `all` are the values of a customer, also earlier ones, that no other customer has; `email` are the addresses. */
@@ -156,12 +178,6 @@ function textsIn(json: string | null): { field: string; value: string }[] {
 function formsOfId(id: string): string[] {
   const digits = id.replaceAll('-', '')
   return [id, id.toUpperCase(), digits, digits.toUpperCase()]
-}
-
-/** A text as it stands in a column, and within JSON. */
-function formsOfText(words: string): string[] {
-  const inJson = JSON.stringify(words).slice(1, -1)
-  return inJson === words ? [words] : [words, inJson]
 }
 
 const HIDDEN_ERROR = 'The message named a customer that is forgotten.'

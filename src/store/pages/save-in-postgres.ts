@@ -1,8 +1,8 @@
 import pLimit from 'p-limit'
-import { type Customer, TEXT_FIELDS, type Warnings } from '../../customer.ts'
+import { type Customer, TEXT_FIELDS } from '../../customer.ts'
 import { MirrorUnusable } from '../../errors/errors.ts'
 import type { Run } from '../../run.ts'
-import type { Reject, SortedPage } from '../../sorted-page.ts'
+import type { SortedPage } from '../../sorted-page.ts'
 import type { PagesSaved } from '../../model/mirror.ts'
 import { release } from '../absent/held-removals.ts'
 import { replacing, rowsOf } from '../port/fragments.ts'
@@ -10,15 +10,14 @@ import { isCustomerTaken, isTaken, isTooLongToIndex, postgresError } from '../po
 import { type Database, Texts } from '../port/postgres-session.ts'
 import { postgresSession, type ServerSession } from '../port/postgres-store.ts'
 import { LEFT_OUT, together } from '../port/store.ts'
-import { joined, sql, sqlTime, storableTime, text } from '../port/sql.ts'
-import { dropTextIndexes } from '../postgres/indexes.ts'
+import { joined, sql, sqlTime, text } from '../port/sql.ts'
+import { dropTextIndexes } from '../reading-indexes.ts'
 import { requirePages } from '../refusals.ts'
 import { renewLease, updateStamp } from '../runs/lease.ts'
 import { windowColumns } from '../runs/windows.ts'
 import { decidePages, idsIn, type Known, type PagesDecided, type Stored } from './decide-pages.ts'
 import { InitialIds } from './initial-ids.ts'
 import { notTaken, requireTaken } from './page-accounting.ts'
-import { storableJson, storableText } from '../../storable-text.ts'
 
 /** Saves at once, at most: while one waits for its stamp, the next is prepared. A third would only wait, with its pages in memory. */
 const SAVES_AT_ONCE = 2
@@ -46,22 +45,22 @@ type Moment = { nowMs: number; onWaiting: (() => void) | undefined }
 async function savePages(
   database: Database,
   run: Run,
-  sent: readonly SortedPage[],
+  pages: readonly SortedPage[],
   { nowMs, onWaiting }: Moment,
 ): Promise<PagesSaved> {
-  const storable = storablePages(sent)
-  const ids = idsIn(storable.pages)
+  const ids = idsIn(pages)
   if (ids.size < MANY) onWaiting?.()
   for (let tries = 1; ; tries += 1) {
     // Once another program wrote a customer, what this run has saved says little.
     const before = tries === 1 ? loading.get(run)?.addNew(ids) : undefined
-    const toFind = before?.union(rejectedIn(storable.pages)) ?? ids
+    const toFind = before?.union(rejectedIn(pages)) ?? ids
     const disturbed: Disturbed = {}
     try {
-      const work = { run, storable, ids, toFind, nowMs, onWaiting, disturbed }
-      return await database.write((server) => saveOnce(postgresSession(server), work), sent)
+      const work = { run, pages, ids, toFind, nowMs, onWaiting, disturbed }
+      return await database.write((server) => saveOnce(postgresSession(server), work), pages)
     } catch (error) {
-      if (disturbed.isTooLong === true && (await dropTextIndexes(database))) continue
+      if (disturbed.isTooLong === true && (await database.write((server) => dropTextIndexes(postgresSession(server)))))
+        continue
       if (disturbed.by === undefined) throw error
       if (tries === TRIES) throw lasting(disturbed.by, database.address)
     }
@@ -73,24 +72,20 @@ type Disturbed = { isTooLong?: boolean; by?: unknown }
 
 type Saving = Moment & {
   run: Run
-  storable: StorablePages
+  pages: readonly SortedPage[]
   ids: ReadonlySet<string>
   toFind: ReadonlySet<string>
   disturbed: Disturbed
 }
 
 async function saveOnce(session: ServerSession, saving: Saving): Promise<PagesSaved> {
-  const { run, storable, ids, toFind, nowMs } = saving
+  const { run, pages, ids, toFind, nowMs } = saving
   const [, stored] = await together(
     renewLease(session, run, nowMs),
     ids.size === 0 ? NOTHING_NAMED : findStored(session, run.organization, toFind),
   )
-  const decided = decidePages(run, storable.pages, stored)
-  // A customer in which a text was replaced is read again by the next run, which counts it again.
-  const replaced = storable.replaced.flatMap((places, page) =>
-    places.map((place) => decided.saved.pages[page]?.rowIds[place] ?? 0),
-  )
-  await write(session, { ...decided, edited: new Set([...decided.edited, ...replaced]) }, saving)
+  const decided = decidePages(run, pages, stored)
+  await write(session, decided, saving)
   if (stored.lastRowId === 0 && ids.size > 0) {
     const saved = new InitialIds(run.fingerprint)
     saved.addNew(ids)
@@ -115,12 +110,12 @@ function lasting(error: unknown, address: string): unknown {
   )
 }
 
+const FIELDS = [...TEXT_FIELDS, 'created_at_utc', 'extra'] as const
+
 type Found = Customer & { last_row_id: number | null; row_id: number | null; is_missing: boolean; is_removed: boolean }
 
-/** `created_at_utc` as PostgreSQL writes it, so that it can be written back whatever the year. */
 const FIND = `
-  SELECT last.row_id AS last_row_id, customers.row_id, id, ${TEXT_FIELDS.join(', ')}, created_at_utc::text AS created_at_utc, extra,
-    missing_since IS NOT NULL AS is_missing, removed_at IS NOT NULL AS is_removed
+  SELECT last.row_id AS last_row_id, customers.row_id, id, ${FIELDS.join(', ')}, missing_since IS NOT NULL AS is_missing, removed_at IS NOT NULL AS is_removed
   FROM (SELECT greatest((SELECT max(row_id) FROM customers WHERE organization = $1),
     (SELECT max(row_id) FROM edited_customers WHERE organization = $1)) AS row_id) AS last
   LEFT JOIN customers ON organization = $1 AND id = ANY (ARRAY(SELECT unnest($2::text[])))`
@@ -202,16 +197,10 @@ function texts<Row>(name: string, rows: readonly Row[], valueOf: (row: Row) => s
   return { name, type: 'text', values: new Texts(rows.map(valueOf)) }
 }
 
-const FIELDS = [...TEXT_FIELDS, 'created_at_utc', 'extra'] as const
-
 function recordsOf(rows: readonly { customer: Customer }[]): Column[] {
   return [
     texts('id', rows, ({ customer }) => customer.id),
-    ...FIELDS.map((field) =>
-      texts(field, rows, ({ customer }) =>
-        field === 'created_at_utc' ? storableTime(customer.created_at_utc) : customer[field],
-      ),
-    ),
+    ...FIELDS.map((field) => texts(field, rows, ({ customer }) => customer[field])),
   ]
 }
 
@@ -293,50 +282,3 @@ const RECORD = `INSERT INTO windows (run_id, start, size, per_page, total, last_
     ${replacing('per_page', 'total', 'last_page', 'beyond_end', 'row_ids', 'rejected', 'place', 'count')}`
 const NOTE_EDITED = `INSERT INTO edited_customers (organization, row_id) SELECT $1, row_id FROM GIVEN
   ON CONFLICT (organization, row_id) DO UPDATE SET edit = excluded.edit`
-
-/** Pages as they are stored, and the places of their customers in which a text was replaced. */
-type StorablePages = { pages: readonly SortedPage[]; replaced: readonly (readonly number[])[] }
-
-/** Replaces what PostgreSQL cannot hold in the texts of pages, and counts each as the warning `malformed_text`. */
-function storablePages(pages: readonly SortedPage[]): StorablePages {
-  const storable = pages.map(storablePage)
-  return { pages: storable.map(({ page }) => page), replaced: storable.map(({ replaced }) => replaced) }
-}
-
-function storablePage(page: SortedPage): { page: SortedPage; replaced: readonly number[] } {
-  const rejects = page.rejects.map(storableReject)
-  let count = rejects.filter((reject, index) => reject !== page.rejects[index]).length
-  const replaced: number[] = []
-  const customers = page.customers.map((customer, index) => {
-    const storable = storableCustomer(customer)
-    if (storable === undefined) return customer
-    count += storable.count
-    replaced.push(page.places[index] ?? 0)
-    return storable.customer
-  })
-  if (count === 0) return { page, replaced }
-  const warnings: Warnings = { ...page.warnings, malformed_text: (page.warnings.malformed_text ?? 0) + count }
-  return { page: { ...page, customers, rejects, warnings }, replaced }
-}
-
-function storableCustomer(customer: Customer): { customer: Customer; count: number } | undefined {
-  const extra = customer.extra === null ? null : storableJson(customer.extra)
-  if (extra === customer.extra && !TEXT_FIELDS.some((field) => customer[field]?.includes('\0'))) return undefined
-  const fields = TEXT_FIELDS.filter((field) => customer[field]?.includes('\0'))
-  const stored = { ...customer, extra }
-  for (const field of fields) stored[field] = storableText(customer[field] ?? '')
-  return { customer: stored, count: fields.length + (extra === customer.extra ? 0 : 1) }
-}
-
-function storableReject(reject: Reject): Reject {
-  const payload = storableJson(storableText(reject.payload))
-  const reasons = reject.reasons.map(({ field, message }) => ({
-    field: storableText(field),
-    message: storableText(message),
-  }))
-  const isSame = reasons.every(({ field, message }, at) => {
-    const before = reject.reasons[at]
-    return field === before?.field && message === before.message
-  })
-  return payload === reject.payload && isSame ? reject : { ...reject, payload, reasons }
-}

@@ -41,21 +41,6 @@ export function given(rows: readonly object[], columns: Readonly<Record<string, 
   )
 }
 
-/** Rows of this program for WITH, whatever characters their texts have. SQLite would end a text in JSON at U+0000, which PostgreSQL never holds. */
-export function rowsGiven(name: string, rows: readonly Row[], columns: Readonly<Record<string, ColumnType>>): Fork {
-  const names = Object.keys(columns)
-  // JSON comes as text, or it would become a text in JSON.
-  const typed = Object.entries(columns).map(([column, type]) => text(`${column} ${type === 'json' ? 'text' : type}`))
-  const picked = Object.entries(columns).map(([column, type]) => text(type === 'json' ? `${column}::json` : column))
-  const values = rows.map((row) => sql`(${joined(names.map((column) => row[column]))})`)
-  return either(
-    sql`${text(name)} (${text(names.join(', '))}) AS (VALUES ${joined(values)})`,
-    sql`${text(name)} AS (SELECT ${joined(picked)} FROM json_to_recordset(${JSON.stringify(rows)}::json) AS r (${joined(typed)}))`,
-  )
-}
-
-type Row = Readonly<Record<string, string | number | null>>
-
 /** After ON CONFLICT, what was given takes the place of what was there in these columns. */
 export function replacing(...columns: readonly string[]): string {
   return `DO UPDATE SET ${columns.map((column) => `${column} = excluded.${column}`).join(', ')}`
@@ -66,10 +51,9 @@ export function greatest(one: Sql, other: Sql): Fork {
   return either(sql`coalesce(max(${one}, ${other}), ${one}, ${other})`, sql`greatest(${one}, ${other})`)
 }
 
-/** A time as a parameter where PostgreSQL would not see by itself that it is one. For it the year 0 is 1 BC. */
+/** A time as a parameter where PostgreSQL would not see by itself that it is one. */
 export function moment(time: string | null): Fork {
-  const year0 = time?.startsWith('0000') === true
-  return either(sql`${time}`, sql`${year0 ? `0001${time.slice(4)} BC` : time}::timestamptz`)
+  return either(sql`${time}`, sql`${time}::timestamptz`)
 }
 
 /** Whether a text holds another one. In PostgreSQL the letters of ASCII first: in a Turkish database, i is not the small form of I. */

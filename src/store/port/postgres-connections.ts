@@ -128,14 +128,13 @@ function asItIs(text: string): string {
   return text
 }
 
-/** `YYYY-MM-DD HH:MM:SS.SSS` from PostgreSQL's `YYYY-MM-DD HH:MM:SS[.f][+00][ BC]`; infinity as it is. Its 1 BC is the year 0. */
+/** `YYYY-MM-DD HH:MM:SS.SSS` from PostgreSQL's `YYYY-MM-DD HH:MM:SS[.f][+00]`; infinity, and a time before Christ, as they are. */
 function timeOf(text: string): string {
-  const [, year, rest, fraction = '', era] = TIME.exec(text) ?? []
-  if (year === undefined || (era !== undefined && year !== '0001')) return text
-  return `${era === undefined ? year : '0000'}-${rest}.${fraction.slice(0, 3).padEnd(3, '0')}`
+  const [, time, fraction = ''] = TIME.exec(text) ?? []
+  return time === undefined ? text : `${time}.${fraction.slice(0, 3).padEnd(3, '0')}`
 }
 
-const TIME = /^(\d+)-(\d\d-\d\d \d\d:\d\d:\d\d)(?:\.(\d+))?(?:\+00)?( BC)?$/
+const TIME = /^(\d+-\d\d-\d\d \d\d:\d\d:\d\d)(?:\.(\d+))?(?:\+00)?$/
 
 /** The number of dimensions, whether there are nulls, the type of the values (text), how many there are, and the number of the first. */
 const headerOf = (count: number) => [1, 1, 25, count, 1]

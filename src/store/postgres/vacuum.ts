@@ -2,8 +2,6 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { MirrorUnusable } from '../../errors/errors.ts'
 import { quoted } from '../port/sql.ts'
 import type { Database, Session } from '../port/postgres-session.ts'
-import type { Erased, Traces } from '../../model/mirror.ts'
-import { HOLDING_TABLES } from '../privacy/rewrite-hidden.ts'
 
 /** A transaction that still sees deleted rows is not waited for longer than this. Nothing waits meanwhile but the caller. */
 const PATIENCE_MS = 5000
@@ -115,33 +113,4 @@ export function mayVacuum(table: string): string {
   return `(EXISTS (SELECT FROM pg_database WHERE datname = current_database() AND pg_has_role(datdba, 'USAGE'))
     OR CASE WHEN current_setting('server_version_num')::int >= 170000 THEN has_table_privilege(${table}.oid, 'MAINTAIN')
       ELSE pg_has_role(${table}.relowner, 'USAGE') END)`
-}
-
-/**
- * Has the server free what deleted rows leave in the tables of the mirror. No statement finds it from then on; whether bytes of it stay in
- * the files of the server, its WAL, its replicas or its backups cannot be seen from here, so they are `released`, and never `erased`.
- * Throws MirrorUnusable if the server does not free them.
- */
-export async function eraseTraces(
-  database: Database,
-  { id }: Traces,
-  patience: { patienceMs?: number } = {},
-): Promise<Erased> {
-  if (!(await vacuum(database, HOLDING_TABLES, patience))) return 'busy'
-  try {
-    return (await database.read((session) => isHeld(session, id))) ? 'held' : 'released'
-  } catch (error) {
-    // A server that has no time to read every row has released the customer all the same.
-    if (error instanceof MirrorUnusable) return 'released'
-    throw error
-  }
-}
-
-async function isHeld(session: Session, id: readonly string[]): Promise<boolean> {
-  const holds = ['customers', 'changes', 'rejects'].map(
-    (table) => `EXISTS (SELECT FROM ${table} WHERE lower(${table}::text) LIKE ANY ($1::text[]))`,
-  )
-  const forms = [...new Set(id.map((form) => `%${form.toLowerCase()}%`))]
-  const found = await session.first<{ is_held: boolean }>(`SELECT ${holds.join(' OR ')} AS is_held`, forms)
-  return found?.is_held === true
 }

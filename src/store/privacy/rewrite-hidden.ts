@@ -1,7 +1,7 @@
 import type { HidableColumns, HiddenValues } from '../../privacy/hidden-values.ts'
 import type { Run } from '../../run.ts'
 import { rejectKey } from '../../sorted-page.ts'
-import { isIn, rowsGiven } from '../port/fragments.ts'
+import { given, isIn } from '../port/fragments.ts'
 import { either, joined, sql, type Sql, text } from '../port/sql.ts'
 import type { Session } from '../port/store.ts'
 import { updateStamp } from '../runs/lease.ts'
@@ -36,38 +36,15 @@ const REWRITE: Partial<Record<string, (session: Session, run: Run, step: Step) =
 type Wanted = { table: Table; number: string; columns: Sql; more?: Sql }
 type NextRows<Row> = { rows: (Row & Record<string, number>)[]; last: number | undefined }
 
-/**
- * The next rows of an organization in the order of their numbers, and the number of the last row that it looked at; undefined if no more are
- * left. If it has few, an index finds them, and they are sorted at each step. If it has many, a step goes on through the table: sorted, all
- * that are left would be read at each. In a file, those of other organizations stand between them, so a step looks at so many rows at most.
- */
+/** The next rows of an organization in the order of their numbers, and the number of the last one; undefined if no more are left. */
 async function nextRows<Row>(session: Session, run: Run, after: number, wanted: Wanted): Promise<NextRows<Row>> {
-  const { organization } = run
   const { table, number, columns, more = sql`` } = wanted
-  const from = text(table)
-  const isFew = await hasFew(session, table, organization)
-  const isInFile = session.kind === 'sqlite'
-  // In the order of an index, which PostgreSQL would rather sort at each step.
-  if (!isInFile) await session.run(sql`SET LOCAL enable_sort = ${text(isFew ? 'on' : 'off')}`)
-  // A plus keeps SQLite from the index of a column.
-  const [own, by] = [isInFile && !isFew ? '+organization' : 'organization', isInFile && isFew ? `+${number}` : number]
-  const looked = sql`SELECT ${text(number)} FROM ${from} WHERE ${text(number)} > ${after} ORDER BY 1 LIMIT 1 OFFSET ${LOOKED_AT - 1}`
-  const [to] = isInFile && !isFew ? await session.numbers(looked) : []
+  // A plus keeps SQLite from an index by which all rows that are left would be sorted at each step.
   const rows = await session.all<Row & Record<string, number>>(sql`
-    SELECT ${text(number)}, ${columns} FROM ${from}
-    WHERE ${text(own)} = ${organization} AND ${text(by)} > ${after} ${to === undefined ? sql`` : sql`AND ${text(number)} <= ${to}`} ${more}
-    ORDER BY ${text(by)} LIMIT ${REWRITTEN_AT_ONCE}`)
-  return { rows, last: rows.length === REWRITTEN_AT_ONCE ? rows.at(-1)?.[number] : to }
-}
-
-/** The rows of a table that a step looks at, at most. So few of an organization are sorted at each step. */
-const LOOKED_AT = 10_000
-
-/** The indexes of rejects hold either the open ones or the others. In PostgreSQL, all but changes are numbered within an organization, or few. */
-async function hasFew(session: Session, table: Table, organization: string): Promise<boolean> {
-  if (table === 'rejects' || (session.kind === 'postgres' && table !== 'changes')) return false
-  const beyond = sql`SELECT 1 FROM ${text(table)} WHERE organization = ${organization} LIMIT 1 OFFSET ${LOOKED_AT}`
-  return (await session.first(beyond)) === undefined
+    SELECT ${text(number)}, ${columns} FROM ${text(table)}
+    WHERE ${either('+', '')}organization = ${run.organization} AND ${text(number)} > ${after} ${more}
+    ORDER BY ${text(number)} LIMIT ${REWRITTEN_AT_ONCE}`)
+  return { rows, last: rows.length === REWRITTEN_AT_ONCE ? rows.at(-1)?.[number] : undefined }
 }
 
 type CustomerRow = HidableColumns & { row_id: number }
@@ -86,18 +63,11 @@ async function rewriteCustomers(
     const next = hiddenCustomer<CustomerRow>(row, hidden)
     return next === row ? [] : [{ ...Object.fromEntries(fields.map((name) => [name, next[name]])), row_id: row.row_id }]
   })
-  const set = fields.map((field) => text(`${field} = given.${field}`))
-  const columns = { row_id: 'bigint', ...Object.fromEntries(fields.map((name) => [name, typeOf(name)])) } as const
   if (rewritten.length > 0)
     await session.run(sql`
-      WITH ${rowsGiven('given', rewritten, columns)}
-      UPDATE customers SET ${joined(set)}, updated_at = ${stamp}, last_run_id = ${run.id}
-      FROM given WHERE customers.organization = ${run.organization} AND customers.row_id = given.row_id`)
+      UPDATE customers SET ${setting(fields)}, updated_at = ${stamp}, last_run_id = ${run.id} FROM ${givenBy('row_id', fields, rewritten)}
+      WHERE customers.organization = ${run.organization} AND customers.row_id = given.row_id`)
   return last
-}
-
-function typeOf(field: string): 'json' | 'text' {
-  return field === 'extra' ? 'json' : 'text'
 }
 
 async function rewriteChanges(session: Session, run: Run, { hidden, after }: Step): Promise<number | undefined> {
@@ -109,7 +79,7 @@ async function rewriteChanges(session: Session, run: Run, { hidden, after }: Ste
     const next = hidden.changedFields(fields)
     return next === fields ? [] : [{ seq, fields: next }]
   })
-  await rewrite(session, { table: 'changes', number: 'seq', rows: rewritten, columns: { fields: 'json' } })
+  await rewrite(session, { table: 'changes', number: 'seq', rows: rewritten, columns: ['fields'] })
   return last
 }
 
@@ -136,8 +106,7 @@ async function rewriteRejects(session: Session, run: Run, { hidden, after }: Ste
         AND (${isIn('record_key', [...lastOf.keys()])} OR ${isIn('reject_id', dropped)})
         AND NOT (${isIn('reject_id', [...lastOf.values()])})`)
   const kept = rewritten.flatMap(({ is_open, ...row }) => (is_open && dropped.includes(row.reject_id) ? [] : [row]))
-  const texts = { payload: 'text', record_key: 'text' } as const
-  await rewrite(session, { table: 'rejects', number: 'reject_id', rows: kept, columns: texts })
+  await rewrite(session, { table: 'rejects', number: 'reject_id', rows: kept, columns: ['payload', 'record_key'] })
   return last
 }
 
@@ -145,23 +114,30 @@ async function rewriteErrors(session: Session, run: Run, { after }: Step): Promi
   const wanted: Wanted = { table: 'runs', number: 'id', columns: sql`error`, more: sql`AND error IS NOT NULL` }
   const { rows, last } = await nextRows<{ id: number; error: string }>(session, run, after, wanted)
   const rewritten = rows.map(({ id, error }) => ({ id, error: withoutQuotation(error) }))
-  await rewrite(session, { table: 'runs', number: 'id', rows: rewritten, columns: { error: 'text' } })
+  await rewrite(session, { table: 'runs', number: 'id', rows: rewritten, columns: ['error'] })
   return last
 }
 
-type Rewritten = {
-  table: Table
-  number: string
-  rows: readonly Readonly<Record<string, string | number | null>>[]
-  columns: Readonly<Record<string, 'text' | 'json'>>
-}
+type Row = Readonly<Record<string, string | number | null>>
+type Rewritten = { table: Table; number: string; rows: readonly Row[]; columns: readonly string[] }
 
 async function rewrite(session: Session, { table, number, rows, columns }: Rewritten) {
   if (rows.length === 0) return
-  const set = Object.keys(columns).map((name) => text(`${name} = given.${name}`))
   await session.run(sql`
-    WITH ${rowsGiven('given', rows, { ...columns, [number]: 'bigint' })}
-    UPDATE ${text(table)} SET ${joined(set)} FROM given WHERE ${text(`${table}.${number} = given.${number}`)}`)
+    UPDATE ${text(table)} SET ${setting(columns)} FROM ${givenBy(number, columns, rows)}
+    WHERE ${text(`${table}.${number} = given.${number}`)}`)
+}
+
+const JSON_COLUMNS: readonly string[] = ['extra', 'fields']
+
+/** JSON is given as text, which keeps it as it is. */
+function setting(columns: readonly string[]): Sql {
+  const cast = (column: string) => (JSON_COLUMNS.includes(column) ? either('', '::json') : sql``)
+  return joined(columns.map((column) => sql`${text(`${column} = given.${column}`)}${cast(column)}`))
+}
+
+function givenBy(number: string, columns: readonly string[], rows: readonly Row[]) {
+  return given(rows, { [number]: 'bigint', ...Object.fromEntries(columns.map((column) => [column, 'text'] as const)) })
 }
 
 /** How far the rewriting of an organization is: the rows of this table up to this one, and the tables before it, are done. */

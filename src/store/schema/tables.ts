@@ -279,10 +279,4 @@ CREATE TABLE forgotten (
   forgotten_at ${w.time} NOT NULL,
   UNIQUE (organization, hash)
 );
-
--- Up to which day the runs of an organization were looked through for those to delete.
-CREATE TABLE pruned_runs (
-  organization ${w.name} PRIMARY KEY NOT NULL,
-  before_day   TEXT NOT NULL
-);
 `

@@ -56,7 +56,7 @@ CREATE VIEW customers_history AS
 WITH later AS (
   SELECT organization, id, seq, change, fields,
     ${VERSIONED.map((field) => `MIN(CASE WHEN ${f.has(field)} THEN ${f.padded('seq')} || ${f.before(field)} END) OVER after AS ${field}`).join(',\n    ')}
-  FROM ${f.changes}
+  FROM changes
   WINDOW after AS (PARTITION BY organization, id ORDER BY seq DESC ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW)
 ), versions AS (
   SELECT organization, id, ${f.whole('NULL')} AS closed_seq,

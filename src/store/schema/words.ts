@@ -36,7 +36,6 @@ export const SQLITE = {
   value: (_field: string, json: string) => `json_extract(${json}, '$')`,
   shown: (_field: string, value: string) => `CAST(${value} AS TEXT)`,
   string: (value: string) => `CAST(${value} AS TEXT)`,
-  changes: 'changes',
   apart: '',
 }
 
@@ -72,10 +71,6 @@ export const POSTGRES: Words = {
   value: (field, json) => `(${json}::json #>> '{}')${field === 'extra' ? '::json' : ''}`,
   shown: (_field, value) => value,
   string: (value) => `(${value})::text`,
-  // No JSON with U+0000 anywhere can be read.
-  changes: String.raw`(SELECT organization, id, seq, change,
-    CASE WHEN strpos(fields::text, '\u0000') = 0 THEN fields
-      ELSE regexp_replace(fields::text, '(?<!\\)((?:\\\\)*)\\u0000', '\1\\ufffd', 'g')::json END AS fields FROM changes) AS changes`,
   // Ends a subquery that is not to be done twice.
   apart: 'OFFSET 0',
 }

@@ -23,7 +23,12 @@ export function refusalIn(db: Connection, error: unknown): string | undefined {
   const said = /^SQLITE_(CONSTRAINT_TRIGGER|CORRUPT_VTAB)$/.test(String(error.code))
     ? 'a statement failed'
     : error.message
-  return `${said} (${String(error.code)}), ${likely(db, found, error).slice(0, 5).map(named).join(', ')}`
+  // Those that the message names come first.
+  const [likely, others] = [
+    found.filter(({ name }) => error.message.includes(name)),
+    found.filter(({ name }) => !error.message.includes(name)),
+  ]
+  return `${said} (${String(error.code)}), ${[...likely, ...others].slice(0, 5).map(named).join(', ')}`
 }
 
 /** What someone added that may refuse a write, or changed. */
@@ -107,39 +112,6 @@ const IS_VIRTUAL = /^CREATE VIRTUAL/i
 
 function referredBy(db: Connection, table: string): string[] {
   return db.prepare<[string], string>('SELECT "table" FROM pragma_foreign_key_list(?)').pluck().all(table)
-}
-
-/** Those of the objects that an error is likely to be about; all of them where it does not say. */
-function likely(db: Connection, found: Foreign[], error: Error & { code: unknown }): Foreign[] {
-  const kinds = (...of: string[]) => found.filter(({ kind }) => of.includes(kind))
-  const candidates = {
-    SQLITE_CONSTRAINT_UNIQUE: () => kinds('unique index').filter((index) => isAbout(db, index, error.message)),
-    SQLITE_CONSTRAINT_TRIGGER: () => kinds('trigger').filter(({ sql }) => /\bRAISE\b/i.test(sql)),
-    SQLITE_CONSTRAINT_FOREIGNKEY: () => kinds('table'),
-    SQLITE_CORRUPT_VTAB: () =>
-      kinds('virtual table').flatMap((table) => [table, ...mentioning(kinds('trigger'), table.name)]),
-  }
-  const code = String(error.code)
-  const likelier = Object.entries(candidates).find(([key]) => key === code)?.[1]() ?? naming(found, error.message)
-  const triggers = kinds('trigger')
-  return likelier.length > 0 ? likelier : triggers.length > 0 ? triggers : found
-}
-
-/** `UNIQUE constraint failed: customers.email`, or `index 'name'` for an index on expressions. */
-function isAbout(db: Connection, { name, on }: Foreign, message: string): boolean {
-  const columns = db.prepare<[string], string | null>('SELECT name FROM pragma_index_info(?)').pluck().all(name)
-  const said = message.replace(/^UNIQUE constraint failed: /, '')
-  return said === `index '${name}'` || said === columns.map((column) => `${on}.${column}`).join(', ')
-}
-
-/** `no such table: main.audit`: the objects that mention it. */
-function naming(found: Foreign[], message: string): Foreign[] {
-  const [, name] = /^no such [\w -]+: (?:\w+\.)?(\w+)$/.exec(message) ?? []
-  return name === undefined ? [] : mentioning(found, name)
-}
-
-function mentioning(found: Foreign[], name: string): Foreign[] {
-  return found.filter(({ sql }) => new RegExp(String.raw`\b${RegExp.escape(name)}\b`, 'i').test(sql))
 }
 
 /** The objects of a new mirror, as SQLite keeps them. */

@@ -5,36 +5,24 @@ import type { PagesDecided } from '../pages/decide-pages.ts'
 import { InitialIds } from '../pages/initial-ids.ts'
 import { CACHE_KB } from './open-database.ts'
 import { type Connection, statement } from './connect.ts'
-import { READ_TO_END } from '../schema/views.ts'
-import { READING_INDEXES } from '../schema/schema.ts'
 
 /*
  * Ids are random, so each transaction of an initial sync would write nearly all of their index again. The first organization of a mirror
  * is read without it: the run itself knows which ids it inserted, and no other one is there. It is created from sorted keys when the run
  * is over, or when another one begins, whatever happened to the first, or when another program writes to the file.
  */
-const ID_INDEX: Index = { name: 'customers_by_id', on: 'customers (organization, id)', isUnique: true }
-
-export type Index = { readonly name: string; readonly on: string; readonly isUnique?: boolean }
-
-function hasIndex(db: Connection, { name }: Index): boolean {
-  return statement(db, `SELECT 1 FROM sqlite_schema WHERE type = 'index' AND name = ?`).get(name) !== undefined
-}
-
-export function createIndex(db: Connection, { name, on, isUnique = false }: Index): void {
-  db.exec(`CREATE ${isUnique ? 'UNIQUE ' : ''}INDEX IF NOT EXISTS ${name} ON ${on}`)
-}
+const [ID_INDEX, ON] = ['customers_by_id', 'customers (organization, id)']
 
 /** Whether customers can be found by their ids only by reading all of them. */
 export function lacksIdIndex(db: Connection): boolean {
-  return !hasIndex(db, ID_INDEX)
+  return statement(db, `SELECT 1 FROM sqlite_schema WHERE type = 'index' AND name = ?`).get(ID_INDEX) === undefined
 }
 
 /** Creates the index of ids if it is missing. The caller holds the transaction. Throws MirrorUnusable where a customer has two rows. */
 export function createIdIndex(db: Connection): void {
   if (!lacksIdIndex(db)) return
   try {
-    createIndex(db, ID_INDEX)
+    db.exec(`CREATE UNIQUE INDEX IF NOT EXISTS ${ID_INDEX} ON ${ON}`)
   } catch (error) {
     if (!(error instanceof Database.SqliteError) || error.code !== 'SQLITE_CONSTRAINT_UNIQUE') throw error
     throw new MirrorUnusable(
@@ -60,7 +48,7 @@ export function isFirstOfAll(db: Connection, organization: string): boolean {
 
 /** Has the first run of a mirror read without the index of ids. The caller holds the transaction. */
 export function readWithoutIdIndex(db: Connection, run: Run): void {
-  db.exec(`DROP INDEX IF EXISTS ${ID_INDEX.name}`)
+  db.exec(`DROP INDEX IF EXISTS ${ID_INDEX}`)
   db.pragma(`cache_size = -${CACHE_WITHOUT_INDEX_KB}`)
   idsOfRuns.set(run, { ids: new InitialIds(run.fingerprint), version: dataVersion(db) })
 }
@@ -92,33 +80,4 @@ function dataVersion(db: Connection): unknown {
 /** The run goes by the index of ids from here on, or saves nothing more. */
 export function forgetInitialIds(db: Connection, run: Run): void {
   if (idsOfRuns.delete(run)) db.pragma(`cache_size = -${CACHE_KB}`)
-}
-
-/** Creates the indexes of readers in a mirror with customers. The caller holds the transaction. */
-export function createReadingIndexes(db: Connection): void {
-  if (isRead(db)) for (const index of missingIndexes(db)) createIndex(db, index)
-}
-
-export function missingIndexes(db: Connection): Index[] {
-  const indexes = Object.entries(READING_INDEXES).map(([name, on]) => ({ name, on }))
-  return indexes.filter((index) => !hasIndex(db, index))
-}
-
-/** Whether a run is complete and no organization is in its initial sync: from sorted keys an index costs a fraction. */
-export function mayIndexForReaders(db: Connection, nowMs: number): boolean {
-  return isRead(db) && !isLoading(db, nowMs)
-}
-
-function isRead(db: Connection): boolean {
-  return statement(db, `SELECT 1 FROM runs WHERE ${READ_TO_END} LIMIT 1`).get() !== undefined
-}
-
-/** Whether a run loads an organization that was never read to its end. A lease that has expired is of a process that is gone. */
-function isLoading(db: Connection, nowMs: number): boolean {
-  const loading = statement(
-    db,
-    `SELECT 1 FROM leases WHERE expires_at_ms > ?
-       AND NOT EXISTS (SELECT 1 FROM runs WHERE runs.organization = leases.organization AND ${READ_TO_END}) LIMIT 1`,
-  )
-  return loading.get(nowMs) !== undefined
 }

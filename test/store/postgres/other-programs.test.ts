@@ -3,7 +3,8 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { HOLDING_TABLES } from '../../../src/store/privacy/rewrite-hidden.ts'
 import { vacuum } from '../../../src/store/postgres/vacuum.ts'
 import { openDatabase } from '../../../src/store/postgres/open-database.ts'
-import { readingIndexes } from '../../../src/store/postgres/indexes.ts'
+import { createReadingIndexes } from '../../../src/store/reading-indexes.ts'
+import { postgresStore } from '../../../src/store/port/postgres-store.ts'
 import { mirrorOf } from '../../../src/store/open-postgres.ts'
 import type { Mirror } from '../../../src/model/mirror.ts'
 import type { Database } from '../../../src/store/port/postgres-session.ts'
@@ -40,7 +41,7 @@ beforeEach(() => {
 test('a text too long for an index of readers is stored, and so is every other one', async () => {
   const long = Array.from({ length: 1000 }, (_, at) => (at * 7919 * 7919).toString(36)).join('')
   await night([aCustomer(1)])
-  await readingIndexes(database)()
+  await createReadingIndexes(postgresStore(database))
   expect(await indexes()).toHaveLength(3)
 
   const report = await night([aCustomer(1, { email: long }), aCustomer(2, { language: long })], 1)
@@ -49,7 +50,7 @@ test('a text too long for an index of readers is stored, and so is every other o
   expect(
     await rows('SELECT email = $2 OR language = $2 AS is_long FROM customers WHERE organization = $1', long),
   ).toEqual([{ is_long: true }, { is_long: true }])
-  await readingIndexes(database)()
+  await createReadingIndexes(postgresStore(database))
   expect(await indexes()).toEqual(['customers_by_update'])
 })
 

@@ -2,7 +2,8 @@ import type { PGlite } from '@electric-sql/pglite'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { A_CUSTOMER, A_RUN } from '../../support/postgres/first-rows.ts'
 import { describeOnServer } from '../../../src/store/schema/dictionary.ts'
-import { readingIndexes } from '../../../src/store/postgres/indexes.ts'
+import { createReadingIndexes } from '../../../src/store/reading-indexes.ts'
+import { postgresStore } from '../../../src/store/port/postgres-store.ts'
 import { mirrorOf } from '../../../src/store/open-postgres.ts'
 import { PUBLIC_TABLES } from '../../../src/public-tables.ts'
 import { PAGES } from '../../support/documents.ts'
@@ -73,7 +74,7 @@ test('numbers above 2^31 are read whole', async () => {
 
 test('the indexes of readers are created once an organization was read to its end', async () => {
   const database = await inPostgres(server, { runs: [{ ...A_RUN, reasons: '["page-limit"]' }] })
-  const indexForReaders = readingIndexes(database)
+  const indexForReaders = () => createReadingIndexes(postgresStore(database))
   const count = () =>
     database.read((session) =>
       session.first(`SELECT count(*)::int AS found FROM pg_indexes
@@ -83,7 +84,7 @@ test('the indexes of readers are created once an organization was read to its en
   expect(await count()).toEqual({ found: 0 })
 
   await database.write((session) => session.run(`UPDATE runs SET reasons = '[]'`))
-  await Promise.all([indexForReaders(), readingIndexes(database)()])
+  await Promise.all([indexForReaders(), indexForReaders()])
 
   expect(await count()).toEqual({ found: 3 })
 })

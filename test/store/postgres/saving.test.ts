@@ -161,8 +161,6 @@ test('U+0000 becomes U+FFFD, is counted, and is no change the next night, when i
   expect(await rows(`SELECT payload::json ->> 'email' AS email FROM rejects WHERE organization = $1`)).toEqual([
     { email: '{"\uFFFD":"e\uFFFD"}' },
   ])
-  // So the next run reads it again, and counts it again.
-  expect(await rows('SELECT row_id FROM edited_customers WHERE organization = $1')).toEqual([{ row_id: 1 }])
 })
 
 test('an error with U+0000 is recorded', async () => {
@@ -174,22 +172,6 @@ test('an error with U+0000 is recorded', async () => {
   expect(await rows('SELECT status, error FROM runs WHERE organization = $1')).toEqual([
     { status: 'failed', error: 'The service said "\uFFFD".' },
   ])
-})
-
-test('a creation time in the year 0, as earlier versions stored it, is kept when the customer is marked as listed', async () => {
-  const ancient = aCustomer(1, { created_at: '0000-02-29T00:00:00Z' })
-  await night([[ancient, aCustomer(2)]])
-  await write(
-    `UPDATE customers SET created_at_utc = '0001-02-29 00:00:00+00 BC' WHERE organization = $1 AND row_id = 1`,
-  )
-  await night([[aCustomer(2)]], 1, { proof: 'proven', removals })
-  const stored = `SELECT created_at, to_char(created_at_utc, 'YYYY BC') AS year, missing_since IS NULL AS is_listed
-    FROM customers WHERE organization = $1 AND row_id = 1`
-  expect(await rows(stored)).toEqual([{ created_at: '0000-02-29T00:00:00Z', year: '0001 BC', is_listed: false }])
-
-  await night([[aCustomer(2), { ...ancient, email: {} }]], 2)
-
-  expect(await rows(stored)).toEqual([{ created_at: '0000-02-29T00:00:00Z', year: '0001 BC', is_listed: true }])
 })
 
 test.each([

@@ -1,8 +1,4 @@
-import { SqliteError } from 'better-sqlite3'
-import { expect, onTestFinished, test, vi } from 'vitest'
-import { MirrorUnusable } from '../../../src/errors/errors.ts'
-import { openDatabase } from '../../../src/store/sqlite/open-database.ts'
-import { withRoomToSort } from '../../../src/store/sqlite/connect.ts'
+import { expect, test, vi } from 'vitest'
 import { FIND_BY_ROW } from '../../../src/store/pages/save-in-sqlite.ts'
 import type { Mirror } from '../../../src/model/mirror.ts'
 import { aCustomer, anEnding, aPage, customerId, customers, MINUTE_MS, START_MS } from '../../support/builders.ts'
@@ -157,25 +153,6 @@ test('a customer that was added by hand a second time is named with how to find 
     code: 'damaged',
     message: expect.stringMatching(/: has two rows of one customer, .* HAVING COUNT\(\*\) > 1\. Delete what was added/),
   })
-})
-
-test('indexes are created with their keys in memory where the folder for temporary files is full', async () => {
-  const db = openDatabase((await aMirror()).file, 'write')
-  onTestFinished(() => void db.close())
-  const stores: unknown[] = []
-  const done = withRoomToSort(db, () => {
-    stores.push(db.pragma('temp_store', { simple: true }))
-    if (stores.length === 1)
-      throw new MirrorUnusable('full', { code: 'full' }, { cause: new SqliteError('', 'SQLITE_FULL') })
-    return 'done'
-  })
-
-  expect([done, stores, db.pragma('temp_store', { simple: true })]).toEqual(['done', [0, 2], 0])
-  expect(() =>
-    withRoomToSort(db, () => {
-      throw new SqliteError('', 'SQLITE_BUSY')
-    }),
-  ).toThrow(SqliteError)
 })
 
 test('a run goes on where another program writes to its mirror and the folder for temporary files is full', async () => {

@@ -1,0 +1,67 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { MirrorUnusable } from '../errors/errors.ts'
+import { either, sql, text } from './port/sql.ts'
+import type { Session, Store } from './port/store.ts'
+import { READING_INDEXES } from './schema/schema.ts'
+import { READ_TO_END } from './schema/views.ts'
+
+/**
+ * Returns a function, to be called when a run is complete, that creates the indexes of readers once an organization was read to its end.
+ * From sorted keys an index is built in a fraction of the time that it costs row by row. Other runs that write wait meanwhile, so
+ * they are built while the mirror is small, and not when the last of many organizations is loaded.
+ */
+export function indexingForReaders(store: Store): () => Promise<void> {
+  let areTried = false
+  return async () => {
+    if (areTried) return
+    try {
+      areTried = await createReadingIndexes(store)
+    } catch (error) {
+      // The run is complete without the indexes, and the next one tries again.
+      if (!(error instanceof MirrorUnusable)) throw error
+    }
+  }
+}
+
+/** Creates those that are missing, each in a transaction; false while no organization was read to its end. */
+export async function createReadingIndexes(store: Store): Promise<boolean> {
+  const missing = await store.read(async (session) => {
+    const isRead = await session.first(sql`SELECT 1 FROM runs WHERE ${text(READ_TO_END)} LIMIT 1`)
+    return isRead === undefined ? undefined : await missingIndexes(session)
+  })
+  for (const name of missing ?? []) {
+    await store.write((session) => create(session, name))
+    // Other runs and health checks have a turn.
+    await nextTurn()
+  }
+  return missing !== undefined
+}
+
+type Name = keyof typeof READING_INDEXES
+const NAMES: readonly Name[] = ['customers_by_email', 'customers_by_language', 'customers_by_update']
+
+async function missingIndexes(session: Session): Promise<Name[]> {
+  const held = await session.all<{ name: string }>(sql`
+    SELECT ${either(`name FROM sqlite_schema`, `indexname AS name FROM pg_indexes WHERE schemaname = current_schema()`)}`)
+  const names = new Set(held.map(({ name }) => name))
+  return NAMES.filter((name) => !names.has(name))
+}
+
+async function create(session: Session, name: Name) {
+  const words = `CREATE INDEX IF NOT EXISTS ${name} ON ${READING_INDEXES[name]}`
+  if (session.kind === 'sqlite') return session.run(text(words))
+  await session.run(sql`SET LOCAL statement_timeout = 0`)
+  // Two processes that create one at the same moment would collide.
+  await session.first(
+    sql`SELECT pg_advisory_xact_lock(hashtext('customer-mirror reading indexes'), hashtext(current_schema()))`,
+  )
+  // A text may be too long for it. In PL/pgSQL, which goes on after an error.
+  return session.run(text(`DO $do$ BEGIN ${words}; EXCEPTION WHEN program_limit_exceeded THEN NULL; END $do$`))
+}
+
+/** Drops the indexes in which not every text has room on a server, so that it can be stored; false if there are none. */
+export async function dropTextIndexes(session: Session): Promise<boolean> {
+  const before = await missingIndexes(session)
+  await session.run(sql`DROP INDEX IF EXISTS customers_by_email, customers_by_language`)
+  return (await missingIndexes(session)).length > before.length
+}
