@@ -42,15 +42,15 @@ async function eraseForgotten(store: Store, id: string): Promise<Erased> {
 
 /** Whether any row that is left holds the id, in whatever column. */
 async function isNamed(session: Session, id: string): Promise<boolean> {
-  const isIn = (table: string, columns: readonly string[]) => {
+  const holds = (table: string, columns: readonly string[]) => {
     const row = `lower(concat_ws(' ', ${columns.join(', ')}))`
     const forms = [id, id.replaceAll('-', '')].map((form) => sql`${place(row, form)} > 0`)
     return sql`EXISTS (SELECT 1 FROM ${text(table)} WHERE ${joined(forms, ' OR ')})`
   }
   const tables = [
-    isIn('customers', ['id', ...TEXT_FIELDS, 'extra']),
-    isIn('changes', ['id', 'fields']),
-    isIn('rejects', ['record_id', 'payload']),
+    holds('customers', ['id', ...TEXT_FIELDS, 'extra']),
+    holds('changes', ['id', 'fields']),
+    holds('rejects', ['record_id', 'payload']),
   ]
   return (await session.first(sql`SELECT 1 WHERE ${joined(tables, ' OR ')}`)) !== undefined
 }

@@ -118,8 +118,8 @@ async function rewriteErrors(session: Session, run: Run, { after }: Step): Promi
   return last
 }
 
-type Row = Readonly<Record<string, string | number | null>>
-type Rewritten = { table: Table; number: string; rows: readonly Row[]; columns: readonly string[] }
+type Rewrites = readonly Readonly<Record<string, string | number | null>>[]
+type Rewritten = { table: Table; number: string; rows: Rewrites; columns: readonly string[] }
 
 async function rewrite(session: Session, { table, number, rows, columns }: Rewritten) {
   if (rows.length === 0) return
@@ -136,7 +136,7 @@ function setting(columns: readonly string[]): Sql {
   return joined(columns.map((column) => sql`${text(`${column} = given.${column}`)}${cast(column)}`))
 }
 
-function givenBy(number: string, columns: readonly string[], rows: readonly Row[]) {
+function givenBy(number: string, columns: readonly string[], rows: Rewrites) {
   return given(rows, { [number]: 'bigint', ...Object.fromEntries(columns.map((column) => [column, 'text'] as const)) })
 }
 
