@@ -1,6 +1,6 @@
 import { dirname, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { acme, configOf, mistakesIn } from '../configuration-folder.ts'
+import { acme, configOf, mistakesIn } from './configuration-folder.ts'
 
 const OF_FILES =
   'is about a copy in a file: remove it. Parquet and a bucket have a file or an object for each organization'

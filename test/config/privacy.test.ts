@@ -1,9 +1,9 @@
 import { readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { readPrivacy } from '../../../src/config/credentials.ts'
-import type { Organization } from '../../../src/config/organization.ts'
-import { acme, aFolder, configOf, linesOf, mistakesIn } from '../configuration-folder.ts'
+import { readPrivacy } from '../../src/config/credentials.ts'
+import type { Organization } from '../../src/config/organization.ts'
+import { acme, aFolder, configOf, linesOf, mistakesIn } from './configuration-folder.ts'
 
 const KEY = 'made up, with at least 32 characters'
 

@@ -1,9 +1,9 @@
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { readConfig } from '../../../src/config/read-config.ts'
-import { shownMirror } from '../../../src/address/mirror-address.ts'
-import { DEFAULT_SCHEMA, parsePostgresAddress } from '../../../src/address/postgres-address.ts'
-import { acme, aFolder, configOf, linesOf, mistakesIn } from '../configuration-folder.ts'
+import { readConfig } from '../../src/config/read-config.ts'
+import { shownMirror } from '../../src/address/mirror-address.ts'
+import { DEFAULT_SCHEMA, parsePostgresAddress } from '../../src/address/postgres-address.ts'
+import { acme, aFolder, configOf, linesOf, mistakesIn } from './configuration-folder.ts'
 
 const MISSPELT =
   'must be the path of a file, or a postgres:// address without quotes, such as postgres://user@host:5432/database'
