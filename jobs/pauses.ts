@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { isSharedQueue } from '../src/config/addresses.ts'
 import type { Config } from '../src/config/read-config.ts'
-import { ALL, isPaused, pauseEndedMs, pauseOf, type Pause, type Pauses, type Stated } from '../src/pause.ts'
+import { ALL, isPaused, pauseEndedMs, pauseOf, type Pause, type Pauses, type Stated } from '../src/model/pause.ts'
 import { isoTime } from '../src/time/iso-time.ts'
 import { askQueue } from './queue/backend.ts'
 import { repeatedly, within } from './queue/deadline.ts'

@@ -10,18 +10,18 @@ const src = product.filter(({ path }) => path.startsWith('src/'))
 
 /** Folders in which time, chance and the outside world come in as arguments, or not at all. */
 const PURE = [
-  ...['scan', 'list', 'list-memory', 'page', 'privacy', 'time', 'run/sorting', 'source/signing', 'store/pages'],
+  ...['scan', 'model', 'page', 'privacy', 'text', 'time', 'sync/sorting', 'source/signing', 'store/pages'],
 ].map((folder) => `src/${folder}/`)
 
 /** The two programs: the command line and the worker. */
 const PROGRAMS = ['src/cli/main.ts', 'jobs/worker.ts']
 
 test('there is a program to read, and its imports are seen', () => {
-  const story = src.find(({ path }) => path === 'src/mirror-organization.ts')
+  const story = src.find(({ path }) => path === 'src/sync/mirror-organization.ts')
 
   expect(src.length).toBeGreaterThan(20)
-  expect(story?.imports).toContainEqual({ target: 'src/run/read-list.ts', typeOnly: false })
-  expect(story?.imports).toContainEqual({ target: 'src/run.ts', typeOnly: true })
+  expect(story?.imports).toContainEqual({ target: 'src/sync/read-list.ts', typeOnly: false })
+  expect(story?.imports).toContainEqual({ target: 'src/model/run.ts', typeOnly: true })
   expect(importersOf(src, 'better-sqlite3')).toContain('src/store/sqlite/open-database.ts')
 })
 
@@ -45,17 +45,25 @@ describe('which files may import which', () => {
     expect(offenders(others, (target) => target.startsWith('src/cli/'))).toEqual([])
   })
 
-  const ROOMS_APART = ['source', 'scan', 'list-memory', 'store']
+  const ROOMS_APART = ['source', 'scan', 'store']
   test.each(ROOMS_APART)('%s reaches no other such folder, by any chain of imports', (folder) => {
     const files = src.filter(({ path }) => path.startsWith(`src/${folder}/`))
-    const neighbours = [...ROOMS_APART, 'service', 'http', 'copies', 'config', 'run', 'cli'].filter(
+    const neighbours = [...ROOMS_APART, 'service', 'http', 'copies', 'config', 'sync', 'cli'].filter(
       (name) => name !== folder,
     )
-    const isForbidden = (target: string) =>
-      target === 'src/mirror-organization.ts' || neighbours.some((name) => target.startsWith(`src/${name}/`))
+    const isForbidden = (target: string) => neighbours.some((name) => target.startsWith(`src/${name}/`))
 
     expect(files).not.toEqual([])
     expect(chainsTo(program, files, isForbidden)).toEqual([])
+  })
+
+  test('the root of src has folders alone, and the model imports only text and time, and what is hidden', () => {
+    const model = src.filter(({ path }) => path.startsWith('src/model/'))
+
+    expect(src.filter(({ path }) => dirname(path) === 'src').map(({ path }) => path)).toEqual([])
+    expect(
+      offenders(model, (target) => target.startsWith('src/') && !/^src\/(model|text|time|privacy)\//.test(target)),
+    ).toEqual([])
   })
 
   test('the service shares only the signing with the source', () => {
@@ -71,7 +79,7 @@ describe('which files may import which', () => {
 
     expect(files).not.toEqual([])
     expect(
-      chainsTo(program, files, (target) => /^(src\/(service|source|scan|store|config|run|cli)|jobs)\//.test(target)),
+      chainsTo(program, files, (target) => /^(src\/(service|source|scan|store|config|sync|cli)|jobs)\//.test(target)),
     ).toEqual([])
   })
 
@@ -104,7 +112,7 @@ describe('which files may import which', () => {
     expect(reaching).toEqual([])
   })
 
-  test.each(['src/run.ts', 'src/model/mirror.ts'])(
+  test.each(['src/model/run.ts', 'src/model/mirror.ts'])(
     '%s, a port, does not mention SQLite and reaches no adapter',
     (port) => {
       const files = src.filter(({ path }) => path === port)
@@ -135,7 +143,7 @@ test.each([
   ['ioredis', /^jobs\//],
   ['commander', /^src\/cli\//],
   ['@commander-js/extra-typings', /^src\/cli\//],
-  ['pino', /^src\/log\.ts$/],
+  ['pino', /^src\/machine\/log\.ts$/],
 ])('%s is imported in one place only', (name, where) => {
   expect(importersOf(product, name).filter((path) => !where.test(path))).toEqual([])
 })
@@ -163,8 +171,8 @@ describe('where the outside world is used', () => {
   })
 
   test('only the programs, and the commands, make a logger', () => {
-    expect(matching(product, /\bpino\s*\(/, /^src\/log\.ts$/)).toEqual([])
-    expect(matching(product, /\bcreateLog\(/, /^(src\/(log\.ts$|cli\/)|jobs\/worker\.ts$)/)).toEqual([])
+    expect(matching(product, /\bpino\s*\(/, /^src\/machine\/log\.ts$/)).toEqual([])
+    expect(matching(product, /\bcreateLog\(/, /^(src\/(machine\/log\.ts$|cli\/)|jobs\/worker\.ts$)/)).toEqual([])
   })
 
   test('time and chance come in as arguments', () => {

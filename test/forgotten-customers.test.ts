@@ -1,6 +1,6 @@
 import type { Mirror } from '../src/model/mirror.ts'
 import { describe, expect, test } from 'vitest'
-import { MAX_RECORD_LENGTH } from '../src/run/sorting/sort-records.ts'
+import { MAX_RECORD_LENGTH } from '../src/sync/sorting/sort-records.ts'
 import { rehearseMirror } from '../src/store/mirror.ts'
 import { DAY_MS, makeNight, type Night } from './support/alike-nights.ts'
 import { aCustomer, customerId, customers, START_MS, type SentRecord } from './support/builders.ts'

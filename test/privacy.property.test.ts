@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import { existsSync, readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { mirrorOrganization } from '../src/mirror-organization.ts'
+import { mirrorOrganization } from '../src/sync/mirror-organization.ts'
 import { privacyPolicy, type PrivacyPolicy } from '../src/privacy/privacy-policy.ts'
 import type { Mirror } from '../src/model/mirror.ts'
 import { customerId, MINUTE_MS, START_MS } from './support/builders.ts'

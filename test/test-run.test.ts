@@ -57,7 +57,9 @@ describe('files of long tests', () => {
   test('are left out except in a deep run, and where one is named, the message says how to start it', () => {
     const named = { args: ['run', 'test/crash.deep.test.ts'] }
 
-    expect(notInThisRun({ isDeep: false, args: ['run', 'test/crash.test.ts'] })).toEqual(['test/**/*.deep.test.ts'])
+    expect(notInThisRun({ isDeep: false, args: ['run', 'test/sync/crash.test.ts'] })).toEqual([
+      'test/**/*.deep.test.ts',
+    ])
     expect(notInThisRun({ isDeep: true, ...named })).toEqual([])
     expect(() => notInThisRun({ isDeep: false, ...named })).toThrow('npm run test:deep -- test/crash.deep.test.ts')
   })

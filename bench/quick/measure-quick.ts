@@ -1,4 +1,4 @@
-import { mostQuickRequests } from '../../src/quick-limit.ts'
+import { mostQuickRequests } from '../../src/quick/quick-limit.ts'
 import { requestsOfFullScan } from '../../src/quick/quick-scan.ts'
 import type { GroupResult, Row } from '../results.ts'
 import { playQuickRounds, type Order, type QuickRound } from './quick-rounds.ts'

@@ -1,6 +1,6 @@
 import Database from 'better-sqlite3'
 import { Client, types } from 'pg'
-import { TEXT_FIELDS } from '../../src/customer.ts'
+import { TEXT_FIELDS } from '../../src/model/customer.ts'
 import { VALUE_TYPES } from '../../src/store/port/postgres-connections.ts'
 import { isPostgres } from '../../src/address/mirror-address.ts'
 

@@ -1,7 +1,7 @@
 import Database from 'better-sqlite3'
 import { createHash } from 'node:crypto'
 import * as z from 'zod'
-import { TEXT_FIELDS } from '../../src/customer.ts'
+import { TEXT_FIELDS } from '../../src/model/customer.ts'
 import { baseUrlOf, type Measurement } from '../messages.ts'
 import type { CommandName } from './run-command.ts'
 

@@ -1,7 +1,7 @@
 import type { Organization } from '../../src/config/organization.ts'
 import type { Config } from '../../src/config/read-config.ts'
 import { openMirrorIfThere } from '../../src/store/mirror.ts'
-import { pauseOf, type Pause } from '../../src/pause.ts'
+import { pauseOf, type Pause } from '../../src/model/pause.ts'
 import type { LastRun } from '../../src/model/mirror.ts'
 import { readSharedPauses } from '../pauses.ts'
 import { checkSchedules, comingRuns, localTime, quickSchedule, runAt, type ComingRun } from '../schedule/due-times.ts'

@@ -1,5 +1,5 @@
 import type { Job } from 'bullmq'
-import { ALL, type Pauses } from '../../src/pause.ts'
+import { ALL, type Pauses } from '../../src/model/pause.ts'
 import { type Changed, pause, readPauses, resume } from '../pauses.ts'
 import { releaseQueue } from '../queue/mirror-of-queue.ts'
 import { progressOf } from '../queue/port.ts'

@@ -1,4 +1,4 @@
-import { pauseOf } from '../../src/pause.ts'
+import { pauseOf } from '../../src/model/pause.ts'
 import { readPauses } from '../pauses.ts'
 import { requireMirrorOfQueue } from '../queue/mirror-of-queue.ts'
 import { progressOf } from '../queue/port.ts'

@@ -1,6 +1,6 @@
 import { factsOf, isOurs } from '../../src/errors/errors.ts'
-import type { Logger } from '../../src/log.ts'
-import { hasChangedCustomers } from '../../src/report.ts'
+import type { Logger } from '../../src/machine/log.ts'
+import { hasChangedCustomers } from '../../src/model/report.ts'
 import type { HeldRemovals, Mirror } from '../../src/model/mirror.ts'
 import { isoTime } from '../../src/time/iso-time.ts'
 import type { Publisher } from '../publish/publisher.ts'

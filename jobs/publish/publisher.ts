@@ -1,6 +1,6 @@
 import type { Config } from '../../src/config/read-config.ts'
 import { describeError } from '../../src/errors/errors.ts'
-import type { Logger } from '../../src/log.ts'
+import type { Logger } from '../../src/machine/log.ts'
 import {
   type BucketPlan,
   configuredPlans,

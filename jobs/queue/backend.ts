@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import type { Telemetry } from 'bullmq'
-import { version } from '../../src/version.ts'
+import { version } from '../../src/machine/version.ts'
 import { within } from './deadline.ts'
 import { DEFAULT_PREFIX, parseAddress, placeOf, type Backend, type Readable, type Store } from './port.ts'
 import { neverOpened } from './queue-faults.ts'

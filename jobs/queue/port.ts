@@ -1,6 +1,6 @@
 import type { BackendFactory, IQueueBackend, Telemetry } from 'bullmq'
 import { z } from 'zod'
-import { parsedJson } from '../../src/parsed-json.ts'
+import { parsedJson } from '../../src/text/parsed-json.ts'
 
 /** The store of the jobs. Its users do not see which kind it is. */
 export type Backend = Store & {

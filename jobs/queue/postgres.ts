@@ -6,7 +6,7 @@ import { parsePostgresAddress, QUEUE_PARAMETERS } from '../../src/address/postgr
 import { postgresSettings, type PostgresSettings } from '../../src/address/postgres-settings.ts'
 import { closeWhereRefused } from '../../src/address/refused-login.ts'
 import { QueueUnavailable } from '../../src/errors/errors.ts'
-import { parsedJson } from '../../src/parsed-json.ts'
+import { parsedJson } from '../../src/text/parsed-json.ts'
 import { within } from './deadline.ts'
 import { farthestMs, type Opening, type Readable, type SharedLimits, type SharedValues, type Store } from './port.ts'
 

@@ -1,7 +1,7 @@
 import type { EventEmitter } from 'node:events'
 import { QueueUnavailable, isOurs } from '../../src/errors/errors.ts'
 import { type TlsFailure, codeOf, connectionsTaken, tlsFailure } from '../../src/errors/faults.ts'
-import type { Logger } from '../../src/log.ts'
+import type { Logger } from '../../src/machine/log.ts'
 import { backoffMs } from '../../src/time/backoff.ts'
 import { within } from './deadline.ts'
 import { createSparseLog } from '../sparse-log.ts'

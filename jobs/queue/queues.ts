@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto'
 import { withBackend, type IQueueBackend, type JobsOptions, type Processor, type WorkerOptions } from 'bullmq'
 import { z } from 'zod'
 import { nameOfProcess } from '../../src/machine/process-name.ts'
-import type { Trigger } from '../../src/report.ts'
-import { version } from '../../src/version.ts'
+import type { Trigger } from '../../src/model/report.ts'
+import { version } from '../../src/machine/version.ts'
 import { nameInDatabase, type Backend, type QueueName } from './port.ts'
 
 /**

@@ -2,9 +2,14 @@ import { once } from 'node:events'
 import { DelayedError, UnrecoverableError, WaitingError, type Job } from 'bullmq'
 import type { Organization } from '../../src/config/organization.ts'
 import { describeError, factsOf } from '../../src/errors/errors.ts'
-import type { Outcome } from '../../src/mirror-organization.ts'
-import { emptyReport, type Report, type Trigger } from '../../src/report.ts'
-import { runOrganization, type OpenSharedTurns, type RateLimits, type RunSettings } from '../../src/run-organization.ts'
+import type { Outcome } from '../../src/sync/mirror-organization.ts'
+import { emptyReport, type Report, type Trigger } from '../../src/model/report.ts'
+import {
+  runOrganization,
+  type OpenSharedTurns,
+  type RateLimits,
+  type RunSettings,
+} from '../../src/sync/run-organization.ts'
 import type { IdleAgents } from '../../src/source/connection/idle-agents.ts'
 import type { SourceEvent } from '../../src/source/customers.ts'
 import type { Mirror } from '../../src/model/mirror.ts'

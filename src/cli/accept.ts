@@ -1,8 +1,8 @@
-import type { ShapeChange } from '../run.ts'
+import type { ShapeChange } from '../model/run.ts'
 import { namedConfig } from './arguments.ts'
 import type { Io } from './io.ts'
 import { say, jsonDocument } from './output/say.ts'
-import { shapeWords } from '../wording.ts'
+import { shapeWords } from '../text/wording.ts'
 import { DestructiveCommand } from './unknown-command.ts'
 import { withMirrorToChange } from './with-mirror.ts'
 

@@ -1,5 +1,5 @@
 import { factsOf } from '../errors/errors.ts'
-import type { Outcome } from '../mirror-organization.ts'
+import type { Outcome } from '../sync/mirror-organization.ts'
 
 /** The program's exit codes. A contract: scripts depend on them. */
 export const EXIT_CODES = {

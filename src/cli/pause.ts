@@ -1,11 +1,11 @@
 import { Command } from '@commander-js/extra-typings'
 import { UsageError } from '../errors/errors.ts'
-import { moment } from '../wording.ts'
+import { moment } from '../text/wording.ts'
 import type { Io } from './io.ts'
 import { namedConfig, timeArgument } from './arguments.ts'
 import { say } from './output/say.ts'
 import { isoOf, isoTime } from '../time/iso-time.ts'
-import { ALL, type Pause } from '../pause.ts'
+import { ALL, type Pause } from '../model/pause.ts'
 import { configOption } from './output/wording.ts'
 
 /** `customer-mirror pause`: no run of organizations starts until they are resumed. */

@@ -5,7 +5,7 @@ import { screenOf, type Io } from './io.ts'
 import { wrapText, columnsOf } from './output/fit-text.ts'
 import { say, print } from './output/say.ts'
 import { requireKnownCommand } from './unknown-command.ts'
-import { exactVersion } from '../version.ts'
+import { exactVersion } from '../machine/version.ts'
 
 /** Runs the one command that the command line names, as the shell split it; what becomes of it turns into an exit code. */
 export async function runProgram(args: readonly string[], io: Io): Promise<void> {

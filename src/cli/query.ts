@@ -86,7 +86,7 @@ function wanted(text: string | undefined): string | undefined {
 }
 
 async function everyColumn(): Promise<string[]> {
-  const { publicColumns } = await import('../public-tables.ts')
+  const { publicColumns } = await import('../model/public-tables.ts')
   return publicColumns('active_customers').map(({ name }) => name)
 }
 

@@ -23,7 +23,7 @@ export function runsCommand(io: Io) {
         return mirror.listRuns({ organization, limit })
       })
       if (json) {
-        const { toJson } = await import('../report.ts')
+        const { toJson } = await import('../model/report.ts')
         const documents = runs.map((run) => ({
           id: run.runId,
           ...toJson(run),
@@ -67,7 +67,7 @@ function runsShowCommand(io: Io) {
       ])
       if (run === undefined) throw new UsageError(`There is no run ${id}. 'customer-mirror runs' lists them.`)
       if (json) {
-        const { toJson } = await import('../report.ts')
+        const { toJson } = await import('../model/report.ts')
         const { runId, trigger, warnings, certificate = null } = run
         io.stdout.write(jsonDocument({ run: { id: runId, ...toJson(run), trigger, warnings, certificate } }))
       } else {

@@ -1,5 +1,5 @@
 import { Command } from '@commander-js/extra-typings'
-import type { Pause } from '../pause.ts'
+import type { Pause } from '../model/pause.ts'
 import { screenOf, type Io, type Screen } from './io.ts'
 import { namedConfig, wholeNumber } from './arguments.ts'
 import { pauseAsJson, pausedLines } from './pause.ts'

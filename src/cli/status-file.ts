@@ -1,7 +1,7 @@
 import { readFileSync, statSync } from 'node:fs'
 import type { Config } from '../config/read-config.ts'
 import { UsageError } from '../errors/errors.ts'
-import type { Pauses } from '../pause.ts'
+import type { Pauses } from '../model/pause.ts'
 import type { Mirror } from '../model/mirror.ts'
 import type { Io } from './io.ts'
 import { absolutePath } from './arguments.ts'

@@ -1,13 +1,13 @@
 import type { HeldRemovals, Mirror } from '../model/mirror.ts'
 import { chooseOrganizations, type Organization } from '../config/organization.ts'
 import { describeError, isOurs } from '../errors/errors.ts'
-import type { Logger } from '../log.ts'
-import type { Outcome } from '../mirror-organization.ts'
+import type { Logger } from '../machine/log.ts'
+import type { Outcome } from '../sync/mirror-organization.ts'
 import { monotonicMs } from '../machine/timers.ts'
 import { configuredPlans, type Published, type TargetPlan } from '../copies/publish-plan.ts'
-import { hasChangedCustomers } from '../report.ts'
-import { openAwaited } from '../run/await-mirror.ts'
-import { runOrganization } from '../run-organization.ts'
+import { hasChangedCustomers } from '../model/report.ts'
+import { openAwaited } from '../sync/await-mirror.ts'
+import { runOrganization } from '../sync/run-organization.ts'
 import { IdleAgents } from '../source/connection/idle-agents.ts'
 import type { BlockSettings } from './output/explain-failure.ts'
 import type { Io } from './io.ts'
@@ -116,7 +116,7 @@ async function publish(plans: readonly TargetPlan[], signal: AbortSignal, log: L
 
 /** Loaded only by those who ask for a log. */
 async function openLog(level: string, stream: NodeJS.WritableStream): Promise<Logger> {
-  const { createLog } = await import('../log.ts')
+  const { createLog } = await import('../machine/log.ts')
   return createLog({ level, stream })
 }
 

@@ -1,11 +1,11 @@
 import { Command, Option } from '@commander-js/extra-typings'
-import type { Outcome } from '../mirror-organization.ts'
+import type { Outcome } from '../sync/mirror-organization.ts'
 import { exitCodeOf, exitCodeOfRuns, type ExitCode } from './exit-code.ts'
 import { isTerminal, screenOf, type Io, type Screen } from './io.ts'
 import { logLevelOption, wholeNumber } from './arguments.ts'
 import { jsonDocument, say, print } from './output/say.ts'
 import type { SyncOptions, Synced } from './sync-organizations.ts'
-import type { Report } from '../report.ts'
+import type { Report } from '../model/report.ts'
 import { count } from './output/wording.ts'
 import {
   quickAdvice,
@@ -47,7 +47,7 @@ export function syncCommand(io: Io) {
     const synced = await syncOrganizations(ids, options, io)
     const { outcomes, mirrorFile, published } = synced
     if (options.json) {
-      const { toJson } = await import('../report.ts')
+      const { toJson } = await import('../model/report.ts')
       // A dry run is not stored: its number belongs to another run of the mirror.
       const runs = outcomes.map(({ report }) => ({ ...toJson(report), ...(options.dryRun && { runId: null }) }))
       io.stdout.write(
@@ -67,7 +67,7 @@ async function loggingFailure(level: string, io: Io, work: () => Promise<void>):
     await work()
   } catch (error) {
     const [{ createLog }, { describeError, isOurs }] = await Promise.all([
-      import('../log.ts'),
+      import('../machine/log.ts'),
       import('../errors/errors.ts'),
     ])
     const log = createLog({ level, stream: io.stderr })

@@ -1,6 +1,6 @@
 import type { Config } from '../config/read-config.ts'
 import { monotonicMs } from '../machine/timers.ts'
-import type { LeasedRun } from '../report.ts'
+import type { LeasedRun } from '../model/report.ts'
 import type { HeldRemovals, Mirror } from '../model/mirror.ts'
 import { namedConfig } from './arguments.ts'
 

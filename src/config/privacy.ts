@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { TEXT_FIELDS } from '../customer.ts'
+import { TEXT_FIELDS } from '../model/customer.ts'
 import { fieldOf, hides, NOTHING_HIDDEN, plainName } from '../privacy/privacy-policy.ts'
 import { refusing, NOT_IN_THIS_FILE, secretReferenceForm, setting, type ReferenceForm } from './values.ts'
 import { isMapping, valueAt, type Mistake } from './document.ts'

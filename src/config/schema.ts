@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { Retention } from '../run.ts'
+import type { Retention } from '../model/run.ts'
 import { DURATION_FORM, durationMs } from '../time/duration-text.ts'
 import { DEFAULT_MIRROR, mirrorPlace, queueAddress } from './addresses.ts'
 import { privacy } from './privacy.ts'

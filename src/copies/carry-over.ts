@@ -1,5 +1,5 @@
 import type Database from 'better-sqlite3'
-import { uuidsIn } from '../customer.ts'
+import { uuidsIn } from '../model/customer.ts'
 import { idHash } from '../privacy/forgotten.ts'
 import { sqliteSession } from '../store/port/sqlite-store.ts'
 import { purgeCustomer } from '../store/forget/forget-customer.ts'

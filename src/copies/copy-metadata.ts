@@ -1,7 +1,7 @@
 import { lstatSync, readFileSync } from 'node:fs'
 import { basename, dirname, extname, join } from 'node:path'
 import { codeOf } from '../errors/faults.ts'
-import { PUBLIC_TABLES, type PublicColumn, type PublicTable } from '../public-tables.ts'
+import { PUBLIC_TABLES, type PublicColumn, type PublicTable } from '../model/public-tables.ts'
 import { MANIFEST } from './copy-manifest.ts'
 import { tablesOfCopy } from './copy-tables.ts'
 import { type Access, modeOf } from './copy-target.ts'

@@ -1,7 +1,7 @@
 import type Database from 'better-sqlite3'
 import { quoted } from '../store/port/sql.ts'
 import { GIVEN_BY_SERVER } from './feed.ts'
-import { PUBLIC_TABLES, publicColumns, type PublicColumn, type PublicTable } from '../public-tables.ts'
+import { PUBLIC_TABLES, publicColumns, type PublicColumn, type PublicTable } from '../model/public-tables.ts'
 import { hasTable } from './open-to-read.ts'
 import type { LeftOut } from './publish-plan.ts'
 

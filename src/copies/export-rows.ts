@@ -1,5 +1,5 @@
 import { UsageError } from '../errors/errors.ts'
-import { listedNames } from '../listed-names.ts'
+import { listedNames } from '../text/listed-names.ts'
 import type { Connection } from '../store/sqlite/connect.ts'
 import { feedStart, lastGiven, lastSeq, lastSeqAt, type SelectedRows } from './feed.ts'
 import type { ExportFacts, ExportRow, Format, Sink } from './format.ts'

@@ -1,4 +1,4 @@
-import type { PublicColumn } from '../public-tables.ts'
+import type { PublicColumn } from '../model/public-tables.ts'
 import type { SqlValue } from './readable-statement.ts'
 
 /**

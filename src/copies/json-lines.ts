@@ -1,5 +1,5 @@
-import { parsedJson } from '../parsed-json.ts'
-import { wellFormedJson } from '../storable-text.ts'
+import { parsedJson } from '../text/parsed-json.ts'
+import { wellFormedJson } from '../text/storable-text.ts'
 import type { SqlValue } from './readable-statement.ts'
 import { type ExportColumn, type ExportRow, type Format, type FormatSettings, writeLines } from './format.ts'
 

@@ -1,7 +1,7 @@
 import { ByteWriter, type KeyValue, ParquetWriter, type SchemaElement } from 'hyparquet-writer'
 import { zstdCompressSync } from 'node:zlib'
 import { UsageError } from '../errors/errors.ts'
-import { version } from '../version.ts'
+import { version } from '../machine/version.ts'
 import type { ExportColumn, ExportFacts, Format, FormatSettings } from './format.ts'
 import type { SqlValue } from './readable-statement.ts'
 

@@ -6,7 +6,7 @@ import { Interrupted, isOurs, MirrorUnusable, OrganizationLeased, UsageError } f
 import { isOfSqlite, mirrorFault, seenIn } from '../errors/faults.ts'
 import { isMissing } from '../machine/is-missing.ts'
 import { makeFolder } from '../machine/make-folder.ts'
-import type { Clocks } from '../organizations.ts'
+import type { Clocks } from '../model/organizations.ts'
 import { fileError } from '../store/port/sqlite-errors.ts'
 import { sqlTime } from '../store/port/sql.ts'
 import { sqliteSession } from '../store/port/sqlite-store.ts'

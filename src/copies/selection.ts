@@ -1,5 +1,5 @@
 import type { Connection } from '../store/sqlite/connect.ts'
-import { publicColumns } from '../public-tables.ts'
+import { publicColumns } from '../model/public-tables.ts'
 import { type SelectedRows, selectFeed } from './feed.ts'
 import type { ExportColumn, ExportFacts } from './format.ts'
 

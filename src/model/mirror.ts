@@ -1,7 +1,7 @@
-import type { Warnings } from '../customer.ts'
+import type { Warnings } from './customer.ts'
 import type { HiddenFields } from '../privacy/privacy-policy.ts'
-import type { LatestRun, Proof, Pruned, RecordCounts, RemovingProof, Report, RunStatus, LeasedRun } from '../report.ts'
-import type { RowSet } from '../list/row-set.ts'
+import type { LatestRun, Proof, Pruned, RecordCounts, RemovingProof, Report, RunStatus, LeasedRun } from './report.ts'
+import type { RowSet } from './row-set.ts'
 import type {
   Candidate,
   Emptied,
@@ -14,8 +14,8 @@ import type {
   Run,
   ShapeChange,
   Start,
-} from '../run.ts'
-import type { SavedPage, SortedPage } from '../sorted-page.ts'
+} from './run.ts'
+import type { SavedPage, SortedPage } from './page.ts'
 
 /**
  * A mirror, through a small set of verbs. Each write is one transaction that first checks that its run still holds the lease of

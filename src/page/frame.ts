@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 import { html, raw } from 'hono/html'
-import { plainLines } from '../plain-text.ts'
+import { plainLines } from '../text/plain-text.ts'
 import { isoTime } from '../time/iso-time.ts'
-import { grouped, moment } from '../wording.ts'
+import { grouped, moment } from '../text/wording.ts'
 import { ago } from './sentences.ts'
 import { STYLE } from './style.ts'
 

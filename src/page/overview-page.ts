@@ -1,11 +1,11 @@
 import { html } from 'hono/html'
-import { count, duration, grouped, moment } from '../wording.ts'
+import { count, duration, grouped, moment } from '../text/wording.ts'
 import { framed, runPath, time, unlessZero, type Html } from './frame.ts'
 import type { OrganizationView, Overview, Served } from './overview.ts'
 import { chartWords, runChart } from './run-chart.ts'
 import { progressWords, sentencesOf, span, STATE_WORDS } from './sentences.ts'
 import type { State } from './standing.ts'
-import { exactVersion } from '../version.ts'
+import { exactVersion } from '../machine/version.ts'
 
 /** The overview as a page: all of it as a file of its own, or a part of it from a server, which has pages of runs too. */
 export function overviewPage(overview: Overview, served?: Served): Promise<string> {

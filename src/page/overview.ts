@@ -1,5 +1,5 @@
-import type { LatestRun, Underway } from '../report.ts'
-import type { Pause } from '../pause.ts'
+import type { LatestRun, Underway } from '../model/report.ts'
+import type { Pause } from '../model/pause.ts'
 import type { Freshness, HeldRemovals, Mirror, UncountedFreshness } from '../model/mirror.ts'
 import { progressOf, type Progress } from './progress.ts'
 import { standingOf, type Standing } from './standing.ts'

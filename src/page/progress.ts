@@ -1,4 +1,4 @@
-import type { Underway } from '../report.ts'
+import type { Underway } from '../model/report.ts'
 
 /** A run under way, and how far it is as far as that is known. */
 export type Progress = Underway & {

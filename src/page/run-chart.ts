@@ -1,6 +1,6 @@
 import { html } from 'hono/html'
-import type { LatestRun } from '../report.ts'
-import { count, duration } from '../wording.ts'
+import type { LatestRun } from '../model/report.ts'
+import { count, duration } from '../text/wording.ts'
 import { DRAWN_RUNS } from './overview.ts'
 import type { Html } from './frame.ts'
 

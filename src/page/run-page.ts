@@ -1,7 +1,7 @@
 import { html } from 'hono/html'
 import { factsOfCode } from '../errors/error-facts.ts'
 import type { StoredRun } from '../model/mirror.ts'
-import { count, duration, grouped, shapeWords } from '../wording.ts'
+import { count, duration, grouped, shapeWords } from '../text/wording.ts'
 import { framed, time, unlessZero, type Html } from './frame.ts'
 import { certificateOf, limitLines, newFieldLines, positionWords, proofLines, reasonWords } from './proof-words.ts'
 

@@ -1,6 +1,6 @@
 import { factsOfCode } from '../errors/error-facts.ts'
 import { isFarAhead } from '../time/clock-tolerance.ts'
-import { count, duration, grouped, moment } from '../wording.ts'
+import { count, duration, grouped, moment } from '../text/wording.ts'
 import type { OrganizationView } from './overview.ts'
 import type { Progress } from './progress.ts'
 import { reasonWords } from './proof-words.ts'

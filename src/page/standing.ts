@@ -1,5 +1,5 @@
 import { factsOfCode } from '../errors/error-facts.ts'
-import type { LatestRun } from '../report.ts'
+import type { LatestRun } from '../model/report.ts'
 import type { UncountedFreshness } from '../model/mirror.ts'
 import type { OrganizationView } from './overview.ts'
 

@@ -1,5 +1,5 @@
-import { TEXT_FIELDS, type Customer, type TextField } from '../customer.ts'
-import { parsedJson } from '../parsed-json.ts'
+import { TEXT_FIELDS, type Customer, type TextField } from '../model/customer.ts'
+import { parsedJson } from '../text/parsed-json.ts'
 import {
   actionBetween,
   fieldOf,
@@ -10,8 +10,8 @@ import {
   type HiddenFields,
   type PrivacyPolicy,
 } from './privacy-policy.ts'
-import { CUT_BEGINNING, CUT_MARK } from '../sorted-page.ts'
-import { storableText } from '../storable-text.ts'
+import { CUT_BEGINNING, CUT_MARK } from '../model/page.ts'
+import { storableText } from '../text/storable-text.ts'
 
 /** The columns of a customer that a policy may hide. */
 export type HidableColumns = Record<TextField, string | null> & { extra: string | null }

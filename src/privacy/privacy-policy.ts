@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto'
-import { TEXT_FIELDS } from '../customer.ts'
+import { TEXT_FIELDS } from '../model/customer.ts'
 
 /**
  * Which fields of an organization's customers are not stored as sent. A field is named as documented; a field of `extra` as

@@ -1,4 +1,3 @@
-import { firstIndex } from '../first-index.ts'
 import { byPosition, type Block, type Cut } from './cut.ts'
 
 /** Positions `[from, to)`. */
@@ -157,4 +156,18 @@ function keptBlocks(blocks: readonly Block[]): Block[] {
   const kept: Block[] = []
   for (let link = frontier.at(-1); link !== undefined; link = link.before) kept.push(link.block)
   return kept.toReversed()
+}
+
+/**
+ * Binary search: the first of `length` indexes for which `holds` is true, given that it is true for all later ones; `length` if it is true
+ * for none.
+ */
+function firstIndex(length: number, holds: (index: number) => boolean): number {
+  let [from, to] = [0, length]
+  while (from < to) {
+    const middle = (from + to) >>> 1
+    if (holds(middle)) to = middle
+    else from = middle + 1
+  }
+  return from
 }

@@ -1,5 +1,5 @@
-import { SeenRows } from '../list/row-set.ts'
-import type { Reason } from '../reasons.ts'
+import { SeenRows } from '../model/row-set.ts'
+import type { Reason } from '../model/reasons.ts'
 import { NO_PROOF, type Certificate, type Scan } from '../scan/scan.ts'
 import { repeats } from '../scan/seam.ts'
 import { Witnesses } from '../scan/witness.ts'

@@ -1,5 +1,5 @@
 import { isRoundCap, ROUNDEST, type Findings } from './findings.ts'
-import type { Reason } from '../reasons.ts'
+import type { Reason } from '../model/reasons.ts'
 import { repeats, seamBetween, type Seam } from './seam.ts'
 import type { Failure, Stage } from './scan.ts'
 import {

@@ -1,5 +1,5 @@
-import { SeenRows } from '../list/row-set.ts'
-import type { Reason } from '../reasons.ts'
+import { SeenRows } from '../model/row-set.ts'
+import type { Reason } from '../model/reasons.ts'
 import { windowAfter, windowAt, windowFrom, type ReadWindow, type Window, type WindowAnswer } from './window.ts'
 import { Witnesses } from './witness.ts'
 

@@ -3,7 +3,7 @@ import { Bisections } from './bisections.ts'
 import { Chain } from './chain.ts'
 import { Ends } from './ends.ts'
 import { Findings, isRoundCap } from './findings.ts'
-import type { Reason } from '../reasons.ts'
+import type { Reason } from '../model/reasons.ts'
 import { NO_PROOF, type Certificate, type Scan, type Stage } from './scan.ts'
 import {
   readOf,

@@ -1,5 +1,5 @@
 import type { Hole } from './bisections.ts'
-import type { Reason } from '../reasons.ts'
+import type { Reason } from '../model/reasons.ts'
 import type { ReadWindow, StoppedAt, Window, WindowAnswer, WindowFailure } from './window.ts'
 
 /*

@@ -1,5 +1,5 @@
 import type { WindowFailure } from '../errors/error-facts.ts'
-import { orderOfRows, type RowOrder } from '../list/row-order.ts'
+import { orderOfRows, type RowOrder } from './row-order.ts'
 
 export type { WindowFailure }
 

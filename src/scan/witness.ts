@@ -1,4 +1,4 @@
-import { compareRows, type Comparison, waysMet } from '../list/row-order.ts'
+import { compareRows, type Comparison, waysMet } from './row-order.ts'
 import type { Seam } from './seam.ts'
 import type { ReadWindow } from './window.ts'
 

@@ -1,9 +1,9 @@
 import { ContractBroken, RateLimited, SourceRefused, SourceUnavailable } from '../errors/errors.ts'
-import { moment } from '../wording.ts'
+import { moment } from '../text/wording.ts'
 import { type Answer, headerOf } from './connection/answer.ts'
 import { isCorrectable, isNotable } from './clock/clock.ts'
 import { retryAfterMs } from './pace/retry-after.ts'
-import { parsedJson } from '../parsed-json.ts'
+import { parsedJson } from '../text/parsed-json.ts'
 import { errorEnvelope } from './page/envelope.ts'
 
 export type RefusalContext = {

@@ -1,4 +1,4 @@
-import type { Organizations } from '../organizations.ts'
+import type { Organizations } from '../model/organizations.ts'
 import type { Mirror, Opening } from '../model/mirror.ts'
 import { isPostgres } from '../address/mirror-address.ts'
 import { ifThere } from './refusals.ts'

@@ -1,4 +1,4 @@
-import type { Organizations } from '../organizations.ts'
+import type { Organizations } from '../model/organizations.ts'
 import type { Mirror } from '../model/mirror.ts'
 import { mirrorOn } from './verbs.ts'
 import { organizationsIn } from './organizations.ts'

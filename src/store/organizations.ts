@@ -1,4 +1,4 @@
-import type { Contents, Organizations, Renamed, Retired } from '../organizations.ts'
+import type { Contents, Organizations, Renamed, Retired } from '../model/organizations.ts'
 import { nameTaken, retiredAlready } from './refusals.ts'
 import { moment, NOTICED, place, UNNOTICED } from './port/fragments.ts'
 import { sql, sqlTime, text } from './port/sql.ts'

@@ -1,6 +1,6 @@
 import { MirrorUnusable, OrganizationLeased, UsageError } from '../errors/errors.ts'
 import type { Standing } from '../model/mirror.ts'
-import type { Run } from '../run.ts'
+import type { Run } from '../model/run.ts'
 
 /** What comes of opening a mirror; undefined where there is none. */
 export async function ifThere<Opened>(opening: Promise<Opened>): Promise<Opened | undefined> {

@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { nothingPruned, type Pruned } from '../report.ts'
+import { nothingPruned, type Pruned } from '../model/report.ts'
 import type { Mirror } from '../model/mirror.ts'
 import { requireTaken } from './pages/page-accounting.ts'
 import { asText, FOR_UPDATE, greatest, isFoundBy, isIn, moment, rowsOf } from './port/fragments.ts'
@@ -7,7 +7,7 @@ import { either, fromSqlTime, sql, type Sql, sqlTime, text } from './port/sql.ts
 import { requireCurrent } from './runs/lease.ts'
 import type { Session, Store } from './port/store.ts'
 import { runsToKeep } from './schema/views.ts'
-import type { Reckoning, Retention } from '../run.ts'
+import type { Reckoning, Retention } from '../model/run.ts'
 
 /** Deletes some rows in the transaction of the caller, and returns how many. */
 export type Deletion = (session: Session, most: number) => Promise<number>

@@ -1,5 +1,5 @@
-import { endedWell } from '../report.ts'
-import type { Run } from '../run.ts'
+import { endedWell } from '../model/report.ts'
+import type { Run } from '../model/run.ts'
 import type { Mirror, Standing } from '../model/mirror.ts'
 import { findGone, findListed, findRemovalCandidates } from './absent/candidates.ts'
 import { approveRemovals, discardRemovals, listHeldRemovals } from './absent/held-removals.ts'

@@ -1,7 +1,7 @@
 import { aMirrorToQuery } from '../support/mirror-to-query.ts'
 import { beforeEach, describe, expect, inject, test } from 'vitest'
 import { queryCommand } from '../../src/cli/query.ts'
-import { PUBLIC_TABLES } from '../../src/public-tables.ts'
+import { PUBLIC_TABLES } from '../../src/model/public-tables.ts'
 import { customerId } from '../support/builders.ts'
 import { runCli } from '../support/run-cli.ts'
 import { runCommand } from '../support/run-command.ts'

@@ -1,4 +1,4 @@
-import type { Ending } from '../../src/run.ts'
+import type { Ending } from '../../src/model/run.ts'
 import type { Mirror } from '../../src/model/mirror.ts'
 import { beforeEach, expect, test } from 'vitest'
 import { removalsCommand } from '../../src/cli/removals.ts'

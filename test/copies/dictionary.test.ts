@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { PUBLIC_TABLES } from '../../src/public-tables.ts'
+import { PUBLIC_TABLES } from '../../src/model/public-tables.ts'
 import { datasetteMetadata } from '../../src/copies/copy-metadata.ts'
 import { openMirror } from '../../src/store/mirror.ts'
 import { dictionaryPage } from '../support/dictionary-page.ts'

@@ -1,5 +1,5 @@
 import type { Mirror } from '../../src/model/mirror.ts'
-import type { Proof } from '../../src/report.ts'
+import type { Proof } from '../../src/model/report.ts'
 import * as fc from 'fast-check'
 import { aCustomer, customerId, START_MS } from '../support/builders.ts'
 import { mirrorPages, rowsOf } from '../support/mirror-file.ts'

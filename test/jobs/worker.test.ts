@@ -1,4 +1,4 @@
-import { version } from '../../src/version.ts'
+import { version } from '../../src/machine/version.ts'
 import { describe, expect, inject, test } from 'vitest'
 import { stoppedWithinMs } from '../support/busy-machine.ts'
 import { eventually } from '../support/eventually.ts'

@@ -1,4 +1,4 @@
-import { addsUp, type RecordCounts } from '../../src/report.ts'
+import { addsUp, type RecordCounts } from '../../src/model/report.ts'
 import { storedText } from '../support/mirror-reader.ts'
 import { type Reader, rows } from './reader.ts'
 import { idOf, policyOf, stored, type Model } from './model.ts'

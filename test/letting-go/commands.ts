@@ -1,7 +1,7 @@
 import { rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { openOrganizations } from '../../src/store/mirror.ts'
-import type { Organizations } from '../../src/organizations.ts'
+import type { Organizations } from '../../src/model/organizations.ts'
 import { backUp, restore } from '../support/backing-up.ts'
 import { onPostgres } from '../support/mirror-choice.ts'
 import { rowsOf } from '../support/mirror-file.ts'

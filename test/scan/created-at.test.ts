@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { sortableInstant } from '../../src/list/row-order.ts'
+import { sortableInstant } from '../../src/scan/row-order.ts'
 import { seeds } from '../support/seeds.ts'
 
 test.each([

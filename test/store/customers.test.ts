@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { TEXT_FIELDS } from '../../src/customer.ts'
+import { TEXT_FIELDS } from '../../src/model/customer.ts'
 import { aCustomer, aPage, customerId, customers, MINUTE_MS, START_MS } from '../support/builders.ts'
 import { sqliteAlone } from '../support/mirror-choice.ts'
 import { aMirror, dump, mirrorPages, rowsOf, tamper, valueOf } from '../support/mirror-file.ts'

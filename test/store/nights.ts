@@ -1,6 +1,6 @@
-import type { Ending, RemovalRule } from '../../src/run.ts'
+import type { Ending, RemovalRule } from '../../src/model/run.ts'
 import type { Mirror } from '../../src/model/mirror.ts'
-import type { Proof, Report } from '../../src/report.ts'
+import type { Proof, Report } from '../../src/model/report.ts'
 import { customerId, MINUTE_MS, START_MS } from '../support/builders.ts'
 import { mirrorPages, rowsOf } from '../support/mirror-file.ts'
 

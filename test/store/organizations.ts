@@ -1,6 +1,6 @@
 import { expect, onTestFinished } from 'vitest'
 import { openOrganizations } from '../../src/store/mirror.ts'
-import type { Organizations } from '../../src/organizations.ts'
+import type { Organizations } from '../../src/model/organizations.ts'
 import type { Mirror } from '../../src/model/mirror.ts'
 import { aPage, customerId, customers, START_MS } from '../support/builders.ts'
 import { aMirror, type Row, rowsOf, tamper, valueOf } from '../support/mirror-file.ts'

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Mirror } from '../../src/model/mirror.ts'
-import type { SavedPage } from '../../src/sorted-page.ts'
+import type { SavedPage } from '../../src/model/page.ts'
 import { aCustomer, aPage, customers, type SentRecord, START_MS } from '../support/builders.ts'
 import { aMirror, rowsOf, valueOf } from '../support/mirror-file.ts'
 

@@ -3,7 +3,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import type { Mirror } from '../../src/model/mirror.ts'
 import { openMirror } from '../../src/store/mirror.ts'
 import { requireSum } from '../../src/store/pages/page-accounting.ts'
-import { addsUp, noRecords, type RecordCounts } from '../../src/report.ts'
+import { addsUp, noRecords, type RecordCounts } from '../../src/model/report.ts'
 import {
   aCustomer,
   anEnding,

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { Proof, Report } from '../../src/report.ts'
+import type { Proof, Report } from '../../src/model/report.ts'
 import { UsageError } from '../../src/errors/errors.ts'
 import { aCustomer, aPage, customerId, customers, START_MS } from '../support/builders.ts'
 import { aMirror, rowsOf, tamper, valueOf } from '../support/mirror-file.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { Proof } from '../../src/report.ts'
+import type { Proof } from '../../src/model/report.ts'
 import type { Mirror } from '../../src/model/mirror.ts'
 import { privacyPolicy } from '../../src/privacy/privacy-policy.ts'
 import { aCustomer, aPage, customerId, customers, START_MS } from '../support/builders.ts'

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import type { Proof } from '../../src/report.ts'
+import type { Proof } from '../../src/model/report.ts'
 import { aCustomer, customerId } from '../support/builders.ts'
 import { aMirror } from '../support/mirror-file.ts'
 import { changes, type Fate, fateOf, night, quickRun } from './nights.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { Ending } from '../../src/run.ts'
+import type { Ending } from '../../src/model/run.ts'
 import { aCustomer, aPage, customerId, customers, START_MS } from '../support/builders.ts'
 import { aMirror, mirrorPages, rowsOf, tamper, valueOf } from '../support/mirror-file.ts'
 import { changes, customerRow, DAY_MS, fateOf, night, scanEnding } from './nights.ts'

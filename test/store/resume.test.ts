@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import type { Ending, Run } from '../../src/run.ts'
+import type { Ending, Run } from '../../src/model/run.ts'
 import type { Mirror } from '../../src/model/mirror.ts'
-import type { SortedPage } from '../../src/sorted-page.ts'
+import type { SortedPage } from '../../src/model/page.ts'
 import { anEnding, aPage, customers, MINUTE_MS, START_MS } from '../support/builders.ts'
 import { aMirror, rowsOf, valueOf } from '../support/mirror-file.ts'
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { addsUp } from '../../src/report.ts'
+import { addsUp } from '../../src/model/report.ts'
 import { aCustomer, anEnding, aPage, customers, MINUTE_MS, START_MS } from '../support/builders.ts'
 import { aMirror, mirrorPages, rowsOf, tamper, valueOf } from '../support/mirror-file.ts'
 

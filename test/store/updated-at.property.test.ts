@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { Run } from '../../src/run.ts'
+import type { Run } from '../../src/model/run.ts'
 import type { Mirror } from '../../src/model/mirror.ts'
 import { aCustomer, aPage, customerId, MINUTE_MS, START_MS } from '../support/builders.ts'
 import { dice as diceOf, type Dice } from '../support/dice.ts'

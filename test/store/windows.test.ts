@@ -1,12 +1,12 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import type { RecordedWindow, Run } from '../../src/run.ts'
+import type { RecordedWindow, Run } from '../../src/model/run.ts'
 import type { Mirror } from '../../src/model/mirror.ts'
-import type { SortedPage } from '../../src/sorted-page.ts'
+import type { SortedPage } from '../../src/model/page.ts'
 import { aCustomer, anEnding, aPage, customerId, customers, MINUTE_MS, START_MS } from '../support/builders.ts'
 import { aMirror, mirrorPages, rowsOf, tamper } from '../support/mirror-file.ts'
 import { keyOf, type Row } from '../../src/scan/window.ts'
-import { sortRecords } from '../../src/run/sorting/sort-records.ts'
+import { sortRecords } from '../../src/sync/sorting/sort-records.ts'
 import { seeds } from '../support/seeds.ts'
 
 const RESUME_WITHIN_MS = 6 * 60 * MINUTE_MS

@@ -1,4 +1,4 @@
-import { readWindows, type Arrival, type Reading } from '../../src/run/windows/read-windows.ts'
+import { readWindows, type Arrival, type Reading } from '../../src/sync/read-windows.ts'
 import { listScan } from '../../src/scan/list-scan.ts'
 import type { Scan } from '../../src/scan/scan.ts'
 import type { Window } from '../../src/scan/window.ts'

@@ -1,4 +1,4 @@
-import { orderOfRows } from '../../src/list/row-order.ts'
+import { orderOfRows } from '../../src/scan/row-order.ts'
 import { startOf, type Row, type RowOrNumber, type Window, type WindowAnswer } from '../../src/scan/window.ts'
 import { type AdversaryList, type OrderName, type Person } from './adversary-list.ts'
 import type { Dice } from './dice.ts'

@@ -1,7 +1,7 @@
-import type { Ending } from '../../src/run.ts'
-import type { Customer } from '../../src/customer.ts'
-import { sortRecords } from '../../src/run/sorting/sort-records.ts'
-import type { SortedPage } from '../../src/sorted-page.ts'
+import type { Ending } from '../../src/model/run.ts'
+import type { Customer } from '../../src/model/customer.ts'
+import { sortRecords } from '../../src/sync/sorting/sort-records.ts'
+import type { SortedPage } from '../../src/model/page.ts'
 import type { CustomersPage } from '../../src/source/customers.ts'
 import { cutRecords } from '../../src/source/page/cut-records.ts'
 

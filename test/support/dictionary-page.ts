@@ -1,5 +1,5 @@
 import { MANIFEST } from '../../src/copies/copy-manifest.ts'
-import { PUBLIC_TABLES, type PublicTable } from '../../src/public-tables.ts'
+import { PUBLIC_TABLES, type PublicTable } from '../../src/model/public-tables.ts'
 
 /** The page about the public tables: docs/DATA.md. */
 export function dictionaryPage(): string {

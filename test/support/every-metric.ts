@@ -1,6 +1,6 @@
 import { processText } from '../../jobs/monitoring/metrics.ts'
 import { statusMetrics } from '../../jobs/monitoring/metrics.ts'
-import { emptyReport } from '../../src/report.ts'
+import { emptyReport } from '../../src/model/report.ts'
 import { START_MS } from './builders.ts'
 import { readExposition, type Family } from './exposition.ts'
 import { metricsOf } from './metrics-of.ts'

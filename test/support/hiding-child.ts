@@ -1,5 +1,5 @@
 import { flushCompileCache } from 'node:module'
-import { mirrorOrganization } from '../../src/mirror-organization.ts'
+import { mirrorOrganization } from '../../src/sync/mirror-organization.ts'
 import { openMirror } from '../../src/store/mirror.ts'
 import { privacyPolicy } from '../../src/privacy/privacy-policy.ts'
 import { customers } from './builders.ts'

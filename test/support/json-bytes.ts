@@ -1,4 +1,4 @@
-import type { Fingerprint } from '../../src/list/fingerprint.ts'
+import type { Fingerprint } from '../../src/model/fingerprint.ts'
 
 /** The fingerprint of a record as it is sent. */
 export function printOf(fingerprint: Fingerprint, sent: unknown): number {

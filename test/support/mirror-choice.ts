@@ -22,23 +22,13 @@ export function testsOfThisMirror({
 }
 
 const OF_THE_STORE = [
-  ...['store/**/*', 'mirror-organization*', 'crash', 'resume', 'letting-go/*', 'random-*'],
-  ...['list/list-as-read', 'unread-list'],
+  ...['store/**/*', 'sync/mirror-organization*', 'sync/crash', 'sync/resume', 'letting-go/*', 'sync/random-*'],
+  ...['sync/list-as-read', 'sync/unread-list'],
 ]
 
 const OF_RUNS = [
-  ...[
-    'run/*',
-    'settled-nights',
-    'quick-run*',
-    'search-*',
-    'forgotten-customers*',
-    'privacy',
-    'privacy.deep',
-    'privacy.property',
-  ],
-  ...['definitions-over-nights*', 'adversarial-records*', 'forged-names', 'cached-answers', 'misleading-pages'],
-  ...['too-large-page', 'scan-on-the-service*', 'wall-clock*'],
+  ...['sync/*', 'quick/quick-run*', 'forgotten-customers*', 'privacy', 'privacy.deep', 'privacy.property'],
+  ...['forged-names', 'scan-on-the-service*'],
 ]
 
 /**

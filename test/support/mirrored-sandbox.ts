@@ -1,8 +1,8 @@
 import type { Mirror } from '../../src/model/mirror.ts'
 import type { Organization } from '../../src/config/organization.ts'
-import { runOrganization, type RunSettings } from '../../src/run-organization.ts'
+import { runOrganization, type RunSettings } from '../../src/sync/run-organization.ts'
 import type { Sandbox } from '../../src/service/sandbox.ts'
-import type { Outcome } from '../../src/mirror-organization.ts'
+import type { Outcome } from '../../src/sync/mirror-organization.ts'
 import { rowsOf } from './mirror-file.ts'
 
 export type Syncing = Partial<Organization> &

@@ -1,5 +1,5 @@
 import type { Mirror } from '../../src/model/mirror.ts'
-import type { Mirroring } from '../../src/mirror-organization.ts'
+import type { Mirroring } from '../../src/sync/mirror-organization.ts'
 import { MINUTE_MS, START_MS } from './builders.ts'
 import type { PageSource } from './listed-source.ts'
 import { rowsOf } from './mirror-file.ts'

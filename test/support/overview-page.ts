@@ -1,4 +1,4 @@
-import type { Pause } from '../../src/pause.ts'
+import type { Pause } from '../../src/model/pause.ts'
 import type { Mirror } from '../../src/model/mirror.ts'
 import { readOverview, type Overview } from '../../src/page/overview.ts'
 import { aPlayedMirror } from './mirror-file.ts'

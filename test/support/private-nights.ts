@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto'
-import { mirrorOrganization, type Mirroring } from '../../src/mirror-organization.ts'
+import { mirrorOrganization, type Mirroring } from '../../src/sync/mirror-organization.ts'
 import { privacyPolicy, type PrivacyPolicy } from '../../src/privacy/privacy-policy.ts'
 import type { Mirror } from '../../src/model/mirror.ts'
 import { customerId, MINUTE_MS, START_MS } from './builders.ts'

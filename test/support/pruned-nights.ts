@@ -1,4 +1,4 @@
-import type { Reckoning, Retention } from '../../src/run.ts'
+import type { Reckoning, Retention } from '../../src/model/run.ts'
 import type { Mirror } from '../../src/model/mirror.ts'
 import { aCustomer, customers, START_MS } from './builders.ts'
 import { aMirror, rowsOf } from './mirror-file.ts'

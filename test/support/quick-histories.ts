@@ -1,6 +1,6 @@
 import { SourceRefused } from '../../src/errors/errors.ts'
-import type { Candidate, Named, Run } from '../../src/run.ts'
-import { searchForGone } from '../../src/run/searching/search-gone.ts'
+import type { Candidate, Named, Run } from '../../src/model/run.ts'
+import { searchForGone } from '../../src/quick/search-gone.ts'
 import { quickScan } from '../../src/quick/quick-scan.ts'
 import { keyOf, type Window, type WindowAnswer } from '../../src/scan/window.ts'
 import { dice as diceOf, type Dice } from './dice.ts'

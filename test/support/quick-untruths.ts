@@ -1,6 +1,6 @@
 import type { Reader } from './mirror-reader.ts'
-import type { Outcome } from '../../src/mirror-organization.ts'
-import { addsUp } from '../../src/report.ts'
+import type { Outcome } from '../../src/sync/mirror-organization.ts'
+import { addsUp } from '../../src/model/report.ts'
 import { type KnownList, namesBetween, wasListedEver, wasListedThroughout, wasOddBetween } from './known-list.ts'
 import type { Stored, Watched } from './untruths.ts'
 

@@ -1,5 +1,5 @@
 import { isOurs } from '../../src/errors/errors.ts'
-import { mirrorOrganization } from '../../src/mirror-organization.ts'
+import { mirrorOrganization } from '../../src/sync/mirror-organization.ts'
 import { privacyPolicy } from '../../src/privacy/privacy-policy.ts'
 import type { Mirror } from '../../src/model/mirror.ts'
 import { dice as diceOf, type Dice } from './dice.ts'

@@ -1,4 +1,4 @@
-import { mirrorOrganization } from '../../src/mirror-organization.ts'
+import { mirrorOrganization } from '../../src/sync/mirror-organization.ts'
 import type { Mirror } from '../../src/model/mirror.ts'
 import { dice as diceOf, type Dice } from './dice.ts'
 import { type Churn, DATES, KnownList, ORDERS } from './known-list.ts'

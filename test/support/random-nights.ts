@@ -1,5 +1,5 @@
 import type { Mirror } from '../../src/model/mirror.ts'
-import type { Mirroring } from '../../src/mirror-organization.ts'
+import type { Mirroring } from '../../src/sync/mirror-organization.ts'
 import { DAY_MS, type Night } from './alike-nights.ts'
 import { aCustomer, START_MS } from './builders.ts'
 import type { Dice } from './dice.ts'

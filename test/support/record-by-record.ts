@@ -1,7 +1,7 @@
-import { TEXT_FIELDS, type Customer } from '../../src/customer.ts'
-import { noRecords, type RecordCounts } from '../../src/report.ts'
-import type { Run } from '../../src/run.ts'
-import type { SortedPage } from '../../src/sorted-page.ts'
+import { TEXT_FIELDS, type Customer } from '../../src/model/customer.ts'
+import { noRecords, type RecordCounts } from '../../src/model/report.ts'
+import type { Run } from '../../src/model/run.ts'
+import type { SortedPage } from '../../src/model/page.ts'
 
 /** A customer as the mirror holds it. */
 export type Held = { rowId: number; customer: Customer; isMissing: boolean; isRemoved: boolean }

@@ -1,10 +1,10 @@
 import { z } from 'zod'
-import { WARNING_MEANINGS } from '../../src/customer.ts'
+import { WARNING_MEANINGS } from '../../src/model/customer.ts'
 import { configJsonSchema } from '../../src/config/schema.ts'
 import { checkShape } from '../../src/config/mistakes.ts'
 import { ERRORS, factsOfCode } from '../../src/errors/error-facts.ts'
 import { reasonWords } from '../../src/page/proof-words.ts'
-import { REASONS } from '../../src/reasons.ts'
+import { REASONS } from '../../src/model/reasons.ts'
 import { everyMetric } from './every-metric.ts'
 
 /** The page of names: docs/REFERENCE.md. */

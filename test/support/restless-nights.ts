@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import { z } from 'zod'
-import { mirrorOrganization, type Outcome } from '../../src/mirror-organization.ts'
+import { mirrorOrganization, type Outcome } from '../../src/sync/mirror-organization.ts'
 import { startOf, type Window } from '../../src/scan/window.ts'
 import type { CustomersPage } from '../../src/source/customers.ts'
 import type { Mirror } from '../../src/model/mirror.ts'

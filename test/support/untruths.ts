@@ -1,6 +1,6 @@
 import { failureBlocks } from '../../src/cli/output/explain-failure.ts'
-import type { Outcome } from '../../src/mirror-organization.ts'
-import { addsUp, type Report } from '../../src/report.ts'
+import type { Outcome } from '../../src/sync/mirror-organization.ts'
+import { addsUp, type Report } from '../../src/model/report.ts'
 import {
   type KnownList,
   namesBetween,

@@ -1,4 +1,4 @@
-import { TEXT_FIELDS } from '../../../src/customer.ts'
+import { TEXT_FIELDS } from '../../../src/model/customer.ts'
 import type { ServiceCustomer } from '../../../src/service/customers.ts'
 import type { Stay } from '../listed-customers.ts'
 import type { Removal, StoredCustomer } from '../read-mirror.ts'

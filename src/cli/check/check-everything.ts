@@ -24,7 +24,7 @@ import { type BucketPlan, configuredPlans, placeOf, type TargetPlan } from '../.
 import { checkTargets } from '../../copies/copy-target.ts'
 import { isPasswordInFile } from '../../config/addresses.ts'
 import { isSharedQueue } from '../../config/addresses.ts'
-import { LEAST_OF_SHARE } from '../../quick-limit.ts'
+import { LEAST_OF_SHARE } from '../../quick/quick-limit.ts'
 import { findAdditions, openMirrorIfThere } from '../../store/mirror.ts'
 
 /** Checks everything a sync needs, in the order of use. Continues after a problem if possible. */

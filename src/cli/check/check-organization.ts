@@ -4,7 +4,7 @@ import type { Organization, SecretReference } from '../../config/organization.ts
 import { codeOf } from '../../errors/faults.ts'
 import { isOurs, SourceUnavailable } from '../../errors/errors.ts'
 import { monotonicMs, sleep } from '../../machine/timers.ts'
-import { openConfiguredSource } from '../../run-organization.ts'
+import { openConfiguredSource } from '../../sync/run-organization.ts'
 import { sizeAfterRefusal } from '../../scan/window.ts'
 import type { CustomersPage, Source } from '../../source/customers.ts'
 import { type Finding, failedCheck } from './finding.ts'

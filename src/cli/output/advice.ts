@@ -1,6 +1,6 @@
 import type { HeldRemovals } from '../../model/mirror.ts'
 import { configOption, count, countsOf, grouped } from './wording.ts'
-import type { Report } from '../../report.ts'
+import type { Report } from '../../model/report.ts'
 import { reportedError } from '../../errors/errors.ts'
 import type { Published } from '../../copies/publish-plan.ts'
 import { exitCodeOfAll, type ExitCode } from '../exit-code.ts'

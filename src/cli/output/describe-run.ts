@@ -7,7 +7,7 @@ import {
   reasonWords,
 } from '../../page/proof-words.ts'
 import type { StoredRun } from '../../model/mirror.ts'
-import { shapeWords } from '../../wording.ts'
+import { shapeWords } from '../../text/wording.ts'
 import { configOption, count, grouped, moment, summary } from './wording.ts'
 
 /**

@@ -1,8 +1,8 @@
 import { factsOf, isOurs, SourceRefused } from '../../errors/errors.ts'
 import type { Organization } from '../../config/organization.ts'
 import { factsOfCode, type Origin } from '../../errors/error-facts.ts'
-import type { Outcome } from '../../mirror-organization.ts'
-import type { Report } from '../../report.ts'
+import type { Outcome } from '../../sync/mirror-organization.ts'
+import type { Report } from '../../model/report.ts'
 import { wrapWords } from './fit-text.ts'
 import { configOption, count, differentCustomers, moment } from './wording.ts'
 

@@ -1,6 +1,6 @@
 import type { ForgottenCustomer, Erased } from '../../model/mirror.ts'
 import { sqlText, count, moment, configOption } from './wording.ts'
-import type { Contents } from '../../organizations.ts'
+import type { Contents } from '../../model/organizations.ts'
 import { isPostgres } from '../../address/mirror-address.ts'
 
 /** What was done about one customer, and which copies for readers were made before. */

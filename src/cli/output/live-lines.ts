@@ -1,4 +1,4 @@
-import type { Outcome, Progress } from '../../mirror-organization.ts'
+import type { Outcome, Progress } from '../../sync/mirror-organization.ts'
 import { describeError } from '../../errors/errors.ts'
 import { columnsOf, wrapText, cutText, padded } from './fit-text.ts'
 import type { WaitingEvent } from '../../source/pace/retry.ts'

@@ -1,6 +1,6 @@
 import { csvLine } from '../../copies/csv.ts'
 import type { SqlValue } from '../../copies/readable-statement.ts'
-import { plainText, plainJson } from '../../plain-text.ts'
+import { plainText, plainJson } from '../../text/plain-text.ts'
 import { renderTable, type TableScreen } from './table.ts'
 
 /** Turns rows into text, a few at a time, so that the memory in use does not grow with their number. */

@@ -1,4 +1,4 @@
-import type { Report } from '../../report.ts'
+import type { Report } from '../../model/report.ts'
 import { renderTable, type TableScreen } from './table.ts'
 import { differentCustomers, duration, proofWords, second } from './wording.ts'
 

@@ -1,4 +1,4 @@
-import { plainJson, plainLines } from '../../plain-text.ts'
+import { plainJson, plainLines } from '../../text/plain-text.ts'
 import { screenOf } from '../io.ts'
 import { wrapLines } from './fit-text.ts'
 

@@ -1,5 +1,5 @@
 import { columnsOf, padded, wrapText } from './fit-text.ts'
-import { plainText } from '../../plain-text.ts'
+import { plainText } from '../../text/plain-text.ts'
 import { grouped } from './wording.ts'
 
 /** A terminal, with its width. */

@@ -1,7 +1,7 @@
-import type { Report } from '../../report.ts'
-import { count, duration, grouped } from '../../wording.ts'
+import type { Report } from '../../model/report.ts'
+import { count, duration, grouped } from '../../text/wording.ts'
 
-export { count, duration, grouped, moment, second } from '../../wording.ts'
+export { count, duration, grouped, moment, second } from '../../text/wording.ts'
 
 /** The result of a run in one line, or what it has read so far. */
 export function summary(report: Report): string {

@@ -1,12 +1,12 @@
 import { isPostgres } from '../../address/mirror-address.ts'
 import { nearest } from '../../config/suggestion.ts'
 import { isOurs, UsageError } from '../../errors/errors.ts'
-import { PUBLIC_TABLES, type PublicColumn, type PublicTable } from '../../public-tables.ts'
+import { PUBLIC_TABLES, type PublicColumn, type PublicTable } from '../../model/public-tables.ts'
 import { screenOf, type Io, type Screen } from '../io.ts'
 import { hanging } from '../output/fit-text.ts'
 import { formatRows } from '../output/rows.ts'
 import { jsonDocument, print } from '../output/say.ts'
-import { plainText } from '../../plain-text.ts'
+import { plainText } from '../../text/plain-text.ts'
 import { fileToRead, layoutOf, type ReadingOptions } from './reading-options.ts'
 
 /** `customer-mirror sql --tables`: the tables and columns that readers may rely on. */

@@ -4,10 +4,10 @@ import { UsageError } from '../../errors/errors.ts'
 import { isTerminal, screenOf } from '../io.ts'
 import type { Layout } from '../output/rows.ts'
 import { jsonDocument } from '../output/say.ts'
-import { plainText } from '../../plain-text.ts'
+import { plainText } from '../../text/plain-text.ts'
 import type { ReadingPlan } from './run-reading.ts'
 import { didYouMean } from '../../config/suggestion.ts'
-import { listedNames } from '../../listed-names.ts'
+import { listedNames } from '../../text/listed-names.ts'
 import type { UnknownOrganization } from '../../copies/organizations.ts'
 
 /** What the commands share that read a mirror or a copy: which file to read, and how to write its rows. */

@@ -9,7 +9,7 @@ import { loadFormat } from '../../copies/format.ts'
 import type { UnknownOrganization } from '../../copies/organizations.ts'
 import { statementError } from '../../copies/readable-statement.ts'
 import type { ExportPlan, ExportReport } from '../export.ts'
-import { plainJson, plainText } from '../../plain-text.ts'
+import { plainJson, plainText } from '../../text/plain-text.ts'
 
 /** The process that exports. Takes an ExportPlan, writes to standard output or a file, and reports on file descriptor 3. */
 async function main(): Promise<void> {

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { CopyFailed, UsageError } from '../../errors/errors.ts'
-import { parsedJson } from '../../parsed-json.ts'
+import { parsedJson } from '../../text/parsed-json.ts'
 import { partitionFolder } from '../partition-folder.ts'
 import { type ObjectStore, OBJECTS } from './s3-store.ts'
 

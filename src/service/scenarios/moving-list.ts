@@ -1,5 +1,4 @@
 import { UsageError } from '../../errors/errors.ts'
-import { firstIndex } from '../../first-index.ts'
 import type { ServiceCustomer } from '../customers.ts'
 
 /** A list of customers that records its changes. */
@@ -106,10 +105,8 @@ export function movingList(customers: readonly ServiceCustomer[], order: Order =
 
 /** The position after the last row that goes before the customer. */
 function placeFor(customer: ServiceCustomer, rows: readonly ServiceCustomer[], order: Order): number {
-  return firstIndex(rows.length, (index) => {
-    const row = rows[index]
-    return row === undefined || order(row, customer) > 0
-  })
+  const next = rows.findIndex((row) => order(row, customer) > 0)
+  return next < 0 ? rows.length : next
 }
 
 function idsOf(rows: readonly ServiceCustomer[]): Set<string> {

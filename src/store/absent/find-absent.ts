@@ -1,4 +1,4 @@
-import type { Absent, RemovalRule, Run } from '../../run.ts'
+import type { Absent, RemovalRule, Run } from '../../model/run.ts'
 import { isIn, moment, rowsOf } from '../port/fragments.ts'
 import { sql, type Sql, sqlTime, text } from '../port/sql.ts'
 import { countOf, type Session } from '../port/store.ts'

@@ -1,4 +1,4 @@
-import type { Absent, Run } from '../../run.ts'
+import type { Absent, Run } from '../../model/run.ts'
 import type { HeldRemovals } from '../../model/mirror.ts'
 import { holdsNothing } from '../refusals.ts'
 import { requireTaken } from '../pages/page-accounting.ts'

@@ -1,5 +1,5 @@
-import { removingProof, type RemovingProof } from '../../report.ts'
-import type { Ending, Removals, Run } from '../../run.ts'
+import { removingProof, type RemovingProof } from '../../model/report.ts'
+import type { Ending, Removals, Run } from '../../model/run.ts'
 import { rowsGone } from '../refusals.ts'
 import { requireTaken } from '../pages/page-accounting.ts'
 import { given, replacing, rowsOf } from '../port/fragments.ts'

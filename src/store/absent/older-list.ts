@@ -1,4 +1,4 @@
-import type { Run } from '../../run.ts'
+import type { Run } from '../../model/run.ts'
 import { APART, isIn, moment, rowsOf } from '../port/fragments.ts'
 import { sql, sqlTime } from '../port/sql.ts'
 import type { Session } from '../port/store.ts'

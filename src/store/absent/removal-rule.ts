@@ -1,5 +1,5 @@
-import type { RemovingProof } from '../../report.ts'
-import type { Absent, Ending, RemovalRule, Searched } from '../../run.ts'
+import type { RemovingProof } from '../../model/report.ts'
+import type { Absent, Ending, RemovalRule, Searched } from '../../model/run.ts'
 
 /** This few absences at once are never held back for their share. */
 const ALWAYS_BELIEVED = 20

@@ -8,8 +8,8 @@ import { countOf, type Session, type Store, together } from '../port/store.ts'
 import { requireUnleased } from '../runs/lease.ts'
 import { forgetReading, forgetWindows } from '../runs/windows.ts'
 import { HOLDING_TABLES } from '../privacy/rewrite-hidden.ts'
-import { TEXT_FIELDS } from '../../customer.ts'
-import { parsedJson } from '../../parsed-json.ts'
+import { TEXT_FIELDS } from '../../model/customer.ts'
+import { parsedJson } from '../../text/parsed-json.ts'
 import { type Forgotten, FORGOTTEN_KEY_BYTES, forgottenBy, idHash } from '../../privacy/forgotten.ts'
 
 /** The verbs of a mirror about forgotten customers, each in one transaction. */

@@ -1,4 +1,4 @@
-import type { Fingerprint } from '../../list/fingerprint.ts'
+import type { Fingerprint } from '../../model/fingerprint.ts'
 
 const SLOTS = 1 << 13
 const GROWTH = 1.5

@@ -1,9 +1,9 @@
-import type { Emptied, Run } from '../../run.ts'
+import type { Emptied, Run } from '../../model/run.ts'
 import type { PagesSaved } from '../../model/mirror.ts'
-import { addWarnings, type TextField } from '../../customer.ts'
+import { addWarnings, type TextField } from '../../model/customer.ts'
 import { AccountingBroken } from '../../errors/errors.ts'
-import { addRecords, addsUp, type RecordCounts } from '../../report.ts'
-import { RowSet } from '../../list/row-set.ts'
+import { addRecords, addsUp, type RecordCounts } from '../../model/report.ts'
+import { RowSet } from '../../model/row-set.ts'
 
 /** Adds the results of a committed transaction to the run's numbers. */
 export function addSaved(run: Run, saved: PagesSaved): void {

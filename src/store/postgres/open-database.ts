@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { MirrorUnusable } from '../../errors/errors.ts'
-import { KEY_BYTES } from '../../list/fingerprint.ts'
+import { KEY_BYTES } from '../../model/fingerprint.ts'
 import { shownMirror } from '../../address/mirror-address.ts'
 import {
   beginning,

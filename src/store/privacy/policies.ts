@@ -1,5 +1,5 @@
 import { hiddenValues } from '../../privacy/hidden-values.ts'
-import type { Run, RunPrivacy, Start } from '../../run.ts'
+import type { Run, RunPrivacy, Start } from '../../model/run.ts'
 import type { Mirror, StoredPrivacy } from '../../model/mirror.ts'
 import { isOurs } from '../../errors/errors.ts'
 import { FIRST_TABLE, HOLDING_TABLES, rewriteSome } from './rewrite-hidden.ts'

@@ -1,12 +1,12 @@
 import type { HidableColumns, HiddenValues } from '../../privacy/hidden-values.ts'
-import type { Run } from '../../run.ts'
-import { rejectKey } from '../../sorted-page.ts'
+import type { Run } from '../../model/run.ts'
+import { rejectKey } from '../../model/page.ts'
 import { given, isIn } from '../port/fragments.ts'
 import { either, joined, sql, type Sql, text } from '../port/sql.ts'
 import type { Session } from '../port/store.ts'
 import { updateStamp } from '../runs/lease.ts'
 import { MEMORY_OF_LIST } from '../runs/windows.ts'
-import { TEXT_FIELDS } from '../../customer.ts'
+import { TEXT_FIELDS } from '../../model/customer.ts'
 
 type Step = { hidden: HiddenValues; after: number; nowMs: number }
 type Rewriting = { hidden: HiddenValues; place: Place; nowMs: number }

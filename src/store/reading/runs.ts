@@ -1,4 +1,4 @@
-import type { LatestRun, LeasedRun, Report } from '../../report.ts'
+import type { LatestRun, LeasedRun, Report } from '../../model/report.ts'
 import type { Freshness, LastQuickRun, LastRun, StoredRun, UncountedFreshness } from '../../model/mirror.ts'
 import { given, isIn } from '../port/fragments.ts'
 import { sql, text } from '../port/sql.ts'

@@ -1,6 +1,6 @@
 import { hostname } from 'node:os'
 import { bootName, isGone, nameOfProcess } from '../../machine/process-name.ts'
-import type { Run } from '../../run.ts'
+import type { Run } from '../../model/run.ts'
 import { LEASE_MS, leaseLost, underway, wentBack } from '../refusals.ts'
 import { FOR_UPDATE, greatest, SERVER_MS } from '../port/fragments.ts'
 import { either, sql, type Sql, sqlTime } from '../port/sql.ts'

@@ -1,19 +1,19 @@
-import { type LaterOrder, readLaterOrder } from '../../list/later-order.ts'
+import { type LaterOrder, readLaterOrder } from '../../model/later-order.ts'
 import {
   EMPTY_LIST,
   emptyColumns,
   type ListAsRead,
   type ListColumns,
   type ListedWindow,
-} from '../../list/list-as-read.ts'
-import type { Run } from '../../run.ts'
+} from '../../model/list-as-read.ts'
+import type { Run } from '../../model/run.ts'
 import { joined, sql, text } from '../port/sql.ts'
 import { LEFT_OUT, type Session, together } from '../port/store.ts'
-import { FINGERPRINT_STEPS } from '../../list/fingerprint.ts'
-import { readOrderFacts } from '../../list/order-facts.ts'
-import { TEXT_FIELDS, type Warnings } from '../../customer.ts'
-import { version } from '../../version.ts'
-import { RowSet } from '../../list/row-set.ts'
+import { FINGERPRINT_STEPS } from '../../model/fingerprint.ts'
+import { readOrderFacts } from '../../model/order-facts.ts'
+import { TEXT_FIELDS, type Warnings } from '../../model/customer.ts'
+import { version } from '../../machine/version.ts'
+import { RowSet } from '../../model/row-set.ts'
 import { isIn, replacing } from '../port/fragments.ts'
 import { IS_QUICK } from '../schema/views.ts'
 

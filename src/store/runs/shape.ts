@@ -1,5 +1,5 @@
-import type { TextField } from '../../customer.ts'
-import type { Ending, Run, ShapeChange } from '../../run.ts'
+import type { TextField } from '../../model/customer.ts'
+import type { Ending, Run, ShapeChange } from '../../model/run.ts'
 import { UsageError } from '../../errors/errors.ts'
 import { given, isIn, moment, rowsOf } from '../port/fragments.ts'
 import { sql, sqlTime, text } from '../port/sql.ts'

@@ -1,9 +1,9 @@
-import type { RecordedRow, RecordedWindow, Run } from '../../run.ts'
+import type { RecordedRow, RecordedWindow, Run } from '../../model/run.ts'
 import { rowsOf } from '../port/fragments.ts'
 import { sql, text } from '../port/sql.ts'
 import type { Session } from '../port/store.ts'
-import { RowSet } from '../../list/row-set.ts'
-import type { AnsweredWindow } from '../../sorted-page.ts'
+import { RowSet } from '../../model/row-set.ts'
+import type { AnsweredWindow } from '../../model/page.ts'
 import type { WindowRows } from '../pages/decide-pages.ts'
 
 /** The recorded windows of a run, in the order of their positions. */

@@ -1,4 +1,4 @@
-import { PUBLIC_TABLES } from '../../public-tables.ts'
+import { PUBLIC_TABLES } from '../../model/public-tables.ts'
 import type { Session } from '../port/postgres-session.ts'
 import type { Connection } from '../sqlite/connect.ts'
 

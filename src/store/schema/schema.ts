@@ -1,4 +1,4 @@
-import { PUBLIC_TABLES } from '../../public-tables.ts'
+import { PUBLIC_TABLES } from '../../model/public-tables.ts'
 import { MirrorUnusable } from '../../errors/errors.ts'
 import { tables } from './tables.ts'
 import { POSTGRES_TRIGGERS, SQLITE_TRIGGERS } from './triggers.ts'

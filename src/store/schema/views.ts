@@ -1,6 +1,6 @@
-import { TEXT_FIELDS } from '../../customer.ts'
+import { TEXT_FIELDS } from '../../model/customer.ts'
 import type { Words } from './words.ts'
-import type { Report } from '../../report.ts'
+import type { Report } from '../../model/report.ts'
 
 /** The fields of which the history holds each value. */
 const VERSIONED = [...TEXT_FIELDS, 'extra']

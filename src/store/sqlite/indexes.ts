@@ -1,6 +1,6 @@
 import Database from 'better-sqlite3'
 import { MirrorUnusable } from '../../errors/errors.ts'
-import type { Run } from '../../run.ts'
+import type { Run } from '../../model/run.ts'
 import type { PagesDecided } from '../pages/decide-pages.ts'
 import { InitialIds } from '../pages/initial-ids.ts'
 import { CACHE_KB } from './open-database.ts'

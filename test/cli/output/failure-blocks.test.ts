@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { failureBlocks } from '../../../src/cli/output/explain-failure.ts'
 import { heldWarning } from '../../../src/cli/output/advice.ts'
 import { describeError, Interrupted, MaxRunReached, MirrorUnusable } from '../../../src/errors/errors.ts'
-import { emptyReport, type RunStatus } from '../../../src/report.ts'
+import { emptyReport, type RunStatus } from '../../../src/model/report.ts'
 
 const HOUR_MS = 3_600_000
 const organizations = [{ id: 'acme', scan: 'chain', resumeWithinMs: 6 * HOUR_MS }] as const

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { syncCommand, prunedText, unprunedText } from '../../../src/cli/sync.ts'
-import { emptyReport, type Pruned } from '../../../src/report.ts'
+import { emptyReport, type Pruned } from '../../../src/model/report.ts'
 import { rowsOf, tamper } from '../../support/mirror-file.ts'
 import { runCommand } from '../../support/run-command.ts'
 import { aSandbox, aWorkplace, organizationsOf } from '../../support/workplace.ts'

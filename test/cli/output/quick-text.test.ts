@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { quickText } from '../../../src/cli/output/advice.ts'
-import { emptyReport } from '../../../src/report.ts'
+import { emptyReport } from '../../../src/model/report.ts'
 import { START_MS } from '../../support/builders.ts'
 
 const REPORT = { ...emptyReport({ organization: 'acme', trigger: 'sync', startedAtMs: START_MS }), trustedPages: 8 }

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { columnsOf } from '../../../src/cli/output/fit-text.ts'
 import { runsTable } from '../../../src/cli/output/runs-table.ts'
 import { renderTable } from '../../../src/cli/output/table.ts'
-import { emptyReport } from '../../../src/report.ts'
+import { emptyReport } from '../../../src/model/report.ts'
 import { customerId, START_MS } from '../../support/builders.ts'
 
 const HEAD = ['organization', 'status', 'new', 'removed', 'proof']

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { WaitedOutcome } from '../../../jobs/commands/run-and-wait.ts'
 import { waitedText } from '../../../src/cli/run.ts'
-import { emptyReport, type Report } from '../../../src/report.ts'
+import { emptyReport, type Report } from '../../../src/model/report.ts'
 
 test('a run whose mirror is here is a row of the table, and the mirror is named', () => {
   const text = textOf({ from: 'mirror', report: { status: 'complete', proof: 'proven', received: 7 } })

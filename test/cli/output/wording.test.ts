@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { summary } from '../../../src/cli/output/wording.ts'
-import { emptyReport } from '../../../src/report.ts'
+import { emptyReport } from '../../../src/model/report.ts'
 import { START_MS } from '../../support/builders.ts'
 
 test('removed customers that are listed again are called returned', () => {

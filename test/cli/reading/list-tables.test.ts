@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { sqlCommand } from '../../../src/cli/sql.ts'
-import { PUBLIC_TABLES } from '../../../src/public-tables.ts'
+import { PUBLIC_TABLES } from '../../../src/model/public-tables.ts'
 import { customers } from '../../support/builders.ts'
 import { aMirror, mirrorPages } from '../../support/mirror-file.ts'
 import { aPlan, publishAll } from '../../support/publishing.ts'

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { pause } from '../../../jobs/pauses.ts'
-import { ALL } from '../../../src/pause.ts'
+import { ALL } from '../../../src/model/pause.ts'
 import { rowsOf, valueOf } from '../../support/mirror-file.ts'
 import { startWorker } from '../../support/worker-here.ts'
 import { readiness, aPlace } from '../../support/paused-worker.ts'

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { pause, readPauses, resume } from '../../../jobs/pauses.ts'
-import { ALL, pauseOf } from '../../../src/pause.ts'
+import { ALL, pauseOf } from '../../../src/model/pause.ts'
 
 const NOW = 1_000_000
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { mirrorOrganization } from '../../../src/mirror-organization.ts'
+import { mirrorOrganization } from '../../../src/sync/mirror-organization.ts'
 import type { Mirror } from '../../../src/model/mirror.ts'
 import { customerId, customers, MINUTE_MS, type SentRecord, START_MS } from '../../support/builders.ts'
 import { listedSource } from '../../support/listed-source.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { decidePages, type DecidingRun, idsIn, type Known } from '../../../src/store/pages/decide-pages.ts'
-import { RowSet } from '../../../src/list/row-set.ts'
+import { RowSet } from '../../../src/model/row-set.ts'
 import { aCustomer, aPage, aSortedCustomer, customerId } from '../../support/builders.ts'
 
 const REJECTED = { email: {} }

@@ -1,7 +1,7 @@
 import type { PGlite } from '@electric-sql/pglite'
 import { beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { OrganizationLeased } from '../../../src/errors/errors.ts'
-import { emptyColumns, type ListAsRead } from '../../../src/list/list-as-read.ts'
+import { emptyColumns, type ListAsRead } from '../../../src/model/list-as-read.ts'
 import { openDatabase } from '../../../src/store/postgres/open-database.ts'
 import { storeLaterOrder, storeList } from '../../../src/store/runs/list-memory.ts'
 import { postgresSession } from '../../../src/store/port/postgres-store.ts'

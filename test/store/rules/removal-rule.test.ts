@@ -5,7 +5,7 @@ import {
   decideAbsences,
   isCandidate,
 } from '../../../src/store/absent/removal-rule.ts'
-import type { Absent, Searched } from '../../../src/run.ts'
+import type { Absent, Searched } from '../../../src/model/run.ts'
 
 const RULE = { after: 2, maxShare: 0.1 }
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { fingerprintWith } from '../../../src/list/fingerprint.ts'
+import { fingerprintWith } from '../../../src/model/fingerprint.ts'
 import { customerId } from '../../support/builders.ts'
 import { InitialIds } from '../../../src/store/pages/initial-ids.ts'
 

@@ -1,0 +1,249 @@
+import * as z from 'zod'
+import { isStorable, storableJson, storableText } from '../text/storable-text.ts'
+import { utcTime } from '../time/calendar.ts'
+
+/**
+ * The definition of a customer. A record is rejected only when it cannot be stored; odd values are kept as sent and counted as
+ * warnings.
+ */
+
+/** The documented text fields beside `id`, under their documented names. */
+export const TEXT_FIELDS = [
+  'name',
+  'username',
+  'email',
+  'phone',
+  'address',
+  'company_name',
+  'language',
+  'timezone',
+  'created_at',
+] as const
+export type TextField = (typeof TEXT_FIELDS)[number]
+
+/** One valid record: the documented fields as sent (missing and null are both null), and fields derived from them. */
+export type Customer = { id: string } & Record<TextField, string | null> & {
+    /** `created_at` in UTC as `YYYY-MM-DD HH:MM:SS`; null when it cannot be read, also by readers. */
+    created_at_utc: string | null
+    /** JSON object of the fields the specification does not know; null when there are none. */
+    extra: string | null
+  }
+
+/** The kinds of odd values that are kept. */
+const WARNING_KINDS = [
+  'missing_field',
+  'unknown_field',
+  'coerced_to_text',
+  'imprecise_number',
+  'malformed_text',
+  'odd_email',
+  'unreadable_created_at',
+  'conflicting_duplicate',
+] as const
+export type WarningKind = (typeof WARNING_KINDS)[number]
+/** What each kind counts. */
+export const WARNING_MEANINGS: Readonly<Record<WarningKind, string>> = {
+  missing_field: 'documented fields that a record does not have',
+  unknown_field: 'fields that the specification does not know, kept in extra',
+  coerced_to_text: 'documented fields that came as a number or a boolean, stored as text',
+  imprecise_number: 'numbers beyond 2^53, which were rounded when they were read',
+  malformed_text: 'texts that were made readable: half a surrogate pair, and U+0000, became U+FFFD',
+  odd_email: 'e-mail addresses without exactly one @ between other characters, or with spaces',
+  unreadable_created_at: 'created_at that is no time from 0001-01-02 to 9999-12-30, so that created_at_utc is NULL',
+  conflicting_duplicate: 'records of a customer that the run had read already, with other values',
+}
+/** How many records or fields showed each oddity. */
+export type Warnings = Partial<Record<WarningKind, number>>
+
+/** A record's id, if it is readable, and its `created_at`. */
+export type Row = { id: string | undefined; createdAt: string | undefined }
+
+/** Adds the counts of `from` to `into`. */
+export function addWarnings(into: Warnings, from: Warnings): void {
+  for (const kind of WARNING_KINDS) if (from[kind] !== undefined) warn(into, kind, from[kind])
+}
+
+/** Adds `count` warnings of one kind. */
+export function warn(warnings: Warnings, kind: WarningKind, count = 1): void {
+  warnings[kind] = (warnings[kind] ?? 0) + count
+}
+
+/** What a documented field holds, as the dictionary of the mirror explains it. */
+export type FieldFacts = { meaning: string; isPersonal: boolean }
+const FACTS = z.registry<FieldFacts>()
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
+const UUID_IN_ANY_FORM = /([0-9a-f]{8})-?([0-9a-f]{4})-?([0-9a-f]{4})-?([0-9a-f]{4})-?([0-9a-f]{12})/i
+
+/**
+ * The UUID in the id of a record, in lower case, even in a form that makes the record a reject, such as one in braces or without
+ * dashes; undefined if there is none.
+ */
+export function namedId(record: unknown): string | undefined {
+  const { id }: Partial<Record<string, unknown>> = Object(record)
+  if (typeof id !== 'string') return undefined
+  if (UUID.test(id)) return id.toLowerCase()
+  return UUID_IN_ANY_FORM.exec(id)?.slice(1).join('-').toLowerCase()
+}
+
+/** Every UUID in a text, in lower case with dashes, whatever form it has there. */
+export function uuidsIn(text: string): string[] {
+  const found = text.matchAll(new RegExp(UUID_IN_ANY_FORM, 'gi'))
+  return [...found].map((match) => match.slice(1).join('-').toLowerCase())
+}
+
+export const idSchema = z
+  .string('must be a UUID')
+  .regex(UUID, 'must be a UUID')
+  .register(FACTS, { meaning: 'UUID of the customer, in lower case', isPersonal: false })
+// JSON numbers that are too large for JavaScript are parsed as Infinity.
+const numberSchema = z.union([z.number(), z.literal(Infinity), z.literal(-Infinity)])
+const textSchema = z.union([z.string().nullable(), numberSchema, z.boolean()], 'must be text')
+const text = (facts: FieldFacts) => textSchema.optional().register(FACTS, facts)
+export const recordSchema = z.object(
+  {
+    id: idSchema,
+    name: text({ meaning: 'name of the customer', isPersonal: true }),
+    username: text({ meaning: 'user name at the service', isPersonal: true }),
+    email: text({ meaning: 'e-mail address', isPersonal: true }),
+    phone: text({ meaning: 'phone number', isPersonal: true }),
+    address: text({ meaning: 'postal address', isPersonal: true }),
+    company_name: text({ meaning: 'name of the company', isPersonal: true }),
+    language: text({ meaning: 'language', isPersonal: false }),
+    timezone: text({ meaning: 'time zone', isPersonal: false }),
+    created_at: text({ meaning: 'when the service created the customer', isPersonal: false }),
+  } satisfies Record<'id' | TextField, z.ZodType>,
+  'must be an object',
+)
+
+/** What a documented field holds. Every field of `recordSchema` has its facts. */
+export function factsOf(field: 'id' | TextField): FieldFacts {
+  const facts = FACTS.get(recordSchema.shape[field])
+  if (facts === undefined) throw new Error(`the field ${field} has no meaning in recordSchema`)
+  return facts
+}
+type Documented = z.output<typeof recordSchema>
+
+/** The customer in a record that is valid by `recordSchema`. Adds its odd values to `warnings`. */
+export function toCustomer(record: Documented, received: unknown, warnings: Warnings): Customer {
+  const created = asText(record.created_at, warnings)
+  const customer: Customer = {
+    id: record.id.toLowerCase(),
+    name: asText(record.name, warnings),
+    username: asText(record.username, warnings),
+    email: asText(record.email, warnings),
+    phone: asText(record.phone, warnings),
+    address: asText(record.address, warnings),
+    company_name: asText(record.company_name, warnings),
+    language: asText(record.language, warnings),
+    timezone: asText(record.timezone, warnings),
+    created_at: created,
+    created_at_utc: created === null ? null : utcTime(created),
+    extra: unknownFields(Object(received), warnings),
+  }
+  if (customer.email !== null && !PLAIN_EMAIL.test(customer.email)) warn(warnings, 'odd_email')
+  if (created !== null && customer.created_at_utc === null) warn(warnings, 'unreadable_created_at')
+  return customer
+}
+
+/**
+ * The customer in a record that has each documented field, as well-formed text or null, and nothing odd, as nearly every record
+ * does. Undefined for any other record, which `recordSchema` judges: it takes longer, and a copy of the record.
+ */
+export function plainCustomer(received: unknown): Customer | undefined {
+  const record: Partial<Record<string, unknown>> = Object(received)
+  const { id, name, username, email, phone, address, company_name, language, timezone, created_at } = record
+  if (typeof id !== 'string' || !UUID.test(id)) return undefined
+  if (!isPlainText(name) || !isPlainText(username) || !isPlainText(email) || !isPlainText(phone)) return undefined
+  if (!isPlainText(address) || !isPlainText(company_name) || !isPlainText(language)) return undefined
+  if (!isPlainText(timezone) || !isPlainText(created_at)) return undefined
+  if (Object.keys(record).length !== KNOWN_FIELDS.size) return undefined
+  if (email !== null && !PLAIN_EMAIL.test(email)) return undefined
+  const createdAtUtc = created_at === null ? null : utcTime(created_at)
+  if (created_at !== null && createdAtUtc === null) return undefined
+  return {
+    id: id.toLowerCase(),
+    name,
+    username,
+    email,
+    phone,
+    address,
+    company_name,
+    language,
+    timezone,
+    created_at,
+    created_at_utc: createdAtUtc,
+    extra: null,
+  }
+}
+
+function isPlainText(value: unknown): value is string | null {
+  return value === null || (typeof value === 'string' && isStorable(value))
+}
+
+/** The row of a record that is known to be valid, without reading its other fields. */
+export function rowOf(record: unknown): Row {
+  const { id, created_at: createdAt }: Partial<Record<string, unknown>> = Object(record)
+  return { id: typeof id === 'string' ? id.toLowerCase() : undefined, createdAt: createdAtIn(createdAt) }
+}
+
+function createdAtIn(value: unknown): string | undefined {
+  const isText = typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean'
+  return isText ? (asText(value, {}) ?? undefined) : undefined
+}
+
+const PLAIN_EMAIL = /^[^\s@]+@[^\s@]+$/
+
+function asText(value: string | number | boolean | null | undefined, warnings: Warnings): string | null {
+  if (typeof value === 'string') {
+    if (isStorable(value)) return value
+    warn(warnings, 'malformed_text')
+    return storableText(value)
+  }
+  if (value === null) return null
+  if (value === undefined) {
+    warn(warnings, 'missing_field')
+    return null
+  }
+  warn(warnings, 'coerced_to_text')
+  if (isImprecise(value)) warn(warnings, 'imprecise_number')
+  return String(value)
+}
+
+/** Digits beyond 2^53 were already rounded when the JSON was parsed, and a number beyond 10^308 became infinite. */
+function isImprecise(value: unknown): boolean {
+  return typeof value === 'number' && Math.abs(value) > Number.MAX_SAFE_INTEGER
+}
+
+const KNOWN_FIELDS: ReadonlySet<string> = new Set(['id', ...TEXT_FIELDS])
+
+function unknownFields(record: object, warnings: Warnings): string | null {
+  let unknown: [string, unknown][] | undefined
+  for (const field of Object.keys(record)) {
+    if (KNOWN_FIELDS.has(field)) continue
+    unknown ??= []
+    unknown.push([field, Reflect.get(record, field)])
+  }
+  if (unknown === undefined) return null
+  warn(warnings, 'unknown_field', unknown.length)
+  const imprecise = impreciseNumbersIn(unknown.map(([, value]) => value))
+  if (imprecise > 0) warn(warnings, 'imprecise_number', imprecise)
+  // Sorted, so that a new order of fields is not stored as a change.
+  unknown.sort(([a], [b]) => (a < b ? -1 : 1))
+  const sent = `{${unknown.map(([field, value]) => `${JSON.stringify(field)}:${JSON.stringify(value)}`).join(',')}}`
+  const extra = storableJson(sent)
+  if (extra !== sent) warn(warnings, 'malformed_text')
+  return extra
+}
+
+/** How many numbers in values, however deep, are not as sent. Without recursion, which overflows where JSON.stringify does not yet. */
+function impreciseNumbersIn(values: readonly unknown[]): number {
+  const left = [...values]
+  let count = 0
+  while (left.length > 0) {
+    const value = left.pop()
+    if (isImprecise(value)) count += 1
+    if (typeof value === 'object' && value !== null) for (const inner of Object.values(value)) left.push(inner)
+  }
+  return count
+}

@@ -1,0 +1,69 @@
+import { createHash } from 'node:crypto'
+import type { Customer, Row, Warnings } from './customer.ts'
+import type { Suppressed } from '../privacy/forgotten.ts'
+
+/** A received record that is not a valid customer, kept with its reasons. */
+export type Reject = {
+  /** Lower-case UUID, when one could be read: its customer then counts as seen. */
+  recordId: string | null
+  /** The same record seen again has the same key; see `rejectKey`. */
+  key: string
+  /** Index within the page, from 0. */
+  position: number
+  /** The record as JSON, cut where it is long. */
+  payload: string
+  reasons: { field: string; message: string }[]
+}
+
+/** The key of a reject: its id, or a digest of its payload. */
+export function rejectKey(recordId: string | null, payload: string): string {
+  return recordId ?? createHash('sha256').update(payload).digest('hex')
+}
+
+/** The field of a payload that was cut that says what is missing, and the one with the beginning of a record that is no object. */
+export const CUT_MARK = 'customer_mirror_cut'
+export const CUT_BEGINNING = 'beginning'
+
+/** The records of one page. Each is in exactly one of `known`, `customers`, `rejects` and `suppressed`. */
+export type Sorted = {
+  /** Row numbers of the records that are stored unchanged. */
+  readonly known: ArrayLike<number>
+  readonly customers: readonly Customer[]
+  /** The place of each of `customers` on the page, from 0. */
+  readonly places: readonly number[]
+  readonly rejects: readonly Reject[]
+  readonly suppressed: readonly Suppressed[]
+  readonly warnings: Warnings
+  /** The row number of each record that is known; 0 of the others. */
+  readonly rowIds: ArrayLike<number>
+  /** Every record in order, without those that are known, unless there are rejects too; empty if the whole page is known. */
+  readonly rows: readonly (Row | undefined)[]
+}
+
+/** One page whose records were sorted. */
+export type SortedPage = Sorted & {
+  readonly page: number
+  readonly received: number
+  /** The place of its first customer in the list as last read, if the whole page is known. */
+  readonly listedAt?: number | undefined
+  /** Its window, if the mirror must record it so that a later run can continue. */
+  readonly window?: AnsweredWindow | undefined
+}
+
+/** A requested window, with the meta data of its answer. */
+export type AnsweredWindow = {
+  readonly page: number
+  readonly size: number
+  readonly perPage: number
+  readonly total: number | undefined
+  readonly lastPage: number | undefined
+  readonly beyondEnd: boolean
+}
+
+/** The results of a saved page. */
+export type SavedPage = {
+  /** The row number of each record in order; 0 for a reject without a customer, and below 0 a forgotten customer's number. */
+  readonly rowIds: ArrayLike<number>
+  /** Places of customers that were compared field by field and are unchanged. */
+  readonly unchanged: ReadonlySet<number>
+}

@@ -1,0 +1,237 @@
+import type { Warnings } from './customer.ts'
+import { isoTime } from '../time/iso-time.ts'
+
+/**
+ * The status of a run. `interrupted`: it was stopped before its end. `waiting`: the service asked to wait, and another run
+ * continues by itself after the wait. `partial`: a quick run, which reads only a part of the list.
+ */
+export type RunStatus = 'running' | 'complete' | 'failed' | 'interrupted' | 'waiting' | 'partial'
+
+/** What a scan proves: whether it read every customer. `settled`: it read every customer who kept their place among the others. */
+export type Proof = 'proven' | 'settled' | 'unproven'
+
+/** Grades of a scan after which customers are marked missing and removed. `whole`: unproven, but read to its end with hardly a row lacking. */
+export type RemovingProof = Exclude<Proof, 'unproven'> | 'whole'
+
+/** The grade of a scan by which its absences count; undefined where they say nothing. */
+export function removingProof({
+  proof,
+  isWhole,
+}: {
+  proof: Proof
+  isWhole?: boolean | undefined
+}): RemovingProof | undefined {
+  return proof !== 'unproven' ? proof : isWhole === true ? 'whole' : undefined
+}
+
+/** What started a run. */
+export type Trigger = 'sync' | 'schedule' | 'manual' | 'catch-up'
+
+/** The results of the received records. Every record is counted in `received` and in exactly one other count. */
+export type RecordCounts = {
+  received: number
+  inserted: number
+  updated: number
+  unchanged: number
+  /** Records of a customer that this run had already received. The first one is kept. */
+  duplicates: number
+  rejected: number
+  /** Records of forgotten customers: nothing of them is kept. */
+  suppressed: number
+  /** Removed customers that are listed again; each is also counted as updated, or as rejected if its record is a reject. */
+  returned: number
+}
+
+/** The cost of reading. */
+export type SourceCounts = {
+  requests: number
+  /** Answers that asked to slow down. */
+  throttled: number
+  waitedMs: number
+}
+
+/** Rows that retention deleted after a run. */
+export type Pruned = {
+  changes: number
+  resolvedRejects: number
+  runs: number
+  removedCustomers: number
+  /** Whether more is old enough, or old values are still in the WAL because a program reads the mirror: the next run continues. */
+  isUnfinished: boolean
+  /** What kept retention from its work; the run itself is as it was. */
+  error: { code: string; message: string } | undefined
+}
+
+/** The result of one run, in numbers that must add up. */
+export type Report = RecordCounts &
+  SourceCounts & {
+    organization: string
+    /** The run's number in the mirror; undefined when no run was started because another one held the organization. */
+    runId: number | undefined
+    trigger: Trigger
+    status: RunStatus
+    proof: Proof
+    /** The names of the reasons why the scan is not proven. */
+    reasons: string[]
+    pages: number
+    missing: number
+    removed: number
+    /** Removals held back by a guard. */
+    held: number
+    /** Searches for absent customers that the service refused, or left without an answer although it answered others. */
+    searchesRefused: number
+    warnings: Warnings
+    /** The interrupted run that it continued, and the number of customers read by that run and its predecessors. */
+    resumedFrom: number | undefined
+    readBefore: number
+    /** Unix milliseconds; undefined while the run is running. */
+    startedAtMs: number
+    finishedAtMs: number | undefined
+    durationMs: number
+    /** Unix milliseconds of the scan's start: the mirror shows every customer as of then or later. */
+    readAsOfMs: number | undefined
+    /** Pages that a quick run trusted without reading them; undefined for other runs. */
+    trustedPages: number | undefined
+    error: { code: string; message: string } | undefined
+    /** What retention deleted afterwards; absent where that was nothing. */
+    pruned?: Pruned | undefined
+  }
+
+/** What a drawing of many runs shows of one. */
+export type LatestRun = Pick<
+  Report,
+  | 'organization'
+  | 'startedAtMs'
+  | 'durationMs'
+  | 'status'
+  | 'proof'
+  | 'inserted'
+  | 'updated'
+  | 'removed'
+  | 'returned'
+  | 'held'
+  | 'throttled'
+  | 'waitedMs'
+> & { runId: number; errorCode: string | undefined }
+
+/** A run under way, and how far it is. */
+export type Underway = {
+  organization: string
+  runId: number
+  /** Unix milliseconds. */
+  startedAtMs: number
+  isQuick: boolean
+  /** Customers read by the run that it continues, and customers read since. */
+  readBefore: number
+  read: number
+  /** How many customers the service says there are; undefined until it has. */
+  total: number | undefined
+}
+
+/** A run under way with the process that makes it, as `process-name.ts` names processes. */
+export type LeasedRun = Underway & { holder: string }
+
+/** Whether a run came to the end of what it was to read: the list, or a part of it. */
+export function endedWell({ status }: { status: RunStatus }): boolean {
+  return status === 'complete' || status === 'partial'
+}
+
+/** A failed run that did nothing. */
+export function emptyReport(start: Pick<Report, 'organization' | 'trigger' | 'startedAtMs'>): Report {
+  return {
+    ...start,
+    ...noRecords(),
+    runId: undefined,
+    status: 'failed',
+    proof: 'unproven',
+    reasons: [],
+    requests: 0,
+    throttled: 0,
+    waitedMs: 0,
+    pages: 0,
+    missing: 0,
+    removed: 0,
+    held: 0,
+    searchesRefused: 0,
+    warnings: {},
+    resumedFrom: undefined,
+    readBefore: 0,
+    finishedAtMs: start.startedAtMs,
+    durationMs: 0,
+    readAsOfMs: undefined,
+    trustedPages: undefined,
+    error: undefined,
+  }
+}
+
+/** Nothing deleted. */
+export function nothingPruned(): Pruned {
+  return { changes: 0, resolvedRejects: 0, runs: 0, removedCustomers: 0, isUnfinished: false, error: undefined }
+}
+
+/** All zeros. */
+export function noRecords(): RecordCounts {
+  return { received: 0, inserted: 0, updated: 0, unchanged: 0, duplicates: 0, rejected: 0, suppressed: 0, returned: 0 }
+}
+
+/** Adds the counts of `from` to `into`. */
+export function addRecords(into: RecordCounts, from: RecordCounts): void {
+  into.received += from.received
+  into.inserted += from.inserted
+  into.updated += from.updated
+  into.unchanged += from.unchanged
+  into.duplicates += from.duplicates
+  into.rejected += from.rejected
+  into.suppressed += from.suppressed
+  into.returned += from.returned
+}
+
+/** The accounting identity: whether every record received is accounted for exactly once. */
+export function addsUp(counts: RecordCounts): boolean {
+  const { received, inserted, updated, unchanged, duplicates, rejected, suppressed, returned } = counts
+  const accounted = inserted + updated + unchanged + duplicates + rejected + suppressed
+  return received === accounted && returned <= updated + rejected
+}
+
+/** Whether the run changed a customer in any way that a reader may see. */
+export function hasChangedCustomers({ inserted, updated, missing, returned }: Report): boolean {
+  return inserted + updated + missing + returned > 0
+}
+
+/** The report as `sync --json` prints it: the keys are a contract, times are ISO 8601 in UTC. */
+export function toJson(report: Report) {
+  const { organization, status, proof, reasons, requests, pages, received, inserted, updated, unchanged } = report
+  const { duplicates, rejected, missing, removed, returned, held, throttled, waitedMs, durationMs } = report
+  return {
+    organization,
+    status,
+    proof,
+    reasons,
+    requests,
+    pages,
+    received,
+    inserted,
+    updated,
+    unchanged,
+    duplicates,
+    rejected,
+    missing,
+    removed,
+    returned,
+    held,
+    throttled,
+    waitedMs,
+    durationMs,
+    readAsOf: isoTime(report.readAsOfMs),
+    error: report.error ?? null,
+    runId: report.runId ?? null,
+    startedAt: isoTime(report.startedAtMs),
+    finishedAt: isoTime(report.finishedAtMs),
+    resumedFrom: report.resumedFrom ?? null,
+    readBefore: report.readBefore,
+    suppressed: report.suppressed,
+    searchesRefused: report.searchesRefused,
+    trustedPages: report.trustedPages ?? null,
+    ...(report.pruned !== undefined && { pruned: { ...report.pruned, error: report.pruned.error ?? null } }),
+  }
+}

@@ -1,0 +1,199 @@
+import type { Row, TextField, Warnings } from './customer.ts'
+import type { Fingerprint } from './fingerprint.ts'
+import type { Forgotten } from '../privacy/forgotten.ts'
+import type { HiddenValues } from '../privacy/hidden-values.ts'
+import type { LaterOrder } from './later-order.ts'
+import type { ListAsRead } from './list-as-read.ts'
+import type { HiddenFields, PrivacyPolicy } from '../privacy/privacy-policy.ts'
+import type { Proof, RecordCounts, RunStatus, SourceCounts, Trigger } from './report.ts'
+import type { RowSet } from './row-set.ts'
+import type { AnsweredWindow } from './page.ts'
+
+/** A running run: its organization, and the rows it has seen and counted so far. */
+export type Run = {
+  readonly id: number
+  readonly organization: string
+  readonly trigger: Trigger
+  readonly startedAtMs: number
+  /** The clock of its lease; without it, the wall clock. */
+  readonly monotonicMs: (() => number) | undefined
+  /** Milliseconds since its start, never negative. */
+  readonly tookMs: (nowMs: number) => number
+  /** The start of its scan: earlier than the run, if it continues an interrupted one. */
+  readonly readAsOfMs: number
+  /** The interrupted run that it continues. */
+  readonly resumedFrom: number | undefined
+  /** How many customers that run had read, without those that this one has received with other values. */
+  readBefore: number
+  /** Whether it is a quick run, between two nights: it reads a part of the list, and leaves alone what the next full run goes on from. */
+  readonly isQuick: boolean
+  /** Whether this organization was never read to its end before: then new customers are not recorded as changes. */
+  readonly isBaseline: boolean
+  /** Row numbers of the customers that this run has received, or the interrupted run that it continues. */
+  readonly seen: RowSet
+  /** Those of them that it has received since it began: the others were read before by the interrupted run that it continues. */
+  readonly receivedSince: RowSet
+  /** Ids of rejected records that this run has received. */
+  readonly rejectedIds: Set<string>
+  /** The forgotten customers, and the numbers of those that this run has received. */
+  readonly forgotten: Forgotten | undefined
+  readonly suppressed: Set<number>
+  /** Rows whose removal was held back when the run began. */
+  readonly heldRows: ReadonlySet<number>
+  /** The list as the last complete run read it. */
+  readonly list: ListAsRead
+  /** The fingerprint of a record, under the key of the mirror. */
+  readonly fingerprint: Fingerprint
+  /** Rows that may have changed since the list was read. */
+  readonly doubted: RowSet
+  /** Those of them that quick runs found changed in the service, and that were not edited by hand. */
+  readonly changedSince: RowSet
+  /** The last edit by hand when the run began; `doubted` includes the rows of all edits until then. */
+  readonly lastEdit: number
+  /** Rows that this run has updated. */
+  readonly written: RowSet
+  /** Rows for which a field came empty that has a stored value: it is kept until the run ends. By field. */
+  readonly emptied: Emptied
+  /** Those of them that are counted as unchanged. */
+  readonly unwritten: RowSet
+  /** How many customers came with a field that the specification does not know, and that they did not have before. By field. */
+  readonly gained: Map<string, number>
+  readonly records: RecordCounts
+  readonly warnings: Warnings
+  /** Undefined where no field is hidden, nor was until now. */
+  readonly privacy?: RunPrivacy | undefined
+  pages: number
+}
+
+/** Rows by a field of theirs. */
+export type Emptied = Map<TextField, RowSet>
+
+/** A field that many customers lost at once, or for which their records are rejected; empty where no field is named. */
+export type ShapeChange = { field: string; customers: number; isRejected: boolean }
+
+/** What a run does about fields that are not stored as sent. */
+export type RunPrivacy = {
+  readonly policy: PrivacyPolicy
+  /** Hides the values of records as they are read; undefined where the policy hides none. */
+  readonly hidden: HiddenValues | undefined
+  /** The policy of the stored values, while it is another one: they are rewritten before the run reads. */
+  readonly storedAs: HiddenFields | undefined
+  /** Fields whose stored values may be lacking, since they were hidden otherwise before: to fill them is no change. */
+  readonly unfilled: readonly string[]
+  /** Whether old values may still stand in free space of the file. */
+  readonly isUnpurged: boolean
+}
+
+/** The arguments of a run's start. */
+export type Start = {
+  organization: string
+  trigger: Trigger
+  nowMs: number
+  /** Whether to start a quick run: it continues no interrupted run, and takes nothing from it. */
+  isQuick?: boolean | undefined
+  /** The clock of the run's duration and lease; without it, the wall clock. */
+  monotonicMs?: (() => number) | undefined
+  /** How old an interrupted scan may be and still be continued; undefined means never. */
+  resumeWithinMs?: number | undefined
+  /** Which fields are not stored as sent; undefined hides none. `unreadable`: its key cannot be read, so the run saves nothing. */
+  privacy?: PrivacyPolicy | 'unreadable' | undefined
+}
+
+/** How a run ended. */
+export type Ending = {
+  status: Exclude<RunStatus, 'running'>
+  proof: Proof
+  reasons: readonly string[]
+  source: SourceCounts
+  /** Whether the list was read from its first position to its end, so that customers not received are no longer listed. */
+  readToEnd: boolean
+  /** Whether an unproven scan came to the end of the list with hardly a row lacking. */
+  isWhole?: boolean | undefined
+  /** The list as this run read it, for the next one; without it, the list before is kept. */
+  list?: ListAsRead | undefined
+  /** Pages that a quick run trusted without reading them; undefined for other runs. */
+  trustedPages?: number | undefined
+  /** Rows of customers that a quick run found absent: they become missing, and no absence is counted. For `partial` only. */
+  absentRows?: readonly number[] | undefined
+  /** How many more customers seem absent to a quick run, but not for certain: they count where too many are absent at once. */
+  openAbsences?: number | undefined
+  /** The order of the list as a quick run found it, for the next one. For `partial` only. */
+  later?: LaterOrder | undefined
+  /** The evidence of the proof, stored as JSON. */
+  certificate?: object | undefined
+  /** How to handle customers that were not received; without it, or without a proof, they are not changed. Required with `absentRows`. */
+  removals?: Removals | undefined
+  /** What the clock of the service shows, in Unix milliseconds; undefined where it does not say. That of this machine may be behind. */
+  serviceMs?: number | undefined
+  error?: { code: string; message: string } | undefined
+}
+
+/** When absent customers are removed, and how many removals at once are held back. */
+export type RemovalRule = {
+  /** How many scans in a row a customer must be absent from. */
+  after: number
+  /** The share of an organization's customers, 0 to 1, above which removals are held back. */
+  maxShare: number
+}
+
+/** How long rows are kept, in milliseconds; undefined: for ever. */
+export type Retention = {
+  changesMs: number | undefined
+  resolvedRejectsMs: number | undefined
+  runsMs: number | undefined
+  removedCustomersMs: number | undefined
+}
+
+/** The moment against which the age of rows is measured. */
+export type Reckoning = {
+  asOfMs: number
+  /** Whether a clock besides that of this machine agrees. */
+  isConfirmed: boolean
+}
+
+/** The results of searches for the customers about to be removed. */
+export type Searched = {
+  /** Ids of customers that no search found. */
+  confirmed: ReadonlySet<string>
+  /** Ids of customers that a search found: they are listed, so the scan did not read the whole list. */
+  found?: ReadonlySet<string> | undefined
+  /** How many searches the service refused, or left without an answer although it answered others. */
+  refused?: number | undefined
+  /** Whether only a random sample was searched for; one customer found then holds back all the others. */
+  isSample?: boolean | undefined
+  /** Whether the searches were not finished: then this run removes no customer. */
+  isPostponed?: boolean | undefined
+}
+
+/** How to handle customers that were not received. */
+export type Removals = Searched & { rule: RemovalRule }
+
+/** A customer that was listed before, but not in this scan. */
+export type Absent = {
+  rowId: number
+  id: string
+  name: string | null
+  username: string | null
+  email: string | null
+  /** `YYYY-MM-DD HH:MM:SS`; null when it cannot be read. */
+  createdAtUtc: string | null
+  /** In how many scans in a row before this one: proven ones, proven and settled ones, and these with unproven ones that were whole. */
+  missingProven: number
+  missingScans: number
+  missingWhole: number
+}
+
+/** The fields to search a customer by. */
+export type Named = Pick<Absent, 'name' | 'username' | 'email'>
+
+/** A customer about to be removed, with the values last read, if the row has others. */
+export type Candidate = Absent & { earlier: readonly Named[] }
+
+/** A customer known to be listed. */
+export type Listed = Named & { id: string }
+
+/** A record in a window, with its row number; a reject has none, and that of a forgotten customer is below 0. */
+export type RecordedRow = Row & { rowId?: number | undefined }
+
+/** A window as read: its request, the meta data of its answer, and its rows. */
+export type RecordedWindow = AnsweredWindow & { rows: RecordedRow[] }

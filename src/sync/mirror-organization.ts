@@ -1,0 +1,321 @@
+import { ContractBroken, describeError, factsOf, Interrupted, isOurs, MaxRunReached } from '../errors/errors.ts'
+import { emptyReport, removingProof, type Report, type Trigger, nothingPruned, type Pruned } from '../model/report.ts'
+import type { QuickLimit } from '../quick/quick-limit.ts'
+import type { Ending, RemovalRule, Retention, Run, Searched, Start } from '../model/run.ts'
+import { readList, type ListSettings, type ReadingLimits } from './read-list.ts'
+import type { readQuickly } from '../quick/read-quickly.ts'
+import { ageToResume } from './start-scan.ts'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { Mirror } from '../model/mirror.ts'
+import type { Source } from '../source/customers.ts'
+import { durationText } from '../time/duration-text.ts'
+import type { Certificate } from '../scan/scan.ts'
+import { confirmAbsences, MOST_CONTROLS } from './confirm-absences.ts'
+
+export type { Progress } from './read-list.ts'
+
+/** The settings of a run. */
+export type Mirroring = ListSettings & {
+  trigger: Trigger
+  /** The most requests of a quick run; undefined for a run that reads the whole list. */
+  quick?: QuickLimit | undefined
+  /** How long the run may take; undefined means no limit. */
+  maxRunMs?: number | undefined
+  /** Which fields are not stored as sent; `unreadable` if its key cannot be read: then the source must not be read either. */
+  privacy?: Start['privacy']
+  /** When customers that are no longer listed count as removed. */
+  removals: RemovalRule
+  /** How long rows are kept; without it, for ever. */
+  retention?: Retention | undefined
+  /** A random number between 0 and 1. Chooses the sample of customers to search for, if too many are to be removed. */
+  random: () => number
+  /** Aborting it finishes and saves the current pages, and ends the run as interrupted. */
+  signal: AbortSignal
+  /** Whether the caller retries by itself after this error; the run is then `waiting` instead of `failed`. */
+  comesBack?: ((error: unknown, saved: { pages: number }) => boolean) | undefined
+}
+
+/** The report of a run, and the error that ended it, from which the caller decides what to do. */
+export type Outcome = { report: Report; error: unknown }
+
+/**
+ * Mirrors one organization: starts a run, hides what its privacy policy hides now and did not before, reads the list window by window,
+ * saves it page by page, certifies the scan, searches for customers before they are removed, finishes the run, and deletes what is
+ * older than the organization keeps it. Never throws: a failed run is recorded as failed, keeps
+ * the rows it saved, and is returned with its error.
+ */
+export async function mirrorOrganization(mirroring: Mirroring): Promise<Outcome> {
+  const run = await startRun(mirroring).catch((error: unknown) => ({ report: unrecorded(mirroring, error), error }))
+  if ('report' in run) return run
+  const outcome = await readAndFinish(mirroring, run)
+  if (run.isQuick) return outcome
+  const pruned = await applyRetention(mirroring, run)
+  return pruned === undefined ? outcome : { ...outcome, report: { ...outcome.report, pruned } }
+}
+
+async function readAndFinish(mirroring: Mirroring, run: Run): Promise<Outcome> {
+  const { mirror, now } = mirroring
+  const lease = keepLease(mirror, run, now)
+  const limit = limitRun(mirroring)
+  try {
+    const limits = { stop: limit.signal, abort: lease.lost, look: () => limit.look() }
+    await applyPrivacy(mirroring, run, limits)
+    const { quick } = mirroring
+    const ending = await (quick === undefined
+      ? readWhole(mirroring, run, limits)
+      : readPart({ ...mirroring, quick }, run, limits))
+    return { report: await finish(mirroring, run, ending), error: undefined }
+  } catch (failure) {
+    return await endEarly(mirroring, run, lease.lost.aborted ? lease.lost.reason : failure)
+  } finally {
+    limit.end()
+    lease.stop()
+  }
+}
+
+async function readWhole(mirroring: Mirroring, run: Run, limits: ReadingLimits): Promise<Omit<Ending, 'source'>> {
+  const { certificate, ...read } = await readList(mirroring, run, limits)
+  if (run.isBaseline && !certificate.reasons.includes('page-limit')) refuseRejects(run)
+  const searched = await searchForAbsent(mirroring, run, certificate, AbortSignal.any([limits.stop, limits.abort]))
+  const removals = { rule: mirroring.removals, ...searched }
+  const { proof, reasons, isWhole } = certificate
+  return { status: 'complete', proof, reasons, isWhole, certificate, ...read, removals }
+}
+
+/** Throws ContractBroken where most records of an initial sync are no customers: then nothing is known of the list. */
+function refuseRejects({ organization, records, seen, rejectedIds }: Run): void {
+  // A record without a readable id is counted whenever it comes.
+  const isMost = rejectedIds.size > seen.size || records.rejected > records.received / 2
+  if (!isMost) return
+  throw new ContractBroken(
+    `${organization}: ${records.rejected} of ${records.received} records are no customers. What could be read is kept; 'customer-mirror rejects' shows ` +
+      'the others with their reasons.',
+    { code: 'bad-answer' },
+  )
+}
+
+/** Loaded only for a quick run. */
+async function readPart(...reading: Parameters<typeof readQuickly>): Promise<Omit<Ending, 'source'>> {
+  const quick = await import('../quick/read-quickly.ts')
+  return quick.readQuickly(...reading)
+}
+
+function startRun(mirroring: Mirroring): Promise<Run> {
+  const { mirror, organization, trigger, quick, privacy, now, monotonicMs } = mirroring
+  return mirror.startRun({
+    organization,
+    trigger,
+    resumeWithinMs: ageToResume(mirroring),
+    isQuick: quick !== undefined,
+    privacy,
+    nowMs: now(),
+    monotonicMs,
+  })
+}
+
+/** Ends a run that did not read its list to the end. */
+async function endEarly(mirroring: Mirroring, run: Run, failure: unknown): Promise<Outcome> {
+  const { organization, signal } = mirroring
+  const error = signal.aborted && !isOurs(failure) ? stopOf(organization, signal) : failure
+  const status = statusAfter(mirroring, error, run)
+  const ending: Omit<Ending, 'source'> = {
+    status,
+    proof: 'unproven',
+    reasons: [status],
+    readToEnd: false,
+    error: describeError(error),
+  }
+  // If the mirror itself failed, the run stays open in it, and the next run of this organization closes it.
+  const report = await finish(mirroring, run, ending).catch(() => ({
+    ...unrecorded(mirroring, error),
+    ...countsOf(run),
+  }))
+  return { report, error }
+}
+
+function statusAfter({ comesBack }: Mirroring, error: unknown, { pages }: Run): 'interrupted' | 'waiting' | 'failed' {
+  const { from } = factsOf(error)
+  if (from === 'stop' || from === 'limit') return 'interrupted'
+  return comesBack?.(error, { pages }) === true ? 'waiting' : 'failed'
+}
+
+function finish({ mirror, source, now }: Mirroring, run: Run, ending: Omit<Ending, 'source'>): Promise<Report> {
+  const serviceMs = serviceTimeMs({ source, now })
+  return mirror.finishRun(run, { ...ending, serviceMs, source: { ...source.counters } }, now())
+}
+
+/** The report of a run that could not be recorded, or not completely. */
+function unrecorded({ organization, trigger, source, now }: Mirroring, error: unknown): Report {
+  const reason = factsOf(error).from === 'other-run' ? 'held' : 'failed'
+  const empty = emptyReport({ organization, trigger, startedAtMs: now() })
+  return { ...empty, ...source.counters, reasons: [reason], error: describeError(error) }
+}
+
+function countsOf({ id, records, pages, resumedFrom, readBefore }: Run): Partial<Report> {
+  return { ...records, runId: id, pages, resumedFrom, readBefore }
+}
+
+/** The error of a run that was stopped: the reason of the stop, if it is one of ours. */
+function stopOf(organization: string, { reason }: AbortSignal): Error {
+  if (isOurs(reason)) return reason
+  return new Interrupted(`${organization}: stopped as asked. The rows read so far are saved; sync again to continue.`)
+}
+
+type Applying = { mirror: Pick<Mirror, 'applyPrivacy'>; now: () => number }
+
+/** Rewrites what is stored under another privacy policy. What is done is kept if it is stopped, and the next run goes on from there. */
+async function applyPrivacy({ mirror, now }: Applying, run: Run, limits: ReadingLimits): Promise<void> {
+  while (await mirror.applyPrivacy(run, now())) {
+    limits.look()
+    // The lease is renewed and signals arrive between two steps.
+    await nextTurn()
+    limits.stop.throwIfAborted()
+    limits.abort.throwIfAborted()
+  }
+}
+
+/** How often a waiting run renews its lease. */
+const HEARTBEAT_MS = 15_000
+
+/** Renews the lease while a run waits, until `stop`; `lost` is aborted when another run took over. */
+function keepLease(
+  mirror: Pick<Mirror, 'renewLease'>,
+  run: Run,
+  now: () => number,
+): { lost: AbortSignal; stop(): void } {
+  const lost = new AbortController()
+  const heartbeat = setInterval(() => {
+    mirror.renewLease(run, now()).catch((error: unknown) => {
+      lost.abort(error)
+    })
+  }, HEARTBEAT_MS)
+  return {
+    lost: lost.signal,
+    stop: () => {
+      clearInterval(heartbeat)
+    },
+  }
+}
+
+type Settings = {
+  mirror: Pick<Mirror, 'prune'>
+  source: Partial<Pick<Source, 'clockOffsetMs'>>
+  /** How long rows of the organization are kept; without it, for ever. */
+  retention?: Retention | undefined
+  now: () => number
+  signal: AbortSignal
+}
+
+/**
+ * Deletes what is older than the organization keeps it, after a run. Ages are measured against the start of the run or the clock of
+ * the service, the earlier one: a clock of this machine that jumped ahead deletes nothing. Never throws, since the run has ended.
+ * Undefined where nothing was deleted.
+ */
+export async function applyRetention(
+  { mirror, source, retention, now, signal }: Settings,
+  { organization, startedAtMs }: Pick<Run, 'organization' | 'startedAtMs'>,
+): Promise<Pruned | undefined> {
+  if (retention === undefined || signal.aborted) return undefined
+  const serviceMs = serviceTimeMs({ source, now })
+  const reckoning = { asOfMs: Math.min(startedAtMs, serviceMs ?? Infinity), isConfirmed: serviceMs !== undefined }
+  try {
+    const pruned = await mirror.prune(organization, retention, reckoning)
+    const { changes, resolvedRejects, runs, removedCustomers } = pruned
+    return changes + resolvedRejects + runs + removedCustomers > 0 ? pruned : undefined
+  } catch (error) {
+    const { code, message } = describeError(error)
+    // The message of a defect may quote anything.
+    const said =
+      code === 'unexpected' ? 'Retention failed. This is a defect of Customer Mirror; please report it.' : message
+    return { ...nothingPruned(), isUnfinished: true, error: { code, message: said } }
+  }
+}
+
+type LimitOptions = {
+  organization: string
+  /** How long the run may take in total; undefined means no limit. */
+  maxRunMs?: number | undefined
+  monotonicMs: () => number
+  /** The caller's signal, which ends the run too. */
+  signal: AbortSignal
+}
+
+/** The time limit of a run. */
+type RunLimit = {
+  /** Aborted with MaxRunReached when the time is up, and with `signal`. */
+  signal: AbortSignal
+  /** Checks the clock: no timer fires while the machine sleeps. */
+  look(): void
+  /** Call it when the run is over. */
+  end(): void
+}
+
+/** Starts the limit at once. */
+function limitRun({ organization, maxRunMs, monotonicMs, signal }: LimitOptions): RunLimit {
+  if (maxRunMs === undefined) return { signal, look: () => {}, end: () => {} }
+  const startMs = monotonicMs()
+  const over = new AbortController()
+  const timeIsUp = () => over.abort(reached(organization, maxRunMs))
+  const timer = setTimeout(timeIsUp, maxRunMs)
+  return {
+    signal: AbortSignal.any([signal, over.signal]),
+    look() {
+      if (monotonicMs() - startMs >= maxRunMs) timeIsUp()
+    },
+    end: () => clearTimeout(timer),
+  }
+}
+
+function reached(organization: string, maxRunMs: number): MaxRunReached {
+  return new MaxRunReached(
+    `${organization}: the run was ended after ${durationText(maxRunMs)}, as long as one may take. What was read so far is saved, and the ` +
+      'next run goes on from there. If it happens every night, raise concurrency or requestsPerMinute.',
+  )
+}
+
+type SearchSettings = {
+  source: Pick<Source, 'readPage' | 'search' | 'counters'> & Partial<Pick<Source, 'clockOffsetMs'>>
+  mirror: Pick<Mirror, 'findRemovalCandidates' | 'findListed'>
+  removals: RemovalRule
+  now: () => number
+  /** A random number between 0 and 1. Chooses the sample of customers to search for, if too many are to be removed. */
+  random: () => number
+}
+
+/**
+ * Searches for the customers that the run is about to remove. The whole list has been read, so an outage, or a stop by `signal`, only
+ * postpones removals.
+ */
+export async function searchForAbsent(
+  { source, mirror, removals, now, random }: SearchSettings,
+  run: Run,
+  { pageSize, ...certificate }: Pick<Certificate, 'proof' | 'isWhole' | 'pageSize'>,
+  signal: AbortSignal,
+): Promise<Searched> {
+  const proof = removingProof(certificate)
+  if (proof === undefined) return NOT_SEARCHED
+  const candidates = await mirror.findRemovalCandidates(run, {
+    rule: removals,
+    proof,
+    serviceMs: serviceTimeMs({ source, now }),
+  })
+  if (candidates.length === 0) return NOT_SEARCHED
+  const controls = await mirror.findListed(run, MOST_CONTROLS)
+  return confirmAbsences(candidates, controls, {
+    search: (text) => source.search(text, { size: pageSize, signal }),
+    askForPage: async () => (await source.readPage({ page: 1, size: pageSize }, { signal })).release?.(),
+    requestsMade: () => source.counters.requests,
+    random,
+    signal,
+    everyKind: proof === 'proven',
+  })
+}
+
+const NOT_SEARCHED: Searched = { confirmed: new Set() }
+
+type Answered = { source: Partial<Pick<Source, 'clockOffsetMs'>>; now: () => number }
+
+/** What the clock of the service shows now, by the `Date` of its answers, in Unix milliseconds; undefined where it sends none. */
+function serviceTimeMs({ source: { clockOffsetMs }, now }: Answered): number | undefined {
+  return clockOffsetMs === undefined ? undefined : now() + clockOffsetMs
+}

@@ -1,0 +1,220 @@
+import type { ListAsRead } from '../model/list-as-read.ts'
+import { ListMemory } from './list-memory.ts'
+import { ListRecorder } from './list-recorder.ts'
+import { nextList, withOrder } from './next-list.ts'
+import type { Ending, Run } from '../model/run.ts'
+import type { Certificate, Scan } from '../scan/scan.ts'
+import type { Window, RowOrNumber } from '../scan/window.ts'
+import type { Source } from '../source/customers.ts'
+import type { SavedPage } from '../model/page.ts'
+import type { Mirror } from '../model/mirror.ts'
+import { writeOutline } from './sorting/outline.ts'
+import { sortPage, type ReadPage } from './sorting/read-page.ts'
+import type { Recognition } from './sorting/recognize.ts'
+import { readWindows, type Arrival, type Reading } from './read-windows.ts'
+import { cappedTotal, judgeCut } from './cut-list.ts'
+import { startScan, type ScanSettings } from './start-scan.ts'
+import { readingErrors } from './stopped-reading.ts'
+import { refuseGaps } from './refuse-gaps.ts'
+import { ForeignAnswers, refuseTenantMixup } from './tenant-mixup.ts'
+
+export type ListSettings = ScanSettings & {
+  /** Its id. */
+  organization: string
+  source: Pick<Source, 'readPage' | 'search' | 'counters'> & Partial<Pick<Source, 'clockOffsetMs'>>
+  mirror: Mirror
+  /** Pages requested at once. */
+  concurrency: number
+  /** Unix milliseconds, for dates; durations are measured by `monotonicMs`. */
+  now: () => number
+  monotonicMs: () => number
+  onProgress?: ((progress: Progress) => void) | undefined
+}
+
+/**
+ * The progress of a run: the customers received so far, each counted once, and the service's total. `readBefore` are the customers
+ * read by the interrupted run that this one continues.
+ */
+export type Progress = {
+  organization: string
+  customers: number
+  readBefore: number
+  total: number | undefined
+  pages: number
+}
+
+/** The signals that end a reading early. */
+export type ReadingLimits = {
+  /** Ends the reading after current pages are finished and saved. */
+  stop: AbortSignal
+  /** Ends the reading at once. */
+  abort: AbortSignal
+  /** Called after each save while there is more to read. */
+  look(): void
+}
+
+/**
+ * Reads the list of a run window by window and saves its pages. Returns the certificate, whether it was read to its end, and the list for
+ * the next run, unless a page limit ended it. Throws the error that kept it from the end of the list.
+ */
+export async function readList(
+  settings: ListSettings,
+  run: Run,
+  limits: ReadingLimits,
+): Promise<{ certificate: Certificate } & Pick<Ending, 'readToEnd' | 'list'>> {
+  const memory = new ListMemory(run.list, run)
+  const recorder = new ListRecorder(run.list.warnings)
+  const scan = await startScan(settings, { mirror: settings.mirror, run, recorder })
+  const read = await readPages(settings, run, limits, { scan, recorder, memory })
+  const judged = judgeSurplus(read, run)
+  if (judged.reasons.includes('page-limit')) return { certificate: judged, readToEnd: false }
+  refuseGaps(recorder.windows, judged, settings.organization)
+  const customers = run.seen.size + run.rejectedIds.size
+  const before = { list: run.list, isCertain: (rowId: number) => memory.isCertain(rowId) }
+  const { total } = judged
+  const list = nextList(recorder, { customers, before })
+  const cappedAt = cappedTotal(total, { before: run.list, after: list }, run)
+  const certificate = judgeCut(judged, cappedAt)
+  return { certificate, readToEnd: isWhole(certificate), list: withOrder(list, { total, cappedAt }) }
+}
+
+/** A plain scan proves nothing, and reads the list to its end all the same. */
+function isWhole({ proof, reasons }: Certificate): boolean {
+  return proof !== 'unproven' || reasons.every((reason) => reason === 'plain-scan')
+}
+
+/**
+ * Reads the windows that a scan asks for, and saves their pages. Returns its certificate. Throws the error that kept it from its end.
+ */
+export async function readPages(
+  settings: ListSettings,
+  run: Run,
+  limits: ReadingLimits,
+  { memory, ...followers }: Followers & { memory: ListMemory },
+): Promise<Certificate> {
+  const { organization, mirror, source, concurrency, monotonicMs } = settings
+  const { scan } = followers
+  const recognition = { memory, fingerprint: run.fingerprint, privacy: run.privacy, forgotten: run.forgotten }
+  const errors = readingErrors(organization)
+  const toRecord = (window: Window) => (settings.scan === 'chain' ? window : undefined)
+  // Each page is prepared when it arrives, while the next requests are open.
+  const readPage: Reading<ReadPage>['readPage'] = (window, options) =>
+    errors.watch(readAndSort(source.readPage(window, options), toRecord(window), recognition))
+  const { stop, abort } = limits
+  const reading: Reading<ReadPage> = {
+    ...{ scan, readPage, stop, abort, monotonicMs, concurrency },
+    savedTogether: mirror.pagesAtOnce(run),
+  }
+  // A plain scan asks for no window again.
+  const foreign = settings.scan === 'chain' ? new ForeignAnswers(mirror, organization) : undefined
+  await readWindows(reading, async (arrivals, onWaiting) => {
+    await saveArrivals(settings, run, { ...followers, foreign, onWaiting }, arrivals)
+    if (!scan.done) limits.look()
+  })
+  const certificate = scan.certificate()
+  errors.refuseUnfinished(certificate)
+  return certificate
+}
+
+async function readAndSort(
+  reading: ReturnType<Source['readPage']>,
+  window: Window | undefined,
+  recognition: Recognition,
+): Promise<ReadPage> {
+  const page = await reading
+  try {
+    return sortPage(page, window, recognition)
+  } catch (error) {
+    page.release?.()
+    throw error
+  }
+}
+
+/** The receivers of each saved window. A quick run leaves no list behind, and records none. */
+type Followers = { scan: Scan; recorder?: ListRecorder | undefined }
+
+type Saving = Followers & { foreign: ForeignAnswers | undefined; onWaiting: () => void }
+
+async function saveArrivals(
+  { organization, mirror, now, onProgress }: ListSettings,
+  run: Run,
+  { foreign, onWaiting, ...followers }: Saving,
+  arrivals: readonly Arrival<ReadPage>[],
+): Promise<void> {
+  const arrived = arrivals.map(({ page }) => page.sorted)
+  if (run.pages === 0) await refuseTenantMixup(mirror, organization, arrived)
+  const refused = (await foreign?.among(arrived)) ?? new Set()
+  const saving = arrived.filter((page) => !refused.has(page))
+  const { pages } = await mirror.savePages(run, saving, now(), onWaiting)
+  const savedOf = new Map(saving.map((page, index) => [page, pages[index] ?? NOTHING_SAVED]))
+  for (const arrival of arrivals) {
+    arrival.page.release?.()
+    const saved = savedOf.get(arrival.page.sorted)
+    if (saved === undefined) followers.scan.failed(arrival.window, 'page-mismatch')
+    else follow(followers, arrival, { saved, before: run.list })
+  }
+  const { received, duplicates } = run.records
+  const total = arrivals.at(-1)?.page.total
+  onProgress?.({ organization, customers: received - duplicates, readBefore: run.readBefore, total, pages: run.pages })
+}
+
+function follow(
+  { scan, recorder }: Followers,
+  { window, page }: Arrival<ReadPage>,
+  { saved, before }: { saved: SavedPage; before: ListAsRead },
+): void {
+  const { size, total, beyondEnd, outline, known, digest, marks, sorted } = page
+  const place = { start: size * (sorted.page - 1), size }
+  const rows = rowsForScan(page, saved)
+  scan.read({ window, total, beyondEnd, perPage: size, rows, rowOrder: outline.order })
+  if (recorder === undefined) return
+  if (known !== undefined) recorder.addKnown(place, known, before.columns)
+  else recorder.add({ ...place, digest, outline: writeOutline(outline) }, listedRows(page, saved), marks)
+}
+
+/** The rows that the next run may know again: a forgotten customer has none. */
+function listedRows({ sorted }: ReadPage, { rowIds }: SavedPage): SavedPage['rowIds'] {
+  return sorted.suppressed.length === 0 ? rowIds : Array.from(rowIds, (rowId) => Math.max(0, rowId))
+}
+
+const NOTHING_SAVED: SavedPage = { rowIds: [], unchanged: new Set() }
+
+/** Fewer customers than these may leave the list while it is read. */
+const FEW = 20
+const FEW_SHARE = 0.01
+
+/**
+ * Takes the proof from a scan whose run received many more customers than the service counts, as many of them new: an answer that was
+ * asked for again may have brought them, and they are not listed. In an initial sync, where all are new, they may also have been purged
+ * meanwhile.
+ */
+export function judgeSurplus(
+  certificate: Certificate,
+  { isBaseline, seen, rejectedIds, records }: Pick<Run, 'isBaseline' | 'seen' | 'rejectedIds' | 'records'>,
+): Certificate {
+  const { proof, total, reasons } = certificate
+  if (isBaseline || proof === 'unproven' || total === undefined) return certificate
+  const surplus = Math.min(seen.size + rejectedIds.size - total, records.inserted)
+  if (surplus <= Math.max(FEW, total * FEW_SHARE)) return certificate
+  return { ...certificate, proof: 'unproven', reasons: [...reasons, 'total-mismatch'] }
+}
+
+/**
+ * The rows of a saved page, for the scan: a known record is often only its row number, except for the first and the last of a page,
+ * which have all fields.
+ */
+function rowsForScan({ sorted, outline }: Pick<ReadPage, 'sorted' | 'outline'>, saved: SavedPage): RowOrNumber[] {
+  const { rowIds } = saved
+  const [first, last] = outline.ends ?? []
+  const reported: RowOrNumber[] = []
+  for (let place = 0; place < rowIds.length; place += 1) {
+    const rowId = rowIds[place] ?? 0
+    const row = sorted.rows[place] ?? (place === 0 ? first : place === rowIds.length - 1 ? last : undefined)
+    if (row === undefined) {
+      reported.push(rowId)
+      continue
+    }
+    reported.push({ id: row.id, createdAt: row.createdAt, rowId: rowId === 0 ? undefined : rowId })
+  }
+  return reported
+}

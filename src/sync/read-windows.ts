@@ -1,0 +1,331 @@
+/*
+ * A reading is in one of four states. Windows are asked for in the first two:
+ *
+ *               a page arrives
+ *   waiting ──────────────────────▶ holding
+ *      ▲                               │  enough pages to save together, one held for long, nothing came for a moment,
+ *      └────── pages go to `save` ─────┘  or a place is free: then the scan needs these pages to name the next window
+ *
+ *   waiting, holding ── a stop, or an error that is not of one window ──▶ failed: what is under way arrives and is saved
+ *   waiting, holding, failed ────────── a save fails ───────────────────▶ spoiled: what still arrives is dropped
+ *
+ * While pages are saved, the next ones are held, and windows are asked for as in `holding`.
+ *
+ * It ends well in `waiting` once the scan is done; `failed` and `spoiled` throw once nothing is under way.
+ */
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { Scan } from '../scan/scan.ts'
+import type { Window } from '../scan/window.ts'
+import type { CustomersPage, Stopping } from '../source/customers.ts'
+import { turnWithTime } from '../machine/timers.ts'
+import { windowFailureOf } from '../errors/errors.ts'
+
+export type Reading<Page = CustomersPage> = {
+  scan: Scan
+  /** `onAnswered` may be called before the page is ready: then the service has time for the next. */
+  readPage: (window: Window, options: Stopping & { onAnswered: () => void }) => Promise<Page>
+  /** Windows the service is asked for at once. May change while it reads. */
+  readonly concurrency: number
+  /** Pages that come faster than they can be saved are saved so many together, which takes less time a page. */
+  savedTogether: number
+  /** Aborting it ends the reading in good order: requests under way are given a moment, waits are not. */
+  stop: AbortSignal
+  /** Aborting it ends the reading at once. */
+  abort: AbortSignal
+  monotonicMs: () => number
+}
+
+/** A window that was asked for, and the page that answered. */
+export type Arrival<Page = CustomersPage> = { window: Window; page: Page }
+
+/** Calls `onWaiting` once it only waits. */
+type Save<Page> = (arrivals: Arrival<Page>[], onWaiting: () => void) => Promise<void>
+
+/** No page is held longer than this, however few have come: many readings may run in this process at once. */
+const LONGEST_HOLD_MS = 150
+
+/**
+ * Asks for the windows the scan names, several at once, until it is done, and hands pages that have arrived together to
+ * `save`. Whatever ends it early, every page that arrived was handed over before it throws.
+ */
+export async function readWindows<Page>(reading: Reading<Page>, save: Save<Page>): Promise<void> {
+  await new WindowReading(reading, save).run()
+}
+
+type Waiting = { is: 'waiting' }
+type Holding<Page> = { is: 'holding'; pages: Arrival<Page>[]; sinceMs: number }
+type Failed<Page> = { is: 'failed'; error: unknown; pages: Arrival<Page>[] }
+type Spoiled = { is: 'spoiled' }
+
+class WindowReading<Page> {
+  #state: Waiting | Holding<Page> | Failed<Page> | Spoiled = WAITING
+  readonly #underWay = new Set<Promise<void>>()
+  /** How many of the windows under way are not answered yet. */
+  #asking = 0
+  readonly #events = new EventWait()
+  readonly #outages = new Outages()
+  readonly #ending: EndingSignals
+  readonly #reading: Reading<Page>
+  readonly #save: Save<Page>
+
+  constructor(reading: Reading<Page>, save: Save<Page>) {
+    this.#reading = reading
+    this.#save = save
+    this.#ending = endingSignals(reading.stop, reading.abort)
+  }
+
+  async run(): Promise<void> {
+    try {
+      while (!this.#reading.scan.done) {
+        const state = this.#state
+        if (state.is === 'failed') break
+        this.#ending.stop.throwIfAborted()
+        await (state.is === 'holding' ? this.#goOnHolding(state) : this.#goOnWaiting())
+      }
+      if (this.#state.is === 'failed') throw this.#state.error
+    } catch (error) {
+      this.#fail(error)
+      if (!this.#reading.stop.aborted) this.#ending.endNow()
+      await Promise.allSettled(this.#underWay)
+      await this.#savePages()
+      throw error
+    } finally {
+      this.#events.dispose()
+      this.#ending.dispose()
+    }
+  }
+
+  async #goOnWaiting(): Promise<void> {
+    this.#askForMore()
+    if (this.#underWay.size > 0) await this.#events.next()
+    else if (!this.#reading.scan.done)
+      throw new Error('The scan is not done, and asks for nothing. This is a defect of Customer Mirror.')
+  }
+
+  async #goOnHolding({ pages, sinceMs }: Holding<Page>): Promise<void> {
+    const { concurrency, savedTogether, monotonicMs } = this.#reading
+    const heldMs = monotonicMs() - sinceMs
+    if (concurrency === 1 || pages.length >= savedTogether || heldMs >= LONGEST_HOLD_MS) return await this.#savePages()
+    this.#askForMore()
+    if (this.#asking < concurrency) {
+      // Until everything is here that came together.
+      if (this.#underWay.size > 0) await nextTurn()
+      await this.#savePages()
+    } else if (!(await this.#events.nextBeforeQuiet())) await this.#savePages()
+  }
+
+  #askForMore(): void {
+    const free = Math.max(0, this.#reading.concurrency - this.#asking)
+    for (const window of this.#reading.scan.next(free)) this.#ask(window)
+  }
+
+  #ask(window: Window): void {
+    let isAsking = true
+    this.#asking += 1
+    const answered = () => {
+      if (isAsking) this.#asking -= 1
+      isAsking = false
+      this.#events.notify()
+    }
+    // One at a time means that each is saved before the next is asked for.
+    const onAnswered = this.#reading.concurrency === 1 ? () => {} : answered
+    const { signal, stop } = this.#ending
+    const settled = this.#reading
+      .readPage(window, { signal, stop, onAnswered })
+      .then(
+        (page) => this.#hold({ window, page }),
+        (error: unknown) => this.#judge(window, error),
+      )
+      .catch((defect: unknown) => this.#fail(defect))
+      .finally(() => {
+        this.#underWay.delete(settled)
+        answered()
+      })
+    this.#underWay.add(settled)
+  }
+
+  #hold(arrival: Arrival<Page>): void {
+    this.#outages.answered()
+    const state = this.#state
+    if (state.is === 'waiting') this.#state = { is: 'holding', pages: [arrival], sinceMs: this.#reading.monotonicMs() }
+    else if (state.is !== 'spoiled') state.pages.push(arrival)
+  }
+
+  /** Takes an error for one of its window alone, or for the end of the reading. */
+  #judge(window: Window, error: unknown): void {
+    const { scan } = this.#reading
+    const failure = windowFailureOf(error)
+    // Whatever caches answers in between is up, and a service that refuses a page is.
+    if (failure === 'cached-answer' || failure === 'size-refused') this.#outages.answered()
+    else this.#outages.failed(error)
+    if (failure === undefined) return this.#fail(error)
+    if (this.#outages.isDown) return this.#fail(this.#outages.first)
+    scan.failed(window, failure)
+    if (scan.done && !this.#outages.hasAnswered) this.#fail(this.#outages.first)
+  }
+
+  /** The first error is the one to end with. */
+  #fail(error: unknown): void {
+    const state = this.#state
+    if (state.is === 'waiting') this.#state = { is: 'failed', error, pages: [] }
+    else if (state.is === 'holding') this.#state = { is: 'failed', error, pages: state.pages }
+  }
+
+  async #savePages(): Promise<void> {
+    await turnWithTime(this.#reading.monotonicMs)
+    const pages = this.#takePages()
+    if (pages.length === 0) return
+    const waiting = Promise.withResolvers<void>()
+    const saving = this.#save(pages, waiting.resolve)
+    const [saved, asked] = await Promise.allSettled([saving, this.#askDuring(saving, waiting.promise)])
+    if (saved.status === 'rejected') {
+      // What comes later is not judged by the same rules any more.
+      this.#state = { is: 'spoiled' }
+      throw saved.reason
+    }
+    if (asked.status === 'rejected') throw asked.reason
+  }
+
+  /**
+   * Asks for more while a save only waits, until it has ended. Before, the next pages would keep those from being sent to a server, which
+   * has nothing to do until then.
+   */
+  async #askDuring(saving: Promise<void>, waiting: Promise<void>): Promise<void> {
+    const { concurrency, savedTogether, scan } = this.#reading
+    if (concurrency === 1) return
+    const ended = saving.then(
+      () => true,
+      () => true,
+    )
+    // A save into a file has ended by then.
+    let hasEnded = await Promise.race([ended, waiting.then(() => false)])
+    while (!hasEnded && !this.#ending.stop.aborted && !scan.done) {
+      const state = this.#state
+      if (state.is === 'failed' || state.is === 'spoiled') return
+      if (state.is === 'waiting' || state.pages.length < savedTogether) this.#askForMore()
+      hasEnded = await Promise.race([ended, this.#events.next().then(() => false)])
+    }
+  }
+
+  #takePages(): Arrival<Page>[] {
+    const state = this.#state
+    if (state.is === 'failed') return state.pages.splice(0)
+    if (state.is !== 'holding') return []
+    this.#state = WAITING
+    return state.pages
+  }
+}
+
+const WAITING: Waiting = { is: 'waiting' }
+
+/** Without an event for so long, there is time for something else. */
+const QUIET_MS = 2
+
+/** Lets one reader wait for the next event, or until there was none for a moment. */
+class EventWait {
+  #wake: () => void = () => {}
+  #onQuiet: () => void = () => {}
+  /** Started anew rather than made anew: a page is waited for several times. */
+  #quiet: NodeJS.Timeout | undefined
+
+  /** An event happened. */
+  notify(): void {
+    this.#wake()
+  }
+
+  next(): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    this.#wake = resolve
+    this.#onQuiet = () => {}
+    return promise
+  }
+
+  /** False when it was quiet first. */
+  nextBeforeQuiet(): Promise<boolean> {
+    const { promise, resolve } = Promise.withResolvers<boolean>()
+    this.#wake = () => resolve(true)
+    this.#onQuiet = () => resolve(false)
+    this.#quiet = this.#quiet?.refresh() ?? setTimeout(() => this.#onQuiet(), QUIET_MS)
+    return promise
+  }
+
+  dispose(): void {
+    clearTimeout(this.#quiet)
+  }
+}
+
+/** How long a request that is under way may take once the reading was asked to stop. */
+const GRACE_MS = 5000
+
+type EndingSignals = ReturnType<typeof endingSignals>
+
+/**
+ * The two signals of a reading: `stop` ends waiting, `signal` ends requests too, a moment later. Both are plain ones: they are looked at
+ * many times for each page, and a combined signal looks at all of its parts each time.
+ */
+function endingSignals(stop: AbortSignal, abort: AbortSignal) {
+  const [waiting, requests] = [new AbortController(), new AbortController()]
+  let grace: NodeJS.Timeout | undefined
+  // With the reason of the signal that ends it: it says whether the next run may go on.
+  const endNow = () => {
+    const reason: unknown = abort.aborted ? abort.reason : stop.reason
+    waiting.abort(reason)
+    requests.abort(reason)
+  }
+  const endSoon = () => {
+    waiting.abort(stop.reason)
+    grace = setTimeout(endNow, GRACE_MS)
+  }
+  if (stop.aborted) endSoon()
+  if (abort.aborted) endNow()
+  stop.addEventListener('abort', endSoon, { once: true })
+  abort.addEventListener('abort', endNow, { once: true })
+  return {
+    signal: requests.signal,
+    stop: waiting.signal,
+    endNow,
+    dispose() {
+      clearTimeout(grace)
+      stop.removeEventListener('abort', endSoon)
+      abort.removeEventListener('abort', endNow)
+    },
+  }
+}
+
+/**
+ * Windows that may fail one after another before the service is taken to be down, whatever it says of each. Bisecting a page
+ * down to one poison row in a corner of it takes five.
+ */
+const MOST_FAILURES_IN_A_ROW = 12
+const MOST_FAILURES_AT_FIRST = 6
+
+/** Distinguishes windows that fail from a service that is down: then the error that began it is the one to report. */
+export class Outages {
+  #failuresInARow = 0
+  #first: unknown
+  #hasAnswered = false
+
+  answered(): void {
+    this.#hasAnswered = true
+    this.#failuresInARow = 0
+    this.#first = undefined
+  }
+
+  failed(error: unknown): void {
+    this.#failuresInARow += 1
+    this.#first ??= error
+  }
+
+  /** The first error since an answer. */
+  get first(): unknown {
+    return this.#first
+  }
+
+  get hasAnswered(): boolean {
+    return this.#hasAnswered
+  }
+
+  get isDown(): boolean {
+    return this.#failuresInARow > (this.#hasAnswered ? MOST_FAILURES_IN_A_ROW : MOST_FAILURES_AT_FIRST)
+  }
+}

@@ -1,0 +1,189 @@
+import { readCredentials, readPrivacy } from '../config/credentials.ts'
+import type { Organization } from '../config/organization.ts'
+import { factsOf } from '../errors/errors.ts'
+import { sleep } from '../machine/timers.ts'
+import { mirrorOrganization, type Mirroring, type Outcome } from './mirror-organization.ts'
+import { awaitMirror } from './await-mirror.ts'
+import { openSource, type Source, type SourceEvent } from '../source/customers.ts'
+import type { IdleAgents } from '../source/connection/idle-agents.ts'
+import { createRateLimit, type RateLimit, type SharedTurns } from '../source/pace/rate-limit.ts'
+import type { Credentials } from '../source/signing/signing.ts'
+import type { Mirror } from '../model/mirror.ts'
+import { version } from '../machine/version.ts'
+
+/** The settings of a run besides its organization's configuration. */
+export type RunSettings = Pick<
+  Mirroring,
+  'mirror' | 'trigger' | 'pageLimit' | 'now' | 'monotonicMs' | 'signal' | 'onProgress' | 'comesBack'
+> & {
+  /** Whether to make a quick run. */
+  quick?: boolean | undefined
+  /** The rate limits of all organizations run so far: some organizations share one. */
+  rateLimits: RateLimits
+  /** Opens a rate limit that other processes share; without it, `rateLimit.shared` holds in this process. */
+  sharedTurns?: OpenSharedTurns | undefined
+  /** Connections of finished runs, to reuse; without it, each run opens its own. */
+  agents?: IdleAgents | undefined
+  /** A longer wait than this ends the run with RateLimited or SourceUnavailable. Milliseconds. */
+  longestWaitMs: number
+  /** How long this process has had nothing to do. */
+  /** Between 0 and 1. */
+  random: () => number
+  onEvent?: ((event: SourceEvent) => void) | undefined
+  /** Called for every answer of the service. */
+  onAnswer?: ((answer: { status: number }) => void) | undefined
+}
+
+/** The callbacks through which a run reports its progress. */
+export type Talk = { [Callback in 'onProgress' | 'onEvent']: NonNullable<RunSettings[Callback]> }
+
+/** Rate limits by name. */
+export type RateLimits = Map<string, RateLimit>
+
+export type OpenSharedTurns = (name: string, requestsPerMinute: number | undefined) => SharedTurns
+
+/**
+ * Mirrors one organization as configured; once more, where its key or secret was refused or could not be read and was replaced since. Never
+ * throws: every error, including an unreadable secret, is recorded as a failed run and returned with it.
+ */
+export async function runOrganization(organization: Organization, settings: RunSettings): Promise<Outcome> {
+  const credentials = await lookUpCredentials(organization)
+  const outcome = await runOnce(organization, credentials, settings)
+  if (!isRefused(outcome) || settings.signal.aborted) return outcome
+  const found = await lookUpCredentials(organization)
+  return isReplaced(credentials, found) ? await runOnce(organization, found, settings) : outcome
+}
+
+type FoundCredentials = Credentials | { error: unknown }
+
+function lookUpCredentials(organization: Organization): Promise<FoundCredentials> {
+  return readCredentials(organization).catch((error: unknown) => ({ error }))
+}
+
+/** Whether the service refuses what is asked, or the credentials cannot be read. A service may answer 403 or 404 to a key that was withdrawn. */
+function isRefused({ error }: Outcome): boolean {
+  const { again, from } = factsOf(error)
+  return again === 'never' && (from === 'answer' || from === 'configuration')
+}
+
+function isReplaced(before: FoundCredentials, now: FoundCredentials): boolean {
+  if ('error' in now) return false
+  return 'error' in before || before.apiKey !== now.apiKey || before.secret !== now.secret
+}
+
+async function runOnce(
+  organization: Organization,
+  credentials: FoundCredentials,
+  settings: RunSettings,
+): Promise<Outcome> {
+  const { now, signal } = settings
+  const privacy = await readPrivacy(organization, { now, sleep, signal }).catch((error: unknown) => ({ error }))
+  const source = openedWith(privacy, credentials, organization, settings)
+  try {
+    const mirroring = mirroringOf(organization, source, { ...settings, mirror: awaited(settings) })
+    return await mirrorOrganization({ ...mirroring, privacy: 'error' in privacy ? 'unreadable' : privacy })
+  } finally {
+    await source.close()
+  }
+}
+
+function openedWith(
+  privacy: object | { error: unknown },
+  credentials: FoundCredentials,
+  organization: Organization,
+  settings: RunSettings,
+): ConfiguredSource {
+  if ('error' in privacy) return neverOpened(privacy.error)
+  if ('error' in credentials) return neverOpened(credentials.error)
+  try {
+    return openSourceWith(credentials, organization, settings)
+  } catch (error) {
+    return neverOpened(error)
+  }
+}
+
+/** The mirror of a run, which waits for a server that is gone as long as for the service. */
+function awaited({ mirror, longestWaitMs, now, monotonicMs, random, signal, onEvent }: RunSettings): Mirror {
+  const onWait = (waitMs: number) =>
+    onEvent?.({ kind: 'waiting', reason: 'mirror-gone', waitMs, untilMs: now() + waitMs })
+  return awaitMirror(mirror, { longestWaitMs, monotonicMs, random, signal, onWait })
+}
+
+type ConfiguredSource = Pick<Source, 'readPage' | 'search' | 'counters' | 'close'>
+
+/** The settings of the run, by name, without the references to secrets. */
+function mirroringOf(
+  { id, scan, pageSize, concurrency, maxRunMs, resumeWithinMs, removals, retention, quick }: Organization,
+  source: ConfiguredSource,
+  { mirror, trigger, quick: isQuick, pageLimit, now, monotonicMs, random, signal, onProgress, comesBack }: RunSettings,
+): Mirroring {
+  return {
+    ...{ organization: id, source, mirror, trigger },
+    quick: isQuick === true ? quick.maxRequests : undefined,
+    concurrency,
+    ...{ scan, pageSize, pageLimit, maxRunMs, resumeWithinMs, removals, retention },
+    ...{ now, monotonicMs, random, signal, onProgress, comesBack },
+  }
+}
+
+/** The source of one organization as configured. Throws ConfigError when its credentials cannot be read. */
+export async function openConfiguredSource(organization: Organization, settings: OpenSettings): Promise<Source> {
+  return openSourceWith(await readCredentials(organization), organization, settings)
+}
+
+type OpenSettings = Omit<RunSettings, 'mirror' | 'trigger' | 'signal'>
+
+function openSourceWith(credentials: Credentials, organization: Organization, settings: OpenSettings): Source {
+  const { agents, longestWaitMs, now, monotonicMs, random, onEvent, onAnswer } = settings
+  const { id, baseUrl, signing, requestTimeoutMs, concurrency, maxWaitMs } = organization
+  const quotesAnswers = organization.privacy === undefined
+  return openSource({
+    settings: {
+      baseUrl,
+      signing,
+      requestTimeoutMs,
+      concurrency,
+      maxWaitMs,
+      longestWaitMs,
+      quotesAnswers,
+      organization: id,
+    },
+    credentials,
+    rateLimit: rateLimitOf(organization, settings),
+    agents,
+    userAgent: `customer-mirror/${version()}`,
+    now,
+    monotonicMs,
+    random,
+    onEvent,
+    onAnswer,
+  })
+}
+
+/**
+ * The rate limit of the organization, opened once for each setting of it: those may change while a worker runs. Organizations that
+ * share one may differ in `concurrency`: there the number of the first holds.
+ */
+function rateLimitOf(
+  { id, concurrency, rateLimit: { requestsPerMinute, shared: name } }: Organization,
+  { rateLimits, sharedTurns, monotonicMs }: Pick<RunSettings, 'rateLimits' | 'sharedTurns' | 'monotonicMs'>,
+): RateLimit {
+  const owner = name === undefined ? `organization ${id} ${concurrency}` : `shared ${name}`
+  const key = `${owner} ${requestsPerMinute ?? ''}`
+  const opened = rateLimits.get(key)
+  if (opened !== undefined) return opened
+  const shared = name === undefined ? undefined : sharedTurns?.(name, requestsPerMinute)
+  const rateLimit = createRateLimit({ concurrency, requestsPerMinute, shared, monotonicMs })
+  rateLimits.set(key, rateLimit)
+  return rateLimit
+}
+
+/** A source whose reads fail with `error`, so that a failed start is recorded like any other failure. */
+function neverOpened(error: unknown): ConfiguredSource {
+  return {
+    readPage: () => Promise.reject(error),
+    search: () => Promise.reject(error),
+    counters: { requests: 0, throttled: 0, waitedMs: 0 },
+    close: () => Promise.resolve(),
+  }
+}

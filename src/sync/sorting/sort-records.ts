@@ -1,0 +1,228 @@
+import * as z from 'zod'
+import {
+  addWarnings,
+  idSchema,
+  namedId,
+  plainCustomer,
+  recordSchema,
+  rowOf,
+  toCustomer,
+  warn,
+  type Customer,
+  type Row,
+  type Warnings,
+} from '../../model/customer.ts'
+import type { Forgotten, Suppressed } from '../../privacy/forgotten.ts'
+import type { HiddenValues } from '../../privacy/hidden-values.ts'
+import { rejectKey, type Reject, CUT_BEGINNING, CUT_MARK } from '../../model/page.ts'
+import { storableJson } from '../../text/storable-text.ts'
+
+export type SortOptions = {
+  /** The size of their page: in a small page no record needs to be measured. */
+  pageBytes: number
+  /** Known records, which are stored unchanged, are skipped. */
+  known?: KnownRecords | undefined
+  /** Hides values that are not stored as sent; known records have none. */
+  hidden?: HiddenValues | undefined
+  /** Records of forgotten customers are suppressed, whatever is in them. */
+  forgotten?: Forgotten | undefined
+}
+
+/** Records known from the last reading, by their places. */
+type KnownRecords = {
+  /** The customer's row number; 0 if the record is not known. */
+  readonly rowIds: ArrayLike<number>
+  warningsAt(place: number): Warnings | undefined
+}
+
+/** Characters of JSON above which a record is rejected. */
+export const MAX_RECORD_LENGTH = 1024 * 1024
+
+/**
+ * Objects and lists within one another above which a record is rejected. SQLite reads JSON of 1,000 levels, jq of 256, DuckDB of 127, and .NET
+ * of 64: with more, one customer would end every query that looks into this column, or every reading of an export.
+ */
+export const MAX_NESTING = 60
+
+/** Sorts the records of one page, in order. */
+export function sortRecords(
+  records: readonly unknown[],
+  { pageBytes, known, hidden, forgotten }: SortOptions,
+): Sorting {
+  const sorted = nothingSorted(records.length)
+  const mayBeTooLong = pageBytes > MAX_RECORD_LENGTH
+  records.forEach((record, position) => {
+    const rowId = known?.rowIds[position] ?? 0
+    if (rowId !== 0) return keepKnown(rowId, { position, warnings: known?.warningsAt(position) }, sorted)
+    const suppressed = forgotten === undefined ? undefined : suppressedIn(record, position, forgotten)
+    if (suppressed !== undefined) return suppress(suppressed, record, sorted)
+    sortRecord(record, { position, mayBeTooLong, hidden }, sorted)
+  })
+  return sorted
+}
+
+/** A page while it is sorted: see Sorted. */
+export type Sorting = {
+  known: number[]
+  customers: Customer[]
+  places: number[]
+  rejects: Reject[]
+  suppressed: Suppressed[]
+  warnings: Warnings
+  /** The warnings of parsed customers, by their places. */
+  oddities: Map<number, Warnings>
+  rowIds: Uint32Array
+  rows: (Row | undefined)[]
+}
+
+function nothingSorted(count: number): Sorting {
+  const rowIds = new Uint32Array(count)
+  const warnings = { warnings: {}, oddities: new Map() }
+  return { known: [], customers: [], places: [], rejects: [], suppressed: [], ...warnings, rowIds, rows: [] }
+}
+
+type Known = { position: number; warnings: Warnings | undefined }
+
+function keepKnown(rowId: number, { position, warnings }: Known, sorted: Sorting): void {
+  sorted.known.push(rowId)
+  sorted.rowIds[position] = rowId
+  sorted.rows.push(undefined)
+  if (warnings !== undefined) addWarnings(sorted.warnings, warnings)
+}
+
+function suppressedIn(record: unknown, position: number, forgotten: Forgotten): Suppressed | undefined {
+  const id = namedId(record)
+  const number = id === undefined ? undefined : forgotten.numberOf(id)
+  return number === undefined ? undefined : { position, number }
+}
+
+/** Its id and creation time show the scan where it stands; they are dropped with the page. */
+function suppress(suppressed: Suppressed, record: unknown, sorted: Sorting): void {
+  sorted.suppressed.push(suppressed)
+  sorted.rows.push({ ...rowOf(record), id: namedId(record) })
+}
+
+type Looking = { position: number; mayBeTooLong: boolean; hidden: HiddenValues | undefined }
+
+function sortRecord(record: unknown, looking: Looking, sorted: Sorting): void {
+  const { position, mayBeTooLong, hidden } = looking
+  const plain = mayBeTooLong ? undefined : plainCustomer(record)
+  if (plain !== undefined) return addCustomer(plain, looking, sorted)
+  if (isNestedDeeper(record, MAX_NESTING)) return addReject(nestedTooDeeply(record, position), sorted)
+  const result = recordSchema.safeParse(record)
+  const tooLong = mayBeTooLong && JSON.stringify(record).length > MAX_RECORD_LENGTH
+  if (!result.success || tooLong) {
+    const stored = hidden === undefined ? record : hidden.record(record)
+    const rejected = { position, error: result.error, tooLong, warnings: sorted.warnings }
+    return addReject(toReject(stored, readableId(record), rejected), sorted)
+  }
+  const warnings: Warnings = {}
+  const customer = toCustomer(result.data, record, warnings)
+  if (Object.keys(warnings).length > 0) {
+    addWarnings(sorted.warnings, warnings)
+    sorted.oddities.set(position, warnings)
+  }
+  addCustomer(customer, looking, sorted)
+}
+
+function addCustomer(customer: Customer, { position, hidden }: Looking, sorted: Sorting): void {
+  sorted.customers.push(hidden === undefined ? customer : hidden.customer(customer))
+  sorted.places.push(position)
+  sorted.rows.push({ id: customer.id, createdAt: customer.created_at ?? undefined })
+}
+
+function addReject(reject: Reject, sorted: Sorting): void {
+  sorted.rejects.push(reject)
+  sorted.rows.push({ id: reject.recordId ?? undefined, createdAt: undefined })
+}
+
+type Rejected = { position: number; error: z.ZodError | undefined; tooLong: boolean; warnings: Warnings }
+
+/** `record` is what is stored of it. */
+function toReject(record: unknown, recordId: string | null, { position, error, tooLong, warnings }: Rejected): Reject {
+  const payload = JSON.stringify(record)
+  const reasons = (error?.issues ?? []).map(({ path, message }) => ({ field: path.map(String).join('.'), message }))
+  if (tooLong) reasons.push({ field: '', message: `is longer than ${MAX_RECORD_LENGTH} characters of JSON` })
+  const cut = cutPayload(record, payload)
+  const readable = storableJson(cut)
+  if (readable !== cut) warn(warnings, 'malformed_text')
+  return {
+    recordId,
+    key: rejectKey(recordId, payload),
+    position,
+    payload: readable,
+    reasons,
+  }
+}
+
+function isNestedDeeper(value: unknown, levels: number): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  return levels === 0 || Object.values(value).some((inner) => isNestedDeeper(inner, levels - 1))
+}
+
+/** Keeps only the id of its payload: the rest is what programs cannot read. */
+function nestedTooDeeply(record: unknown, position: number): Reject {
+  const recordId = readableId(record)
+  const payload = JSON.stringify({ id: recordId })
+  const reasons = [{ field: '', message: `is nested more than ${MAX_NESTING} levels deep` }]
+  return { recordId, key: recordId ?? `nested too deeply at ${position}`, position, payload, reasons }
+}
+
+function readableId(record: unknown): string | null {
+  const result = identified.safeParse(record)
+  return result.success ? result.data.id.toLowerCase() : null
+}
+const identified = z.object({ id: idSchema })
+
+/** How many bytes of a rejected record are kept. */
+export const MOST_PAYLOAD_BYTES = 64 * 1024
+
+/** Longer fields are cut to their beginning. */
+const MOST_FIELD_BYTES = 2048
+const BEGINNING = 300
+
+/**
+ * The payload to store for a rejected record: whole up to 64 KiB. In a longer record, long fields are cut to their beginning, and
+ * fields without room are left out; the result is JSON and says what was cut. `payload` is the record as JSON.
+ */
+export function cutPayload(record: unknown, payload: string): string {
+  const bytes = Buffer.byteLength(payload)
+  if (bytes <= MOST_PAYLOAD_BYTES) return payload
+  if (typeof record !== 'object' || record === null || Array.isArray(record)) {
+    return JSON.stringify({
+      [CUT_MARK]: `The record has ${bytes} bytes; this is its beginning.`,
+      [CUT_BEGINNING]: beginningOf(payload),
+    })
+  }
+  const kept: [string, unknown][] = []
+  let left = MOST_PAYLOAD_BYTES - MOST_FIELD_BYTES
+  let [shortened, leftOut] = [0, 0]
+  for (const [name, value] of Object.entries(record)) {
+    const short = shortenedOf(value)
+    const needed = bytesOf(name) + bytesOf(short ?? value) + 2
+    if (needed > left || Buffer.byteLength(name) > MOST_FIELD_BYTES) {
+      leftOut += 1
+      continue
+    }
+    left -= needed
+    if (short !== undefined) shortened += 1
+    kept.push([name, short ?? value])
+  }
+  const what = `The record has ${bytes} bytes: ${shortened} long fields are kept to their beginning, and ${leftOut} fields are left out.`
+  return JSON.stringify(Object.fromEntries([...kept, [CUT_MARK, what]]))
+}
+
+/** The beginning of a long value; undefined if it is short enough. */
+function shortenedOf(value: unknown): string | undefined {
+  const text = JSON.stringify(value)
+  if (Buffer.byteLength(text) <= MOST_FIELD_BYTES) return undefined
+  return beginningOf(typeof value === 'string' ? value : text)
+}
+
+function beginningOf(text: string): string {
+  return `${text.slice(0, BEGINNING).toWellFormed()}… [cut: ${text.length} characters in all]`
+}
+
+function bytesOf(value: unknown): number {
+  return Buffer.byteLength(JSON.stringify(value)) + 1
+}

@@ -1,0 +1,156 @@
+import * as fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { plainCustomer, recordSchema, TEXT_FIELDS, toCustomer, type Warnings } from '../../src/model/customer.ts'
+import { MAX_RECORD_LENGTH, sortRecords } from '../../src/sync/sorting/sort-records.ts'
+import { wellFormedJson } from '../../src/text/storable-text.ts'
+import { anyCodePoint } from '../support/any-code-point.ts'
+import { aCustomer } from '../support/builders.ts'
+
+const sort = (...records: unknown[]) => sortRecords(records, { pageBytes: JSON.stringify(records).length })
+
+/** Records of every shape: plain JSON, and customers with parts of them replaced by anything JSON can hold. */
+const anyText = fc
+  .array(fc.integer({ min: 0, max: 0xffff }), { maxLength: 8 })
+  .map((units) => String.fromCharCode(...units))
+const anyValue = fc.oneof(anyText, fc.jsonValue(), fc.double({ noNaN: true }), fc.constant(null))
+const nearlyACustomer = fc
+  .tuple(
+    fc.record(
+      {
+        id: fc.oneof(
+          fc.uuid(),
+          fc.uuid().map((id) => id.toUpperCase()),
+          anyValue,
+        ),
+      },
+      { requiredKeys: [] },
+    ),
+    fc.dictionary(fc.constantFrom(...TEXT_FIELDS), fc.oneof(anyText, anyValue)),
+    fc.dictionary(fc.oneof(fc.constantFrom('__proto__', 'extra', 'row_id', 'toString'), fc.string()), anyValue, {
+      maxKeys: 3,
+    }),
+  )
+  .map(([id, fields, unknown]) => ({ ...unknown, ...fields, ...id }))
+/** What arrives has been JSON: a record that is not, cannot. */
+const received = fc.oneof(fc.jsonValue(), nearlyACustomer).map((record): unknown => JSON.parse(JSON.stringify(record)))
+
+test('every record ends in exactly one of customers and rejects, and its row stands at its position', () => {
+  fc.assert(
+    fc.property(fc.array(received, { maxLength: 8 }), (records) => {
+      const { customers, rejects, rows } = sort(...records)
+      const rejectAt = new Map(rejects.map((reject) => [reject.position, reject]))
+      const kept = customers.values()
+
+      expect(customers.length + rejects.length).toBe(records.length)
+      expect(rejectAt.size).toBe(rejects.length)
+      expect(rows).toHaveLength(records.length)
+      records.forEach((record, position) => {
+        const reject = rejectAt.get(position)
+        const customer = reject === undefined ? kept.next().value : undefined
+        expect(rows[position]?.id).toBe(reject === undefined ? customer?.id : (reject.recordId ?? undefined))
+        expect(rows[position]?.createdAt).toBe(customer?.created_at ?? undefined)
+        if (reject !== undefined) expect(reject.payload).toBe(wellFormedJson(JSON.stringify(record)))
+        if (reject !== undefined) expect(reject.reasons).not.toEqual([])
+      })
+    }),
+  )
+})
+
+test('sorting the same page again gives the same, and changes nothing in it', () => {
+  fc.assert(
+    fc.property(fc.array(received, { maxLength: 5 }), (records) => {
+      const before = JSON.stringify(records)
+
+      expect(sort(...records)).toEqual(sort(...records))
+      expect(JSON.stringify(records)).toBe(before)
+    }),
+  )
+})
+
+/** Customers in which at most one field is missing, or holds anything. */
+const oneFieldOdd = fc
+  .tuple(fc.constantFrom('id', 'unknown', ...TEXT_FIELDS), fc.option(anyValue, { nil: undefined }))
+  .map(([field, value]): unknown => JSON.parse(JSON.stringify({ ...aCustomer(1), [field]: value })))
+
+test('a record that is taken as plain is valid without a warning, and gives the same customer', () => {
+  fc.assert(
+    fc.property(fc.oneof(received, oneFieldOdd), (record) => {
+      const judged = recordSchema.safeParse(record)
+      const warnings: Warnings = {}
+      const customer = judged.success ? toCustomer(judged.data, record, warnings) : undefined
+      const isPlain = Object.keys(warnings).length === 0
+
+      expect(plainCustomer(record)).toEqual(isPlain ? customer : undefined)
+    }),
+  )
+})
+
+test('nothing but a whole record is taken as plain', () => {
+  const lessOne = [...TEXT_FIELDS, 'id'].map((field) => ({ ...aCustomer(1), [field]: undefined }))
+  const without = lessOne.map((record): unknown => JSON.parse(JSON.stringify(record)))
+
+  expect(plainCustomer(aCustomer(1))).toEqual(sort(aCustomer(1)).customers[0])
+  for (const record of [...without, null, 'text', 7, [aCustomer(1)], { ...aCustomer(1), ['__proto__ ']: 1 }])
+    expect(plainCustomer(record)).toBeUndefined()
+  expect(plainCustomer(JSON.parse(`{"__proto__":{},${JSON.stringify(aCustomer(1)).slice(1)}`))).toBeUndefined()
+})
+
+test('a record is sorted the same way alone and among others, on pages of any size', () => {
+  fc.assert(
+    fc.property(fc.array(received, { maxLength: 5 }), (records) => {
+      const alone = records.map((record) => sortRecords([record], { pageBytes: 2 * MAX_RECORD_LENGTH }))
+
+      expect(sort(...records).customers).toEqual(alone.flatMap(({ customers }) => customers))
+      expect(sort(...records).rejects.map(({ key }) => key)).toEqual(
+        alone.flatMap(({ rejects }) => rejects[0]?.key ?? []),
+      )
+    }),
+  )
+})
+
+test('any input becomes well-formed text under a lower-case UUID', () => {
+  fc.assert(
+    fc.property(fc.array(received, { maxLength: 5 }), (records) => {
+      const { customers, rejects } = sort(...records)
+
+      for (const customer of customers) {
+        expect(customer.id).toMatch(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/)
+        for (const value of Object.values(customer)) expect(value === null || value.isWellFormed()).toBe(true)
+      }
+      for (const { payload, recordId } of rejects) {
+        expect(payload.isWellFormed()).toBe(true)
+        expect(recordId).toBe(recordId?.toLowerCase() ?? null)
+      }
+    }),
+  )
+})
+
+test('well-formed text in a documented field is never altered', () => {
+  fc.assert(
+    fc.property(fc.constantFrom(...TEXT_FIELDS), fc.string({ unit: anyCodePoint }), (field, text) => {
+      expect(sort(aCustomer(1, { [field]: text })).customers[0]?.[field]).toBe(text)
+    }),
+  )
+})
+
+test('unknown fields come back as they were sent', () => {
+  const unknownName = fc.string().filter((name) => name !== 'id' && TEXT_FIELDS.every((field) => field !== name))
+  fc.assert(
+    fc.property(fc.dictionary(unknownName, fc.jsonValue(), { minKeys: 1 }), (unknown) => {
+      const sent: Record<string, unknown> = JSON.parse(JSON.stringify(unknown))
+      const [customer] = sort({ ...aCustomer(1), ...sent }).customers
+
+      expect(JSON.parse(customer?.extra ?? 'null')).toEqual(sent)
+    }),
+  )
+})
+
+test('the order in which a service sends its fields does not matter', () => {
+  const record = aCustomer(1, { vip: true, area: 'north' })
+  const names = Object.keys(record)
+  fc.assert(
+    fc.property(fc.shuffledSubarray(names, { minLength: names.length }), (order) => {
+      expect(sort(Object.fromEntries(order.map((name) => [name, record[name]])))).toEqual(sort(record))
+    }),
+  )
+})

@@ -1,0 +1,253 @@
+import Database from 'better-sqlite3'
+import { expect, test } from 'vitest'
+import { addWarnings, TEXT_FIELDS } from '../../src/model/customer.ts'
+import { MAX_NESTING, MAX_RECORD_LENGTH, sortRecords } from '../../src/sync/sorting/sort-records.ts'
+import type { SentRecord } from '../support/builders.ts'
+import { aCustomer, customerId } from '../support/builders.ts'
+
+const sort = (...records: unknown[]) => sortRecords(records, { pageBytes: JSON.stringify(records).length })
+
+test('a record as the specification shows it is kept exactly as sent, without a warning', () => {
+  const { customers, rejects, warnings } = sort(aCustomer(1))
+
+  expect(customers).toEqual([{ ...aCustomer(1), created_at_utc: '2024-01-02 03:04:05', extra: null }])
+  expect(rejects).toEqual([])
+  expect(warnings).toEqual({})
+})
+
+test.each<[string, unknown, { recordId: string | null; fields: string[] }]>([
+  ['null', null, { recordId: null, fields: [''] }],
+  ['text', 'a customer', { recordId: null, fields: [''] }],
+  ['a number', 7, { recordId: null, fields: [''] }],
+  ['an array', [aCustomer(1)], { recordId: null, fields: [''] }],
+  ['an empty array', [], { recordId: null, fields: [''] }],
+  ['a record without an id', aCustomer(1, { id: undefined }), { recordId: null, fields: ['id'] }],
+  ['an id of null', aCustomer(1, { id: null }), { recordId: null, fields: ['id'] }],
+  ['an id that is a number', aCustomer(1, { id: 12 }), { recordId: null, fields: ['id'] }],
+  ['an id that is empty', aCustomer(1, { id: '' }), { recordId: null, fields: ['id'] }],
+  ['an id that is no UUID', aCustomer(1, { id: 'customer-1' }), { recordId: null, fields: ['id'] }],
+  ['an id in braces', aCustomer(1, { id: `{${customerId(1)}}` }), { recordId: null, fields: ['id'] }],
+  ['an id with a line end', aCustomer(1, { id: `${customerId(1)}\n` }), { recordId: null, fields: ['id'] }],
+  ['an id without hyphens', aCustomer(1, { id: 'f'.repeat(32) }), { recordId: null, fields: ['id'] }],
+  ['a field that is an object', aCustomer(1, { name: { first: 'A' } }), { recordId: customerId(1), fields: ['name'] }],
+  ['a field that is an array', aCustomer(1, { email: ['a'] }), { recordId: customerId(1), fields: ['email'] }],
+  ['a date as an object', aCustomer(1, { created_at: {} }), { recordId: customerId(1), fields: ['created_at'] }],
+  [
+    'two such fields',
+    aCustomer(1, { phone: [], language: {} }),
+    { recordId: customerId(1), fields: ['phone', 'language'] },
+  ],
+  ['neither id nor name', { id: [], name: [] }, { recordId: null, fields: ['id', 'name'] }],
+])('%s cannot be kept: it is rejected, and every reason is named', (_, record, { recordId, fields }) => {
+  const { customers, rejects, rows } = sort(record)
+
+  expect(customers).toEqual([])
+  expect(rejects).toHaveLength(1)
+  expect(rejects[0]).toMatchObject({ recordId, position: 0, payload: JSON.stringify(record) })
+  expect(rejects[0]?.reasons.map(({ field }) => field)).toEqual(fields)
+  expect(rejects[0]?.reasons.every(({ message }) => message.startsWith('must be'))).toBe(true)
+  expect(rows).toMatchObject([{ id: recordId ?? undefined, createdAt: undefined }])
+})
+
+test.each(TEXT_FIELDS)('a reason names the field %s when it holds an object', (field) => {
+  expect(sort(aCustomer(1, { [field]: { a: 1 } })).rejects[0]?.reasons).toEqual([{ field, message: 'must be text' }])
+})
+
+test('no reason repeats what the record holds', () => {
+  const { rejects } = sort({ id: 'private-id', name: { first: 'private-name' } })
+
+  expect(JSON.stringify(rejects[0]?.reasons)).not.toContain('private')
+})
+
+test('a record longer than 1 MiB of JSON is rejected, one of exactly 1 MiB is kept', () => {
+  const around = JSON.stringify(aCustomer(1, { address: '' })).length
+  const fitting = aCustomer(1, { address: 'x'.repeat(MAX_RECORD_LENGTH - around) })
+  const tooLong = aCustomer(2, { address: 'x'.repeat(MAX_RECORD_LENGTH - around + 1) })
+
+  const { customers, rejects } = sort(fitting, tooLong)
+
+  expect(customers.map(({ id }) => id)).toEqual([customerId(1)])
+  expect(rejects).toMatchObject([{ recordId: customerId(2), position: 1, reasons: [{ field: '' }] }])
+  expect(MAX_RECORD_LENGTH).toBe(1024 * 1024)
+})
+
+test('unknown fields count towards the length of a record', () => {
+  expect(sort(aCustomer(1, { notes: 'x'.repeat(MAX_RECORD_LENGTH) })).rejects).toHaveLength(1)
+})
+
+test.each<[string, SentRecord, Record<string, unknown>, Record<string, number>]>([
+  ['a missing field', { phone: undefined }, { phone: null }, { missing_field: 1 }],
+  ['null, which the columns can hold', { phone: null }, { phone: null }, {}],
+  ['empty text', { name: '' }, { name: '' }, {}],
+  ['white space around a name', { name: '  Ada \t' }, { name: '  Ada \t' }, {}],
+  ['a number for text', { phone: 5550100 }, { phone: '5550100' }, { coerced_to_text: 1 }],
+  ['zero', { phone: 0 }, { phone: '0' }, { coerced_to_text: 1 }],
+  ['a negative fraction', { phone: -1.5 }, { phone: '-1.5' }, { coerced_to_text: 1 }],
+  ['a number beyond 2^53', { phone: 2 ** 60 }, { phone: String(2 ** 60) }, { coerced_to_text: 1, imprecise_number: 1 }],
+  ['the greatest exact number', { phone: 2 ** 53 - 1 }, { phone: '9007199254740991' }, { coerced_to_text: 1 }],
+  ['true for text', { name: true }, { name: 'true' }, { coerced_to_text: 1 }],
+  ['an e-mail address without a dot', { email: 'a@localhost' }, { email: 'a@localhost' }, {}],
+  [
+    'an international e-mail address',
+    { email: 'δοκιμή@παράδειγμα.example' },
+    { email: 'δοκιμή@παράδειγμα.example' },
+    {},
+  ],
+  ['an e-mail address without @', { email: 'nobody' }, { email: 'nobody' }, { odd_email: 1 }],
+  ['an e-mail address with two @', { email: 'a@b@example.com' }, { email: 'a@b@example.com' }, { odd_email: 1 }],
+  ['an empty e-mail address', { email: '' }, { email: '' }, { odd_email: 1 }],
+  ['no e-mail address', { email: null }, { email: null }, {}],
+  [
+    'an unreadable date',
+    { created_at: 'soon' },
+    { created_at: 'soon', created_at_utc: null },
+    { unreadable_created_at: 1 },
+  ],
+  ['an empty date', { created_at: '' }, { created_at: '', created_at_utc: null }, { unreadable_created_at: 1 }],
+  ['no date', { created_at: null }, { created_at: null, created_at_utc: null }, {}],
+  [
+    'a date as seconds',
+    { created_at: 1704164645 },
+    { created_at: '1704164645', created_at_utc: null },
+    { coerced_to_text: 1, unreadable_created_at: 1 },
+  ],
+  ['half a surrogate pair', { name: 'a\ud800b' }, { name: 'a\ufffdb' }, { malformed_text: 1 }],
+  [
+    'half a surrogate pair in an unknown field, and in its name',
+    { 'k\udc00': ['\ud800', '\u{1f600}', String.raw`\ud800`] },
+    { extra: JSON.stringify({ 'k\ufffd': ['\ufffd', '\u{1f600}', String.raw`\ud800`] }) },
+    { unknown_field: 1, malformed_text: 1 },
+  ],
+  ['NUL', { name: 'a\0b' }, { name: 'a\ufffdb' }, { malformed_text: 1 }],
+  ['a long unknown language', { language: 'tlh-Latn-x-made-up' }, { language: 'tlh-Latn-x-made-up' }, {}],
+  ['an unknown field', { vip: true }, { extra: '{"vip":true}' }, { unknown_field: 1 }],
+  ['unknown fields, in one order', { z: 1, a: [2] }, { extra: '{"a":[2],"z":1}' }, { unknown_field: 2 }],
+  ['an unknown field of null', { vip: null }, { extra: '{"vip":null}' }, { unknown_field: 1 }],
+  [
+    'a number beyond 2^53 in an unknown field',
+    { account: 2 ** 60 },
+    { extra: `{"account":${2 ** 60}}` },
+    { unknown_field: 1, imprecise_number: 1 },
+  ],
+  [
+    'numbers beyond 2^53 deep in an unknown field',
+    { links: [{ parent: 2 ** 53 }, -(2 ** 60), 2 ** 53 - 1] },
+    { extra: `{"links":[{"parent":${2 ** 53}},${-(2 ** 60)},${2 ** 53 - 1}]}` },
+    { unknown_field: 1, imprecise_number: 2 },
+  ],
+  [
+    'a number too great for JavaScript in an unknown field',
+    { account: Infinity },
+    { extra: '{"account":null}' },
+    { unknown_field: 1, imprecise_number: 1 },
+  ],
+  [
+    'our own column names',
+    { extra: 1, created_at_utc: 'x' },
+    { extra: '{"created_at_utc":"x","extra":1}', created_at_utc: '2024-01-02 03:04:05' },
+    { unknown_field: 2 },
+  ],
+])('%s is kept, and counted when it is odd', (_, overrides, expected, warned) => {
+  const { customers, rejects, warnings } = sort(aCustomer(1, overrides))
+
+  expect(rejects).toEqual([])
+  expect(customers[0]).toMatchObject(expected)
+  expect(warnings).toEqual(warned)
+})
+
+test('an id alone makes a customer', () => {
+  const { customers, warnings } = sort({ id: customerId(1) })
+
+  expect(customers[0]).toEqual({
+    id: customerId(1),
+    ...Object.fromEntries(TEXT_FIELDS.map((field) => [field, null])),
+    created_at_utc: null,
+    extra: null,
+  })
+  expect(warnings).toEqual({ missing_field: TEXT_FIELDS.length })
+})
+
+test.each([
+  ['upper case', '6F9619FF-8B86-D011-B42D-00C04FC964FF'],
+  ['mixed case', '6f9619Ff-8B86-d011-b42d-00c04Fc964ff'],
+  ['version 1', '5c1b0f2e-3f8a-11ee-be56-0242ac120002'],
+  ['version 7', '018f4d3e-7b2a-7c31-9a55-3f1f2b1c0d9e'],
+  ['version 0', '00000000-0000-0000-0000-000000000000'],
+  ['the greatest', 'ffffffff-ffff-ffff-ffff-ffffffffffff'],
+])('a UUID of any version and case is an id, kept in lower case: %s', (_, id) => {
+  const { customers, rows } = sort(aCustomer(1, { id }))
+
+  expect(customers[0]?.id).toBe(id.toLowerCase())
+  expect(rows[0]?.id).toBe(id.toLowerCase())
+})
+
+test('a field named __proto__ is an unknown field like any other', () => {
+  const record: unknown = JSON.parse(`{"id":"${customerId(1)}","__proto__":{"name":"inherited"}}`)
+
+  const { customers } = sort(record)
+
+  expect(customers[0]).toMatchObject({ name: null, extra: '{"__proto__":{"name":"inherited"}}' })
+})
+
+test('the same reject has the same key again, and another one another', () => {
+  const key = (record: unknown) => sort(record).rejects[0]?.key
+
+  expect(key({ name: 'A' })).toBe(key({ name: 'A' }))
+  expect(key({ name: 'A' })).not.toBe(key({ name: 'B' }))
+  expect(key(aCustomer(1, { name: {} }))).toBe(customerId(1))
+  expect(key(aCustomer(1, { name: [] }))).toBe(customerId(1))
+})
+
+test('half a surrogate pair in a reject becomes U+FFFD and is counted; its key is that of the record as sent', () => {
+  const { rejects, warnings } = sort({ id: 7, name: '\ud800' })
+  const other = sort({ id: 7, name: '\ud801' })
+
+  expect(JSON.parse(rejects[0]?.payload ?? '')).toEqual({ id: 7, name: '\ufffd' })
+  expect(warnings).toEqual({ malformed_text: 1 })
+  expect(other.rejects[0]?.key).not.toBe(rejects[0]?.key)
+})
+
+test('warnings add up over pages', () => {
+  const warnings = { odd_email: 1 }
+  addWarnings(warnings, { odd_email: 2, missing_field: 3 })
+
+  expect(warnings).toEqual({ odd_email: 3, missing_field: 3 })
+})
+
+/** `levels` lists within one another. */
+function nested(levels: number, inner = ''): unknown {
+  return JSON.parse(`${'['.repeat(levels)}${inner}${']'.repeat(levels)}`)
+}
+
+test('a record nested less deeply than any program reads is kept, with its numbers counted', () => {
+  const { customers, warnings } = sort(aCustomer(1, { deep: nested(MAX_NESTING - 1, '9007199254740993') }))
+
+  expect(warnings).toMatchObject({ unknown_field: 1, imprecise_number: 1 })
+  const db = new Database(':memory:')
+  expect(db.prepare('SELECT json_valid(?)').pluck().get(customers[0]?.extra)).toBe(1)
+  db.close()
+})
+
+test('a kept record stands in no document of ours deeper than any program reads: 64 levels, in .NET', () => {
+  const { customers } = sort(aCustomer(1, { deep: nested(MAX_NESTING - 1) }))
+  // `extra` is an object where the record was one, within a row, within a list, within a document.
+  const deepest = `{"rows":[{"extra":${customers[0]?.extra}}]}`
+
+  expect(deepest.match(/[[{]/g)?.length).toBeLessThanOrEqual(64)
+})
+
+test.each([MAX_NESTING, 1500, 20_000])('a record with %i lists within one another costs itself alone', (levels) => {
+  const records = [aCustomer(1), aCustomer(2, { deep: nested(levels) }), aCustomer(3)]
+
+  const { customers: kept, rejects, rows } = sortRecords(records, { pageBytes: 100_000 })
+
+  expect(kept.map(({ id }) => id)).toEqual([customerId(1), customerId(3)])
+  expect(rejects).toMatchObject([
+    {
+      recordId: customerId(2),
+      payload: JSON.stringify({ id: customerId(2) }),
+      reasons: [{ message: 'is nested more than 60 levels deep' }],
+    },
+  ])
+  expect(rows.map((row) => row?.id)).toEqual([1, 2, 3].map(customerId))
+})

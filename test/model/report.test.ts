@@ -1,0 +1,108 @@
+import * as fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { addRecords, addsUp, emptyReport, noRecords, toJson, type RecordCounts } from '../../src/model/report.ts'
+import { START_MS } from '../support/builders.ts'
+
+const START = { organization: 'acme', trigger: 'sync', startedAtMs: START_MS } as const
+
+const parts = fc.record({
+  inserted: fc.nat(1000),
+  updated: fc.nat(1000),
+  unchanged: fc.nat(1000),
+  duplicates: fc.nat(1000),
+  rejected: fc.nat(1000),
+  suppressed: fc.nat(1000),
+})
+const sound = parts.chain((counts) =>
+  fc.nat(counts.updated + counts.rejected).map((returned): RecordCounts => {
+    const { inserted, updated, unchanged, duplicates, rejected, suppressed } = counts
+    return { ...counts, returned, received: inserted + updated + unchanged + duplicates + rejected + suppressed }
+  }),
+)
+const anyPart = fc.constantFrom('received', 'inserted', 'updated', 'unchanged', 'duplicates', 'rejected', 'suppressed')
+
+test('numbers add up when every record received is accounted for once', () => {
+  fc.assert(fc.property(sound, (counts) => addsUp(counts)))
+})
+
+test('one number that is off by anything breaks the identity', () => {
+  fc.assert(
+    fc.property(sound, anyPart, fc.integer({ min: 1, max: 50 }), (counts, part, excess) => {
+      expect(addsUp({ ...counts, [part]: counts[part] + excess })).toBe(false)
+    }),
+  )
+})
+
+test('a customer returns in a record that is updated or rejected, and in no other', () => {
+  expect(addsUp({ ...noRecords(), received: 1, unchanged: 1, returned: 1 })).toBe(false)
+  expect(addsUp({ ...noRecords(), received: 1, updated: 1, returned: 1 })).toBe(true)
+  expect(addsUp({ ...noRecords(), received: 1, rejected: 1, returned: 1 })).toBe(true)
+})
+
+test('the sum of pages that add up adds up, in any order, and equals the sum of each number', () => {
+  fc.assert(
+    fc.property(fc.array(sound, { maxLength: 10 }), (pages) => {
+      const total = noRecords()
+      for (const page of pages) addRecords(total, page)
+      const backwards = noRecords()
+      for (const page of pages.toReversed()) addRecords(backwards, page)
+
+      expect(addsUp(total)).toBe(true)
+      expect(backwards).toEqual(total)
+      expect(total.received).toBe(pages.reduce((sum, { received }) => sum + received, 0))
+      expect(total.returned).toBe(pages.reduce((sum, { returned }) => sum + returned, 0))
+    }),
+  )
+})
+
+test('a run that did nothing claims nothing', () => {
+  const report = emptyReport(START)
+
+  expect(report).toMatchObject({ status: 'failed', proof: 'unproven', runId: undefined, readAsOfMs: undefined })
+  expect(addsUp(report)).toBe(true)
+})
+
+test('all zeros are new ones each time', () => {
+  addRecords(noRecords(), { ...noRecords(), received: 1 })
+
+  expect(noRecords().received).toBe(0)
+})
+
+test('a report in JSON has exactly the keys of its contract, in their order', () => {
+  const keys = [
+    ...['organization', 'status', 'proof', 'reasons', 'requests', 'pages', 'received', 'inserted', 'updated'],
+    ...['unchanged', 'duplicates', 'rejected', 'missing', 'removed', 'returned', 'held', 'throttled', 'waitedMs'],
+    ...['durationMs', 'readAsOf', 'error', 'runId', 'startedAt', 'finishedAt', 'resumedFrom', 'readBefore'],
+    ...['suppressed', 'searchesRefused', 'trustedPages'],
+  ]
+
+  expect(Object.keys(toJson(emptyReport(START)))).toEqual(keys)
+  expect(Object.keys(JSON.parse(JSON.stringify(toJson(emptyReport(START)))))).toEqual(keys)
+})
+
+test('a report in JSON has each number under its own name', () => {
+  const numbers = {
+    ...{ requests: 1, pages: 2, received: 3, inserted: 4, updated: 5, unchanged: 6, duplicates: 7, rejected: 8 },
+    ...{ missing: 9, removed: 10, returned: 11, held: 12, throttled: 13, waitedMs: 14, durationMs: 15 },
+    ...{ runId: 16, resumedFrom: 17, readBefore: 18, suppressed: 19, trustedPages: 20, searchesRefused: 21 },
+  }
+  const report = { ...emptyReport(START), ...numbers, status: 'complete', proof: 'proven', reasons: ['why'] } as const
+
+  expect(toJson({ ...report, reasons: ['why'], readAsOfMs: START_MS, finishedAtMs: START_MS + 15 })).toEqual({
+    ...numbers,
+    organization: 'acme',
+    status: 'complete',
+    proof: 'proven',
+    reasons: ['why'],
+    readAsOf: '2026-01-05T02:00:00.000Z',
+    startedAt: '2026-01-05T02:00:00.000Z',
+    finishedAt: '2026-01-05T02:00:00.015Z',
+    error: null,
+  })
+})
+
+test('a report in JSON contains the error of a failed run, and null for unknown values', () => {
+  const error = { code: 'network', message: 'acme: no answer' }
+
+  expect(toJson({ ...emptyReport(START), error })).toMatchObject({ error, readAsOf: null })
+})

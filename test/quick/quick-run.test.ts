@@ -1,0 +1,468 @@
+import { expect, test } from 'vitest'
+import { ContractBroken, RateLimited } from '../../src/errors/errors.ts'
+import { mirrorOrganization, type Mirroring } from '../../src/sync/mirror-organization.ts'
+import type { Mirror } from '../../src/model/mirror.ts'
+import { aCustomer, customerId, MINUTE_MS, START_MS, type SentRecord } from '../support/builders.ts'
+import { dice } from '../support/dice.ts'
+import { listedSource, type PageSource } from '../support/listed-source.ts'
+import { aMirror, rowsOf, valueOf } from '../support/mirror-file.ts'
+import { mirroring } from '../support/mirroring.ts'
+import {
+  aDatedCustomer,
+  BROKEN,
+  datedCustomers,
+  searchedSource,
+  type SearchKind,
+  WORKING,
+} from '../support/searched-service.ts'
+import { fateOf, fates } from '../store/nights.ts'
+
+const USUAL = { requests: 200 }
+
+/** A mirror with its runs, each an hour after the one before. */
+async function aMirrored(list: readonly SentRecord[], overrides: Partial<Mirroring> = {}) {
+  const mirror = await aMirror()
+  let hours = 0
+  const run = async (source: PageSource, settings: Partial<Mirroring> = {}) => {
+    hours += 1
+    const now = () => START_MS + hours * 60 * MINUTE_MS
+    const { report } = await mirrorOrganization(
+      mirroring(mirror, source, { scan: 'chain', now, ...overrides, ...settings }),
+    )
+    return report
+  }
+  const night = (shown: readonly SentRecord[]) => run(listedSource(shown))
+  const quickly = (shown: readonly SentRecord[], settings: Partial<Mirroring> = {}) =>
+    run(searchedSource({ shown }).source, { quick: USUAL, ...settings })
+  await night(list)
+  return { mirror, run, night, quickly }
+}
+
+/** As the list of a service that sorts by name: in no order that can be seen. */
+function shuffled(list: readonly SentRecord[], seed = 1): SentRecord[] {
+  const chance = dice(seed)
+  return list
+    .map((record) => ({ record, at: chance.next() }))
+    .toSorted((one, other) => one.at - other.at)
+    .map(({ record }) => record)
+}
+
+const without = (list: readonly SentRecord[], ...gone: number[]) =>
+  list.filter(({ id }) => !gone.map(customerId).includes(String(id)))
+
+const missingIn = (mirror: Mirror) =>
+  rowsOf(mirror.file, 'SELECT id FROM customers WHERE missing_since IS NOT NULL ORDER BY id').map(({ id }) => id)
+
+const LISTED = datedCustomers(10, 1016)
+
+test('a quick run saves who came, marks who left, and reads few pages', async () => {
+  const { mirror, quickly } = await aMirrored(LISTED)
+  const [before] = await mirror.listFreshness()
+
+  const report = await quickly([aDatedCustomer(8), aDatedCustomer(9), ...without(LISTED, 500, 777)])
+
+  expect(report).toMatchObject({ status: 'partial', proof: 'unproven', reasons: ['quick'], removed: 0, held: 0 })
+  expect(report).toMatchObject({ inserted: 2, updated: 0, missing: 2 })
+  expect(report.requests).toBeLessThan(40)
+  expect(report.trustedPages).toBeGreaterThan(60)
+  expect(missingIn(mirror)).toEqual([customerId(500), customerId(777)])
+  const [after] = await mirror.listFreshness()
+  expect(after).toMatchObject({ readAsOfMs: before?.readAsOfMs, provenAsOfMs: before?.provenAsOfMs })
+})
+
+test('without a list that was read before, a quick run asks for nothing', async () => {
+  const mirror = await aMirror()
+  const source = listedSource(LISTED)
+
+  const { report, error } = await mirrorOrganization(mirroring(mirror, source, { quick: USUAL }))
+
+  expect({ status: report.status, reasons: report.reasons, error }).toEqual({
+    status: 'partial',
+    reasons: ['quick', 'no-order'],
+    error: undefined,
+  })
+  expect(source.asked).toEqual([])
+})
+
+test('an empty list that was read before is known: its first customer is found', async () => {
+  const { quickly } = await aMirrored([])
+
+  expect(await quickly([aDatedCustomer(1)])).toMatchObject({ inserted: 1, reasons: ['quick'] })
+})
+
+test('quick runs in a row report each change once', async () => {
+  const { quickly } = await aMirrored(LISTED)
+  const list = [aDatedCustomer(9), ...without(LISTED, 500)]
+
+  expect(await quickly(list)).toMatchObject({ inserted: 1, missing: 1 })
+  const second = await quickly(list)
+  const third = await quickly([aDatedCustomer(8), ...without(list, 300)])
+
+  expect(second).toMatchObject({ inserted: 0, updated: 0, missing: 0 })
+  expect(second.requests).toBeLessThanOrEqual(8)
+  expect(third).toMatchObject({ inserted: 1, updated: 0, missing: 1 })
+})
+
+test('a missing customer that a quick run finds listed is missing no more', async () => {
+  const { mirror, quickly } = await aMirrored(LISTED)
+  await quickly(without(LISTED, 500))
+  expect(fateOf(mirror, 500)).toBe('missing')
+
+  const report = await quickly(LISTED)
+
+  expect(fateOf(mirror, 500)).toBe('listed')
+  expect(report).toMatchObject({ inserted: 0, updated: 1, missing: 0 })
+})
+
+test('an absence that a quick run finds is none that a removal needs', async () => {
+  const { mirror, night, quickly } = await aMirrored(LISTED)
+  const list = without(LISTED, 500)
+  for (let time = 0; time < 3; time += 1) await quickly(list)
+
+  expect(await night(list)).toMatchObject({ proof: 'proven', missing: 1, removed: 0 })
+  await quickly(list)
+  expect(fateOf(mirror, 500)).toBe('missing')
+  expect(await night(list)).toMatchObject({ proof: 'proven', removed: 1 })
+})
+
+test('a quick run stops at its limit and says so; the next one goes on', async () => {
+  const { mirror, quickly } = await aMirrored(LISTED)
+  const list = without(LISTED, 100, 300, 500, 700, 900)
+
+  const first = await quickly(list, { quick: { requests: 15 } })
+  expect(first.reasons).toEqual(['quick', 'quick-budget'])
+  expect(first.requests).toBeLessThanOrEqual(15)
+  expect(missingIn(mirror)).toEqual([])
+
+  // Those whom it missed at their places are searched for, as many as the limit allows.
+  const later = []
+  for (let time = 0; time < 3; time += 1) later.push(await quickly(list, { quick: { requests: 30 } }))
+  expect(later.every(({ requests }) => requests <= 30)).toBe(true)
+  expect(later.at(-1)?.reasons).toEqual(['quick'])
+  expect(missingIn(mirror)).toHaveLength(5)
+})
+
+test('a changed customer on a page that is read is updated', async () => {
+  const { mirror, quickly } = await aMirrored(LISTED)
+  const list = LISTED.with(3, aDatedCustomer(13, { name: 'Renamed' }))
+
+  expect(await quickly(list)).toMatchObject({ updated: 1, inserted: 0, missing: 0 })
+  expect(valueOf(mirror.file, 'SELECT name FROM customers WHERE id = ?', customerId(13))).toBe('Renamed')
+})
+
+test.each([
+  ['half of the list', LISTED.slice(0, 500)],
+  ['the whole list', []],
+])('where %s is gone at once, no customer is marked, and the next run decides', async (_what, list) => {
+  const { mirror, quickly, night } = await aMirrored(LISTED)
+
+  const report = await quickly(list)
+
+  expect(report).toMatchObject({ status: 'partial', missing: 0, removed: 0 })
+  expect(report.held).toBeGreaterThanOrEqual(500)
+  expect(fates(mirror)).toEqual({ listed: 1007, missing: 0, removed: 0 })
+  expect(await night(LISTED)).toMatchObject({ proof: 'proven', missing: 0 })
+})
+
+test('by name, where more are gone at once than searches can be made for, no customer is marked', async () => {
+  const before = shuffled(LISTED)
+  const { mirror, quickly } = await aMirrored(before)
+  const half = before.filter((_, place) => place % 2 === 0)
+
+  const reports = [await quickly(half), await quickly(half)]
+
+  expect(reports).toMatchObject([
+    { missing: 0, held: 503 },
+    { missing: 0, held: 503 },
+  ])
+  expect(fates(mirror)).toEqual({ listed: 1007, missing: 0, removed: 0 })
+})
+
+test('where the last customer left and whole pages of new ones follow, a quick run says that it is open who left', async () => {
+  const before = LISTED.toReversed()
+  const { mirror, quickly } = await aMirrored(before)
+  const today = { created_at: new Date(START_MS).toISOString() }
+  const more = Array.from({ length: 24 }, (_, index) => aDatedCustomer(5000 + index, today))
+
+  const report = await quickly([...before.slice(0, -1), ...more])
+
+  expect(report).toMatchObject({ inserted: 24, missing: 0, reasons: ['quick', 'not-confirmed'] })
+  expect(missingIn(mirror)).toEqual([])
+})
+
+test('where exactly the newest customers are gone, the list may be an older one: they are not marked until a newer one comes', async () => {
+  const { mirror, quickly } = await aMirrored(LISTED)
+
+  const stale = await quickly(without(LISTED, 10, 11))
+  expect(stale).toMatchObject({ missing: 0, reasons: ['quick', 'older-list'] })
+  await quickly([aDatedCustomer(9), ...without(LISTED, 10, 11)])
+
+  expect(missingIn(mirror)).toEqual([customerId(10), customerId(11)])
+})
+
+test('a list in another order altogether marks no customer, and ends at the limit', async () => {
+  const { mirror, quickly } = await aMirrored(LISTED)
+
+  const report = await quickly(shuffled(LISTED), { quick: { requests: 40 } })
+
+  expect(report).toMatchObject({ missing: 0, requests: 40, reasons: ['quick', 'quick-budget'] })
+  expect(fates(mirror)).toEqual({ listed: 1007, missing: 0, removed: 0 })
+})
+
+test('customers that moved to the top after a change are not missing', async () => {
+  const { mirror, quickly } = await aMirrored(LISTED)
+  const moved = [100, 300, 500, 700, 900].map((n) => aDatedCustomer(n, { name: `Changed ${n}` }))
+
+  const report = await quickly([...moved, ...without(LISTED, 100, 300, 500, 700, 900)])
+
+  expect(report).toMatchObject({ updated: 5, missing: 0, reasons: ['quick'] })
+  expect(fates(mirror)).toEqual({ listed: 1007, missing: 0, removed: 0 })
+})
+
+test('a customer that moved to where another one left is found by a search, and is not missing', async () => {
+  const before = shuffled(LISTED)
+  let found = 0
+  for (const [from, to] of [
+    [250, 655],
+    [555, 333],
+    [120, 870],
+  ] as const) {
+    const { mirror, run } = await aMirrored(before)
+    // One moves next to another, who leaves: the numbers agree, and nothing of it is seen where it happens.
+    const [moved, left] = [before[from] ?? {}, before[to]]
+    const rest = before.filter((record) => record !== moved && record !== left)
+    const shown = rest.toSpliced(rest.indexOf(before[to + 2] ?? {}), 0, moved)
+    const { source, texts } = searchedSource({ shown })
+
+    const report = await run(source, { quick: USUAL })
+
+    expect(report.reasons).toEqual(['quick'])
+    expect(missingIn(mirror)).not.toContain(moved['id'])
+    if (texts.includes(String(moved['email']))) found += 1
+  }
+  expect(found).toBeGreaterThan(0)
+})
+
+test('by name, customers who left are missing where searches confirm it', async () => {
+  const before = shuffled(LISTED)
+  const { mirror, quickly } = await aMirrored(before)
+
+  expect(await quickly(without(before, 400, 800))).toMatchObject({ missing: 2, reasons: ['quick'] })
+  expect(missingIn(mirror)).toEqual([customerId(400), customerId(800)])
+})
+
+test.each<[string, SearchKind]>([
+  ['finds no customer', BROKEN['with no customer, whatever the text']],
+  ['looks at one field alone', WORKING['by name only']],
+])('by name, customers who left their places wait for the night where the search %s', async (_what, search) => {
+  const before = shuffled(LISTED)
+  const { mirror, run } = await aMirrored(before)
+  const { source } = searchedSource({ shown: without(before, 400, 800), search })
+
+  const reports = [await run(source, { quick: USUAL }), await run(source, { quick: USUAL })]
+
+  expect(reports).toMatchObject([
+    { missing: 0, reasons: ['quick', 'not-confirmed'] },
+    { missing: 0, reasons: ['quick', 'not-confirmed'] },
+  ])
+  expect(missingIn(mirror)).toEqual([])
+})
+
+test('in order of creation, customers who left are missing whatever the search, also where another waits for one', async () => {
+  const { mirror, run } = await aMirrored(LISTED)
+  const search = BROKEN['with 422']
+  const quickly = (shown: SentRecord[], requests = 200) =>
+    run(searchedSource({ shown, search }).source, { quick: { requests } })
+
+  const first = await quickly(without(LISTED, 60, 300, 500, 700, 900), 15)
+  const second = await quickly(without(LISTED, 60, 300, 500, 700, 900))
+
+  expect([first, second].map(({ reasons }) => reasons)).toEqual([
+    ['quick', 'quick-budget'],
+    ['quick', 'not-confirmed'],
+  ])
+  expect(second.missing).toBeGreaterThan(0)
+  expect(missingIn(mirror)).toHaveLength(second.missing)
+})
+
+test('records without an id stay where they are, run after run', async () => {
+  const list = LISTED.toSpliced(333, 0, { name: 'Nobody' }).toSpliced(666, 0, { id: 7 })
+  const { quickly } = await aMirrored(list)
+
+  const first = await quickly(list)
+  const second = await quickly(without(list, 500))
+
+  expect(first).toMatchObject({ missing: 0, inserted: 0, reasons: ['quick'] })
+  expect(second).toMatchObject({ missing: 1, inserted: 0, reasons: ['quick'] })
+  expect(second.requests).toBeLessThan(first.requests)
+})
+
+test('a record that turned into a reject does not make its customer missing', async () => {
+  const { mirror, quickly } = await aMirrored(LISTED)
+  const list = without(LISTED, 500)
+
+  const report = await quickly(list.with(489, aDatedCustomer(499, { email: ['odd'] })))
+
+  expect(report).toMatchObject({ rejected: 1, missing: 1 })
+  expect(missingIn(mirror)).toEqual([customerId(500)])
+})
+
+test.each([
+  ['whose record has lost its id', (record: SentRecord) => ({ ...record, id: null })],
+  ['whose record has a number for an id', (record: SentRecord) => ({ ...record, id: 499 })],
+  ['in whose place the page lists another one twice', () => aDatedCustomer(498)],
+])('a customer %s does not become missing, run after run', async (_what, spoiled) => {
+  const { mirror, run } = await aMirrored(LISTED)
+  const list = without(LISTED, 500).map((record) => (record['id'] === customerId(499) ? spoiled(record) : record))
+  const { source } = searchedSource({ shown: list, search: BROKEN['with 422'] })
+
+  const first = await run(source, { quick: USUAL })
+  const second = await run(source, { quick: USUAL })
+
+  expect([first, second]).toMatchObject([{ status: 'partial' }, { status: 'partial', missing: 0 }])
+  expect(missingIn(mirror)).toEqual([])
+})
+
+test('a run that was interrupted is continued after a quick run between', async () => {
+  const { run, quickly } = await aMirrored(LISTED)
+  const stop = new AbortController()
+  const onProgress = ({ pages }: { pages: number }) => void (pages >= 20 && stop.abort())
+  const interrupted = await run(listedSource(LISTED), { concurrency: 1, signal: stop.signal, onProgress })
+  const list = [aDatedCustomer(9), ...without(LISTED, 800)]
+
+  expect(await quickly(list)).toMatchObject({ status: 'partial', inserted: 1, missing: 1 })
+  const continued = await run(listedSource(list))
+
+  expect(continued).toMatchObject({ status: 'complete', proof: 'proven', resumedFrom: interrupted.runId })
+})
+
+test.each([
+  ['first of all', 0],
+  ['among those read before', 30],
+])('a customer that a quick run found meanwhile, %s, is not absent for the run that continues', async (_, place) => {
+  const { mirror, run, quickly } = await aMirrored(LISTED, { removals: { after: 1, maxShare: 0.1 } })
+  const stop = new AbortController()
+  const onProgress = ({ pages }: { pages: number }) => void (pages >= 20 && stop.abort())
+  const interrupted = await run(listedSource(LISTED), { concurrency: 1, signal: stop.signal, onProgress })
+  const list = LISTED.toSpliced(place, 0, aDatedCustomer(place === 0 ? 9 : 5000))
+
+  expect(await quickly(list)).toMatchObject({ status: 'partial', inserted: 1, missing: 0 })
+  const continued = await run(listedSource(list))
+
+  expect(continued).toMatchObject({ proof: 'proven', missing: 0, removed: 0, resumedFrom: interrupted.runId })
+  expect(fates(mirror)).toEqual({ listed: 1008, missing: 0, removed: 0 })
+})
+
+test.each([
+  ['removed', { after: 1, returned: 1 }],
+  ['missing', { after: 2, returned: 0 }],
+] as const)(
+  'a %s customer that a quick run found meanwhile, in a record that had to be rejected, is not absent for the run that continues',
+  async (fate, { after, returned }) => {
+    const { mirror, run, night, quickly } = await aMirrored(LISTED, { removals: { after, maxShare: 0.1 } })
+    const without40 = without(LISTED, 40)
+    await night(without40)
+    expect(fateOf(mirror, 40)).toBe(fate)
+    const stop = new AbortController()
+    const onProgress = ({ pages }: { pages: number }) => void (pages >= 20 && stop.abort())
+    const interrupted = await run(listedSource(without40), { concurrency: 1, signal: stop.signal, onProgress })
+    const list = LISTED.with(30, aDatedCustomer(40, { email: ['odd'] }))
+
+    expect(await quickly(list)).toMatchObject({ status: 'partial', rejected: 1, returned })
+    const continued = await run(listedSource(list))
+
+    expect(continued).toMatchObject({ proof: 'proven', missing: 0, removed: 0, resumedFrom: interrupted.runId })
+    expect(fateOf(mirror, 40)).toBe('listed')
+  },
+)
+
+test('a customer that was read before a run was interrupted, and that a quick run did not find, is listed when it continues', async () => {
+  const { mirror, run, quickly } = await aMirrored(LISTED)
+  const stop = new AbortController()
+  const onProgress = ({ pages }: { pages: number }) => void (pages >= 20 && stop.abort())
+  await run(listedSource(LISTED), { concurrency: 1, signal: stop.signal, onProgress })
+
+  expect(await quickly(without(LISTED, 30))).toMatchObject({ status: 'partial', missing: 1 })
+  const continued = await run(listedSource(LISTED))
+
+  expect(continued).toMatchObject({ proof: 'proven', missing: 0 })
+  expect(fates(mirror)).toEqual({ listed: 1007, missing: 0, removed: 0 })
+})
+
+test('customers of another organization are refused, as in every run', async () => {
+  const { mirror, quickly } = await aMirrored(LISTED)
+  const theirs = Array.from({ length: 50 }, (_, index) => aCustomer(5000 + index))
+  await mirrorOrganization(mirroring(mirror, listedSource(theirs), { organization: 'globex' }))
+
+  const report = await quickly(theirs)
+
+  expect(report).toMatchObject({ status: 'failed', error: { code: 'tenant-mixup' }, inserted: 0 })
+})
+
+test('while another run has the organization, a quick run does not begin', async () => {
+  const { mirror, quickly } = await aMirrored(LISTED)
+  const now = START_MS + 100 * 60 * MINUTE_MS
+  await mirror.startRun({ organization: 'acme', trigger: 'sync', nowMs: now, monotonicMs: () => now })
+
+  const report = await quickly(LISTED, { now: () => now, monotonicMs: () => now })
+
+  expect(report).toMatchObject({ runId: undefined, error: { code: 'leased' } })
+})
+
+test('a page from a cache leaves its part of the list unread', async () => {
+  const { mirror, run } = await aMirrored(LISTED)
+  const list = [aDatedCustomer(9), ...without(LISTED, 500)]
+  const { source } = searchedSource({ shown: list })
+  const cached: PageSource = {
+    ...source,
+    readPage: async (window, options) => {
+      if (window.page > 40 && window.page < 60 && window.size === 10)
+        throw new ContractBroken('old', { code: 'cached-answer' })
+      return source.readPage(window, options)
+    },
+    get counters() {
+      return source.counters
+    },
+  }
+
+  const report = await run(cached, { quick: USUAL })
+
+  expect(report).toMatchObject({ status: 'partial', inserted: 1, missing: 0 })
+  expect(report.reasons).toContain('cached-answer')
+  expect(missingIn(mirror)).toEqual([])
+})
+
+test('a service that asks to wait for long, or fails, ends the quick run, and what was read is saved', async () => {
+  const { mirror, run, quickly } = await aMirrored(LISTED)
+  const list = [aDatedCustomer(9), ...without(LISTED, 500)]
+  const { source } = searchedSource({ shown: list })
+  let answers = 0
+  const failing: PageSource = {
+    ...source,
+    readPage: async (window, options) => {
+      if (++answers > 3) throw new RateLimited('429', { waitMs: 3_600_000 })
+      return source.readPage(window, options)
+    },
+    get counters() {
+      return source.counters
+    },
+  }
+
+  const report = await run(failing, { quick: USUAL, concurrency: 1 })
+
+  expect(report).toMatchObject({ status: 'failed', error: { code: 'rate-limited' }, inserted: 1, missing: 0 })
+  expect(await quickly(list)).toMatchObject({ status: 'partial', inserted: 0, missing: 1 })
+  expect(missingIn(mirror)).toEqual([customerId(500)])
+})
+
+test('customers that a quick run inserted do not let more be marked at once than without it', async () => {
+  const { mirror, night, quickly } = await aMirrored(LISTED.slice(0, 215))
+  const came = datedCustomers(2000, 2040)
+  await quickly([...LISTED.slice(0, 215), ...came])
+
+  // 22 of 215 are more than a tenth; 22 of 256 would not be.
+  const report = await night([...LISTED.slice(22, 215), ...came, aDatedCustomer(1)])
+
+  expect(report).toMatchObject({ held: 22, missing: 0 })
+  expect(fates(mirror)).toMatchObject({ missing: 0 })
+})

@@ -1,0 +1,589 @@
+import type { Proof } from '../../src/model/report.ts'
+import type { Candidate, Listed } from '../../src/model/run.ts'
+import { expect, test } from 'vitest'
+import { confirmAbsences, type Search, type Searching } from '../../src/sync/confirm-absences.ts'
+import { isTelling } from '../../src/sync/search-texts.ts'
+import { ContractBroken, RateLimited, SourceRefused, SourceUnavailable } from '../../src/errors/errors.ts'
+import { mirrorOrganization, searchForAbsent } from '../../src/sync/mirror-organization.ts'
+import { aCustomer, customerId, customers, MINUTE_MS, START_MS, type SentRecord } from '../support/builders.ts'
+import { pageOfList, sourceOf } from '../support/listed-source.ts'
+import { aMirror, rowsOf } from '../support/mirror-file.ts'
+import { mirroring } from '../support/mirroring.ts'
+
+const EARLIER = { name: null, username: null, email: 'customer-9@example.com' }
+const CONTROL: Listed = { id: customerId(1), name: null, username: 'customer-1', email: 'customer-1@example.com' }
+
+test.each([
+  ['abc', true],
+  ['ab', false],
+  ['  ab  ', false],
+  ['\u674e\u660e', true],
+  ['x'.repeat(255), true],
+  ['x'.repeat(256), false],
+  ['', false],
+  [null, false],
+])('the text %j is worth a search: %s', (text, expected) => {
+  expect(isTelling(text)).toBe(expected)
+})
+
+test('an absence is confirmed if a search does not find the customer, but finds the control', async () => {
+  const { asked, search } = searchOf(customers(1, 5))
+
+  expect(await confirmed([absent(9)], CONTROL, search)).toEqual(new Set([customerId(9)]))
+  expect(asked).toEqual(['customer-1@example.com', 'customer-1', 'customer-9@example.com', 'customer-9'])
+})
+
+test('the absence of a customer that the search finds is not confirmed', async () => {
+  const { search } = searchOf(customers(1, 5))
+
+  expect(await confirmed([absent(3), absent(9), absent(4)], CONTROL, search)).toEqual(new Set([customerId(9)]))
+})
+
+test.each<[string, SentRecord[]]>([
+  ['in upper case', [aCustomer(1), aCustomer(9, { id: customerId(9).toUpperCase() })]],
+  ['in braces', [aCustomer(1), aCustomer(9, { id: `{${customerId(9)}}` })]],
+  ['with another name', [aCustomer(1), aCustomer(9, { name: 'Renamed' })]],
+  ['among records that are none', [aCustomer(1), aCustomer(9), aCustomer(9, { id: 7 })]],
+])('a customer whose id comes %s is found', async (_, list) => {
+  expect(await confirmed([absent(9)], CONTROL, searchOf(list).search)).toEqual(new Set())
+})
+
+test('a control whose id comes in upper case is found', async () => {
+  const { search } = searchOf([aCustomer(1, { id: customerId(1).toUpperCase() })])
+
+  expect(await confirmed([absent(9)], CONTROL, search)).toEqual(new Set([customerId(9)]))
+})
+
+test('another customer with the same address does not count as the one searched for', async () => {
+  const { search } = searchOf([aCustomer(1), aCustomer(2, { email: 'customer-9@example.com' })])
+
+  expect(await confirmed([absent(9)], CONTROL, search)).toEqual(new Set([customerId(9)]))
+})
+
+test.each<[string, Listed | undefined, SentRecord[]]>([
+  ['there is no control', undefined, customers(1, 5)],
+  ['the control is not found', CONTROL, customers(2, 5)],
+  ['the control is found under another id', CONTROL, [aCustomer(2, { email: CONTROL.email })]],
+  ['the control has nothing to be searched by', { ...CONTROL, email: null, username: null }, customers(1, 5)],
+])('where %s no absence is confirmed, and no other customer is searched for', async (_, control, list) => {
+  const { asked, search } = searchOf(list)
+
+  expect(await confirmed([absent(8), absent(9)], control, search)).toEqual(new Set())
+  expect(asked.filter((text) => text !== control?.email && text !== control?.username)).toEqual([])
+})
+
+test('a control with an empty address is no control: searching for nothing finds every customer, and proves nothing', async () => {
+  const broken: Search = async (text) => pageOfList(text === '' ? customers(1, 5) : [], { page: 1, size: 100 })
+
+  expect(await confirmed([absent(9)], { ...CONTROL, email: '' }, broken)).toEqual(new Set())
+})
+
+test.each([
+  ['fills its page', 100, 100],
+  ['says that there are more', 3, 4],
+  ['does not say how many there are', 3, undefined],
+  ['says that there are fewer', 3, 2],
+])('an answer that %s may be incomplete, and confirms no absence', async (_, length, total) => {
+  const search: Search = async (text) => {
+    if (text === CONTROL.email) return pageOfList([aCustomer(1)], { page: 1, size: 100 })
+    return { ...pageOfList(customers(101, 100 + length), { page: 1, size: 100 }), total }
+  }
+
+  expect(await confirmed([absent(9)], CONTROL, search)).toEqual(new Set())
+})
+
+test('whether an answer is complete is measured by the served size, not the requested one', async () => {
+  const search: Search = async (text) => {
+    const list = text === CONTROL.email ? [aCustomer(1)] : customers(101, 150)
+    return pageOfList(list, { page: 1, size: 100 }, { cap: 50 })
+  }
+
+  expect(await confirmed([absent(9)], CONTROL, search)).toEqual(new Set())
+})
+
+test.each<[string, Partial<Candidate>]>([
+  ['without an address', { email: null }],
+  ['with an empty address', { email: '' }],
+  ['with an address of two letters', { email: ' ab ' }],
+])('a customer %s is searched for by username, with its own control', async (_, fields) => {
+  const { asked, search } = searchOf(customers(1, 5))
+
+  expect(await confirmed([absent(9, fields)], CONTROL, search)).toEqual(new Set([customerId(9)]))
+  expect(asked).toEqual(['customer-1', 'customer-9'])
+})
+
+test('a search that works for usernames only confirms by username', async () => {
+  const list = customers(1, 5)
+  const search: Search = async (text) => {
+    return pageOfList(
+      list.filter(({ username }) => username === text),
+      { page: 1, size: 100 },
+    )
+  }
+
+  const candidates = [absent(8), absent(9, { email: null }), absent(7, { username: null })]
+
+  expect(await confirmed(candidates, CONTROL, search)).toEqual(new Set([customerId(8), customerId(9)]))
+})
+
+test('a customer with nothing to be searched by is never confirmed', async () => {
+  const { asked, search } = searchOf(customers(1, 5))
+
+  expect(await confirmed([absent(9, { email: null, username: 'x' })], CONTROL, search)).toEqual(new Set())
+  expect(asked).toEqual([])
+})
+
+test('where no customer is absent nothing is searched for', async () => {
+  const { asked, search } = searchOf(customers(1, 5))
+
+  expect(await confirmed([], CONTROL, search)).toEqual(new Set())
+  expect(asked).toEqual([])
+})
+
+test('no more than a hundred requests are made, those for controls included, and they go to a random sample', async () => {
+  const candidates = Array.from({ length: 250 }, (_, index) => absent(1000 + index))
+  const samples = [0.1, 0.9].map(async (chance) => {
+    const { asked, search } = searchOf(customers(1, 5))
+    const searched = await confirmAbsences(candidates, [CONTROL], searchingBy(search, { random: () => chance }))
+
+    expect(asked).toHaveLength(100)
+    expect(asked.filter((text) => text === CONTROL.email)).toHaveLength(1)
+    expect(searched).toMatchObject({ found: new Set(), isSample: true, isPostponed: false })
+    expect(searched.confirmed.size).toBe(49)
+    return searched.confirmed
+  })
+
+  const [one, other] = await Promise.all(samples)
+  expect(one).not.toEqual(other)
+})
+
+test('where a hundred requests are just enough for all customers, it is no sample', async () => {
+  const { asked, search } = searchOf(customers(1, 5))
+  const candidates = Array.from({ length: 49 }, (_, index) => absent(1000 + index))
+
+  const searched = await confirmAbsences(candidates, [CONTROL], searchingBy(search))
+
+  expect(asked).toHaveLength(100)
+  expect(searched).toMatchObject({ found: new Set(), isSample: false })
+  expect(searched.confirmed.size).toBe(49)
+})
+
+test('a search that the source tries several times uses up as many requests', async () => {
+  const candidates = Array.from({ length: 100 }, (_, index) => absent(1000 + index))
+  const { asked, search } = searchOf(customers(1, 5))
+  let requests = 0
+  const repeated: Search = (text) => {
+    requests += 5
+    return search(text)
+  }
+
+  await confirmAbsences(candidates, [CONTROL], { ...searchingBy(repeated), requestsMade: () => requests })
+
+  expect(requests).toBeLessThanOrEqual(110)
+  expect(asked.length).toBeGreaterThan(2)
+})
+
+test('the first customer found in a sample ends the searches', async () => {
+  const { asked, search } = searchOf([aCustomer(1), ...customers(2000, 2249)])
+  const candidates = Array.from({ length: 250 }, (_, index) => absent(2000 + index))
+
+  const searched = await confirmAbsences(candidates, [CONTROL], searchingBy(search))
+
+  expect(searched).toMatchObject({ isSample: true, confirmed: new Set() })
+  expect(searched.found?.size).toBe(1)
+  expect(asked).toHaveLength(3)
+})
+
+test.each<[string, SentRecord, Partial<Candidate>]>([
+  ['the address', { username: 'other', name: 'Other' }, {}],
+  ['the username', { email: 'other@example.com', name: 'Other' }, {}],
+  ['the name', { email: 'other@example.com', username: 'other' }, { name: 'Customer 9' }],
+  [
+    'none but an address read before',
+    { username: 'a', name: 'b' },
+    { email: 'by-hand@example.com', earlier: [EARLIER] },
+  ],
+])('a customer who kept %s is found by it', async (_, changed, fields) => {
+  const { search } = searchOf([aCustomer(1), aCustomer(9, changed)])
+
+  const searched = await confirmAbsences([absent(9, fields)], [{ ...CONTROL, name: 'Customer 1' }], searchingBy(search))
+
+  expect(searched).toMatchObject({
+    confirmed: new Set(),
+    found: new Set([customerId(9)]),
+    isSample: false,
+    isPostponed: false,
+  })
+})
+
+test('a control that the search cannot find is replaced by another one', async () => {
+  const { search } = searchOf(customers(1, 5))
+  const hostile = { ...CONTROL, id: customerId(66), email: '%00%'.repeat(20), username: 'x'.repeat(300) }
+  const refusing: Search = (text) =>
+    text === hostile.email ? Promise.reject(new ContractBroken('HTML', { code: 'bad-answer' })) : search(text)
+
+  const searched = await confirmAbsences([absent(3), absent(9)], [hostile, CONTROL], searchingBy(refusing))
+
+  expect(searched).toMatchObject({ found: new Set([customerId(3)]), confirmed: new Set([customerId(9)]) })
+})
+
+test('a search whose control is lost among too many matches confirms no absence, and still finds', async () => {
+  const many = customers(101, 199, { name: 'Smith' })
+  const { search } = searchOf([...many, aCustomer(9, { name: 'Smith Junior' }), aCustomer(1, { name: 'Smith' })])
+  const onlyNamed = { email: null, username: null }
+  const candidates = [absent(9, { ...onlyNamed, name: 'Smith Junior' }), absent(8, { ...onlyNamed, name: 'Jones' })]
+
+  const searched = await confirmAbsences(candidates, [{ ...CONTROL, name: 'Smith' }], searchingBy(search))
+
+  expect(searched).toMatchObject({ found: new Set([customerId(9)]), confirmed: new Set() })
+})
+
+test('a text that the service refuses to search for says nothing about other customers', async () => {
+  const { search } = searchOf(customers(1, 5))
+  const refusing: Search = (text) =>
+    text.includes("'") ? Promise.reject(new ContractBroken('HTML', { code: 'bad-answer' })) : search(text)
+  const hostile = absent(66, { email: "o'neil@example.com", username: null })
+
+  const searched = await confirmAbsences([hostile, absent(3)], [CONTROL], searchingBy(refusing))
+
+  expect(searched).toMatchObject({ found: new Set([customerId(3)]), refused: 1, isPostponed: false })
+})
+
+test.each([
+  ['the network', new SourceUnavailable('no answer', { code: 'network' })],
+  ['a 503', new SourceUnavailable('503', { code: 'server-error', status: 503 })],
+  ['a rate limit', new RateLimited('too many requests', { waitMs: 3_600_000 })],
+])(
+  'an outage during the searches, by %s, postpones removals: customers found until then stay found',
+  async (_, outage) => {
+    const { asked, search } = searchOf(customers(1, 5))
+    const failing: Search = (text) => (asked.length === 4 ? Promise.reject(outage) : search(text))
+
+    const askForPage = () => Promise.reject(outage)
+    const searched = await confirmAbsences(
+      [absent(3), absent(9), absent(8)],
+      [CONTROL],
+      searchingBy(failing, { askForPage }),
+    )
+
+    expect(searched).toMatchObject({ found: new Set([customerId(3)]), refused: 0, isPostponed: true })
+  },
+)
+
+test.each([
+  ['closes the connection', new SourceUnavailable('reset', { code: 'network' })],
+  ['answers with 503', new SourceUnavailable('503', { code: 'server-error', status: 503 })],
+])('a firewall that %s where it dislikes a name concerns that customer alone', async (_, failure) => {
+  const { search } = searchOf(customers(1, 5))
+  const dropping: Search = (text) => (text.includes("'") ? Promise.reject(failure) : search(text))
+  const disliked = absent(66, { email: "o'neil@example.com", username: null })
+
+  const searched = await confirmAbsences([disliked, absent(3), absent(9)], [CONTROL], searchingBy(dropping))
+
+  expect(searched).toMatchObject({ confirmed: new Set([customerId(9)]), found: new Set([customerId(3)]) })
+  expect(searched).toMatchObject({ refused: 1, isPostponed: false })
+})
+
+test('a rate limit postpones removals, although the service still answers with pages of the list', async () => {
+  const { asked, search } = searchOf(customers(1, 5))
+  const limited = new RateLimited('too many requests', { waitMs: 3_600_000 })
+  const failing: Search = (text) => (asked.length === 4 ? Promise.reject(limited) : search(text))
+
+  const searched = await confirmAbsences([absent(3), absent(9)], [CONTROL], searchingBy(failing))
+
+  expect(searched).toMatchObject({ refused: 0, isPostponed: true })
+})
+
+test('a stop during the searches postpones removals', async () => {
+  const stop = new AbortController()
+  const { search } = searchOf(customers(1, 5))
+  const stopped: Search = (text) => {
+    if (text === 'customer-9') stop.abort()
+    return stop.signal.aborted ? Promise.reject(stop.signal.reason) : search(text)
+  }
+
+  const searched = await confirmAbsences([absent(9)], [CONTROL], searchingBy(stopped, { signal: stop.signal }))
+
+  expect(searched).toMatchObject({ found: new Set(), isPostponed: true })
+})
+
+test('a defect during the searches is no outage', async () => {
+  const defect = new TypeError('a defect')
+
+  const searched = confirmAbsences(
+    [absent(9)],
+    [CONTROL],
+    searchingBy(() => Promise.reject(defect)),
+  )
+
+  await expect(searched).rejects.toBe(defect)
+})
+
+test('those without a text to search for do not use up the searches of others', async () => {
+  const { search } = searchOf(customers(1, 5))
+  const silent = Array.from({ length: 100 }, (_, index) => absent(2000 + index, { email: null, username: null }))
+
+  expect(await confirmed([...silent, absent(9)], CONTROL, search)).toEqual(new Set([customerId(9)]))
+})
+
+const WELL_KNOWN: Listed = { ...CONTROL, name: 'Customer 1' }
+const REFUSED = new SourceRefused('422', { code: 'unprocessable', status: 422 })
+const NAMED = { name: 'Customer 9', username: 'customer-9', email: 'customer-9@example.com' }
+const [EMAIL, USERNAME, NAME] = [NAMED.email, NAMED.username, NAMED.name]
+
+/** What the service answers to a text: the matches, too many to be whole, or a refusal. */
+type Special = Record<string, 'too many' | 'refused'>
+
+test.each<[string, Special, Listed, Partial<Candidate>, boolean]>([
+  ['by every field', {}, WELL_KNOWN, NAMED, true],
+  ['by two fields, with too many matches for the third', { [NAME]: 'too many' }, WELL_KNOWN, NAMED, true],
+  ['by two fields, refused for the third', { [EMAIL]: 'refused' }, WELL_KNOWN, NAMED, true],
+  ['by two fields, where the third finds no control', {}, CONTROL, NAMED, true],
+  [
+    'by one field, with too many matches for the others',
+    { [NAME]: 'too many', [USERNAME]: 'too many' },
+    WELL_KNOWN,
+    NAMED,
+    false,
+  ],
+  ['by one field, refused for another', { [EMAIL]: 'refused' }, WELL_KNOWN, { ...NAMED, username: null }, false],
+  ['by one field, with no other value', {}, WELL_KNOWN, { ...NAMED, username: null, email: null }, true],
+  ['by one field, where the others find no control', {}, { ...CONTROL, username: null }, NAMED, true],
+  [
+    'by one field, where the search for another control answers with too many',
+    { [CONTROL.email ?? '']: 'too many' },
+    WELL_KNOWN,
+    { ...NAMED, username: null },
+    false,
+  ],
+  [
+    'by two fields, one of them not in its earlier words',
+    { 'an earlier address': 'refused' },
+    WELL_KNOWN,
+    { ...NAMED, username: null, earlier: [{ ...EARLIER, email: 'an earlier address' }] },
+    false,
+  ],
+  ['with no value to search by', {}, WELL_KNOWN, { name: null, username: null, email: null }, false],
+])('after a settled scan, an absence confirmed %s', async (_, special, control, fields, isConfirmed) => {
+  const search = searchWith(special)
+  const searched = await confirmAbsences(
+    [absent(9, fields)],
+    [control],
+    searchingBy(search, { confirmedBy: 'every field' }),
+  )
+
+  expect(searched.confirmed).toEqual(new Set(isConfirmed ? [customerId(9)] : []))
+  expect(searched.found).toEqual(new Set())
+})
+
+test.each(['email', 'username', 'name'] as const)(
+  'after a settled scan, a customer that only a search by %s finds is found, whatever the others confirm',
+  async (field) => {
+    const renamed = { name: 'Other', username: 'other', email: 'other@example.com', [field]: NAMED[field] }
+    const { search } = searchOf([...customers(1, 5), aCustomer(9, renamed)])
+    const told = searchingBy(search, { confirmedBy: 'every field' })
+
+    expect(await confirmAbsences([absent(9, NAMED)], [WELL_KNOWN], told)).toMatchObject({
+      confirmed: new Set(),
+      found: new Set([customerId(9)]),
+    })
+  },
+)
+
+test.each<Proof>(['settled', 'unproven', 'proven'])(
+  'after a %s scan, one field leaves an absence open',
+  async (proof) => {
+    const mirror = {
+      findRemovalCandidates: async () => [absent(9, { ...NAMED, username: null })],
+      findListed: async () => [WELL_KNOWN],
+    }
+    const source = sourceOf(() => expect.unreachable(), searchWith({ [EMAIL]: 'refused' }))
+    const run = await (await aMirror()).startRun({ organization: 'acme', trigger: 'sync', nowMs: START_MS })
+    const settings = { source, mirror, removals: { after: 2, maxShare: 0.1 }, now: () => START_MS, random: () => 0 }
+
+    const searched = await searchForAbsent(
+      settings,
+      run,
+      { proof, isWhole: true, pageSize: 100 },
+      new AbortController().signal,
+    )
+
+    expect(searched).toMatchObject({ confirmed: new Set(), refused: 1 })
+  },
+)
+
+test.each([
+  ['500', new SourceUnavailable('500 at every attempt', { code: 'server-error', status: 500 })],
+  ['422', new SourceRefused('422', { code: 'unprocessable', status: 422 })],
+  ['404', new SourceRefused('404', { code: 'not-found', status: 404 })],
+  ['something else', new ContractBroken('page 2 was answered instead', { code: 'page-mismatch' })],
+])('a service that answers a search with %s causes no removal, and the run ends like its scan', async (_, failure) => {
+  const mirror = await aMirror()
+  const night = (n: number, list: readonly unknown[]) => {
+    const now = () => START_MS + n * 60 * MINUTE_MS
+    // In two halves, neither ids nor creation times show an order, so the scan can only settle.
+    const inHalves = [...list.slice(150), ...list.slice(0, 150)]
+    const source = sourceOf(
+      async (window) => pageOfList(inHalves, window),
+      () => Promise.reject(failure),
+    )
+    return mirrorOrganization(mirroring(mirror, source, { scan: 'chain', pageSize: 100, now }))
+  }
+  await night(1, customers(1, 300))
+  for (const n of [2, 3]) {
+    const { report } = await night(n, customers(2, 300))
+    expect(report).toMatchObject({ status: 'complete', proof: 'settled', missing: 1, removed: 0 })
+  }
+  expect(rowsOf(mirror.file, 'SELECT id FROM customers WHERE removed_at IS NOT NULL')).toEqual([])
+})
+
+const EVERY_KIND = { everyKind: true } as const
+
+test('where a customer may be removed without a confirmation, one is found by a search that does not find the control', async () => {
+  const { asked, search } = searchOf(customers(3, 4))
+  const candidates = [absent(3), absent(9), absent(4)]
+
+  const searched = await confirmAbsences(candidates, [CONTROL], searchingBy(search, EVERY_KIND))
+
+  const found = new Set([customerId(3), customerId(4)])
+  expect(searched).toEqual({ confirmed: new Set(), found, refused: 0, isSample: false, isPostponed: false })
+  expect(asked).toHaveLength(2 + 1 + 2 + 1)
+})
+
+test.each<[string, Listed[]]>([
+  ['the control is not found', [CONTROL]],
+  ['the control has nothing to be searched by', [{ ...CONTROL, email: null, username: null }]],
+  ['there is no control', []],
+])('where %s, such a search that finds no customer proves nothing', async (_, controls) => {
+  const { search } = searchOf([])
+
+  const searched = await confirmAbsences([absent(8), absent(9)], controls, searchingBy(search, EVERY_KIND))
+
+  expect(searched).toMatchObject({ confirmed: new Set(), found: new Set(), refused: 0, isPostponed: false })
+})
+
+test('such a search is not made for a customer whose absence another one confirms, nor after one is found', async () => {
+  const { asked, search } = searchOf(customers(1, 5))
+  const control = { ...CONTROL, username: 'not listed' }
+  const [gone, stays] = [absent(9), absent(3)]
+
+  expect((await confirmAbsences([gone], [control], searchingBy(search, EVERY_KIND))).confirmed.size).toBe(1)
+  expect((await confirmAbsences([gone, stays], [control], searchingBy(search, EVERY_KIND))).found?.size).toBe(1)
+  expect(asked).not.toContain('customer-9')
+})
+
+test('a customer that the kind of search which works leaves open is looked for by another kind', async () => {
+  const { search } = searchOf([aCustomer(1), aCustomer(9, { email: 'other@example.com' })])
+  const unsure: Search = async (text) =>
+    text === 'customer-9@example.com' ? pageOfList(customers(101, 200), { page: 1, size: 100 }) : search(text)
+  const control = { ...CONTROL, username: 'not listed' }
+
+  const searched = await confirmAbsences([absent(9)], [control], searchingBy(unsure, EVERY_KIND))
+
+  expect(searched.found).toEqual(new Set([customerId(9)]))
+})
+
+test('a service that refuses to search for the control is asked for no other customer', async () => {
+  const asked: string[] = []
+  const refusing: Search = async (text) => {
+    asked.push(text)
+    throw REFUSED
+  }
+
+  const searched = await confirmAbsences([absent(8), absent(9)], [CONTROL], searchingBy(refusing, EVERY_KIND))
+
+  expect(asked).toEqual([CONTROL.email, CONTROL.username])
+  expect(searched).toMatchObject({ confirmed: new Set(), refused: 2, isPostponed: false })
+})
+
+test('a kind of search that does not find the control, and is refused for two customers, is asked for no other one', async () => {
+  const { asked, search } = searchOf([])
+  const refusing: Search = async (text) => {
+    const page = await search(text)
+    if (text.startsWith('customer-10')) throw REFUSED
+    return page
+  }
+  const candidates = Array.from({ length: 20 }, (_, index) => absent(1000 + index))
+
+  const searched = await confirmAbsences(candidates, [CONTROL], searchingBy(refusing, EVERY_KIND))
+
+  expect(asked).toHaveLength(2 + 2 * 2)
+  expect(searched).toMatchObject({ refused: 4, isPostponed: false })
+})
+
+test('searches that do not find the control are part of the hundred requests, and go to a random sample', async () => {
+  const candidates = Array.from({ length: 250 }, (_, index) => absent(2000 + index))
+  const none = searchOf([])
+  const all = searchOf(customers(2000, 2249))
+
+  const silent = await confirmAbsences(candidates, [CONTROL], searchingBy(none.search, EVERY_KIND))
+  const first = await confirmAbsences(candidates, [CONTROL], searchingBy(all.search, EVERY_KIND))
+
+  expect(none.asked).toHaveLength(100)
+  expect(silent).toMatchObject({ found: new Set(), isSample: true, isPostponed: false })
+  expect(all.asked).toHaveLength(3)
+  expect(first).toMatchObject({ found: { size: 1 }, isSample: true })
+})
+
+test('an outage during searches that do not find the control postpones removals', async () => {
+  const { asked, search } = searchOf([])
+  const outage = new SourceUnavailable('no answer', { code: 'network' })
+  const failing: Search = (text) => (asked.length === 3 ? Promise.reject(outage) : search(text))
+  const askForPage = () => Promise.reject(outage)
+
+  const searched = await confirmAbsences(
+    [absent(8), absent(9)],
+    [CONTROL],
+    searchingBy(failing, { ...EVERY_KIND, askForPage }),
+  )
+
+  expect(searched).toMatchObject({ found: new Set(), isPostponed: true })
+})
+
+/** Searches a list of five, with other answers to some texts. */
+function searchWith(special: Special): Search {
+  const { search } = searchOf(customers(1, 5))
+  return async (text) => {
+    if (special[text] === 'refused') throw REFUSED
+    if (special[text] === 'too many') return pageOfList(customers(101, 200), { page: 1, size: 100 })
+    return search(text)
+  }
+}
+
+/** Whose absence searches confirm, where there is one control or none. */
+async function confirmed(candidates: Candidate[], control: Listed | undefined, search: Search) {
+  const searched = await confirmAbsences(candidates, control === undefined ? [] : [control], searchingBy(search))
+  return searched.confirmed
+}
+
+/** Searches of which each is one request. */
+function searchingBy(search: Search, overrides: Partial<Searching> = {}): Searching {
+  let requests = 0
+  const counting: Search = (text) => {
+    requests += 1
+    return search(text)
+  }
+  const { signal } = new AbortController()
+  const askForPage = async () => {}
+  return { search: counting, askForPage, requestsMade: () => requests, random: () => 0, signal, ...overrides }
+}
+
+function absent(n: number, fields: Partial<Candidate> = {}): Candidate {
+  const named = { name: null, username: `customer-${n}`, email: `customer-${n}@example.com` }
+  const counted = { missingProven: 0, missingScans: 1, missingWhole: 1, createdAtUtc: null, earlier: [] }
+  return { rowId: n, id: customerId(n), ...named, ...counted, ...fields }
+}
+
+/** A search as the service does it: any part of a name, username or e-mail, in any case. */
+function searchOf(list: readonly SentRecord[]): { asked: string[]; search: Search } {
+  const asked: string[] = []
+  return {
+    asked,
+    search: async (text) => {
+      asked.push(text)
+      const isFound = ({ name, username, email }: SentRecord) =>
+        [name, username, email].some((value) => String(value).toLowerCase().includes(text.toLowerCase()))
+      return pageOfList(list.filter(isFound), { page: 1, size: 100 })
+    },
+  }
+}

@@ -1,0 +1,187 @@
+import * as fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { fingerprintWith } from '../../src/model/fingerprint.ts'
+import { aCustomer, customerId } from '../support/builders.ts'
+import { dice, type Dice } from '../support/dice.ts'
+import { printOf, viewOf } from '../support/json-bytes.ts'
+import { seeds } from '../support/seeds.ts'
+
+const KEY = Uint8Array.from({ length: 16 }, (_, index) => 7 * index + 1)
+const fingerprint = fingerprintWith(KEY)
+/** Those of a customer, of a record without fields, and of no record, under that key; and that of the id. */
+const KNOWN = [5_605_831_437_881_520, 7_490_215_587_555_270, 877_008_218_775_728]
+const KNOWN_ID = 1_414_529_761
+
+const ofJson = (json: string) => {
+  const bytes = viewOf(json)
+  return fingerprint.record(bytes, 0, bytes.byteLength)
+}
+const ofId = (id: string, at = 0) => fingerprint.id(viewOf(`${'x'.repeat(at)}${id}`), at)
+
+test('the same bytes have the same fingerprint wherever they stand', () => {
+  const json = JSON.stringify(aCustomer(1, { name: 'Ευδοκία', tags: ['a', { b: null }] }))
+  const { byteLength } = viewOf(json)
+
+  for (let before = 0; before < 9; before += 1) {
+    const bytes = viewOf(`${'x'.repeat(before)}${json}xyz`)
+    expect(fingerprint.record(bytes, before, before + byteLength)).toBe(ofJson(json))
+  }
+})
+
+test('every bit of the key counts, and a key of another length is none', () => {
+  const flipped = Array.from({ length: 128 }, (_, bit) => KEY.with(bit >> 3, (KEY[bit >> 3] ?? 0) ^ (1 << (bit & 7))))
+  const keys = [KEY, ...flipped, new Uint8Array(16), new Uint8Array(16).fill(255)]
+  const ids = keys.map((key) => fingerprintWith(key).id(viewOf(customerId(1)), 0))
+
+  expect(new Set(keys.map((key) => printOf(fingerprintWith(key), aCustomer(1)))).size).toBe(keys.length)
+  expect(new Set(ids).size).toBe(keys.length)
+  const sameKey = fingerprintWith(new Uint8Array([9, ...KEY, 9]).subarray(1, 17))
+  expect(printOf(sameKey, aCustomer(1))).toBe(printOf(fingerprint, aCustomer(1)))
+  for (const length of [0, 15, 17]) expect(() => fingerprintWith(new Uint8Array(length))).toThrow(/16 bytes/)
+})
+
+test('a fingerprint is the same on every machine and in every version, so that a mirror may move', () => {
+  expect([aCustomer(1), {}, null].map((sent) => printOf(fingerprint, sent))).toEqual(KNOWN)
+  expect(ofId(customerId(0xab))).toBe(KNOWN_ID)
+})
+
+test('a fingerprint can be written down and read again', () => {
+  fc.assert(
+    fc.property(fc.json(), fc.uuid(), (json, id) => {
+      const print = ofJson(json)
+      expect(Number.isSafeInteger(print) && print >= 0).toBe(true)
+      expect(new Float64Array(Float64Array.of(print).buffer)[0]).toBe(print)
+      expect(Uint32Array.of(ofId(id))[0]).toBe(ofId(id))
+    }),
+  )
+})
+
+test('an id has one fingerprint in upper and lower case and wherever it stands, and every digit of it counts', () => {
+  const id = customerId(0xab_cdef)
+  const others = Array.from(
+    id,
+    (character, at) => `${id.slice(0, at)}${character === 'f' ? 'e' : 'f'}${id.slice(at + 1)}`,
+  )
+  const digits = others.filter((_, at) => id[at] !== '-')
+
+  for (let at = 0; at < 9; at += 1) expect(ofId(id.toUpperCase(), at)).toBe(ofId(id))
+  expect(new Set([id, ...digits].map((other) => ofId(other))).size).toBe(33)
+})
+
+test('the fingerprint of an id is no part of that of a record with the same bytes', () => {
+  const id = customerId(1)
+
+  expect(ofJson(id) % 2 ** 32).not.toBe(ofId(id))
+})
+
+test.each([
+  ['a text and a number', '{"name":"1"}', '{"name":1}'],
+  ['a text and a truth', '{"name":"true"}', '{"name":true}'],
+  ['a text and nothing', '{"name":"null"}', '{"name":null}'],
+  ['nothing and no field', '{"name":null}', '{}'],
+  ['an empty text and nothing', '{"name":""}', '{"name":null}'],
+  ['an empty text and no field', '{"id":"x","name":""}', '{"id":"x"}'],
+  ['a number too great and nothing', '{"name":1e400}', '{"name":null}'],
+  ['numbers too great and too small', '{"name":1e400}', '{"name":-1e400}'],
+  ['a number too great and its name', '{"name":1e400}', '{"name":"Infinity"}'],
+  ['a list and its JSON', '{"tags":[1]}', '{"tags":"[1]"}'],
+  ['a list and an object', '{"tags":["a"]}', '{"tags":{"0":"a"}}'],
+  ['nested texts and numbers', '{"tags":{"a":["1"]}}', '{"tags":{"a":[1]}}'],
+  ['fields in another order', '{"name":"a","email":"b"}', '{"email":"b","name":"a"}'],
+  ['nested fields in another order', '{"x":{"a":1,"b":2}}', '{"x":{"b":2,"a":1}}'],
+  ['values exchanged', '{"name":"a","email":"b"}', '{"name":"b","email":"a"}'],
+  ['a value under another name', '{"name":"a"}', '{"email":"a"}'],
+  ['a character moved to the next field', '{"name":"ab","email":"c"}', '{"name":"a","email":"bc"}'],
+  ['a field in the value of another', '{"name":"a","email":"b"}', '{"name":"aemailb"}'],
+  ['a zero at the end of a text', '{"name":"a"}', String.raw`{"name":"a\u0000"}`],
+  ['upper and lower case', '{"name":"anna"}', '{"name":"Anna"}'],
+  ['a letter composed and decomposed', '{"name":"é"}', String.raw`{"name":"e\u0301"}`],
+  ['lone halves of a pair', String.raw`{"name":"\ud800"}`, String.raw`{"name":"\ud801"}`],
+  ['a field that every object has', '{"__proto__":"a"}', '{"__proto__":"b"}'],
+])('%s have different fingerprints', (_, one, other) => {
+  expect(ofJson(one)).not.toBe(ofJson(other))
+})
+
+test('bytes that differ in their highest bits do not make up for one another', () => {
+  const flipped = (text: string, ...flips: number[]) => {
+    const bytes = viewOf(text)
+    flips.forEach((flip, at) => bytes.setUint8(at, bytes.getUint8(at) ^ flip))
+    return fingerprint.record(bytes, 0, bytes.byteLength)
+  }
+
+  expect(flipped('aAbAaAbA', 0, 0, 0, 0x80, 0, 0, 0, 0x80)).not.toBe(flipped('aAbAaAbA'))
+})
+
+test('bits that differ in neighbouring words do not make up for one another', () => {
+  const bytes = viewOf('Ingrid Example, 1 Example Street, Exampleton')
+  const prints = new Set<number>()
+  const addFlipped = (...bits: number[]) => {
+    const flip = () => bits.forEach((bit) => bytes.setUint8(bit >> 3, bytes.getUint8(bit >> 3) ^ (1 << (bit & 7))))
+    flip()
+    prints.add(fingerprint.record(bytes, 0, bytes.byteLength))
+    flip()
+  }
+  addFlipped()
+  const word = Array.from({ length: 32 }, (_, bit) => 64 + bit)
+  for (const one of word) {
+    for (const two of word) {
+      addFlipped(one, two + 32)
+      for (const three of word) addFlipped(one, two + 32, three + 64)
+    }
+  }
+
+  expect(prints.size).toBe(1 + 32 ** 2 + 32 ** 3)
+})
+
+test('a zero added at the end is never passed over', () => {
+  for (const text of ['', 'a', 'ab', 'abc', 'abcd', 'abcde']) expect(ofJson(`${text}\0`)).not.toBe(ofJson(text))
+})
+
+test('any two texts have one fingerprint when they are the same, and then alone', () => {
+  const near = fc.array(fc.tuple(fc.nat(200), fc.string({ unit: 'grapheme' })), { maxLength: 2 })
+  fc.assert(
+    fc.property(fc.json(), fc.json(), near, (one, two, edits) => {
+      const edited = edits.reduce((text, [at, more]) => `${text.slice(0, at)}${more}${text.slice(at)}`, one)
+      const sent = Buffer.from(one).toString()
+      for (const other of [two, edited, sent].map((text) => Buffer.from(text).toString())) {
+        expect(ofJson(sent) === ofJson(other)).toBe(sent === other)
+      }
+    }),
+    { numRuns: seeds(2000) },
+  )
+})
+
+test('customers that are nearly the same have different fingerprints', () => {
+  const random = dice(5)
+  const texts = new Set<string>()
+  const prints = new Set<number>()
+  while (texts.size < seeds(200_000, { every: 40 })) {
+    const text = JSON.stringify(nearly(random))
+    if (texts.has(text)) continue
+    texts.add(text)
+    prints.add(ofJson(text))
+  }
+
+  expect(prints.size).toBe(texts.size)
+})
+
+/** A customer with a character changed, two exchanged, or one shifted to the next field; or with several of these. */
+function nearly(random: Dice): Record<string, unknown> {
+  const fields = Object.entries(aCustomer(1)).map(([field, value]): [string, string] => [field, String(value)])
+  for (let edit = 0; edit <= random.below(3); edit += 1) {
+    const at = random.below(fields.length)
+    const [field = '', text = ''] = fields[at] ?? []
+    const place = random.below(text.length)
+    const [before, here, after] = [text.slice(0, place), text.slice(place, place + 1), text.slice(place + 1)]
+    const kind = random.below(4)
+    if (kind === 0) fields[at] = [field, before + String.fromCharCode(32 + random.below(95)) + after]
+    if (kind === 1) fields[at] = [field, before + after.slice(0, 1) + here + after.slice(1)]
+    if (kind === 2) fields[at] = [field, before + String.fromCharCode(random.below(0x1_00_00)) + after]
+    if (kind === 3) {
+      const [next = '', more = ''] = fields[(at + 1) % fields.length] ?? []
+      fields[at] = [field, text.slice(0, -1)]
+      fields[(at + 1) % fields.length] = [next, text.slice(-1) + more]
+    }
+  }
+  return Object.fromEntries(fields)
+}

@@ -1,0 +1,183 @@
+import type { Mirror } from '../../src/model/mirror.ts'
+import * as fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { mirrorOrganization } from '../../src/sync/mirror-organization.ts'
+import { pageFrom } from '../../src/source/page/customers-page.ts'
+import { CHAIN, DAY_MS, expectAlike, makeNight } from '../support/alike-nights.ts'
+import { aCustomer, customers, START_MS } from '../support/builders.ts'
+import { dice } from '../support/dice.ts'
+import { sourceOf } from '../support/listed-source.ts'
+import { aMirror, tamper, valueOf } from '../support/mirror-file.ts'
+import { mirroring } from '../support/mirroring.ts'
+import { randomNights } from '../support/random-nights.ts'
+import { seeds } from '../support/seeds.ts'
+
+test('an unchanged list is recognized the next night, with the same result', async () => {
+  const list = customers(1, 45)
+
+  const { known } = await expectAlike([{ list }, { list }])
+
+  expect(known).toEqual([5, 5])
+})
+
+test('the total of a scan goes through the mirror to the next one', async () => {
+  const mirror = await aMirror()
+  await makeNight(mirror, 0, { list: customers(1, 45), told: CHAIN })
+  const stored = () => JSON.parse(String(valueOf(mirror.file, 'SELECT order_facts FROM lists')))
+
+  expect(stored()).toEqual({ total: 45 })
+})
+
+test('a customer who changes while a page is read twice is compared again the next night', async () => {
+  const before = customers(1, 45)
+  const after = before
+    .filter((_, place) => place !== 20)
+    .map((record, place) => (place === 2 ? { ...record, name: 'New' } : record))
+  const mirror = await aMirror()
+  for (const [night, list] of [(answered: number) => (answered < 1 ? before : after), () => after].entries()) {
+    let answered = 0
+    const source = sourceOf(async (window) => {
+      const rows = list(answered++)
+      const { page, size } = window
+      const meta = { current_page: page, per_page: size, total: rows.length }
+      const text = JSON.stringify({ success: true, data: rows.slice(size * (page - 1), size * page), meta })
+      const facts = { headers: {}, sentMs: 0, answeredMs: 0, monotonicAnsweredMs: 0 }
+      return pageFrom({ ...facts, status: 200, body: Buffer.from(text), text: '' }, window, 'acme')
+    })
+    const now = () => START_MS + night * DAY_MS
+    const { report } = await mirrorOrganization(mirroring(mirror, source, { ...CHAIN, now }))
+    expect(report).toMatchObject({ proof: 'proven', updated: night })
+  }
+
+  expect(valueOf(mirror.file, `SELECT name FROM customers WHERE row_id = 3`)).toBe('New')
+})
+
+test('a page without customers is nothing to know again, however its list is written', async () => {
+  const mirror = await aMirror()
+  const proofs: string[] = []
+  for (const [night, total] of [0, 0, 0, 1].entries()) {
+    const text = `{"success":true,"data":[ ],"meta":{"current_page":1,"per_page":10,"total":${total},"last_page":1}}`
+    const answer = {
+      status: 200,
+      body: Buffer.from(text),
+      text: '',
+      headers: {},
+      sentMs: 0,
+      answeredMs: 0,
+      monotonicAnsweredMs: 0,
+    }
+    const source = sourceOf(async (window) => pageFrom(answer, window, 'acme'))
+    const now = () => START_MS + night * DAY_MS
+    const { report } = await mirrorOrganization(mirroring(mirror, source, { ...CHAIN, now }))
+    proofs.push(report.proof)
+  }
+
+  expect(proofs).toEqual(['proven', 'proven', 'proven', 'unproven'])
+  expect(valueOf(mirror.file, 'SELECT COUNT(*) FROM list_windows')).toBe(0)
+})
+
+test('a customer that has changed, or was changed by hand, is not known by its record of before, wherever that comes again', async () => {
+  const list = customers(1, 60)
+  const moved = [...customers(101, 125), ...list]
+  const renamed = moved.with(40, aCustomer(16, { name: 'Renamed' }))
+  const edit = async ({ file }: Mirror) => tamper(file, `UPDATE customers SET name = 'By Hand' WHERE row_id = 30`)
+  const told = CHAIN
+  const mirror = await aMirror()
+
+  for (const night of [-1, 0]) await makeNight(mirror, night, { list, told })
+  await makeNight(mirror, 1, { list: renamed, told, meanwhile: { after: 2, meddle: edit } })
+  expect(valueOf(mirror.file, `SELECT name FROM customers WHERE row_id = 16`)).toBe('Renamed')
+  await makeNight(mirror, 2, { list, told })
+
+  const names = `SELECT group_concat(name) FROM (SELECT name FROM customers WHERE row_id IN (16, 30) ORDER BY row_id) AS named`
+  expect(valueOf(mirror.file, names)).toBe('Customer 16,Customer 30')
+})
+
+test('a rejected record beside its unchanged customer gives the same result of the scan', async () => {
+  const list = customers(1, 5)
+
+  await expectAlike([
+    { list, told: CHAIN },
+    { list: [...list.slice(0, 4), aCustomer(1, { email: [] })], told: CHAIN },
+  ])
+})
+
+test.each(['fails', 'is stopped'])(
+  'a page as before a run that %s is read again where that run wrote a customer',
+  async (how) => {
+    const [before, after] = [aCustomer(25), aCustomer(25, { name: 'Renamed' })]
+    const list = [...customers(1, 24), before]
+    const one = { told: { concurrency: 1 } }
+    const ending = how === 'fails' ? { failAfter: 1 } : { stopAfter: 1 }
+
+    const { mirror, known } = await expectAlike([
+      { list, ...one },
+      { list: [after, ...customers(1, 24)], ...one, ...ending },
+      { list, ...one },
+    ])
+
+    expect(valueOf(mirror.file, 'SELECT count(*) FROM changes')).toBe(2)
+    expect(known[2]).toBe(2)
+  },
+)
+
+test('a customer that is missing, and one that is removed, come back on a page as before', async () => {
+  const [list, without] = [customers(1, 40), customers(1, 30)]
+  const told = { scan: 'chain', pageSize: 100 } as const
+  const present = { list, told }
+  const absent = { list: without, told }
+
+  const { reports } = await expectAlike([present, absent, present, present, absent, absent, present, present])
+
+  expect(reports.map(({ missing, removed, returned }) => [missing, removed, returned])).toEqual([
+    [0, 0, 0],
+    [10, 0, 0],
+    [0, 0, 0],
+    [0, 0, 0],
+    [10, 0, 0],
+    [0, 10, 0],
+    [0, 0, 10],
+    [0, 0, 0],
+  ])
+})
+
+test.each(['missing_since', 'removed_at'])(
+  'a customer whose %s was changed by hand is found on a known page',
+  async (column) => {
+    const list = customers(1, 20)
+    const sql = `UPDATE customers SET ${column} = first_seen_at WHERE row_id = 15`
+    const meanwhile = { after: 0, meddle: async ({ file }: Mirror) => tamper(file, sql) }
+
+    const { reports } = await expectAlike([{ list }, { list, meanwhile }, { list }])
+
+    expect(reports[1]?.updated).toBe(1)
+  },
+)
+
+test('the next run repairs a change by hand that was made while a changed page was read', async () => {
+  const list = [aCustomer(1, { name: 'Renamed' }), ...customers(2, 10)]
+  const edit = async ({ file }: Mirror) =>
+    tamper(file, `UPDATE customers SET name = 'By Hand' WHERE name = 'Customer 5'`)
+  const mirror = await aMirror()
+
+  for (const night of [-1, 0]) await makeNight(mirror, night, { list: customers(1, 10) })
+  await makeNight(mirror, 1, { list, meanwhile: { after: 1, meddle: edit } })
+  for (const night of [2, 3]) await makeNight(mirror, night, { list })
+
+  expect(valueOf(mirror.file, `SELECT count(*) FROM customers WHERE name = 'By Hand'`)).toBe(0)
+})
+
+test('any nights give the same mirror, with the list as last read and without it', async () => {
+  const drawn = seeds(120, { least: 2, every: 60 })
+  let [pagesKnown, recordsRecognized] = [0, 0]
+  await fc.assert(
+    fc.asyncProperty(fc.nat(), async (seed) => {
+      const { known, recognized } = await expectAlike(randomNights(dice(seed)))
+      pagesKnown += known.reduce((sum, pages) => sum + pages, 0)
+      recordsRecognized += recognized.reduce((sum, rows) => sum + rows, 0)
+    }),
+    { numRuns: drawn },
+  )
+  expect(pagesKnown).toBeGreaterThan(0.8 * drawn)
+  expect(recordsRecognized).toBeGreaterThan(0.8 * drawn)
+})

@@ -1,0 +1,166 @@
+import { setImmediate } from 'node:timers/promises'
+import { expect, test } from 'vitest'
+import { ContractBroken, Interrupted } from '../../src/errors/errors.ts'
+import { mirrorOrganization } from '../../src/sync/mirror-organization.ts'
+import { customers } from '../support/builders.ts'
+import { listedSource, pageOfList, sourceOf, type PageSource } from '../support/listed-source.ts'
+import { aMirror, tamper } from '../support/mirror-file.ts'
+import { mirroring, movingClock, namesOf, storedNames } from '../support/mirroring.ts'
+import { untilAborted } from '../support/until-aborted.ts'
+
+test('an error keeps what was saved, and the run is recorded as failed with it', async () => {
+  const mirror = await aMirror()
+  const broken = new ContractBroken('acme, page 3: HTML instead of JSON', { code: 'bad-answer' })
+  const source = failingAt(3, broken)
+
+  const { report, error } = await mirrorOrganization(mirroring(mirror, source, { concurrency: 1 }))
+
+  const told = { code: 'bad-answer', message: broken.message }
+  expect(error).toBe(broken)
+  expect(report).toMatchObject({
+    status: 'failed',
+    reasons: ['failed'],
+    requests: 3,
+    pages: 2,
+    received: 20,
+    error: told,
+  })
+  expect(storedNames(mirror)).toEqual(namesOf(customers(1, 20)))
+  expect(await mirror.listRuns({ limit: 5 })).toEqual([report])
+})
+
+test('an error keeps the requested pages that still arrive', async () => {
+  const mirror = await aMirror()
+  const broken = new ContractBroken('acme, page 2: truncated', { code: 'bad-answer' })
+  const source = failingAt(2, broken, () => setImmediate())
+
+  const { report, error } = await mirrorOrganization(mirroring(mirror, source, { concurrency: 3 }))
+
+  expect(error).toBe(broken)
+  expect(report).toMatchObject({ status: 'failed', received: 30 })
+  expect(storedNames(mirror)).toEqual(namesOf([...customers(1, 10), ...customers(21, 40)]))
+})
+
+test('an error ends the requests that are still open', async () => {
+  const broken = new ContractBroken('acme, page 2: truncated', { code: 'bad-answer' })
+  let ended = 0
+  const source = sourceOf(async (window, { signal }) => {
+    if (window.page === 1) return pageOfList(customers(1, 50), window)
+    if (window.page === 2) throw broken
+    return untilAborted(signal).finally(() => (ended += 1))
+  })
+
+  const { error } = await mirrorOrganization(mirroring(await aMirror(), source))
+
+  expect(error).toBe(broken)
+  expect(ended).toBeGreaterThan(0)
+})
+
+test('after a failed run the next one completes the mirror', async () => {
+  const mirror = await aMirror()
+  await mirrorOrganization(mirroring(mirror, failingAt(3, new Error('reset')), { concurrency: 1 }))
+
+  const { report } = await mirrorOrganization(mirroring(mirror, listedSource(customers(1, 50))))
+
+  expect(report).toMatchObject({ status: 'complete', unchanged: 20, inserted: 30 })
+})
+
+test('an unexpected error is reported as unexpected', async () => {
+  const { report } = await mirrorOrganization(mirroring(await aMirror(), failingAt(1, new TypeError('a defect'))))
+
+  expect(report).toMatchObject({ status: 'failed', error: { code: 'unexpected', message: 'a defect' } })
+})
+
+test('a stopped run keeps its saved rows, sends no more requests, and is reported as stopped', async () => {
+  const mirror = await aMirror()
+  const stop = new AbortController()
+  const source = listedSource(customers(1, 100))
+
+  const { report, error } = await mirrorOrganization(
+    mirroring(mirror, source, {
+      signal: stop.signal,
+      concurrency: 1,
+      now: movingClock(),
+      onProgress: ({ pages }) => {
+        if (pages === 4) stop.abort()
+      },
+    }),
+  )
+
+  expect(error).toBeInstanceOf(Interrupted)
+  expect(report).toMatchObject({ status: 'interrupted', reasons: ['interrupted'], pages: 4, requests: 4, received: 40 })
+  expect(storedNames(mirror)).toHaveLength(40)
+  expect(await mirror.listRuns({ limit: 1 })).toEqual([report])
+})
+
+test('a stop finishes the page that is being read', async () => {
+  const mirror = await aMirror()
+  const stop = new AbortController()
+  const source = sourceOf(async (window, { signal }) => {
+    if (window.page === 3) stop.abort()
+    // Like the source: an aborted request ends at once.
+    await Promise.race([setImmediate(), untilAborted(signal)])
+    return pageOfList(customers(1, 100), window)
+  })
+
+  const { report } = await mirrorOrganization(mirroring(mirror, source, { signal: stop.signal, concurrency: 1 }))
+
+  expect(report).toMatchObject({ status: 'interrupted', requests: 3, pages: 3, received: 30 })
+})
+
+test('a run that is stopped before its start sends no request', async () => {
+  const source = listedSource(customers(1, 10))
+
+  const { report, error } = await mirrorOrganization(
+    mirroring(await aMirror(), source, { signal: AbortSignal.abort() }),
+  )
+
+  expect(error).toBeInstanceOf(Interrupted)
+  expect(report).toMatchObject({ status: 'interrupted', requests: 0 })
+})
+
+test.each([1, 3])('a trial of %d pages reads that many, and is reported as incomplete', async (pageLimit) => {
+  const mirror = await aMirror()
+
+  const { report } = await mirrorOrganization(mirroring(mirror, listedSource(customers(1, 100)), { pageLimit }))
+
+  expect(report).toMatchObject({
+    status: 'complete',
+    reasons: ['page-limit'],
+    requests: pageLimit,
+    received: 10 * pageLimit,
+  })
+  expect(await mirror.listFreshness()).toMatchObject([{ readAsOfMs: undefined }])
+})
+
+test('a limit that the list does not reach changes nothing', async () => {
+  const { report } = await mirrorOrganization(
+    mirroring(await aMirror(), listedSource(customers(1, 20)), { pageLimit: 9 }),
+  )
+
+  expect(report).toMatchObject({ reasons: ['plain-scan'], requests: 2, received: 20 })
+})
+
+test('a mirror that fails while it is written ends the run with its error', async () => {
+  const mirror = await aMirror()
+  const source = sourceOf(async (window) => {
+    if (window.page === 2) {
+      tamper(mirror.file, `CREATE TRIGGER no_more BEFORE INSERT ON customers BEGIN SELECT RAISE(ABORT, 'no more'); END`)
+    }
+    return pageOfList(customers(1, 30), window)
+  })
+
+  const { report, error } = await mirrorOrganization(mirroring(mirror, source, { concurrency: 1 }))
+
+  expect(String(error)).toMatch(/trigger no_more|P0001/)
+  expect(report).toMatchObject({ status: 'failed', received: 10 })
+  expect(storedNames(mirror)).toHaveLength(10)
+})
+
+function failingAt(page: number, error: Error, beforeOthers?: () => Promise<unknown>): PageSource {
+  return sourceOf(async (window) => {
+    if (window.page === page) throw error
+    if (window.page > page) await beforeOthers?.()
+    return pageOfList(customers(1, 100), window)
+  })
+}

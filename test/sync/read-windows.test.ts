@@ -1,0 +1,254 @@
+import { someOf } from '../support/seeds.ts'
+import { setImmediate } from 'node:timers/promises'
+import { expect, test } from 'vitest'
+import { ContractBroken, RateLimited, SourceRefused, SourceUnavailable } from '../../src/errors/errors.ts'
+import { listScan } from '../../src/scan/list-scan.ts'
+import { endOf, startOf } from '../../src/scan/window.ts'
+import { aReading, idsIn, pagesOf } from '../support/a-reading.ts'
+import { customerId, customers } from '../support/builders.ts'
+
+const broken = (page: number) =>
+  new SourceUnavailable(`page ${page}: 500 at every attempt`, { code: 'server-error', status: 500 })
+
+test('every page is handed over once, and pages that arrived together are handed over together', async () => {
+  const { saved, saves, run } = aReading(customers(1, 60))
+
+  await run
+
+  expect(saved.map(({ window }) => window.page).toSorted((a, b) => a - b)).toEqual([1, 2, 3, 4, 5, 6])
+  expect(saves[0]).toBe(1)
+  expect(saves.length).toBeLessThan(6)
+})
+
+test('a page that was read does not wait for a slow one', async () => {
+  const { saved, run } = aReading(customers(1, 40), {
+    concurrency: 1,
+    monotonicMs: Date.now,
+    readPage: async ({ page }) => {
+      if (page === 3) await expect.poll(() => pagesOf(saved)).toEqual([1, 2])
+    },
+  })
+
+  await run
+
+  expect(pagesOf(saved)).toEqual([1, 2, 3, 4])
+})
+
+test.each([
+  ['a refusal', new SourceRefused('401', { code: 'unauthorized', status: 401 })],
+  ['a rate limit', new RateLimited('wait an hour', { waitMs: 3_600_000 })],
+  ['an answer that cannot be trusted', new ContractBroken('HTML', { code: 'bad-answer' })],
+  ['an unexpected error', new TypeError('a defect')],
+])('%s ends the reading with it, after every page that still arrives was handed over', async (_, error) => {
+  const { saved, run } = aReading(customers(1, 200), {
+    readPage: async ({ page }) => {
+      if (page === 3) throw error
+      if (page > 3) await setImmediate()
+    },
+  })
+
+  await expect(run).rejects.toBe(error)
+
+  expect(pagesOf(saved)).toEqual([1, 2, 4, 5])
+})
+
+test('a failure that comes while pages are being saved ends the reading all the same', async () => {
+  const refused = new SourceRefused('403', { code: 'forbidden', status: 403 })
+  const failing = Promise.withResolvers<never>()
+  const { run } = aReading(customers(1, 30), {
+    concurrency: 2,
+    readPage: ({ page }) => (page === 3 ? failing.promise : undefined),
+    save: async ([first]) => {
+      if (first?.window.page !== 2) return
+      failing.reject(refused)
+      await setImmediate()
+    },
+  })
+
+  await expect(run).rejects.toBe(refused)
+})
+
+test('a failed save ends the reading with its error, and no more requests are sent', async () => {
+  const full = new Error('the disk is full')
+  let askedByThen = 0
+  const { asked, run } = aReading(customers(1, 500), {
+    save: async (arrivals) => {
+      if (arrivals.every(({ window }) => window.page === 1)) return
+      askedByThen ||= asked.length
+      throw full
+    },
+  })
+
+  await expect(run).rejects.toBe(full)
+
+  expect(asked).toHaveLength(askedByThen)
+})
+
+test('after a save has failed, pages that arrive later are not saved either', async () => {
+  let saves = 0
+  const { run } = aReading(customers(1, 500), {
+    readPage: async ({ page }) => {
+      if (page > 2) await setImmediate()
+    },
+    save: async (arrivals) => {
+      if (arrivals.every(({ window }) => window.page === 1)) return
+      saves += 1
+      throw new Error('these customers belong to another organization')
+    },
+  })
+
+  await expect(run).rejects.toThrow('another organization')
+
+  expect(saves).toBe(1)
+})
+
+test.each([1, 4])(
+  'a service that fails from the start is down: the first failure is reported (%d at once)',
+  async (many) => {
+    const { asked, saved, run } = aReading(customers(1, 1000), {
+      scan: listScan(),
+      concurrency: many,
+      readPage: (_, count) => Promise.reject(broken(count)),
+    })
+
+    await expect(run).rejects.toThrow('page 1: 500 at every attempt')
+
+    expect(saved).toEqual([])
+    expect(asked.length).toBeLessThan(12)
+  },
+)
+
+test.each([1, 4])(
+  'a service that goes down on the way ends the reading with the first failure (%d at once)',
+  async (many) => {
+    const { asked, saved, run } = aReading(customers(1, 5000), {
+      scan: listScan(),
+      concurrency: many,
+      readPage: (_, count) => (count > 10 ? Promise.reject(broken(count)) : undefined),
+    })
+
+    await expect(run).rejects.toThrow('page 11: 500 at every attempt')
+
+    expect(saved).toHaveLength(10)
+    expect(asked.length).toBeLessThan(35)
+  },
+)
+
+test('failures that other pages come between do not end the reading, however many they are', async () => {
+  const failed = new Set<string>()
+  const { saved, run, scan } = aReading(customers(1, 4500), {
+    scan: listScan(),
+    concurrency: 1,
+    // Every fourth of the large windows fails once, and the two halves of it are read.
+    readPage: (window) => {
+      const key = `${window.page}/${window.size}`
+      const fails = window.size > 50 && window.page % 4 === 1 && !failed.has(key)
+      if (fails) failed.add(key)
+      return fails ? Promise.reject(broken(window.page)) : undefined
+    },
+  })
+
+  await run
+
+  expect(failed.size).toBeGreaterThan(6)
+  expect(scan.certificate()).toMatchObject({ proof: 'proven', holes: [] })
+  expect(idsIn(saved).size).toBe(4500)
+})
+
+test.each(someOf([1, 2, 4], { every: 2 }))(
+  'a poison row anywhere costs only that row, and the scan reports its position (%d at once)',
+  async (concurrency) => {
+    const list = customers(1, 300)
+    for (const poison of someOf(list.map((_, place) => place))) {
+      const scan = listScan()
+      const { saved, run } = aReading(list, {
+        scan,
+        concurrency,
+        readPage: (window) => {
+          const holdsIt = startOf(window) <= poison && poison < endOf(window)
+          return holdsIt ? Promise.reject(broken(window.page)) : undefined
+        },
+      })
+      await run
+
+      const read = idsIn(saved)
+      const missing = list.filter(({ id }) => !read.has(String(id)))
+      expect(missing).toMatchObject([{ id: customerId(poison + 1) }])
+      const { proof, reasons, holes } = scan.certificate()
+      expect({ proof, holes }).toEqual({ proof: 'unproven', holes: [{ position: poison, size: 1 }] })
+      expect(reasons).toContain('hole')
+    }
+  },
+)
+
+test('a refused size is reported to the scan, which continues with another', async () => {
+  const refused = new SourceRefused('422', { code: 'unprocessable', status: 422 })
+  const { saved, run } = aReading(customers(1, 300), {
+    scan: listScan(),
+    readPage: ({ size }) => ([100, 50].includes(size) ? undefined : Promise.reject(refused)),
+  })
+
+  await run
+
+  expect(idsIn(saved).size).toBe(300)
+})
+
+test('the next windows are asked for while a save waits, and their pages are saved after it', async () => {
+  const waiting = Promise.withResolvers<void>()
+  const { run, asked, saves, saved } = aReading(customers(1, 200), {
+    savedTogether: 8,
+    // The first page says how many there are.
+    save: (_, onWaiting) => {
+      onWaiting()
+      return saves.length === 1 ? waiting.promise : Promise.resolve()
+    },
+  })
+
+  for (let turn = 0; turn < 50; turn += 1) await setImmediate()
+  // As many as are saved together are held beside those that are being saved, and no more are asked for.
+  const held = asked.length - saves.length
+  expect(saves).toEqual([1])
+  expect(held).toBeGreaterThan(8)
+  expect(asked.length).toBeLessThan(20)
+  waiting.resolve()
+  await run
+
+  expect(pagesOf(saved)).toEqual(Array.from({ length: 20 }, (_, index) => index + 1))
+})
+
+test('while many pages are saved, the next windows are asked for only once the save waits', async () => {
+  const [waiting, sent] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const { run, asked, saved } = aReading(customers(1, 400), {
+    savedTogether: 2,
+    save: async (arrivals, onWaiting) => {
+      if (arrivals.length < 2) return
+      await sent.promise
+      onWaiting()
+      await waiting.promise
+    },
+  })
+
+  const turns = async () => {
+    for (let turn = 0; turn < 20; turn += 1) await setImmediate()
+    return asked.length
+  }
+  const [before, later] = [await turns(), await turns()]
+  sent.resolve()
+  const whileWaiting = await turns()
+  waiting.resolve()
+  await run
+
+  expect(later).toBe(before)
+  expect(whileWaiting).toBeGreaterThan(before)
+  expect(pagesOf(saved)).toEqual(Array.from({ length: 40 }, (_, index) => index + 1))
+})
+
+test('with one request at a time, nothing is asked for while a save waits', async () => {
+  const waiting = Promise.withResolvers<void>()
+  const { run, asked } = aReading(customers(1, 30), { concurrency: 1, save: () => waiting.promise })
+
+  for (let turn = 0; turn < 20; turn += 1) await setImmediate()
+  expect(asked).toHaveLength(1)
+  waiting.resolve()
+  await run
+})

@@ -1,0 +1,119 @@
+import type { Mirror } from '../../src/model/mirror.ts'
+import * as fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { mirrorOrganization } from '../../src/sync/mirror-organization.ts'
+import { DAY_MS } from '../store/nights.ts'
+import { aCustomer, START_MS, type SentRecord } from '../support/builders.ts'
+import { dice, type Dice } from '../support/dice.ts'
+import { aMirror, rowsOf } from '../support/mirror-file.ts'
+import { mirroring } from '../support/mirroring.ts'
+import { BROKEN, OUTAGES, searchedSource, WORKING, type SearchKind } from '../support/searched-service.ts'
+import { seeds } from '../support/seeds.ts'
+
+const SEARCHES = {
+  working: Object.values(WORKING),
+  failing: Object.values(OUTAGES),
+  broken: Object.values(BROKEN),
+} satisfies Record<string, SearchKind[]>
+
+test('over random nights of lists that hide customers, no customer is removed whom a search would find', async () => {
+  await overSeeds(async (number) => {
+    const random = dice(number)
+    const mirror = await aMirror()
+    const service = aService(random)
+    await night(mirror, 0, { shown: service.listed() })
+    for (let n = 1; n <= 10; n += 1) {
+      service.passDay(n)
+      const listed = service.listed()
+      const shown = random.chance(0.5) ? hiding(listed, random) : listed
+      const search = random.chance(0.3) ? one(SEARCHES.failing, random) : one(SEARCHES.working, random)
+      const report = await night(mirror, n, { shown, listed, search })
+
+      expect(wronglyRemoved(mirror, listed)).toEqual([])
+      expect(report.status).toBe('complete')
+    }
+    await expectToConverge(mirror, service)
+  })
+})
+
+test('over random nights of replicas that stopped, and search no better, no listed customer is removed', async () => {
+  await overSeeds(async (number) => {
+    const random = dice(number)
+    const mirror = await aMirror()
+    const service = aService(random)
+    const states = [service.listed()]
+    await night(mirror, 0, { shown: service.listed() })
+    for (let n = 1; n <= 12; n += 1) {
+      service.passDay(n)
+      states.push(service.listed())
+      const state = random.chance(0.5) ? random.below(states.length) : states.length - 1
+      const search = one([...SEARCHES.working, ...SEARCHES.broken], random)
+      await night(mirror, n, { shown: states[state] ?? [], search })
+
+      expect(wronglyRemoved(mirror, service.listed())).toEqual([])
+    }
+    await expectToConverge(mirror, service)
+  })
+})
+
+async function overSeeds(nights: (seed: number) => Promise<void>): Promise<void> {
+  await fc.assert(fc.asyncProperty(fc.nat(), nights), { numRuns: seeds(30, { least: 2, every: 20 }) })
+}
+
+/** A list to which customers come, each later than those before, and which some leave for good. */
+function aService(random: Dice) {
+  let count = 0
+  const join = (n: number) => {
+    count += 1
+    return aCustomer(count, { created_at: new Date(START_MS + n * DAY_MS + count * 1000).toISOString() })
+  }
+  let list: SentRecord[] = Array.from({ length: 5 + random.below(40) }, () => join(-100))
+  return {
+    listed: () => list,
+    passDay(n: number) {
+      list = list.filter(() => !random.chance(0.05))
+      for (let more = random.below(4); more > 0; more -= 1) list = [join(n), ...list]
+    },
+    join(n: number) {
+      list = [join(n), ...list]
+    },
+  }
+}
+
+/** After some nights of the whole list, each with a new customer, the mirror holds exactly those who are listed. */
+async function expectToConverge(mirror: Mirror, service: ReturnType<typeof aService>): Promise<void> {
+  for (const n of [20, 21, 22]) {
+    service.join(n)
+    await night(mirror, n, { shown: service.listed() })
+  }
+  const active = rowsOf(mirror.file, 'SELECT id FROM active_customers WHERE missing_since IS NULL ORDER BY id')
+  expect(active).toHaveLength(service.listed().length)
+  expect(rowsOf(mirror.file, 'SELECT id FROM active_customers ORDER BY id')).toEqual(active)
+  expect(new Set(active.map(({ id }) => id))).toEqual(new Set(service.listed().map(({ id }) => id)))
+}
+
+async function night(mirror: Mirror, n: number, service: Parameters<typeof searchedSource>[0]) {
+  const { source } = searchedSource(service)
+  const now = () => START_MS + n * DAY_MS
+  const removals = { after: 2, maxShare: 1 }
+  const { report } = await mirrorOrganization(
+    mirroring(mirror, source, { scan: 'chain', pageSize: 100, now, removals }),
+  )
+  return report
+}
+
+function wronglyRemoved(mirror: Mirror, listed: readonly SentRecord[]): unknown[] {
+  const removed = rowsOf(mirror.file, 'SELECT id FROM customers WHERE removed_at IS NOT NULL').map(({ id }) => id)
+  return listed.map(({ id }) => id).filter((id) => removed.includes(id))
+}
+
+function hiding(list: readonly SentRecord[], random: Dice): SentRecord[] {
+  const shown = list.filter(() => !random.chance(0.15))
+  return shown.length === 0 ? [...list] : shown
+}
+
+function one<Thing>(things: readonly Thing[], random: Dice): Thing {
+  const thing = things[random.below(things.length)]
+  if (thing === undefined) throw new Error('There is nothing to choose from.')
+  return thing
+}

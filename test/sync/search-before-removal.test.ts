@@ -1,0 +1,290 @@
+import type { Mirror } from '../../src/model/mirror.ts'
+import { expect, test } from 'vitest'
+import { mirrorOrganization, type Mirroring } from '../../src/sync/mirror-organization.ts'
+import { customerId, START_MS, type SentRecord } from '../support/builders.ts'
+import { aMirror, tamper } from '../support/mirror-file.ts'
+import { mirroring } from '../support/mirroring.ts'
+import {
+  aDatedCustomer,
+  BROKEN,
+  datedCustomers,
+  EVERY_CUSTOMER,
+  OUTAGES,
+  searchedSource,
+  WORKING,
+  type SearchedService,
+} from '../support/searched-service.ts'
+import { changes, DAY_MS, fateOf, fates } from '../store/nights.ts'
+import { someOf } from '../support/seeds.ts'
+
+const LIST = datedCustomers(1, 150)
+const WITHOUT_50 = LIST.filter(({ id }) => id !== customerId(50))
+
+test('a customer who is gone is searched for by address, username and name, and removed by the second proven scan', async () => {
+  const mirror = await aMirror()
+  await night(mirror, 1, { shown: LIST })
+  const first = await night(mirror, 2, { shown: WITHOUT_50 })
+
+  const { report, texts } = await night(mirror, 3, { shown: WITHOUT_50 })
+
+  expect(first.texts).toEqual([])
+  expect(texts).toEqual(expect.arrayContaining(['customer-50@example.com', 'customer-50', 'Customer 50']))
+  expect(texts).toHaveLength(6)
+  expect(report).toMatchObject({ status: 'complete', proof: 'proven', reasons: [], removed: 1 })
+  expect(fateOf(mirror, 50)).toBe('removed')
+})
+
+test.each(someOf(Object.entries(WORKING)))(
+  'a customer that the list hides is not removed, if the service searches %s',
+  async (_, search) => {
+    const mirror = await aMirror()
+    await night(mirror, 1, { shown: LIST })
+    await night(mirror, 2, { shown: WITHOUT_50 })
+    expect(fateOf(mirror, 50)).toBe('missing')
+
+    const { report } = await night(mirror, 3, { shown: WITHOUT_50, listed: LIST, search })
+
+    expect(report).toMatchObject({ status: 'complete', proof: 'unproven', reasons: ['contradicted'] })
+    expect(report).toMatchObject({ missing: 0, removed: 0, held: 0 })
+    expect(fateOf(mirror, 50)).toBe('listed')
+    expect(changes(mirror)).toEqual([])
+    const stored = await mirror.findRun(report.runId ?? 0)
+    expect(stored).toMatchObject({
+      proof: 'unproven',
+      certificate: { proof: 'unproven', reasons: ['contradicted'], found: [customerId(50)] },
+    })
+  },
+)
+
+test('a customer that the list hides is not removed where the search finds no customer that the list shows', async () => {
+  const mirror = await aMirror()
+  await night(mirror, 1, { shown: LIST })
+  await night(mirror, 2, { shown: WITHOUT_50 })
+
+  const { report } = await night(mirror, 3, { shown: WITHOUT_50, listed: [aDatedCustomer(50)] })
+
+  expect(report).toMatchObject({ status: 'complete', proof: 'unproven', reasons: ['contradicted'], removed: 0 })
+  expect(fateOf(mirror, 50)).toBe('listed')
+})
+
+test('a customer that the list always hides is never removed, and each run that would remove it reports this', async () => {
+  const mirror = await aMirror()
+  await night(mirror, 1, { shown: LIST })
+  const said: unknown[] = []
+  for (const n of [2, 3, 4, 5, 6, 7]) {
+    const { report } = await night(mirror, n, { shown: WITHOUT_50, listed: LIST })
+    said.push(report.reasons)
+  }
+
+  expect(said).toEqual([[], ['contradicted'], [], ['contradicted'], [], ['contradicted']])
+  expect(fateOf(mirror, 50)).toBe('listed')
+})
+
+test.each([
+  ['name', { username: 'other', email: 'other@example.com' }],
+  ['username', { name: 'Other', email: 'other@example.com' }],
+  ['address', { name: 'Other', username: 'other' }],
+])('a customer who changed all but the %s is found by it', async (_, changed) => {
+  const mirror = await aMirror()
+  await night(mirror, 1, { shown: LIST })
+  await night(mirror, 2, { shown: WITHOUT_50 })
+
+  const { report } = await night(mirror, 3, { shown: WITHOUT_50, listed: [...WITHOUT_50, aDatedCustomer(50, changed)] })
+
+  expect(report).toMatchObject({ reasons: ['contradicted'], removed: 0 })
+})
+
+test.each([
+  ['a change', { email: 'changed@example.com' }],
+  ['a rejected record', { email: 'changed@example.com', phone: ['1', '2'] }],
+])('a customer whose row was edited by hand is found by the values read last, in %s', async (_, last) => {
+  const mirror = await aMirror()
+  await night(mirror, 1, { shown: LIST })
+  const changed = LIST.map((sent) => (sent['id'] === customerId(50) ? { ...sent, ...last } : sent))
+  await night(mirror, 2, { shown: changed })
+  tamper(mirror.file, `UPDATE customers SET email = 'x@y.z', username = NULL, name = NULL WHERE id = ?`, customerId(50))
+  await night(mirror, 3, { shown: WITHOUT_50 })
+  const renamed = { ...aDatedCustomer(50), name: 'Other', username: 'other', email: 'changed@example.com' }
+
+  const { report } = await night(mirror, 4, { shown: WITHOUT_50, listed: [...WITHOUT_50, renamed] })
+
+  expect(report).toMatchObject({ reasons: ['contradicted'], removed: 0 })
+})
+
+test.each(someOf(Object.entries({ ...BROKEN, 'with the whole list': EVERY_CUSTOMER })))(
+  'a service that answers a search %s still removes customers after two proven scans',
+  async (_, search) => {
+    const mirror = await aMirror()
+    await night(mirror, 1, { shown: LIST })
+    await night(mirror, 2, { shown: WITHOUT_50, search })
+
+    const { report, texts } = await night(mirror, 3, { shown: WITHOUT_50, search })
+
+    expect(report).toMatchObject({ status: 'complete', proof: 'proven', reasons: [], removed: 1 })
+    expect(texts.length).toBeLessThanOrEqual(9)
+  },
+)
+
+test.each(Object.entries(OUTAGES))(
+  'an outage during the searches, by %s, postpones removals, and costs neither the run nor its proof',
+  async (_, outage) => {
+    const mirror = await aMirror()
+    await night(mirror, 1, { shown: LIST })
+    await night(mirror, 2, { shown: WITHOUT_50 })
+
+    const { report, error } = await night(mirror, 3, { shown: WITHOUT_50, outage })
+
+    expect(error).toBeUndefined()
+    expect(report).toMatchObject({ status: 'complete', proof: 'proven', missing: 1, removed: 0 })
+    expect(fateOf(mirror, 50)).toBe('missing')
+    const next = await night(mirror, 4, { shown: WITHOUT_50 })
+    expect(next.report).toMatchObject({ proof: 'proven', removed: 1 })
+  },
+)
+
+test.each([OUTAGES['the network'], OUTAGES['a 503']])(
+  'where no search is answered at all, customers are removed after two proven scans',
+  async (search) => {
+    const mirror = await aMirror()
+    await night(mirror, 1, { shown: LIST })
+    await night(mirror, 2, { shown: WITHOUT_50, search })
+
+    const { report } = await night(mirror, 3, { shown: WITHOUT_50, search })
+
+    expect(report).toMatchObject({ proof: 'proven', removed: 1 })
+  },
+)
+
+test('a stop during the searches ends them at once: the run is complete, and the next one removes', async () => {
+  const mirror = await aMirror()
+  await night(mirror, 1, { shown: LIST })
+  await night(mirror, 2, { shown: WITHOUT_50 })
+  const stop = new AbortController()
+  const search = async () => {
+    stop.abort()
+    return Promise.reject(stop.signal.reason)
+  }
+
+  const { report, error, texts } = await night(mirror, 3, { shown: WITHOUT_50, search }, { signal: stop.signal })
+
+  expect(error).toBeUndefined()
+  expect(texts).toHaveLength(1)
+  expect(report).toMatchObject({ status: 'complete', proof: 'proven', missing: 1, removed: 0 })
+  expect((await night(mirror, 4, { shown: WITHOUT_50 })).report).toMatchObject({ removed: 1 })
+})
+
+test('a run that lost its organization during the searches marks no customer', async () => {
+  const mirror = await aMirror()
+  const other = await aMirror(mirror.file)
+  await night(mirror, 1, { shown: LIST })
+  await night(mirror, 2, { shown: WITHOUT_50 })
+  const search: NonNullable<SearchedService['search']> = async (listed, text) => {
+    if (text === 'customer-50@example.com')
+      await other.startRun({ organization: 'acme', trigger: 'sync', nowMs: START_MS + 4 * DAY_MS })
+    return WORKING['for any part, in any case'](listed, text)
+  }
+
+  const { report } = await night(mirror, 3, { shown: WITHOUT_50, search })
+
+  expect(report).toMatchObject({ status: 'failed', error: { code: 'leased' } })
+  expect(fateOf(mirror, 50)).toBe('missing')
+})
+
+test.each([
+  ['closes the connection', OUTAGES['the network']],
+  ['answers with 503', OUTAGES['a 503']],
+  ['answers with 403', BROKEN['with 403']],
+])('a firewall that %s where it dislikes a name keeps no removal back, and the run counts it', async (_, refuse) => {
+  const mirror = await aMirror()
+  const odd = { name: "O'Neil", username: "o'neil", email: "o'neil@example.com" }
+  const list = LIST.map((sent) => (sent['id'] === customerId(50) ? { ...sent, ...odd } : sent))
+  const shown = list.filter(({ id }) => id !== customerId(50) && id !== customerId(60))
+  const search: NonNullable<SearchedService['search']> = async (listed, text) =>
+    text.includes("'") ? refuse() : WORKING['for any part, in any case'](listed, text)
+  await night(mirror, 1, { shown: list })
+  await night(mirror, 2, { shown })
+
+  const { report } = await night(mirror, 3, { shown, search })
+
+  expect(report).toMatchObject({ proof: 'proven', missing: 0, removed: 2, searchesRefused: 3 })
+  expect(await mirror.findRun(report.runId ?? 0)).toMatchObject({ searchesRefused: 3 })
+})
+
+const MANY = datedCustomers(1, 800)
+const WITHOUT_60 = MANY.slice(60)
+const NEWER = aDatedCustomer(0)
+
+test('if a hundred requests cannot search for all removals, one customer found holds back all the others', async () => {
+  const mirror = await aMirror()
+  await night(mirror, 1, { shown: MANY })
+  await night(mirror, 2, { shown: [NEWER, ...WITHOUT_60] })
+
+  const { report, texts } = await night(mirror, 3, { shown: [NEWER, ...WITHOUT_60], listed: [NEWER, ...MANY] })
+
+  expect(report).toMatchObject({ proof: 'unproven', reasons: ['contradicted'], missing: 0, removed: 0, held: 59 })
+  expect(texts.length).toBeLessThanOrEqual(100)
+  expect(fates(mirror)).toEqual({ listed: 742, missing: 59, removed: 0 })
+  const runId = report.runId ?? 0
+  expect(await mirror.listHeldRemovals()).toMatchObject([{ runId, organization: 'acme', held: 59 }])
+  expect(await mirror.approveRemovals(runId, START_MS + 4 * DAY_MS)).toBe(59)
+})
+
+test('if a hundred requests cannot search for all removals, a sample without a find decides for all', async () => {
+  const mirror = await aMirror()
+  await night(mirror, 1, { shown: MANY })
+  await night(mirror, 2, { shown: [NEWER, ...WITHOUT_60] })
+
+  const { report, texts } = await night(mirror, 3, { shown: [NEWER, ...WITHOUT_60] })
+
+  expect(texts.length).toBeLessThanOrEqual(100)
+  expect(texts.length).toBeGreaterThan(90)
+  expect(report).toMatchObject({ proof: 'proven', removed: 60, held: 0 })
+})
+
+test('where a guard holds the absent back, no search is made', async () => {
+  const mirror = await aMirror()
+  await night(mirror, 1, { shown: LIST })
+  const shown = [NEWER, ...LIST.slice(30)]
+  await night(mirror, 2, { shown }, { removals: { after: 2, maxShare: 1 } })
+
+  const { report, texts } = await night(mirror, 3, { shown })
+
+  expect(report).toMatchObject({ held: 30, removed: 0 })
+  expect(texts).toEqual([])
+})
+
+test('a hostile list of namesakes: a search that shows one page of a hundred proves no absence', async () => {
+  const mirror = await aMirror()
+  const smiths: SentRecord[] = LIST.map((sent) => ({ ...sent, name: 'Smith' }))
+  const shown = smiths.filter(({ id }) => id !== customerId(50))
+  await night(mirror, 1, { shown: smiths })
+  await night(mirror, 2, { shown })
+  const listed = [...shown, aDatedCustomer(50, { name: 'Smith', username: 'other', email: 'customer-50@example.com' })]
+
+  const { report } = await night(mirror, 3, { shown, listed })
+
+  expect(report).toMatchObject({ reasons: ['contradicted'], removed: 0 })
+})
+
+test('by a clock that is days behind, a list that lacks the newest customers removes none of them', async () => {
+  const mirror = await aMirror()
+  const older = LIST.slice(3)
+  // A stopped replica: its searches find the newest customers no more than its pages.
+  const nightBehind = async (n: number, shown: SentRecord[]) => {
+    const { source, texts } = searchedSource({ shown })
+    const { report } = await night(mirror, n, { shown }, { source: { ...source, clockOffsetMs: 4 * DAY_MS } })
+    return { reasons: report.reasons, texts }
+  }
+  await nightBehind(-4, LIST)
+
+  for (const n of [-3, -2, -1]) expect(await nightBehind(n, older)).toEqual({ reasons: ['older-list'], texts: [] })
+
+  expect(fates(mirror)).toEqual({ listed: 150, missing: 0, removed: 0 })
+})
+
+async function night(mirror: Mirror, n: number, service: SearchedService, overrides: Partial<Mirroring> = {}) {
+  const { source, texts } = searchedSource(service)
+  const now = () => START_MS + n * DAY_MS
+  const told = mirroring(mirror, source, { scan: 'chain', pageSize: 100, now, ...overrides })
+  return { ...(await mirrorOrganization(told)), texts }
+}

@@ -1,0 +1,73 @@
+import { expect, test } from 'vitest'
+import { CUT_MARK } from '../../../src/model/page.ts'
+import { sortRecords, cutPayload, MOST_PAYLOAD_BYTES } from '../../../src/sync/sorting/sort-records.ts'
+import { aRecord } from '../../support/fault-server.ts'
+
+const MIB = 1024 * 1024
+const cut = (record: unknown) => cutPayload(record, JSON.stringify(record))
+const bytesOf = (text: string) => Buffer.byteLength(text)
+
+test('a record of 64 KiB is kept as it is, and one byte more is cut', () => {
+  const most = { name: 'x'.repeat(MOST_PAYLOAD_BYTES - '{"name":""}'.length) }
+  expect(cut(most)).toBe(JSON.stringify(most))
+  expect(JSON.parse(cut({ name: `${most.name}x` }))).toHaveProperty(CUT_MARK)
+})
+
+test.each<[string, unknown]>([
+  ['one long field', { id: 7, name: 'x'.repeat(2 * MIB), email: 'a@example.com' }],
+  ['text of two bytes each', { id: 7, name: 'é'.repeat(MIB) }],
+  ['text that is escaped', { id: 7, name: '\u0000'.repeat(MIB) }],
+  ['text of pairs', { id: 7, name: `x${'\u{1f600}'.repeat(MIB)}` }],
+  ['lone halves of pairs', { id: 7, name: '\ud83d'.repeat(MIB) }],
+  ['many fields', Object.fromEntries(Array.from({ length: 20_000 }, (_, index) => [`field ${index}`, 'some text']))],
+  ['a long name of a field', { id: 7, ['n'.repeat(MIB)]: 1 }],
+  ['a long list in a field', { id: 7, tags: Array.from({ length: 100_000 }, (_, index) => index) }],
+  ['a field named __proto__', JSON.parse(`{"id":7,"__proto__":{"a":1},"name":"${'x'.repeat(MIB)}"}`)],
+  ['a long text', 'x'.repeat(MIB)],
+  ['a long list', Array.from({ length: 100_000 }, (_, index) => index)],
+])('%s: what is kept is at most 64 KiB of JSON, and says what was cut', (_, record) => {
+  const payload = cut(record)
+  expect(bytesOf(payload)).toBeLessThanOrEqual(MOST_PAYLOAD_BYTES)
+  expect(payload.isWellFormed()).toBe(true)
+  const kept = JSON.parse(payload)
+  expect(kept[CUT_MARK]).toContain(`has ${bytesOf(JSON.stringify(record))} bytes`)
+  if (typeof record === 'object' && !Array.isArray(record) && 'id' in Object(record)) expect(kept.id).toBe(7)
+})
+
+test('short fields are kept whole, and long ones to their beginning', () => {
+  const kept = JSON.parse(cut({ id: 'no id', name: 'x'.repeat(MIB), nested: { list: 'y'.repeat(MIB) }, phone: '1' }))
+  expect(kept).toEqual({
+    id: 'no id',
+    name: `${'x'.repeat(300)}… [cut: ${MIB} characters in all]`,
+    nested: expect.stringMatching(/^\{"list":"yyy.*… \[cut: 1048587 characters in all\]$/),
+    phone: '1',
+    [CUT_MARK]: expect.stringContaining('2 long fields are kept to their beginning, and 0 fields are left out'),
+  })
+})
+
+test('a reject keeps its reasons, and two that differ only in what is cut stay two', () => {
+  const anonymous = (end: string) => ({ ...aRecord(1), id: 'none', name: 'x'.repeat(100_000) + end })
+  const { rejects } = sortRecords([anonymous('a'), anonymous('b'), { ...aRecord(2), name: 'x'.repeat(2 * MIB) }], {
+    pageBytes: 3 * MIB,
+  })
+  expect(rejects.map(({ reasons }) => reasons.map(({ field }) => field))).toEqual([['id'], ['id'], ['']])
+  expect(rejects[2]?.reasons[0]?.message).toContain('is longer than')
+  expect(rejects[0]?.payload).toBe(rejects[1]?.payload)
+  expect(rejects[0]?.key).not.toBe(rejects[1]?.key)
+  for (const { payload } of rejects) expect(bytesOf(payload)).toBeLessThanOrEqual(MOST_PAYLOAD_BYTES)
+})
+
+test('half a surrogate pair in a reject is made readable, and counted', () => {
+  const { rejects, warnings } = sortRecords(
+    [
+      { id: 'none', name: 'a\ud800b' },
+      { id: 'none', name: 'a\u{1f600}b' },
+    ],
+    {
+      pageBytes: 100,
+    },
+  )
+
+  expect(rejects.map(({ payload }) => JSON.parse(payload).name)).toEqual(['a\ufffdb', 'a\u{1f600}b'])
+  expect(warnings).toEqual({ malformed_text: 1 })
+})

@@ -1,0 +1,94 @@
+import { expect, test } from 'vitest'
+import { fingerprintWith } from '../../../src/model/fingerprint.ts'
+import { EMPTY_LIST, type ListAsRead } from '../../../src/model/list-as-read.ts'
+import { ListMemory } from '../../../src/sync/list-memory.ts'
+import { ListRecorder } from '../../../src/sync/list-recorder.ts'
+import { nextList } from '../../../src/sync/next-list.ts'
+import { sortPage } from '../../../src/sync/sorting/read-page.ts'
+import { aCustomer, aSourcePage, customers, type SentRecord } from '../../support/builders.ts'
+
+const fingerprint = fingerprintWith(new Uint8Array(16).fill(7))
+const LIST = customers(1, 20)
+
+test('a page that has shifted is known without its records being parsed, except the first and the last', () => {
+  const { sorted, parsed, outline } = readAgain(LIST, LIST.slice(3, 17))
+
+  expect(Array.from(sorted.rowIds)).toEqual(Array.from({ length: 14 }, (_, place) => 4 + place))
+  expect(sorted.customers).toEqual([])
+  expect(parsed.toSorted((a, b) => a - b)).toEqual([0, 13])
+  expect(outline).toEqual(readAgain([], LIST.slice(3, 17)).outline)
+})
+
+test('around a new record only its neighbours are parsed', () => {
+  const sent = [...LIST.slice(0, 9), aCustomer(99), ...LIST.slice(9)]
+  const { sorted, parsed, outline } = readAgain(LIST, sent)
+
+  expect(sorted.customers.map(({ id }) => id)).toEqual([aCustomer(99)['id']])
+  expect(new Set(parsed)).toEqual(new Set([0, 8, 9, 10, 20]))
+  expect(outline).toEqual(readAgain([], sent).outline)
+})
+
+test.each<[string, (sent: SentRecord) => SentRecord]>([
+  ['fields in another order', ({ name, ...rest }) => ({ ...rest, name })],
+  ['a new value', (sent) => ({ ...sent, name: 'Renamed' })],
+  ['an id in upper case', (sent) => ({ ...sent, id: String(sent['id']).toUpperCase() })],
+])('a record with %s is read in full, and its neighbours are known', (_, edit) => {
+  const { sorted } = readAgain(
+    LIST,
+    LIST.map((sent, place) => (place === 9 ? edit(sent) : sent)),
+  )
+
+  expect(sorted.places).toEqual([9])
+  expect(sorted.rowIds[9]).toBe(0)
+  expect(sorted.known).toHaveLength(19)
+})
+
+test('records that hold lists of objects are known too', () => {
+  const nested = LIST.map((sent) => ({ ...sent, orders: [{ n: 1 }, { n: 2 }] }))
+  const { sorted } = readAgain(nested, nested.slice(2))
+
+  expect(sorted.known).toHaveLength(18)
+  expect(sorted.warnings).toEqual({ unknown_field: 18 })
+})
+
+test('a record that follows a customer of the same page, with the same id, is not known: the first one counts', () => {
+  const { sorted } = readAgain(LIST, [aCustomer(3, { name: 'Renamed' }), ...LIST])
+
+  expect(sorted.known).toEqual([])
+  expect(sorted.customers).toHaveLength(21)
+})
+
+test('a reject leaves the others known, with their ids for the scan', () => {
+  const { sorted, outline } = readAgain(LIST, [...LIST.slice(0, 5), { ...aCustomer(6), name: {} }, ...LIST.slice(6)])
+
+  expect(sorted.known).toHaveLength(19)
+  expect(sorted.rejects).toMatchObject([{ recordId: aCustomer(6)['id'], position: 5 }])
+  expect(sorted.rows.map((row) => row?.id)).toEqual(LIST.map(({ id }) => id))
+  expect(outline.order).toBeUndefined()
+})
+
+/** What the next night makes of a page, and which of its records it parses one by one, after a night that read `before`. */
+function readAgain(before: readonly SentRecord[], sent: readonly SentRecord[]) {
+  const page = aSourcePage(1, [...sent])
+  const parsed: number[] = []
+  const cut: typeof page.cut = (cutting) => {
+    const records = page.cut?.(cutting)
+    return records && { ...records, record: (place) => (parsed.push(place), records.record(place)) }
+  }
+  return { ...sortPage({ ...page, cut }, undefined, { memory: remembered(before), fingerprint }), parsed }
+}
+
+/** The list of a night that stored these customers in rows from 1. */
+function remembered(sent: readonly SentRecord[]): ListMemory {
+  const empty = memoryOf(EMPTY_LIST)
+  if (sent.length === 0) return empty
+  const { marks } = sortPage(aSourcePage(1, [...sent]), undefined, { memory: empty, fingerprint })
+  const recorder = new ListRecorder()
+  const rowIds = sent.map((_, place) => place + 1)
+  recorder.add({ start: 0, size: 100, digest: undefined, outline: '' }, rowIds, marks)
+  return memoryOf(nextList(recorder, { customers: sent.length, before: { list: EMPTY_LIST, isCertain: () => true } }))
+}
+
+function memoryOf(list: ListAsRead): ListMemory {
+  return new ListMemory(list, { doubted: new Set(), written: new Set() })
+}

@@ -1,0 +1,265 @@
+import type { Mirror } from '../../src/model/mirror.ts'
+import { expect, test } from 'vitest'
+import { ContractBroken } from '../../src/errors/errors.ts'
+import { mirrorOrganization, type Mirroring, type Outcome } from '../../src/sync/mirror-organization.ts'
+import { ForeignAnswers } from '../../src/sync/tenant-mixup.ts'
+import { aPage, customerId, customers, MINUTE_MS, START_MS } from '../support/builders.ts'
+import { listedSource, pageOfList, sourceOf } from '../support/listed-source.ts'
+import { aMirror, dump, rowsOf, valueOf } from '../support/mirror-file.ts'
+import { mirroring } from '../support/mirroring.ts'
+
+test.each(['chain', 'plain'] as const)(
+  'the customers of another organization end the run before anything is written (%s)',
+  async (scan) => {
+    const mirror = await aMirror()
+    await sync(mirror, 'globex', customers(1, 300))
+    const before = dump(mirror.file, ['customers', 'changes', 'rejects'])
+    const { source, ...rest } = mirroring(mirror, listedSource(customers(1, 300)))
+
+    const { report, error } = await mirrorOrganization({ ...rest, source, scan, pageSize: 100, organization: 'acme' })
+
+    expect(error).toBeInstanceOf(ContractBroken)
+    expect(error).toMatchObject({ code: 'tenant-mixup' })
+    expect(report).toMatchObject({
+      status: 'failed',
+      ...{ received: 0, inserted: 0, pages: 0, requests: 1 },
+      error: {
+        code: 'tenant-mixup',
+        message: expect.stringMatching(/^acme: 20 of 20 customers .*key and the address/),
+      },
+    })
+    expect(dump(mirror.file, ['customers', 'changes', 'rejects'])).toEqual(before)
+    expect(valueOf(mirror.file, 'SELECT count(*) FROM windows')).toBe(0)
+    expect(await mirror.listRuns({ organization: 'acme', limit: 5 })).toEqual([report])
+  },
+)
+
+test.each([
+  ['one more than half', 51, 'tenant-mixup'],
+  ['exactly half', 50, undefined],
+  ['none', 0, undefined],
+])('%s of the first page known elsewhere', async (_, foreign, code) => {
+  const mirror = await aMirror()
+  await sync(mirror, 'globex', customers(1, 200))
+
+  const { report } = await sync(mirror, 'acme', customers(201 - foreign, 300 - foreign))
+
+  expect(report.error?.code).toBe(code)
+  expect(report.inserted).toBe(code === undefined ? 100 : 0)
+})
+
+test('the organization that has most of the customers is named, and what to do if only its id is new', async () => {
+  const mirror = await aMirror()
+  await sync(mirror, 'initech', customers(1, 30))
+  await sync(mirror, 'globex', customers(31, 100))
+
+  const { report } = await sync(mirror, 'acme', customers(1, 100))
+
+  const message = report.error?.message ?? ''
+  expect(message).toMatch(/^acme: 20 of 20 customers .* known under another organization, most of them under globex\./)
+  expect(message).toContain(
+    "If acme is a new id for globex, rename it in the mirror with 'customer-mirror organizations rename globex acme'",
+  )
+  expect(message).toContain('If it is the old one, name globex in the configuration.')
+})
+
+test('customers of another organization that stand together anywhere on the first page decide as if spread over it', async () => {
+  for (const [first, last, code] of [
+    [1, 60, 'tenant-mixup'],
+    [21, 80, 'tenant-mixup'],
+    [41, 100, 'tenant-mixup'],
+    [1, 40, undefined],
+    [61, 100, undefined],
+  ] as const) {
+    const mirror = await aMirror()
+    await sync(mirror, 'globex', customers(first, last))
+    expect((await sync(mirror, 'acme', customers(1, 100))).report.error?.code).toBe(code)
+  }
+})
+
+test.each([
+  ['an initial sync', []],
+  ['a list of which half is stored', customers(1, 150)],
+])(
+  'the mirror is asked for 20 ids of the first page at most, and for one of each later page: %s',
+  async (_, before) => {
+    const mirror = await aMirror()
+    if (before.length > 0) await sync(mirror, 'acme', before)
+    await sync(mirror, 'globex', customers(5001, 5010))
+    const asked: (readonly string[])[] = []
+    const counting: Mirror = {
+      ...mirror,
+      findKnownElsewhere(organization, ids) {
+        asked.push(ids)
+        return mirror.findKnownElsewhere(organization, ids)
+      },
+    }
+
+    const list = customers(1, 300, { phone: 'another' })
+    expect((await sync(counting, 'acme', list)).report).toMatchObject({
+      status: 'complete',
+      received: expect.any(Number),
+    })
+
+    const [first = [], ...later] = asked
+    expect(first.map((id) => list.findIndex((sent) => sent['id'] === id))).toEqual(first.map((_id, index) => index * 5))
+    expect(first).toHaveLength(20)
+    // One customer of each page.
+    expect(later.flat().length).toBeLessThanOrEqual(4)
+  },
+)
+
+test.each([1, 8])(
+  'one answer with the customers of another organization is asked for again (%i at once)',
+  async (concurrency) => {
+    const mirror = await aMirror()
+    await sync(mirror, 'globex', customers(1001, 1500))
+    const own = customers(1, 480)
+    for (const newcomers of [customers(481, 500), customers(501, 520)]) {
+      own.push(...newcomers)
+      const mixed = { left: 1 }
+      const source = sourceOf(async (window) =>
+        pageOfList(window.page === 3 && mixed.left-- > 0 ? customers(1001, 1500) : own, window),
+      )
+      const { report } = await mirrorOrganization(
+        mirroring(mirror, source, { organization: 'acme', scan: 'chain', concurrency, pageSize: 100 }),
+      )
+      expect(report).toMatchObject({ status: 'complete', received: expect.any(Number) })
+      expect(mixed.left).toBeLessThan(0)
+      expect(rowsOf(mirror.file, `SELECT id FROM customers WHERE organization = 'acme' ORDER BY id`)).toEqual(
+        own.map(({ id }) => ({ id })),
+      )
+    }
+  },
+)
+
+test.each([
+  ['of five customers, three of them new', [0, 0, 0, 1, 2], 1],
+  ['of five customers, two of them new', [0, 0, 1, 2, 3], 0],
+  ['of six customers, three of them new', [0, 0, 0, 1, 2, 3], 0],
+  ['of four new customers', [0, 0, 0, 0], 0],
+])('the mirror is asked whether an answer may be of another organization, or not: %s', async (_, known, asked) => {
+  let questions = 0
+  const findKnownElsewhere = async () => {
+    questions += 1
+    return { count: 0, mostlyOf: undefined }
+  }
+  const page = { ...aPage(2, customers(1, known.length)), rowIds: Uint32Array.from(known) }
+
+  expect(await new ForeignAnswers({ findKnownElsewhere }, 'acme').among([page])).toEqual(new Set())
+  expect(questions).toBe(asked)
+})
+
+test('three pages of another organization are asked for again, and then it is no mistake of single answers', async () => {
+  let lookups = 0
+  const findKnownElsewhere = async (_: string, ids: readonly string[]) => {
+    lookups += 1
+    return { count: ids.length, mostlyOf: 'globex' }
+  }
+  const foreign = new ForeignAnswers({ findKnownElsewhere }, 'acme')
+  const [first, ...others] = [1, 2, 3, 4, 5].map((page) => aPage(page, customers(10 * page, 10 * page + 9)))
+  if (first === undefined) throw new Error('There are five pages.')
+
+  expect([...(await foreign.among([first]))]).toEqual([first])
+  expect([...(await foreign.among(others))]).toEqual(others.slice(0, 2))
+  const before = lookups
+  expect([...(await foreign.among(others))]).toEqual([])
+  expect(lookups).toBe(before)
+})
+
+test('what matters is the first page: customers of another organization further down are let through', async () => {
+  const mirror = await aMirror()
+  await sync(mirror, 'globex', customers(101, 500))
+
+  expect((await sync(mirror, 'acme', customers(1, 500))).report).toMatchObject({ status: 'complete', inserted: 500 })
+})
+
+test('customers that this organization has itself are not foreign, even if another has them too', async () => {
+  const mirror = await aMirror()
+  await sync(mirror, 'acme', customers(1, 50))
+  // Half of them are its own, so it is let in, and from then on both have the same fifty.
+  await sync(mirror, 'globex', [...customers(1001, 1050), ...customers(1, 50)])
+
+  for (const id of ['acme', 'globex']) {
+    expect((await sync(mirror, id, customers(1, 50))).report).toMatchObject({ status: 'complete', unchanged: 50 })
+  }
+})
+
+test('customers that this organization had and that were removed are not foreign when they come back', async () => {
+  const mirror = await aMirror()
+  const rule = { removals: { after: 1, maxShare: 1 } }
+  await sync(mirror, 'acme', customers(1, 20), rule)
+  await sync(mirror, 'globex', [...customers(1, 20), ...customers(1001, 1030)])
+  await sync(mirror, 'acme', [...customers(20, 20), ...customers(2001, 2001)], { ...rule, pageSize: 100 })
+  expect(valueOf(mirror.file, 'SELECT count(*) FROM customers WHERE removed_at IS NOT NULL')).toBe(19)
+
+  expect((await sync(mirror, 'acme', customers(1, 20), rule)).report).toMatchObject({ returned: 19 })
+})
+
+test('the first run of the first organization, and an empty list, are no mixup', async () => {
+  const mirror = await aMirror()
+
+  expect((await sync(mirror, 'acme', customers(1, 20))).report).toMatchObject({ status: 'complete', inserted: 20 })
+  expect((await sync(mirror, 'globex', [])).report).toMatchObject({ status: 'complete', received: 0 })
+})
+
+test('rejected records count by their ids, and a record without an id does not count', async () => {
+  const mirror = await aMirror()
+  await sync(mirror, 'globex', customers(1, 100))
+  const bad = { name: ['Two', 'Names'] }
+
+  expect((await sync(mirror, 'acme', customers(1, 100, bad))).report.error?.code).toBe('tenant-mixup')
+  expect((await sync(mirror, 'acme', customers(1, 100, { id: 'unreadable' }))).report.error?.code).toBe('bad-answer')
+})
+
+test('ids in upper case are recognized too', async () => {
+  const mirror = await aMirror()
+  await sync(mirror, 'globex', customers(1, 100))
+  const loud = customers(1, 100).map((sent) => ({ ...sent, id: String(sent['id']).toUpperCase() }))
+
+  expect((await sync(mirror, 'acme', loud)).report.error?.code).toBe('tenant-mixup')
+})
+
+test('an organization that is given the address of another keeps its own customers as they are', async () => {
+  const mirror = await aMirror()
+  await sync(mirror, 'acme', customers(1, 150))
+  await sync(mirror, 'globex', customers(1001, 1200))
+
+  for (let night = 0; night < 3; night += 1) {
+    const { report } = await sync(mirror, 'acme', customers(1001, 1200), { removals: { after: 1, maxShare: 1 } })
+    expect(report).toMatchObject({ status: 'failed', missing: 0, removed: 0, held: 0 })
+  }
+
+  const acme = rowsOf(mirror.file, `SELECT id FROM active_customers WHERE organization = 'acme' ORDER BY id`)
+  expect(acme).toEqual(customers(1, 150).map(({ id }) => ({ id })))
+  expect(acme[0]).toEqual({ id: customerId(1) })
+  expect((await sync(mirror, 'acme', customers(1, 150))).report).toMatchObject({ status: 'complete', unchanged: 150 })
+})
+
+test('a run that continues an interrupted one checks its customers too', async () => {
+  const mirror = await aMirror()
+  await sync(mirror, 'globex', customers(1001, 2000))
+  const stop = new AbortController()
+  const onProgress = () => stop.abort()
+  await sync(mirror, 'acme', customers(1, 1000), { signal: stop.signal, onProgress, concurrency: 1 })
+
+  const { report } = await sync(mirror, 'acme', customers(1001, 2000))
+
+  expect(report).toMatchObject({ status: 'failed', inserted: 0, error: { code: 'tenant-mixup' } })
+  expect(valueOf(mirror.file, `SELECT count(*) FROM customers WHERE organization = 'acme'`)).toBe(100)
+})
+
+let minutes = 0
+
+/** One run of an organization over a list, each a minute after the one before. */
+async function sync(
+  mirror: Mirror,
+  organization: string,
+  list: readonly unknown[],
+  overrides: Partial<Mirroring> = {},
+): Promise<Outcome> {
+  minutes += 1
+  const nowMs = START_MS + minutes * MINUTE_MS
+  const usual = { organization, scan: 'chain', pageSize: 100, now: () => nowMs } as const
+  return mirrorOrganization(mirroring(mirror, listedSource(list), { ...usual, ...overrides }))
+}
