@@ -1,4 +1,5 @@
 import { MirrorUnusable, OrganizationLeased, UsageError } from '../errors/errors.ts'
+import { processWords } from '../machine/process-name.ts'
 import type { Standing } from '../model/mirror.ts'
 import type { Run } from '../model/run.ts'
 
@@ -15,17 +16,27 @@ export async function ifThere<Opened>(opening: Promise<Opened>): Promise<Opened 
 /** How long a lease lasts after its last renewal. */
 export const LEASE_MS = 60_000
 
+/** Who holds an organization; `since` is in the mirror's form. */
+type Holding = { run_id: number; holder: string; since: string | null }
+
 /** Another run has the lease. */
-export function leasedBy({ run_id, holder }: { run_id: number; holder: string }, organization: string): Error {
+export function leasedBy(lease: Holding, organization: string): Error {
   return new OrganizationLeased(
-    `${organization}: run ${run_id} (process ${shown(holder)}) is mirroring it now. ` +
-      'Let it finish, or stop it; a run that died is given up after a minute.',
+    `${underwayWords(lease, organization)}. Let it finish, or stop it; a run that died is given up after a minute.`,
   )
 }
 
-/** The name of a process without the start of its machine. */
-function shown(holder: string): string {
-  return holder.split('#', 3).join('#')
+/** A run has the organization. `what` is what cannot be done to it, e.g. renamed. */
+export function underway(lease: Holding, organization: string, what: string): Error {
+  return new OrganizationLeased(
+    `${underwayWords(lease, organization)}, so it cannot be ${what}. Nothing was changed. Let the run finish, or stop it, then try again; ` +
+      'a run that died is given up after a minute.',
+  )
+}
+
+function underwayWords({ run_id, holder, since }: Holding, organization: string): string {
+  const start = since === null ? '' : `, since ${since.slice(0, 'YYYY-MM-DD HH:MM'.length)} UTC`
+  return `${organization}: run ${run_id} (${processWords(holder)}${start}) is mirroring it now`
 }
 
 /** Another run took the lease of a run that was paused. */
@@ -41,14 +52,6 @@ export const ABANDONED = 'The process ended before the run did. What it had save
 /*
  * Why a customer or an organization of a mirror stays as it is.
  */
-
-/** A run has the organization. `what` is what cannot be done to it, e.g. renamed. */
-export function underway(lease: { run_id: number; holder: string }, organization: string, what: string): Error {
-  return new OrganizationLeased(
-    `${organization}: run ${lease.run_id} (process ${shown(lease.holder)}) is mirroring it now, so it cannot be ${what}. ` +
-      'Nothing was changed. Let the run finish, or stop it, then try again; a run that died is given up after a minute.',
-  )
-}
 
 export function nameTaken(organization: string): Error {
   return new UsageError(

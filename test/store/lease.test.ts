@@ -1,4 +1,5 @@
 import { spawnSync } from 'node:child_process'
+import { hostname } from 'node:os'
 import { execPath, ppid } from 'node:process'
 import { expect, test } from 'vitest'
 import type { Mirror } from '../../src/model/mirror.ts'
@@ -23,7 +24,8 @@ test('while a run holds its organization no other one starts, and none is record
   const second = start(await aMirror(mirror.file))
 
   await expect(second).rejects.toThrow(LEASED)
-  await expect(second).rejects.toThrow(`run ${run.id} `)
+  const place = `process ${process.pid} on ${hostname()}, since 2026-01-05 02:00 UTC`
+  await expect(second).rejects.toThrow(`acme: run ${run.id} (${place}) is mirroring it now. Let it finish, or stop it;`)
   expect(valueOf(mirror.file, 'SELECT count(*) FROM runs')).toBe(1)
 })
 

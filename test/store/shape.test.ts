@@ -84,6 +84,21 @@ test('a customer who changes and loses fields in one run is one update, and has 
   ])
 })
 
+test('a customer who loses several fields in one run is written once, with one number of the feed', async () => {
+  const mirror = await aMirror()
+  await night(mirror, 1, ALL)
+  const lost = aCustomer(1, { phone: null, email: null, created_at: null })
+
+  await night(mirror, 2, [lost, ...ALL.slice(1)])
+
+  expect(rowsOf(mirror.file, 'SELECT seq, change FROM changes')).toEqual([{ seq: 1, change: 'changed' }])
+  expect(Object.keys(JSON.parse(String(valueOf(mirror.file, 'SELECT fields FROM changes')))).toSorted()).toEqual([
+    'created_at',
+    'email',
+    'phone',
+  ])
+})
+
 test('many records that are rejected of known customers change the shape, night after night, and no date of reading moves', async () => {
   const mirror = await aMirror()
   await night(mirror, 1, ALL)

@@ -14,6 +14,8 @@ export type Clocks = { nowMs: number; monotonicMs: number | undefined }
 export type Lease = {
   run_id: number
   holder: string
+  /** When its run started. */
+  since: string | null
   expires_at_ms: number
   boot: string | null
   expires_monotonic_ms: number | null
@@ -24,7 +26,7 @@ export type Lease = {
 /** This process, as it was named at first, with the start of its machine: two machines that share a server may have one name. */
 const HOLDER = `${nameOfProcess()}#${bootName() ?? ''}`
 
-const COLUMNS = sql`run_id, holder, expires_at_ms, boot, expires_monotonic_ms, ${SERVER_MS} AS server_ms`
+const COLUMNS = sql`run_id, holder, (SELECT started_at FROM runs WHERE runs.id = run_id) AS since, expires_at_ms, boot, expires_monotonic_ms, ${SERVER_MS} AS server_ms`
 
 /** The lease of the organization, locked for this transaction; undefined if no run holds it, or has lost it by time or by its end. */
 export async function lockLease(session: Session, organization: string, clocks: Clocks): Promise<Lease | undefined> {

@@ -1,8 +1,9 @@
 import type { TextField } from '../../model/customer.ts'
 import type { Ending, Run, ShapeChange } from '../../model/run.ts'
 import { UsageError } from '../../errors/errors.ts'
+import { RowSet } from '../../list/row-set.ts'
 import { given, isIn, moment, rowsOf } from '../port/fragments.ts'
-import { sql, sqlTime, text } from '../port/sql.ts'
+import { joined, sql, sqlTime, text } from '../port/sql.ts'
 import type { Session } from '../port/store.ts'
 import { requireTaken } from '../pages/page-accounting.ts'
 import { IS_FULL } from '../schema/views.ts'
@@ -43,7 +44,10 @@ export async function concludeShape(
   ]
   const newFields = [...run.gained].filter(([, customers]) => customers > known / 2).map(([field]) => field)
   if (changes.length > 0) return { changes, written: 0, newFields }
-  for (const [field, rows] of run.emptied) await empty(session, run, { field, rowIds: [...rows] }, nowMs)
+  const emptied = RowSet.of([...run.emptied.values()].flatMap((rows) => [...rows]))
+  const rowIds = [...emptied]
+  for (let from = 0; from < rowIds.length; from += AT_ONCE)
+    await empty(session, run, rowIds.slice(from, from + AT_ONCE), nowMs)
   return { changes, written: run.unwritten.size, newFields }
 }
 
@@ -96,53 +100,64 @@ async function rejectedFields(
 
 const AT_ONCE = 1000
 
-/** Customers who have lost a field, in steps: the change is recorded as any other. */
-async function empty(
+type Stored = { row_id: number; id: string } & Partial<Record<TextField, string | null>>
+
+/** Customers who have lost fields: each is written once, and the change is recorded as any other. */
+async function empty(session: Session, run: Run, rowIds: readonly number[], nowMs: number): Promise<void> {
+  const { organization, emptied } = run
+  const now = sqlTime(nowMs)
+  const fields = [...emptied.keys()]
+  const stored = await session.all<Stored>(sql`
+    SELECT row_id, id, ${text(fields.join(', '))} FROM customers WHERE ${rowsOf(organization, rowIds)} ORDER BY row_id`)
+  const lost = stored.flatMap((row) => {
+    const own = fields.filter((field) => emptied.get(field)?.has(row.row_id) === true && row[field] !== null)
+    return own.length === 0 ? [] : [{ ...row, own }]
+  })
+  if (lost.length === 0) return
+  const flags = lost.map(({ row_id, own }) => ({ row_id, ...Object.fromEntries(own.map((field) => [field, 1])) }))
+  const columns = {
+    row_id: 'bigint',
+    ...Object.fromEntries(fields.map((field) => [field, 'bigint'] as const)),
+  } as const
+  const kept = (column: string, field: string) =>
+    text(`${column} = CASE WHEN given.${field} IS NULL THEN customers.${column} END`)
+  const set = fields.flatMap((field) =>
+    field === 'created_at' ? [kept(field, field), kept('created_at_utc', field)] : [kept(field, field)],
+  )
+  const taken = await session.run(sql`
+    UPDATE customers SET ${joined(set)}, changed_at = ${now}, last_run_id = ${run.id}, updated_at = ${await updateStamp(session, nowMs)}
+    FROM ${given(flags, columns)} WHERE customers.organization = ${organization} AND customers.row_id = given.row_id`)
+  requireTaken(run, 'customers', { given: lost.length, taken })
+  if (!run.isBaseline) await feed(session, run, lost, now)
+}
+
+/** A customer has one entry a run: what this run has written before of one is taken out, and written again with the lost fields. */
+async function feed(
   session: Session,
   run: Run,
-  { field, rowIds }: { field: TextField; rowIds: readonly number[] },
-  nowMs: number,
-): Promise<void> {
-  const { organization } = run
-  const now = sqlTime(nowMs)
-  for (let from = 0; from < rowIds.length; from += AT_ONCE) {
-    const lost = await session.all<{ row_id: number; id: string; value: string }>(sql`
-      SELECT row_id, id, ${text(field)} AS value FROM customers
-      WHERE ${rowsOf(organization, rowIds.slice(from, from + AT_ONCE))} AND ${text(field)} IS NOT NULL ORDER BY row_id`)
-    if (lost.length === 0) continue
-    const rows = rowsOf(
-      organization,
-      lost.map(({ row_id }) => row_id),
-    )
-    const also = field === 'created_at' ? sql`, created_at_utc = NULL` : sql``
-    const taken = await session.run(sql`
-      UPDATE customers SET ${text(field)} = NULL ${also}, changed_at = ${now}, last_run_id = ${run.id},
-        updated_at = ${await updateStamp(session, nowMs)} WHERE ${rows}`)
-    requireTaken(run, 'customers', { given: lost.length, taken })
-    if (run.isBaseline) continue
-    const earlier = await takeBack(
-      session,
-      run,
-      lost.map(({ id }) => id),
-    )
-    const changed = lost.map(({ id, value }) => {
-      const { change = 'changed', fields = {} } = earlier.get(id) ?? {}
-      return { id, change, fields: { ...fields, [field]: [fields[field]?.[0] ?? value, null] } }
-    })
-    const fed = await session.run(sql`
-      INSERT INTO changes (run_id, organization, id, change, fields, at)
-      SELECT ${run.id}, ${organization}, id, change, fields, ${moment(now)}
-      FROM ${given(changed, { id: 'text', change: 'text', fields: 'json' })} WHERE true`)
-    requireTaken(run, 'changes', { given: lost.length, taken: fed })
-  }
+  lost: readonly (Stored & { own: readonly TextField[] })[],
+  now: string,
+) {
+  const earlier = await takeBack(
+    session,
+    run,
+    lost.map(({ id }) => id),
+  )
+  const changed = lost.map(({ id, own, ...values }) => {
+    const { change = 'changed', fields = {} } = earlier.get(id) ?? {}
+    const emptied = own.map((field) => [field, [fields[field]?.[0] ?? values[field], null]])
+    return { id, change, fields: { ...fields, ...Object.fromEntries(emptied) } }
+  })
+  const fed = await session.run(sql`
+    INSERT INTO changes (run_id, organization, id, change, fields, at)
+    SELECT ${run.id}, ${run.organization}, id, change, fields, ${moment(now)}
+    FROM ${given(changed, { id: 'text', change: 'text', fields: 'json' })} WHERE true`)
+  requireTaken(run, 'changes', { given: lost.length, taken: fed })
 }
 
 type Fed = { change: string; fields: Readonly<Record<string, readonly [unknown, unknown]>> }
 
-/**
- * What this run has written of these customers in the feed is taken out of it, to be written once more with the lost field: a customer has one
- * entry a run, and readers who have read the first one find the second behind it.
- */
+/** Takes what this run has written of these customers out of the feed: readers who have read it find the other entry behind it. */
 async function takeBack(
   session: Session,
   { id: run, organization }: Run,
