@@ -22,15 +22,8 @@ export function organizationsIn(store: Store): Organizations {
 
 /** The organizations of which the mirror holds rows, in order. */
 async function listNames(session: Session): Promise<string[]> {
-  const seek = (table: string, name: string) =>
-    text(`${name} (organization) AS (
-    SELECT min(organization) FROM ${table}
-    UNION ALL SELECT (SELECT min(organization) FROM ${table} WHERE ${table}.organization > ${name}.organization)
-    FROM ${name} WHERE ${name}.organization IS NOT NULL)`)
   const rows = await session.all<{ organization: string }>(sql`
-    WITH RECURSIVE ${seek('runs', 'run')}, ${seek('customers', 'listed')}
-    SELECT organization FROM run WHERE organization IS NOT NULL UNION SELECT organization FROM listed WHERE organization IS NOT NULL
-    UNION SELECT organization FROM forgotten_keys ORDER BY 1`)
+    SELECT organization FROM runs UNION SELECT organization FROM customers UNION SELECT organization FROM forgotten_keys ORDER BY 1`)
   return rows.map(({ organization }) => organization)
 }
 

@@ -3,11 +3,11 @@ import { nothingPruned, type Pruned } from '../model/report.ts'
 import type { Mirror } from '../model/mirror.ts'
 import { requireTaken } from './pages/page-accounting.ts'
 import { asText, FOR_UPDATE, greatest, isFoundBy, isIn, moment, rowsOf } from './port/fragments.ts'
-import { either, fromSqlTime, sql, type Sql, sqlTime, text } from './port/sql.ts'
+import { either, fromSqlTime, sql, sqlTime, text } from './port/sql.ts'
 import { requireCurrent } from './runs/lease.ts'
 import type { Session, Store } from './port/store.ts'
 import { runsToKeep } from './schema/views.ts'
-import type { Reckoning, Retention } from '../model/run.ts'
+import type { Reckoning } from '../model/run.ts'
 
 /** Deletes some rows in the transaction of the caller, and returns how many. */
 export type Deletion = (session: Session, most: number) => Promise<number>
@@ -20,7 +20,13 @@ export function pruning(store: Store): Mirror['prune'] {
       await requireCurrent(session, store.place)
       return believedDay(session, organization)
     })
-    const due = kindsToPrune(retention, believedMs(reckoning, day))
+    const asOfMs = believedMs(reckoning, day)
+    const due = KINDS.flatMap((kind) => {
+      const ageMs = retention[`${kind}Ms`]
+      return ageMs === undefined
+        ? []
+        : [{ kind, deletion: PRUNING[kind](organization, { beforeMs: asOfMs - ageMs, asOfMs }) }]
+    })
     if (due.length === 0) return nothingPruned()
     const stepOf =
       (deletion: Deletion): Step =>
@@ -33,13 +39,17 @@ export function pruning(store: Store): Mirror['prune'] {
           },
           { securely: true },
         )
-    const pruned = await pruneInSteps(due.map((each) => [each.kind, stepOf(PRUNING[each.kind](organization, each))]))
+    const pruned = await pruneInSteps(due.map(({ kind, deletion }) => [kind, stepOf(deletion)]))
     const isPersonal = pruned.changes + pruned.resolvedRejects + pruned.removedCustomers > 0
     if (isPersonal || owesWal) owesWal = !(await store.settle())
     pruned.isUnfinished ||= owesWal
     return pruned
   }
 }
+
+/** Runs last: what was deleted before refers to them no more. */
+const KINDS = ['removedCustomers', 'resolvedRejects', 'changes', 'runs'] as const
+type Kind = (typeof KINDS)[number]
 
 const PRUNING: Readonly<Record<Kind, (organization: string, due: Due) => Deletion>> = {
   removedCustomers: customersPruning,
@@ -107,7 +117,8 @@ export function changesPruning(organization: string, { beforeMs, asOfMs }: Due):
   return async (session, most) => {
     seq ??= await lastOldChange(session, span)
     if (seq === undefined) return 0
-    const deleted = await deleteUntil(session, span, seq, most)
+    const old = sql`SELECT seq FROM changes WHERE organization = ${organization} AND seq <= ${seq} LIMIT ${most}`
+    const deleted = await session.run(sql`DELETE FROM changes WHERE ${isFoundBy('seq', old)}`)
     if (deleted > 0) await moveHorizon(session, organization, seq, from)
     return deleted
   }
@@ -122,20 +133,6 @@ async function lastOldChange(session: Session, { organization, from, until }: Sp
       ELSE (SELECT max(changes.seq) ${of} AND changes.seq < first.seq AND (at < ${moment(from)} OR at >= ${moment(until)})) END AS seq
     FROM first WHERE EXISTS (SELECT 1 ${of} AND at < ${moment(from)})`)
   return found?.seq ?? undefined
-}
-
-/** Old ones, and those between them that a clock far ahead has dated into the future. */
-async function deleteUntil(
-  session: Session,
-  { organization, from, until }: Span,
-  seq: number,
-  most: number,
-): Promise<number> {
-  const deleteSome = (condition: Sql, number: number) =>
-    session.run(sql`
-      DELETE FROM changes WHERE ${isFoundBy('seq', sql`SELECT seq FROM changes WHERE organization = ${organization} AND ${condition} AND seq <= ${seq} LIMIT ${number}`)}`)
-  const old = await deleteSome(sql`at < ${from}`, most)
-  return old === most ? old : old + (await deleteSome(sql`at >= ${until}`, most - old))
 }
 
 /** From now on views take no notice of what is before, deleted or not yet. */
@@ -200,25 +197,8 @@ async function pruneInSteps(steps: Iterable<[Kind, Step]>): Promise<Pruned> {
 
 const DAY_MS = 86_400_000
 
-type Kind = 'changes' | 'resolvedRejects' | 'runs' | 'removedCustomers'
-
 /** Rows from before a moment are deleted; `asOfMs` is now. Unix milliseconds. */
 type Due = { beforeMs: number; asOfMs: number }
-
-type DueKind = Due & { kind: Kind }
-
-/** The kinds of which rows are deleted. Runs last: what was deleted before refers to them no more. */
-function kindsToPrune(retention: Retention, asOfMs: number): DueKind[] {
-  const { changesMs, resolvedRejectsMs, runsMs, removedCustomersMs } = retention
-  const due = (kind: Kind, ageMs: number | undefined): DueKind[] =>
-    ageMs === undefined ? [] : [{ kind, beforeMs: asOfMs - ageMs, asOfMs }]
-  return [
-    ...due('removedCustomers', removedCustomersMs),
-    ...due('resolvedRejects', resolvedRejectsMs),
-    ...due('changes', changesMs),
-    ...due('runs', runsMs),
-  ]
-}
 
 /** So many different days must have had a complete run before a clock that no other one confirms is believed. */
 const DAYS_TO_BELIEVE = 7

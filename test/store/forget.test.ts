@@ -225,18 +225,6 @@ test('a name that is a word of a certificate leaves the certificate as it is', a
   expect(valueOf(mirror.file, 'SELECT certificate FROM runs')).toBe(JSON.stringify(certificate))
 })
 
-test('a message that names what another customer shares stays', async () => {
-  const mirror = await aMirror()
-  const error = { code: 'not-found', message: 'No wanted1@hidden.example here.' }
-  await night(mirror, 0, [wanted(1), { ...aCustomer(1), email: 'wanted1@hidden.example' }])
-  const run = await mirror.startRun({ organization: 'acme', trigger: 'sync', nowMs: NOW })
-  await mirror.finishRun(run, anEnding({ status: 'failed', reasons: ['failed'], error }), NOW)
-
-  await mirror.forgetCustomer(forgetting())
-
-  expect(valueOf(mirror.file, 'SELECT error FROM runs WHERE error IS NOT NULL')).toBe(error.message)
-})
-
 test.skipIf(sqliteAlone.bytesOfTheFile)(
   'a reader with an open transaction keeps the bytes for now, and the next try erases them',
   async () => {

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import type { Erased, Forgetting, ForgottenCustomer, Mirror } from '../../model/mirror.ts'
 import { notForgotten, unknownCustomer } from '../refusals.ts'
 import { requireTaken } from '../pages/page-accounting.ts'
-import { asText, given, isIn, mentions, place } from '../port/fragments.ts'
+import { asText, given, mentions, place } from '../port/fragments.ts'
 import { either, joined, sql, type Sql, sqlTime, text, timeIn } from '../port/sql.ts'
 import { countOf, type Session, type Store, together } from '../port/store.ts'
 import { requireUnleased } from '../runs/lease.ts'
@@ -82,24 +82,13 @@ export async function purgeCustomer(session: Session, of: Of): Promise<Forgotten
   return { changes, rejects, customers }
 }
 
-/** `all` are the values of a customer, also earlier ones, that no other customer has; `email` are the addresses. */
+/** `all` are the values of a customer, also earlier ones; `email` are the addresses. */
 async function textsOf(session: Session, of: Of): Promise<CustomerTexts> {
   const documents = await session.all<{ document: string | null }>(sql`
     SELECT ${either(`json_object(${DOCUMENT})`, `json_build_object(${DOCUMENT})::text`)} AS document FROM customers ${where(of)}
     UNION ALL SELECT ${asText('fields')} FROM changes ${where(of)}
     UNION ALL SELECT payload FROM rejects ${where(of, 'record_id')}`)
-  const { all, email } = textsOfCustomer(documents.map(({ document }) => document))
-  if (all.length === 0) return { all, email }
-  const columns = joined(
-    FIELDS_IN_COMMON.map((field) => isIn(field, all)),
-    ' OR ',
-  )
-  // Every customer is read once.
-  const shared = await session.all<Record<string, string | null>>(sql`
-    SELECT ${text(FIELDS_IN_COMMON.join(', '))} FROM customers
-    WHERE NOT (organization = ${of.organization} AND id = ${of.id}) AND (${columns})`)
-  const others = new Set(shared.flatMap((row) => Object.values(row)))
-  return { all: all.filter((value) => !others.has(value)), email }
+  return textsOfCustomer(documents.map(({ document }) => document))
 }
 
 /** Also those that hold the id in another form, and those without a readable id that hold an address of the customer. */
@@ -150,9 +139,6 @@ type CustomerTexts = { all: string[]; email: string[] }
 const SHORTEST = 6
 
 const NAMING_FIELDS = ['name', 'username', 'email', 'phone', 'address'] as const
-
-/** The fields in which another customer may have the same value: then it names neither. */
-const FIELDS_IN_COMMON = [...NAMING_FIELDS, 'company_name'] as const
 
 /** The values that name a customer in JSON of its fields, of its changes (each field with both values) and of its rejects. */
 function textsOfCustomer(documents: Iterable<string | null>): CustomerTexts {

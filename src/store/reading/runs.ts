@@ -112,25 +112,18 @@ type Unproven = {
   readReasons: string[] | undefined
 }
 
-/** The names of the organizations with full runs: one seek in an index for each, since there may be thousands of runs of each. */
-const EVERY_ONE = text(`
-  SELECT min(organization) FROM runs WHERE ${IS_FULL}
-  UNION ALL
-  SELECT (SELECT min(organization) FROM runs WHERE ${IS_FULL} AND runs.organization > known.organization)
-  FROM known WHERE known.organization IS NOT NULL`)
-
 /** The latest run of one organization, or of every one that was ever mirrored. Quick runs are none of them. */
 export function listLastRuns(session: Session, filter?: { organization: string }): Promise<LastRun[]> {
-  const known = filter === undefined ? EVERY_ONE : sql`SELECT CAST(${filter.organization} AS text)`
+  const known =
+    filter === undefined ? text('freshness') : sql`(SELECT CAST(${filter.organization} AS text) AS organization)`
   return records(
     session,
     sql`
-    WITH RECURSIVE known (organization) AS (${known})
     SELECT last.organization, last.started_at, last.finished_at AS ended_at, last.status, last.error_code,
       ${text(firstRunOf('last.organization'))} AS first_run_at,
       (SELECT read_as_of FROM runs WHERE id = ${last('last.organization', READ_TO_END)}) AS complete_as_of,
       (SELECT error_code FROM runs WHERE id = ${last('last.organization', `status <> 'running' AND id > last.id`)}) AS quick_error_code
-    FROM known JOIN runs AS last ON last.id = ${last('known.organization', IS_FULL)}
+    FROM ${known} AS known JOIN runs AS last ON last.id = ${last('known.organization', IS_FULL)}
     ORDER BY last.organization`,
   )
 }

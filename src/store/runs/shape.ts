@@ -1,7 +1,7 @@
 import type { TextField } from '../../model/customer.ts'
 import type { Ending, Run, ShapeChange } from '../../model/run.ts'
 import { UsageError } from '../../errors/errors.ts'
-import { RowSet } from '../../list/row-set.ts'
+import { RowSet } from '../../model/row-set.ts'
 import { given, isIn, moment, rowsOf } from '../port/fragments.ts'
 import { joined, sql, sqlTime, text } from '../port/sql.ts'
 import type { Session } from '../port/store.ts'
