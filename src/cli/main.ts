@@ -85,8 +85,9 @@ function isTerminalGone(): boolean {
   return TERMINALS.some((stream) => !isatty(stream))
 }
 
-/** A closed reader of standard output needs no results, but a full disk behind it loses them. */
+/** A closed reader of standard output needs no results, but a full disk behind it loses them. Commands that write rows listen themselves. */
 function endWithoutReader(error: NodeJS.ErrnoException): void {
+  if (process.stdout.listenerCount('error') > 1) return
   if (error.code === 'EPIPE') process.exit(128 + constants.signals.SIGPIPE)
   const lost = resultsError(error)
   process.stderr.write(`${describeError(lost).message}\n`)

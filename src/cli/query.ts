@@ -1,14 +1,8 @@
 import { Command } from '@commander-js/extra-typings'
 import type { Io } from './io.ts'
 import { say } from './output/say.ts'
-import {
-  fileToRead,
-  layoutOf,
-  mirrorOption,
-  type ReadingOptions,
-  unknownOrganization,
-} from './reading/reading-options.ts'
-import { startReading, type Reading } from './reading/run-reading.ts'
+import { textOf } from './reading/print-rows.ts'
+import { fileToRead, layoutOf, mirrorOption, type ReadingOptions } from './reading/reading-options.ts'
 import { wholeNumber } from './arguments.ts'
 
 /** What a table has at most, and the columns it shows; a document has all of them. */
@@ -31,14 +25,7 @@ export function queryCommand(io: Io) {
     .option('--limit <number>', `how many at most (default: ${ON_A_TABLE} in a table)`, wholeNumber({ least: 1 }))
     .option('--json', 'print one JSON document')
     .addHelpText('after', EXAMPLES)
-    .action(async (options) => {
-      const reading = startReading(io)
-      try {
-        await query(reading, options, io)
-      } finally {
-        reading.end()
-      }
-    })
+    .action((options) => query(options, io))
 }
 
 type Options = ReadingOptions & {
@@ -49,14 +36,10 @@ type Options = ReadingOptions & {
   limit?: number
 }
 
-async function query(reading: Reading, options: Options, io: Io): Promise<void> {
+async function query(options: Options, io: Io): Promise<void> {
   const { org, search, language, includeRemoved = false, limit } = options
-  const layout = layoutOf(options, {
-    list: 'customers',
-    nothing: '–',
-    none: 'No customers found.\n',
-    stdout: io.stdout,
-  })
+  const words = { list: 'customers', nothing: '–', none: 'No customers found.\n' }
+  const layout = layoutOf(options, { ...words, stdout: io.stdout })
   const isTable = layout.format === 'table'
   const most = limit ?? (isTable ? ON_A_TABLE : undefined)
   const filter = {
@@ -68,12 +51,16 @@ async function query(reading: Reading, options: Options, io: Io): Promise<void> 
     // One more shows whether there are more.
     limit: most === undefined ? undefined : most + 1,
   }
-  const file = await fileToRead(options)
-  const end = await reading.run({ ...file, read: { customers: filter }, layout, most })
-  if (end?.[0] === 'unknown-organization') {
-    throw unknownOrganization(end[1], file.configured)
-  }
-  if (end?.[0] === 'done' && end[1].more && limit === undefined)
+  const [{ file, configured }, { readCustomers }, { writeToStream }] = await Promise.all([
+    fileToRead(options),
+    import('../copies/read-rows.ts'),
+    import('../copies/write-stream.ts'),
+  ])
+  let isMore = false
+  const rows = readCustomers(file, filter, { configured, signal: io.signal })
+  const text = textOf(rows, layout, { most, onMore: () => (isMore = true) })
+  await writeToStream(io.stdout, text, io.signal)
+  if (isMore && limit === undefined)
     say(
       io.stderr,
       `These are the first ${ON_A_TABLE}. For more of them use --limit, and for all of them --json or 'customer-mirror export'.\n`,

@@ -3,7 +3,7 @@ import { UsageError } from '../errors/errors.ts'
 import { durationArgument } from './arguments.ts'
 import type { Io } from './io.ts'
 import { fileToRead, layoutOf, mirrorOption, type ReadingOptions } from './reading/reading-options.ts'
-import { startReading, type Reading } from './reading/run-reading.ts'
+import { startStatement, type StatementProcess } from './reading/run-statement.ts'
 
 /** `customer-mirror sql`: the rows of one statement that only reads. */
 export function sqlCommand(io: Io) {
@@ -33,7 +33,7 @@ export function sqlCommand(io: Io) {
       }
       if (statement === undefined)
         throw new UsageError('Which statement? For example: customer-mirror sql "SELECT * FROM freshness"')
-      const reading = startReading(io)
+      const reading = startStatement(io)
       try {
         await run(reading, statement, options, io)
       } finally {
@@ -43,17 +43,17 @@ export function sqlCommand(io: Io) {
 }
 
 async function run(
-  reading: Reading,
+  reading: StatementProcess,
   statement: string,
   { timeout: limitMs, ...options }: ReadingOptions & { timeout: number },
   io: Io,
 ): Promise<void> {
   const layout = layoutOf(options, { list: 'rows', nothing: 'NULL', stdout: io.stdout })
-  const file = await fileToRead(options)
+  const { file } = await fileToRead(options)
   const sql = statement === '-' ? await statementFromInput(io) : statement
   if (io.signal.aborted) return
   try {
-    await reading.run({ ...file, read: { sql }, layout }, { limitMs })
+    await reading.run({ file, sql, layout, limitMs })
   } catch (error) {
     const { withSuggestion } = await import('./reading/list-tables.ts')
     throw withSuggestion(error)

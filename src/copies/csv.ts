@@ -1,5 +1,5 @@
-import { type Format, type FormatSettings, writeLines } from './format.ts'
-import type { SqlValue } from './readable-statement.ts'
+import { type Format, type FormatSettings, linesOf } from './format.ts'
+import type { SqlValue } from './sqlite-statement.ts'
 
 /**
  * CSV as in RFC 4180. NULL is an empty field, the empty text is `""`, BOOLEAN is 1 or 0. With `excel`, the file begins with a BOM
@@ -7,14 +7,9 @@ import type { SqlValue } from './readable-statement.ts'
  */
 export function csvFormat({ excel, plainText = (text) => text }: FormatSettings): Format {
   const shown = { text: (text: string) => plainText(excel ? harmlessInSpreadsheet(text) : text) }
-  return {
-    write(rows, to, { columns }) {
-      const head = csvLine(
-        columns.map(({ name }) => name),
-        shown,
-      )
-      return writeLines(rows, to, (row) => csvLine(row, shown), (excel ? BYTE_ORDER_MARK : '') + head)
-    },
+  return (rows, { columns }) => {
+    const names = columns.map(({ name }) => name)
+    return linesOf(rows, (row) => csvLine(row, shown), (excel ? BYTE_ORDER_MARK : '') + csvLine(names, shown))
   }
 }
 

@@ -1,10 +1,10 @@
 import { UsageError } from '../errors/errors.ts'
 import { listedNames } from '../text/listed-names.ts'
 import type { Connection } from '../store/sqlite/connect.ts'
-import { feedStart, lastGiven, lastSeq, lastSeqAt, type SelectedRows } from './feed.ts'
-import type { ExportFacts, ExportRow, Format, Sink } from './format.ts'
+import { feedStart, lastGiven, lastSeq, lastSeqAt } from './feed.ts'
+import type { Chunk, ExportRow, Format } from './format.ts'
 import { nowIn, numberIn } from './open-to-read.ts'
-import { mirroredIn, type ReadOrganization, readOrganizations, type UnknownOrganization } from './organizations.ts'
+import { mirroredIn, type ReadOrganization, readOrganizations, requireKnown } from './organizations.ts'
 import { type Selection, selectRows, tableOf } from './selection.ts'
 
 /** What was exported. */
@@ -17,37 +17,42 @@ export type Exported = {
   readBefore: { organization: string; readAsOf: string }[]
 }
 
-export type Exporting = {
-  selection: Selection
-  /** Organizations of the configuration, which may be named although the mirror does not know them yet. */
-  configured: readonly string[]
-  format: Format
-  /** Where all rows go, or where those of an organization do: each has its own place then, and its rows do not name it. */
-  to: Sink | ((organization: string) => PartitionSink)
-  /** Called now and then with the rows so far, and with all there will be where that is known. */
-  onProgress?: ((rows: number, total: number | undefined) => void) | undefined
-}
-
 /** The place of the rows of one organization. */
-export type PartitionSink = Sink & {
+export type PartitionSink = {
+  /** Returns when all of it is written, however slow the disk is. */
+  write(chunk: Chunk): void
   /** To be called when all of them are written. */
   finish(rows: number): void
 }
 
+export type Exporting = {
+  selection: Selection
+  configured: readonly string[]
+  format: Format
+  /** A part for each organization, whose rows do not name it. */
+  isPartitioned?: boolean
+  /** Called now and then with the rows so far, and with all there will be where that is known. */
+  onProgress?: ((rows: number, total: number | undefined) => void) | undefined
+}
+
+/** A file of an export: all rows, or those of one organization, as they are read. */
+export type Part = { organization: string; chunks: Iterable<Chunk>; rows: () => number }
+
+/** An export whose parts are read as they are written. What was exported is known in the end. */
+export type BegunExport = { parts: Part[]; done: () => Exported }
+
 /**
- * Exports the selected rows of one state of the file, whose transaction the caller holds: rows are read as they are written. Throws UsageError
- * before anything is written.
+ * Begins to export the selected rows of one state of the file, whose transaction the caller holds. Throws UsageError before anything is read.
  */
-export function exportRows(
+export function beginExport(
   db: Connection,
-  { selection, configured, format, to, onProgress }: Exporting,
-): Exported | UnknownOrganization {
-  const organizations = selectOrganizations(db, selection, configured)
-  if ('known' in organizations) return organizations
+  { selection, configured, format, isPartitioned = false, onProgress }: Exporting,
+): BegunExport {
   const { changesSince, asOf } = selection
+  const { leftOut, ...selected } = selectOrganizations(db, selection, configured)
   const seq = asOf === undefined ? lastSeq(db) : lastSeqAt(db, asOf)
   const exportedAt = nowIn(db)
-  const read = organizations.read.map((one) => ({ ...one, active: countActive(db, one.organization) }))
+  const read = selected.read.map((one) => ({ ...one, active: countActive(db, one.organization) }))
   const start = feedStart(
     db,
     read.map(({ organization }) => organization),
@@ -55,69 +60,57 @@ export function exportRows(
   if (changesSince !== undefined)
     requireCompleteFeed(changesSince, { last: seq, given: lastGiven(db), first: start.seq })
   if (asOf !== undefined) requireKnownTime(asOf, { now: exportedAt, from: start.at })
-  const facts = { exportedAt, lastSeq: seq }
-  let rows = 0
-  const report = onProgress && ((more: number, total: number | undefined) => onProgress(rows + more, total))
-  if (typeof to !== 'function')
-    rows = writeRows(db, { selection, facts: { ...facts, organizations: read }, format, to, report })
-  else
-    for (const one of read) {
-      const place = to(one.organization)
-      const part = { selection, facts: { ...facts, organizations: [one] }, format, report }
-      const written = writeRows(db, { ...part, to: place, isPartition: true })
-      place.finish(written)
-      rows += written
+  let all = 0
+  const partOf = (organizations: typeof read): Part => {
+    const names = organizations.map(({ organization }) => organization)
+    const { columns, sql, parameters } = selectRows(db, selection, names, { isPartition: isPartitioned })
+    if (columns.length === 0)
+      throw new UsageError(
+        `This file has no ${tableOf(selection)}: it was made by an earlier version. Publish it again.`,
+      )
+    const isCounted = onProgress !== undefined && !isPartitioned && asOf === undefined
+    const total = isCounted ? numberIn(db, `SELECT COUNT(*) FROM (${sql})`, ...parameters) : undefined
+    let count = 0
+    const counted = function* (): Generator<ExportRow, void> {
+      for (const row of db
+        .prepare<unknown[], ExportRow>(sql)
+        .raw()
+        .iterate(...parameters)) {
+        if (count % BETWEEN_REPORTS === 0) onProgress?.(all, total)
+        count += 1
+        all += 1
+        yield row
+      }
+      onProgress?.(all, total)
     }
+    const about = { table: tableOf(selection), columns, exportedAt, asOf, changesSince, lastSeq: seq, organizations }
+    return { organization: names.join(), chunks: format(counted(), about), rows: () => count }
+  }
+  const parts = isPartitioned ? read.map((one) => partOf([one])) : [partOf(read)]
   const readBefore = read.filter(({ readAsOf }) => asOf !== undefined && readAsOf < asOf)
-  return { rows, exportedAt, lastSeq: seq, leftOut: organizations.leftOut, readBefore }
+  return { parts, done: () => ({ rows: all, exportedAt, lastSeq: seq, leftOut, readBefore }) }
+}
+
+const BETWEEN_REPORTS = 4096
+
+/** Exports the rows of each organization to a place of their own, without a pause. */
+export function exportRows(
+  db: Connection,
+  { to, ...exporting }: Omit<Exporting, 'isPartitioned'> & { to: (organization: string) => PartitionSink },
+): Exported {
+  const { parts, done } = beginExport(db, { ...exporting, isPartitioned: true })
+  for (const { organization, chunks, rows } of parts) {
+    const place = to(organization)
+    for (const chunk of chunks) place.write(chunk)
+    place.finish(rows())
+  }
+  return done()
 }
 
 /** Those that are active, by two counts that an index answers. */
 function countActive(db: Connection, organization: string): number {
   const all = 'SELECT COUNT(*) FROM customers WHERE organization = ?'
   return numberIn(db, all, organization) - numberIn(db, `${all} AND removed_at IS NOT NULL`, organization)
-}
-
-type Part = Pick<Exporting, 'selection' | 'format'> & {
-  facts: Pick<ExportFacts, 'exportedAt' | 'lastSeq' | 'organizations'>
-  to: Sink
-  report: Exporting['onProgress']
-  isPartition?: boolean
-}
-
-/** Writes the rows of the organizations that the facts name. A partition is one of many, so its rows are found by an index. */
-function writeRows(db: Connection, { selection, facts, format, to, report, isPartition = false }: Part): number {
-  const names = facts.organizations.map(({ organization }) => organization)
-  const { columns, sql, parameters } = selectRows(db, selection, names, { isPartition })
-  if (columns.length === 0)
-    throw new UsageError(`This file has no ${tableOf(selection)}: it was made by an earlier version. Publish it again.`)
-  const { asOf, changesSince } = selection
-  const isCounted = report !== undefined && !isPartition && asOf === undefined
-  const total = isCounted ? numberIn(db, `SELECT COUNT(*) FROM (${sql})`, ...parameters) : undefined
-  const rows = readRows(db, { sql, parameters }, (count) => report?.(count, total))
-  try {
-    return format.write(rows, to, { ...facts, table: tableOf(selection), columns, asOf, changesSince })
-  } finally {
-    // A statement that is not at its end would keep the file from being closed.
-    rows.return()
-  }
-}
-
-const BETWEEN_REPORTS = 4096
-
-function* readRows(
-  db: Connection,
-  { sql, parameters }: Pick<SelectedRows, 'sql' | 'parameters'>,
-  report: (count: number) => void,
-): Generator<ExportRow, void> {
-  let count = 0
-  const statement = db.prepare<unknown[], ExportRow>(sql).raw()
-  for (const row of statement.iterate(...parameters)) {
-    if (count % BETWEEN_REPORTS === 0) report(count)
-    count += 1
-    yield row
-  }
-  report(count)
 }
 
 function requireCompleteFeed(
@@ -150,10 +143,9 @@ function selectOrganizations(
   db: Connection,
   { organizations: named, asOf }: Pick<Selection, 'organizations' | 'asOf'>,
   configured: readonly string[],
-): SelectedOrganizations | UnknownOrganization {
+): SelectedOrganizations {
   const known = mirroredIn(db)
-  const unknown = named.find((organization) => !known.includes(organization) && !configured.includes(organization))
-  if (unknown !== undefined) return { organization: unknown, known }
+  requireKnown(named, { known, configured })
   const chosen = named.length === 0 ? known : [...new Set(named)]
   const found = new Map(readOrganizations(db).map((one) => [one.organization, one]))
   const isRead = (one: ReadOrganization | undefined) =>

@@ -1,5 +1,5 @@
 import type { PublicColumn } from '../model/public-tables.ts'
-import type { SqlValue } from './readable-statement.ts'
+import type { SqlValue } from './sqlite-statement.ts'
 
 /**
  * A column of an export. Values are as SQLite has them: TEXT and DATETIME (UTC, as in the mirror) are strings, INTEGER is a bigint,
@@ -43,16 +43,15 @@ export type ExportedOrganization = {
   firstReadAt: string
 }
 
-/** Where the bytes of an export go. */
-export type Sink = {
-  /** Returns when all of it is written, however slow the reader is. Throws where it cannot be written, or is not read any more. */
-  write(chunk: string | Uint8Array): void
+/** A part of a file. Bytes are to be written before the next part is taken, which may stand in the same memory. */
+export type Chunk = string | Uint8Array
+
+export function bytesOf(chunk: Chunk): Uint8Array {
+  return typeof chunk === 'string' ? Buffer.from(chunk) : chunk
 }
 
-/** Writes rows as they come, and keeps few of them. Returns their number. */
-export type Format = {
-  write(rows: Iterable<ExportRow>, to: Sink, about: ExportFacts): number
-}
+/** Turns rows into the parts of a file as they are taken, and keeps few of them. */
+export type Format = (rows: Iterable<ExportRow>, about: ExportFacts) => Iterable<Chunk>
 
 /** Settings that change how a format writes; those that do not concern it are ignored. */
 export type FormatSettings = {
@@ -69,19 +68,20 @@ export type FormatSettings = {
 /** What is kept before it is written, in characters: as little as a row that is longer allows. */
 const MOST_KEPT = 64 * 1024
 
-/** Writes a line for each row, behind the head. Returns the number of rows. */
-export function writeLines(rows: Iterable<ExportRow>, to: Sink, lineOf: (row: ExportRow) => string, head = ''): number {
+/** A line for each row, behind the head. */
+export function* linesOf(
+  rows: Iterable<ExportRow>,
+  lineOf: (row: ExportRow) => string,
+  head = '',
+): Generator<string, void> {
   let kept = head
-  let count = 0
   for (const row of rows) {
     kept += lineOf(row)
-    count += 1
     if (kept.length < MOST_KEPT) continue
-    to.write(kept)
+    yield kept
     kept = ''
   }
-  if (kept !== '') to.write(kept)
-  return count
+  if (kept !== '') yield kept
 }
 
 /** Each format with what loads it. */

@@ -1,18 +1,16 @@
 import { parsedJson } from '../text/parsed-json.ts'
 import { wellFormedJson } from '../text/storable-text.ts'
-import type { SqlValue } from './readable-statement.ts'
-import { type ExportColumn, type ExportRow, type Format, type FormatSettings, writeLines } from './format.ts'
+import type { SqlValue } from './sqlite-statement.ts'
+import { type ExportColumn, type ExportRow, type Format, type FormatSettings, linesOf } from './format.ts'
 
 /**
  * A JSON object on each line, with every column: NULL as null, BOOLEAN as true or false, integers with all their digits, and columns
  * that hold JSON as that JSON, not as text.
  */
 export function jsonLinesFormat({ plainJson = (json) => json }: Pick<FormatSettings, 'plainJson'>): Format {
-  return {
-    write(rows, to, { columns }) {
-      const write = columns.map(writerOf)
-      return writeLines(rows, to, (row) => `${plainJson(lineOf(row, write))}\n`)
-    },
+  return (rows, { columns }) => {
+    const write = columns.map(writerOf)
+    return linesOf(rows, (row) => `${plainJson(lineOf(row, write))}\n`)
   }
 }
 

@@ -78,15 +78,16 @@ export function inMirrorFile<Result>(file: string, read: (db: Connection) => Res
 
 /**
  * Runs `work` with a file of SQLite that has what readers see of the mirror: the mirror itself, or a private copy of one in PostgreSQL, which
- * is removed afterwards.
+ * is removed afterwards. Throws Interrupted after an abort while it is made.
  */
 export async function withFileToRead<Result>(
   mirror: string,
   work: (file: string) => Result | Promise<Result>,
+  signal?: AbortSignal,
 ): Promise<Result> {
   if (!isPostgres(mirror)) return await work(mirror)
   const { makePrivateCopy } = await import('./private-copy.ts')
-  const copy = await makePrivateCopy(mirror)
+  const copy = await makePrivateCopy(mirror, signal)
   try {
     return await work(copy.file)
   } finally {

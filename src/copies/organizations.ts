@@ -1,5 +1,9 @@
 import type Database from 'better-sqlite3'
 import { isPostgres, shownMirror } from '../address/mirror-address.ts'
+import { didYouMean } from '../config/suggestion.ts'
+import { UsageError } from '../errors/errors.ts'
+import { listedNames } from '../text/listed-names.ts'
+import { plainText } from '../text/plain-text.ts'
 import { sql, text, timeIn } from '../store/port/sql.ts'
 import { sqliteError } from '../store/port/sqlite-errors.ts'
 import { sqliteSession } from '../store/port/sqlite-store.ts'
@@ -95,8 +99,24 @@ async function onServer<Result>(address: string, work: (session: Session) => Pro
   }
 }
 
-/** An organization that neither the mirror nor the configuration knows, and those that the mirror knows. */
-export type UnknownOrganization = { organization: string; known: string[] }
+/** Throws UsageError where one of these is known neither to the configuration nor to the file that is read. */
+export function requireKnown(
+  named: readonly string[],
+  { known, configured }: { known: readonly string[]; configured: readonly string[] },
+): void {
+  const unknown = named.find((organization) => !known.includes(organization) && !configured.includes(organization))
+  if (unknown === undefined) return
+  const alone = known.filter((organization) => !configured.includes(organization)).map(plainText)
+  const places =
+    configured.length === 0
+      ? [`the file has ${listedNames(alone)}`]
+      : [
+          `the configuration has ${listedNames(configured)}`,
+          ...(alone.length > 0 ? [`the mirror also has ${listedNames(alone)}`] : []),
+        ]
+  const meant = didYouMean(unknown, [...configured, ...alone])
+  throw new UsageError(`unknown organization "${unknown}"${meant}: ${places.join('; ')}`)
+}
 
 /** Every organization that was ever mirrored. */
 export function mirroredIn(db: Database.Database): string[] {

@@ -2,8 +2,8 @@ import { ByteWriter, type KeyValue, ParquetWriter, type SchemaElement } from 'hy
 import { zstdCompressSync } from 'node:zlib'
 import { UsageError } from '../errors/errors.ts'
 import { version } from '../machine/version.ts'
-import type { ExportColumn, ExportFacts, Format, FormatSettings } from './format.ts'
-import type { SqlValue } from './readable-statement.ts'
+import type { ExportColumn, ExportFacts, ExportRow, Format, FormatSettings } from './format.ts'
+import type { SqlValue } from './sqlite-statement.ts'
 
 /** Row groups end at this many rows, or this many characters of text, whichever comes first. */
 const GROUP_ROWS = 10_000
@@ -15,55 +15,64 @@ const GROUP_CHARACTERS = 8_000_000
  * value that is not of the type of its column.
  */
 export function parquetFormat({ ids }: Pick<FormatSettings, 'ids'>): Format {
-  return {
-    write(rows, to, facts) {
-      const columns = facts.columns.map((column) => parquetColumn(column, ids))
-      const bytes = new ByteWriter(1024 * 1024)
-      const writer = new ParquetWriter({
-        writer: bytes,
-        schema: [{ name: 'root', num_children: columns.length }, ...columns.map(({ element }) => element)],
-        codec: 'ZSTD',
-        compressors: { ZSTD: (content) => zstdCompressSync(content) },
-        createdBy: `customer-mirror version ${version()}`,
-        kvMetadata: metadataOf(facts),
-      })
-      const flush = () => {
-        to.write(bytes.getBytes())
-        bytes.index = 0
-      }
-      let group = columns.map((): unknown[] => [])
-      let characters = 0
-      const finishGroup = () => {
-        const rowGroupSize = group[0]?.length ?? 0
-        if (rowGroupSize === 0) return
-        const written = columns.map(({ name, statistics }, at) => ({ name, statistics, ...asWritten(group[at] ?? []) }))
-        void writer.write({ rowGroupSize, columnData: written })
-        group = columns.map(() => [])
-        characters = 0
-        flush()
-      }
-      let count = 0
-      for (const row of rows) {
-        for (let at = 0; at < columns.length; at += 1) {
-          const value = row[at] ?? null
-          const stored = value === null ? null : columns[at]?.convert(value)
-          if (stored === undefined) throw unwritable(columns[at]?.name, facts)
-          if (typeof stored === 'string') characters += stored.length
-          group[at]?.push(stored)
-        }
-        count += 1
-        if (count % GROUP_ROWS === 0 || characters >= GROUP_CHARACTERS) finishGroup()
-      }
-      finishGroup()
-      void writer.finish()
-      flush()
-      return count
-    },
+  return function* (rows, facts) {
+    const columns = facts.columns.map((column) => parquetColumn(column, ids))
+    const bytes = new ByteWriter(1024 * 1024)
+    const writer = new ParquetWriter({
+      writer: bytes,
+      schema: [{ name: 'root', num_children: columns.length }, ...columns.map(({ element }) => element)],
+      codec: 'ZSTD',
+      compressors: { ZSTD: (content) => zstdCompressSync(content) },
+      createdBy: `customer-mirror version ${version()}`,
+      kvMetadata: metadataOf(facts),
+    })
+    const taken = () => {
+      const written = bytes.getBytes()
+      bytes.index = 0
+      return written
+    }
+    for (const group of groupsOf(rows, columns, facts)) {
+      const columnData = columns.map(({ name, statistics }, at) => ({
+        name,
+        statistics,
+        ...asWritten(group[at] ?? []),
+      }))
+      void writer.write({ rowGroupSize: group[0]?.length ?? 0, columnData })
+      yield taken()
+    }
+    void writer.finish()
+    yield taken()
   }
 }
 
+/** The values of each column, as many rows at a time as a row group has. */
+function* groupsOf(
+  rows: Iterable<ExportRow>,
+  columns: readonly ParquetColumn[],
+  facts: ExportFacts,
+): Generator<Stored[][], void> {
+  let group = columns.map((): Stored[] => [])
+  let count = 0
+  let characters = 0
+  for (const row of rows) {
+    for (const [at, column] of columns.entries()) {
+      const value = row[at] ?? null
+      const stored = value === null ? null : column.convert(value)
+      if (stored === undefined) throw unwritable(column.name, facts)
+      if (typeof stored === 'string') characters += stored.length
+      group[at]?.push(stored)
+    }
+    count += 1
+    if (count < GROUP_ROWS && characters < GROUP_CHARACTERS) continue
+    yield group
+    group = columns.map(() => [])
+    count = characters = 0
+  }
+  if (count > 0) yield group
+}
+
 /** A value is of another kind than its column, as only an edit by hand leaves it. */
-function unwritable(column: string | undefined, { table }: ExportFacts): UsageError {
+function unwritable(column: string, { table }: ExportFacts): UsageError {
   return new UsageError(
     `A value of ${column} in ${table} is not of the type of its column, so Parquet cannot hold it. Rows that were edited by hand ` +
       'are repaired by the next run; --format csv and jsonl export values as they are.',
@@ -94,7 +103,7 @@ function metadataOf({ table, exportedAt, asOf, changesSince, lastSeq, organizati
 }
 
 /** Repeated text goes into a dictionary, which the writer makes of strings; other text costs half as much as bytes from a pool. */
-function asWritten(data: unknown[]): { data: unknown[]; encoding?: 'PLAIN' } {
+function asWritten(data: Stored[]): { data: Stored[]; encoding?: 'PLAIN' } {
   const sample = data.slice(0, SAMPLED).filter((value) => typeof value === 'string')
   if (new Set(sample).size * 2 <= sample.length) return { data }
   return { data: data.map((value) => (typeof value === 'string' ? Buffer.from(value) : value)), encoding: 'PLAIN' }
@@ -113,7 +122,7 @@ type ParquetColumn = {
   convert(value: Value): Stored | undefined
 }
 
-type Stored = string | bigint | boolean | Uint8Array
+type Stored = string | bigint | boolean | Uint8Array | null
 
 /** JSON is written as text: some readers take the JSON of Parquet for bytes. */
 export function parquetColumn(

@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto'
 import {
   closeSync,
-  existsSync,
   fchmodSync,
   fsyncSync,
   lstatSync,
@@ -98,19 +97,6 @@ export function beginPartitions(folder: string, writing: Writing): Partitions {
     } catch (error) {
       lock.release()
       throw error
-    }
-  })
-}
-
-/** Removes what a process left that was ended, unless another one writes there. */
-export function tidyPartitions(folder: string): void {
-  if (!existsSync(folder)) return
-  atPlace(folder, () => {
-    const lock = lockFolder(folder)
-    try {
-      removeUnfinished(folder)
-    } finally {
-      lock.release()
     }
   })
 }

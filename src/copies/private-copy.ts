@@ -28,10 +28,10 @@ export type PrivateCopy = { file: string; remove: () => void }
  * Copies what readers see, one state of it, from a mirror in PostgreSQL into a file of SQLite, 0600 in a folder of 0700 among the temporary
  * files. Copies of processes that were killed are removed. Throws MirrorUnusable.
  */
-export async function makePrivateCopy(address: string): Promise<PrivateCopy> {
+export async function makePrivateCopy(address: string, signal?: AbortSignal): Promise<PrivateCopy> {
   const copy = privatePlace()
   try {
-    await fill(copy.file, address)
+    await fill(copy.file, address, signal)
     return copy
   } catch (error) {
     copy.remove()
@@ -85,7 +85,7 @@ function removeIfAbandoned(folder: string): void {
   }
 }
 
-async function fill(file: string, address: string): Promise<void> {
+async function fill(file: string, address: string, signal: AbortSignal | undefined): Promise<void> {
   const server = await openServer(address, 'read')
   try {
     openDatabase(file, 'write').close()
@@ -96,7 +96,7 @@ async function fill(file: string, address: string): Promise<void> {
       await server.read(async (session) => {
         // The server may end a statement, on a standby above all; then all of it is read again.
         db.exec('ROLLBACK; BEGIN')
-        await copyRows({ from: postgresSession(session), to: sqliteSession(db), tables: READ_TABLES })
+        await copyRows({ from: postgresSession(session), to: sqliteSession(db), tables: READ_TABLES, signal })
         await noteForgotten(session, db)
         await noteGiven(session, db)
       })

@@ -39,7 +39,7 @@ export function publishFolder(plan: FolderPlan): Published {
         const to = (organization: string) => partitions.of(organization)
         // To name none is to export all.
         const all = organizations.length === 0 ? undefined : exportRows(db, { selection, configured: [], format, to })
-        return { read: known, writtenAt: isoOf(nowIn(db)), rows: all !== undefined && 'rows' in all ? all.rows : 0 }
+        return { read: known, writtenAt: isoOf(nowIn(db)), rows: all?.rows ?? 0 }
       })
       const facts = { written_at: writtenAt, without_personal_data: withoutPersonalData, state }
       const files = partitions.finish(facts)

@@ -1,19 +1,45 @@
 import { isPostgres } from '../address/mirror-address.ts'
 import { UsageError } from '../errors/errors.ts'
 import { either, joined, secondOf, type Sql, sql, text, written } from '../store/port/sql.ts'
-import type { SomeRows } from '../store/postgres/read-statement.ts'
 import type { Connection } from '../store/sqlite/connect.ts'
-import { hasColumns, openToRead } from './open-to-read.ts'
-import { mirroredIn, type UnknownOrganization } from './organizations.ts'
-import { prepareToRead, readablePostgres, type SqlValue } from './readable-statement.ts'
+import { hasColumns, type OpenedToRead, openToRead } from './open-to-read.ts'
+import { mirroredIn, requireKnown } from './organizations.ts'
+import type { SomeRows } from './postgres-statement.ts'
+import { prepareToRead, type SqlValue, statementError } from './sqlite-statement.ts'
 
-/** What a reader of a mirror or a copy asks for: the rows of a statement of his own, or customers. */
-export type Asked = {
-  read: { sql: string } | { customers: CustomersFilter }
-  /** Organizations of the configuration, which may be asked for although the mirror does not know them yet. */
-  configured: readonly string[]
-  /** How long a statement may take; undefined if there is no limit. */
-  limitMs?: number | undefined
+/*
+ * Rows of a mirror or a copy, from one state of it, some at a time. Throws UsageError for a mistake in what is asked for, and MirrorUnusable.
+ */
+
+/** The rows of one statement that only reads. A server ends it a little later than the program that asked, which says more about it. */
+export async function* readStatement(
+  place: string,
+  statement: string,
+  { limitMs }: { limitMs?: number | undefined } = {},
+): AsyncGenerator<SomeRows, void> {
+  if (isPostgres(place)) {
+    const postgres = await import('./postgres-statement.ts')
+    const limit = { limitMs: limitMs === undefined ? 0 : limitMs + LATER_MS }
+    yield* postgres.readStatement(place, { sql: postgres.readablePostgres(statement) }, limit)
+  } else yield* inFile(place, {}, ({ db }) => rowsIn(db, statement))
+}
+
+const LATER_MS = 1000
+
+async function* inFile(
+  file: string,
+  options: { asMade?: boolean },
+  read: (opened: OpenedToRead) => Iterable<SomeRows>,
+): AsyncGenerator<SomeRows, void> {
+  const opened = openToRead(file, options)
+  try {
+    yield* read(opened)
+    opened.requireUnchanged()
+  } catch (error) {
+    throw statementError(error, file)
+  } finally {
+    opened.close()
+  }
 }
 
 /** Which customers to read, and which of their columns, where the file has them. */
@@ -26,45 +52,6 @@ export type CustomersFilter = {
   includeRemoved: boolean
   /** How many at most; undefined for all of them. */
   limit?: number | undefined
-}
-
-/**
- * The rows of a mirror or a copy that are asked for, from one state of it, some at a time; or the organization that is named and that is not
- * known. Throws UsageError for a mistake in a statement, and MirrorUnusable.
- */
-export async function readRows(place: string, asked: Asked): Promise<AsyncIterable<SomeRows> | UnknownOrganization> {
-  return isPostgres(place) ? readServer(place, asked) : readFile(place, asked)
-}
-
-async function readFile(
-  file: string,
-  { read, configured }: Asked,
-): Promise<AsyncIterable<SomeRows> | UnknownOrganization> {
-  const opened = openToRead(file, { asMade: !('sql' in read) })
-  try {
-    const organization = 'sql' in read ? undefined : read.customers.organization
-    const known = organization === undefined ? [] : mirroredIn(opened.db)
-    if (organization !== undefined && ![...known, ...configured].includes(organization)) {
-      opened.close()
-      return { organization, known }
-    }
-    const rows = 'sql' in read ? rowsIn(opened.db, read.sql) : customersIn(opened.db, read.customers)
-    return untilClosed(rows, () => {
-      opened.requireUnchanged()
-      opened.close()
-    })
-  } catch (error) {
-    opened.close()
-    throw error
-  }
-}
-
-async function* untilClosed(rows: Iterable<SomeRows>, close: () => void): AsyncGenerator<SomeRows> {
-  try {
-    yield* rows
-  } finally {
-    close()
-  }
 }
 
 /** Some rows at a time, and one that is large alone: it may be as large as memory allows. The first have the columns alone. */
@@ -171,36 +158,46 @@ function shownValue(name: string, value: SqlValue): SqlValue {
   return name === 'created_at_utc' && typeof value === 'string' ? secondOf(value) : value
 }
 
-/** The server ends a statement a little later than the program that asked, which says more about it. */
-const LATER_MS = 1000
-
 /** A search for these customers takes no longer on any mirror. */
 const SEARCH_MS = 600_000
 
-async function readServer(address: string, { read, configured, limitMs }: Asked) {
-  const { readStatement } = await import('../store/postgres/read-statement.ts')
-  if ('sql' in read) {
-    const limit = { limitMs: limitMs === undefined ? 0 : limitMs + LATER_MS }
-    return readStatement(address, { sql: readablePostgres(read.sql) }, limit)
-  }
-  const { organization } = read.customers
-  if (organization !== undefined) {
-    const known: string[] = []
-    const all = { sql: 'SELECT DISTINCT organization FROM runs ORDER BY organization' }
-    for await (const { rows } of readStatement(address, all, { limitMs: SEARCH_MS }))
-      known.push(...rows.map(([id]) => String(id)))
-    if (![...known, ...configured].includes(organization)) return { organization, known }
-  }
-  return readCustomers(address, read.customers)
+/** The customers that the filter asks for; of an organization that the mirror or the configuration knows. */
+export async function* readCustomers(
+  place: string,
+  filter: CustomersFilter,
+  { configured = [], signal }: { configured?: readonly string[]; signal?: AbortSignal } = {},
+): AsyncGenerator<SomeRows, void> {
+  const named = filter.organization === undefined ? [] : [filter.organization]
+  if (isPostgres(place)) yield* customersOnServer(place, filter, { named, configured, signal })
+  else
+    yield* inFile(place, { asMade: true }, ({ db }) => {
+      requireKnown(named, { known: mirroredIn(db), configured })
+      return customersIn(db, filter)
+    })
 }
 
-/** The customers that the filter asks for, as `customersIn` finds them in a file. */
-export async function* readCustomers(address: string, filter: CustomersFilter): AsyncGenerator<SomeRows> {
-  const { readStatement } = await import('../store/postgres/read-statement.ts')
+type Asking = { named: readonly string[]; configured: readonly string[]; signal: AbortSignal | undefined }
+
+async function* customersOnServer(
+  place: string,
+  filter: CustomersFilter,
+  { named, configured, signal }: Asking,
+): AsyncGenerator<SomeRows, void> {
+  const postgres = await import('./postgres-statement.ts')
+  const ending = { limitMs: SEARCH_MS, signal }
+  const known: string[] = []
+  if (named.length > 0)
+    for await (const { rows } of postgres.readStatement(
+      place,
+      { sql: 'SELECT DISTINCT organization FROM runs' },
+      ending,
+    ))
+      known.push(...rows.map(([id]) => String(id)))
+  requireKnown(named, { known: known.toSorted(), configured })
   const statement = written(customersStatement(filter, filter.search === undefined ? [] : SEARCHED), 'postgres')
   const found = foundIn(filter)
   const reading = { sql: statement.text, parameters: statement.values }
-  for await (const some of readStatement(address, reading, { limitMs: SEARCH_MS })) {
+  for await (const some of postgres.readStatement(place, reading, ending)) {
     yield found.take(some)
     if (found.isEnough()) return
   }

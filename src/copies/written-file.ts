@@ -238,7 +238,7 @@ export function giveToGroup(file: string, gid: number, give: () => void): void {
 }
 
 /** Opens a file to write, and closes it after `work`. */
-export function writeInto<Result>(path: string, work: (descriptor: number) => Result, flags = 'r+'): Result {
+function writeInto<Result>(path: string, work: (descriptor: number) => Result, flags = 'r+'): Result {
   const descriptor = openSync(path, flags, 0o600)
   try {
     return work(descriptor)

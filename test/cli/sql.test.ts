@@ -10,7 +10,7 @@ import { exitCodeOf } from '../../src/cli/exit-code.ts'
 import { sqlCommand } from '../../src/cli/sql.ts'
 import { withSuggestion } from '../../src/cli/reading/list-tables.ts'
 import { openToRead } from '../../src/copies/open-to-read.ts'
-import { prepareToRead, statementError } from '../../src/copies/readable-statement.ts'
+import { prepareToRead, statementError } from '../../src/copies/sqlite-statement.ts'
 import { runCli } from '../support/run-cli.ts'
 import { runCommand } from '../support/run-command.ts'
 import { runOnScreen } from '../support/run-on-screen.ts'
@@ -62,9 +62,9 @@ describe('what a statement gives', () => {
 })
 
 const REFUSED: [what: string, statement: string, said: string][] = [
-  ['writes', `DELETE FROM customers`, 'The statement would write.'],
-  ['attaches', `ATTACH 'other.db' AS other`, 'sql reads one file, and attaches no other one.'],
-  ['copies the mirror', `VACUUM INTO 'copy.db'`, 'The statement would write.'],
+  ['writes', `DELETE FROM customers`, 'sql runs one statement that only reads.'],
+  ['attaches', `ATTACH 'other.db' AS other`, 'not with "ATTACH"'],
+  ['copies the mirror', `VACUUM INTO 'copy.db'`, 'not with "VACUUM"'],
   ['is two', 'SELECT 1; SELECT 2', 'There is more than one statement.'],
   ['has parameters', 'SELECT ?', 'The statement has parameters'],
   [

@@ -2,7 +2,7 @@ import Database from 'better-sqlite3'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'vitest'
-import { exportRows } from '../../src/copies/export-rows.ts'
+import { beginExport } from '../../src/copies/export-rows.ts'
 import { parquetFormat } from '../../src/copies/parquet.ts'
 import type { Selection } from '../../src/copies/selection.ts'
 import type { Mirror } from '../../src/model/mirror.ts'
@@ -24,12 +24,12 @@ export async function exported(mirror: Pick<Mirror, 'file'>, selection: Partial<
   const parts: Uint8Array[] = []
   const db = new Database(mirror.file, { readonly: true })
   try {
-    exportRows(db.defaultSafeIntegers(), {
+    const { parts: made } = beginExport(db.defaultSafeIntegers(), {
       selection: { organizations: [], ...selection },
       configured: [],
       format: parquetFormat({ ids: 'text' }),
-      to: { write: (chunk) => void parts.push(Buffer.from(chunk)) },
     })
+    for (const { chunks } of made) for (const chunk of chunks) parts.push(Buffer.from(chunk))
   } finally {
     db.close()
   }

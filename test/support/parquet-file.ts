@@ -42,8 +42,7 @@ export async function write(
 ) {
   const file = join(temporaryFolder(), 'rows.parquet')
   const parts: Buffer[] = []
-  const to = { write: (chunk: string | Uint8Array) => void parts.push(Buffer.from(chunk)) }
-  const count = parquetFormat({ ids }).write(rows, to, { ...FACTS, ...facts, columns })
+  for (const chunk of parquetFormat({ ids })(rows, { ...FACTS, ...facts, columns })) parts.push(Buffer.from(chunk))
   writeFileSync(file, Buffer.concat(parts))
-  return { file, count, writes: parts.map(({ length }) => length) }
+  return { file, writes: parts.map(({ length }) => length) }
 }

@@ -1,5 +1,5 @@
 import { csvLine } from '../../copies/csv.ts'
-import type { SqlValue } from '../../copies/readable-statement.ts'
+import type { SqlValue } from '../../copies/sqlite-statement.ts'
 import { plainText, plainJson } from '../../text/plain-text.ts'
 import { renderTable, type TableScreen } from './table.ts'
 

@@ -37,26 +37,15 @@ type DescribedColumn = Omit<PublicColumn, 'type'> & { type: string }
  * fewer tables and columns; every copy has a manifest.
  */
 async function describedTables(place: string): Promise<DescribedTable[]> {
-  const [{ readRows }, { MANIFEST }, { statementError }] = await Promise.all([
+  const [{ readStatement }, { MANIFEST }] = await Promise.all([
     import('../../copies/read-rows.ts'),
     import('../../copies/copy-manifest.ts'),
-    import('../../copies/readable-statement.ts'),
   ])
   const described = new Map<string, Partial<Pick<DescribedColumn, 'type' | 'meaning'>>>()
   const onServer = isPostgres(place)
-  try {
-    const found = await readRows(place, {
-      read: { sql: onServer ? DICTIONARY : COLUMNS },
-      configured: [],
-      limitMs: 60_000,
-    })
-    if ('known' in found) return []
-    for await (const { rows } of found)
-      for (const [name, type, meaning] of rows)
-        described.set(String(name), onServer ? { type: String(type), meaning: String(meaning) } : {})
-  } catch (error) {
-    throw onServer ? error : statementError(error, place)
-  }
+  for await (const { rows } of readStatement(place, onServer ? DICTIONARY : COLUMNS, { limitMs: 60_000 }))
+    for (const [name, type, meaning] of rows)
+      described.set(String(name), onServer ? { type: String(type), meaning: String(meaning) } : {})
   return [...PUBLIC_TABLES, MANIFEST]
     .map((table) => ({
       ...table,

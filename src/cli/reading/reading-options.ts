@@ -4,11 +4,6 @@ import { UsageError } from '../../errors/errors.ts'
 import { isTerminal, screenOf } from '../io.ts'
 import type { Layout } from '../output/rows.ts'
 import { jsonDocument } from '../output/say.ts'
-import { plainText } from '../../text/plain-text.ts'
-import type { ReadingPlan } from './run-reading.ts'
-import { didYouMean } from '../../config/suggestion.ts'
-import { listedNames } from '../../text/listed-names.ts'
-import type { UnknownOrganization } from '../../copies/organizations.ts'
 
 /** What the commands share that read a mirror or a copy: which file to read, and how to write its rows. */
 export type ReadingOptions = { config?: string; mirror?: string; json?: true; csv?: true; jsonl?: true }
@@ -33,7 +28,11 @@ export function layoutOf(
   return { format: 'table', ...table, ...(screen !== undefined && { screen: { columns: screen.columns } }) }
 }
 
-type ToRead = Pick<ReadingPlan, 'file' | 'configured'> & {
+type ToRead = {
+  /** A mirror or a copy; or the address of a mirror in PostgreSQL, which may hold a password. */
+  file: string
+  /** Organizations of the configuration, which may be asked for although the mirror does not know them yet. */
+  configured: readonly string[]
   /** The configuration that was read; undefined where none was. */
   configuration: string | undefined
 }
@@ -46,21 +45,4 @@ export async function fileToRead({ config: file, mirror }: ReadingOptions): Prom
   if (mirror !== undefined) return { file: namedMirror(mirror), configured: [], configuration: undefined }
   const config = await namedConfig(file, 'a mirror or a copy of one with --mirror')
   return { file: config.mirror, configured: config.organizations.map(({ id }) => id), configuration: config.file }
-}
-
-/** For an organization that neither the configuration nor the file that is read knows. */
-export function unknownOrganization(
-  { organization, known }: UnknownOrganization,
-  configured: readonly string[],
-): UsageError {
-  const ids = [...new Set([...configured, ...known.map(plainText)])]
-  const alone = ids.slice(new Set(configured).size)
-  const places =
-    configured.length === 0
-      ? [`the file has ${listedNames(alone)}`]
-      : [
-          `the configuration has ${listedNames(configured)}`,
-          ...(alone.length > 0 ? [`the mirror also has ${listedNames(alone)}`] : []),
-        ]
-  return new UsageError(`unknown organization "${organization}"${didYouMean(organization, ids)}: ${places.join('; ')}`)
 }

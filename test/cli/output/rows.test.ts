@@ -2,7 +2,7 @@ import Database from 'better-sqlite3'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { formatRows, type Layout } from '../../../src/cli/output/rows.ts'
-import type { SqlValue } from '../../../src/copies/readable-statement.ts'
+import type { SqlValue } from '../../../src/copies/sqlite-statement.ts'
 import { anyCodePoint } from '../../support/any-code-point.ts'
 import { seeds } from '../../support/seeds.ts'
 

@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { timeLimit } from '../../../src/cli/reading/run-reading.ts'
+import { timeLimit } from '../../../src/cli/reading/run-statement.ts'
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] }))
 afterEach(() => void vi.useRealTimers())
 
-function aLimit(limitMs: number | undefined) {
+function aLimit(limitMs: number) {
   const onReached = vi.fn<() => void>()
   return { limit: timeLimit(limitMs, () => performance.now(), onReached), onReached }
 }
@@ -32,12 +32,4 @@ test('to say again that time counts changes nothing', () => {
   }
 
   expect(onReached).toHaveBeenCalledTimes(1)
-})
-
-test('without a limit none is reached', () => {
-  const { limit, onReached } = aLimit(undefined)
-  limit.count(true)
-  vi.advanceTimersByTime(1e9)
-
-  expect(onReached).not.toHaveBeenCalled()
 })

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { ExportColumn } from '../../../src/copies/format.ts'
 import { jsonLinesFormat } from '../../../src/copies/json-lines.ts'
-import type { SqlValue } from '../../../src/copies/readable-statement.ts'
+import type { SqlValue } from '../../../src/copies/sqlite-statement.ts'
 import { exported } from './exported.ts'
 
 type Kind = Partial<ExportColumn>

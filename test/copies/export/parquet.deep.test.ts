@@ -11,16 +11,13 @@ test('rows are compressed by zstd, and written before all of them are read', asy
   function* rows(): Generator<ExportRow> {
     for (; read < 50_000; read += 1) yield [customerId(read), 'Ada Lovelace']
   }
-  parquetFormat({ ids: 'text' }).write(
-    rows(),
-    { write: () => void readWhenWritten.push(read) },
-    { ...FACTS, columns: [column('id', 'TEXT'), column('name', 'TEXT')] },
-  )
+  const facts = { ...FACTS, columns: [column('id', 'TEXT'), column('name', 'TEXT')] }
+  for (const _ of parquetFormat({ ids: 'text' })(rows(), facts)) readWhenWritten.push(read)
   expect(readWhenWritten[0]).toBeLessThan(20_000)
 
-  const { file, count } = await write([column('id', 'TEXT')], [[customerId(1)]])
+  const { file } = await write([column('id', 'TEXT')], [[customerId(1)]])
   const [metadata] = await (await aDuckDb()).all(`SELECT compression FROM parquet_metadata('${file}')`)
-  expect([count, metadata]).toEqual([1, { compression: 'ZSTD' }])
+  expect(metadata).toEqual({ compression: 'ZSTD' })
 })
 
 test('values that are large end their row group before it holds many of them', async () => {

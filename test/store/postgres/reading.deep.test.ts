@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import type { PGlite } from '@electric-sql/pglite'
 import { openDatabase } from '../../../src/store/postgres/open-database.ts'
-import { readStatement } from '../../../src/store/postgres/read-statement.ts'
+import { readStatement } from '../../../src/copies/postgres-statement.ts'
 import { aPostgresMirror } from '../../support/postgres/here.ts'
 import { A_CUSTOMER, A_RUN } from '../../support/postgres/first-rows.ts'
 import { postgresPrograms, startPostgres } from '../../../bench/postgres-server.ts'

@@ -1,31 +1,44 @@
 import { DatabaseError } from 'pg'
-import { isOurs, UsageError } from '../../errors/errors.ts'
-import { shownMirror } from '../../address/mirror-address.ts'
-import { beginning } from '../port/postgres-transaction.ts'
-import { connectionSettings, MirrorClient, schemaOf, sessionOn, VALUE_TYPES } from '../port/postgres-connections.ts'
-import { postgresError } from '../port/postgres-errors.ts'
-import { lookAtSchema, requireReadable } from './require-mirror.ts'
-import { noRoomFor, SEVERAL, WRITES } from '../../errors/faults.ts'
+import { shownMirror } from '../address/mirror-address.ts'
+import { isOurs, UsageError } from '../errors/errors.ts'
+import { noRoomFor, SEVERAL, WRITES } from '../errors/faults.ts'
+import {
+  connectionSettings,
+  MirrorClient,
+  schemaOf,
+  sessionOn,
+  VALUE_TYPES,
+} from '../store/port/postgres-connections.ts'
+import { postgresError } from '../store/port/postgres-errors.ts'
+import { beginning } from '../store/port/postgres-transaction.ts'
+import { lookAtSchema, requireReadable } from '../store/postgres/require-mirror.ts'
+import { readingStatement, type SqlValue } from './sqlite-statement.ts'
 
 /** A statement that reads, with the values of $1 and so on. */
 export type Statement = { sql: string; parameters?: readonly unknown[] }
 
 /** Some of the rows, with the names of their columns. The first ones may be none. */
-export type SomeRows = { columns: string[]; rows: ShownValue[][] }
+export type SomeRows = { columns: string[]; rows: SqlValue[][] }
+
+/** What ends a statement: a time on the server, and a signal. */
+type Ending = { limitMs: number; signal?: AbortSignal | undefined }
 
 /** The most rows that are taken at a time, and about how much of them is in memory. */
 const AT_ONCE = { rows: 500, characters: 16 * 1024 * 1024 }
 
 /**
  * Runs one statement in a READ ONLY transaction of its own connection, and yields its rows some at a time, as they are taken. The server ends
- * it after `limitMs`, or when this process is gone. Throws UsageError for a mistake in the statement, and MirrorUnusable.
+ * it after `limitMs`, after an abort, or when this process is gone. Throws UsageError for a mistake in the statement, and MirrorUnusable.
  */
 export async function* readStatement(
   address: string,
   { sql, parameters = [] }: Statement,
-  { limitMs }: { limitMs: number },
+  { limitMs, signal }: Ending,
 ): AsyncGenerator<SomeRows> {
   const client = await connect(address)
+  // A statement under way is not waited for.
+  const end = () => void client.end().catch(() => {})
+  signal?.addEventListener('abort', end)
   try {
     const place = { address: shownMirror(address), schema: schemaOf(address) }
     await client.query(begin(place.schema, limitMs))
@@ -34,7 +47,7 @@ export async function* readStatement(
   } catch (error) {
     throw statementError(error, shownMirror(address))
   } finally {
-    // A statement under way is not waited for.
+    signal?.removeEventListener('abort', end)
     await client.end().catch(() => {})
   }
 }
@@ -60,7 +73,7 @@ async function connect(address: string): Promise<MirrorClient> {
   }
 }
 
-function getTypeParser(type: number): (text: string) => ShownValue {
+function getTypeParser(type: number): (text: string) => SqlValue {
   return SHOWN_TYPES.get(type) ?? ((text) => text)
 }
 
@@ -89,7 +102,7 @@ async function* rowsOf(client: MirrorClient, sql: string, parameters: readonly u
   }
 }
 
-function longest(rows: readonly ShownValue[][]): number {
+function longest(rows: readonly SqlValue[][]): number {
   const lengths = rows.map((row) =>
     row.reduce<number>(
       (sum, value) => sum + (typeof value === 'object' || typeof value === 'string' ? (value?.length ?? 0) : 8),
@@ -99,9 +112,14 @@ function longest(rows: readonly ShownValue[][]): number {
   return Math.max(0, ...lengths)
 }
 
+/** The server makes sure that nothing is written: this is for a reason in our words, and without what stands before the first word. */
+export function readablePostgres(sql: string): string {
+  return readingStatement(sql, ['SELECT', 'WITH', 'VALUES', 'TABLE', 'EXPLAIN', 'SHOW']).text
+}
+
 /** In the extended protocol, which takes one statement at a time. */
 async function answer(client: MirrorClient, text: string, parameters: readonly unknown[]): Promise<SomeRows> {
-  const { fields, rows } = await client.query<ShownValue[]>({
+  const { fields, rows } = await client.query<SqlValue[]>({
     ...{ text, values: [...parameters], rowMode: 'array', queryMode: 'extended' },
   })
   return { columns: fields.map(({ name }) => name), rows }
@@ -124,11 +142,8 @@ function statementError(error: unknown, address: string): unknown {
 /** A file that the statement names, as pg_read_file does. Those of tables, which are damaged without them, are opened in other words. */
 const NAMED_FILE = /^could not (?:open file .* for reading|open directory|stat file)/
 
-/** A value of a statement as readers of the mirror in SQLite see it: an integer is a bigint, and any other number a number. */
-type ShownValue = string | number | bigint | Buffer | null
-
 /** How a value of a PostgreSQL type is shown, by the number of the type. Others are shown as the server writes them. */
-const SHOWN_TYPES: ReadonlyMap<number, (text: string) => ShownValue> = new Map<number, (text: string) => ShownValue>([
+const SHOWN_TYPES: ReadonlyMap<number, (text: string) => SqlValue> = new Map<number, (text: string) => SqlValue>([
   ...[20, 21, 23, 26].map((type) => [type, BigInt] as const), // integers
   ...[700, 701].map((type) => [type, numberOf] as const), // real numbers
   [1700, numericOf],
@@ -138,16 +153,16 @@ const SHOWN_TYPES: ReadonlyMap<number, (text: string) => ShownValue> = new Map<n
 ])
 
 /** `NaN` and infinity are not written as numbers anywhere. */
-function numberOf(text: string): ShownValue {
+function numberOf(text: string): SqlValue {
   const number = Number(text)
   return Number.isFinite(number) ? number : text
 }
 
-function numericOf(text: string): ShownValue {
+function numericOf(text: string): SqlValue {
   return /^-?\d+$/.test(text) ? BigInt(text) : numberOf(text)
 }
 
-function momentOf(type: number): (text: string) => ShownValue {
+function momentOf(type: number): (text: string) => SqlValue {
   const read = VALUE_TYPES.get(type)
   return (text) => {
     const time = read?.(text)
