@@ -1,7 +1,6 @@
-import { DatabaseError } from 'pg'
 import { shownMirror } from '../address/mirror-address.ts'
 import { isOurs, UsageError } from '../errors/errors.ts'
-import { noRoomFor, SEVERAL, WRITES } from '../errors/faults.ts'
+import { codeOf, noRoomFor, SEVERAL, WRITES } from '../errors/faults.ts'
 import {
   connectionSettings,
   MirrorClient,
@@ -127,8 +126,9 @@ async function answer(client: MirrorClient, text: string, parameters: readonly u
 
 /** What went wrong with a statement: UsageError for a mistake in it, MirrorUnusable for the server. */
 function statementError(error: unknown, address: string): unknown {
-  if (isOurs(error) || !(error instanceof DatabaseError)) return postgresError(error, address)
-  const { code = '', message } = error
+  const code = codeOf(error) ?? ''
+  if (isOurs(error) || !(error instanceof Error) || code === '') return postgresError(error, address)
+  const { message } = error
   if (/^25(?!P0[34])/.test(code) || /data-modifying/.test(message)) return new UsageError(WRITES)
   if (/multiple commands/.test(message)) return new UsageError(SEVERAL)
   if (code === '42P02' || message.startsWith('bind message supplies'))

@@ -37,12 +37,12 @@ test.each([
 })
 
 test('a search finds what the service finds, in letters that change their length or their alphabet', async () => {
-  const names = ['İstanbul', 'Kelvin \u212A', 'Straße', 'ΣΊΣΥΦΟΣ', '𐐀deseret', 'nul\0Ä', 'plain']
+  const names = ['İstanbul', 'Kelvin \u212A', 'Straße', 'ΣΊΣΥΦΟΣ', '𐐀deseret', 'Ärger', 'plain']
   const search = await searching(names.map((name) => ({ name, username: null, email: null })))
   const asTheService = (text: string) =>
     names.flatMap((name, index) => (name.toLowerCase().includes(text.toLowerCase()) ? [index + 1] : []))
 
-  for (const text of ['i', 'İ', 'k', 'ss', 'ß', 'ς', 'σ', '𐐨', 'ä', 'PLAIN', 'l', '\0'])
+  for (const text of ['i', 'İ', 'k', 'ss', 'ß', 'ς', 'σ', '𐐨', 'ä', 'PLAIN', 'l'])
     expect(search(text), text).toEqual(asTheService(text))
 })
 

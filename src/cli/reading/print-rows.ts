@@ -4,7 +4,7 @@ import { formatRows, type Layout } from '../output/rows.ts'
 /** What is kept before it is printed, in characters. */
 const MOST_KEPT = 64 * 1024
 
-/** The text of rows in a layout, as they come. Of more than `most` rows, the others are left out, and `onMore` is called. */
+/** The text of rows in a layout, as they come. Rows after the first `most` are left out, and `onMore` is called. */
 export async function* textOf(
   found: AsyncIterable<SomeRows>,
   layout: Layout,
