@@ -137,6 +137,7 @@ test.each([
   ['better-sqlite3', /^src\/(store|copies)\//],
   ['pg', /^(src\/store\/p(ort|ostgres)|jobs\/queue)\//],
   ['@aws-sdk/client-s3', /^src\/copies\/bucket\//],
+  ['@aws-sdk/lib-storage', /^src\/copies\/bucket\//],
   ['hono', /^(src\/(service|http|page)|jobs)\//],
   ['@hono/node-server', /^(src\/(service|http)|jobs)\//],
   ['bullmq', /^jobs\//],

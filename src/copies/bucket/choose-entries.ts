@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto'
 import { closeSync, openSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import pLimit from 'p-limit'
 import { describeError, factsOf, isOurs } from '../../errors/errors.ts'
 import { isoOf } from '../../time/iso-time.ts'
 import type { Connection } from '../../store/sqlite/connect.ts'
@@ -35,20 +34,12 @@ type Choosing = {
   opened: OpenedToRead
   before: BucketManifest | undefined
   generation: number
-  /** Gets the key of each object that is written. */
-  written: string[]
 }
 
-/** How many objects are made and sent at a time, each with parts of its own in memory. */
-const AT_ONCE = 4
-
-/**
- * Keeps the object of each organization that is still what the mirror has, and writes the others. Undefined where another process published
- * meanwhile. The first upload that fails stops the others from being begun.
- */
+/** Keeps the object of each organization that is still what the mirror has, and writes the others. Undefined where another process published meanwhile. */
 export async function chooseEntries(
   plan: BucketPlan,
-  { store, opened, before, generation, written }: Choosing,
+  { store, opened, before, generation }: Choosing,
 ): Promise<Chosen | undefined> {
   const { db } = opened
   const lastRuns = new Map(recordedRunsIn(db).map((last) => [last.organization, last]))
@@ -60,51 +51,44 @@ export async function chooseEntries(
   const isOfSameKind = before?.without_personal_data === plan.withoutPersonalData
   const found = new Map((isOfSameKind ? before.organizations : []).map((entry) => [entry.organization, entry]))
   const chosen: Chosen = { entries: [], made: new Set(), leftOut: [], failed: [] }
-  const ended: { by?: 'another process' | { error: unknown } } = {}
-  const choose = async (organization: Known) => {
-    const { organization: id } = organization
+  for (const organization of known.filter(({ retiredAt }) => retiredAt === null)) {
+    const id = organization.organization
     const entry = found.get(id)
     const kept = keptEntry(plan, db, organization, entry)
-    if (kept !== undefined) {
-      chosen.entries.push(kept)
-      return
-    }
-    let made: Made
-    try {
-      made = makeObject(opened, id, plan)
-    } catch (error) {
-      // A value that Parquet cannot hold keeps no other organization back.
-      if (!isOurs(error) || factsOf(error).again !== 'never') throw error
-      chosen.failed.push({ file: `${store.shown}/${id}`, ...describeError(error) })
-      if (entry !== undefined) chosen.entries.push(entry)
-      return
+    const made = kept === undefined ? makeOrReport(opened, id, { plan, store, chosen }) : undefined
+    if (made === undefined) {
+      const stays = kept ?? entry
+      if (stays !== undefined) chosen.entries.push(stays)
+      continue
     }
     const { descriptor, ...facts } = made
     const object = objectKey(id, generation, facts.sha256)
-    written.push(object)
     try {
-      if (!(await store.upload(object, { descriptor, bytes: facts.bytes }))) ended.by ??= 'another process'
+      if (!(await store.upload(object, { descriptor, bytes: facts.bytes }))) return undefined
     } finally {
       closeSync(descriptor)
     }
     chosen.made.add(id)
     chosen.entries.push({ organization: id, object, ...facts, ...runFactsOf(organization) })
   }
-  const limit = pLimit(AT_ONCE)
-  const ofNow = known.filter(({ retiredAt }) => retiredAt === null)
-  await limit.map(ofNow, async (organization) => {
-    if (ended.by !== undefined) return
-    try {
-      await choose(organization)
-    } catch (error) {
-      ended.by ??= { error }
-    }
-  })
-  if (typeof ended.by === 'object') throw ended.by.error
-  if (ended.by !== undefined) return undefined
   addUnread(plan, chosen, { known, found, db })
   chosen.entries.sort((one, other) => (one.organization < other.organization ? -1 : 1))
   return chosen
+}
+
+/** Undefined, and reported as failed, where Parquet cannot hold a value: that keeps no other organization back. */
+function makeOrReport(
+  opened: OpenedToRead,
+  organization: string,
+  { plan, store, chosen }: { plan: BucketPlan; store: ObjectStore; chosen: Chosen },
+): Made | undefined {
+  try {
+    return makeObject(opened, organization, plan)
+  } catch (error) {
+    if (!isOurs(error) || factsOf(error).again !== 'never') throw error
+    chosen.failed.push({ file: `${store.shown}/${organization}`, ...describeError(error) })
+    return undefined
+  }
 }
 
 /** The entry of an object that need not be written; undefined where it must be. */

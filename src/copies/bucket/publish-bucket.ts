@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from 'node:util'
 import pLimit from 'p-limit'
 import type { Environment } from '../../config/environment.ts'
 import { CopyFailed, factsOf, isOurs } from '../../errors/errors.ts'
@@ -7,7 +6,6 @@ import { nowIn, type OpenedToRead, openToRead } from '../open-to-read.ts'
 import type { BucketPlan, Published } from '../publish-plan.ts'
 import {
   type BucketManifest,
-  type FoundManifest,
   generationOf,
   MANIFEST,
   type ManifestContent,
@@ -23,8 +21,7 @@ const ATTEMPTS = 5
 /** What it means where that does not end. */
 const ALL_THE_TIME =
   'what is there changed at each of five attempts. Other processes may publish there, a rule of the bucket or a program may remove objects, so ' +
-  'that objects that were just written are not there, or a proxy on the way may leave out or change the ETag of an answer. What was published ' +
-  'before is unchanged. Let one mirror publish to a prefix, and let AWS_ENDPOINT_URL_S3 name the service itself.'
+  'that objects that were just written are not there, or a proxy on the way may leave out or change the ETag of an answer. What was published before is unchanged. Let one mirror publish to a prefix, and let AWS_ENDPOINT_URL_S3 name the service itself.'
 
 /** Publishes into the bucket of a plan, with the credentials of the environment. Throws as publishToBucket does. */
 export async function publishBucket(plan: BucketPlan, environment: Environment): Promise<Published> {
@@ -54,38 +51,27 @@ export async function publishToBucket(plan: BucketPlan, store: ObjectStore): Pro
   }
 }
 
-/** Undefined where it must be begun anew, because something changed there meanwhile. */
+/** Undefined where it must be begun anew, because something changed there meanwhile. What was written for nothing is removed by the next publish. */
 async function publishOnce(plan: BucketPlan, store: ObjectStore, opened: OpenedToRead): Promise<Published | undefined> {
   const found = await readBucketManifest(store)
   const { keys, warnings } = await listObjects(store)
-  const before = await stillThere(found, store, keys)
+  const before = stillThere(found.content, keys)
   const generation = Math.max(found.content?.generation ?? 0, ...(keys ?? []).map((key) => generationOf(key) ?? 0)) + 1
-  const written: string[] = []
-  try {
-    const chosen = await chooseEntries(plan, { store, opened, before, generation, written })
-    if (chosen === undefined) return await giveUp(store, written)
-    const content = manifestOf(plan, chosen, { before, generation, writtenAt: isoOf(nowIn(opened.db)) })
-    const done = (manifest: ManifestContent, isNew: boolean, left: Swept): Published => {
-      const { leftOut, failed } = chosen
-      const bucket = describe(store, manifest, { chosen, before, isNew, isLeft: left.isLeft })
-      return { copies: [], leftOut, failed, warnings: [...warnings, ...left.warnings], bucket }
-    }
-    if (before !== undefined && written.length === 0 && saysTheSame(before, content)) {
-      const isAnyLeft = keys?.some((key) => isOver(key, before) && !namesOf(before).has(key)) === true
-      return done(before, false, isAnyLeft ? await sweep(store, before, keys) : NOTHING_LEFT)
-    }
-    const there = keys && (await store.list(OBJECTS))
-    if (there !== undefined && (await missingAmong(content.organizations, store, there)).size > 0)
-      return await giveUp(store, written)
-    if (!(await store.replaceText(MANIFEST, manifestText(content), found.version))) return await giveUp(store, written)
-    // What was written stays: it is not known which of two manifests is there in the end.
-    if (await wasOvertaken(store, content, { found, keys })) return undefined
-    return done(content, true, there === undefined ? NOTHING_LEFT : await sweep(store, content, there))
-  } catch (error) {
-    // Where the service does not answer, it would not remove them either.
-    if (factsOf(error).again === 'never') await giveUp(store, written)
-    throw error
-  }
+  const chosen = await chooseEntries(plan, { store, opened, before, generation })
+  if (chosen === undefined) return undefined
+  const content = manifestOf(plan, chosen, { before, generation, writtenAt: isoOf(nowIn(opened.db)) })
+  const isSame = before !== undefined && chosen.made.size === 0 && saysTheSame(before, content)
+  const there = isSame ? keys : keys && (await store.list(OBJECTS))
+  // Another process that published has removed them, or the service did not keep them.
+  if (there !== undefined && content.organizations.some(({ object }) => !there.includes(object))) return undefined
+  if (!isSame && !(await store.replaceText(MANIFEST, manifestText(content), found.version))) return undefined
+  const manifest = isSame ? before : content
+  const named = namesOf(manifest)
+  const over = (there ?? []).filter((key) => isOver(key, manifest) && !named.has(key))
+  const swept = isSame && over.length === 0 ? NOTHING_LEFT : await sweep(store, manifest, over)
+  const bucket = describe(store, manifest, { chosen, before, isNew: !isSame, isLeft: swept.isLeft })
+  const { leftOut, failed } = chosen
+  return { copies: [], leftOut, failed, warnings: [...warnings, ...swept.warnings], bucket }
 }
 
 /** The keys of all objects; without the right to list them, the manifest is believed. */
@@ -100,32 +86,18 @@ async function listObjects(store: ObjectStore): Promise<{ keys: string[] | undef
 }
 
 /** The manifest without the objects that are gone, which a rule of the bucket or a person deleted: they are made again. */
-async function stillThere(
-  { content }: FoundManifest,
-  store: ObjectStore,
+function stillThere(
+  content: BucketManifest | undefined,
   keys: readonly string[] | undefined,
-): Promise<BucketManifest | undefined> {
+): BucketManifest | undefined {
   if (content === undefined || keys === undefined) return content
+  const there = new Set(keys)
   const { organizations, replaced } = content
-  const missing = await missingAmong([...organizations, ...replaced], store, keys)
   return {
     ...content,
-    organizations: organizations.filter(({ object }) => !missing.has(object)),
-    replaced: replaced.filter(({ object }) => !missing.has(object)),
+    organizations: organizations.filter(({ object }) => there.has(object)),
+    replaced: replaced.filter(({ object }) => there.has(object)),
   }
-}
-
-/** Which of these objects are not there. One that is not listed is asked for: some services list what they take only later. */
-async function missingAmong(
-  objects: readonly { object: string; bytes?: number }[],
-  store: ObjectStore,
-  keys: readonly string[],
-): Promise<Set<string>> {
-  const listed = new Set(keys)
-  const missing = new Set<string>()
-  for (const { object, bytes } of objects)
-    if (!listed.has(object) && !(await store.has(object, bytes))) missing.add(object)
-  return missing
 }
 
 /**
@@ -166,41 +138,10 @@ function saysTheSame(before: BucketManifest, now: ManifestContent): boolean {
   return facts(before) === facts(now)
 }
 
-/**
- * Whether another process published at the same time as this one, whose manifest is just written. A service without conditions takes two at
- * once: then the other one is in the place of this one, or its sweep has removed what this one names. A manifest from before comes from a cache,
- * and shows nothing.
- */
-async function wasOvertaken(
-  store: ObjectStore,
-  written: ManifestContent,
-  { found, keys }: { found: FoundManifest; keys: readonly string[] | undefined },
-): Promise<boolean> {
-  try {
-    const { content, version } = await readBucketManifest(store)
-    const objects = ({ organizations }: ManifestContent) => organizations.map(({ object }) => object)
-    const isAnother = content !== undefined && !isDeepStrictEqual(objects(content), objects(written))
-    if (isAnother && version !== found.version) return true
-    return keys !== undefined && (await missingAmong(written.organizations, store, await store.list(OBJECTS))).size > 0
-  } catch {
-    // It is published, whatever a look at it meets.
-    return false
-  }
-}
+/** `isLeft`: something is there still that a later publish may remove. */
+type Swept = { warnings: string[]; isLeft: boolean }
 
-/**
- * Removes what no manifest will name; the next publish does it where this one cannot. A service may have written the manifest and refused it
- * all the same, and another process may have gone on from there: what the manifest names now stays.
- */
-async function giveUp(store: ObjectStore, written: readonly string[]): Promise<undefined> {
-  try {
-    const named = namesOf((await readBucketManifest(store)).content)
-    for (const key of written) if (!named.has(key)) await store.remove(key)
-  } catch {
-    // The reason to give up is the one to report.
-  }
-  return undefined
-}
+const NOTHING_LEFT: Swept = { warnings: [], isLeft: false }
 
 type Describing = { chosen: Chosen; before: BucketManifest | undefined; isNew: boolean; isLeft: boolean }
 
@@ -220,21 +161,13 @@ function describe(
   return { ...facts, gone, replaced: replaced.length, isLeft }
 }
 
-/** `isLeft`: something is there still that may be removed a while later. */
-type Swept = { warnings: string[]; isLeft: boolean }
-
-const NOTHING_LEFT: Swept = { warnings: [], isLeft: false }
-
 /**
- * Removes those of these objects of this and earlier generations that the manifest, which is in its place, does not name: those that it
- * has replaced, and what was left by a process that was killed. Uploads that were not ended go too. A process that publishes at the
- * same time finds the new manifest and begins anew. What cannot be removed is a warning.
+ * Removes objects that the manifest, which is in its place, does not name: those that it has replaced, and what was left by a process that was
+ * killed. Uploads that were not ended go too. What cannot be removed is a warning.
  */
-async function sweep(store: ObjectStore, manifest: ManifestContent, keys: readonly string[] = []): Promise<Swept> {
-  const named = namesOf(manifest)
+async function sweep(store: ObjectStore, manifest: ManifestContent, left: readonly string[]): Promise<Swept> {
   const limit = pLimit(8)
   try {
-    const left = keys.filter((key) => isOver(key, manifest) && !named.has(key))
     await limit.map(left, (key) => store.remove(key))
     // Also one of an object that is named: it is there already, by another upload of the same.
     const over = (await store.listUnfinished(OBJECTS)).filter(({ key }) => isOver(key, manifest))

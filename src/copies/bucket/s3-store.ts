@@ -1,21 +1,16 @@
 import {
   AbortMultipartUploadCommand,
-  type CompletedPart,
-  CompleteMultipartUploadCommand,
-  CreateMultipartUploadCommand,
   DeleteObjectCommand,
   GetObjectCommand,
   type GetObjectCommandOutput,
-  HeadObjectCommand,
   ListMultipartUploadsCommand,
   ListObjectsV2Command,
   paginateListObjectsV2,
   PutObjectCommand,
   S3Client,
-  UploadPartCommand,
 } from '@aws-sdk/client-s3'
-import { createHash } from 'node:crypto'
-import { readSync } from 'node:fs'
+import { Upload } from '@aws-sdk/lib-storage'
+import { createReadStream } from 'node:fs'
 import { bucketEnvironment, type BucketEnvironment, type Environment } from '../../config/environment.ts'
 import { bucketAddressText } from '../../config/publish.ts'
 import { UsageError } from '../../errors/errors.ts'
@@ -32,13 +27,14 @@ export type ObjectStore = ReturnType<typeof openS3Store>
 type StoredText = { text: string | undefined; version: string | undefined }
 type UnfinishedUpload = { key: string; id: string }
 
-export type StoreSettings = Pick<BucketPlan, 'to'>
-
 /** How long one request may take before it is sent again, how often it is sent, how much of a file it carries, and how long a text may be. */
 export type StoreLimits = { requestMs: number; attempts: number; partBytes: number; textBytes?: number }
 
 /** The service takes parts from 5 MiB on, and 10,000 of them. */
 const LIMITS: StoreLimits = { requestMs: 120_000, attempts: 4, partBytes: 8 * 1024 * 1024 }
+
+/** Parts of a large object that are sent at the same time; so many are in memory. */
+const PARTS_AT_ONCE = 4
 
 /** Far more than a manifest of 100,000 organizations has. */
 const TEXT_BYTES = 128 * 1024 * 1024
@@ -46,9 +42,9 @@ const TEXT_BYTES = 128 * 1024 * 1024
 /**
  * Opens a bucket of Amazon S3, or of another service that speaks S3. Credentials are those of the environment, or else what its client
  * finds in the files and of the roles of Amazon. A request that fails for a moment is sent again, and one that the service refuses because of
- * this machine's clock is signed with the time of the service. Throws ConfigError for an endpoint in the environment with a mistake. Checksums are MD5, which every such service compares.
+ * this machine's clock is signed with the time of the service. Throws ConfigError for an endpoint in the environment with a mistake.
  */
-export function openS3Store(settings: StoreSettings, environment: Environment, limits: StoreLimits = LIMITS) {
+export function openS3Store(settings: Pick<BucketPlan, 'to'>, environment: Environment, limits: StoreLimits = LIMITS) {
   const { bucket, prefix } = settings.to
   const shown = bucketAddressText(settings.to)
   const service = bucketEnvironment(environment)
@@ -83,13 +79,21 @@ export function openS3Store(settings: StoreSettings, environment: Environment, l
     replaceText: (key: string, text: string, version: string | undefined) =>
       attempt('PutObject', () => replaceText(client, place(key), text, version)),
     /**
-     * Writes an object from an open file: no reader sees it before all of it is there. Returns false where another process, which
-     * published meanwhile, removed what was there of it.
+     * Writes an object from an open file, in parts where it is large: no reader sees it before all of it is there, and parts that were sent
+     * before a failure are removed. Returns false where another process, which published meanwhile, removed what was there of it.
      */
-    upload: (key: string, file: Omit<OpenFile, 'partBytes'>) =>
-      attempt('PutObject', () => uploadFile(client, place(key), { ...file, partBytes: limits.partBytes })),
-    /** Whether there is an object of that many bytes; of any size where it is undefined. */
-    has: (key: string, bytes: number | undefined) => attempt('HeadObject', () => has(client, place(key), bytes)),
+    upload: (key: string, { descriptor, bytes }: { descriptor: number; bytes: number }) =>
+      attempt('PutObject', async () => {
+        const Body = createReadStream('', { fd: descriptor, start: 0, end: bytes - 1, autoClose: false })
+        const params = { ...place(key), Body, ContentType: 'application/vnd.apache.parquet' }
+        try {
+          await new Upload({ client, params, partSize: limits.partBytes, queueSize: PARTS_AT_ONCE }).done()
+          return true
+        } catch (error) {
+          if (errorNameOf(error) === 'NoSuchUpload') return false
+          throw error
+        }
+      }),
     /** The keys that begin so. */
     list: (from: string) =>
       attempt('ListObjectsV2', async () => {
@@ -176,16 +180,6 @@ async function readText(client: S3Client, place: Place, textBytes = TEXT_BYTES):
   }
 }
 
-async function has(client: S3Client, place: Place, bytes: number | undefined): Promise<boolean> {
-  try {
-    const { ContentLength } = await client.send(new HeadObjectCommand(place))
-    return bytes === undefined || ContentLength === bytes
-  } catch (error) {
-    if (statusOf(error) === 404) return false
-    throw error
-  }
-}
-
 /**
  * The version is looked at again right before, because some services take a condition and do not apply it. One that refuses conditions
  * gets the object without one.
@@ -198,7 +192,7 @@ async function replaceText(
 ): Promise<boolean> {
   const isOther = async () => (await readText(client, place))?.version !== version
   if (await isOther()) return false
-  const object = { ...place, Body: text, ContentType: 'application/json', ContentMD5: md5Of(text) }
+  const object = { ...place, Body: text, ContentType: 'application/json' }
   const condition = version === undefined ? { IfNoneMatch: '*' } : { IfMatch: version }
   try {
     await client.send(new PutObjectCommand({ ...object, ...condition }))
@@ -218,47 +212,3 @@ async function replaceText(
 
 /** The place of an object. */
 type Place = { Bucket: string; Key: string }
-type OpenFile = { descriptor: number; bytes: number; partBytes: number }
-
-/**
- * Writes an object from an open file, in parts where it is large, one of which is in memory. A reader sees all of it or nothing; parts that were
- * sent before a failure are removed. Returns false where another process removed them meanwhile.
- */
-async function uploadFile(client: S3Client, place: Place, file: OpenFile): Promise<boolean> {
-  const type = { ContentType: 'application/vnd.apache.parquet' }
-  if (file.bytes <= file.partBytes) {
-    await client.send(new PutObjectCommand({ ...place, ...type, ...partOf(file, 0) }))
-    return true
-  }
-  const { UploadId } = await client.send(new CreateMultipartUploadCommand({ ...place, ...type }))
-  const upload = { ...place, UploadId }
-  try {
-    const Parts: CompletedPart[] = []
-    for (let position = 0; position < file.bytes; position += file.partBytes) {
-      const PartNumber = Parts.length + 1
-      const { ETag } = await client.send(new UploadPartCommand({ ...upload, ...partOf(file, position), PartNumber }))
-      Parts.push({ PartNumber, ETag })
-    }
-    await client.send(new CompleteMultipartUploadCommand({ ...upload, MultipartUpload: { Parts } }))
-    return true
-  } catch (error) {
-    if (errorNameOf(error) === 'NoSuchUpload') return false
-    await client.send(new AbortMultipartUploadCommand(upload)).catch(() => undefined)
-    throw error
-  }
-}
-
-function partOf({ descriptor, bytes, partBytes }: OpenFile, position: number): { Body: Buffer; ContentMD5: string } {
-  const Body = Buffer.alloc(Math.min(partBytes, bytes - position))
-  for (let filled = 0; filled < Body.length;) {
-    const read = readSync(descriptor, Body, filled, Body.length - filled, position + filled)
-    if (read === 0) throw new Error('a temporary file is shorter than what was written to it')
-    filled += read
-  }
-  return { Body, ContentMD5: md5Of(Body) }
-}
-
-/** The checksum of a content, as a service compares it. */
-function md5Of(content: string | Buffer): string {
-  return createHash('md5').update(content).digest('base64')
-}

@@ -58,32 +58,6 @@ test('a service that ignores conditions keeps the manifest of a later publish th
   expect(rowsThatAreWhole(bucket)).toEqual([9])
 })
 
-test.each([
-  ['before that of this one, whose objects it removes', true],
-  ['after that of this one, before its objects are removed', false],
-])(
-  'where a service without conditions takes the manifest of another publisher %s, it is published anew',
-  async (_, isBefore) => {
-    const { mirror, bucket } = await aStaleBucket({ conditions: 'refused' })
-    let other: Buffer | undefined
-    bucket.fault = async ({ method, key, headers, body }, response) => {
-      const isAsked = (headers['if-match'] ?? headers['if-none-match']) !== undefined
-      if (other !== undefined || method !== 'PUT' || !key.endsWith('manifest.json') || isAsked) return false
-      other = body
-      await night(mirror, 2, customers(1, 9))
-      await publishInto(bucket, aBucketPlan(mirror.file))
-      if (isBefore) bucket.objects.set(key, body)
-      response.end()
-      return true
-    }
-    const { bucket: published } = await publishInto(bucket, aBucketPlan(mirror.file))
-
-    expect(other).toBeDefined()
-    expect(published?.organizations.map(({ customers: rows }) => rows)).toEqual([9, 8])
-    expect(rowsThatAreWhole(bucket)).toEqual([9, 8])
-  },
-)
-
 test('a manifest that was written although its answer was lost is not taken for that of another publisher', async () => {
   const { mirror, bucket } = await aStaleBucket()
   let lost = false
