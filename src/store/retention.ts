@@ -10,7 +10,7 @@ import { runsToKeep } from './schema/views.ts'
 import type { Reckoning } from '../model/run.ts'
 
 /** Deletes some rows in the transaction of the caller, and returns how many. */
-export type Deletion = (session: Session, most: number) => Promise<number>
+type Deletion = (session: Session, most: number) => Promise<number>
 
 /** The verb of a mirror that deletes what is old, in bounded steps. */
 export function pruning(store: Store): Mirror['prune'] {
@@ -109,7 +109,7 @@ function customersPruning(organization: string, { beforeMs }: Due): Deletion {
 type Span = { organization: string; from: string; until: string }
 
 /** Deletes changes from before a day, from the beginning of the feed on: none that comes after one that stays, whatever its date. */
-export function changesPruning(organization: string, { beforeMs, asOfMs }: Due): Deletion {
+function changesPruning(organization: string, { beforeMs, asOfMs }: Due): Deletion {
   const { day, last } = daysOfChanges(beforeMs, asOfMs)
   const from = `${day} 00:00:00.000`
   const span = { organization, from, until: sqlTime(fromSqlTime(`${last} 00:00:00.000`) + 86_400_000) }

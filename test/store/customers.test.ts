@@ -30,35 +30,6 @@ test('a customer is stored field by field as it was sent', async () => {
   ])
 })
 
-test('the row of a customer that was deleted by hand is not given to another one', async () => {
-  const mirror = await aMirror()
-  await mirrorPages(mirror, [customers(1, 3)])
-  const deleted = Number(valueOf(mirror.file, 'SELECT MAX(row_id) FROM customers'))
-  const run = await mirror.startRun({ organization: 'acme', trigger: 'sync', nowMs: START_MS + MINUTE_MS })
-  tamper(mirror.file, 'DELETE FROM customers WHERE row_id = ?', deleted)
-
-  const { pages } = await mirror.savePages(run, [aPage(1, [aCustomer(4)])], START_MS + MINUTE_MS)
-
-  expect(pages.flatMap(({ rowIds }) => Array.from(rowIds))).toEqual([deleted + 1])
-})
-
-test('a second run over the same list writes no customer at all', async () => {
-  const mirror = await aMirror()
-  const pages = [customers(1, 100, { phone: null, vip: [1] }), customers(101, 130, { name: '\ud800' })]
-  await mirrorPages(mirror, pages)
-  for (const change of ['INSERT', 'UPDATE', 'DELETE']) {
-    tamper(
-      mirror.file,
-      `CREATE TRIGGER no_${change} BEFORE ${change} ON customers BEGIN SELECT RAISE(ABORT, 'written'); END`,
-    )
-  }
-
-  const report = await mirrorPages(mirror, pages, LATER)
-
-  expect(report).toMatchObject({ received: 130, unchanged: 130, inserted: 0, updated: 0 })
-  expect(rowsOf(mirror.file, 'SELECT * FROM changes')).toEqual([])
-})
-
 test.skipIf(sqliteAlone.indexesOfSetColumns)(
   'a change of one field sets no column that has an index of its own',
   async () => {
@@ -78,24 +49,6 @@ test.skipIf(sqliteAlone.indexesOfSetColumns)(
   },
 )
 
-test('only the rows that changed are written', async () => {
-  const mirror = await aMirror()
-  await mirrorPages(mirror, [customers(1, 5)])
-  const before = rowsOf(mirror.file, 'SELECT * FROM customers WHERE name <> ? ORDER BY id', 'Customer 3')
-
-  const report = await mirrorPages(
-    mirror,
-    [[...customers(1, 2), aCustomer(3, { name: 'Ada' }), ...customers(4, 5)]],
-    LATER,
-  )
-
-  expect(report).toMatchObject({ updated: 1, unchanged: 4 })
-  expect(rowsOf(mirror.file, 'SELECT * FROM customers WHERE name <> ? ORDER BY id', 'Ada')).toEqual(before)
-  expect(rowsOf(mirror.file, 'SELECT * FROM customers WHERE name = ?', 'Ada')).toMatchObject([
-    { first_seen_at: '2026-01-05 02:00:00.000', changed_at: LATER_TEXT, last_run_id: report.runId },
-  ])
-})
-
 test.each([...TEXT_FIELDS, 'vip'])('a change of %s is seen, stored and recorded with both values', async (field) => {
   const mirror = await aMirror()
   const column = field === 'vip' ? 'extra' : field
@@ -108,41 +61,6 @@ test.each([...TEXT_FIELDS, 'vip'])('a change of %s is seen, stored and recorded 
   expect(change).toMatchObject({ id: customerId(1), change: 'changed', at: LATER_TEXT })
   expect(JSON.parse(String(change?.['fields']))).toEqual({ [column]: told })
   expect(valueOf(mirror.file, `SELECT ${column} FROM customers`)).toBe(told[1])
-})
-
-test('a value that is taken away becomes NULL, and the change says so', async () => {
-  const mirror = await aMirror()
-  await mirrorPages(mirror, [[aCustomer(1, { vip: true })]])
-
-  await mirrorPages(mirror, [[aCustomer(1, { created_at: undefined })]], LATER)
-
-  expect(rowsOf(mirror.file, 'SELECT created_at, created_at_utc, extra FROM customers')).toEqual([
-    { created_at: null, created_at_utc: null, extra: null },
-  ])
-  // A documented field is emptied at the end of the run, when it is known how many customers have lost it: in the same entry.
-  expect(
-    rowsOf(mirror.file, 'SELECT fields FROM changes ORDER BY seq').map(({ fields }) => JSON.parse(String(fields))),
-  ).toEqual([{ extra: ['{"vip":true}', null], created_at: ['2024-01-02T03:04:05.000000Z', null] }])
-})
-
-test('a missing field and null are the same to the mirror', async () => {
-  const mirror = await aMirror()
-  await mirrorPages(mirror, [[aCustomer(1, { phone: null })]])
-
-  expect(await mirrorPages(mirror, [[aCustomer(1, { phone: undefined })]], LATER)).toMatchObject({ unchanged: 1 })
-})
-
-test('the first run records no changes, later runs record added customers', async () => {
-  const mirror = await aMirror()
-  await mirrorPages(mirror, [customers(1, 50)])
-  expect(rowsOf(mirror.file, 'SELECT * FROM changes')).toEqual([])
-
-  const { runId } = await mirrorPages(mirror, [customers(1, 52)], LATER)
-
-  expect(rowsOf(mirror.file, 'SELECT run_id, organization, id, change, fields FROM changes ORDER BY seq')).toEqual([
-    { run_id: runId, organization: 'acme', id: customerId(51), change: 'added', fields: null },
-    { run_id: runId, organization: 'acme', id: customerId(52), change: 'added', fields: null },
-  ])
 })
 
 test.each([
@@ -220,29 +138,6 @@ test('an id that is listed twice counts once, and the first record is kept', asy
   expect(await mirrorPages(mirror, twice, LATER)).toMatchObject({ unchanged: 2, duplicates: 2, updated: 0 })
   expect(valueOf(mirror.file, 'SELECT name FROM customers WHERE id = ?', customerId(1))).toBe('First')
   expect(rowsOf(mirror.file, 'SELECT * FROM changes')).toEqual([])
-})
-
-test('an id in another case is the same customer', async () => {
-  const mirror = await aMirror()
-  const id = 'abcdef00-0000-4000-8000-00000000000a'
-  await mirrorPages(mirror, [[aCustomer(1, { id: id.toUpperCase() })]])
-
-  expect(await mirrorPages(mirror, [[aCustomer(1, { id })]], LATER)).toMatchObject({ unchanged: 1 })
-})
-
-test('the same id in two organizations is two customers', async () => {
-  const mirror = await aMirror()
-  await mirrorPages(mirror, [customers(1, 3)], { organization: 'acme' })
-
-  const report = await mirrorPages(mirror, [customers(1, 3, { name: 'Theirs' })], { organization: 'globex' })
-
-  expect(report).toMatchObject({ inserted: 3 })
-  expect(
-    rowsOf(mirror.file, 'SELECT organization, name FROM customers WHERE id = ? ORDER BY 1', customerId(2)),
-  ).toEqual([
-    { organization: 'acme', name: 'Customer 2' },
-    { organization: 'globex', name: 'Theirs' },
-  ])
 })
 
 test('runs of two organizations may alternate page by page without mixing', async () => {

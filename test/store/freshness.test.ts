@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { aCustomer, customers, MINUTE_MS, START_MS } from '../support/builders.ts'
-import { aMirror, mirrorPages, rowsOf, tamper, valueOf } from '../support/mirror-file.ts'
+import { aMirror, mirrorPages, rowsOf, tamper } from '../support/mirror-file.ts'
 
 const COMPLETE = { lastStatus: 'complete', lastFullStatus: 'complete' } as const
 
@@ -26,10 +26,6 @@ test('freshness has a row for each organization', async () => {
   ])
 })
 
-test('an organization that was never mirrored is not listed', async () => {
-  expect(await (await aMirror()).listFreshness()).toEqual([])
-})
-
 test.each([
   ['failed', { status: 'failed', reasons: ['failed'] }],
   ['was stopped', { status: 'interrupted', reasons: ['interrupted'] }],
@@ -45,53 +41,11 @@ test.each([
   ])
 })
 
-test('data that was never read to its end has no age', async () => {
-  const mirror = await aMirror()
-  await mirrorPages(mirror, [customers(1, 2)], { ending: { status: 'failed', reasons: ['failed'], readToEnd: false } })
-
-  expect(await mirror.listFreshness()).toMatchObject([{ readAsOfMs: undefined, proof: undefined, active: 2 }])
-  expect(rowsOf(mirror.file, 'SELECT read_as_of, read_age_seconds FROM freshness')).toEqual([
-    { read_as_of: null, read_age_seconds: null },
-  ])
-})
-
 test.each(['proven', 'settled'] as const)('a %s scan counts, whatever its other reasons', async (proof) => {
   const mirror = await aMirror()
   await mirrorPages(mirror, [customers(1, 2)], { ending: { proof, reasons: ['some note'] } })
 
   expect(await mirror.listFreshness()).toMatchObject([{ readAsOfMs: START_MS, proof }])
-})
-
-test('the age is counted in seconds up to now', async () => {
-  const mirror = await aMirror()
-  await mirrorPages(mirror, [customers(1, 2)])
-  tamper(mirror.file, `UPDATE runs SET read_as_of = strftime('%Y-%m-%d %H:%M:%f', 'now', '-2 days')`)
-
-  const age = Number(valueOf(mirror.file, 'SELECT read_age_seconds FROM freshness'))
-
-  expect(Math.floor(age / 3600)).toBe(48)
-})
-
-test('a scan that proves nothing has read the list all the same', async () => {
-  const mirror = await aMirror()
-  await mirrorPages(mirror, [customers(1, 2)], { ending: { proof: 'proven', reasons: [] } })
-  const atMs = START_MS + MINUTE_MS
-  await mirrorPages(mirror, [[...customers(1, 2), {}]], { atMs, ending: { reasons: ['rejected-without-id'] } })
-
-  expect(await mirror.listFreshness()).toMatchObject([
-    { readAsOfMs: atMs, provenAsOfMs: START_MS, proof: 'unproven', why: ['rejected-without-id'] },
-  ])
-})
-
-test('an organization without a proven scan has a reading with an age, and no proof', async () => {
-  const mirror = await aMirror()
-  await mirrorPages(mirror, [[...customers(1, 2), {}]], { ending: { reasons: ['rejected-without-id'] } })
-  tamper(mirror.file, `UPDATE runs SET read_as_of = strftime('%Y-%m-%d %H:%M:%f', 'now', '-2 days')`)
-
-  const sql = 'SELECT read_age_seconds / 3600 AS hours, proven_as_of, proven_age_seconds, proof FROM freshness'
-  expect(rowsOf(mirror.file, sql)).toEqual([
-    { hours: 48, proven_as_of: null, proven_age_seconds: null, proof: 'unproven' },
-  ])
 })
 
 test.each([

@@ -48,18 +48,6 @@ test('the last run of each organization is listed, with the start of its last co
   ])
 })
 
-test('the last run of one organization is the same as among all, and one that was never mirrored has none', async () => {
-  const mirror = await aMirror()
-  const organizations = ['acme', 'globex', 'initech']
-  for (const [at, organization] of organizations.entries())
-    await mirrorPages(mirror, [customers(1, 2)], { organization, atMs: START_MS + at * MINUTE_MS })
-  const all = await mirror.listLastRuns()
-
-  for (const [at, organization] of organizations.entries())
-    expect(await mirror.listLastRuns({ organization })).toEqual([all[at]])
-  expect(await mirror.listLastRuns({ organization: 'umbrella' })).toEqual([])
-})
-
 test('a quick run is not the last run, whatever became of it; its error is known until the next run', async () => {
   const mirror = await aMirror()
   const quick = { reasons: ['quick'], readToEnd: false }

@@ -1,4 +1,4 @@
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
 import type { Run } from '../../src/model/run.ts'
 import type { Mirror } from '../../src/model/mirror.ts'
 import { fingerprintWith } from '../../src/model/fingerprint.ts'
@@ -6,7 +6,6 @@ import { ListMemory } from '../../src/sync/list-memory.ts'
 import { ListRecorder } from '../../src/sync/list-recorder.ts'
 import { nextList, withOrder } from '../../src/sync/next-list.ts'
 import type { OrderFacts } from '../../src/model/order-facts.ts'
-import { rehearseMirror } from '../../src/store/mirror.ts'
 import { sortPage } from '../../src/sync/sorting/read-page.ts'
 import { aCustomer, anEnding, aSourcePage, customers, type SentRecord, START_MS } from '../support/builders.ts'
 import { printOf } from '../support/json-bytes.ts'
@@ -90,24 +89,6 @@ test('what is known of the order is given back with the list, and goes with it',
   expect((await nextRun(mirror)).list.order).toEqual({})
 })
 
-test.each([
-  ['no JSON', '{"total":', {}],
-  ['no object', '[3]', {}],
-  ['nothing', null, {}],
-  ['values of another kind', '{"cappedAt":"0","total":-1}', {}],
-  ['a key of another program', '{"total":2,"mood":"calm"}', { total: 2 }],
-  ['one bad value', '{"cappedAt":"2","total":2}', { total: 2 }],
-])('order facts with %s are unknown as far as they cannot be read', async (_, stored, known) => {
-  const mirror = await aMirror()
-  await aNight(mirror, customers(1, 3), { order: { total: 1 } })
-  tamper(mirror.file, `UPDATE lists SET order_facts = ${stored === null ? 'NULL' : `'${stored}'`}`)
-
-  const { list } = await nextRun(mirror)
-
-  expect(list.order).toEqual(known)
-  expect(list.columns.rowIds).toHaveLength(3)
-})
-
 test('a run that fails leaves the list as it was, and the customers it wrote are doubted', async () => {
   const mirror = await aMirror()
   await aNight(mirror, customers(1, 3))
@@ -158,15 +139,6 @@ test('an edit while a run reads is for the next run: the list that run leaves do
   await aNight(mirror, customers(1, 3), { night: 1, beforeItEnds: edit })
 
   expect([...(await nextRun(mirror)).doubted]).toEqual([2])
-})
-
-test('a rehearsal knows no list', async () => {
-  const mirror = await aMirror()
-  await aNight(mirror, customers(1, 3))
-  const rehearsal = await rehearseMirror(mirror.file, ['acme'])
-  onTestFinished(() => rehearsal.close())
-
-  expect((await nextRun(rehearsal)).list.columns.rowIds).toHaveLength(0)
 })
 
 type NightOptions = {

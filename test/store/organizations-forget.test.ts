@@ -5,14 +5,7 @@ import { customers } from '../support/builders.ts'
 import { sqliteAlone } from '../support/mirror-choice.ts'
 import { dump, rowsOf, tamper, valueOf } from '../support/mirror-file.ts'
 import { night } from './nights.ts'
-import {
-  aMirrorWithEverything,
-  CLOCKS,
-  contentsOf,
-  countsOf,
-  expectAnotherRunsMeanwhile,
-  organizationsOf,
-} from './organizations.ts'
+import { aMirrorWithEverything, CLOCKS, contentsOf, countsOf, organizationsOf } from './organizations.ts'
 import { aMirrorWithTraces, holds, TRACE } from '../support/traces-of-organization.ts'
 
 test('nothing is left of it: no row in any table, and no byte in the file or beside it', async () => {
@@ -45,51 +38,12 @@ test('an organization with rows in every table leaves none in any, and another o
   expect(rowsOf(file, 'PRAGMA foreign_key_check')).toEqual([])
 })
 
-test('numbers of runs and changes are never given out again', async () => {
-  const mirror = await aMirrorWithTraces()
-  const last = rowsOf(mirror.file, 'SELECT (SELECT MAX(id) FROM runs) AS run, (SELECT MAX(seq) FROM changes) AS seq')
-
-  await (await organizationsOf(mirror.file)).forget('initrode', CLOCKS)
-  await night(mirror, 10, customers(100, 141))
-
-  const next = 'SELECT (SELECT MAX(id) FROM runs) - 1 AS run, (SELECT MAX(seq) FROM changes) - 1 AS seq'
-  expect(rowsOf(mirror.file, next)).toEqual(last)
-})
-
 test('the other organizations go on from the nights before', async () => {
   const mirror = await aMirrorWithTraces()
 
   await (await organizationsOf(mirror.file)).forget('initrode', CLOCKS)
 
   expect(await night(mirror, 10, customers(100, 140))).toMatchObject({ unchanged: 41, inserted: 0, proof: 'proven' })
-})
-
-test('a run that was refused because of it names it no more', async () => {
-  const mirror = await aMirrorWithTraces()
-  const message = (under: string) =>
-    `acme: 20 of 20 customers are known elsewhere, most of them under ${under}. Check the key.`
-  for (const [n, under] of ['initrode', 'initrode-two'].entries())
-    await night(mirror, 6 + n, [], {
-      ending: { status: 'failed', error: { code: 'tenant-mixup', message: message(under) } },
-    })
-
-  await (await organizationsOf(mirror.file)).forget('initrode', CLOCKS)
-
-  expect(rowsOf(mirror.file, `SELECT error FROM runs WHERE status = 'failed' ORDER BY id`)).toEqual([
-    { error: 'acme: its customers were known under another organization, which was forgotten since.' },
-    { error: message('initrode-two') },
-  ])
-})
-
-test('it can be loaded anew, as if it had never been there', async () => {
-  const mirror = await aMirrorWithTraces()
-  await (await organizationsOf(mirror.file)).forget('initrode', CLOCKS)
-
-  expect(await night(mirror, 10, customers(1, 5), { organization: 'initrode' })).toMatchObject({
-    inserted: 5,
-    returned: 0,
-  })
-  expect(rowsOf(mirror.file, `SELECT 1 FROM changes WHERE organization = 'initrode'`)).toEqual([])
 })
 
 test('it is refused while a run has the organization, and nothing is changed', async () => {
@@ -139,10 +93,3 @@ const KILLED = `
   }
   await organizationsIn(sqliteStore(db, file, { place: openFile(file) })).forget('initrode', ${JSON.stringify(CLOCKS)})
 `
-
-test('a run of another organization goes on meanwhile', async () => {
-  const mirror = await aMirrorWithEverything()
-  const organizations = await organizationsOf(mirror.file)
-
-  await expectAnotherRunsMeanwhile(mirror, () => organizations.forget('acme', CLOCKS))
-})

@@ -1,18 +1,15 @@
-import Database from 'better-sqlite3'
 import { spawnSync } from 'node:child_process'
 import { expect, test } from 'vitest'
 import { ORGANIZATION_TABLES } from '../../src/store/organizations.ts'
-import { customerId, customers, START_MS } from '../support/builders.ts'
+import { customers } from '../support/builders.ts'
 import { sqliteAlone } from '../support/mirror-choice.ts'
-import { aMirror, dump, rowsOf, tamper, valueOf } from '../support/mirror-file.ts'
-import { DAY_MS, night } from './nights.ts'
+import { aMirror, dump, rowsOf, valueOf } from '../support/mirror-file.ts'
+import { night } from './nights.ts'
 import {
   aMirrorWithEverything,
   CLOCKS,
   contentsOf,
   countsOf,
-  expectAnotherRunsMeanwhile,
-  failBefore,
   organizationsOf,
   tablesByOrganization,
 } from './organizations.ts'
@@ -51,34 +48,6 @@ test('every customer counts as updated, so that a reader of what changed since t
   expect(rowsOf(mirror.file, moved, last)).toEqual([{ organization: 'acme.eu', rows: 60 }])
 })
 
-test('a reader that runs the UPDATE has no customer twice after its next look at what changed', async () => {
-  const { file } = await aMirrorWithEverything()
-  const copied = rowsOf(file, 'SELECT * FROM customers')
-  const seen = valueOf(file, 'SELECT MAX(updated_at) FROM customers')
-
-  await (await organizationsOf(file)).rename(RENAME, CLOCKS)
-  const updated = copied.map((row) => (row['organization'] === 'acme' ? { ...row, organization: 'acme.eu' } : row))
-  const copy = new Map(updated.map((row) => [keyOf(row), row]))
-  for (const row of rowsOf(file, 'SELECT * FROM customers WHERE updated_at > ?', seen)) copy.set(keyOf(row), row)
-
-  const byKey = (rows: Iterable<Record<string, unknown>>) =>
-    [...rows].toSorted((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1))
-  expect(byKey(copy.values())).toEqual(byKey(rowsOf(file, 'SELECT * FROM customers')))
-})
-
-const keyOf = ({ organization, id }: Record<string, unknown>) => `${String(organization)} ${String(id)}`
-
-test('a change by hand is noted before and after as ever', async () => {
-  const { file } = await aMirrorWithEverything()
-  const { edited_customers: before = [] } = contentsOf(file, 'acme')
-
-  await (await organizationsOf(file)).rename(RENAME, CLOCKS)
-  tamper(file, `UPDATE customers SET name = 'by hand' WHERE organization = 'acme.eu' AND row_id = 9`)
-
-  const { edited_customers: edited = [] } = contentsOf(file, 'acme.eu')
-  expect(new Set(edited.map(({ row_id }) => row_id))).toEqual(new Set([...before.map(({ row_id }) => row_id), 9]))
-})
-
 test('the next night goes on from the nights before: who was missing is removed, and no customer is new', async () => {
   const mirror = await aMirror()
   await night(mirror, 0, customers(1, 30))
@@ -91,21 +60,6 @@ test('the next night goes on from the nights before: who was missing is removed,
   expect(rowsOf(mirror.file, 'SELECT organization, change FROM changes')).toEqual([
     { organization: 'acme.eu', change: 'removed' },
   ])
-})
-
-test('an organization may have the new id already where a run under it failed and saved nothing', async () => {
-  const mirror = await aMirror()
-  await night(mirror, 0, customers(1, 3))
-  const failed = { status: 'failed', error: { code: 'tenant-mixup', message: 'refused' } } as const
-  await night(mirror, 1, [], { organization: 'acme.eu', ending: failed })
-
-  await (await organizationsOf(mirror.file)).rename(RENAME, CLOCKS)
-
-  expect(rowsOf(mirror.file, 'SELECT id, organization, status FROM runs ORDER BY id')).toEqual([
-    { id: 1, organization: 'acme.eu', status: 'complete' },
-    { id: 2, organization: 'acme.eu', status: 'failed' },
-  ])
-  expect(valueOf(mirror.file, `SELECT COUNT(*) FROM customers WHERE organization = 'acme.eu'`)).toBe(3)
 })
 
 test.each([
@@ -134,27 +88,6 @@ test.each(['acme', 'acme.eu'])('it is refused while a run has %s, and nothing is
     message: expect.stringMatching(/^acme(\.eu)?: run \d+ \(process .+\) is mirroring it now, so it cannot be renamed/),
   })
   expect(dump(mirror.file)).toEqual(before)
-})
-
-test('a run that was paused for so long that its lease expired can write no more', async () => {
-  const mirror = await aMirror()
-  const run = await mirror.startRun({ organization: 'acme', trigger: 'sync', nowMs: START_MS })
-
-  await (await organizationsOf(mirror.file)).rename(RENAME, CLOCKS)
-
-  await expect(mirror.renewLease(run, CLOCKS.nowMs + 1)).rejects.toMatchObject({ code: 'leased' })
-})
-
-test('a failure in the middle leaves everything as it was, triggers included', async () => {
-  const { file } = await aMirrorWithEverything()
-  tamper(file, `INSERT INTO retired_organizations VALUES ('acme', '2026-01-01 00:00:00.000')`)
-  const said = failBefore(file, 'UPDATE ON retired_organizations')
-  const [before, schema] = [contentsOf(file, 'acme'), rowsOf(file, 'SELECT name, sql FROM sqlite_schema')]
-
-  await expect((await organizationsOf(file)).rename(RENAME, CLOCKS)).rejects.toThrow(said)
-
-  expect(contentsOf(file, 'acme')).toEqual(before)
-  expect(rowsOf(file, 'SELECT name, sql FROM sqlite_schema')).toEqual(schema)
 })
 
 test.skipIf(sqliteAlone.driver)(
@@ -194,53 +127,3 @@ const KILLED = `
   db.prepare = (sql) => sql.startsWith('DELETE FROM unnoticed') ? process.kill(process.pid, 'SIGKILL') : prepare(sql)
   await organizationsIn(sqliteStore(db, file, { place: openFile(file) })).rename(JSON.parse(names), ${JSON.stringify(CLOCKS)})
 `
-
-test.skipIf(sqliteAlone.driver)(
-  'a reader in a long transaction keeps its view, and the rename does not wait for it',
-  async () => {
-    const { file } = await aMirrorWithEverything()
-    const reader = new Database(file, { readonly: true })
-    try {
-      const count = reader.prepare(`SELECT COUNT(*) FROM customers WHERE organization = 'acme'`).pluck()
-      reader.exec('BEGIN')
-      expect(count.get()).toBe(60)
-
-      await (await organizationsOf(file)).rename(RENAME, CLOCKS)
-
-      expect(count.get()).toBe(60)
-      reader.exec('COMMIT')
-      expect(count.get()).toBe(0)
-    } finally {
-      reader.close()
-    }
-  },
-)
-
-test('a forgotten customer stays forgotten under the new name', async () => {
-  const mirror = await aMirrorWithEverything()
-
-  await (await organizationsOf(mirror.file)).rename(RENAME, CLOCKS)
-
-  const asked = { organization: 'acme.eu', id: customerId(40), ...CLOCKS }
-  expect(await mirror.forgetCustomer(asked)).toMatchObject({ wasForgotten: true })
-})
-
-test('a retired organization stays retired under its new name', async () => {
-  const mirror = await aMirror()
-  await night(mirror, 0, customers(1, 3))
-  const organizations = await organizationsOf(mirror.file)
-
-  await organizations.retire('acme', CLOCKS)
-  await organizations.rename(RENAME, CLOCKS)
-
-  expect(await mirror.listFreshness()).toMatchObject([
-    { organization: 'acme.eu', active: 0, removed: 3, retiredAtMs: START_MS + 9 * DAY_MS },
-  ])
-})
-
-test('a run of another organization goes on meanwhile', async () => {
-  const mirror = await aMirrorWithEverything()
-  const organizations = await organizationsOf(mirror.file)
-
-  await expectAnotherRunsMeanwhile(mirror, () => organizations.rename(RENAME, CLOCKS))
-})

@@ -1,16 +1,8 @@
 import { expect, test } from 'vitest'
-import { customers, START_MS } from '../support/builders.ts'
+import { customers } from '../support/builders.ts'
 import { aMirror, dump, rowsOf, valueOf } from '../support/mirror-file.ts'
-import { DAY_MS, night } from './nights.ts'
-import {
-  aMirrorWithEverything,
-  CLOCKS,
-  contentsOf,
-  countsOf,
-  expectAnotherRunsMeanwhile,
-  failBefore,
-  organizationsOf,
-} from './organizations.ts'
+import { night } from './nights.ts'
+import { aMirrorWithEverything, CLOCKS, contentsOf, countsOf, organizationsOf } from './organizations.ts'
 
 const RETIRED_AT = '2026-01-14 02:00:00.000'
 
@@ -55,18 +47,6 @@ test('what only a next run would need is gone: its lease, its windows, its list,
   expect(rowsOf(file, 'PRAGMA foreign_key_check')).toEqual([])
 })
 
-test('freshness says since when, and its last run ends as interrupted if its process is gone', async () => {
-  const mirror = await aMirror()
-  await night(mirror, 0, customers(1, 3))
-  await mirror.startRun({ organization: 'acme', trigger: 'sync', nowMs: START_MS + DAY_MS })
-
-  await (await organizationsOf(mirror.file)).retire('acme', CLOCKS)
-
-  expect(rowsOf(mirror.file, 'SELECT organization, retired_at, active, removed, last_status FROM freshness')).toEqual([
-    { organization: 'acme', retired_at: RETIRED_AT, active: 0, removed: 3, last_status: 'interrupted' },
-  ])
-})
-
 test('its next run ends the retirement, and its customers return', async () => {
   const mirror = await aMirror()
   await night(mirror, 0, customers(1, 30))
@@ -108,31 +88,6 @@ test('a copy that follows the changes has the active customers, through a retire
   expect(follow()).toEqual(active())
 })
 
-test('the daily numbers and the history hold', async () => {
-  const mirror = await aMirror()
-  await night(mirror, 0, customers(1, 5))
-  await night(mirror, 1, customers(1, 7))
-
-  await (await organizationsOf(mirror.file)).retire('acme', CLOCKS)
-
-  const daily = `SELECT day, active, added, removed FROM customers_daily WHERE added + removed > 0 ORDER BY day`
-  expect(rowsOf(mirror.file, daily)).toEqual([
-    { day: '2026-01-05', active: 5, added: 5, removed: 0 },
-    { day: '2026-01-06', active: 7, added: 2, removed: 0 },
-    { day: '2026-01-14', active: 0, added: 0, removed: 7 },
-  ])
-  const closed = 'SELECT valid_to, closed_by, COUNT(*) AS n FROM customers_history GROUP BY 1, 2'
-  expect(rowsOf(mirror.file, closed)).toEqual([{ valid_to: RETIRED_AT, closed_by: 'removed', n: 7 }])
-})
-
-test('an organization that never had a customer can be retired', async () => {
-  const mirror = await aMirror()
-  await night(mirror, 0, [], { ending: { status: 'failed', error: { code: 'unauthorized', message: 'refused' } } })
-
-  expect(await (await organizationsOf(mirror.file)).retire('acme', CLOCKS)).toEqual({ removed: 0 })
-  expect(await mirror.listFreshness()).toMatchObject([{ retiredAtMs: CLOCKS.nowMs, active: 0 }])
-})
-
 test('it is refused twice, and while a run has the organization, and nothing is changed', async () => {
   const mirror = await aMirrorWithEverything()
   const organizations = await organizationsOf(mirror.file)
@@ -146,22 +101,4 @@ test('it is refused twice, and while a run has the organization, and nothing is 
   })
   await expect(organizations.retire('acme-two', CLOCKS)).rejects.toMatchObject({ code: 'leased' })
   expect(dump(mirror.file)).toEqual(before)
-})
-
-test('a failure in the middle leaves everything as it was, triggers included', async () => {
-  const { file } = await aMirrorWithEverything()
-  const said = failBefore(file, 'DELETE ON edited_customers')
-  const [before, schema] = [contentsOf(file, 'acme'), rowsOf(file, 'SELECT name, sql FROM sqlite_schema')]
-
-  await expect((await organizationsOf(file)).retire('acme', CLOCKS)).rejects.toThrow(said)
-
-  expect(contentsOf(file, 'acme')).toEqual(before)
-  expect(rowsOf(file, 'SELECT name, sql FROM sqlite_schema')).toEqual(schema)
-})
-
-test('a run of another organization goes on meanwhile', async () => {
-  const mirror = await aMirrorWithEverything()
-  const organizations = await organizationsOf(mirror.file)
-
-  await expectAnotherRunsMeanwhile(mirror, () => organizations.retire('acme', CLOCKS))
 })

@@ -1,12 +1,11 @@
-import { expect, onTestFinished } from 'vitest'
+import { onTestFinished } from 'vitest'
 import { openOrganizations } from '../../src/store/mirror.ts'
 import type { Organizations } from '../../src/model/organizations.ts'
-import type { Mirror } from '../../src/model/mirror.ts'
-import { aPage, customerId, customers, START_MS } from '../support/builders.ts'
-import { aMirror, type Row, rowsOf, tamper, valueOf } from '../support/mirror-file.ts'
+import { customerId, customers, START_MS } from '../support/builders.ts'
+import { aMirror, type Row, rowsOf, tamper } from '../support/mirror-file.ts'
 import { onPostgres } from '../support/mirror-choice.ts'
 import { withPlayedLeasesOf } from '../support/postgres/played-leases.ts'
-import { DAY_MS, night, scanEnding } from './nights.ts'
+import { DAY_MS, night } from './nights.ts'
 
 /** A moment after the nights of `aMirrorWithEverything`. */
 export const CLOCKS = { nowMs: START_MS + 9 * DAY_MS, monotonicMs: 1_000_000 }
@@ -65,17 +64,6 @@ export async function aMirrorWithEverything() {
   return mirror
 }
 
-/** Lets every such statement on the mirror fail, and returns what is said of it. */
-export function failBefore(file: string, what: string): string {
-  if (!onPostgres) {
-    tamper(file, `CREATE TRIGGER full BEFORE ${what} BEGIN SELECT RAISE(ABORT, 'full'); END`)
-    return 'full'
-  }
-  tamper(file, `CREATE FUNCTION full_disk() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE disk_full; END $$`)
-  tamper(file, `CREATE TRIGGER full_disk BEFORE ${what} FOR EACH ROW EXECUTE FUNCTION full_disk()`)
-  return 'free some space there'
-}
-
 /** Tables that a run fills only under rare circumstances. */
 function fillInternal(file: string, organization: string): void {
   const run = `(SELECT MAX(id) FROM runs WHERE organization = '${organization}')`
@@ -93,21 +81,4 @@ function fillInternal(file: string, organization: string): void {
        VALUES (${run}, 0, 100, 100, FALSE, '["${customerId(7)}"]')`,
   ])
     tamper(file, sql)
-}
-
-/** A run of another organization, of which one page is saved before `work` and one after; it must end as if alone. */
-export async function expectAnotherRunsMeanwhile(
-  mirror: Mirror & { file: string },
-  work: () => Promise<unknown>,
-): Promise<void> {
-  const atMs = START_MS + 8 * DAY_MS
-  const run = await mirror.startRun({ organization: 'wayne', trigger: 'sync', nowMs: atMs })
-  await mirror.savePages(run, [aPage(1, customers(201, 240))], atMs)
-  await work()
-  await mirror.savePages(run, [aPage(2, customers(241, 260))], atMs)
-  const report = await mirror.finishRun(run, scanEnding({}), atMs)
-
-  expect(report).toMatchObject({ status: 'complete', inserted: 60, received: 60 })
-  expect(await night(mirror, 12, customers(201, 260), { organization: 'wayne' })).toMatchObject({ unchanged: 60 })
-  expect(valueOf(mirror.file, 'PRAGMA integrity_check')).toBe('ok')
 }

@@ -11,11 +11,10 @@ import {
   aSortedCustomer,
   customerId,
   customers,
-  MINUTE_MS,
   type SentRecord,
   START_MS,
 } from '../support/builders.ts'
-import { aMirror, aMirrorFile, dump, mirrorPages, rowsOf } from '../support/mirror-file.ts'
+import { aMirror, aMirrorFile, dump, rowsOf } from '../support/mirror-file.ts'
 import { seeds } from '../support/seeds.ts'
 
 const RIGHT = { ...noRecords(), received: 3, inserted: 2, duplicates: 1 }
@@ -48,34 +47,6 @@ test.each([
   expect(() => requireSum({ organization: 'acme', id: 7, records }, stored)).toThrow(
     /^acme: the numbers of run 7 do not/,
   )
-})
-
-test('a page that was rolled back counts as never received', async () => {
-  const mirror = await aMirror()
-  await mirrorPages(mirror, [customers(1, 3)])
-  const run = await mirror.startRun({ organization: 'acme', trigger: 'sync', nowMs: START_MS + MINUTE_MS })
-  const page = aPage(1, [aCustomer(1, { name: 'Renamed' }), aCustomer(2), aCustomer(3, { name: [] }), aCustomer(4)])
-  await expect(mirror.savePages(run, [{ ...page, received: 5 }], START_MS)).rejects.toMatchObject({
-    code: 'accounting',
-  })
-
-  const { records } = await mirror.savePages(run, [page], START_MS)
-
-  expect(records).toMatchObject({ received: 4, updated: 1, unchanged: 1, rejected: 1, inserted: 1, duplicates: 0 })
-  expect(rowsOf(mirror.file, 'SELECT name FROM customers WHERE id = ?', customerId(1))).toEqual([{ name: 'Renamed' }])
-})
-
-test('warnings of the pages are added up in the run', async () => {
-  const mirror = await aMirror()
-
-  const { warnings } = await mirrorPages(mirror, [[aCustomer(1, { email: '' })], [aCustomer(2, { email: '', vip: 1 })]])
-
-  expect(warnings).toEqual({ odd_email: 2, unknown_field: 1 })
-  expect(await mirror.listRuns({ limit: 1 })).toMatchObject([{ warnings }])
-})
-
-test('nothing is inserted for an empty page, and it is still counted', async () => {
-  expect(await mirrorPages(await aMirror(), [[], []])).toMatchObject({ pages: 2, received: 0 })
 })
 
 /** What a list may send: a customer in one of a few versions, the same one broken, or a record without an id. */

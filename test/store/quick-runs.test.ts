@@ -30,17 +30,6 @@ test('a quick run saves customers and marks absent ones as missing, and is no ni
   ])
 })
 
-test('a quick run before the last full one is no longer the last quick run', async () => {
-  const mirror = await aMirror()
-  await night(mirror, 0, LISTED)
-  await quickRun(mirror, 0, [], { ending: FAILED })
-  expect(await mirror.listFreshness()).toMatchObject([{ lastQuick: { runId: 2, errorCode: 'network' } }])
-
-  await night(mirror, 1, LISTED)
-
-  expect(await mirror.listFreshness()).toMatchObject([{ lastRunId: 3, lastQuick: undefined }])
-})
-
 test('a quick run is not the last run that decides what is due, and none of its failures is why a scan is not proven', async () => {
   const mirror = await aMirror()
   await night(mirror, 0, LISTED, { ending: { status: 'failed', error: { code: 'unauthorized', message: 'no' } } })
@@ -58,54 +47,6 @@ test('a quick run is not the last run that decides what is due, and none of its 
     { trusted_pages: 12 },
     { trusted_pages: 0 },
   ])
-})
-
-test('a quick run whose process was killed is a quick run still', async () => {
-  const mirror = await aMirror()
-  await night(mirror, 0, LISTED)
-  const [lastRun] = await mirror.listLastRuns()
-  await startQuickRun(mirror)
-  await startQuickRun(await aMirror(mirror.file), NOON_MS + HOUR_MS)
-
-  expect(await mirror.listLastRuns()).toEqual([{ ...lastRun, quickErrorCode: 'interrupted' }])
-  expect(await mirror.listRuns({ limit: 2 })).toMatchObject([{ status: 'running' }, { status: 'interrupted' }])
-  expect(valueOf(mirror.file, 'SELECT COUNT(*) FROM runs WHERE trusted_pages = 0')).toBe(2)
-})
-
-test('an interrupted run is continued after a quick run, as if that had not been', async () => {
-  const mirror = await aMirror()
-  await night(mirror, 0, LISTED)
-  const start = { organization: 'acme', trigger: 'sync', resumeWithinMs: 6 * HOUR_MS } as const
-  const first = await mirror.startRun({ ...start, nowMs: NOON_MS })
-  await mirror.savePages(first, [recorded(1), recorded(2)], NOON_MS)
-  await mirror.finishRun(first, anEnding({ ...FAILED, readToEnd: false }), NOON_MS)
-
-  const quick = await mirror.startRun({ ...start, isQuick: true, nowMs: NOON_MS + HOUR_MS })
-  expect(quick).toMatchObject({ resumedFrom: undefined, readBefore: 0, isQuick: true })
-  await mirror.savePages(quick, [recorded(3)], NOON_MS + HOUR_MS)
-  await mirror.finishRun(quick, anEnding(quickEnding()), NOON_MS + HOUR_MS)
-
-  const second = await mirror.startRun({ ...start, nowMs: NOON_MS + 2 * HOUR_MS })
-  expect(second).toMatchObject({ resumedFrom: first.id, readBefore: 20, isQuick: false })
-  expect([...(await mirror.recallWindows(second))]).toMatchObject([{ page: 1 }, { page: 2 }])
-})
-
-test('a customer that a quick run found before the scan of a continued run began is absent where the scan does not receive it', async () => {
-  const mirror = await aMirror()
-  await night(mirror, 0, LISTED)
-  await quickRun(mirror, 0, [aCustomer(51)])
-  const atMs = START_MS + DAY_MS
-  const start = { organization: 'acme', trigger: 'sync', resumeWithinMs: 6 * HOUR_MS } as const
-  const first = await mirror.startRun({ ...start, nowMs: atMs })
-  await mirror.savePages(first, [recorded(1)], atMs)
-  await mirror.finishRun(first, anEnding({ ...FAILED, readToEnd: false }), atMs)
-  await quickRun(mirror, 1, [aCustomer(52)], { hour: 1 })
-  const second = await mirror.startRun({ ...start, nowMs: atMs + 2 * HOUR_MS })
-  await mirror.savePages(second, [aPage(1, LISTED)], atMs + 2 * HOUR_MS)
-
-  expect(second.resumedFrom).toBe(first.id)
-  expect(await mirror.finishRun(second, scanEnding({}), atMs + 2 * HOUR_MS)).toMatchObject({ missing: 1 })
-  expect([fateOf(mirror, 51), fateOf(mirror, 52)]).toEqual(['missing', 'listed'])
 })
 
 test.each([
@@ -134,23 +75,6 @@ test.each([
   expect([1, 51, 52].map((n) => fateOf(mirror, n))).toEqual(['listed', 'listed', 'missing'])
 })
 
-test('a customer who was missing before a run that is continued stays missing: the next absence removes', async () => {
-  const mirror = await aMirror()
-  const without3 = LISTED.filter(({ id }) => id !== customerId(3))
-  await night(mirror, 0, LISTED)
-  await night(mirror, 1, without3)
-  const atMs = START_MS + 2 * DAY_MS
-  const start = { organization: 'acme', trigger: 'sync', resumeWithinMs: 6 * HOUR_MS, nowMs: atMs } as const
-  const first = await mirror.startRun(start)
-  await mirror.savePages(first, [recorded(5)], atMs)
-  await mirror.finishRun(first, anEnding({ ...FAILED, readToEnd: false }), atMs)
-  const second = await mirror.startRun(start)
-  expect(second).toMatchObject({ resumedFrom: first.id })
-  await mirror.savePages(second, [aPage(1, without3)], atMs)
-
-  expect(await mirror.finishRun(second, scanEnding({}), atMs)).toMatchObject({ missing: 0, removed: 1 })
-})
-
 test('a quick run leaves the list as last read as it is, and the next run doubts what it wrote', async () => {
   const mirror = await aMirror()
   await night(mirror, 0, LISTED, { ending: { list: EMPTY_LIST } })
@@ -164,19 +88,6 @@ test('a quick run leaves the list as last read as it is, and the next run doubts
   const next = await mirror.startRun({ organization: 'acme', trigger: 'sync', nowMs: START_MS + DAY_MS })
   const isDoubted = (n: number) => rowIdsOf(mirror, [n]).map((rowId) => next.doubted.has(rowId))
   expect([3, 9, 10, 51].flatMap(isDoubted)).toEqual([true, true, false, true])
-})
-
-test('customers whose records were rejected, received or forgotten do not stay pending: the next quick run could take them for gone', async () => {
-  const mirror = await aMirror()
-  await night(mirror, 0, LISTED, { ending: { list: EMPTY_LIST } })
-  const [three, seven, eight] = [3, 7, 8].flatMap((n) => rowIdsOf(mirror, [n]))
-  const reject = { ...aCustomer(8), phone: { no: 'text' } }
-  const pending = [three, seven, eight, 9999].filter((rowId) => rowId !== undefined)
-
-  await quickRun(mirror, 0, [aCustomer(7), reject], { ending: { later: { parts: [], pending } } })
-
-  const later: unknown = JSON.parse(String(valueOf(mirror.file, 'SELECT later_order FROM lists')))
-  expect(later).toEqual({ parts: [], pending: [three] })
 })
 
 test('a customer whose record a quick run received as a reject is not marked by the next ones, until it is valid again', async () => {
@@ -205,46 +116,6 @@ test('an absence in a quick run counts for nothing: a customer is removed after 
   expect(await night(mirror, 2, without3)).toMatchObject({ missing: 0, removed: 1 })
 })
 
-test('absences from before a customer was listed again are not brought back by a quick run', async () => {
-  const mirror = await aMirror()
-  const without3 = LISTED.filter(({ id }) => id !== customerId(3))
-  await night(mirror, 0, LISTED)
-  await night(mirror, 1, without3)
-  await quickRun(mirror, 1, [aCustomer(3)])
-  await quickRun(mirror, 1, [aCustomer(9)], { gone: [3], hour: 13 })
-
-  expect(await night(mirror, 2, without3)).toMatchObject({ missing: 1, removed: 0 })
-})
-
-test('rows that a quick run received, and rows that are removed or of another organization, are not marked', async () => {
-  const mirror = await aMirror()
-  await night(mirror, 0, LISTED)
-  await night(mirror, 0, customers(100, 150), { organization: 'globex' })
-  await night(mirror, 1, customers(2, 50))
-  await night(mirror, 2, customers(2, 50))
-  const reject = { ...aCustomer(8), phone: { no: 'text' } }
-
-  const report = await quickRun(mirror, 3, [aCustomer(7), reject], { gone: [1, 7, 8, 120] })
-
-  expect(report).toMatchObject({ missing: 0, rejected: 1 })
-  expect([1, 7, 8].map((n) => fateOf(mirror, n))).toEqual(['removed', 'listed', 'listed'])
-  expect(
-    valueOf(mirror.file, `SELECT COUNT(*) FROM customers WHERE organization = 'globex' AND missing_since IS NOT NULL`),
-  ).toBe(0)
-})
-
-test('those to search for before they are marked are in the order asked for, without those that are missing already', async () => {
-  const mirror = await aMirror()
-  await night(mirror, 0, LISTED)
-  await night(mirror, 1, customers(2, 50))
-  const run = await startQuickRun(mirror, NOON_MS + DAY_MS)
-  await mirror.savePages(run, [aPage(1, [aCustomer(9)])], NOON_MS + DAY_MS)
-  const rows = [5, 1, 3, 4].flatMap((n) => rowIdsOf(mirror, [n]))
-
-  expect((await mirror.findGone(run, rows)).map(({ id }) => id)).toEqual([5, 3, 4].map(customerId))
-  expect(await mirror.finishRun(run, anEnding(quickEnding(rows)), NOON_MS + DAY_MS)).toMatchObject({ missing: 3 })
-})
-
 test('too many customers absent at once are not marked by a quick run', async () => {
   const mirror = await aMirror()
   await night(mirror, 0, customers(1, 100))
@@ -253,25 +124,6 @@ test('too many customers absent at once are not marked by a quick run', async ()
   expect(await quickRun(mirror, 0, [aCustomer(99)], { gone })).toMatchObject({ missing: 0, held: 21 })
   expect(await mirror.listHeldRemovals()).toEqual([])
   expect(fateOf(mirror, 1)).toBe('listed')
-})
-
-test('those that a quick run received are not among those that are too many at once', async () => {
-  const mirror = await aMirror()
-  await night(mirror, 0, customers(1, 100))
-  const gone = Array.from({ length: 21 }, (_, index) => index + 1)
-
-  expect(await quickRun(mirror, 0, [aCustomer(1)], { gone })).toMatchObject({ missing: 20, held: 0 })
-})
-
-test.each([
-  [17, { missing: 4, held: 0 }],
-  [18, { missing: 0, held: 22 }],
-])('of 210 customers, four are absent and %d seem so: these count where too many are absent', async (open, told) => {
-  const mirror = await aMirror()
-  await night(mirror, 0, customers(1, 210))
-
-  const quick = { gone: [1, 2, 3, 4], ending: { openAbsences: open } }
-  expect(await quickRun(mirror, 0, [aCustomer(99)], quick)).toMatchObject(told)
 })
 
 test('the newest customers are not marked by a quick run: the list may be older than the last one read', async () => {
@@ -286,18 +138,6 @@ test('the newest customers are not marked by a quick run: the list may be older 
   expect([fateOf(mirror, 2), fateOf(mirror, 6)]).toEqual(['missing', 'listed'])
   const later: unknown = JSON.parse(String(valueOf(mirror.file, 'SELECT later_order FROM lists')))
   expect(later, 'the next quick run looks for them again').toEqual({ parts: [], pending: rowIdsOf(mirror, [6]) })
-})
-
-test('by a clock that is a month behind, a quick run knows the newest customers by the time of the service', async () => {
-  const mirror = await aMirror()
-  const dated = (n: number) => aCustomer(n, { created_at: new Date(START_MS + n * HOUR_MS).toISOString() })
-  const ending = { serviceMs: START_MS }
-  await night(mirror, -30, [1, 2, 3, 4, 5, 6].map(dated), { ending })
-
-  const report = await quickRun(mirror, -30, [dated(3)], { gone: [6], ending })
-
-  expect(report).toMatchObject({ missing: 0, reasons: ['quick', 'older-list'] })
-  expect(fateOf(mirror, 6)).toBe('listed')
 })
 
 test('a quick run that lost its lease marks no customer', async () => {

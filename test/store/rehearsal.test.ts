@@ -56,17 +56,6 @@ test('a rehearsal may be held while a real run holds the organization, and does 
   expect(valueOf(mirror.file, 'SELECT count(*) FROM customers')).toBe(7)
 })
 
-test('a rehearsal knows the organizations it was given and no others', async () => {
-  const mirror = await aMirror()
-  await mirrorPages(mirror, [[...customers(1, 4), null]], { organization: 'acme' })
-  await mirrorPages(mirror, [customers(1, 4)], { organization: 'globex' })
-
-  const rehearsal = await aRehearsal(mirror.file)
-
-  expect(await rehearsal.listFreshness()).toMatchObject([{ organization: 'acme', active: 4, openRejects: 1 }])
-  expect(await rehearsal.listFreshness()).toHaveLength(1)
-})
-
 /** Every byte of a file; every row of a schema. */
 function allOf(file: string): unknown {
   return onPostgres ? dump(file) : readFileSync(file)

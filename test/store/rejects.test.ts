@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { aCustomer, anEnding, aPage, customerId, customers, MINUTE_MS, START_MS } from '../support/builders.ts'
+import { aCustomer, aPage, customerId, customers, MINUTE_MS, START_MS } from '../support/builders.ts'
 import { aMirror, mirrorPages, rowsOf, valueOf } from '../support/mirror-file.ts'
 
 const BROKEN = aCustomer(2, { name: { first: 'Ada' } })
@@ -106,16 +106,6 @@ test.each([
   },
 )
 
-test("a run resolves no other organization's rejects", async () => {
-  const mirror = await aMirror()
-  await mirrorPages(mirror, [[BROKEN]], { organization: 'globex' })
-
-  await mirrorPages(mirror, [customers(1, 3)], at(1))
-
-  expect(await mirror.listRejects({ limit: 10 })).toMatchObject([{ organization: 'globex' }])
-  expect(await mirror.listRejects({ organization: 'acme', limit: 10 })).toEqual([])
-})
-
 test('a customer with a broken record keeps its last good values, and is neither missing nor changed', async () => {
   const mirror = await aMirror()
   await mirrorPages(mirror, [customers(1, 3)])
@@ -126,54 +116,4 @@ test('a customer with a broken record keeps its last good values, and is neither
 
   expect(rowsOf(mirror.file, 'SELECT * FROM customers ORDER BY id')).toEqual(before)
   expect(run.rejectedIds).toContain(customerId(2))
-})
-
-test('a broken record that is listed twice is one reject and one duplicate', async () => {
-  const mirror = await aMirror()
-
-  expect(await mirrorPages(mirror, [[BROKEN, aCustomer(2, { email: [] })], [BROKEN]])).toMatchObject({
-    received: 3,
-    rejected: 1,
-    duplicates: 2,
-  })
-  expect(await mirror.listRejects({ limit: 10 })).toMatchObject([{ payload: JSON.stringify(BROKEN) }])
-})
-
-test('records without an id that are equal are one reject, each of them counted', async () => {
-  const mirror = await aMirror()
-
-  expect(
-    await mirrorPages(mirror, [
-      [ANONYMOUS, ANONYMOUS],
-      [ANONYMOUS, null],
-    ]),
-  ).toMatchObject({ rejected: 4 })
-  expect(await mirror.listRejects({ limit: 10 })).toHaveLength(2)
-})
-
-test('rejects are listed last seen first, up to the limit', async () => {
-  const mirror = await aMirror()
-  await mirrorPages(mirror, [[{ n: 1 }, { n: 2 }]], { ending: { readToEnd: false } })
-  await mirrorPages(mirror, [[{ n: 3 }]], { ...at(1), ending: { readToEnd: false } })
-
-  const payloads = (await mirror.listRejects({ limit: 2 })).map(({ payload }) => payload)
-
-  expect(payloads).toEqual(['{"n":3}', '{"n":1}'])
-})
-
-test('a reject of an interrupted run stays open when the next run reads the rest', async () => {
-  const mirror = await aMirror()
-  const page = aPage(1, [aCustomer(1), BROKEN])
-  const window = { page: 1, size: 100, perPage: 100, total: 3, lastPage: 1, beyondEnd: false }
-  const first = await mirror.startRun({ organization: 'acme', trigger: 'sync', nowMs: START_MS })
-  await mirror.savePages(first, [{ ...page, window }], START_MS)
-  const interrupted = { status: 'interrupted', error: { code: 'interrupted', message: 'stopped' } } as const
-  await mirror.finishRun(first, anEnding({ ...interrupted, readToEnd: false }), START_MS)
-  const start = { organization: 'acme', trigger: 'sync', nowMs: START_MS + 1, resumeWithinMs: MINUTE_MS } as const
-  const second = await mirror.startRun(start)
-
-  await mirror.finishRun(second, anEnding({ proof: 'proven', reasons: [] }), START_MS + 1)
-
-  expect(second.resumedFrom).toBe(first.id)
-  expect(await mirror.listRejects({ limit: 10 })).toMatchObject([{ recordId: customerId(2) }])
 })

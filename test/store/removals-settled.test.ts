@@ -1,9 +1,8 @@
 import { expect, test } from 'vitest'
 import type { Proof } from '../../src/model/report.ts'
-import type { Mirror } from '../../src/model/mirror.ts'
 import { privacyPolicy } from '../../src/privacy/privacy-policy.ts'
 import { aCustomer, aPage, customerId, customers, START_MS } from '../support/builders.ts'
-import { aMirror, tamper } from '../support/mirror-file.ts'
+import { aMirror } from '../support/mirror-file.ts'
 import { changes, DAY_MS, fateOf, night, type Night } from './nights.ts'
 
 const ALL_FIVE = customers(1, 5)
@@ -23,50 +22,6 @@ test('a settled scan marks absent customers as missing, and removes those absent
   expect(changes(mirror)).toEqual([[customerId(1), 'removed', report.runId]])
 })
 
-test('without confirmation no customer is removed after any number of settled scans', async () => {
-  const mirror = await aMirror()
-  await night(mirror, 1, ALL_FIVE)
-
-  for (const n of [2, 3, 4, 5, 6]) {
-    const report = await night(mirror, n, WITHOUT_1_AND_2, { proof: 'settled' })
-    expect(report).toMatchObject({ missing: 2, removed: 0 })
-  }
-})
-
-test('a confirmation that comes late still counts', async () => {
-  const mirror = await aMirror()
-  await night(mirror, 1, ALL_FIVE)
-  for (const n of [2, 3, 4]) await night(mirror, n, WITHOUT_1_AND_2, { proof: 'settled' })
-
-  expect(await night(mirror, 5, WITHOUT_1_AND_2, CONFIRMED)).toMatchObject({ missing: 1, removed: 1 })
-})
-
-test('settled scans do not count for the proof that a proven scan needs', async () => {
-  const mirror = await aMirror()
-  await night(mirror, 1, ALL_FIVE)
-  for (const n of [2, 3]) await night(mirror, n, WITHOUT_1_AND_2, { proof: 'settled' })
-
-  expect(await night(mirror, 4, WITHOUT_1_AND_2)).toMatchObject({ missing: 2, removed: 0 })
-  expect(await night(mirror, 5, WITHOUT_1_AND_2)).toMatchObject({ missing: 0, removed: 2 })
-})
-
-test('proven scans do count where a settled one needs absences and a confirmation', async () => {
-  const mirror = await aMirror()
-  await night(mirror, 1, ALL_FIVE)
-  await night(mirror, 2, WITHOUT_1_AND_2)
-
-  expect(await night(mirror, 3, WITHOUT_1_AND_2, CONFIRMED)).toMatchObject({ missing: 1, removed: 1 })
-})
-
-test('a settled scan between two proven ones does not restart their count', async () => {
-  const mirror = await aMirror()
-  await night(mirror, 1, ALL_FIVE)
-  await night(mirror, 2, WITHOUT_1_AND_2)
-  await night(mirror, 3, WITHOUT_1_AND_2, { proof: 'settled' })
-
-  expect(await night(mirror, 4, WITHOUT_1_AND_2)).toMatchObject({ missing: 0, removed: 2 })
-})
-
 test('an unproven scan that came to the end of the list counts too: three in a row and a confirmation remove', async () => {
   const mirror = await aMirror()
   await night(mirror, 1, ALL_FIVE)
@@ -80,36 +35,6 @@ test('an unproven scan that came to the end of the list counts too: three in a r
 
   expect(report).toMatchObject({ proof: 'unproven', missing: 1, removed: 1 })
   expect([fateOf(mirror, 1), fateOf(mirror, 2)]).toEqual(['removed', 'missing'])
-})
-
-test('unproven scans count for no settled one, and a settled one counts among them', async () => {
-  const mirror = await aMirror()
-  await night(mirror, 1, ALL_FIVE)
-  await night(mirror, 2, WITHOUT_1_AND_2, { ...CONFIRMED, proof: 'unproven', isWhole: true })
-
-  expect(await night(mirror, 3, WITHOUT_1_AND_2, CONFIRMED)).toMatchObject({ missing: 2, removed: 0 })
-  const report = await night(mirror, 4, WITHOUT_1_AND_2, { ...CONFIRMED, proof: 'unproven', isWhole: true })
-
-  expect(report).toMatchObject({ missing: 1, removed: 1 })
-})
-
-test('a customer seen by a settled scan is listed again', async () => {
-  const mirror = await aMirror()
-  await night(mirror, 1, ALL_FIVE)
-  await night(mirror, 2, WITHOUT_1_AND_2)
-  await night(mirror, 3, ALL_FIVE, { proof: 'settled' })
-
-  expect(await night(mirror, 4, WITHOUT_1_AND_2, CONFIRMED)).toMatchObject({ missing: 2, removed: 0 })
-})
-
-test('a confirmation for a received customer has no effect', async () => {
-  const mirror = await aMirror()
-  await night(mirror, 1, ALL_FIVE)
-
-  const rule = { ...RULE, after: 1 }
-  await night(mirror, 2, ALL_FIVE, { ...CONFIRMED, rule })
-
-  expect(fateOf(mirror, 1)).toBe('listed')
 })
 
 test('candidates for removal are customers absent often enough, without removed and received ones', async () => {
@@ -143,43 +68,6 @@ test('a candidate comes with the names of its latest reject and of its three lat
 
   expect(names.get(customerId(1))).toEqual(['A6', 'A5', 'A4', 'A3', 'A4', 'A3', 'A2'])
   expect(names.get(customerId(2))).toEqual(['B5', 'B4', 'B3', 'B4', 'B3', 'B2'])
-})
-
-test('of the latest rejects of a candidate the first that is JSON counts', async () => {
-  const mirror = await aMirror()
-  const others = customers(2, 6)
-  const rejected = (name: string) => aCustomer(1, { name, email: {} })
-  const sent = [aCustomer(1), rejected('R1'), aCustomer(1), rejected('R2'), aCustomer(1), rejected('R3'), aCustomer(1)]
-  for (const [n, record] of sent.entries()) await night(mirror, n, [record, ...others])
-  await night(mirror, 7, others)
-  const names = await namesSearched(mirror, 8, others)
-
-  expect(await names()).toEqual(['R3'])
-  tamper(mirror.file, `UPDATE rejects SET payload = '{"cut' WHERE seen_at = (SELECT MAX(seen_at) FROM rejects)`)
-  expect(await names()).toEqual(['R2'])
-})
-
-test('removals and returns do not push the latest changes of names out', async () => {
-  const mirror = await aMirror()
-  const others = customers(2, 6)
-  const [before, after] = [aCustomer(1, { name: 'Before' }), aCustomer(1, { name: 'After' })]
-  const lists = [[before], [after], [], [], [after], [], [], [after], []]
-  for (const [n, list] of lists.entries()) await night(mirror, n, [...list, ...others])
-
-  expect(await (await namesSearched(mirror, 9, others))()).toEqual(['After', 'Before'])
-})
-
-test('there are no candidates when a guard would hold all removals back', async () => {
-  const mirror = await aMirror()
-  await night(mirror, 1, customers(1, 100))
-  await night(mirror, 2, customers(22, 100), { rule: { after: 2, maxShare: 1 } })
-  const run = await mirror.startRun({ organization: 'acme', trigger: 'sync', nowMs: START_MS + 3 * DAY_MS })
-  await mirror.savePages(run, [aPage(1, customers(22, 100))], START_MS + 3 * DAY_MS)
-
-  expect(await mirror.findRemovalCandidates(run, { rule: RULE, proof: 'settled' })).toEqual([])
-  expect(
-    await mirror.findRemovalCandidates(run, { rule: { after: 2, maxShare: 0.21 }, proof: 'settled' }),
-  ).toHaveLength(21)
 })
 
 test.each<Proof>(['proven', 'settled', 'unproven'])('the guards hold after a %s scan', async (proof) => {
@@ -228,26 +116,3 @@ test('what a policy hides is searched for in no customer, neither as it is nor a
   ])
   expect((await mirror.findListed(run, 1)).map(({ name, email }) => [name, email])).toEqual([['Customer 3', null]])
 })
-
-test('there are no candidates where a customer that the run received is gone from the mirror', async () => {
-  const mirror = await aMirror()
-  await night(mirror, 1, ALL_FIVE)
-  await night(mirror, 2, WITHOUT_1_AND_2)
-  const nowMs = START_MS + 3 * DAY_MS
-  const run = await mirror.startRun({ organization: 'acme', trigger: 'sync', nowMs })
-  await mirror.savePages(run, [aPage(1, WITHOUT_1_AND_2)], nowMs)
-  tamper(mirror.file, 'DELETE FROM customers WHERE id = ?', customerId(4))
-
-  expect(await mirror.findRemovalCandidates(run, { rule: RULE, proof: 'proven' })).toEqual([])
-})
-
-/** The earlier names to search for of the only candidate of a run that received this list. */
-async function namesSearched(mirror: Mirror, n: number, list: readonly unknown[]) {
-  const nowMs = START_MS + n * DAY_MS
-  const run = await mirror.startRun({ organization: 'acme', trigger: 'sync', nowMs })
-  await mirror.savePages(run, [aPage(1, list)], nowMs)
-  return async () => {
-    const [candidate] = await mirror.findRemovalCandidates(run, { rule: RULE, proof: 'proven' })
-    return candidate?.earlier.map(({ name }) => name)
-  }
-}

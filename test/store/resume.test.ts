@@ -81,56 +81,6 @@ test('the age of a scan is counted from its first start, however often it was co
   expect(await start(mirror, START_MS + 7 * HOUR_MS)).toMatchObject({ resumedFrom: undefined })
 })
 
-test('a scan that reached a limit is continued at once by a worker whose clock is a second behind', async () => {
-  const mirror = await aMirror()
-  const first = await saved(mirror, [1, 2], START_MS)
-  await mirror.finishRun(first, ended('max-run'), START_MS + 5 * HOUR_MS)
-
-  expect(await start(mirror, START_MS + 5 * HOUR_MS - 1000)).toMatchObject({ resumedFrom: first.id })
-})
-
-test.each([0, undefined])('with resumeWithin %s every run starts again', async (resumeWithinMs) => {
-  const mirror = await aMirror()
-  await endedWith(mirror, 'interrupted')
-
-  const nowMs = START_MS + 1
-  const second = await mirror.startRun({ organization: 'acme', trigger: 'sync', nowMs, resumeWithinMs })
-
-  expect(second).toMatchObject({ resumedFrom: undefined, readAsOfMs: nowMs })
-  expect(valueOf(mirror.file, 'SELECT count(*) FROM windows')).toBe(0)
-})
-
-test('a run that recorded nothing does not hide the one before it', async () => {
-  const mirror = await aMirror()
-  await endedWith(mirror, 'network')
-  // Down before the first page: it took over the windows of the run before.
-  const down = await start(mirror, START_MS + HOUR_MS)
-  await mirror.finishRun(down, ended('network'), START_MS + HOUR_MS)
-
-  const third = await start(mirror, START_MS + 2 * HOUR_MS)
-
-  expect(third).toMatchObject({ resumedFrom: down.id, readAsOfMs: START_MS })
-  expect(third.seen.size).toBe(20)
-})
-
-test('after a complete run there is nothing to continue', async () => {
-  const mirror = await aMirror()
-  await endedWith(mirror, 'interrupted')
-  await mirror.finishRun(await start(mirror, START_MS + HOUR_MS), anEnding(), START_MS + HOUR_MS)
-
-  expect(await start(mirror, START_MS + 2 * HOUR_MS)).toMatchObject({ resumedFrom: undefined })
-})
-
-test('the interrupted run of another organization is not continued', async () => {
-  const mirror = await aMirror()
-  await endedWith(mirror, 'interrupted')
-
-  const globex = await start(mirror, START_MS + HOUR_MS, 'globex')
-
-  expect(globex).toMatchObject({ resumedFrom: undefined })
-  expect(valueOf(mirror.file, 'SELECT count(*) FROM windows')).toBe(2)
-})
-
 test('for a proven run that continued another one, exactly the customers read by both count as seen', async () => {
   const mirror = await aMirror()
   await mirror.finishRun(await saved(mirror, [1, 2, 3], START_MS - HOUR_MS), proven(1), START_MS - HOUR_MS)

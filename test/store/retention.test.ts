@@ -3,7 +3,7 @@ import type { Mirror } from '../../src/model/mirror.ts'
 import { aCustomer, customerId, customers } from '../support/builders.ts'
 import { storedText } from '../support/mirror-reader.ts'
 import { aMirror, rowsOf, tamper, valueOf } from '../support/mirror-file.ts'
-import { DAY_MS, night, quickRun } from './nights.ts'
+import { DAY_MS, night } from './nights.ts'
 import { horizon, nightsOfRenames, prune } from '../support/pruned-nights.ts'
 
 const RULE = { after: 2, maxShare: 1 }
@@ -23,29 +23,6 @@ describe('changes', () => {
     expect(left.at(-1)?.['seq']).toBe(last)
     expect(horizon(mirror)).toMatchObject({ pruned_seq: 5, feed_seq: 5, history_from: '2026-01-11 00:00:00.000' })
     expect(Number(valueOf(mirror.file, 'SELECT max(seq) FROM changes'))).toBeGreaterThan(last)
-  })
-
-  test('of an organization without a limit stay, and so does a date that a clock far behind wrote', async () => {
-    const mirror = await nightsOfRenames(6)
-    await night(mirror, 0, customers(1, 2), { organization: 'globex' })
-    await night(mirror, 1, customers(1, 3), { organization: 'globex' })
-    tamper(mirror.file, `UPDATE changes SET at = '1970-01-01 00:00:00.000' WHERE seq = 5`)
-    await prune(mirror, { changesMs: 3 * DAY_MS }, 6)
-
-    expect(rowsOf(mirror.file, 'SELECT seq FROM changes ORDER BY seq').map(({ seq }) => seq)).toEqual([3, 4, 5, 6])
-    expect(valueOf(mirror.file, `SELECT count(*) FROM changes WHERE organization = 'globex'`)).toBe(1)
-  })
-
-  test('of other organizations, written in the same night, stay ahead of the horizon of readers', async () => {
-    const mirror = await nightsOfRenames(3)
-    await night(mirror, 0, customers(1, 2), { organization: 'globex' })
-    const read = Number(valueOf(mirror.file, 'SELECT max(seq) FROM changes'))
-    await night(mirror, 20, customers(1, 9), { organization: 'globex' })
-    await night(mirror, 20, [aCustomer(1, { name: 'Name 20' }), ...customers(2, 4)])
-    const pruned = await prune(mirror, { changesMs: 4 * DAY_MS }, 20)
-
-    expect(pruned).toMatchObject({ changes: read })
-    expect(horizon(mirror)).toMatchObject({ pruned_seq: read, feed_seq: read })
   })
 
   test('that a clock far ahead has dated go with those around them', async () => {
@@ -84,23 +61,6 @@ describe('what is left does not lie', () => {
     expect(horizon(mirror)).toMatchObject({ history_from: '2026-01-12 00:00:00.000' })
     expect(before.length).toBeGreaterThan(3)
     expect(rowsOf(mirror.file, daily, '2000-01-01')).toEqual(before)
-  })
-
-  test('both are right in the middle of a pruning too', async () => {
-    const mirror = await nightsThatComeAndGo(12)
-    const daily = rowsOf(mirror.file, `SELECT * FROM customers_daily WHERE day >= '2026-01-12' ORDER BY day`)
-    await prune(mirror, { changesMs: 5 * DAY_MS }, 12)
-    // As if the process had been killed after the first of its transactions.
-    tamper(
-      mirror.file,
-      `INSERT INTO changes (seq, run_id, organization, id, change, at) VALUES (1, 1, 'acme', ?, 'removed', '2026-01-06 02:00:00.000')`,
-      customerId(1),
-    )
-
-    expect(rowsOf(mirror.file, 'SELECT * FROM customers_daily ORDER BY day')).toEqual(daily)
-    expect(
-      rowsOf(mirror.file, `SELECT * FROM customers_history WHERE closed_by = 'removed' AND valid_to < '2026-01-12'`),
-    ).toEqual([])
   })
 
   test('a customer who was deleted and comes back begins anew, and the life before is not shown with values of today', async () => {
@@ -145,38 +105,6 @@ describe('removed customers', () => {
     })
     expect(bytesHolding(mirror, /secret-(one|two|three)/)).toEqual([])
   })
-
-  test('take no value of other customers with them, not even in another organization', async () => {
-    const mirror = await aMirror()
-    for (const organization of ['acme', 'globex'])
-      for (const [n, name] of ['First', 'Second'].entries()) {
-        const both = [aCustomer(1, { name }), aCustomer(3, { name }), aCustomer(4, { email: [] })]
-        await night(mirror, n, both, { organization })
-      }
-    for (const n of [2, 3]) await night(mirror, n, [aCustomer(1, { name: 'Second' })], { rule: RULE })
-    const others = `FROM changes WHERE fields IS NOT NULL AND (organization <> 'acme' OR id <> '${customerId(3)}')`
-    const count = () => valueOf(mirror.file, `SELECT count(*) ${others} AND CAST(fields AS text) LIKE '%Second%'`)
-    expect(count()).toBe(3)
-
-    expect(await prune(mirror, { removedCustomersMs: 10 * DAY_MS }, 20)).toMatchObject({ removedCustomers: 1 })
-    expect(count()).toBe(3)
-    expect(valueOf(mirror.file, 'SELECT count(*) FROM rejects')).toBe(2)
-    expect(valueOf(mirror.file, `SELECT count(*) FROM customers WHERE organization = 'globex'`)).toBe(2)
-  })
-
-  test('that are listed again are not deleted, nor active or missing ones', async () => {
-    const mirror = await aMirror()
-    await night(mirror, 0, customers(1, 4))
-    for (const n of [1, 2]) await night(mirror, n, customers(1, 2), { rule: RULE })
-    await night(mirror, 3, customers(1, 3), { rule: RULE })
-    await night(mirror, 4, customers(2, 3), { rule: RULE })
-    const pruned = await prune(mirror, { removedCustomersMs: DAY_MS }, 30)
-
-    expect(pruned.removedCustomers).toBe(1)
-    expect(rowsOf(mirror.file, 'SELECT id FROM customers ORDER BY id').map(({ id }) => id)).toEqual(
-      [1, 2, 3].map(customerId),
-    )
-  })
 })
 
 test('resolved rejects are deleted by their age, open ones never', async () => {
@@ -213,40 +141,6 @@ describe('runs', () => {
     expect(valueOf(mirror.file, `SELECT count(*) FROM runs WHERE started_at >= '2026-01-30'`)).toBe(5)
     expect(await night(mirror, 31, customers(1, 5))).toMatchObject({ status: 'complete', unchanged: 5 })
   })
-
-  test('that are the last proof of their organization stay, although later ones only read, unproven', async () => {
-    const mirror = await aMirror()
-    await night(mirror, 0, customers(1, 5), { proof: 'unproven' })
-    await night(mirror, 1, customers(1, 5))
-    for (let n = 2; n < 20; n += 1) await night(mirror, n, customers(1, 5), { proof: 'unproven' })
-    await night(mirror, 19, customers(1, 5), { organization: 'globex' })
-    const proven = `SELECT proven_as_of FROM freshness WHERE organization = 'acme'`
-    const before = rowsOf(mirror.file, proven)
-
-    expect(await prune(mirror, { runsMs: 5 * DAY_MS }, 20)).toMatchObject({ runs: 13 })
-    expect(rowsOf(mirror.file, proven)).toEqual(before)
-  })
-
-  test('of an organization that was never proven are deleted like others', async () => {
-    const mirror = await aMirror()
-    for (let n = 0; n < 20; n += 1) await night(mirror, n, customers(1, 5), { proof: 'unproven' })
-
-    expect(await prune(mirror, { runsMs: 5 * DAY_MS }, 20)).toMatchObject({ runs: 14 })
-  })
-
-  test('that are quick are deleted like others, and not the full run before them', async () => {
-    const mirror = await aMirror()
-    await night(mirror, 0, customers(1, 5))
-    const error = { code: 'unauthorized', message: 'no' }
-    await night(mirror, 1, [], { ending: { status: 'failed', reasons: ['failed'], readToEnd: false, error } })
-    for (let n = 1; n < 20; n += 1) await quickRun(mirror, n, [aCustomer(1)])
-    const known = async () => [await mirror.listLastRuns(), await mirror.listFreshness()]
-    const before = await known()
-
-    expect(await prune(mirror, { runsMs: 5 * DAY_MS }, 20)).toMatchObject({ runs: 14 })
-    expect(await known()).toEqual(before)
-    expect(before[1]).toMatchObject([{ lastFullStatus: 'failed', why: ['unauthorized'] }])
-  })
 })
 
 describe('a clock that is wrong', () => {
@@ -262,13 +156,6 @@ describe('a clock that is wrong', () => {
     const pruned = await prune(mirror, all, 3650 + nights, { isConfirmed: false })
 
     expect(pruned).toMatchObject({ changes: 0, resolvedRejects: 0, runs: 0, removedCustomers: 0 })
-  })
-
-  test('is believed once another one confirms it', async () => {
-    const mirror = await nightsOfRenames(12)
-    await night(mirror, 3650, customers(1, 4))
-
-    expect((await prune(mirror, { changesMs: 60 * DAY_MS }, 3650)).changes).toBeGreaterThan(5)
   })
 
   test('before the year 1970, and an age longer than the calendar, delete nothing', async () => {

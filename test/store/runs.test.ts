@@ -19,28 +19,6 @@ test('a run is recorded with all its numbers, and read back unchanged', async ()
   expect(await mirror.listRuns({ limit: 5 })).toEqual([told])
 })
 
-test('a failed run is recorded with its error', async () => {
-  const mirror = await aMirror()
-  const error = { code: 'network', message: 'acme: no answer within 30 s' }
-
-  await mirrorPages(mirror, [customers(1, 2)], { ending: { status: 'failed', reasons: ['failed'], error } })
-
-  expect(rowsOf(mirror.file, 'SELECT status, error_code, error, inserted FROM runs')).toEqual([
-    { status: 'failed', error_code: 'network', error: error.message, inserted: 2 },
-  ])
-  expect(await mirror.listRuns({ limit: 5 })).toMatchObject([{ error, reasons: ['failed'] }])
-})
-
-test('the numbers of a running run can be read', async () => {
-  const mirror = await aMirror()
-  const run = await mirror.startRun({ organization: 'acme', trigger: 'sync', nowMs: START_MS })
-  await mirror.savePages(run, [aPage(1, customers(1, 3)), aPage(2, customers(3, 4))], START_MS)
-
-  const [running] = await (await aMirror(mirror.file)).listRuns({ limit: 1 })
-
-  expect(running).toMatchObject({ status: 'running', pages: 2, received: 5, inserted: 4, duplicates: 1 })
-})
-
 test('a run that was left running is closed as interrupted by the next one, and keeps its numbers', async () => {
   const mirror = await aMirror()
   const left = await mirror.startRun({ organization: 'acme', trigger: 'sync', nowMs: START_MS })
@@ -66,18 +44,6 @@ test('runs are listed newest first, of one organization or all, up to the limit'
   expect(await listed({ limit: 2 })).toEqual([3, 2])
   expect(await listed({ organization: 'acme', limit: 10 })).toEqual([3, 1])
   expect(await listed({ organization: 'unknown', limit: 10 })).toEqual([])
-})
-
-test('a plain scan marks no customer as missing or removed, however many are absent', async () => {
-  const mirror = await aMirror()
-  await mirrorPages(mirror, [customers(1, 50)])
-
-  for (const night of [1, 2, 3]) {
-    const report = await mirrorPages(mirror, [[]], { atMs: START_MS + night * MINUTE_MS })
-    expect(report).toMatchObject({ missing: 0, removed: 0, held: 0 })
-  }
-
-  expect(valueOf(mirror.file, 'SELECT count(*) FROM active_customers WHERE missing_since IS NULL')).toBe(50)
 })
 
 test('no run whose numbers do not add up is ever recorded as complete', async () => {

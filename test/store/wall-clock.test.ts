@@ -1,8 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { anEnding, aPage, customers, MINUTE_MS, START_MS } from '../support/builders.ts'
-import { sqliteAlone } from '../support/mirror-choice.ts'
-import { aMirror, tamper, valueOf } from '../support/mirror-file.ts'
+import { aMirror, valueOf } from '../support/mirror-file.ts'
 import { seeds } from '../support/seeds.ts'
 import { LEASE_MS } from '../../src/store/refusals.ts'
 import type { Mirror } from '../../src/model/mirror.ts'
@@ -40,38 +39,6 @@ describe('a lease, when the wall clock is set', () => {
     },
   )
 
-  test.skipIf(sqliteAlone.clocksOfTheMachine).each([HOUR_MS, -HOUR_MS])(
-    'by %d ms, is renewed to a minute from then by both clocks',
-    async (byMs) => {
-      const mirror = await aMirror()
-      const run = await start(mirror, START_MS, 5000)
-
-      await mirror.renewLease(run, START_MS + byMs)
-
-      expect(valueOf(mirror.file, 'SELECT expires_at_ms FROM leases')).toBe(START_MS + byMs + LEASE_MS)
-      expect(valueOf(mirror.file, 'SELECT expires_monotonic_ms FROM leases')).toBe(5000 + LEASE_MS)
-    },
-  )
-
-  test.skipIf(sqliteAlone.clocksOfTheMachine)(
-    'is judged by the wall clock where its machine was started again since',
-    async () => {
-      const mirror = await aMirror()
-      await start(mirror, START_MS, 5000)
-      tamper(mirror.file, `UPDATE leases SET boot = 'another start'`)
-
-      await expect(start(mirror, START_MS + LEASE_MS - 1, 5000 + HOUR_MS)).rejects.toThrow(LEASED)
-      await expect(start(mirror, START_MS + LEASE_MS, 6000)).resolves.toBeDefined()
-    },
-  )
-
-  test.skipIf(sqliteAlone.clocksOfTheMachine)('is over where it seems to last longer than any lease does', async () => {
-    const mirror = await aMirror()
-    await start(mirror, START_MS, 90 * 24 * HOUR_MS)
-
-    await expect(start(mirror, START_MS, 5000)).resolves.toBeDefined()
-  })
-
   test('and a run that was replaced all the same writes nothing any more', async () => {
     const mirror = await aMirror()
     const replaced = await start(mirror, START_MS, 5000)
@@ -105,21 +72,5 @@ describe('how long a run took', () => {
       }),
       { numRuns: seeds(20) },
     )
-  })
-
-  test('is never below 0, also where a run did not end by itself', async () => {
-    const mirror = await aMirror()
-    await mirror.finishRun(await start(mirror, START_MS, 0), anEnding(), START_MS)
-    tamper(mirror.file, `UPDATE runs SET duration_ms = NULL, finished_at = datetime(started_at, '-1 hour')`)
-
-    expect(await mirror.listRuns({ limit: 1 })).toMatchObject([{ durationMs: 0 }])
-  })
-
-  test('has an end that is not before its start, where another run ended it after the clock was set back', async () => {
-    const mirror = await aMirror()
-    await start(mirror, START_MS, 0)
-    await start(mirror, START_MS - HOUR_MS, LEASE_MS)
-
-    expect(valueOf(mirror.file, 'SELECT finished_at = started_at FROM runs WHERE id = 1')).toBe(1)
   })
 })

@@ -4,8 +4,8 @@ import type { RecordedWindow, Run } from '../../src/model/run.ts'
 import type { Mirror } from '../../src/model/mirror.ts'
 import type { SortedPage } from '../../src/model/page.ts'
 import { aCustomer, anEnding, aPage, customerId, customers, MINUTE_MS, START_MS } from '../support/builders.ts'
-import { aMirror, mirrorPages, rowsOf, tamper } from '../support/mirror-file.ts'
-import { keyOf, type Row } from '../../src/scan/window.ts'
+import { aMirror, mirrorPages, rowsOf } from '../support/mirror-file.ts'
+import { type Row } from '../../src/scan/window.ts'
 import { sortRecords } from '../../src/sync/sorting/sort-records.ts'
 import { seeds } from '../support/seeds.ts'
 
@@ -19,34 +19,6 @@ test('a window is recalled exactly as recorded: places, rows, and the meta data 
 
   expect(recalled).toEqual([{ ...told, rows: saved[0] }])
   expect(recalled[0]?.rows[0]).toEqual({ id: customerId(41), createdAt: '2024-01-02T03:04:05.000000Z', rowId: 1 })
-})
-
-test('rejects keep their places, with an id and without', async () => {
-  const mirror = await aMirror()
-  const bad = { name: ['Two', 'Names'] }
-  const list = [{ ...bad }, aCustomer(1), aCustomer(2, bad), aCustomer(3), null, aCustomer(4, bad), aCustomer(5)]
-
-  const { recalled } = await recordAndRecall(mirror, [[list, {}]])
-
-  expect(recalled[0]?.rows.map(({ id }) => id)).toEqual([
-    undefined,
-    ...[1, 2, 3].map(customerId),
-    undefined,
-    ...[4, 5].map(customerId),
-  ])
-  expect(recalled[0]?.rows.map(({ rowId }) => rowId !== undefined)).toEqual([
-    ...[false, true, false, true],
-    ...[false, false, true],
-  ])
-})
-
-test('an empty window beyond the end of the list, without meta data, is recalled', async () => {
-  const mirror = await aMirror()
-  const told = { page: 9, size: 100, perPage: 100, total: undefined, lastPage: undefined, beyondEnd: true }
-
-  const { recalled } = await recordAndRecall(mirror, [[[], told]])
-
-  expect(recalled).toEqual([{ ...told, rows: [] }])
 })
 
 test('any window of any records comes back the same', async () => {
@@ -76,59 +48,6 @@ test('any window of any records comes back the same', async () => {
     }),
     { numRuns: seeds(40) },
   )
-})
-
-test('windows are recalled in the order of their positions, however they came in', async () => {
-  const mirror = await aMirror()
-  const windows = [
-    { page: 2, size: 50 },
-    { page: 3, size: 10 },
-    { page: 1, size: 25 },
-    { page: 1, size: 10 },
-    { page: 12, size: 9 },
-    { page: 2, size: 10 },
-  ]
-
-  const { recalled } = await recordAndRecall(
-    mirror,
-    windows.map((window) => [[], window]),
-  )
-
-  expect(recalled.map(({ page, size }) => [page, size])).toEqual([
-    [1, 10],
-    [1, 25],
-    [2, 10],
-    [3, 10],
-    [2, 50],
-    [12, 9],
-  ])
-})
-
-test('a window that is read again replaces what was read before', async () => {
-  const mirror = await aMirror()
-
-  const { recalled, saved } = await recordAndRecall(mirror, [
-    [customers(1, 10), { total: 30 }],
-    [customers(2, 11), { total: 29 }],
-  ])
-
-  expect(recalled).toMatchObject([{ total: 29 }])
-  expect(recalled[0]?.rows.map(keyOf)).toEqual(saved[1]?.map(keyOf))
-})
-
-test('a customer received in an overlapping window is in both', async () => {
-  const mirror = await aMirror()
-
-  const { recalled } = await recordAndRecall(mirror, [
-    [customers(1, 10), {}],
-    [customers(9, 18), { page: 2 }],
-  ])
-
-  expect(recalled.map(({ rows }) => rows.map(({ id }) => id))).toEqual([
-    customers(1, 10).map(({ id }) => id),
-    customers(9, 18).map(({ id }) => id),
-  ])
-  expect(recalled[0]?.rows.at(-1)).toEqual(recalled[1]?.rows[1])
 })
 
 test('every customer in a recalled window counts as seen, rejects included', async () => {
@@ -164,48 +83,6 @@ test('a customer received again with another value after an interruption is upda
   ])
 })
 
-test('pages of a run that cannot be continued leave no windows', async () => {
-  const mirror = await aMirror()
-  const run = await start(mirror)
-
-  await mirror.savePages(run, [aPage(1, customers(1, 10))], START_MS)
-
-  expect(windowsIn(mirror)).toEqual([])
-})
-
-test('a page that is not saved leaves no window', async () => {
-  const mirror = await aMirror()
-  const run = await start(mirror)
-  tamper(
-    mirror.file,
-    `CREATE TRIGGER no_more BEFORE INSERT ON customers WHEN new.name = 'Customer 15' BEGIN SELECT RAISE(ABORT, 'no more'); END`,
-  )
-
-  await expect(
-    mirror.savePages(run, [recorded(customers(1, 10)), recorded(customers(11, 20), { page: 2 })], START_MS),
-  ).rejects.toThrow(/trigger no_more|P0001/)
-
-  expect(windowsIn(mirror)).toEqual([])
-})
-
-test('a complete run leaves none behind, and touches none of another organization', async () => {
-  const mirror = await aMirror()
-  const [acme, globex] = [await start(mirror), await start(mirror, 'globex')]
-  for (const run of [acme, globex]) await mirror.savePages(run, [recorded(customers(1, 10))], START_MS)
-
-  await mirror.finishRun(acme, anEnding({ proof: 'proven', reasons: [] }), START_MS)
-
-  expect(windowsIn(mirror)).toEqual([{ run_id: globex.id, start: 0, size: 10 }])
-})
-
-test('a mirror with the windows of an interrupted run is sound', async () => {
-  const mirror = await aMirror()
-  await recordAndRecall(mirror, [[customers(1, 10), {}]])
-
-  expect(await mirror.findDamage()).toEqual([])
-  expect(rowsOf(mirror.file, 'PRAGMA foreign_key_check')).toEqual([])
-})
-
 type Told = Partial<Omit<RecordedWindow, 'rows'>>
 
 /** Saves windows in a run that is interrupted, and recalls them in the one that goes on from it. */
@@ -231,8 +108,4 @@ function start(mirror: Mirror, organization = 'acme'): Promise<Run> {
 function recorded(records: readonly unknown[], told: Told = {}): SortedPage {
   const usual = { page: 1, size: 10, perPage: 10, total: 100, lastPage: 10, beyondEnd: false }
   return { ...aPage(told.page ?? 1, records), window: { ...usual, ...told } }
-}
-
-function windowsIn(mirror: Mirror): unknown[] {
-  return rowsOf(mirror.file, 'SELECT run_id, start, size FROM windows ORDER BY run_id, start')
 }

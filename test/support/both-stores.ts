@@ -50,7 +50,7 @@ export async function inPostgres(
 }
 
 /** Without the column that PostgreSQL fills in. */
-export async function insertRow(
+async function insertRow(
   session: Session,
   table: string,
   { is_active: _isActive, ...row }: Record<string, unknown>,

@@ -1,7 +1,7 @@
 import { aCustomer, customers } from './builders.ts'
 
 /** A list with a record that is rejected. */
-export const BROKEN = [aCustomer(1, { name: [] }), aCustomer(2)]
+const BROKEN = [aCustomer(1, { name: [] }), aCustomer(2)]
 
 /** What a trigger may keep from being written: its event, and a list that is received after customers 1 and 2. */
 export const KEPT_FROM_WRITING: [what: string, event: string, list: readonly object[]][] = [

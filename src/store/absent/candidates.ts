@@ -43,7 +43,7 @@ async function asCandidates(session: Session, run: Run, rows: readonly Absent[])
 }
 
 /** The names of each customer in its rejects and changes, the latest first. */
-export async function findEarlier(session: Session, organization: string, ids: readonly string[]) {
+async function findEarlier(session: Session, organization: string, ids: readonly string[]) {
   const [rejects, changes] = await together(
     findLatest(session, organization, ids, {
       table: 'rejects',

@@ -121,10 +121,7 @@ export type AbsentFound = { absent: Absent[]; notRemoved: number }
 type Continuing = Pick<Run, 'organization' | 'resumedFrom'>
 
 /** The customers that quick runs received while the scan was interrupted: they may stand in a part that was read before, and are not absent. */
-export async function listedMeanwhile(
-  session: Session,
-  { organization, resumedFrom }: Continuing,
-): Promise<Set<number>> {
+async function listedMeanwhile(session: Session, { organization, resumedFrom }: Continuing): Promise<Set<number>> {
   if (resumedFrom === undefined) return new Set()
   const runs = await session.numbers(sql`
     WITH RECURSIVE scan (id, resumed_from) AS (

@@ -85,7 +85,7 @@ async function carryOut(session: Session, run: Run, { listed, held, missing }: D
 }
 
 /** Marks customers as missing, and counts the absences that count. */
-export async function markMissing(
+async function markMissing(
   session: Session,
   run: Pick<Run, 'organization'>,
   missing: readonly Pick<Missing, 'row' | 'isCounted'>[],

@@ -50,13 +50,13 @@ const AHEAD_MS = 24 * 3_600_000
 /** Times are compared as texts, which later years have with a sign. */
 const LATEST_MS = Date.UTC(9999, 11, 31, 23, 59, 59)
 
-export type Newest = {
+type Newest = {
   than: string
   last: string
 }
 
 /** The creation times to compare with, if any can be right. The later of the two clocks decides: that of a machine may be days behind. */
-export function newestAbsent(
+function newestAbsent(
   absent: readonly Dated[],
   { startedAtMs }: Pick<Run, 'startedAtMs'>,
   serviceMs: number | undefined,
@@ -79,11 +79,7 @@ export function newestAbsent(
  * where creation times cannot be read. `listed`: the creation time of the newest received customer, or of any that is newer than
  * the newest absent one.
  */
-export function unjudgedRows(
-  absent: readonly Dated[],
-  { than, last }: Newest,
-  listed: string | undefined,
-): Set<number> {
+function unjudgedRows(absent: readonly Dated[], { than, last }: Newest, listed: string | undefined): Set<number> {
   if (listed === undefined || listed >= than) return new Set()
   return new Set(
     absent.flatMap(({ rowId, createdAtUtc: at }) => (at !== null && at <= last && at >= listed ? [rowId] : [])),

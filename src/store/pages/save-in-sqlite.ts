@@ -56,7 +56,7 @@ function findStored({ db }: SqliteSession, run: Run, ids: ReadonlySet<string>): 
 
 const FIND = `SELECT row_id, id, ${FIELDS.join(', ')}, missing_since, removed_at FROM customers
   WHERE organization = ? AND id IN (SELECT value FROM json_each(?))`
-export const FIND_BY_ROW = FIND.replace('organization = ? AND id IN', '+organization = ? AND row_id IN')
+const FIND_BY_ROW = FIND.replace('organization = ? AND id IN', '+organization = ? AND row_id IN')
 const LAST_ROW = `SELECT max(coalesce((SELECT MAX(row_id) FROM customers), 0),
   coalesce((SELECT MAX(row_id) FROM edited_customers WHERE organization = ?), 0)) AS row_id`
 

@@ -143,7 +143,7 @@ const NUMBER_BYTES = 4
 const NULL_LENGTH = -1
 
 /** Texts as an array in the binary form of PostgreSQL: copied as they are, where its text form is quoted, and read character by character. */
-export function binaryArray({ values }: Texts): Buffer {
+function binaryArray({ values }: Texts): Buffer {
   const header = headerOf(values.length)
   let size = NUMBER_BYTES * (header.length + values.length)
   // Loops with a counter: they are entered with thousands of values before they are compiled, and make no object for each.

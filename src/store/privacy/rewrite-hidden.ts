@@ -151,7 +151,7 @@ export const FIRST_TABLE = HIDDEN_TABLES[0]
 type Table = (typeof HIDDEN_TABLES)[number]
 
 /** Rows rewritten in one transaction. */
-export const REWRITTEN_AT_ONCE = 2000
+const REWRITTEN_AT_ONCE = 2000
 
 const HIDABLE_COLUMNS = [...TEXT_FIELDS, 'extra'] as const
 

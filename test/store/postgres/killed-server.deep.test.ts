@@ -6,7 +6,7 @@ import { playKills } from './killed-server.ts'
 test.skipIf(postgresPrograms() === undefined)(
   'a server that is killed again and again while it commits loses nothing and doubles nothing',
   async () => {
-    const most = seeds(80)
+    const most = seeds(16)
     await playKills(11, ({ kills, continued, resumed }) => kills >= most && continued > 0 && resumed > 0)
   },
 )

@@ -6,12 +6,11 @@ import { openDatabase } from '../../../src/store/postgres/open-database.ts'
 import { organizationsIn } from '../../../src/store/organizations.ts'
 import { postgresStore } from '../../../src/store/port/postgres-store.ts'
 import { mirrorOf } from '../../../src/store/open-postgres.ts'
-import type { Connections, Database } from '../../../src/store/port/postgres-session.ts'
-import { moveMirror } from '../../../src/copies/move.ts'
-import { inPostgres, inSqlite } from '../../support/both-stores.ts'
+import type { Database } from '../../../src/store/port/postgres-session.ts'
+import { inPostgres } from '../../support/both-stores.ts'
 import { anEnding, aPage, customerId, customers, START_MS } from '../../support/builders.ts'
-import { breakable, through } from '../../support/breaking-connections.ts'
-import { anAddress, pgliteConnections, startPglite } from '../../support/pglite-connections.ts'
+import { breakable } from '../../support/breaking-connections.ts'
+import { pgliteConnections, startPglite } from '../../support/pglite-connections.ts'
 import { anEmptyMirror } from '../../support/postgres/emptied.ts'
 import type { Tables } from '../../support/random-tables.ts'
 
@@ -115,35 +114,6 @@ test.each(someOf(VERBS, { every: 4 }))(
     expect(await contents(there)).not.toEqual(before)
   },
 )
-
-test('a mirror whose tables were lost at the commit is not opened', async () => {
-  const address = anAddress()
-  const breaking = afterStatement('INSERT INTO fingerprint_key')
-
-  await expect(openDatabase(address, 'write', { connect: () => breaking })).rejects.toMatchObject({
-    code: 'gone',
-  })
-})
-
-test('a mirror that was lost at the commit of a move is not reported as moved', async () => {
-  const { file } = await inSqlite({ runs: TABLES.runs ?? [], customers: TABLES.customers ?? [] })
-  const breaking = afterStatement('ANALYZE')
-  const moving = { signal: new AbortController().signal, onProgress: () => {}, ...CLOCKS }
-
-  const moved = moveMirror({ from: file, to: await anEmptyMirror() }, moving, { connect: () => breaking })
-
-  await expect(moved).rejects.toMatchObject({ code: 'gone' })
-})
-
-/** Connections that break at the commit of a transaction with a statement, before the server did it. */
-function afterStatement(start: string): Connections {
-  let isMet = false
-  return through(line.connections, (client, sql, parameters) => {
-    if (!isMet && sql.startsWith(start)) line.breakAt('COMMIT', 'before')
-    isMet ||= sql.startsWith(start)
-    return client.query(sql, parameters)
-  })
-}
 
 function contents(there: Database) {
   const tables = ['customers', 'changes', 'held_removals', 'forgotten', 'retired_organizations', 'runs']

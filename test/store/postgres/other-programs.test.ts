@@ -1,7 +1,5 @@
 import type { PGlite } from '@electric-sql/pglite'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { HOLDING_TABLES } from '../../../src/store/privacy/rewrite-hidden.ts'
-import { vacuum } from '../../../src/store/postgres/vacuum.ts'
 import { openDatabase } from '../../../src/store/postgres/open-database.ts'
 import { createReadingIndexes } from '../../../src/store/reading-indexes.ts'
 import { postgresStore } from '../../../src/store/port/postgres-store.ts'
@@ -54,18 +52,6 @@ test('a text too long for an index of readers is stored, and so is every other o
   expect(await indexes()).toEqual(['customers_by_update'])
 })
 
-test('an index that someone added, and that cannot hold a text, is named as what to change', async () => {
-  const long = Array.from({ length: 1000 }, (_, at) => (at * 7919 * 7919).toString(36)).join('')
-  await write('CREATE INDEX added ON customers (name)')
-
-  await expect(night([aCustomer(1, { name: long })])).rejects.toMatchObject({
-    code: 'foreign',
-    message: expect.stringContaining('(SQLSTATE 54000). Something that someone added'),
-  })
-
-  await write('DROP INDEX added')
-})
-
 test.each([
   ['that an administrator cancels once is tried again', 'canceling statement due to user request', 1, 'complete'],
   ['that an administrator cancels again and again fails', 'canceling statement due to user request', 2, 'busy'],
@@ -90,19 +76,6 @@ test.each([
   ])
 })
 
-test('a half of a surrogate pair becomes U+FFFD, so that readers can look into every record', async () => {
-  await night([aCustomer(1, { note: '\uD800', both: '\u{1F600}' }), aCustomer(2, { note: String.raw`\ud800` })])
-
-  expect(
-    await rows(
-      `SELECT extra ->> 'note' AS note, extra ->> 'both' AS both FROM customers WHERE organization = $1 ORDER BY row_id`,
-    ),
-  ).toEqual([
-    { note: '\uFFFD', both: '\u{1F600}' },
-    { note: String.raw`\ud800`, both: null },
-  ])
-})
-
 test('a run to which the server lost saved pages saves nothing more, and is not complete', async () => {
   const run = await start()
   await mirror.savePages(run, [aPage(1, customers(1, 3))], START_MS)
@@ -115,40 +88,6 @@ test('a run to which the server lost saved pages saves nothing more, and is not 
   await expect(mirror.finishRun(run, anEnding(), START_MS)).rejects.toMatchObject({ code: 'replaced' })
 
   expect(await rows('SELECT count(*) AS count FROM customers WHERE organization = $1')).toEqual([{ count: 0 }])
-})
-
-test('a run of which a backup knows nothing that was put back meanwhile saves nothing more, and says what happened', async () => {
-  await night(customers(1, 3))
-  const run = await start(START_MS + MINUTE_MS)
-  for (const table of ['leases', 'windows', 'runs'])
-    await write(`DELETE FROM ${table} WHERE ${table === 'runs' ? 'id' : 'run_id'} = ${run.id}`)
-
-  const saving = mirror.savePages(run, [aPage(1, customers(2, 6))], START_MS + MINUTE_MS)
-
-  await expect(saving).rejects.toMatchObject({
-    code: 'replaced',
-    message: expect.stringMatching(/it crashed with synchronous_commit = off, or a backup was put back/),
-  })
-  expect(await rows('SELECT count(*) AS count FROM customers WHERE organization = $1')).toEqual([{ count: 3 }])
-})
-
-test('a run whose number a server that went back gave to one of another process changes nothing of that one', async () => {
-  const run = await start()
-  await write(`UPDATE leases SET holder = 'elsewhere#1#1' WHERE organization = $1`)
-  const failed = anEnding({ status: 'failed', proof: 'unproven', reasons: ['interrupted'] })
-
-  for (const attempt of [
-    () => mirror.renewLease(run, START_MS),
-    () => mirror.savePages(run, [aPage(1, customers(1, 3))], START_MS),
-    () => mirror.finishRun(run, anEnding(), START_MS),
-  ])
-    await expect(attempt()).rejects.toMatchObject({ code: 'replaced' })
-  await mirror.finishRun(run, failed, START_MS)
-
-  expect(await rows('SELECT status, pages FROM runs WHERE organization = $1')).toEqual([
-    { status: 'running', pages: 0 },
-  ])
-  expect(await rows('SELECT holder FROM leases WHERE organization = $1')).toEqual([{ holder: 'elsewhere#1#1' }])
 })
 
 test('the number of a customer who was deleted by hand is given to no other while a list may refer to it', async () => {
@@ -176,16 +115,6 @@ test('TRUNCATE ends the runs under way, and nothing refers to the rows that were
   const next = await mirror.startRun({ organization, trigger: 'sync', nowMs: START_MS, resumeWithinMs: MINUTE_MS })
   expect(next.resumedFrom).toBeUndefined()
   expect(next.seen.size).toBe(0)
-})
-
-test('deleted rows are called freed only where the server has freed them, and a failure is reported as what it is', async () => {
-  expect(await vacuum(database, HOLDING_TABLES)).toBe(true)
-  await expect(vacuum(database, ['a_table_that_is_not_there'])).rejects.toMatchObject({
-    code: 'replaced',
-    message: expect.stringMatching(
-      /the rows are deleted, but the server has not freed what they held: .*Tables or views of the mirror/,
-    ),
-  })
 })
 
 test.each([

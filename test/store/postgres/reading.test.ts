@@ -1,7 +1,6 @@
 import type { PGlite } from '@electric-sql/pglite'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { A_CUSTOMER, A_RUN } from '../../support/postgres/first-rows.ts'
-import { describeOnServer } from '../../../src/store/schema/dictionary.ts'
+import { A_RUN } from '../../support/postgres/first-rows.ts'
 import { createReadingIndexes } from '../../../src/store/reading-indexes.ts'
 import { postgresStore } from '../../../src/store/port/postgres-store.ts'
 import { mirrorOf } from '../../../src/store/open-postgres.ts'
@@ -58,20 +57,6 @@ test('views and verbs read the same from PostgreSQL as from SQLite', async () =>
   }
 })
 
-test('numbers above 2^31 are read whole', async () => {
-  const database = await inPostgres(server, {
-    runs: [{ ...A_RUN, id: 5_000_000_000, requests: 6_000_000_000 }],
-    customers: [{ ...A_CUSTOMER, row_id: 7_000_000_000 }],
-    held_removals: [{ organization: 'acme', row_id: 7_000_000_000, run_id: 5_000_000_000 }],
-  })
-
-  expect(await mirrorOf(database).findRun(5_000_000_000)).toMatchObject({
-    runId: 5_000_000_000,
-    requests: 6_000_000_000,
-  })
-  expect(await mirrorOf(database).listFreshness()).toMatchObject([{ lastRunId: 5_000_000_000, active: 1, held: 1 }])
-})
-
 test('the indexes of readers are created once an organization was read to its end', async () => {
   const database = await inPostgres(server, { runs: [{ ...A_RUN, reasons: '["page-limit"]' }] })
   const indexForReaders = () => createReadingIndexes(postgresStore(database))
@@ -120,41 +105,6 @@ describe('the dictionary', () => {
       stored.map(({ name }) => name).toSorted(),
     )
   })
-
-  test('is put right when the mirror is opened, and not written where it is right', async () => {
-    const database = await inPostgres(server, {})
-    const versions = () =>
-      database.read((session) => session.all('SELECT xmin::text, ctid::text, * FROM dictionary ORDER BY ctid'))
-    const before = await versions()
-    await database.write(describeOnServer)
-    expect(await versions()).toEqual(before)
-
-    await database.write((session) =>
-      session.run(
-        `UPDATE dictionary SET meaning = 'x' WHERE "column" = 'id'; INSERT INTO dictionary VALUES ('old', 'old', 'text', 'x', 'mirror', true, true)`,
-      ),
-    )
-    await database.write(describeOnServer)
-
-    const wrong = await database.read((session) => session.all(`SELECT * FROM dictionary WHERE meaning = 'x'`))
-    expect(wrong).toEqual([])
-  })
-})
-
-test('the same columns stand in each public table of both stores', async () => {
-  const { rows: rowsOf } = await inSqlite({})
-  const database = await inPostgres(server, {})
-
-  for (const { name } of PUBLIC_TABLES) {
-    const there = await database.read((session) =>
-      session.all<{ name: string }>(
-        `SELECT attname AS name FROM pg_attribute WHERE attrelid = $1::regclass AND attnum > 0 AND NOT attisdropped`,
-        name,
-      ),
-    )
-    const here = rowsOf(`SELECT name FROM pragma_table_info('${name}')`).map((row) => String(row['name']))
-    expect({ name, columns: there.map((row) => row.name).toSorted() }).toEqual({ name, columns: here.toSorted() })
-  }
 })
 
 const WRONG_TYPES = `

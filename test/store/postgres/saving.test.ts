@@ -33,18 +33,6 @@ beforeEach(() => {
   organization = `acme-${organizations}`
 })
 
-test.each([
-  ['few customers, at once', 30, []],
-  ['many customers, once they are sent', 1200, [expect.stringContaining('INSERT INTO customers')]],
-])('a save says that it waits for the server: with %s', async (_, count, sent) => {
-  const run = await mirror.startRun({ organization, trigger: 'sync', nowMs: START_MS })
-  let sentUntilThen: string[] | undefined
-  statements = []
-  await mirror.savePages(run, [aPage(1, customers(1, count))], START_MS, () => (sentUntilThen ??= [...statements]))
-
-  expect(sentUntilThen?.filter((statement) => statement.includes('INSERT INTO customers'))).toEqual(sent)
-})
-
 test('two organizations at a time have a save under way in the server, however many are loaded at once', async () => {
   let [underWay, most] = [0, 0]
   const watched: Database = {
@@ -109,21 +97,6 @@ test('a night at rest takes as many statements and round trips as another, howev
   expect(counts).toEqual([expected, expected])
 })
 
-test('pages of known customers are saved without a look-up, and without the lock of the feed', async () => {
-  await night([customers(1, 5)])
-  const known = { ...aPage(1, []), received: 5, known: [1, 2, 3, 4, 5], rowIds: [1, 2, 3, 4, 5], listedAt: 0 }
-
-  const saved = await statementsOf([{ ...known, window: aWindow(1) }])
-
-  expect(saved.map(firstWords)).toEqual(['BEGIN ISOLATION', 'UPDATE leases', 'INSERT INTO', 'UPDATE runs', 'COMMIT'])
-  expect(
-    await rows('SELECT received, unchanged, pages FROM runs WHERE organization = $1 ORDER BY id DESC LIMIT 1'),
-  ).toEqual([{ received: 5, unchanged: 5, pages: 1 }])
-  expect(
-    await rows('SELECT place, count, row_ids FROM windows JOIN runs ON runs.id = run_id WHERE organization = $1'),
-  ).toEqual([{ place: 0, count: 5, row_ids: null }])
-})
-
 test('a night at rest reads no row of a customer to find that none is absent', async () => {
   await night([customers(1, 5)])
   const stamps = await rows('SELECT updated_at FROM last_update')
@@ -163,17 +136,6 @@ test('U+0000 becomes U+FFFD, is counted, and is no change the next night, when i
   ])
 })
 
-test('an error with U+0000 is recorded', async () => {
-  const run = await start()
-  const error = { code: 'source', message: 'The service said "\0".' }
-
-  await mirror.finishRun(run, anEnding({ status: 'failed', reasons: ['failed'], error }), START_MS)
-
-  expect(await rows('SELECT status, error FROM runs WHERE organization = $1')).toEqual([
-    { status: 'failed', error: 'The service said "\uFFFD".' },
-  ])
-})
-
 test.each([
   [
     'inserts a customer',
@@ -194,23 +156,6 @@ test.each([
     { row_id: 1, name: 'Ada' },
     { row_id: 2, name: 'Customer 2' },
     { row_id: 3, name: 'Customer 3' },
-  ])
-})
-
-test('a run that lost its lease saves nothing, and is not complete', async () => {
-  const run = await start()
-  await write('UPDATE leases SET run_id = run_id + 1 WHERE organization = $1')
-
-  await expect(mirror.savePages(run, [page(1, customers(1, 2))], START_MS)).rejects.toMatchObject({
-    code: 'leased',
-  })
-  await expect(mirror.finishRun(run, anEnding(), START_MS)).rejects.toMatchObject({ code: 'leased' })
-  await mirror.finishRun(run, anEnding({ status: 'failed' }), START_MS)
-
-  expect(run.seen.size).toBe(0)
-  expect(await rows('SELECT count(*) AS count FROM customers WHERE organization = $1')).toEqual([{ count: 0 }])
-  expect(await rows('SELECT status, received FROM runs WHERE organization = $1')).toEqual([
-    { status: 'running', received: 0 },
   ])
 })
 
@@ -255,10 +200,6 @@ function firstWords(sql: string): string {
 
 function rows(sql: string): Promise<Record<string, unknown>[]> {
   return database.read((session) => session.all(sql, ...(sql.includes('$1') ? [organization] : [])))
-}
-
-function write(sql: string): Promise<number> {
-  return database.write((session) => session.run(sql, organization))
 }
 
 function observed(connections: Connections): Connections {

@@ -1,11 +1,10 @@
 import Database from 'better-sqlite3'
-import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { chmodSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { expect, onTestFinished, test, vi } from 'vitest'
+import { expect, test } from 'vitest'
 import type { Mirror } from '../../../src/model/mirror.ts'
 import { MirrorUnusable } from '../../../src/errors/errors.ts'
 import { VERSION } from '../../../src/store/schema/schema.ts'
-import { APPLICATION_ID } from '../../../src/store/sqlite/open-database.ts'
 import { openMirror, openMirrorToRead, rehearseMirror } from '../../../src/store/mirror.ts'
 import { customers, START_MS } from '../../support/builders.ts'
 import { heldPipe } from '../../support/held-pipe.ts'
@@ -21,15 +20,6 @@ test.each(['created_at_utc', 'first_seen_at', 'changed_at'])(
   },
 )
 
-test('the file has its application id and its version', async () => {
-  const { file } = await aMirror()
-
-  expect(valueOf(file, 'PRAGMA application_id')).toBe(APPLICATION_ID)
-  expect(Buffer.from(APPLICATION_ID.toString(16), 'hex').toString('latin1')).toBe('CMIR')
-  expect(valueOf(file, 'PRAGMA user_version')).toBe(VERSION)
-  expect(valueOf(file, 'PRAGMA journal_mode')).toBe('wal')
-})
-
 test('the file and what SQLite puts beside it are private, and so are the folders made for them', async () => {
   const file = join(temporaryFolder(), 'made', 'for it', 'customers.db')
   const mirror = await aMirror(file)
@@ -39,16 +29,6 @@ test('the file and what SQLite puts beside it are private, and so are the folder
   for (const name of readdirSync(dirname(file))) expect(modeOf(join(dirname(file), name))).toBe('600')
   expect(modeOf(dirname(file))).toBe('700')
   expect(modeOf(dirname(dirname(file)))).toBe('700')
-})
-
-test('a folder that was there keeps its mode', async () => {
-  const folder = join(temporaryFolder(), 'shared')
-  mkdirSync(folder)
-  chmodSync(folder, 0o755)
-
-  await aMirror(join(folder, 'customers.db'))
-
-  expect(modeOf(folder)).toBe('755')
 })
 
 test('a mirror that others could read is made private again, with what SQLite puts beside it', async () => {
@@ -105,24 +85,6 @@ test('no run starts on a mirror that another version has changed since it was op
   expect(valueOf(file, 'SELECT count(*) FROM runs')).toBe(0)
 })
 
-test('a mirror that another version changes at the moment when it is opened is refused, and left as that version made it', async () => {
-  const file = aMirrorFile()
-  await closed(openMirror(file))
-  const lock = vi.spyOn(Database.prototype, 'transaction')
-  onTestFinished(() => lock.mockRestore())
-  // As if the other program had held the write lock until now.
-  lock.mockImplementationOnce(function (this: Database.Database, ...args) {
-    tamper(file, `PRAGMA user_version = ${VERSION + 1}`)
-    tamper(file, 'DELETE FROM dictionary')
-    lock.mockRestore()
-    return this.transaction(...args)
-  })
-
-  expect(await refusalOf(openMirror(file))).toMatchObject({ code: 'version' })
-
-  expect(valueOf(file, 'SELECT count(*) FROM dictionary')).toBe(0)
-})
-
 test.each(BROKEN)('%s is refused as %s, and left as it is', async (_, code, make) => {
   const file = aMirrorFile()
   await make(file)
@@ -136,15 +98,6 @@ test.each(BROKEN)('%s is refused as %s, and left as it is', async (_, code, make
   }
   expect(readFileSync(file).equals(before)).toBe(true)
   expect(modeOf(file)).toBe('640')
-})
-
-test('a folder in the place of the mirror is refused', async () => {
-  const folder = temporaryFolder()
-
-  for (const open of [openMirror, openMirrorToRead]) {
-    expect(await refusalOf(open(folder))).toMatchObject({ code: 'foreign' })
-  }
-  expect(readdirSync(folder)).toEqual([])
 })
 
 test('a pipe in the place of the mirror is refused before anything is touched, as a device is', async () => {
@@ -161,14 +114,6 @@ test('a pipe in the place of the mirror is refused before anything is touched, a
   }
   expect(modeOf(file)).toBe('666')
   expect(readdirSync(dirname(file))).toEqual(['customers.db'])
-})
-
-test('a file in the place of a folder is refused', async () => {
-  const file = join(temporaryFolder(), 'notes.txt')
-  writeFileSync(file, 'notes')
-
-  expect(await refusalOf(openMirror(join(file, 'customers.db')))).toMatchObject({ code: 'denied' })
-  expect(readFileSync(file, 'utf8')).toBe('notes')
 })
 
 test('damage found during use is reported as damage, not as an empty mirror', async () => {

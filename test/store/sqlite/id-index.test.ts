@@ -1,9 +1,7 @@
 import { expect, test, vi } from 'vitest'
-import { FIND_BY_ROW } from '../../../src/store/pages/save-in-sqlite.ts'
 import type { Mirror } from '../../../src/model/mirror.ts'
-import { aCustomer, anEnding, aPage, customerId, customers, MINUTE_MS, START_MS } from '../../support/builders.ts'
+import { aCustomer, anEnding, aPage, customers, START_MS } from '../../support/builders.ts'
 import { aMirror, mirrorPages, rowsOf, tamper, valueOf } from '../../support/mirror-file.ts'
-import { fillTemporaryFolder } from '../../support/room-to-sort.ts'
 
 const hasIndex = ({ file }: Mirror) =>
   rowsOf(file, `SELECT name FROM sqlite_schema WHERE name = 'customers_by_id' AND sql LIKE 'CREATE UNIQUE%'`).length ===
@@ -70,79 +68,9 @@ test('the index is there as soon as another organization begins, and the first o
   expect(await mirror.finishRun(run, anEnding(), START_MS)).toMatchObject({ inserted: 73, duplicates: 24 })
 })
 
-test('the index is there as soon as an interrupted run is continued, which finds the customers of the first', async () => {
-  const mirror = await aMirror()
-  const [first = []] = SAVES
-  await mirror.savePages(await started(mirror), first, START_MS)
-  const before = hasIndex(mirror)
-  const report = await mirrorPages(mirror, [customers(1, 73)], { atMs: START_MS + 9 * MINUTE_MS })
-
-  expect([before, hasIndex(mirror)]).toEqual([false, true])
-  expect(report).toMatchObject({ inserted: 23 })
-})
-
-test('a customer that was added by hand meanwhile counts as known', async () => {
-  const mirror = await aMirror()
-  const run = await started(mirror)
-  const [first = [], second = []] = SAVES
-  await mirror.savePages(run, first, START_MS)
-  tamper(mirror.file, addedByHand(`'${customerId(60)}'`))
-  await mirror.savePages(run, second, START_MS)
-
-  expect(hasIndex(mirror)).toBe(true)
-  expect(await mirror.finishRun(run, anEnding(), START_MS)).toMatchObject({ inserted: 72, updated: 1, duplicates: 24 })
-})
-
 const addedByHand = (id: string) =>
   `INSERT INTO customers (organization, id, first_seen_at, changed_at, last_run_id, updated_at)
    SELECT organization, ${id}, first_seen_at, changed_at, last_run_id, updated_at FROM customers LIMIT 1`
-
-test('a customer is found by its row, whatever indexes there are', async () => {
-  const { file } = await aMirrorOf(100)
-  const plan = rowsOf(file, `EXPLAIN QUERY PLAN ${FIND_BY_ROW}`, 'acme', '[1, 2]').map(({ detail }) => detail)
-
-  expect(plan).toContain('SEARCH customers USING INTEGER PRIMARY KEY (rowid=?)')
-})
-
-async function aMirrorOf(count: number): Promise<Mirror> {
-  const mirror = await aMirror()
-  await mirrorPages(mirror, [customers(1, count)])
-  return mirror
-}
-
-test('a run that failed leaves it out, and the next one finds its customers all the same', async () => {
-  const mirror = await aMirror()
-  await mirror.finishRun(await saveAll(mirror), anEnding({ status: 'failed', readToEnd: false }), START_MS)
-  const afterFailure = hasIndex(mirror)
-  const report = await mirrorPages(mirror, [customers(1, 80)], { atMs: START_MS + MINUTE_MS })
-
-  expect([afterFailure, hasIndex(mirror)]).toEqual([false, true])
-  expect(report).toMatchObject({ inserted: 7, duplicates: 0 })
-})
-
-test.each([
-  ['without the index', false],
-  ['that had created the index', true],
-])('a save %s and failed is repeated without a loss and without a customer twice', async (_, isIndexed) => {
-  const mirror = await aMirror()
-  const run = await started(mirror)
-  const [first = [], second = []] = SAVES
-  const broken = second.map((page) => ({
-    ...page,
-    customers: page.customers.map((customer, place) =>
-      place === 20 ? Object.assign({ ...customer }, { name: {} }) : customer,
-    ),
-  }))
-  if (isIndexed) tamper(mirror.file, 'CREATE TABLE of_another_program (x)')
-  await expect(mirror.savePages(run, broken, START_MS)).rejects.toThrow(/can only bind/)
-  // The rows of the save that failed are now those of other customers.
-  await mirror.savePages(run, first, START_MS)
-  await mirror.savePages(run, second, START_MS)
-
-  expect(hasIndex(mirror)).toBe(isIndexed)
-  expect(await mirror.finishRun(run, anEnding(), START_MS)).toMatchObject({ inserted: 73, duplicates: 24 })
-  expect(rowsOf(mirror.file, 'SELECT DISTINCT id FROM customers')).toHaveLength(73)
-})
 
 test('a customer that was added by hand a second time is named with how to find it', async () => {
   const mirror = await aMirror()
@@ -153,18 +81,4 @@ test('a customer that was added by hand a second time is named with how to find 
     code: 'damaged',
     message: expect.stringMatching(/: has two rows of one customer, .* HAVING COUNT\(\*\) > 1\. Delete what was added/),
   })
-})
-
-test('a run goes on where another program writes to its mirror and the folder for temporary files is full', async () => {
-  const mirror = await aMirror()
-  const run = await started(mirror)
-  const [first = [], second = []] = SAVES
-  await mirror.savePages(run, first, START_MS)
-  tamper(mirror.file, 'CREATE TABLE of_another_program (x)')
-  fillTemporaryFolder(/customers_by_id/)
-
-  await mirror.savePages(run, second, START_MS)
-
-  expect(hasIndex(mirror)).toBe(true)
-  expect(await mirror.finishRun(run, anEnding(), START_MS)).toMatchObject({ inserted: 73, duplicates: 24 })
 })

@@ -44,20 +44,6 @@ test('an initial sync does not look for its customers among those of other organ
   expect(looked).toBe(1)
 })
 
-test('of many customers without a value to search by, none is read', async () => {
-  const { mirror, statementsOf } = await aCountedMirror()
-  const run = await mirror.startRun({ organization: 'acme', trigger: 'sync', nowMs: START_MS })
-  const nameless = customers(1, 3000, { username: null, email: null })
-  const saved = await mirror.savePages(run, [aPage(1, [...nameless, ...customers(3001, 3002)])], START_MS)
-
-  const [listed, count] = await statementsOf(() => mirror.findListed(run, 20))
-
-  expect(saved.records.inserted).toBe(3002)
-  expect(listed.map(({ id }) => id)).toEqual([customerId(3001), customerId(3002)])
-  // Two look-ups, each in one part, and what begins and ends a transaction.
-  expect(count).toBe(6)
-})
-
 const removals = {
   rule: { after: 2, maxShare: 1 },
   searches: undefined,

@@ -90,16 +90,3 @@ test('a worker that is stopped still waits for another program, to record how it
 
   expect(rowsOf(file, 'SELECT status FROM runs')).toEqual([{ status: 'interrupted' }])
 })
-
-test('a worker that ends waits for no other program', async () => {
-  const { file } = await aMirror()
-  const mirror = await openLiveMirror(file)
-  const program = new Database(file)
-  onTestFinished(() => void program.close())
-  program.exec('BEGIN IMMEDIATE')
-
-  const starting = mirror.startRun({ organization: 'acme', trigger: 'schedule', nowMs: START_MS })
-  await mirror.close()
-
-  await expect(starting).rejects.toMatchObject({ code: 'busy' })
-})

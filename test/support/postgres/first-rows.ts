@@ -9,17 +9,3 @@ export const A_RUN = {
   read_as_of: AT,
   status: 'complete',
 }
-
-/** The only customer of that run. */
-export const A_CUSTOMER = {
-  ...{
-    row_id: 1,
-    organization: 'acme',
-    id: 'x',
-    name: 'Ann',
-    first_seen_at: AT,
-    changed_at: AT,
-    last_run_id: 1,
-    updated_at: AT,
-  },
-}
