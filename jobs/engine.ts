@@ -2,7 +2,6 @@ import { folderBeside } from '../src/config/addresses.ts'
 import { describeError, UsageError } from '../src/errors/errors.ts'
 import type { Logger } from '../src/machine/log.ts'
 import { openAwaited } from '../src/sync/await-mirror.ts'
-import { IdleAgents } from '../src/source/connection/idle-agents.ts'
 import type { Mirror } from '../src/model/mirror.ts'
 import { followConfig, type FollowedConfig, type LiveConfig } from './configuration.ts'
 import { answeringInTime } from './monitoring/endpoints.ts'
@@ -151,7 +150,6 @@ function startParts(config: LiveConfig, opened: Opened): Engine {
     sharedTurns:
       limits &&
       sharedTurnsIn({ limits, workers: others.workers, monotonicMs, onEvent: (event) => logLimit(log, event) }),
-    agents: new IdleAgents(),
     listener: createListener({ metrics, mirrorFailures, mirror, publisher, log, monotonicMs }),
     onOutdated: (error) => {
       if (!signal.aborted) log.error({ error: describeError(error) }, 'mirror changed by a newer version, worker ends')

@@ -133,7 +133,7 @@ describe('which files may import which', () => {
 })
 
 test.each([
-  ['undici', /^src\/source\/connection\//],
+  ['undici', /^src\/source\//],
   ['better-sqlite3', /^src\/(store|copies)\//],
   ['pg', /^(src\/store\/p(ort|ostgres)|jobs\/queue)\//],
   ['@aws-sdk/client-s3', /^src\/copies\/bucket\//],

@@ -3,7 +3,7 @@ import { statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import * as z from 'zod'
 import { TEXT_FIELDS } from '../../src/model/customer.ts'
-import { createSigner, DEFAULT_PRESET, recipeOf } from '../../src/source/signing/signing.ts'
+import { DEFAULT_PRESET, recipeOf, signedHeaders } from '../../src/source/signing/signing.ts'
 import { createStopwatch, printMeasurement } from '../measure.ts'
 import { baseUrlOf, readTask, type Task } from '../messages.ts'
 
@@ -52,5 +52,5 @@ async function loop({ origin, organizations, file }: Task): Promise<{ requests: 
 
 function headersFor(url: URL): Record<string, string> {
   const credentials = { apiKey: 'made-up-key', secret: 'made-up-secret' }
-  return createSigner(credentials, recipeOf(DEFAULT_PRESET))({ method: 'GET', url }, { unixMs: Date.now() })
+  return signedHeaders({ method: 'GET', url }, credentials, { unixMs: Date.now() }, recipeOf(DEFAULT_PRESET))
 }

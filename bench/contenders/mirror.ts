@@ -7,7 +7,6 @@ import type { Outcome } from '../../src/sync/mirror-organization.ts'
 import { isPostgres } from '../../src/address/mirror-address.ts'
 import { monotonicMs } from '../../src/machine/timers.ts'
 import { runOrganization, type RateLimits, type RunSettings } from '../../src/sync/run-organization.ts'
-import { IdleAgents } from '../../src/source/connection/idle-agents.ts'
 import { DEFAULT_PRESET, recipeOf } from '../../src/source/signing/signing.ts'
 import { createStopwatch, printMeasurement, watchEventLoop } from '../measure.ts'
 import { baseUrlOf, readTask, type Task } from '../messages.ts'
@@ -44,18 +43,16 @@ async function sync({
   // From here on: to load the program and to open a file takes a moment once.
   const turnsOfLoop = watchEventLoop()
   const rateLimits: RateLimits = new Map()
-  const agents = new IdleAgents()
   const turns = pLimit(sideBySide)
   try {
-    const all = await turns.map(organizations, (id) => run(id, { mirror, rateLimits, agents }))
+    const all = await turns.map(organizations, (id) => run(id, { mirror, rateLimits }))
     return { outcomes: all, longestTurn: turnsOfLoop }
   } finally {
-    await agents.close()
     await mirror.close()
   }
 }
 
-function run(id: string, shared: Pick<RunSettings, 'mirror' | 'rateLimits' | 'agents'>): Promise<Outcome> {
+function run(id: string, shared: Pick<RunSettings, 'mirror' | 'rateLimits'>): Promise<Outcome> {
   return runOrganization(organizationOf(id, task), {
     ...shared,
     trigger: 'sync',

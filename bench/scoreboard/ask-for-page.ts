@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { createSigner } from '../../src/source/signing/signing.ts'
+import { signedHeaders } from '../../src/source/signing/signing.ts'
 import type { Organization, Terms } from './contender.ts'
 
 /** Why a page could not be had, in a few words such as `HTTP 500`. */
@@ -29,7 +29,7 @@ type Answer = { status: number; text: string; retryAfterMs?: number | undefined 
 
 /** Status 0 stands for no whole answer. */
 async function tryOnce(url: URL, organization: Organization, terms: Parameters<typeof askForPage>[2]): Promise<Answer> {
-  const headers = createSigner(organization, terms.recipe)({ method: 'GET', url }, { unixMs: terms.clock.now() })
+  const headers = signedHeaders({ method: 'GET', url }, organization, { unixMs: terms.clock.now() }, terms.recipe)
   try {
     const response = await fetch(url, { headers, signal: AbortSignal.timeout(terms.requestTimeoutMs) })
     const seconds = response.headers.get('retry-after')

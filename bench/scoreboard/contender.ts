@@ -1,5 +1,5 @@
 import type { Sandbox } from '../../src/service/sandbox.ts'
-import type { RateLimit } from '../../src/source/pace/rate-limit.ts'
+import type { RateLimit } from '../../src/source/rate-limit.ts'
 import type { Hole } from '../../src/scan/bisections.ts'
 import type { PageRead } from './kept-places.ts'
 import type { SkippingClock } from './skipping-clock.ts'

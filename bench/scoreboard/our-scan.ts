@@ -43,7 +43,7 @@ async function scanAt(place: MirrorPlace, organization: Organization, terms: Ter
       })
       return { ...saidOf(outcome), pages, holes: await holesOf(mirror, outcome) }
     } finally {
-      await source.close()
+      source.close()
       // Read like any user of the mirror.
       active = await place.active(organization.id)
     }

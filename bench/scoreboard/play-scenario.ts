@@ -1,6 +1,6 @@
 import { startSandbox, type Mark, type Sandbox, type Truth } from '../../src/service/sandbox.ts'
 import { scenarioNamed } from '../../src/service/scenarios/scenarios.ts'
-import { createRateLimit } from '../../src/source/pace/rate-limit.ts'
+import { createRateLimit } from '../../src/source/rate-limit.ts'
 import type { Contender, OpenContender, Organization, Said, Terms } from './contender.ts'
 import { type KeptPlaces, owedBySettled } from './kept-places.ts'
 import { outOfReach } from './out-of-reach.ts'

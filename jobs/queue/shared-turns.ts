@@ -1,6 +1,6 @@
 import { type Sleep, sleep as timerSleep } from '../../src/machine/timers.ts'
 import type { OpenSharedTurns } from '../../src/sync/run-organization.ts'
-import { type SharedTurns, spacingMs } from '../../src/source/pace/rate-limit.ts'
+import { type SharedTurns, spacingMs } from '../../src/source/rate-limit.ts'
 import { within } from './deadline.ts'
 import type { SharedLimits } from './port.ts'
 

@@ -10,7 +10,6 @@ import {
   type RateLimits,
   type RunSettings,
 } from '../../src/sync/run-organization.ts'
-import type { IdleAgents } from '../../src/source/connection/idle-agents.ts'
 import type { SourceEvent } from '../../src/source/customers.ts'
 import type { Mirror } from '../../src/model/mirror.ts'
 import type { PauseWatch } from '../pauses.ts'
@@ -61,8 +60,6 @@ export type Processing = {
   rateLimits: RateLimits
   /** Undefined where no other process shares a rate limit. */
   sharedTurns: OpenSharedTurns | undefined
-  /** Connections of finished jobs, to reuse. */
-  agents: IdleAgents
   listener: Listener
   /** Ends this worker: a newer version has changed the mirror, and its workers take the jobs. */
   onOutdated: (error: unknown) => void
@@ -108,9 +105,9 @@ export async function runForJob(
   processing: Processing,
   own: Pick<RunSettings, 'quick' | 'comesBack'>,
 ): Promise<Outcome | undefined> {
-  const { mirror, rateLimits, sharedTurns, agents, listener, timings, now, monotonicMs, random, stop } = processing
+  const { mirror, rateLimits, sharedTurns, listener, timings, now, monotonicMs, random, stop } = processing
   const running = runOrganization(organization, {
-    ...{ mirror, rateLimits, sharedTurns, agents, now, monotonicMs, random },
+    ...{ mirror, rateLimits, sharedTurns, now, monotonicMs, random },
     trigger: name,
     longestWaitMs: timings.longestWaitMs,
     signal,

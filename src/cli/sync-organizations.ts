@@ -8,7 +8,6 @@ import { configuredPlans, type Published, type TargetPlan } from '../copies/publ
 import { hasChangedCustomers } from '../model/report.ts'
 import { openAwaited } from '../sync/await-mirror.ts'
 import { runOrganization } from '../sync/run-organization.ts'
-import { IdleAgents } from '../source/connection/idle-agents.ts'
 import type { BlockSettings } from './output/explain-failure.ts'
 import type { Io } from './io.ts'
 import { namedConfig } from './arguments.ts'
@@ -46,7 +45,6 @@ export async function syncOrganizations(
   const log = logLevel === undefined ? undefined : await openLog(logLevel, stderr)
   const mirror = await openInTime(config.mirror, { organizations, dryRun, quick, signal, stderr, log })
   const rateLimits = new Map()
-  const agents = new IdleAgents()
   const listHeld = () => mirror.listHeldRemovals().catch(() => undefined)
   try {
     // Removals that a dry run would hold back cannot be approved, so only earlier ones are listed.
@@ -58,7 +56,6 @@ export async function syncOrganizations(
         const outcome = await runOrganization(organization, {
           mirror,
           rateLimits,
-          agents,
           trigger: 'sync',
           pageLimit: limitPages,
           quick,
@@ -83,7 +80,6 @@ export async function syncOrganizations(
     const published = isPublished ? await publish(plans, signal, log) : undefined
     return { outcomes, organizations, held, mirrorFile: shownMirror(config.mirror), published }
   } finally {
-    await agents.close()
     await mirror.close()
   }
 }

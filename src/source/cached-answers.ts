@@ -1,23 +1,14 @@
 import { randomUUID } from 'node:crypto'
 import { ContractBroken, isOurs } from '../errors/errors.ts'
-import { type Answer, headerOf } from './connection/answer.ts'
-import type { Clock } from './clock/clock.ts'
-import type { Question } from './customers-url.ts'
-import { httpDateMs } from './clock/http-date.ts'
-import type { Asking, RateLimit, Stopping } from './pace/rate-limit.ts'
-import { retryAfterMs, SHORTEST_PAUSE_MS } from './pace/retry-after.ts'
+import { type Answer, headerOf } from './connection.ts'
+import type { Asking, RateLimit, Stopping } from './rate-limit.ts'
+import { httpDateMs, retryAfterMs, SHORTEST_PAUSE_MS } from './retry-after.ts'
+import type { SignedRequests } from './signed-requests.ts'
 
-/** Refuses answers that were made before the request: they say nothing about the list as it is now. */
-export type CachedAnswers = {
-  /** Throws `ContractBroken` for such an answer. May first request the service's time. */
-  refuse(answer: Answer, place: string, asking: Asking): Promise<void>
-}
-
-export type CachedAnswersOptions = {
-  clock: Clock
+type CachedAnswersOptions = {
+  requests: Pick<SignedRequests, 'clock' | 'send'>
   rateLimit: Pick<RateLimit, 'admit' | 'pauseUntil'>
-  /** Sends one request, and returns the answer whatever it is. */
-  ask: (question: Question, signal: AbortSignal) => Promise<Answer>
+  now: () => number
   monotonicMs: () => number
 }
 
@@ -26,57 +17,56 @@ const MOST_ASKED = 4
 const TIME_HOLDS_MS = 5000
 
 /**
+ * Refuses answers that were made before the request: they say nothing about the list as it is now.
+ *
  * An old `Date` may come from a cache, or from a service whose clock is behind. To find out which, the service is sent a request
  * that no cache can answer, once and then whenever dates contradict each other: the `Date` of that answer is its clock.
  */
-export function createCachedAnswers({ clock, rateLimit, ask, monotonicMs }: CachedAnswersOptions): CachedAnswers {
-  let asked: number[] = []
-  let asking: Promise<void> | undefined
+export class CachedAnswers {
+  readonly #options: CachedAnswersOptions
+  #askedMs: number[] = []
+  #asking: Promise<void> | undefined
 
-  async function learnTime(stopping: Stopping): Promise<void> {
-    const answer = await askAnew(stopping)
-    if (answer !== undefined) clock.anchor(answer)
-    asked.push(monotonicMs())
+  constructor(options: CachedAnswersOptions) {
+    this.#options = options
   }
 
-  /** A search for a text that was never searched before: no cache has an answer to it. */
-  async function askAnew(stopping: Stopping): Promise<Answer | undefined> {
-    const search = { page: 1, size: 1, search: randomUUID() }
+  /** Throws `ContractBroken` for such an answer. May first request the service's time. */
+  async refuse(answer: Answer, place: string, { mayAskMore, ...stopping }: Asking): Promise<void> {
+    const { clock } = this.#options.requests
+    const mayWait = () => this.#asking !== undefined || (this.#mayAskTime() && mayAskMore?.() !== false)
+    while (!clock.fits(answer) && mayWait())
+      await (this.#asking ??= this.#learnTime(stopping).finally(() => (this.#asking = undefined)))
+    if (clock.isOld(answer)) throw cachedAnswer(answer, place)
+  }
+
+  #mayAskTime(): boolean {
+    const nowMs = this.#options.monotonicMs()
+    this.#askedMs = this.#askedMs.filter((atMs) => nowMs - atMs < TIME_HOLDS_MS)
+    return this.#askedMs.length < MOST_ASKED
+  }
+
+  async #learnTime(stopping: Stopping): Promise<void> {
+    const { requests, rateLimit, monotonicMs } = this.#options
     try {
-      const turn = await rateLimit.admit(() => askOnce(search, stopping.signal), stopping)
-      return turn.paused ? undefined : turn.value
+      const turn = await rateLimit.admit(() => this.#askAnew(stopping.signal), stopping)
+      if (!turn.paused) requests.clock.anchor(turn.value)
     } catch (error) {
       if (!isOurs(error)) throw error
-      return undefined
     }
+    this.#askedMs.push(monotonicMs())
   }
 
-  /** An answer that asks to slow down has the time too, and holds for all requests. */
-  async function askOnce(question: Question, signal: AbortSignal): Promise<Answer> {
-    const answer = await ask(question, signal)
-    if (answer.status === 429) rateLimit.pauseUntil(monotonicMs() + pauseMs(answer))
+  /** A search for a text that was never searched before: no cache has an answer to it. One that asks to slow down has the time too. */
+  async #askAnew(signal: AbortSignal): Promise<Answer> {
+    const { requests, rateLimit, now, monotonicMs } = this.#options
+    const answer = await requests.send({ page: 1, size: 1, search: randomUUID() }, { signal })
+    if (answer.status === 429) {
+      const serviceNowMs = httpDateMs(headerOf(answer.headers, 'date') ?? '') ?? now()
+      rateLimit.pauseUntil(monotonicMs() + (retryAfterMs(answer.headers, serviceNowMs) ?? SHORTEST_PAUSE_MS))
+    }
     return answer
   }
-
-  function mayAskTime(): boolean {
-    asked = asked.filter((atMs) => monotonicMs() - atMs < TIME_HOLDS_MS)
-    return asked.length < MOST_ASKED
-  }
-
-  return {
-    async refuse(answer, place, { mayAskMore, ...stopping }) {
-      const mayWait = () => asking !== undefined || (mayAskTime() && mayAskMore?.() !== false)
-      while (!clock.fits(answer) && mayWait())
-        await (asking ??= learnTime(stopping).finally(() => (asking = undefined)))
-      if (clock.isOld(answer)) throw cachedAnswer(answer, place)
-    },
-  }
-}
-
-/** By the service's own clock, which this answer shows. */
-function pauseMs({ headers, answeredMs }: Answer): number {
-  const nowMs = httpDateMs(headerOf(headers, 'date') ?? '') ?? answeredMs
-  return retryAfterMs(headers, nowMs) ?? SHORTEST_PAUSE_MS
 }
 
 function cachedAnswer({ headers }: Answer, place: string): ContractBroken {

@@ -11,38 +11,15 @@ export const LARGEST_SIZE = 100
 export type Question = Window & { search?: string | undefined }
 
 /** The address of one page: the configured base address, never a link, with its query sorted and encoded as it is signed. */
-export function customersUrl(baseUrl: URL, question: Question): URL {
-  const { origin, pathname, search } = customersAt(baseUrl).addressOf(question)
-  return new URL(origin + pathname + search)
+export function customersUrl(baseUrl: URL, { page, size, search }: Question): URL {
+  const url = new URL(`${baseUrl.origin}${baseUrl.pathname.replace(/\/+$/, '')}/customers`)
+  url.search = canonicalQuery({ page: String(page), per_page: String(size), ...(search !== undefined && { search }) })
+  return url
 }
 
-/** An address in the parts that are signed and sent, as a URL names them. */
-export type Address = { origin: string; host: string; pathname: string; search: string }
-
-/** One list; its addresses differ only in their query. */
-export type CustomersList = {
-  /** The same address as {@link customersUrl} gives. */
-  addressOf(question: Question): Address
-  /** A request as messages name it: its address and its page, and nothing that could be secret. */
-  placeOf(window: Window): string
-}
-
-/** The list below a base address. The common part of all its addresses is computed once. */
-export function customersAt(baseUrl: URL): CustomersList {
-  const url = new URL(baseUrl.origin)
-  url.pathname = `${baseUrl.pathname.replace(/\/+$/, '')}/customers`
-  const { origin, host, pathname } = url
-  const start = `GET ${origin}${pathname}`
-  return {
-    addressOf: (question) => ({ origin, host, pathname, search: `?${queryOf(question)}` }),
-    placeOf: ({ page, size }) => `${start} (page ${page}, per_page ${size})`,
-  }
-}
-
-function queryOf({ page, size, search }: Question): string {
-  // Numbers need no encoding, and nearly every request has nothing else.
-  if (search === undefined) return `page=${page}&per_page=${size}`
-  return canonicalQuery({ page: String(page), per_page: String(size), search })
+/** A request as messages name it: its address and its page, and nothing that could be secret. */
+export function placeOf({ origin, pathname }: URL, { page, size }: Window): string {
+  return `GET ${origin}${pathname} (page ${page}, per_page ${size})`
 }
 
 /** Keys in order, everything but the unreserved characters of RFC 3986 percent-encoded. */

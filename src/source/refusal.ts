@@ -1,17 +1,17 @@
 import { ContractBroken, RateLimited, SourceRefused, SourceUnavailable } from '../errors/errors.ts'
 import { moment } from '../text/wording.ts'
-import { type Answer, headerOf } from './connection/answer.ts'
-import { isCorrectable, isNotable } from './clock/clock.ts'
-import { retryAfterMs } from './pace/retry-after.ts'
+import { type Answer, headerOf } from './connection.ts'
+import { isCorrectable, isNotable } from './clock.ts'
+import { retryAfterMs } from './retry-after.ts'
 import { parsedJson } from '../text/parsed-json.ts'
-import { errorEnvelope } from './page/envelope.ts'
+import { errorEnvelope } from './customers-page.ts'
 
 export type RefusalContext = {
   url: URL
   /** The request as messages name it. */
   place: string
-  /** Our clock when the answer came. */
-  nowMs: number
+  /** The time by the service's clock, as far as it is known. */
+  serviceNowMs: number
   /** How far the service's clock is ahead of ours, where it is known, and by how much the signature was corrected. */
   clockOffsetMs: number | undefined
   correctionMs: number
@@ -87,8 +87,8 @@ function unauthorizedAdvice(context: RefusalContext): string {
 }
 
 /** Nothing is signed for such a time: a signature for another year could be used in that year. */
-function tooFarOff({ nowMs, clockOffsetMs = 0 }: RefusalContext): string {
-  const [ours, theirs] = [nowMs, nowMs + clockOffsetMs].map(moment)
+function tooFarOff({ serviceNowMs, clockOffsetMs = 0 }: RefusalContext): string {
+  const [ours, theirs] = [serviceNowMs - clockOffsetMs, serviceNowMs].map(moment)
   return (
     `Its Date says ${theirs} where this machine has ${ours}. Signatures are corrected by at most 24 hours, so nothing was ` +
     'signed for that time. Set the clock of this machine; if it is right, find what answers there with a wrong Date.'
@@ -96,14 +96,14 @@ function tooFarOff({ nowMs, clockOffsetMs = 0 }: RefusalContext): string {
 }
 
 function rateLimited(answer: Answer, context: RefusalContext): RateLimited {
-  const waitMs = retryAfterMs(answer.headers, serviceNowMs(context))
+  const waitMs = retryAfterMs(answer.headers, context.serviceNowMs)
   const wait = waitMs === undefined ? 'without naming a time' : `asking to wait ${Math.ceil(waitMs / 1000)} s`
   const message = `${context.place} answered 429${saidBy(answer, context)}, ${wait}. Ask again after that; a lower requestsPerMinute avoids it.`
   return new RateLimited(message, { waitMs })
 }
 
 function unavailable({ status, headers }: Answer, context: RefusalContext): SourceUnavailable {
-  const waitMs = status === 503 ? retryAfterMs(headers, serviceNowMs(context)) : undefined
+  const waitMs = status === 503 ? retryAfterMs(headers, context.serviceNowMs) : undefined
   const wait = waitMs === undefined ? '' : `, asking to wait ${Math.ceil(waitMs / 1000)} s`
   // The body is not quoted: a failing service, or one in debug mode, may put anything there.
   return new SourceUnavailable(`${context.place} answered ${status}${wait}. Ask again later.`, {
@@ -138,14 +138,6 @@ function redirected({ status, headers }: Answer, { place, url }: RefusalContext)
 /** `javascript:` and the like have no host. */
 function placeOf({ protocol, host }: URL): string {
   return host === '' ? `a ${shortened(protocol)} address without a host` : `the host ${shortened(host)}`
-}
-
-function serviceNowMs({ nowMs, clockOffsetMs = 0 }: RefusalContext): number {
-  return nowMs + clockOffsetMs
-}
-
-export function isUnauthorized(error: unknown): boolean {
-  return error instanceof SourceRefused && error.code === 'unauthorized'
 }
 
 /** What the service said, where it may be repeated: a refused key or signature is about the request alone, and any other sentence may hold a value. */

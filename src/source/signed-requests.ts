@@ -1,30 +1,46 @@
 import { randomUUID } from 'node:crypto'
-import { RateLimited } from '../errors/errors.ts'
-import type { Answer } from './connection/answer.ts'
-import type { Room } from './connection/byte-budget.ts'
-import type { Clock } from './clock/clock.ts'
-import { holdsPage } from './page/customers-page.ts'
-import type { Address, CustomersList, Question } from './customers-url.ts'
-import type { IdleAgents } from './connection/idle-agents.ts'
-import type { RateLimit } from './pace/rate-limit.ts'
+import { RateLimited, SourceRefused } from '../errors/errors.ts'
+import type { Room } from './byte-budget.ts'
+import { Clock } from './clock.ts'
+import { type Answer, type Connections, CONNECTIONS, get } from './connection.ts'
+import { holdsPage } from './customers-page.ts'
+import { customersUrl, placeOf, type Question } from './customers-url.ts'
+import type { Asking, RateLimit } from './rate-limit.ts'
 import { refusalOf } from './refusal.ts'
-import { type Connection, openConnection } from './connection/request.ts'
-import { remainingIn } from './pace/retry-after.ts'
-import type { SourceSettings } from './settings.ts'
-import { createSigner, type Credentials, type Signer, usesNonce } from './signing/signing.ts'
+import { remainingIn } from './retry-after.ts'
+import type { Retry } from './retry.ts'
+import { type Credentials, type Recipe, signedHeaders, usesNonce } from './signing/signing.ts'
+
+/** The settings of requests to one service. */
+export type RequestSettings = {
+  /** Ends in `/api/v1`. https, or http on loopback. */
+  baseUrl: URL
+  signing: Recipe
+  /** For one whole exchange. */
+  requestTimeoutMs: number
+  /** Whether errors repeat what the service said about other things than key and signature (401): it may be a value. Default true. */
+  quotesAnswers?: boolean | undefined
+  /** The id of the organization in the commands that errors name; without it, a placeholder. */
+  organization?: string | undefined
+}
 
 export type SignedRequestsOptions = {
-  settings: SourceSettings
+  settings: RequestSettings
   credentials: Credentials
-  list: CustomersList
-  clock: Clock
   rateLimit: Pick<RateLimit, 'succeeded'>
-  agents?: IdleAgents | undefined
+  /** Without them, those of the process. */
+  connections?: Connections | undefined
   userAgent: string
+  /** Unix milliseconds, to sign with. May be set at any time. */
   now: () => number
   monotonicMs: () => number
+  onEvent?: ((event: ClockCorrected) => void) | undefined
+  /** Called for every answer, whatever it is. */
   onAnswer?: ((answer: { status: number }) => void) | undefined
 }
+
+/** From now on, requests are signed by the service's clock. */
+export type ClockCorrected = { kind: 'clock-corrected'; offsetMs: number }
 
 type SendOptions = {
   signal: AbortSignal
@@ -32,81 +48,84 @@ type SendOptions = {
   room?: Room | undefined
 }
 
-/** A request with its signed address and its headers. */
-type Signed = { address: Address; headers: Record<string, string> }
-
-const DEFAULT_MAX_BODY_BYTES = 16 * 1024 * 1024
-
 /** Requests to one list. Each is signed at the moment it is sent, and sent once. */
 export class SignedRequests {
+  readonly clock: Clock
   readonly #options: SignedRequestsOptions
-  readonly #connection: Connection
-  readonly #sign: Signer
-  readonly #isNonceSigned: boolean
-  #sent = 0
+  #requests = 0
   #throttled = 0
 
   constructor(options: SignedRequestsOptions) {
-    const { settings, credentials, now, monotonicMs, agents } = options
-    const { baseUrl, requestTimeoutMs, concurrency, maxBodyBytes = DEFAULT_MAX_BODY_BYTES } = settings
-    const limits = { origin: baseUrl.origin, requestTimeoutMs, maxBodyBytes, connections: concurrency }
     this.#options = options
-    this.#connection = openConnection(limits, { now, monotonicMs }, agents)
-    this.#sign = createSigner(credentials, settings.signing)
-    this.#isNonceSigned = usesNonce(settings.signing)
-  }
-
-  /** Resolves with an answer that has a page, or a 404; throws the error of any other answer. */
-  async ask(question: Question, options: SendOptions): Promise<Answer> {
-    const { clock, rateLimit } = this.#options
-    options.room?.release()
-    const { correctionMs } = clock
-    const signed = this.#signed(question)
-    const answer = await this.#get(question, signed, options)
-    clock.observe(answer)
-    if (!holdsPage(answer, question)) throw this.#refusal(answer, question, { ...signed, correctionMs })
-    rateLimit.succeeded(remainingIn(answer.headers))
-    return answer
-  }
-
-  /** Resolves with any answer, without interpreting it. */
-  send(question: Question, options: SendOptions): Promise<Answer> {
-    return this.#get(question, this.#signed(question), options)
+    this.clock = new Clock(options)
   }
 
   /** Requests sent so far, and how many requests for pages were answered with 429. */
   get counters(): { requests: number; throttled: number } {
-    return { requests: this.#sent, throttled: this.#throttled }
+    return { requests: this.#requests, throttled: this.#throttled }
   }
 
-  close(): Promise<void> {
-    return this.#connection.close()
-  }
-
-  #signed(question: Question): Signed {
-    const { list, clock, userAgent, now } = this.#options
-    const address = list.addressOf(question)
-    const unixMs = now() + clock.correctionMs
-    const moment = this.#isNonceSigned ? { unixMs, nonce: randomUUID() } : { unixMs }
-    const signature = this.#sign({ method: 'GET', url: address }, moment)
-    return { address, headers: { 'User-Agent': userAgent, ...signature } }
-  }
-
-  async #get(question: Question, { address, headers }: Signed, { signal, room }: SendOptions): Promise<Answer> {
-    const { list, onAnswer } = this.#options
-    this.#sent += 1
-    const answer = await this.#connection.get(address, headers, { signal, place: list.placeOf(question), room })
-    onAnswer?.({ status: answer.status })
+  /** Resolves with an answer that has a page, or a 404; throws the error of any other answer. */
+  async ask(question: Question, options: SendOptions): Promise<Answer> {
+    options.room?.release()
+    const { correctionMs } = this.clock
+    const { answer, url, headers } = await this.#send(question, options)
+    this.clock.observe(answer)
+    if (!holdsPage(answer, question)) throw this.#refusal(answer, { question, url, headers, correctionMs })
+    this.#options.rateLimit.succeeded(remainingIn(answer.headers))
     return answer
   }
 
-  #refusal(answer: Answer, question: Question, { address, headers, correctionMs }: Signed & { correctionMs: number }) {
-    const { clock, credentials, list, settings } = this.#options
+  /** Resolves with any answer, without interpreting it. */
+  async send(question: Question, options: SendOptions): Promise<Answer> {
+    return (await this.#send(question, options)).answer
+  }
+
+  /**
+   * Asks through `retry`; once more, signed by the service's clock, if the request was refused as unauthorized and the time of its
+   * signature may be the reason.
+   */
+  async askOnTime(retry: Pick<Retry, 'ask'>, question: Question, { room, ...asking }: Asking & SendOptions) {
+    const { clock } = this
+    const { onEvent, monotonicMs } = this.#options
+    let signedLeadMs = 0
+    const attempt = () => {
+      signedLeadMs = clock.signingMs - monotonicMs()
+      return this.ask(question, { signal: asking.signal, room })
+    }
+    try {
+      return await retry.ask(attempt, asking)
+    } catch (error) {
+      const isUnauthorized = error instanceof SourceRefused && error.code === 'unauthorized'
+      if (!isUnauthorized || !clock.explains(signedLeadMs) || asking.mayAskMore?.() === false) throw error
+      const offsetMs = clock.adopt()
+      if (offsetMs !== undefined) onEvent?.({ kind: 'clock-corrected', offsetMs })
+      return await retry.ask(attempt, asking)
+    }
+  }
+
+  async #send(question: Question, { signal, room }: SendOptions) {
+    const { settings, credentials, userAgent, monotonicMs, onAnswer } = this.#options
+    const { signing, requestTimeoutMs } = settings
+    const url = customersUrl(settings.baseUrl, question)
+    const moment = { unixMs: this.clock.signingMs, ...(usesNonce(signing) && { nonce: randomUUID() }) }
+    const signed = signedHeaders({ method: 'GET', url }, credentials, moment, signing)
+    const headers = { 'User-Agent': userAgent, ...signed }
+    const { connections = CONNECTIONS } = this.#options
+    this.#requests += 1
+    const request = { address: url, headers, place: placeOf(url, question) }
+    const answer = await get(request, { connections, timeoutMs: requestTimeoutMs, monotonicMs, signal, room })
+    onAnswer?.({ status: answer.status })
+    return { answer, url, headers }
+  }
+
+  #refusal(answer: Answer, { question, url, headers, correctionMs }: Refused) {
+    const { credentials, settings } = this.#options
     const refusal = refusalOf(answer, {
-      url: new URL(address.origin + address.pathname + address.search),
-      place: list.placeOf(question),
-      nowMs: answer.answeredMs,
-      clockOffsetMs: clock.offsetMs,
+      url,
+      place: placeOf(url, question),
+      serviceNowMs: this.clock.serviceNowMs,
+      clockOffsetMs: this.clock.offsetMs,
       correctionMs,
       secrets: [credentials.secret, ...Object.values(headers)],
       quotesAnswers: settings.quotesAnswers,
@@ -116,3 +135,5 @@ export class SignedRequests {
     return refusal
   }
 }
+
+type Refused = { question: Question; url: URL; headers: Readonly<Record<string, string>>; correctionMs: number }

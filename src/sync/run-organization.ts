@@ -5,8 +5,7 @@ import { sleep } from '../machine/timers.ts'
 import { mirrorOrganization, type Mirroring, type Outcome } from './mirror-organization.ts'
 import { awaitMirror } from './await-mirror.ts'
 import { openSource, type Source, type SourceEvent } from '../source/customers.ts'
-import type { IdleAgents } from '../source/connection/idle-agents.ts'
-import { createRateLimit, type RateLimit, type SharedTurns } from '../source/pace/rate-limit.ts'
+import { createRateLimit, type RateLimit, type SharedTurns } from '../source/rate-limit.ts'
 import type { Credentials } from '../source/signing/signing.ts'
 import type { Mirror } from '../model/mirror.ts'
 import { version } from '../machine/version.ts'
@@ -22,11 +21,8 @@ export type RunSettings = Pick<
   rateLimits: RateLimits
   /** Opens a rate limit that other processes share; without it, `rateLimit.shared` holds in this process. */
   sharedTurns?: OpenSharedTurns | undefined
-  /** Connections of finished runs, to reuse; without it, each run opens its own. */
-  agents?: IdleAgents | undefined
   /** A longer wait than this ends the run with RateLimited or SourceUnavailable. Milliseconds. */
   longestWaitMs: number
-  /** How long this process has had nothing to do. */
   /** Between 0 and 1. */
   random: () => number
   onEvent?: ((event: SourceEvent) => void) | undefined
@@ -83,7 +79,7 @@ async function runOnce(
     const mirroring = mirroringOf(organization, source, { ...settings, mirror: awaited(settings) })
     return await mirrorOrganization({ ...mirroring, privacy: 'error' in privacy ? 'unreadable' : privacy })
   } finally {
-    await source.close()
+    source.close()
   }
 }
 
@@ -134,7 +130,7 @@ export async function openConfiguredSource(organization: Organization, settings:
 type OpenSettings = Omit<RunSettings, 'mirror' | 'trigger' | 'signal'>
 
 function openSourceWith(credentials: Credentials, organization: Organization, settings: OpenSettings): Source {
-  const { agents, longestWaitMs, now, monotonicMs, random, onEvent, onAnswer } = settings
+  const { longestWaitMs, now, monotonicMs, random, onEvent, onAnswer } = settings
   const { id, baseUrl, signing, requestTimeoutMs, concurrency, maxWaitMs } = organization
   const quotesAnswers = organization.privacy === undefined
   return openSource({
@@ -150,7 +146,6 @@ function openSourceWith(credentials: Credentials, organization: Organization, se
     },
     credentials,
     rateLimit: rateLimitOf(organization, settings),
-    agents,
     userAgent: `customer-mirror/${version()}`,
     now,
     monotonicMs,
@@ -184,6 +179,6 @@ function neverOpened(error: unknown): ConfiguredSource {
     readPage: () => Promise.reject(error),
     search: () => Promise.reject(error),
     counters: { requests: 0, throttled: 0, waitedMs: 0 },
-    close: () => Promise.resolve(),
+    close() {},
   }
 }

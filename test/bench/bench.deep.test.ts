@@ -5,7 +5,7 @@ import { runRounds } from '../../bench/rounds.ts'
 import { createStage } from '../../bench/stage.ts'
 import { temporaryFolder } from '../support/temp-folder.ts'
 import { servedList } from '../../bench/service/served-list.ts'
-import { listEnvelope } from '../../src/source/page/envelope.ts'
+import { listEnvelope } from '../../src/source/customers-page.ts'
 
 test('a contender and its floor run in turns, make the same requests, and are measured', async () => {
   const dataset = { organizations: 1, customers: 1100 }

@@ -10,7 +10,7 @@ import { startService } from '../../bench/service/service.ts'
 import { QUICK_SCANS } from '../../bench/quick/measure-quick.ts'
 import { EXPORTS } from '../../bench/whole/exports.ts'
 import { holdingFor, TARGETS, verdicts, type Target } from '../../bench/targets.ts'
-import { listEnvelope } from '../../src/source/page/envelope.ts'
+import { listEnvelope } from '../../src/source/customers-page.ts'
 
 describe('targets', () => {
   const aTarget = (target: Partial<Target>): Target => ({

@@ -4,7 +4,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { startService } from '../../bench/service/service.ts'
 import { listedDigest, storedRows } from '../../bench/whole/stored-rows.ts'
 import { TARGETS } from '../../bench/targets.ts'
-import { listEnvelope } from '../../src/source/page/envelope.ts'
+import { listEnvelope } from '../../src/source/customers-page.ts'
 import { temporaryFolder } from '../support/temp-folder.ts'
 
 test('a row that differs from what the service lists, or is not there, changes the digest', async () => {

@@ -59,7 +59,7 @@ test('a mirror that is damaged ends status and sync with 7', async () => {
 
 const REQUEST = {
   url: new URL('https://acme.example.com/api/v1/customers'),
-  ...{ place: 'GET /customers', nowMs: START_MS, clockOffsetMs: undefined, correctionMs: 0, secrets: [] },
+  ...{ place: 'GET /customers', serviceNowMs: START_MS, clockOffsetMs: undefined, correctionMs: 0, secrets: [] },
 }
 
 function anAnswer(status: number) {

@@ -11,10 +11,10 @@ import {
   SECRET_ENCODINGS,
   SIGNATURE_ENCODINGS,
   TIMESTAMP_FORMS,
+  signedHeaders,
   type PresetName,
   type Recipe,
 } from '../../src/source/signing/signing.ts'
-import { signedHeaders } from '../support/signed-headers.ts'
 import { onlyRun } from '../support/json-output.ts'
 import { heldPipe } from '../support/held-pipe.ts'
 import { runCli } from '../support/run-cli.ts'

@@ -1,8 +1,8 @@
 import { onTestFinished } from 'vitest'
 import { z } from 'zod'
 import { startSandbox } from '../../src/service/sandbox.ts'
+import { signedHeaders } from '../../src/source/signing/signing.ts'
 import type { OrganizationInHand, Sandbox, SandboxOptions, Truth } from '../../src/service/sandbox.ts'
-import { signedHeaders } from '../support/signed-headers.ts'
 
 /** A sandbox that runs until the test ends, with its first organization at hand. */
 export type Played = {

@@ -1,5 +1,4 @@
-import { DEFAULT_PRESET, recipeOf } from '../../src/source/signing/signing.ts'
-import { signedHeaders } from '../support/signed-headers.ts'
+import { DEFAULT_PRESET, recipeOf, signedHeaders } from '../../src/source/signing/signing.ts'
 import type { Credentials, Recipe } from '../../src/source/signing/signing.ts'
 import { z } from 'zod'
 

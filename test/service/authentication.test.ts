@@ -7,10 +7,10 @@ import {
   PRESETS,
   recipeOf,
   SECRET_ENCODINGS,
+  signedHeaders,
   SIGNATURE_ENCODINGS,
   TIMESTAMP_FORMS,
 } from '../../src/source/signing/signing.ts'
-import { signedHeaders } from '../support/signed-headers.ts'
 import type { Recipe } from '../../src/source/signing/signing.ts'
 
 const NOW_MS = 1_700_000_000_000

@@ -13,8 +13,8 @@ import { virtualTime } from './virtual-time.ts'
 export const CREDENTIALS = { apiKey: 'ak_live_123', secret: 'whsec_test_4f3c2b1a' }
 
 const opened: Source[] = []
-afterEach(async () => {
-  for (const source of opened.splice(0)) await source.close()
+afterEach(() => {
+  for (const source of opened.splice(0)) source.close()
 })
 
 /** A source at `baseUrl` in virtual time, with everything a test may want to look at. Closed after the test. */
@@ -57,7 +57,6 @@ function reading(source: Source): Source {
   return {
     readPage: (window, options) => parsed(source.readPage(window, options)),
     search: (text, options) => parsed(source.search(text, options)),
-    probe: (size, options) => parsed(source.probe(size, options)),
     get counters() {
       return source.counters
     },

@@ -176,10 +176,11 @@ test.each([
   ['throttled', html(429, { 'Retry-After': 5 }), { name: 'RateLimited', waitMs: 5000 }],
   ['down', html(503, { 'Retry-After': 5 }), { name: 'SourceUnavailable', status: 503, waitMs: 5000 }],
   ['refused', html(403), { name: 'SourceRefused', code: 'forbidden' }],
-])('a probe that is %s sends one request and never waits', async (_, reply, expected) => {
+])('where no wait is allowed, a page that is %s takes one request', async (_, reply, expected) => {
   await using server = await faultServer(reply)
-  const { source, slept } = aSource(server)
-  expect(await source.probe(15, PATIENT).catch((error: unknown) => error)).toMatchObject(expected)
+  const { source, slept } = aSource(server, { longestWaitMs: 0 })
+  const page = source.readPage({ page: 1, size: 15 }, PATIENT)
+  expect(await page.catch((error: unknown) => error)).toMatchObject(expected)
   expect(server.requests).toHaveLength(1)
   expect(slept).toEqual([])
 })

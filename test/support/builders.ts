@@ -3,7 +3,7 @@ import type { Customer } from '../../src/model/customer.ts'
 import { sortRecords } from '../../src/sync/sorting/sort-records.ts'
 import type { SortedPage } from '../../src/model/page.ts'
 import type { CustomersPage } from '../../src/source/customers.ts'
-import { cutRecords } from '../../src/source/page/cut-records.ts'
+import { cutRecords } from '../../src/source/cut-page.ts'
 
 /** A record as sent in JSON, before it is parsed. */
 export type SentRecord = Record<string, unknown>
@@ -54,7 +54,7 @@ export function aSourcePage(number: number, records: unknown[], overrides: Parti
   const bytes = `[${texts}]`.length
   const unknown = { total: undefined, lastPage: undefined, digest: undefined }
   const size = overrides.size ?? 100
-  const cut: CustomersPage['cut'] = (cutting) => cutRecords(Buffer.from(texts), { most: size, cutting })
+  const cut: CustomersPage['cut'] = () => cutRecords(Buffer.from(texts), size)
   const page = { page: number, size, askedSize: 100, records: () => records, bytes, beyondEnd: false, ...unknown }
   return { ...page, ...(records.length > 0 && { cut }), ...overrides }
 }

@@ -34,7 +34,7 @@ export class PlayedTime {
   }
 
   /** A source that waits in this time. */
-  openSource({ concurrency, agents }: { concurrency: number; agents: SourceOptions['agents'] }): Source {
+  openSource({ concurrency, connections }: { concurrency: number; connections: SourceOptions['connections'] }): Source {
     return openSource({
       ...this.clocks,
       settings: {
@@ -46,7 +46,7 @@ export class PlayedTime {
         longestWaitMs: 15 * MINUTE_MS,
       },
       credentials: { apiKey: 'key', secret: 'secret' },
-      agents,
+      connections,
       userAgent: 'customer-mirror/test',
       sleep: async (ms, signal) => {
         const untilMs = this.trueMs + ms

@@ -63,7 +63,7 @@ export async function playDays(mirror: Mirror, seed: number, trace: (line: strin
       sent += 1
       return service.answer(asked, time.trueMs)
     }
-    const source = time.openSource({ concurrency, agents: wireTo(answer, moved, dice) })
+    const source = time.openSource({ concurrency, connections: wireTo(answer, moved, dice) })
     const before = readStored(db, organization)
     const kept = readKept(db, organization)
     const startTick = list.tick
@@ -79,7 +79,7 @@ export async function playDays(mirror: Mirror, seed: number, trace: (line: strin
       resumeWithinMs: 6 * HOUR_MS,
       privacy,
     }).finally(putBack)
-    await source.close()
+    source.close()
     const { report } = outcome
     const after = readStored(db, organization)
     const told = { report, pageSize, maxRequests, isKilled, churn, used: [...service.used] }

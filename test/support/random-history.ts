@@ -49,7 +49,7 @@ export async function playHistory(mirror: Mirror, seed: number, trace: (line: st
     }
     const { clocks } = time
     const answer: Parameters<typeof wireTo>[0] = (asked) => service.answer(asked, time.trueMs)
-    const source = time.openSource({ concurrency, agents: wireTo(answer, moved, dice) })
+    const source = time.openSource({ concurrency, connections: wireTo(answer, moved, dice) })
     const before = readStored(db, organization)
     const startTick = list.tick
     const putBack = countTurns()
@@ -61,7 +61,7 @@ export async function playHistory(mirror: Mirror, seed: number, trace: (line: st
       maxRunMs: dice.chance(0.05) ? 500 + dice.below(5000) : undefined,
       pageLimit: dice.chance(0.03) ? 1 + dice.below(5) : undefined,
     }).finally(putBack)
-    await source.close()
+    source.close()
     const { report } = outcome
     const from = played.find((earlier) => earlier.outcome.report.runId === report.resumedFrom)
     const isHonest = service.hidden.size === 0 && service.replica === undefined && from?.isHonest !== false

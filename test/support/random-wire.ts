@@ -1,5 +1,5 @@
-import { Agent, type Dispatcher } from 'undici'
-import { IdleAgents } from '../../src/source/connection/idle-agents.ts'
+import type { Dispatcher } from 'undici'
+import type { Connections } from '../../src/source/connection.ts'
 import type { Dice } from './dice.ts'
 
 /** One answer on the wire; `broken` if the connection ends instead. */
@@ -11,10 +11,10 @@ type Handler = Dispatcher.DispatchHandler
 type Request = { asked: Asked; handler: Handler; answer?: WireAnswer }
 
 /**
- * Replaces the agents of undici: requests are answered in any order, and answers arrive in any other order. `answer` is called
+ * Replaces the agent of undici: requests are answered in any order, and answers arrive in any other order. `answer` is called
  * when the service answers, `moved` after each event.
  */
-export function wireTo(answer: (asked: Asked) => WireAnswer, moved: () => void, dice: Dice): IdleAgents {
+export function wireTo(answer: (asked: Asked) => WireAnswer, moved: () => void, dice: Dice): Connections {
   const underWay: Request[] = []
   let isMoving = false
 
@@ -36,8 +36,8 @@ export function wireTo(answer: (asked: Asked) => WireAnswer, moved: () => void, 
     isMoving = true
     setImmediate(move)
   }
-  class Wire extends Agent {
-    override dispatch({ path }: Agent.DispatchOptions, handler: Handler): boolean {
+  return {
+    dispatch({ path }, handler): boolean {
       const query = new URLSearchParams(path.slice(path.indexOf('?')))
       const search = query.get('search') ?? undefined
       const asked = { page: Number(query.get('page')), size: Number(query.get('per_page')), search, key: path }
@@ -45,14 +45,8 @@ export function wireTo(answer: (asked: Asked) => WireAnswer, moved: () => void, 
       underWay.push({ asked, handler })
       go()
       return true
-    }
+    },
   }
-  class Wires extends IdleAgents {
-    override take(): Agent {
-      return new Wire()
-    }
-  }
-  return new Wires()
 }
 
 function deliver(handler: Handler, { status, headers, body, broken }: WireAnswer): void {

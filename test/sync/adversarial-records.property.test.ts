@@ -126,7 +126,7 @@ async function mirrorOnce(mirror: Mirror, night: number, order: number, bodyFor:
       ...{ requestTimeoutMs: 60_000, maxWaitMs: 60_000, longestWaitMs: 60_000 },
     },
     credentials: { apiKey: 'key', secret: 'secret' },
-    agents: wireTo(
+    connections: wireTo(
       (asked) => ({ status: 200, headers, body: bodyFor(asked) }),
       () => (timeMs += 10),
       dice,
@@ -142,7 +142,7 @@ async function mirrorOnce(mirror: Mirror, night: number, order: number, bodyFor:
     ...{ organization: 'acme', source, mirror, concurrency: 2, pageSize: 8, trigger: 'sync' as const, scan: 'chain' },
     ...{ removals: { after: 1, maxShare: 1 }, resumeWithinMs: -1, signal: new AbortController().signal },
   })
-  await source.close()
+  source.close()
   const { status, proof, reasons, warnings, received, inserted, updated, unchanged } = outcome.report
   const { duplicates, rejected, missing, removed, returned, error } = outcome.report
   const counts = { received, inserted, updated, unchanged, duplicates, rejected, missing, removed, returned }

@@ -58,6 +58,6 @@ test('a changed number of requests at once holds from the next run on', async ()
     const read = (_: unknown, index: number) => source.readPage({ page: 1 + (index % 9), size: 100 }, PATIENT)
     await Promise.all(Array.from({ length: 3 * concurrency }, read))
     expect(server.mostInFlight).toBe(concurrency)
-    await source.close()
+    source.close()
   }
 })

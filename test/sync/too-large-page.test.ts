@@ -1,3 +1,4 @@
+import { Agent } from 'undici'
 import { expect, test } from 'vitest'
 import { mirrorOrganization } from '../../src/sync/mirror-organization.ts'
 import { START_MS } from '../support/builders.ts'
@@ -17,7 +18,7 @@ test('one record that is larger than an answer may be does not block its organiz
   })
   const mirror = await aMirror()
   for (const night of [1, 2]) {
-    const { source } = aSource(server, { maxBodyBytes: 40_000 })
+    const { source } = aSource(server, {}, { connections: new Agent({ maxResponseSize: 40_000 }) })
     const now = () => START_MS + night * 86_400_000
     const terms = { scan: 'chain', pageSize: 100, now } as const
     const { report, error } = await mirrorOrganization(mirroring(mirror, source, terms))

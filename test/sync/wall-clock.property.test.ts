@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { mirrorOrganization } from '../../src/sync/mirror-organization.ts'
 import type { Report } from '../../src/model/report.ts'
-import { createRateLimit } from '../../src/source/pace/rate-limit.ts'
+import { createRateLimit } from '../../src/source/rate-limit.ts'
 import { openSource } from '../../src/source/customers.ts'
 import { DEFAULT_PRESET, recipeOf } from '../../src/source/signing/signing.ts'
 import { virtualTime } from '../source/virtual-time.ts'
@@ -116,7 +116,7 @@ async function played(drawn: Play) {
       )
       return report
     } finally {
-      await source.close()
+      source.close()
     }
   }
   const reports = stopAfter === undefined ? [] : [await mirrorOnce(stopAfter)]

@@ -30,7 +30,7 @@ export async function checkOrganization(organization: Organization, signal: Abor
     try {
       return { what, decides: true, ...answered(await firstPage(source, organization.pageSize, signal), source) }
     } finally {
-      await source.close()
+      source.close()
     }
   } catch (error) {
     if (signal.aborted) return { what, said: 'stopped before it answered' }
@@ -46,11 +46,11 @@ type FirstPage = CustomersPage & { refusedSize?: number }
 /** The first page; in the size that a run tries next, where the service refuses that of the configuration. */
 async function firstPage(source: Source, size: number, signal: AbortSignal): Promise<FirstPage> {
   try {
-    return await source.probe(size, { signal })
+    return await source.readPage({ page: 1, size }, { signal })
   } catch (error) {
     const smaller = codeOf(error) === 'unprocessable' ? sizeAfterRefusal(size) : undefined
     if (smaller === undefined) throw error
-    return { ...(await source.probe(smaller, { signal })), refusedSize: size }
+    return { ...(await source.readPage({ page: 1, size: smaller }, { signal })), refusedSize: size }
   }
 }
 

@@ -1,7 +1,7 @@
 import type { Outcome, Progress } from '../../sync/mirror-organization.ts'
 import { describeError } from '../../errors/errors.ts'
 import { columnsOf, wrapText, cutText, padded } from './fit-text.ts'
-import type { WaitingEvent } from '../../source/pace/retry.ts'
+import type { WaitingEvent } from '../../source/retry.ts'
 import type { Screen } from '../io.ts'
 import { redrawnLines } from './redrawn-lines.ts'
 import { eventWords, type ProgressReporter } from './progress.ts'

@@ -1,4 +1,4 @@
-import { createHash, createHmac, createSecretKey, type KeyObject } from 'node:crypto'
+import { createHash, createHmac } from 'node:crypto'
 
 /**
  * Request signing as data. The specification shows the three headers but not the string that is signed, so that string is
@@ -113,31 +113,25 @@ export type Credentials = { apiKey: string; secret: string }
 export type Moment = { unixMs: number; nonce?: string }
 
 /** The headers that sign a request at a moment, by name. Pure: the same arguments give the same headers. */
-export type Signer = (request: SignableRequest, moment: Moment) => Record<string, string>
-
-/** Signs many requests with one key; the template and the key are prepared once. */
-export function createSigner({ apiKey, secret }: Credentials, recipe: Recipe): Signer {
-  const { encoding, prefix, headers: names } = recipe
-  const pieces = piecesOf(recipe.template)
-  const key = keyOf(secret, recipe.secretEncoding)
-  const isNonceSigned = usesNonce(recipe)
-  return (request, { unixMs, nonce }) => {
-    const timestamp = timestampText(unixMs, recipe.timestamp)
-    const text = filledIn(pieces, { request, apiKey, timestamp, nonce })
-    const headers = {
-      [names.key]: apiKey,
-      [names.timestamp]: timestamp,
-      [names.signature]: prefix + createHmac('sha256', key).update(text).digest(encoding),
-    }
-    if (nonce !== undefined && isNonceSigned) headers[names.nonce] = nonce
-    return headers
+export function signedHeaders(
+  request: SignableRequest,
+  { apiKey, secret }: Credentials,
+  moment: Moment,
+  recipe: Recipe,
+): Record<string, string> {
+  const { headers: names } = recipe
+  return {
+    [names.key]: apiKey,
+    [names.timestamp]: timestampText(moment.unixMs, recipe.timestamp),
+    [names.signature]: signature(stringToSign(request, apiKey, moment, recipe), secret, recipe),
+    ...(moment.nonce !== undefined && usesNonce(recipe) && { [names.nonce]: moment.nonce }),
   }
 }
 
 /** The exact string that is signed. It never contains the secret. */
 export function stringToSign(request: SignableRequest, apiKey: string, moment: Moment, recipe: Recipe): string {
-  const timestamp = timestampText(moment.unixMs, recipe.timestamp)
-  return filledIn(piecesOf(recipe.template), { request, apiKey, timestamp, nonce: moment.nonce })
+  const facts = { request, apiKey, timestamp: timestampText(moment.unixMs, recipe.timestamp), nonce: moment.nonce }
+  return recipe.template.replaceAll(TOKEN, (text, name: string) => (isToken(name) ? VALUES[name](facts) : text))
 }
 
 /** HMAC-SHA256 of `text` in the recipe's encoding, prefix included. */
@@ -146,7 +140,8 @@ export function signature(
   secret: string,
   recipe: Pick<Recipe, 'encoding' | 'prefix' | 'secretEncoding'>,
 ): string {
-  return recipe.prefix + createHmac('sha256', keyOf(secret, recipe.secretEncoding)).update(text).digest(recipe.encoding)
+  const key = Buffer.from(secret, recipe.secretEncoding)
+  return recipe.prefix + createHmac('sha256', key).update(text).digest(recipe.encoding)
 }
 
 /** Whether the recipe signs a nonce, which must then be fresh for every request. */
@@ -165,9 +160,7 @@ export function templateProblem(template: string): string | undefined {
 /** The values of a template's tokens. */
 type Facts = { request: SignableRequest; apiKey: string; timestamp: string; nonce: string | undefined }
 
-type Piece = (facts: Facts) => string
-
-const VALUES: Record<Token, Piece> = {
+const VALUES: Record<Token, (facts: Facts) => string> = {
   METHOD: ({ request }) => request.method.toUpperCase(),
   path: ({ request }) => request.url.pathname,
   path_noslash: ({ request }) => request.url.pathname.replace(/^\/+/, ''),
@@ -183,25 +176,6 @@ const VALUES: Record<Token, Piece> = {
       .digest('hex'),
   api_key: ({ apiKey }) => apiKey,
   nonce: ({ nonce }) => nonce ?? '',
-}
-
-/** The pieces of a template: its tokens, and the text between them. */
-function piecesOf(template: string): Piece[] {
-  // Splitting on a pattern with a group puts the matches of the group at the odd places.
-  return template.split(TOKEN).map((part, index) => {
-    if (index % 2 === 0) return () => part
-    return isToken(part) ? VALUES[part] : () => `{${part}}`
-  })
-}
-
-function filledIn(pieces: readonly Piece[], facts: Facts): string {
-  let text = ''
-  for (const piece of pieces) text += piece(facts)
-  return text
-}
-
-function keyOf(secret: string, encoding: SecretEncoding): KeyObject {
-  return createSecretKey(Buffer.from(secret, encoding))
 }
 
 function timestampText(unixMs: number, form: TimestampForm): string {

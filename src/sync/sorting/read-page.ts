@@ -69,13 +69,11 @@ function takeKnown({ rowIds, warnings, window }: KnownPage): SortedWithOutline {
 }
 
 function sortNew(page: CustomersPage, recognition: Recognition): SortedWithOutline {
-  for (const cutting of ['quickly', 'exactly'] as const) {
-    const cut = page.cut?.(cutting)
-    const recognized = cut && recognizeRecords(cut, page.bytes, recognition)
-    if (recognized !== undefined) {
-      const { sorted, marks } = recognized
-      return { sorted, received: sorted.rows.length, outline: outlineOf(recognized), marks }
-    }
+  const cut = page.cut?.()
+  const recognized = cut && recognizeRecords(cut, page.bytes, recognition)
+  if (recognized !== undefined) {
+    const { sorted, marks } = recognized
+    return { sorted, received: sorted.rows.length, outline: outlineOf(recognized), marks }
   }
   const { privacy, forgotten } = recognition
   const sorted = sortRecords(page.records(), { pageBytes: page.bytes, hidden: privacy?.hidden, forgotten })

@@ -9,7 +9,6 @@ import { TIMINGS } from '../../../jobs/timings.ts'
 import { Cancelled } from '../../../src/errors/errors.ts'
 import { generateCustomers } from '../../../src/service/customers.ts'
 import type { SandboxOptions } from '../../../src/service/sandbox.ts'
-import { IdleAgents } from '../../../src/source/connection/idle-agents.ts'
 import { aGate } from '../../support/gate.ts'
 import { FAR_AWAY } from '../../support/jobs-workplace.ts'
 import { aMirror, rowsOf, valueOf } from '../../support/mirror-file.ts'
@@ -192,7 +191,6 @@ async function mirrored(options: SandboxOptions = {}) {
           },
           rateLimits: new Map(),
           sharedTurns: undefined,
-          agents: new IdleAgents(),
           queues: Object({ sync }),
         },
         listener: { onQuickRun: (ended) => void ends.push(ended) },

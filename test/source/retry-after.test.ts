@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { remainingIn, retryAfterMs } from '../../../src/source/pace/retry-after.ts'
+import { remainingIn, retryAfterMs } from '../../src/source/retry-after.ts'
 
 const NOW_MS = Date.UTC(2024, 0, 1, 12, 0, 0)
 

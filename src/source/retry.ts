@@ -1,8 +1,8 @@
-import { backoffMs } from '../../time/backoff.ts'
-import { factsOf, namedWaitMs, RateLimited, SourceUnavailable } from '../../errors/errors.ts'
+import { backoffMs } from '../time/backoff.ts'
+import { factsOf, namedWaitMs, RateLimited, SourceUnavailable } from '../errors/errors.ts'
 import type { Asking, RateLimit } from './rate-limit.ts'
 import { SHORTEST_PAUSE_MS } from './retry-after.ts'
-import { type Sleep, sleep as timerSleep } from '../../machine/timers.ts'
+import { type Sleep, sleep as timerSleep } from '../machine/timers.ts'
 
 /** A run waits for `waitMs`, until `untilMs`, a Unix time: for the service, or for the server of the mirror. */
 export type WaitingEvent = {

@@ -1,5 +1,5 @@
 import pLimit, { type LimitFunction } from 'p-limit'
-import { type Sleep, sleep as timerSleep } from '../../machine/timers.ts'
+import { type Sleep, sleep as timerSleep } from '../machine/timers.ts'
 
 /**
  * How many requests run at once and how fast they start, for one organization, or for all that share a rate limit.

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { createRateLimit, type RateLimit } from '../../../src/source/pace/rate-limit.ts'
-import type { Sleep } from '../../../src/machine/timers.ts'
-import { virtualTime } from '../virtual-time.ts'
+import { createRateLimit, type RateLimit } from '../../src/source/rate-limit.ts'
+import type { Sleep } from '../../src/machine/timers.ts'
+import { virtualTime } from './virtual-time.ts'
 
 const PATIENT = { signal: new AbortController().signal }
 

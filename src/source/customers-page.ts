@@ -1,10 +1,9 @@
-import { ContractBroken, SourceRefused } from '../../errors/errors.ts'
-import type { Answer } from '../connection/answer.ts'
-import { decodedText } from '../connection/body.ts'
-import { LARGEST_SIZE, type Question, type Window } from '../customers-url.ts'
-import { cutPage } from './cut-page.ts'
-import { cutRecords, type CutRecords, type Cutting } from './cut-records.ts'
-import { envelopeProblem, type ListEnvelope, listEnvelope } from './envelope.ts'
+import { z } from 'zod'
+import { ContractBroken, SourceRefused } from '../errors/errors.ts'
+import type { Answer } from './connection.ts'
+import { decodedText } from './body.ts'
+import { LARGEST_SIZE, type Question, type Window } from './customers-url.ts'
+import { cutPage, cutRecords, type CutRecords } from './cut-page.ts'
 
 /** One page of the list. Its records are parsed when they are asked for, and are not validated one by one. */
 export type CustomersPage = {
@@ -18,7 +17,7 @@ export type CustomersPage = {
   /** Parses its records. Throws ContractBroken where the bytes are no list of at most `size` records. */
   records: () => readonly unknown[]
   /** Cuts its records apart without parsing them, where that can be done; there are at most `size`. */
-  cut?: ((cutting: Cutting) => CutRecords | undefined) | undefined
+  cut?: (() => CutRecords | undefined) | undefined
   /** `meta.total` and `meta.last_page`, where they are given. */
   total: number | undefined
   lastPage: number | undefined
@@ -62,7 +61,7 @@ export function pageFrom({ body }: Answer, asked: Window, place: string): Custom
     askedSize: asked.size,
     digest: lazy?.digest,
     records: eager === undefined ? parse : () => eager,
-    cut: lazy && ((cutting) => cutRecords(lazy.records, { most: size, cutting })),
+    cut: lazy && (() => cutRecords(lazy.records, size)),
     total,
     lastPage,
     bytes: body.byteLength,
@@ -145,4 +144,71 @@ function nature(text: string): string {
   if (start === '') return 'an empty body'
   if (start.startsWith('<')) return 'HTML instead of JSON'
   return /^[[{]/.test(start) ? 'JSON that is cut off or malformed' : 'something other than JSON'
+}
+
+const WHOLE_NUMBER = { error: 'must be a whole number' }
+
+const scalar = z.union([
+  z.int(WHOLE_NUMBER).nonnegative(WHOLE_NUMBER),
+  z
+    .string()
+    .regex(/^\d{1,15}$/, WHOLE_NUMBER)
+    .transform(Number),
+])
+
+/** A whole number, also as digits in a string, or twice in a list as merged envelopes have it. */
+const integer = z.union(
+  [
+    scalar,
+    z
+      .tuple([scalar, scalar])
+      .refine(([first, second]) => first === second, WHOLE_NUMBER)
+      .transform(([first]) => first),
+  ],
+  WHOLE_NUMBER,
+)
+
+/** An array with holes is written as an object by some services: its integer keys come in order. */
+const holed = z
+  .custom<Readonly<Record<string, unknown>>>((value) => isHoledArray(value))
+  .transform((rows): unknown[] => Object.values(rows))
+
+/** Every own key is checked, including `__proto__`, so that no received record is left out. */
+function isHoledArray(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false
+  return Object.keys(value).every((key) => /^(0|[1-9]\d{0,8})$/.test(key))
+}
+
+/** The documented envelope of a list. The records are validated elsewhere. Links are ignored: they are never followed. */
+export const listEnvelope = z.object({
+  success: z.literal(true, { error: 'must be true' }),
+  data: z.union([z.array(z.unknown()), holed], { error: 'must be a list' }),
+  meta: z.object(
+    {
+      current_page: integer,
+      per_page: integer,
+      total: integer.optional(),
+      last_page: integer.optional(),
+      from: integer.nullish(),
+      to: integer.nullish(),
+    },
+    { error: 'must be an object' },
+  ),
+})
+
+/** The documented envelope of an error, as far as a message may use it. */
+export const errorEnvelope = z.object({
+  success: z.literal(false).optional(),
+  error: z.string().optional().catch(undefined),
+  message: z.string().optional().catch(undefined),
+})
+
+type ListEnvelope = z.output<typeof listEnvelope>
+
+/** The first thing wrong with an envelope, as `meta.per_page must be a whole number`. Never quotes a value. */
+export function envelopeProblem(error: z.ZodError): string {
+  const issue = error.issues[0]
+  // Only documented names: a service may send any other key.
+  const path = issue?.path.filter((key) => typeof key === 'string') ?? []
+  return path.length === 0 ? 'it is not an object' : `${path.slice(0, 2).join('.')} ${issue?.message ?? 'is wrong'}`
 }

@@ -1,12 +1,12 @@
 import { gzipSync } from 'node:zlib'
 import { expect, test } from 'vitest'
-import { createByteBudget, whenRoomy } from '../../../src/source/connection/byte-budget.ts'
-import { bytes, envelopeOf, faultServer, type Reply } from '../../support/fault-server.ts'
-import { aSource, PATIENT } from '../a-source.ts'
-import { large } from '../../support/byte-budget.ts'
+import { createByteBudget, whenRoomy } from '../../src/source/byte-budget.ts'
+import { bytes, envelopeOf, faultServer, type Reply } from '../support/fault-server.ts'
+import { aSource, PATIENT } from './a-source.ts'
+import { large } from '../support/byte-budget.ts'
 
 test('the page that came first goes on however much it takes, and the others wait until there is room, in their order', () => {
-  const rooms = createByteBudget(100).share()
+  const rooms = createByteBudget(100)
   const [first, second, third] = [rooms.open(), rooms.open(), rooms.open()]
   const woken: string[] = []
   first.add(90)
@@ -23,48 +23,19 @@ test('the page that came first goes on however much it takes, and the others wai
   expect(woken).toEqual(['second', 'third'])
 })
 
-test('each is woken once, and what was released, or is not wanted any more, is not', () => {
-  const rooms = createByteBudget(10).share()
-  const [first, second, third, fourth] = [rooms.open(), rooms.open(), rooms.open(), rooms.open()]
-  const woken: string[] = []
-  for (const [name, room] of Object.entries({ first, second, third, fourth })) {
-    room.add(11)
-    room.whenRoom(() => woken.push(name))
-  }
-  expect(woken).toEqual(['first'])
-  second.release()
-  third.whenRoom(undefined)
-  first.release()
-  first.release()
-  expect(woken).toEqual(['first'])
-  third.release()
-  expect(woken).toEqual(['first', 'fourth'])
-})
-
-test('a room that was given back takes part again from its next byte on, behind the others', () => {
-  const rooms = createByteBudget(10).share()
-  const [first, second] = [rooms.open(), rooms.open()]
-  first.add(11)
-  second.add(11)
-  first.release()
-  first.add(1)
-  expect([first.mayGoOn, second.mayGoOn]).toEqual([false, true])
-})
-
 test('bytes that a source never released are free after it is closed', async () => {
-  const budget = createByteBudget(10)
-  const [mine, yours] = [budget.share(), budget.share()]
-  mine.open().add(1000)
-  const waiting = yours.open()
+  await using server = await faultServer(large)
+  const budget = createByteBudget(1000)
+  const { source } = aSource(server, {}, { budget })
+  await source.readPage({ page: 1, size: 50 }, PATIENT)
+  source.close()
+  const waiting = budget.open()
   waiting.add(1)
-  const roomy = whenRoomy(waiting, PATIENT.signal)
-  mine.releaseAll()
-  await roomy
-  expect(waiting.mayGoOn).toBe(true)
+  await whenRoomy(waiting, PATIENT.signal)
 })
 
 test('waiting for room ends with the reason of the signal', async () => {
-  const rooms = createByteBudget(1).share()
+  const rooms = createByteBudget(1)
   const [first, second] = [rooms.open(), rooms.open()]
   first.add(2)
   second.add(2)
@@ -100,12 +71,12 @@ test('a page that could not be read, a search, and a compressed page leave nothi
   await expect(source.readPage({ page: 1, size: 50 }, PATIENT)).rejects.toMatchObject({ code: 'bad-answer' })
   await source.search('text', { ...PATIENT, size: 100 })
   const page = await source.readPage({ page: 1, size: 50 }, PATIENT)
-  const probe = budget.share().open()
+  const probe = budget.open()
   probe.add(1)
   expect(probe.mayGoOn).toBe(false)
   page.release?.()
   expect(probe.mayGoOn).toBe(true)
-  const empty = budget.share().open()
+  const empty = budget.open()
   empty.add(999)
   expect(empty.mayGoOn).toBe(true)
 })

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
-import { ContractBroken, RateLimited, SourceRefused, SourceUnavailable } from '../../../src/errors/errors.ts'
-import { createRateLimit } from '../../../src/source/pace/rate-limit.ts'
-import { createRetry, type RetryOptions } from '../../../src/source/pace/retry.ts'
-import type { SourceEvent } from '../../../src/source/customers.ts'
-import { PATIENT, rejection } from '../a-source.ts'
-import { virtualTime } from '../virtual-time.ts'
+import { ContractBroken, RateLimited, SourceRefused, SourceUnavailable } from '../../src/errors/errors.ts'
+import { createRateLimit } from '../../src/source/rate-limit.ts'
+import { createRetry, type RetryOptions } from '../../src/source/retry.ts'
+import type { SourceEvent } from '../../src/source/customers.ts'
+import { PATIENT, rejection } from './a-source.ts'
+import { virtualTime } from './virtual-time.ts'
 
 function aPatience(changes: Partial<RetryOptions> = {}) {
   const time = virtualTime()

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { cutPage } from '../../../src/source/page/cut-page.ts'
-import { seeds } from '../../support/seeds.ts'
+import { cutPage } from '../../src/source/cut-page.ts'
+import { seeds } from '../support/seeds.ts'
 
 const META = { current_page: 1, per_page: 10, total: 2, last_page: 1 }
 const RECORDS = [

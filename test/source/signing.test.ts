@@ -2,18 +2,17 @@ import { createHmac } from 'node:crypto'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import {
-  createSigner,
   DEFAULT_HEADERS,
   PRESETS,
   type PresetName,
   recipeOf,
   signature,
+  signedHeaders,
   stringToSign,
   templateProblem,
   TOKENS,
   usesNonce,
-} from '../../../src/source/signing/signing.ts'
-import { signedHeaders } from '../../support/signed-headers.ts'
+} from '../../src/source/signing/signing.ts'
 
 const CREDENTIALS = { apiKey: 'ak_live_123', secret: 'whsec_test_4f3c2b1a' }
 const MOMENT = { unixMs: 1_700_000_000_000 }
@@ -138,25 +137,6 @@ test('no header ever holds the secret, and the same arguments give the same head
       const sign = (): Record<string, string> => signedHeaders(REQUEST, { apiKey: 'key', secret }, { unixMs }, recipe)
       expect(JSON.stringify(sign())).not.toContain(secret)
       expect(sign()).toEqual(sign())
-    }),
-  )
-})
-
-test('a signer gives every request the headers it has when signed alone', () => {
-  const templates = fc.oneof(anyPreset, fc.constantFrom('{ts}.{nonce}', '{ts}{unknown}{}{host}{query}', '}{ts}{'))
-  const requests = fc.array(fc.record({ page: fc.nat(), unixMs: fc.nat(), nonce: fc.string() }), { minLength: 2 })
-  fc.assert(
-    fc.property(templates, fc.string(), requests, (template, secret, moments) => {
-      const recipe = { ...recipeOf('ts-body'), template }
-      const credentials = { apiKey: 'key', secret }
-      const sign = createSigner(credentials, recipe)
-      for (const { page, ...moment } of moments) {
-        const request = { method: 'GET', url: new URL(`https://acme.example.com/api/v1/customers?page=${page}`) }
-        const headers = sign(request, moment)
-        expect(headers).toEqual(signedHeaders(request, credentials, moment, recipe))
-        const text = stringToSign(request, 'key', moment, recipe)
-        expect(headers['X-Signature']).toBe(createHmac('sha256', secret).update(text).digest('hex'))
-      }
     }),
   )
 })

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { envelopeProblem, listEnvelope } from '../../../src/source/page/envelope.ts'
+import { envelopeProblem, listEnvelope } from '../../src/source/customers-page.ts'
 
 const META = { current_page: 1, per_page: 15, total: 2 }
 

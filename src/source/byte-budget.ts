@@ -4,10 +4,7 @@ import pLimit from 'p-limit'
  * Memory for the pages in transit in the whole process: from the first byte received until their customers are saved. As text
  * and as records, a page takes several times its bytes.
  */
-export type ByteBudget = {
-  /** A share, whose rooms can be released together. */
-  share(): { open(): Room; releaseAll(): void }
-}
+export type ByteBudget = { open(): Room }
 
 /** The memory of one page, counted from its first byte on. */
 export type Room = {
@@ -42,12 +39,11 @@ export function createByteBudget(mostBytes: number): ByteBudget {
     }
   }
 
-  function open(among: Set<Room>): Room {
+  function open(): Room {
     const claim: Claim = { bytes: 0, goOn: undefined }
-    const room: Room = {
+    return {
       add(bytes) {
         claims.add(claim)
-        among.add(room)
         claim.bytes += bytes
         total += bytes
         if (bytes < 0) wake()
@@ -60,7 +56,6 @@ export function createByteBudget(mostBytes: number): ByteBudget {
         if (goOn !== undefined) wake()
       },
       release() {
-        among.delete(room)
         if (!claims.delete(claim)) return
         total -= claim.bytes
         claim.bytes = 0
@@ -68,20 +63,9 @@ export function createByteBudget(mostBytes: number): ByteBudget {
         wake()
       },
     }
-    return room
   }
 
-  return {
-    share() {
-      const rooms = new Set<Room>()
-      return {
-        open: () => open(rooms),
-        releaseAll() {
-          for (const room of [...rooms]) room.release()
-        },
-      }
-    },
-  }
+  return { open }
 }
 
 /** Resolves when the room may go on; rejects with the reason of a signal that aborts. */

@@ -1,0 +1,140 @@
+import { type Answer, headerOf } from './connection.ts'
+import { httpDateMs } from './retry-after.ts'
+
+type Timed = Pick<Answer, 'headers' | 'sentMs' | 'answeredMs'>
+
+/**
+ * A `Date` header is cut to a whole second and as old as half a round trip, so a few seconds are noise and not an offset.
+ * No service refuses them either: five seconds is less than what any of them allows for ordinary clocks.
+ */
+const NOTABLE_OFFSET_MS = 5000
+/** An answer with a higher `Age` is too old. */
+const MOST_AGE_SECONDS = 5
+/** A `Date` so far ahead is checked: a slow exchange explains less. */
+const FAR_AHEAD_MS = 60_000
+/** Clocks are set wrong by minutes, or by a time zone. Further off, it is the `Date` that is wrong. */
+const MOST_CORRECTION_MS = 86_400_000
+
+/**
+ * The service's clock as learned from the `Date` headers of its answers, and the clock that requests are signed by. It is compared with
+ * the monotonic clock of this machine, which cannot be set: a lead is how far a clock is ahead of that one.
+ */
+export class Clock {
+  readonly #now: () => number
+  readonly #monotonicMs: () => number
+  #seen: Lead | undefined
+  /** The lead that requests are signed with; undefined while they are signed by our own clock. */
+  #signingLeadMs: number | undefined
+  /** The least lead of the service. Until more is known, it is assumed to agree with our clock at the first answer. */
+  #leastLeadMs: number | undefined
+  #isTrusted = false
+  /** The last date: all answers of one second carry the same. */
+  #lastDate: { text: string; ms: number | undefined } = { text: '', ms: undefined }
+
+  constructor({ now, monotonicMs }: { now: () => number; monotonicMs: () => number }) {
+    this.#now = now
+    this.#monotonicMs = monotonicMs
+  }
+
+  /** Milliseconds the service's clock is ahead of ours, to about a second; undefined until an answer shows it. */
+  get offsetMs(): number | undefined {
+    return this.#seen && this.#seen.middleMs - this.#ownLeadMs
+  }
+
+  /** The time by the service's clock; by ours, until an answer shows the service's. */
+  get serviceNowMs(): number {
+    return this.#seen === undefined ? this.#now() : this.#monotonicMs() + this.#seen.middleMs
+  }
+
+  /** Milliseconds added to our clock when signing. 0 until a refusal showed that it is needed, and never beyond a day. */
+  get correctionMs(): number {
+    return this.#signingLeadMs === undefined ? 0 : this.#signingLeadMs - this.#ownLeadMs
+  }
+
+  /** The time to sign with. */
+  get signingMs(): number {
+    return this.#signingLeadMs === undefined ? this.#now() : this.#monotonicMs() + this.#signingLeadMs
+  }
+
+  /** Learns from an answer, unless it may have been made before the request. */
+  observe(answer: Timed): void {
+    const lead = ageOf(answer) > 0 ? undefined : this.#leadIn(answer)
+    if (lead === undefined || (this.#isTrusted && this.#isBehind(lead))) return
+    this.#seen = lead
+    if (!this.#isTrusted && this.fits(answer)) this.#leastLeadMs = Math.max(this.#leastMs, lead.earliestMs)
+  }
+
+  /** Whether the `Date` of an answer agrees with the service's clock as far as it is known, and before that with our own. */
+  fits(answer: Timed): boolean {
+    const lead = this.#leadIn(answer)
+    return lead === undefined || (!this.#isBehind(lead) && lead.earliestMs <= this.#leastMs + FAR_AHEAD_MS)
+  }
+
+  /** Whether an answer was made before the request, by its `Age` or its `Date`: it says nothing about the list as it is now. */
+  isOld(answer: Timed): boolean {
+    const lead = this.#leadIn(answer)
+    return ageOf(answer) > MOST_AGE_SECONDS || (lead !== undefined && this.#isBehind(lead))
+  }
+
+  /** Takes the clock from an answer that cannot come from a cache, whatever was known before. */
+  anchor(answer: Timed): void {
+    this.#seen = ageOf(answer) > 0 ? undefined : this.#leadIn(answer)
+    if (this.#seen === undefined) return
+    this.#leastLeadMs = this.#seen.earliestMs
+    this.#isTrusted = true
+  }
+
+  /** Whether a signature made by a clock with this lead may have been refused for its time alone. */
+  explains(signedLeadMs: number): boolean {
+    const seen = this.#seen?.middleMs
+    return seen !== undefined && isCorrectable(seen - this.#ownLeadMs) && isNotable(seen - signedLeadMs)
+  }
+
+  /** From now on, sign with the service's clock. Its offset; undefined when another request has done it already. */
+  adopt(): number | undefined {
+    if (this.#seen === undefined || !this.explains(this.#signingLeadMs ?? this.#ownLeadMs)) return undefined
+    this.#signingLeadMs = this.#seen.middleMs
+    this.#leastLeadMs = this.#seen.earliestMs
+    return this.correctionMs
+  }
+
+  get #ownLeadMs(): number {
+    return this.#now() - this.#monotonicMs()
+  }
+
+  get #leastMs(): number {
+    return (this.#leastLeadMs ??= this.#ownLeadMs)
+  }
+
+  #isBehind({ latestMs }: Lead): boolean {
+    return latestMs < this.#leastMs - NOTABLE_OFFSET_MS
+  }
+
+  #leadIn({ headers, sentMs, answeredMs }: Timed): Lead | undefined {
+    const text = headerOf(headers, 'date') ?? ''
+    if (text !== this.#lastDate.text) this.#lastDate = { text, ms: httpDateMs(text) }
+    const { ms } = this.#lastDate
+    if (ms === undefined) return undefined
+    // The header was cut to its second, and written at some time between the first byte sent and the last one received.
+    const [earliestMs, latestMs] = [ms - answeredMs, ms + 1000 - sentMs]
+    return { earliestMs, middleMs: Math.round((earliestMs + latestMs) / 2), latestMs }
+  }
+}
+
+/** What one answer says about the service's lead: somewhere between the two ends, most likely in the middle. */
+type Lead = { earliestMs: number; middleMs: number; latestMs: number }
+
+/** Whether an offset is larger than the resolution of a `Date` header explains. */
+export function isNotable(offsetMs: number): boolean {
+  return Math.abs(offsetMs) > NOTABLE_OFFSET_MS
+}
+
+/** Whether signatures may be corrected by so much. */
+export function isCorrectable(offsetMs: number): boolean {
+  return Math.abs(offsetMs) <= MOST_CORRECTION_MS
+}
+
+/** Seconds an answer has spent in caches, as the caches state. */
+function ageOf({ headers }: Timed): number {
+  return Number.parseInt(headerOf(headers, 'age') ?? '0', 10) || 0
+}

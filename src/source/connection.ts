@@ -1,0 +1,221 @@
+import type { Agent, Dispatcher } from 'undici'
+// The agent by itself: the index of undici loads 77 files more, for fetch, caches, mocks and web sockets.
+import UndiciAgent from 'undici/lib/dispatcher/agent.js'
+import { ContractBroken } from '../errors/errors.ts'
+import { codeOf } from '../errors/faults.ts'
+import { beginningOf, isCutOff, MAX_BODY_BYTES, tooLarge, wholeOf } from './body.ts'
+import { inTurn, type Room } from './byte-budget.ts'
+import { TimedOut, unreachable } from './unreachable.ts'
+
+/** An answer as received, before it is interpreted. */
+export type Answer = {
+  status: number
+  headers: AnswerHeaders
+  /** The whole body of a 200, decompressed; empty for any other status. */
+  body: Buffer
+  /** The beginning of the body if the status is not 200; empty when it could not be read. */
+  text: string
+  /** When the request left and when the headers of the answer arrived, by the monotonic clock. */
+  sentMs: number
+  answeredMs: number
+}
+
+/** Header names are lower case. A header sent twice is a list. */
+export type AnswerHeaders = Readonly<Record<string, string | string[] | undefined>>
+
+/** The first value of a header, trimmed; undefined when it is absent. */
+export function headerOf(headers: AnswerHeaders, name: string): string | undefined {
+  const value = headers[name]
+  return (typeof value === 'string' ? value : value?.[0])?.trim()
+}
+
+/** Sends requests. Connections that are not used stay open for a few seconds, for the next run that asks the same service. */
+export type Connections = Pick<Agent, 'dispatch'>
+
+export const CONNECTIONS: Connections = new UndiciAgent({
+  allowH2: false,
+  maxResponseSize: MAX_BODY_BYTES,
+  // Explicit, so that no environment variable can turn it off.
+  connect: { rejectUnauthorized: true },
+  // One limit over the whole exchange replaces these; a pause between bytes never ends a body that drips.
+  headersTimeout: 0,
+  bodyTimeout: 0,
+})
+
+/** One GET to exactly that address. */
+export type Request = {
+  address: Readonly<Pick<URL, 'origin' | 'pathname' | 'search'>>
+  headers: Readonly<Record<string, string>>
+  /** The request as messages name it. */
+  place: string
+}
+
+type GetOptions = {
+  connections: Connections
+  /** From the first byte sent to the last one received. */
+  timeoutMs: number
+  monotonicMs: () => number
+  signal: AbortSignal
+  /** The memory that the body takes of the process: it is received no faster than there is room. */
+  room?: Room | undefined
+}
+
+/**
+ * Sends a request once. Any status is an answer, a redirect included, which is not followed. Throws `SourceUnavailable` without an
+ * answer, `ContractBroken` for a 200 whose body cannot be read, and the signal's reason.
+ */
+export async function get(request: Request, options: GetOptions): Promise<Answer> {
+  const { signal, timeoutMs } = options
+  const { place } = request
+  try {
+    signal.throwIfAborted()
+    const received = await exchange(request, options)
+    return await unpacked(received, request, options)
+  } catch (error) {
+    signal.throwIfAborted()
+    if (error instanceof ContractBroken) throw error
+    if (codeOf(error) === 'UND_ERR_RES_EXCEEDED_MAX_SIZE') throw tooLarge(place)
+    throw unreachable(error, { place, timeoutMs })
+  }
+}
+
+async function unpacked({ bytes, ...facts }: Received, { place }: Request, options: GetOptions): Promise<Answer> {
+  const { room, signal } = options
+  const { status, headers } = facts
+  const encoding = headerOf(headers, 'content-encoding')
+  if (status !== 200) return { ...facts, text: await beginningOf(bytes, encoding), body: NOTHING }
+  const unpack = async () => {
+    const body = await wholeOf(bytes, encoding, place)
+    if (!isMeasured(headers) && isCutOff(body)) throw new Error('the connection ended in the middle of a page')
+    room?.add(body.byteLength - bytes.byteLength)
+    return body
+  }
+  const isPacked = encoding !== undefined && room !== undefined
+  return { ...facts, text: '', body: isPacked ? await inTurn(unpack, room, signal) : await unpack() }
+}
+
+/** Whether the answer said how long it is; otherwise, as in HTTP/1.0, the end of the connection is its end, wherever that came. */
+function isMeasured(headers: AnswerHeaders): boolean {
+  return (headers['content-length'] ?? headers['transfer-encoding']) !== undefined
+}
+
+const NOTHING = Buffer.alloc(0)
+
+const FIXED_HEADERS = {
+  Accept: 'application/json',
+  'Content-Type': 'application/json',
+  // Only encodings that can be decompressed within a bound.
+  'Accept-Encoding': 'gzip, deflate, br',
+  'Cache-Control': 'no-cache',
+}
+
+type Received = Pick<Answer, 'status' | 'headers' | 'sentMs' | 'answeredMs'> & { bytes: Buffer }
+
+function exchange({ address, headers }: Request, options: GetOptions): Promise<Received> {
+  const { promise, resolve, reject } = Promise.withResolvers<Received>()
+  const { origin, pathname, search } = address
+  const sent = { origin, path: pathname + search, method: 'GET' as const, headers: { ...FIXED_HEADERS, ...headers } }
+  options.connections.dispatch(sent, new Exchange(options, resolve, reject))
+  return promise
+}
+
+/**
+ * Collects one answer, chunk by chunk as the parser hands them over: through a stream, a page costs half as much again.
+ *
+ *              headers                last byte; or the body of an error breaks off
+ *   ──▶ sent ──────────▶ receiving ──────────────────────────────────────────────▶ over: resolved
+ *         │               │   ▲ │
+ *         │       no room │   │ │ room again
+ *         │               ▼   │ │
+ *         │               paused│
+ *         │                     │  abort, time, or a page breaks off
+ *         └─────────────────────┴────────────────────────────────────────────────▶ over: rejected
+ *
+ * The time that a pause keeps the service waiting does not count.
+ */
+class Exchange implements Dispatcher.DispatchHandler {
+  readonly #options: GetOptions
+  readonly #resolve: (received: Received) => void
+  readonly #reject: (error: Error) => void
+  readonly #chunks: Buffer[] = []
+  readonly #sentMs: number
+  readonly #abort = () => this.#fail(new Error('aborted'))
+  #controller: Dispatcher.DispatchController | undefined
+  /** Undefined until the headers are there. */
+  #answer: Omit<Received, 'bytes'> | undefined
+  #timer: NodeJS.Timeout
+  #isOver = false
+
+  constructor(options: GetOptions, resolve: (received: Received) => void, reject: (error: Error) => void) {
+    this.#options = options
+    this.#resolve = resolve
+    this.#reject = reject
+    this.#sentMs = options.monotonicMs()
+    this.#timer = this.#startTimer()
+    options.signal.addEventListener('abort', this.#abort)
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller
+    if (this.#isOver) controller.abort(new Error('given up before it was sent'))
+  }
+
+  onResponseStart(_: Dispatcher.DispatchController, status: number, headers: AnswerHeaders): void {
+    // 1xx only announces an answer.
+    if (status < 200) return
+    this.#answer = { status, headers, sentMs: this.#sentMs, answeredMs: this.#options.monotonicMs() }
+  }
+
+  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    const { room } = this.#options
+    this.#chunks.push(chunk)
+    room?.add(chunk.byteLength)
+    if (room?.mayGoOn !== false) return
+    controller.pause()
+    clearTimeout(this.#timer)
+    room.whenRoom(() => {
+      this.#timer = this.#startTimer()
+      controller.resume()
+    })
+  }
+
+  onResponseEnd(): void {
+    this.#finish()
+  }
+
+  /** A truncated page is an error. A truncated error body is still useful. */
+  onResponseError(_: Dispatcher.DispatchController, error: Error): void {
+    if (this.#answer === undefined || this.#answer.status === 200) this.#fail(error)
+    else this.#finish()
+  }
+
+  #startTimer(): NodeJS.Timeout {
+    return setTimeout(() => {
+      const error = new TimedOut('no complete answer in time')
+      if (this.#controller === undefined) this.#fail(error)
+      else this.#controller.abort(error)
+    }, this.#options.timeoutMs)
+  }
+
+  #fail(error: Error): void {
+    if (this.#isOver) return
+    this.#end()
+    this.#reject(error)
+    this.#controller?.abort(error)
+  }
+
+  #finish(): void {
+    if (this.#isOver || this.#answer === undefined) return
+    this.#end()
+    const [only] = this.#chunks
+    const bytes = only !== undefined && this.#chunks.length === 1 ? only : Buffer.concat(this.#chunks)
+    this.#resolve({ ...this.#answer, bytes })
+  }
+
+  #end(): void {
+    this.#isOver = true
+    this.#options.room?.whenRoom(undefined)
+    clearTimeout(this.#timer)
+    this.#options.signal.removeEventListener('abort', this.#abort)
+  }
+}

@@ -1,0 +1,203 @@
+import { isAscii, isUtf8 } from 'node:buffer'
+import { hash } from 'node:crypto'
+import { parsedJson } from '../text/parsed-json.ts'
+
+/** The body of a page, split so that records received before need not be parsed again. */
+export type CutPage = {
+  /** SHA-256 of the bytes between the brackets of `data`. */
+  digest: string
+  /** The bytes between these brackets. */
+  records: Buffer
+  /** The body as parsed, with an empty `data`. */
+  envelope: object
+}
+
+/**
+ * Cuts a body around the bytes of its `data` without parsing them. Undefined when the cut is not certain, or when there are no
+ * records.
+ *
+ * The cut is right when the body parses with a mark in their place, and `data` then holds just that mark. The same bytes between
+ * the brackets of an array are the same elements, whatever is around them.
+ */
+export function cutPage(body: Buffer): CutPage | undefined {
+  const from = afterOpening(body)
+  if (from === undefined) return undefined
+  for (const to of closings(body, from)) {
+    const records = body.subarray(from, to)
+    const digest = hash('sha256', records, 'base64url')
+    const before = decoded(body.subarray(0, from)).replace(/^\uFEFF/, '')
+    const envelope = parsedJson(`${before}"${digest}"${decoded(body.subarray(to))}`)
+    if (!isMarked(envelope, digest)) continue
+    return { digest, records, envelope: { ...envelope, data: [] } }
+  }
+  return undefined
+}
+
+const DATA = Buffer.from('"data"')
+
+/** The start of the first element of `data`. */
+function afterOpening(body: Buffer): number | undefined {
+  const name = body.indexOf(DATA)
+  const between = body.toString('latin1', name, name + MOST_BEFORE)
+  const opening = OPENING.exec(between)
+  return name < 0 || opening === null ? undefined : name + opening[0].length
+}
+
+const MOST_BEFORE = 64
+const OPENING = /^"data"\s*:\s*\[/
+
+/** Little follows the records of a page; a longer search would cost more than it saves. */
+const MOST_AFTER = 4096
+/** `data` ends before another of the documented names, or at the end of the body. */
+const CLOSING = /\](?=\s*(?:,\s*"(?:meta|links|success)"|\}\s*$))/g
+const MOST_TRIES = 4
+
+/** The positions where the last element of `data` may end; none when `data` is empty. */
+function closings(body: Buffer, from: number): number[] {
+  const start = Math.max(from, body.length - MOST_AFTER)
+  const found = body.toString('latin1', start).matchAll(CLOSING).take(MOST_TRIES)
+  return [...found.map(({ index }) => start + index)].filter((to) => !isBlankIn(body, from, to))
+}
+
+/** Whether there is no value: none begins with a space or a byte below it. */
+function isBlankIn(body: Buffer, from: number, to: number): boolean {
+  return body.subarray(from, to).every((byte) => byte <= 0x20)
+}
+
+function isMarked(envelope: unknown, mark: string): envelope is { data: [string] } {
+  if (typeof envelope !== 'object' || envelope === null || !('data' in envelope)) return false
+  const { data } = envelope
+  return Array.isArray(data) && data.length === 1 && data[0] === mark
+}
+
+/** The records of a page, as positions in its bytes. */
+export type CutRecords = {
+  readonly bytes: DataView
+  /** Record `n` is at `[starts[n], ends[n])`. */
+  readonly starts: readonly number[]
+  readonly ends: readonly number[]
+  /** The start of each record's `"id"` text, which is as long as a UUID; -1 if there is none. */
+  readonly ids: readonly number[]
+  /** Whether that text is this id, in upper or lower case. */
+  hasId(place: number, id: string): boolean
+  /** Parses one record; undefined if the bytes were cut in the wrong place. */
+  record(place: number): unknown
+  /** Parses all of them. */
+  records(): readonly unknown[] | undefined
+}
+
+/**
+ * Cuts the elements of an array of objects apart, given the bytes between its brackets; undefined where they are more than
+ * `most`. A cut in the wrong place can do no harm to a caller who takes a record as known only when the very same bytes were
+ * parsed before, and parses the others: JSON values with a comma between each and the next are an array of just these values.
+ */
+export function cutRecords(data: Buffer, most: number): CutRecords | undefined {
+  const text = data.toString('latin1')
+  const borders = bordersIn(text, most)
+  if (borders === undefined) return undefined
+  const { starts, ends } = borders
+  const ids = starts.map((start, place) => idWithin(text, start, ends[place] ?? start))
+  const textBetween = textsOf(data, text)
+  const textAt = (place: number) => textBetween(starts[place] ?? 0, ends[place] ?? 0)
+  return {
+    ...{ bytes: new DataView(data.buffer, data.byteOffset, data.length), starts, ends, ids },
+    hasId: (place, id) => hasText(text, ids[place] ?? -1, id),
+    record: (place) => parsedJson(textAt(place)),
+    records() {
+      const values: unknown[] = []
+      for (let place = 0; place < starts.length; place += 1) {
+        const value = parsedJson(textAt(place))
+        if (value === undefined) return undefined
+        values.push(value)
+      }
+      return values
+    },
+  }
+}
+
+/**
+ * Returns a function that decodes a part of a page, which is looked at as a whole first: what is in ASCII needs not be decoded, since each
+ * byte is a character, and what is valid as a whole is valid in each part that is cut at ASCII.
+ */
+function textsOf(data: Buffer, latin1: string): (from: number, to: number) => string {
+  if (isAscii(data)) return (from, to) => latin1.slice(from, to)
+  if (isUtf8(data)) return (from, to) => data.toString('utf8', from, to)
+  return (from, to) => decoded(data.subarray(from, to))
+}
+
+type Borders = { starts: number[]; ends: number[] }
+
+function bordersIn(text: string, most: number): Borders | undefined {
+  const borders: Borders = { starts: [], ends: [] }
+  let [start, depth] = [0, 0]
+  for (let at = 0; at < text.length; at += 1) {
+    const code = text.charCodeAt(at)
+    if (code === QUOTE) at = endOfText(text, at)
+    else if (code === OPEN_BRACE || code === OPEN_BRACKET) depth += 1
+    else if (code === CLOSE_BRACE || code === CLOSE_BRACKET) depth -= 1
+    else if (code === COMMA && depth === 0) {
+      addRecord(borders, text, start, at)
+      if (borders.starts.length === most) return undefined
+      start = at + 1
+    }
+  }
+  addRecord(borders, text, start, text.length)
+  return borders
+}
+
+const [QUOTE, COMMA, OPEN_BRACE, CLOSE_BRACE, OPEN_BRACKET, CLOSE_BRACKET] = [0x22, 0x2c, 0x7b, 0x7d, 0x5b, 0x5d]
+
+/** Where the text that begins at a quotation mark ends: at the next one that is not escaped. */
+function endOfText(text: string, from: number): number {
+  for (let at = text.indexOf('"', from + 1); at >= 0; at = text.indexOf('"', at + 1)) {
+    let escapes = 0
+    while (text[at - 1 - escapes] === '\\') escapes += 1
+    if (escapes % 2 === 0) return at
+  }
+  return text.length
+}
+
+/** Adds a record without the blanks around it, so that the same record has the same bytes anywhere on a page. */
+function addRecord({ starts, ends }: Borders, text: string, from: number, to: number): void {
+  let [start, end] = [from, to]
+  while (start < end && isBlank(text, start)) start += 1
+  while (start < end && isBlank(text, end - 1)) end -= 1
+  starts.push(start)
+  ends.push(end)
+}
+
+/** One of the four characters that JSON allows between values. A page with any other between its records is not JSON, and so not a page. */
+function isBlank(text: string, at: number): boolean {
+  const code = text.charCodeAt(at)
+  return code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09
+}
+
+const ID_LENGTH = 36
+const ID_NAME = '"id"'
+const BEFORE_TEXT = /\s*:\s*"/y
+
+function idWithin(text: string, start: number, end: number): number {
+  const name = text.indexOf(ID_NAME, start)
+  if (name < 0 || name >= end) return -1
+  BEFORE_TEXT.lastIndex = name + ID_NAME.length
+  if (!BEFORE_TEXT.test(text)) return -1
+  const from = BEFORE_TEXT.lastIndex
+  return from + ID_LENGTH < end && text[from + ID_LENGTH] === '"' ? from : -1
+}
+
+function hasText(text: string, at: number, id: string): boolean {
+  if (at < 0) return false
+  return text.startsWith(id, at) || text.slice(at, at + ID_LENGTH).toLowerCase() === id
+}
+
+/** Never guesses: a replaced byte would be a changed customer. */
+const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+
+function decoded(bytes: Uint8Array): string {
+  try {
+    return decoder.decode(bytes)
+  } catch {
+    // Not JSON: the caller parses the whole page, and reports the mistake.
+    return ''
+  }
+}
