@@ -32,7 +32,7 @@ export function moveCommand(io: Io) {
       const facts = {
         from: shownMirror(config.mirror),
         to: shownMirror(target),
-        ...{ organizations: moved.organizations, replaced: moved.replaced, rows: moved.rows },
+        ...moved,
         setting: settingOf(target, config.file),
       }
       if (json) io.stdout.write(jsonDocument({ moved: facts }))
@@ -73,7 +73,6 @@ type MovedFacts = {
   from: string
   to: string
   organizations: number
-  replaced: number
   rows: Readonly<Record<string, number>>
   setting: Setting
 }
@@ -90,7 +89,7 @@ function settingOf(mirror: string, configFile: string): Setting {
 
 /** What was moved, and what is left to do. `isReadOnly`: the server that it was moved from accepts no writes. */
 export function movedText(facts: MovedFacts, { isReadOnly }: { isReadOnly: boolean }): string {
-  const { from, to, organizations, replaced, rows, setting } = facts
+  const { from, to, organizations, rows, setting } = facts
   const of = (table: string, what: string) => count(rows[table] ?? 0, what)
   const lines = [
     `Mirror: ${to}`,
@@ -98,10 +97,6 @@ export function movedText(facts: MovedFacts, { isReadOnly }: { isReadOnly: boole
       `${of('runs', 'run')}, ${of('rejects', 'reject')}`,
     'Every row was read again there, and is the same.',
   ]
-  if (replaced > 0)
-    lines.push(
-      `${count(replaced, 'value')} held the character U+0000, which PostgreSQL cannot store: U+FFFD stands in its place.`,
-    )
   lines.push(
     ...(isReadOnly
       ? [

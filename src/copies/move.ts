@@ -4,15 +4,7 @@ import { isPostgres, shownMirror } from '../address/mirror-address.ts'
 import { MirrorUnusable, OrganizationLeased, UsageError } from '../errors/errors.ts'
 import { makeFolder } from '../machine/make-folder.ts'
 import type { Clocks } from '../store/runs/lease.ts'
-import {
-  type Copied,
-  copyRows,
-  countOrganizations,
-  countRows,
-  findDifference,
-  heldTable,
-  MOVED_TABLES,
-} from '../store/move-mirror.ts'
+import { type Copied, copyRows, countRows, findDifference, heldTable, MOVED_TABLES } from '../store/move-mirror.ts'
 import { postgresSession } from '../store/port/postgres-store.ts'
 import { sql } from '../store/port/sql.ts'
 import { fileError } from '../store/port/sqlite-errors.ts'
@@ -33,8 +25,8 @@ type Move = { from: string; to: string }
 /** `onProgress` is called with the share of the work that is done, from 0 to 1. */
 type Moving = { signal: AbortSignal; onProgress: (share: number) => void } & Clocks
 
-/** What was moved, and compared: the number of rows of each table, and of values with a character that PostgreSQL cannot hold. */
-export type Moved = Copied & { organizations: number }
+/** What was moved, and compared. */
+export type Moved = { rows: Copied; organizations: number }
 
 /**
  * Copies one state of a mirror to the other kind of store, all of it or nothing, and compares every value of what was written. The mirror
@@ -58,7 +50,7 @@ async function moveToFile({ from, to: file }: Move, moving: Moving): Promise<Mov
         const runs = await runsAtRest(session, moving)
         return { copied: runs, moved: await fill(path, session, shownMirror(from), moving) }
       })
-      await requireLatest(copied, () => server.read((rows) => latestRun(postgresSession(rows))))
+      requireLatest(copied, await server.read((rows) => latestRun(postgresSession(rows))))
       requireFree(file)
       place()
       return moved
@@ -108,7 +100,7 @@ async function moveToPostgres({ from: file, to }: Move, moving: Moving, opening:
         const sides = { from, to: postgresSession(session), fromPlace: file, toPlace: shownMirror(to) }
         const moved = await carry(sides, moving)
         for (const name of MOVED_TABLES) await session.run(`ANALYZE ${name}`)
-        await requireLatest(copied, () => inMirrorFile(file, (now) => latestRun(sqliteSession(now))))
+        requireLatest(copied, await inMirrorFile(file, (now) => latestRun(sqliteSession(now))))
         return moved
       })
     } finally {
@@ -124,22 +116,21 @@ async function runsAtRest(session: Session, clocks: Clocks): Promise<number> {
   const [held] = await heldLeases(session, clocks)
   if (held === undefined) return latestRun(session)
   throw new OrganizationLeased(
-    `${held.organization}: run ${held.run_id} is mirroring it now, so the mirror cannot be moved. Nothing was changed. Stop the worker and ` +
-      'whatever else starts runs, then try again; a run that died is given up after a minute.',
+    `${held.organization}: run ${held.run_id} is mirroring it now, so the mirror cannot be moved. Nothing was changed. ${STOP}; a run that died ` +
+      'is given up after a minute.',
   )
 }
+
+const STOP = 'Stop the worker and whatever else starts runs, then try again'
 
 async function latestRun(session: Session): Promise<number> {
   return (await session.first<{ id: number }>(sql`SELECT coalesce(max(id), 0) AS id FROM runs`))?.id ?? 0
 }
 
 /** Throws OrganizationLeased where a run began after the state that was copied. */
-async function requireLatest(copied: number, latest: () => Promise<number>): Promise<void> {
-  const run = await latest()
+function requireLatest(copied: number, run: number): void {
   if (run === copied) return
-  throw new OrganizationLeased(
-    `Run ${run} began while the mirror was copied, so nothing was moved. Stop the worker and whatever else starts runs, then try again.`,
-  )
+  throw new OrganizationLeased(`Run ${run} began while the mirror was copied, so nothing was moved. ${STOP}.`)
 }
 
 /** Copies all of a mirror, compares it, and reports how much of both is done. The caller holds a transaction in each. */
@@ -153,7 +144,7 @@ async function carry(
       `${toPlace}: holds a mirror already (there are rows in its table ${held}). It was left as it is; name a place without one, such as ` +
         'another schema.',
     )
-  const total = Object.values(await countRows(from)).reduce((sum, count) => sum + 2 * count, 0)
+  const total = 2 * Object.values(await countRows(from)).reduce((sum, count) => sum + count, 0)
   let done = 0
   const onRows = (rows: number) => onProgress(Math.min(1, (done += rows) / total))
   const copied = await copyRows({ from, to, signal, onRows })
@@ -164,5 +155,6 @@ async function carry(
         'Nothing was moved.',
       { code: 'damaged' },
     )
-  return { ...copied, organizations: await countOrganizations(from) }
+  const known = sql`SELECT count(DISTINCT organization) AS known FROM runs`
+  return { rows: copied, organizations: (await from.first<{ known: number }>(known))?.known ?? 0 }
 }

@@ -1,12 +1,9 @@
-import { Interrupted, MirrorUnusable } from '../errors/errors.ts'
-import { type LaterOrder, readLaterOrder } from '../model/later-order.ts'
-import { parsedJson } from '../text/parsed-json.ts'
-import { storableJson, storableText } from '../text/storable-text.ts'
-import { moment } from './port/fragments.ts'
-import { either, joined, type Part, quoted, type Sql, sql, text } from './port/sql.ts'
+import { Interrupted } from '../errors/errors.ts'
+import { readLaterOrder } from '../model/later-order.ts'
+import { either, joined, type Part, quoted, secondOf, type Sql, sql, text } from './port/sql.ts'
 import { countOf, type Session } from './port/store.ts'
 import { rowIdsFrom, rowIdsIn } from './runs/windows.ts'
-import { COLUMNS, NUMBERED, TIMES } from './schema/schema.ts'
+import { COLUMNS, NUMBERED } from './schema/schema.ts'
 
 /*
  * Copies the rows of a mirror to another one, of the other kind or of the same, and compares them. Columns are the same in both databases. A
@@ -53,8 +50,6 @@ const ROW_NUMBERS: Readonly<Record<string, 'row' | 'rows' | 'order' | 'place'>> 
   'privacy_policies.next_row': 'place',
 }
 
-const JSON_COLUMNS: ReadonlySet<string> = new Set(['reasons', 'warnings', 'certificate', 'extra', 'fields'])
-
 type Row = Readonly<Record<string, Part>>
 
 export type Copying = {
@@ -68,24 +63,25 @@ export type Copying = {
   onRows?: ((rows: number) => void) | undefined
 }
 
-/** What was copied: the rows of each table, and the values in which a character was replaced. */
-export type Copied = { rows: Record<string, number>; replaced: number }
+/** The rows of each table that were copied. */
+export type Copied = Record<string, number>
 
 /**
- * Copies rows from one mirror to another that has none, each in a transaction that the caller holds: one snapshot of the source. PostgreSQL
- * cannot hold U+0000 or half a surrogate pair: U+FFFD takes their place. Throws Interrupted after an abort.
+ * Copies rows from one mirror to another that has none, each in a transaction that the caller holds: one snapshot of the source. Throws
+ * Interrupted after an abort.
  */
 export async function copyRows(copying: Copying): Promise<Copied> {
   const { from, to, onRows } = copying
-  const copied: Copied = { rows: {}, replaced: 0 }
+  const copied: Copied = {}
   const baseOf = await basesIn(copying)
   for (const table of tablesOf(copying)) {
-    if (OF_MIRROR.has(table.name)) await to.run(sql`DELETE FROM ${text(table.name)}`)
-    copied.rows[table.name] = 0
+    const { name } = table
+    if (OF_MIRROR.has(name)) await to.run(sql`DELETE FROM ${text(name)}`)
+    copied[name] = 0
     for await (const rows of pagesOf(from, table, copying)) {
-      const carried = rows.map((row) => carriedRow(row, { table, baseOf, to, copied }))
+      const carried = rows.map((row) => carriedRow(row, table, baseOf(row)))
       await insert(to, table, carried)
-      copied.rows[table.name] = (copied.rows[table.name] ?? 0) + rows.length
+      copied[name] += rows.length
       onRows?.(rows.length)
     }
   }
@@ -104,9 +100,10 @@ export async function findDifference(copying: Copying): Promise<Difference | und
     for await (const rows of pagesOf(from, table, copying)) {
       const found: readonly Row[] = (await there.next()).value ?? []
       for (const [at, row] of rows.entries()) {
-        const wanted = carriedRow(row, { table, baseOf, to, copied: { rows: {}, replaced: 0 } })
+        const wanted = carriedRow(row, table, baseOf(row))
         const column = table.columns.find((name) => !isSame(wanted[name], found[at]?.[name]))
-        if (column !== undefined) return { table: table.name, key: keyOf(table, row), column }
+        if (column !== undefined)
+          return { table: table.name, key: table.key.map((name) => shown(row[name])).join(), column }
       }
       onRows?.(rows.length)
     }
@@ -119,13 +116,6 @@ export async function countRows(session: Session): Promise<Record<string, number
   const counts: Record<string, number> = {}
   for (const name of MOVED_TABLES) counts[name] = await countOf(session, sql`SELECT count(*) FROM ${text(name)}`)
   return counts
-}
-
-/** How many organizations there are of which the mirror holds anything. */
-export async function countOrganizations(session: Session): Promise<number> {
-  const tables = ['runs', 'customers', 'forgotten_keys', 'unfinished_forgets']
-  const names = tables.map((table) => text(`SELECT organization FROM ${table}`))
-  return countOf(session, sql`SELECT count(*) FROM (${joined(names, ' UNION ')}) AS named`)
 }
 
 /** Whether the tables hold what a mirror without runs does not. */
@@ -189,63 +179,32 @@ function valuesOf(row: Row, columns: readonly string[]): Part[] {
   return columns.map((column) => row[column])
 }
 
-function keyOf({ key }: Table, row: Row): string {
-  return valuesOf(row, key).map(shown).join(', ')
-}
-
 function shown(value: Part): string {
   return typeof value === 'string' || typeof value === 'number' ? String(value) : ''
 }
 
 async function insert(to: Session, { name, columns }: Table, rows: readonly Row[]) {
   const written = to.kind === 'sqlite' ? columns : columns.filter((column) => column !== GENERATED)
-  const values = rows.map((row) => sql`(${joined(valuesOf(row, written).map(asStored))})`)
+  const values = rows.map((row) => sql`(${joined(valuesOf(row, written))})`)
   await to.run(sql`INSERT INTO ${text(name)} (${named(written)}) VALUES ${joined(values)}`)
 }
 
 const GENERATED = 'is_active'
 
-/** PostgreSQL has no year 0. */
-function asStored(value: Part): Part {
-  return typeof value === 'string' && /^0000-\d\d-\d\d \d\d:\d\d:\d\d$/.test(value) ? moment(value) : value
-}
-
-type Carrying = { table: Table; baseOf: (row: Row) => number; to: Session; copied: Copied }
-
-function carriedRow(row: Row, { table, baseOf, to, copied }: Carrying): Row {
-  const base = baseOf(row)
-  // 0 and below mean no row.
+/** A row as the other mirror has it. Numbers of rows grow by `base`; 0 and below mean no row. */
+function carriedRow(row: Row, { name, columns }: Table, base: number): Row {
   const of = (number: number) => (number <= 0 ? number : number + base)
   const carried = (column: string): Part => {
     const value = row[column]
-    const kind = ROW_NUMBERS[`${table.name}.${column}`]
+    // A server has a fraction of a second there.
+    if (column === 'created_at_utc' && typeof value === 'string') return secondOf(value)
+    const kind = base === 0 ? undefined : ROW_NUMBERS[`${name}.${column}`]
+    if (kind === 'place' && row['next_table'] !== 'customers') return value
     if (kind === 'order' && typeof value === 'string') return renumberedOrder(value, of)
     if (kind === 'rows' && value instanceof Uint8Array) return rowIdsFrom(rowIdsIn(Buffer.from(value)).map(of))
-    if (kind === 'place' && row['next_table'] !== 'customers') return value
-    if (kind !== undefined && typeof value === 'number') return of(value)
-    if (typeof value !== 'string') return value
-    if (to.kind === 'sqlite') return column === 'created_at_utc' ? value.slice(0, SECOND) : value
-    const isTime = TIMES.has(`${table.name}.${column}`)
-    if (isTime ? !TIME.test(value) : JSON_COLUMNS.has(column) && parsedJson(value) === undefined)
-      throw ofAnotherKind(table, row, column)
-    const stored = JSON_COLUMNS.has(column) ? storableJson(value) : storableText(value)
-    copied.replaced += Number(stored !== value)
-    return stored
+    return kind !== undefined && typeof value === 'number' ? of(value) : value
   }
-  return Object.fromEntries(table.columns.map((column) => [column, carried(column)]))
-}
-
-const SECOND = 'YYYY-MM-DD HH:MM:SS'.length
-
-const TIME = /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d{3})?$/
-
-/** A file holds any value in any column. */
-function ofAnotherKind(table: Table, row: Row, column: string): MirrorUnusable {
-  return new MirrorUnusable(
-    `the row (${keyOf(table, row)}) of ${table.name} has a value in ${column} that is none of that kind. It was changed by hand: correct it ` +
-      'there, then try again.',
-    { code: 'damaged' },
-  )
+  return Object.fromEntries(columns.map((column) => [column, carried(column)]))
 }
 
 /** One that this program cannot read is left out: the next quick run then reads more. */
@@ -256,54 +215,50 @@ function renumberedOrder(words: string, of: (row: number) => number): string | n
   return JSON.stringify({ ...order, parts, pending: order.pending.map(of) })
 }
 
-function rowsIn({ parts, pending }: LaterOrder = { parts: [], pending: [] }): number[] {
-  return [...parts.filter((part) => typeof part === 'number'), ...pending]
-}
-
-/** What is added to the row numbers of each organization: in a file no two share one, and on a server each begins at 1. Lost rows count too. */
+/**
+ * What is added to the row numbers of each organization: in a file no two organizations share one, and a server counts them for each. Numbers
+ * of rows that are gone count too.
+ */
 async function basesIn(copying: Copying): Promise<(row: Row) => number> {
   const { from, to } = copying
-  const numbers = new Map<string, { least: number; most: number }>()
-  const note = (organization: string, number: number) => {
-    if (number <= 0) return
-    const { least = number, most = number } = numbers.get(organization) ?? {}
-    numbers.set(organization, { least: Math.min(least, number), most: Math.max(most, number) })
+  if (to.kind === 'postgres') return () => 0
+  const spans = new Map<string, { least: number; most: number }>()
+  const note = (organization: string, numbers: readonly number[]) => {
+    const { least, most } = spans.get(organization) ?? { least: Infinity, most: 0 }
+    const known = numbers.filter((number) => number > 0)
+    spans.set(organization, { least: Math.min(least, ...known), most: Math.max(most, ...known) })
   }
-  const runs = new Map<number, string>()
-  const tables = tablesOf(copying).filter(({ columns, name }) =>
-    columns.some((column) => `${name}.${column}` in ROW_NUMBERS),
-  )
-  if (tables.some(({ name }) => name === 'windows'))
-    for (const { id, organization } of await from.all<{ id: number; organization: string }>(sql`
-      SELECT id, organization FROM runs WHERE EXISTS (SELECT 1 FROM windows WHERE run_id = runs.id)`))
-      runs.set(id, organization)
-  const nameOf = ({ organization, run_id }: Row) => shown(organization) || (runs.get(Number(run_id)) ?? '')
-  for (const { name, columns } of tables)
+  const runs = await from.all<{ id: number; organization: string }>(sql`SELECT id, organization FROM runs`)
+  const organizations = new Map(runs.map(({ id, organization }) => [id, organization]))
+  const nameOf = ({ organization, run_id }: Row) => shown(organization) || (organizations.get(Number(run_id)) ?? '')
+  for (const table of tablesOf(copying)) {
+    const { name, key, columns } = table
     if (columns.includes('row_id')) {
-      const spans = await from.all<{ organization: string; least: number; most: number }>(sql`
+      const found = await from.all<{ organization: string; least: number; most: number }>(sql`
         SELECT organization, min(row_id) AS least, max(row_id) AS most FROM ${text(name)} GROUP BY organization`)
-      for (const { organization, least, most } of spans) for (const number of [least, most]) note(organization, number)
-    } else if (name !== 'privacy_policies') {
-      const [column = ''] = columns.filter((one) => `${name}.${one}` in ROW_NUMBERS)
-      const table = { name, key: KEYS.get(name) ?? [], columns: [...new Set([...(KEYS.get(name) ?? []), column])] }
-      for await (const rows of pagesOf(from, table, copying))
-        for (const row of rows) for (const number of numbersIn(row[column])) note(nameOf(row), number)
-    }
+      for (const { organization, least, most } of found) note(organization, [least, most])
+    } else
+      for (const column of columns.filter((one) => ['rows', 'order'].includes(ROW_NUMBERS[`${name}.${one}`] ?? '')))
+        for await (const rows of pagesOf(from, { ...table, columns: [...new Set([...key, column])] }, copying))
+          for (const row of rows) note(nameOf(row), numbersIn(row[column]))
+  }
   const bases = new Map<string, number>()
   let last = 0
-  for (const organization of [...numbers.keys()].toSorted((one, other) => (one < other ? -1 : 1))) {
-    const { least, most } = numbers.get(organization) ?? { least: 1, most: 0 }
-    bases.set(organization, (to.kind === 'sqlite' ? last : 0) + 1 - least)
+  for (const [organization, { least, most }] of [...spans].toSorted(([one], [other]) => (one < other ? -1 : 1))) {
+    if (most === 0) continue
+    bases.set(organization, last + 1 - least)
     last += most - least + 1
   }
   return (row) => bases.get(nameOf(row)) ?? 0
 }
 
-const KEYS: ReadonlyMap<string, readonly string[]> = new Map(TABLES.map(([name, ...key]) => [name, key]))
-
 function numbersIn(value: Part): number[] {
   if (value instanceof Uint8Array) return rowIdsIn(Buffer.from(value))
-  return typeof value === 'string' ? rowsIn(readLaterOrder(value)) : []
+  const { parts, pending } = (typeof value === 'string' ? readLaterOrder(value) : undefined) ?? {
+    parts: [],
+    pending: [],
+  }
+  return [...parts.filter((part) => typeof part === 'number'), ...pending]
 }
 
 function isSame(one: Part, other: Part): boolean {

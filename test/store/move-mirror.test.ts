@@ -7,7 +7,7 @@ import { sqliteSession } from '../../src/store/port/sqlite-store.ts'
 import { COLUMNS } from '../../src/store/schema/schema.ts'
 import { openDatabase } from '../../src/store/postgres/open-database.ts'
 import type { Database as Postgres, Session } from '../../src/store/port/postgres-session.ts'
-import { rowsOf, tamper, valueOf } from '../support/mirror-file.ts'
+import { rowsOf, valueOf } from '../support/mirror-file.ts'
 import { aFullMirror, aSqliteMirror } from '../support/full-mirror.ts'
 import { pgliteConnections, startPglite } from '../support/pglite-connections.ts'
 import { anEmptyMirror } from '../support/postgres/emptied.ts'
@@ -49,11 +49,11 @@ test('a mirror goes to PostgreSQL and back, and every row and every number is as
   )
   const back = await toSqlite(database, returned)
 
-  expect(there.rows).toEqual(back.rows)
-  expect(Object.entries(there.rows).filter(([, rows]) => rows === 0)).toEqual([])
+  expect(there).toEqual(back)
+  expect(Object.entries(there).filter(([, rows]) => rows === 0)).toEqual([])
   expect(spans).toEqual([
     { organization: 'acme', min: 1, max: 73, count: 63 },
-    { organization: 'globex', min: 1, max: 10, count: 10 },
+    { organization: 'globex', min: 61, max: 70, count: 10 },
   ])
   for (const name of MOVED_TABLES) {
     const numbers = ['row_id', 'row_ids', 'later_order', 'next_row']
@@ -73,44 +73,9 @@ test('a mirror goes to PostgreSQL and back, and every row and every number is as
 test('rows of one organization are copied without the others', async () => {
   const file = await aFullMirror()
   const database = await aDatabase()
-  const { rows } = await toPostgres(file, database, { organizations: ['globex'], tables: ['runs', 'customers'] })
+  const rows = await toPostgres(file, database, { organizations: ['globex'], tables: ['runs', 'customers'] })
 
   expect(rows).toEqual({ runs: 4, customers: 10 })
-})
-
-test('what PostgreSQL cannot hold becomes U+FFFD and is counted', async () => {
-  const { file } = await aSqliteMirror()
-  tamper(
-    file,
-    `INSERT INTO runs (id, organization, "trigger", started_at, status, read_as_of, warnings, error)
-    VALUES (1, 'acme', 'sync', '2026-01-01', 'failed', '2026-01-01 00:00:00.000', '{"a\\u0000":"\\\\u0000","b\\ud800":"\\ud83d\\ude00"}', ?)`,
-    'a\0b\0',
-  )
-  tamper(file, `UPDATE runs SET started_at = read_as_of`)
-  const database = await aDatabase()
-  const { replaced } = await toPostgres(file, database)
-
-  expect(replaced).toBe(2)
-  expect(await database.read((session) => session.all('SELECT warnings, error FROM runs'))).toEqual([
-    { warnings: '{"a\uFFFD":"\\\\u0000","b\uFFFD":"\\ud83d\\ude00"}', error: 'a\uFFFDb\uFFFD' },
-  ])
-})
-
-test.each([
-  [
-    'a date that is none',
-    `UPDATE runs SET started_at = 'long ago' WHERE id = 2`,
-    'the row (2) of runs has a value in started_at',
-  ],
-  ['broken JSON', `UPDATE changes SET fields = '{' WHERE seq = 3`, 'the row (3) of changes has a value in fields'],
-])('%s, written by hand, is named with its place and not with its value', async (_what, sql, message) => {
-  const file = await aFullMirror()
-  tamper(file, sql)
-
-  await expect(toPostgres(file, await aDatabase())).rejects.toMatchObject({
-    code: 'damaged',
-    message: expect.stringContaining(message),
-  })
 })
 
 test('a value that differs in the copy is found, in whatever table and column it is', async () => {

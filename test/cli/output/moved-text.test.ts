@@ -4,7 +4,7 @@ import { movedText } from '../../../src/cli/move.ts'
 const FACTS = {
   from: 'postgres://db/orders',
   to: '/data/customers.db',
-  ...{ organizations: 1, replaced: 0, rows: { customers: 2 } },
+  ...{ organizations: 1, rows: { customers: 2 } },
   setting: { place: 'customer-mirror.yaml', line: 'mirror: "/data/customers.db"' },
 }
 
