@@ -1,12 +1,11 @@
 import type Database from 'better-sqlite3'
 import { lstatSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { isDeepStrictEqual } from 'node:util'
 import { Interrupted, MirrorUnusable } from '../errors/errors.ts'
 import { isOfSqlite, mirrorFault, seenIn } from '../errors/faults.ts'
 import { makeFolder } from '../machine/make-folder.ts'
 import { sqliteError } from '../store/port/sqlite-errors.ts'
-import { quoted, sqlTime } from '../store/port/sql.ts'
+import { sqlTime } from '../store/port/sql.ts'
 import { connect, withoutFolder } from '../store/sqlite/connect.ts'
 import { findDamage } from '../store/sqlite/open-database.ts'
 import { copyError } from './copy-error.ts'
@@ -71,14 +70,10 @@ async function writeBackup(
     const said = `${what}. No backup was made, and those from before were left as they are`
     return mirrorFault(mirror, { fault: 'damaged', said })
   }
-  const { customers } = await copyChecked(source, path, copying, {
-    unsound,
-    work: (db) => {
-      db.exec(`CREATE TABLE ${MARK} (taken_at DATETIME NOT NULL)`)
-      db.prepare(`INSERT INTO ${MARK} (taken_at) VALUES (?)`).run(takenAt)
-    },
+  const customers = await copyChecked(source, path, { ...copying, unsound }, (db) => {
+    db.exec(`CREATE TABLE ${MARK} (taken_at DATETIME NOT NULL)`)
+    db.prepare(`INSERT INTO ${MARK} (taken_at) VALUES (?)`).run(takenAt)
   })
-  if (copying.signal.aborted) throw new Interrupted('Stopped as asked. No backup was made.')
   const { size } = statSync(path)
   const [replaced] = replacing((names) => {
     const kept = keep !== undefined && keep > 1 ? keepOlder(file, backupTakenAt(file)) : undefined
@@ -87,36 +82,29 @@ async function writeBackup(
   })
   const kept = { file, at: takenAt, replaced: replaced?.kept, most: (keep ?? 1) - 1 }
   const removed = keep === undefined ? [] : removeTooMany(kept, (older) => backupTakenAt(older) !== undefined)
-  return { file, takenAt, bytes: size, customers: customers ?? 0, removed }
+  return { file, takenAt, bytes: size, customers, removed }
 }
 
 /** Pages copied at a time, 16 MB: between two steps the process takes signals. */
 const PAGES_AT_ONCE = 4096
 
-type Checking = {
-  /** The error of a copy in which this is damaged, or that lacks rows. */
-  unsound: (what: string) => Error
-  /** Done in the copy when it is sound. */
-  work?: (db: Database.Database) => void
-}
-
 /**
  * Copies one state of a mirror into the file at `path`, while runs go on writing: the copy is made within one read transaction,
  * because SQLite would otherwise begin anew after every write of another process. All of the copy is read again; the leases of runs, which hold in
- * the mirror alone, are deleted there. Returns how many rows each table has. Throws Interrupted after an abort.
+ * the mirror alone, are deleted there, and `work` is done. Returns how many customers it has. Throws `unsound` for a damaged one, and Interrupted
+ * after an abort.
  */
 export async function copyChecked(
   source: OpenedToRead,
   path: string,
-  { signal, onProgress }: Copying,
-  { unsound, work }: Checking,
-): Promise<Readonly<Record<string, number>>> {
+  { signal, onProgress, unsound }: Copying & { unsound: (what: string) => Error },
+  work: (db: Database.Database) => void = () => {},
+): Promise<number> {
   source.db.exec('BEGIN')
   try {
-    const expected = countRows(source.db)
     const copying = source.db.backup(path, {
       progress({ totalPages, remainingPages }) {
-        if (signal.aborted) throw new Interrupted('Stopped as asked. Nothing was changed.')
+        requireGoing(signal)
         onProgress(totalPages === 0 ? 0 : 1 - remainingPages / totalPages)
         return PAGES_AT_ONCE
       },
@@ -130,15 +118,15 @@ export async function copyChecked(
       copy.pragma('journal_mode = DELETE')
       const [damage] = findDamage(copy)
       if (damage !== undefined) throw unsound(damage)
-      if (!isDeepStrictEqual(countRows(copy), expected)) throw unsound('rows are missing')
       copy.transaction(() => {
         copy.exec('DELETE FROM leases')
-        work?.(copy)
+        work(copy)
       })()
+      requireGoing(signal)
+      return numberIn(copy, 'SELECT COUNT(*) FROM customers')
     } finally {
       copy.close()
     }
-    return expected
   } catch (error) {
     throw isDamage(error) ? unsound(error.message) : error
   } finally {
@@ -146,15 +134,8 @@ export async function copyChecked(
   }
 }
 
-/** The rows of every table, internal ones included, but for the leases. */
-function countRows(db: Database.Database): Record<string, number> {
-  const names = db
-    .prepare<[], string>(
-      `SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' AND name <> 'leases' ORDER BY name`,
-    )
-    .pluck()
-    .all()
-  return Object.fromEntries(names.map((name) => [name, numberIn(db, `SELECT COUNT(*) FROM ${quoted(name)}`)]))
+function requireGoing(signal: AbortSignal): void {
+  if (signal.aborted) throw new Interrupted('Stopped as asked. Nothing was changed.')
 }
 
 /** Whether SQLite found the file damaged, or to be no database. */

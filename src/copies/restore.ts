@@ -2,7 +2,7 @@ import type Database from 'better-sqlite3'
 import { chownSync, realpathSync, statSync } from 'node:fs'
 import { basename, dirname, extname, join } from 'node:path'
 import { isPostgres } from '../address/mirror-address.ts'
-import { Interrupted, isOurs, MirrorUnusable, OrganizationLeased, UsageError } from '../errors/errors.ts'
+import { isOurs, MirrorUnusable, OrganizationLeased, UsageError } from '../errors/errors.ts'
 import { isOfSqlite, mirrorFault, seenIn } from '../errors/faults.ts'
 import { isMissing } from '../machine/is-missing.ts'
 import { makeFolder } from '../machine/make-folder.ts'
@@ -52,19 +52,14 @@ export async function restoreMirror(plan: RestorePlan, { signal, onProgress, ...
     // Before a long copy, and again at its end.
     ;(await lockMirror(mirror, { force, ...clocks }))?.release()
     makeFolder(dirname(mirror))
-    return await writeFor(
-      mirror,
-      async (unfinished) => {
-        const takenAt = markIn(source.db)
-        const unsound = (what: string) => damaged(file, what)
-        await copyChecked(source, unfinished.path, { signal, onProgress }, { unsound })
-        openCopy(unfinished.path, file)
-        if (signal.aborted) throw new Interrupted('Stopped as asked. Nothing was restored.')
-        const swapped = await swap(mirror, unfinished, { force, ...clocks })
-        return { mirror: plan.mirror, file, takenAt, ...swapped }
-      },
-      { busy: (cause) => inUse(mirror, 'another restore is under way', cause) },
-    )
+    const write = async (unfinished: Unfinished) => {
+      const takenAt = markIn(source.db)
+      const unsound = (what: string) => damaged(file, what)
+      await copyChecked(source, unfinished.path, { signal, onProgress, unsound })
+      const swapped = await swap(mirror, { ...unfinished, file }, { force, ...clocks })
+      return { mirror: plan.mirror, file, takenAt, ...swapped }
+    }
+    return await writeFor(mirror, write, { busy: (cause) => inUse(mirror, 'another restore is under way', cause) })
   } catch (error) {
     throw restoreError(error, mirror)
   } finally {
@@ -84,22 +79,14 @@ function restoreError(error: unknown, mirror: string): unknown {
 
 const AS_IT_WAS = 'Nothing was restored; the mirror is as it was.'
 
-/** Opens a backup to read only. Throws MirrorUnusable for a file that is none, or that is damaged, in other words than those for a mirror. */
+/** Opens a backup to read only. Throws MirrorUnusable for a file that is none. */
 function openBackup(file: string): OpenedToRead {
-  const refused = (code: 'missing' | 'foreign', said: string) => new MirrorUnusable(`${file}: ${said}`, { code })
-  try {
-    const opened = openToRead(file)
-    if (isMirror(opened.db)) return opened
-    opened.close()
-  } catch (error) {
-    if (!(error instanceof MirrorUnusable)) throw error
-    if (error.code === 'missing') throw refused('missing', 'holds nothing. Nothing was restored; name a backup.')
-    const { cause, message } = error
-    throw error.code === 'damaged' ? damaged(file, cause instanceof Error ? cause.message : message) : error
-  }
-  throw refused(
-    'foreign',
-    'is a copy for readers, which lacks what runs need. Name a backup; without one, move the mirror away and sync anew.',
+  const opened = openToRead(file)
+  if (isMirror(opened.db)) return opened
+  opened.close()
+  throw new MirrorUnusable(
+    `${file}: is a copy for readers, which lacks what runs need. Name a backup; without one, move the mirror away and sync anew.`,
+    { code: 'foreign' },
   )
 }
 
@@ -108,18 +95,6 @@ function damaged(file: string, what: string): MirrorUnusable {
     `${file}: is damaged, or a disk failed while it was read (${what}). Nothing was restored; the mirror is as it was. Check the disk, or name an older backup.`,
     { code: 'damaged' },
   )
-}
-
-/** Opens the copy of a backup as a mirror. Its private name says nothing to anyone: errors name the backup in its place. */
-function openCopy(path: string, file: string): void {
-  try {
-    const mirror = openDatabase(path, 'write')
-    mirror.pragma('journal_mode = DELETE')
-    mirror.close()
-  } catch (error) {
-    if (isOurs(error) && seenIn(error.cause)?.fault === 'full') throw error.cause
-    throw underItsName(error, { path, file })
-  }
 }
 
 /** The mirror that is about to be replaced, with no other program in it, and nothing beside it. */
@@ -132,11 +107,14 @@ type LockedMirror = {
 
 type Locking = Clocks & { force: boolean }
 
+/** The copy that takes the place of the mirror, and the backup that it is of. */
+type Copied = Unfinished & { file: string }
+
 /**
  * Locks the mirror at `file` against every other program: SQLite grants that only while none has it open, and a run, a worker and
  * a reader hold a lock of their own from the first moment to the last. Its WAL is merged into it and removed, so that nothing of it
  * is left that SQLite could take for the WAL of the file that follows. Undefined where there is no file, or where it is too damaged to be locked
- * and `force` is given. Throws OrganizationLeased for a run that is under way, and MirrorUnusable `busy` for any other program that has the file open.
+ * and `force` is given. Throws MirrorUnusable `busy` for any program that has the file open, and OrganizationLeased for a run that has a lease.
  */
 async function lockMirror(file: string, { force, ...clocks }: Locking): Promise<LockedMirror | undefined> {
   if (isMissing(file)) return undefined
@@ -158,7 +136,6 @@ async function lockMirror(file: string, { force, ...clocks }: Locking): Promise<
     if (isDamage(error) && force) return undefined
     if (isDamage(error)) throw new MirrorUnusable(`${file}: ${UNLOCKABLE}`, { code: 'busy' }, { cause: error })
     if (!isOfSqlite(error) || seenIn(error)?.fault !== 'busy') throw fileError(error, file)
-    await requireNoRunIn(file, clocks)
     throw inUse(file, 'a worker, a command or a reader has the mirror open', error)
   }
 }
@@ -167,6 +144,7 @@ const UNLOCKABLE =
   'is so damaged that SQLite cannot lock it, or its disk failed, so nothing shows whether a program still has it open. Check the disk, and stop ' +
   'every program that uses the mirror, then restore with --force.'
 
+/** No other program has the file open: one of another machine may all the same be in the middle of a run. */
 async function requireNoRun(db: Database.Database, file: string, clocks: Clocks): Promise<void> {
   const [held] = isWhole(db) ? await heldLeases(sqliteSession(db), clocks) : []
   if (held !== undefined)
@@ -176,28 +154,15 @@ async function requireNoRun(db: Database.Database, file: string, clocks: Clocks)
     )
 }
 
-/** The same of a file that another program has open, as far as a reader can see it. */
-async function requireNoRunIn(file: string, clocks: Clocks): Promise<void> {
-  let db: Database.Database | undefined
-  try {
-    db = connect(file, { readonly: true, fileMustExist: true, timeout: 500 })
-    await requireNoRun(db, file, clocks)
-  } catch (error) {
-    if (error instanceof OrganizationLeased) throw error
-  } finally {
-    db?.close()
-  }
-}
-
 /**
  * The moment of the exchange. The replaced file gets its second name first, so that there is a mirror at its place at any time; the
  * lock on it ends only when it has left its place.
  */
-async function swap(mirror: string, unfinished: Unfinished, { force, ...clocks }: Locking) {
+async function swap(mirror: string, unfinished: Copied, { force, ...clocks }: Locking) {
   const locked = await lockMirror(mirror, { force, ...clocks })
   try {
     const hadMirror = !isMissing(mirror)
-    const carried = await carryInto(unfinished.path, { replaced: locked?.db, mirror, nowMs: clocks.nowMs })
+    const carried = await carryInto(unfinished, { replaced: locked?.db, mirror, nowMs: clocks.nowMs })
     // A mirror that root restores belongs to the user who owned the one before, and otherwise to the owner of its folder.
     if (hadMirror && process.getuid?.() === 0) chownSync(unfinished.path, statSync(mirror).uid, statSync(mirror).gid)
     const kept = olderName(replacedName(mirror), timeIn(sqlTime(clocks.nowMs)) ?? '')
@@ -219,8 +184,8 @@ const UNERASED = { fault: 'full', said: 'what is left of forgotten customers cou
 
 type Replacing = { replaced: Database.Database | undefined; mirror: string; nowMs: number }
 
-async function carryInto(path: string, { replaced, mirror, nowMs }: Replacing) {
-  const restored = connect(path, { fileMustExist: true })
+async function carryInto(copied: Copied, { replaced, mirror, nowMs }: Replacing) {
+  const restored = openCopy(copied)
   try {
     // What is deleted is overwritten in the file. An error closes it, and it is not used.
     restored.pragma('secure_delete = ON')
@@ -234,6 +199,18 @@ async function carryInto(path: string, { replaced, mirror, nowMs }: Replacing) {
     return { ...carried, customers, organizations }
   } finally {
     restored.close()
+  }
+}
+
+/** Opens the copy of a backup as a mirror, with nothing beside it. Errors name the backup in place of its private name. */
+function openCopy({ path, file }: Copied): Database.Database {
+  try {
+    const mirror = openDatabase(path, 'write')
+    mirror.pragma('journal_mode = DELETE')
+    return mirror
+  } catch (error) {
+    if (isOurs(error) && seenIn(error.cause)?.fault === 'full') throw error.cause
+    throw underItsName(error, { path, file })
   }
 }
 

@@ -2,7 +2,7 @@ import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { readdirSync, rmSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { expect, test, describe, onTestFinished } from 'vitest'
+import { expect, test, describe } from 'vitest'
 import { publishCommand } from '../../../src/cli/publish.ts'
 import { restoreCommand } from '../../../src/cli/restore.ts'
 import { valueOf, aMirror, aMirrorFile } from '../../support/mirror-file.ts'
@@ -14,7 +14,7 @@ import { openMirror } from '../../../src/store/mirror.ts'
 import { night } from '../../store/nights.ts'
 import { CLOCKS, organizationsOf } from '../../store/organizations.ts'
 import { aBackupFile, aWriter, backUp, restore } from '../../support/backing-up.ts'
-import { customers, START_MS } from '../../support/builders.ts'
+import { customers } from '../../support/builders.ts'
 import { aBackup } from '../../support/to-restore.ts'
 
 test('where no more can be written, the mirror is as it was, and nothing half written is left', async () => {
@@ -111,21 +111,6 @@ describe('a restore', () => {
     expect(valueOf(mirror, 'PRAGMA integrity_check')).toBe('ok')
     expect(Number(valueOf(kept, COUNT))).toBeGreaterThan(100)
     expect(readdirSync(dirname(mirror)).filter((name) => /-(wal|shm|journal)$/.test(name))).toEqual([])
-  })
-})
-
-describe('nothing is changed', () => {
-  test('while a run is under way: the message names it', async () => {
-    const { mirror, backup } = await aBackup()
-    const used = await openMirror(mirror)
-    onTestFinished(() => used.close())
-    await used.startRun({ organization: 'acme', trigger: 'sync', nowMs: START_MS })
-
-    await expect(restore(backup, mirror)).rejects.toMatchObject({
-      code: 'leased',
-      message: expect.stringMatching(/run 3 of acme is writing it.*Stop the worker/s),
-    })
-    expect(valueOf(mirror, COUNT)).toBe(12)
   })
 })
 

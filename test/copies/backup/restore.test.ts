@@ -246,16 +246,8 @@ describe('nothing is changed', () => {
       ({ backup }) => damaged(backup),
       { code: 'damaged', message: expect.stringMatching(/older backup/) },
     ],
-    [
-      'is cut short',
-      ({ backup }) => shortened(backup),
-      { code: 'damaged', message: expect.stringMatching(/Nothing was restored/) },
-    ],
-    [
-      'is empty',
-      ({ backup }) => overwritten(backup, ''),
-      { code: 'missing', message: expect.stringMatching(/holds nothing\. Nothing was restored/) },
-    ],
+    ['is cut short', ({ backup }) => shortened(backup), { code: 'damaged' }],
+    ['is empty', ({ backup }) => overwritten(backup, ''), { code: 'missing' }],
     [
       'is encrypted',
       ({ backup }) => overwritten(backup, 'x'.repeat(8192)),
