@@ -3,6 +3,7 @@ import { describeError, UsageError } from '../src/errors/errors.ts'
 import type { Logger } from '../src/machine/log.ts'
 import { openAwaited } from '../src/sync/await-mirror.ts'
 import type { Mirror } from '../src/model/mirror.ts'
+import type { Wait } from '../src/page/standing.ts'
 import { followConfig, type FollowedConfig, type LiveConfig } from './configuration.ts'
 import { answeringInTime } from './monitoring/endpoints.ts'
 import { MirrorFailures } from './monitoring/health.ts'
@@ -17,7 +18,7 @@ import { succeedsWithin, within } from './queue/deadline.ts'
 import { anotherMirrorNow, claimQueue } from './queue/mirror-of-queue.ts'
 import type { Backend } from './queue/port.ts'
 import { codeAndReason } from './queue/queue-faults.ts'
-import { openQueues, putBackLeft, type Queues } from './queue/queues.ts'
+import { listWaits, openQueues, putBackLeft, type Queues } from './queue/queues.ts'
 import { sharedTurnsIn, type LimitEvent } from './queue/shared-turns.ts'
 import { CancellableJobs, listCancellations } from './run/cancellations.ts'
 import { openLiveMirror } from './run/live-mirror.ts'
@@ -41,6 +42,8 @@ export type Engine = {
   metrics: Metrics
   queues: Queues
   pauses: PauseWatch
+  /** What the jobs of organizations wait for; none where the queue does not answer. */
+  waits: () => Promise<ReadonlyMap<string, Wait>>
   syncWorker: SyncWorker
   quickWorker: QuickWorker
   notifyWorker: ReturnType<typeof createNotifier>['worker']
@@ -69,6 +72,8 @@ type Opening = {
 }
 
 const LET_GO_MS = 500
+/** How long the page and the metrics wait for the queue. */
+const ASK_MS = 1000
 /** How long the queue has to say at the start which mirror it has. */
 const CLAIM_MS = 2000
 
@@ -135,10 +140,12 @@ function startParts(config: LiveConfig, opened: Opened): Engine {
   // Made once: the look-ups of all endpoints together hold few connections.
   const watchedMirror = answeringInTime(mirror)
   const mirrorFailures = new MirrorFailures(now)
+  const waits = () => within(listWaits(queues), ASK_MS, new Map<string, Wait>()).catch(() => new Map<string, Wait>())
   const metrics = createMetrics({
     ...{ mirror: watchedMirror, queues, now, monotonicMs },
     organizations: () => config.current.organizations,
     pauses: () => pauses.latest(),
+    waits,
   })
   const anotherMirror = () => anotherMirrorNow(values, mirror)
   const stopping = new AbortController()
@@ -174,7 +181,7 @@ function startParts(config: LiveConfig, opened: Opened): Engine {
   })
   return {
     ...{ config, followed, others, backend, anotherMirror, mirror, watchedMirror, mirrorFailures, metrics, queues },
-    ...{ pauses, syncWorker, quickWorker, notifyWorker: notifier.worker },
+    ...{ pauses, waits, syncWorker, quickWorker, notifyWorker: notifier.worker },
     async stop() {
       for (const part of [pauses, followed, others, notifier]) part.stop()
       // Closed first, so that the jobs put back are not taken again.

@@ -161,7 +161,7 @@ export function watchPauses({ values, sync, lookMs, now, onUnreadable }: Watchin
 async function releaseJobs(sync: Watching['sync'], pauses: Pauses, nowMs: number): Promise<void> {
   const delayed = await sync.getDelayed()
   const released = delayed.filter(
-    (job) => progressOf(job).putOff !== undefined && pauseOf(pauses, job.data.organization, nowMs) === undefined,
+    (job) => progressOf(job).wait?.why === 'pause' && pauseOf(pauses, job.data.organization, nowMs) === undefined,
   )
   // Another worker may have been faster.
   await Promise.all(released.map((job) => job.promote().catch(() => {})))

@@ -1,16 +1,10 @@
 import type { Job } from 'bullmq'
 import { ALL, type Pauses } from '../../src/model/pause.ts'
+import type { Wait } from '../../src/page/standing.ts'
 import { type Changed, pause, readPauses, resume } from '../pauses.ts'
 import { releaseQueue } from '../queue/mirror-of-queue.ts'
-import { progressOf } from '../queue/port.ts'
-import { type Counts, type Payload, type Queues, payload } from '../queue/queues.ts'
+import { type Counts, type Payload, type Queues, payload, waitOf } from '../queue/queues.ts'
 import { type QueueConfig, answerOf, withAnyQueue } from '../queue/with-queues.ts'
-
-/**
- * Why a job waits for a moment. `pause`: its organization is paused. `rate-limit`: its service asked it to. `retry`: after a failure, or
- * another run of its organization.
- */
-type WhyDelayed = 'pause' | 'rate-limit' | 'retry'
 
 /** A job in the queue. Times in Unix milliseconds. */
 type ListedJob = {
@@ -19,12 +13,10 @@ type ListedJob = {
   isQuick: boolean
   trigger: string
   state: 'running' | 'waiting' | 'delayed'
-  /** Undefined unless it is delayed. */
-  why: WhyDelayed | undefined
+  /** What it waits for: until it is started, or inside its run. */
+  wait: Wait | undefined
   /** When it was taken by its worker, or put into the queue. */
   sinceMs: number
-  /** Until when it is delayed, as far as that is known. */
-  untilMs: number | undefined
   /** The process of the worker that runs it, as `process-name.ts` names it. */
   worker: string | undefined
   /** Attempts that have failed. */
@@ -64,30 +56,20 @@ const STATES = [
 ] as const
 
 function listed(job: Job<Payload, Counts>, { state, isQuick }: Pick<ListedJob, 'state' | 'isQuick'>): ListedJob {
-  const delay = state === 'delayed' ? delayOf(job) : undefined
   return {
     organization: payload.safeParse(job.data).data?.organization ?? '?',
     isQuick,
     trigger: job.name,
     state,
-    why: delay?.why,
+    wait: waitOf(job, state),
     sinceMs: (state === 'running' ? job.processedOn : undefined) ?? job.timestamp,
-    untilMs: delay?.untilMs,
     worker: state === 'running' ? job.processedBy : undefined,
     failures: job.attemptsMade,
   }
 }
 
-/** Why a job is delayed, and until when. */
-function delayOf(job: Job): { why: WhyDelayed; untilMs: number | undefined } {
-  const { putOff, namedUntilMs, retryAtMs } = progressOf(job)
-  if (putOff !== undefined) return { why: 'pause', untilMs: putOff.untilMs }
-  const isNamed = namedUntilMs !== undefined && retryAtMs === undefined
-  return { why: isNamed ? 'rate-limit' : 'retry', untilMs: retryAtMs ?? namedUntilMs }
-}
-
 function byTime(left: ListedJob, right: ListedJob): number {
-  return (left.untilMs ?? left.sinceMs) - (right.untilMs ?? right.sinceMs)
+  return (left.wait?.untilMs ?? left.sinceMs) - (right.wait?.untilMs ?? right.sinceMs)
 }
 
 /** Pauses these organizations, or all of them where none is named, for every worker of the queue. */

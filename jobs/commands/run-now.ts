@@ -97,9 +97,9 @@ async function hasten(
 ): Promise<Pick<RequestedRun, 'state' | 'untilMs'>> {
   const job = asked && (await queues[asked.queue].getJob(asked.id))
   if (job === undefined) return { state }
-  const { namedUntilMs: untilMs = 0, putOff } = progressOf(job)
-  if (untilMs > nowMs) return { state: now ? 'told-to-wait' : state, untilMs }
-  if (!now && putOff === undefined) return { state }
+  const { why, untilMs = 0 } = progressOf(job).wait ?? {}
+  if (why === 'rate-limit' && untilMs > nowMs) return { state: now ? 'told-to-wait' : state, untilMs }
+  if (!now && why !== 'pause') return { state }
   return job.promote().then(
     () => ({ state: 'started' }),
     // It was started, or ended, in this moment.

@@ -19,6 +19,7 @@ import { CONTENT_SECURITY_POLICY } from '../../src/page/frame.ts'
 import { overviewPage } from '../../src/page/overview-page.ts'
 import { readPart } from '../../src/page/overview.ts'
 import { errorPage, runPage } from '../../src/page/run-page.ts'
+import type { Wait } from '../../src/page/standing.ts'
 import type { Pauses } from '../../src/model/pause.ts'
 import type { Mirror } from '../../src/model/mirror.ts'
 import { isoTime } from '../../src/time/iso-time.ts'
@@ -103,6 +104,8 @@ export type Shown = {
   notices?: () => Promise<readonly string[]>
   /** Which organizations are paused. Never rejects. */
   pauses?: () => Promise<Pauses>
+  /** What the jobs of organizations wait for. Never rejects. */
+  waits?: () => Promise<ReadonlyMap<string, Wait>>
   now: () => number
   monotonicMs: () => number
 }
@@ -113,6 +116,7 @@ export function createPages({
   organizations,
   notices = async () => [],
   pauses,
+  waits,
   now,
   monotonicMs,
 }: Shown): Hono {
@@ -120,7 +124,7 @@ export function createPages({
   pages.get('/', async (context) => {
     const { find = '', page = '1' } = context.req.query()
     const asked = { find: find.trim().toLowerCase().slice(0, LONGEST_ID), page: Number(page) }
-    const moment = { pauses: await pauses?.(), nowMs: now(), monotonicMs: monotonicMs() }
+    const moment = { pauses: await pauses?.(), waits: await waits?.(), nowMs: now(), monotonicMs: monotonicMs() }
     const [overview, served] = await readPart(mirror, overviewFacts(organizations(), moment), asked)
     return answerPage(context, 200, overviewPage(overview, { ...served, notices: (await notices()).map(asSentence) }))
   })
@@ -197,6 +201,7 @@ export function watched(
       organizations: () => config.current.organizations,
       notices: async () => noticesOf(await noticed()),
       pauses: () => pauses.latest(),
+      waits: engine.waits,
       now,
       monotonicMs,
     }),

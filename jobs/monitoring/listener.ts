@@ -13,16 +13,23 @@ type Listening = {
   metrics: Metrics
   mirrorFailures: Pick<MirrorFailures, 'note'>
   mirror: Pick<Mirror, 'listHeldRemovals'>
-  publisher: Pick<Publisher, 'runEnded' | 'compareSoon'>
+  publisher: Omit<Publisher, 'stop'>
   log: Logger
   monotonicMs: () => number
 }
 
 /** Counts and logs what becomes of jobs, and lets the copy for readers follow. */
 export function createListener({ metrics, mirrorFailures, mirror, publisher, log, monotonicMs }: Listening): Listener {
+  const logEvent = createEventLog(log, monotonicMs)
   return {
-    onEvent: createEventLog(log, monotonicMs),
-    onAnswer: (organization, answer) => metrics.countAnswer(organization, answer),
+    onEvent: (organization, event) => {
+      logEvent(organization, event)
+      if (event.kind === 'waiting') publisher.runWaits(organization)
+    },
+    onAnswer: (organization, answer) => {
+      metrics.countAnswer(organization, answer)
+      if (answer.status < 400) publisher.runGoesOn(organization)
+    },
     onRun: (run) => {
       metrics.countRun(run)
       mirrorFailures.note(run)

@@ -6,6 +6,7 @@ import { type Pauses, pauseOf } from '../../src/model/pause.ts'
 import type { Report } from '../../src/model/report.ts'
 import type { UncountedFreshness } from '../../src/model/mirror.ts'
 import { commit, version } from '../../src/machine/version.ts'
+import type { Wait } from '../../src/page/standing.ts'
 import { within } from '../queue/deadline.ts'
 import type { Queues } from '../queue/queues.ts'
 import type { EndOfQuickRun, RunOfJob } from '../run/run-for-job.ts'
@@ -33,6 +34,8 @@ export type Measured = {
   organizations: () => readonly Scheduled[]
   /** Which organizations are paused. Never rejects. */
   pauses?: () => Promise<Pauses>
+  /** What the jobs of organizations wait for. Never rejects. */
+  waits?: () => Promise<ReadonlyMap<string, Wait>>
   now: () => number
   monotonicMs: () => number
 }
@@ -41,7 +44,7 @@ export type Measured = {
 const COUNT_MS = 1000
 
 /** The metrics of this worker. What the mirror and the queue hold is looked up once for each scrape. */
-export function createMetrics({ mirror, queues, organizations, pauses, now, monotonicMs }: Measured): Metrics {
+export function createMetrics({ mirror, queues, organizations, pauses, waits, now, monotonicMs }: Measured): Metrics {
   const registry = new Registry()
   const meters = metersIn(registry)
   const { keepOnly, ...counters } = countersIn(meters)
@@ -64,7 +67,7 @@ export function createMetrics({ mirror, queues, organizations, pauses, now, mono
     ...counters,
     async text(found) {
       health = found
-      const moment = { pauses: await pauses?.(), nowMs: now(), monotonicMs: monotonicMs() }
+      const moment = { pauses: await pauses?.(), waits: await waits?.(), nowMs: now(), monotonicMs: monotonicMs() }
       // While the mirror cannot be read, `ready` is 0; all other metrics are still worth having.
       standings = await readStandings(mirror, overviewFacts(organizations(), moment)).catch(() => [])
       keepOnly(organizations().map(({ id }) => id))
@@ -190,6 +193,7 @@ type Standing = OrganizationView<UncountedFreshness>
 type Moment = {
   /** Absent where the queue, which keeps the pauses, could not be asked. */
   pauses?: Pauses | undefined
+  waits?: ReadonlyMap<string, Wait> | undefined
   nowMs: number
   monotonicMs: number
 }
@@ -197,11 +201,12 @@ type Moment = {
 /** The due times and the pauses of the configured organizations, as the overview shows them. */
 export function overviewFacts(
   organizations: readonly Scheduled[],
-  { pauses, nowMs, monotonicMs }: Moment,
+  { pauses, waits, nowMs, monotonicMs }: Moment,
 ): OverviewFacts {
   return {
     organizations: organizations.map(({ id }) => id),
     dueOf: dueOutlooks(organizations, nowMs),
+    waitOf: waits && ((id) => waits.get(id)),
     pausedOf: pauses && ((id) => pauseOf(pauses, id, nowMs)),
     nowMs,
     monotonicMs,

@@ -19,6 +19,10 @@ import { readManifest, type Manifest, type InCopy } from '../../src/copies/copy-
 /** Makes the copies for readers beside the runs of a worker, in a process of their own. */
 export type Publisher = {
   runStarted(organization: string): void
+  /** Its run waits for the service: the copy does not wait for it. */
+  runWaits(organization: string): void
+  /** Its service answers again. */
+  runGoesOn(organization: string): void
   runEnded(organization: string): void
   /** To be called at the start and now and then: the copies may lack runs of other processes, or of a worker that was killed. */
   compareSoon(): void
@@ -41,6 +45,7 @@ export function startPublisher({ config, log, timings, monotonicMs }: Settings):
     endedAtMs: undefined,
     publishedAtMs: undefined,
   }
+  const waiting = new Set<string>()
   const stopping = new AbortController()
   let underWay: Promise<void> | undefined
   const bucket = new BucketMemory()
@@ -73,8 +78,15 @@ export function startPublisher({ config, log, timings, monotonicMs }: Settings):
   const looking = setInterval(look, timings.publishLookMs)
   return {
     runStarted: (organization) => void state.running.add(organization),
+    runWaits(organization) {
+      if (state.running.delete(organization)) waiting.add(organization)
+    },
+    runGoesOn(organization) {
+      if (waiting.delete(organization)) state.running.add(organization)
+    },
     runEnded(organization) {
       state.running.delete(organization)
+      waiting.delete(organization)
       state.endedAtMs = monotonicMs()
       state.changedAtMs ??= state.endedAtMs
     },

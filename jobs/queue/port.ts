@@ -1,5 +1,6 @@
 import type { BackendFactory, IQueueBackend, Telemetry } from 'bullmq'
 import { z } from 'zod'
+import type { Wait } from '../../src/page/standing.ts'
 import { parsedJson } from '../../src/text/parsed-json.ts'
 
 /** The store of the jobs. Its users do not see which kind it is. */
@@ -126,17 +127,20 @@ export function parseValue<Form extends z.ZodType>(form: Form, text: string): z.
 /** What a job keeps between two starts, because several workers may run it in turn. */
 export type JobProgress = z.output<typeof progress>
 
+const wait = z.object({
+  why: z.enum(['pause', 'rate-limit', 'outage', 'retry']),
+  untilMs: z.number().optional(),
+  status: z.number().optional(),
+  attempt: z.number().optional(),
+}) satisfies z.ZodType<Wait>
+
 const progress = z.object({
   /** How long it has waited since it last saved a page. */
   waitedMs: z.number().nonnegative().catch(0),
-  /** Until when its service asked it to wait, in Unix milliseconds; undefined if the service named no time. */
-  namedUntilMs: z.number().optional(),
-  /** When its next attempt follows a failure, in Unix milliseconds. */
-  retryAtMs: z.number().optional(),
   /** How many workers in a row did not have its organization in their configuration. */
   unknownTo: z.number().optional(),
-  /** It waits for the end of a pause, as far as that is known, in Unix milliseconds. */
-  putOff: z.object({ untilMs: z.number().optional() }).optional(),
+  /** What it waits for, or waited for last. */
+  wait: wait.optional().catch(undefined),
 })
 
 /** The progress of a job; none where it has none yet, or where a newer version wrote it. */

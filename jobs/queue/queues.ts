@@ -2,9 +2,10 @@ import { randomUUID } from 'node:crypto'
 import { withBackend, type IQueueBackend, type JobsOptions, type Processor, type WorkerOptions } from 'bullmq'
 import { z } from 'zod'
 import { nameOfProcess } from '../../src/machine/process-name.ts'
+import type { Wait } from '../../src/page/standing.ts'
 import type { Trigger } from '../../src/model/report.ts'
 import { version } from '../../src/machine/version.ts'
-import { nameInDatabase, type Backend, type QueueName } from './port.ts'
+import { nameInDatabase, progressOf, type Backend, type QueueName } from './port.ts'
 
 /**
  * The payload of a job: the organization to mirror, the due time that the job is for, in Unix milliseconds, and the version of the program
@@ -157,6 +158,27 @@ async function request(
 }
 
 const ENDED: ReadonlySet<string> = new Set(['completed', 'failed', 'unknown'])
+
+/** What a job waits for: until it is started again, or inside its run. */
+export function waitOf(job: { progress: unknown }, state: string): Wait | undefined {
+  const { wait } = progressOf(job)
+  return state === 'delayed' ? (wait ?? { why: 'retry' }) : wait
+}
+
+/** What the jobs of full runs wait for now, by organization. */
+export async function listWaits({ sync }: Pick<Queues, 'sync'>): Promise<Map<string, Wait>> {
+  const [active, delayed] = await Promise.all([sync.getActive(), sync.getDelayed()])
+  const waits = new Map<string, Wait>()
+  for (const [state, jobs] of [
+    ['running', active],
+    ['delayed', delayed],
+  ] as const)
+    for (const job of jobs) {
+      const wait = waitOf(job, state)
+      if (wait !== undefined) waits.set(job.data.organization, wait)
+    }
+  return waits
+}
 
 /** The state of the job of an organization in a queue; undefined where it has none. */
 export async function jobStateOf(

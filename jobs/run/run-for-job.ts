@@ -13,6 +13,7 @@ import {
 import type { SourceEvent } from '../../src/source/customers.ts'
 import type { Mirror } from '../../src/model/mirror.ts'
 import type { PauseWatch } from '../pauses.ts'
+import type { Wait } from '../../src/page/standing.ts'
 import { within } from '../queue/deadline.ts'
 import { progressOf } from '../queue/port.ts'
 import { payload, type Counts, type Payload, type Queues } from '../queue/queues.ts'
@@ -100,19 +101,28 @@ export async function organizationOf(
  */
 export async function runForJob(
   organization: Organization,
-  { name }: SyncJob,
+  job: SyncJob,
   signal: AbortSignal,
   processing: Processing,
   own: Pick<RunSettings, 'quick' | 'comesBack'>,
 ): Promise<Outcome | undefined> {
   const { mirror, rateLimits, sharedTurns, listener, timings, now, monotonicMs, random, stop } = processing
+  // Only for those who look into the queue.
+  const note = (wait: Wait | undefined) => void job.updateProgress({ ...progressOf(job), wait }).catch(() => {})
   const running = runOrganization(organization, {
     ...{ mirror, rateLimits, sharedTurns, now, monotonicMs, random },
-    trigger: name,
+    trigger: job.name,
     longestWaitMs: timings.longestWaitMs,
     signal,
-    onEvent: (event) => listener.onEvent?.(organization.id, event),
-    onAnswer: (answer) => listener.onAnswer?.(organization.id, answer),
+    onEvent: (event) => {
+      listener.onEvent?.(organization.id, event)
+      const wait = waitOfEvent(event)
+      if (wait !== undefined) note(wait)
+    },
+    onAnswer: (answer) => {
+      listener.onAnswer?.(organization.id, answer)
+      if (answer.status < 400 && progressOf(job).wait !== undefined) note(undefined)
+    },
     ...own,
   })
   const { promise: stopped, resolve } = Promise.withResolvers<undefined>()
@@ -122,6 +132,13 @@ export async function runForJob(
   // A worker makes runs for months, with one signal for all of them.
   const first = await Promise.race([running, stopped]).finally(() => stop.removeEventListener('abort', onStop))
   return first ?? within(running, timings.handBackMs, undefined)
+}
+
+/** What a run waits for at the request of its service, or while that is down. */
+function waitOfEvent(event: SourceEvent): Wait | undefined {
+  if (event.kind !== 'waiting' || event.reason === 'mirror-gone') return undefined
+  const { reason, untilMs, status, attempt } = event
+  return { why: reason === 'unavailable' ? 'outage' : 'rate-limit', untilMs, status, attempt }
 }
 
 /** The outcome of a run that never started, with its error. */

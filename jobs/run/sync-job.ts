@@ -2,6 +2,8 @@ import { DelayedError, UnrecoverableError } from 'bullmq'
 import type { Origin } from '../../src/errors/error-facts.ts'
 import { UsageError, factsOf, namedWaitMs } from '../../src/errors/errors.ts'
 import { sleep } from '../../src/machine/timers.ts'
+import { statusOf } from '../../src/source/retry.ts'
+import type { Wait } from '../../src/page/standing.ts'
 import type { Trigger } from '../../src/model/report.ts'
 import { backoffMs } from '../../src/time/backoff.ts'
 import { type Backend, progressOf } from '../queue/port.ts'
@@ -60,12 +62,13 @@ export function startSyncWorker(backend: Backend, processing: Processing, { conc
       settings: {
         backoffStrategy: async (attempts, _type, error, job) => {
           const { firstRetryMs: firstMs, longestRetryMs: longestMs } = timings
-          const leastMs = error instanceof RunFailed ? error.leastMs : 0
-          const delayMs = leastMs + backoffMs(attempts, random(), { firstMs, longestMs })
-          // Only for those who look into the queue; any other error is that of a job which the queue did not let end.
-          const retryAtMs = now() + delayMs
-          if (error instanceof RunFailed)
-            await job?.updateProgress({ ...progressOf(job), unknownTo: 0, retryAtMs }).catch(() => {})
+          const backoff = backoffMs(attempts, random(), { firstMs, longestMs })
+          // Any other error is that of a job which the queue did not let end.
+          if (!(error instanceof RunFailed)) return backoff
+          const delayMs = error.leastMs + backoff
+          const wait = { ...error.wait, attempt: attempts + 1, untilMs: now() + delayMs }
+          // Only for those who look into the queue.
+          if (job) await job.updateProgress({ ...progressOf(job), unknownTo: 0, wait }).catch(() => {})
           return delayMs
         },
       },
@@ -77,10 +80,12 @@ export function startSyncWorker(backend: Backend, processing: Processing, { conc
 class RunFailed extends Error {
   override name = 'RunFailed' as const
   readonly leastMs: number
+  readonly wait: Wait
 
-  constructor(message: string, leastMs: number) {
+  constructor(message: string, leastMs: number, wait: Wait) {
     super(message)
     this.leastMs = leastMs
+    this.wait = wait
   }
 }
 
@@ -136,14 +141,19 @@ async function mirrorForJob(
   if (verdict.kind === 'abandon') throw new DelayedError('the lock of this job was lost')
   if (verdict.kind === 'complete') return countsOf(outcome.report)
   if (verdict.kind === 'hand-back') return handBack(job, token)
-  const namedMs = namedWaitMs(outcome.error)
-  const namedUntilMs = namedMs && now() + namedMs
-  const kept = { unknownTo: undefined, retryAtMs: undefined, namedUntilMs }
-  if (verdict.kind === 'wait')
-    return delayUntil(job, token, now() + verdict.waitMs, { changes: { ...kept, waitedMs: waitedMs + verdict.waitMs } })
-  if (verdict.kind === 'retry' && namedMs !== undefined) await job.updateProgress({ ...kept, waitedMs })
   if (verdict.kind === 'give-up') throw new UnrecoverableError(reasonOf(outcome))
-  throw new RunFailed(reasonOf(outcome), verdict.kind === 'retry' ? verdict.leastMs : 0)
+  const wait = waitAfter(outcome.error)
+  if (verdict.kind === 'retry') throw new RunFailed(reasonOf(outcome), verdict.leastMs, wait)
+  const untilMs = now() + verdict.waitMs
+  const changes = { unknownTo: undefined, wait: { ...wait, untilMs }, waitedMs: waitedMs + verdict.waitMs }
+  return delayUntil(job, token, untilMs, { changes })
+}
+
+/** What the job of a run waits for that ended with this error. */
+function waitAfter(error: unknown): Wait {
+  const status = statusOf(error)
+  if (namedWaitMs(error) !== undefined) return { why: 'rate-limit', status }
+  return { why: factsOf(error).from === 'outage' ? 'outage' : 'retry', status }
 }
 
 /** The organization left the configuration after its job was made. */

@@ -55,12 +55,12 @@ export async function putOffWhilePaused(
   const paused = pauseOf(await pauses.latest(), job.data.organization, now())
   const progress = progressOf(job)
   if (paused === undefined) {
-    if (progress.putOff !== undefined) await job.updateProgress({ ...progress, putOff: undefined })
+    if (progress.wait?.why === 'pause') await job.updateProgress({ ...progress, wait: undefined })
     return
   }
   const { untilMs } = paused
   // Before the job is delayed: a pause that ends now starts what is noted as put off.
-  await job.updateProgress({ ...progress, putOff: { untilMs } })
+  await job.updateProgress({ ...progress, wait: { why: 'pause', untilMs } })
   const report = () => listener.onPutOff?.(job.data.organization, untilMs)
   await delayUntil(job, token, untilMs ?? now() + LOOK_AGAIN_MS, { report })
 }

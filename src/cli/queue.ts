@@ -12,6 +12,8 @@ import { processWords } from '../machine/process-name.ts'
 import { moment, second } from '../text/wording.ts'
 import { configOption } from './output/wording.ts'
 import { renderTable } from './output/table.ts'
+import { waitWords } from '../page/sentences.ts'
+import { isOfService } from '../page/standing.ts'
 
 /** `customer-mirror queue`: shows what runs, waits and is delayed. */
 export function queueCommand(io: Io) {
@@ -64,15 +66,7 @@ function pausedIn(pauses: Pauses, organizations: Config['organizations'], nowMs:
   )
 }
 
-function jobAsJson({
-  sinceMs,
-  untilMs,
-  isQuick,
-  worker,
-  why,
-  percent,
-  ...same
-}: ListedJob & { percent: number | undefined }) {
+function jobAsJson({ sinceMs, wait, isQuick, worker, percent, ...same }: ListedJob & { percent: number | undefined }) {
   const [machine = '', id = ''] = worker?.split('#') ?? []
   return {
     organization: same.organization,
@@ -80,8 +74,10 @@ function jobAsJson({
     state: same.state,
     trigger: same.trigger,
     since: isoTime(sinceMs),
-    until: isoTime(untilMs),
-    why: why ?? null,
+    until: isoTime(wait?.untilMs),
+    why: wait?.why ?? null,
+    status: wait?.status ?? null,
+    attempt: wait?.attempt ?? null,
     failures: same.failures,
     percent: percent ?? null,
     worker: worker === undefined ? null : { host: machine.split('/')[0], process: Number(id) },
@@ -119,15 +115,16 @@ export function queueText(
             line.isQuick ? 'quick' : 'full',
             line.percent === undefined ? line.state : `${line.state} ${line.percent} %`,
             whenWords(line, nowMs),
-            noteWords(line),
+            noteWords(line, nowMs),
           ]),
           screen,
         )
   return table + paused.map((each) => pausedLine(each, configOption(config))).join('')
 }
 
-function whenWords({ state, sinceMs, untilMs }: Line, nowMs: number): string {
+function whenWords({ state, sinceMs, wait }: Line, nowMs: number): string {
   if (state !== 'delayed') return `since ${shortTime(sinceMs, nowMs)}`
+  const untilMs = wait?.untilMs
   return untilMs === undefined ? '' : `until ${shortTime(untilMs, nowMs)}`
 }
 
@@ -137,17 +134,13 @@ function shortTime(atMs: number, nowMs: number): string {
   return at.slice(0, 10) === now.slice(0, 10) ? at.slice(11) : at.slice(0, 16)
 }
 
-function noteWords({ state, worker, why, failures }: Line): string {
-  if (state === 'running') return worker === undefined ? '' : processWords(worker)
+function noteWords({ state, worker, wait, failures }: Line, nowMs: number): string {
+  if (state === 'delayed' && wait?.why === 'pause') return 'paused'
+  const by = state === 'running' && worker !== undefined ? [processWords(worker)] : []
+  if (isOfService(wait)) return [`the ${waitWords(wait, nowMs)}`, ...by].join(', ')
+  if (state === 'running') return by.join('')
   if (state === 'waiting') return 'waits for a worker'
-  const words = why === undefined ? '' : WHY[why]
-  return why === 'retry' && failures > 0 ? `${words}, ${failures} failed` : words
-}
-
-const WHY: Readonly<Record<NonNullable<ListedJob['why']>, string>> = {
-  pause: 'paused',
-  'rate-limit': 'its service said when',
-  retry: 'next attempt',
+  return failures > 0 ? `next attempt, ${failures} failed` : 'next attempt'
 }
 
 function pausedLine({ name, untilMs, resumed }: ShownPause, option: string): string {

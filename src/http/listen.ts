@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { createServer, type Server, type ServerOptions } from 'node:http'
+import type { Socket } from 'node:net'
 import { getRequestListener } from '@hono/node-server'
 import { UsageError } from '../errors/errors.ts'
 import { UNKEPT } from './headers.ts'
@@ -54,8 +55,19 @@ export async function listen(
 /** The name in the address of a request that names none, as by HTTP/1.0. */
 const NAMELESS = 'localhost'
 
+/** A connection over the limit takes the place of the one that has waited longest without a request, so that idle ones keep no probe out. */
 function limit(server: Server, { connections, silentMs }: Limits): void {
-  server.maxConnections = connections
+  const open = new Set<Socket>()
+  const idle = new Set<Socket>()
+  server.on('connection', (socket) => {
+    for (const sockets of [open, idle]) {
+      sockets.add(socket)
+      socket.once('close', () => sockets.delete(socket))
+    }
+    if (open.size <= connections) return
+    for (const oldest of idle) return void oldest.destroy()
+  })
+  server.on('request', ({ socket }) => idle.delete(socket))
   server.setTimeout(silentMs)
   // Node answers all requests that come in one piece, and holds the answers to a client that reads none.
   server.maxRequestsPerSocket = 1

@@ -58,7 +58,7 @@ const COLOURS: Readonly<Record<State, string>> = {
   never: 'weak',
   paused: 'weak',
   stopped: 'weak',
-  waiting: 'busy',
+  waiting: 'weak',
   running: 'busy',
   unproven: 'weak',
   retired: 'quiet',

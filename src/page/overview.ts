@@ -2,7 +2,7 @@ import type { LatestRun, Underway } from '../model/report.ts'
 import type { Pause } from '../model/pause.ts'
 import type { Freshness, HeldRemovals, Mirror, UncountedFreshness } from '../model/mirror.ts'
 import { progressOf, type Progress } from './progress.ts'
-import { standingOf, type Standing } from './standing.ts'
+import { standingOf, type Standing, type Wait } from './standing.ts'
 
 /** When an organization is due, by its schedule. Times in Unix milliseconds. */
 export type Due = {
@@ -28,6 +28,8 @@ export type OrganizationView<Shown extends UncountedFreshness = Freshness> = {
   held: readonly HeldRemovals[]
   underway: Progress | undefined
   paused: Pause | undefined
+  /** What its job waits for now; undefined also where the queue could not be asked. */
+  wait?: Wait | undefined
   /** Its latest full runs, oldest first. */
   runs: readonly LatestRun[]
   standing: Standing
@@ -56,6 +58,7 @@ type Known<Shown extends UncountedFreshness = Freshness> = {
   dueOf: (organization: string, freshness: ReadSoFar | undefined) => Due | undefined
   /** Absent where the queue, which keeps the pauses, could not be asked. */
   pausedOf?: ((organization: string) => Pause | undefined) | undefined
+  waitOf?: ((organization: string) => Wait | undefined) | undefined
   nowMs: number
 }
 
@@ -65,7 +68,7 @@ export const DRAWN_RUNS = 30
 const LEAST_RUNS = 2
 
 /** What is said of the organizations beside what the mirror holds. */
-export type OverviewFacts = Pick<Known, 'organizations' | 'dueOf' | 'pausedOf' | 'nowMs'> & {
+export type OverviewFacts = Pick<Known, 'organizations' | 'dueOf' | 'pausedOf' | 'waitOf' | 'nowMs'> & {
   monotonicMs: number | undefined
 }
 
@@ -136,6 +139,7 @@ function viewsOf<Shown extends UncountedFreshness>({
   nowMs,
   dueOf,
   pausedOf,
+  waitOf,
   ...known
 }: Known<Shown>): OrganizationView<Shown>[] {
   const freshness = new Map(known.freshness.map((each) => [each.organization, each]))
@@ -150,6 +154,7 @@ function viewsOf<Shown extends UncountedFreshness>({
       held: held.get(organization) ?? [],
       underway: run && progressOf(run, nowMs),
       paused: pausedOf?.(organization),
+      wait: waitOf?.(organization),
       runs: runs.get(organization) ?? [],
     }
     return { organization, ...facts, standing: standingOf(facts) }

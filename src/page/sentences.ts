@@ -4,7 +4,7 @@ import { count, duration, grouped, moment } from '../text/wording.ts'
 import type { OrganizationView } from './overview.ts'
 import type { Progress } from './progress.ts'
 import { reasonWords } from './proof-words.ts'
-import type { State } from './standing.ts'
+import { isOfService, type State, type Wait } from './standing.ts'
 
 /** A state as it is shown. */
 export const STATE_WORDS: Readonly<Record<State, string>> = {
@@ -30,7 +30,8 @@ export function sentencesOf(view: OrganizationView, nowMs: number): Sentence[] {
   return [
     ...failureSentence(view, nowMs),
     ...pauseSentence(view, nowMs),
-    ...waitingSentence(view, nowMs),
+    ...waitSentence(view, nowMs),
+    ...stoppedSentence(view),
     ...view.held.map(({ held, runId }) => ({
       text: `Run #${runId} held back ${count(held, 'removal')}. If these customers are gone, approve; if not, discard.`,
       command: `customer-mirror removals approve ${runId}`,
@@ -77,21 +78,30 @@ function pauseSentence({ organization, paused }: OrganizationView, nowMs: number
   return [{ text, command: `customer-mirror resume ${organization}` }]
 }
 
-function waitingSentence({ standing: { states, lastEnded } }: OrganizationView, nowMs: number): Sentence[] {
-  if (lastEnded === undefined) return []
-  if (states.includes('stopped')) {
-    const what = lastEnded.status === 'failed' ? 'cancelled by a person' : 'stopped before its end'
-    return [{ text: `Run #${lastEnded.runId} was ${what}. The next run continues it.` }]
-  }
-  if (!states.includes('waiting')) return []
-  const sinceMs = lastEnded.startedAtMs + lastEnded.durationMs
-  return [
-    {
-      text:
-        `Waiting for the rate limit for ${duration(span(sinceMs, nowMs))}: the service asked run #${lastEnded.runId} for a pause. ` +
-        'What was read is kept, and the run goes on by itself.',
-    },
-  ]
+function waitSentence(view: OrganizationView, nowMs: number): Sentence[] {
+  const { wait, standing, underway } = view
+  const { states, lastEnded } = standing
+  const since =
+    lastEnded === undefined || underway !== undefined || !states.includes('waiting')
+      ? ''
+      : ` Run #${lastEnded.runId} waits for ${duration(span(lastEnded.startedAtMs + lastEnded.durationMs, nowMs))}: what was read is kept, and the run goes on by itself.`
+  if (isOfService(wait)) return [{ text: `The ${waitWords(wait, nowMs)}.${since}` }]
+  return since === '' ? [] : [{ text: `The service asked to wait.${since}` }]
+}
+
+/** What a job waits for, as `service answers 503; attempt 7; next in 20 s`. */
+export function waitWords({ why, status, attempt, untilMs }: Wait, nowMs: number): string {
+  const silent = why === 'outage' ? 'does not answer' : 'asked to wait'
+  const words = [`service ${status === undefined ? silent : `answers ${status}`}`]
+  if (attempt !== undefined) words.push(`attempt ${attempt}`)
+  if (untilMs !== undefined && untilMs > nowMs) words.push(`next in ${duration(span(nowMs, untilMs))}`)
+  return words.join('; ')
+}
+
+function stoppedSentence({ standing: { states, lastEnded } }: OrganizationView): Sentence[] {
+  if (lastEnded === undefined || !states.includes('stopped')) return []
+  const what = lastEnded.status === 'failed' ? 'cancelled by a person' : 'stopped before its end'
+  return [{ text: `Run #${lastEnded.runId} was ${what}. The next run continues it.` }]
 }
 
 function freshnessWords({ freshness, due, standing, paused }: OrganizationView, nowMs: number): string {

@@ -23,6 +23,20 @@ export type State =
   | 'retired'
   | 'fresh'
 
+/**
+ * What the job of an organization waits for. `pause`: its organization is paused. `rate-limit`: its service named a time, or asked to slow
+ * down. `outage`: its service failed. `retry`: after another failure, or for another run of its organization.
+ */
+export type Wait = {
+  why: 'pause' | 'rate-limit' | 'outage' | 'retry'
+  /** Unix milliseconds; undefined where it is not known. */
+  untilMs?: number | undefined
+  /** What the service answered, if it did. */
+  status?: number | undefined
+  /** The number of the attempt that follows. */
+  attempt?: number | undefined
+}
+
 /** How an organization stands: every state that is true of it, the gravest first. */
 export type Standing = {
   states: readonly State[]
@@ -34,7 +48,10 @@ export type Standing = {
   lastEnded: LatestRun | undefined
 }
 
-type Facts = Pick<OrganizationView<UncountedFreshness>, 'freshness' | 'due' | 'held' | 'underway' | 'runs' | 'paused'>
+type Facts = Pick<
+  OrganizationView<UncountedFreshness>,
+  'freshness' | 'due' | 'held' | 'underway' | 'runs' | 'paused' | 'wait'
+>
 
 /** How an organization stands, from what is known of it. */
 export function standingOf(facts: Facts): Standing {
@@ -67,7 +84,7 @@ const URGENCY: Readonly<Record<State, number>> = {
   fresh: 2,
 }
 
-function statesOf({ freshness, due, held, underway, paused }: Facts, lastEnded: LatestRun | undefined): State[] {
+function statesOf({ freshness, due, held, underway, paused, wait }: Facts, lastEnded: LatestRun | undefined): State[] {
   const wasRead = freshness?.readAsOfMs !== undefined
   const isUnknown = !wasRead && underway === undefined && lastEnded === undefined
   const isUnproven = wasRead && lastEnded?.status === 'complete' && lastEnded.proof === 'unproven'
@@ -79,13 +96,18 @@ function statesOf({ freshness, due, held, underway, paused }: Facts, lastEnded: 
     isUnknown && paused === undefined && 'never',
     paused !== undefined && 'paused',
     isStopped(lastEnded) && underway === undefined && 'stopped',
-    lastEnded?.status === 'waiting' && underway === undefined && 'waiting',
-    underway !== undefined && 'running',
+    (underway === undefined ? lastEnded?.status === 'waiting' : isOfService(wait)) && 'waiting',
+    underway !== undefined && !isOfService(wait) && 'running',
     isUnproven && !isByChoice(freshness.why) && 'unproven',
     freshness?.retiredAtMs !== undefined && 'retired',
   ]
   const states = grave.filter((state) => typeof state === 'string')
   return states.length === 0 ? ['fresh'] : states
+}
+
+/** Whether a job waits for its service. */
+export function isOfService(wait: Wait | undefined): wait is Wait {
+  return wait?.why === 'outage' || wait?.why === 'rate-limit'
 }
 
 function isStopped(run: LatestRun | undefined): boolean {

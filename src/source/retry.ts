@@ -4,12 +4,17 @@ import type { Asking, RateLimit } from './rate-limit.ts'
 import { SHORTEST_PAUSE_MS } from './retry-after.ts'
 import { type Sleep, sleep as timerSleep } from '../machine/timers.ts'
 
-/** A run waits for `waitMs`, until `untilMs`, a Unix time: for the service, or for the server of the mirror. */
+/**
+ * A run waits for `waitMs`, until `untilMs`, a Unix time: for the service, or for the server of the mirror. `status` is what the service
+ * answered, if it did; `attempt` numbers the request that follows the wait.
+ */
 export type WaitingEvent = {
   kind: 'waiting'
   reason: 'rate-limited' | 'unavailable' | 'mirror-gone'
   waitMs: number
   untilMs: number
+  status?: number | undefined
+  attempt?: number | undefined
 }
 
 /** Asks again after a refusal, within budgets. */
@@ -68,13 +73,13 @@ class BudgetedRetry implements Retry {
     let refusal: unknown
     for (let tries = 1; ;) {
       stop.throwIfAborted()
-      if (rateLimit.pausedUntilMs > monotonicMs()) await this.#waitOutPause(refusal, stop)
+      if (rateLimit.pausedUntilMs > monotonicMs()) await this.#waitOutPause(refusal, tries, stop)
       const turn = await rateLimit.admit(() => this.#tryOnce(attempt, { tries, signal, mayAskMore }), { signal, stop })
       if (turn.paused) continue
       if (turn.value.succeeded) return turn.value.result
       refusal = turn.value.refusal
       tries += 1
-      if (factsOf(refusal).askAgain === 'retry') await this.#waitOutFailure(refusal, turn.value.waitMs, stop)
+      if (factsOf(refusal).askAgain === 'retry') await this.#waitOutFailure(refusal, turn.value.waitMs, tries, stop)
     }
   }
 
@@ -100,19 +105,19 @@ class BudgetedRetry implements Retry {
     }
   }
 
-  async #waitOutPause(refusal: unknown, signal: AbortSignal): Promise<void> {
+  async #waitOutPause(refusal: unknown, attempt: number, signal: AbortSignal): Promise<void> {
     const { rateLimit, monotonicMs } = this.#options
     const leftMs = () => rateLimit.pausedUntilMs - monotonicMs()
     for (let waitMs = leftMs(); waitMs > 0; waitMs = leftMs()) {
       this.#refusedSinceMs ??= monotonicMs()
       if (this.#exceedsBudget(waitMs)) throw names(refusal, waitMs) ? refusal : notSent(waitMs)
-      await this.#waits.wait(waitMs, 'rate-limited', signal)
+      await this.#waits.wait(waitMs, { reason: 'rate-limited', status: statusOf(refusal), attempt }, signal)
     }
   }
 
-  async #waitOutFailure(failure: unknown, waitMs: number, signal: AbortSignal): Promise<void> {
+  async #waitOutFailure(failure: unknown, waitMs: number, attempt: number, signal: AbortSignal): Promise<void> {
     if (this.#exceedsBudget(waitMs)) throw failure
-    await this.#waits.wait(waitMs, 'unavailable', signal)
+    await this.#waits.wait(waitMs, { reason: 'unavailable', status: statusOf(failure), attempt }, signal)
   }
 
   #exceedsBudget(waitMs: number): boolean {
@@ -154,6 +159,14 @@ function notSent(waitMs: number): RateLimited {
   )
 }
 
+type WaitingFacts = Pick<WaitingEvent, 'reason' | 'status' | 'attempt'>
+
+/** The status with which the service refused; undefined where it did not answer, or where nothing was sent. */
+export function statusOf(refusal: unknown): number | undefined {
+  if (refusal instanceof RateLimited) return 429
+  return refusal instanceof SourceUnavailable ? refusal.status : undefined
+}
+
 /** Counts time once however many requests wait through it, and reports a wait once however many requests share it. */
 class Waits {
   readonly #options: RetryOptions
@@ -172,9 +185,9 @@ class Waits {
     return this.#finishedMs + (this.#waiting > 0 ? this.#options.monotonicMs() - this.#waitingSinceMs : 0)
   }
 
-  async wait(waitMs: number, reason: WaitingEvent['reason'], signal: AbortSignal): Promise<void> {
+  async wait(waitMs: number, facts: WaitingFacts, signal: AbortSignal): Promise<void> {
     const { monotonicMs } = this.#options
-    this.#report(waitMs, reason)
+    this.#report(waitMs, facts)
     if (this.#waiting === 0) this.#waitingSinceMs = monotonicMs()
     this.#waiting += 1
     try {
@@ -185,12 +198,12 @@ class Waits {
     }
   }
 
-  #report(waitMs: number, reason: WaitingEvent['reason']): void {
+  #report(waitMs: number, facts: WaitingFacts): void {
     const { now, monotonicMs, onEvent } = this.#options
     const untilMs = monotonicMs() + waitMs
     // Requests that are refused together are asked to wait until nearly the same moment.
     if (untilMs <= this.#reportedUntilMs + 500) return
     this.#reportedUntilMs = untilMs
-    onEvent?.({ kind: 'waiting', reason, waitMs, untilMs: now() + waitMs })
+    onEvent?.({ kind: 'waiting', ...facts, waitMs, untilMs: now() + waitMs })
   }
 }

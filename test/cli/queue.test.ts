@@ -23,7 +23,16 @@ test('queue shows what waits, and that nothing does', async () => {
 
   expect(empty).toMatchObject({ code: 0, stdout: 'Nothing runs, and nothing waits in the queue.\n' })
   expect(code).toBe(0)
-  const job = { since: MOMENT, until: null, why: null, failures: 0, percent: null, worker: null }
+  const job = {
+    since: MOMENT,
+    until: null,
+    why: null,
+    status: null,
+    attempt: null,
+    failures: 0,
+    percent: null,
+    worker: null,
+  }
   expect(JSON.parse(stdout)).toEqual({
     schemaVersion: 1,
     queue: expect.any(String),
@@ -73,7 +82,7 @@ if (!isEmbedded) {
         percent: expect.any(Number),
       },
       { organization: 'globex', state: 'delayed', why: 'pause', until: null },
-      { organization: 'initech', state: 'delayed', why: 'retry', failures: 1, until: MOMENT },
+      { organization: 'initech', state: 'delayed', why: 'outage', attempt: 2, failures: 1, until: MOMENT },
     ])
     expect(paused).toEqual([{ organization: 'globex', since: MOMENT, until: null, resumed: [] }])
   })
@@ -99,7 +108,7 @@ test('the table fits into eighty columns', () => {
     trigger: 'schedule',
     failures: 0,
     percent: undefined,
-    untilMs: undefined,
+    wait: undefined,
     worker: undefined,
   }
   const text = queueText(
@@ -109,7 +118,6 @@ test('the table fits into eighty columns', () => {
           ...job,
           organization: 'acme',
           state: 'running',
-          why: undefined,
           sinceMs: nowMs,
           percent: 34,
           worker: 'host.example/pid:[1]#4711#9#b',
@@ -118,17 +126,15 @@ test('the table fits into eighty columns', () => {
           ...job,
           organization: 'umbrella',
           state: 'delayed',
-          why: 'pause',
+          wait: { why: 'pause', untilMs: nowMs + 86_400_000 },
           sinceMs: nowMs,
-          untilMs: nowMs + 86_400_000,
         },
         {
           ...job,
           organization: 'globex',
           state: 'delayed',
-          why: 'retry',
+          wait: { why: 'outage', status: 503, attempt: 3, untilMs: nowMs + 60_000 },
           sinceMs: nowMs,
-          untilMs: nowMs + 60_000,
           failures: 2,
         },
       ],
@@ -141,7 +147,7 @@ test('the table fits into eighty columns', () => {
     'organization  run   state         when (UTC)',
     'acme          full  running 34 %  since 12:00:00          process 4711 on host.example',
     'umbrella      full  delayed       until 2026-11-23 12:00  paused',
-    'globex        full  delayed       until 12:01:00          next attempt, 2 failed',
+    'globex        full  delayed       until 12:01:00          the service answers 503; attempt 3; next in 1 min',
     'all organizations: paused until resumed: customer-mirror resume',
     '',
   ])

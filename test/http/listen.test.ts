@@ -74,12 +74,35 @@ test('a monitor that asks by HTTP/1.0, without a name, is answered', async () =>
 
 const LIMITS = { connections: 2, requestMs: 600_000, silentMs: 600_000 }
 
-test('strangers have no more than so many connections', async () => {
+test('idle connections, as many as a server takes, do not keep a probe out, and there are never more', async () => {
   const service = createService({ organizations: [], recipe, now: Date.now })
-  const { origin, close } = await listen(service, { host: '127.0.0.1', port: 0, limits: LIMITS })
+  const limits = { ...LIMITS, connections: 200 }
+  const { origin, close } = await listen(service, { host: '127.0.0.1', port: 0, limits })
+  onTestFinished(close)
+  let ended = 0
+  for (let opened = 0; opened < 200; opened += 1) {
+    const idle = connect(Number(new URL(origin).port), '127.0.0.1').on('close', () => (ended += 1))
+    await once(idle, 'connect')
+  }
+
+  expect((await fetch(origin)).status).toBe(404)
+  expect(ended).toBe(1)
+})
+
+test('a connection beyond the limit is refused while all others wait for answers', async () => {
+  const arrived = Promise.withResolvers<void>()
+  let requests = 0
+  const fetchHeld = () => {
+    requests += 1
+    if (requests === LIMITS.connections) arrived.resolve()
+    return new Promise<Response>(() => {})
+  }
+  const { origin, close } = await listen({ fetch: fetchHeld }, { host: '127.0.0.1', port: 0, limits: LIMITS })
   onTestFinished(close)
   const port = Number(new URL(origin).port)
-  for (const silent of [connect(port, '127.0.0.1'), connect(port, '127.0.0.1')]) await once(silent, 'connect')
+  for (let asked = 0; asked < LIMITS.connections; asked += 1)
+    connect(port, '127.0.0.1').write('GET / HTTP/1.1\r\nHost: localhost\r\n\r\n')
+  await arrived.promise
 
   expect(await text(connect(port, '127.0.0.1')).catch(() => '')).toBe('')
 })

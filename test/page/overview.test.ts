@@ -41,9 +41,7 @@ test('the page says in words what is true of each organization', async () => {
   expect(said.get('late')).toContain('Read 4 d ago, and due 20 min ago: late.')
   expect(said.get('never')).toContain('No run yet.')
   expect(said.get('running')).toMatch(/36 % Run #\d+ has read 17 of 46 customers, about 1 min 42 s left\./)
-  expect(said.get('waiting')).toMatch(
-    /Waiting for the rate limit for \d+ min: the service asked run #\d+ for a pause\./,
-  )
+  expect(said.get('waiting')).toMatch(/The service asked to wait\. Run #\d+ waits for \d+ min: what was read is kept/)
   expect(said.get('unproven')).toContain(
     'At least one position of the list could not be read: ask the owner of the service what is wrong there. (hole)',
   )

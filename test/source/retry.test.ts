@@ -56,8 +56,8 @@ test('a refusal is waited out for the requested time, and reported', async () =>
   expect(slept).toEqual([7000, 20_000])
   expect(retry.waitedMs).toBe(27_000)
   expect(events).toEqual([
-    { kind: 'waiting', reason: 'rate-limited', waitMs: 7000, untilMs: startMs + 7000 },
-    { kind: 'waiting', reason: 'unavailable', waitMs: 20_000, untilMs: startMs + 27_000 },
+    { kind: 'waiting', reason: 'rate-limited', status: 429, attempt: 2, waitMs: 7000, untilMs: startMs + 7000 },
+    { kind: 'waiting', reason: 'unavailable', status: 503, attempt: 3, waitMs: 20_000, untilMs: startMs + 27_000 },
   ])
 })
 

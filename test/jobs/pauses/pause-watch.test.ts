@@ -16,7 +16,7 @@ test('a job that waits for the end of a pause starts when that was set later, an
   const job = {
     data: { organization: 'acme' },
     // It was put off while the end of the pause was not known.
-    progress: { putOff: {} },
+    progress: { wait: { why: 'pause' } },
     promote: async () => promote(nowMs),
   }
   const watching = { values, sync: Object({ getDelayed: async () => [job] }), lookMs: 1, now: () => nowMs }

@@ -27,7 +27,7 @@ test('a paused organization starts no run, and uses no attempt of its job; resum
   const jobs = await inQueue(async ({ queues }) =>
     (await queues.sync.getDelayed()).map((job) => ({
       ...job.data,
-      ...progressOf(job).putOff,
+      ...progressOf(job).wait,
       attempts: job.attemptsMade,
     })),
   )
@@ -38,7 +38,7 @@ test('a paused organization starts no run, and uses no attempt of its job; resum
 
   expect(before).toEqual([{ organization: 'globex', status: 'complete' }])
   const data = { organization: 'acme', dueMs: expect.any(Number), version: version() }
-  expect(jobs).toEqual([{ ...data, attempts: 0 }])
+  expect(jobs).toEqual([{ ...data, why: 'pause', attempts: 0 }])
   expect(rowsOf(place.mirror, `SELECT status FROM runs WHERE organization = 'acme'`)).toEqual([{ status: 'complete' }])
 })
 
