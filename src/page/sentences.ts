@@ -94,7 +94,8 @@ export function waitWords({ why, status, attempt, untilMs }: Wait, nowMs: number
   const silent = why === 'outage' ? 'does not answer' : 'asked to wait'
   const words = [`service ${status === undefined ? silent : `answers ${status}`}`]
   if (attempt !== undefined) words.push(`attempt ${attempt}`)
-  if (untilMs !== undefined && untilMs > nowMs) words.push(`next in ${duration(span(nowMs, untilMs))}`)
+  const leftMs = untilMs === undefined ? 0 : untilMs - nowMs
+  if (leftMs > 0) words.push(`next in ${leftMs < 60_000 ? `${Math.ceil(leftMs / 1000)} s` : duration(span(0, leftMs))}`)
   return words.join('; ')
 }
 

@@ -30,7 +30,7 @@ test('while a service is down, the page, the log and the queue say so, and the c
     (isThere) => isThere,
   )
 
-  expect(page).toMatch(/acme Waiting .*The service answers 503; attempt \d; next in \d+ m?s\./)
+  expect(page).toMatch(/acme Waiting .*The service answers 503; attempt \d; next in \d+ s\./)
   expect(page).not.toContain('Running')
   expect(worker.lines.join('\n')).toMatch(/"reason":"unavailable","status":503,"attempt":2/)
   expect(rowsOf(copy, "SELECT customers FROM manifest WHERE organization = 'globex'")).toEqual([{ customers: 30 }])
