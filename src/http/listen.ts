@@ -64,8 +64,8 @@ function limit(server: Server, { connections, silentMs }: Limits): void {
       sockets.add(socket)
       socket.once('close', () => sockets.delete(socket))
     }
-    if (open.size <= connections) return
-    for (const oldest of idle) return void oldest.destroy()
+    const [oldest] = idle
+    if (open.size > connections) oldest?.destroy()
   })
   server.on('request', ({ socket }) => idle.delete(socket))
   server.setTimeout(silentMs)
