@@ -17,6 +17,7 @@ import { UsageError } from '../errors/errors.ts'
 import { makeFolder } from '../machine/make-folder.ts'
 import { parsedJson } from '../text/parsed-json.ts'
 import { afterPlacing, atPlace } from './copy-error.ts'
+import { manifestOf, manifestText, writtenFile } from './object-manifest.ts'
 import { type Access, modeOf, prepareFolder } from './copy-target.ts'
 import type { PartitionSink } from './export-rows.ts'
 import { requireOwnFolder } from './target-place.ts'
@@ -41,8 +42,11 @@ import {
 export type Partitions = {
   /** The place of the rows of an organization. */
   of(organization: string): PartitionSink
-  /** Puts all of them in their places, and removes those of organizations that are gone. `facts` stand in the manifest. Returns how many there are. */
-  finish(facts: Facts): number
+  /**
+   * Puts all of them in their places, and removes those of organizations that are gone. `facts` stand in the manifest, and those of an
+   * organization with its file. Returns how many there are.
+   */
+  finish(facts: Facts, factsOf?: (organization: string) => Facts): number
   /** Removes what was not put in its place. */
   close(): void
 }
@@ -74,14 +78,15 @@ export function beginPartitions(folder: string, writing: Writing): Partitions {
     const lock = lockFolder(folder)
     try {
       removeUnfinished(folder)
-      const { organizations, replaced } = manifestOf(folder)
+      const { organizations, replaced } = readManifestIn(folder)
       const written = [...organizations, ...replaced]
       requireOurs(folder, written)
       const made: Made[] = []
       return {
         of: (organization) => partitionOf(organization, folder, { ...writing, made }),
-        finish(facts) {
-          atPlace(folder, () => replaceFiles(folder, { facts, made, written, access: writing.access }))
+        finish(facts, factsOf = () => ({})) {
+          const described = made.map(({ path, file }) => ({ path, file: { ...factsOf(file.organization), ...file } }))
+          atPlace(folder, () => replaceFiles(folder, { facts, made: described, written, access: writing.access }))
           return made.length
         },
         close() {
@@ -185,10 +190,12 @@ type Replacing = {
 /** The manifest names both sets meanwhile, so that the next export knows what is ours if this one is killed. Throws LeftUndone after it. */
 function replaceFiles(folder: string, { made, facts, written, access }: Replacing): void {
   const organizations = made.map(({ file }) => file)
-  const writeManifest = (more: Facts) => {
-    const text = JSON.stringify({ program: 'customer-mirror', ...facts, organizations, ...more }, null, 2)
+  const writeManifest = (more: { replaced: readonly PartitionFile[] }) => {
     const mode = access === undefined ? 0o600 : modeOf(access)
-    writeTextFile(join(folder, MANIFEST), `${text}\n`, { mode, gid: access?.gid })
+    writeTextFile(join(folder, MANIFEST), manifestText({ ...facts, organizations, ...more }), {
+      mode,
+      gid: access?.gid,
+    })
   }
   writeManifest({ replaced: written })
   afterPlacing('not all of it: each partition is of this export or of the one from before', () => {
@@ -202,40 +209,29 @@ function replaceFiles(folder: string, { made, facts, written, access }: Replacin
       const partition = dirname(join(folder, object))
       if (readdirSync(partition).length === 0) rmdirSync(partition)
     }
-    writeManifest({})
+    writeManifest({ replaced: [] })
   })
 }
 
 /** The name of the manifest in the folder of the partitions. Readers of Hive partitions skip names that begin so. */
 const MANIFEST = '_manifest.json'
 
-const fileSchema = z.object({
-  /** The path of the file within the folder. */
-  object: z.string().regex(/^organization=[^/]+\/part-0\.[a-z]+$/),
-  organization: z.string(),
-  rows: z.number(),
-  bytes: z.number(),
-  sha256: z.string(),
-})
+const fileSchema = writtenFile.extend({ object: z.string().regex(/^organization=[^/]+\/part-0\.[a-z]+$/) })
 
 /** A partition as it was written. */
 type PartitionFile = z.output<typeof fileSchema>
 
-const manifestSchema = z.looseObject({
-  program: z.literal('customer-mirror'),
-  organizations: z.array(fileSchema),
-  /** What the files were before; while an export puts its files in their places, each is this or that. */
-  replaced: z.array(fileSchema).default([]),
-})
+/** `replaced` is what the files were before; while an export puts its files in their places, each is this or that. */
+const manifestSchema = manifestOf(fileSchema, fileSchema)
 
 /**
  * What the manifest of a folder says, besides the files that were written there, as far as they are still what they were; nothing where there is
  * none. Throws UsageError for a foreign manifest, and the error of the system.
  */
-export function manifestOf(folder: string): z.output<typeof manifestSchema> {
+export function readManifestIn(folder: string): z.output<typeof manifestSchema> {
   const place = join(folder, MANIFEST)
   const found = lstatSync(place, { throwIfNoEntry: false })
-  if (found === undefined) return { program: 'customer-mirror', organizations: [], replaced: [] }
+  if (found === undefined) return { program: 'customer-mirror', version: 1, organizations: [], replaced: [] }
   const parsed = found.isFile() ? manifestSchema.safeParse(parsedJson(readFileSync(place, 'utf8'))) : undefined
   if (parsed?.success === true) return parsed.data
   throw new UsageError(`${place}: was not written by this program. It was left as it is; name another folder.`)

@@ -3,9 +3,10 @@ import { atPlace, copyError } from './copy-error.ts'
 import { type Access, groupNumber, requireSafeFolder, unreachableFolder } from './copy-target.ts'
 import { exportRows } from './export-rows.ts'
 import { inOneState, nowIn, openToRead } from './open-to-read.ts'
-import { readOrganizations, type Recorded, recordedIn } from './organizations.ts'
+import { organizationsToPublish, rowFactsOf, runFactsOf } from './object-manifest.ts'
+import { type Recorded, recordedIn } from './organizations.ts'
 import { parquetFormat } from './parquet.ts'
-import { beginPartitions, manifestOf } from './partition-folder.ts'
+import { beginPartitions, readManifestIn } from './partition-folder.ts'
 import type { FolderPlan, Published } from './publish-plan.ts'
 import { writeAll } from './written-file.ts'
 
@@ -29,22 +30,26 @@ export function publishFolder(plan: FolderPlan): Published {
     }
     const partitions = beginPartitions(folder, { extension: 'parquet', write, access })
     try {
-      const { read, writtenAt, rows } = inOneState(opened, (db) => {
-        const known = readOrganizations(db)
-        const organizations = known
-          .filter(({ retiredAt }) => retiredAt === null)
-          .map(({ organization }) => organization)
+      const { known, facts, writtenAt, rows } = inOneState(opened, (db) => {
+        const found = organizationsToPublish(db)
+        const published = found.filter(({ retiredAt }) => retiredAt === null)
+        const organizations = published.map(({ organization }) => organization)
         const selection = { organizations, includeRemoved: true, withoutPersonalData }
         const format = parquetFormat({ ids: 'text' })
         const to = (organization: string) => partitions.of(organization)
         // To name none is to export all.
         const all = organizations.length === 0 ? undefined : exportRows(db, { selection, configured: [], format, to })
-        return { read: known, writtenAt: isoOf(nowIn(db)), rows: all?.rows ?? 0 }
+        const factsOf = (one: (typeof found)[number]) => ({ ...runFactsOf(one), ...rowFactsOf(db, one.organization) })
+        return {
+          known: new Set(found.map(({ organization }) => organization)),
+          facts: new Map(published.map((one) => [one.organization, factsOf(one)])),
+          writtenAt: isoOf(nowIn(db)),
+          rows: all?.rows ?? 0,
+        }
       })
-      const facts = { written_at: writtenAt, without_personal_data: withoutPersonalData, state }
-      const files = partitions.finish(facts)
+      const about = { written_at: writtenAt, without_personal_data: withoutPersonalData, state }
+      const files = partitions.finish(about, (organization) => facts.get(organization) ?? {})
       const warning = unreachableFolder(`${folder}/_manifest.json`, access)
-      const known = new Set(read.map(({ organization }) => organization))
       const unread = plan.organizations.filter((organization) => !known.has(organization))
       return {
         copies: [],
@@ -65,7 +70,7 @@ export function publishFolder(plan: FolderPlan): Published {
 
 /** Whether the folder was published from what the mirror records now. */
 export function isFolderUpToDate(plan: FolderPlan, recorded: Recorded): boolean {
-  return atPlace(plan.parquet, () => manifestOf(plan.parquet))['state'] === stateOf(plan, recorded)
+  return atPlace(plan.parquet, () => readManifestIn(plan.parquet))['state'] === stateOf(plan, recorded)
 }
 
 /** Changes with another run, organization or setting, and where a customer was forgotten or an organization retired without a run. */

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { CopyFailed, UsageError } from '../../errors/errors.ts'
 import { parsedJson } from '../../text/parsed-json.ts'
+import { manifestOf, publishedFile } from '../object-manifest.ts'
 import { partitionFolder } from '../partition-folder.ts'
 import { type ObjectStore, OBJECTS } from './s3-store.ts'
 
@@ -25,48 +26,21 @@ export function generationOf(key: string): number | undefined {
   return digits === undefined ? undefined : Number(digits)
 }
 
-const VERSION = 1
-
-const entrySchema = z.object({
-  organization: z.string(),
-  /** The key of its object below the prefix. */
-  object: z.string(),
-  rows: z.number(),
-  active: z.number(),
-  bytes: z.number(),
-  sha256: z.string(),
-  /** The run that read the list to its end last, what it proved, and when it began. */
-  run: z.number(),
-  proof: z.string(),
-  read_as_of: z.string(),
-  proven_as_of: z.string().nullable(),
-  /** The latest run that changed anything. */
-  last_run: z.number(),
-  last_status: z.string(),
-  /** The number of the customer who was forgotten last, 0 while there is none. */
-  forgotten: z.number().default(0),
-  /** Equal as long as the mirror holds the same rows in the same columns. */
-  state: z.string(),
-})
-
-/** An organization in a manifest. Times are ISO 8601 in UTC. */
-export type ManifestEntry = z.output<typeof entrySchema>
-
-const manifestSchema = z.object({
-  program: z.literal('customer-mirror'),
-  version: z.literal(VERSION),
+const manifestSchema = manifestOf(publishedFile, z.object({ object: z.string(), since: z.string() })).extend({
   /** Counts the manifests of this prefix. */
   generation: z.int().min(1),
   written_at: z.string(),
   without_personal_data: z.boolean(),
-  organizations: z.array(entrySchema),
-  /** Objects of earlier manifests, which stay a little while for readers that began with those, and since when. */
-  replaced: z.array(z.object({ object: z.string(), since: z.string() })),
 })
+
+/** `replaced` are objects of earlier manifests, which stay a little while for readers that began with those, and since when. */
 export type BucketManifest = z.output<typeof manifestSchema>
 
 /** What a manifest says, without what every one of this version says of itself. */
-export type ManifestContent = Omit<BucketManifest, 'program' | 'version'>
+export type ManifestContent = Pick<
+  BucketManifest,
+  'generation' | 'written_at' | 'without_personal_data' | 'organizations' | 'replaced'
+>
 
 /** A manifest as it was found, with the mark of its version; neither where there is none yet. */
 export type FoundManifest = { content: BucketManifest | undefined; version: string | undefined }
@@ -92,8 +66,4 @@ export async function readBucketManifest(store: ObjectStore): Promise<FoundManif
   throw new UsageError(
     `${place}: ${what}. It was left as it is; name another prefix, or remove it if what is there may be replaced.`,
   )
-}
-
-export function manifestText(manifest: ManifestContent): string {
-  return `${JSON.stringify({ program: 'customer-mirror', version: VERSION, ...manifest }, null, 2)}\n`
 }

@@ -8,25 +8,28 @@ import type { Connection } from '../../store/sqlite/connect.ts'
 import { atPlace } from '../copy-error.ts'
 import { exportRows } from '../export-rows.ts'
 import { inOneState, type OpenedToRead } from '../open-to-read.ts'
-import { type ReadOrganization, readOrganizations, recordedRunsIn } from '../organizations.ts'
+import {
+  organizationsToPublish,
+  type PublishedFile,
+  rowFactsOf,
+  runFactsOf,
+  type ToPublish,
+} from '../object-manifest.ts'
 import { parquetFormat } from '../parquet.ts'
 import type { BucketPlan, LeftOut, Published } from '../publish-plan.ts'
 import { privateName, removeFile, writeAll } from '../written-file.ts'
-import { type BucketManifest, type ManifestEntry, objectKey } from './bucket-manifest.ts'
+import { type BucketManifest, objectKey } from './bucket-manifest.ts'
 import type { ObjectStore } from './s3-store.ts'
 
 /** What the next manifest says of each organization. */
 export type Chosen = {
-  entries: ManifestEntry[]
+  entries: PublishedFile[]
   /** The organizations whose objects are new. */
   made: Set<string>
   leftOut: LeftOut[]
   /** Organizations whose rows could not be written; the objects from before stay. */
   failed: Published['failed']
 }
-
-/** An organization with its latest run that changed anything, `running` while it is under way, and the customer who was forgotten last. */
-type Known = ReadOrganization & { lastRun: number; lastStatus: string; forgotten: number }
 
 type Choosing = {
   store: ObjectStore
@@ -42,11 +45,7 @@ export async function chooseEntries(
   { store, opened, before, generation }: Choosing,
 ): Promise<Chosen | undefined> {
   const { db } = opened
-  const lastRuns = new Map(recordedRunsIn(db).map((last) => [last.organization, last]))
-  const known = readOrganizations(db).map((one): Known => {
-    const { runId = one.run, status = 'complete', forgotten = 0 } = lastRuns.get(one.organization) ?? {}
-    return { ...one, lastRun: runId, lastStatus: status, forgotten }
-  })
+  const known = organizationsToPublish(db)
   // An object with personal data does not serve where there is to be none, nor one without them where there are to be some.
   const isOfSameKind = before?.without_personal_data === plan.withoutPersonalData
   const found = new Map((isOfSameKind ? before.organizations : []).map((entry) => [entry.organization, entry]))
@@ -95,9 +94,9 @@ function makeOrReport(
 function keptEntry(
   { afterRuns }: BucketPlan,
   db: Connection,
-  organization: Known,
-  entry: ManifestEntry | undefined,
-): ManifestEntry | undefined {
+  organization: ToPublish,
+  entry: PublishedFile | undefined,
+): PublishedFile | undefined {
   if (entry === undefined) return undefined
   const { run, readAsOf, lastRun, lastStatus } = organization
   // A mirror that was begun anew counts its runs from 1 again.
@@ -107,18 +106,11 @@ function keptEntry(
   const hasForgotten = organization.forgotten > entry.forgotten
   // Rows of a run that is under way, or did not reach its end, are half a list.
   if (afterRuns && !hasForgotten && (isSameRun || !['complete', 'partial'].includes(lastStatus))) return entry
-  const { state } = lookAt(db, organization.organization)
+  const { state } = rowFactsOf(db, organization.organization)
   return state === entry.state ? { ...entry, ...runFactsOf(organization) } : undefined
 }
 
-function runFactsOf({ run, proof, readAsOf, provenAsOf, lastRun, lastStatus, forgotten }: Known) {
-  return {
-    ...{ run, proof, read_as_of: isoOf(readAsOf), proven_as_of: provenAsOf === null ? null : isoOf(provenAsOf) },
-    ...{ last_run: lastRun, last_status: lastStatus, forgotten },
-  }
-}
-
-type Made = Pick<ManifestEntry, 'rows' | 'active' | 'state' | 'bytes' | 'sha256'> & { descriptor: number }
+type Made = Pick<PublishedFile, 'rows' | 'active' | 'state' | 'bytes' | 'sha256'> & { descriptor: number }
 
 /** The customers of an organization at one moment as Parquet, in a file without a name: a kill leaves nothing of it. The caller closes it. */
 function makeObject(opened: OpenedToRead, organization: string, { withoutPersonalData }: BucketPlan): Made {
@@ -142,7 +134,7 @@ function makeObject(opened: OpenedToRead, organization: string, { withoutPersona
       const selection = { organizations: [organization], includeRemoved: true, withoutPersonalData }
       const to = () => ({ write, finish: () => {} })
       exportRows(db, { selection, configured: [organization], format: parquetFormat({ ids: 'text' }), to })
-      return lookAt(db, organization)
+      return rowFactsOf(db, organization)
     })
     return { ...found, bytes, sha256: digest.digest('hex'), descriptor }
   } catch (error) {
@@ -151,19 +143,7 @@ function makeObject(opened: OpenedToRead, organization: string, { withoutPersona
   }
 }
 
-/** What its rows are, by counting them: `updated_at` moves with every change of a row, and one that is deleted is missing in the count. */
-function lookAt(db: Connection, organization: string): Pick<ManifestEntry, 'rows' | 'active' | 'state'> {
-  const sql = `SELECT COUNT(*) AS rows, COUNT(*) FILTER (WHERE removed_at IS NULL) AS active, MAX(updated_at) AS updatedAt
-    FROM customers WHERE organization = ?`
-  const found = db.prepare<[string], Counted>(sql).safeIntegers(false).get(organization)
-  const { rows = 0, active = 0, updatedAt = null } = found ?? {}
-  const state = createHash('sha256').update(JSON.stringify([organization, rows, active, updatedAt]))
-  return { rows, active, state: state.digest('hex').slice(0, 32) }
-}
-
-type Counted = { rows: number; active: number; updatedAt: string | null }
-
-type Unread = { known: readonly Known[]; found: ReadonlyMap<string, ManifestEntry>; db: Connection }
+type Unread = { known: readonly ToPublish[]; found: ReadonlyMap<string, PublishedFile>; db: Connection }
 
 /**
  * Organizations of the configuration that this mirror has not read yet: an object from before, of a mirror that was lost, stays. One of
@@ -180,7 +160,7 @@ function addUnread(plan: BucketPlan, chosen: Chosen, { known, found, db }: Unrea
 }
 
 /** Whether the mirror has a run, by its number and when it began, whatever its organization is called now. */
-function hasRun(db: Connection, { run, read_as_of: readAsOf }: ManifestEntry): boolean {
+function hasRun(db: Connection, { run, read_as_of: readAsOf }: PublishedFile): boolean {
   const began = db.prepare<[number], string>('SELECT read_as_of FROM runs WHERE id = ?').pluck().get(run)
   return began !== undefined && isoOf(began) === readAsOf
 }

@@ -2,6 +2,7 @@ import pLimit from 'p-limit'
 import type { Environment } from '../../config/environment.ts'
 import { CopyFailed, factsOf, isOurs } from '../../errors/errors.ts'
 import { isoOf } from '../../time/iso-time.ts'
+import { manifestText } from '../object-manifest.ts'
 import { nowIn, type OpenedToRead, openToRead } from '../open-to-read.ts'
 import type { BucketPlan, Published } from '../publish-plan.ts'
 import {
@@ -9,7 +10,6 @@ import {
   generationOf,
   MANIFEST,
   type ManifestContent,
-  manifestText,
   readBucketManifest,
 } from './bucket-manifest.ts'
 import { chooseEntries, type Chosen } from './choose-entries.ts'
@@ -59,7 +59,7 @@ async function publishOnce(plan: BucketPlan, store: ObjectStore, opened: OpenedT
   const generation = Math.max(found.content?.generation ?? 0, ...(keys ?? []).map((key) => generationOf(key) ?? 0)) + 1
   const chosen = await chooseEntries(plan, { store, opened, before, generation })
   if (chosen === undefined) return undefined
-  const content = manifestOf(plan, chosen, { before, generation, writtenAt: isoOf(nowIn(opened.db)) })
+  const content = contentOf(plan, chosen, { before, generation, writtenAt: isoOf(nowIn(opened.db)) })
   const isSame = before !== undefined && chosen.made.size === 0 && saysTheSame(before, content)
   const there = isSame ? keys : keys && (await store.list(OBJECTS))
   // Another process that published has removed them, or the service did not keep them.
@@ -104,7 +104,7 @@ function stillThere(
  * Objects that the new manifest does not name stay for readers that began with one before, until that is a while ago; not those of
  * an organization that is gone, nor those with personal data where there is to be none.
  */
-function manifestOf(
+function contentOf(
   { withoutPersonalData, graceMs }: BucketPlan,
   { entries }: Chosen,
   { before, generation, writtenAt }: { before: BucketManifest | undefined; generation: number; writtenAt: string },
