@@ -20,7 +20,6 @@ export const writtenFile = z.looseObject({
   bytes: z.number(),
   sha256: z.string(),
 })
-export type WrittenFile = z.output<typeof writtenFile>
 
 /** What a published one holds of its organization. */
 export const publishedFile = writtenFile.extend({
