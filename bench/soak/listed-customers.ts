@@ -1,6 +1,6 @@
 import { isoSecond, generateCustomers, type ServiceCustomer } from '../../src/service/customers.ts'
 import { below, pick, seededRandom, type Random } from '../../src/service/random.ts'
-import { newcomers } from '../../src/service/scenarios/arrivals.ts'
+import { newcomers } from '../../src/service/scenarios/scenario.ts'
 import { byName, movingList } from '../../src/service/scenarios/moving-list.ts'
 
 /** When a customer was listed, in Unix milliseconds; `toMs` is infinite while it is. */

@@ -1,5 +1,5 @@
 import type { ServiceCustomer } from './customers.ts'
-import type { Details } from './error-envelope.ts'
+import type { Details } from './answer.ts'
 
 /** The query of a request for the list, with defaults filled in. */
 export type ListQuery = { page: number; perPage: number; search: string; language: string }

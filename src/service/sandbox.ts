@@ -4,11 +4,11 @@ import { DEFAULT_PRESET, recipeOf, type Credentials, type Recipe } from '../sour
 import { BASE_PATH, createService, type ServiceOptions, type ServiceEnv } from './app.ts'
 import { generateCustomers, type ServiceCustomer } from './customers.ts'
 import { listen, UNREADABLE } from '../http/listen.ts'
-import { errorEnvelope } from './error-envelope.ts'
+import { errorEnvelope } from './answer.ts'
 import type { ServiceLimit } from './rate-limit.ts'
 import type { MovingList, Truth } from './scenarios/moving-list.ts'
 import { scenarioNamed } from './scenarios/scenarios.ts'
-import { stageOrganization, type Staged } from './stage.ts'
+import { stageOrganization, type Staged } from './scenarios/scenario.ts'
 import type { MiddlewareHandler } from 'hono'
 
 export type { Mark, Truth } from './scenarios/moving-list.ts'

@@ -5,7 +5,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { UsageError } from '../../src/errors/errors.ts'
 import { createService } from '../../src/service/app.ts'
 import { listen, UNREADABLE } from '../../src/http/listen.ts'
-import { errorEnvelope } from '../../src/service/error-envelope.ts'
+import { errorEnvelope } from '../../src/service/answer.ts'
 import { DEFAULT_PRESET, recipeOf } from '../../src/source/signing/signing.ts'
 
 const recipe = recipeOf(DEFAULT_PRESET)

@@ -64,19 +64,6 @@ test('a request signed with another secret is refused by every recipe', () => {
   )
 })
 
-test('a request signed over another string is refused', () => {
-  fc.assert(
-    fc.property(anyRecipe, fc.constantFrom(...Object.values(PRESETS)), (recipe, template) => {
-      const theirs = { ...recipe, template: recipe.template.replace('{nonce}', '') }
-      const ours = { ...recipe, template }
-      const request = sent(theirs)
-      // Two presets may sign the same string for a request without a body, and then they cannot be distinguished.
-      const accepted = refusal(request, ours) === undefined
-      expect(accepted).toBe(request.headers.signature === sent(ours).headers.signature)
-    }),
-  )
-})
-
 test.each([
   ['299 seconds behind', -299, undefined],
   ['300 seconds behind', -300, undefined],
@@ -112,17 +99,6 @@ test.each([
   expect(refusal({ ...request, headers }, recipe)).toEqual({ header, reason: 'is missing' })
 })
 
-test.each([
-  ['a letter more', (text: string) => `${text}0`],
-  ['a letter less', (text: string) => text.slice(0, -1)],
-  ['upper case', (text: string) => text.toUpperCase()],
-  ['letters outside ASCII', (text: string) => 'é'.repeat(text.length)],
-])('a signature with %s is refused', (_, change) => {
-  const request = sent(standard)
-  const signature = change(request.headers.signature ?? '')
-  expect(refusal({ ...request, headers: { ...request.headers, signature } })?.header).toBe('X-Signature')
-})
-
 test('a refused signature names the string to sign, and no key, secret or signature', () => {
   fc.assert(
     fc.property(anyRecipe, (recipe) => {
@@ -136,13 +112,4 @@ test('a refused signature names the string to sign, and no key, secret or signat
       }
     }),
   )
-})
-
-test('the string to sign is the one the recipe makes of the request', () => {
-  const request = sent(standard, { secret: 'wrong' })
-  expect(refusal(request)).toEqual({
-    header: 'X-Signature',
-    reason: 'is not the HMAC-SHA256 of string_to_sign in hex, with the secret as UTF-8 text',
-    stringToSign: 'GET\n/api/v1/customers?page=2&per_page=100\n1700000000\n',
-  })
 })

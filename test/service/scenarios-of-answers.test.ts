@@ -94,13 +94,6 @@ test('flaky-500: every third request fails, and asked again it does not', async 
   expect(statuses).toEqual([200, 200, 500, 200, 200, 500, 200])
 })
 
-test('a page that failed is answered well before it fails again, though its turn has come', async () => {
-  const { get } = await played('flaky-500')
-  const statuses: number[] = []
-  for (const page of [1, 1, 5, 6, 6, 5]) statuses.push((await get(page)).status)
-  expect(statuses).toEqual([200, 200, 500, 200, 200, 200])
-})
-
 test('truncate: every third answer is cut off in its JSON, and asked again it is whole', async () => {
   const { get, acme } = await played('truncate')
   await get(1)
@@ -195,4 +188,16 @@ test('stale-cache: a page of a hundred comes again as it was, with its age, and 
   const otherwise = await get(6, 50)
   expect(otherwise.ids).toContain(hand.customers.at(-1)?.id)
   expect([otherwise.headers.get('Age'), hand.customers.length]).toEqual([null, 251])
+})
+
+test('growing-last-page: the end is never reached, and every page on the way is full of new customers', async () => {
+  const { get } = await played('growing-last-page', { customers: 150 })
+  const seen = new Set<string>()
+  for (let page = 1; page <= 30; page += 1) {
+    const { ids, meta } = await get(page)
+    for (const id of ids) seen.add(id)
+    expect(meta.last_page).toBe(page + 2)
+    expect(meta.total).toBe((page + 2) * 100)
+  }
+  expect(seen.size).toBe(3000)
 })

@@ -97,6 +97,25 @@ test('without other changes every customer has kept its place, and where all are
   }
 })
 
+test('import-of-one-second: a sixteenth shares a second in the middle, in another order at every request', async () => {
+  const { game } = await onAClock('import-of-one-second', { customers: 1600 })
+  const dates = Map.groupBy(game.acme.customers, ({ created_at }) => created_at)
+  const imported = [...dates.values()].filter((group) => group.length > 1).flat()
+  expect(imported).toHaveLength(100)
+  const at = game.acme.customers.findIndex(({ id }) => id === imported[0]?.id)
+  expect(at).toBe(640)
+
+  const [first, second] = [await game.get(7), await game.get(7)]
+  expect(second.ids).not.toEqual(first.ids)
+  expect(second.ids.slice(0, 40)).toEqual(first.ids.slice(0, 40))
+  expect((await game.get(1)).ids).toEqual(game.acme.customers.slice(0, 100).map(({ id }) => id))
+  const all = await game.readAll(10)
+  expect(all).toHaveLength(1600)
+  expect(new Set(all).size).toBeLessThan(1600)
+  const ids = new Set(imported.map(({ id }) => id))
+  expect(game.truth.lived({ changes: 0 }).difference(game.truth.stayed({ changes: 0 }))).toEqual(ids)
+})
+
 /** The ids of the customers in both lists whose fields differ. */
 function changed(before: readonly ServiceCustomer[], after: readonly ServiceCustomer[]): string[] {
   const old = new Map(before.map((customer) => [customer.id, JSON.stringify(customer)]))

@@ -5,7 +5,6 @@ import { UsageError } from '../../src/errors/errors.ts'
 import { startSandbox } from '../../src/service/sandbox.ts'
 import { SCENARIOS } from '../../src/service/scenarios/scenarios.ts'
 import { generateCustomers } from '../../src/service/customers.ts'
-import { someOf } from '../support/seeds.ts'
 import { played } from './a-sandbox.ts'
 
 /** Runs the command to its end and gives what it printed. */
@@ -32,44 +31,6 @@ test('an unknown scenario is refused with a suggestion', async () => {
   await expect(output('--scenario', 'insert-delte')).rejects.toThrow(
     `There is no scenario "insert-delte" (did you mean "insert-delete"?). 'customer-mirror sandbox --list-scenarios'`,
   )
-})
-
-const REPLAYED = SCENARIOS.filter(({ service }) => service === undefined).map(({ name }) => name)
-
-test.each(someOf(REPLAYED, { every: 6 }))(
-  '%s replays: the same seed and the same requests give the same answers',
-  async (name) => {
-    const answers = async (seed: string) => {
-      const { get, acme } = await played(name, { seed, customers: 260, dripMs: 1 })
-      const got: string[] = []
-      for (const [page, size] of [
-        [1, 50],
-        [2, 50],
-        [3, 50],
-        [3, 50],
-        [4, 50],
-        [1, 100],
-        [2, 25],
-      ]) {
-        const text = await get(page ?? 1, size).then(
-          (answer) => answer.text,
-          () => 'cut off',
-        )
-        got.push(text.replaceAll(acme.baseUrl, ''))
-      }
-      return got
-    }
-    const [one, same, other] = [await answers('x'), await answers('x'), await answers('y')]
-    expect(one).toEqual(same)
-    expect(one).not.toEqual(other)
-  },
-)
-
-test('each organization has a play of its own', async () => {
-  const { get, sandbox } = await played('delete', { organizations: 2 })
-  for (let page = 1; page <= 6; page += 1) await get(page)
-  expect(sandbox.truth('acme').everDeleted().size).toBe(3)
-  expect(sandbox.truth('globex').everDeleted().size).toBe(0)
 })
 
 test('customers that were listed all the time are reported as such', async () => {

@@ -7,7 +7,6 @@ import { readCredentials } from '../../src/config/credentials.ts'
 import { readConfig } from '../../src/config/read-config.ts'
 import { UsageError } from '../../src/errors/errors.ts'
 import { writeConfig } from '../../src/service/write-config.ts'
-import { recipeOf } from '../../src/source/signing/signing.ts'
 import { aSandbox } from '../support/workplace.ts'
 
 async function folder(): Promise<string> {
@@ -31,27 +30,6 @@ test('the written configuration is open to its owner alone', async () => {
   const file = join(await folder(), 'new', 'customer-mirror.yaml')
   await writeConfig(file, await aSandbox({ customers: 1 }))
   expect([(await stat(file)).mode & 0o777, (await stat(join(file, '..'))).mode & 0o777]).toEqual([0o600, 0o700])
-})
-
-test.each([
-  ['a preset', recipeOf('laravel-path'), { preset: 'laravel-path' }],
-  ['a template', { ...recipeOf('laravel-path'), template: '{ts}\n{url}' }, { template: '{ts}\n{url}' }],
-  [
-    'all else',
-    {
-      ...recipeOf('method-target-ts-body-lf'),
-      encoding: 'base64' as const,
-      prefix: 'v1=',
-      secretEncoding: 'hex' as const,
-      timestamp: 'iso' as const,
-      headers: { key: 'X-API-Key', timestamp: 'X-Time', signature: 'X-Signature', nonce: 'X-Nonce' },
-    },
-    { encoding: 'base64', prefix: 'v1=', secretEncoding: 'hex', timestamp: 'iso', headers: { timestamp: 'X-Time' } },
-  ],
-])('the written configuration has the signing settings: %s', async (_, recipe, signing) => {
-  const file = join(await folder(), 'customer-mirror.yaml')
-  await writeConfig(file, await aSandbox({ customers: 1, recipe }), { mirror: './elsewhere.db' })
-  expect(parse(await readFile(file, 'utf8'))).toMatchObject({ mirror: './elsewhere.db', defaults: { signing } })
 })
 
 test('the written configuration is read back as the sandbox it was written for', async () => {

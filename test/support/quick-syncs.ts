@@ -1,4 +1,4 @@
-import { newcomers } from '../../src/service/scenarios/arrivals.ts'
+import { newcomers } from '../../src/service/scenarios/scenario.ts'
 import { runCli } from './run-cli.ts'
 import { aSandbox, aWorkplace, organizationsOf } from './workplace.ts'
 

@@ -1,111 +1,234 @@
 import type { ServiceCustomer } from '../customers.ts'
-import { below } from '../random.ts'
-import type { Random } from '../random.ts'
-import { arriveAnywhere, arriveLast } from './arrivals.ts'
-import { byName, movingList } from './moving-list.ts'
-import type { MovingList } from './moving-list.ts'
+import { below, pick, type Random } from '../random.ts'
+import { arriveAnywhere, arriveLast, byName, movingList, type Order } from './moving-list.ts'
 import type { Play, Scenario, Stage, Turn } from './scenario.ts'
+import { scoreOf, shuffled } from './shuffling.ts'
 
-/** Rows are added and deleted while the list is read. The rows that stay keep their order. */
+/** The customers do not show which of two was changed first; a new customer goes to one end. */
+const FIRST: Order = () => 1
+const LAST: Order = () => -1
+
+/** Lists in an order other than that of creation. */
+const listedByName = ({ customers }: Stage) => movingList(customers.toSorted(byName), byName)
+const latestChangeFirst = ({ customers, salt }: Stage) => movingList(shuffled(customers, salt), FIRST)
+const latestChangeLast = ({ customers, salt }: Stage) => movingList(shuffled(customers, salt), LAST)
+
+/** Rows are added, deleted or moved while the list is read. */
 export const LISTS_THAT_MOVE: readonly Scenario[] = [
   {
     name: 'insert',
     says: 'At every second request a customer is added somewhere in the list, which stays in order of creation.',
-    create: (stage) => {
-      const list = movingList(stage.customers)
-      return { list, before: everySecond(() => arriveWhileSmall(stage, list)) }
-    },
+    change: everySecond((play) => {
+      if (play.list.rows().length < play.customers.length * 2 + 100) arriveAnywhere(play)
+    }),
   },
   {
     name: 'delete',
     says: 'At every second request a customer leaves, from anywhere in the list, until half of them are gone.',
-    create: ({ customers, random }) => {
-      const list = movingList(customers)
-      return { list, before: everySecond(() => leaveWhileLarge(list, random, customers.length)) }
-    },
+    change: everySecond((play) => {
+      if (play.list.rows().length > play.customers.length / 2) leave(play)
+    }),
   },
   {
     name: 'insert-delete',
     says: 'At every request one customer leaves and another appears, so that the total never changes.',
-    create: (stage) => churn(stage, movingList(stage.customers)),
+    change: churn,
   },
   {
     name: 'by-name-churn',
     says: 'At every request one customer leaves and another appears in a list by name, in which neither dates nor ids show the order.',
-    create: (stage) => churn(stage, movingList(stage.customers.toSorted(byName), byName)),
+    list: listedByName,
+    change: churn,
   },
   {
     name: 'purge',
     says: 'Once, at the fourth request, a twelfth of all customers leave at once, all from pages read before.',
-    create: ({ customers, random }) => {
-      const list = movingList(customers)
-      const purge = (read: readonly ServiceCustomer[]) => {
-        for (const { id } of some(read, Math.floor(customers.length / 12), random)) list.delete(id)
-      }
-      return { list, before: onceAmongTheRead(list, purge) }
-    },
+    change: atTheFourth(({ customers, list, random }, read) => {
+      const leaving = some(list.rows().slice(0, read), Math.floor(customers.length / 12), random)
+      for (const { id } of leaving) list.delete(id)
+    }),
   },
   {
     name: 'count-lies',
     says: 'Once, at the fourth request, five customers already read are deleted and five are appended, so that the total is the same.',
-    create: ({ customers, random, newcomer }) => {
-      const list = movingList(customers)
-      const trade = (read: readonly ServiceCustomer[]) => {
-        for (const { id } of some(read, 5, random)) {
-          list.delete(id)
-          arriveLast({ list, newcomer })
-        }
+    change: atTheFourth((play, read) => {
+      for (const { id } of some(play.list.rows().slice(0, read), 5, play.random)) {
+        play.list.delete(id)
+        arriveLast(play)
       }
-      return { list, before: onceAmongTheRead(list, trade) }
+    }),
+  },
+  {
+    name: 'move',
+    says: 'The list shows the latest change first, and at every second request a customer is changed and jumps to the front.',
+    list: latestChangeFirst,
+    change: everySecond((play) => touch(play, 'front')),
+  },
+  {
+    name: 'move-back',
+    says: 'The list shows the latest change last, and at every second request a customer is changed and falls to the end.',
+    list: latestChangeLast,
+    change: everySecond((play) => touch(play, 'end')),
+  },
+  {
+    name: 'heal',
+    says: 'At each request a customer jumps to the front, during one pass in pages of a hundred; then the list is at rest.',
+    list: latestChangeFirst,
+    change: (play, { count }) => {
+      if (count > 1 && count <= Math.max(4, Math.ceil(play.customers.length / 100))) touch(play, 'front')
+    },
+  },
+  {
+    name: 'hidden-order',
+    says: 'The order is by a number that is not shown and never changes; fields change, and customers come and go, during a night and before it.',
+    list: ({ customers, salt }) =>
+      movingList(shuffled(customers, salt), (one, other) => scoreOf(one.id, salt) - scoreOf(other.id, salt)),
+    change: (play, { count, sinceMs }) => {
+      const { length } = play.customers
+      if (sinceMs > PAUSE_MS) {
+        times(Math.ceil(length / 200), () => correct(play))
+        times(Math.ceil(length / 2000), () => trade(play))
+      }
+      if (count % 2 === 0) correct(play)
+      if (count % 20 === 0) trade(play)
+    },
+  },
+  {
+    name: 'by-name-slow',
+    says: 'Sixty requests a minute are allowed, and every second five customers are added to a list by name, and one is renamed.',
+    service: { rateLimit: { requests: 60, windowMs: 60_000 } },
+    list: listedByName,
+    change: (play, { elapsedMs, sinceMs }) => {
+      const seconds = Math.floor(elapsedMs / 1000) - Math.floor((elapsedMs - sinceMs) / 1000)
+      // The list changes only while it is read: it does not grow for as long as a sandbox is left open.
+      times(Math.min(seconds, PAUSE_MS / 1000), () => {
+        times(5, play.arrive)
+        const renamed = anyOf(play)
+        if (renamed !== undefined) play.list.change({ ...renamed, name: play.newcomer(renamed.created_at).name })
+      })
+    },
+  },
+  {
+    name: 'last-change',
+    says: 'The list shows the latest change first: at every request a customer is changed and jumps to the front, at every tenth one is added there.',
+    list: (stage) => movingList(byLatestChange(stage), FIRST),
+    change: (play, { count }) => {
+      touch(play, 'front')
+      if (count % 10 === 0) play.arrive()
+    },
+  },
+  {
+    name: 'swapped-accounts',
+    says: 'By name; once, at the fourth request, two customers swap names, one of them read already, and a third registers again under the same name.',
+    list: listedByName,
+    change: atTheFourth(({ list, random, newcomer }, read) => {
+      const rows = list.rows()
+      const [one, third] = [rows[below(random, read)], rows[below(random, read)]]
+      const other = rows[read + below(random, Math.max(1, rows.length - read))]
+      if (one === undefined || other === undefined || third === undefined || third === one) return
+      list.change(named(one, other))
+      list.change(named(other, one))
+      list.delete(third.id)
+      list.insert(named(newcomer(third.created_at), third))
+    }),
+  },
+  {
+    name: 'listed-twice',
+    says: 'By name; every fiftieth customer is listed twice, the second time behind all the others, and names change meanwhile.',
+    list: listedByName,
+    keepsPlace: () => true,
+    create: ({ customers }) => {
+      const twice = new Set(customers.filter((_, index) => index % 50 === 0).map(({ id }) => id))
+      return { arrange: (rows) => [...rows, ...rows.filter(({ id }) => twice.has(id))] }
+    },
+    change: (play, { count }) => {
+      if (count % 3 !== 0) return
+      const [one, other] = [anyOf(play), anyOf(play)]
+      if (one !== undefined && other !== undefined)
+        play.list.change({ ...one, name: `${other.name} ${below(play.random, 9)}` })
     },
   },
 ]
 
+/** A longer pause between two requests is the time between two nights. */
+const PAUSE_MS = 60_000
+
 /** Calls `act` at the second request, the fourth, and so on. */
-function everySecond(act: () => void): (turn: Turn) => void {
-  return ({ count }) => {
-    if (count % 2 === 0) act()
+function everySecond(act: (play: Play) => void) {
+  return (play: Play, { count }: Turn) => {
+    if (count % 2 === 0) act(play)
   }
 }
 
-function churn({ random, newcomer }: Stage, list: MovingList): Play {
-  return {
-    list,
-    before: ({ count }) => {
-      // No change before the first answer: it shows the list as it was before the request.
-      if (count === 1 || list.rows().length === 0) return
-      leave(list, random)
-      arriveAnywhere({ list, random, newcomer })
-    },
+/** Calls `act` once, with the number of rows requested before. */
+function atTheFourth(act: (play: Play, read: number) => void) {
+  return (play: Play, { count, read }: Turn) => {
+    if (count === 4) act(play, read)
   }
 }
 
-/** Adds a customer, unless the list has grown too long: a sandbox may run for days. */
-function arriveWhileSmall({ customers, random, newcomer }: Stage, list: MovingList): void {
-  if (list.rows().length < customers.length * 2 + 100) arriveAnywhere({ list, random, newcomer })
+function churn(play: Play, { count }: Turn): void {
+  // No change before the first answer: it shows the list as it was before the request.
+  if (count === 1 || play.list.rows().length === 0) return
+  leave(play)
+  arriveAnywhere(play)
 }
 
-function leaveWhileLarge(list: MovingList, random: Random, original: number): void {
-  if (list.rows().length > original / 2) leave(list, random)
+function leave(play: Play): void {
+  const leaving = anyOf(play)
+  if (leaving !== undefined) play.list.delete(leaving.id)
 }
 
-function leave(list: MovingList, random: Random): void {
+function trade(play: Play): void {
+  leave(play)
+  play.arrive()
+}
+
+/** Changes any customer, who moves to that end of the list. */
+function touch(play: Play, to: 'front' | 'end'): void {
+  const touched = anyOf(play)
+  if (touched === undefined) return
+  const { phone } = play.newcomer(touched.created_at)
+  play.list.move({ ...touched, phone }, to === 'front' ? 0 : play.list.rows().length)
+}
+
+/** Changes one field of any customer other than the one that decides its place, as if it had been corrected. */
+function correct(play: Play): void {
+  const changed = anyOf(play)
+  if (changed === undefined) return
+  const field = pick(play.random, CORRECTED)
+  play.list.change({ ...changed, [field]: play.newcomer(changed.created_at)[field] })
+}
+
+const CORRECTED = ['name', 'phone', 'address', 'company_name'] as const
+
+/** The latest change first. A third of the customers were changed some time after they were created, the others never. */
+function byLatestChange({ customers, random }: Stage): ServiceCustomer[] {
+  const endMs = Date.parse(customers.at(-1)?.created_at ?? '')
+  const changes = customers.map((customer) => {
+    const createdMs = Date.parse(customer.created_at)
+    const isChanged = below(random, 3) === 0
+    return { customer, changedMs: isChanged ? createdMs + below(random, endMs - createdMs) : createdMs }
+  })
+  return changes.toSorted((one, other) => other.changedMs - one.changedMs).map(({ customer }) => customer)
+}
+
+function anyOf({ list, random }: Pick<Play, 'list' | 'random'>): ServiceCustomer | undefined {
   const rows = list.rows()
-  const leaving = rows[below(random, rows.length)]
-  if (leaving) list.delete(leaving.id)
-}
-
-/** Calls `act` once, at the fourth request, with the rows requested before. */
-function onceAmongTheRead(list: MovingList, act: (read: readonly ServiceCustomer[]) => void): (turn: Turn) => void {
-  let read = 0
-  return ({ query, count }) => {
-    if (count === 4) act(list.rows().slice(0, read))
-    read = Math.max(read, query.page * query.perPage)
-  }
+  return rows[below(random, rows.length)]
 }
 
 /** At most `count` of `rows`, each at most once. */
 function some<Row>(rows: readonly Row[], count: number, random: Random): Row[] {
   const left = [...rows]
   return Array.from({ length: Math.min(count, left.length) }).flatMap(() => left.splice(below(random, left.length), 1))
+}
+
+/** The customer with the names of another. */
+function named(customer: ServiceCustomer, { name, username }: ServiceCustomer): ServiceCustomer {
+  return { ...customer, name, username }
+}
+
+function times(count: number, act: () => void): void {
+  for (let done = 0; done < count; done += 1) act()
 }

@@ -1,5 +1,6 @@
 import { UsageError } from '../../errors/errors.ts'
-import type { ServiceCustomer } from '../customers.ts'
+import { isoSecond, type ServiceCustomer } from '../customers.ts'
+import { below, type Random } from '../random.ts'
 
 /** A list of customers that records its changes. */
 export type MovingList = {
@@ -117,3 +118,32 @@ function compare(one: string, other: string): number {
   if (one === other) return 0
   return one < other ? -1 : 1
 }
+
+type Arriving = { list: MovingList; random: Random; newcomer: (created_at: string) => ServiceCustomer }
+
+/** Lists a customer anywhere, with a date between those of its neighbours, like an imported customer. */
+export function arriveAnywhere({ list, random, newcomer }: Arriving): void {
+  const rows = list.rows()
+  for (let attempt = 0; attempt < 5; attempt += 1) {
+    const position = below(random, rows.length)
+    const created = between(rows[position - 1], rows[position])
+    if (created !== undefined) return list.insert(newcomer(created))
+  }
+  return arriveLast({ list, newcomer })
+}
+
+/** Lists a customer who was created after all the others. */
+export function arriveLast({ list, newcomer }: Omit<Arriving, 'random'>): void {
+  const latestMs = Date.parse(list.rows().at(-1)?.created_at ?? FIRST_DAY)
+  list.insert(newcomer(isoSecond(latestMs + 60_000)))
+}
+
+/** A whole second between the dates of two customers; undefined if there is none. */
+function between(before: ServiceCustomer | undefined, after: ServiceCustomer | undefined): string | undefined {
+  if (after === undefined) return undefined
+  const endMs = Date.parse(after.created_at)
+  const startMs = before === undefined ? endMs - 7_200_000 : Date.parse(before.created_at)
+  return endMs - startMs < 2000 ? undefined : isoSecond((startMs + endMs) / 2)
+}
+
+export const FIRST_DAY = '2024-01-01T00:00:00.000000Z'

@@ -1,8 +1,7 @@
 import type { ServiceCustomer } from '../customers.ts'
 import type { ListQuery } from '../listing.ts'
 import { movingList } from './moving-list.ts'
-import { isUnfiltered } from './scenario.ts'
-import type { Scenario } from './scenario.ts'
+import { isUnfiltered, type Scenario } from './scenario.ts'
 import { shuffled, shuffledInBlocks } from './shuffling.ts'
 
 /** The list is at rest, and every answer shows it in another order. Totals are right and never change. */
@@ -10,57 +9,36 @@ export const ORDERS_WITHOUT_A_TIEBREAK: readonly Scenario[] = [
   {
     name: 'ties',
     says: 'Groups of forty customers were created in the same second, and the order within a group differs with page and size.',
-    create: ({ customers, random }) => {
-      const salt = random()
-      return {
-        list: movingList(inGroups(customers, 40)),
-        arrange: (rows, { query }) => {
-          const tied = (one: number, next: number) => rows[one]?.created_at === rows[next]?.created_at
-          return shuffledInBlocks(rows, salt ^ saltOf(query), tied, windowOf(query, rows.length))
-        },
-      }
+    list: ({ customers }) => movingList(inGroups(customers, 40)),
+    arrange: (rows, { query }, { salt }) => {
+      const tied = (one: number, next: number) => rows[one]?.created_at === rows[next]?.created_at
+      return shuffledInBlocks(rows, salt ^ saltOf(query), tied, windowOf(query, rows.length))
     },
   },
   {
     name: 'import-of-one-second',
     says: 'A sixteenth of all customers was imported in one second, among dated ones, and stands in another order at every request.',
-    create: ({ customers, random }) => {
-      const salt = random()
-      const list = movingList(withImport(customers))
-      const second = list.rows()[importStart(customers.length)]?.created_at
-      const isImported = (row: ServiceCustomer | undefined) => row !== undefined && row.created_at === second
-      return {
-        list,
-        keepsPlace: (row) => !isImported(row),
-        arrange: (rows, { query, count }) => {
-          const same = (one: number, next: number) => isImported(rows[one]) && isImported(rows[next])
-          return shuffledInBlocks(rows, salt + count, same, windowOf(query, rows.length))
-        },
-      }
+    list: ({ customers }) => movingList(withImport(customers)),
+    keepsPlace: ({ created_at }, { customers }) => created_at !== importSecond(customers),
+    arrange: (rows, { query, count }, { salt, customers }) => {
+      const second = importSecond(customers)
+      const same = (one: number, next: number) => rows[one]?.created_at === second && rows[next]?.created_at === second
+      return shuffledInBlocks(rows, salt + count, same, windowOf(query, rows.length))
     },
   },
   {
     name: 'unstable',
     says: 'At every request, customers swap places with others up to twenty positions away.',
-    create: ({ customers, random }) => {
-      const salt = random()
-      return {
-        list: movingList(customers),
-        arrange: (rows, { query, count }) => {
-          const block = (index: number) => Math.floor((index + count * 7) / 21)
-          const same = (one: number, next: number) => block(one) === block(next)
-          return shuffledInBlocks(rows, salt + count, same, windowOf(query, rows.length))
-        },
-      }
+    arrange: (rows, { query, count }, { salt }) => {
+      const block = (index: number) => Math.floor((index + count * 7) / 21)
+      const same = (one: number, next: number) => block(one) === block(next)
+      return shuffledInBlocks(rows, salt + count, same, windowOf(query, rows.length))
     },
   },
   {
     name: 'shuffle',
     says: 'Every request is answered from the whole list in another order.',
-    create: ({ customers, random }) => {
-      const salt = random()
-      return { list: movingList(customers), arrange: (rows, { count }) => shuffled(rows, salt + count) }
-    },
+    arrange: (rows, { count }, { salt }) => shuffled(rows, salt + count),
   },
 ]
 
@@ -76,8 +54,12 @@ function inGroups(customers: readonly ServiceCustomer[], size: number): ServiceC
 function withImport(customers: readonly ServiceCustomer[]): ServiceCustomer[] {
   const start = importStart(customers.length)
   const end = start + Math.ceil(customers.length / 16)
-  const created_at = customers[start]?.created_at ?? ''
+  const created_at = importSecond(customers)
   return customers.map((customer, index) => (index < start || index >= end ? customer : { ...customer, created_at }))
+}
+
+function importSecond(customers: readonly ServiceCustomer[]): string {
+  return customers[importStart(customers.length)]?.created_at ?? ''
 }
 
 function importStart(length: number): number {

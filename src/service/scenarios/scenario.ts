@@ -1,22 +1,39 @@
-import type { Answer, Serve } from '../answer.ts'
-import type { ServiceCustomer } from '../customers.ts'
-import type { ListQuery } from '../listing.ts'
-import type { Random } from '../random.ts'
+import type { Answer, AnswerList, Serve } from '../answer.ts'
+import type { ServiceOrganization } from '../app.ts'
+import { generateCustomers, isoSecond, type ServiceCustomer } from '../customers.ts'
+import type { ListEnvelope, ListQuery } from '../listing.ts'
+import { type Random, seededRandom } from '../random.ts'
 import type { ServiceLimit } from '../rate-limit.ts'
-import type { MovingList } from './moving-list.ts'
+import { FIRST_DAY, type MovingList, movingList, type Truth } from './moving-list.ts'
 
 /**
  * One wrong behaviour of a service. It depends only on its seed, on requests and, where it says so, on the clock it is given, so that
- * it can be repeated.
+ * it can be repeated. Without a rule, the list is at rest and every answer correct.
  */
-export type Scenario = {
+export type Scenario = Rules & {
   name: string
   /** Its description, in one sentence. */
   says: string
   /** Settings of the whole service. */
   service?: { rateLimit?: ServiceLimit; sharedRateLimit?: ServiceLimit; clockAheadMs?: number }
-  /** Starts the scenario for one organization. Without it, the list is at rest and every answer correct. */
-  create?: (stage: Stage) => Play
+  /** Rules that have to be made for each organization. */
+  create?: (stage: Stage) => Rules
+}
+
+/** The changes of one organization's list, and its answers. */
+type Rules = {
+  /** The list as it starts; without it, in order of creation. */
+  list?: (stage: Stage) => MovingList
+  /** Runs just before a request is answered. */
+  change?: (play: Play, turn: Turn) => void
+  /** The order in which this request sees the rows. */
+  arrange?: (rows: readonly ServiceCustomer[], turn: Turn, play: Play) => readonly ServiceCustomer[]
+  /** Whether `arrange` lets a customer keep its place among those for which this is true too; without it, none of them. */
+  keepsPlace?: (customer: ServiceCustomer, stage: Stage) => boolean
+  /** A wrong answer, in place of the correct one. */
+  answer?: (turn: Turn, serve: Serve, play: Play) => Answer
+  /** Customers on the list whose ids are never sent. */
+  nameless?: ReadonlySet<string>
 }
 
 /** The material of a scenario. */
@@ -24,33 +41,126 @@ export type Stage = {
   /** In order of creation, oldest first. */
   customers: readonly ServiceCustomer[]
   random: Random
+  /** A number that stays the same, drawn when it is first asked for. */
+  readonly salt: number
   /** Makes a new customer. */
   newcomer: (created_at: string) => ServiceCustomer
   /** The duration of a slow answer. */
   dripMs: number
-  /** The service's clock, in Unix milliseconds. */
-  now: () => number
 }
 
-/** A valid and authenticated request for the list, with its number within the organization, from 1. */
-export type Turn = { query: ListQuery; count: number }
-
-/** The changes of one organization's list, and its answers. */
-export type Play = {
+/** A scenario under way. */
+export type Play = Stage & {
   list: MovingList
-  /** Runs just before a request is answered. */
-  before?: (turn: Turn) => void
-  /** The order in which this request sees the rows. */
-  arrange?: (rows: readonly ServiceCustomer[], turn: Turn) => readonly ServiceCustomer[]
-  /** Whether `arrange` lets a customer keep its place among those for which this is true too; without it, none of them. */
-  keepsPlace?: (customer: ServiceCustomer) => boolean
-  /** A wrong answer, in place of the correct one. */
-  answer?: (turn: Turn, serve: Serve) => Answer
-  /** Customers on the list whose ids are never sent. */
-  nameless?: ReadonlySet<string>
+  /** Lists a customer who was created after all the others, unless the list has grown too long: a sandbox may run for days. */
+  arrive: () => void
+  /** Answers that the scenario remembers, by a name it gives them. */
+  remembered: Map<string, ListEnvelope>
+}
+
+/** A valid and authenticated request for the list. */
+export type Turn = {
+  query: ListQuery
+  /** Its number within the organization, from 1. */
+  count: number
+  /** How many rows, from the first on, the requests before asked for. */
+  read: number
+  /** Milliseconds since the request before, and since the start, by the service's clock. */
+  sinceMs: number
+  elapsedMs: number
 }
 
 /** Whether a request asks for the whole list, without a filter. */
 export function isUnfiltered({ search, language }: ListQuery): boolean {
   return search === '' && language === ''
+}
+
+/** One organization of a sandbox during a scenario: its input to the service, and the true state of its list. */
+export type Staged = Pick<ServiceOrganization, 'customers' | 'answer'> & { list: MovingList; truth: Truth }
+
+type StageOptions = {
+  scenario: Scenario
+  customers: readonly ServiceCustomer[]
+  /** The seed of every random choice. */
+  seed: string
+  dripMs: number
+  /** The service's clock, in Unix milliseconds. */
+  now: () => number
+}
+
+/** Starts a scenario for one organization. */
+export function stageOrganization({ scenario, customers, seed, dripMs, now }: StageOptions): Staged {
+  const random = seededRandom(`${seed} ${scenario.name}`)
+  let salt: number | undefined
+  const stage: Stage = {
+    ...{ customers, random, newcomer: newcomers(seed), dripMs },
+    get salt() {
+      return (salt ??= random())
+    },
+  }
+  const rules: Rules = { ...scenario, ...scenario.create?.(stage) }
+  const list = rules.list?.(stage) ?? movingList(customers)
+  const play: Play = Object.assign(stage, { list, arrive: arrivals(stage, list), remembered: new Map() })
+  return { list, truth: truthOf(rules, play), ...answersOf(rules, play, now) }
+}
+
+function answersOf(
+  { change, arrange, answer }: Rules,
+  play: Play,
+  now: () => number,
+): Pick<Staged, 'customers' | 'answer'> {
+  const startMs = now()
+  let [count, read, lastMs, turn]: [number, number, number, Turn | undefined] = [0, 0, startMs, undefined]
+  const answerTurn: AnswerList = (query, serve) => {
+    count += 1
+    const nowMs = now()
+    turn = { query, count, read, sinceMs: nowMs - lastMs, elapsedMs: nowMs - startMs }
+    lastMs = nowMs
+    change?.(play, turn)
+    read = Math.max(read, query.page * query.perPage)
+    return answer?.(turn, serve, play) ?? { kind: 'page', envelope: serve(query) }
+  }
+  const rowsFor = (query: ListQuery) => {
+    const rows = play.list.rows()
+    return turn === undefined ? rows : (arrange?.(rows, { ...turn, query }, play) ?? rows)
+  }
+  return { customers: { list: rowsFor }, answer: answerTurn }
+}
+
+/** The truth without ids that are never sent: no reader can know them. Customers that are arranged anew keep no place. */
+function truthOf(
+  { arrange, keepsPlace = () => arrange === undefined, nameless = new Set() }: Rules,
+  play: Play,
+): Truth {
+  const { truth, rows } = play.list
+  const restless = () => new Set(rows().flatMap((row) => (keepsPlace(row, play) ? [] : [row.id])))
+  return {
+    mark: truth.mark,
+    lived: (since) => truth.lived(since).difference(nameless),
+    stayed: (since) => truth.stayed(since).difference(nameless).difference(restless()),
+    moved: (since) => truth.moved(since).difference(nameless).union(restless()),
+    listed: () => truth.listed().difference(nameless),
+    everDeleted: () => truth.everDeleted().difference(nameless),
+  }
+}
+
+/** Makes new customers, the same ones for the same seed. */
+export function newcomers(seed: string): Stage['newcomer'] {
+  let made = 0
+  return (created_at) => {
+    made += 1
+    const [customer] = generateCustomers({ seed: `${seed} newcomer ${made}`, count: 1 })
+    if (customer === undefined) throw new Error('No customer was made')
+    const username = `${customer.username}.new${made}`
+    return { ...customer, username, email: `${username}@example.com`, created_at }
+  }
+}
+
+function arrivals({ customers, newcomer }: Stage, list: MovingList): () => void {
+  let createdMs = Date.parse(customers.at(-1)?.created_at ?? FIRST_DAY)
+  return () => {
+    if (list.rows().length >= customers.length * 2 + 100) return
+    createdMs += 60_000
+    list.insert(newcomer(isoSecond(createdMs)))
+  }
 }
