@@ -4,7 +4,6 @@ import { namedConfig, namedFile, wholeNumber } from './arguments.ts'
 import { refuseBackup } from './postgres-programs.ts'
 import { jsonDocument, print } from './output/say.ts'
 import { isoOf } from '../time/iso-time.ts'
-import { shareProgress } from './output/redrawn-lines.ts'
 import { count } from './output/wording.ts'
 
 /** `customer-mirror backup`: makes a checked backup of the whole mirror, while runs go on. */
@@ -20,6 +19,7 @@ export function backupCommand(io: Io) {
       const named = namedFile(file, 'backup')
       const [{ mirror }, { makeBackup }] = await Promise.all([namedConfig(configFile), import('../copies/backup.ts')])
       refuseBackup(mirror, file)
+      const { shareProgress } = await import('./output/live-lines.ts')
       const progress = shareProgress('Backup', io)
       const plan = { mirror, file: named, keep }
       const copying = { signal: io.signal, onProgress: progress.show, nowMs: Date.now() }

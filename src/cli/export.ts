@@ -7,9 +7,7 @@ import { UsageError } from '../errors/errors.ts'
 import { monotonicMs } from '../machine/timers.ts'
 import { plainJson, plainText } from '../text/plain-text.ts'
 import { namedFile, timeArgument, wholeNumber } from './arguments.ts'
-import { isTerminal, type Io, redrawableScreenOf } from './io.ts'
-import { cutText } from './output/fit-text.ts'
-import { redrawnLines } from './output/redrawn-lines.ts'
+import { isTerminal, type Io } from './io.ts'
 import { say } from './output/say.ts'
 import { count, grouped } from './output/wording.ts'
 import { fileToRead, mirrorOption } from './reading/reading-options.ts'
@@ -53,7 +51,7 @@ export function exportCommand(io: Io) {
       const plan = await planOf(options, io)
       const { exportMirror } = await import('../copies/export-mirror.ts')
       const what = options.changesSince === undefined ? 'customers' : 'changes'
-      const progress = 'stream' in plan.to && isTerminal(io.stdout) ? undefined : exportProgress(io, what)
+      const progress = 'stream' in plan.to && isTerminal(io.stdout) ? undefined : await exportProgress(io, what)
       const hungUp = new AbortController()
       io.onHangUp?.(() => hungUp.abort())
       const signal = AbortSignal.any([io.signal, hungUp.signal])
@@ -154,10 +152,9 @@ const TOO_MANY_FOR_A_SHEET =
 const REDRAWN_EVERY_MS = 200
 
 /** Shows how far an export is, on one line of a terminal that is erased at the end. */
-function exportProgress({ stderr }: Pick<Io, 'stderr'>, what: 'customers' | 'changes') {
-  const screen = redrawableScreenOf(stderr)
-  if (screen === undefined) return undefined
-  const lines = redrawnLines(screen)
+async function exportProgress(io: Pick<Io, 'stderr'>, what: 'customers' | 'changes') {
+  const { statusLine } = await import('./output/live-lines.ts')
+  const line = statusLine(io)
   let drawnAtMs = Number.NEGATIVE_INFINITY
   return {
     show: (rows: number, total: number | undefined) => {
@@ -166,8 +163,8 @@ function exportProgress({ stderr }: Pick<Io, 'stderr'>, what: 'customers' | 'cha
       drawnAtMs = nowMs
       const share = total === undefined || total === 0 ? '' : `, ${Math.floor((rows / total) * 100)} %`
       const of = total === undefined ? '' : ` of ${grouped(total)}`
-      lines.draw([cutText(`Exporting: ${grouped(rows)}${of} ${what}${share}`, screen.columns - 1)])
+      line.show(`Exporting: ${grouped(rows)}${of} ${what}${share}`)
     },
-    end: () => lines.erase(),
+    end: line.close,
   }
 }

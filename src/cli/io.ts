@@ -20,6 +20,9 @@ export type Io = {
   endSoon?: () => void
 }
 
+/** What erases the lines that are drawn at this moment: for the end of a process that could not do it, such as the second Ctrl-C brings. */
+export const STANDING = new Set<() => void>()
+
 /** A terminal that a person may be looking at. Its size changes while the program runs. */
 export type Screen = NodeJS.WritableStream & { readonly columns: number; readonly rows?: number }
 

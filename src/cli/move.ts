@@ -7,7 +7,6 @@ import { namedConfig, namedMirror } from './arguments.ts'
 import { say, jsonDocument } from './output/say.ts'
 import { MIRROR_VARIABLE, mirrorOfEnvironment, processEnvironment } from '../config/environment.ts'
 import { count } from './output/wording.ts'
-import { shareProgress } from './output/redrawn-lines.ts'
 
 /** `customer-mirror move`: copies the mirror from a file to PostgreSQL or back. */
 export function moveCommand(io: Io) {
@@ -26,6 +25,7 @@ export function moveCommand(io: Io) {
       const target = namedMirror(to, '--to')
       requireOtherKind(config.mirror, target)
       const isReadOnly = await acceptsNoWrites(config.mirror)
+      const { shareProgress } = await import('./output/live-lines.ts')
       const progress = shareProgress('Move', io)
       const moving = { signal: io.signal, onProgress: progress.show, nowMs: Date.now(), monotonicMs: monotonicMs() }
       const moved = await moveMirror({ from: config.mirror, to: target }, moving).finally(() => progress.close())

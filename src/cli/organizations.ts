@@ -10,7 +10,7 @@ import type { MirroredOrganization } from '../copies/organizations.ts'
 import { isoTime } from '../time/iso-time.ts'
 import { namedConfig } from './arguments.ts'
 import { screenOf, type Io, type Screen } from './io.ts'
-import { jsonDocument, say, print } from './output/say.ts'
+import { jsonDocument, say, print, wrapLines } from './output/say.ts'
 import {
   type ForgottenOrganization,
   unconfirmedText,
@@ -23,7 +23,6 @@ import { fileToRead, mirrorOption } from './reading/reading-options.ts'
 import { DestructiveCommand } from './unknown-command.ts'
 import { renderTable } from './output/table.ts'
 import { leftBehindText } from './output/advice.ts'
-import { wrapLines } from './output/fit-text.ts'
 
 /** `customer-mirror organizations`: lists the organizations of the mirror, and lets them change. */
 export function organizationsCommand(io: Io) {

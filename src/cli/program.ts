@@ -2,8 +2,7 @@ import { Command, Help, type CommandUnknownOpts, type OutputConfiguration } from
 import { isOurs, UsageError } from '../errors/errors.ts'
 import { EXIT_CODES, exitCodeOf, type ExitCode } from './exit-code.ts'
 import { screenOf, type Io } from './io.ts'
-import { wrapText, columnsOf } from './output/fit-text.ts'
-import { say, print } from './output/say.ts'
+import { columnsOf, say, print, wrapText } from './output/say.ts'
 import { requireKnownCommand } from './unknown-command.ts'
 import { exactVersion } from '../machine/version.ts'
 

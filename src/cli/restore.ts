@@ -7,7 +7,6 @@ import { say, jsonDocument } from './output/say.ts'
 import { refuseRestore } from './postgres-programs.ts'
 import type { Restored } from '../copies/restore.ts'
 import { count } from './output/wording.ts'
-import { shareProgress } from './output/redrawn-lines.ts'
 
 /** `customer-mirror restore`: puts a backup in the place of the mirror. */
 export function restoreCommand(io: Io) {
@@ -25,6 +24,7 @@ export function restoreCommand(io: Io) {
         import('../copies/restore.ts'),
       ])
       refuseRestore(mirror, file)
+      const { shareProgress } = await import('./output/live-lines.ts')
       const progress = shareProgress('Restore', io)
       const plan = { mirror, file: named, force: force === true }
       const copying = { signal: io.signal, onProgress: progress.show, nowMs: Date.now(), monotonicMs: monotonicMs() }

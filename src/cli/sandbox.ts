@@ -16,8 +16,7 @@ import {
 } from '../source/signing/signing.ts'
 import { durationArgument, wholeNumber } from './arguments.ts'
 import { screenOf, type Io } from './io.ts'
-import { hanging } from './output/fit-text.ts'
-import { say, print } from './output/say.ts'
+import { hanging, say, print } from './output/say.ts'
 import { configOption, grouped } from './output/wording.ts'
 
 /** `customer-mirror sandbox`: runs the service on this machine, with made-up customers, until it is stopped. */

@@ -3,7 +3,7 @@ import type { Outcome } from '../sync/mirror-organization.ts'
 import { exitCodeOf, exitCodeOfRuns, type ExitCode } from './exit-code.ts'
 import { isTerminal, screenOf, type Io, type Screen } from './io.ts'
 import { logLevelOption, wholeNumber } from './arguments.ts'
-import { jsonDocument, say, print } from './output/say.ts'
+import { jsonDocument, say, print, wrapLines } from './output/say.ts'
 import type { SyncOptions, Synced } from './sync-organizations.ts'
 import type { Report } from '../model/report.ts'
 import { count } from './output/wording.ts'
@@ -16,7 +16,6 @@ import {
   failedText,
   exitCodeWithCopies,
 } from './output/advice.ts'
-import { wrapLines } from './output/fit-text.ts'
 import { failureBlocks } from './output/explain-failure.ts'
 import { runsTable } from './output/runs-table.ts'
 import type { Published } from '../copies/publish-plan.ts'

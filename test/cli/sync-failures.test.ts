@@ -21,7 +21,7 @@ test('a failing organization stops no other, and the program ends with 3', async
     ['failed', 0],
     ['complete', 7],
   ])
-  expect(stderr).toMatch(/^globex +failed: .* 403/m)
+  expect(stderr).toMatch(/^✖ globex: plan forbids\n.* 403/m)
   expect(rowsOf(mirror, 'SELECT organization, status, error_code FROM runs ORDER BY organization')).toEqual([
     { organization: 'acme', status: 'complete', error_code: null },
     { organization: 'globex', status: 'failed', error_code: 'forbidden' },

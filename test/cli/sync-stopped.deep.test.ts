@@ -9,8 +9,8 @@ import { aFaultServer, aWorkplace, organizationAt } from '../support/workplace.t
 test('a stop ends a long wait at once', async () => {
   const server = await aFaultServer(refusal(429, 'rate_limited', 'Slow down.', { 'Retry-After': '600' }))
   const { folder } = aWorkplace([organizationAt(server)])
-  const running = startCli(['sync', '--json'], { cwd: folder })
-  await running.lineOnStderr(/asked to slow down/)
+  const running = startCli(['sync', '--json', '--log-level', 'info'], { cwd: folder })
+  await running.lineOnStderr(/run slowed down/)
   running.send('SIGTERM')
   const { code, stdout } = await running.ended
 

@@ -31,7 +31,7 @@ test.each(SIGNALS.slice(0, inject('isDeep') ? 2 : 1))(
       error: { code: 'interrupted' },
     })
     expect(onlyRun(stdout).error?.message).toMatch(/stopped as asked.*are saved; sync again to continue/)
-    expect(stderr).toMatch(/^acme +stopped: [\d,]+ customers: [\d,]+ new/m)
+    expect(stderr).toMatch(/^■ acme: stopped\n {2}[\d,]+ customers read so far are saved/m)
     expect(server.requests).toHaveLength(pages)
     expect(valueOf(mirror, 'SELECT COUNT(*) FROM customers')).toBe(pages * 100)
     expect(rowsOf(mirror, 'SELECT status, pages FROM runs')).toEqual([{ status: 'interrupted', pages }])

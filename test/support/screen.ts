@@ -1,9 +1,9 @@
 import { Writable } from 'node:stream'
 
 /** A command to the terminal, or one character. */
-const SEQUENCE = new RegExp(String.raw`\u{1b}\[\d*[AK]|[\s\S]`, 'gu')
+const SEQUENCE = new RegExp(String.raw`\u{1b}\[\??\d*[A-Za-z]|[\s\S]`, 'gu')
 
-/** A terminal in memory, with its visible text. It supports what the program uses: lines, a row up, and a row erased. */
+/** A terminal in memory, with its visible text. It supports what the program uses: lines, a row up or down, and a row or its end erased. */
 export class FakeScreen extends Writable {
   readonly isTTY = true
   columns: number
@@ -34,10 +34,16 @@ export class FakeScreen extends Writable {
   #take(token: string): void {
     if (token === '\n') this.#move(this.#row + 1, 0)
     else if (token === '\r') this.#column = 0
-    else if (token.endsWith('A') && token.length > 1)
-      this.#move(this.#highest(Number(token.slice(2, -1))), this.#column)
-    else if (token.endsWith('K') && token.length > 1) this.#rows[this.#row] = ''
+    else if (token.length > 1) this.#command(token.slice(2, -1), token.at(-1))
     else this.#put(token)
+  }
+
+  #command(number: string, name: string | undefined): void {
+    if (name === 'A') this.#move(this.#highest(Number(number)), this.#column)
+    else if (name === 'B') this.#move(this.#row + Number(number), this.#column)
+    else if (name === 'G') this.#column = 0
+    else if (name === 'K')
+      this.#rows[this.#row] = number === '2' ? '' : (this.#rows[this.#row] ?? '').slice(0, this.#column)
   }
 
   /** A terminal cannot go above its first row. */

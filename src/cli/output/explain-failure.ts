@@ -3,7 +3,7 @@ import type { Organization } from '../../config/organization.ts'
 import { factsOfCode, type Origin } from '../../errors/error-facts.ts'
 import type { Outcome } from '../../sync/mirror-organization.ts'
 import type { Report } from '../../model/report.ts'
-import { wrapWords } from './fit-text.ts'
+import { wrapText } from './say.ts'
 import { configOption, count, differentCustomers, moment } from './wording.ts'
 
 /** The name of a failure, in a few words, and what to do about it. */
@@ -137,5 +137,5 @@ function showCommand({ runId, error }: Report, { dryRun, config }: BlockSettings
 }
 
 function indented(text: string, { columns = Number.POSITIVE_INFINITY }: BlockSettings, indent: string): string[] {
-  return wrapWords(text, Math.max(20, columns - indent.length)).map((line) => indent + line)
+  return wrapText(text, Math.max(20, columns - indent.length), { hard: false }).map((line) => indent + line)
 }

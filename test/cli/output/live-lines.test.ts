@@ -1,6 +1,7 @@
+import { PassThrough } from 'node:stream'
 import { expect, test } from 'vitest'
-import { columnsOf } from '../../../src/cli/output/fit-text.ts'
-import { liveFrame } from '../../../src/cli/output/live-lines.ts'
+import { STANDING } from '../../../src/cli/io.ts'
+import { readingWords } from '../../../src/cli/output/live-lines.ts'
 import { showProgress } from '../../../src/cli/output/progress.ts'
 import type { Talk } from '../../../src/sync/run-organization.ts'
 import type { Outcome } from '../../../src/sync/mirror-organization.ts'
@@ -9,49 +10,17 @@ import { emptyReport } from '../../../src/model/report.ts'
 import { START_MS } from '../../support/builders.ts'
 import { FakeScreen } from '../../support/screen.ts'
 
-const NAMES = Array.from({ length: 60 }, (_, index) => ({ id: `organization-${index + 1}` }))
-
-test.each([
-  [80, 24],
-  [40, 10],
-  [20, 3],
-  [200, 60],
-])(
-  'with sixty organizations on %d columns and %d rows, active ones are shown and the others counted',
-  (columns, rows) => {
-    const underWay = NAMES.slice(0, 8).map(({ id }) => ({
-      id,
-      words: ['1,200 of 2,500 customers · 48 %', '1,200/2,500'],
-    }))
-    const frame = liveFrame(underWay, { waiting: 49, done: 2, stopped: 0, failed: 1 }, { columns, rows })
-
-    expect(frame.length).toBeLessThan(rows)
-    expect(Math.max(...frame.map(columnsOf))).toBeLessThan(columns)
-    expect(frame[0]).toMatch(/^organi.* 1,200/)
-    const hidden = underWay.length - (frame.length - 1)
-    const said = `… ${hidden > 0 ? `${hidden} more under way, ` : ''}49 not begun, 2 done, 1 failed`
-    expect(said.startsWith((frame.at(-1) ?? '').replace(/(.)…$/, '$1'))).toBe(true)
-  },
-)
-
-test('while all organizations are active, nothing is counted', () => {
-  const none = { waiting: 0, done: 0, stopped: 0, failed: 0 }
-
-  expect(liveFrame([{ id: 'acme', words: ['5'] }], none, { columns: 80 })).toEqual(['acme  5'])
-})
-
-test('an active organization shows its progress; its last line stays after its live line is gone', async () => {
-  const screen = new FakeScreen()
+test('an active organization shows its progress and why it waits; its last line stays after its live line is gone', async () => {
+  const screen = new FakeScreen({ columns: 120 })
   const seen: string[] = []
   const work = async ({ id }: { id: string }, talk: Talk) => {
     if (id === 'globex') return failed(id)
     talk.onProgress({ organization: id, customers: 1200, readBefore: 0, total: 2500, pages: 12 })
     await expect.poll(() => screen.text).toContain('1,200 of 2,500 customers · 48 %')
     talk.onEvent({ kind: 'waiting', reason: 'rate-limited', waitMs: 45_000, untilMs: START_MS })
-    await expect.poll(() => screen.text).toMatch(/1,200\/2,500 · 48 %.* · asked to slow down; continues in 45 s/)
     // Pages that were asked for before the pause still arrive.
     talk.onProgress({ organization: id, customers: 1300, readBefore: 0, total: 2500, pages: 13 })
-    await expect.poll(() => screen.text).toMatch(/1,300\/2,500 · 52 %.* · asked to slow down; continues in 45 s/)
+    await expect.poll(() => screen.text).toContain('1,300 of 2,500 customers · asked to slow down; continues in 45 s')
     seen.push(screen.text)
     return {
       report: { ...emptyReport({ organization: id, trigger: 'sync', startedAtMs: START_MS }), received: 2500 },
@@ -60,31 +29,40 @@ test('an active organization shows its progress; its last line stays after its l
   }
   await showProgress([{ id: 'acme' }, { id: 'globex' }], screen, work)
 
-  expect(seen[0]?.split('\n').map((line) => line.slice(0, 8))).toEqual(['✖ globex', 'acme  1,', '… 1 fail'])
+  expect(seen[0]?.split('\n').map((line) => line.slice(0, 8))).toEqual(['✖ globex', 'acme    ', '… 1 fail'])
   expect(screen.text.split('\n')).toEqual([
     '✖ globex  failed: forbidden',
     expect.stringMatching(/^✔ acme {4}2,500 customers · 0 requests/),
   ])
 })
 
-test('sixty organizations on a screen of ten rows leave sixty lines, and none of the live ones', async () => {
-  const screen = new FakeScreen({ columns: 80, rows: 10 })
-  let most = 0
-  const work = async ({ id }: { id: string }, talk: Talk) => {
-    talk.onProgress({ organization: id, customers: 1, readBefore: 0, total: 2, pages: 1 })
-    await new Promise((resolve) => setImmediate(resolve))
-    most = Math.max(most, screen.text.split('\n').filter((line) => /^organization|^…/.test(line)).length)
-    return failed(id)
-  }
-  await showProgress(NAMES, screen, work)
+test.each([
+  [80, 10],
+  [20, 4],
+])(
+  'sixty organizations on %d columns and %d rows leave a line each, and none of the live ones',
+  async (columns, rows) => {
+    const names = Array.from({ length: 60 }, (_, index) => ({ id: `organization-${index + 1}` }))
+    const screen = new FakeScreen({ columns, rows })
+    let most = 0
+    const work = async ({ id }: { id: string }, talk: Talk) => {
+      talk.onProgress({ organization: id, customers: 1, readBefore: 0, total: 2, pages: 1 })
+      await new Promise((resolve) => setImmediate(resolve))
+      most = Math.max(most, screen.text.split('\n').filter((line) => /^organi|^…/.test(line)).length)
+      return failed(id)
+    }
+    await showProgress(names, screen, work)
 
-  expect(most).toBeGreaterThan(0)
-  expect(most).toBeLessThan(10)
-  expect(screen.text.split('\n').map((line) => line.split(/\s+/)[1])).toHaveLength(60)
-  expect(screen.text.split('\n').filter((line) => !/^✖ organization-\d+ +failed: forbidden$/.test(line))).toEqual([])
-})
+    expect(most).toBeGreaterThan(0)
+    expect(most).toBeLessThan(rows)
+    expect(screen.broken).toEqual([])
+    expect(screen.text.split('\n').filter((line) => /^✖ organization-\d+/.test(line))).toHaveLength(60)
+    expect(screen.text.match(/failed:\s+forbidden/g)).toHaveLength(60)
+    expect(screen.text).not.toMatch(/^organi|^…/m)
+  },
+)
 
-test('a stop is shown at once, while active organizations save the pages they received', async () => {
+test('a stop is shown at once, while active organizations save the pages they received, and is no failure', async () => {
   const screen = new FakeScreen()
   const stop = new AbortController()
   const work = async ({ id }: { id: string }) => {
@@ -92,52 +70,53 @@ test('a stop is shown at once, while active organizations save the pages they re
     expect(screen.text).toBe(
       'acme  asking for the first page\n… stopping: saving what has arrived (Ctrl-C again ends at once)',
     )
-    return failed(id)
-  }
-  await showProgress([{ id: 'acme' }], screen, work, { stop: stop.signal })
-  expect(screen.text).toBe('✖ acme  failed: forbidden')
-})
-
-test('an organization that was stopped is not counted as failed', async () => {
-  const screen = new FakeScreen()
-  const stop = new AbortController()
-  const stopped = Promise.withResolvers<void>()
-  const work = async ({ id }: { id: string }) => {
-    stop.abort()
-    if (id === 'acme') return interrupted(id)
-    await stopped.promise
     return interrupted(id)
   }
-  const shown = showProgress([{ id: 'acme' }, { id: 'globex' }], screen, work, { stop: stop.signal })
-  await expect.poll(() => screen.text).toMatch(/… stopping: .*, 1 stopped$/)
-  stopped.resolve()
-  await shown
-
-  expect(screen.text).not.toContain('failed')
+  await showProgress([{ id: 'acme' }], screen, work, { stop: stop.signal })
+  expect(screen.text).toMatch(/^■ acme {2}stopped: /)
 })
+
+test('lines that are still drawn when the process ends can be erased, and printed ones stay', async () => {
+  const screen = new FakeScreen()
+  const work = async ({ id }: { id: string }) => {
+    if (id === 'globex') return failed(id)
+    await new Promise((resolve) => setImmediate(resolve))
+    for (const erase of STANDING) erase()
+    expect(screen.text).toBe('✖ globex  failed: forbidden')
+    return failed(id)
+  }
+  await showProgress([{ id: 'acme' }, { id: 'globex' }], screen, work)
+  expect(STANDING.size).toBe(0)
+})
+
+test('without a terminal nothing is written, and an unexpected error ends the command after the other organizations', async () => {
+  const stderr = new PassThrough()
+  const done: string[] = []
+  const work = async ({ id }: { id: string }) => {
+    if (id === 'acme') throw new TypeError('a defect')
+    done.push(id)
+    throw new Error('another')
+  }
+  await expect(showProgress([{ id: 'acme' }, { id: 'globex' }], stderr, work)).rejects.toThrow('a defect')
+
+  expect(done).toEqual(['globex'])
+  expect(stderr.read()).toBeNull()
+})
+
+const READING = { customers: 1200, readBefore: 0, total: 2500, pages: 12, elapsedMs: 4000 }
 
 test.each([
-  [80, '… stopping (Ctrl-C again ends at once), 6 more under way, 1 stopped'],
-  [60, '… stopping, 6 more under way, 1 stopped'],
-  [100, '… stopping: saving what has arrived (Ctrl-C again ends at once), 6 more under way, 1 stopped'],
-])('while it stops, the counts fit on %d columns', (columns, expected) => {
-  const underWay = NAMES.slice(0, 8).map(({ id }) => ({ id, words: ['1,200'] }))
-  const others = { waiting: 0, done: 0, stopped: 1, failed: 0, isStopping: true }
-
-  expect(liveFrame(underWay, others, { columns, rows: 4 }).at(-1)).toBe(expected)
-})
-
-test('a name that is too long for its column gets its own line', async () => {
-  const screen = new FakeScreen({ columns: 50 })
-  const id = 'an-organization-with-a-name-that-goes-on'
-  await showProgress([{ id }, { id: 'acme' }], screen, async (item) => failed(item.id))
-
-  expect(screen.text.split('\n')).toEqual([
-    `✖ ${id}`,
-    `${' '.repeat(28)}failed: forbidden`,
-    `✖ ${'acme'.padEnd(24)}  failed: forbidden`,
-  ])
-  expect(screen.broken).toEqual([])
+  ['all of it', {}, '1,200 of 2,500 customers · 48 % · 300/s · 5 s left'],
+  ['no rate before a second has passed', { elapsedMs: 999 }, '1,200 of 2,500 customers · 48 %'],
+  ['slow ones by the minute', { elapsedMs: 600_000 }, '1,200 of 2,500 customers · 48 % · 120/min · 10 min 50 s left'],
+  ['a list of unknown length', { total: undefined }, '1,200 customers · 300/s'],
+  ['resumed', { readBefore: 800 }, 'resumed, 2,000 of 2,500 customers (800 read before) · 80 % · 300/s · 2 s left'],
+  ['nearly all', { customers: 2499 }, '2,499 of 2,500 customers · 99 % · 625/s · 1 s left'],
+  ['read, and read again', { customers: 2500, pages: 31 }, '2,500 of 2,500 customers · 100 % · page 31, making sure'],
+  ['more than there are', { customers: 2600 }, '2,600 of 2,500 customers · 100 % · page 12, making sure'],
+  ['an empty list', { customers: 0, total: 0 }, '0 of 0 customers'],
+])('progress in words: %s', (_, changes, words) => {
+  expect(readingWords({ ...READING, ...changes })).toBe(words)
 })
 
 function interrupted(id: string): Outcome {

@@ -3,7 +3,7 @@ import { Writable } from 'node:stream'
 import { expect, test } from 'vitest'
 import type { ExitCode } from '../../../src/cli/exit-code.ts'
 import { checkCommand } from '../../../src/cli/check.ts'
-import { columnsOf, hanging } from '../../../src/cli/output/fit-text.ts'
+import { columnsOf, hanging, wrapLines } from '../../../src/cli/output/say.ts'
 import { runProgram } from '../../../src/cli/program.ts'
 import { runCli } from '../../support/run-cli.ts'
 import { runOnScreen } from '../../support/run-on-screen.ts'
@@ -87,4 +87,15 @@ test('what forget and a restore say is broken between words, and statements to c
   expect(tooLong.map((line) => line.trim().split(' ').slice(0, 2).join(' '))).toEqual(Array(3).fill('DELETE FROM'))
   expect(forgotten.lines).toContain('  - databases that were filled from the mirror. No change announces this')
   expect(restored.text).toMatch(/what the backup\n {2}held of them is deleted\./)
+})
+
+test('lines of a text that are too long are broken between words; a path on a line of its own, and a command, stay whole', () => {
+  const path = `/srv/${'customers-of-all-organizations/'.repeat(3)}customers.db`
+  const text = `short\n\n  older-list: the newest ones are absent\n    fix: chmod 600 /run/secrets/acme-key\nRestored to the mirror ${path}: 3 customers.`
+
+  expect(wrapLines(text, 24)).toBe(
+    'short\n\n  older-list: the\n    newest ones are\n    absent\n    fix: chmod 600 /run/secrets/acme-key\n' +
+      `Restored to the mirror\n  ${path}:\n  3 customers.`,
+  )
+  expect(wrapLines(text, Infinity)).toBe(text)
 })
