@@ -5,8 +5,7 @@ import { MirrorUnusable, OrganizationLeased, UsageError } from '../errors/errors
 import { makeFolder } from '../machine/make-folder.ts'
 import type { Clocks } from '../store/runs/lease.ts'
 import { type Copied, copyRows, countRows, findDifference, heldTable, MOVED_TABLES } from '../store/move-mirror.ts'
-import { postgresSession } from '../store/port/postgres-store.ts'
-import { sql } from '../store/port/sql.ts'
+import { sql, text } from '../store/port/sql.ts'
 import { fileError } from '../store/port/sqlite-errors.ts'
 import { sqliteSession, sqliteStore } from '../store/port/sqlite-store.ts'
 import type { Session } from '../store/port/store.ts'
@@ -44,13 +43,12 @@ async function moveToFile({ from, to: file }: Move, moving: Moving): Promise<Mov
     requireFree(file)
     makeFolder(dirname(file))
     return await writeFor(file, async ({ path, place }) => {
-      const { moved, copied } = await server.read(async (rows) => {
-        await requireAllRows(rows)
-        const session = postgresSession(rows)
+      const { moved, copied } = await server.read(async (session) => {
+        await requireAllRows(session)
         const runs = await runsAtRest(session, moving)
         return { copied: runs, moved: await fill(path, session, shownMirror(from), moving) }
       })
-      requireLatest(copied, await server.read((rows) => latestRun(postgresSession(rows))))
+      requireLatest(copied, await server.read(latestRun))
       requireFree(file)
       place()
       return moved
@@ -96,10 +94,10 @@ async function moveToPostgres({ from: file, to }: Move, moving: Moving, opening:
       return await server.write(async (session) => {
         await requireAllRows(session)
         // A run that starts there meanwhile waits, and is refused.
-        await session.run('LOCK TABLE runs, leases IN EXCLUSIVE MODE')
-        const sides = { from, to: postgresSession(session), fromPlace: file, toPlace: shownMirror(to) }
+        await session.run(sql`LOCK TABLE runs, leases IN EXCLUSIVE MODE`)
+        const sides = { from, to: session, fromPlace: file, toPlace: shownMirror(to) }
         const moved = await carry(sides, moving)
-        for (const name of MOVED_TABLES) await session.run(`ANALYZE ${name}`)
+        for (const name of MOVED_TABLES) await session.run(text(`ANALYZE ${name}`))
         requireLatest(copied, await inMirrorFile(file, (now) => latestRun(sqliteSession(now))))
         return moved
       })

@@ -87,13 +87,10 @@ async function freshnessIn(session: Session, withLeaving = true): Promise<Freshn
 
 /** Reads a mirror in PostgreSQL, whose driver is loaded for it. */
 async function onServer<Result>(address: string, work: (session: Session) => Promise<Result>): Promise<Result> {
-  const [{ openDatabase }, { postgresSession }] = await Promise.all([
-    import('../store/postgres/open-database.ts'),
-    import('../store/port/postgres-store.ts'),
-  ])
+  const { openDatabase } = await import('../store/postgres/open-database.ts')
   const database = await openDatabase(address, 'read')
   try {
-    return await database.read((session) => work(postgresSession(session)))
+    return await database.read(work)
   } finally {
     await database.close()
   }

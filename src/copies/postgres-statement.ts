@@ -39,7 +39,7 @@ export async function* readStatement(
   const end = () => void client.end().catch(() => {})
   signal?.addEventListener('abort', end)
   try {
-    const place = { address: shownMirror(address), schema: schemaOf(address) }
+    const place = { place: shownMirror(address), schema: schemaOf(address) }
     await client.query(begin(place.schema, limitMs))
     requireReadable(await lookAtSchema(sessionOn(client), place.schema), place)
     yield* rowsOf(client, sql, parameters)

@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { mirrorFault, seenIn } from '../errors/faults.ts'
 import { copyRows } from '../store/move-mirror.ts'
-import { postgresSession } from '../store/port/postgres-store.ts'
-import type { Session } from '../store/port/postgres-session.ts'
+import { sql } from '../store/port/sql.ts'
+import type { Session } from '../store/port/store.ts'
 import { fileError } from '../store/port/sqlite-errors.ts'
 import { sqliteSession } from '../store/port/sqlite-store.ts'
 import { openDatabase as openServer } from '../store/postgres/open-database.ts'
@@ -96,7 +96,7 @@ async function fill(file: string, address: string, signal: AbortSignal | undefin
       await server.read(async (session) => {
         // The server may end a statement, on a standby above all; then all of it is read again.
         db.exec('ROLLBACK; BEGIN')
-        await copyRows({ from: postgresSession(session), to: sqliteSession(db), tables: READ_TABLES, signal })
+        await copyRows({ from: session, to: sqliteSession(db), tables: READ_TABLES, signal })
         await noteForgotten(session, db)
         await noteGiven(session, db)
       })
@@ -112,11 +112,11 @@ async function fill(file: string, address: string, signal: AbortSignal | undefin
 
 /** Which number was forgotten last in each organization, without any hash: objects in a bucket from before are written anew. */
 async function noteForgotten(session: Session, db: Database.Database): Promise<void> {
-  const mayRead = `SELECT has_table_privilege(to_regclass('forgotten'), 'SELECT') AS "mayRead"`
+  const mayRead = sql`SELECT has_table_privilege(to_regclass('forgotten'), 'SELECT') AS "mayRead"`
   const [asked] = await session.all<{ mayRead: boolean | null }>(mayRead)
   if (asked?.mayRead !== true) return
   const last = await session.all<{ organization: string; number: number }>(
-    'SELECT organization, MAX(number) AS number FROM forgotten GROUP BY organization',
+    sql`SELECT organization, MAX(number) AS number FROM forgotten GROUP BY organization`,
   )
   const insert = db.prepare(`INSERT INTO forgotten (number, organization, hash, forgotten_at) VALUES (?, ?, '', '')`)
   for (const { number, organization } of last) insert.run(number, organization)
@@ -128,7 +128,7 @@ async function noteForgotten(session: Session, db: Database.Database): Promise<v
  */
 async function noteGiven(session: Session, db: Database.Database): Promise<void> {
   const [given] = await session.all<{ seq: number | null }>(
-    `SELECT CASE WHEN has_sequence_privilege(name, 'SELECT') AND NOT pg_is_in_recovery()
+    sql`SELECT CASE WHEN has_sequence_privilege(name, 'SELECT') AND NOT pg_is_in_recovery()
        THEN pg_sequence_last_value(name::regclass) END AS seq
      FROM pg_get_serial_sequence('changes', 'seq') AS name`,
   )

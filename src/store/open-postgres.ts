@@ -4,7 +4,6 @@ import { mirrorOn } from './verbs.ts'
 import { organizationsIn } from './organizations.ts'
 import { savingIn } from './pages/save-in-postgres.ts'
 import { indexingForReaders } from './reading-indexes.ts'
-import { postgresStore } from './port/postgres-store.ts'
 import { openDatabase } from './postgres/open-database.ts'
 import type { Database } from './port/postgres-session.ts'
 
@@ -19,15 +18,14 @@ export async function openMirrorToRead(address: string): Promise<Mirror> {
 export async function openOrganizations(address: string): Promise<Organizations> {
   // To read first, since no mirror is made here.
   await (await openDatabase(address, 'read')).close()
-  return organizationsIn(postgresStore(await openDatabase(address, 'write')))
+  return organizationsIn(await openDatabase(address, 'write'))
 }
 
 export function mirrorOf(database: Database): Mirror {
-  const store = postgresStore(database)
-  return mirrorOn(store, {
+  return mirrorOn(database, {
     standing: () => 'same',
     savePages: savingIn(database),
-    indexForReaders: indexingForReaders(store),
+    indexForReaders: indexingForReaders(database),
     findDamage: () => [],
   })
 }

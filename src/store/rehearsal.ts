@@ -37,14 +37,13 @@ type Copying = { organizations: readonly string[]; tables: readonly string[] }
 
 async function copyFromServer(db: Connection, address: string, copying: Copying) {
   const { openDatabase: openServer } = await import('./postgres/open-database.ts')
-  const { postgresSession } = await import('./port/postgres-store.ts')
   const database = await ifThere(openServer(address, 'read'))
   try {
     await database?.read(async (session) => {
       // The server may end a statement, on a standby above all; then all of it is read again.
       if (db.inTransaction) db.exec('ROLLBACK')
       db.exec('BEGIN')
-      await copyRows({ from: postgresSession(session), to: sqliteSession(db), ...copying })
+      await copyRows({ from: session, to: sqliteSession(db), ...copying })
       db.exec('COMMIT')
     })
   } finally {

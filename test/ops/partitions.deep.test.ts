@@ -3,7 +3,6 @@ import { Client } from 'pg'
 import { expect, onTestFinished, test } from 'vitest'
 import { moveCommand } from '../../src/cli/move.ts'
 import { findDifference } from '../../src/store/move-mirror.ts'
-import { postgresSession } from '../../src/store/port/postgres-store.ts'
 import { sqliteSession } from '../../src/store/port/sqlite-store.ts'
 import { openDatabase } from '../../src/store/postgres/open-database.ts'
 import { aFullMirror } from '../support/full-mirror.ts'
@@ -173,7 +172,7 @@ async function differenceFrom(file: string, address: string) {
   const db = new Database(file, { readonly: true })
   const database = await openDatabase(address, 'read')
   try {
-    return await database.read((session) => findDifference({ from: sqliteSession(db), to: postgresSession(session) }))
+    return await database.read((session) => findDifference({ from: sqliteSession(db), to: session }))
   } finally {
     await database.close()
     db.close()

@@ -3,6 +3,7 @@ import { openDatabase } from '../../src/store/postgres/open-database.ts'
 import { opsFile } from '../support/named-metrics.ts'
 import { pgliteConnections } from '../support/pglite-connections.ts'
 import { openKeptPglite } from '../support/postgres/kept-pglite.ts'
+import { text } from '../../src/store/port/sql.ts'
 
 test('the mirror is made by its own role, and read but not written by that of analysts', async () => {
   const server = await openKeptPglite()
@@ -26,7 +27,7 @@ test('the mirror is made by its own role, and read but not written by that of an
     FROM pg_get_serial_sequence('customer_mirror.changes', 'seq') AS name`)
   expect(numbers.rows).toEqual([{ shown: true, given: false }])
   await expect(server.query('SELECT key FROM customer_mirror.fingerprint_key')).rejects.toThrow('permission denied')
-  await expect(reader.write((session) => session.run('DELETE FROM customers'))).rejects.toMatchObject({
+  await expect(reader.write((session) => session.run(text('DELETE FROM customers')))).rejects.toMatchObject({
     code: 'denied',
   })
 })

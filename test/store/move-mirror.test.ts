@@ -2,15 +2,15 @@ import type { PGlite } from '@electric-sql/pglite'
 import Database from 'better-sqlite3'
 import { beforeAll, expect, test } from 'vitest'
 import { type Copied, type Copying, copyRows, findDifference, MOVED_TABLES } from '../../src/store/move-mirror.ts'
-import { postgresSession } from '../../src/store/port/postgres-store.ts'
 import { sqliteSession } from '../../src/store/port/sqlite-store.ts'
 import { COLUMNS } from '../../src/store/schema/schema.ts'
 import { openDatabase } from '../../src/store/postgres/open-database.ts'
-import type { Database as Postgres, Session } from '../../src/store/port/postgres-session.ts'
+import type { Database as Postgres, ServerSession as Session } from '../../src/store/port/postgres-session.ts'
 import { rowsOf, valueOf } from '../support/mirror-file.ts'
 import { aFullMirror, aSqliteMirror } from '../support/full-mirror.ts'
 import { pgliteConnections, startPglite } from '../support/pglite-connections.ts'
 import { anEmptyMirror } from '../support/postgres/emptied.ts'
+import { text } from '../../src/store/port/sql.ts'
 
 let server: PGlite
 
@@ -28,7 +28,7 @@ test('every table and every column of both stores is moved, or known to be made 
   const inPostgres = new Map<string, string[]>()
   const rows = await (
     await aDatabase()
-  ).read((session) => session.all<{ table: string; column: string }>(POSTGRES_COLUMNS))
+  ).read((session) => session.all<{ table: string; column: string }>(text(POSTGRES_COLUMNS)))
   for (const { table, column } of rows) inPostgres.set(table, [...(inPostgres.get(table) ?? []), column])
   const moved = new Map(MOVED_TABLES.map((name) => [name, (COLUMNS[name] ?? []).toSorted()]))
 
@@ -45,7 +45,7 @@ test('a mirror goes to PostgreSQL and back, and every row and every number is as
 
   const there = await toPostgres(file, database)
   const spans = await database.read((session) =>
-    session.all('SELECT organization, min(row_id), max(row_id), count(*) FROM customers GROUP BY 1 ORDER BY 1'),
+    session.all(text('SELECT organization, min(row_id), max(row_id), count(*) FROM customers GROUP BY 1 ORDER BY 1')),
   )
   const back = await toSqlite(database, returned)
 
@@ -63,7 +63,7 @@ test('a mirror goes to PostgreSQL and back, and every row and every number is as
   }
   expect(rowsOf(returned, NAMES_OF_ROWS)).toEqual(rowsOf(file, NAMES_OF_ROWS))
   expect(rowsOf(returned, ORDER)).toEqual(rowsOf(file, ORDER))
-  expect(await database.read((session) => session.all('SELECT later_order FROM lists'))).toEqual([
+  expect(await database.read((session) => session.all(text('SELECT later_order FROM lists')))).toEqual([
     { later_order: '{"parts":[0,3,[0,2]],"pending":[2,9002]}' },
   ])
   expect(rowsOf(returned, HIGHEST)).toEqual(rowsOf(file, HIGHEST))
@@ -82,12 +82,12 @@ test('a value that differs in the copy is found, in whatever table and column it
   const file = await aFullMirror()
   const database = await aDatabase()
   await toPostgres(file, database)
-  await database.write((session) => session.run(`UPDATE changes SET fields = '{}' WHERE seq = 2`))
+  await database.write((session) => session.run(text(`UPDATE changes SET fields = '{}' WHERE seq = 2`)))
   const db = new Database(file, { readonly: true })
-  const compare = (session: Session) => findDifference({ from: sqliteSession(db), to: postgresSession(session) })
+  const compare = (session: Session) => findDifference({ from: sqliteSession(db), to: session })
 
   expect(await database.read(compare)).toEqual({ table: 'changes', key: '2', column: 'fields' })
-  await database.write((session) => session.run('DELETE FROM changes WHERE seq = 2'))
+  await database.write((session) => session.run(text('DELETE FROM changes WHERE seq = 2')))
   expect(await database.read(compare)).toMatchObject({ table: 'changes' })
   db.close()
 })
@@ -119,15 +119,13 @@ async function aDatabase(): Promise<Postgres> {
 function toPostgres(file: string, database: Postgres, options: Partial<Copying> = {}): Promise<Copied> {
   const db = new Database(file, { readonly: true })
   return database
-    .write((session) => copyAndCompare({ from: sqliteSession(db), to: postgresSession(session), ...options }))
+    .write((session) => copyAndCompare({ from: sqliteSession(db), to: session, ...options }))
     .finally(() => db.close())
 }
 
 function toSqlite(database: Postgres, file: string): Promise<Copied> {
   const db = new Database(file)
-  return database
-    .read((session) => copyAndCompare({ from: postgresSession(session), to: sqliteSession(db) }))
-    .finally(() => db.close())
+  return database.read((session) => copyAndCompare({ from: session, to: sqliteSession(db) })).finally(() => db.close())
 }
 
 async function copyAndCompare(copying: Copying): Promise<Copied> {

@@ -3,12 +3,13 @@ import Sqlite from 'better-sqlite3'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
 import { openDatabase } from '../../src/store/postgres/open-database.ts'
-import type { Connections, Database, Session } from '../../src/store/port/postgres-session.ts'
+import type { Connections, Database, ServerSession } from '../../src/store/port/postgres-session.ts'
 import { openMirror } from '../../src/store/mirror.ts'
 import { pgliteConnections } from './pglite-connections.ts'
 import { anEmptyMirror } from './postgres/emptied.ts'
 import type { Tables } from './random-tables.ts'
 import { temporaryFolder } from './temp-folder.ts'
+import { text } from '../../src/store/port/sql.ts'
 
 /** A mirror in a file of SQLite with these rows, whatever store the tests are run on. */
 export async function inSqlite(tables: Tables) {
@@ -44,22 +45,24 @@ export async function inPostgres(
       ['changes', 'seq'],
       ['rejects', 'reject_id'],
     ])
-      await session.run(`SELECT setval(pg_get_serial_sequence('${table}', '${column}'), 1000)`)
+      await session.run(text(`SELECT setval(pg_get_serial_sequence('${table}', '${column}'), 1000)`))
   })
   return database
 }
 
 /** Without the column that PostgreSQL fills in. */
 async function insertRow(
-  session: Session,
+  session: ServerSession,
   table: string,
   { is_active: _isActive, ...row }: Record<string, unknown>,
 ): Promise<void> {
   const names = Object.keys(row)
-  await session.run(
-    `INSERT INTO ${table} (${names.join(', ')}) VALUES (${names.map((_name, at) => `$${at + 1}`).join(', ')})`,
-    ...Object.values(row),
-  )
+  await session
+    .query(
+      `INSERT INTO ${table} (${names.join(', ')}) VALUES (${names.map((_name, at) => `$${at + 1}`).join(', ')})`,
+      ...Object.values(row),
+    )
+    .then((answer) => answer.count)
 }
 
 /** Rows as texts that can be compared, whatever order they came in. */

@@ -7,8 +7,7 @@ import type { PagesSaved } from '../../model/mirror.ts'
 import { release } from '../absent/held-removals.ts'
 import { replacing, rowsOf } from '../port/fragments.ts'
 import { isCustomerTaken, isTaken, isTooLongToIndex, postgresError } from '../port/postgres-errors.ts'
-import { type Database, Texts } from '../port/postgres-session.ts'
-import { postgresSession, type ServerSession } from '../port/postgres-store.ts'
+import { type Database, type ServerSession, Texts } from '../port/postgres-session.ts'
 import { LEFT_OUT, together } from '../port/store.ts'
 import { joined, sql, sqlTime, text } from '../port/sql.ts'
 import { dropTextIndexes } from '../reading-indexes.ts'
@@ -57,12 +56,11 @@ async function savePages(
     const disturbed: Disturbed = {}
     try {
       const work = { run, pages, ids, toFind, nowMs, onWaiting, disturbed }
-      return await database.write((server) => saveOnce(postgresSession(server), work), pages)
+      return await database.write((session) => saveOnce(session, work), {}, pages)
     } catch (error) {
-      if (disturbed.isTooLong === true && (await database.write((server) => dropTextIndexes(postgresSession(server)))))
-        continue
+      if (disturbed.isTooLong === true && (await database.write(dropTextIndexes))) continue
       if (disturbed.by === undefined) throw error
-      if (tries === TRIES) throw lasting(disturbed.by, database.address)
+      if (tries === TRIES) throw lasting(disturbed.by, database.place)
     }
   }
 }
@@ -120,9 +118,9 @@ const FIND = `
     (SELECT max(row_id) FROM edited_customers WHERE organization = $1)) AS row_id) AS last
   LEFT JOIN customers ON organization = $1 AND id = ANY (ARRAY(SELECT unnest($2::text[])))`
 
-async function findStored({ server }: ServerSession, organization: string, ids: ReadonlySet<string>): Promise<Stored> {
+async function findStored(session: ServerSession, organization: string, ids: ReadonlySet<string>): Promise<Stored> {
   const customers = new Map<string, Known>()
-  const found = await server.all<Found>(FIND, organization, new Texts([...ids]))
+  const { rows: found } = await session.query<Found>(FIND, organization, new Texts([...ids]))
   for (const { last_row_id: _, row_id: rowId, is_missing: isMissing, is_removed: isRemoved, ...customer } of found)
     if (rowId !== null) customers.set(customer.id, { rowId, customer, isMissing, isRemoved })
   return { customers, lastRowId: found[0]?.last_row_id ?? 0 }
@@ -242,7 +240,7 @@ function windowsOf(windows: PagesDecided['windows']): Column[] {
  * is not run. Each array is expanded in the select list: in FROM, the server would first write every one of them into a store of its own.
  */
 async function takeRows(
-  { server }: ServerSession,
+  session: ServerSession,
   words: string,
   columns: readonly Column[],
   shared: readonly unknown[],
@@ -254,7 +252,7 @@ async function takeRows(
     ({ name, type }, at) => `unnest((SELECT $${used.length + at + 1}::${type}[])) AS ${name}`,
   )
   const given = `(SELECT ${expanded.join(', ')}) AS given`
-  return server.run(words.replace('GIVEN', given), ...used, ...columns.map(({ values }) => values))
+  return (await session.query(words.replace('GIVEN', given), ...used, ...columns.map(({ values }) => values))).count
 }
 
 const STORED = FIELDS.map(

@@ -1,5 +1,5 @@
 import { Client as DriverClient, type ClientConfig, Pool, type PoolClient, type QueryResult, types } from 'pg'
-import { type Client, type Connections, type Session, Texts } from './postgres-session.ts'
+import { type Answer, type Client, type Connections, type ServerSession, Texts } from './postgres-session.ts'
 import { usePasswordFile } from '../../address/password-file.ts'
 import { closeWhereRefused } from '../../address/refused-login.ts'
 import { MirrorUnusable, UsageError } from '../../errors/errors.ts'
@@ -49,12 +49,13 @@ export class MirrorClient extends DriverClient {
 }
 
 /** What is asked of a mirror over a connection of its own. */
-export function sessionOn(client: MirrorClient): Pick<Session, 'first'> {
+export function sessionOn(client: MirrorClient): Pick<ServerSession, 'query'> {
   return {
-    first: async <Row>(text: string, ...values: unknown[]) => {
+    query: async <Row>(text: string, ...values: unknown[]): Promise<Answer<Row>> => {
+      const { rows, rowCount } = await client.query({ text, values, types: { getTypeParser: valueParser } })
       // The border to SQL: the author of a statement declares its rows.
       // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-      return (await client.query({ text, values, types: { getTypeParser: valueParser } })).rows[0] as Row | undefined
+      return { rows: rows as Row[], count: rowCount ?? 0 }
     },
   }
 }

@@ -1,3 +1,5 @@
+import type { Session, Store, Writing } from './store.ts'
+
 /** The connections to a PostgreSQL server, or to one in this process. */
 export type Connections = {
   connect(): Promise<Client>
@@ -27,27 +29,27 @@ export class Texts {
   }
 }
 
-/** A transaction under way, in which the tables of the mirror are found by their names. */
-export type Session = {
-  all<Row>(sql: string, ...parameters: unknown[]): Promise<Row[]>
-  first<Row>(sql: string, ...parameters: unknown[]): Promise<Row | undefined>
-  run(sql: string, ...parameters: unknown[]): Promise<number>
+/** The rows of a statement, and how many it found or wrote. */
+export type Answer<Row> = { rows: Row[]; count: number }
+
+/** A transaction in PostgreSQL, in which the tables of the mirror are found by their names. */
+export type ServerSession = Session & {
+  /** A statement as text, with a value for $1 and so on. */
+  query<Row>(sql: string, ...values: unknown[]): Promise<Answer<Row>>
 }
 
 /** A mirror in one schema of a PostgreSQL database. */
-export type Database = {
-  readonly address: string
+export type Database = Omit<Store, 'read' | 'write'> & {
   readonly schema: string
-  read<Result>(work: (session: Session) => Promise<Result>): Promise<Result>
+  read<Result>(work: (session: ServerSession) => Promise<Result>): Promise<Result>
   /**
    * One transaction that writes: all of it or nothing. The work is repeated if it met another transaction. `once` names it: if the
    * server is gone before it answers whether it was committed, the same call with the same object finds out, and returns the first
    * result if it was.
    */
-  write<Result>(work: (session: Session) => Promise<Result>, once?: object): Promise<Result>
+  write<Result>(work: (session: ServerSession) => Promise<Result>, writing?: Writing, once?: object): Promise<Result>
   /** The same where there may be no mirror yet. It may be done twice. */
-  make<Result>(work: (session: Session) => Promise<Result>): Promise<Result>
+  make<Result>(work: (session: ServerSession) => Promise<Result>): Promise<Result>
   /** One statement outside a transaction, however long it takes, in which tables are named with their schema, and nothing else is named. */
   maintain(sql: string): Promise<void>
-  close(): Promise<void>
 }

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { isCancelled, isCollision, isLost } from './postgres-errors.ts'
-import type { Client, Connections, Session } from './postgres-session.ts'
-import { quoted } from './sql.ts'
+import type { Answer, Client, Connections, ServerSession } from './postgres-session.ts'
+import { quoted, type Sql, sql, written } from './sql.ts'
 import { together } from './store.ts'
 
 /** How often a transaction is begun again that met another one. */
@@ -10,7 +10,7 @@ const TRIES = 8
 /** How often a connection is replaced that broke while it was not used. */
 const REPLACED = 3
 
-type Work<Result> = (session: Session) => Promise<Result>
+type Work<Result> = (session: ServerSession) => Promise<Result>
 
 /** Runs `work` in one transaction begun by `script`, again and again while it meets other ones. */
 export function transaction<Result>(connections: Connections, script: string, work: Work<Result>): Promise<Result> {
@@ -82,7 +82,7 @@ function tokens(token: string, before: readonly string[]): string {
 /** Whether a transaction was committed of which no answer came: it is waited for, and one that was not can no longer be, its token is taken. */
 function isCommitted(connections: Connections, script: string, token: string): Promise<boolean> {
   return transaction(connections, script, async (session) => {
-    const found = await session.first<{ is_void: boolean }>(TAKE, token)
+    const [found] = (await session.query<{ is_void: boolean }>(TAKE, token)).rows
     return found?.is_void === false
   })
 }
@@ -113,9 +113,9 @@ async function workOn<Result>(
     let isBegun = false
     let failure: { error: unknown } | undefined
     // What was sent after a statement that failed is refused: the error of the first one is the reason.
-    const query = async (sql: string, parameters: unknown[]) => {
+    const query = async (words: string, parameters: unknown[]) => {
       try {
-        return await client.query(sql, parameters.length === 0 ? undefined : parameters)
+        return await client.query(words, parameters.length === 0 ? undefined : parameters)
       } catch (error) {
         failure ??= { error }
         throw failure.error
@@ -136,17 +136,34 @@ async function workOn<Result>(
 
 type Query = (sql: string, parameters: unknown[]) => ReturnType<Client['query']>
 
-function sessionOf(query: Query): Session {
-  return {
+function sessionOf(query: Query): ServerSession {
+  const rows = async <Row>(statement: Sql): Promise<Row[]> => {
+    const { text, values } = written(statement, 'postgres')
     // The border to SQL: the author of a statement declares its rows, and the tests that run it check them.
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-    all: async <Row>(sql: string, ...parameters: unknown[]) => (await query(sql, parameters)).rows as Row[],
-    first: async <Row>(sql: string, ...parameters: unknown[]) => {
-      const [row] = (await query(sql, parameters)).rows
-      // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-      return row as Row | undefined
+    return (await query(text, values)).rows as Row[]
+  }
+  return {
+    kind: 'postgres',
+    all: rows,
+    first: async <Row>(statement: Sql) => (await rows<Row>(statement))[0],
+    numbers: async (numbers) => {
+      // As bytes: a third of their size as text, and no row for each.
+      const [found] = await rows<{ bytes: Buffer | null }>(
+        sql`SELECT string_agg(int4send(number::integer), ''::bytea) AS bytes FROM (${numbers}) AS asked (number)`,
+      )
+      const bytes = found?.bytes ?? Buffer.alloc(0)
+      return Array.from({ length: bytes.length / 4 }, (_, at) => bytes.readInt32BE(4 * at))
     },
-    run: async (sql, ...parameters) => (await query(sql, parameters)).rowCount ?? 0,
+    run: async (statement) => {
+      const { text, values } = written(statement, 'postgres')
+      return (await query(text, values)).rowCount ?? 0
+    },
+    query: async <Row>(text: string, ...values: unknown[]): Promise<Answer<Row>> => {
+      const { rows: found, rowCount } = await query(text, values)
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+      return { rows: found as Row[], count: rowCount ?? 0 }
+    },
   }
 }
 
@@ -182,13 +199,13 @@ const OWN_LIMITS = `SET statement_timeout = 0; SET lock_timeout = '15s'`
 const LIMITS_OF_ROLE = 'RESET statement_timeout; RESET lock_timeout'
 
 /** Runs one statement outside a transaction. `reading` begins a transaction that reads. */
-export async function statementAlone(connections: Connections, reading: string, sql: string) {
+export async function statementAlone(connections: Connections, reading: string, statement: string) {
   const client = await connections.connect()
   try {
     // What is set through a pooler reaches other programs, and may not reach the statement.
     const isOurs = await isDirect(client, reading)
     if (isOurs) await client.query(OWN_LIMITS)
-    await client.query(sql, undefined, { limitMs: LONGEST_MS })
+    await client.query(statement, undefined, { limitMs: LONGEST_MS })
     if (isOurs) await client.query(LIMITS_OF_ROLE)
     client.release()
   } catch (error) {

@@ -11,9 +11,10 @@ import {
 } from '../port/postgres-transaction.ts'
 import { openPool, schemaOf } from '../port/postgres-connections.ts'
 import { postgresError } from '../port/postgres-errors.ts'
-import type { Connections, Database, Session } from '../port/postgres-session.ts'
-import { quoted } from '../port/sql.ts'
+import type { Connections, Database, ServerSession } from '../port/postgres-session.ts'
+import { quoted, sql, text } from '../port/sql.ts'
 import { isDescribed, describeOnServer } from '../schema/dictionary.ts'
+import { vacuum } from './vacuum.ts'
 import { lookAtSchema, requireMirror, requireReadable, requireServer } from './require-mirror.ts'
 import { POSTGRES_SCHEMA, VERSION } from '../schema/schema.ts'
 
@@ -28,7 +29,7 @@ export async function openDatabase(
 ): Promise<Database> {
   const shown = shownMirror(address)
   const connections = await described(shown, async () => connect(address))
-  const database = databaseOf(connections, { address: shown, schema: schemaOf(address) })
+  const database = databaseOf(connections, { place: shown, schema: schemaOf(address) })
   try {
     await openSchema(database, access)
     return access === 'write'
@@ -45,21 +46,25 @@ async function refuse(shown: string): Promise<never> {
   throw new MirrorUnusable(`${shown}: was opened to be read, and is not written.`, { code: 'denied' })
 }
 
-function databaseOf(connections: Connections, { address, schema }: Pick<Database, 'address' | 'schema'>): Database {
+function databaseOf(connections: Connections, { place, schema }: Pick<Database, 'place' | 'schema'>): Database {
   const toRead = beginning('ISOLATION LEVEL REPEATABLE READ READ ONLY', schema, SETTINGS)
   // Without READ WRITE: an administrator may have made the database read-only by its settings.
   const toWrite = beginning('ISOLATION LEVEL READ COMMITTED', schema, SETTINGS)
   const write = onceTransactions(connections, toWrite)
   let closed: Promise<void> | undefined
-  return {
-    address,
+  const database: Database = {
+    kind: 'postgres',
+    place,
     schema,
-    read: (work) => described(address, () => readTransaction(connections, toRead, work)),
-    write: (work, once) => described(address, () => write(work, once)),
-    make: (work) => described(address, () => transaction(connections, toWrite, work)),
-    maintain: (sql) => described(address, () => statementAlone(connections, toRead, sql)),
+    read: (work) => described(place, () => readTransaction(connections, toRead, work)),
+    write: (work, _writing, once) => described(place, () => write(work, once)),
+    make: (work) => described(place, () => transaction(connections, toWrite, work)),
+    maintain: (statement) => described(place, () => statementAlone(connections, toRead, statement)),
+    purge: (tables) => vacuum(database, tables),
+    settle: async () => true,
     close: () => (closed ??= connections.end()),
   }
+  return database
 }
 
 /** A process that is frozen must not keep others waiting. */
@@ -91,7 +96,7 @@ async function openSchema(database: Database, access: Access) {
       requireReadable(found, database)
       return true
     }
-    requireServer(found, database.address, access)
+    requireServer(found, database.place, access)
     requireMirror(found, database)
     return found.version !== undefined && (await isComplete(session))
   })
@@ -99,27 +104,28 @@ async function openSchema(database: Database, access: Access) {
   await database.make((session) => complete(session, database))
 }
 
-async function isComplete(session: Session): Promise<boolean> {
-  return (await session.first('SELECT FROM fingerprint_key')) !== undefined && (await isDescribed(session))
+async function isComplete(session: ServerSession): Promise<boolean> {
+  return (await session.first(sql`SELECT FROM fingerprint_key`)) !== undefined && (await isDescribed(session))
 }
 
 /** Makes the mirror if there is none, and what it says of its columns. Another program that does the same at the same time is waited for. */
-async function complete(session: Session, database: Database) {
-  await session.run('SELECT pg_advisory_xact_lock($1, hashtext($2))', LOCK, database.schema)
+async function complete(session: ServerSession, database: Database) {
+  await session.run(sql`SELECT pg_advisory_xact_lock(${LOCK}, hashtext(${database.schema}))`)
   const found = await lookAtSchema(session, database.schema)
   requireMirror(found, database)
-  if (!found.has_schema) await session.run(`CREATE SCHEMA ${quoted(database.schema)}`)
+  if (!found.has_schema) await session.run(text(`CREATE SCHEMA ${quoted(database.schema)}`))
   if (found.version === undefined) {
-    await session.run(POSTGRES_SCHEMA)
-    await session.run('INSERT INTO mirror_schema (id, version) VALUES (1, $1)', VERSION)
+    await session.run(text(POSTGRES_SCHEMA))
+    await session.run(sql`INSERT INTO mirror_schema (id, version) VALUES (1, ${VERSION})`)
   }
   // A run that starts makes it too, and does not wait for the lock.
-  const key = 'INSERT INTO fingerprint_key (id, key) VALUES (1, $1) ON CONFLICT DO NOTHING'
-  await session.run(key, randomBytes(KEY_BYTES))
+  await session.run(
+    sql`INSERT INTO fingerprint_key (id, key) VALUES (1, ${randomBytes(KEY_BYTES)}) ON CONFLICT DO NOTHING`,
+  )
   await describeOnServer(session)
 }
 
 /** Has the server refuse, in this transaction, statements on tables of which a policy may hide rows from this user. */
-export async function requireAllRows(session: Session) {
-  await session.run('SET LOCAL row_security = off')
+export async function requireAllRows(session: ServerSession) {
+  await session.run(sql`SET LOCAL row_security = off`)
 }

@@ -1,5 +1,5 @@
 import { MirrorUnusable } from '../../errors/errors.ts'
-import type { Database, Session } from '../port/postgres-session.ts'
+import type { Database, ServerSession } from '../port/postgres-session.ts'
 import { incomplete, namesIn, otherVersion, POSTGRES_SCHEMA, SHAPES, VERSION } from '../schema/schema.ts'
 import { mirrorFault, noMirror } from '../../errors/faults.ts'
 import { mayVacuum } from './vacuum.ts'
@@ -34,14 +34,14 @@ export type Found = {
   version: number | undefined
 }
 
-type Place = Pick<Database, 'address' | 'schema'>
+type Place = Pick<Database, 'place' | 'schema'>
 
 /** Looks at the server and at the schema of a mirror. */
-export async function lookAtSchema(session: Pick<Session, 'first'>, schema: string): Promise<Found> {
-  const found = await session.first<Omit<Found, 'version'>>(LOOK, schema, JSON.stringify(SHAPES))
+export async function lookAtSchema(session: Pick<ServerSession, 'query'>, schema: string): Promise<Found> {
+  const [found] = (await session.query<Omit<Found, 'version'>>(LOOK, schema, JSON.stringify(SHAPES))).rows
   if (found === undefined) throw new Error('the server did not describe itself')
   if (!found.is_marked || !found.may_use) return { ...found, version: undefined }
-  const stored = await session.first<{ version: number }>('SELECT version FROM mirror_schema')
+  const [stored] = (await session.query<{ version: number }>('SELECT version FROM mirror_schema')).rows
   return { ...found, version: stored?.version ?? 0 }
 }
 
@@ -100,7 +100,7 @@ export function requireServer({ server, encoding, is_read_only }: Found, address
 /** Throws MirrorUnusable unless the schema is empty, or holds a mirror that this program knows. */
 export function requireMirror(
   { is_marked, may_use, relations, triggers, lacking, version }: Found,
-  { address, schema }: Place,
+  { place: address, schema }: Place,
 ): void {
   if (!may_use) {
     throw new MirrorUnusable(
@@ -130,8 +130,8 @@ export function requireMirror(
 
 /** Throws MirrorUnusable unless there is a mirror that this program can read. */
 export function requireReadable(found: Found, place: Place): void {
-  requireServer(found, place.address, 'read')
+  requireServer(found, place.place, 'read')
   requireMirror(found, place)
   if (found.version !== undefined) return
-  throw noMirror(place.address)
+  throw noMirror(place.place)
 }

@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { MirrorUnusable } from '../../errors/errors.ts'
-import { quoted } from '../port/sql.ts'
-import type { Database, Session } from '../port/postgres-session.ts'
+import { quoted, sql, text } from '../port/sql.ts'
+import type { Database, ServerSession } from '../port/postgres-session.ts'
 
 /** A transaction that still sees deleted rows is not waited for longer than this. Nothing waits meanwhile but the caller. */
 const PATIENCE_MS = 5000
@@ -26,7 +26,7 @@ export async function vacuum(
     await database.write(emptySamples)
     return true
   } catch (error) {
-    if (error instanceof MirrorUnusable) error.message = notFreed(error.message, database.address)
+    if (error instanceof MirrorUnusable) error.message = notFreed(error.message, database.place)
     throw error
   }
 }
@@ -38,10 +38,12 @@ function notFreed(message: string, address: string): string {
 
 /** Throws MirrorUnusable where the server would only warn, and skip a table. */
 async function requireOwned(database: Database, tables: readonly string[]) {
-  const unowned = await database.read((session) => session.first<{ owner: string }>(UNOWNED, tables))
+  const [unowned] = await database.read(
+    async (session) => (await session.query<{ owner: string }>(UNOWNED, tables)).rows,
+  )
   if (unowned === undefined) return
   const { owner } = unowned
-  const { address, schema } = database
+  const { place: address, schema } = database
   throw new MirrorUnusable(
     `${address}: it does that for the owner of the tables alone, who is ${owner}. Run the same command with the user ${owner} in the ` +
       `address, or have ${owner} run: VACUUM (ANALYZE) ${tables.map((table) => `${schema}.${table}`).join(', ')}`,
@@ -57,7 +59,7 @@ const UNOWNED = `
     AND NOT ${mayVacuum('pg_class')} LIMIT 1`
 
 async function haveOlderEnded(database: Database, patienceMs: number): Promise<boolean> {
-  const now = await database.read((session) => session.first<{ xid: string }>(NEXT))
+  const now = await database.read((session) => session.first<{ xid: string }>(text(NEXT)))
   for (let waitedMs = 0; ; waitedMs += ASK_AGAIN_MS) {
     const older = await database.read((session) => findOlder(session, now?.xid ?? '0'))
     if (older === undefined) return true
@@ -74,17 +76,15 @@ const NEXT = 'SELECT pg_snapshot_xmax(pg_current_snapshot())::text AS xid'
  * transactions that were prepared. A worker of autovacuum, which is of no user, keeps none. That it is one, as backend_type says, the
  * server shows of other users only to members of pg_read_all_stats; the rest of these rows it shows to everyone.
  */
-function findOlder(session: Session, xid: string): Promise<{ xid: string } | undefined> {
-  return session.first<{ xid: string }>(
-    `SELECT xid::text FROM (
+function findOlder(session: ServerSession, xid: string): Promise<{ xid: string } | undefined> {
+  return session.first<{ xid: string }>(sql`
+     SELECT xid::text FROM (
        SELECT unnest(ARRAY[backend_xid, backend_xmin]) FROM pg_stat_activity
        WHERE (datname IS NULL OR datname = current_database()) AND pid <> pg_backend_pid() AND usename IS NOT NULL
        UNION ALL SELECT xmin FROM pg_replication_slots
        UNION ALL SELECT transaction FROM pg_prepared_xacts WHERE database = current_database()
      ) AS held (xid)
-     WHERE age(xid) > age($1::text::xid8::xid) LIMIT 1`,
-    xid,
-  )
+     WHERE age(xid) > age(${xid}::text::xid8::xid) LIMIT 1`)
 }
 
 /** A row without a customer, for each table with values of customers. */
@@ -98,13 +98,13 @@ const ROWS = {
 }
 
 /** PostgreSQL keeps the samples of a table that has no rows any more, so it takes one of a row that no other transaction ever sees. */
-async function emptySamples(session: Session) {
-  await session.run(`SET LOCAL customer_mirror.unnoticed = 'on'`)
+async function emptySamples(session: ServerSession) {
+  await session.run(sql`SET LOCAL customer_mirror.unnoticed = 'on'`)
   for (const [table, row] of Object.entries(ROWS)) {
-    const isEmpty = await session.run(`INSERT INTO ${table} ${row} WHERE NOT EXISTS (SELECT FROM ${table})`)
+    const isEmpty = await session.run(text(`INSERT INTO ${table} ${row} WHERE NOT EXISTS (SELECT FROM ${table})`))
     if (isEmpty === 0) continue
-    await session.run(`ANALYZE ${table}`)
-    await session.run(`DELETE FROM ${table} WHERE organization = ''`)
+    await session.run(text(`ANALYZE ${table}`))
+    await session.run(text(`DELETE FROM ${table} WHERE organization = ''`))
   }
 }
 

@@ -1,5 +1,5 @@
 import { PUBLIC_TABLES } from '../../model/public-tables.ts'
-import type { Session } from '../port/postgres-session.ts'
+import type { ServerSession } from '../port/postgres-session.ts'
 import type { Connection } from '../sqlite/connect.ts'
 
 /** What each public column holds, in one row each. */
@@ -34,18 +34,18 @@ const ROWS_THERE = ROWS.map(({ table, name: column, meaning, source, nullable, p
 })
 
 /** Whether a server says of each public column what this program does, and which type it has. */
-export async function isDescribed(session: Session): Promise<boolean> {
-  const differing = await session.first(
+export async function isDescribed(session: ServerSession): Promise<boolean> {
+  const { count } = await session.query(
     `${DESCRIBED} SELECT FROM described FULL JOIN dictionary
     ON dictionary."table" = described."table" AND dictionary."column" = described."column" WHERE ${DIFFERS} LIMIT 1`,
     GIVEN,
   )
-  return differing === undefined
+  return count === 0
 }
 
 /** The same on a server, with the types that it has. */
-export async function describeOnServer(session: Session) {
-  await session.run(
+export async function describeOnServer(session: ServerSession) {
+  await session.query(
     `${DESCRIBED}, gone AS (
        DELETE FROM dictionary WHERE NOT EXISTS (
          SELECT 1 FROM described WHERE described."table" = dictionary."table" AND described."column" = dictionary."column")

@@ -7,6 +7,7 @@ import { breakable } from '../../support/breaking-connections.ts'
 import { anAddress, pgliteConnections, startPglite } from '../../support/pglite-connections.ts'
 import { anEmptyMirror } from '../../support/postgres/emptied.ts'
 import { answering } from '../../support/postgres/opened-again.ts'
+import { text } from '../../../src/store/port/sql.ts'
 
 let server: PGlite
 
@@ -20,12 +21,12 @@ describe('opening', () => {
     await expect(open(address, 'read')).rejects.toMatchObject({ code: 'missing' })
 
     const made = await open(address)
-    const keys = await made.read((session) => session.all('SELECT key FROM fingerprint_key'))
+    const keys = await made.read((session) => session.all(text('SELECT key FROM fingerprint_key')))
     await open(address)
     const reader = await open(address, 'read')
 
     expect(keys).toEqual([{ key: expect.any(Buffer) }])
-    expect(await reader.read((session) => session.all('SELECT key FROM fingerprint_key'))).toEqual(keys)
+    expect(await reader.read((session) => session.all(text('SELECT key FROM fingerprint_key')))).toEqual(keys)
   })
 
   test('a mirror of another version is left as it is', async () => {
@@ -49,9 +50,9 @@ describe('opening', () => {
   })
 
   test('neither user nor password are in what is shown', async () => {
-    const { address } = await openDatabase('postgres://ann:s3cret@db.test/crm?schema=shown', 'write', onPglite)
+    const { place } = await openDatabase('postgres://ann:s3cret@db.test/crm?schema=shown', 'write', onPglite)
 
-    expect(address).toBe('postgres://db.test/crm?schema=shown')
+    expect(place).toBe('postgres://db.test/crm?schema=shown')
   })
 })
 
@@ -64,7 +65,7 @@ describe('a transaction', () => {
     })
     const hiding = database.write(async (session) => {
       await retire(session, 'acme')
-      await session.run('SELECT 1 / 0').catch(() => {})
+      await session.run(text('SELECT 1 / 0')).catch(() => {})
     })
 
     await expect(failing).rejects.toThrow('made up')
@@ -79,7 +80,7 @@ describe('a transaction', () => {
     await database.write(async (session) => {
       tries += 1
       await retire(session, `try ${tries}`)
-      if (tries < 3) await session.run(`DO $$ BEGIN RAISE SQLSTATE '40P01'; END $$`)
+      if (tries < 3) await session.run(text(`DO $$ BEGIN RAISE SQLSTATE '40P01'; END $$`))
     })
 
     expect(await retired(database)).toEqual(['try 3'])
@@ -134,9 +135,9 @@ describe('a connection that breaks', () => {
     line.breakAt('COMMIT', when)
     line.breakAt('INSERT INTO commits', 'before', 2)
 
-    await expect(database.write(work, once)).rejects.toMatchObject({ code: 'gone' })
-    await expect(database.write(work, once)).rejects.toMatchObject({ code: 'gone' })
-    expect(await database.write(work, once)).toBe(1)
+    await expect(database.write(work, {}, once)).rejects.toMatchObject({ code: 'gone' })
+    await expect(database.write(work, {}, once)).rejects.toMatchObject({ code: 'gone' })
+    expect(await database.write(work, {}, once)).toBe(1)
 
     expect(works).toBe(begun)
     expect(await retired(database)).toEqual([`work ${begun}`])
@@ -147,12 +148,12 @@ test('a lease is renewed by the clock of the server', async () => {
   const database = await openDatabase(await anEmptyMirror(), 'write', onPglite)
   const mirror = mirrorOf(database)
   const run = await mirror.startRun({ organization: 'acme', trigger: 'sync', nowMs: 0 })
-  await database.write((session) => session.run('UPDATE leases SET expires_at_ms = expires_at_ms - 55000'))
+  await database.write((session) => session.run(text('UPDATE leases SET expires_at_ms = expires_at_ms - 55000')))
 
   await mirror.renewLease(run, 0)
 
   const isLate = 'SELECT expires_at_ms > extract(epoch FROM now()) * 1000 + 50000 AS is_renewed FROM leases'
-  expect(await database.read((session) => session.all(isLate))).toEqual([{ is_renewed: true }])
+  expect(await database.read((session) => session.all(text(isLate)))).toEqual([{ is_renewed: true }])
 })
 
 const onPglite = { connect: () => pgliteConnections(server) }
@@ -164,12 +165,14 @@ function open(address: string, access: 'read' | 'write' = 'write', connections =
 type Session = Parameters<Parameters<Database['write']>[0]>[0]
 
 function retire(session: Session, organization: string): Promise<number> {
-  return session.run('INSERT INTO retired_organizations VALUES ($1, now())', organization)
+  return session
+    .query('INSERT INTO retired_organizations VALUES ($1, now())', organization)
+    .then((answer) => answer.count)
 }
 
 async function retired(database: Database): Promise<string[]> {
   const rows = await database.read((session) =>
-    session.all<{ organization: string }>('SELECT organization FROM retired_organizations'),
+    session.all<{ organization: string }>(text('SELECT organization FROM retired_organizations')),
   )
   return rows.map(({ organization }) => organization)
 }

@@ -2,7 +2,6 @@ import type { PGlite } from '@electric-sql/pglite'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { openDatabase } from '../../../src/store/postgres/open-database.ts'
 import { createReadingIndexes } from '../../../src/store/reading-indexes.ts'
-import { postgresStore } from '../../../src/store/port/postgres-store.ts'
 import { mirrorOf } from '../../../src/store/open-postgres.ts'
 import type { Mirror } from '../../../src/model/mirror.ts'
 import type { Database } from '../../../src/store/port/postgres-session.ts'
@@ -11,6 +10,7 @@ import { aCustomer, anEnding, aPage, customers, MINUTE_MS, START_MS } from '../.
 import { through } from '../../support/breaking-connections.ts'
 import { pgliteConnections, startPglite } from '../../support/pglite-connections.ts'
 import { anEmptyMirror } from '../../support/postgres/emptied.ts'
+import { text } from '../../../src/store/port/sql.ts'
 
 /* What other programs and administrators do to the tables of a mirror, and to its server. */
 
@@ -39,7 +39,7 @@ beforeEach(() => {
 test('a text too long for an index of readers is stored, and so is every other one', async () => {
   const long = Array.from({ length: 1000 }, (_, at) => (at * 7919 * 7919).toString(36)).join('')
   await night([aCustomer(1)])
-  await createReadingIndexes(postgresStore(database))
+  await createReadingIndexes(database)
   expect(await indexes()).toHaveLength(3)
 
   const report = await night([aCustomer(1, { email: long }), aCustomer(2, { language: long })], 1)
@@ -48,7 +48,7 @@ test('a text too long for an index of readers is stored, and so is every other o
   expect(
     await rows('SELECT email = $2 OR language = $2 AS is_long FROM customers WHERE organization = $1', long),
   ).toEqual([{ is_long: true }, { is_long: true }])
-  await createReadingIndexes(postgresStore(database))
+  await createReadingIndexes(database)
   expect(await indexes()).toEqual(['customers_by_update'])
 })
 
@@ -64,7 +64,7 @@ test.each([
     cancelled += 1
     return client.query(`DO $$ BEGIN RAISE EXCEPTION '${message}' USING ERRCODE = '57014'; END $$`)
   })
-  const there = await openDatabase(database.address, 'write', { connect: () => connections })
+  const there = await openDatabase(database.place, 'write', { connect: () => connections })
   const run = await start()
 
   const saving = mirrorOf(there).savePages(run, [aPage(1, customers(1, 3))], START_MS)
@@ -129,7 +129,7 @@ test.each([
     return client.query(sql, parameters)
   })
   const connect = () => ({ ...real, connect: async () => ({ ...(await real.connect()), process }) })
-  const there = await openDatabase(database.address, 'write', { connect })
+  const there = await openDatabase(database.place, 'write', { connect })
 
   await there.maintain(`VACUUM (ANALYZE) ${there.schema}.customers`)
 
@@ -151,17 +151,21 @@ function start(nowMs = START_MS): Promise<Run> {
 
 async function indexes() {
   const found = await database.read((session) =>
-    session.all<{ name: string }>(`SELECT indexname AS name FROM pg_indexes
+    session.all<{ name: string }>(
+      text(`SELECT indexname AS name FROM pg_indexes
       WHERE schemaname = current_schema() AND indexname IN ('customers_by_email', 'customers_by_language', 'customers_by_update')`),
+    ),
   )
   return found.map(({ name }) => name)
 }
 
 /** $1 is the organization. */
 function rows(sql: string, ...parameters: unknown[]) {
-  return database.read((session) => session.all(sql, organization, ...parameters))
+  return database.read((session) => session.query(sql, organization, ...parameters).then((answer) => answer.rows))
 }
 
 function write(sql: string) {
-  return database.write((session) => session.run(sql, ...(sql.includes('$1') ? [organization] : [])))
+  return database.write((session) =>
+    session.query(sql, ...(sql.includes('$1') ? [organization] : [])).then((answer) => answer.count),
+  )
 }

@@ -4,6 +4,7 @@ import { openDatabase } from '../../../src/store/postgres/open-database.ts'
 import { vacuum } from '../../../src/store/postgres/vacuum.ts'
 import { pgliteConnections, startPglite } from '../../support/pglite-connections.ts'
 import { anEmptyMirror } from '../../support/postgres/emptied.ts'
+import { text } from '../../../src/store/port/sql.ts'
 
 /* What roles other than the owner of a mirror can do to it, or are kept from. */
 
@@ -21,7 +22,7 @@ test('a row that is edited by hand runs no function of another role', async () =
   await server.exec(`TRUNCATE ${schema}.customers`)
 
   await server.exec('DROP FUNCTION public.format(text, name)')
-  expect(await database.read((session) => session.all('SELECT row_id FROM edited_customers'))).toEqual([])
+  expect(await database.read((session) => session.all(text('SELECT row_id FROM edited_customers')))).toEqual([])
 })
 
 /** It fits what the functions of the mirror ask for better than the one of PostgreSQL. */
@@ -51,7 +52,7 @@ test('vacuum by a role that writes all tables and owns none names the role that 
 async function aMirrorWithCustomers() {
   const address = await anEmptyMirror()
   const database = await openDatabase(address, 'write', { connect: () => pgliteConnections(server) })
-  await database.write((session) => session.run(CUSTOMERS))
+  await database.write((session) => session.run(text(CUSTOMERS)))
   return { address, database, schema: database.schema }
 }
 

@@ -2,7 +2,6 @@ import type { PGlite } from '@electric-sql/pglite'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { A_RUN } from '../../support/postgres/first-rows.ts'
 import { createReadingIndexes } from '../../../src/store/reading-indexes.ts'
-import { postgresStore } from '../../../src/store/port/postgres-store.ts'
 import { mirrorOf } from '../../../src/store/open-postgres.ts'
 import { PUBLIC_TABLES } from '../../../src/model/public-tables.ts'
 import { PAGES } from '../../support/documents.ts'
@@ -10,6 +9,7 @@ import { inPostgres, inSqlite, sortedRows } from '../../support/both-stores.ts'
 import { startPglite } from '../../support/pglite-connections.ts'
 import { randomTables } from '../../support/random-tables.ts'
 import { seeds } from '../../support/seeds.ts'
+import { text } from '../../../src/store/port/sql.ts'
 
 let server: PGlite
 
@@ -33,7 +33,7 @@ test('views and verbs read the same from PostgreSQL as from SQLite', async () =>
     const database = await inPostgres(server, tables)
 
     for (const [view, columns] of Object.entries(VIEWS)) {
-      const rows = await database.read((session) => session.all(`SELECT ${columns} FROM ${view}`))
+      const rows = await database.read((session) => session.all(text(`SELECT ${columns} FROM ${view}`)))
       expect({ seed, view, rows: sortedRows(rows) }).toEqual({
         seed,
         view,
@@ -59,16 +59,18 @@ test('views and verbs read the same from PostgreSQL as from SQLite', async () =>
 
 test('the indexes of readers are created once an organization was read to its end', async () => {
   const database = await inPostgres(server, { runs: [{ ...A_RUN, reasons: '["page-limit"]' }] })
-  const indexForReaders = () => createReadingIndexes(postgresStore(database))
+  const indexForReaders = () => createReadingIndexes(database)
   const count = () =>
     database.read((session) =>
-      session.first(`SELECT count(*)::int AS found FROM pg_indexes
+      session.first(
+        text(`SELECT count(*)::int AS found FROM pg_indexes
         WHERE schemaname = current_schema() AND indexname IN ('customers_by_email', 'customers_by_language', 'customers_by_update')`),
+      ),
     )
   await indexForReaders()
   expect(await count()).toEqual({ found: 0 })
 
-  await database.write((session) => session.run(`UPDATE runs SET reasons = '[]'`))
+  await database.write((session) => session.run(text(`UPDATE runs SET reasons = '[]'`)))
   await Promise.all([indexForReaders(), indexForReaders()])
 
   expect(await count()).toEqual({ found: 3 })
@@ -78,10 +80,10 @@ describe('the dictionary', () => {
   test('says of every public column what PostgreSQL says of its type', async () => {
     const database = await inPostgres(server, {})
     const stored = await database.read((session) =>
-      session.all<{ table: string; column: string }>(`SELECT "table", "column" FROM dictionary ORDER BY ctid`),
+      session.all<{ table: string; column: string }>(text(`SELECT "table", "column" FROM dictionary ORDER BY ctid`)),
     )
-    const wrong = await database.read((session) => session.all(WRONG_TYPES))
-    const meanings = await database.read((session) => session.all(`SELECT meaning FROM dictionary`))
+    const wrong = await database.read((session) => session.all(text(WRONG_TYPES)))
+    const meanings = await database.read((session) => session.all(text(`SELECT meaning FROM dictionary`)))
 
     expect(stored).toEqual(
       PUBLIC_TABLES.flatMap(({ name, columns }) => columns.map((column) => ({ table: name, column: column.name }))),
@@ -95,8 +97,10 @@ describe('the dictionary', () => {
     const stored = await database.read((session) =>
       session.all<{
         name: string
-      }>(`SELECT DISTINCT CASE "column" WHEN 'extra' THEN 'extra' ELSE "table" || '.' || "column" END AS name
+      }>(
+        text(`SELECT DISTINCT CASE "column" WHEN 'extra' THEN 'extra' ELSE "table" || '.' || "column" END AS name
         FROM dictionary WHERE type = 'json'`),
+      ),
     )
     const page = PAGES.find(({ name }) => name === 'docs/OPERATIONS.md')?.text ?? ''
     const [, named = ''] = /is a boolean\. ([^.]*(?:\.[^.]*)*?) are `json`/.exec(page) ?? []

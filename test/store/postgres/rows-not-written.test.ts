@@ -88,5 +88,5 @@ async function suppress(event: string) {
 
 /** $1 is the organization. */
 function rows(sql: string) {
-  return database().read((session) => session.all(sql, organization()))
+  return database().read((session) => session.query(sql, organization()).then((answer) => answer.rows))
 }

@@ -37,10 +37,10 @@ test('two organizations at a time have a save under way in the server, however m
   let [underWay, most] = [0, 0]
   const watched: Database = {
     ...database,
-    async write(work, once) {
+    async write(work, writing, once) {
       underWay += 1
       most = Math.max(most, underWay)
-      return await database.write(work, once).finally(() => (underWay -= 1))
+      return await database.write(work, writing, once).finally(() => (underWay -= 1))
     },
   }
   const loading = mirrorOf(watched)
@@ -199,7 +199,11 @@ function firstWords(sql: string): string {
 }
 
 function rows(sql: string): Promise<Record<string, unknown>[]> {
-  return database.read((session) => session.all(sql, ...(sql.includes('$1') ? [organization] : [])))
+  return database.read((session) =>
+    session
+      .query<Record<string, unknown>>(sql, ...(sql.includes('$1') ? [organization] : []))
+      .then((answer) => answer.rows),
+  )
 }
 
 function observed(connections: Connections): Connections {

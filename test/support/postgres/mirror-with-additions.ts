@@ -7,6 +7,7 @@ import type { Ending } from '../../../src/model/run.ts'
 import { anEnding, aPage, MINUTE_MS, START_MS } from '../builders.ts'
 import { pgliteConnections, startPglite } from '../pglite-connections.ts'
 import { anEmptyMirror } from './emptied.ts'
+import { text } from '../../../src/store/port/sql.ts'
 
 /**
  * A mirror for all tests of a file, to which each adds what an administrator may add: `undo` takes statements that take it away again.
@@ -31,7 +32,7 @@ export function aMirrorWithAdditions() {
   const organization = () => `acme-${organizations}`
 
   function write(sql: string) {
-    return database.write((session) => session.run(sql))
+    return database.write((session) => session.run(text(sql)))
   }
 
   async function night(list: readonly object[], n = 0, ending: Partial<Ending> = {}) {
