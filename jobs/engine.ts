@@ -15,7 +15,7 @@ import { watchPauses, type PauseWatch } from './pauses.ts'
 import type { Publisher } from './publish/publisher.ts'
 import { openBackend } from './queue/backend.ts'
 import { succeedsWithin, within } from './queue/deadline.ts'
-import { anotherMirrorNow, claimQueue } from './queue/mirror-of-queue.ts'
+import { claimQueue } from './queue/mirror-of-queue.ts'
 import type { Backend } from './queue/port.ts'
 import { codeAndReason } from './queue/queue-faults.ts'
 import { listWaits, openQueues, putBackLeft, type Queues } from './queue/queues.ts'
@@ -33,8 +33,6 @@ export type Engine = {
   followed: FollowedConfig
   others: OtherWorkers
   backend: Backend
-  /** What is wrong where the queue has another mirror by now, in a sentence. */
-  anotherMirror: () => Promise<string | undefined>
   mirror: Mirror
   /** The mirror as the endpoints look at it. */
   watchedMirror: Mirror
@@ -90,7 +88,7 @@ export async function openEngine(config: LiveConfig, opening: Opening): Promise<
   try {
     const backend = await openBackend(address, { folder: folderBeside(config.current) })
     try {
-      // Each job asks again: a queue that connects and then stalls must not keep the worker from stopping.
+      // A queue that connects and then stalls must not keep the worker from stopping.
       await within(claimQueue(backend.values, mirror), CLAIM_MS, undefined, signal)
       const queues = openQueues(backend)
       if (backend.kind === 'embedded') await putBackLeft(queues)
@@ -147,12 +145,11 @@ function startParts(config: LiveConfig, opened: Opened): Engine {
     pauses: () => pauses.latest(),
     waits,
   })
-  const anotherMirror = () => anotherMirrorNow(values, mirror)
   const stopping = new AbortController()
   const processing: Processing = {
     organizationOf: config.organizationOf,
     lookAgain: followed.lookAgain,
-    ...{ mirror, queues, pauses, anotherMirror },
+    ...{ mirror, queues, pauses },
     rateLimits: new Map(),
     sharedTurns:
       limits &&
@@ -180,7 +177,7 @@ function startParts(config: LiveConfig, opened: Opened): Engine {
     log.warn({ jobId }, 'job taken over from a worker without a heartbeat')
   })
   return {
-    ...{ config, followed, others, backend, anotherMirror, mirror, watchedMirror, mirrorFailures, metrics, queues },
+    ...{ config, followed, others, backend, mirror, watchedMirror, mirrorFailures, metrics, queues },
     ...{ pauses, waits, syncWorker, quickWorker, notifyWorker: notifier.worker },
     async stop() {
       for (const part of [pauses, followed, others, notifier]) part.stop()

@@ -171,20 +171,17 @@ export function watched(
   engine: Engine,
   { token, now, monotonicMs }: { token: string | undefined; now: () => number; monotonicMs: () => number },
 ): Watched {
-  const { backend, config, anotherMirror, queues, pauses, others, syncWorker, quickWorker, metrics } = engine
+  const { backend, config, queues, pauses, others, syncWorker, quickWorker, metrics } = engine
   const { watchedMirror: mirror, mirrorFailures } = engine
   const write = createWriteProbe(backend.write, monotonicMs)
-  const noticed = async () => {
-    const another = await within(anotherMirror(), ASK_MS, undefined).catch(() => undefined)
-    return {
-      configuration: [...configurationProblems(config, others.problem()), ...(another === undefined ? [] : [another])],
-      organizations: config.current.organizations,
-      mirror,
-      mirrorFailures,
-      pauses: await pauses.latest(),
-      nowMs: now(),
-    }
-  }
+  const noticed = async () => ({
+    configuration: configurationProblems(config, others.problem()),
+    organizations: config.current.organizations,
+    mirror,
+    mirrorFailures,
+    pauses: await pauses.latest(),
+    nowMs: now(),
+  })
   const examineNow = async () => examine({ ...(await noticed()), write, workers: [syncWorker, quickWorker] })
   return {
     examine: examineNow,

@@ -92,32 +92,30 @@ type RequestOptions = {
 }
 
 /**
- * Notes at the job of an organization that a person wants its run, so that it is made although the schedule needs none. Returns whether the
- * job has yet to look at its notes.
+ * Lets the job of an organization be for a person, so that its run is made although the schedule needs none. Returns whether the job has yet
+ * to look at that.
  */
 async function markAsked(
-  sync: Pick<Queues['sync'], 'getDeduplicationJobId' | 'addJobLog'>,
+  sync: Pick<Queues['sync'], 'getDeduplicationJobId' | 'getJob'>,
   organization: string,
 ): Promise<boolean> {
-  const jobId = await sync.getDeduplicationJobId(organization)
-  if (jobId === null) return false
+  const id = await sync.getDeduplicationJobId(organization)
+  const job = id === null ? undefined : await sync.getJob(id)
   // Rejects for a job that has ended meanwhile.
-  await sync.addJobLog(jobId, ASKED).catch(() => {})
-  return (await sync.getDeduplicationJobId(organization)) === jobId
+  await job?.updateData({ ...job.data, dueMs: undefined }).catch(() => {})
+  return id !== null && (await sync.getDeduplicationJobId(organization)) === id
 }
-
-const ASKED = 'asked for by a person'
 
 /**
  * Whether a person asked for a run of this organization while this job of the schedule was in the queue. The job lets go of the organization
  * first, so that a request which comes later makes a job of its own.
  */
 export async function isAsked(
-  sync: Pick<Queues['sync'], 'getJobLogs' | 'backend'>,
+  sync: Pick<Queues['sync'], 'getJob' | 'backend'>,
   { id, organization }: { id: string; organization: string },
 ): Promise<boolean> {
   await sync.backend.removeDeduplicationKey(organization, id)
-  return (await sync.getJobLogs(id)).logs.includes(ASKED)
+  return (await sync.getJob(id))?.data.dueMs === undefined
 }
 
 /** The mirror records runs; the queue keeps recent jobs only for inspection. */

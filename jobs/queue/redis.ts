@@ -134,9 +134,8 @@ export async function readRedis(address: string, { connectMs, prefix }: Omit<Ope
 
 /**
  * Writes a probe (or only overwrites one that is there), and asks for what BullMQ needs. Rejects where the server is full or a replica, where
- * another program has our keys, where this user may not use them, run scripts, wait for jobs or read INFO, and where the server is a cluster:
- * BullMQ names several keys in one command, which must be on one of its servers. Everything is asked at once, because a server may be far
- * away; it answers in order, so the first refusal is the one that is thrown.
+ * another program has our keys, where this user may not use them, run scripts or read INFO, and where the server is a cluster: BullMQ names
+ * several keys in one command, which must be on one of its servers. The server answers in order, so the first refusal is thrown.
  */
 async function probe(client: Client, prefix: string, write: 'new' | 'if-there') {
   // BullMQ's keys begin with bull, so a user restricted to those may write this key too.
@@ -147,7 +146,6 @@ async function probe(client: Client, prefix: string, write: 'new' | 'if-there') 
     client.info('memory'),
     client.eval('return 1', keys.length, ...keys),
     client.hlen(sharedKey(prefix)),
-    askToWait(client, key),
   ])
   const policy = /^maxmemory_policy:(\S+)/m.exec(info)?.[1]
   return { dropsKeysBy: policy === 'noeviction' ? undefined : policy }
@@ -157,20 +155,7 @@ function metaKey(prefix: string, queue: 'sync' | 'quick' | 'notify'): string {
   return `bull:${nameInDatabase({ prefix }, queue)}:meta`
 }
 
-/**
- * Workers wait for jobs with this command. The probe is no sorted set, so a server that has it refuses at once and takes nothing. Where there
- * is none, the connection waits for a tenth of a second.
- */
-async function askToWait(client: Client, key: string): Promise<void> {
-  try {
-    await client.bzpopmin(key, SHORTEST_WAIT_SECONDS)
-  } catch (error) {
-    if (!(error instanceof Error && error.message.startsWith('WRONGTYPE'))) throw error
-  }
-}
-
 const PROBE_STAYS_MS = 60_000
-const SHORTEST_WAIT_SECONDS = 0.001
 
 /** Shared values in one hash. */
 function redisValues(client: Client, prefix: string): SharedValues {

@@ -56,8 +56,6 @@ export type Processing = {
   mirror: Mirror
   queues: Pick<Queues, 'sync' | 'quick'>
   pauses: Pick<PauseWatch, 'latest'>
-  /** What is wrong where the queue has another mirror than this worker. */
-  anotherMirror: () => Promise<string | undefined>
   rateLimits: RateLimits
   /** Undefined where no other process shares a rate limit. */
   sharedTurns: OpenSharedTurns | undefined

@@ -5,36 +5,30 @@ import type { Trigger } from '../../src/model/report.ts'
 import type { LastRun } from '../../src/model/mirror.ts'
 import { isFarAhead } from '../../src/time/clock-tolerance.ts'
 import { version } from '../../src/machine/version.ts'
-import { within } from '../queue/deadline.ts'
 import { progressOf } from '../queue/port.ts'
 import { isAsked } from '../queue/queues.ts'
 import { isDue, wasReadSince, type Wanted } from '../schedule/due-runs.ts'
 import { delayUntil, type Processing, type SyncJob } from './run-for-job.ts'
 
 /**
- * Why a job is left to other workers: a newer version of the program asked for it, the queue has another mirror than this worker, or
- * its organization is not in the configuration of this worker.
+ * Why a job is left to other workers: a newer version of the program asked for it, or its organization is not in the configuration of this
+ * worker.
  */
-export type WhyLeft = 'newer-version' | 'another-mirror' | 'another-configuration'
+export type WhyLeft = 'newer-version' | 'another-configuration'
 
-/** A worker of the right version, or with the right mirror, finds a job within five minutes. */
+/** A worker of the right version finds a job within five minutes. */
 const MOST_WAITS = 20
-const ASK_MS = 2000
 
-/** Leaves a job that is for another worker to it: that uses none of its attempts, and waits a little longer each time. */
+/** Leaves a job of a newer version to a worker of that: it uses none of its attempts, and waits a little longer each time. */
 export async function leaveToOthers(
   job: SyncJob,
   token: string | undefined,
-  { listener, now, timings, anotherMirror }: Pick<Processing, 'listener' | 'now' | 'timings' | 'anotherMirror'>,
+  { listener, now, timings }: Pick<Processing, 'listener' | 'now' | 'timings'>,
 ): Promise<void> {
   const asked = z.looseObject({ version: z.string() }).safeParse(job.data)
-  const isOfNewer = asked.success && isNewer(asked.data.version)
-  // A mirror that cannot be read is reported by the run, and so is one that is gone and made anew by it.
-  const isOfAnother = async () =>
-    (await within(anotherMirror(), ASK_MS, undefined).catch(() => undefined)) !== undefined
-  if (!isOfNewer && !(await isOfAnother())) return
+  if (!asked.success || !isNewer(asked.data.version)) return
   const waitMs = timings.leftWaitMs * Math.min(job.attemptsStarted, MOST_WAITS)
-  const report = () => listener.onLeft?.(job.data.organization, isOfNewer ? 'newer-version' : 'another-mirror')
+  const report = () => listener.onLeft?.(job.data.organization, 'newer-version')
   await delayUntil(job, token, now() + waitMs, { report })
 }
 
@@ -106,7 +100,9 @@ export async function findWhyNotNeeded(
   const [lastRun] = await mirror.listLastRuns({ organization }).catch(() => [])
   const why = whyNotNeeded({ trigger, askedAtMs, dueMs, starts, lastRun, nowMs: now() })
   // Only then, because it costs a look into the queue.
-  return why !== undefined && (await isAsked(queues.sync, { id, organization })) ? undefined : why
+  return why !== undefined && dueMs !== undefined && (await isAsked(queues.sync, { id, organization }))
+    ? undefined
+    : why
 }
 
 /**

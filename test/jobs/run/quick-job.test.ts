@@ -196,7 +196,6 @@ async function mirrored(options: SandboxOptions = {}) {
         listener: { onQuickRun: (ended) => void ends.push(ended) },
         onOutdated: () => {},
         pauses: { latest: async () => new Map() },
-        anotherMirror: async () => undefined,
         stop: new AbortController().signal,
         timings: { ...TIMINGS, quickLookMs: 5 },
         ...{ now: Date.now, monotonicMs: Date.now, random: Math.random },

@@ -2,7 +2,6 @@ import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { parse, stringify } from 'yaml'
-import { releaseQueue } from '../../../jobs/queue/mirror-of-queue.ts'
 import { isNewer } from '../../../jobs/run/why-no-run.ts'
 import { version } from '../../../src/machine/version.ts'
 import { eventually } from '../../support/eventually.ts'
@@ -62,35 +61,6 @@ test('a mirror that is moved keeps its queue, and a new one where it was does no
 
   expect(code).toBe(5)
   expect(stderr).toContain(moved)
-})
-
-test('a queue that lost everything gets the mirror back from its worker, and one that has another mirror by then is reported', async () => {
-  const { place, worker } = await aPlaceWithMirror()
-  const { backend, queues } = await someQueues(place.queue, place.mirror)
-  await releaseQueue(backend.values)
-  await queues.requestSync('acme', 'manual')
-  await eventually(() => backend.values.read('mirror'), Boolean)
-  // A request is not taken while there is one of the organization already.
-  await eventually(
-    () => queues.sync.getJobCountByTypes('wait', 'prioritized', 'delayed', 'active'),
-    (count) => count === 0,
-  )
-
-  await backend.values.write(
-    'mirror',
-    JSON.stringify({ id: 'another', machine: 'm', place: 'host-b:/data/customers.db' }),
-  )
-  await queues.requestSync('acme', 'manual')
-  await worker.said(message('job left to other workers'))
-  const { http = '' } = await worker.said(message('worker started'))
-  const ready = await fetch(`${http}/readyz`)
-
-  expect(ready.status).toBe(503)
-  expect(await ready.text()).toContain(
-    'the queue has another mirror now, host-b:/data/customers.db: this worker, with ',
-  )
-  await releaseQueue(backend.values)
-  await worker.ran('acme')
 })
 
 test('a job says which version asked for it, and one of a newer version is left to other workers', async () => {

@@ -13,7 +13,6 @@ describe.skipIf(redisProgram() === undefined)('on Redis', () => {
     ['all of our keys and no others', '~bull:odd-* +@all', undefined],
     ['the keys of one queue', '~bull:odd-probe ~bull:odd-shared ~bull:odd-sync:* +@all', /NOPERM.*keys/],
     ['no scripts', '~* +@all -@scripting', /NOPERM.*'eval'.*its user needs all rights/],
-    ['no waiting', '~* +@all -@blocking', /NOPERM.*'bzpopmin'.*its user needs all rights/],
     ['no INFO', '~* +@all -info', /NOPERM.*'info'.*its user needs all rights/],
     ['reading', '~* +@read +@connection +info +eval', /NOPERM.*'set'.*its user needs all rights/],
   ])('a user who is allowed %s is judged before a worker takes jobs, and by check', async (_what, rules, reason) => {
