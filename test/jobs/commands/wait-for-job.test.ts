@@ -35,12 +35,6 @@ test('a queue that never answers is reported, and the wait can be ended', async 
   expect(news).toEqual([{ news: 'queue-lost' }])
 })
 
-test('a job that the queue has lost is not waited for', async () => {
-  const { wait } = aWait(['active', 'unknown'], undefined)
-
-  expect(await wait()).toEqual({ end: 'lost' })
-})
-
 /** A job that is in these states, one at each look. Each look takes 50 ms of a made-up clock. */
 function aWait(states: string[], job: object | undefined, onNews = () => {}) {
   const news: WaitNews[] = []

@@ -1,28 +1,7 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
-import { parse, stringify } from 'yaml'
 import { expect, test } from 'vitest'
-import { aJobsWorkplace, isEmbedded, someQueues } from '../../support/jobs-workplace.ts'
-import { startCli } from '../../support/run-cli.ts'
-import { aSandbox, organizationsOf } from '../../support/workplace.ts'
+import { isEmbedded, someQueues } from '../../support/jobs-workplace.ts'
 import { aPlaceOf, aBlindWorker } from '../../support/reloading-worker.ts'
 import { pause } from '../../../jobs/pauses.ts'
-
-test('a mirror or a queue that is changed in the file is said to wait for a restart', async () => {
-  const [acme] = organizationsOf(await aSandbox({ customers: [3] }))
-  if (acme === undefined) throw new Error('an organization was asked for')
-  const place = aJobsWorkplace([acme])
-  const worker = startCli(['worker', '--config', place.config, '--port', '0'], { cwd: place.folder })
-  await worker.lineOnStderr(/"worker started"/)
-  const document: object = parse(readFileSync(place.config, 'utf8'))
-  writeFileSync(place.config, stringify({ ...document, mirror: './elsewhere.db' }))
-  const line = await worker.lineOnStderr(/"settings were changed that take effect at the next start"/)
-  worker.send('SIGTERM')
-  await worker.ended
-
-  expect(line).toMatch(/"level":"warn".*"settings":\["mirror"\]/)
-  expect(existsSync(join(place.folder, 'elsewhere.db'))).toBe(false)
-})
 
 // Other processes cannot add to the embedded queue.
 if (!isEmbedded) {

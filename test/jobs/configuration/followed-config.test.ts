@@ -1,6 +1,6 @@
 import { mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { expect, onTestFinished, test, vi } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { followConfig } from '../../../jobs/configuration.ts'
 import { openLiveConfig } from '../../../jobs/configuration.ts'
 import { eventually } from '../../support/eventually.ts'
@@ -55,41 +55,6 @@ test('a folder that vanishes and comes back is followed, and the configuration s
   await knows('globex')
 
   expect(meanwhile).toEqual(['acme'])
-})
-
-test('jobs that miss their organizations have the file read once, and again when it has changed', async () => {
-  const { folder, config, live, followed, written } = await aFollowed({ lookMs: 3_600_000 })
-  const reload = vi.spyOn(live, 'reload')
-  for (const text of [written('acme'), written('globex'), 'organizations: [']) {
-    reload.mockClear()
-    // Another file in the place of the one before, as a write in the same moment could look like none.
-    writeFileSync(join(folder, 'next'), text)
-    renameSync(join(folder, 'next'), config)
-    await Promise.all([1, 2, 3].map(() => followed.lookAgain()))
-    await followed.lookAgain()
-    expect(reload).toHaveBeenCalledOnce()
-  }
-})
-
-test('what is read is logged and announced: another content, mistakes once, and what a person asks for', async () => {
-  const { config, written, followed, logged, knows } = await aFollowed()
-  writeFileSync(config, written('globex'))
-  await knows('globex')
-  writeFileSync(config, 'organizations: [')
-  await knows('mistakes')
-  writeFileSync(config, written('globex'))
-  await knows('globex')
-  await followed.readNow()
-
-  expect(logged).toEqual([
-    'configuration read again',
-    'announced',
-    'configuration has mistakes, the one before stays',
-    'configuration read again',
-    'announced',
-    'configuration read again',
-    'announced',
-  ])
 })
 
 /** The configuration of acme, followed; and texts for that of another organization. */

@@ -24,14 +24,6 @@ describe.each(STORES)('shared rate limits in %s', (address) => {
     expect((await limits.take(`another ${name}`, asked)).turnInMs).toBeCloseTo(0, -2)
   })
 
-  test('what asks for pauses alone takes no turn', async () => {
-    const { limits, name } = await aLimit(address)
-    await limits.take(name, { spacingMs: 60_000, pauseMs: 0 })
-    await limits.take(name, { spacingMs: 0, pauseMs: 0 })
-
-    expect(Math.round((await limits.take(name, { spacingMs: 60_000, pauseMs: 0 })).turnInMs / 60_000)).toBe(1)
-  })
-
   test('a pause holds for all, takes no turn, and is only lengthened', async () => {
     const { limits, name } = await aLimit(address)
     await limits.take(name, { spacingMs: 1000, pauseMs: HOUR_MS })
@@ -40,16 +32,6 @@ describe.each(STORES)('shared rate limits in %s', (address) => {
 
     expect(Math.round(paused.pausedMs / HOUR_MS)).toBe(1)
     expect(paused.turnInMs).toBeLessThanOrEqual(0)
-  })
-
-  test('fifty workers that wait at six requests a minute have turns of their own', async () => {
-    const { limits, name } = await aLimit(address)
-    const turns: number[] = []
-    for (let worker = 0; worker < 50; worker += 1)
-      turns.push(Math.round((await limits.take(name, { spacingMs: 10_000, pauseMs: 0 })).turnInMs / 10_000))
-
-    expect(turns.at(-1)).toBeGreaterThan(40)
-    expect(turns).toEqual(turns.toSorted((one, other) => one - other))
   })
 
   test('turns further ahead than workers take them are not believed', async () => {

@@ -37,37 +37,6 @@ describe('three workers with two organizations each under one limit of 120 a min
   })
 })
 
-test('turns that a dead worker had reserved are a small loss', async () => {
-  const world = aWorld({ requests: 1200, windowMs: 60_000 })
-  for (let dead = 0; dead < 10; dead += 1) {
-    const stop = new AbortController()
-    const turns = world.openTurns(1200)
-    await world.clock.play(turns.next(PATIENT))
-    const waiting = turns.next(stop.signal)
-    stop.abort(new Error('killed'))
-    await expect(waiting).rejects.toThrow('killed')
-  }
-  await world.play({ workers: 1, organizations: 2, requestsPerMinute: 1200, forMs: 10_000 })
-
-  expect(world.answered.length).toBeGreaterThan(150)
-})
-
-test('a process that was frozen drops the turns it slept through', async () => {
-  const { clock, limits, openTurns } = aWorld({ requests: 1200, windowMs: 60_000 })
-  const turns = openTurns(1200)
-  const starts: number[] = []
-  for (let request = 0; request < 40; request += 1) await clock.play(turns.next(PATIENT))
-  await clock.play(clock.sleep(30_000, PATIENT))
-  const before = limits.asked
-  for (let request = 0; request < 3; request += 1) {
-    await clock.play(turns.next(PATIENT))
-    starts.push(clock.now())
-  }
-
-  expect(limits.asked).toBeGreaterThan(before)
-  expect((starts[2] ?? 0) - (starts[0] ?? 0)).toBeGreaterThan(90)
-})
-
 describe('while the database is away', () => {
   test('each worker takes its share of the limit, and it is said once', async () => {
     const world = aWorld({ requests: 120, windowMs: 60_000 })

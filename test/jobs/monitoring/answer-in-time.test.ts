@@ -17,30 +17,6 @@ test('a server that does not answer takes neither the page nor a connection of m
   expect(frozen.asked()).toBe(asked)
 })
 
-test('what a server answers late is thrown away, and the next look-up is asked again', async () => {
-  const frozen = aFrozenServer()
-  const looks = answeringInTime({ ...(await aMirror()), ...frozen }, { lookMs: 1, countMs: 1 })
-  await Promise.allSettled([looks.listHeldRemovals(), looks.listLastRuns()])
-  await expect(looks.listFreshness()).rejects.toThrow('does not answer')
-
-  await frozen.thaw()
-
-  expect(await looks.listFreshness()).toEqual([])
-  expect(await looks.listHeldRemovals()).toEqual([])
-})
-
-test('an answer in time is given as it is, and so is an error', async () => {
-  const mirror = await aMirror()
-  const gone = async () => {
-    throw new Error('gone')
-  }
-  const looks = answeringInTime({ ...mirror, listLastRuns: gone }, { lookMs: 3_600_000, countMs: 3_600_000 })
-
-  expect(await looks.findRun(1)).toBeUndefined()
-  expect(await looks.listHeldRemovals()).toEqual([])
-  for (let times = 0; times < 3; times += 1) await expect(looks.listLastRuns()).rejects.toThrow('gone')
-})
-
 /** Look-ups that have no answer until the server thaws. */
 function aFrozenServer() {
   const waiting: (() => void)[] = []

@@ -29,22 +29,3 @@ test.each<[what: string, state: Partial<PublishState>, nowMs: number, expected: 
 ])('%s', (_, state, nowMs, expected) => {
   expect(isDue({ ...NOTHING, ...state }, nowMs, LIMITS)).toBe(expected)
 })
-
-test('a night of 200 organizations within minutes makes one copy', () => {
-  const state = { ...NOTHING, running: new Set<string>() }
-  const limits = { publishQuietMs: 60_000, publishLatestMs: 3_600_000, publishRestMs: 600_000 }
-  let copies = 0
-  for (let nowMs = 0; nowMs < 7_200_000; nowMs += 1000) {
-    // One run begins and ends every three seconds, for ten minutes.
-    if (nowMs < 600_000 && nowMs % 3000 === 0) {
-      state.endedAtMs = nowMs
-      state.changedAtMs ??= nowMs
-    }
-    if (!isDue(state, nowMs, limits)) continue
-    copies += 1
-    state.changedAtMs = undefined
-    state.publishedAtMs = nowMs
-  }
-
-  expect(copies).toBe(1)
-})

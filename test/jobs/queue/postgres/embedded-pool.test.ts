@@ -21,14 +21,6 @@ test('of a thousand queries that come together, a turn of the event loop takes a
   expect(Math.max(...afterTurns.map((after, turn) => after - (afterTurns[turn - 1] ?? 0)))).toBeLessThanOrEqual(100)
 })
 
-test('a query that was refused is followed by the next one', async () => {
-  const { pool } = aPool()
-  const refused = pool.query('no query', [])
-
-  expect(await pool.query('SELECT 1', [])).toEqual({ rows: [], rowCount: null })
-  await expect(refused).rejects.toThrow('refused')
-})
-
 test.each([
   { severity: 'PANIC', code: '53100' },
   { severity: 'FATAL', code: 'XX000' },
@@ -54,22 +46,6 @@ test.each([
     expect(lost).toHaveLength(1)
   },
 )
-
-test('a database that ends again, or cannot be opened, is left alone for twice as long each time, ten minutes at most', async () => {
-  vi.useFakeTimers({ toFake: ['setTimeout', 'Date'] })
-  const { pool, refuseNext } = aPool({ severity: 'PANIC' })
-  const waits: number[] = []
-  for (let time = 0; time < 15; time += 1) {
-    if (time % 2 === 1) refuseNext()
-    await expect(pool.query('panic', [])).rejects.toThrow(time % 2 === 1 ? 'not opened' : 'refused')
-    const before = Date.now()
-    vi.advanceTimersToNextTimer()
-    waits.push(Date.now() - before)
-  }
-
-  expect(waits.slice(0, 4)).toEqual([100, 200, 400, 800])
-  expect(waits.slice(-2)).toEqual([600_000, 600_000])
-})
 
 /** A pool over databases that answer nothing, at once: `opened` are the queries of each of them. */
 function aPool({ severity = 'ERROR', code = '42601' }: { severity?: 'ERROR' | 'FATAL' | 'PANIC'; code?: string } = {}) {
