@@ -10,7 +10,7 @@ const src = product.filter(({ path }) => path.startsWith('src/'))
 
 /** Folders in which time, chance and the outside world come in as arguments, or not at all. */
 const PURE = [
-  ...['scan', 'model', 'page', 'privacy', 'text', 'time', 'sync/sorting', 'source/signing', 'store/pages'],
+  ...['scan', 'model', 'status', 'privacy', 'text', 'time', 'sync/sorting', 'source/signing', 'store/pages'],
 ].map((folder) => `src/${folder}/`)
 
 /** The two programs: the command line and the worker. */

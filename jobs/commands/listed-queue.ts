@@ -1,6 +1,6 @@
 import type { Job } from 'bullmq'
 import { ALL, type Pauses } from '../../src/model/pause.ts'
-import type { Wait } from '../../src/page/standing.ts'
+import type { Wait } from '../../src/status/standing.ts'
 import { type Changed, pause, readPauses, resume } from '../pauses.ts'
 import { releaseQueue } from '../queue/mirror-of-queue.ts'
 import { type Counts, type Payload, type Queues, payload, waitOf } from '../queue/queues.ts'

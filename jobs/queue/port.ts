@@ -1,6 +1,6 @@
 import type { BackendFactory, IQueueBackend, Telemetry } from 'bullmq'
 import { z } from 'zod'
-import type { Wait } from '../../src/page/standing.ts'
+import type { Wait } from '../../src/status/standing.ts'
 import { parsedJson } from '../../src/text/parsed-json.ts'
 
 /** The store of the jobs. Its users do not see which kind it is. */

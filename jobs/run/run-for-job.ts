@@ -13,7 +13,7 @@ import {
 import type { SourceEvent } from '../../src/source/customers.ts'
 import type { Mirror } from '../../src/model/mirror.ts'
 import type { PauseWatch } from '../pauses.ts'
-import type { Wait } from '../../src/page/standing.ts'
+import type { Wait } from '../../src/status/standing.ts'
 import { within } from '../queue/deadline.ts'
 import { progressOf } from '../queue/port.ts'
 import { payload, type Counts, type Payload, type Queues } from '../queue/queues.ts'

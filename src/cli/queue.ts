@@ -12,8 +12,8 @@ import { processWords } from '../machine/process-name.ts'
 import { moment, second } from '../text/wording.ts'
 import { configOption } from './output/wording.ts'
 import { renderTable } from './output/table.ts'
-import { waitWords } from '../page/sentences.ts'
-import { isOfService } from '../page/standing.ts'
+import { waitWords } from '../status/sentences.ts'
+import { isOfService } from '../status/standing.ts'
 
 /** `customer-mirror queue`: shows what runs, waits and is delayed. */
 export function queueCommand(io: Io) {
@@ -47,7 +47,7 @@ export function queueCommand(io: Io) {
 
 /** How far the runs under way are, by organization, as far as the mirror on this machine knows. */
 async function findPercents(config: Config, nowMs: number): Promise<Map<string, number | undefined>> {
-  const { progressOf } = await import('../page/progress.ts')
+  const { progressOf } = await import('../status/overview.ts')
   return new Map((await listUnderway(config)).map((run) => [run.organization, progressOf(run, nowMs).percent]))
 }
 

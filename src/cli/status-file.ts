@@ -83,8 +83,8 @@ const PAGE = {
 
 async function pageOf(mirror: Mirror, { config, pauses, nowMs }: StatusFacts): Promise<string> {
   const [{ overviewPage }, { readOverview }, { overviewFacts }, { checkSchedules }] = await Promise.all([
-    import('../page/overview-page.ts'),
-    import('../page/overview.ts'),
+    import('../status/overview-page.ts'),
+    import('../status/overview.ts'),
     import('../../jobs/monitoring/metrics.ts'),
     import('../../jobs/schedule/due-times.ts'),
   ])

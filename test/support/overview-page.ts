@@ -1,6 +1,6 @@
 import type { Pause } from '../../src/model/pause.ts'
 import type { Mirror } from '../../src/model/mirror.ts'
-import { readOverview, type Overview } from '../../src/page/overview.ts'
+import { readOverview, type Overview } from '../../src/status/overview.ts'
 import { aPlayedMirror } from './mirror-file.ts'
 import { dueEveryNight, IN_STATES, LOOKED_AT_MS, mirrorAllStates } from './organizations-in-all-states.ts'
 

@@ -3,7 +3,7 @@ import { WARNING_MEANINGS } from '../../src/model/customer.ts'
 import { configJsonSchema } from '../../src/config/schema.ts'
 import { checkShape } from '../../src/config/mistakes.ts'
 import { ERRORS, factsOfCode } from '../../src/errors/error-facts.ts'
-import { reasonWords } from '../../src/page/proof-words.ts'
+import { reasonWords } from '../../src/status/proof-words.ts'
 import { REASONS } from '../../src/model/reasons.ts'
 import { everyMetric } from './every-metric.ts'
 

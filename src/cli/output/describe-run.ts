@@ -5,7 +5,7 @@ import {
   positionWords,
   proofLines,
   reasonWords,
-} from '../../page/proof-words.ts'
+} from '../../status/proof-words.ts'
 import type { StoredRun } from '../../model/mirror.ts'
 import { shapeWords } from '../../text/wording.ts'
 import { configOption, count, grouped, moment, summary } from './wording.ts'

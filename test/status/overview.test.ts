@@ -1,8 +1,10 @@
+import { html } from 'hono/html'
 import { expect, test } from 'vitest'
-import { overviewPage } from '../../src/page/overview-page.ts'
-import { partOf } from '../../src/page/overview.ts'
-import { progressOf } from '../../src/page/progress.ts'
-import { ago } from '../../src/page/sentences.ts'
+import { framed } from '../../src/status/frame.ts'
+import { overviewPage } from '../../src/status/overview-page.ts'
+import { partOf } from '../../src/status/overview.ts'
+import { progressOf } from '../../src/status/overview.ts'
+import { ago } from '../../src/status/sentences.ts'
 import { exactVersion } from '../../src/machine/version.ts'
 import { customers } from '../support/builders.ts'
 import { night } from '../store/nights.ts'
@@ -140,4 +142,11 @@ test('a run whose process is gone is not shown as running', async () => {
   const { organizations } = await overviewOf(mirror, ['fresh'])
 
   expect(organizations[0]?.standing.states).toEqual(['stopped'])
+})
+
+test('a text from outside neither turns what stands around it on a page, nor hides it, nor is markup', async () => {
+  const page = await framed({ title: 'a\u202Eb' }, html`<p>${'<b>\u200B\u001B[31m\u2066'}</p>`)
+
+  expect(page).toContain(String.raw`<title>a\u202eb</title>`)
+  expect(page).toContain(String.raw`&lt;b&gt;\u200b\u001b[31m\u2066`)
 })

@@ -1,8 +1,8 @@
 import { factsOfCode } from '../errors/error-facts.ts'
 import { isFarAhead } from '../time/clock-tolerance.ts'
 import { count, duration, grouped, moment } from '../text/wording.ts'
-import type { OrganizationView } from './overview.ts'
-import type { Progress } from './progress.ts'
+import type { OrganizationView, Progress } from './overview.ts'
+
 import { reasonWords } from './proof-words.ts'
 import { isOfService, type State, type Wait } from './standing.ts'
 
