@@ -138,7 +138,7 @@ test.each([
   ['pg', /^(src\/store\/p(ort|ostgres)|jobs\/queue)\//],
   ['@aws-sdk/client-s3', /^src\/copies\/bucket\//],
   ['@aws-sdk/lib-storage', /^src\/copies\/bucket\//],
-  ['hono', /^(src\/(service|http|page)|jobs)\//],
+  ['hono', /^(src\/(service|http|status)|jobs)\//],
   ['@hono/node-server', /^(src\/(service|http)|jobs)\//],
   ['bullmq', /^jobs\//],
   ['ioredis', /^jobs\//],
