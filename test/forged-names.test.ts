@@ -2,8 +2,8 @@ import type { Mirror } from '../src/model/mirror.ts'
 import { expect, test } from 'vitest'
 import { fingerprintWith } from '../src/model/fingerprint.ts'
 import { EMPTY_LIST } from '../src/model/list-as-read.ts'
-import { ListMemory } from '../src/sync/list-memory.ts'
-import { sortPage } from '../src/sync/sorting/read-page.ts'
+import { KnownList } from '../src/sync/list-as-read.ts'
+import { sortPage } from '../src/sync/sorting/sort-page.ts'
 import { expectAlike, makeNight, type Night } from './support/alike-nights.ts'
 import { aCustomer, aSourcePage, customerId, customers, type SentRecord } from './support/builders.ts'
 import { forgedName } from './support/forged-name.ts'
@@ -59,7 +59,10 @@ test.each([
     'its neighbour',
     (forged: SentRecord) => customers(1, 10).map((sent) => (sent['id'] === neighbour['id'] ? forged : sent)),
   ],
-  ['every customer of its page', (forged: SentRecord) => customers(1, 10).map(() => forged)],
+  [
+    'every other customer of its page',
+    (forged: SentRecord) => customers(1, 10).map((sent) => (sent['id'] === forged['id'] ? sent : forged)),
+  ],
 ])(
   'a record with the fingerprint of %s, made by a writer who knows the key, is not taken for another',
   async (_, as) => {
@@ -90,9 +93,9 @@ test('where all records have one fingerprint, only those of their own customers 
     comparisons: new Uint8Array(4),
     oddities: new Uint8Array(4),
   }
-  const memory = new ListMemory({ ...EMPTY_LIST, columns }, { doubted: new Set(), written: new Set() })
+  const known = new KnownList({ ...EMPTY_LIST, columns }, { doubted: new Set(), written: new Set() })
 
-  const { sorted } = sortPage(aSourcePage(1, sent), undefined, { memory, fingerprint })
+  const { sorted } = sortPage(aSourcePage(1, sent), undefined, { known, fingerprint })
 
   expect(sorted).toMatchObject({ customers: [{ id: customerId(3) }, { id: customerId(2) }] })
   expect(Array.from(sorted.rowIds)).toEqual([1, 0, 0, 0, 0])
@@ -109,8 +112,8 @@ function remember({ file }: Mirror, records: readonly SentRecord[]): void {
   expect(key).toBeInstanceOf(Uint8Array)
   const fingerprint = fingerprintWith(key instanceof Uint8Array ? key : new Uint8Array())
   const forged = Float64Array.from(records, (record) => printOf(fingerprint, record))
-  const stored = valueOf(file, 'SELECT fingerprints FROM list_chunks')
+  const stored = valueOf(file, 'SELECT marks FROM lists')
   if (!Buffer.isBuffer(stored)) throw new Error('There are no fingerprints.')
   const rest = stored.subarray(forged.byteLength)
-  tamper(file, 'UPDATE list_chunks SET fingerprints = ?', Buffer.concat([Buffer.from(forged.buffer), rest]))
+  tamper(file, 'UPDATE lists SET marks = ?', Buffer.concat([Buffer.from(forged.buffer), rest]))
 }

@@ -30,7 +30,7 @@ export type Customer = { id: string } & Record<TextField, string | null> & {
   }
 
 /** The kinds of odd values that are kept. */
-const WARNING_KINDS = [
+export const WARNING_KINDS = [
   'missing_field',
   'unknown_field',
   'coerced_to_text',

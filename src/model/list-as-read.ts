@@ -1,6 +1,4 @@
 import type { Warnings } from './customer.ts'
-import type { LaterOrder } from './later-order.ts'
-import type { OrderFacts } from './order-facts.ts'
 
 /** Customers in list order: entry `n` of each column belongs to the customer at place `n`. */
 export type ListColumns = {
@@ -10,7 +8,7 @@ export type ListColumns = {
   readonly fingerprints: Float64Array
   /** Fingerprint of the id alone. */
   readonly idFingerprints: Uint32Array
-  /** How the customer compares with the next one, as the rows of a window are compared. */
+  /** How the customer compares with the next one, as the rows of a window are compared; 0 where that is not known. */
   readonly comparisons: Uint8Array
   /** The warnings of the record, as an index into `warnings` of the list. */
   readonly oddities: Uint8Array
@@ -19,26 +17,24 @@ export type ListColumns = {
 /** The fingerprint of a record that cannot be recognized. */
 export const UNKNOWN = 0
 
-/** A window as part of the list: it contained the rows at `[place, place + count)`, in that order. */
-export type ListedWindow = {
-  readonly place: number
-  readonly count: number
-  /** SHA-256 of the bytes of its records. */
-  readonly digest: string
-  /** The caller's data about the window, as JSON, for when it is recognized. */
-  readonly outline: string
-}
-
 /** The list of one organization as its last complete run read it. */
 export type ListAsRead = {
   readonly columns: ListColumns
-  readonly windows: readonly ListedWindow[]
   /** The different warnings of records; the first is empty. */
   readonly warnings: readonly Warnings[]
-  /** What is known of its order, for the next scan. */
-  readonly order: OrderFacts
+  /** How many customers the service said that there are, and the total at which it stops counting; undefined while that is not known. */
+  readonly total?: number | undefined
+  readonly cappedAt?: number | undefined
   /** Its order since then, as far as quick runs know it. */
   readonly later?: LaterOrder | undefined
+}
+
+/** The order of a list since it was read. */
+export type LaterOrder = {
+  /** In list order; 0 for a record without a customer. */
+  readonly rowIds: Uint32Array
+  /** Rows that left their places, while it is unknown whether they stand elsewhere. */
+  readonly pending: readonly number[]
 }
 
 /** Columns for `count` customers, filled with zeros. */
@@ -53,4 +49,4 @@ export function emptyColumns(count: number): ListColumns {
 }
 
 /** A list without customers. */
-export const EMPTY_LIST: ListAsRead = { columns: emptyColumns(0), windows: [], warnings: [{}], order: {} }
+export const EMPTY_LIST: ListAsRead = { columns: emptyColumns(0), warnings: [{}] }

@@ -44,8 +44,6 @@ export type Sorted = {
 export type SortedPage = Sorted & {
   readonly page: number
   readonly received: number
-  /** The place of its first customer in the list as last read, if the whole page is known. */
-  readonly listedAt?: number | undefined
   /** Its window, if the mirror must record it so that a later run can continue. */
   readonly window?: AnsweredWindow | undefined
 }

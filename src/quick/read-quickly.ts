@@ -1,11 +1,8 @@
-import { partsOf, rowsSince, type LaterOrder } from '../model/later-order.ts'
 import { EMPTY_LIST } from '../model/list-as-read.ts'
-import { ListMemory } from '../sync/list-memory.ts'
-import { PlaceIndex } from '../sync/place-index.ts'
+import { KnownList, PlaceIndex } from '../sync/list-as-read.ts'
 import { mostQuickRequests, type QuickLimit } from './quick-limit.ts'
 import type { Ending, RemovalRule, Run } from '../model/run.ts'
 import type { Certificate } from '../scan/scan.ts'
-import type { Conclusion } from './conclusion.ts'
 import { quickScan, requestsOfFullScan } from './quick-scan.ts'
 import type { Reason } from '../model/reasons.ts'
 import { readPages, type ListSettings, type ReadingLimits } from '../sync/read-list.ts'
@@ -31,18 +28,19 @@ export async function readQuickly(
   const removals = { rule: settings.removals, confirmed: new Set<string>() }
   const ending = { status: 'partial', proof: 'unproven', readToEnd: false, removals } as const
   if (run.list === EMPTY_LIST) return { ...ending, reasons: ['quick', 'no-order'], trustedPages: 0 }
-  const memory = new ListMemory(run.list, run)
-  const { columns, later } = run.list
-  const rowIds = rowsSince(columns.rowIds, later)
+  const { rowIds, pending: open } = run.list.later ?? { rowIds: run.list.columns.rowIds, pending: [] }
   const index = PlaceIndex.over(rowIds)
   const { pageSize } = settings
   const maxRequests = mostQuickRequests(settings.quick, requestsOfFullScan(rowIds.length, pageSize))
   const scan = quickScan({
     expected: { rowIds, placeOf: (rowId) => index.find(rowId) },
-    ...{ maxRequests, pageSize, turn: run.id, pending: later?.pending ?? [] },
+    ...{ maxRequests, pageSize, turn: run.id, pending: open },
   })
   const source = limitRequests(settings.source, maxRequests)
-  const certificate = await readPages({ ...settings, source }, run, limits, { scan: source.limit(scan), memory })
+  const certificate = await readPages({ ...settings, source }, run, limits, {
+    scan: source.limit(scan),
+    known: new KnownList(run.list, run),
+  })
   const found = scan.conclusion()
   const signal = AbortSignal.any([limits.stop, limits.abort])
   const { gone, pending } = await searchForGone({ ...settings, source, signal }, run, found, certificate.pageSize)
@@ -52,7 +50,8 @@ export async function readQuickly(
     trustedPages: found.trustedPages,
     absentRows: gone,
     openAbsences: pending.length,
-    later: laterOrderOf(found, pending, columns.rowIds),
+    // Where the rows stand in another order altogether, the list as last read is the better guess next time.
+    later: found.laterOrder && { rowIds: Uint32Array.from(found.laterOrder), pending },
     certificate: { ...certificate, gone: gone.length, pending: pending.length },
   }
 }
@@ -60,15 +59,4 @@ export async function readQuickly(
 /** A run that reached its limit leaves customers open anyway. */
 function reasonsOf({ reasons }: Certificate, isAnyOpen: boolean): Reason[] {
   return isAnyOpen && !reasons.includes('quick-budget') ? [...reasons, 'not-confirmed'] : [...reasons]
-}
-
-/** Undefined where the rows stand in another order altogether: then the list as last read is the better guess next time. */
-function laterOrderOf(
-  { laterOrder }: Conclusion,
-  pending: readonly number[],
-  before: Uint32Array,
-): LaterOrder | undefined {
-  if (laterOrder === undefined) return undefined
-  const index = PlaceIndex.over(before)
-  return { parts: partsOf(laterOrder, (rowId) => index.find(rowId)), pending: [...pending] }
 }

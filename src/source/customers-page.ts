@@ -12,8 +12,6 @@ export type CustomersPage = {
   size: number
   /** The page size the caller asked for. */
   askedSize: number
-  /** SHA-256 of the bytes of its records; undefined where they could not be separated from the rest, or there are none. */
-  digest: string | undefined
   /** Parses its records. Throws ContractBroken where the bytes are no list of at most `size` records. */
   records: () => readonly unknown[]
   /** Cuts its records apart without parsing them, where that can be done; there are at most `size`. */
@@ -59,7 +57,6 @@ export function pageFrom({ body }: Answer, asked: Window, place: string): Custom
     page: asked.page,
     size,
     askedSize: asked.size,
-    digest: lazy?.digest,
     records: eager === undefined ? parse : () => eager,
     cut: lazy && (() => cutRecords(lazy.records, size)),
     total,
@@ -104,7 +101,6 @@ function missingPage(asked: Window, place: string): CustomersPage {
     page: asked.page,
     size: asked.size,
     askedSize: asked.size,
-    digest: undefined,
     records: () => [],
     total: undefined,
     lastPage: undefined,

@@ -1,5 +1,4 @@
 import { Interrupted } from '../errors/errors.ts'
-import { readLaterOrder } from '../model/later-order.ts'
 import { either, joined, type Part, quoted, secondOf, type Sql, sql, text } from './port/sql.ts'
 import { countOf, type Session } from './port/store.ts'
 import { rowIdsFrom, rowIdsIn } from './runs/windows.ts'
@@ -22,8 +21,6 @@ const TABLES: readonly (readonly [name: string, ...key: string[]])[] = [
   ['absences', 'organization', 'row_id'],
   ['windows', 'run_id', 'start', 'size'],
   ['lists', 'organization'],
-  ['list_chunks', 'organization', 'chunk'],
-  ['list_windows', 'organization', 'number'],
   ['edited_customers', 'edit'],
   ['privacy_policies', 'organization'],
   ['retired_organizations', 'organization'],
@@ -38,15 +35,16 @@ export const MOVED_TABLES: readonly string[] = TABLES.map(([name]) => name)
 /** Those that every mirror has one row in from the start. */
 const OF_MIRROR: ReadonlySet<string> = new Set(['fingerprint_key', 'last_update'])
 
-/** Columns with numbers of rows of customers: one, many in bytes, those of an order, or how far a table was worked through. */
-const ROW_NUMBERS: Readonly<Record<string, 'row' | 'rows' | 'order' | 'place'>> = {
+/** Columns with numbers of rows of customers: one, many in bytes, or how far a table was worked through. */
+const ROW_NUMBERS: Readonly<Record<string, 'row' | 'rows' | 'place'>> = {
   'customers.row_id': 'row',
   'held_removals.row_id': 'row',
   'absences.row_id': 'row',
   'edited_customers.row_id': 'row',
   'windows.row_ids': 'rows',
-  'list_chunks.row_ids': 'rows',
-  'lists.later_order': 'order',
+  'lists.row_ids': 'rows',
+  'lists.later_rows': 'rows',
+  'lists.pending_rows': 'rows',
   'privacy_policies.next_row': 'place',
 }
 
@@ -131,9 +129,9 @@ function tablesOf({ tables }: Copying): Table[] {
   })
 }
 
-/** A statement has 32,766 parameters at most, a reject may have a megabyte, and a chunk of a list takes 73 KB. */
+/** A statement has 32,766 parameters at most, a reject may have a megabyte, and a list takes 18 bytes a customer. */
 function atOnce({ name, columns }: Table): number {
-  return name === 'rejects' || name === 'list_chunks' ? 20 : Math.floor(16_000 / columns.length)
+  return name === 'rejects' ? 20 : name === 'lists' ? 1 : Math.floor(16_000 / columns.length)
 }
 
 /** The rows of a table in the order of its key, some at a time: each of them is read once. */
@@ -200,19 +198,10 @@ function carriedRow(row: Row, { name, columns }: Table, base: number): Row {
     if (column === 'created_at_utc' && typeof value === 'string') return secondOf(value)
     const kind = base === 0 ? undefined : ROW_NUMBERS[`${name}.${column}`]
     if (kind === 'place' && row['next_table'] !== 'customers') return value
-    if (kind === 'order' && typeof value === 'string') return renumberedOrder(value, of)
     if (kind === 'rows' && value instanceof Uint8Array) return rowIdsFrom(rowIdsIn(Buffer.from(value)).map(of))
     return kind !== undefined && typeof value === 'number' ? of(value) : value
   }
   return Object.fromEntries(columns.map((column) => [column, carried(column)]))
-}
-
-/** One that this program cannot read is left out: the next quick run then reads more. */
-function renumberedOrder(words: string, of: (row: number) => number): string | null {
-  const order = readLaterOrder(words)
-  if (order === undefined) return null
-  const parts = order.parts.map((part) => (typeof part === 'number' ? of(part) : part))
-  return JSON.stringify({ ...order, parts, pending: order.pending.map(of) })
 }
 
 /**
@@ -224,9 +213,10 @@ async function basesIn(copying: Copying): Promise<(row: Row) => number> {
   if (to.kind === 'postgres') return () => 0
   const spans = new Map<string, { least: number; most: number }>()
   const note = (organization: string, numbers: readonly number[]) => {
-    const { least, most } = spans.get(organization) ?? { least: Infinity, most: 0 }
-    const known = numbers.filter((number) => number > 0)
-    spans.set(organization, { least: Math.min(least, ...known), most: Math.max(most, ...known) })
+    let { least, most } = spans.get(organization) ?? { least: Infinity, most: 0 }
+    // A list may have a million, more than a call takes.
+    for (const number of numbers) if (number > 0) [least, most] = [Math.min(least, number), Math.max(most, number)]
+    spans.set(organization, { least, most })
   }
   const runs = await from.all<{ id: number; organization: string }>(sql`SELECT id, organization FROM runs`)
   const organizations = new Map(runs.map(({ id, organization }) => [id, organization]))
@@ -238,7 +228,7 @@ async function basesIn(copying: Copying): Promise<(row: Row) => number> {
         SELECT organization, min(row_id) AS least, max(row_id) AS most FROM ${text(name)} GROUP BY organization`)
       for (const { organization, least, most } of found) note(organization, [least, most])
     } else
-      for (const column of columns.filter((one) => ['rows', 'order'].includes(ROW_NUMBERS[`${name}.${one}`] ?? '')))
+      for (const column of columns.filter((one) => ROW_NUMBERS[`${name}.${one}`] === 'rows'))
         for await (const rows of pagesOf(from, { ...table, columns: [...new Set([...key, column])] }, copying))
           for (const row of rows) note(nameOf(row), numbersIn(row[column]))
   }
@@ -253,12 +243,7 @@ async function basesIn(copying: Copying): Promise<(row: Row) => number> {
 }
 
 function numbersIn(value: Part): number[] {
-  if (value instanceof Uint8Array) return rowIdsIn(Buffer.from(value))
-  const { parts, pending } = (typeof value === 'string' ? readLaterOrder(value) : undefined) ?? {
-    parts: [],
-    pending: [],
-  }
-  return [...parts.filter((part) => typeof part === 'number'), ...pending]
+  return value instanceof Uint8Array ? rowIdsIn(Buffer.from(value)) : []
 }
 
 function isSame(one: Part, other: Part): boolean {

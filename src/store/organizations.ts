@@ -129,8 +129,6 @@ export const ORGANIZATION_TABLES = [
   'absences',
   'held_removals',
   'lists',
-  'list_chunks',
-  'list_windows',
   'edited_customers',
   'leases',
   'privacy_policies',

@@ -1,18 +1,13 @@
 import type { ListAsRead } from '../model/list-as-read.ts'
-import { ListMemory } from './list-memory.ts'
-import { ListRecorder } from './list-recorder.ts'
-import { nextList, withOrder } from './next-list.ts'
+import { KnownList, ListRecorder } from './list-as-read.ts'
 import type { Ending, Run } from '../model/run.ts'
 import type { Certificate, Scan } from '../scan/scan.ts'
 import type { Window, RowOrNumber } from '../scan/window.ts'
 import type { Source } from '../source/customers.ts'
 import type { SavedPage } from '../model/page.ts'
 import type { Mirror } from '../model/mirror.ts'
-import { writeOutline } from './sorting/outline.ts'
-import { sortPage, type ReadPage } from './sorting/read-page.ts'
-import type { Recognition } from './sorting/recognize.ts'
+import { sortPage, type ReadPage, type Recognition } from './sorting/sort-page.ts'
 import { readWindows, type Arrival, type Reading } from './read-windows.ts'
-import { cappedTotal, judgeCut } from './cut-list.ts'
 import { startScan, type ScanSettings } from './start-scan.ts'
 import { readingErrors } from './stopped-reading.ts'
 import { refuseGaps } from './refuse-gaps.ts'
@@ -62,20 +57,18 @@ export async function readList(
   run: Run,
   limits: ReadingLimits,
 ): Promise<{ certificate: Certificate } & Pick<Ending, 'readToEnd' | 'list'>> {
-  const memory = new ListMemory(run.list, run)
-  const recorder = new ListRecorder(run.list.warnings)
+  const known = new KnownList(run.list, run)
+  const recorder = new ListRecorder(known)
   const scan = await startScan(settings, { mirror: settings.mirror, run, recorder })
-  const read = await readPages(settings, run, limits, { scan, recorder, memory })
+  const read = await readPages(settings, run, limits, { scan, recorder, known })
   const judged = judgeSurplus(read, run)
   if (judged.reasons.includes('page-limit')) return { certificate: judged, readToEnd: false }
   refuseGaps(recorder.windows, judged, settings.organization)
-  const customers = run.seen.size + run.rejectedIds.size
-  const before = { list: run.list, isCertain: (rowId: number) => memory.isCertain(rowId) }
   const { total } = judged
-  const list = nextList(recorder, { customers, before })
+  const list = recorder.next(run.seen.size + run.rejectedIds.size)
   const cappedAt = cappedTotal(total, { before: run.list, after: list }, run)
   const certificate = judgeCut(judged, cappedAt)
-  return { certificate, readToEnd: isWhole(certificate), list: withOrder(list, { total, cappedAt }) }
+  return { certificate, readToEnd: isWhole(certificate), list: { ...list, total, cappedAt } }
 }
 
 /** A plain scan proves nothing, and reads the list to its end all the same. */
@@ -90,11 +83,11 @@ export async function readPages(
   settings: ListSettings,
   run: Run,
   limits: ReadingLimits,
-  { memory, ...followers }: Followers & { memory: ListMemory },
+  { known, ...followers }: Followers & { known: KnownList },
 ): Promise<Certificate> {
   const { organization, mirror, source, concurrency, monotonicMs } = settings
   const { scan } = followers
-  const recognition = { memory, fingerprint: run.fingerprint, privacy: run.privacy, forgotten: run.forgotten }
+  const recognition = { known, fingerprint: run.fingerprint, privacy: run.privacy, forgotten: run.forgotten }
   const errors = readingErrors(organization)
   const toRecord = (window: Window) => (settings.scan === 'chain' ? window : undefined)
   // Each page is prepared when it arrives, while the next requests are open.
@@ -151,25 +144,17 @@ async function saveArrivals(
     arrival.page.release?.()
     const saved = savedOf.get(arrival.page.sorted)
     if (saved === undefined) followers.scan.failed(arrival.window, 'page-mismatch')
-    else follow(followers, arrival, { saved, before: run.list })
+    else follow(followers, arrival, saved)
   }
   const { received, duplicates } = run.records
   const total = arrivals.at(-1)?.page.total
   onProgress?.({ organization, customers: received - duplicates, readBefore: run.readBefore, total, pages: run.pages })
 }
 
-function follow(
-  { scan, recorder }: Followers,
-  { window, page }: Arrival<ReadPage>,
-  { saved, before }: { saved: SavedPage; before: ListAsRead },
-): void {
-  const { size, total, beyondEnd, outline, known, digest, marks, sorted } = page
-  const place = { start: size * (sorted.page - 1), size }
-  const rows = rowsForScan(page, saved)
-  scan.read({ window, total, beyondEnd, perPage: size, rows, rowOrder: outline.order })
-  if (recorder === undefined) return
-  if (known !== undefined) recorder.addKnown(place, known, before.columns)
-  else recorder.add({ ...place, digest, outline: writeOutline(outline) }, listedRows(page, saved), marks)
+function follow({ scan, recorder }: Followers, { window, page }: Arrival<ReadPage>, saved: SavedPage): void {
+  const { size, total, beyondEnd, order, sorted } = page
+  scan.read({ window, total, beyondEnd, perPage: size, rows: rowsForScan(page, saved), rowOrder: order })
+  recorder?.add({ start: size * (sorted.page - 1), size }, listedRows(page, saved), page)
 }
 
 /** The rows that the next run may know again: a forgotten customer has none. */
@@ -203,9 +188,8 @@ export function judgeSurplus(
  * The rows of a saved page, for the scan: a known record is often only its row number, except for the first and the last of a page,
  * which have all fields.
  */
-function rowsForScan({ sorted, outline }: Pick<ReadPage, 'sorted' | 'outline'>, saved: SavedPage): RowOrNumber[] {
-  const { rowIds } = saved
-  const [first, last] = outline.ends ?? []
+function rowsForScan({ sorted, ends }: Pick<ReadPage, 'sorted' | 'ends'>, { rowIds }: SavedPage): RowOrNumber[] {
+  const [first, last] = ends ?? []
   const reported: RowOrNumber[] = []
   for (let place = 0; place < rowIds.length; place += 1) {
     const rowId = rowIds[place] ?? 0
@@ -217,4 +201,37 @@ function rowsForScan({ sorted, outline }: Pick<ReadPage, 'sorted' | 'outline'>, 
     reported.push({ id: row.id, createdAt: row.createdAt, rowId: rowId === 0 ? undefined : rowId })
   }
   return reported
+}
+
+/** A list as a run left it, and what is known of its total. */
+type Listed = Pick<ListAsRead, 'total' | 'cappedAt'> & { readonly columns: Pick<ListAsRead['columns'], 'rowIds'> }
+
+/** What a run has received. */
+type Received = { readonly seen: { has(rowId: number): boolean }; readonly records: { inserted: number } }
+
+/**
+ * The total at which the service stops counting, if two nights show it together. Customers came and the total is the same as before; those
+ * who stood at the end of the list are absent; and the list now ends with the one who stood before them: so those who came have pushed them
+ * behind a limit. Once found, a limit stays one as long as the total does.
+ */
+export function cappedTotal(
+  total: number | undefined,
+  { before, after }: { before: Listed; after: Pick<Listed, 'columns'> },
+  { seen, records }: Received,
+): number | undefined {
+  if (total === undefined) return undefined
+  if (total === before.cappedAt) return total
+  if (total !== before.total || records.inserted === 0) return undefined
+  const { rowIds } = before.columns
+  const end = rowIds.findLastIndex((rowId) => seen.has(rowId))
+  const isPushedOut = end >= 0 && end < rowIds.length - 1 && after.columns.rowIds.at(-1) === rowIds[end]
+  return isPushedOut ? total : undefined
+}
+
+/** The certificate of a scan whose list is cut off at `cappedAt`. */
+export function judgeCut(certificate: Certificate, cappedAt: number | undefined): Certificate {
+  const { reasons } = certificate
+  if (cappedAt === undefined) return certificate
+  const all = reasons.includes('capped-total') ? reasons : [...reasons, 'capped-total' as const]
+  return { ...certificate, proof: 'unproven', isWhole: false, reasons: all }
 }

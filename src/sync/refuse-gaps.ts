@@ -1,6 +1,6 @@
 import { ContractBroken } from '../errors/errors.ts'
 import { RowSet } from '../model/row-set.ts'
-import type { RememberedWindow } from './list-recorder.ts'
+import type { WindowRead } from './list-as-read.ts'
 import type { Certificate } from '../scan/scan.ts'
 import type { Reason } from '../model/reasons.ts'
 
@@ -13,20 +13,18 @@ const MOST_HOLES = 20
 const DOUBTS: ReadonlySet<Reason> = new Set<Reason>(['short-page', 'total-mismatch'])
 
 /** A window that was read: where it says that it stands, and its customers by their row numbers, 0 for a record without one. */
-type Filled = Pick<RememberedWindow, 'start' | 'count' | 'from'> & {
-  columns: Pick<RememberedWindow['columns'], 'rowIds'>
-}
+type Filled = Pick<WindowRead, 'start' | 'count' | 'from'> & { columns: Pick<WindowRead['columns'], 'rowIds'> }
 
 /**
  * Throws ContractBroken `page-mismatch` when the pages of a reading left out so much of the list that it was not read: positions
- * before its last customer, or all of them. Where empty pages stand behind the last customer, the total may be too high.
+ * before its last customer, or all of them. `windows` are in the order of their positions. Where empty pages stand behind the last customer, the total may be too high.
  */
 export function refuseGaps(
-  windows: Iterable<Filled>,
+  windows: readonly Filled[],
   { proof, total = 0, reasons, holes, limit }: Pick<Certificate, 'proof' | 'total' | 'reasons' | 'holes' | 'limit'>,
   organization: string,
 ): void {
-  const filled = [...windows].filter(({ count }) => count > 0).toSorted((one, other) => one.start - other.start)
+  const filled = windows.filter(({ count }) => count > 0)
   const isDoubted = proof === 'unproven' && reasons.some((reason) => DOUBTS.has(reason))
   // A list without a gap, as most are, needs no count of its customers.
   const { read, reach } = (isDoubted ? undefined : unbroken(filled)) ?? coverOf(filled, isDoubted)

@@ -1,6 +1,6 @@
 import type { RecordedWindow, Run } from '../model/run.ts'
 import type { Mirror } from '../model/mirror.ts'
-import type { ListRecorder } from './list-recorder.ts'
+import type { ListRecorder } from './list-as-read.ts'
 import { listScan } from '../scan/list-scan.ts'
 import type { Certificate, Scan } from '../scan/scan.ts'
 import type { WindowAnswer } from '../scan/window.ts'
@@ -41,7 +41,7 @@ function* recalledReads(windows: Iterable<RecordedWindow>, recorder: ListRecorde
   for (const { page, size, rows, ...read } of windows) {
     const start = read.perPage * (page - 1)
     const rowIds = rows.map(({ rowId = 0 }) => Math.max(0, rowId))
-    recorder.add({ start, size: read.perPage, digest: undefined, outline: '' }, rowIds)
+    recorder.add({ start, size: read.perPage }, rowIds)
     yield { ...read, window: { page, size }, rows }
   }
 }

@@ -165,7 +165,7 @@ test.each([
   ],
   ['an unknown organization', ['acne', '00000000-0000-4000-8000-000000000009'], /acne/],
 ])('%s ends with 2, and changes nothing', async (_, args, said) => {
-  const contents = () => dump(workplace.mirror, ['runs', 'customers', 'changes', 'lists', 'list_chunks', 'forgotten'])
+  const contents = () => dump(workplace.mirror, ['runs', 'customers', 'changes', 'lists', 'forgotten'])
   const before = contents()
 
   const { code, stdout, stderr } = await forget(...args)

@@ -24,30 +24,10 @@ const parsed = (bytes: Buffer): { data: unknown } => JSON.parse(new TextDecoder(
 const ORDERS = orders(['success', 'data', 'meta', 'links'])
 
 test.each(ORDERS.map((names) => [names.join(', '), names] as const))('a body of %s is cut', (_, names) => {
-  const digests = [0, 2, '\t'].map((space) => {
-    const cut = cutPage(body(names, { space: Number(space) }))
+  for (const space of [0, 2]) {
+    const cut = cutPage(body(names, { space }))
     expect(cut?.envelope).toEqual({ ...MEMBERS, data: [] })
-    return cut?.digest
-  })
-
-  expect(digests[0]).toBe(cutPage(body(['success', 'data', 'meta', 'links']))?.digest)
-  expect(new Set(digests).size).toBe(2)
-})
-
-test('what stands around the records does not matter to their digest, and each byte of theirs does', () => {
-  const whole = body(['success', 'data', 'meta'])
-  const elsewhere = Buffer.from(
-    whole.toString().replace('"total":2', '"total":3').replace('{"success"', ' { "success"'),
-  )
-  const digest = cutPage(whole)?.digest
-  const start = whole.indexOf('[') + 1
-  const end = whole.lastIndexOf(']')
-
-  expect(cutPage(elsewhere)?.digest).toBe(digest)
-  for (let index = start; index < end; index += 1) {
-    const changed = Buffer.from(whole)
-    changed[index] = (changed[index] ?? 0) ^ 1
-    expect(cutPage(changed)?.digest).not.toBe(digest)
+    expect(JSON.parse(`[${cut?.records.toString()}]`)).toEqual(RECORDS)
   }
 })
 
@@ -84,19 +64,16 @@ test.each([
 })
 
 test.each(['data', String.raw`d\u0061ta`])('of a list that is sent twice, again as %s, both count', (name) => {
-  const digestOf = (first: number, second: number) =>
-    cutPage(Buffer.from(`{"data":[${first}],"meta":{},"${name}":[${second}],"meta":{}}`))?.digest
+  const cut = cutPage(Buffer.from(`{"data":[1],"meta":{},"${name}":[2],"meta":{}}`))
 
-  expect(digestOf(1, 2)).toBe(digestOf(1, 2))
-  expect(new Set([digestOf(1, 2), digestOf(1, 3), digestOf(4, 2)]).size).toBe(3)
+  expect(cut?.records.toString()).toBe(`1],"meta":{},"${name}":[2`)
 })
 
-test('a body that is no UTF-8 around its records is not cut, and one with it in its records is another', () => {
-  const text = '{"success":true,"data":[{"id":"§"}],"meta":{},"note":"%"}'
-  const place = (mark: string) => Buffer.from(text, 'latin1').map((byte) => (byte === mark.charCodeAt(0) ? 0xff : byte))
+test('a body that is no UTF-8 around its records is not cut', () => {
+  const text = '{"success":true,"data":[{"id":"a"}],"meta":{},"note":"%"}'
+  const spoiled = Buffer.from(text).map((byte) => (byte === '%'.charCodeAt(0) ? 0xff : byte))
 
-  expect(cutPage(Buffer.from(place('%')))).toBeUndefined()
-  expect(cutPage(Buffer.from(place('§')))?.digest).not.toBe(cutPage(Buffer.from(text))?.digest)
+  expect(cutPage(Buffer.from(spoiled))).toBeUndefined()
 })
 
 test('what comes after the records may be long: then the page is read', () => {
@@ -142,15 +119,15 @@ test('bytes that were cut out of one body are the same records in every other', 
       if (cut === undefined) return
       cuts += 1
       const { data } = parsed(whole)
-      expect(known.get(cut.digest) ?? data).toEqual(data)
-      known.set(cut.digest, data)
+      const bytes = cut.records.toString()
+      expect(known.get(bytes) ?? data).toEqual(data)
+      known.set(bytes, data)
       expect({ ...cut.envelope, data }).toMatchObject({ data })
 
-      const bytes = cutOut(whole)
       const more = name === '"data"' ? '' : `,${name}:${JSON.stringify(value)}`
       const other = Buffer.from(`{"success":true${more},"data"${space}:[${bytes}]${space},"meta":{}}`)
       const again = cutPage(other)
-      if (again?.digest === cut.digest) expect(parsed(other).data).toEqual(data)
+      if (again?.records.toString() === bytes) expect(parsed(other).data).toEqual(data)
     }),
     { numRuns: seeds(3000) },
   )
@@ -169,31 +146,6 @@ test('the envelope of a body that was cut is that of the body, where its records
     { numRuns: seeds(1000) },
   )
 })
-
-test('bodies that differ in a record never share a digest', () => {
-  const records = fc.array(anyValue, { minLength: 1, maxLength: 3 })
-  fc.assert(
-    fc.property(records, records, (one, other) => {
-      const [first, second] = [one, other].map((data) => cutPage(body(['success', 'data', 'meta'], { data }))?.digest)
-      fc.pre(first !== undefined && second !== undefined)
-      expect(first === second).toBe(JSON.stringify(one) === JSON.stringify(other))
-    }),
-    { numRuns: seeds(1000) },
-  )
-})
-
-/** The bytes between the first bracket of data and that which ends them, found by their digest. */
-function cutOut(whole: Buffer): string {
-  const text = whole.toString()
-  const digest = cutPage(whole)?.digest
-  const from = /"data"\s*:\s*\[/.exec(text)
-  const start = (from?.index ?? 0) + (from?.[0].length ?? 0)
-  for (let end = start; end < text.length; end += 1) {
-    const rest = Buffer.from(`{"data":[${text.slice(start, end)}]}`)
-    if (text[end] === ']' && cutPage(rest)?.digest === digest) return text.slice(start, end)
-  }
-  return ''
-}
 
 function orders(names: readonly string[]): string[][] {
   if (names.length < 2) return [[...names]]

@@ -2,20 +2,17 @@ import { expect, test } from 'vitest'
 import type { Run } from '../../src/model/run.ts'
 import type { Mirror } from '../../src/model/mirror.ts'
 import { fingerprintWith } from '../../src/model/fingerprint.ts'
-import { ListMemory } from '../../src/sync/list-memory.ts'
-import { ListRecorder } from '../../src/sync/list-recorder.ts'
-import { nextList, withOrder } from '../../src/sync/next-list.ts'
-import type { OrderFacts } from '../../src/model/order-facts.ts'
-import { sortPage } from '../../src/sync/sorting/read-page.ts'
+import { KnownList, ListRecorder } from '../../src/sync/list-as-read.ts'
+import { sortPage } from '../../src/sync/sorting/sort-page.ts'
 import { aCustomer, anEnding, aSourcePage, customers, type SentRecord, START_MS } from '../support/builders.ts'
 import { printOf } from '../support/json-bytes.ts'
 import { onPostgres } from '../support/mirror-choice.ts'
-import { aMirror, rowsOf, tamper, valueOf } from '../support/mirror-file.ts'
+import { aMirror, rowsOf, tamper } from '../support/mirror-file.ts'
 import { DAY_MS } from './nights.ts'
 
 const fingerprint = fingerprintWith(new Uint8Array(16).fill(7))
 
-test('the list is given back as the last complete run read it, in order, with its windows and oddities', async () => {
+test('the list is given back as the last complete run read it, in order, with its oddities and totals', async () => {
   const mirror = await aMirror()
   const odd = aCustomer(2, { created_at: null, note: 'x' })
   await aNight(mirror, [aCustomer(3), odd, aCustomer(1)])
@@ -26,30 +23,25 @@ test('the list is given back as the last complete run read it, in order, with it
   expect(Array.from(list.columns.fingerprints)).toEqual(
     [aCustomer(3), odd, aCustomer(1)].map((sent) => printOf(fingerprint, sent)),
   )
-  expect(list.windows).toEqual([{ place: 0, count: 3, digest: 'digest', outline: '{}' }])
+  expect(list).toMatchObject({ total: 3, later: undefined })
   expect(list.warnings).toEqual([{}, { unknown_field: 1 }])
   expect(Array.from(list.columns.oddities)).toEqual([0, 1, 0])
   expect((await nextRun(mirror, 'globex')).list.columns.rowIds).toHaveLength(0)
 })
 
-test('a list of many chunks is given back whole, and what did not change is not written again', async () => {
+test('a list that did not change is not written again', async () => {
   const mirror = await aMirror()
-  const list = customers(1, 10_000)
-  await aNight(mirror, list)
-  // Where nothing marks a row that was written, a trigger does.
-  const noting = `CREATE TRIGGER noting AFTER UPDATE ON list_chunks BEGIN INSERT INTO written VALUES (new.chunk); END`
-  if (!onPostgres) for (const sql of ['CREATE TABLE written (chunk)', noting]) tamper(mirror.file, sql)
-  const written = onPostgres ? 'SELECT chunk FROM list_chunks WHERE xmin <> ?::xid' : 'SELECT chunk FROM written'
-  const [first] = onPostgres ? rowsOf(mirror.file, 'SELECT DISTINCT xmin::text AS xid FROM list_chunks') : []
+  await aNight(mirror, customers(1, 250))
+  // Where nothing marks a value that was written, a trigger does.
+  const noting = `CREATE TRIGGER noting AFTER UPDATE OF marks ON lists BEGIN INSERT INTO written VALUES (1); END`
+  if (!onPostgres) for (const sql of ['CREATE TABLE written (once)', noting]) tamper(mirror.file, sql)
+  else tamper(mirror.file, 'CREATE TABLE written AS SELECT md5(marks) AS once FROM lists WITH NO DATA')
 
-  await aNight(mirror, list.with(9000, aCustomer(9001, { name: 'Renamed' })), { night: 1 })
-
-  const wanted = onPostgres ? [String(first?.['xid'])] : []
-  expect(rowsOf(mirror.file, written, ...wanted)).toEqual([{ chunk: 2 }])
-  expect((await nextRun(mirror)).list.columns.rowIds).toHaveLength(10_000)
+  await aNight(mirror, customers(1, 250), { night: 1 })
+  expect(rowsOf(mirror.file, 'SELECT 1 FROM written')).toEqual([])
+  expect((await nextRun(mirror)).list.columns.rowIds).toHaveLength(250)
   await aNight(mirror, customers(1, 10), { night: 2 })
-  expect(valueOf(mirror.file, 'SELECT count(*) FROM list_chunks')).toBe(1)
-  expect(Array.from((await nextRun(mirror)).list.columns.rowIds)).toHaveLength(10)
+  expect((await nextRun(mirror)).list.columns.rowIds).toHaveLength(10)
 })
 
 test('the list another program stored is not relied on', async () => {
@@ -61,32 +53,18 @@ test('the list another program stored is not relied on', async () => {
 })
 
 test.each([
-  ['a chunk that is gone', 'DELETE FROM list_chunks'],
-  ['a chunk that is cut off', `UPDATE list_chunks SET fingerprints = x'00'`],
-  ['a chunk without its comparisons', `UPDATE list_chunks SET comparisons = x''`],
-  ['more customers than there are', 'UPDATE lists SET customers = 7'],
-  ['fewer customers than there are', 'UPDATE lists SET customers = 2'],
-])('a list with %s is ignored, and the run succeeds', async (_, sql) => {
+  ['row numbers that are cut off', `row_ids = x'01000000'`],
+  ['no marks', `marks = x''`],
+  ['facts that are no JSON', `facts = '{"total":'`],
+  ['facts of another kind', `facts = '{"warnings":[{}],"total":"3"}'`],
+])('a list with %s is ignored, and the run succeeds', async (_, damage) => {
   const mirror = await aMirror()
   await aNight(mirror, customers(1, 3))
-  tamper(mirror.file, sql)
+  tamper(mirror.file, `UPDATE lists SET ${damage}`)
 
   expect((await nextRun(mirror)).list.columns.rowIds).toHaveLength(0)
   await aNight(mirror, customers(1, 3), { night: 1 })
   expect((await nextRun(mirror)).list.columns.rowIds).toHaveLength(3)
-})
-
-test('what is known of the order is given back with the list, and goes with it', async () => {
-  const mirror = await aMirror()
-  const order: OrderFacts = { total: 3, cappedAt: 3 }
-  await aNight(mirror, customers(1, 3), { order })
-  expect((await nextRun(mirror)).list.order).toEqual(order)
-
-  await aNight(mirror, customers(1, 3), { night: 1, order: { total: 4 } })
-  expect((await nextRun(mirror)).list.order).toEqual({ total: 4 })
-
-  tamper(mirror.file, 'DELETE FROM lists')
-  expect((await nextRun(mirror)).list.order).toEqual({})
 })
 
 test('a run that fails leaves the list as it was, and the customers it wrote are doubted', async () => {
@@ -142,31 +120,27 @@ test('an edit while a run reads is for the next run: the list that run leaves do
 })
 
 type NightOptions = {
-  order?: OrderFacts
   night?: number
   ending?: { status?: 'complete' | 'failed' }
   beforeItEnds?: () => void
 }
 
-/** A run that received one page; it leaves the list where it completes. */
+/** A run that received all pages; it leaves the list where it completes. */
 async function aNight(mirror: Mirror, records: readonly SentRecord[], told: NightOptions = {}): Promise<void> {
-  const { night = 0, ending = {}, beforeItEnds, order } = told
+  const { night = 0, ending = {}, beforeItEnds } = told
   const atMs = START_MS + night * DAY_MS
   const run = await mirror.startRun({ organization: 'acme', trigger: 'sync', nowMs: atMs })
-  const memory = new ListMemory(run.list, run)
-  const recorder = new ListRecorder(run.list.warnings)
+  const known = new KnownList(run.list, run)
+  const recorder = new ListRecorder(known)
   const size = records.length
   for (let start = 0; start < size; start += 100) {
     const part = records.slice(start, start + 100)
-    const digest = start === 0 ? 'digest' : undefined
-    const page = sortPage(aSourcePage(start / 100 + 1, part), undefined, { memory, fingerprint })
+    const page = sortPage(aSourcePage(start / 100 + 1, part), undefined, { known, fingerprint })
     const { pages } = await mirror.savePages(run, [page.sorted], atMs)
-    recorder.add({ start, size: 100, digest, outline: '{}' }, pages[0]?.rowIds ?? [], page.marks)
+    recorder.add({ start, size: 100 }, pages[0]?.rowIds ?? [], page)
   }
   beforeItEnds?.()
-  const before = { list: run.list, isCertain: (row: number) => memory.isCertain(row) }
-  const list = withOrder(nextList(recorder, { customers: size, before }), order ?? {})
-  await mirror.finishRun(run, anEnding({ ...ending, list }), atMs)
+  await mirror.finishRun(run, anEnding({ ...ending, list: { ...recorder.next(size), total: size } }), atMs)
 }
 
 /** The next run as it starts; it ends at once, as interrupted. */

@@ -56,15 +56,14 @@ test('a mirror goes to PostgreSQL and back, and every row and every number is as
     { organization: 'globex', min: 61, max: 70, count: 10 },
   ])
   for (const name of MOVED_TABLES) {
-    const numbers = ['row_id', 'row_ids', 'later_order', 'next_row']
+    const numbers = ['row_id', 'row_ids', 'later_rows', 'pending_rows', 'next_row']
     const plain = (COLUMNS[name] ?? []).flatMap((column) => (numbers.includes(column) ? [] : [`"${column}"`]))
     const rows = `SELECT ${plain.join(', ')} FROM ${name} ORDER BY ${plain.join(', ')}`
     expect(rowsOf(returned, rows), name).toEqual(rowsOf(file, rows))
   }
   expect(rowsOf(returned, NAMES_OF_ROWS)).toEqual(rowsOf(file, NAMES_OF_ROWS))
-  expect(rowsOf(returned, ORDER)).toEqual(rowsOf(file, ORDER))
-  expect(await database.read((session) => session.all(text('SELECT later_order FROM lists')))).toEqual([
-    { later_order: '{"parts":[0,3,[0,2]],"pending":[2,9002]}' },
+  expect(await database.read((session) => session.all(text(LISTED)))).toEqual([
+    { row_ids: '0100000029230000', later_rows: '000000000300000001000000', pending_rows: '020000002a230000' },
   ])
   expect(rowsOf(returned, HIGHEST)).toEqual(rowsOf(file, HIGHEST))
   expect(valueOf(returned, 'PRAGMA foreign_key_check')).toBeUndefined()
@@ -105,10 +104,8 @@ const NAMES_OF_ROWS = `SELECT 'absences', organization, id FROM absences JOIN cu
   UNION SELECT 'edited', organization, id FROM edited_customers JOIN customers USING (organization, row_id)
   ORDER BY 1, 2, 3`
 
-/** The customers that the order of a list names. */
-const ORDER = `SELECT json_extract(later_order, '$.parts[2]') AS known,
-  (SELECT id FROM customers WHERE row_id = json_extract(later_order, '$.parts[1]')) AS moved,
-  (SELECT id FROM customers WHERE row_id = json_extract(later_order, '$.pending[0]')) AS pending FROM lists`
+/** The rows of a list, of its later order, and those that are pending. */
+const LISTED = `SELECT encode(row_ids, 'hex') AS row_ids, encode(later_rows, 'hex') AS later_rows, encode(pending_rows, 'hex') AS pending_rows FROM lists`
 
 const HIGHEST = `SELECT name, seq FROM sqlite_sequence WHERE name <> 'edited_customers' ORDER BY name`
 

@@ -37,7 +37,7 @@ test('what only a next run would need is gone: its lease, its windows, its list,
 
   await (await organizationsOf(file)).retire('acme', CLOCKS)
 
-  const internal = ['leases', 'lists', 'list_chunks', 'list_windows', 'edited_customers', 'held_removals', 'absences']
+  const internal = ['leases', 'lists', 'edited_customers', 'held_removals', 'absences']
   const left = countsOf(file, 'acme')
   expect(internal.filter((table) => left[table] !== 0)).toEqual([])
   expect(rowsOf(file, `SELECT 1 FROM windows JOIN runs ON runs.id = run_id WHERE organization = 'acme'`)).toEqual([])

@@ -68,17 +68,15 @@ export async function aMirrorWithEverything() {
 function fillInternal(file: string, organization: string): void {
   const run = `(SELECT MAX(id) FROM runs WHERE organization = '${organization}')`
   for (const sql of [
-    `REPLACE INTO lists VALUES ('${organization}', ${run}, 'a reader', 1, '[{}]', '{"still":2}', NULL)`,
-    `REPLACE INTO list_chunks VALUES ('${organization}', 0, x'01000000', x'0000000000000000', x'00000000', x'00', x'00')`,
-    `REPLACE INTO list_windows VALUES ('${organization}', 0, 0, 1, 'digest of ${organization}', '{}')`,
+    `REPLACE INTO lists VALUES ('${organization}', ${run}, 'a reader', x'01000000', x'00', '{"warnings":[{}]}', NULL, NULL)`,
     `REPLACE INTO edited_customers (organization, row_id) VALUES ('${organization}', 7)`,
     `REPLACE INTO leases (organization, run_id, holder, expires_at_ms)
        VALUES ('${organization}', ${run}, 'gone', 0)`,
     `REPLACE INTO privacy_policies (organization, policy)
        VALUES ('${organization}', '{"drop":[],"hash":[],"mixed":[],"keyCheck":null}')`,
     `REPLACE INTO horizons (organization, pruned_seq, feed_seq) VALUES ('${organization}', 0, 0)`,
-    `REPLACE INTO windows (run_id, start, size, per_page, beyond_end, rejected)
-       VALUES (${run}, 0, 100, 100, FALSE, '["${customerId(7)}"]')`,
+    `REPLACE INTO windows (run_id, start, size, per_page, beyond_end, row_ids, rejected)
+       VALUES (${run}, 0, 100, 100, FALSE, x'00000000', '["${customerId(7)}"]')`,
   ])
     tamper(file, sql)
 }

@@ -29,25 +29,16 @@ async function fill(mirror: Mirror): Promise<void> {
   tamper(file, `INSERT INTO held_removals VALUES ('globex', ?, 2, 0)`, globex)
   tamper(file, `INSERT OR IGNORE INTO absences VALUES ('globex', ?, 1, 1, 1)`, globex)
   tamper(file, `INSERT INTO edited_customers (organization, row_id) VALUES ('acme', 9000)`)
+  tamper(file, `INSERT INTO windows VALUES (1, 0, 100, 100, 5, 1, 0, ?, '["a", null]')`, rowIdsFrom([acme, 0, -1]))
   tamper(
     file,
-    `INSERT INTO windows VALUES (1, 0, 100, 100, 5, 1, 0, ?, '["a", null]', NULL, NULL)`,
-    rowIdsFrom([acme, 0, -1]),
+    `INSERT OR REPLACE INTO lists VALUES ('acme', 1, 'reader', ?, x'00ff', '{"warnings":[{}]}', ?, ?)`,
+    ...[
+      [acme, 9001],
+      [0, acme + 2, acme],
+      [acme + 1, 9002],
+    ].map(rowIdsFrom),
   )
-  tamper(
-    file,
-    `INSERT OR REPLACE INTO lists VALUES ('acme', 1, 'reader', 2, '["none"]', NULL, ?)`,
-    JSON.stringify({
-      parts: [0, acme + 2, [0, 2]],
-      pending: [acme + 1, 9002],
-    }),
-  )
-  tamper(
-    file,
-    `INSERT OR REPLACE INTO list_chunks VALUES ('acme', 0, ?, x'00', x'01', x'', x'ff')`,
-    rowIdsFrom([acme, 9001]),
-  )
-  tamper(file, `INSERT OR REPLACE INTO list_windows VALUES ('acme', 0, 0, 2, 'digest', '{}')`)
   tamper(file, `INSERT INTO privacy_policies VALUES ('acme', '{}', '{}', 'customers', ?, '[]', 1)`, acme)
   tamper(file, `INSERT INTO retired_organizations VALUES ('globex', '2026-01-01 00:00:00.123')`)
   tamper(file, `INSERT INTO unfinished_forgets VALUES ('initech')`)

@@ -31,9 +31,7 @@ type Kept = ReturnType<typeof readKept>
 export function readKept(db: Reader, organization: string) {
   const all = (sql: string) => JSON.stringify(db.all(sql, organization))
   const kept = {
-    lists: all('SELECT run_id, reader, customers, warnings, order_facts FROM lists WHERE organization = ?'),
-    chunks: all('SELECT *, hex(row_ids) FROM list_chunks WHERE organization = ?'),
-    listWindows: all('SELECT * FROM list_windows WHERE organization = ?'),
+    lists: all('SELECT run_id, reader, hex(row_ids), hex(marks), facts FROM lists WHERE organization = ?'),
     windows: all('SELECT windows.* FROM windows JOIN runs ON runs.id = run_id WHERE organization = ?'),
     nights: all(
       `SELECT id, status, proof, reasons FROM runs

@@ -358,13 +358,10 @@ function numberById(rows: SortedPage['rows'], rowIds: number[]): void {
   for (const [place, row] of rows.entries()) rowIds[place] ||= (row?.id === undefined ? 0 : byId.get(row.id)) ?? 0
 }
 
-/** The row of each record, 0 for a reject and below 0 for a forgotten customer, and the ids of rejects; or a place in the list as last read. */
-export type WindowRows =
-  | { rowIds: ArrayLike<number>; rejected: readonly (string | null)[] }
-  | { place: number; count: number }
+/** The row of each record, 0 for a reject and below 0 for a forgotten customer, and the ids of rejects. */
+export type WindowRows = { rowIds: ArrayLike<number>; rejected: readonly (string | null)[] }
 
-function windowRows({ rows, rejects, known, listedAt }: SortedPage, { rowIds }: SavedPage): WindowRows {
-  if (listedAt !== undefined) return { place: listedAt, count: known.length }
+function windowRows({ rows, rejects }: SortedPage, { rowIds }: SavedPage): WindowRows {
   if (rejects.length === 0) return { rowIds, rejected: [] }
   return { rowIds, rejected: rows.flatMap((row, place) => (rowIds[place] === 0 ? [row?.id ?? null] : [])) }
 }

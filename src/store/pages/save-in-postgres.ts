@@ -226,11 +226,11 @@ function rejectColumns(rejects: readonly Rejected[]): Column[] {
 /** Bytes are sent as hexadecimal text. */
 function windowsOf(windows: PagesDecided['windows']): Column[] {
   const rows = Array.from(windows.values(), (one) => windowColumns(one.window, one.rows))
-  const ofNumbers = ['start', 'size', 'per_page', 'total', 'last_page', 'place', 'count'] as const
+  const ofNumbers = ['start', 'size', 'per_page', 'total', 'last_page'] as const
   return [
     ...ofNumbers.map((name) => numbers(name, rows, (row) => row[name])),
     column('beyond_end', 'boolean', rows, (row) => row.beyond_end),
-    texts('row_ids', rows, (row) => row.row_ids?.toString('hex') ?? null),
+    texts('row_ids', rows, (row) => row.row_ids.toString('hex')),
     texts('rejected', rows, (row) => row.rejected),
   ]
 }
@@ -274,9 +274,9 @@ const FEED = `INSERT INTO changes (run_id, organization, id, change, fields, at)
 const REJECT = `INSERT INTO rejects (run_id, organization, record_id, record_key, page, position, payload, reasons, first_seen_at, seen_at)
   SELECT $2::bigint, $1, record_id, record_key, page, position, payload, reasons::json, $3::timestamptz, $3::timestamptz FROM GIVEN
   ON CONFLICT (organization, record_key) WHERE resolved_at IS NULL ${replacing('run_id', 'page', 'position', 'payload', 'reasons', 'seen_at')}`
-const RECORD = `INSERT INTO windows (run_id, start, size, per_page, total, last_page, beyond_end, row_ids, rejected, place, count)
-  SELECT $1::bigint, start, size, per_page, total, last_page, beyond_end, decode(row_ids, 'hex'), rejected, place, count FROM GIVEN
+const RECORD = `INSERT INTO windows (run_id, start, size, per_page, total, last_page, beyond_end, row_ids, rejected)
+  SELECT $1::bigint, start, size, per_page, total, last_page, beyond_end, decode(row_ids, 'hex'), rejected FROM GIVEN
   ON CONFLICT (run_id, start, size)
-    ${replacing('per_page', 'total', 'last_page', 'beyond_end', 'row_ids', 'rejected', 'place', 'count')}`
+    ${replacing('per_page', 'total', 'last_page', 'beyond_end', 'row_ids', 'rejected')}`
 const NOTE_EDITED = `INSERT INTO edited_customers (organization, row_id) SELECT $1, row_id FROM GIVEN
   ON CONFLICT (organization, row_id) DO UPDATE SET edit = excluded.edit`

@@ -154,8 +154,8 @@ const REJECT = `INSERT INTO rejects
   ON CONFLICT (organization, record_key) WHERE resolved_at IS NULL ${replacing('run_id', 'page', 'position', 'payload', 'reasons', 'seen_at')}`
 
 /** A window that is read again replaces the one before. */
-const RECORD = `REPLACE INTO windows (run_id, start, size, per_page, total, last_page, beyond_end, row_ids, rejected, place, count)
-  VALUES (@run_id, @start, @size, @per_page, @total, @last_page, @beyond_end, @row_ids, @rejected, @place, @count)`
+const RECORD = `REPLACE INTO windows (run_id, start, size, per_page, total, last_page, beyond_end, row_ids, rejected)
+  VALUES (@run_id, @start, @size, @per_page, @total, @last_page, @beyond_end, @row_ids, @rejected)`
 
 const COUNT = `UPDATE runs SET pages = pages + @pages, ${Object.keys(noRecords())
   .map((name) => `${name} = ${name} + @${name}`)

@@ -1,4 +1,4 @@
-import type { LaterOrder } from '../../model/later-order.ts'
+import type { LaterOrder } from '../../model/list-as-read.ts'
 import { emptyReport, endedWell, type RecordCounts, type Report } from '../../model/report.ts'
 import type { Ending, Run } from '../../model/run.ts'
 import { storableJson, storableText } from '../../text/storable-text.ts'

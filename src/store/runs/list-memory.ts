@@ -1,17 +1,17 @@
-import { type LaterOrder, readLaterOrder } from '../../model/later-order.ts'
+import * as z from 'zod'
 import {
   EMPTY_LIST,
   emptyColumns,
+  type LaterOrder,
   type ListAsRead,
   type ListColumns,
-  type ListedWindow,
 } from '../../model/list-as-read.ts'
 import type { Run } from '../../model/run.ts'
-import { joined, sql, text } from '../port/sql.ts'
-import { LEFT_OUT, type Session, together } from '../port/store.ts'
+import { sql, text } from '../port/sql.ts'
+import { type Session, together } from '../port/store.ts'
 import { FINGERPRINT_STEPS } from '../../model/fingerprint.ts'
-import { readOrderFacts } from '../../model/order-facts.ts'
-import { TEXT_FIELDS, type Warnings } from '../../model/customer.ts'
+import { TEXT_FIELDS, WARNING_KINDS } from '../../model/customer.ts'
+import { parsedJson } from '../../text/parsed-json.ts'
 import { version } from '../../machine/version.ts'
 import { RowSet } from '../../model/row-set.ts'
 import { isIn, replacing } from '../port/fragments.ts'
@@ -19,122 +19,85 @@ import { IS_QUICK } from '../schema/views.ts'
 
 /** The list of an organization as its last complete run read it; empty if this program has none to rely on. */
 export async function loadList(session: Session, organization: string): Promise<ListAsRead> {
-  const [list, chunks, windows] = await together(
-    session.first<StoredList>(sql`
-      SELECT customers, warnings, order_facts, later_order FROM lists WHERE organization = ${organization} AND reader = ${READER}`),
-    session.all<StoredChunk>(sql`SELECT * FROM list_chunks WHERE organization = ${organization} ORDER BY chunk`),
-    session.all<ListedWindow>(sql`
-      SELECT place, count, digest, outline FROM list_windows WHERE organization = ${organization} ORDER BY number`),
-  )
-  const columns = list && columnsIn(chunks, list.customers)
+  const stored = await session.first<StoredList>(sql`
+    SELECT row_ids, marks, facts, later_rows, pending_rows FROM lists WHERE organization = ${organization} AND reader = ${READER}`)
+  const columns = stored && columnsIn(stored)
+  const facts = stored && factsSchema.safeParse(parsedJson(stored.facts)).data
   // A damaged list is ignored.
-  if (list === undefined || columns === undefined) return EMPTY_LIST
-  const warnings: Warnings[] = JSON.parse(list.warnings)
+  if (columns === undefined || facts === undefined) return EMPTY_LIST
+  const { later_rows: later, pending_rows: pending } = stored ?? {}
   return {
     columns,
-    windows,
-    warnings,
-    order: readOrderFacts(list.order_facts),
-    later: readLaterOrder(list.later_order),
+    ...facts,
+    later: later == null ? undefined : { rowIds: rowsIn(later), pending: [...rowsIn(pending)] },
   }
 }
 
-/** Stores the list of a complete run, in place of the one it began with; unchanged parts are not written. */
+type StoredList = Record<'row_ids' | 'marks', Buffer> & { facts: string } & Record<
+    'later_rows' | 'pending_rows',
+    Buffer | null
+  >
+
+const factsSchema = z.object({
+  warnings: z.array(z.partialRecord(z.enum(WARNING_KINDS), z.int())).readonly(),
+  total: z.int().optional(),
+  cappedAt: z.int().optional(),
+})
+
+/** Stores the list of a complete run, in place of the one it began with; unchanged customers are not written. */
 export async function storeList(session: Session, run: Run, list: ListAsRead) {
   const { organization, id } = run
-  const { columns, windows, warnings, order } = list
-  const before = run.list
+  const { columns, warnings, total, cappedAt } = list
+  const facts = JSON.stringify({ warnings, total, cappedAt } satisfies z.input<typeof factsSchema>)
+  const found = sql`run_id = ${id}, facts = ${facts}, later_rows = NULL, pending_rows = NULL`
+  const { rowIds } = columns
+  const isUnchanged = columns === run.list.columns && run.list !== EMPTY_LIST
   await together(
-    columns === before.columns ? LEFT_OUT : storeChunks(session, organization, before.columns, columns),
-    windows === before.windows ? LEFT_OUT : storeWindows(session, organization, before.windows, windows),
-    session.run(sql`
-      INSERT INTO lists (organization, run_id, reader, customers, warnings, order_facts)
-      VALUES (${organization}, ${id}, ${READER}, ${columns.rowIds.length}, ${JSON.stringify(warnings)}, ${JSON.stringify(order)})
-      ON CONFLICT (organization) ${text(replacing('run_id', 'reader', 'customers', 'warnings', 'order_facts', 'later_order'))}`),
+    isUnchanged
+      ? session.run(sql`UPDATE lists SET ${found} WHERE organization = ${organization}`)
+      : session.run(sql`
+        INSERT INTO lists (organization, run_id, reader, facts, row_ids, marks)
+        VALUES (${organization}, ${id}, ${READER}, ${facts}, ${bytesOf(rowIds)}, ${Buffer.concat(marksOf(columns))})
+        ON CONFLICT (organization) ${text(replacing('run_id', 'reader', 'facts', 'row_ids', 'marks', 'later_rows', 'pending_rows'))}`),
     forgetEdits(session, run),
   )
 }
 
-async function storeChunks(session: Session, organization: string, before: ListColumns, after: ListColumns) {
-  const count = Math.ceil(after.rowIds.length / CHUNK)
-  const chunks = Array.from({ length: count }, (_, chunk) => ({
-    chunk,
-    was: chunkOf(before, chunk),
-    is: chunkOf(after, chunk),
-  }))
-  const changed = chunks.filter(({ was, is }) => !is.every((column, place) => column.equals(was[place] ?? NO_BYTES)))
-  for (const rows of inParts(changed, 16))
-    await session.run(sql`
-      INSERT INTO list_chunks (organization, chunk, ${text(CHUNK_COLUMNS.join(', '))})
-      VALUES ${joined(rows.map(({ chunk, is }) => sql`(${joined([organization, chunk, ...is])})`))}
-      ON CONFLICT (organization, chunk) ${text(replacing(...CHUNK_COLUMNS))}`)
-  await session.run(sql`DELETE FROM list_chunks WHERE organization = ${organization} AND chunk >= ${count}`)
-}
-
-type Windows = readonly ListedWindow[]
-
-async function storeWindows(session: Session, organization: string, before: Windows, after: Windows) {
-  const changed = [...after.entries()].filter(([number, window]) => {
-    const was = before[number]
-    return was === undefined || WINDOW_COLUMNS.some((column) => was[column] !== window[column])
-  })
-  for (const rows of inParts(changed, 1000))
-    await session.run(sql`
-      INSERT INTO list_windows (organization, number, ${text(WINDOW_COLUMNS.join(', '))}) VALUES ${joined(
-        rows.map(
-          ([number, is]) => sql`(${joined([organization, number, ...WINDOW_COLUMNS.map((column) => is[column])])})`,
-        ),
-      )} ON CONFLICT (organization, number) ${text(replacing(...WINDOW_COLUMNS))}`)
-  await session.run(sql`DELETE FROM list_windows WHERE organization = ${organization} AND number >= ${after.length}`)
-}
-
-const WINDOW_COLUMNS = ['place', 'count', 'digest', 'outline'] as const
-
-/** Each value is a parameter, of which a statement has tens of thousands at most. */
-function inParts<Row>(rows: readonly Row[], size: number): Row[][] {
-  return Array.from({ length: Math.ceil(rows.length / size) }, (_, part) => rows.slice(part * size, (part + 1) * size))
-}
-
 /** Stores what a quick run found out about the order of the list since it was read. */
-export async function storeLaterOrder(session: Session, organization: string, later: LaterOrder) {
-  await session.run(
-    sql`UPDATE lists SET later_order = ${JSON.stringify(later)} WHERE organization = ${organization} AND reader = ${READER}`,
-  )
+export async function storeLaterOrder(session: Session, organization: string, { rowIds, pending }: LaterOrder) {
+  await session.run(sql`
+    UPDATE lists SET later_rows = ${bytesOf(rowIds)}, pending_rows = ${bytesOf(Uint32Array.from(pending))}
+    WHERE organization = ${organization} AND reader = ${READER}`)
 }
-
-const CHUNK = 4096
 
 /** A program with other fields stores the same record in another way, so it reads every record again; so does one with other fingerprints. */
 const READER = `${version()} ${FINGERPRINT_STEPS} ${TEXT_FIELDS.join(' ')}`
 
-const CHUNK_COLUMNS = ['row_ids', 'fingerprints', 'id_fingerprints', 'comparisons', 'oddities'] as const
-
-type StoredChunk = { chunk: number } & Record<(typeof CHUNK_COLUMNS)[number], Buffer>
-type StoredList = { customers: number; warnings: string; order_facts: string | null; later_order: string | null }
-
-/** Undefined if the chunks are damaged. */
-function columnsIn(chunks: readonly StoredChunk[], customers: number): ListColumns | undefined {
-  const columns = emptyColumns(customers)
-  let copied = 0
-  for (const stored of chunks) {
-    const parts = chunkOf(columns, stored.chunk)
-    if (CHUNK_COLUMNS.some((column, place) => stored[column].length !== parts[place]?.length)) return undefined
-    for (const [place, column] of CHUNK_COLUMNS.entries()) parts[place]?.set(stored[column])
-    copied += stored.oddities.length
-  }
-  return copied === customers ? columns : undefined
+/** Undefined if the bytes are damaged. */
+function columnsIn({ row_ids: rows, marks }: StoredList): ListColumns | undefined {
+  const columns = emptyColumns(Math.floor(rows.length / 4))
+  const parts = [bytesOf(columns.rowIds), ...marksOf(columns)]
+  const stored = Buffer.concat([rows, marks])
+  if (stored.length !== parts.reduce((sum, { length }) => sum + length, 0)) return undefined
+  let from = 0
+  for (const part of parts) from += stored.copy(part, 0, from)
+  return columns
 }
 
-/** The bytes of each column of a chunk: little-endian, as on all supported machines. */
-function chunkOf(columns: ListColumns, chunk: number): Buffer[] {
-  const { rowIds, fingerprints, idFingerprints, comparisons, oddities } = columns
-  return [rowIds, fingerprints, idFingerprints, comparisons, oddities].map((column) => {
-    const { buffer, byteOffset, byteLength } = column.subarray(chunk * CHUNK, (chunk + 1) * CHUNK)
-    return Buffer.from(buffer, byteOffset, byteLength)
-  })
+function marksOf({ fingerprints, idFingerprints, comparisons, oddities }: ListColumns): Buffer[] {
+  return [fingerprints, idFingerprints, comparisons, oddities].map(bytesOf)
 }
 
-const NO_BYTES = Buffer.alloc(0)
+/** The bytes of a column: little-endian, as on all supported machines. */
+function bytesOf({ buffer, byteOffset, byteLength }: ListColumns[keyof ListColumns]): Buffer {
+  return Buffer.from(buffer, byteOffset, byteLength)
+}
+
+function rowsIn(bytes: Buffer | null | undefined): Uint32Array {
+  const rowIds = new Uint32Array((bytes?.length ?? 0) >>> 2)
+  bytes?.copy(bytesOf(rowIds))
+  return rowIds
+}
 
 type Doubts = Pick<Run, 'doubted' | 'changedSince' | 'lastEdit'>
 

@@ -43,7 +43,7 @@ export async function startRun(session: Session, start: Start, place: string): P
     closeAbandoned(session, { organization, but: id }, nowMs),
     ...(isQuick ? [] : takeWindows(session, { id, organization }, resumable)),
   )
-  const received = seenIn(resumable === undefined ? [] : await readWindows(session, { id, list }))
+  const received = seenIn(resumable === undefined ? [] : await readWindows(session, { id }))
   const readBefore = received.seen.size + received.rejectedIds.size + received.suppressed.size
   if (readBefore > 0) await session.run(sql`UPDATE runs SET read_before = ${readBefore} WHERE id = ${id}`)
   const { trigger, monotonicMs } = start

@@ -184,11 +184,9 @@ CREATE TABLE windows (
   total      ${w.number},
   last_page  ${w.number},
   beyond_end ${w.truth} NOT NULL,
-  row_ids    ${w.bytes},                         -- little-endian int32 a record: its row in customers, 0 for a reject, the number of a
-                                                   -- forgotten customer below 0; NULL where the window is known from the list
-  rejected   TEXT,                               -- JSON array: the ids of its rejects in order, null where unreadable
-  place      ${w.number},                        -- where its customers stand in the list as last read, when it is known
-  count      ${w.number},                        -- how many they are
+  row_ids    ${w.bytes} NOT NULL,                -- little-endian int32 a record: its row in customers, 0 for a reject, the number of a
+                                                   -- forgotten customer below 0
+  rejected   TEXT NOT NULL,                      -- JSON array: the ids of its rejects in order, null where unreadable
   PRIMARY KEY (run_id, start, size)
 )${w.clustered};
 
@@ -197,34 +195,14 @@ CREATE TABLE lists (
   organization ${w.name} PRIMARY KEY,
   run_id       ${w.number} NOT NULL,
   reader       TEXT NOT NULL,                    -- another program may store the same record in another way
-  customers    ${w.number} NOT NULL,
-  warnings     TEXT NOT NULL,                    -- JSON array: the kinds of oddities, the first is none
-  order_facts  TEXT,                             -- JSON: what is known of the order of the list, for the scan of the next run
-  later_order  TEXT                              -- JSON: what quick runs have found out about it since
+  row_ids      ${w.bytes} NOT NULL,              -- little-endian uint32 a customer, in list order: its row in customers
+  marks        ${w.bytes} NOT NULL,              -- one after another, for all customers: float64, the fingerprint of the record, 0 where it must
+                                                   -- be read again; uint32, that of its id; a byte, how it compares with the next one, 0 where
+                                                   -- unknown; a byte, which of the warnings
+  facts        TEXT NOT NULL,                    -- JSON: warnings, whose first kind is none; total, cappedAt
+  later_rows   ${w.bytes},                       -- as row_ids: the order since then, as far as quick runs know it; 0 for a record without a customer
+  pending_rows ${w.bytes}                        -- as row_ids: customers that left their places, while it is unknown whether they stand elsewhere
 );
-
--- The customers of a list in order, some thousands a row.
-CREATE TABLE list_chunks (
-  organization    ${w.name} NOT NULL,
-  chunk           ${w.number} NOT NULL,          -- from 0
-  row_ids         ${w.bytes} NOT NULL,           -- little-endian uint32 a customer: its row in customers
-  fingerprints    ${w.bytes} NOT NULL,           -- little-endian float64 a customer; 0 where its record must be read again
-  id_fingerprints ${w.bytes} NOT NULL,           -- little-endian uint32 a customer: the same of its id
-  comparisons     ${w.bytes} NOT NULL,           -- a byte a customer: how it compares with the next one; 0 where unknown
-  oddities        ${w.bytes} NOT NULL,           -- a byte a customer: which of the warnings
-  PRIMARY KEY (organization, chunk)
-);
-
--- The windows of a list that are known by the digest of their records.
-CREATE TABLE list_windows (
-  organization ${w.name} NOT NULL,
-  number       ${w.number} NOT NULL,             -- from 0
-  place        ${w.number} NOT NULL,             -- of its first customer in the list
-  count        ${w.number} NOT NULL,
-  digest       TEXT NOT NULL,                    -- SHA-256 of the bytes of its records
-  outline      TEXT NOT NULL,                    -- JSON: its first and last row, and how its rows compare
-  PRIMARY KEY (organization, number)
-)${w.clustered};
 
 -- Customers written by hand, or marked by a run without being read, since the list was stored.
 CREATE TABLE edited_customers (

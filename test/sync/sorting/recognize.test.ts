@@ -1,31 +1,29 @@
 import { expect, test } from 'vitest'
 import { fingerprintWith } from '../../../src/model/fingerprint.ts'
 import { EMPTY_LIST, type ListAsRead } from '../../../src/model/list-as-read.ts'
-import { ListMemory } from '../../../src/sync/list-memory.ts'
-import { ListRecorder } from '../../../src/sync/list-recorder.ts'
-import { nextList } from '../../../src/sync/next-list.ts'
-import { sortPage } from '../../../src/sync/sorting/read-page.ts'
+import { KnownList, ListRecorder } from '../../../src/sync/list-as-read.ts'
+import { sortPage } from '../../../src/sync/sorting/sort-page.ts'
 import { aCustomer, aSourcePage, customers, type SentRecord } from '../../support/builders.ts'
 
 const fingerprint = fingerprintWith(new Uint8Array(16).fill(7))
 const LIST = customers(1, 20)
 
 test('a page that has shifted is known without its records being parsed, except the first and the last', () => {
-  const { sorted, parsed, outline } = readAgain(LIST, LIST.slice(3, 17))
+  const { sorted, parsed, order, ends } = readAgain(LIST, LIST.slice(3, 17))
 
   expect(Array.from(sorted.rowIds)).toEqual(Array.from({ length: 14 }, (_, place) => 4 + place))
   expect(sorted.customers).toEqual([])
   expect(parsed.toSorted((a, b) => a - b)).toEqual([0, 13])
-  expect(outline).toEqual(readAgain([], LIST.slice(3, 17)).outline)
+  expect({ order, ends }).toMatchObject(asNew(LIST.slice(3, 17)))
 })
 
 test('around a new record only its neighbours are parsed', () => {
   const sent = [...LIST.slice(0, 9), aCustomer(99), ...LIST.slice(9)]
-  const { sorted, parsed, outline } = readAgain(LIST, sent)
+  const { sorted, parsed, order, ends } = readAgain(LIST, sent)
 
   expect(sorted.customers.map(({ id }) => id)).toEqual([aCustomer(99)['id']])
   expect(new Set(parsed)).toEqual(new Set([0, 8, 9, 10, 20]))
-  expect(outline).toEqual(readAgain([], sent).outline)
+  expect({ order, ends }).toMatchObject(asNew(sent))
 })
 
 test.each<[string, (sent: SentRecord) => SentRecord]>([
@@ -59,12 +57,12 @@ test('a record that follows a customer of the same page, with the same id, is no
 })
 
 test('a reject leaves the others known, with their ids for the scan', () => {
-  const { sorted, outline } = readAgain(LIST, [...LIST.slice(0, 5), { ...aCustomer(6), name: {} }, ...LIST.slice(6)])
+  const { sorted, order } = readAgain(LIST, [...LIST.slice(0, 5), { ...aCustomer(6), name: {} }, ...LIST.slice(6)])
 
   expect(sorted.known).toHaveLength(19)
   expect(sorted.rejects).toMatchObject([{ recordId: aCustomer(6)['id'], position: 5 }])
   expect(sorted.rows.map((row) => row?.id)).toEqual(LIST.map(({ id }) => id))
-  expect(outline.order).toBeUndefined()
+  expect(order).toBeUndefined()
 })
 
 /** What the next night makes of a page, and which of its records it parses one by one, after a night that read `before`. */
@@ -75,20 +73,26 @@ function readAgain(before: readonly SentRecord[], sent: readonly SentRecord[]) {
     const records = page.cut?.()
     return records && { ...records, record: (place) => (parsed.push(place), records.record(place)) }
   }
-  return { ...sortPage({ ...page, cut }, undefined, { memory: remembered(before), fingerprint }), parsed }
+  return { ...sortPage({ ...page, cut }, undefined, { known: remembered(before), fingerprint }), parsed }
+}
+
+/** What the scan is told of a page of which nothing is known. */
+function asNew(sent: readonly SentRecord[]) {
+  const { order, ends } = readAgain([], sent)
+  return { order, ends }
 }
 
 /** The list of a night that stored these customers in rows from 1. */
-function remembered(sent: readonly SentRecord[]): ListMemory {
-  const empty = memoryOf(EMPTY_LIST)
+function remembered(sent: readonly SentRecord[]): KnownList {
+  const empty = knownList(EMPTY_LIST)
   if (sent.length === 0) return empty
-  const { marks } = sortPage(aSourcePage(1, [...sent]), undefined, { memory: empty, fingerprint })
-  const recorder = new ListRecorder()
+  const { marks } = sortPage(aSourcePage(1, [...sent]), undefined, { known: empty, fingerprint })
+  const recorder = new ListRecorder(empty)
   const rowIds = sent.map((_, place) => place + 1)
-  recorder.add({ start: 0, size: 100, digest: undefined, outline: '' }, rowIds, marks)
-  return memoryOf(nextList(recorder, { customers: sent.length, before: { list: EMPTY_LIST, isCertain: () => true } }))
+  recorder.add({ start: 0, size: 100 }, rowIds, { marks })
+  return knownList(recorder.next(sent.length))
 }
 
-function memoryOf(list: ListAsRead): ListMemory {
-  return new ListMemory(list, { doubted: new Set(), written: new Set() })
+function knownList(list: ListAsRead): KnownList {
+  return new KnownList(list, { doubted: new Set(), written: new Set() })
 }

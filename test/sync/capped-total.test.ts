@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
-import { cappedTotal, judgeCut } from '../../src/sync/cut-list.ts'
+import { cappedTotal, judgeCut } from '../../src/sync/read-list.ts'
 import { NO_PROOF, type Certificate } from '../../src/scan/scan.ts'
 
 const listOf = (...rowIds: number[]) => ({ columns: { rowIds: Uint32Array.from(rowIds) } })
-const BEFORE = { ...listOf(5, 4, 3, 2, 1), order: { total: 5 } }
+const BEFORE = { ...listOf(5, 4, 3, 2, 1), total: 5 }
 
 test.each([
   ['customers came, and as many fell off the end', 5, [7, 6, 5, 4, 3], 2, 5],
@@ -20,7 +20,7 @@ test.each([
 })
 
 test('a limit that was found stays one until the total is another', () => {
-  const before = { ...BEFORE, order: { total: 5, cappedAt: 5 } }
+  const before = { ...BEFORE, cappedAt: 5 }
   const received = { seen: new Set([5, 4, 3, 2, 1]), records: { inserted: 0 } }
 
   expect(cappedTotal(5, { before, after: BEFORE }, received)).toBe(5)

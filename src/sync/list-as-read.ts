@@ -1,0 +1,303 @@
+import { addWarnings, type Warnings } from '../model/customer.ts'
+import { emptyColumns, UNKNOWN, type ListAsRead, type ListColumns } from '../model/list-as-read.ts'
+
+/** Rows of customers, by their number in the mirror. */
+export type RowNumbers = { has(rowId: number): boolean; readonly size: number }
+
+/**
+ * The list as the last complete run read it. It answers which customer a record is known to be, without asking the mirror. Why the
+ * answer can be trusted: the list holds the fingerprint of a record only if that run found the customer stored as that record; customers
+ * written since, by a run or by hand, are `doubted`; so the same fingerprint with the same id means that the customer is stored as received.
+ */
+export class KnownList {
+  readonly list: ListAsRead
+  readonly #doubted: RowNumbers
+  /** Customers this run has written; grows while the run lasts. */
+  readonly #written: RowNumbers
+  /** Made when a record is not where it was expected: a night at rest meets all in their order. */
+  #index: PlaceIndex | undefined
+  readonly #warnings: Warnings[]
+  readonly #oddities: Map<string, number>
+
+  constructor(list: ListAsRead, { doubted, written }: { doubted: RowNumbers; written: RowNumbers }) {
+    this.list = list
+    this.#doubted = doubted
+    this.#written = written
+    this.#warnings = [...list.warnings]
+    this.#oddities = new Map(this.#warnings.map((kind, number) => [JSON.stringify(kind), number]))
+  }
+
+  get columns(): ListColumns {
+    return this.list.columns
+  }
+
+  /**
+   * The place of the customer with this record, or -1: the fingerprints of the record and of its id must both agree. Records are mostly
+   * in the same order as before, so `likely` is checked first.
+   */
+  placeOf(fingerprint: number, idFingerprint: number, likely = -1): number {
+    if (fingerprint === UNKNOWN) return -1
+    const { fingerprints, idFingerprints, rowIds } = this.list.columns
+    const place = fingerprints[likely] === fingerprint ? likely : this.#find(fingerprint)
+    if (place < 0 || idFingerprints[place] !== idFingerprint) return -1
+    return this.isCertain(rowIds[place] ?? 0) ? place : -1
+  }
+
+  #find(fingerprint: number): number {
+    this.#index ??= PlaceIndex.over(this.list.columns.fingerprints)
+    return this.#index.find(fingerprint)
+  }
+
+  /** Whether a customer is still stored as the list says. */
+  isCertain(rowId: number): boolean {
+    return !this.#doubted.has(rowId) && !this.#written.has(rowId)
+  }
+
+  /** The different warnings of records, those of this run among them. */
+  get warnings(): readonly Warnings[] {
+    return this.#warnings
+  }
+
+  /** The warnings of the record at a place. */
+  warningsAt(place: number): Warnings | undefined {
+    const oddity = this.list.columns.oddities[place] ?? 0
+    return oddity === 0 ? undefined : this.#warnings[oddity]
+  }
+
+  /** The warnings of the records at `[from, to)`, added up. */
+  warningsOf(from: number, to: number): Warnings {
+    const warnings: Warnings = {}
+    if (this.list.warnings.length === 1) return warnings
+    for (let place = from; place < to; place += 1) addWarnings(warnings, this.warningsAt(place) ?? {})
+    return warnings
+  }
+
+  /** The number of these warnings, for the column; undefined where there is no room for another kind of them. */
+  oddityOf(warnings: Warnings): number | undefined {
+    const kind = JSON.stringify(warnings)
+    const known = this.#oddities.get(kind)
+    if (known !== undefined || this.#warnings.length > MOST_ODDITIES) return known
+    const oddity = this.#warnings.push(warnings) - 1
+    this.#oddities.set(kind, oddity)
+    return oddity
+  }
+}
+
+/** The most kinds of warnings that fit into one byte. */
+const MOST_ODDITIES = 255
+
+/** What it takes to know the records of a window again: entry `n` of each column belongs to record `n`. */
+export type Marks = Omit<ListColumns, 'rowIds'>
+
+/** A window that was read: its `count` records are in `columns`, from `from` on. */
+export type WindowRead = {
+  /** Position of its first record in the list. */
+  readonly start: number
+  readonly columns: ListColumns
+  readonly from: number
+  readonly count: number
+}
+
+/** Collects the windows that a run reads, for the list that it leaves behind; some 20 bytes a record. */
+export class ListRecorder {
+  readonly #windows = new Map<string, WindowRead>()
+  readonly #known: KnownList
+
+  constructor(known: KnownList) {
+    this.#known = known
+  }
+
+  get windows(): WindowRead[] {
+    return [...this.#windows.values()].toSorted((one, other) => one.start - other.start)
+  }
+
+  /**
+   * A window whose records were read: their row numbers, 0 for one without a customer, and what it takes to know them again, where that is
+   * known; where all of them stand together in the list as last read, the place of the first one there. A window that is read again replaces
+   * what was recorded of it.
+   */
+  add(
+    { start, size }: { start: number; size: number },
+    rowIds: ArrayLike<number>,
+    { marks, listedAt }: { marks?: Marks | undefined; listedAt?: number | undefined } = {},
+  ): void {
+    const count = rowIds.length
+    const own = () => ({ ...(marks ?? emptyColumns(count)), rowIds: Uint32Array.from(rowIds) })
+    const columns = listedAt === undefined ? own() : this.#known.columns
+    this.#windows.set(`${start}/${size}`, { start, columns, from: listedAt ?? 0, count })
+  }
+
+  /**
+   * The list a complete run leaves behind: its windows in the order of their positions. A customer who was not met in an earlier window
+   * stands between those who stand before and behind it in its own: positions shift while a scan reads, its neighbours do not. A customer
+   * that came with two different records is kept without a fingerprint, since only one of them is stored. `customers`: the most that the
+   * windows can have, each counted once.
+   */
+  next(customers: number): Pick<ListAsRead, 'columns' | 'warnings'> {
+    const { windows } = this
+    const known = this.#known
+    if (isUnchanged(windows, known.columns)) return { columns: known.columns, warnings: known.list.warnings }
+    const gathered = gather(windows, customers)
+    carryOver(gathered.columns, gathered.count, known)
+    return { columns: inOrder(gathered), warnings: known.warnings }
+  }
+}
+
+/** Whether the windows hold the customers of a list, all of them and in order. */
+function isUnchanged(windows: readonly WindowRead[], list: ListColumns): boolean {
+  let reach = 0
+  for (const { columns, from, count } of windows) {
+    if (columns !== list || from > reach || from + count < reach) return false
+    reach = from + count
+  }
+  return reach === list.rowIds.length && reach > 0
+}
+
+/**
+ * Customers in the order in which they were added, numbered from 1, and their order in the list: a ring in which 0 stands between the last
+ * and the first. Entry `n` of the columns, and of `followers`, belongs to customer `n + 1`.
+ */
+type Gathered = {
+  readonly columns: ListColumns
+  readonly index: PlaceIndex
+  readonly next: Int32Array
+  readonly previous: Int32Array
+  /** The row with which each was compared. */
+  readonly followers: Uint32Array
+  count: number
+}
+
+function gather(windows: readonly WindowRead[], room: number): Gathered {
+  const columns = emptyColumns(room)
+  const gathered: Gathered = {
+    columns,
+    index: new PlaceIndex(columns.rowIds),
+    next: new Int32Array(room + 1),
+    previous: new Int32Array(room + 1),
+    followers: new Uint32Array(room),
+    count: 0,
+  }
+  for (const window of windows) appendWindow(window, gathered)
+  return gathered
+}
+
+function appendWindow({ columns: source, from, count }: WindowRead, gathered: Gathered): void {
+  const { columns, index, followers } = gathered
+  const to = from + count
+  let before = 0
+  for (let at = from; at < to; at += 1) {
+    const rowId = source.rowIds[at] ?? 0
+    let entry = index.find(rowId)
+    if (entry < 0 && rowId !== 0) {
+      entry = gathered.count++
+      copyEntry(source, at, columns, entry)
+      index.add(entry)
+      seat(gathered, entry + 1, before > 0 ? before : placeBefore(gathered, source, at + 1, to))
+    } else if (entry >= 0 && source.fingerprints[at] !== columns.fingerprints[entry]) {
+      columns.fingerprints[entry] = UNKNOWN
+    }
+    if (entry < 0) continue
+    before = entry + 1
+    const comparison = at + 1 < to ? (source.comparisons[at] ?? 0) : 0
+    if (comparison === 0) continue
+    columns.comparisons[entry] = comparison
+    followers[entry] = source.rowIds[at + 1] ?? 0
+  }
+}
+
+/** Behind whom a customer stands who has none before it in its window: before the first known one behind it, or at the end. */
+function placeBefore({ index, previous }: Gathered, source: ListColumns, from: number, to: number): number {
+  for (let at = from; at < to; at += 1) {
+    const entry = index.find(source.rowIds[at] ?? 0)
+    if (entry >= 0) return previous[entry + 1] ?? 0
+  }
+  return previous[0] ?? 0
+}
+
+function seat({ next, previous }: Gathered, customer: number, behind: number): void {
+  const follower = next[behind] ?? 0
+  next[behind] = customer
+  previous[customer] = behind
+  next[customer] = follower
+  previous[follower] = customer
+}
+
+/** The same customers in the order of the list. Two that were neighbours in a window compare as they did there. */
+function inOrder({ columns: gathered, next, followers, count }: Gathered): ListColumns {
+  const columns = emptyColumns(count)
+  let place = 0
+  for (let customer = next[0] ?? 0; customer !== 0; customer = next[customer] ?? 0) {
+    const entry = customer - 1
+    copyEntry(gathered, entry, columns, place)
+    const follower = gathered.rowIds[(next[customer] ?? 0) - 1]
+    if (follower === followers[entry]) columns.comparisons[place] = gathered.comparisons[entry] ?? 0
+    place += 1
+  }
+  return columns
+}
+
+function copyEntry(from: ListColumns, at: number, to: ListColumns, place: number): void {
+  to.rowIds[place] = from.rowIds[at] ?? 0
+  to.fingerprints[place] = from.fingerprints[at] ?? UNKNOWN
+  to.idFingerprints[place] = from.idFingerprints[at] ?? UNKNOWN
+  to.oddities[place] = from.oddities[at] ?? 0
+}
+
+/**
+ * Customers from windows of an interrupted run are known only by their rows. If they were not written since the list before, they are
+ * still stored as in that list.
+ */
+function carryOver(columns: ListColumns, count: number, known: KnownList): void {
+  let byRow: PlaceIndex | undefined
+  for (let entry = 0; entry < count; entry += 1) {
+    if (columns.idFingerprints[entry] !== UNKNOWN) continue
+    byRow ??= PlaceIndex.over(known.columns.rowIds)
+    const rowId = columns.rowIds[entry] ?? 0
+    const before = byRow.find(rowId)
+    if (before >= 0 && known.isCertain(rowId)) copyEntry(known.columns, before, columns, entry)
+  }
+}
+
+/** A value that is nowhere in the index. */
+const NOTHING = 0
+
+/** Finds the place of a value in a column: open addressing over a typed array, six to twelve bytes a place. */
+export class PlaceIndex {
+  readonly #column: Float64Array | Uint32Array
+  /** Place + 1 of the value in each slot; 0 if the slot is free. */
+  readonly #slots: Uint32Array
+  readonly #mask: number
+
+  /** Room for every place of `column`; none of them is in the index yet. Values spread evenly in their lower bits. */
+  constructor(column: Float64Array | Uint32Array) {
+    this.#column = column
+    const size = 2 ** Math.ceil(Math.log2(Math.max(8, column.length * 1.5)))
+    this.#slots = new Uint32Array(size)
+    this.#mask = size - 1
+  }
+
+  /** An index of the whole column. */
+  static over(column: Float64Array | Uint32Array): PlaceIndex {
+    const index = new PlaceIndex(column)
+    for (let place = 0; place < column.length; place += 1) index.add(place)
+    return index
+  }
+
+  /** The first added place of this value; -1 if there is none. */
+  find(value: number): number {
+    if (value === NOTHING) return -1
+    for (let slot = value & this.#mask; ; slot = (slot + 1) & this.#mask) {
+      const place = (this.#slots[slot] ?? 0) - 1
+      if (place < 0 || this.#column[place] === value) return place
+    }
+  }
+
+  /** Adds the current value of the column at this place. */
+  add(place: number): void {
+    const value = this.#column[place] ?? NOTHING
+    if (value === NOTHING) return
+    let slot = value & this.#mask
+    while (this.#slots[slot] !== 0) slot = (slot + 1) & this.#mask
+    this.#slots[slot] = place + 1
+  }
+}

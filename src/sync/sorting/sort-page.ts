@@ -1,0 +1,216 @@
+import { rowOf, type Row } from '../../model/customer.ts'
+import type { Fingerprint } from '../../model/fingerprint.ts'
+import { UNKNOWN } from '../../model/list-as-read.ts'
+import type { Sorted, SortedPage } from '../../model/page.ts'
+import type { RunPrivacy } from '../../model/run.ts'
+import type { Forgotten } from '../../privacy/forgotten.ts'
+import { compareEach, orderOf, orderOfRows, type RowOrder } from '../../scan/row-order.ts'
+import type { Window } from '../../scan/window.ts'
+import type { CustomersPage, CutRecords } from '../../source/customers.ts'
+import type { KnownList, Marks } from '../list-as-read.ts'
+import { sortRecords, type Sorting, type SortOptions } from './sort-records.ts'
+
+/** A page that was read and sorted, ready to be saved. Its records are dropped to save memory. */
+export type ReadPage = Pick<CustomersPage, 'size' | 'total' | 'beyondEnd' | 'refusal' | 'release'> & {
+  readonly sorted: SortedPage
+  /** What identifies its records next time; undefined if all must be read again. */
+  readonly marks: Marks | undefined
+  /** The place of its first customer in the list as last read, if all of them are known and stand together there. */
+  readonly listedAt: number | undefined
+  /** Its first and its last row; undefined in a page without rows. */
+  readonly ends: readonly [Row, Row] | undefined
+  /** How each row compares with the next; undefined if one of them has no readable id. */
+  readonly order: RowOrder | undefined
+}
+
+/** The list as last read, the fingerprint for records, and the customers to suppress. */
+export type Recognition = {
+  readonly known: KnownList
+  readonly fingerprint: Fingerprint
+  /** What is hidden of the records. */
+  readonly privacy?: Pick<RunPrivacy, 'hidden'> | undefined
+  readonly forgotten?: Forgotten | undefined
+}
+
+/**
+ * Sorts a page into customers and rejects. A record known by its bytes is not parsed, unless its neighbours are new. Throws ContractBroken
+ * if its records cannot be parsed.
+ */
+export function sortPage(page: CustomersPage, window: Window | undefined, recognition: Recognition): ReadPage {
+  const { size, total, lastPage, beyondEnd, refusal, release } = page
+  const { sorted, rowAt, comparisons, marks, listedAt } = recognize(page, recognition) ?? parse(page, recognition)
+  const { rejects, rowIds } = sorted
+  const order = comparisons === undefined ? orderOfRows(sorted.rows.map((_, at) => rowAt(at))) : orderOf(comparisons)
+  return {
+    ...{ size, total, beyondEnd, refusal, release, marks, listedAt },
+    sorted: {
+      ...sorted,
+      ...{ page: page.page, received: rowIds.length },
+      window: window && { ...window, perPage: size, total, lastPage, beyondEnd },
+    },
+    ends: rowIds.length === 0 ? undefined : [endOf(rowAt(0)), endOf(rowAt(rowIds.length - 1))],
+    order: rejects.length > 0 ? undefined : order,
+  }
+}
+
+function endOf({ id, createdAt }: Row): Row {
+  return { id, createdAt }
+}
+
+/** The records of a page that were sorted, what it takes to know them again, and any of them as a row. */
+type Recognized = Partial<Pick<ReadPage, 'marks' | 'listedAt'>> & {
+  sorted: Sorted
+  rowAt: (place: number) => Row
+  comparisons?: Uint8Array | undefined
+}
+
+function parse(page: CustomersPage, { privacy, forgotten }: Recognition): Recognized {
+  const sorted = sortRecords(page.records(), { pageBytes: page.bytes, hidden: privacy?.hidden, forgotten })
+  return { sorted, rowAt: (at) => sorted.rows[at] ?? NO_ROW }
+}
+
+const NO_ROW: Row = { id: undefined, createdAt: undefined }
+
+/** Undefined where the page cannot be cut into records, or the cut was wrong. */
+function recognize(
+  { page, size, bytes: pageBytes, ...given }: CustomersPage,
+  { known, fingerprint, privacy, forgotten }: Recognition,
+): Recognized | undefined {
+  const cut = given.cut?.()
+  if (cut === undefined) return undefined
+  const prints = fingerprintsOf(cut, fingerprint)
+  const places = placesOf(prints, known, size * (page - 1))
+  const [first = NOWHERE] = places
+  if (first >= 0 && places.every((place, at) => place === first + at)) return asListed(cut, first, known)
+  const options = { pageBytes, hidden: privacy?.hidden, forgotten }
+  const sorted = sortCut(cut, { known, places }, options)
+  if (sorted === undefined || sorted.known.length === 0 || !isAnyTwice(cut, sorted, prints)) {
+    return sorted && withMarks(cut, sorted, { known, places, prints })
+  }
+  // The first record of an id counts, and a known record beside a new one does not show which was first.
+  const anew = sortCut(cut, { known, places: places.fill(NOWHERE) }, options)
+  return anew && withMarks(cut, anew, { known, places, prints })
+}
+
+/** A page as it stands in the list as last read, from a place on: the most usual one at rest. */
+function asListed(cut: CutRecords, from: number, known: KnownList): Recognized {
+  const to = from + cut.starts.length
+  const rowIds = known.columns.rowIds.subarray(from, to)
+  const rowAt = (at: number) => rowOf(cut.record(at))
+  const comparisons = known.columns.comparisons.slice(from, to)
+  compareEach(comparisons, rowAt)
+  return {
+    sorted: { ...NOTHING_NEW, known: rowIds, rowIds, warnings: known.warningsOf(from, to) },
+    rowAt,
+    comparisons,
+    listedAt: from,
+  }
+}
+
+const NOTHING_NEW = { customers: [], places: [], rejects: [], suppressed: [], rows: [] }
+
+/** The place of a record that is not known. */
+const NOWHERE = -1
+
+type Prints = Pick<Marks, 'fingerprints' | 'idFingerprints'>
+
+function fingerprintsOf({ bytes, starts, ends, ids }: CutRecords, fingerprint: Fingerprint): Prints {
+  const fingerprints = new Float64Array(starts.length)
+  const idFingerprints = new Uint32Array(starts.length)
+  for (let at = 0; at < starts.length; at += 1) {
+    const id = ids[at] ?? NOWHERE
+    if (id < 0) continue
+    fingerprints[at] = fingerprint.record(bytes, starts[at] ?? 0, ends[at] ?? 0)
+    idFingerprints[at] = fingerprint.id(bytes, id)
+  }
+  return { fingerprints, idFingerprints }
+}
+
+/** The place of each record in the list as last read; NOWHERE if it is not known. At rest, the first one stands where its page says. */
+function placesOf({ fingerprints, idFingerprints }: Prints, known: KnownList, start: number): Int32Array {
+  const places = new Int32Array(fingerprints.length)
+  let likely = start
+  for (let at = 0; at < places.length; at += 1) {
+    const place = known.placeOf(fingerprints[at] ?? UNKNOWN, idFingerprints[at] ?? 0, likely)
+    likely = (place < 0 ? likely : place) + 1
+    places[at] = place
+  }
+  return places
+}
+
+/** The places of the records of a page in the list as last read. */
+type Places = { known: KnownList; places: Int32Array }
+
+function sortCut(cut: CutRecords, { known, places }: Places, options: SortOptions): Sorting | undefined {
+  const rowIds = pick(new Uint32Array(places.length), known.columns.rowIds, places)
+  const isAnyKnown = rowIds.some((rowId) => rowId !== 0)
+  const records = isAnyKnown ? parseUnknown(cut, rowIds) : cut.records()
+  const warningsAt = (at: number) => known.warningsAt(places[at] ?? NOWHERE)
+  return records && sortRecords(records, { ...options, known: { rowIds, warningsAt } })
+}
+
+/** The entries of a column at these places; 0 where there is none. */
+function pick<Column extends Uint8Array | Uint32Array>(into: Column, column: Column, places: Int32Array): Column {
+  // A loop: creating a column from another one with a function takes ten times as long.
+  for (let at = 0; at < places.length; at += 1) into[at] = column[places[at] ?? NOWHERE] ?? 0
+  return into
+}
+
+/** The records in order, without the known ones; undefined if one cannot be parsed. */
+function parseUnknown(cut: CutRecords, rowIds: Uint32Array): unknown[] | undefined {
+  const records: unknown[] = []
+  for (let at = 0; at < rowIds.length; at += 1) {
+    const record = rowIds[at] === 0 ? cut.record(at) : undefined
+    if (rowIds[at] === 0 && record === undefined) return undefined
+    records.push(record)
+  }
+  return records
+}
+
+/** Whether a parsed customer may be one of the known ones. */
+function isAnyTwice(cut: CutRecords, { customers, places, rowIds }: Sorting, { idFingerprints }: Prints): boolean {
+  if (customers.length === 0) return false
+  const parsed = new Set(places.map((at) => idFingerprints[at]))
+  if (customers.some(({ id }, index) => !cut.hasId(places[index] ?? 0, id))) return true
+  // Mostly few are parsed and many are known: a set of the few is the smaller one.
+  return rowIds.some((rowId, at) => rowId !== 0 && parsed.has(idFingerprints[at]))
+}
+
+function withMarks(
+  cut: CutRecords,
+  sorted: Sorting,
+  { known, places, prints }: Places & { prints: Prints },
+): Recognized {
+  const { customers, rejects, suppressed, rows } = sorted
+  // Rejects and forgotten customers have no row, and an id that was not found in the bytes could not be compared.
+  for (const { position } of [...rejects, ...suppressed]) {
+    prints.fingerprints[position] = UNKNOWN
+    prints.idFingerprints[position] = UNKNOWN
+  }
+  customers.forEach(({ id }, index) => {
+    const at = sorted.places[index] ?? 0
+    if (!cut.hasId(at, id)) prints.fingerprints[at] = UNKNOWN
+  })
+  const oddities = pick(new Uint8Array(places.length), known.columns.oddities, places)
+  for (const [at, warnings] of sorted.oddities) {
+    const oddity = known.oddityOf(warnings)
+    oddities[at] = oddity ?? 0
+    if (oddity === undefined) prints.fingerprints[at] = UNKNOWN
+  }
+  const rowAt = (at: number) => (rows[at] ??= rowOf(cut.record(at)))
+  const comparisons = new Uint8Array(rows.length)
+  if (rejects.length > 0) rows.forEach((_, at) => rowAt(at))
+  else compareAll(comparisons, rowAt, { known, places })
+  return { sorted, rowAt, comparisons, marks: { ...prints, comparisons, oddities } }
+}
+
+/** Compares neighbours; two that were neighbours in the list as last read compare as before. */
+function compareAll(comparisons: Uint8Array, rowAt: (at: number) => Row, { known, places }: Places): void {
+  const last = places.length - 1
+  for (let at = 0; at <= last; at += 1) {
+    const place = places[at] ?? NOWHERE
+    const isAsBefore = place >= 0 && (at === last || places[at + 1] === place + 1)
+    if (isAsBefore) comparisons[at] = known.columns.comparisons[place] ?? 0
+  }
+  compareEach(comparisons, rowAt)
+}

@@ -1,0 +1,205 @@
+import * as fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import type { Warnings } from '../../src/model/customer.ts'
+import { EMPTY_LIST, UNKNOWN, type ListAsRead } from '../../src/model/list-as-read.ts'
+import { RowSet } from '../../src/model/row-set.ts'
+import { KnownList, ListRecorder, type Marks } from '../../src/sync/list-as-read.ts'
+import { seeds } from '../support/seeds.ts'
+
+/** Row `n` with the fingerprint of its `version`, and its warnings as an index. */
+type Told = readonly [n: number, version?: number, oddity?: number]
+
+describe('the order that a run leaves behind', () => {
+  test('windows follow each other by their positions', () => {
+    const list = read([
+      [4, [[4], [5], [6]]],
+      [0, [[1], [2], [3], [4]]],
+    ])
+
+    expect(rowsOf(list)).toEqual([1, 2, 3, 4, 5, 6])
+  })
+
+  test('a customer met late stands between its neighbours, wherever positions have shifted meanwhile', () => {
+    const list = read([
+      [0, [[1], [2], [3]]],
+      [3, [[7], [8], [9]]],
+      [4, [[4], [5], [6], [7], [8]]],
+      [6, [[9], [12]]],
+      [7, [[10], [11], [12]]],
+    ])
+
+    expect(rowsOf(list)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12])
+  })
+
+  test('records without a customer have no place', () => {
+    const recorder = new ListRecorder(knownList(EMPTY_LIST))
+    recorder.add({ start: 0, size: 10 }, [1, 0, 2], { marks: marks([[1], [UNKNOWN], [2]]) })
+
+    expect(rowsOf(recorder.next(2))).toEqual([1, 2])
+  })
+
+  test('a customer compares with the next one as it did in a window in which both stood together, and else in no known way', () => {
+    const list = read([
+      [0, [[1], [2], [3]]],
+      [2, [[3], [4]]],
+      [4, [[5], [6], [4], [7]]],
+    ])
+
+    expect(rowsOf(list)).toEqual([1, 2, 3, 5, 6, 4, 7])
+    const known = [comparison(1, 2), comparison(2, 3), 0, comparison(5, 6), comparison(6, 4), comparison(4, 7), 0]
+    expect(Array.from(list.columns.comparisons)).toEqual(known)
+  })
+})
+
+describe('with a list before', () => {
+  const warnings: Warnings[] = [{}, { odd_email: 1 }, { odd_email: 1, unknown_field: 2 }]
+  const yesterday: ListAsRead = {
+    ...read([
+      [0, [[1], [2, 0, 1], [3]]],
+      [3, [[3], [4, 0, 2]]],
+    ]),
+    warnings,
+  }
+
+  test('windows that all come as before leave the very same columns', () => {
+    const recorder = new ListRecorder(knownList(yesterday))
+    recorder.add({ start: 2, size: 10 }, [3, 4], { listedAt: 2 })
+    recorder.add({ start: 0, size: 10 }, [1, 2, 3], { listedAt: 0 })
+
+    expect(recorder.next(4).columns).toBe(yesterday.columns)
+  })
+
+  test.each([
+    ['its end', [[0, 3, 0]]],
+    ['its beginning', [[0, 3, 1]]],
+    [
+      'one in its middle',
+      [
+        [0, 1, 0],
+        [1, 2, 2],
+      ],
+    ],
+  ])('windows without %s leave another list', (_, windows) => {
+    const recorder = new ListRecorder(knownList(yesterday))
+    for (const [start = 0, count = 0, listedAt = 0] of windows)
+      recorder.add({ start, size: 10 }, yesterday.columns.rowIds.subarray(listedAt, listedAt + count), { listedAt })
+
+    expect(rowsOf(recorder.next(4))).toHaveLength(3)
+  })
+
+  test('a known window among new ones keeps its records and their oddities', () => {
+    const known = knownList(yesterday)
+    const recorder = new ListRecorder(known)
+    const oddity = known.oddityOf({ missing_field: 1 }) ?? 0
+    recorder.add({ start: 0, size: 10 }, [9, 1], { marks: marks([[9, 0, oddity], [1]]) })
+    recorder.add({ start: 1, size: 10 }, [1, 2, 3], { listedAt: 0 })
+
+    const list = recorder.next(4)
+
+    expect(rowsOf(list)).toEqual([9, 1, 2, 3])
+    const kinds = Array.from(list.columns.oddities, (each) => list.warnings[each])
+    expect(kinds).toEqual([{ missing_field: 1 }, {}, { odd_email: 1 }, {}])
+  })
+
+  test('customers known only by their row keep what the list before says, unless they were written since', () => {
+    const recorder = new ListRecorder(knownList(yesterday, { doubted: RowSet.of([4]) }))
+    recorder.add({ start: 0, size: 10 }, [4, 2, 8])
+
+    expect(Array.from(recorder.next(3).columns.fingerprints)).toEqual([UNKNOWN, mark(2), UNKNOWN])
+  })
+
+  test('a record is known when its fingerprint and that of its id agree, wherever it is looked for first', () => {
+    const known = knownList(yesterday)
+
+    for (const likely of [-1, 0, 1, 2, 3, 4]) expect(known.placeOf(mark(4), idMark(4), likely)).toBe(3)
+    expect([known.warningsAt(3), known.warningsAt(0)]).toEqual([warnings[2], undefined])
+    expect(known.warningsOf(0, 4)).toEqual({ odd_email: 2, unknown_field: 2 })
+    expect(knownList(EMPTY_LIST).placeOf(mark(4), idMark(4))).toBe(-1)
+  })
+
+  test.each([
+    ['the fingerprint of a neighbour with an id of its own', mark(1), idMark(2)],
+    ['a fingerprint that is nowhere', mark(5), idMark(4)],
+    ['no fingerprint, like a customer that must be read again', UNKNOWN, idMark(3)],
+  ])('a record with %s is not known', (_, fingerprint, id) => {
+    const known = knownList(yesterday)
+
+    for (const likely of [-1, 0, 1, 2, 3, 4]) expect(known.placeOf(fingerprint, id, likely)).toBe(-1)
+  })
+
+  test.each(['doubted', 'written'] as const)('a customer that is %s is known by no record', (how) => {
+    const known = knownList(yesterday, { [how]: RowSet.of([2]) })
+
+    expect([known.placeOf(mark(2), idMark(2)), known.placeOf(mark(2), idMark(2), 1)]).toEqual([-1, -1])
+    expect(known.placeOf(mark(1), idMark(1))).toBe(0)
+  })
+})
+
+test('there is room for 255 kinds of oddities, and none for another', () => {
+  const known = knownList(EMPTY_LIST)
+  const numbers = Array.from({ length: 300 }, (_, n) => known.oddityOf({ unknown_field: n + 1 }))
+
+  expect(known.warnings).toHaveLength(256)
+  expect([numbers[254], numbers[255], known.oddityOf({ unknown_field: 7 })]).toEqual([255, undefined, 7])
+})
+
+test('whatever windows a run reads, what the next one knows by them is what they held', () => {
+  const row = fc.tuple(fc.integer({ min: 1, max: 12 }), fc.nat(1))
+  const windows = fc.array(fc.tuple(fc.nat(20), fc.array(row, { maxLength: 8 })), { maxLength: 8 })
+  fc.assert(
+    fc.property(windows, (reads) => {
+      const list = read(reads)
+      const known = knownList(list)
+      const last = new Map(reads.map(([start, rows]) => [start, rows]))
+      const met = [...last.values()].flat()
+      expect(new Set(rowsOf(list))).toEqual(new Set(met.map(([n]) => n)))
+      expect(new Set(rowsOf(list)).size).toBe(rowsOf(list).length)
+      for (const [n, version] of met) {
+        const versions = new Set(met.flatMap(([other, its]) => (other === n ? [its] : [])))
+        const place = known.placeOf(mark(n, version), idMark(n))
+        expect(list.columns.rowIds[place]).toBe(versions.size === 1 ? n : undefined)
+      }
+    }),
+    { numRuns: seeds(300) },
+  )
+})
+
+function knownList(list: ListAsRead, doubts: { doubted?: RowSet; written?: RowSet } = {}): KnownList {
+  return new KnownList(list, { doubted: new RowSet(), written: new RowSet(), ...doubts })
+}
+
+function mark(n: number, version = 0): number {
+  return 1000 * n + version + 1
+}
+
+function idMark(n: number): number {
+  return n + 500
+}
+
+/** The marks of these rows, each with the next in its comparison. */
+function marks(rows: readonly Told[]): Marks {
+  return {
+    fingerprints: Float64Array.from(rows, ([n, version]) => (n === UNKNOWN ? UNKNOWN : mark(n, version))),
+    idFingerprints: Uint32Array.from(rows, ([n]) => (n === UNKNOWN ? UNKNOWN : idMark(n))),
+    comparisons: Uint8Array.from(rows, ([n], place) => comparison(n, rows[place + 1]?.[0])),
+    oddities: Uint8Array.from(rows, ([, , oddity]) => oddity ?? 0),
+  }
+}
+
+function comparison(n: number, next = 0): number {
+  return 1 + 16 * n + next
+}
+
+/** The list after a run that read these windows. */
+function read(windows: readonly (readonly [start: number, rows: readonly Told[]])[]): ListAsRead {
+  const recorder = new ListRecorder(knownList(EMPTY_LIST))
+  for (const [start, rows] of windows) {
+    const rowIds = rows.map(([n]) => n)
+    recorder.add({ start, size: 10 }, rowIds, { marks: marks(rows) })
+  }
+  return recorder.next(new Set(windows.flatMap(([, rows]) => rows.map(([n]) => n))).size)
+}
+
+function rowsOf({ columns }: Pick<ListAsRead, 'columns'>): number[] {
+  return Array.from(columns.rowIds)
+}
