@@ -3,7 +3,7 @@ import { ContractBroken, SourceRefused } from '../errors/errors.ts'
 import type { Answer } from './connection.ts'
 import { decodedText } from './body.ts'
 import { LARGEST_SIZE, type Question, type Window } from './customers-url.ts'
-import { cutPage, cutRecords, type CutRecords } from './cut-page.ts'
+import { cutPage, cutRecords, type CutRecords, type Cutting } from './cut-page.ts'
 
 /** One page of the list. Its records are parsed when they are asked for, and are not validated one by one. */
 export type CustomersPage = {
@@ -15,7 +15,7 @@ export type CustomersPage = {
   /** Parses its records. Throws ContractBroken where the bytes are no list of at most `size` records. */
   records: () => readonly unknown[]
   /** Cuts its records apart without parsing them, where that can be done; there are at most `size`. */
-  cut?: (() => CutRecords | undefined) | undefined
+  cut?: ((cutting: Cutting) => CutRecords | undefined) | undefined
   /** `meta.total` and `meta.last_page`, where they are given. */
   total: number | undefined
   lastPage: number | undefined
@@ -58,7 +58,7 @@ export function pageFrom({ body }: Answer, asked: Window, place: string): Custom
     size,
     askedSize: asked.size,
     records: eager === undefined ? parse : () => eager,
-    cut: lazy && (() => cutRecords(lazy.records, size)),
+    cut: lazy && ((cutting) => cutRecords(lazy.records, size, cutting)),
     total,
     lastPage,
     bytes: body.byteLength,

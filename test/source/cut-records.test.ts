@@ -15,6 +15,16 @@ test.each([
 
   expect(cut?.records()).toEqual(sent)
   expect(sent.map((_record, place) => cut?.record(place))).toEqual(sent)
+  // A quick cut in the wrong place leaves a part that is no record.
+  expect([sent, undefined]).toContainEqual(cutRecords(Buffer.from(join(sent)), 100, 'quickly')?.records())
+})
+
+test('records of one line each are cut quickly', () => {
+  const sent = customers(1, 3)
+
+  expect(
+    cutRecords(Buffer.from(sent.map((one) => JSON.stringify(one)).join(' ,\n')), 100, 'quickly')?.records(),
+  ).toEqual(sent)
 })
 
 test('a record has the same bytes wherever it stands and however a page is written', () => {

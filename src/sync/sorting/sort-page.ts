@@ -71,13 +71,22 @@ function parse(page: CustomersPage, { privacy, forgotten }: Recognition): Recogn
 
 const NO_ROW: Row = { id: undefined, createdAt: undefined }
 
-/** Undefined where the page cannot be cut into records, or the cut was wrong. */
-function recognize(
-  { page, size, bytes: pageBytes, ...given }: CustomersPage,
+/** Undefined where the page cannot be cut into records. */
+function recognize(page: CustomersPage, recognition: Recognition): Recognized | undefined {
+  for (const cutting of ['quickly', 'exactly'] as const) {
+    const cut = page.cut?.(cutting)
+    const recognized = cut && recognizeRecords(cut, page, recognition)
+    if (recognized !== undefined) return recognized
+  }
+  return undefined
+}
+
+/** Undefined if the cut was wrong. */
+function recognizeRecords(
+  cut: CutRecords,
+  { page, size, bytes: pageBytes }: Pick<CustomersPage, 'page' | 'size' | 'bytes'>,
   { known, fingerprint, privacy, forgotten }: Recognition,
 ): Recognized | undefined {
-  const cut = given.cut?.()
-  if (cut === undefined) return undefined
   const prints = fingerprintsOf(cut, fingerprint)
   const places = placesOf(prints, known, size * (page - 1))
   const [first = NOWHERE] = places
