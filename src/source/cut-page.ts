@@ -132,13 +132,12 @@ const BETWEEN = /\}[ \t\n\r]*,[ \t\n\r]*\{/
 
 function quickBordersIn(text: string, most: number): Borders | undefined {
   const borders: Borders = { starts: [], ends: [] }
-  const between = BETWEEN.exec(text)?.[0]
+  const [between = '},{'] = BETWEEN.exec(text) ?? []
   let start = 0
-  for (let at = between === undefined ? -1 : text.indexOf(between); at >= 0 && between !== undefined;) {
+  for (let at = text.indexOf(between); at >= 0; at = text.indexOf(between, start)) {
     addRecord(borders, text, start, at + 1)
     if (borders.starts.length === most) return undefined
     start = at + between.length - 1
-    at = text.indexOf(between, start)
   }
   addRecord(borders, text, start, text.length)
   return borders
