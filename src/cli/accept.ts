@@ -1,15 +1,15 @@
+import { Command } from '@commander-js/extra-typings'
 import type { ShapeChange } from '../model/run.ts'
 import { namedConfig } from './arguments.ts'
 import type { Io } from './io.ts'
 import { say, jsonDocument } from './output/say.ts'
 import { shapeWords } from '../text/wording.ts'
-import { DestructiveCommand } from './unknown-command.ts'
 import { withMirrorToChange } from './with-mirror.ts'
 
 /** `customer-mirror accept`: takes the new shape of an organization's data. */
 export function acceptCommand(io: Io) {
-  return new DestructiveCommand('accept')
-    .description('accept that the fields of an organization have changed; the next run stores them as they come')
+  return new Command('accept')
+    .description('accept that fields have changed, and store them as they come')
     .argument('<organization>', 'id of the organization')
     .option('-c, --config <file>', 'configuration file')
     .option('--json', 'print one JSON document')

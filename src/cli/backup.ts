@@ -9,7 +9,7 @@ import { count } from './output/wording.ts'
 /** `customer-mirror backup`: makes a checked backup of the whole mirror, while runs go on. */
 export function backupCommand(io: Io) {
   return new Command('backup')
-    .description('make a backup of the whole mirror, and check it, while runs go on')
+    .description('make a backup of the whole mirror, and check it')
     .argument('<file>', 'the backup; an earlier one is replaced once the new one is checked')
     .option('-c, --config <file>', 'configuration file')
     .option('--keep <number>', 'keep this many backups, each older one named by its time', wholeNumber({ least: 1 }))

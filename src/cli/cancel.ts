@@ -14,7 +14,7 @@ import { listUnderway } from './with-mirror.ts'
 /** `customer-mirror cancel`: ends the run of an organization after its current pages. */
 export function cancelCommand(io: Io) {
   return new Command('cancel')
-    .description('end the run of organizations after its current pages; the next run continues from there')
+    .description('end runs after their current pages; the next ones continue there')
     .argument('<organization...>', 'ids of organizations')
     .option('-c, --config <file>', 'configuration file')
     .addHelpText('after', EXAMPLES)

@@ -7,9 +7,7 @@ import { say } from './output/say.ts'
 /** `customer-mirror check`: reports whether a sync would work, and if not, what to do. */
 export function checkCommand(io: Io) {
   return new Command('check')
-    .description(
-      'check Node, configuration, secrets, mirror, disk, copies, queue and clock, and ask each organization for a page',
-    )
+    .description('check what a sync needs, and ask each organization for a page')
     .argument('[organization...]', 'ids of organizations (default: all in the configuration)')
     .option('-c, --config <file>', 'configuration file')
     .addHelpText('after', EXAMPLES)
@@ -38,7 +36,7 @@ function exitCodeOfFindings(findings: readonly Finding[]): ExitCode {
 const EXAMPLES = `
 Examples:
   $ customer-mirror check
-      everything, and the first page of every organization
+      Node, configuration, secrets, mirror, disk, copies, queue and clock, and the first page of every organization
   $ customer-mirror check acme
       the same for acme alone
 `

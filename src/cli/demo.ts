@@ -4,7 +4,7 @@ import type { Io } from './io.ts'
 /** `customer-mirror demo`: the whole thing against a sandbox on this machine, in under a minute. */
 export function demoCommand(io: Io) {
   return new Command('demo')
-    .description('mirror three made-up organizations from a sandbox on this machine, twice')
+    .description('mirror three made-up organizations from a sandbox, twice')
     .option('--folder <folder>', 'where the mirror and its configuration go', 'data/demo')
     .addHelpText('after', EXAMPLES)
     .action(async ({ folder }) => {

@@ -16,6 +16,12 @@ export const EXIT_CODES = {
 /** Those above, and 128 with the number of the signal that stopped the program. */
 export type ExitCode = keyof typeof EXIT_CODES | 130 | 143
 
+/** The exit codes, at the end of a help text. */
+export function exitCodesText(): string {
+  const lines = Object.entries(EXIT_CODES).map(([code, meaning]) => `  ${code.padStart(3)}  ${meaning}`)
+  return `\nExit codes:\n${lines.join('\n')}\n`
+}
+
 /** The exit code for one error. */
 export function exitCodeOf(error: unknown): ExitCode {
   return factsOf(error).exitCode

@@ -1,4 +1,4 @@
-import { InvalidArgumentError } from '@commander-js/extra-typings'
+import { Command, InvalidArgumentError } from '@commander-js/extra-typings'
 import { say, jsonDocument } from './output/say.ts'
 import type { Config } from '../config/read-config.ts'
 import { isOurs } from '../errors/errors.ts'
@@ -8,15 +8,14 @@ import { type ForgetReport, unfinishedText, forgottenCustomerText } from './outp
 import type { Io } from './io.ts'
 import { isoTime } from '../time/iso-time.ts'
 import { namedConfig } from './arguments.ts'
-import { DestructiveCommand } from './unknown-command.ts'
 import { requireKnown, withMirrorToChange } from './with-mirror.ts'
 import { shownMirror } from '../address/mirror-address.ts'
 import { configOption } from './output/wording.ts'
 
 /** `customer-mirror forget`: deletes everything that the mirror holds of one customer, and keeps it out from then on. */
 export function forgetCommand(io: Io) {
-  return new DestructiveCommand('forget')
-    .description('delete everything that the mirror holds of one customer, and keep that customer out of it')
+  return new Command('forget')
+    .description('delete everything of one customer, and keep that customer out')
     .argument('<organization>', 'id of the organization')
     .argument('<uuid>', 'id of the customer', readUuid)
     .option('-c, --config <file>', 'configuration file')

@@ -10,7 +10,7 @@ import { codeOf, messageOf, seenIn } from '../errors/faults.ts'
 /** `customer-mirror init [file]`: writes a commented starter configuration. Never overwrites a file. */
 export function initCommand({ stderr }: Io): CommandUnknownOpts {
   return new Command('init')
-    .description('write a commented configuration file to start from; never overwrites')
+    .description('write a commented configuration to start from; never overwrites')
     .argument('[file]', 'where to write it', 'customer-mirror.yaml')
     .addHelpText(
       'after',

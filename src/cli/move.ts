@@ -11,7 +11,7 @@ import { count } from './output/wording.ts'
 /** `customer-mirror move`: copies the mirror from a file to PostgreSQL or back. */
 export function moveCommand(io: Io) {
   return new Command('move')
-    .description('copy the whole mirror from its file to PostgreSQL or back, and compare every row')
+    .description('copy the mirror from its file to PostgreSQL or back, and compare')
     .requiredOption(
       '--to <place>',
       'the address of a database, postgres://user@host/database; or a file, not there yet',

@@ -20,7 +20,6 @@ import {
 } from './output/forgotten.ts'
 import { sqlText, moment, count } from './output/wording.ts'
 import { fileToRead, mirrorOption } from './reading/reading-options.ts'
-import { DestructiveCommand } from './unknown-command.ts'
 import { renderTable } from './output/table.ts'
 import { leftBehindText } from './output/advice.ts'
 
@@ -200,7 +199,7 @@ Examples:
 `
 
 function retireCommand(io: Io) {
-  return new DestructiveCommand('retire')
+  return new Command('retire')
     .description('mark all customers of an organization that is no longer configured as removed')
     .argument('<organization>', 'its id; the configuration must not name it any more')
     .option('-c, --config <file>', 'configuration file')
@@ -235,7 +234,7 @@ Examples:
 `
 
 function organizationForgetCommand(io: Io) {
-  return new DestructiveCommand('forget')
+  return new Command('forget')
     .description('delete everything of an organization, its history and its runs included')
     .argument('<organization>', 'its id; the configuration must not name it any more')
     .option('-c, --config <file>', 'configuration file')

@@ -11,7 +11,7 @@ import { configOption } from './output/wording.ts'
 /** `customer-mirror pause`: no run of organizations starts until they are resumed. */
 export function pauseCommand(io: Io) {
   return new Command('pause')
-    .description('hold back the runs of organizations until they are resumed; without a name, of all')
+    .description('hold back the runs of organizations, or of all, until resumed')
     .argument('[organization...]', 'ids of organizations')
     .option('-c, --config <file>', 'configuration file')
     .option('--until <time>', 'end the pause by itself at this time', timeArgument)

@@ -1,16 +1,15 @@
 import { Command, Help, type CommandUnknownOpts, type OutputConfiguration } from '@commander-js/extra-typings'
 import { isOurs, UsageError } from '../errors/errors.ts'
-import { EXIT_CODES, exitCodeOf, type ExitCode } from './exit-code.ts'
+import { exitCodeOf, type ExitCode } from './exit-code.ts'
 import { screenOf, type Io } from './io.ts'
-import { columnsOf, say, print, wrapText } from './output/say.ts'
-import { requireKnownCommand } from './unknown-command.ts'
+import { columnsOf, hanging, say, print, wrapText } from './output/say.ts'
 import { exactVersion } from '../machine/version.ts'
 
 /** Runs the one command that the command line names, as the shell split it; what becomes of it turns into an exit code. */
 export async function runProgram(args: readonly string[], io: Io): Promise<void> {
   try {
     const root = await program(args, io)
-    await root.parseAsync(withStatementLast(requireKnownCommand(args, root)), { from: 'user' })
+    await root.parseAsync(withStatementLast(args), { from: 'user' })
   } catch (error) {
     io.exitWith(sayWhatHappened(isFolderGone(error) ? new UsageError(FOLDER_GONE) : error, io))
   }
@@ -40,7 +39,6 @@ async function program(args: readonly string[], io: Io): Promise<Command> {
       throw new CommandLineEnded(0)
     })
     .enablePositionalOptions()
-    .addHelpText('after', EXAMPLES + exitCodes())
   for (const command of commands) root.addCommand(command)
   for (const command of [root, ...commands, ...commands.flatMap(({ commands: inner }) => inner)]) {
     command
@@ -49,7 +47,7 @@ async function program(args: readonly string[], io: Io): Promise<Command> {
       .configureOutput(outputOf(io))
     command.showHelpAfterError(`To see how it is used: ${wordsOf(command)} --help`)
   }
-  return root
+  return root.configureHelp({ formatHelp: (_, help) => mainHelp(commands, help.helpWidth ?? USUAL) })
 }
 
 /** The command as it is entered: `customer-mirror runs show`. */
@@ -85,16 +83,18 @@ function outputOf({ stdout, stderr }: Io): OutputConfiguration {
   }
 }
 
-const EXAMPLES = `
-Examples:
-  $ customer-mirror init  write a commented configuration to fill in
-  $ customer-mirror sync  mirror every organization of the configuration
-`
-
-function exitCodes(): string {
-  const lines = Object.entries(EXIT_CODES).map(([code, meaning]) => `  ${code.padStart(3)}  ${meaning}`)
-  return `\nExit codes:\n${lines.join('\n')}\n`
+/** All commands by what they are for, on one screen of 80 columns and 40 rows. */
+function mainHelp(commands: readonly CommandUnknownOpts[], width: number): string {
+  const groups = Object.entries(GROUPS).map(([heading, loaders]) => {
+    const shown = commands.filter((command) => Object.hasOwn(loaders, command.name()))
+    const lines = shown.map((command) => hanging(`  ${command.name().padEnd(14)}`, command.description(), width))
+    return [`${heading}:`, ...lines].join('\n')
+  })
+  return `Usage: customer-mirror [options] [command]\n\n${groups.join('\n')}\n\n${wrapText(MORE, width).join('\n')}\n`
 }
+
+const MORE =
+  "'customer-mirror COMMAND --help' shows its options with examples, 'customer-mirror sync --help' the exit codes, and --version the version."
 
 /** Commander ends with 1 on bad usage; here that is 2, as for a bad configuration. */
 function endAsUsage(error: { exitCode: number }): never {
@@ -125,36 +125,48 @@ function sayWhatHappened(error: unknown, io: Io): ExitCode {
 type Loader = (io: Io) => Promise<CommandUnknownOpts>
 
 /** In the order of the help. */
-const LOADERS: Readonly<Record<string, Loader>> = {
-  init: async (io) => (await import('./init.ts')).initCommand(io),
-  check: async (io) => (await import('./check.ts')).checkCommand(io),
-  sync: async (io) => (await import('./sync.ts')).syncCommand(io),
-  worker: async (io) => (await import('./worker.ts')).workerCommand(io),
-  run: async (io) => (await import('./run.ts')).runCommand(io),
-  cancel: async (io) => (await import('./cancel.ts')).cancelCommand(io),
-  pause: async (io) => (await import('./pause.ts')).pauseCommand(io),
-  resume: async (io) => (await import('./pause.ts')).resumeCommand(io),
-  queue: async (io) => (await import('./queue.ts')).queueCommand(io),
-  schedule: async (io) => (await import('./schedule.ts')).scheduleCommand(io),
-  status: async (io) => (await import('./status.ts')).statusCommand(io),
-  runs: async (io) => (await import('./runs.ts')).runsCommand(io),
-  rejects: async (io) => (await import('./rejects.ts')).rejectsCommand(io),
-  removals: async (io) => (await import('./removals.ts')).removalsCommand(io),
-  accept: async (io) => (await import('./accept.ts')).acceptCommand(io),
-  organizations: async (io) => (await import('./organizations.ts')).organizationsCommand(io),
-  forget: async (io) => (await import('./forget.ts')).forgetCommand(io),
-  query: async (io) => (await import('./query.ts')).queryCommand(io),
-  sql: async (io) => (await import('./sql.ts')).sqlCommand(io),
-  export: async (io) => (await import('./export.ts')).exportCommand(io),
-  publish: async (io) => (await import('./publish.ts')).publishCommand(io),
-  backup: async (io) => (await import('./backup.ts')).backupCommand(io),
-  restore: async (io) => (await import('./restore.ts')).restoreCommand(io),
-  move: async (io) => (await import('./move.ts')).moveCommand(io),
-  signing: async (io) => (await import('./signing.ts')).signingCommand(io),
-  schema: async (io) => (await import('./schema.ts')).schemaCommand(io),
-  sandbox: async (io) => (await import('./sandbox.ts')).sandboxCommand(io),
-  demo: async (io) => (await import('./demo.ts')).demoCommand(io),
+const GROUPS: Readonly<Record<string, Readonly<Record<string, Loader>>>> = {
+  Start: {
+    init: async (io) => (await import('./init.ts')).initCommand(io),
+    check: async (io) => (await import('./check.ts')).checkCommand(io),
+    sync: async (io) => (await import('./sync.ts')).syncCommand(io),
+    demo: async (io) => (await import('./demo.ts')).demoCommand(io),
+    sandbox: async (io) => (await import('./sandbox.ts')).sandboxCommand(io),
+    signing: async (io) => (await import('./signing.ts')).signingCommand(io),
+    schema: async (io) => (await import('./schema.ts')).schemaCommand(io),
+  },
+  Watch: {
+    status: async (io) => (await import('./status.ts')).statusCommand(io),
+    runs: async (io) => (await import('./runs.ts')).runsCommand(io),
+    rejects: async (io) => (await import('./rejects.ts')).rejectsCommand(io),
+    queue: async (io) => (await import('./queue.ts')).queueCommand(io),
+    schedule: async (io) => (await import('./schedule.ts')).scheduleCommand(io),
+  },
+  Decide: {
+    removals: async (io) => (await import('./removals.ts')).removalsCommand(io),
+    accept: async (io) => (await import('./accept.ts')).acceptCommand(io),
+    organizations: async (io) => (await import('./organizations.ts')).organizationsCommand(io),
+    forget: async (io) => (await import('./forget.ts')).forgetCommand(io),
+  },
+  Read: {
+    query: async (io) => (await import('./query.ts')).queryCommand(io),
+    sql: async (io) => (await import('./sql.ts')).sqlCommand(io),
+    export: async (io) => (await import('./export.ts')).exportCommand(io),
+    publish: async (io) => (await import('./publish.ts')).publishCommand(io),
+  },
+  Operate: {
+    worker: async (io) => (await import('./worker.ts')).workerCommand(io),
+    run: async (io) => (await import('./run.ts')).runCommand(io),
+    cancel: async (io) => (await import('./cancel.ts')).cancelCommand(io),
+    pause: async (io) => (await import('./pause.ts')).pauseCommand(io),
+    resume: async (io) => (await import('./pause.ts')).resumeCommand(io),
+    backup: async (io) => (await import('./backup.ts')).backupCommand(io),
+    restore: async (io) => (await import('./restore.ts')).restoreCommand(io),
+    move: async (io) => (await import('./move.ts')).moveCommand(io),
+  },
 }
+
+const LOADERS: Readonly<Record<string, Loader>> = Object.assign({}, ...Object.values(GROUPS))
 
 /** The command named by the first word of a command line; all commands if it names none, for help and suggestions. */
 export async function loadCommands(firstWord: string | undefined, io: Io): Promise<CommandUnknownOpts[]> {

@@ -7,9 +7,7 @@ import { namedConfig, namedFile } from './arguments.ts'
 /** `customer-mirror publish`: makes the copy for readers now. */
 export function publishCommand(io: Io) {
   return new Command('publish')
-    .description(
-      'make a copy of the mirror that readers may open: FILE, s3://bucket/prefix, or as publish of the configuration says',
-    )
+    .description('make a copy for readers: FILE, s3://bucket/prefix, or configured')
     .argument('[file]', 'the copy, in a folder of its own; or a place in object storage')
     .option('-c, --config <file>', 'configuration file')
     .option('--json', 'print one JSON document')

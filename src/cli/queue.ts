@@ -18,7 +18,7 @@ import { isOfService } from '../status/standing.ts'
 /** `customer-mirror queue`: shows what runs, waits and is delayed. */
 export function queueCommand(io: Io) {
   return new Command('queue')
-    .description('show which runs are under way, wait or are delayed, until when, and who makes them')
+    .description('show which runs are under way, wait or are delayed, and why')
     .option('-c, --config <file>', 'configuration file')
     .option('--json', 'print one JSON document')
     .option('--release', 'first let the queue have another mirror, where its own is gone for good')

@@ -11,7 +11,7 @@ import { moment } from './output/wording.ts'
 /** `customer-mirror rejects`: received records that are no valid customers, and why. */
 export function rejectsCommand(io: Io) {
   return new Command('rejects')
-    .description('list received records that could not be kept as customers, with the reasons')
+    .description('list records that could not be kept as customers, and why')
     .argument('[organization]', 'id of one organization')
     .option('-c, --config <file>', 'configuration file')
     .option('--json', 'print one JSON document, the records as received included')

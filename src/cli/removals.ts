@@ -1,7 +1,6 @@
 import { Command } from '@commander-js/extra-typings'
 import type { HeldRemovals } from '../model/mirror.ts'
 import { say, jsonDocument, print } from './output/say.ts'
-import { DestructiveCommand } from './unknown-command.ts'
 import { runNumber, namedConfig } from './arguments.ts'
 import { screenOf, type Io, type Screen } from './io.ts'
 import { isoTime } from '../time/iso-time.ts'
@@ -12,7 +11,7 @@ import { renderTable } from './output/table.ts'
 /** `customer-mirror removals`: lists, approves or discards removals that were held back. */
 export function removalsCommand(io: Io) {
   return new Command('removals')
-    .description('list, approve or discard removals that were held back because they were too many at once')
+    .description('list, approve or discard removals that were too many at once')
     .addCommand(listCommand(io))
     .addCommand(decisionCommand(io, 'approve'))
     .addCommand(decisionCommand(io, 'discard'))
@@ -45,7 +44,7 @@ function decisionCommand(io: Io, decision: 'approve' | 'discard') {
     approve: 'mark the customers that a run held back as removed',
     discard: 'discard the removals that a run held back',
   }
-  return new DestructiveCommand(decision)
+  return new Command(decision)
     .description(does[decision])
     .argument('<run>', 'number of the run, as shown in the list', runNumber)
     .option('-c, --config <file>', 'configuration file')

@@ -1,8 +1,8 @@
+import { Command } from '@commander-js/extra-typings'
 import { monotonicMs } from '../machine/timers.ts'
 import { isoOf } from '../time/iso-time.ts'
 import type { Io } from './io.ts'
 import { namedConfig, namedFile } from './arguments.ts'
-import { DestructiveCommand } from './unknown-command.ts'
 import { say, jsonDocument } from './output/say.ts'
 import { refuseRestore } from './postgres-programs.ts'
 import type { Restored } from '../copies/restore.ts'
@@ -10,8 +10,8 @@ import { count } from './output/wording.ts'
 
 /** `customer-mirror restore`: puts a backup in the place of the mirror. */
 export function restoreCommand(io: Io) {
-  return new DestructiveCommand('restore')
-    .description('put a backup in the place of the mirror, which is kept beside it under another name')
+  return new Command('restore')
+    .description('put a backup in the place of the mirror, which is kept beside it')
     .argument('<file>', 'the backup')
     .option('-c, --config <file>', 'configuration file')
     .option('--force', 'replace a mirror that is too damaged to find out whether a program has it open')

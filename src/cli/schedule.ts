@@ -11,7 +11,7 @@ import { moment } from './output/wording.ts'
 /** `customer-mirror schedule`: shows when each organization is mirrored next. Reads the pauses in the queue. */
 export function scheduleCommand(io: Io) {
   return new Command('schedule')
-    .description('show when each organization is mirrored next, and which are due now')
+    .description('show when each organization is mirrored next, or due now')
     .option('-c, --config <file>', 'configuration file')
     .option('--next <number>', 'how many runs of each', wholeNumber({ least: 1, most: 366 }), 5)
     .option('--json', 'print one JSON document')

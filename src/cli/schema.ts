@@ -4,7 +4,7 @@ import type { Io } from './io.ts'
 /** `customer-mirror schema`: the JSON Schema of the configuration file, on stdout. */
 export function schemaCommand({ stdout }: Io): Command {
   return new Command('schema')
-    .description('print the JSON Schema of the configuration file, for completion and checks in an editor')
+    .description('print the JSON Schema of the configuration file, for editors')
     .addHelpText(
       'after',
       `

@@ -7,7 +7,7 @@ import { say, print } from './output/say.ts'
 /** `customer-mirror signing`: explains what is signed, and finds the recipe that a service uses. */
 export function signingCommand(io: Io) {
   return new Command('signing')
-    .description('explain how requests are signed, or find out how a service wants them signed')
+    .description('explain how requests are signed, or find out from an example')
     .addCommand(explainCommand(io))
     .addCommand(solveCommand(io))
     .addHelpText('after', EXAMPLES)

@@ -8,7 +8,7 @@ import { startStatement, type StatementProcess } from './reading/run-statement.t
 /** `customer-mirror sql`: the rows of one statement that only reads. */
 export function sqlCommand(io: Io) {
   return new Command('sql')
-    .description('run one SQL statement that only reads, or list the tables and columns')
+    .description('run one SQL statement that only reads, or list the tables')
     .argument(
       '[statement]',
       'SELECT, WITH, VALUES, EXPLAIN, or a PRAGMA that only reads; - reads it from standard input',

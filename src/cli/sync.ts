@@ -1,6 +1,6 @@
 import { Command, Option } from '@commander-js/extra-typings'
 import type { Outcome } from '../sync/mirror-organization.ts'
-import { exitCodeOf, exitCodeOfRuns, type ExitCode } from './exit-code.ts'
+import { exitCodeOf, exitCodeOfRuns, exitCodesText, type ExitCode } from './exit-code.ts'
 import { isTerminal, screenOf, type Io, type Screen } from './io.ts'
 import { logLevelOption, wholeNumber } from './arguments.ts'
 import { jsonDocument, say, print, wrapLines } from './output/say.ts'
@@ -23,7 +23,7 @@ import type { Published } from '../copies/publish-plan.ts'
 /** `customer-mirror sync`: mirrors organizations now, without any queue. */
 export function syncCommand(io: Io) {
   return new Command('sync')
-    .description('mirror organizations now: those named, or all in the configuration')
+    .description('mirror organizations now, those named or all')
     .argument('[organization...]', 'ids of organizations')
     .option('-c, --config <file>', 'configuration file')
     .option('--json', 'print the reports as one JSON document, on one line for a file or a pipe')
@@ -35,7 +35,7 @@ export function syncCommand(io: Io) {
       ),
     )
     .addOption(logLevelOption('log JSON lines to stderr, and nothing else'))
-    .addHelpText('after', EXAMPLES)
+    .addHelpText('after', EXAMPLES + exitCodesText())
     .action(async (ids, options) => {
       const { logLevel } = options
       await (logLevel === undefined ? mirror(ids, options) : loggingFailure(logLevel, io, () => mirror(ids, options)))
