@@ -34,7 +34,7 @@ test('--help shows every command on a screen of 80 columns and 40 rows, by what 
   const listed = [...stdout.matchAll(/^ {2}([a-z]+) +\S/gm)].map(([, name]) => name)
 
   expect(code).toBe(0)
-  expect(listed.toSorted()).toEqual(COMMANDS.filter((command) => !command.includes(' ')).toSorted())
+  expect(new Set(listed)).toEqual(new Set(COMMANDS.filter((command) => !command.includes(' '))))
   expect(stdout.match(/^\w+:$/gm)).toEqual(['Start:', 'Watch:', 'Decide:', 'Read:', 'Operate:'])
   // One row is left for the prompt.
   expect(stdout.trimEnd().split('\n').length).toBeLessThan(40)
