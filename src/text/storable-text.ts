@@ -16,20 +16,11 @@ export function storableText(text: string): string {
 
 /** JSON as every store can read it; the same text where nothing is replaced. JSON holds both only as escapes. */
 export function storableJson(json: string): string {
-  return UNREADABLE.test(json) ? replaced(json, ESCAPES) : json
-}
-
-/** JSON without half a surrogate pair, as every reader can read it; the same text where nothing is replaced. */
-export function wellFormedJson(json: string): string {
-  return HALF.test(json) ? replaced(json, HALVES) : json
+  return UNREADABLE.test(json)
+    ? json.replaceAll(ESCAPES, (escape, alone) => (alone === undefined ? escape : '\uFFFD'))
+    : json
 }
 
 /** Escape by escape: a backslash may be escaped itself, and two halves may follow each other. Those in the group are replaced. */
-function replaced(json: string, escapes: RegExp): string {
-  return json.replaceAll(escapes, (escape, alone) => (alone === undefined ? escape : '\uFFFD'))
-}
-
 const UNREADABLE = /\\u(?:0000|d[89a-f])/i
 const ESCAPES = /\\ud[89ab]..\\ud[c-f]..|\\(u0000|ud[89a-f]..)|\\./gis
-const HALF = /\\ud[89a-f]/i
-const HALVES = /\\ud[89ab]..\\ud[c-f]..|\\(ud[89a-f]..)|\\./gis

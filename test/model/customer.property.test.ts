@@ -2,7 +2,7 @@ import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { plainCustomer, recordSchema, TEXT_FIELDS, toCustomer, type Warnings } from '../../src/model/customer.ts'
 import { MAX_RECORD_LENGTH, sortRecords } from '../../src/sync/sorting/sort-records.ts'
-import { wellFormedJson } from '../../src/text/storable-text.ts'
+import { storableJson } from '../../src/text/storable-text.ts'
 import { anyCodePoint } from '../support/any-code-point.ts'
 import { aCustomer } from '../support/builders.ts'
 
@@ -49,7 +49,7 @@ test('every record ends in exactly one of customers and rejects, and its row sta
         const customer = reject === undefined ? kept.next().value : undefined
         expect(rows[position]?.id).toBe(reject === undefined ? customer?.id : (reject.recordId ?? undefined))
         expect(rows[position]?.createdAt).toBe(customer?.created_at ?? undefined)
-        if (reject !== undefined) expect(reject.payload).toBe(wellFormedJson(JSON.stringify(record)))
+        if (reject !== undefined) expect(reject.payload).toBe(storableJson(JSON.stringify(record)))
         if (reject !== undefined) expect(reject.reasons).not.toEqual([])
       })
     }),

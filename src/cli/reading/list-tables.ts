@@ -33,19 +33,18 @@ type DescribedTable = Omit<PublicTable, 'columns'> & { columns: readonly Describ
 type DescribedColumn = Omit<PublicColumn, 'type'> & { type: string }
 
 /**
- * The public tables that a mirror or a copy has, as the mirror at an address of PostgreSQL describes them itself. A copy without personal data has
- * fewer tables and columns; every copy has a manifest.
+ * The public tables that a mirror or a copy has, as it describes them itself. A copy without personal data has fewer tables and columns; every
+ * copy has a manifest.
  */
 async function describedTables(place: string): Promise<DescribedTable[]> {
   const [{ readStatement }, { MANIFEST }] = await Promise.all([
     import('../../copies/read-rows.ts'),
     import('../../copies/copy-manifest.ts'),
   ])
-  const described = new Map<string, Partial<Pick<DescribedColumn, 'type' | 'meaning'>>>()
-  const onServer = isPostgres(place)
-  for await (const { rows } of readStatement(place, onServer ? DICTIONARY : COLUMNS, { limitMs: 60_000 }))
+  const described = new Map<string, Pick<DescribedColumn, 'type' | 'meaning'>>()
+  for await (const { rows } of readStatement(place, DICTIONARY, { limitMs: 60_000 }))
     for (const [name, type, meaning] of rows)
-      described.set(String(name), onServer ? { type: String(type), meaning: String(meaning) } : {})
+      described.set(String(name), { type: String(type), meaning: String(meaning) })
   return [...PUBLIC_TABLES, MANIFEST]
     .map((table) => ({
       ...table,
@@ -58,7 +57,6 @@ async function describedTables(place: string): Promise<DescribedTable[]> {
 }
 
 const DICTIONARY = 'SELECT "table" || \'.\' || "column", type, meaning FROM dictionary'
-const COLUMNS = `SELECT s.name || '.' || c.name FROM sqlite_schema AS s, pragma_table_info(s.name) AS c`
 
 function asRows(tables: readonly DescribedTable[], format: ReturnType<typeof formatRows>): string {
   const rows = tables.flatMap((table) =>
