@@ -1,6 +1,4 @@
 import { aMirrorToExport } from '../support/mirror-to-export.ts'
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { exportCommand } from '../../src/cli/export.ts'
 import { aCustomer } from '../support/builders.ts'
@@ -18,8 +16,6 @@ beforeEach(async () => {
   mirror = await aMirrorToExport()
 })
 
-const run = (...args: string[]) => runCommand(exportCommand, ['--mirror', mirror, ...args])
-
 describe('what is exported', () => {
   test('what a published copy holds', async () => {
     const plan = aPlan(mirror, { withoutPersonalData: true })
@@ -29,46 +25,9 @@ describe('what is exported', () => {
     expect({ code, stderr }).toEqual({ code: 0, stderr: 'Exported 4 customers\nLast seq: 2\n' })
     expect(stdout).toMatch(/^organization,id,language,timezone,created_at,/)
   })
-
-  test('an organization whose list was never read to its end is left out, and named', async () => {
-    const open = await aMirror(mirror)
-    await mirrorPages(open, [[aCustomer(201)]], { organization: 'initech', ending: { reasons: ['page-limit'] } })
-
-    expect(await run('--format', 'csv')).toMatchObject({
-      code: 0,
-      stderr: 'Left out: initech, whose list was never read to its end.\nExported 4 customers\nLast seq: 2\n',
-    })
-    expect(await run('--format', 'csv', '--org', 'initech')).toMatchObject({
-      code: 2,
-      stdout: '',
-      stderr: expect.stringMatching(
-        /^The list of initech was never read to its end, .* Run 'customer-mirror sync' first\.\n$/,
-      ),
-    })
-  })
-
-  test('CSV for a spreadsheet', async () => {
-    const file = join(temporaryFolder(), 'acme.csv')
-    await run('--format', 'csv', '--excel', '--org', 'acme', '-o', file)
-    const text = readFileSync(file, 'utf8')
-
-    expect(text).toMatch(/^\uFEFForganization,id,/)
-    expect(text).toContain(`,"Ada, ""Countess""",customer-1,customer-1@example.com,'+1 555 0100 1,`)
-  })
 })
 
 describe('bad input ends before anything is written', () => {
-  test('a file from before stays as it was', async () => {
-    const folder = temporaryFolder()
-    const file = join(folder, 'customers.csv')
-    writeFileSync(file, 'from before')
-
-    expect(await run('--format', 'csv', '--org', 'nope', '-o', file)).toMatchObject({ code: 2 })
-    expect(await run('--format', 'csv', '--changes-since', '99', '-o', file)).toMatchObject({ code: 2 })
-    expect(readFileSync(file, 'utf8')).toBe('from before')
-    expect(readdirSync(folder)).toEqual(['customers.csv'])
-  })
-
   test('an organization that is configured and not mirrored yet is known', async () => {
     const organization = { id: 'soon', baseUrl: 'https://soon.example.com', apiKey: { env: 'A' }, secret: { env: 'B' } }
     const { config } = aWorkplace([organization], { mirror })
@@ -79,26 +38,6 @@ describe('bad input ends before anything is written', () => {
       stderr: expect.stringMatching(/^The list of soon was never read/),
     })
     expect(await ask('son')).toMatchObject({ code: 2, stderr: expect.stringContaining('(did you mean "soon"?)') })
-  })
-
-  test('a mirror without any run has nothing to export', async () => {
-    const { file } = await aMirror()
-
-    expect(await runCommand(exportCommand, ['--format', 'csv', '--mirror', file])).toMatchObject({
-      code: 2,
-      stdout: '',
-      stderr: expect.stringMatching(/^No list was ever read to its end/),
-    })
-  })
-
-  test('a mirror of another version ends with 7', async () => {
-    tamper(mirror, 'PRAGMA user_version = 999')
-
-    expect(await run('--format', 'csv')).toMatchObject({
-      code: 7,
-      stdout: '',
-      stderr: expect.stringContaining('another version'),
-    })
   })
 })
 

@@ -61,15 +61,6 @@ describe('on a terminal', () => {
   })
 })
 
-test('into a file or pipe, a document has the values as they are', async () => {
-  const open = await aMirror()
-  const name = '=1+1 "q", \u001B[31m\r\nline \u009B \u202E'
-  await mirrorPages(open, [[aCustomer(1, { name })]])
-  const { stdout } = await runCommand(queryCommand, ['--mirror', open.file, '--json'])
-
-  expect(JSON.parse(stdout).customers).toMatchObject([{ name }])
-})
-
 test('a copy without personal data can be read, and says why it cannot be searched', async () => {
   const plan = aPlan(mirror, { withoutPersonalData: true })
   publishAll(plan)

@@ -30,27 +30,6 @@ describe.skipIf(OTHER_USER === undefined)('in a folder that this user cannot wri
 })
 
 describe.skipIf(OTHER_USER === undefined)('in a folder that this user cannot write', () => {
-  test('a mirror at rest is searched in place', async () => {
-    const file = await aMirrorForOthers()
-    makeReadOnly(dirname(file))
-
-    const query = await runAsOther(
-      ['query', '--org', 'acme', '--search', 'CUSTOMER 3', '--mirror', file],
-      dirname(file),
-    )
-    expect(query).toMatchObject({ code: 0, stderr: '' })
-    expect(query.stdout).toContain('Customer 3')
-  })
-
-  test('a mirror at rest is read in place by commands that start no other process', async () => {
-    const file = await aMirrorForOthers()
-    makeReadOnly(dirname(file))
-
-    const listed = await runAsOther(['organizations', 'list', '--json', '--mirror', file], dirname(file))
-    expect(listed).toMatchObject({ code: 0, stderr: '' })
-    expect(JSON.parse(listed.stdout).organizations).toMatchObject([{ organization: 'acme', active: 5 }])
-  })
-
   test('a mirror with a journal that was left behind ends with 7, and a sentence that names the journal', async () => {
     const source = await aMirrorForOthers()
     aWriter(source).exec(`DELETE FROM customers WHERE row_id > 3`)

@@ -46,12 +46,3 @@ test('a copy is found behind a link, and after it was moved', async () => {
 
   expect(opened.db.prepare(COUNT).pluck().get()).toBe(5n)
 })
-
-test('what is open can neither be written nor attach another file for writing', async () => {
-  const file = await aMirrorForOthers()
-  const opened = openToRead(file)
-  onTestFinished(() => opened.close())
-
-  expect(() => opened.db.exec(`DELETE FROM customers`)).toThrow(/readonly|read-only/)
-  expect(() => opened.db.exec(`CREATE TEMP TABLE x AS SELECT * FROM customers`)).toThrow(/readonly|read-only/)
-})

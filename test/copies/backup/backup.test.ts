@@ -1,17 +1,14 @@
-import Database from 'better-sqlite3'
-import { readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { backupCommand } from '../../../src/cli/backup.ts'
 import { night } from '../../store/nights.ts'
 import { aBackupFile, backUp } from '../../support/backing-up.ts'
 import { customers, MINUTE_MS, START_MS } from '../../support/builders.ts'
-import { failOnDisk, failToFlushFolders } from '../../support/failing-disk.ts'
+import { failOnDisk } from '../../support/failing-disk.ts'
 import { aMirror, rowsOf, valueOf } from '../../support/mirror-file.ts'
-import { runCli } from '../../support/run-cli.ts'
 import { runCommand } from '../../support/run-command.ts'
 import { temporaryFolder } from '../../support/temp-folder.ts'
-import { aWorkplace } from '../../support/workplace.ts'
 import { aMirroredWorkplace } from '../../support/mirrored-workplace.ts'
 import { someOf } from '../../support/seeds.ts'
 import { written } from '../../support/backup-command.ts'
@@ -105,19 +102,6 @@ describe('a backup', () => {
     expect(readdirSync(dirname(file)).toSorted()).toEqual(['customers.db'])
   })
 
-  test('that the disk did not confirm is said to be in its place', async () => {
-    const mirror = await aMirror()
-    await night(mirror, 0, customers(1, 3))
-    const file = aBackupFile()
-    failToFlushFolders()
-
-    await expect(backUp(mirror.file, { file })).rejects.toMatchObject({
-      code: 'full',
-      message: expect.stringMatching(/customers\.db: is in its place, but the disk failed/),
-    })
-    expect(valueOf(file, 'SELECT count(*) FROM customers')).toBe(3)
-  })
-
   test('of which an older one cannot be removed is said to be in its place', async () => {
     const mirror = await aMirror()
     const file = aBackupFile()
@@ -145,33 +129,6 @@ describe('a backup', () => {
     expect(valueOf(file, 'SELECT taken_at FROM backup_mark')).toBe(takenAt)
   })
 
-  test('is said to be what could not be written, where SQLite cannot write it', async () => {
-    const mirror = await aMirror()
-    const file = aBackupFile()
-    const denied = new Database.SqliteError('attempt to write a readonly database', 'SQLITE_READONLY')
-    const backup = vi.spyOn(Database.prototype, 'backup').mockRejectedValue(denied)
-    onTestFinished(() => backup.mockRestore())
-
-    await expect(backUp(mirror.file, { file })).rejects.toMatchObject({
-      code: 'usage',
-      message: expect.stringContaining(
-        `${file}: attempt to write a readonly database (SQLITE_READONLY). What was there before is unchanged.`,
-      ),
-    })
-  })
-
-  test('that fails on a disk that fails from then on names the first failure, with its code', async () => {
-    const mirror = await aMirror()
-    const file = aBackupFile()
-    failOnDisk('renameSync', () => true)
-    failOnDisk('unlinkSync', () => true, 'EROFS')
-
-    await expect(backUp(mirror.file, { file })).rejects.toMatchObject({
-      code: 'full',
-      message: expect.stringMatching(/\(rename, EIO\)\. What was there before is unchanged\. Free some space/),
-    })
-  })
-
   test('that is stopped as asked leaves nothing behind', async () => {
     const mirror = await aMirror()
     await night(mirror, 0, customers(1, 30))
@@ -188,28 +145,12 @@ describe('a target that cannot be replaced is refused, and left as it is', () =>
   test.each(
     someOf<[what: string, make: (mirror: string, folder: string) => string, says: RegExp]>([
       ['the mirror', (mirror) => mirror, /is the mirror itself/],
-      ['the WAL of the mirror', (mirror) => `${mirror}-wal`, /is the mirror itself/],
-      [
-        'the WAL of another database',
-        (_, folder) => `${written(join(folder, 'other.db'), '')}-wal`,
-        /is where SQLite keeps a part of a database/,
-      ],
-      ['a folder', (_, folder) => folder, /is a folder; name a file in it/],
-      ['a name that ends in a slash', (_, folder) => `${folder}/new/`, /is a folder; name a file in it/],
-      ['a link to the mirror', (mirror, folder) => linked(mirror, join(folder, 'link.db')), /is the mirror itself/],
-      ['a link', (_, folder) => linked(join(folder, 'nothing'), join(folder, 'link.db')), /is a symbolic link/],
       [
         'a file of someone else',
         (_, folder) => written(join(folder, 'notes.txt'), 'notes'),
         /is not a backup made by this/,
       ],
-      ['a longer name than the system takes', (_, folder) => join(folder, 'x'.repeat(300)), /name that is too long/],
       ['a WAL beside it', (_, folder) => besideWal(join(folder, 'b.db')), /has b\.db-wal beside it/],
-      [
-        'a file in its path',
-        (_, folder) => join(written(join(folder, 'file'), ''), 'b.db'),
-        /file already exists \(mkdir, EEXIST\)|not a directory \(\w+, ENOTDIR\)/,
-      ],
     ]),
   )('%s', async (_, make, says) => {
     const mirror = await aMirror()
@@ -251,30 +192,7 @@ describe('the command', () => {
     })
     expect(readdirSync(dirname(file)).filter((name) => /^customers-\d{8}T\d{9}Z\.db$/.test(name))).toHaveLength(1)
   })
-
-  test.each([
-    [
-      'without a mirror',
-      (here: Place) => [join(here.folder, 'b.db'), '--config', aWorkplace(here.organizations).config],
-      7,
-    ],
-    ['with a number of backups that is none', (here: Place) => [join(here.folder, 'b.db'), '--keep', '0'], 2],
-    ['over the mirror', (here: Place) => [here.mirror, '--config', here.config], 2],
-  ])('%s ends with a message and its exit code', async (_, args, code) => {
-    const here = await aMirroredWorkplace()
-    const { stderr, ...ended } = await runCli(['backup', ...args(here)], { cwd: here.folder })
-
-    expect(ended).toMatchObject({ code, stdout: '' })
-    expect(stderr).not.toMatch(/\bat .*\.ts:\d+|Unexpected/)
-  })
 })
-
-type Place = Awaited<ReturnType<typeof aMirroredWorkplace>>
-
-function linked(target: string, path: string): string {
-  symlinkSync(target, path)
-  return path
-}
 
 function besideWal(path: string): string {
   writeFileSync(`${path}-wal`, '')

@@ -41,7 +41,7 @@ test('killed at any moment, the mirror is the one from before or the restored on
     })
     const exited = once(child, 'exit')
     const folder = dirname(here.mirror)
-    const isAt = () => readdirSync(folder).some((name) => (kill % 2 === 0 ? /\.restore$/ : /-replaced-/).test(name))
+    const isAt = () => readdirSync(folder).some((name) => (kill % 2 === 0 ? /\.unfinished$/ : /-replaced-/).test(name))
     while (!isAt() && child.exitCode === null) await new Promise((resolve) => setImmediate(resolve))
     child.kill('SIGKILL')
     await exited

@@ -71,18 +71,6 @@ describe('a restore', () => {
     expect(namesBeside(mirror)).toEqual(['customers-replaced-20260105T020000000Z.db', 'customers.db'])
   })
 
-  test('on a disk that fails from then on names the first failure, and no defect', async () => {
-    const { mirror, backup } = await aBackup()
-    failOnDisk('linkSync', () => true)
-    failOnDisk('renameSync', () => true)
-    failOnDisk('unlinkSync', () => true, 'EROFS')
-
-    await expect(restore(backup, mirror)).rejects.toMatchObject({
-      code: 'full',
-      message: expect.stringMatching(/\(\w+, EIO\)/),
-    })
-  })
-
   test('gives no number of a run or a change out again, and no earlier updated_at', async () => {
     const { mirror, backup } = await aBackup()
     const numbers = `SELECT (SELECT max(seq) FROM changes) AS seq, (SELECT max(id) FROM runs) AS run,
@@ -133,16 +121,6 @@ describe('a restore', () => {
     expect(await restore(file, mirror.file)).toMatchObject({ forgotten: 1 })
     expect(rowsOf(mirror.file, 'SELECT payload FROM rejects')).toEqual([])
     expect(readFileSync(mirror.file, 'latin1')).not.toContain('customer-3@example')
-  })
-
-  test('where there is no mirror makes one, private in a private folder', async () => {
-    const { backup } = await aBackup()
-    const mirror = join(dirname(aMirrorFile()), 'data', 'customers.db')
-    const { kept, forgotten } = await restore(backup, mirror)
-
-    expect([kept, forgotten]).toEqual([undefined, undefined])
-    expect(valueOf(mirror, COUNT)).toBe(10)
-    expect([mirror, dirname(mirror)].map((path) => statSync(path).mode & 0o777)).toEqual([0o600, 0o700])
   })
 
   test('gets no WAL that lies where the mirror was before someone moved it away', async () => {

@@ -2,7 +2,7 @@ import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { utcMoment } from '../../../src/time/calendar.ts'
 import { aCustomer, customerId, customers, START_MS } from '../../support/builders.ts'
-import { aMirror, mirrorPages, rowsOf } from '../../support/mirror-file.ts'
+import { aMirror, mirrorPages } from '../../support/mirror-file.ts'
 import { DAY_MS, night } from '../../store/nights.ts'
 import { seeds } from '../../support/seeds.ts'
 import { playNights, someNights } from '../random-organizations.ts'
@@ -35,17 +35,6 @@ test('the customers are those that the mirror knew at that time, with the values
   expect(await at(ofNight(3, -1))).toEqual({ names: ['Ada', 'Customer 2', undefined], count: 40 })
   expect(await at(ofNight(3))).toEqual({ names: ['Ada', undefined, undefined], count: 39 })
   expect(await at(ofNight(4))).toEqual({ names: [null, 'Back', 'Customer 41'], count: 41 })
-})
-
-test('the columns are those of customers_history', async () => {
-  const mirror = await aMirror()
-  await night(mirror, 0, customers(1, 3))
-  const { facts } = await exportedFrom(mirror.file, { asOf: ofNight(0) })
-
-  expect(facts?.table).toBe('customers_history')
-  expect(facts?.columns.map(({ name }) => name)).toEqual(
-    rowsOf(mirror.file, `SELECT name FROM pragma_table_info('customers_history')`).map(({ name }) => name),
-  )
 })
 
 test('organizations that were first read later are left out, and named', async () => {

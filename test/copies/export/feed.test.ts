@@ -60,13 +60,6 @@ test('customers of a time whose changes were deleted are not known', async () =>
   expect((await exportedFrom(file, { asOf: '2026-01-08 12:00:00.000' })).rows).toHaveLength(9)
 })
 
-test('the last seq is the last one that was given, also where its change is no longer there', async () => {
-  const file = await aPrunedMirror()
-  tamper(file, 'DELETE FROM changes')
-
-  expect((await exportedFrom(file)).done).toMatchObject({ lastSeq: 4 })
-})
-
 test('after a restore that undid changes, a reader goes on from the last seq of a new copy before there is a later change', async () => {
   const file = await aPrunedMirror()
   tamper(file, 'UPDATE horizons SET feed_seq = 1795690499799')
