@@ -112,13 +112,13 @@ export function isFormatName(name: string): name is FormatName {
 export function jsonLinesFormat({ plainJson = (json) => json }: Pick<FormatSettings, 'plainJson'>): Format {
   return (rows, { columns }) => {
     const write = columns.map(writerOf)
-    return linesOf(rows, (row) => `${plainJson(lineOf(row, write))}\n`)
+    return linesOf(rows, (row) => `${plainJson(objectOf(row, write))}\n`)
   }
 }
 
 type ValueWriter = { key: string; write: (value: SqlValue) => string }
 
-function lineOf(row: ExportRow, writers: readonly ValueWriter[]): string {
+function objectOf(row: ExportRow, writers: readonly ValueWriter[]): string {
   let line = ''
   for (const [index, { key, write }] of writers.entries()) line += key + write(row[index] ?? null)
   return `${line}}`

@@ -53,7 +53,7 @@ describe('the command', () => {
     for (let kill = 0; kill < 3; kill += 1) {
       const child = spawn(process.execPath, [LAUNCHER, 'backup', file, '--config', here.config], { stdio: 'ignore' })
       const exited = once(child, 'exit')
-      const isWriting = () => readdirSync(dirname(file)).some((name) => /\.unfinished$/.test(name))
+      const isWriting = () => readdirSync(dirname(file)).some((name) => name.endsWith('.unfinished'))
       while (!isWriting() && child.exitCode === null) await new Promise((resolve) => setImmediate(resolve))
       child.kill('SIGKILL')
       await exited
