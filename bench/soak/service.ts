@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { MiddlewareHandler } from 'hono'
-import { listen } from '../../src/http/listen.ts'
+import { listen } from '../../src/http/server.ts'
 import { BASE_PATH, createService, type ServiceEnv, type ServiceOrganization } from '../../src/service/app.ts'
 import { below, seededRandom } from '../../src/service/random.ts'
 import { DEFAULT_PRESET, recipeOf } from '../../src/source/signing/signing.ts'

@@ -1,10 +1,13 @@
 import { Client, Pool, type ClientBase, type ClientConfig } from 'pg'
 import type { PostgresConnectionOptions } from 'bullmq'
 import { z } from 'zod'
-import { usePasswordFile } from '../../src/address/password-file.ts'
+import {
+  usePasswordFile,
+  postgresSettings,
+  type PostgresSettings,
+  closeWhereRefused,
+} from '../../src/address/postgres-login.ts'
 import { parsePostgresAddress, QUEUE_PARAMETERS } from '../../src/address/postgres-address.ts'
-import { postgresSettings, type PostgresSettings } from '../../src/address/postgres-settings.ts'
-import { closeWhereRefused } from '../../src/address/refused-login.ts'
 import { QueueUnavailable } from '../../src/errors/errors.ts'
 import { parsedJson } from '../../src/text/parsed-json.ts'
 import { within } from './deadline.ts'

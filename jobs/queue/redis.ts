@@ -1,6 +1,6 @@
 import { Cluster, Redis, type RedisOptions } from 'ioredis'
 import { z } from 'zod'
-import { backoffMs } from '../../src/time/backoff.ts'
+import { backoffMs } from '../../src/time/durations.ts'
 import { LONGEST_CLOSE_MS, within } from './deadline.ts'
 import { farthestMs, nameInDatabase, type Opening, type Readable, type SharedLimits } from './port.ts'
 import type { SharedValues, Store } from './port.ts'

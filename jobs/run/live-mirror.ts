@@ -1,5 +1,5 @@
 import { shownMirror } from '../../src/address/mirror-address.ts'
-import { isMissing } from '../../src/machine/is-missing.ts'
+import { isMissing } from '../../src/machine/folders.ts'
 import type { Mirror, Standing } from '../../src/model/mirror.ts'
 import { openMirror, replaced } from '../../src/store/mirror.ts'
 

@@ -5,7 +5,7 @@ import { sleep } from '../../src/machine/timers.ts'
 import { statusOf } from '../../src/source/retry.ts'
 import type { Wait } from '../../src/status/standing.ts'
 import type { Trigger } from '../../src/model/report.ts'
-import { backoffMs } from '../../src/time/backoff.ts'
+import { backoffMs } from '../../src/time/durations.ts'
 import { type Backend, progressOf } from '../queue/port.ts'
 import { type Counts, type Payload, type Queues, createQueueWorker, jobStateOf } from '../queue/queues.ts'
 import {

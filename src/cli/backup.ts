@@ -3,7 +3,7 @@ import type { Io } from './io.ts'
 import { namedConfig, namedFile, wholeNumber } from './arguments.ts'
 import { refuseBackup } from './postgres-programs.ts'
 import { jsonDocument, print } from './output/say.ts'
-import { isoOf } from '../time/iso-time.ts'
+import { isoOf } from '../time/moments.ts'
 import { count } from './output/wording.ts'
 
 /** `customer-mirror backup`: makes a checked backup of the whole mirror, while runs go on. */

@@ -4,7 +4,7 @@ import { moment } from '../text/wording.ts'
 import type { Io } from './io.ts'
 import { namedConfig, timeArgument } from './arguments.ts'
 import { say } from './output/say.ts'
-import { isoOf, isoTime } from '../time/iso-time.ts'
+import { isoOf, isoTime } from '../time/moments.ts'
 import { ALL, type Pause } from '../model/pause.ts'
 import { configOption } from './output/wording.ts'
 

@@ -1,7 +1,7 @@
 import { Command } from '@commander-js/extra-typings'
 import type { StoredReject } from '../model/mirror.ts'
 import { screenOf, type Io, type Screen } from './io.ts'
-import { isoTime } from '../time/iso-time.ts'
+import { isoTime } from '../time/moments.ts'
 import { say, jsonDocument, print } from './output/say.ts'
 import { limitOption } from './arguments.ts'
 import { requireKnown, withMirror } from './with-mirror.ts'

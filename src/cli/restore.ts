@@ -1,6 +1,6 @@
 import { Command } from '@commander-js/extra-typings'
 import { monotonicMs } from '../machine/timers.ts'
-import { isoOf } from '../time/iso-time.ts'
+import { isoOf } from '../time/moments.ts'
 import type { Io } from './io.ts'
 import { namedConfig, namedFile } from './arguments.ts'
 import { say, jsonDocument } from './output/say.ts'

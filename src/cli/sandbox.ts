@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { Command, InvalidArgumentError, Option, type CommandUnknownOpts } from '@commander-js/extra-typings'
-import { durationMs } from '../time/duration-text.ts'
+import { durationMs } from '../time/durations.ts'
 import { didYouMean } from '../config/suggestion.ts'
 import { LARGE_PAGES } from '../service/listing.ts'
 import type { RateLimitRule, Sandbox } from '../service/sandbox.ts'

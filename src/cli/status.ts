@@ -8,14 +8,13 @@ import { durationArgument } from './arguments.ts'
 import { screenOf, type Io, type Screen } from './io.ts'
 import { pauseAsJson, pausedLines } from './pause.ts'
 import { say, jsonDocument, print } from './output/say.ts'
-import { isoTime } from '../time/iso-time.ts'
+import { isoTime, LARGEST_STEP_MS } from '../time/moments.ts'
 import { withMirror } from './with-mirror.ts'
 import { renderTable } from './output/table.ts'
 import { duration, moment, count, grouped } from './output/wording.ts'
 import { leftBehindText } from './output/advice.ts'
 import type { Organization } from '../config/organization.ts'
 import { isForGood } from '../errors/error-facts.ts'
-import { LARGEST_STEP_MS } from '../time/clock-tolerance.ts'
 
 /** `customer-mirror status`: reports how current each organization's rows are. */
 export function statusCommand(io: Io) {

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
 import { UsageError } from '../errors/errors.ts'
-import { listedNames } from '../text/listed-names.ts'
+import { listedNames } from '../text/wording.ts'
 import type { QuickLimit } from '../quick/quick-limit.ts'
 import type { Retention } from '../model/run.ts'
 import type { Recipe } from '../source/signing/signing.ts'

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { Retention } from '../model/run.ts'
-import { DURATION_FORM, durationMs } from '../time/duration-text.ts'
+import { DURATION_FORM, durationMs } from '../time/durations.ts'
 import { DEFAULT_MIRROR, mirrorPlace, queueAddress } from './addresses.ts'
 import { privacy } from './privacy.ts'
 import { publish } from './publish.ts'

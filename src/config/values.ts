@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { exactUrl, holdsCredentials, isInTheClear } from '../address/http-address.ts'
-import { DURATION_FORM, durationMs } from '../time/duration-text.ts'
+import { DURATION_FORM, durationMs } from '../time/durations.ts'
 
 /*
  * Forms of values that several settings share. No message repeats what was written.

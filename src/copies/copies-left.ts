@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import type { Config } from '../config/read-config.ts'
-import { isMissing } from '../machine/is-missing.ts'
+import { isMissing } from '../machine/folders.ts'
 import { olderCopies } from './copy-manifest.ts'
 import { copyTargets } from './copy-target.ts'
 import { lookBeside } from './open-to-read.ts'

@@ -1,5 +1,5 @@
 import { UsageError } from '../errors/errors.ts'
-import { listedNames } from '../text/listed-names.ts'
+import { listedNames } from '../text/wording.ts'
 import type { Connection } from '../store/sqlite/connect.ts'
 import { feedStart, lastGiven, lastSeq, lastSeqAt } from './feed.ts'
 import type { Chunk, ExportRow, Format } from './format.ts'

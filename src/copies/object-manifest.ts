@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
 import type { Connection } from '../store/sqlite/connect.ts'
-import { isoOf } from '../time/iso-time.ts'
+import { isoOf } from '../time/moments.ts'
 import { type ReadOrganization, readOrganizations, recordedRunsIn } from './organizations.ts'
 
 /*

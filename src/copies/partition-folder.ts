@@ -14,7 +14,7 @@ import {
 import { basename, dirname, join } from 'node:path'
 import { z } from 'zod'
 import { UsageError } from '../errors/errors.ts'
-import { makeFolder } from '../machine/make-folder.ts'
+import { makeFolder } from '../machine/folders.ts'
 import { parsedJson } from '../text/parsed-json.ts'
 import { afterPlacing, atPlace } from './copy-error.ts'
 import { manifestOf, manifestText, writtenFile } from './object-manifest.ts'

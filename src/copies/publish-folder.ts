@@ -1,4 +1,4 @@
-import { isoOf } from '../time/iso-time.ts'
+import { isoOf } from '../time/moments.ts'
 import { atPlace, copyError } from './copy-error.ts'
 import { type Access, groupNumber, requireSafeFolder, unreachableFolder } from './copy-target.ts'
 import { exportRows } from './export-rows.ts'

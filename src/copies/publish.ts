@@ -1,7 +1,7 @@
 import { chmodSync, renameSync, writeFileSync } from 'node:fs'
 import { basename, dirname } from 'node:path'
 import { CopyFailed, describeError, isOurs } from '../errors/errors.ts'
-import { listedNames } from '../text/listed-names.ts'
+import { listedNames } from '../text/wording.ts'
 import { isHiddenBy } from '../privacy/privacy-policy.ts'
 import { openMirrorToRead } from '../store/mirror.ts'
 import { buildCopy, type BuiltCopy } from './build-copy.ts'

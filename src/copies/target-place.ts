@@ -2,7 +2,7 @@ import { lstatSync, realpathSync, statSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { isPostgres } from '../address/mirror-address.ts'
 import { UsageError } from '../errors/errors.ts'
-import { isMissing } from '../machine/is-missing.ts'
+import { isMissing } from '../machine/folders.ts'
 import { kindOfFile } from './file-kind.ts'
 
 /** File systems allow 255 bytes; the names of unfinished and of older files are longer than the one that is named. */

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { isStorable, storableJson, storableText } from '../text/storable-text.ts'
-import { utcTime } from '../time/calendar.ts'
+import { utcTime } from '../time/moments.ts'
 
 /**
  * The definition of a customer. A record is rejected only when it cannot be stored; odd values are kept as sent and counted as

@@ -1,5 +1,5 @@
 import type { Warnings } from './customer.ts'
-import { isoTime } from '../time/iso-time.ts'
+import { isoTime } from '../time/moments.ts'
 
 /**
  * The status of a run. `interrupted`: it was stopped before its end. `waiting`: the service asked to wait, and another run

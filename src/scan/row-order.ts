@@ -1,4 +1,4 @@
-import { isDate, isPlainUtc } from '../time/calendar.ts'
+import { isDate, isPlainUtc } from '../time/moments.ts'
 
 /** What is compared of a row. */
 type Row = { readonly id: string | undefined; readonly createdAt: string | undefined }

@@ -1,4 +1,4 @@
-import { backoffMs } from '../time/backoff.ts'
+import { backoffMs } from '../time/durations.ts'
 import { factsOf, namedWaitMs, RateLimited, SourceUnavailable } from '../errors/errors.ts'
 import type { Asking, RateLimit } from './rate-limit.ts'
 import { SHORTEST_PAUSE_MS } from './retry-after.ts'

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { html, raw } from 'hono/html'
 import { plainLines } from '../text/plain-text.ts'
-import { isoTime } from '../time/iso-time.ts'
+import { isoTime } from '../time/moments.ts'
 import { grouped, moment } from '../text/wording.ts'
 import { ago } from './sentences.ts'
 import { STYLE } from './style.ts'

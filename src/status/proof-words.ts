@@ -1,8 +1,7 @@
 import * as z from 'zod'
 import { explainReason, isReason } from '../model/reasons.ts'
 import type { StoredRun } from '../model/mirror.ts'
-import { listedNames } from '../text/listed-names.ts'
-import { count, grouped } from '../text/wording.ts'
+import { listedNames, count, grouped } from '../text/wording.ts'
 
 /** A reason why a run is not proven, as one sentence; empty for a reason of another version. */
 export function reasonWords(reason: string): string {

@@ -1,5 +1,5 @@
 import { factsOfCode } from '../errors/error-facts.ts'
-import { isFarAhead } from '../time/clock-tolerance.ts'
+import { isFarAhead } from '../time/moments.ts'
 import { count, duration, grouped, moment } from '../text/wording.ts'
 import type { OrganizationView, Progress } from './overview.ts'
 

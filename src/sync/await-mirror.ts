@@ -1,4 +1,4 @@
-import { backoffMs } from '../time/backoff.ts'
+import { backoffMs } from '../time/durations.ts'
 import { factsOf } from '../errors/errors.ts'
 import { sleep as timerSleep, type Sleep } from '../machine/timers.ts'
 import type { Mirror } from '../model/mirror.ts'

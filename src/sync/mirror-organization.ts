@@ -8,7 +8,7 @@ import { ageToResume } from './start-scan.ts'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Mirror } from '../model/mirror.ts'
 import type { Source } from '../source/customers.ts'
-import { durationText } from '../time/duration-text.ts'
+import { durationText } from '../time/durations.ts'
 import type { Certificate } from '../scan/scan.ts'
 import { confirmAbsences, MOST_CONTROLS } from './confirm-absences.ts'
 

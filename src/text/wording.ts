@@ -41,3 +41,10 @@ export function shapeWords({ field, customers, isRejected }: ShapeChange): strin
   const what = isRejected ? 'not valid, so that the records are rejected of' : 'empty for'
   return `${field === '' ? 'the whole record' : field}: ${what} ${count(customers, 'customer')}`
 }
+
+/** The names for a message: the first 20 of them. */
+export function listedNames(names: readonly string[]): string {
+  return names.slice(0, MOST).join(', ') + (names.length > MOST ? ', …' : '')
+}
+
+const MOST = 20

@@ -3,7 +3,7 @@ import { chmodSync, writeFileSync } from 'node:fs'
 import { createServer, type AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { passwordFor } from '../../src/address/password-file.ts'
+import { passwordFor } from '../../src/address/postgres-login.ts'
 import { runCli } from '../support/run-cli.ts'
 import { temporaryFolder } from '../support/temp-folder.ts'
 

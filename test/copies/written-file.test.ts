@@ -13,7 +13,7 @@ import {
   removeFile,
   removeIfPossible,
 } from '../../src/copies/written-file.ts'
-import { makeFolder } from '../../src/machine/make-folder.ts'
+import { makeFolder } from '../../src/machine/folders.ts'
 import { quickProgram } from '../support/quick-program.ts'
 import { temporaryFolder } from '../support/temp-folder.ts'
 import { failOnDisk, failToFlushFolders } from '../support/failing-disk.ts'

@@ -1,7 +1,7 @@
 import { Hono } from 'hono'
 import { HTTPException } from 'hono/http-exception'
 import { expect, test } from 'vitest'
-import { addHeaders } from '../../src/http/headers.ts'
+import { addHeaders } from '../../src/http/server.ts'
 
 test.each([
   ['an answer', '/', 200],

@@ -1,6 +1,6 @@
 import { Hono } from 'hono'
 import { expect, test } from 'vitest'
-import { addHealth, type Readiness } from '../../src/http/health.ts'
+import { addHealth, type Readiness } from '../../src/http/server.ts'
 import { createService } from '../../src/service/app.ts'
 import { DEFAULT_PRESET, recipeOf } from '../../src/source/signing/signing.ts'
 

@@ -4,7 +4,7 @@ import { text } from 'node:stream/consumers'
 import { expect, onTestFinished, test } from 'vitest'
 import { UsageError } from '../../src/errors/errors.ts'
 import { createService } from '../../src/service/app.ts'
-import { listen, UNREADABLE } from '../../src/http/listen.ts'
+import { listen, UNREADABLE } from '../../src/http/server.ts'
 import { errorEnvelope } from '../../src/service/answer.ts'
 import { DEFAULT_PRESET, recipeOf } from '../../src/source/signing/signing.ts'
 

@@ -1,7 +1,7 @@
 import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { isMissing } from '../../src/machine/is-missing.ts'
+import { isMissing } from '../../src/machine/folders.ts'
 import { temporaryFolder } from '../support/temp-folder.ts'
 import { withoutPrivileges } from '../support/without-privileges.ts'
 

@@ -1,7 +1,7 @@
 import { statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
-import { makeFolder } from '../../src/machine/make-folder.ts'
+import { makeFolder } from '../../src/machine/folders.ts'
 import { openMirror } from '../../src/store/mirror.ts'
 import { temporaryFolder } from '../support/temp-folder.ts'
 

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { utcTime } from '../../src/time/calendar.ts'
+import { utcTime } from '../../src/time/moments.ts'
 
 test.each([
   ['Laravel', '2024-01-02T03:04:05.000000Z', '2024-01-02 03:04:05'],

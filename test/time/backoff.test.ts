@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { backoffMs } from '../../src/time/backoff.ts'
+import { backoffMs } from '../../src/time/durations.ts'
 
 test('waits before a retry double up to a cap, and spread over all of it', () => {
   const bounds = { firstMs: 30_000, longestMs: 900_000 }

@@ -14,7 +14,7 @@ import {
 import type { Config } from '../../config/read-config.ts'
 import { factsOf, isOurs, ConfigError } from '../../errors/errors.ts'
 import { mirrorFault, seenIn } from '../../errors/faults.ts'
-import { nearestFolder } from '../../machine/make-folder.ts'
+import { nearestFolder } from '../../machine/folders.ts'
 import { isPostgres } from '../../address/mirror-address.ts'
 import { additionsFinding, failedCheck, requireSound, soundFinding, type Finding } from './finding.ts'
 import { namedConfig } from '../arguments.ts'

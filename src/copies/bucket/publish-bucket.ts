@@ -1,7 +1,7 @@
 import pLimit from 'p-limit'
 import type { Environment } from '../../config/environment.ts'
 import { CopyFailed, factsOf, isOurs } from '../../errors/errors.ts'
-import { isoOf } from '../../time/iso-time.ts'
+import { isoOf } from '../../time/moments.ts'
 import { manifestText } from '../object-manifest.ts'
 import { nowIn, type OpenedToRead, openToRead } from '../open-to-read.ts'
 import type { BucketPlan, Published } from '../publish-plan.ts'

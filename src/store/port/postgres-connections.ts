@@ -1,11 +1,14 @@
 import { Client as DriverClient, type ClientConfig, Pool, type PoolClient, type QueryResult, types } from 'pg'
 import { type Answer, type Client, type Connections, type ServerSession, Texts } from './postgres-session.ts'
-import { usePasswordFile } from '../../address/password-file.ts'
-import { closeWhereRefused } from '../../address/refused-login.ts'
+import {
+  usePasswordFile,
+  closeWhereRefused,
+  postgresSettings,
+  type PostgresSettings,
+} from '../../address/postgres-login.ts'
 import { MirrorUnusable, UsageError } from '../../errors/errors.ts'
 import { shownMirror } from '../../address/mirror-address.ts'
 import { parsePostgresAddress, type PostgresAddress } from '../../address/postgres-address.ts'
-import { postgresSettings, type PostgresSettings } from '../../address/postgres-settings.ts'
 
 /** Transactions at once, at most; the others wait. More would be slower: a server has few processors. */
 export const CONNECTIONS = 16

@@ -14,7 +14,7 @@ import { findDoubts, loadList } from './list-memory.ts'
 import { giveLease, lockLease, requireCurrent } from './lease.ts'
 import { noRecords, type RunStatus } from '../../model/report.ts'
 import { codesFrom, factsOfCode } from '../../errors/error-facts.ts'
-import { isFarAhead } from '../../time/clock-tolerance.ts'
+import { isFarAhead } from '../../time/moments.ts'
 
 /** Starts a run, or continues one that was interrupted recently enough. Throws OrganizationLeased while another run has the lease. */
 export async function startRun(session: Session, start: Start, place: string): Promise<Run> {

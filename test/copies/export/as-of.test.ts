@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { utcMoment } from '../../../src/time/calendar.ts'
+import { utcMoment } from '../../../src/time/moments.ts'
 import { aCustomer, customerId, customers, START_MS } from '../../support/builders.ts'
 import { aMirror, mirrorPages } from '../../support/mirror-file.ts'
 import { DAY_MS, night } from '../../store/nights.ts'

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { examine, MirrorFailures, noticesOf } from '../../../jobs/monitoring/health.ts'
 import { MirrorUnusable, SourceUnavailable } from '../../../src/errors/errors.ts'
 import type { LastRun } from '../../../src/model/mirror.ts'
-import { isoTime } from '../../../src/time/iso-time.ts'
+import { isoTime } from '../../../src/time/moments.ts'
 
 const NOW_MS = Date.UTC(2026, 2, 5, 2)
 const FULL = new MirrorUnusable('/data/customers.db: the disk is full.', { code: 'full' })

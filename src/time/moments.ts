@@ -69,3 +69,23 @@ export function isDate(year: number, month: number, day: number): boolean {
   const days = month === 2 ? (leap ? 29 : 28) : month === 4 || month === 6 || month === 9 || month === 11 ? 30 : 31
   return month >= 1 && month <= 12 && day >= 1 && day <= days
 }
+
+/** Unix milliseconds as ISO 8601; null for none. */
+export function isoTime(unixMs: number): string
+export function isoTime(unixMs: number | undefined): string | null
+export function isoTime(unixMs: number | undefined): string | null {
+  return unixMs === undefined ? null : new Date(unixMs).toISOString()
+}
+
+/** A time in UTC that is written as the mirror writes them, as ISO 8601. */
+export function isoOf(time: string): string {
+  return `${time.replace(' ', 'T')}Z`
+}
+
+/** The largest harmless difference between clocks, in milliseconds. */
+export const LARGEST_STEP_MS = 2 * 3_600_000
+
+/** Whether a moment lies so far after `nowMs` that a wrong clock has dated it. Both in Unix milliseconds. */
+export function isFarAhead(atMs: number, nowMs: number): boolean {
+  return atMs > nowMs + LARGEST_STEP_MS
+}

@@ -1,9 +1,9 @@
+import { getRequestListener } from '@hono/node-server'
+import type { MiddlewareHandler, Env, Hono, Handler } from 'hono'
 import { once } from 'node:events'
 import { createServer, type Server, type ServerOptions } from 'node:http'
 import type { Socket } from 'node:net'
-import { getRequestListener } from '@hono/node-server'
 import { UsageError } from '../errors/errors.ts'
-import { UNKEPT } from './headers.ts'
 import { codeOf } from '../errors/faults.ts'
 
 export type Listening = {
@@ -112,3 +112,43 @@ const ANY_ADDRESS = new Map([
   ['0.0.0.0', '127.0.0.1'],
   ['::', '::1'],
 ])
+
+/** Headers in which an answer states its age, or how long it may be kept. */
+const ABOUT_AGE = ['Cache-Control', 'Age', 'Expires']
+
+/**
+ * The headers of all our answers: browsers must not guess the type or show the answer in another page, and caches must not keep it
+ * unless the answer allows it.
+ */
+export const addHeaders: MiddlewareHandler = async (context, next) => {
+  await next()
+  const saysItsAge = ABOUT_AGE.some((name) => context.res.headers.has(name))
+  for (const [name, value] of Object.entries(saysItsAge ? SAFE : UNKEPT)) context.header(name, value)
+}
+
+const SAFE = { 'X-Content-Type-Options': 'nosniff', 'X-Frame-Options': 'DENY' }
+
+/** The same for an answer that no cache may keep. */
+const UNKEPT = { ...SAFE, 'Cache-Control': 'no-store' }
+
+/** Whether a program does its work, and the problems if it does not. */
+export type Readiness = { ready: boolean; problems: string[] }
+
+/** `/healthz` answers while the process is alive; `/readyz` returns the result of `examine`, with 503 if not ready. */
+export function addHealth<E extends Env>(app: Hono<E>, examine: () => Promise<Readiness> = isReady): void {
+  app.get('/healthz', (context) => context.json({ alive: true }))
+  app.get('/readyz', async (context) => {
+    const readiness = await examine()
+    return context.json(readiness, readiness.ready ? 200 : 503)
+  })
+  for (const path of ['/healthz', '/readyz']) app.all(path, onlyReads)
+}
+
+/** The readiness of a program that is ready as soon as it listens. */
+async function isReady(): Promise<Readiness> {
+  return { ready: true, problems: [] }
+}
+
+/** Refuses every method but GET and HEAD, at an address that answers these: put it behind their handler, for all methods. */
+export const onlyReads: Handler = (context) =>
+  context.json({ error: `${context.req.path} can be read and nothing else: use GET.` }, 405, { Allow: 'GET, HEAD' })

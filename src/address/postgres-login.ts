@@ -1,0 +1,148 @@
+import { X509Certificate } from 'node:crypto'
+import { EventEmitter } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { readFile, stat } from 'node:fs/promises'
+import { Socket } from 'node:net'
+import type { ConnectionOptions } from 'node:tls'
+import { getFileName } from 'pgpass/lib/helper.js'
+import { UsageError } from '../errors/errors.ts'
+import { codeOf } from '../errors/faults.ts'
+import type { PostgresAddress, Tls } from './postgres-address.ts'
+
+/** What the driver is given. Without a user or a password it takes those of PGUSER, PGPASSWORD or a password file. */
+export type PostgresSettings = Pick<PostgresAddress, 'host' | 'database'> &
+  Partial<{ port: number; user: string; password: string }> & { ssl: false | ConnectionOptions }
+
+/**
+ * How the driver reaches the server of an address: not by the address itself, in which the driver would read TLS modes in its own way. Throws
+ * what `refused` makes of a sentence where the address names no certificate.
+ */
+export function postgresSettings(
+  { host, port, user, password, database, tls }: PostgresAddress,
+  refused: (what: string) => Error,
+): PostgresSettings {
+  return {
+    host,
+    database,
+    ssl: tlsSettings(tls, refused),
+    ...(port !== undefined && { port }),
+    ...(user !== undefined && { user }),
+    ...(password !== undefined && { password }),
+  }
+}
+
+/** As libpq has it: `require` checks nothing, unless an authority is named. */
+function tlsSettings({ mode, rootCertificate }: Tls, refused: (what: string) => Error): PostgresSettings['ssl'] {
+  if (mode === 'disable') return false
+  if (mode === 'require' && rootCertificate === undefined) return { rejectUnauthorized: false }
+  const checks = {
+    rejectUnauthorized: true,
+    ...(mode !== 'verify-full' && { checkServerIdentity: () => undefined }),
+  }
+  return rootCertificate === undefined ? checks : trusting(rootCertificate, checks, refused)
+}
+
+/**
+ * Has each new connection trust what the file holds then, as libpq does: a worker runs for months, and authorities are replaced meanwhile.
+ * While the file cannot be used, what it held last is trusted.
+ */
+function trusting(file: string, checks: ConnectionOptions, refused: (what: string) => Error): ConnectionOptions {
+  let last = certificatesIn(file, refused)
+  return {
+    ...checks,
+    get ca() {
+      try {
+        last = certificatesIn(file, refused)
+      } catch {
+        // It is being replaced, or was removed.
+      }
+      return last
+    },
+  }
+}
+
+/** Node.js takes a file without a certificate as one that trusts no server, and says so of the server. */
+function certificatesIn(file: string, refused: (what: string) => Error): string {
+  const without = (what: string) => refused(`sslrootcert names ${file}, ${what}. Correct it in the address.`)
+  let text: string
+  try {
+    text = readFileSync(file, 'utf8')
+  } catch (error) {
+    const code = codeOf(error) ?? 'unknown'
+    throw without(`which cannot be read (${code})`)
+  }
+  if (!isCertificate(text)) throw without('which holds no whole certificate in PEM (BEGIN CERTIFICATE)')
+  return text
+}
+
+function isCertificate(text: string): boolean {
+  try {
+    return new X509Certificate(text).raw.length > 0
+  } catch {
+    return false
+  }
+}
+
+/** What a connection logs in to, and as whom. */
+export type Login = { host: string; port: number; database?: string | undefined; user?: string | undefined }
+
+/**
+ * Gives a connection without a password that of the password file, if the server asks for one. The driver's own way to read the file prints a
+ * warning, and takes the last line that fits where PostgreSQL takes the first.
+ */
+export function usePasswordFile(connection: Login & { password?: string | null | undefined }): void {
+  if ((connection.password ?? '') !== '') return
+  Object.assign(connection, { password: () => passwordInFile(connection) })
+}
+
+/**
+ * The password in the file of PGPASSFILE, or else in ~/.pgpass; undefined if it has none for this login. Throws UsageError if other users may
+ * read the file.
+ */
+async function passwordInFile(login: Login): Promise<string | undefined> {
+  const file = getFileName()
+  const found = await stat(file).catch(() => undefined)
+  if (found?.isFile() !== true) return undefined
+  // Windows keeps no such modes.
+  if (process.platform !== 'win32' && (found.mode & 0o077) !== 0) {
+    throw new UsageError(
+      `The password file ${file} is open to other users of this machine, so it is not used. Close it to them: chmod 600 ${file}`,
+    )
+  }
+  return passwordFor(login, await readFile(file, 'utf8').catch(() => ''))
+}
+
+/** The password of the first line that fits, `host:port:database:user:password`, where `*` fits all; undefined if none fits. */
+export function passwordFor({ host, port, database, user }: Login, text: string): string | undefined {
+  // A socket is on this machine.
+  const hosts = host.startsWith('/') ? [host, 'localhost'] : [host]
+  const asked = [hosts, [String(port)], [database], [user]]
+  for (const line of text.split(/\r?\n/)) {
+    const [, ...fields] = LINE.exec(line) ?? []
+    const password = fields.pop()
+    const fits = asked.every((names, at) => fields[at] === '*' || names.includes(plain(fields[at])))
+    if (password !== undefined && fits) return plain(password)
+  }
+  return undefined
+}
+
+const FIELD = String.raw`((?:\\.|[^:\\])*)`
+const LINE = new RegExp(`^(?!#)${Array<string>(5).fill(FIELD).join(':')}`)
+
+/** A field without the backslashes before its colons and backslashes. */
+function plain(field: string | undefined): string | undefined {
+  return field?.replaceAll(/\\(.)/g, '$1')
+}
+
+/**
+ * Has a client of PostgreSQL that cannot log in close its connection. The driver only reports the error, as where there is no password, and the
+ * process would wait for the connection until the server gives up after its authentication_timeout, a minute by default.
+ */
+export function closeWhereRefused(client: object): void {
+  const connection: unknown = 'connection' in client ? client.connection : undefined
+  if (!(connection instanceof EventEmitter)) return
+  connection.on('error', () => {
+    // TLS puts another one in the place of the first.
+    if ('stream' in connection && connection.stream instanceof Socket) connection.stream.destroy()
+  })
+}
