@@ -1,8 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { basename, dirname } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { chainsTo, importCycle, importersOf, readProgram, type SourceFile } from './support/program.ts'
-import { readProse } from './support/prose.ts'
+import { chainsTo, importCycle, importersOf, readProgram, readProse, type SourceFile } from './support/program.ts'
 
 const program = readProgram()
 const product = program.filter(({ path }) => /^(src|jobs)\//.test(path))

@@ -2,12 +2,12 @@ import { execFileSync } from 'node:child_process'
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { syncCommand } from '../src/cli/sync.ts'
+import { aStandInForSqlite3 } from './support/documented-machine.ts'
+import { json, list } from './support/fault-server.ts'
 import { rowsOf, valueOf } from './support/mirror-file.ts'
 import { runCommand } from './support/run-command.ts'
-import { aStandInForSqlite3 } from './support/stand-in-for-sqlite3.ts'
 import { temporaryFolder } from './support/temp-folder.ts'
 import { aFaultServer, aSandbox, aWorkplace, organizationAt, organizationsOf } from './support/workplace.ts'
-import { json, list } from './support/fault-server.ts'
 
 const read = (file: string) => readFileSync(new URL(`../${file}`, import.meta.url), 'utf8')
 

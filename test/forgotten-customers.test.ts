@@ -1,12 +1,12 @@
-import type { Mirror } from '../src/model/mirror.ts'
 import { describe, expect, test } from 'vitest'
-import { MAX_RECORD_LENGTH } from '../src/sync/sorting/sort-records.ts'
+import type { Mirror } from '../src/model/mirror.ts'
 import { rehearseMirror } from '../src/store/mirror.ts'
+import { MAX_RECORD_LENGTH } from '../src/sync/sorting/sort-records.ts'
 import { DAY_MS, makeNight, type Night } from './support/alike-nights.ts'
-import { aCustomer, customerId, customers, START_MS, type SentRecord } from './support/builders.ts'
+import { aCustomer, customerId, customers, type SentRecord, START_MS } from './support/builders.ts'
 import { aMirror, rowsOf, valueOf } from './support/mirror-file.ts'
+import { datedCustomers } from './support/mirrored-sandbox.ts'
 import { someOf } from './support/seeds.ts'
-import { datedCustomers } from './support/searched-service.ts'
 
 const CHAIN = { scan: 'chain', pageSize: 10, concurrency: 1, removals: { after: 1, maxShare: 1 } } as const
 

@@ -1,13 +1,12 @@
-import * as fc from 'fast-check'
 import { existsSync, readFileSync } from 'node:fs'
+import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { mirrorOrganization } from '../src/sync/mirror-organization.ts'
-import { privacyPolicy, type PrivacyPolicy } from '../src/privacy/privacy-policy.ts'
 import type { Mirror } from '../src/model/mirror.ts'
+import { type PrivacyPolicy, privacyPolicy } from '../src/privacy/privacy-policy.ts'
+import { mirrorOrganization } from '../src/sync/mirror-organization.ts'
 import { customerId, MINUTE_MS, START_MS } from './support/builders.ts'
-import { listedSource } from './support/listed-source.ts'
+import { listedSource, mirroring } from './support/listed-source.ts'
 import { aMirror, rowsOf } from './support/mirror-file.ts'
-import { mirroring } from './support/mirroring.ts'
 import { seeds } from './support/seeds.ts'
 
 const DOCUMENTED = ['name', 'username', 'email', 'phone', 'address', 'company_name', 'language', 'timezone']

@@ -2,24 +2,24 @@ import { expect, test } from 'vitest'
 import { SourceUnavailable } from '../src/errors/errors.ts'
 import { fingerprintWith } from '../src/model/fingerprint.ts'
 import { hiddenValues } from '../src/privacy/hidden-values.ts'
+import { NOTHING_HIDDEN, type PrivacyPolicy, privacyPolicy } from '../src/privacy/privacy-policy.ts'
 import { rehearseMirror } from '../src/store/mirror.ts'
-import { NOTHING_HIDDEN, privacyPolicy, type PrivacyPolicy } from '../src/privacy/privacy-policy.ts'
 import { MAX_NESTING, sortRecords } from '../src/sync/sorting/sort-records.ts'
-import { aCustomer, customers, customerId, MINUTE_MS, START_MS, type SentRecord } from './support/builders.ts'
+import { aCustomer, customerId, customers, MINUTE_MS, type SentRecord, START_MS } from './support/builders.ts'
 import { listedSource } from './support/listed-source.ts'
 import { sqliteAlone } from './support/mirror-choice.ts'
 import { aMirror, dump, rowsOf, tamper, valueOf } from './support/mirror-file.ts'
-import { datedCustomers, searchedSource } from './support/searched-service.ts'
+import { datedCustomers, searchedSource } from './support/mirrored-sandbox.ts'
 import {
+  changesOf,
+  hmac,
   KEY,
+  mirrorList,
   OTHER_KEY,
   POLICY,
-  hmac,
-  mirrorList,
+  rowOf,
   stoppedWhileItRewrites,
   textsIn,
-  changesOf,
-  rowOf,
   unapplied,
 } from './support/private-nights.ts'
 

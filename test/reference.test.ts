@@ -1,6 +1,161 @@
 import { expect, test } from 'vitest'
-import { referencePage } from './support/reference-page.ts'
+import { z } from 'zod'
+import { checkShape } from '../src/config/mistakes.ts'
+import { configJsonSchema } from '../src/config/schema.ts'
+import { ERRORS, factsOfCode } from '../src/errors/error-facts.ts'
+import { WARNING_MEANINGS } from '../src/model/customer.ts'
+import { REASONS } from '../src/model/reasons.ts'
+import { reasonWords } from '../src/status/proof-words.ts'
+import { everyMetric } from './support/every-metric.ts'
 
 test('docs/REFERENCE.md names every setting, error code, reason, warning and metric', async () => {
   await expect(await referencePage()).toMatchFileSnapshot('../docs/REFERENCE.md')
 })
+
+/** The page of names: docs/REFERENCE.md. */
+async function referencePage(): Promise<string> {
+  return `${[INTRODUCTION, settings(), errorCodes(), reasons(), warnings(), await metrics()].join('\n\n')}\n`
+}
+
+const INTRODUCTION = `# Reference
+
+Every setting, error code, reason, warning and metric, as the program has them. Written by \`npx vitest run test/reference.test.ts --update\`; do not
+edit. Commands and their options are in \`customer-mirror COMMAND --help\`, exit codes in the [README](../README.md#exit-codes), tables
+and columns in [DATA.md](DATA.md).`
+
+type Setting = {
+  description?: string | undefined
+  default?: string | number | boolean | undefined
+  properties?: Record<string, Setting> | undefined
+  items?: Setting | undefined
+  anyOf?: Setting[] | undefined
+}
+const setting: z.ZodType<Setting> = z.object({
+  description: z.string().optional(),
+  default: z.union([z.string(), z.number(), z.boolean()]).optional(),
+  properties: z
+    .record(
+      z.string(),
+      z.lazy(() => setting),
+    )
+    .optional(),
+  items: z.lazy(() => setting).optional(),
+  anyOf: z.array(z.lazy(() => setting)).optional(),
+})
+
+function settings(): string {
+  const rows = settingsIn(setting.parse(configJsonSchema()), [])
+  const own = rows.filter(({ path }) => path[0] !== 'organizations' || !rows.some((other) => isSame(path, other.path)))
+  return section(
+    '## Settings',
+    'What stands under `defaults`, `schedule` and `quick` may stand in an organization too, setting by setting, and holds for that one then. ' +
+      'Durations are written as `500ms`, `30s`, `15m`, `6h` or `1d`, and bounds are included.',
+    ['setting', 'values', 'default', 'meaning'],
+    own.map(({ path, description = '', default: value }) => [
+      code(path.filter((step) => step !== '0').join('.')),
+      valuesOf(path),
+      value === undefined || value === '' ? '' : code(String(value)),
+      description,
+    ]),
+  )
+}
+
+type Row = Setting & { path: string[] }
+
+function settingsIn(node: Setting, path: string[]): Row[] {
+  // Two ways to write one setting: a secret is in a variable or in a file.
+  if (node.properties?.['env'] ?? node.anyOf?.[1]?.properties?.['env']) return [{ ...node, path }]
+  const forms = [node, ...(node.anyOf ?? [])]
+  const below = forms.flatMap(({ properties = {} }) =>
+    Object.entries(properties).flatMap(([name, each]) => settingsIn(each, [...path, name])),
+  )
+  if (below.length > 0) return below
+  return node.items?.properties === undefined ? [{ ...node, path }] : settingsIn(node.items, [...path, '0'])
+}
+
+/** Whether it is the same setting, under `defaults` or at the top level. */
+function isSame([, , ...own]: string[], [first, ...shared]: string[]): boolean {
+  return own.join() === (first === 'defaults' ? shared : [first, ...shared]).join()
+}
+
+/** Which values there are, as the program says where it does not take one. */
+function valuesOf(path: string[]): string {
+  const messages = ['999999999999d', Symbol('neither')].flatMap((value) => {
+    const found = checkShape(dataWith(path, value))
+    const mistakes = 'mistakes' in found ? found.mistakes : []
+    return mistakes.filter((mistake) => mistake.path.join() === path.join()).map(({ message }) => message)
+  })
+  const [, oneOf, only, range] = messages.map((message) => VALUES.exec(message)).find((match) => match !== null) ?? []
+  const values = oneOf ?? only
+  return values === undefined ? (range ?? '') : values.split(', ').map(code).join(', ')
+}
+
+const VALUES =
+  /^must be (?:one of (.*?)(?: \(.*)?|(\S+), or left out|((?:a duration from|a whole|a number|a share|auto).*))$/
+
+function dataWith([name = '', ...rest]: string[], value: unknown): unknown {
+  const inner = rest.length === 0 ? value : dataWith(rest, value)
+  return name === '0' ? [inner] : { [name]: inner }
+}
+
+function errorCodes(): string {
+  const codes = Object.keys(ERRORS)
+  return section(
+    '## Error codes',
+    'Those of runs stand in `runs.error_code`; all of them stand in the log and in JSON, as `code`. *Above* is the message of the error. What ' +
+      'a signal stopped (`interrupted`) ends with the code of that signal, 130 or 143.',
+    ['code', 'what it is', 'exit code', 'what to do'],
+    codes.map((each) => {
+      const { title, exitCode, fix } = factsOfCode(each)
+      return [code(each), title, String(exitCode), fix]
+    }),
+  )
+}
+
+/** Reasons of the run itself, beside those of its scan. */
+const OF_THE_RUN = ['failed', 'waiting', 'held']
+
+function reasons(): string {
+  return section(
+    '## Reasons',
+    'Why a scan is not proven: `runs.reasons`, and `reasons` of `--json`. A `proven` run has none but `older-list`. [PROOF.md](PROOF.md) has the argument.',
+    ['reason', 'meaning'],
+    [...REASONS, ...OF_THE_RUN].map((each) => [code(each), reasonWords(each)]),
+  )
+}
+
+function warnings(): string {
+  return section(
+    '## Warnings',
+    'Odd values that were kept: the keys of `runs.warnings`, and of `warnings` in `runs --json`.',
+    ['warning', 'what it counts'],
+    Object.entries(WARNING_MEANINGS).map(([kind, meaning]) => [code(kind), meaning]),
+  )
+}
+
+async function metrics(): Promise<string> {
+  const own = [...(await everyMetric())].filter(([name]) => !/^customer_mirror_(process|nodejs)_/.test(name))
+  return section(
+    '## Metrics',
+    'A worker serves them at `/metrics`, and `status --format prometheus` writes those that the mirror knows. A worker also has ' +
+      '`customer_mirror_process_…` and `customer_mirror_nodejs_…`, of its process and of Node.js.',
+    ['metric', 'type', 'labels', 'meaning'],
+    own.map(([name, { type, help, samples }]) => {
+      const labels = new Set(samples.flatMap((sample) => Object.keys(sample.labels).filter((label) => label !== 'le')))
+      return [code(name), type, [...labels].map(code).join(', '), help]
+    }),
+  )
+}
+
+function section(heading: string, text: string, head: string[], rows: readonly string[][]): string {
+  const lines = [
+    head,
+    head.map(() => '---'),
+    ...rows.map((row) => row.map((cell) => cell.replaceAll('|', String.raw`\|`).replaceAll('<', '&lt;'))),
+  ]
+  return [heading, '', text, '', ...lines.map((row) => `| ${row.join(' | ')} |`)].join('\n')
+}
+
+function code(text: string): string {
+  return `\`${text}\``
+}

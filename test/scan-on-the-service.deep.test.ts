@@ -1,9 +1,8 @@
-import { exitCodeOf } from '../src/cli/exit-code.ts'
 import { expect, test } from 'vitest'
-import { activeIds, goneIds, syncSandbox } from './support/mirrored-sandbox.ts'
+import { exitCodeOf } from '../src/cli/exit-code.ts'
+import { activeIds, goneIds, staged, syncSandbox } from './support/mirrored-sandbox.ts'
 import { someOf } from './support/seeds.ts'
 import { aSandbox } from './support/workplace.ts'
-import { staged } from './support/staged-service.ts'
 
 test('a customer hidden by poison never counts as missing', async () => {
   const { sandbox, mirror, nightly } = await staged('poison')

@@ -1,11 +1,10 @@
 import { expect, inject, test } from 'vitest'
 import { z } from 'zod'
 import { SCENARIOS } from '../src/service/scenarios/scenarios.ts'
-import { activeIds, goneIds, syncSandbox } from './support/mirrored-sandbox.ts'
 import { aMirror, rowsOf, valueOf } from './support/mirror-file.ts'
+import { activeIds, goneIds, searches, staged, syncSandbox } from './support/mirrored-sandbox.ts'
 import { seeds, someOf } from './support/seeds.ts'
 import { aSandbox } from './support/workplace.ts'
-import { staged, searches } from './support/staged-service.ts'
 
 type Proof = 'proven' | 'settled' | 'unproven'
 

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest'
+import { cancel } from '../support/cancelling.ts'
 import { eventually } from '../support/eventually.ts'
 import { aJobsWorkplace, isEmbedded, someQueues } from '../support/jobs-workplace.ts'
 import { rowsOf, valueOf } from '../support/mirror-file.ts'
-import { startWorker } from '../support/worker-here.ts'
+import { startWorker } from '../support/worker-log.ts'
 import { aSandbox, organizationsOf } from '../support/workplace.ts'
-import { cancel } from '../support/cancelling.ts'
 
 // Other processes cannot cancel what is in an embedded queue.
 if (!isEmbedded) {

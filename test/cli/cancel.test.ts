@@ -2,15 +2,14 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { listCancellations, writeCancellation } from '../../jobs/run/cancellations.ts'
 import { monotonicMs } from '../../src/machine/timers.ts'
+import { openMirror } from '../../src/store/mirror.ts'
+import { cancel } from '../support/cancelling.ts'
 import { eventually } from '../support/eventually.ts'
 import { aJobsWorkplace, isEmbedded, someQueues, takeNext } from '../support/jobs-workplace.ts'
 import { rowsOf, valueOf } from '../support/mirror-file.ts'
 import { runCli } from '../support/run-cli.ts'
-import { startWorker } from '../support/worker-here.ts'
-import { message } from '../support/worker-log.ts'
+import { message, startWorker } from '../support/worker-log.ts'
 import { aSandbox, aWorkplace, organizationsOf } from '../support/workplace.ts'
-import { cancel } from '../support/cancelling.ts'
-import { openMirror } from '../../src/store/mirror.ts'
 
 // Other processes cannot cancel what is in an embedded queue.
 if (!isEmbedded) {

@@ -1,11 +1,11 @@
 import { existsSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { expect, test } from 'vitest'
+import Database from 'better-sqlite3'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { aFullMirror, aSqliteMirror } from '../support/full-mirror.ts'
 import { rowsOf, tamper, valueOf } from '../support/mirror-file.ts'
 import { move } from '../support/move-command.ts'
 import { aPostgresMirror } from '../support/postgres/here.ts'
-import { fillTemporaryFolder } from '../support/room-to-sort.ts'
 
 const CUSTOMERS = 'SELECT organization, id, name, removed_at, updated_at FROM customers ORDER BY organization, id'
 
@@ -88,3 +88,22 @@ test('a move that is stopped leaves nothing, and can be started again', async ()
   expect(readdirSync(dirname(file)).filter((name) => name.includes('back'))).toEqual([])
   expect((await move(there, back)).code).toBe(0)
 })
+
+/** SQLite's `temp_store` that keeps the keys of a sort in memory. */
+const IN_MEMORY = 2
+
+/** Until the test ends, statements like this find the folder for temporary files full, as SQLite reports it. */
+function fillTemporaryFolder(statements: RegExp): void {
+  fillDisk((db, sql) => statements.test(sql) && db.pragma('temp_store', { simple: true }) !== IN_MEMORY)
+}
+
+/** Until the test ends, statements that need room find the disk full. */
+function fillDisk(needsRoom: (db: Database.Database, sql: string) => boolean): void {
+  // oxlint-disable-next-line typescript/unbound-method -- it is called with a database
+  const exec = Database.prototype.exec
+  const full = vi.spyOn(Database.prototype, 'exec').mockImplementation(function (this: Database.Database, sql) {
+    if (!this.memory && needsRoom(this, sql)) throw new Database.SqliteError('database or disk is full', 'SQLITE_FULL')
+    return exec.call(this, sql)
+  })
+  onTestFinished(() => full.mockRestore())
+}

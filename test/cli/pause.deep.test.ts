@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { pauseCommand } from '../../src/cli/pause.ts'
-import { startWorker } from '../support/worker-here.ts'
 import { aPlace } from '../support/pausing.ts'
+import { startWorker } from '../support/worker-log.ts'
 
 test('pause asks to stop the worker of an embedded queue first', async () => {
   const { config, ask } = await aPlace({ queue: 'embedded' })

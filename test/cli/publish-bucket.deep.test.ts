@@ -1,7 +1,6 @@
 import { appendFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { manifestIn, namedIn, objectsIn } from '../support/bucket-publishing.ts'
-import { aBucketServer, refuse, type BucketServer } from '../support/bucket-server.ts'
+import { aBucketServer, type BucketServer, manifestIn, namedIn, objectsIn, refuse } from '../support/bucket-server.ts'
 import { valueOf } from '../support/mirror-file.ts'
 import { runCli } from '../support/run-cli.ts'
 import { aSandbox, aWorkplace, organizationsOf, type Workplace } from '../support/workplace.ts'

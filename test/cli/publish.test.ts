@@ -1,10 +1,10 @@
 import { existsSync, mkdirSync, readdirSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { aDuckDb } from '../support/duckdb.ts'
+import { aDuckDb } from '../support/exported-files.ts'
 import { rowsOf, tamper, valueOf } from '../support/mirror-file.ts'
-import { runCli } from '../support/run-cli.ts'
 import { aMirroredWorkplace, document } from '../support/publish-command.ts'
+import { runCli } from '../support/run-cli.ts'
 
 describe('publish', () => {
   test('publishes to the file that is named, relative to where the command runs', async () => {

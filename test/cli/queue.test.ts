@@ -2,11 +2,11 @@ import { hostname } from 'node:os'
 import { pid } from 'node:process'
 import { expect, test } from 'vitest'
 import { pause } from '../../jobs/pauses.ts'
-import { queueText, queueCommand } from '../../src/cli/queue.ts'
+import { queueCommand, queueText } from '../../src/cli/queue.ts'
 import { aGate } from '../support/gate.ts'
 import { aJobsWorkplace, isEmbedded, someQueues } from '../support/jobs-workplace.ts'
 import { runCommand } from '../support/run-command.ts'
-import { startWorker } from '../support/worker-here.ts'
+import { startWorker } from '../support/worker-log.ts'
 import { aSandbox, organizationsOf } from '../support/workplace.ts'
 
 const MOMENT = expect.stringMatching(/^\d{4}-\d\d-\d\dT/)

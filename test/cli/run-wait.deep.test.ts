@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { aJobsWorkplace, isEmbedded, someQueues } from '../support/jobs-workplace.ts'
-import { startWorker } from '../support/worker-here.ts'
-import { aSandbox, organizationsOf } from '../support/workplace.ts'
 import { run, untilDelayed } from '../support/waiting-runs.ts'
+import { startWorker } from '../support/worker-log.ts'
+import { aSandbox, organizationsOf } from '../support/workplace.ts'
 
 // Other processes cannot add to an embedded queue.
 if (!isEmbedded) {

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import { aGate } from '../support/gate.ts'
 import { aJobsWorkplace, isEmbedded, someQueues } from '../support/jobs-workplace.ts'
-import { startWorker } from '../support/worker-here.ts'
-import { aSandbox, aWorkplace, organizationsOf } from '../support/workplace.ts'
 import { run, untilDelayed } from '../support/waiting-runs.ts'
+import { startWorker } from '../support/worker-log.ts'
+import { aSandbox, aWorkplace, organizationsOf } from '../support/workplace.ts'
 
 // Other processes cannot add to an embedded queue.
 if (!isEmbedded) {

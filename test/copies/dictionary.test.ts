@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { PUBLIC_TABLES } from '../../src/model/public-tables.ts'
+import { MANIFEST } from '../../src/copies/copy-manifest.ts'
 import { datasetteMetadata } from '../../src/copies/copy-metadata.ts'
+import { PUBLIC_TABLES, type PublicTable } from '../../src/model/public-tables.ts'
 import { openMirror } from '../../src/store/mirror.ts'
-import { dictionaryPage } from '../support/dictionary-page.ts'
-import { aMirrorOfNights, aPlan, publishAll } from '../support/publishing.ts'
 import { aMirror, aMirrorFile, rowsOf, tamper, valueOf } from '../support/mirror-file.ts'
+import { aMirrorOfNights, aPlan, publishAll } from '../support/publishing.ts'
 
 const TABLES = PUBLIC_TABLES.map((table) => [table.name, table] as const)
 
@@ -114,3 +114,35 @@ test("Datasette's metadata describes every table and column of the file", () => 
     columns: { email: 'E-mail address, as sent; NULL when null or missing (personal data).' },
   })
 })
+
+/** The page about the public tables: docs/DATA.md. */
+function dictionaryPage(): string {
+  return `${[INTRODUCTION, ...[...PUBLIC_TABLES, MANIFEST].map(section)].join('\n\n')}\n`
+}
+
+const INTRODUCTION = `# Data
+
+The public tables and views of the mirror, and of every copy that is published: copies have no \`row_id\`, \`reject_id\` and \`record_key\`, and \`manifest\` is in
+copies alone. Written by \`npx vitest run test/copies/dictionary.test.ts --update\`; do not edit. The same is in the mirror itself, in the table \`dictionary\`. Tables may gain columns, and never lose or rename one.
+Times are UTC text that sorts and compares with \`datetime('now')\`; JSON is text. A mirror in PostgreSQL has the same tables and columns, with
+[types of its own](OPERATIONS.md#a-mirror-in-postgresql).`
+
+function section({ name, meaning, columns }: PublicTable): string {
+  const rows = columns.map(({ name: column, type, meaning: holds, source, nullable, personal }) =>
+    [`\`${column}\``, type, holds.replaceAll('|', '\\\\|'), source, nullable ? 'yes' : '', personal ? 'yes' : ''].join(
+      ' | ',
+    ),
+  )
+  const head = [
+    '| column | type | meaning | source | may be NULL | personal data |',
+    '| --- | --- | --- | --- | --- | --- |',
+  ]
+  return [
+    `## ${name}`,
+    '',
+    `${meaning.charAt(0).toUpperCase()}${meaning.slice(1)}.`,
+    '',
+    ...head,
+    ...rows.map((row) => `| ${row} |`),
+  ].join('\n')
+}

@@ -1,8 +1,8 @@
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { oneStatement, postgresPrograms } from '../../bench/postgres-server.ts'
-import { openMirror } from '../../src/store/open-postgres.ts'
 import { readCustomers } from '../../src/copies/read-rows.ts'
-import { aTurkishDatabase } from '../support/postgres/turkish-database.ts'
+import { openMirror } from '../../src/store/open-postgres.ts'
+import { startQuickPostgres } from '../support/postgres/quick-server.ts'
 
 test.skipIf(postgresPrograms() === undefined)(
   'a search finds upper and lower case of i in a database whose language is Turkish',
@@ -24,3 +24,11 @@ test.skipIf(postgresPrograms() === undefined)(
     expect(found).toEqual(['MIRIAM', 'miriam'])
   },
 )
+
+/** The address of a database on a server of its own, in which the small form of I is another letter than i. */
+async function aTurkishDatabase(): Promise<string> {
+  const server = await startQuickPostgres()
+  onTestFinished(() => server.close())
+  await oneStatement(server.url, `CREATE DATABASE turkish TEMPLATE template0 LOCALE_PROVIDER icu ICU_LOCALE 'tr-TR'`)
+  return Object.assign(new URL(server.url), { pathname: '/turkish' }).href
+}

@@ -1,10 +1,9 @@
 import { renameSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
-import { commandsIn, isMarkedUnrun } from '../support/documented-commands.ts'
-import { blocksIn } from '../support/documents.ts'
+import { blocksIn, commandsIn, isMarkedUnrun } from '../support/documents.ts'
 import { publishedCopy } from '../support/five-nights.ts'
-import { rowsOf, valueOf, type Row } from '../support/mirror-file.ts'
+import { type Row, rowsOf, valueOf } from '../support/mirror-file.ts'
 import { aBlock, aReaderMachine, blocksOf, PAGE } from '../support/reader-machine.ts'
 import { withProgram, withPython } from '../support/reader-tools.ts'
 

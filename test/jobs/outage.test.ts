@@ -5,9 +5,9 @@ import { queueCommand } from '../../src/cli/queue.ts'
 import { eventually } from '../support/eventually.ts'
 import { aJobsWorkplace, isEmbedded } from '../support/jobs-workplace.ts'
 import { rowsOf } from '../support/mirror-file.ts'
-import { SOON } from '../support/quick-publishing.ts'
+import { SOON } from '../support/publishing.ts'
 import { runCommand } from '../support/run-command.ts'
-import { startWorker } from '../support/worker-here.ts'
+import { startWorker } from '../support/worker-log.ts'
 import { aSandbox, organizationsOf } from '../support/workplace.ts'
 
 test('while a service is down, the page, the log and the queue say so, and the copy follows the other organizations', async () => {

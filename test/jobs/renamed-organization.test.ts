@@ -5,8 +5,7 @@ import { organizationsCommand } from '../../src/cli/organizations.ts'
 import { aJobsWorkplace, someQueues } from '../support/jobs-workplace.ts'
 import { rowsOf } from '../support/mirror-file.ts'
 import { runCommand } from '../support/run-command.ts'
-import { startWorker } from '../support/worker-here.ts'
-import { message } from '../support/worker-log.ts'
+import { message, startWorker } from '../support/worker-log.ts'
 import { aSandbox, organizationsOf } from '../support/workplace.ts'
 
 test('a waiting job of the old id ends without a request, its schedule is removed, and the new id is not due', async () => {

@@ -1,15 +1,12 @@
-import { version } from '../../src/machine/version.ts'
 import { describe, expect, inject, test } from 'vitest'
+import { version } from '../../src/machine/version.ts'
 import { stoppedWithinMs } from '../support/busy-machine.ts'
 import { eventually } from '../support/eventually.ts'
 import { aGate } from '../support/gate.ts'
 import { aJobsWorkplace, isEmbedded, someQueues } from '../support/jobs-workplace.ts'
 import { rowsOf, valueOf } from '../support/mirror-file.ts'
-import { startWorker } from '../support/worker-here.ts'
-import { message } from '../support/worker-log.ts'
-import { startWorkerProcess } from '../support/worker-process.ts'
+import { aWorkerOf, message, startWorker, startWorkerProcess } from '../support/worker-log.ts'
 import { aSandbox, organizationsOf } from '../support/workplace.ts'
-import { aWorkerOf } from '../support/one-worker.ts'
 
 test('a worker mirrors every organization that was never mirrored, and stops when it is asked to', async () => {
   const sandbox = await aSandbox({ customers: [250, 40, 3] })

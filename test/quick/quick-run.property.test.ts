@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest'
-import { mirrorOrganization, type Mirroring } from '../../src/sync/mirror-organization.ts'
 import type { Mirror } from '../../src/model/mirror.ts'
-import { aCustomer, MINUTE_MS, START_MS, type SentRecord } from '../support/builders.ts'
-import { dice, type Dice } from '../support/dice.ts'
-import { searchedSource } from '../support/searched-service.ts'
+import { type Mirroring, mirrorOrganization } from '../../src/sync/mirror-organization.ts'
+import { aCustomer, MINUTE_MS, type SentRecord, START_MS } from '../support/builders.ts'
+import { type Dice, dice } from '../support/dice.ts'
+import { mirroring } from '../support/listed-source.ts'
 import { aMirror, rowsOf } from '../support/mirror-file.ts'
-import { mirroring } from '../support/mirroring.ts'
+import { searchedSource } from '../support/mirrored-sandbox.ts'
 import { seeds } from '../support/seeds.ts'
 
 /** What happens to a list, step by step: `night` and `quick` are runs, of which one world leaves out the latter. */

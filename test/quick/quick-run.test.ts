@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest'
 import { ContractBroken, RateLimited } from '../../src/errors/errors.ts'
-import { mirrorOrganization, type Mirroring } from '../../src/sync/mirror-organization.ts'
 import type { Mirror } from '../../src/model/mirror.ts'
-import { aCustomer, customerId, MINUTE_MS, START_MS, type SentRecord } from '../support/builders.ts'
+import { type Mirroring, mirrorOrganization } from '../../src/sync/mirror-organization.ts'
+import { fateOf, fates } from '../store/nights.ts'
+import { aCustomer, customerId, MINUTE_MS, type SentRecord, START_MS } from '../support/builders.ts'
 import { dice } from '../support/dice.ts'
-import { listedSource, type PageSource } from '../support/listed-source.ts'
+import { listedSource, mirroring, type PageSource } from '../support/listed-source.ts'
 import { aMirror, rowsOf, valueOf } from '../support/mirror-file.ts'
-import { mirroring } from '../support/mirroring.ts'
 import {
   aDatedCustomer,
   BROKEN,
@@ -14,8 +14,7 @@ import {
   searchedSource,
   type SearchKind,
   WORKING,
-} from '../support/searched-service.ts'
-import { fateOf, fates } from '../store/nights.ts'
+} from '../support/mirrored-sandbox.ts'
 
 const USUAL = { requests: 200 }
 

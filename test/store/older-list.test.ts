@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
+import { fateOf, fates, night } from './nights.ts'
 import { customerId, type SentRecord } from '../support/builders.ts'
 import { aMirror } from '../support/mirror-file.ts'
-import { aDatedCustomer, datedCustomers } from '../support/searched-service.ts'
-import { fateOf, fates, night } from './nights.ts'
+import { aDatedCustomer, datedCustomers } from '../support/mirrored-sandbox.ts'
 
 /** The newest first: customer 1 was created a day before the first night. */
 const LIST = datedCustomers(1, 50)

@@ -1,12 +1,12 @@
 import { spawnSync } from 'node:child_process'
 import { expect, test } from 'vitest'
 import { ORGANIZATION_TABLES } from '../../src/store/organizations.ts'
-import { customers } from '../support/builders.ts'
-import { sqliteAlone } from '../support/mirror-choice.ts'
-import { dump, rowsOf, tamper, valueOf } from '../support/mirror-file.ts'
 import { night } from './nights.ts'
 import { aMirrorWithEverything, CLOCKS, contentsOf, countsOf, organizationsOf } from './organizations.ts'
-import { aMirrorWithTraces, holds, TRACE } from '../support/traces-of-organization.ts'
+import { aCustomer, customers } from '../support/builders.ts'
+import { sqliteAlone } from '../support/mirror-choice.ts'
+import { aMirror, dump, rowsOf, tamper, valueOf } from '../support/mirror-file.ts'
+import { storedText } from '../support/mirror-reader.ts'
 
 test('nothing is left of it: no row in any table, and no byte in the file or beside it', async () => {
   const mirror = await aMirrorWithTraces()
@@ -93,3 +93,24 @@ const KILLED = `
   }
   await organizationsIn(sqliteStore(db, file, { place: openFile(file) })).forget('initrode', ${JSON.stringify(CLOCKS)})
 `
+
+/** Stands in every field of a customer, and in what the mirror noted of it. */
+const TRACE = 'trace-of-initrode'
+
+/** Whether the text stands anywhere in the file. */
+const holds = (file: string, text: string) => storedText(file).includes(text)
+
+/** A mirror with acme, and with initrode, whose customers were renamed, removed and rejected under this trace. */
+async function aMirrorWithTraces() {
+  const mirror = await aMirror()
+  const organization = 'initrode'
+  const list = (name: string) => [
+    ...customers(1, 40).map((_, n) => aCustomer(n + 1, { name: `${TRACE} ${name} ${n}`, note: `${TRACE} extra` })),
+    { id: 'no UUID', note: `${TRACE} rejected` },
+  ]
+  await night(mirror, 0, customers(100, 140))
+  for (const [n, name] of ['first', 'second', 'third'].entries()) await night(mirror, n, list(name), { organization })
+  await night(mirror, 4, list('fourth').slice(2), { organization })
+  await night(mirror, 5, list('fifth').slice(2), { organization })
+  return mirror
+}

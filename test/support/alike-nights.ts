@@ -1,11 +1,10 @@
-import type { Mirror } from '../../src/model/mirror.ts'
 import { expect } from 'vitest'
-import { mirrorOrganization, type Mirroring } from '../../src/sync/mirror-organization.ts'
+import type { Mirror } from '../../src/model/mirror.ts'
 import type { Report } from '../../src/model/report.ts'
+import { type Mirroring, mirrorOrganization } from '../../src/sync/mirror-organization.ts'
 import { MINUTE_MS, START_MS } from './builders.ts'
-import { listedSource, type ListedOptions, type PageSource } from './listed-source.ts'
+import { type ListedOptions, listedSource, mirroring, type PageSource } from './listed-source.ts'
 import { aMirror, tamper, withReader } from './mirror-file.ts'
-import { mirroring } from './mirroring.ts'
 
 export const DAY_MS = 24 * 60 * MINUTE_MS
 

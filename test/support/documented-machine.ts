@@ -1,6 +1,16 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  appendFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { delimiter, dirname, join } from 'node:path'
 import { env as ours, execPath } from 'node:process'
 import { text } from 'node:stream/consumers'
@@ -10,15 +20,78 @@ import { parse, stringify } from 'yaml'
 import { publishCommand } from '../../src/cli/publish.ts'
 import { syncCommand } from '../../src/cli/sync.ts'
 import { DEFAULT_PRESET, recipeOf, signedHeaders } from '../../src/source/signing/signing.ts'
-import { needOneShell, runInTurn } from './documented-lines.ts'
 import { aQueue, FAR_AWAY, isEmbedded, prepareQueue } from './jobs-workplace.ts'
 import { runCommand } from './run-command.ts'
-import { aStandInForSqlite3 } from './stand-in-for-sqlite3.ts'
+import { runHere } from './run-here.ts'
 import { temporaryFolder } from './temp-folder.ts'
 import { aSandbox, aWorkplace, organizationsOf, type Written } from './workplace.ts'
 
+type Environment = Readonly<Record<string, string>>
+
+/**
+ * The arguments of a line that does nothing but run `customer-mirror`, as a shell gives them; undefined for a line that only a shell
+ * can run, and for a sandbox, which has to go on meanwhile.
+ */
+function argumentsIn(line: string, env: Environment): string[] | undefined {
+  const words: string[] = []
+  const word = /\s*(?:"([^"\\`]*)"|'([^']*)'|([\w@%+=:,./-]+))(?=\s|$)/y
+  while (!/^\s*(#.*)?$/s.test(line.slice(word.lastIndex))) {
+    const [, double, single, bare] = word.exec(line) ?? []
+    const unquoted = double?.replaceAll(/\$([A-Z_]+)/g, (_, name: string) => env[name] ?? '') ?? single ?? bare
+    if (unquoted === undefined || (double !== undefined && unquoted.includes('$('))) return undefined
+    words.push(unquoted)
+  }
+  const [program, ...given] = words
+  return program === 'customer-mirror' && given[0] !== 'sandbox' ? given : undefined
+}
+
+/** A line that runs another one in a folder, and appends what that prints to a file, as in a crontab. */
+function inFolder(line: string): { folder: string; rest: string; file: string } | undefined {
+  const [, folder, rest, file] = /^cd ([\w./-]+) && ([^&|;<>]+?) >> ([\w.-]+)$/.exec(line) ?? []
+  return folder === undefined || rest === undefined || file === undefined ? undefined : { folder, rest, file }
+}
+
+/** Whether a line leaves something in its shell that a later one may use: a variable, another folder. */
+function needOneShell(lines: readonly string[]): boolean {
+  return lines.slice(0, -1).some((line) => /^\w+=|(^|[;&] *)(cd|export|set|umask) /.test(line))
+}
+
+type Ended = { code: number | null; stdout: string; stderr: string }
+type Place = { cwd: string; env: Environment; inShell: (line: string) => Promise<Ended> }
+
+/** Runs these, until one fails: in this process those that need no shell. A worker is stopped as soon as it works. */
+async function runInTurn(lines: readonly string[], { cwd, env, inShell }: Place): Promise<Ended> {
+  const all: Ended = { code: 0, stdout: '', stderr: '' }
+  for (const line of lines) {
+    const { code, stdout, stderr } = (await runWithoutShell(line, { cwd, env })) ?? (await inShell(line))
+    all.stdout += stdout
+    all.stderr += stderr
+    all.code = code
+    if (code !== 0) break
+  }
+  return all
+}
+
+/** Undefined for a line that needs a shell. */
+async function runWithoutShell(line: string, { cwd, env }: Omit<Place, 'inShell'>): Promise<Ended | undefined> {
+  const elsewhere = inFolder(line)
+  const words = argumentsIn(elsewhere?.rest ?? line, env)
+  if (words === undefined) return undefined
+  const ended = await runWords(words, { cwd: elsewhere?.folder ?? cwd, env })
+  if (elsewhere === undefined) return ended
+  appendFileSync(join(elsewhere.folder, elsewhere.file), ended.stdout)
+  return { ...ended, stdout: '' }
+}
+
+function runWords(words: readonly string[], { cwd, env }: Omit<Place, 'inShell'>): Promise<Ended> {
+  const stopping = new AbortController()
+  const onStderr = (said: string) => said.includes('"worker started"') && stopping.abort()
+  const port = words[0] === 'worker' ? ['--port', '0'] : []
+  return runHere([...words, ...port], { cwd, env, onStderr, signal: stopping.signal })
+}
+
 /** A machine as the pages assume it, in a temporary folder. */
-export type DocumentedMachine = {
+type DocumentedMachine = {
   mirror: string
   /** The copy for readers. */
   copy: string
@@ -198,4 +271,24 @@ function stopAll(pids: string): void {
       // It ended before.
     }
   }
+}
+
+/** A folder with a `sqlite3` that can do what the documents ask of it, for machines that have none. */
+export function aStandInForSqlite3(): string {
+  const folder = join(temporaryFolder(), 'bin')
+  const program = join(folder, 'sqlite3')
+  mkdirSync(folder)
+  writeFileSync(
+    program,
+    `#!${process.execPath}
+const Database = require(${JSON.stringify(new URL('../../node_modules/better-sqlite3', import.meta.url).pathname)})
+const [file, command] = process.argv.slice(2)
+const db = new Database(file)
+const [, target] = /^\\.backup '(.*)'$/.exec(command) ?? []
+if (target === undefined) for (const row of db.prepare(command).raw().all()) console.log(row.join('|'))
+else db.exec(\`VACUUM INTO '\${target}'\`)
+`,
+    { mode: 0o755 },
+  )
+  return folder
 }

@@ -1,10 +1,9 @@
 import { flushCompileCache } from 'node:module'
-import { mirrorOrganization } from '../../src/sync/mirror-organization.ts'
-import { openMirror } from '../../src/store/mirror.ts'
 import { privacyPolicy } from '../../src/privacy/privacy-policy.ts'
+import { openMirror } from '../../src/store/mirror.ts'
+import { mirrorOrganization } from '../../src/sync/mirror-organization.ts'
 import { customers } from './builders.ts'
-import { listedSource } from './listed-source.ts'
-import { mirroring } from './mirroring.ts'
+import { listedSource, mirroring } from './listed-source.ts'
 
 /**
  * A program for tests that kill it: brings a mirror to a policy, and writes a line after each step. Arguments: the mirror's file, the

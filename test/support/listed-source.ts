@@ -1,7 +1,13 @@
 import { hash } from 'node:crypto'
+import type { Mirror } from '../../src/model/mirror.ts'
+import { listScan } from '../../src/scan/list-scan.ts'
+import type { Scan } from '../../src/scan/scan.ts'
 import type { Window } from '../../src/scan/window.ts'
 import type { CustomersPage, Source } from '../../src/source/customers.ts'
-import { aSourcePage } from './builders.ts'
+import type { Mirroring } from '../../src/sync/mirror-organization.ts'
+import { type Arrival, type Reading, readWindows } from '../../src/sync/read-windows.ts'
+import { aCustomer, aSourcePage, MINUTE_MS, type SentRecord, START_MS } from './builders.ts'
+import { rowsOf } from './mirror-file.ts'
 
 /** The part of a source that mirroring uses. */
 export type PageSource = Pick<Source, 'readPage' | 'search' | 'counters'>
@@ -62,4 +68,135 @@ export function listedSource(
     const records = page.records()
     return records.length === 0 ? page : { ...page, digest: hash('sha256', JSON.stringify(records)) }
   })
+}
+
+/** The settings of a run of acme: a plain scan, pages of ten, four at once, with a clock that does not move. */
+export function mirroring(mirror: Mirror, source: PageSource, overrides: Partial<Mirroring> = {}): Mirroring {
+  return {
+    organization: 'acme',
+    source,
+    mirror,
+    trigger: 'sync',
+    scan: 'plain',
+    pageSize: 10,
+    resumeWithinMs: 6 * 60 * MINUTE_MS,
+    removals: { after: 2, maxShare: 0.1 },
+    concurrency: 4,
+    now: () => START_MS,
+    monotonicMs: overrides.now ?? (() => START_MS),
+    random: () => 0,
+    signal: new AbortController().signal,
+    ...overrides,
+  }
+}
+
+/** A clock that advances a second at every reading, so that every page is saved alone. */
+export function movingClock(): () => number {
+  let nowMs = START_MS
+  return () => (nowMs += 1000)
+}
+
+/** The names of all customers in the mirror, by id. */
+export function storedNames(mirror: Mirror): unknown[] {
+  return rowsOf(mirror.file, 'SELECT name FROM customers ORDER BY id').map(({ name }) => name)
+}
+
+export function namesOf(list: readonly Record<string, unknown>[]): unknown[] {
+  return list.map(({ name }) => name)
+}
+
+/**
+ * The list in one edition: every customer has changed since the edition before, one is new, one is broken, one is listed twice,
+ * and one record has no id.
+ */
+export function changingList(edition: number): SentRecord[] {
+  const list = Array.from({ length: 1500 + edition }, (_, index) =>
+    aCustomer(index + 1, { name: `Customer ${index + 1}, edition ${edition}` }),
+  )
+  const broken = edition % list.length
+  list[broken] = { ...list[broken], email: [] }
+  return [...list, aCustomer(700, { name: `Customer 700, edition ${edition}` }), { name: 'Nobody' }]
+}
+
+/** Fails as soon as the signal is aborted, and does nothing before. */
+export function untilAborted(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    const end = () => reject(signal.reason instanceof Error ? signal.reason : new Error('aborted'))
+    if (signal.aborted) end()
+    else signal.addEventListener('abort', end, { once: true })
+  })
+}
+
+type Setting = Partial<Omit<Reading, 'readPage'>> & {
+  /** Called before a window is answered with its page; requests are counted from 1. */
+  readPage?: (
+    window: Window,
+    count: number,
+    stopping: Parameters<Reading['readPage']>[1],
+  ) => Promise<unknown> | undefined
+  save?: (arrivals: Arrival[], onWaiting: () => void) => Promise<unknown>
+}
+
+/** Reads a list; by default in plain pages of ten, four at once. */
+export function aReading(list: readonly unknown[], { readPage, save, ...setting }: Setting = {}) {
+  const asked: Window[] = []
+  const saved: Arrival[] = []
+  const saves: number[] = []
+  const never = new AbortController().signal
+  const scan = patient(setting.scan ?? listScan({ isPlain: true, pageSize: 10 }))
+  const reading: Reading = {
+    concurrency: 4,
+    savedTogether: 32,
+    stop: never,
+    abort: never,
+    monotonicMs: () => START_MS,
+    ...setting,
+    scan,
+    readPage: async (window, stopping) => {
+      asked.push(window)
+      await readPage?.(window, asked.length, stopping)
+      return pageOfList(list, window)
+    },
+  }
+  const run = readWindows(reading, async (arrivals, onWaiting) => {
+    await save?.(arrivals, onWaiting)
+    saves.push(arrivals.length)
+    saved.push(...arrivals)
+    for (const { window, page } of arrivals) {
+      scan.read({ ...page, window, perPage: page.size, rows: page.records().map(rowOf) })
+    }
+  })
+  return { run, asked, saved, saves, scan }
+}
+
+/** A scan that never ends fails the test instead of hanging it. */
+function patient(scan: Scan): Scan {
+  let inVain = 0
+  return {
+    next(free) {
+      const windows = scan.next(free)
+      inVain = windows.length === 0 ? inVain + 1 : 0
+      if (inVain > 1000) throw new Error('asked for windows a thousand times in vain')
+      return windows
+    },
+    read: (read) => scan.read(read),
+    failed: (window, failure) => scan.failed(window, failure),
+    get done() {
+      return scan.done
+    },
+    certificate: () => scan.certificate(),
+  }
+}
+
+function rowOf(record: unknown): { id: string; createdAt: string } {
+  const { id, created_at }: Record<string, unknown> = Object(record)
+  return { id: String(id), createdAt: String(created_at) }
+}
+
+export function pagesOf(arrivals: readonly Arrival[]): number[] {
+  return arrivals.map(({ window }) => window.page).toSorted((a, b) => a - b)
+}
+
+export function idsIn(arrivals: readonly Arrival[]): Set<string> {
+  return new Set(arrivals.flatMap(({ page }) => page.records().map((record) => rowOf(record).id)))
 }

@@ -1,11 +1,16 @@
-import type { Mirror } from '../../src/model/mirror.ts'
 import type { Organization } from '../../src/config/organization.ts'
-import { runOrganization, type RunSettings } from '../../src/sync/run-organization.ts'
-import type { Sandbox } from '../../src/service/sandbox.ts'
+import { ContractBroken, RateLimited, SourceRefused, SourceUnavailable } from '../../src/errors/errors.ts'
+import type { Mirror } from '../../src/model/mirror.ts'
+import type { Sandbox, SandboxOptions } from '../../src/service/sandbox.ts'
 import type { Outcome } from '../../src/sync/mirror-organization.ts'
-import { rowsOf } from './mirror-file.ts'
+import { runOrganization, type RunSettings } from '../../src/sync/run-organization.ts'
+import { aCustomer, MINUTE_MS, type SentRecord, START_MS } from './builders.ts'
+import { onThisMachine } from './busy-machine.ts'
+import { pageOfList, type PageSource, sourceOf } from './listed-source.ts'
+import { aMirror, rowsOf } from './mirror-file.ts'
+import { aSandbox } from './workplace.ts'
 
-export type Syncing = Partial<Organization> &
+type Syncing = Partial<Organization> &
   Partial<Pick<RunSettings, 'signal' | 'onProgress' | 'pageLimit' | 'now' | 'monotonicMs'>>
 
 /** One run of an organization of a sandbox, over HTTP, as the program makes it; backing off takes no time. */
@@ -65,4 +70,120 @@ export function goneIds(mirror: Pick<Mirror, 'file'>, organization = 'acme'): Se
   const sql =
     'SELECT id FROM customers WHERE organization = ? AND (missing_since IS NOT NULL OR removed_at IS NOT NULL)'
   return new Set(rowsOf(mirror.file, sql, organization).map(({ id }) => String(id)))
+}
+
+/** A service that plays the scenario, and a mirror of it, night by night. */
+export async function staged(scenario: string, options: SandboxOptions = {}) {
+  const sandbox = await aSandbox({ organizations: 1, scenario, ...options })
+  const mirror: Mirror = await aMirror()
+  // Only an answer that drips is to take longer than it may; any other comes, however slow the machine is for a moment.
+  const requestTimeoutMs = scenario === 'slow-drip' ? onThisMachine(1000) : 60_000
+  const nightly = (settings: Syncing = {}) => syncSandbox(sandbox, mirror, { requestTimeoutMs, ...settings })
+  return { sandbox, mirror, nightly }
+}
+
+/** How often the service was searched. */
+export function searches(sandbox: Sandbox): number {
+  return sandbox.organization('acme').requests.filter(({ search }) => search !== '').length
+}
+
+/** A list that may hide customers, and its search. */
+export type SearchedService = {
+  /** The customers on the pages of the list. */
+  shown: readonly SentRecord[]
+  /** The customers that a search can find; by default the same. */
+  listed?: readonly SentRecord[]
+  search?: SearchKind
+  /** From the first search on, it answers no request. */
+  outage?: () => Promise<never>
+  /** The only sizes of a page it serves. */
+  sizes?: readonly number[]
+}
+
+/** Customer `n`, created `n` days before the first night. */
+export function aDatedCustomer(n: number, overrides: SentRecord = {}): SentRecord {
+  return aCustomer(n, { created_at: new Date(START_MS - n * 24 * 60 * MINUTE_MS).toISOString(), ...overrides })
+}
+
+/** Customers `from` to `to`, the newest first. */
+export function datedCustomers(from: number, to: number): SentRecord[] {
+  return Array.from({ length: to - from + 1 }, (_, index) => aDatedCustomer(from + index))
+}
+
+type Matches = (record: SentRecord, text: string) => boolean
+
+const anyField = (isLike: (value: string, text: string) => boolean): Matches => {
+  return ({ name, username, email }, text) => [name, username, email].some((value) => isLike(String(value), text))
+}
+const partial = anyField((value, text) => value.toLowerCase().includes(text.toLowerCase()))
+
+const refusing = (error: () => Error) => () => Promise.reject(error())
+const finding = (matches: Matches, size = 100): Answer => {
+  return async (listed, text) =>
+    pageOfList(
+      listed.filter((record) => matches(record, text)),
+      { page: 1, size: 100 },
+      { cap: size },
+    )
+}
+
+/** Kinds of search that find a customer who is listed. */
+export const WORKING = {
+  'for any part, in any case': finding(partial),
+  'for any part, in the same case': finding(anyField((value, text) => value.includes(text))),
+  'for the whole text': finding(anyField((value, text) => value === text)),
+  'with ten customers a page': finding(partial, 10),
+  'by e-mail only': finding(({ email }, text) => email === text),
+  'by username only': finding(({ username }, text) => username === text),
+  'by name only': finding(({ name }, text) => name === text),
+  'with ids in upper case': async (listed: readonly SentRecord[], text: string) => {
+    const page = await finding(partial)(listed, text)
+    const records = listed.filter((record) => partial(record, text)).map(upperCased)
+    return { ...page, records: () => records }
+  },
+} satisfies Record<string, Answer>
+
+/** Kinds of search that prove nothing. */
+export const BROKEN = {
+  'with 422': refusing(() => new SourceRefused('422', { code: 'unprocessable', status: 422 })),
+  'with 404': refusing(() => new SourceRefused('404', { code: 'not-found', status: 404 })),
+  'with 403': refusing(() => new SourceRefused('403', { code: 'forbidden', status: 403 })),
+  'with HTML': refusing(() => new ContractBroken('HTML', { code: 'bad-answer' })),
+  'with 500 at every attempt': refusing(() => new SourceUnavailable('500', { code: 'server-error', status: 500 })),
+  'with no customer, whatever the text': finding(() => false),
+} satisfies Record<string, Answer>
+
+/** The service is out of reach for a while. */
+export const OUTAGES = {
+  'the network': refusing(() => new SourceUnavailable('reset', { code: 'network' })),
+  'a 503': refusing(() => new SourceUnavailable('503', { code: 'server-error', status: 503 })),
+  'a rate limit': refusing(() => new RateLimited('429', { waitMs: 3_600_000 })),
+} satisfies Record<string, Answer>
+
+/** Answers a search with the whole list, whatever the text. */
+export const EVERY_CUSTOMER: Answer = finding(() => true)
+
+type Answer = (listed: readonly SentRecord[], text: string) => ReturnType<PageSource['search']>
+export type SearchKind = Answer
+
+/** The source of such a service, and the texts it was asked to search for. */
+export function searchedSource({ shown, listed = shown, search = finding(partial), outage, sizes }: SearchedService) {
+  const texts: string[] = []
+  const source = sourceOf(
+    async (window) => {
+      if (outage !== undefined && texts.length > 0) return outage()
+      const isServed = sizes === undefined || sizes.includes(window.size)
+      if (!isServed) throw new SourceRefused('422', { code: 'unprocessable', status: 422 })
+      return pageOfList(shown, window)
+    },
+    (text) => {
+      texts.push(text)
+      return outage === undefined ? search(listed, text) : outage()
+    },
+  )
+  return { source, texts }
+}
+
+function upperCased(record: SentRecord): SentRecord {
+  return { ...record, id: String(record['id']).toUpperCase() }
 }

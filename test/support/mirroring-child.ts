@@ -1,8 +1,7 @@
 import { flushCompileCache } from 'node:module'
-import { mirrorOrganization } from '../../src/sync/mirror-organization.ts'
 import { openMirror } from '../../src/store/mirror.ts'
-import { changingList } from './changing-list.ts'
-import { listedSource } from './listed-source.ts'
+import { mirrorOrganization } from '../../src/sync/mirror-organization.ts'
+import { changingList, listedSource } from './listed-source.ts'
 
 /**
  * A program for tests that kill it: mirrors a list again and again, a new edition each time, and writes a line when it opens

@@ -1,12 +1,11 @@
 import { createHmac } from 'node:crypto'
-import { mirrorOrganization, type Mirroring } from '../../src/sync/mirror-organization.ts'
-import { privacyPolicy, type PrivacyPolicy } from '../../src/privacy/privacy-policy.ts'
 import type { Mirror } from '../../src/model/mirror.ts'
+import { type PrivacyPolicy, privacyPolicy } from '../../src/privacy/privacy-policy.ts'
+import { type Mirroring, mirrorOrganization } from '../../src/sync/mirror-organization.ts'
 import { customerId, MINUTE_MS, START_MS } from './builders.ts'
-import { listedSource } from './listed-source.ts'
+import { listedSource, mirroring } from './listed-source.ts'
 import { rowsOf } from './mirror-file.ts'
 import { storedText } from './mirror-reader.ts'
-import { mirroring } from './mirroring.ts'
 
 /** The key of the policies. */
 export const KEY = 'a made-up key of more than thirty-two characters'

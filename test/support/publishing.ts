@@ -1,10 +1,11 @@
 import { join } from 'node:path'
-import { publishCopies } from '../../src/copies/publish.ts'
 import type { Published, PublishPlan } from '../../src/copies/publish-plan.ts'
+import { publishCopies } from '../../src/copies/publish.ts'
 import { night } from '../store/nights.ts'
 import { aCustomer, customers } from './builders.ts'
 import { aMirror, tamper } from './mirror-file.ts'
 import { temporaryFolder } from './temp-folder.ts'
+import { message } from './worker-log.ts'
 
 /** A plan for a copy in a folder that does not exist yet. */
 export function aPlan(mirror: string, overrides: Partial<PublishPlan> = {}): PublishPlan {
@@ -25,7 +26,7 @@ export const PUBLISHED_FILES = ['metadata.json', 'readers.db', 'readers.db.sha25
 /** Publishes, and fails where anything was not published. */
 export function publishAll(plan: PublishPlan): Published {
   const published = publishCopies(plan)
-  if (published.failed.length > 0) throw new Error(published.failed.map(({ message }) => message).join('\n'))
+  if (published.failed.length > 0) throw new Error(published.failed.map((failure) => failure.message).join('\n'))
   return published
 }
 
@@ -43,3 +44,19 @@ export async function aMirrorOfNights(): Promise<string> {
   tamper(mirror.file, `INSERT INTO horizons (organization, feed_seq) VALUES ('acme', 1)`)
   return mirror.file
 }
+
+/** Whether the tests may give files to others. */
+export const isRoot = process.getuid?.() === 0
+
+/** The path of a mirror of a few customers. */
+export async function aSmallMirror(): Promise<string> {
+  const mirror = await aMirror()
+  await night(mirror, 0, customers(1, 20))
+  return mirror.file
+}
+
+/** Waits of a worker that publishes at once. */
+export const SOON = { publishLookMs: 20, publishQuietMs: 200, publishLatestMs: 3_600_000, publishRestMs: 100 }
+
+/** The line of a worker that has published a copy. */
+export const published = message('copy published')

@@ -2,7 +2,7 @@ import { readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parse, stringify } from 'yaml'
 import { aJobsWorkplace } from './jobs-workplace.ts'
-import { startWorker } from './worker-here.ts'
+import { startWorker } from './worker-log.ts'
 import { aSandbox, organizationsOf } from './workplace.ts'
 
 /** A folder for a worker of that many organizations. */

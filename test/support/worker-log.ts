@@ -1,7 +1,17 @@
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { env as ours, execPath } from 'node:process'
 import { createInterface } from 'node:readline'
+import { PassThrough } from 'node:stream'
+import { expect, onTestFinished } from 'vitest'
 import { z } from 'zod'
 import type { Timings } from '../../jobs/timings.ts'
+import { runWorker } from '../../jobs/worker.ts'
+import { aGate } from './gate.ts'
+import { aJobsWorkplace } from './jobs-workplace.ts'
+import { valueOf } from './mirror-file.ts'
+import { quickProgram } from './quick-program.ts'
+import { aSandbox, organizationsOf, type Workplace } from './workplace.ts'
 
 /** A log line of a worker, with the fields used in tests. */
 const logLine = z.looseObject({
@@ -23,7 +33,7 @@ export type WorkerLog = {
 }
 
 /** Faster than in production, and slow enough for a busy machine. */
-export const QUICK: Partial<Timings> = {
+const QUICK: Partial<Timings> = {
   lockMs: 4000,
   stalledMs: 500,
   catchUpMs: 300,
@@ -39,7 +49,7 @@ export const QUICK: Partial<Timings> = {
 }
 
 /** Reads what a worker writes. */
-export function readWorkerLog(stream: NodeJS.ReadableStream): WorkerLog {
+function readWorkerLog(stream: NodeJS.ReadableStream): WorkerLog {
   const lines: string[] = []
   const reader = createInterface({ input: stream })
   reader.on('line', (line) => lines.push(line))
@@ -75,4 +85,120 @@ function parse(text: string): LogLine | undefined {
 /** Whether a line is the message. */
 export function message(text: string): (line: LogLine) => boolean {
   return ({ msg }) => msg === text
+}
+
+/** A worker in this process, stopped with the test at the latest. */
+type WorkerHere = WorkerLog & {
+  /** As a signal does; fulfils once it has ended. */
+  stop(): Promise<void>
+  /** As SIGHUP does. */
+  hangUp(): void
+}
+
+/** Starts a worker with a configuration in this process, which takes a tenth of the time that a process takes. */
+export function startWorker(
+  { config }: { config: string },
+  { timings = {} }: { timings?: Partial<Timings> } = {},
+): WorkerHere {
+  const stopping = new AbortController()
+  const stderr = new PassThrough()
+  const log = readWorkerLog(stderr)
+  let hangUp = () => {}
+  const onHangUp = (listener: () => void) => {
+    hangUp = listener
+  }
+  const http = { host: '127.0.0.1', port: 0 }
+  const ended = runWorker(
+    { config, embedded: false, http, logLevel: 'info', timings: { ...QUICK, ...timings } },
+    { signal: stopping.signal, stderr, onHangUp },
+  ).finally(() => stderr.end())
+  const stop = () => {
+    stopping.abort()
+    return ended
+  }
+  onTestFinished(stop)
+  return { ...log, stop, hangUp: () => hangUp() }
+}
+
+const CHILD = quickProgram(new URL('worker-child.ts', import.meta.url))
+
+/** A worker that runs as a process, killed with the test at the latest. */
+type WorkerProcess = WorkerLog & {
+  send(signal: NodeJS.Signals): void
+  ended: Promise<{ code: number | null; signal: string | null; tookMs: number }>
+}
+
+/** Starts a worker with the configuration in a folder as a process, for promises about signals, exit codes and the environment. */
+export function startWorkerProcess(
+  { folder, config }: { folder: string; config: string },
+  {
+    timings = {},
+    env = {},
+    node = [],
+  }: { timings?: Partial<Timings>; env?: Record<string, string>; node?: string[] } = {},
+): WorkerProcess {
+  const options = JSON.stringify({ config, timings: { ...QUICK, ...timings } })
+  const child = spawn(execPath, [...node, ...CHILD, options], {
+    cwd: folder,
+    env: { PATH: '/usr/bin:/bin', NODE_COMPILE_CACHE: ours['NODE_COMPILE_CACHE'], ...env },
+    stdio: ['ignore', 'inherit', 'pipe'],
+  })
+  const log = readWorkerLog(child.stderr)
+  let stoppedAtMs = 0
+  const ended = once(child, 'exit').then(() => ({
+    code: child.exitCode,
+    signal: child.signalCode,
+    tookMs: performance.now() - stoppedAtMs,
+  }))
+  onTestFinished(async () => {
+    child.kill('SIGKILL')
+    await ended
+  })
+
+  return {
+    ...log,
+    send: (signal) => {
+      stoppedAtMs = performance.now()
+      child.kill(signal)
+    },
+    ended,
+  }
+}
+
+export async function aWorkerOf<Worker>(
+  customers: number,
+  gate: ReturnType<typeof aGate>,
+  start: (place: Workplace) => Worker,
+) {
+  const sandbox = await aSandbox({ customers: [customers], intercept: gate.intercept })
+  const place = aJobsWorkplace(organizationsOf(sandbox, { concurrency: 1 }))
+  return { place, sandbox, worker: start(place) }
+}
+
+export function expectWhole(mirrorFile: string, customers: number): void {
+  expect(valueOf(mirrorFile, 'SELECT count(*) FROM customers')).toBe(customers)
+  expect(valueOf(mirrorFile, `SELECT status FROM runs ORDER BY id DESC LIMIT 1`)).toBe('complete')
+  expect(valueOf(mirrorFile, `SELECT count(*) FROM runs WHERE status = 'running'`)).toBe(0)
+  expect(valueOf(mirrorFile, 'SELECT count(*) FROM leases')).toBe(0)
+}
+
+/** A folder for a worker of one organization. */
+export async function aPlace() {
+  const sandbox = await aSandbox({ customers: [250] })
+  const schedule = { cron: '0 2 * * *', timezone: 'Europe/Paris' }
+  return aJobsWorkplace(organizationsOf(sandbox), { schedule })
+}
+
+const timings = { catchUpMs: 60_000 }
+
+/** A worker in this process. */
+export async function aWorker() {
+  const place = await aPlace()
+  return { place, worker: startWorker(place, { timings }) }
+}
+
+/** A worker with options of Node of its own. */
+export async function aWorkerProcess(options: { node: string[] }) {
+  const place = await aPlace()
+  return { place, worker: startWorkerProcess(place, { ...options, timings }) }
 }

@@ -1,8 +1,8 @@
 import { onTestFinished } from 'vitest'
 import { aGate } from './gate.ts'
 import { aJobsWorkplace, aQueue } from './jobs-workplace.ts'
-import { startRedis, type RedisServer } from './redis-server.ts'
-import { startWorker } from './worker-here.ts'
+import { type RedisServer, startRedis } from './redis-server.ts'
+import { startWorker } from './worker-log.ts'
 import { aSandbox, organizationsOf } from './workplace.ts'
 
 export async function aRedis(options: Parameters<typeof startRedis>[0] = {}): Promise<RedisServer> {

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
 import { mirrorOrganization } from '../../src/sync/mirror-organization.ts'
-import { aRecord, faultServer, json, type Reply } from '../support/fault-server.ts'
-import { aMirror, rowsOf, valueOf } from '../support/mirror-file.ts'
-import { mirroring } from '../support/mirroring.ts'
 import { aSource } from '../source/a-source.ts'
+import { aRecord, faultServer, json, type Reply } from '../support/fault-server.ts'
+import { mirroring } from '../support/listed-source.ts'
+import { aMirror, rowsOf, valueOf } from '../support/mirror-file.ts'
 
 const DAY_MS = 86_400_000
 const FIRST_NIGHT_MS = 1_700_000_000_000

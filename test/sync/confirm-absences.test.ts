@@ -1,14 +1,13 @@
+import { expect, test } from 'vitest'
+import { ContractBroken, RateLimited, SourceRefused, SourceUnavailable } from '../../src/errors/errors.ts'
 import type { Proof } from '../../src/model/report.ts'
 import type { Candidate, Listed } from '../../src/model/run.ts'
-import { expect, test } from 'vitest'
 import { confirmAbsences, type Search, type Searching } from '../../src/sync/confirm-absences.ts'
-import { isTelling } from '../../src/sync/search-texts.ts'
-import { ContractBroken, RateLimited, SourceRefused, SourceUnavailable } from '../../src/errors/errors.ts'
 import { mirrorOrganization, searchForAbsent } from '../../src/sync/mirror-organization.ts'
-import { aCustomer, customerId, customers, MINUTE_MS, START_MS, type SentRecord } from '../support/builders.ts'
-import { pageOfList, sourceOf } from '../support/listed-source.ts'
+import { isTelling } from '../../src/sync/search-texts.ts'
+import { aCustomer, customerId, customers, MINUTE_MS, type SentRecord, START_MS } from '../support/builders.ts'
+import { mirroring, pageOfList, sourceOf } from '../support/listed-source.ts'
 import { aMirror, rowsOf } from '../support/mirror-file.ts'
-import { mirroring } from '../support/mirroring.ts'
 
 const EARLIER = { name: null, username: null, email: 'customer-9@example.com' }
 const CONTROL: Listed = { id: customerId(1), name: null, username: 'customer-1', email: 'customer-1@example.com' }

@@ -1,13 +1,12 @@
 import { expect, test } from 'vitest'
-import { RowSet } from '../../src/model/row-set.ts'
-import { mirrorOrganization } from '../../src/sync/mirror-organization.ts'
 import { noRecords } from '../../src/model/report.ts'
-import { judgeSurplus } from '../../src/sync/read-list.ts'
+import { RowSet } from '../../src/model/row-set.ts'
 import { type Certificate, NO_PROOF } from '../../src/scan/scan.ts'
+import { mirrorOrganization } from '../../src/sync/mirror-organization.ts'
+import { judgeSurplus } from '../../src/sync/read-list.ts'
 import { customers } from '../support/builders.ts'
-import { listedSource, pageOfList, sourceOf } from '../support/listed-source.ts'
+import { listedSource, mirroring, pageOfList, sourceOf } from '../support/listed-source.ts'
 import { aMirror } from '../support/mirror-file.ts'
-import { mirroring } from '../support/mirroring.ts'
 
 const LIST = customers(1, 950)
 const PROVEN: Certificate = {

@@ -3,10 +3,8 @@ import { exitCodeOf } from '../../src/cli/exit-code.ts'
 import { MaxRunReached } from '../../src/errors/errors.ts'
 import { mirrorOrganization } from '../../src/sync/mirror-organization.ts'
 import { customers, START_MS } from '../support/builders.ts'
-import { pageOfList, sourceOf } from '../support/listed-source.ts'
+import { mirroring, pageOfList, sourceOf, untilAborted } from '../support/listed-source.ts'
 import { aMirror, rowsOf } from '../support/mirror-file.ts'
-import { mirroring } from '../support/mirroring.ts'
-import { untilAborted } from '../support/until-aborted.ts'
 
 const HOUR_MS = 3_600_000
 const LIST = customers(1, 95)

@@ -3,10 +3,18 @@ import { expect, test } from 'vitest'
 import { ContractBroken, Interrupted } from '../../src/errors/errors.ts'
 import { mirrorOrganization } from '../../src/sync/mirror-organization.ts'
 import { customers } from '../support/builders.ts'
-import { listedSource, pageOfList, sourceOf, type PageSource } from '../support/listed-source.ts'
+import {
+  listedSource,
+  mirroring,
+  movingClock,
+  namesOf,
+  pageOfList,
+  type PageSource,
+  sourceOf,
+  storedNames,
+  untilAborted,
+} from '../support/listed-source.ts'
 import { aMirror, tamper } from '../support/mirror-file.ts'
-import { mirroring, movingClock, namesOf, storedNames } from '../support/mirroring.ts'
-import { untilAborted } from '../support/until-aborted.ts'
 
 test('an error keeps what was saved, and the run is recorded as failed with it', async () => {
   const mirror = await aMirror()

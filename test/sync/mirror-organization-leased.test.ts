@@ -3,9 +3,8 @@ import { OrganizationLeased } from '../../src/errors/errors.ts'
 import { mirrorOrganization } from '../../src/sync/mirror-organization.ts'
 import { customers, MINUTE_MS, START_MS } from '../support/builders.ts'
 import { eventually } from '../support/eventually.ts'
-import { listedSource, pageOfList, sourceOf } from '../support/listed-source.ts'
+import { listedSource, mirroring, pageOfList, sourceOf, storedNames } from '../support/listed-source.ts'
 import { aMirror, valueOf } from '../support/mirror-file.ts'
-import { mirroring, storedNames } from '../support/mirroring.ts'
 
 test('an organization held by another run is not touched', async () => {
   const mirror = await aMirror()

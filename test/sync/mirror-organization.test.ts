@@ -1,15 +1,23 @@
-import type { Mirror } from '../../src/model/mirror.ts'
-import * as fc from 'fast-check'
 import { setImmediate } from 'node:timers/promises'
+import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { mirrorOrganization, type Progress } from '../../src/sync/mirror-organization.ts'
+import type { Mirror } from '../../src/model/mirror.ts'
 import { rehearseMirror } from '../../src/store/mirror.ts'
-import { aCustomer, customerId, customers, START_MS, type SentRecord } from '../support/builders.ts'
-import { listedSource, pageOfList, sourceOf, type PageSource } from '../support/listed-source.ts'
+import { mirrorOrganization, type Progress } from '../../src/sync/mirror-organization.ts'
+import { aCustomer, customerId, customers, type SentRecord, START_MS } from '../support/builders.ts'
+import {
+  listedSource,
+  mirroring,
+  movingClock,
+  namesOf,
+  pageOfList,
+  type PageSource,
+  sourceOf,
+  storedNames,
+} from '../support/listed-source.ts'
 import { onPostgres, sqliteAlone } from '../support/mirror-choice.ts'
 import { aMirror, dump, rowsOf, tamper, valueOf } from '../support/mirror-file.ts'
 import { storedText } from '../support/mirror-reader.ts'
-import { mirroring, movingClock, namesOf, storedNames } from '../support/mirroring.ts'
 import { seeds } from '../support/seeds.ts'
 
 test('a whole list is mirrored, page by page, and the report counts it', async () => {

@@ -1,8 +1,7 @@
 import { setImmediate } from 'node:timers/promises'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { aReading, pagesOf } from '../support/a-reading.ts'
 import { customers } from '../support/builders.ts'
-import { untilAborted } from '../support/until-aborted.ts'
+import { aReading, pagesOf, untilAborted } from '../support/listed-source.ts'
 
 test('after a stop no request is sent, and open requests get a moment to arrive', async () => {
   const stop = new AbortController()

@@ -1,11 +1,11 @@
-import { someOf } from '../support/seeds.ts'
 import { setImmediate } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { ContractBroken, RateLimited, SourceRefused, SourceUnavailable } from '../../src/errors/errors.ts'
 import { listScan } from '../../src/scan/list-scan.ts'
 import { endOf, startOf } from '../../src/scan/window.ts'
-import { aReading, idsIn, pagesOf } from '../support/a-reading.ts'
 import { customerId, customers } from '../support/builders.ts'
+import { aReading, idsIn, pagesOf } from '../support/listed-source.ts'
+import { someOf } from '../support/seeds.ts'
 
 const broken = (page: number) =>
   new SourceUnavailable(`page ${page}: 500 at every attempt`, { code: 'server-error', status: 500 })

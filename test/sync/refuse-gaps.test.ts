@@ -1,11 +1,10 @@
 import { expect, test } from 'vitest'
+import type { Reason } from '../../src/model/reasons.ts'
 import { mirrorOrganization } from '../../src/sync/mirror-organization.ts'
 import { refuseGaps } from '../../src/sync/refuse-gaps.ts'
-import type { Reason } from '../../src/model/reasons.ts'
 import { customers } from '../support/builders.ts'
-import { listedSource, pageOfList, sourceOf } from '../support/listed-source.ts'
+import { listedSource, mirroring, pageOfList, sourceOf } from '../support/listed-source.ts'
 import { aMirror, valueOf } from '../support/mirror-file.ts'
-import { mirroring } from '../support/mirroring.ts'
 
 /** Each window as `start+count`, or as `start+count=first` where its customers are those from another position on. */
 test.each<[string, pages: string, total: number, Reason[], left?: string | undefined, holes?: number]>([

@@ -1,13 +1,13 @@
-import type { Mirror } from '../../src/model/mirror.ts'
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
+import type { Mirror } from '../../src/model/mirror.ts'
 import { mirrorOrganization } from '../../src/sync/mirror-organization.ts'
 import { DAY_MS } from '../store/nights.ts'
-import { aCustomer, START_MS, type SentRecord } from '../support/builders.ts'
-import { dice, type Dice } from '../support/dice.ts'
+import { aCustomer, type SentRecord, START_MS } from '../support/builders.ts'
+import { type Dice, dice } from '../support/dice.ts'
+import { mirroring } from '../support/listed-source.ts'
 import { aMirror, rowsOf } from '../support/mirror-file.ts'
-import { mirroring } from '../support/mirroring.ts'
-import { BROKEN, OUTAGES, searchedSource, WORKING, type SearchKind } from '../support/searched-service.ts'
+import { BROKEN, OUTAGES, searchedSource, type SearchKind, WORKING } from '../support/mirrored-sandbox.ts'
 import { seeds } from '../support/seeds.ts'
 
 const SEARCHES = {

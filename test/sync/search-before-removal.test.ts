@@ -1,20 +1,20 @@
-import type { Mirror } from '../../src/model/mirror.ts'
 import { expect, test } from 'vitest'
-import { mirrorOrganization, type Mirroring } from '../../src/sync/mirror-organization.ts'
-import { customerId, START_MS, type SentRecord } from '../support/builders.ts'
+import type { Mirror } from '../../src/model/mirror.ts'
+import { type Mirroring, mirrorOrganization } from '../../src/sync/mirror-organization.ts'
+import { changes, DAY_MS, fateOf, fates } from '../store/nights.ts'
+import { customerId, type SentRecord, START_MS } from '../support/builders.ts'
+import { mirroring } from '../support/listed-source.ts'
 import { aMirror, tamper } from '../support/mirror-file.ts'
-import { mirroring } from '../support/mirroring.ts'
 import {
   aDatedCustomer,
   BROKEN,
   datedCustomers,
   EVERY_CUSTOMER,
   OUTAGES,
+  type SearchedService,
   searchedSource,
   WORKING,
-  type SearchedService,
-} from '../support/searched-service.ts'
-import { changes, DAY_MS, fateOf, fates } from '../store/nights.ts'
+} from '../support/mirrored-sandbox.ts'
 import { someOf } from '../support/seeds.ts'
 
 const LIST = datedCustomers(1, 150)

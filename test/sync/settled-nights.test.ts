@@ -1,12 +1,11 @@
-import type { Mirror } from '../../src/model/mirror.ts'
 import { expect, test } from 'vitest'
+import type { Mirror } from '../../src/model/mirror.ts'
 import { mirrorOrganization } from '../../src/sync/mirror-organization.ts'
-import { aCustomer, customerId, START_MS, type SentRecord } from '../support/builders.ts'
-import { pageOfList, sourceOf } from '../support/listed-source.ts'
-import { aMirror, rowsOf } from '../support/mirror-file.ts'
-import { mirroring } from '../support/mirroring.ts'
-import { BROKEN, WORKING, type SearchKind } from '../support/searched-service.ts'
 import { DAY_MS, fateOf } from '../store/nights.ts'
+import { aCustomer, customerId, type SentRecord, START_MS } from '../support/builders.ts'
+import { mirroring, pageOfList, sourceOf } from '../support/listed-source.ts'
+import { aMirror, rowsOf } from '../support/mirror-file.ts'
+import { BROKEN, type SearchKind, WORKING } from '../support/mirrored-sandbox.ts'
 import { someOf } from '../support/seeds.ts'
 
 const LENGTH = 600

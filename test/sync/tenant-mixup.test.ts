@@ -1,12 +1,11 @@
-import type { Mirror } from '../../src/model/mirror.ts'
 import { expect, test } from 'vitest'
 import { ContractBroken } from '../../src/errors/errors.ts'
-import { mirrorOrganization, type Mirroring, type Outcome } from '../../src/sync/mirror-organization.ts'
+import type { Mirror } from '../../src/model/mirror.ts'
+import { type Mirroring, mirrorOrganization, type Outcome } from '../../src/sync/mirror-organization.ts'
 import { ForeignAnswers } from '../../src/sync/tenant-mixup.ts'
 import { aPage, customerId, customers, MINUTE_MS, START_MS } from '../support/builders.ts'
-import { listedSource, pageOfList, sourceOf } from '../support/listed-source.ts'
+import { listedSource, mirroring, pageOfList, sourceOf } from '../support/listed-source.ts'
 import { aMirror, dump, rowsOf, valueOf } from '../support/mirror-file.ts'
-import { mirroring } from '../support/mirroring.ts'
 
 test.each(['chain', 'plain'] as const)(
   'the customers of another organization end the run before anything is written (%s)',

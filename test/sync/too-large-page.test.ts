@@ -1,11 +1,11 @@
 import { Agent } from 'undici'
 import { expect, test } from 'vitest'
 import { mirrorOrganization } from '../../src/sync/mirror-organization.ts'
+import { aSource } from '../source/a-source.ts'
 import { START_MS } from '../support/builders.ts'
 import { aRecord, faultServer, json } from '../support/fault-server.ts'
+import { mirroring } from '../support/listed-source.ts'
 import { aMirror, valueOf } from '../support/mirror-file.ts'
-import { mirroring } from '../support/mirroring.ts'
-import { aSource } from '../source/a-source.ts'
 
 test('one record that is larger than an answer may be does not block its organization: all others are mirrored', async () => {
   const rows = Array.from({ length: 250 }, (_, index) => aRecord(index + 1))

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
+import { night, quickRun } from '../../store/nights.ts'
 import { aCustomer, customers } from '../../support/builders.ts'
+import { aCopy, activeIn, comparable, expectJoined, exported, listOf, NIGHTS } from '../../support/exported-files.ts'
 import { aMirror, rowsOf } from '../../support/mirror-file.ts'
 import { someOf } from '../../support/seeds.ts'
-import { night, quickRun } from '../../store/nights.ts'
-import { exported, aCopy, comparable, activeIn, expectJoined, listOf, NIGHTS } from '../../support/joined-copies.ts'
 
 describe('a copy and the changes since make the customers of now', () => {
   test('also by way of the changes of every night', async () => {

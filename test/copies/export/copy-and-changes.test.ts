@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
+import { DAY_MS, night, scanEnding } from '../../store/nights.ts'
 import { aPage, customerId, customers, MINUTE_MS, START_MS } from '../../support/builders.ts'
+import { aCopy, activeIn, comparable, expectJoined, exported, listOf, NIGHTS } from '../../support/exported-files.ts'
 import { aMirror, mirrorPages, rowsOf, tamper } from '../../support/mirror-file.ts'
 import { someOf } from '../../support/seeds.ts'
-import { DAY_MS, night, scanEnding } from '../../store/nights.ts'
-import { exported, aCopy, comparable, activeIn, expectJoined, listOf, NIGHTS } from '../../support/joined-copies.ts'
 
 const HOUR_MS = 60 * MINUTE_MS
 

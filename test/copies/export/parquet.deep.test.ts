@@ -2,8 +2,7 @@ import { expect, test } from 'vitest'
 import type { ExportRow } from '../../../src/copies/format.ts'
 import { parquetFormat } from '../../../src/copies/parquet.ts'
 import { customerId } from '../../support/builders.ts'
-import { aDuckDb } from '../../support/duckdb.ts'
-import { column, FACTS, write } from '../../support/parquet-file.ts'
+import { aDuckDb, column, FACTS, write } from '../../support/exported-files.ts'
 
 test('rows are compressed by zstd, and written before all of them are read', async () => {
   let read = 0

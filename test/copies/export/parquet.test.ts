@@ -2,8 +2,7 @@ import { expect, test } from 'vitest'
 import type { ExportColumn, ExportRow } from '../../../src/copies/format.ts'
 import { UsageError } from '../../../src/errors/errors.ts'
 import { customerId } from '../../support/builders.ts'
-import { aDuckDb, type DuckRow } from '../../support/duckdb.ts'
-import { column, write } from '../../support/parquet-file.ts'
+import { aDuckDb, column, type DuckRow, write } from '../../support/exported-files.ts'
 
 async function readBack(columns: ExportColumn[], rows: Iterable<ExportRow>): Promise<DuckRow[]> {
   const { file } = await write(columns, rows)

@@ -1,14 +1,13 @@
-import { mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync, existsSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { lockPlace } from '../../../src/copies/written-file.ts'
 import { beginPartitions } from '../../../src/copies/partition-folder.ts'
+import { lockPlace } from '../../../src/copies/written-file.ts'
 import { night } from '../../store/nights.ts'
 import { customers } from '../../support/builders.ts'
-import { aDuckDb } from '../../support/duckdb.ts'
+import { aDuckDb, aMirrorAndFolder, anExportedMirror, PARTS, partsIn } from '../../support/exported-files.ts'
 import { rowsOf } from '../../support/mirror-file.ts'
 import { temporaryFolder } from '../../support/temp-folder.ts'
-import { aMirrorAndFolder, anExportedMirror, partsIn, PARTS } from '../../support/exported-partitions.ts'
 
 test('the changes are partitioned too', async () => {
   const { mirror, folder, run } = await aMirrorAndFolder()

@@ -2,13 +2,19 @@ import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { exportCommand } from '../../../src/cli/export.ts'
-import { partitionFolder, beginPartitions } from '../../../src/copies/partition-folder.ts'
+import { beginPartitions, partitionFolder } from '../../../src/copies/partition-folder.ts'
 import { night } from '../../store/nights.ts'
 import { customers } from '../../support/builders.ts'
 import { blocksIn, PAGES } from '../../support/documents.ts'
-import { aDuckDb } from '../../support/duckdb.ts'
+import {
+  aDuckDb,
+  aMirrorAndFolder,
+  anExportedMirror,
+  exportHere,
+  PARTS,
+  partsIn,
+} from '../../support/exported-files.ts'
 import { runCommand } from '../../support/run-command.ts'
-import { aMirrorAndFolder, anExportedMirror, exportHere, partsIn, PARTS } from '../../support/exported-partitions.ts'
 
 test('DuckDB reads the partitions with one glob, each with the last seq, and the organization is a column', async () => {
   const { folder, run } = await aMirrorAndFolder()

@@ -3,10 +3,9 @@ import { chmodSync, readdirSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, expect, inject, test } from 'vitest'
 import { PLAIN_USER } from '../../support/plain-user-setup.ts'
-import { aPlan } from '../../support/publishing.ts'
+import { aPlan, aSmallMirror, isRoot } from '../../support/publishing.ts'
 import { asPlainUser } from '../../support/run-cli.ts'
 import { temporaryFolder } from '../../support/temp-folder.ts'
-import { isRoot, aSmallMirror } from '../../support/publish-target.ts'
 
 describe.runIf(isRoot && asPlainUser() !== undefined)('as another user', () => {
   test('a group that this user is not in is refused, and nothing is left', async () => {

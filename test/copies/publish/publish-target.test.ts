@@ -19,10 +19,9 @@ import { publishCopies } from '../../../src/copies/publish.ts'
 import { night } from '../../store/nights.ts'
 import { customers } from '../../support/builders.ts'
 import { aMirror, tamper, valueOf } from '../../support/mirror-file.ts'
-import { aPlan, publishAll, PUBLISHED_FILES } from '../../support/publishing.ts'
+import { aPlan, aSmallMirror, isRoot, publishAll, PUBLISHED_FILES } from '../../support/publishing.ts'
 import { asPlainUser } from '../../support/run-cli.ts'
 import { someOf } from '../../support/seeds.ts'
-import { isRoot, aSmallMirror } from '../../support/publish-target.ts'
 import { temporaryFolder } from '../../support/temp-folder.ts'
 
 const mode = (path: string) => statSync(path).mode & 0o7777

@@ -1,12 +1,13 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
-import { sharedTurnsIn, type LimitEvent } from '../../../jobs/queue/shared-turns.ts'
+import type { SharedLimits } from '../../../jobs/queue/port.ts'
+import { type LimitEvent, sharedTurnsIn } from '../../../jobs/queue/shared-turns.ts'
 import { RateLimited } from '../../../src/errors/errors.ts'
+import type { Sleep } from '../../../src/machine/timers.ts'
 import { rateLimiter, type ServiceLimit } from '../../../src/service/rate-limit.ts'
 import { createRateLimit, type RateLimit } from '../../../src/source/rate-limit.ts'
 import { createRetry } from '../../../src/source/retry.ts'
 import { dice } from '../../support/dice.ts'
-import { eventClock } from '../../support/event-clock.ts'
-import { sharedLimitsHere } from '../../support/shared-limits-here.ts'
 
 const PATIENT = new AbortController().signal
 
@@ -149,6 +150,72 @@ function aWorld(limit: ServiceLimit) {
     ...{ clock, limits, events, answered, refusedAtMs, openTurns, play },
     get refused() {
       return refusedAtMs.length
+    },
+  }
+}
+
+type EventClock = {
+  now: () => number
+  sleep: Sleep
+  /** Advances the clock from one sleeper to the next until `work` ends, and returns its result. */
+  play<Result>(work: Promise<Result>): Promise<Result>
+}
+
+/** A clock for many that sleep at the same time: when nothing more can happen now, it goes on to the first that wakes. */
+function eventClock(startMs = 0): EventClock {
+  let nowMs = startMs
+  let sleepers: { atMs: number; wake: () => void }[] = []
+
+  async function sleep(ms: number, signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted()
+    const { promise, resolve } = Promise.withResolvers<void>()
+    const sleeper = { atMs: nowMs + ms, wake: resolve }
+    const end = () => {
+      sleepers = sleepers.filter((other) => other !== sleeper)
+      resolve()
+    }
+    sleepers.push(sleeper)
+    signal.addEventListener('abort', end)
+    await promise
+    signal.removeEventListener('abort', end)
+    signal.throwIfAborted()
+  }
+
+  async function play<Result>(work: Promise<Result>): Promise<Result> {
+    const ended = new AbortController()
+    const end = () => ended.abort()
+    work.then(end, end)
+    for (;;) {
+      await nextTurn()
+      await nextTurn()
+      if (ended.signal.aborted) return work
+      const atMs = Math.min(...sleepers.map((sleeper) => sleeper.atMs))
+      if (atMs === Infinity) throw new Error('No sleeper is left, and the work has not ended.')
+      nowMs = Math.max(nowMs, atMs)
+      const awake = sleepers.filter((sleeper) => sleeper.atMs <= nowMs)
+      sleepers = sleepers.filter((sleeper) => sleeper.atMs > nowMs)
+      for (const { wake } of awake) wake()
+    }
+  }
+
+  return { now: () => nowMs, sleep, play }
+}
+
+/** Rate limits as a database keeps them, in this process, by the clock of that database. */
+function sharedLimitsHere(nowMs: () => number): SharedLimits & { asked: number; isAway: boolean } {
+  const limits = new Map<string, { nextMs: number; pausedUntilMs: number }>()
+  return {
+    asked: 0,
+    isAway: false,
+    async take(name, { spacingMs, pauseMs }) {
+      if (this.isAway) throw new Error('the database is away')
+      this.asked += 1
+      const at = nowMs()
+      const before = limits.get(name) ?? { nextMs: at, pausedUntilMs: 0 }
+      const pausedUntilMs = Math.max(before.pausedUntilMs, pauseMs > 0 ? at + pauseMs : 0)
+      const turnMs = Math.max(at, before.nextMs)
+      limits.set(name, { nextMs: turnMs + (pausedUntilMs > at ? 0 : spacingMs), pausedUntilMs })
+      return { turnInMs: turnMs - at, pausedMs: Math.max(0, pausedUntilMs - at) }
     },
   }
 }

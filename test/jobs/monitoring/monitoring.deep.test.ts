@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
-import { message } from '../../support/worker-log.ts'
-import { aWorker, aWorkerProcess } from '../../support/monitored-worker.ts'
+import { aWorker, aWorkerProcess, message } from '../../support/worker-log.ts'
 
 test('spans are made when an OpenTelemetry SDK was loaded before', async () => {
   const sdk = `data:text/javascript,globalThis[Symbol.for('opentelemetry.js.api.1')] = { version: '1.9.0', trace: {} }`

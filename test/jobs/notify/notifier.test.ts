@@ -7,7 +7,7 @@ import { pause } from '../../../jobs/pauses.ts'
 import { eventually } from '../../support/eventually.ts'
 import { aJobsWorkplace, isEmbedded, someQueues } from '../../support/jobs-workplace.ts'
 import { aReceiver, NEVER } from '../../support/receiver.ts'
-import { startWorker } from '../../support/worker-here.ts'
+import { startWorker } from '../../support/worker-log.ts'
 import { aSandbox, organizationsOf } from '../../support/workplace.ts'
 
 const OFTEN = { notifyLookMs: 20 }

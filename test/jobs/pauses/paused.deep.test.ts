@@ -2,8 +2,8 @@ import { expect, test } from 'vitest'
 import { pause } from '../../../jobs/pauses.ts'
 import { ALL } from '../../../src/model/pause.ts'
 import { rowsOf, valueOf } from '../../support/mirror-file.ts'
-import { startWorker } from '../../support/worker-here.ts'
-import { readiness, aPlace } from '../../support/paused-worker.ts'
+import { aPlace, readiness } from '../../support/paused-worker.ts'
+import { startWorker } from '../../support/worker-log.ts'
 
 test('a pause with an end ends by itself', async () => {
   const { place, inQueue } = await aPlace()

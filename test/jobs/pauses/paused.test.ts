@@ -1,15 +1,14 @@
 import { expect, test } from 'vitest'
 import { pause, resume } from '../../../jobs/pauses.ts'
 import { progressOf } from '../../../jobs/queue/port.ts'
+import { version } from '../../../src/machine/version.ts'
 import { ALL } from '../../../src/model/pause.ts'
 import { eventually } from '../../support/eventually.ts'
 import { aGate } from '../../support/gate.ts'
 import { isEmbedded } from '../../support/jobs-workplace.ts'
-import { version } from '../../../src/machine/version.ts'
 import { rowsOf, valueOf } from '../../support/mirror-file.ts'
-import { startWorker } from '../../support/worker-here.ts'
-import { message, type LogLine } from '../../support/worker-log.ts'
-import { readiness, aPlace } from '../../support/paused-worker.ts'
+import { aPlace, readiness } from '../../support/paused-worker.ts'
+import { type LogLine, message, startWorker } from '../../support/worker-log.ts'
 
 const isPutOff =
   (organization: string) =>

@@ -5,10 +5,10 @@ import { syncCommand } from '../../../src/cli/sync.ts'
 import { eventually } from '../../support/eventually.ts'
 import { aJobsWorkplace } from '../../support/jobs-workplace.ts'
 import { rowsOf, valueOf } from '../../support/mirror-file.ts'
+import { published, SOON } from '../../support/publishing.ts'
 import { runCommand } from '../../support/run-command.ts'
-import { startWorker } from '../../support/worker-here.ts'
+import { startWorker } from '../../support/worker-log.ts'
 import { aSandbox, aWorkplace, organizationsOf } from '../../support/workplace.ts'
-import { SOON, published } from '../../support/quick-publishing.ts'
 
 test('a worker publishes when the runs of all organizations are over', async () => {
   const sandbox = await aSandbox({ customers: [50, 20, 3] })

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { aJobsWorkplace } from '../../support/jobs-workplace.ts'
-import { startWorker } from '../../support/worker-here.ts'
+import { startWorker } from '../../support/worker-log.ts'
 import { aSandbox, organizationsOf } from '../../support/workplace.ts'
 
 const TEN = Array.from({ length: 10 }, () => 5)

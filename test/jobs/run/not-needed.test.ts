@@ -1,12 +1,12 @@
-import { withBackend, type IQueueBackend } from 'bullmq'
+import { type IQueueBackend, withBackend } from 'bullmq'
 import { describe, expect, test } from 'vitest'
-import { whyNotNeeded, type JobAtStart } from '../../../jobs/run/why-no-run.ts'
-import { nameInDatabase, type Backend } from '../../../jobs/queue/port.ts'
+import { type Backend, nameInDatabase } from '../../../jobs/queue/port.ts'
+import { type JobAtStart, whyNotNeeded } from '../../../jobs/run/why-no-run.ts'
 import type { LastRun } from '../../../src/model/mirror.ts'
 import { eventually } from '../../support/eventually.ts'
 import { aJobsWorkplace, someQueues } from '../../support/jobs-workplace.ts'
 import { rowsOf, tamper } from '../../support/mirror-file.ts'
-import { startWorker } from '../../support/worker-here.ts'
+import { startWorker } from '../../support/worker-log.ts'
 import { aSandbox, organizationsOf } from '../../support/workplace.ts'
 
 const DUE_MS = Date.UTC(2026, 2, 5, 2)

@@ -5,8 +5,7 @@ import { aGate } from '../../support/gate.ts'
 import { aJobsWorkplace, FAR_AWAY, isEmbedded, someQueues } from '../../support/jobs-workplace.ts'
 import { rowsOf, valueOf } from '../../support/mirror-file.ts'
 import { runCli } from '../../support/run-cli.ts'
-import { startWorker } from '../../support/worker-here.ts'
-import { message } from '../../support/worker-log.ts'
+import { message, startWorker } from '../../support/worker-log.ts'
 import { aSandbox, organizationsOf } from '../../support/workplace.ts'
 
 // Other processes cannot add jobs to the embedded queue.

@@ -8,8 +8,7 @@ import { eventually } from '../../support/eventually.ts'
 import { aJobsWorkplace, someQueues } from '../../support/jobs-workplace.ts'
 import { valueOf } from '../../support/mirror-file.ts'
 import { runCli } from '../../support/run-cli.ts'
-import { startWorker } from '../../support/worker-here.ts'
-import { message } from '../../support/worker-log.ts'
+import { message, startWorker } from '../../support/worker-log.ts'
 import { aSandbox, organizationsOf } from '../../support/workplace.ts'
 
 async function aPlaceWithMirror() {

@@ -3,10 +3,9 @@ import { stoppedWithinMs } from '../../support/busy-machine.ts'
 import { eventually } from '../../support/eventually.ts'
 import { aGate } from '../../support/gate.ts'
 import { valueOf } from '../../support/mirror-file.ts'
-import { type RedisServer } from '../../support/redis-server.ts'
-import { message } from '../../support/worker-log.ts'
-import { startWorkerProcess } from '../../support/worker-process.ts'
-import { aRedis, aWorkerOn, aPlaceOn } from '../../support/worker-on-redis.ts'
+import type { RedisServer } from '../../support/redis-server.ts'
+import { message, startWorkerProcess } from '../../support/worker-log.ts'
+import { aPlaceOn, aRedis, aWorkerOn } from '../../support/worker-on-redis.ts'
 
 const PASSWORD = 'made-up-password-of-the-queue'
 

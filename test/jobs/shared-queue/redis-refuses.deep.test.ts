@@ -4,11 +4,10 @@ import { aGate } from '../../support/gate.ts'
 import { someQueues } from '../../support/jobs-workplace.ts'
 import { rowsOf } from '../../support/mirror-file.ts'
 import type { RedisServer } from '../../support/redis-server.ts'
+import { aPlaceOn, command, ORGANIZATIONS, REFUSALS } from '../../support/refusing-redis.ts'
 import { runCli } from '../../support/run-cli.ts'
-import { startWorker } from '../../support/worker-here.ts'
-import { message } from '../../support/worker-log.ts'
+import { message, startWorker } from '../../support/worker-log.ts'
 import { aRedis } from '../../support/worker-on-redis.ts'
-import { ORGANIZATIONS, REFUSALS, command, aPlaceOn } from '../../support/refusing-redis.ts'
 
 describe.each(REFUSALS)('a Redis that %s', (_what, begin, end, reason) => {
   test('is reported once, the workers pause, and work continues by itself', async () => {

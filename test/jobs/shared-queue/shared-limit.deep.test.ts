@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { aJobsWorkplace } from '../../support/jobs-workplace.ts'
 import { rowsOf } from '../../support/mirror-file.ts'
-import { startWorkerProcess } from '../../support/worker-process.ts'
+import { startWorkerProcess } from '../../support/worker-log.ts'
 import { aSandbox, organizationsOf } from '../../support/workplace.ts'
 
 test('three workers that read six organizations keep to one limit together', async () => {

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { aGate } from '../../support/gate.ts'
 import { aJobsWorkplace } from '../../support/jobs-workplace.ts'
 import { rowsOf } from '../../support/mirror-file.ts'
-import { startWorker } from '../../support/worker-here.ts'
+import { startWorker } from '../../support/worker-log.ts'
 import { aSandbox, organizationsOf } from '../../support/workplace.ts'
 
 test('a pause that the service asked of one worker holds in the other, under the limit they share', async () => {

@@ -3,10 +3,7 @@ import { eventually } from '../../support/eventually.ts'
 import { aGate } from '../../support/gate.ts'
 import { aJobsWorkplace } from '../../support/jobs-workplace.ts'
 import { dump, rowsOf, tamper, valueOf } from '../../support/mirror-file.ts'
-import { expectWhole } from '../../support/one-worker.ts'
-import { startWorker } from '../../support/worker-here.ts'
-import { message } from '../../support/worker-log.ts'
-import { startWorkerProcess } from '../../support/worker-process.ts'
+import { expectWhole, message, startWorker, startWorkerProcess } from '../../support/worker-log.ts'
 import { aSandbox, organizationsOf } from '../../support/workplace.ts'
 
 test('the job of a worker that was killed is taken over when its lock has run out, and its run goes on', async () => {

@@ -1,16 +1,15 @@
-import { withBackend, type IQueueBackend } from 'bullmq'
+import { type IQueueBackend, withBackend } from 'bullmq'
 import { expect, onTestFinished, test } from 'vitest'
 import { nameInDatabase } from '../../../jobs/queue/port.ts'
 import type { Queues } from '../../../jobs/queue/queues.ts'
 import { TIMINGS } from '../../../jobs/timings.ts'
+import { LEASE_MS } from '../../../src/store/refusals.ts'
 import { eventually } from '../../support/eventually.ts'
 import { aGate } from '../../support/gate.ts'
 import { aJobsWorkplace, someQueues } from '../../support/jobs-workplace.ts'
 import { rowsOf, tamper } from '../../support/mirror-file.ts'
-import { startWorker } from '../../support/worker-here.ts'
-import { message } from '../../support/worker-log.ts'
+import { message, startWorker } from '../../support/worker-log.ts'
 import { aSandbox, organizationsOf } from '../../support/workplace.ts'
-import { LEASE_MS } from '../../../src/store/refusals.ts'
 
 test('the job of a killed worker is taken over within 40 seconds, and a run whose machine is lost within 90', () => {
   // Its job is given to another worker when its lock has run out and that is noticed.

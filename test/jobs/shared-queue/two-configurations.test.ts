@@ -1,9 +1,9 @@
 import { readFileSync, writeFileSync } from 'node:fs'
-import { parse, stringify } from 'yaml'
 import { expect, test } from 'vitest'
+import { parse, stringify } from 'yaml'
 import { eventually } from '../../support/eventually.ts'
 import { aJobsWorkplace, someQueues } from '../../support/jobs-workplace.ts'
-import { startWorker } from '../../support/worker-here.ts'
+import { startWorker } from '../../support/worker-log.ts'
 import { aSandbox, organizationsOf } from '../../support/workplace.ts'
 
 test('of two workers with different files each mirrors its organizations, and both say so in /readyz', async () => {

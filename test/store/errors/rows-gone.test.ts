@@ -1,11 +1,10 @@
 import { expect, test } from 'vitest'
-import { mirrorOrganization } from '../../../src/sync/mirror-organization.ts'
 import type { Mirror } from '../../../src/model/mirror.ts'
+import { mirrorOrganization } from '../../../src/sync/mirror-organization.ts'
 import { customerId, customers, MINUTE_MS, type SentRecord, START_MS } from '../../support/builders.ts'
-import { listedSource } from '../../support/listed-source.ts'
+import { listedSource, mirroring, namesOf, storedNames } from '../../support/listed-source.ts'
 import { onPostgres } from '../../support/mirror-choice.ts'
 import { aMirror, tamper, valueOf } from '../../support/mirror-file.ts'
-import { mirroring, namesOf, storedNames } from '../../support/mirroring.ts'
 
 /* Rows that are deleted where no trigger of the mirror notices it, as by a restore of one table or by replication. */
 

@@ -1,13 +1,12 @@
 import type { PGlite } from '@electric-sql/pglite'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { openDatabase } from '../../../src/store/postgres/open-database.ts'
 import { mirrorOf } from '../../../src/store/open-postgres.ts'
-import type { Database } from '../../../src/store/port/postgres-session.ts'
-import { breakable } from '../../support/breaking-connections.ts'
+import type { Connections, Database } from '../../../src/store/port/postgres-session.ts'
+import { text } from '../../../src/store/port/sql.ts'
+import { openDatabase } from '../../../src/store/postgres/open-database.ts'
+import { breakable, through } from '../../support/breaking-connections.ts'
 import { anAddress, pgliteConnections, startPglite } from '../../support/pglite-connections.ts'
 import { anEmptyMirror } from '../../support/postgres/emptied.ts'
-import { answering } from '../../support/postgres/opened-again.ts'
-import { text } from '../../../src/store/port/sql.ts'
 
 let server: PGlite
 
@@ -175,4 +174,9 @@ async function retired(database: Database): Promise<string[]> {
     session.all<{ organization: string }>(text('SELECT organization FROM retired_organizations')),
   )
   return rows.map(({ organization }) => organization)
+}
+
+/** Connections to a server that gives another answer to what a statement asks. */
+function answering(connections: Connections, asked: string, answer: string): Connections {
+  return through(connections, (client, sql, parameters) => client.query(sql.replace(asked, answer), parameters))
 }

@@ -1,15 +1,14 @@
 import type { PGlite } from '@electric-sql/pglite'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { A_RUN } from '../../support/postgres/first-rows.ts'
-import { createReadingIndexes } from '../../../src/store/reading-indexes.ts'
-import { mirrorOf } from '../../../src/store/open-postgres.ts'
 import { PUBLIC_TABLES } from '../../../src/model/public-tables.ts'
-import { PAGES } from '../../support/documents.ts'
+import { mirrorOf } from '../../../src/store/open-postgres.ts'
+import { text } from '../../../src/store/port/sql.ts'
+import { createReadingIndexes } from '../../../src/store/reading-indexes.ts'
 import { inPostgres, inSqlite, sortedRows } from '../../support/both-stores.ts'
+import { PAGES } from '../../support/documents.ts'
 import { startPglite } from '../../support/pglite-connections.ts'
 import { randomTables } from '../../support/random-tables.ts'
 import { seeds } from '../../support/seeds.ts'
-import { text } from '../../../src/store/port/sql.ts'
 
 let server: PGlite
 
@@ -114,3 +113,15 @@ describe('the dictionary', () => {
 const WRONG_TYPES = `
   SELECT * FROM dictionary JOIN information_schema.columns ON table_schema = current_schema() AND table_name = "table" AND column_name = "column"
   WHERE type <> data_type`
+
+const AT = '2026-03-01 00:00:00.000'
+
+/** The first run of a mirror, complete. */
+const A_RUN = {
+  id: 1,
+  organization: 'acme',
+  trigger: 'sync',
+  started_at: AT,
+  read_as_of: AT,
+  status: 'complete',
+}

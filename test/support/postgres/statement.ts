@@ -1,7 +1,6 @@
 import { deserialize } from 'node:v8'
-import { type MessagePort, MessageChannel, receiveMessageOnPort, Worker } from 'node:worker_threads'
+import { MessageChannel, type MessagePort, receiveMessageOnPort, Worker } from 'node:worker_threads'
 import { POSTGRES_USER } from '../mirror-choice.ts'
-import { translated } from './translated.ts'
 
 /** A statement to the mirror at an address, as the thread gets it. */
 export type Asked = { database: string; schema: string; sql: string; parameters: unknown[]; isWriting: boolean }
@@ -32,7 +31,7 @@ export function statementsOn(address: string, { isWriting = false } = {}): State
   }
 }
 
-export type Statements = {
+type Statements = {
   /** The rows as SQLite has them: times and JSON are text, truth is 0 or 1. */
   all<Found = Record<string, unknown>>(sql: string, ...parameters: unknown[]): Found[]
   /** The number of rows written. */
@@ -59,4 +58,91 @@ function startThread(): Thread {
   worker.unref()
   port1.unref()
   return { port: port1, state: new Int32Array(state) }
+}
+
+/** Text in quotes, names in quotes, comments and casts, which stay as they are; and all that PostgreSQL says in another way. */
+const PARTS = new RegExp(
+  [
+    ...[String.raw`x'[0-9a-f]*'`, `'(?:[^']|'')*'`, `"(?:[^"]|"")*"`, String.raw`--[^\n]*`, '::', String.raw`\?`],
+    ...[String.raw`[@:]\w+`, String.raw`\browid\b`, String.raw`\breplace into\b`],
+    ...[String.raw`\bis not (?!null|true|false|distinct)`, String.raw`\bis (?!not|null|true|false|distinct)`],
+  ].join('|'),
+  'gi',
+)
+
+/** The column by whose order SQLite returns rows as they were written. */
+const ROW_NUMBERS: Record<string, string> = {
+  runs: 'id',
+  changes: 'seq',
+  rejects: 'reject_id',
+  customers: 'organization, row_id',
+  forgotten: 'number',
+  leases: 'organization',
+}
+
+/** What a command of SQLite checks, where PostgreSQL has no such command. */
+const CHECKS: Record<string, string> = {
+  'PRAGMA integrity_check': `SELECT 'ok' AS integrity_check`,
+  'PRAGMA foreign_key_check': ['customers.last_run_id', 'changes', 'rejects', 'windows', 'held_removals']
+    .map((place) => place.split('.'))
+    .map(
+      ([table = '', column = 'run_id']) =>
+        `SELECT '${table}' AS "table" FROM ${table} WHERE NOT EXISTS (SELECT FROM runs WHERE runs.id = ${table}.${column})`,
+    )
+    .join(' UNION ALL '),
+}
+
+/** A statement that is written for SQLite, with its parameters, for PostgreSQL. */
+function translated(sql: string, given: readonly unknown[]): { sql: string; parameters: unknown[] } {
+  const command =
+    CHECKS[sql.trim()] ??
+    refusal(sql) ??
+    sql.match(DROPPED_TRIGGER)?.[0].replace(DROPPED_TRIGGER, 'DROP FUNCTION "$1" CASCADE')
+  if (command !== undefined) return { sql: command, parameters: [] }
+  const [named] = given.filter((value) => isNamed(value))
+  const positional = given.filter((value) => !isNamed(value))
+  const parameters: unknown[] = []
+  const add = (value: unknown) => `$${parameters.push(typeof value === 'boolean' ? Number(value) : value)}`
+  const isReplacing = /^\s*replace into\b/i.test(sql)
+  const text = sql.replaceAll(/CAST\((\w+) AS BLOB\)/gi, `convert_to($1, 'UTF8')`).replaceAll(PARTS, (part) => {
+    if (part === '?') return add(positional.shift())
+    if (/^[@:]\w/.test(part)) return add(named?.[part.slice(1)])
+    if (/^x'/i.test(part)) return String.raw`'\x${part.slice(2, -1)}'::bytea`
+    return IN_POSTGRES[part.trim().toLowerCase().replace(/\s+/, ' ')]?.(sql) ?? part
+  })
+  return { sql: isReplacing ? `${text} ON CONFLICT DO NOTHING` : inOrder(text), parameters }
+}
+
+const DROPPED_TRIGGER = /^DROP TRIGGER (\w+)$/
+
+/** A trigger that refuses changes of rows. */
+function refusal(sql: string): string | undefined {
+  const [, name, changes, when = 'true', message] =
+    /^\s*CREATE TRIGGER (\w+) (BEFORE .+? ON \w+)(?:\s+WHEN (.+?))?\s+BEGIN SELECT RAISE\(ABORT, '(.+)'\); END/s.exec(
+      sql,
+    ) ?? []
+  if (name === undefined) return undefined
+  return `CREATE FUNCTION "${name}"() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE '${message}'; END $$;
+    CREATE TRIGGER "${name}" ${changes} FOR EACH ROW WHEN (${when}) EXECUTE FUNCTION "${name}"()`
+}
+
+/** SQLite returns the rows of one table in the order in which they were written, also where the statement names none. */
+function inOrder(sql: string): string {
+  const [, columns = '', table = ''] = /^\s*SELECT (.*?) FROM (\w+)(?: WHERE .*)?$/is.exec(sql) ?? []
+  const isPlain =
+    !/\b(?:distinct|count|sum|min|max|group_concat)\b/i.test(columns) &&
+    !/\b(?:join|order by|group by|limit)\b/i.test(sql)
+  const order = ROW_NUMBERS[table]
+  return isPlain && order !== undefined ? `${sql} ORDER BY ${order}` : sql
+}
+
+const IN_POSTGRES: Record<string, (sql: string) => string> = {
+  rowid: (sql) => ROW_NUMBERS[/\bFROM (\w+)/i.exec(sql)?.[1] ?? ''] ?? '1',
+  'replace into': () => 'INSERT INTO',
+  'is not': () => 'IS DISTINCT FROM ',
+  is: () => 'IS NOT DISTINCT FROM ',
+}
+
+function isNamed(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !ArrayBuffer.isView(value)
 }

@@ -1,7 +1,13 @@
 import type { ServerResponse } from 'node:http'
 import { expect, test } from 'vitest'
-import { aBucketPlan, aStaleBucket, ONCE, publishInto, rowsThatAreWhole } from '../../../support/bucket-publishing.ts'
-import type { BucketRequest } from '../../../support/bucket-server.ts'
+import {
+  aBucketPlan,
+  aStaleBucket,
+  type BucketRequest,
+  ONCE,
+  publishInto,
+  rowsThatAreWhole,
+} from '../../../support/bucket-server.ts'
 
 const QUICK = { ...ONCE, requestMs: 500 }
 

@@ -2,16 +2,19 @@ import { expect, onTestFinished, test } from 'vitest'
 import { openS3Store } from '../../../../src/copies/bucket/s3-store.ts'
 import {
   aBucketPlan,
+  aBucketServer,
   aStaleBucket,
+  BUCKET,
+  type BucketRequest,
   namedIn,
   objectsIn,
   ONCE,
   PREFIX,
   publishInto,
+  refuse,
   rowsThatAreWhole,
   SOON,
-} from '../../../support/bucket-publishing.ts'
-import { aBucketServer, BUCKET, refuse, type BucketRequest } from '../../../support/bucket-server.ts'
+} from '../../../support/bucket-server.ts'
 
 const isList = ({ method, key, query }: BucketRequest) => method === 'GET' && key === '' && !query.has('uploads')
 

@@ -3,18 +3,20 @@ import { publishApart } from '../../../../src/copies/publish-apart.ts'
 import { night } from '../../../store/nights.ts'
 import {
   aBucketPlan,
+  aBucketServer,
   anOvertakenPublish,
   aStaleBucket,
+  type Fault,
   namedIn,
   objectsIn,
-  PREFIX,
   ONCE,
+  PREFIX,
   publishInto,
+  refuse,
   refusing,
   rowsThatAreWhole,
   SOON,
-} from '../../../support/bucket-publishing.ts'
-import { aBucketServer, refuse, type Fault } from '../../../support/bucket-server.ts'
+} from '../../../support/bucket-server.ts'
 import { customers } from '../../../support/builders.ts'
 import { aMirror, tamper } from '../../../support/mirror-file.ts'
 

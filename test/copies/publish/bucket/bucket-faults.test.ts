@@ -2,15 +2,17 @@ import { expect, test } from 'vitest'
 import { night } from '../../../store/nights.ts'
 import {
   aBucketPlan,
+  aBucketServer,
   aStaleBucket,
+  type Fault,
   namedIn,
   objectsIn,
   ONCE,
   publishInto,
+  refuse,
   refusing,
   rowsThatAreWhole,
-} from '../../../support/bucket-publishing.ts'
-import { aBucketServer, refuse, type Fault } from '../../../support/bucket-server.ts'
+} from '../../../support/bucket-server.ts'
 import { customers } from '../../../support/builders.ts'
 import { aMirror } from '../../../support/mirror-file.ts'
 

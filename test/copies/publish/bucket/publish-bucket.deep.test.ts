@@ -1,21 +1,22 @@
 import { createHash } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { night } from '../../../store/nights.ts'
+import { CLOCKS, organizationsOf } from '../../../store/organizations.ts'
 import {
   aBucketPlan,
+  aBucketServer,
   manifestIn,
   namedIn,
   objectsIn,
   PREFIX,
   publishInto,
+  refuse,
   rowsIn,
   SOON,
-} from '../../../support/bucket-publishing.ts'
-import { aBucketServer, refuse } from '../../../support/bucket-server.ts'
+} from '../../../support/bucket-server.ts'
 import { customers } from '../../../support/builders.ts'
 import { aMirror } from '../../../support/mirror-file.ts'
 import { aMirrorOfNights } from '../../../support/publishing.ts'
-import { CLOCKS, organizationsOf } from '../../../store/organizations.ts'
 
 test('without personal data no object holds any, those from before included', async () => {
   const mirror = await aMirrorOfNights()

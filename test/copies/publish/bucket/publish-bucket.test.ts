@@ -1,17 +1,18 @@
 import { createHash } from 'node:crypto'
 import { expect, test } from 'vitest'
-import { CLOCKS, organizationsOf } from '../../../store/organizations.ts'
 import { night, quickRun } from '../../../store/nights.ts'
+import { CLOCKS, organizationsOf } from '../../../store/organizations.ts'
 import {
   aBucketPlan,
+  aBucketServer,
+  BUCKET,
   manifestIn,
   namedIn,
   objectsIn,
   PREFIX,
   publishInto,
   rowsIn,
-} from '../../../support/bucket-publishing.ts'
-import { aBucketServer, BUCKET } from '../../../support/bucket-server.ts'
+} from '../../../support/bucket-server.ts'
 import { aCustomer, customerId, customers, START_MS } from '../../../support/builders.ts'
 import { PAGES } from '../../../support/documents.ts'
 import { aMirror, rowsOf, tamper } from '../../../support/mirror-file.ts'

@@ -1,0 +1,261 @@
+import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { DuckDBInstance } from '@duckdb/node-api'
+import Database from 'better-sqlite3'
+import { expect, onTestFinished } from 'vitest'
+import { exportCommand } from '../../src/cli/export.ts'
+import { beginExport, exportRows } from '../../src/copies/export-rows.ts'
+import {
+  type ExportColumn,
+  type ExportFacts,
+  type ExportRow,
+  type FormatName,
+  type FormatSettings,
+  loadFormat,
+} from '../../src/copies/format.ts'
+import { parquetFormat } from '../../src/copies/parquet.ts'
+import { beginPartitions } from '../../src/copies/partition-folder.ts'
+import type { Selection } from '../../src/copies/selection.ts'
+import { writeAll } from '../../src/copies/written-file.ts'
+import type { Mirror } from '../../src/model/mirror.ts'
+import { night } from '../store/nights.ts'
+import { aCustomer, customers, type SentRecord } from './builders.ts'
+import { blocksIn, PAGES } from './documents.ts'
+import { aMirror, rowsOf } from './mirror-file.ts'
+import { runCommand } from './run-command.ts'
+import { temporaryFolder } from './temp-folder.ts'
+
+/** A mirror of acme and eu.globex, and the folder that it is exported into. */
+export async function aMirrorAndFolder() {
+  const mirror = await aMirror()
+  await night(mirror, 0, customers(1, 3))
+  await night(mirror, 0, customers(11, 15), { organization: 'eu.globex' })
+  const folder = join(temporaryFolder(), 'exports')
+  const run = (...more: string[]) =>
+    runCommand(exportCommand, ['--mirror', mirror.file, '--to', folder, '--partition', 'organization', ...more])
+  return { mirror, folder, run }
+}
+
+/** The same after an export, which is made once for all tests: the folder holds copies of its files. */
+export async function anExportedMirror() {
+  const place = await aMirrorAndFolder()
+  for (const { name, bytes } of await (parted ??= exportedOnce())) {
+    const file = join(place.folder, name)
+    mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
+    writeFileSync(file, bytes, { mode: 0o600 })
+  }
+  return place
+}
+
+/** Exports as the process of the command does, without that process. */
+export async function exportHere(
+  { file }: Pick<Mirror, 'file'>,
+  folder: string,
+  { organizations = [], format = 'parquet' }: { organizations?: string[]; format?: FormatName } = {},
+): Promise<void> {
+  const db = new Database(file, { readonly: true })
+  const partitions = beginPartitions(folder, {
+    extension: format,
+    write: (chunk, descriptor) => void writeAll(descriptor, Buffer.from(chunk)),
+  })
+  try {
+    const done = exportRows(db.defaultSafeIntegers(), {
+      selection: { organizations },
+      configured: [],
+      format: await loadFormat(format, { excel: false, ids: 'text' }),
+      to: (organization) => partitions.of(organization),
+    })
+    partitions.finish({ exported_at: done.exportedAt, last_seq: done.lastSeq })
+  } finally {
+    partitions.close()
+    db.close()
+  }
+}
+
+let parted: Promise<{ name: string; bytes: Buffer }[]> | undefined
+
+async function exportedOnce() {
+  const { mirror, folder } = await aMirrorAndFolder()
+  await exportHere(mirror, folder)
+  return partsIn(folder).map((name) => ({ name, bytes: readFileSync(join(folder, name)) }))
+}
+
+/** The paths of the files in the folder, but its lock. */
+export const partsIn = (folder: string) =>
+  readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .filter((name) => statSync(join(folder, name)).isFile() && !name.endsWith('.lock'))
+    .toSorted()
+
+/** What an export of that mirror leaves in the folder. */
+export const PARTS = ['_manifest.json', 'organization=acme/part-0.parquet', 'organization=eu.globex/part-0.parquet']
+
+/** The statements of docs/EXPORTS.md: what takes a copy, what applies changes to it, and what checks it. */
+const [TAKE = '', APPLY = '', CHECK = ''] = PAGES.filter(({ name }) => name === 'docs/EXPORTS.md')
+  .flatMap((page) => blocksIn(page, 'duckdb'))
+  .filter(({ heading }) => heading === 'A copy and its changes')
+  .map(({ text }) => text)
+
+/** Exports as Parquet into a new file, and returns its path. */
+export async function exported(mirror: Pick<Mirror, 'file'>, selection: Partial<Selection> = {}): Promise<string> {
+  const file = join(temporaryFolder(), 'exported.parquet')
+  const parts: Uint8Array[] = []
+  const db = new Database(mirror.file, { readonly: true })
+  try {
+    const { parts: made } = beginExport(db.defaultSafeIntegers(), {
+      selection: { organizations: [], ...selection },
+      configured: [],
+      format: parquetFormat({ ids: 'text' }),
+    })
+    for (const { chunks } of made) for (const chunk of chunks) parts.push(Buffer.from(chunk))
+  } finally {
+    db.close()
+  }
+  writeFileSync(file, Buffer.concat(parts))
+  return file
+}
+
+/** A table of DuckDB that begins as this copy. */
+export async function aCopy(file: string) {
+  const duckdb = await aDuckDb()
+  const [create = '', readSeq = ''] = TAKE.replaceAll('copy.parquet', file).trim().split(';\n')
+  await duckdb.all(create)
+  const [named] = await duckdb.all(readSeq)
+  return {
+    lastSeq: Number(named?.['last_seq']),
+    async apply(changes: string) {
+      for (const sql of APPLY.replaceAll('changes.parquet', changes).trim().split(';\n')) await duckdb.all(sql)
+    },
+    rows: () => duckdb.all('FROM customers ORDER BY organization, id'),
+    differing: (changes: string) => duckdb.all(CHECK.replaceAll('changes.parquet', changes)),
+  }
+}
+
+/** Rows of SQLite or DuckDB, with times and numbers in one form. */
+export function comparable(rows: readonly DuckRow[]): DuckRow[] {
+  const inOneForm = (name: string, value: unknown) => {
+    if (value === null) return null
+    if (name === 'is_active') return Boolean(value)
+    if (name === 'last_run_id') return Number(value)
+    if (typeof value !== 'string' || !/_(at|at_utc|since)$/.test(name) || name === 'created_at') return value
+    return new Date(`${value.replace('+00', '').replace(' ', 'T')}Z`).toISOString()
+  }
+  return rows.map((row) =>
+    Object.fromEntries(Object.entries(row).map(([name, value]) => [name, inOneForm(name, value)])),
+  )
+}
+
+/** The active customers, as a copy has them. */
+export function activeIn(mirror: Pick<Mirror, 'file'>): DuckRow[] {
+  return comparable(rowsOf(mirror.file, 'SELECT * FROM active_customers ORDER BY organization, id'))
+}
+
+/** Compares the copy and the changes since with the customers of now. */
+export async function expectJoined(mirror: Mirror, copyFile: string): Promise<void> {
+  const copy = await aCopy(copyFile)
+  const changes = await exported(mirror, { changesSince: copy.lastSeq })
+  await copy.apply(changes)
+  expect(comparable(await copy.rows())).toEqual(activeIn(mirror))
+  expect(await copy.differing(changes)).toEqual([])
+  await copy.apply(changes)
+  expect(comparable(await copy.rows()), 'applied twice').toEqual(activeIn(mirror))
+}
+
+/**
+ * Six nights of acme: customer 1 changes twice, 2 is removed and returns, 3 is removed, 4 goes missing and comes back, 5 comes
+ * and is removed, 6 gets fields that the specification does not know, 7 returns with other values, 8 comes late.
+ */
+export function listOf(n: number): SentRecord[] {
+  const rest = customers(10, 60)
+  const lists: Record<number, SentRecord[]>[] = [
+    {
+      1: [aCustomer(1)],
+      2: [aCustomer(2)],
+      3: [aCustomer(3)],
+      4: [aCustomer(4)],
+      6: [aCustomer(6)],
+      7: [aCustomer(7)],
+    },
+    { 1: [aCustomer(1, { name: 'Once' })], 3: [aCustomer(3)], 5: [aCustomer(5)], 6: [aCustomer(6, { tier: 1 })] },
+    {
+      1: [aCustomer(1, { name: 'Once' })],
+      4: [aCustomer(4)],
+      5: [aCustomer(5)],
+      6: [aCustomer(6, { tier: 2, 'ä"': [null] })],
+    },
+    {
+      1: [aCustomer(1, { name: 'Twice', email: null })],
+      4: [aCustomer(4)],
+      6: [aCustomer(6)],
+      7: [aCustomer(7, { phone: 'new' })],
+    },
+    { 1: [aCustomer(1, { name: 'Twice' })], 2: [aCustomer(2, { name: 'Back' })], 7: [aCustomer(7, { phone: 'new' })] },
+    { 1: [aCustomer(1, { name: '' })], 2: [aCustomer(2, { name: 'Back' })], 4: [aCustomer(4)], 8: [aCustomer(8)] },
+  ]
+  return [...Object.values(lists[n] ?? {}).flat(), ...rest]
+}
+
+/** The nights of which there is a copy. */
+export const NIGHTS = [0, 1, 2, 3, 4, 5]
+
+/** A column that may be empty. */
+export const column = (name: string, type: ExportColumn['type']): ExportColumn => ({
+  name,
+  type,
+  meaning: '',
+  nullable: true,
+})
+
+/** What the file says of itself. */
+export const FACTS: ExportFacts = {
+  table: 'active_customers',
+  columns: [],
+  exportedAt: '2026-01-05 02:00:00.000',
+  asOf: undefined,
+  changesSince: undefined,
+  lastSeq: 7,
+  organizations: [
+    {
+      organization: 'acme',
+      run: 3,
+      proof: 'proven',
+      readAsOf: '2026-01-05 01:00:00.000',
+      provenAsOf: null,
+      retiredAt: '2026-01-04 12:00:00.000',
+      active: 2,
+      firstReadAt: '2026-01-01 01:00:00.000',
+    },
+  ],
+}
+
+/** Writes rows of these columns as a Parquet file, and returns its path and how large each write was. */
+export async function write(
+  columns: ExportColumn[],
+  rows: Iterable<ExportRow>,
+  { ids = 'text', ...facts }: Partial<ExportFacts> & Partial<Pick<FormatSettings, 'ids'>> = {},
+) {
+  const file = join(temporaryFolder(), 'rows.parquet')
+  const parts: Buffer[] = []
+  for (const chunk of parquetFormat({ ids })(rows, { ...FACTS, ...facts, columns })) parts.push(Buffer.from(chunk))
+  writeFileSync(file, Buffer.concat(parts))
+  return { file, writes: parts.map(({ length }) => length) }
+}
+
+/** A row as DuckDB shows it: every value as text, true, false or null. */
+export type DuckRow = Record<string, unknown>
+
+/** DuckDB in memory, which reads files as any program of analysts would. Closed when the test ends. */
+export async function aDuckDb(): Promise<{ all(sql: string): Promise<DuckRow[]> }> {
+  const instance = await DuckDBInstance.create(':memory:', { threads: '1' })
+  const connection = await instance.connect()
+  onTestFinished(() => {
+    connection.closeSync()
+    instance.closeSync()
+  })
+  await connection.run(`SET TimeZone = 'UTC'`)
+  return {
+    async all(sql) {
+      const result = await connection.runAndReadAll(sql)
+      return result.getRowObjectsJson()
+    },
+  }
+}
