@@ -1,7 +1,7 @@
 import type { Chain } from './chain.ts'
 import type { Findings } from './findings.ts'
 import type { Stage } from './scan.ts'
-import { joinedSpans, windowAt, windowKey, type Span, type Window } from './window.ts'
+import { joinedSpans, windowAt, windowKey, WindowQueue, type Span, type Window } from './window.ts'
 
 const MOST_ROUNDS = 6
 
@@ -9,16 +9,14 @@ const MOST_ROUNDS = 6
  * The third stage: stretches without a good seam once more, backward and in another size, until as many rows are known as the total says.
  * It proves nothing: it finds rows that the first reading missed.
  */
-export class Again implements Stage {
+export class Again extends WindowQueue implements Stage {
   readonly #findings: Findings
   readonly #spans: readonly Span[]
-  /** The last one is the next. */
-  #windows: Window[] = []
-  readonly #underWay = new Set<string>()
   #rounds = 0
   #asked = 0
 
   constructor(findings: Findings, chain: Chain) {
+    super()
     this.#findings = findings
     // The rows that only some of the answers know stand behind the last window.
     const tail = findings.areTotalsAtOdds ? [{ from: chain.lastTwo[0]?.start ?? 0, to: findings.longest }] : []
@@ -30,9 +28,8 @@ export class Again implements Stage {
     const { isFixed, longest, furthest, seen, size } = this.#findings
     // A total may be any number.
     const rows = Math.min(longest, furthest + size)
-    const lacking = rows - seen.size
-    const mayLack = lacking > 0 || (isFixed && this.#rounds === 0)
-    if (this.#spans.length === 0 || !mayLack || this.#rounds >= MOST_ROUNDS || this.#asked >= rows / size) return
+    const mayLack = rows > seen.size || (isFixed && this.#rounds === 0)
+    if (!mayLack || this.#rounds >= MOST_ROUNDS || this.#asked >= rows / size) return
     this.#rounds += 1
     const other = isFixed ? size : Math.max(1, size - Math.ceil(size / 16) * this.#rounds - 1)
     const windows = new Map<string, Window>()
@@ -42,29 +39,11 @@ export class Again implements Stage {
         windows.set(windowKey(window), window)
       }
     }
-    this.#windows = [...windows.values()]
+    this.putFirst([...windows.values()].toReversed())
     this.#asked += windows.size
   }
 
-  next(): Window | undefined {
-    const window = this.#windows.pop()
-    if (window !== undefined) this.#underWay.add(windowKey(window))
-    return window
-  }
-
-  isWaitingFor(window: Window): boolean {
-    return this.#underWay.has(windowKey(window))
-  }
-
-  take(window: Window): void {
-    this.failed(window)
-  }
-
-  failed(window: Window): void {
-    if (this.#underWay.delete(windowKey(window)) && this.isOver) this.#plan()
-  }
-
-  get isOver(): boolean {
-    return this.#windows.length === 0 && this.#underWay.size === 0
+  settle(window: Window): void {
+    if (this.remove(window) && this.isOver) this.#plan()
   }
 }

@@ -1,4 +1,4 @@
-import { endOf, joinedSpans, startOf, type Span, type Window, windowKey } from './window.ts'
+import { endOf, joinedSpans, startOf, type Span, type Window, windowKey, WindowQueue } from './window.ts'
 
 /** Positions `[position, position + size)` that no request could read. */
 export type Hole = { readonly position: number; readonly size: number }
@@ -8,16 +8,13 @@ const SIZES = [50, 25, 5, 1]
 const MOST_HOLES = 10
 const MOST_REQUESTS = 150
 
-type Because = 'hole' | 'too-large'
-
 /** `flaky`: every part of the window was read; `too-large`: so it was, in parts because the whole is too large. */
 export type Bisected = { readonly window: Window; readonly end: 'hole' | 'flaky' | 'too-large' }
 
 /** Finds the unreadable positions of windows by smaller and smaller ones in their place; what lies in two of them is asked for once. */
 export class Bisections {
-  #windows: { readonly window: Window; readonly because: Because }[] = []
-  #parts: Window[] = []
-  readonly #asked = new Set<string>()
+  #windows: { readonly window: Window; readonly because: 'hole' | 'too-large' }[] = []
+  readonly #parts = new WindowQueue()
   /** Every part there was since no window was left. */
   readonly #known = new Set<string>()
   #unread: Span[] = []
@@ -29,28 +26,30 @@ export class Bisections {
     return this.#allUnread.map(({ from, to }) => ({ position: from, size: to - from }))
   }
 
-  begin(window: Window, because: Because): void {
+  get isBisecting(): boolean {
+    return this.#windows.length > 0
+  }
+
+  begin(window: Window, because: 'hole' | 'too-large'): void {
     this.#windows.push({ window, because })
     this.#divide(window)
   }
 
   next(): Window | undefined {
-    const window = this.#parts.shift()
-    if (window === undefined) return undefined
-    this.#requests += 1
-    this.#asked.add(windowKey(window))
+    const window = this.#parts.next()
+    if (window !== undefined) this.#requests += 1
     return window
   }
 
   read(window: Window): void {
-    this.#asked.delete(windowKey(window))
+    this.#parts.remove(window)
   }
 
   /** False when no bisection waits for this window. */
   failed(window: Window): boolean {
-    if (!this.#asked.delete(windowKey(window))) return false
-    this.#divide(window)
-    return true
+    const isPart = this.#parts.remove(window)
+    if (isPart) this.#divide(window)
+    return isPart
   }
 
   #divide(window: Window): void {
@@ -61,12 +60,12 @@ export class Bisections {
       this.#windows.some((each) => endOf(part) > startOf(each.window) && startOf(part) < endOf(each.window))
     const wanted = parts.filter((part) => isWanted(part) && !this.#known.has(windowKey(part)))
     for (const part of wanted) this.#known.add(windowKey(part))
-    this.#parts.unshift(...wanted)
+    this.#parts.putFirst(wanted)
   }
 
   /** Those that have ended since the last call: all of them, or none yet. */
   ended(): readonly Bisected[] {
-    if (this.#parts.length > 0 || this.#asked.size > 0) return []
+    if (!this.#parts.isOver) return []
     const ended = this.#windows.map(({ window, because }): Bisected => {
       const isUnread = this.#unread.some(({ from, to }) => from < endOf(window) && to > startOf(window))
       return { window, end: isUnread ? 'hole' : because === 'too-large' ? because : 'flaky' }
@@ -78,8 +77,7 @@ export class Bisections {
 
   clear(): void {
     this.#windows = []
-    this.#parts = []
-    this.#asked.clear()
+    this.#parts.clear()
     this.#known.clear()
     this.#unread = []
     this.#requests = 0

@@ -1,5 +1,6 @@
 import { isRoundCap, ROUNDEST, type Findings } from './findings.ts'
 import type { Reason } from '../model/reasons.ts'
+import { PendingWindows, type Pending } from './pending.ts'
 import { repeats, seamBetween, type Seam } from './seam.ts'
 import type { Failure, Stage } from './scan.ts'
 import {
@@ -7,7 +8,6 @@ import {
   isDoubtful,
   isEnd,
   startOf,
-  windowKey,
   windowUpTo,
   type ReadWindow,
   type Span,
@@ -15,19 +15,8 @@ import {
   type Window,
 } from './window.ts'
 
-/** A window that was planned, then asked for, then read or failed. `isBridge`: it is to link another one that did not. */
-type Pending = {
-  readonly window: Window
-  readonly tries: number
-  readonly isBridge: boolean
-  asked: boolean
-  read?: ReadWindow
-  failure?: Failure
-}
-
-/** Windows asked for ahead of the end of the chain, at rest and while a seam is repaired. */
+/** Windows asked for ahead of the end of the chain. */
 const LOOK_AHEAD = 96
-const AHEAD_OF_REPAIR = 8
 const MOST_TRIES = 3
 /** Steps back from the end of the chain before a seam is left loose. */
 const MOST_STEPS = 5
@@ -63,8 +52,7 @@ export class Chain implements Stage {
   first: ReadWindow | undefined
   lastTwo: readonly ReadWindow[] = []
   readonly #findings: Findings
-  /** In the order in which they are to be settled. */
-  #pending: readonly Pending[] = []
+  readonly #pending = new PendingWindows()
   #left: ReadWindow | undefined
   /** The last window from before an interruption, since which anything may have happened. */
   #recalled: ReadWindow | undefined
@@ -74,6 +62,8 @@ export class Chain implements Stage {
   #furthest = 0
   #steps = 0
   #empty = 0
+  /** The last window could not be read. */
+  #isAtHole = false
   /** The last page that was linked had fewer rows than its size, although the total promises more. */
   #isShort = false
   /** A page without rows behind a full one, where no total says that the list ends there. */
@@ -88,52 +78,36 @@ export class Chain implements Stage {
   }
 
   beginAnew(): void {
-    this.#pending = []
+    this.#pending.clear()
     this.#left = undefined
     this.#reach = 0
     this.#furthest = 0
     this.#steps = 0
     this.windows = 0
-    this.#putFirst({ page: 1, size: this.#findings.size })
+    this.#pending.putFirst({ page: 1, size: this.#findings.size })
   }
 
   next(): Window | undefined {
     if (this.isOver) return undefined
-    let pending = this.#pending.find(({ asked }) => !asked)
-    const end = this.#pending.reduce((furthest, { window }) => Math.max(furthest, endOf(window)), this.#reach)
-    if (pending === undefined && this.#mayPlan(end)) {
-      pending = { window: this.#findings.windowBehind(end), tries: 1, isBridge: false, asked: false }
-      this.#pending = [...this.#pending, pending]
-    }
-    if (pending !== undefined) pending.asked = true
-    return pending?.window
+    const end = Math.max(this.#reach, this.#pending.end)
+    if (this.#pending.isAsked && this.#mayPlan(end)) this.#pending.putLast(this.#findings.windowBehind(end))
+    return this.#pending.ask()
   }
 
   #mayPlan(end: number): boolean {
-    const { length } = this.#pending
-    if (length === 0) return true
-    const most = this.#steps > 0 ? AHEAD_OF_REPAIR : LOOK_AHEAD
+    if (this.#pending.count === 0) return true
     const { rows, isFixed } = this.#findings
     const isBelowEnd = end <= rows - (isFixed ? 1 : 0) && this.#ceiling === Infinity
-    return length < most && this.#reach > 0 && this.#empty === 0 && isBelowEnd
+    return this.#pending.count < LOOK_AHEAD && this.#reach > 0 && this.#empty === 0 && isBelowEnd
   }
 
   isWaitingFor(window: Window): boolean {
-    return this.#waitingFor(window) !== undefined
+    return this.#pending.isWaitingFor(window)
   }
 
-  take(window: Window, read: ReadWindow): void {
-    const pending = this.#waitingFor(window)
-    if (pending === undefined) return
-    pending.read = read
-    this.#settle()
-  }
-
-  failed(window: Window, failure: Failure): void {
-    const pending = this.#waitingFor(window)
-    if (pending === undefined) return
-    pending.failure = failure
-    this.#settle()
+  settle(window: Window, outcome: ReadWindow | Failure): void {
+    this.#pending.settle(window, outcome)
+    this.#settleFirst()
   }
 
   /** A window read before an interruption; to be given in the order of their positions, before anything else. */
@@ -148,26 +122,16 @@ export class Chain implements Stage {
       if (isOther || !this.#isGood(seam, left, read)) return
     }
     this.#link(read, seam)
-    this.#pending = []
+    this.#pending.clear()
     this.#recalled = read
   }
 
-  #waitingFor(window: Window): Pending | undefined {
-    const isSame = (pending: Pending) => windowKey(pending.window) === windowKey(window)
-    return this.#pending.find((each) => each.asked && isSame(each) && each.read === undefined && !each.failure)
-  }
-
-  #putFirst(window: Window, { tries = 1, isBridge = false } = {}): void {
-    const others = this.#pending.filter((each) => windowKey(each.window) !== windowKey(window))
-    this.#pending = [{ window, tries, isBridge, asked: false }, ...others]
-  }
-
-  #settle(): void {
+  #settleFirst(): void {
     while (!this.isOver) {
-      const [pending] = this.#pending
-      if (pending?.failure !== undefined) this.#settleFailure(pending, pending.failure)
-      else if (pending?.read !== undefined) this.#settleRead(pending, pending.read)
-      else return
+      const pending = this.#pending.first
+      if (pending?.outcome === undefined) return
+      if (typeof pending.outcome === 'string') this.#settleFailure(pending, pending.outcome)
+      else this.#settleRead(pending, pending.outcome)
     }
   }
 
@@ -177,33 +141,48 @@ export class Chain implements Stage {
     const isBehind = this.#reach > 0 && startOf(pending.window) >= rows
     if (failure === 'hole') return isBehind && total !== undefined ? this.#conclude() : this.#skip(pending, failure)
     if (failure === 'size-refused' && isBehind) return this.#conclude()
-    if (failure === 'size-refused' && this.#reach >= PAGES_BEFORE_LIMIT * size)
-      return this.#lookForLimit(pending.window)
-    if (failure === 'size-refused') return this.#stop({ window: pending.window, failure }, failure)
+    if (failure === 'size-refused' && this.#mayBeLimit) return this.#lookForLimit(pending.window)
+    if (failure === 'size-refused') return this.stop(pending.window, failure)
     if (failure === 'too-large' && pending.window.size > size) {
       // The list is read on in smaller pages.
-      this.#pending = []
-      return this.#putFirst(this.#findings.windowBehind(this.#reach))
+      this.#pending.clear()
+      return this.#pending.putFirst(this.#findings.windowBehind(this.#reach))
     }
     if (pending.tries < MOST_TRIES) return this.#tryAgain(pending, failure === 'cached-answer')
     if (failure === 'cached-answer' && this.#findings.reads === 0) return this.#conclude(failure)
     if (failure === 'flaky') return this.#skip(pending, 'hole')
     if (failure === 'cached-answer' || failure === 'too-large') return this.#skip(pending, failure)
     if (this.#reach > 0 && this.#reach >= rows) return this.#conclude(total === undefined ? failure : undefined)
-    this.#stop({ window: pending.window, failure }, failure)
+    this.stop(pending.window, failure)
+  }
+
+  /** Whether so much was read that a refusal may be one of all positions behind it. */
+  get #mayBeLimit(): boolean {
+    return this.#findings.furthest >= PAGES_BEFORE_LIMIT * this.#findings.size
+  }
+
+  #concludeAtLimit(): void {
+    this.#findings.limit = this.#findings.furthest
+    this.#conclude('offset-limit')
+  }
+
+  /** All requests are spent. Where one page after another could not be read, the service shows no positions behind the last row. */
+  giveUp({ isBisecting }: { isBisecting: boolean }): void {
+    if (this.isComplete) return
+    if ((isBisecting || this.#isAtHole) && this.#mayBeLimit) this.#concludeAtLimit()
+    else this.stop({ page: 1, size: this.#findings.size }, this.#findings.reads === 0 ? 'hole' : 'page-cap')
   }
 
   /** Looks for the last position that the service shows, behind the chain and before the end of a window that it refused. */
   #lookForLimit(refused?: Window): void {
     if (refused !== undefined) this.#ceiling = Math.min(this.#ceiling, endOf(refused))
-    this.#pending = []
+    this.#pending.clear()
     this.#steps += 1
     const { size, isFixed } = this.#findings
     const sizes = { least: isFixed ? size : 1, most: size }
     const next = this.#steps > MOST_STEPS ? undefined : windowUpTo(this.#ceiling, this.#reach, sizes)
-    if (next !== undefined) return this.#putFirst(next)
-    this.#findings.limit = this.#reach
-    this.#conclude('offset-limit')
+    if (next === undefined) this.#concludeAtLimit()
+    else this.#pending.putFirst(next)
   }
 
   #settleRead(pending: Pending, read: ReadWindow): void {
@@ -221,7 +200,7 @@ export class Chain implements Stage {
     }
     if (isDoubtful(read)) this.#findings.flaws.add(isEndOfCountless ? 'total-mismatch' : 'short-page')
     if (this.#gapAt !== undefined && startOf(read.window) >= endOf(this.#gapAt)) {
-      return this.#stop({ window: this.#gapAt, failure: 'not-found' }, 'short-page')
+      return this.stop(this.#gapAt, 'not-found')
     }
     if (left === undefined) {
       // Without a total, a service that serves smaller pages than it says shows it by nothing else.
@@ -234,15 +213,15 @@ export class Chain implements Stage {
     if (repeats(left, read)) {
       if (pending.tries < MOST_TRIES) return this.#tryAgain(pending)
       if (total !== undefined && this.#reach >= rows) return this.#conclude('repeated-page')
-      return this.#stop({ window: read.window, failure: 'repeated-page' }, 'repeated-page')
+      return this.stop(read.window, 'repeated-page')
     }
+    // The flaw of pages side by side costs every grade.
+    if (this.#findings.isFixed) return this.#link(read)
     const seam = seamBetween(left, read)
     // An answer may belong to another window, or be of another size than it says, and seem to be the last page.
-    const isComparable = !this.#findings.isFixed && left !== this.#recalled
     const isOdd = seam.unexplained > (isEnd(read) && !this.#findings.isExact ? 0 : size / 2)
-    if (isComparable && isOdd && pending.tries < MOST_TRIES) return this.#tryAgain(pending)
-    const mayStay = this.#findings.isFixed || this.#isBeyondRepair(seam, left)
-    if (mayStay || this.#isGood(seam, left, read)) return this.#link(read, seam)
+    if (isOdd && left !== this.#recalled && pending.tries < MOST_TRIES) return this.#tryAgain(pending)
+    if (this.#isBeyondRepair(seam, left) || this.#isGood(seam, left, read)) return this.#link(read, seam)
     this.#bridge(left, pending, read, seam)
   }
 
@@ -259,21 +238,22 @@ export class Chain implements Stage {
 
   /** Whether a seam carries the best grade that the chain may still have. */
   #isGood(seam: Seam, left: ReadWindow, read: ReadWindow): boolean {
+    if (this.#findings.witnesses.spans(seam, left, read)) return true
+    return (seam.firm || (seam.still && this.isStill)) && !(this.#steps === 0 && this.#hasHope(left))
+  }
+
+  /** Whether a step back may lead over the rows of one creation time, to a seam that a witness spans. */
+  #hasHope({ rowOrder: { tieAtEnd } }: ReadWindow): boolean {
     const { witnesses, size } = this.#findings
-    if (witnesses.spans(seam, left, read)) return true
-    // A step back may lead over the rows of one creation time.
-    const mayLead = witnesses.hopes.length > 0 && this.#steps === 0 && left.rowOrder.tieAtEnd < MOST_TIE * size
-    return (seam.firm || (seam.still && this.isStill)) && !mayLead
+    return witnesses.hopes.length > 0 && tieAtEnd < MOST_TIE * size
   }
 
   #isBeyondRepair({ reordered, shared }: Seam, left: ReadWindow): boolean {
-    const { witnesses, size, mayRepair } = this.#findings
-    if (!mayRepair) return true
-    const hasHope = witnesses.hopes.length > 0 && left.rowOrder.tieAtEnd < MOST_TIE * size
-    if (hasHope) return this.#steps >= MOST_STEPS
+    if (!this.#findings.mayRepair) return true
+    if (this.#hasHope(left)) return this.#steps >= MOST_STEPS
     if (reordered) {
       this.#reordered += 1
-      this.isUnordered ||= this.#reordered > FEW_REORDERED + this.#findings.links / SEAMS_FOR_ONE_MORE
+      this.isUnordered ||= this.#reordered > FEW_REORDERED + this.windows / SEAMS_FOR_ONE_MORE
     }
     if (this.isUnordered) return true
     const most = reordered ? MOST_STEPS - 1 : this.isFirm ? MOST_STEPS : shared > 0 ? 0 : 1
@@ -289,15 +269,15 @@ export class Chain implements Stage {
     this.#steps += 1
     // What was read before the window that was to link it shows an older list.
     if (pending === this.#unlinked && read.turn < left.turn) {
-      this.#pending = this.#pending.slice(1)
-      return this.#putFirst(this.#findings.windowBehind(left.reach))
+      this.#pending.drop(pending)
+      return this.#pending.putFirst(this.#findings.windowBehind(left.reach))
     }
-    if (pending.isBridge) this.#pending = this.#pending.slice(1)
+    if (pending.isBridge) this.#pending.drop(pending)
     else this.#unlinked = pending
     const shrunk = Math.max(0, (left.total ?? 0) - rows)
     const step = shared === 0 ? 4 ** (this.#steps - 1) : this.#steps
     const back = shrunk + Math.max(Math.ceil(size / 8), tie + 1) * step
-    this.#putFirst(this.#findings.windowCovering(Math.min(left.reach - 1 - back, rows - 1)), { isBridge: true })
+    this.#pending.putFirst(this.#findings.windowCovering(Math.min(left.reach - 1 - back, rows - 1)), { isBridge: true })
   }
 
   #settleEmpty(pending: Pending, read: ReadWindow): void {
@@ -305,17 +285,17 @@ export class Chain implements Stage {
     const isPromised = total !== undefined && read.start < rows
     if (!isPromised) {
       if (this.#reach === 0) return this.#conclude()
-      this.#pending = this.#pending.slice(1)
+      this.#pending.drop(pending)
       if (total === undefined && !this.#isShort && this.#gapAt === undefined) {
         // Behind a full page: nothing but the next one shows whether the list ends here.
         this.#gapAt = read.window
-        return this.#putFirst({ page: read.window.page + 1, size: read.window.size })
+        return this.#pending.putFirst({ page: read.window.page + 1, size: read.window.size })
       }
-      if (this.#pending.length > 0) return
+      if (this.#pending.count > 0) return
       // The list has become shorter since the chain came so far: a window further back knows its end.
       if (this.#left !== undefined && total !== undefined && !isFixed && this.#steps < MOST_STEPS) {
         this.#steps += 1
-        return this.#putFirst(this.#findings.windowCovering(rows - Math.ceil(size / 2 ** this.#steps)))
+        return this.#pending.putFirst(this.#findings.windowCovering(rows - Math.ceil(size / 2 ** this.#steps)))
       }
       // No window of the chain holds the last row: rows may stand behind it that no window shows.
       const isAtEnd = isFixed || (this.#left !== undefined && isEnd(this.#left))
@@ -323,38 +303,35 @@ export class Chain implements Stage {
     }
     if (pending.tries < MOST_TRIES) return this.#tryAgain(pending)
     this.#empty += 1
-    if (read.isBeyondEnd && this.#empty > 1) {
-      if (this.#reach >= PAGES_BEFORE_LIMIT * size) return this.#lookForLimit(pending.window)
-      return this.#stop({ window: read.window, failure: 'not-found' }, 'short-page')
-    }
-    if (this.#empty > MOST_TRIES) {
-      // Full pages followed by empty ones: a list rarely ends exactly at the end of a page.
-      if (this.#isShort) return this.#conclude('short-page')
-      return this.#stop({ window: read.window, failure: 'not-found' }, 'short-page')
-    }
-    this.#skip(pending, 'short-page')
+    const isRefused = read.isBeyondEnd && this.#empty > 1
+    if (isRefused && this.#mayBeLimit) return this.#lookForLimit(pending.window)
+    if (!isRefused && this.#empty <= MOST_TRIES) return this.#skip(pending, 'short-page')
+    // Full pages followed by empty ones: a list rarely ends exactly at the end of a page.
+    if (this.#isShort && !isRefused) return this.#conclude('short-page')
+    this.stop(read.window, 'not-found')
   }
 
-  #tryAgain({ window, tries, isBridge }: Pending, atOnceInOtherSize = false): void {
+  #tryAgain(pending: Pending, atOnceInOtherSize = false): void {
+    const { window, tries, isBridge } = pending
     const isOther = atOnceInOtherSize || tries % 2 === 0
     const again = isOther ? this.#findings.otherWindow(window, this.#reach) : window
-    this.#pending = this.#pending.slice(1)
-    this.#putFirst(again, { tries: tries + 1, isBridge })
+    this.#pending.drop(pending)
+    this.#pending.putFirst(again, { tries: tries + 1, isBridge })
   }
 
   #link(read: ReadWindow, seam?: Seam): void {
     const findings = this.#findings
     const left = this.#left
     if (left !== undefined && seam !== undefined) this.#linkSeam(seam, left, read)
-    if (findings.isFixed) findings.witnesses.cut()
     if (read.start === 0) this.first ??= read
     this.lastTwo = left === undefined ? [read] : [left, read]
     this.windows += 1
     this.#isShort = isDoubtful(read) || (this.#isShort && read.reach <= this.#furthest)
     this.#left = read
     this.#reach = read.reach
+    this.#isAtHole = false
     if (read.reach > this.#furthest) [this.#furthest, this.#steps, this.#empty] = [read.reach, 0, 0]
-    this.#pending = this.#pending.filter((each) => each.read !== read && endOf(each.window) > read.reach)
+    this.#pending.keep((each) => each.outcome !== read && endOf(each.window) > read.reach)
     const isLastPage = findings.isFixed && read.reach === read.total && !isRoundCap(read.reach)
     if (isEnd(read) || isLastPage) return this.#conclude()
     if (this.#ceiling < Infinity) this.#lookForLimit()
@@ -362,33 +339,31 @@ export class Chain implements Stage {
 
   #linkSeam(seam: Seam, left: ReadWindow, read: ReadWindow): void {
     const findings = this.#findings
-    const isSpanned = !findings.isFixed && findings.witnesses.spans(seam, left, read)
-    if (!findings.isFixed) findings.witnesses.link(seam, left, read)
+    if (!seam.firm && !findings.witnesses.spans(seam, left, read)) this.loose.push({ from: left.start, to: read.reach })
+    findings.witnesses.link(seam, left, read)
     findings.changes += seam.changes
     findings.linked(seam.still)
+    this.isFirm &&= seam.firm
     this.isStill &&= seam.still
     if (!seam.still) this.restless += 1
-    if (findings.isFixed || (!seam.firm && !isSpanned)) this.loose.push({ from: left.start, to: read.reach })
-    this.isFirm &&= seam.firm && !findings.isFixed
   }
 
   /** Leaves positions unread and goes on behind them. */
   #skip({ window }: Pending, reason: Reason): void {
     this.#findings.flaws.add(reason)
-    this.#findings.witnesses.cut()
-    this.isFirm = false
-    this.isStill = false
+    this.#isAtHole = reason === 'hole'
     this.#left = undefined
     this.#reach = Math.max(this.#reach, endOf(window))
     this.#steps = 0
-    this.#pending = this.#pending.filter((each) => endOf(each.window) > this.#reach)
+    this.#pending.keep((each) => endOf(each.window) > this.#reach)
     const { rows, total } = this.#findings
-    if (this.#pending.length === 0 && this.#reach >= rows && total !== undefined) this.#conclude()
+    if (this.#pending.count === 0 && this.#reach >= rows && total !== undefined) this.#conclude()
   }
 
-  #stop(at: StoppedAt, flaw: Reason): void {
-    this.#findings.flaws.add(flaw)
-    this.stoppedAt = at
+  /** Ends the scan before the end of the list, if that was not reached. */
+  stop(window: Window, failure: StoppedAt['failure']): void {
+    this.#findings.flaws.add(failure === 'not-found' ? 'short-page' : failure)
+    if (!this.isComplete) this.stoppedAt ??= { window, failure }
     this.isOver = true
   }
 

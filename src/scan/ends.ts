@@ -1,20 +1,19 @@
 import type { Chain } from './chain.ts'
 import type { Findings } from './findings.ts'
-import type { Stage } from './scan.ts'
+import type { Failure, Stage } from './scan.ts'
 import { seamBetween } from './seam.ts'
 import {
   isEnd,
   startOf,
   windowAfter,
   windowFrom,
-  windowKey,
+  WindowQueue,
   type ReadWindow,
   type RowKey,
   type Window,
 } from './window.ts'
 
 const MOST_WINDOWS = 8
-const MOST_ROUNDS = 4
 
 /**
  * The second stage: both ends of the list once more, window by window, after all else has arrived. Rows that moved there are read, or show
@@ -23,20 +22,18 @@ const MOST_ROUNDS = 4
  *
  *   top ──▶ bottom ──▶ over
  */
-export class Ends implements Stage {
+export class Ends extends WindowQueue implements Stage {
   /** Whether both ends were met again, or nothing moved. */
   areMet = true
   readonly #findings: Findings
-  #asksFor: Window | undefined
-  #isAsked = false
   #isAtTop = true
   #reads: readonly ReadWindow[] = []
   #topKnown: ReadonlySet<RowKey>
   readonly #endKnown: ReadonlySet<RowKey>
-  #rounds = 1
   #left: number
 
   constructor(findings: Findings, chain: Chain) {
+    super()
     this.#findings = findings
     this.#topKnown = new Set(chain.first?.keys)
     this.#endKnown = new Set(chain.lastTwo.flatMap(({ keys }) => keys))
@@ -46,47 +43,35 @@ export class Ends implements Stage {
     this.#ask({ page: 1, size })
   }
 
-  get isOver(): boolean {
-    return this.#asksFor === undefined
-  }
-
-  next(): Window | undefined {
-    if (this.#isAsked) return undefined
-    this.#isAsked = true
-    return this.#asksFor
-  }
-
-  isWaitingFor(window: Window): boolean {
-    return this.#isAsked && this.#asksFor !== undefined && windowKey(this.#asksFor) === windowKey(window)
+  settle(window: Window, outcome: ReadWindow | Failure): void {
+    if (!this.remove(window)) return
+    if (typeof outcome === 'string') this.#tryAgain(window)
+    else this.#take(outcome)
   }
 
   /** A cache may hold the window, or the service refuse it: it is asked for once more in another size. */
-  failed(window: Window): void {
+  #tryAgain(window: Window): void {
     const { size } = this.#findings
-    if (window.size < size || size < 3) this.#giveUp()
+    if (window.size < size || size < 3) this.areMet = false
     else this.#ask(window.page === 1 ? { page: 1, size: size - 1 } : windowFrom(startOf(window), size - 1))
   }
 
-  take(_window: Window, read: ReadWindow): void {
+  #take(read: ReadWindow): void {
     const isLinked = this.#reads.length === 0 || this.#reads.some((other) => seamBetween(other, read).shared > 0)
     const isEmpty = read.keys.length === 0
-    if (!isLinked || (isEmpty && (this.#isAtTop || this.#findings.rows === 0))) return this.#giveUp()
-    if (isEmpty) return this.#askForEnd()
-    this.#reads = [...this.#reads, read]
-    if (this.#isAtTop) this.#goDown(read)
-    else this.#goUp(read)
+    if (!isLinked || (isEmpty && (this.#isAtTop || this.#findings.rows === 0))) this.areMet = false
+    else if (isEmpty) this.#askForEnd()
+    else {
+      this.#reads = [...this.#reads, read]
+      if (this.#isAtTop) this.#goDown(read)
+      else this.#goUp(read)
+    }
   }
 
   #ask(window: Window | undefined): void {
     this.#left -= 1
-    if (this.#left < 0 || window === undefined) return this.#giveUp()
-    this.#asksFor = window
-    this.#isAsked = false
-  }
-
-  #giveUp(): void {
-    this.areMet = false
-    this.#asksFor = undefined
+    if (this.#left < 0 || window === undefined) this.areMet = false
+    else this.putFirst([window])
   }
 
   #askForEnd(): void {
@@ -100,10 +85,8 @@ export class Ends implements Stage {
     const isOnePage = this.#reads.length === 1
     this.#topKnown = new Set(this.#reads[0]?.keys)
     this.#reads = []
-    this.#rounds += 1
-    if (!isOnePage && this.#rounds <= MOST_ROUNDS) return this.#ask({ page: 1, size })
+    if (!isOnePage) return this.#ask({ page: 1, size })
     this.#isAtTop = false
-    this.#asksFor = undefined
     // In an order of which nothing is known, rows that moved may stand anywhere.
     if (witnesses.believed(size) !== undefined) this.#askForEnd()
   }
@@ -114,8 +97,8 @@ export class Ends implements Stage {
     const lowest = Math.min(...this.#reads.map(({ start }) => start))
     const isBelow = !isEnd(read) && read.reach === highest && rows >= highest
     if (isBelow) this.#ask(windowAfter(read.reach, overlap, size))
-    else if (this.#isMet(this.#endKnown) || lowest === 0) this.#asksFor = undefined
-    else this.#ask(windowFrom(Math.max(0, lowest - Math.ceil(size / 2)), size))
+    else if (!this.#isMet(this.#endKnown) && lowest > 0)
+      this.#ask(windowFrom(Math.max(0, lowest - Math.ceil(size / 2)), size))
   }
 
   /** A single known row may have moved here itself. */

@@ -30,14 +30,10 @@ export function isRoundCap(total: number): boolean {
 export class Findings {
   /** The largest page to ask for. */
   size: number
-  /** Whether the first answer has shown which size is served. */
-  isAgreed = false
   /** The service serves one size, or few: windows do not overlap. */
   isFixed: boolean
-  /** Whether a full page of an odd size has shown that sizes are not rounded. */
+  /** Whether a full page of an odd size has shown that other sizes are served, and not rounded. */
   isExact = false
-  /** Whether pages of other sizes were served. */
-  isOverlapping = false
   /** The total as last stated; undefined before the first, and where the service states none. */
   total: number | undefined
   greatestTotal = 0
@@ -47,8 +43,6 @@ export class Findings {
   furthest = 0
   /** How many rows neighbours should share; follows what the list needs. */
   #overlap = USUAL_OVERLAP
-  /** How many windows were linked. */
-  links = 0
   readonly flaws = new Set<Reason>()
   readonly seen = new SeenRows()
   readonly witnesses = new Witnesses()
@@ -74,8 +68,9 @@ export class Findings {
   /** `askedAt`: how many answers had come when it was asked for, if it was not read before an interruption. */
   observe(read: ReadWindow, { rows }: WindowAnswer, askedAt = 0): void {
     this.reads += 1
-    this.furthest = Math.max(this.furthest, read.reach)
-    this.isExact ||= read.reach - read.start === read.window.size && read.window.size % ROUNDEST > 0
+    if (rows.length > 0) this.furthest = Math.max(this.furthest, read.reach)
+    const { size } = read.window
+    this.isExact ||= read.reach - read.start === size && size < this.size && size % ROUNDEST > 0
     this.#observeTotal(read, askedAt)
     for (const key of read.keys) this.seen.add(key)
     this.rejected += rows.length - read.keys.length
@@ -133,7 +128,6 @@ export class Findings {
 
   /** A window linked with the one before it: those that follow may share less. */
   linked(isStill: boolean): void {
-    this.links += 1
     this.#overlap = Math.max(USUAL_OVERLAP, this.#overlap - (isStill ? 0.5 : 0.04))
   }
 

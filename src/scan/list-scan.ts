@@ -11,7 +11,6 @@ import {
   startOf,
   windowKey,
   type ReadWindow,
-  type StoppedAt,
   type Window,
   type WindowAnswer,
   type WindowFailure,
@@ -26,7 +25,6 @@ export type ListScanOptions = {
   readonly isPlain?: boolean
 }
 
-const ABOUT_TOTALS: readonly Reason[] = ['total-mismatch', 'capped-total', 'unequal-replicas']
 /** With these, customers may stand where no answer of now shows them. */
 const IN_PARTS = new Set<Reason>([
   ...(['capped-total', 'offset-limit', 'hole', 'rejected-without-id', 'cached-answer', 'plain-scan'] as const),
@@ -62,7 +60,6 @@ class ListScan implements Scan {
   #isResumed = false
   /** How many answers to smaller pages did not fit them. */
   #misfits = 0
-  #stoppedAt: StoppedAt | undefined
 
   constructor({ pageSize = 100, recalled = [], isPlain = false }: ListScanOptions) {
     const size = Math.min(100, Math.max(1, pageSize))
@@ -74,7 +71,7 @@ class ListScan implements Scan {
       if (answer.rows.length === 0 || answer.rows.length > answer.perPage) continue
       this.#isResumed = true
       largest = Math.max(largest, answer.perPage)
-      if (answer.window.page === 1) this.#agreeOnSize(answer)
+      this.#agreeOnSize(answer)
       this.#chain.recall(this.#prepare(answer))
     }
     // Larger pages may have been refused.
@@ -86,7 +83,8 @@ class ListScan implements Scan {
     const windows: Window[] = []
     while (windows.length < free && !this.#isOver) {
       if (!this.#findings.mayAsk) {
-        this.#giveUp()
+        this.#chain.giveUp(this.#bisections)
+        this.#isOver = true
         break
       }
       const window = this.#bisections.next() ?? this.#stage.next()
@@ -111,7 +109,7 @@ class ListScan implements Scan {
     this.#bisections.read(answer.window)
     this.#settleBisections()
     if (!isServed) this.#beginFixed(answer.perPage)
-    else if (!isLate) this.#stage.take(answer.window, read)
+    else if (!isLate) this.#stage.settle(answer.window, read)
     this.#proceed()
   }
 
@@ -124,7 +122,7 @@ class ListScan implements Scan {
     else if (isWanted && failure === 'page-mismatch' && this.#isSizeIgnored(window))
       this.#beginFixed(this.#findings.size)
     else if (isWanted && this.#isBisectable(window, failure)) this.#bisections.begin(window, failure)
-    else if (isWanted) this.#stage.failed(window, failure)
+    else if (isWanted) this.#stage.settle(window, failure)
     if (isPart || isWanted) this.#settleBisections()
     this.#proceed()
   }
@@ -156,24 +154,20 @@ class ListScan implements Scan {
 
   /** Adopts the size of the first answer; false where another one shows that the service ignores the size it is asked for. */
   #agreeOnSize({ window, perPage }: WindowAnswer): boolean {
-    const findings = this.#findings
-    const isFirst = !findings.isAgreed
-    findings.isAgreed = true
-    findings.isOverlapping ||= perPage === window.size && perPage < findings.size
     if (perPage === window.size) return true
-    if (!isFirst || perPage > window.size) return false
-    findings.size = Math.max(1, perPage)
+    if (this.#findings.reads > 0 || perPage > window.size) return false
+    this.#findings.size = Math.max(1, perPage)
     return true
   }
 
   #refuse(window: Window): void {
     const findings = this.#findings
-    const smaller = findings.isAgreed ? undefined : sizeAfterRefusal(findings.size)
+    const smaller = findings.reads > 0 ? undefined : sizeAfterRefusal(findings.size)
     if (smaller !== undefined) {
       findings.size = smaller
       this.#chain.beginAnew()
-    } else if (window.size < findings.size && !findings.isOverlapping) this.#beginFixed(findings.size)
-    else this.#stage.failed(window, 'size-refused')
+    } else if (window.size < findings.size && !findings.isExact) this.#beginFixed(findings.size)
+    else this.#stage.settle(window, 'size-refused')
   }
 
   /**
@@ -181,14 +175,14 @@ class ListScan implements Scan {
    * does not fit may come from a cache.
    */
   #isSizeIgnored({ size }: Window): boolean {
-    const { isFixed, isAgreed, isOverlapping, size: usual } = this.#findings
-    return !isFixed && isAgreed && !isOverlapping && size < usual && this.#misfits > 1
+    const { isFixed, reads, isExact, size: usual } = this.#findings
+    return !isFixed && reads > 0 && !isExact && size < usual && this.#misfits > 1
   }
 
   /** Begins again with equal pages side by side, for a service that serves only one size, or few. */
   #beginFixed(size: number): void {
     const findings = this.#findings
-    if (findings.isFixed) return this.#stop({ window: { page: 1, size }, failure: 'page-mismatch' }, 'page-mismatch')
+    if (findings.isFixed) return this.#chain.stop({ page: 1, size }, 'page-mismatch')
     findings.fixSize(size)
     this.#bisections.clear()
     this.#chain.beginAnew()
@@ -198,23 +192,8 @@ class ListScan implements Scan {
     for (const { window, end } of this.#bisections.ended()) {
       const half = Math.ceil(window.size / 2)
       if (end === 'too-large') this.#findings.size = Math.min(this.#findings.size, Math.max(SMALLEST_SIZE, half))
-      if (end === 'hole' && this.#findings.reads === 0) this.#stop({ window, failure: end }, end)
-      else this.#stage.failed(window, end)
-    }
-  }
-
-  #stop(at: StoppedAt, flaw: Reason): void {
-    this.#findings.flaws.add(flaw)
-    this.#stoppedAt ??= this.#chain.isComplete ? undefined : at
-    this.#isOver = true
-  }
-
-  /** All requests are spent: a stage after the chain ends early, and the chain has come to no end. */
-  #giveUp(): void {
-    if (this.#chain.isComplete) this.#isOver = true
-    else {
-      const failure = this.#findings.reads === 0 ? 'hole' : 'page-cap'
-      this.#stop({ window: { page: 1, size: this.#findings.size }, failure }, failure)
+      if (end === 'hole' && this.#findings.reads === 0) this.#chain.stop(window, end)
+      else this.#stage.settle(window, end)
     }
   }
 
@@ -239,7 +218,7 @@ class ListScan implements Scan {
       total,
       pageSize: size,
       isWhole: this.done && isComplete && isWhole,
-      stoppedAt: this.done ? (this.#stoppedAt ?? this.#chain.stoppedAt) : undefined,
+      stoppedAt: this.done ? this.#chain.stoppedAt : undefined,
       limit,
       empty: isComplete && reads > 0 && seen.size === 0 && rejected === 0,
       holes: this.#bisections.holes,
@@ -273,14 +252,14 @@ class ListScan implements Scan {
   /** What speaks against any grade. */
   #doubts(): ReadonlySet<Reason> {
     const { flaws, rejected, rows, greatestTotal, total, areTotalsAtOdds } = this.#findings
-    const doubts = new Set(flaws)
+    const doubts = new Set<Reason>(this.#isPlain ? ['plain-scan', ...flaws] : flaws)
     if (rejected > 0) doubts.add('rejected-without-id')
+    // A plain scan proves nothing, and its total is not judged.
+    if (this.#isPlain) doubts.delete('total-mismatch')
+    if (this.#isPlain) return doubts
     if (isRoundCap(rows) && greatestTotal === rows && this.#chain.isComplete) doubts.add('capped-total')
     if (this.done && flaws.size === 0 && (total === undefined || this.#isLacking)) doubts.add('total-mismatch')
     if (areTotalsAtOdds) doubts.add('unequal-replicas')
-    if (!this.#isPlain) return doubts
-    // It proves nothing, and its total is not judged.
-    for (const doubt of ABOUT_TOTALS) doubts.delete(doubt)
-    return new Set<Reason>(['plain-scan', ...doubts])
+    return doubts
   }
 }

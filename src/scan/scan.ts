@@ -103,7 +103,7 @@ export type Failure = WindowFailure | 'flaky'
 export interface Stage {
   next(): Window | undefined
   isWaitingFor(window: Window): boolean
-  take(window: Window, read: ReadWindow): void
-  failed(window: Window, failure: Failure): void
+  /** A window for which it waits was read, or could not be. */
+  settle(window: Window, outcome: ReadWindow | Failure): void
   readonly isOver: boolean
 }

@@ -106,6 +106,40 @@ export function windowUpTo(
   return undefined
 }
 
+/** Windows to be asked for in this order, and those that were, by their keys. */
+export class WindowQueue {
+  #planned: Window[] = []
+  readonly #underWay = new Set<string>()
+
+  putFirst(windows: readonly Window[]): void {
+    this.#planned = [...windows, ...this.#planned]
+  }
+
+  next(): Window | undefined {
+    const window = this.#planned.shift()
+    if (window !== undefined) this.#underWay.add(windowKey(window))
+    return window
+  }
+
+  isWaitingFor(window: Window): boolean {
+    return this.#underWay.has(windowKey(window))
+  }
+
+  /** False for a window that was not asked for from here. */
+  remove(window: Window): boolean {
+    return this.#underWay.delete(windowKey(window))
+  }
+
+  get isOver(): boolean {
+    return this.#planned.length === 0 && this.#underWay.size === 0
+  }
+
+  clear(): void {
+    this.#planned = []
+    this.#underWay.clear()
+  }
+}
+
 /** Positions `[from, to)`. */
 export type Span = { readonly from: number; readonly to: number }
 

@@ -28,9 +28,8 @@ export class Witnesses {
   #ties = 0
 
   /** Removes the witnesses that a window contradicts. */
-  observe({ keys, places, rowOrder }: Pick<ReadWindow, 'keys' | 'places' | 'rowOrder'>): void {
+  observe({ rowOrder }: Pick<ReadWindow, 'rowOrder'>): void {
     if (this.#alive.size === 0) return
-    if (places.size < keys.length) return this.#alive.clear()
     this.#ties += rowOrder.ties
     this.#steps += rowOrder.steps
     const unmet = rowOrder.met & ~this.#met
@@ -49,11 +48,6 @@ export class Witnesses {
   /** Two windows were linked: the witnesses that do not span their seam vouch for the list no more. */
   link(seam: Seam, left: ReadWindow, right: ReadWindow): void {
     for (const witness of this.#spanning) if (!isSpannedBy(witness, seam, left, right)) this.#spanning.delete(witness)
-  }
-
-  /** Positions between two windows were left unread. */
-  cut(): void {
-    this.#spanning.clear()
   }
 
   /** Those that may still vouch for the list. */

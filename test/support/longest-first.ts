@@ -55,8 +55,7 @@ const LONGEST = [
   'reading/export/copy-and-changes',
   'random-services.property',
   'crash',
-  'scan/bad-services',
-  'scan/scan-properties',
+  'scan/services',
 ].map(pathOf)
 
 /** The files that mostly wait: for a process, or until a time has passed. */

@@ -1,0 +1,77 @@
+import { expect, test } from 'vitest'
+import { scanOf, SERVICES, type ScanOptions, type Serve } from '../support/scanned-services.ts'
+import type { ListOrder } from '../support/simulated-list.ts'
+
+const ORDERS: readonly ListOrder[] = [
+  'id asc',
+  'created desc, id desc',
+  'name',
+  'last change desc',
+  'ties desc',
+  'shuffled',
+]
+
+/** In the last two, customers who change move. */
+const BUSY_ORDERS: readonly ListOrder[] = ['id asc', 'ties desc', 'name', 'last change desc']
+const MOVING = BUSY_ORDERS.slice(2)
+
+const READINGS: readonly ScanOptions[] = [
+  { size: 950, parallel: 1 },
+  { size: 640, pageSize: 40, parallel: 4 },
+  { size: 333, pageSize: 20, parallel: 2 },
+]
+
+/** Before each answer a customer comes, leaves or changes, on average. */
+const BUSY: NonNullable<ScanOptions['between']> = (list, luck) => {
+  for (let left = luck.below(3); left > 0; left -= 1) {
+    const kind = luck.below(3)
+    if (kind === 0) list.insert()
+    else if (kind === 1) list.delete()
+    else list.move()
+  }
+}
+
+/** Where customers come and go, totals do not show that some answers lack a few. */
+const MISLEADING_WHEN_BUSY = ['one database that lacks three rows']
+
+/** The grades, the requests and the customers unread of a few scans of the list, and every reason. */
+function read(name: string, serve: Serve, options: ScanOptions, reasons: Set<string>): string {
+  const scans = READINGS.map((reading, seed) => scanOf(serve, { ...reading, perSecond: 7, seed, ...options }))
+  for (const { certificate, lost, lostInPlace, requests, size } of scans) {
+    const { proof } = certificate
+    for (const reason of certificate.reasons) reasons.add(reason)
+    const unread = proof === 'unproven' ? 0 : MOVING.includes(options.order ?? 'name') ? lostInPlace : lost
+    const isMisled = options.between !== undefined && MISLEADING_WHEN_BUSY.includes(name)
+    if (!isMisled)
+      expect({ name, order: options.order, proof, unread }).toEqual({ name, order: options.order, proof, unread: 0 })
+    const isTooDear = requests > 2 * ((3 * size) / certificate.pageSize + 40)
+    expect({ name, options, requests, isTooDear }).toMatchObject({ isTooDear: false })
+  }
+  const grades = scans.map(({ certificate: { proof, stoppedAt, isWhole } }) =>
+    proof !== 'unproven' ? proof.charAt(0) : stoppedAt ? '!' : isWhole ? 'w' : '-',
+  )
+  const sum = (of: (scan: (typeof scans)[number]) => number) => scans.reduce((total, scan) => total + of(scan), 0)
+  return `${grades.join('')} ${sum(({ requests }) => requests)} ${sum(({ lost }) => lost)}`
+}
+
+const HEAD = `# What scans of services prove and cost
+
+Three scans in a cell: \`p\` proven, \`s\` settled, \`w\` unproven and whole, \`-\` unproven, \`!\` ended before the end of the list; their requests,
+and how many customers they leave unread. First at rest, then with a change before each answer; the last column is a plain scan.
+Written by the tests: \`npx vitest run test/scan/services.test.ts --update\`.
+`
+
+test('what a scan of each service proves, what it costs, and how many customers it leaves unread', async () => {
+  const columns = ['service', ...ORDERS, ...BUSY_ORDERS.map((order) => `${order}, busy`), 'plain', 'reasons']
+  const lines = Object.entries(SERVICES).map(([name, serve]) => {
+    const reasons = new Set<string>()
+    const cells = [
+      ...ORDERS.map((order) => read(name, serve, { order }, reasons)),
+      ...BUSY_ORDERS.map((order) => read(name, serve, { order, between: BUSY }, reasons)),
+      read(name, serve, { order: 'id asc', isPlain: true }, reasons),
+    ]
+    return [name, ...cells, [...reasons].toSorted().join(', ')]
+  })
+  const table = [columns, columns.map(() => '-'), ...lines].map((line) => `| ${line.join(' | ')} |`)
+  await expect([HEAD, ...table, ''].join('\n')).toMatchFileSnapshot('services.md')
+})
