@@ -67,20 +67,6 @@ export class RowSet implements Iterable<number> {
     return sum
   }
 
-  /** So many of the highest rows, from the last one down, and as many of the lowest. */
-  ends(most: number): number[] {
-    const highest = Array.from(this.#backward().take(most))
-    return [...highest, ...this[Symbol.iterator]().take(most)]
-  }
-
-  *#backward(): Generator<number> {
-    for (let index = this.#chunks.length - 1; index >= 0; index -= 1) {
-      const chunk = this.#chunks[index]
-      if (chunk === undefined) continue
-      for (let row = CHUNK_ROWS - 1; row >= 0; row -= 1) if (holds(chunk, row)) yield index * CHUNK_ROWS + row
-    }
-  }
-
   clear(): void {
     this.#chunks = []
     this.#size = 0

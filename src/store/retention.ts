@@ -105,34 +105,30 @@ function customersPruning(organization: string, { beforeMs }: Due): Deletion {
   }
 }
 
-/** Changes before `from` are old, and those from `until` on were dated by a wrong clock. */
-type Span = { organization: string; from: string; until: string }
-
 /** Deletes changes from before a day, from the beginning of the feed on: none that comes after one that stays, whatever its date. */
 function changesPruning(organization: string, { beforeMs, asOfMs }: Due): Deletion {
-  const { day, last } = daysOfChanges(beforeMs, asOfMs)
-  const from = `${day} 00:00:00.000`
-  const span = { organization, from, until: sqlTime(fromSqlTime(`${last} 00:00:00.000`) + 86_400_000) }
-  let seq: number | undefined
+  const from = `${timeBefore(beforeMs).slice(0, 'YYYY-MM-DD'.length)} 00:00:00.000`
+  // Later ones were dated by a wrong clock.
+  const until = sqlTime(asOfMs + 2 * DAY_MS)
+  let seq: number | null | undefined
   return async (session, most) => {
-    seq ??= await lastOldChange(session, span)
-    if (seq === undefined) return 0
-    const old = sql`SELECT seq FROM changes WHERE organization = ${organization} AND seq <= ${seq} LIMIT ${most}`
-    const deleted = await session.run(sql`DELETE FROM changes WHERE ${isFoundBy('seq', old)}`)
+    const of = sql`FROM changes WHERE organization = ${organization}`
+    if (seq === undefined) {
+      // The last one before the first that stays, if any is old.
+      const last = await session.first<{ seq: number | null }>(sql`
+        WITH first (seq) AS (SELECT min(seq) ${of} AND at >= ${moment(from)} AND at < ${moment(until)})
+        SELECT CASE WHEN first.seq IS NULL THEN (SELECT max(seq) ${of} AND at < ${moment(from)})
+          ELSE (SELECT max(changes.seq) ${of} AND changes.seq < first.seq) END AS seq
+        FROM first WHERE EXISTS (SELECT 1 ${of} AND at < ${moment(from)})`)
+      seq = last?.seq ?? null
+    }
+    if (seq === null) return 0
+    const deleted = await session.run(
+      sql`DELETE FROM changes WHERE ${isFoundBy('seq', sql`SELECT seq ${of} AND seq <= ${seq} LIMIT ${most}`)}`,
+    )
     if (deleted > 0) await moveHorizon(session, organization, seq, from)
     return deleted
   }
-}
-
-/** The last change of the organization before its first one that stays; undefined where none is old. */
-async function lastOldChange(session: Session, { organization, from, until }: Span): Promise<number | undefined> {
-  const of = sql`FROM changes WHERE organization = ${organization}`
-  const found = await session.first<{ seq: number | null }>(sql`
-    WITH first (seq) AS (SELECT min(seq) ${of} AND at >= ${moment(from)} AND at < ${moment(until)})
-    SELECT CASE WHEN first.seq IS NULL THEN (SELECT max(seq) ${of} AND at < ${moment(from)})
-      ELSE (SELECT max(changes.seq) ${of} AND changes.seq < first.seq AND (at < ${moment(from)} OR at >= ${moment(until)})) END AS seq
-    FROM first WHERE EXISTS (SELECT 1 ${of} AND at < ${moment(from)})`)
-  return found?.seq ?? undefined
 }
 
 /** From now on views take no notice of what is before, deleted or not yet. */
@@ -219,17 +215,4 @@ function believedMs({ asOfMs, isConfirmed }: Reckoning, day: string | undefined)
 /** A moment of the configuration as it stands in the mirror, which has no time before 1970. */
 function timeBefore(beforeMs: number): string {
   return sqlTime(Math.max(0, beforeMs))
-}
-
-/** The day (UTC) of a moment, as it stands in the mirror. */
-function dayOf(beforeMs: number): string {
-  return timeBefore(beforeMs).slice(0, 'YYYY-MM-DD'.length)
-}
-
-/** Changes dated so far after the horizon are not looked at to find where the feed is to begin. */
-const WINDOW_MS = 60 * DAY_MS
-
-/** Days (UTC) as text: changes before `day` are old, and those after `last` were dated by a wrong clock. */
-function daysOfChanges(beforeMs: number, asOfMs: number): { day: string; last: string } {
-  return { day: dayOf(beforeMs), last: dayOf(Math.min(asOfMs + DAY_MS, beforeMs + WINDOW_MS)) }
 }

@@ -41,13 +41,6 @@ test.each([
   ])
 })
 
-test.each(['proven', 'settled'] as const)('a %s scan counts, whatever its other reasons', async (proof) => {
-  const mirror = await aMirror()
-  await mirrorPages(mirror, [customers(1, 2)], { ending: { proof, reasons: ['some note'] } })
-
-  expect(await mirror.listFreshness()).toMatchObject([{ readAsOfMs: START_MS, proof }])
-})
-
 test.each([
   ['plain', { proof: 'unproven', reasons: ['plain-scan'] }, undefined],
   ['settled', { proof: 'settled', reasons: ['no-witness'] }, START_MS],

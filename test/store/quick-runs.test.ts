@@ -90,19 +90,6 @@ test('a quick run leaves the list as last read as it is, and the next run doubts
   expect([3, 9, 10, 51].flatMap(isDoubted)).toEqual([true, true, false, true])
 })
 
-test('a customer whose record a quick run received as a reject is not marked by the next ones, until it is valid again', async () => {
-  const mirror = await aMirror()
-  await night(mirror, 0, LISTED)
-  await quickRun(mirror, 0, [{ ...aCustomer(8), phone: { no: 'text' } }])
-
-  expect(await quickRun(mirror, 0, [aCustomer(7)], { gone: [8] })).toMatchObject({ missing: 0 })
-  expect(fateOf(mirror, 8)).toBe('listed')
-
-  await quickRun(mirror, 0, [aCustomer(8)])
-  expect(await quickRun(mirror, 0, [aCustomer(7)], { gone: [8] })).toMatchObject({ missing: 1 })
-  expect(fateOf(mirror, 8)).toBe('missing')
-})
-
 test('an absence in a quick run counts for nothing: a customer is removed after as many nights as without it', async () => {
   const mirror = await aMirror()
   const without3 = LISTED.filter(({ id }) => id !== customerId(3))

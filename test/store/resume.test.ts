@@ -69,18 +69,6 @@ test.each([
   expect(valueOf(mirror.file, 'SELECT count(*) FROM windows')).toBe(isResumed ? 2 : 0)
 })
 
-test('the age of a scan is counted from its first start, however often it was continued', async () => {
-  const mirror = await aMirror()
-  await endedWith(mirror, 'interrupted')
-  const second = await endedWith(mirror, 'interrupted', START_MS + 4 * HOUR_MS)
-
-  const third = await start(mirror, START_MS + 6 * HOUR_MS)
-  expect(third).toMatchObject({ resumedFrom: second.id, readAsOfMs: START_MS })
-  await mirror.finishRun(third, ended('network'), START_MS + 6 * HOUR_MS)
-
-  expect(await start(mirror, START_MS + 7 * HOUR_MS)).toMatchObject({ resumedFrom: undefined })
-})
-
 test('for a proven run that continued another one, exactly the customers read by both count as seen', async () => {
   const mirror = await aMirror()
   await mirror.finishRun(await saved(mirror, [1, 2, 3], START_MS - HOUR_MS), proven(1), START_MS - HOUR_MS)
@@ -91,19 +79,6 @@ test('for a proven run that continued another one, exactly the customers read by
 
   expect(report).toMatchObject({ removed: 10, missing: 0, readAsOfMs: START_MS })
   expect(valueOf(mirror.file, 'SELECT min(name) FROM customers WHERE removed_at IS NOT NULL')).toBe('Customer 21')
-})
-
-test('customers that the interrupted run inserted do not make those absent a smaller share', async () => {
-  const mirror = await aMirror()
-  await mirror.finishRun(await saved(mirror, [1, 2, 3], START_MS - HOUR_MS), proven(1), START_MS - HOUR_MS)
-  const first = await saved(mirror, [10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20], START_MS)
-  await mirror.finishRun(first, ended('interrupted'), START_MS)
-  const second = await start(mirror, START_MS + HOUR_MS)
-
-  const removals = { rule: { after: 1, maxShare: 0.5 }, confirmed: new Set<string>() }
-  const report = await mirror.finishRun(second, { ...proven(1), removals }, START_MS + HOUR_MS)
-
-  expect(report).toMatchObject({ held: 30, removed: 0 })
 })
 
 /** A run that read the first two pages and then ended so. */

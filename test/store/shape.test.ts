@@ -114,17 +114,6 @@ test('a shape that a person accepts is stored by the next run, and guarded from 
   expect(await night(mirror, 5, without(60))).toMatchObject(CHANGED)
 })
 
-test('there is nothing to accept where the last full run found no change, or it was accepted', async () => {
-  const mirror = await aMirror()
-  await night(mirror, 1, ALL)
-  const nothing = 'acme: there is nothing to accept'
-  await expect(mirror.acceptShape('acme', START_MS)).rejects.toThrow(nothing)
-  await night(mirror, 2, without(60))
-  await mirror.acceptShape('acme', START_MS + 3 * DAY_MS)
-
-  await expect(mirror.acceptShape('acme', START_MS + 3 * DAY_MS)).rejects.toThrow(nothing)
-})
-
 test('fields that more than half of the customers gain are named on the night they come', async () => {
   const mirror = await aMirror()
   await night(mirror, 1, [...customers(1, 40), ...customers(41, 60, { tier: 'old' })])

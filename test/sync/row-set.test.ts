@@ -52,12 +52,3 @@ function setOf(rows: readonly number[]): RowSet {
   for (const row of rows) set.add(row)
   return set
 }
-
-test('the ends of a set are its highest rows and its lowest ones', () => {
-  const rows = new RowSet()
-  for (const row of [3, 4, 8191, 8192, 90_000, 90_001]) rows.add(row)
-
-  expect(rows.ends(2)).toEqual([90_001, 90_000, 3, 4])
-  expect(new Set(rows.ends(100))).toEqual(new Set(rows))
-  expect(new RowSet().ends(3)).toEqual([])
-})

@@ -1,5 +1,5 @@
 import type { Run } from '../../model/run.ts'
-import { APART, isIn, moment, rowsOf } from '../port/fragments.ts'
+import { isIn, moment } from '../port/fragments.ts'
 import { sql, sqlTime } from '../port/sql.ts'
 import type { Session } from '../port/store.ts'
 
@@ -15,29 +15,16 @@ export async function findUnjudged(
   return unjudgedRows(absent, newest, await findNewestListed(session, run, absent, newest))
 }
 
-/** The newest customers are mostly the first or the last rows. */
-const LOOKED_AT = 100
-
-/** The creation time of the newest received customer, or of any that is newer than the newest absent one. Who is not absent was received. */
-async function findNewestListed(
-  session: Session,
-  { organization, seen }: Run,
-  absent: readonly Dated[],
-  { than, last }: Newest,
-): Promise<string | undefined> {
-  const newer = await session.first<Created>(sql`
-    SELECT created_at_utc FROM (
-      SELECT created_at_utc, removed_at FROM customers WHERE ${rowsOf(organization, seen.ends(LOOKED_AT))} ${APART}
-    ) AS ends WHERE removed_at IS NULL AND created_at_utc > ${moment(than)} AND created_at_utc <= ${moment(last)} LIMIT 1`)
-  if (newer?.created_at_utc != null) return newer.created_at_utc.slice(0, 19)
+/** The creation time of the newest received customer. Who is not absent was received. */
+async function findNewestListed(session: Session, { organization }: Run, absent: readonly Dated[], { last }: Newest) {
+  const isAbsent = isIn(
+    'row_id',
+    absent.map(({ rowId }) => rowId),
+  )
   const newest = await session.first<Created>(sql`
     SELECT max(created_at_utc) AS created_at_utc FROM customers
-    WHERE organization = ${organization} AND removed_at IS NULL AND created_at_utc <= ${moment(last)}
-      AND NOT (${isIn(
-        'row_id',
-        absent.map(({ rowId }) => rowId),
-      )})`)
-  return newest?.created_at_utc?.slice(0, 19)
+    WHERE organization = ${organization} AND removed_at IS NULL AND created_at_utc <= ${moment(last)} AND NOT (${isAbsent})`)
+  return newest?.created_at_utc?.slice(0, 'YYYY-MM-DD HH:MM:SS'.length)
 }
 
 type Created = { created_at_utc: string | null }
@@ -76,8 +63,7 @@ function newestAbsent(
  * newer customer than they are, their absence is real. Creation times are compared by the second. An absent customer who
  * shares the second of the newest one listed is judged like those created after it, where there are any; where there are none,
  * the list is not taken for an older one: a whole import may have been created in one second. No customer is left unjudged
- * where creation times cannot be read. `listed`: the creation time of the newest received customer, or of any that is newer than
- * the newest absent one.
+ * where creation times cannot be read. `listed`: the creation time of the newest received customer.
  */
 function unjudgedRows(absent: readonly Dated[], { than, last }: Newest, listed: string | undefined): Set<number> {
   if (listed === undefined || listed >= than) return new Set()

@@ -32,10 +32,11 @@ export async function examineServer(address: string): Promise<Examined> {
       await client.connect()
       const schema = schemaOf(address)
       await client.query(beginning('READ ONLY', schema, [`SET LOCAL statement_timeout = '15s'`]))
-      const found = await lookAtSchema(sessionOn(client), schema)
+      const session = sessionOn(client)
+      const found = await lookAtSchema(session, schema)
       const { version } = found
-      const query = (sql: string, parameters: unknown[]) => client.query<ExaminedTables>(sql, parameters)
-      const tables = version === VERSION ? await examineTables(query, schema) : undefined
+      const examine = () => session.query<ExaminedTables>(EXAMINE_TABLES, schema, KNOWN, OURS)
+      const [tables] = version === VERSION ? (await examine()).rows : []
       await client.query('COMMIT')
       return {
         ...{ server: found.server_name, schema, version, tables },
@@ -55,20 +56,12 @@ export async function examineServer(address: string): Promise<Examined> {
 }
 
 /** What in the tables of a mirror would end a run. */
-export type ExaminedTables = {
+type ExaminedTables = {
   unwritable: string | null
   /** A column that someone added, and that is neither filled nor may be NULL; after its table and a dot. */
   unfilled: string | null
   /** Triggers, rules, constraints and unique indexes that someone added to a table of the mirror. */
   added: string[]
-}
-
-type Query = (sql: string, parameters: unknown[]) => Promise<{ rows: ExaminedTables[] }>
-
-/** Looks at the tables of a mirror of the latest version in this schema, and not at others there. Waits for no lock. */
-export async function examineTables(query: Query, schema: string): Promise<ExaminedTables> {
-  const { rows } = await query(EXAMINE_TABLES, [schema, KNOWN, OURS])
-  return rows[0] ?? { unwritable: null, unfilled: null, added: [] }
 }
 
 /** Every table, with its columns; those without any here hold nothing that a run writes. */

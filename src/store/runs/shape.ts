@@ -176,11 +176,14 @@ async function takeBack(
 type FullRun = { id: number; reasons: string; shape: string | null; shape_accepted_at: string | null }
 
 /** The last complete run before this one, quick ones apart. */
-async function lastFullRun(session: Session, organization: string, before = Infinity): Promise<FullRun | undefined> {
+async function lastFullRun(
+  session: Session,
+  organization: string,
+  before = Number.MAX_SAFE_INTEGER,
+): Promise<FullRun | undefined> {
   return session.first<FullRun>(sql`
     SELECT id, CAST(reasons AS text) AS reasons, CAST(certificate AS text) AS shape, shape_accepted_at FROM runs
-    WHERE organization = ${organization} AND status = 'complete' AND ${text(IS_FULL)}
-      AND id < ${Number.isFinite(before) ? before : Number.MAX_SAFE_INTEGER} ORDER BY id DESC LIMIT 1`)
+    WHERE organization = ${organization} AND status = 'complete' AND ${text(IS_FULL)} AND id < ${before} ORDER BY id DESC LIMIT 1`)
 }
 
 /** Accepts the shape that the last full run found changed. Throws UsageError where it has not. */

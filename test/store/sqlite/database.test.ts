@@ -51,20 +51,6 @@ test('an empty file becomes a mirror', async () => {
   expect(valueOf(file, 'SELECT count(*) FROM customers')).toBe(2)
 })
 
-test.each([
-  ['an empty file', (file: string) => writeFileSync(file, '')],
-  ['a file of SQLite without tables', (file: string) => makeSqlite(file, 'PRAGMA journal_mode = WAL')],
-])('%s is no mirror to those who read it, and left as it is', async (_, make) => {
-  const file = aMirrorFile()
-  make(file)
-  const before = readFileSync(file)
-
-  expect(await refusalOf(openMirrorToRead(file))).toMatchObject({ code: 'missing' })
-  await closed(rehearseMirror(file, ['acme']))
-
-  expect(readFileSync(file).equals(before)).toBe(true)
-})
-
 const BROKEN: [what: string, code: string, make: (file: string) => void | Promise<void>][] = [
   ['text', 'foreign', (file) => writeFileSync(file, 'name,email\nAda,ada@example.com\n'.repeat(50))],
   ['zeros', 'foreign', (file) => writeFileSync(file, Buffer.alloc(8192, 1))],
