@@ -122,16 +122,6 @@ test.each([null, 0, 1])('page 1 may begin at position %s, as services count', as
   expect((await aSource(server).source.readPage({ page: 1, size: 20 }, PATIENT)).records()).toHaveLength(20)
 })
 
-test.each([0, 1, 2, 500])('another page may say that it begins at position %s', async (from) => {
-  await using server = await faultServer(list(30, { meta: { from } }))
-  expect((await aSource(server).source.readPage({ page: 2, size: 20 }, PATIENT)).records()).toHaveLength(10)
-})
-
-test('page 1 of an empty list begins anywhere', async () => {
-  await using server = await faultServer(list(0, { meta: { from: 2 } }))
-  expect((await aSource(server).source.readPage({ page: 1, size: 20 }, PATIENT)).records()).toEqual([])
-})
-
 test('page 1 of a list of which earlier rows are left out breaks the contract', async () => {
   await using server = await faultServer(list(30, { meta: { from: 2 } }))
   const error = await rejection(aSource(server).source.readPage({ page: 1, size: 20 }, PATIENT))

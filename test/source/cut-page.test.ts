@@ -134,19 +134,6 @@ test('bytes that were cut out of one body are the same records in every other', 
   expect(cuts).toBeGreaterThan(seeds(3000) / 10)
 })
 
-test('the envelope of a body that was cut is that of the body, where its records do not come in parts', () => {
-  const records = fc.array(anyValue, { minLength: 1, maxLength: 3 })
-  fc.assert(
-    fc.property(records, fc.constantFrom(...ORDERS), fc.constantFrom(0, 2), (data, names, space) => {
-      const whole = body(names, { data, space })
-      const cut = cutPage(whole)
-
-      if (cut !== undefined) expect(cut.envelope).toEqual({ ...parsed(whole), data: [] })
-    }),
-    { numRuns: seeds(1000) },
-  )
-})
-
 function orders(names: readonly string[]): string[][] {
   if (names.length < 2) return [[...names]]
   return names.flatMap((name) => orders(names.filter((other) => other !== name)).map((rest) => [name, ...rest]))

@@ -22,15 +22,6 @@ async function settle(): Promise<void> {
   for (let turn = 0; turn < 20; turn += 1) await Promise.resolve()
 }
 
-test('no more run at once than the concurrency allows, in the order they came', async () => {
-  const { started, releases } = gates(createRateLimit({ concurrency: 2, ...virtualTime() }), 4)
-  await settle()
-  expect(started).toEqual([0, 1])
-  releases[0]?.()
-  await settle()
-  expect(started).toEqual([0, 1, 2])
-})
-
 test('starts are spread evenly over the minute', async () => {
   const time = virtualTime(0)
   const rateLimit = createRateLimit({ concurrency: 4, requestsPerMinute: 60, ...time })
@@ -82,58 +73,10 @@ test('a pause delays all requests that had not started, until it is over', async
   expect(await rateLimit.admit(async () => 'over', PATIENT)).toEqual({ paused: false, value: 'over' })
 })
 
-test('a shorter pause never ends a longer one', () => {
-  const rateLimit = createRateLimit({ concurrency: 1, ...virtualTime() })
-  rateLimit.pauseUntil(9000)
-  rateLimit.pauseUntil(4000)
-  expect(rateLimit.pausedUntilMs).toBe(9000)
-})
-
-test('after a pause they come back one at a time until one succeeds', async () => {
-  const rateLimit = createRateLimit({ concurrency: 3, ...virtualTime(1000) })
-  rateLimit.pauseUntil(500)
-  const { started } = gates(rateLimit, 4)
-  await settle()
-  expect(started).toEqual([0])
-  rateLimit.succeeded(undefined)
-  await settle()
-  expect(started).toEqual([0, 1, 2])
-})
-
-test('when the rate limit leaves no more than is in flight, they go one at a time until it has refilled', async () => {
-  const rateLimit = createRateLimit({ concurrency: 3, ...virtualTime() })
-  const { started, releases } = gates(rateLimit, 9)
-  await settle()
-  expect(started).toHaveLength(3)
-  rateLimit.succeeded(3)
-  releases[0]?.()
-  releases[1]?.()
-  await settle()
-  expect(started).toHaveLength(3)
-  releases[2]?.()
-  await settle()
-  expect(started).toHaveLength(4)
-  rateLimit.succeeded(2)
-  await settle()
-  expect(started).toHaveLength(4)
-  rateLimit.succeeded(60)
-  await settle()
-  expect(started).toHaveLength(6)
-})
-
 test('a failed task frees its place', async () => {
   const rateLimit = createRateLimit({ concurrency: 1, ...virtualTime() })
   await expect(rateLimit.admit(() => Promise.reject(new Error('refused')), PATIENT)).rejects.toThrow('refused')
   expect(await rateLimit.admit(async () => 'next', PATIENT)).toEqual({ paused: false, value: 'next' })
-})
-
-test('a signal ends the wait for a turn with its reason', async () => {
-  const rateLimit = createRateLimit({ concurrency: 1, ...virtualTime() })
-  gates(rateLimit, 1)
-  const controller = new AbortController()
-  const turn = rateLimit.admit(async () => 'never', { signal: controller.signal })
-  controller.abort(new Error('enough'))
-  await expect(turn).rejects.toThrow('enough')
 })
 
 test('an aborted signal ends nothing but its own wait', async () => {

@@ -61,14 +61,6 @@ test('a refusal is waited out for the requested time, and reported', async () =>
   ])
 })
 
-test('failures that name no wait are tried again after growing waits, five times in all', async () => {
-  const { retry, slept } = aPatience()
-  const attempt = refusing(() => down(500))
-  expect(await rejection(retry.ask(attempt, PATIENT))).toMatchObject({ name: 'SourceUnavailable', status: 500 })
-  expect(attempt.calls).toBe(5)
-  expect(slept).toEqual([1000, 2000, 4000, 8000])
-})
-
 test('a 429 and a 503 that name no wait use the budget, not the attempts, and never come within a second', async () => {
   const { retry, slept } = aPatience({ random: () => 0 })
   const errors = Array.from({ length: 12 }, (_, index) => (index % 2 === 0 ? limited() : down(503)))
@@ -125,18 +117,6 @@ test('a refusal is not thrown for a longer pause that another request was asked 
   expect(String(error)).toContain('Not sent: the service asked for a pause')
 })
 
-test('a wait that the budget no longer covers is thrown at once', async () => {
-  const { retry, slept } = aPatience({ maxWaitMs: 60_000 })
-  const error = await rejection(
-    retry.ask(
-      refusing(() => limited(25_000)),
-      PATIENT,
-    ),
-  )
-  expect(error).toMatchObject({ name: 'RateLimited', waitMs: 25_000 })
-  expect(slept).toEqual([25_000, 25_000])
-})
-
 test('failures that name no wait end with the budget too', async () => {
   const { retry, slept } = aPatience({ attempts: 20, maxWaitMs: 14_000 })
   expect(await rejection(retry.ask(failing(...Array.from({ length: 20 }, () => down(500))), PATIENT))).toMatchObject({
@@ -153,42 +133,9 @@ test('any success starts the budget again', async () => {
   expect(retry.waitedMs).toBe(200_000)
 })
 
-test('no wait at all is made without a budget', async () => {
-  const { retry, slept } = aPatience({ maxWaitMs: 0 })
-  expect(await rejection(retry.ask(failing(limited(1000)), PATIENT))).toBeInstanceOf(RateLimited)
-  expect(slept).toEqual([])
-})
-
-test('a refusal delays all organizations that share the rate limit, and each has its own budget', async () => {
-  const time = virtualTime()
-  const rateLimit = createRateLimit({ concurrency: 4, ...time })
-  const one = aPatience({ rateLimit, ...time })
-  const hasty = aPatience({ rateLimit, ...time, longestWaitMs: 30_000 })
-  const steady = aPatience({ rateLimit, ...time })
-  const refused = one.retry.ask(failing(limited(120_000)), PATIENT)
-  await new Promise((resolve) => setImmediate(resolve))
-  const kept = failing()
-  const [first, second, third] = await Promise.allSettled([
-    refused,
-    hasty.retry.ask(kept, PATIENT),
-    steady.retry.ask(failing(), PATIENT),
-  ])
-  expect(first).toMatchObject({ value: 'page' })
-  expect(second).toMatchObject({ reason: { name: 'RateLimited' } })
-  expect(third).toMatchObject({ value: 'page' })
-  expect(kept.calls).toBe(0)
-})
-
 test('requests that wait through the same pause count and report it once', async () => {
   const { retry, events } = aPatience()
   await Promise.all([1, 2, 3, 4].map(() => retry.ask(failing(limited(7000)), PATIENT)))
   expect(events).toHaveLength(1)
   expect(retry.waitedMs).toBe(7000)
-})
-
-test('a signal ends a wait with its reason', async () => {
-  const controller = new AbortController()
-  const { retry } = aPatience({ onEvent: () => controller.abort(new Error('enough')) })
-  const error = await rejection(retry.ask(failing(limited(600_000)), { signal: controller.signal }))
-  expect(error).toMatchObject({ message: 'enough' })
 })

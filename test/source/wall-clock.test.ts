@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { faultServer, html, list, refusal, type Reply } from '../support/fault-server.ts'
+import { faultServer, list, refusal, type Reply } from '../support/fault-server.ts'
 import { aSource, PATIENT } from './a-source.ts'
 import { virtualTime } from './virtual-time.ts'
 
@@ -17,24 +17,6 @@ function settableTime() {
     },
   }
 }
-
-test.each([-HOUR_MS, HOUR_MS])(
-  'a wall clock set by %d ms changes neither the spread of the requests nor a wait',
-  async (byMs) => {
-    const time = settableTime()
-    const askedMs: number[] = []
-    await using server = await faultServer((response, request) => {
-      askedMs.push(time.monotonicMs())
-      time.setWallClock(byMs)
-      return (askedMs.length === 2 ? html(429, { 'Retry-After': 7 }) : list(900))(response, request)
-    })
-    const { source } = aSource(server, { requestsPerMinute: 60, maxWaitMs: 60_000, longestWaitMs: 30_000 }, time)
-    for (const page of [1, 2, 3, 4]) await source.readPage({ page, size: 100 }, PATIENT)
-
-    expect(askedMs.map((ms) => ms - (askedMs[0] ?? 0))).toEqual([0, 1010, 8010, 9020, 10_030])
-    expect(source.counters).toEqual({ requests: 5, throttled: 1, waitedMs: 7000 })
-  },
-)
 
 test.each([
   ['from an hour ahead to the right time', HOUR_MS, 0],
