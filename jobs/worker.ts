@@ -12,7 +12,7 @@ import { within } from './queue/deadline.ts'
 import { startPublisher } from './publish/publisher.ts'
 import { codeAndReason } from './queue/queue-faults.ts'
 import { watchQueue } from './queue/queue-faults.ts'
-import { watchDueTimes } from './schedule/due-watch.ts'
+import { watchDueTimes } from './schedule/due-runs.ts'
 import { requestMissedRuns, type Occasion } from './schedule/due-runs.ts'
 import { TIMINGS, type Timings } from './timings.ts'
 

@@ -5,7 +5,7 @@ import type { HeldRemovals, Mirror } from '../../src/model/mirror.ts'
 import { isoTime } from '../../src/time/moments.ts'
 import type { Publisher } from '../publish/publisher.ts'
 import type { EndOfQuickRun, Listener, RunOfJob } from '../run/run-for-job.ts'
-import { createSparseLog } from '../sparse-log.ts'
+import { createSparseLog } from '../queue/queue-faults.ts'
 import type { MirrorFailures } from './health.ts'
 import type { Metrics } from './metrics.ts'
 

@@ -4,10 +4,52 @@ import { factsOfCode, isForGood } from '../../src/errors/error-facts.ts'
 import type { Due } from '../../src/status/overview.ts'
 import type { Freshness, LastRun, Mirror } from '../../src/model/mirror.ts'
 import { isFarAhead } from '../../src/time/moments.ts'
+import { oneAtATime } from '../queue/deadline.ts'
 import type { SharedValues } from '../queue/port.ts'
 import type { Queues } from '../queue/queues.ts'
 import { type Cancellation, deleteCancellation, listCancellations } from '../run/cancellations.ts'
 import { type Schedule, localTime, nextDueMs, previousDueMs, quickSchedule } from './due-times.ts'
+
+type Watching = {
+  config: { readonly current: Config }
+  queues: Pick<Queues, 'requestSync' | 'requestQuick'>
+  /** Unix milliseconds. */
+  now: () => number
+}
+
+/** By looking at the clock: no timer fires while the machine sleeps, and the clock may be set. */
+const LOOK_MS = 1000
+
+/** A quick run that is later than this is left out: the next one finds the same. */
+const LATEST_QUICK_MS = 60_000
+
+/**
+ * Puts jobs into the queue when their moments come: those since the last look, and where the machine slept over several, the latest. Every
+ * worker does so from its own configuration: a job is named by its organization and its moment, and the queue takes each name once. Moments at
+ * which no worker or no queue was there are found by comparing with the mirror.
+ */
+export function watchDueTimes({ config, queues, now }: Watching): { stop(): void } {
+  let lookedMs = now()
+
+  const look = oneAtATime(async () => {
+    const nowMs = now()
+    lookedMs = Math.min(lookedMs, nowMs)
+    for (const { id, schedule } of config.current.organizations) {
+      if (schedule === undefined) continue
+      const dueMs = previousDueMs(id, schedule, nowMs)
+      if (dueMs > lookedMs) await queues.requestSync(id, 'schedule', { dueMs })
+      const quick = quickSchedule(schedule)
+      const quickMs = quick === undefined ? 0 : previousDueMs(id, quick, nowMs)
+      if (quickMs > lookedMs && nowMs - quickMs < LATEST_QUICK_MS)
+        await queues.requestQuick(id, 'schedule', { dueMs: quickMs })
+    }
+    lookedMs = nowMs
+  })
+
+  // A queue that is away is asked again at the next look.
+  const timer = setInterval(() => void look().catch(() => {}), LOOK_MS)
+  return { stop: () => clearInterval(timer) }
+}
 
 /** An organization with the schedule of its nights. */
 export type Wanted = { organization: string; schedule: Schedule }

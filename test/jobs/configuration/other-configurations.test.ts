@@ -3,25 +3,6 @@ import { compareConfigurations } from '../../../jobs/configuration.ts'
 
 const LOOK_MS = 30_000
 
-test('workers with different configurations name each other by their hashes, once a new file has had time to reach all', async () => {
-  const { start, looks } = aQueue()
-  const one = start('one', 'a'.repeat(64))
-  const other = start('two', 'b'.repeat(64))
-  await looks(5)
-  const soon = [one.compared.problem(), other.compared.problem()]
-  await looks(8)
-
-  expect(soon).toEqual([undefined, undefined])
-  expect(one.compared.problem()).toBe(
-    'this worker has the configuration aaaaaaaaaaaa, but process 7 on two has bbbbbbbbbbbb: give all workers the same file',
-  )
-  expect(other.compared.problem()).toContain('process 7 on one has aaaaaaaaaaaa')
-  expect(one.warnings).toHaveLength(1)
-  other.hash = one.hash
-  await looks(2)
-  expect([one.compared.problem(), other.compared.problem()]).toEqual([undefined, undefined])
-})
-
 test('a worker that has ended is forgotten, and so is what it wrote', async () => {
   const { start, looks, values } = aQueue()
   const one = start('one', 'a'.repeat(64))

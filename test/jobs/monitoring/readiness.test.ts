@@ -103,6 +103,22 @@ test.each([
   expect(JSON.parse(String(lines.read()))).toMatchObject({ level, msg: 'run complete', ...expected })
 })
 
+test.each([
+  ['refuses', 'cannot execute INSERT in a read-only transaction', 'the queue cannot be written: cannot execute INSERT'],
+  ['is gone', 'connect ECONNREFUSED 127.0.0.1:5432', 'the queue cannot be reached'],
+])('a worker whose queue %s is not ready, and says why', async (_how, said, problem) => {
+  const readiness = await examine({
+    write: () => Promise.reject(new Error(said)),
+    workers: [],
+    organizations: [],
+    mirror: { listLastRuns: async () => [], listHeldRemovals: async () => [], listUncountedFreshness: async () => [] },
+    nowMs: 0,
+  })
+
+  expect(readiness.ready).toBe(false)
+  expect(readiness.problems[0]).toContain(problem)
+})
+
 test('a retired organization has no dates and raises no alert', async () => {
   const nowMs = Date.now()
   const retired = { ...fresh('acme', nowMs - 90 * 86_400_000), retiredAtMs: nowMs }

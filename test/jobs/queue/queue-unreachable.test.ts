@@ -1,7 +1,10 @@
+import { createServer, type Socket } from 'node:net'
 import { expect, test } from 'vitest'
+import { askQueue } from '../../../jobs/queue/backend.ts'
 import { freePort } from '../../../bench/free-port.ts'
 import { onThisMachine } from '../../support/busy-machine.ts'
 import { someQueues } from '../../support/jobs-workplace.ts'
+import { listenHere } from '../../support/listen-here.ts'
 
 const PASSWORD = 'made-up-password-of-the-queue'
 
@@ -19,3 +22,16 @@ test.each(['redis', 'postgres'])(
     expect(failure).not.toHaveProperty('cause')
   },
 )
+
+test('a command waits for a server that answers nothing no longer than asked', async () => {
+  const open = new Set<Socket>()
+  const server = createServer({ allowHalfOpen: true }, (socket) => {
+    open.add(socket)
+    socket.on('error', () => {}).resume()
+  })
+  const address = `redis://127.0.0.1:${await listenHere(server, open)}`
+  const startedMs = performance.now()
+
+  expect(await askQueue(address, 300, ({ values }) => values.list(''))).toBeUndefined()
+  expect(performance.now() - startedMs).toBeLessThan(onThisMachine(1000))
+})

@@ -1,6 +1,6 @@
 import { DelayedError } from 'bullmq'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { watchDueTimes } from '../../../jobs/schedule/due-watch.ts'
+import { watchDueTimes } from '../../../jobs/schedule/due-runs.ts'
 import type { Organization } from '../../../src/config/organization.ts'
 import { eventually } from '../../support/eventually.ts'
 import { aJobsWorkplace, someQueues, takeNext } from '../../support/jobs-workplace.ts'
