@@ -4,14 +4,13 @@ import type { Logger } from '../src/machine/log.ts'
 import { openAwaited } from '../src/sync/await-mirror.ts'
 import type { Mirror } from '../src/model/mirror.ts'
 import type { Wait } from '../src/status/standing.ts'
-import { followConfig, type FollowedConfig, type LiveConfig } from './configuration.ts'
-import { answeringInTime } from './monitoring/endpoints.ts'
+import { followConfig, type LiveConfig } from './configuration.ts'
 import { MirrorFailures } from './monitoring/health.ts'
 import { createListener } from './monitoring/listener.ts'
-import { createMetrics, type Metrics } from './monitoring/metrics.ts'
+import { createMetrics } from './monitoring/metrics.ts'
 import { createNotifier } from './notify/notifier.ts'
 import { compareConfigurations, type OtherWorkers } from './configuration.ts'
-import { watchPauses, type PauseWatch } from './pauses.ts'
+import { watchPauses } from './pauses.ts'
 import type { Publisher } from './publish/publisher.ts'
 import { openBackend } from './queue/backend.ts'
 import { succeedsWithin, within } from './queue/deadline.ts'
@@ -21,36 +20,14 @@ import { codeAndReason } from './queue/queue-faults.ts'
 import { listWaits, openQueues, putBackLeft, type Queues } from './queue/queues.ts'
 import { sharedTurnsIn, type LimitEvent } from './queue/shared-turns.ts'
 import { CancellableJobs, listCancellations } from './run/cancellations.ts'
-import { openLiveMirror } from './run/live-mirror.ts'
-import { startQuickWorker, type QuickWorker } from './run/quick-job.ts'
+import { answeringInTime, openLiveMirror } from './run/live-mirror.ts'
+import { startQuickWorker } from './run/quick-job.ts'
 import type { Processing } from './run/run-for-job.ts'
-import { startSyncWorker, type SyncWorker } from './run/sync-job.ts'
+import { startSyncWorker } from './run/sync-job.ts'
 import type { Timings } from './timings.ts'
 
 /** The parts of a worker, and how to stop them. */
-export type Engine = {
-  config: LiveConfig
-  followed: FollowedConfig
-  others: OtherWorkers
-  backend: Backend
-  mirror: Mirror
-  /** The mirror as the endpoints look at it. */
-  watchedMirror: Mirror
-  mirrorFailures: MirrorFailures
-  metrics: Metrics
-  queues: Queues
-  pauses: PauseWatch
-  /** What the jobs of organizations wait for; none where the queue does not answer. */
-  waits: () => Promise<ReadonlyMap<string, Wait>>
-  syncWorker: SyncWorker
-  quickWorker: QuickWorker
-  notifyWorker: ReturnType<typeof createNotifier>['worker']
-  /**
-   * Stops taking jobs, lets current pages be saved, puts unfinished jobs back, and closes everything, even if the queue does not
-   * answer. Returns whether everything was closed in order.
-   */
-  stop(): Promise<boolean>
-}
+export type Engine = ReturnType<typeof startParts>
 
 type Opening = {
   /** Whether to use the embedded queue, whatever the configuration says. */
@@ -123,7 +100,7 @@ const REPLACED = 'mirror was replaced, the file at its place is used'
 
 type Opened = Opening & { backend: Backend; mirror: Mirror; queues: Queues }
 
-function startParts(config: LiveConfig, opened: Opened): Engine {
+function startParts(config: LiveConfig, opened: Opened) {
   const { timings, log, publisher, signal, onRead, onOutdated, backend, mirror, queues, now, monotonicMs } = opened
   const { values, limits } = backend
   const isAlone = backend.kind === 'embedded'
@@ -179,6 +156,10 @@ function startParts(config: LiveConfig, opened: Opened): Engine {
   return {
     ...{ config, followed, others, backend, mirror, watchedMirror, mirrorFailures, metrics, queues },
     ...{ pauses, waits, syncWorker, quickWorker, notifyWorker: notifier.worker },
+    /**
+     * Stops taking jobs, lets current pages be saved, puts unfinished jobs back, and closes everything, even if the queue does not
+     * answer. Returns whether everything was closed in order.
+     */
     async stop() {
       for (const part of [pauses, followed, others, notifier]) part.stop()
       // Closed first, so that the jobs put back are not taken again.

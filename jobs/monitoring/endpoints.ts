@@ -10,7 +10,6 @@ import { createHash, timingSafeEqual } from 'node:crypto'
 import { isIP } from 'node:net'
 import { withoutBrackets } from '../../src/address/http-address.ts'
 import type { Organization } from '../../src/config/organization.ts'
-import { MirrorUnusable } from '../../src/errors/errors.ts'
 import { addHeaders, addHealth, type Listening, listen, onlyReads } from '../../src/http/server.ts'
 import { CONTENT_SECURITY_POLICY } from '../../src/status/frame.ts'
 import { overviewPage } from '../../src/status/overview-page.ts'
@@ -24,7 +23,7 @@ import type { Engine } from '../engine.ts'
 import type { LiveConfig } from '../configuration.ts'
 import { type WorkerReadiness, examine, noticesOf } from './health.ts'
 import { overviewFacts, processText } from './metrics.ts'
-import { succeedsWithin, within } from '../queue/deadline.ts'
+import { succeedsWithin } from '../queue/deadline.ts'
 import type { Queues } from '../queue/queues.ts'
 
 export type Watched = {
@@ -274,49 +273,4 @@ function lookAt(queue: unknown): BullMQAdapter {
 function isSame(given: string, wanted: string): boolean {
   const [left, right] = [given, wanted].map((text) => createHash('sha256').update(text).digest())
   return left !== undefined && right !== undefined && timingSafeEqual(left, right)
-}
-
-type Limits = {
-  /** A scrape looks twice, and Prometheus gives it ten seconds. */
-  lookMs: number
-  /** Counting the customers of a large mirror takes its time. */
-  countMs: number
-}
-
-const IN_TIME: Limits = { lookMs: 3000, countMs: 60_000 }
-
-/** The most look-ups that may wait for an answer at the same time: each holds a connection that the runs need. */
-const MOST_LATE = 2
-
-/**
- * The mirror as the endpoints look at it. They must answer even while its server is frozen or cut off, so a look-up without an answer in time
- * is refused as `gone`. While too many look-ups wait for an answer, each further one is refused at once.
- */
-export function answeringInTime(mirror: Mirror, { lookMs, countMs }: Limits = IN_TIME): Mirror {
-  let late = 0
-  const unanswered = () => new MirrorUnusable(`${mirror.file}: the server does not answer in time.`, { code: 'gone' })
-
-  async function inTime(ask: () => Promise<unknown>, ms: number): Promise<unknown> {
-    if (late >= MOST_LATE) throw unanswered()
-    const asked = ask()
-    const found = await within(
-      asked.then((answer) => ({ answer })),
-      ms,
-      undefined,
-    )
-    if (found !== undefined) return found.answer
-    const ended = () => (late -= 1)
-    late += 1
-    asked.then(ended, ended)
-    throw unanswered()
-  }
-
-  return new Proxy(mirror, {
-    get(target, verb) {
-      const asked: unknown = Reflect.get(target, verb)
-      if (typeof asked !== 'function') return asked
-      const ms = verb === 'listFreshness' ? countMs : lookMs
-      return (...filter: unknown[]) => inTime(async () => Reflect.apply(asked, target, filter), ms)
-    },
-  })
 }

@@ -7,13 +7,18 @@ import type { Trigger } from '../../src/model/report.ts'
 import type { Backend } from '../queue/port.ts'
 import { createQueueWorker, jobStateOf, type Counts, type Payload } from '../queue/queues.ts'
 import { countsOf, endOutdated, handBack, isOutdated, organizationOf, reasonOf, runForJob } from './run-for-job.ts'
-import { parsePayload, type EndOfQuickRun, type JobSignals, type Processing, type SyncJob } from './run-for-job.ts'
-import { leaveToOthers, whyNoQuickRun, type WhyNone } from './why-no-run.ts'
+import {
+  parsePayload,
+  type EndOfQuickRun,
+  type JobSignals,
+  type Processing,
+  type SyncJob,
+  type WhyNone,
+} from './run-for-job.ts'
+import { leaveToOthers, whyNoQuickRun } from './why-no-run.ts'
 
 /** Quick runs made at the same time by one worker, beside its full runs. */
 const AT_ONCE = 4
-
-export type QuickWorker = ReturnType<typeof startQuickWorker>
 
 /** A worker that makes quick runs. It takes no job until it runs. */
 export function startQuickWorker(backend: Backend, processing: Processing) {

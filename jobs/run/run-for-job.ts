@@ -19,10 +19,38 @@ import { progressOf } from '../queue/port.ts'
 import { payload, type Counts, type Payload, type Queues } from '../queue/queues.ts'
 import type { Timings } from '../timings.ts'
 import type { CancellableJobs } from './cancellations.ts'
-import type { WhyLeft, WhyNone, WhyNotNeeded } from './why-no-run.ts'
-import type { JobVerdict } from './sync-job.ts'
 
 export type SyncJob = Job<Payload, Counts, Trigger>
+
+/** The decision about a job after its run. */
+export type JobVerdict =
+  | { kind: 'complete' }
+  /** Continue after `waitMs`. Uses no attempt. */
+  | { kind: 'wait'; waitMs: number }
+  /** Retry, not before `leastMs`, until the attempts are used up. */
+  | { kind: 'retry'; leastMs: number }
+  /** A retry would end the same way: a person has to act, or the next night has to come. */
+  | { kind: 'give-up' }
+  /** Back into the queue, for the worker that starts after this one, or for one of a newer version. Uses no attempt. */
+  | { kind: 'hand-back' }
+  /** Another worker has the job now. */
+  | { kind: 'abandon' }
+
+/**
+ * Why a job is left to other workers: a newer version of the program asked for it, or its organization is not in the configuration of this
+ * worker.
+ */
+type WhyLeft = 'newer-version' | 'another-configuration'
+
+/** Why a job ends without a run: the list was read since it was due, that failed for good, or an earlier start of the job read it. */
+export type WhyNotNeeded = 'read-since' | 'refused-since' | 'ended-before'
+
+/**
+ * Why a quick run is not made. `full-run`: the organization has a job that reads the whole list. `due`: such a run is due.
+ * `unfinished`: one was interrupted, and is continued. `refused`: the last quick run failed so that another one would too.
+ * `leased`: a run outside this queue has the organization. `paused`: a person paused it.
+ */
+export type WhyNone = 'not-scheduled' | 'full-run' | 'due' | 'unfinished' | 'refused' | 'leased' | 'paused'
 
 /** A run of a job, the verdict on it, and whether the job ends with it. */
 export type RunOfJob = { organization: string; outcome: Outcome; verdict: JobVerdict; isLast: boolean }

@@ -10,6 +10,7 @@ import { type Backend, progressOf } from '../queue/port.ts'
 import { type Counts, type Payload, type Queues, createQueueWorker, jobStateOf } from '../queue/queues.ts'
 import {
   type JobSignals,
+  type JobVerdict,
   type Processing,
   type SyncJob,
   countsOf,
@@ -36,8 +37,6 @@ const MOST_STARTS = 100
  * to one job of a million; where none has it, after five minutes.
  */
 const MOST_UNKNOWN = 20
-
-export type SyncWorker = ReturnType<typeof startSyncWorker>
 
 /** A worker that makes full runs, at most `concurrency` at the same time. It takes no job until it runs. */
 export function startSyncWorker(backend: Backend, processing: Processing, { concurrency }: { concurrency: number }) {
@@ -185,20 +184,6 @@ export async function quickRunEnded(
     await sleep(timings.quickLookMs, signal).catch(() => {})
   }
 }
-
-/** The decision about a job after its run. */
-export type JobVerdict =
-  | { kind: 'complete' }
-  /** Continue after `waitMs`. Uses no attempt. */
-  | { kind: 'wait'; waitMs: number }
-  /** Retry, not before `leastMs`, until the attempts are used up. */
-  | { kind: 'retry'; leastMs: number }
-  /** A retry would end the same way: a person has to act, or the next night has to come. */
-  | { kind: 'give-up' }
-  /** Back into the queue, for the worker that starts after this one, or for one of a newer version. Uses no attempt. */
-  | { kind: 'hand-back' }
-  /** Another worker has the job now. */
-  | { kind: 'abandon' }
 
 export type Circumstances = {
   /** How long this job has waited in the queue so far, at the service's request. */

@@ -8,13 +8,7 @@ import { version } from '../../src/machine/version.ts'
 import { progressOf } from '../queue/port.ts'
 import { isAsked } from '../queue/queues.ts'
 import { isDue, wasReadSince, type Wanted } from '../schedule/due-runs.ts'
-import { delayUntil, type Processing, type SyncJob } from './run-for-job.ts'
-
-/**
- * Why a job is left to other workers: a newer version of the program asked for it, or its organization is not in the configuration of this
- * worker.
- */
-export type WhyLeft = 'newer-version' | 'another-configuration'
+import { delayUntil, type Processing, type SyncJob, type WhyNone, type WhyNotNeeded } from './run-for-job.ts'
 
 /** A worker of the right version finds a job within five minutes. */
 const MOST_WAITS = 20
@@ -59,9 +53,6 @@ export async function putOffWhilePaused(
   await delayUntil(job, token, untilMs ?? now() + LOOK_AGAIN_MS, { report })
 }
 
-/** Why a job ends without a run: the list was read since it was due, that failed for good, or an earlier start of the job read it. */
-export type WhyNotNeeded = 'read-since' | 'refused-since' | 'ended-before'
-
 export type JobAtStart = {
   trigger: Trigger
   /** When the run was asked for: a catch-up knows of no run that has ended since then. Unix milliseconds. */
@@ -104,13 +95,6 @@ export async function findWhyNotNeeded(
     ? undefined
     : why
 }
-
-/**
- * Why a quick run is not made. `full-run`: the organization has a job that reads the whole list. `due`: such a run is due.
- * `unfinished`: one was interrupted, and is continued. `refused`: the last quick run failed so that another one would too.
- * `leased`: a run outside this queue has the organization. `paused`: a person paused it.
- */
-export type WhyNone = 'not-scheduled' | 'full-run' | 'due' | 'unfinished' | 'refused' | 'leased' | 'paused'
 
 export type Situation = {
   /** Without one, no run is due. */

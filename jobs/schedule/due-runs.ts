@@ -1,7 +1,7 @@
 import type { Organization } from '../../src/config/organization.ts'
 import type { Config } from '../../src/config/read-config.ts'
 import { factsOfCode, isForGood } from '../../src/errors/error-facts.ts'
-import type { Due } from '../../src/status/overview.ts'
+import type { Due } from '../../src/status/standing.ts'
 import type { Freshness, LastRun, Mirror } from '../../src/model/mirror.ts'
 import { isFarAhead } from '../../src/time/moments.ts'
 import { oneAtATime } from '../queue/deadline.ts'

@@ -46,7 +46,7 @@ export function queueCommand(io: Io) {
 
 /** How far the runs under way are, by organization, as far as the mirror on this machine knows. */
 async function findPercents(config: Config, nowMs: number): Promise<Map<string, number | undefined>> {
-  const { progressOf } = await import('../status/overview.ts')
+  const { progressOf } = await import('../status/standing.ts')
   return new Map((await listUnderway(config)).map((run) => [run.organization, progressOf(run, nowMs).percent]))
 }
 

@@ -1,36 +1,11 @@
 import type { LatestRun, Underway } from '../model/report.ts'
 import type { Pause } from '../model/pause.ts'
 import type { Freshness, HeldRemovals, Mirror, UncountedFreshness } from '../model/mirror.ts'
-import { standingOf, type Standing, type Wait } from './standing.ts'
-
-/** When an organization is due, by its schedule. Times in Unix milliseconds. */
-export type Due = {
-  /** When it was due last, and when it is due next; `nextLocal` is that in the time zone of the schedule. */
-  lastMs: number
-  nextMs: number
-  nextLocal: string
-  /** Undefined where it has no quick runs. */
-  nextQuickMs: number | undefined
-  /** Whether it was not read since it was due; late: for longer than a night may take. */
-  isDue: boolean
-  isLate: boolean
-}
+import { type KnownOf, progressOf, standingOf, type Due, type Standing, type Wait } from './standing.ts'
 
 /** What a page shows of one organization; the metrics show it without the counts of customers. */
-export type OrganizationView<Shown extends UncountedFreshness = Freshness> = {
+export type OrganizationView<Shown extends UncountedFreshness = Freshness> = KnownOf<Shown> & {
   organization: string
-  /** Undefined where it was never mirrored. */
-  freshness: Shown | undefined
-  /** Undefined where it has no schedule. */
-  due: Due | undefined
-  /** Removals that wait for a decision. */
-  held: readonly HeldRemovals[]
-  underway: Progress | undefined
-  paused: Pause | undefined
-  /** What its job waits for now; undefined also where the queue could not be asked. */
-  wait?: Wait | undefined
-  /** Its latest full runs, oldest first. */
-  runs: readonly LatestRun[]
   standing: Standing
 }
 
@@ -184,30 +159,4 @@ export function partOf(overview: Overview, { find, page }: { find: string; page:
     { ...overview, organizations },
     { find, page: shown, pages, found: found.length },
   ]
-}
-
-/** A run under way, and how far it is as far as that is known. */
-export type Progress = Underway & {
-  /** Customers read, those of the run it continues included. */
-  readInAll: number
-  /** From 0 to 99: a run is done when it has ended. Undefined where the number of customers is not known. */
-  percent: number | undefined
-  /** How long it takes until the list is read, at the pace so far; undefined where that cannot be said. */
-  leftMs: number | undefined
-}
-
-/** A pace is known after this time. */
-const LEAST_MS = 2000
-
-/** How far a run is. A quick run reads a small part of the list, so nothing is said about its end. */
-export function progressOf(run: Underway, nowMs: number): Progress {
-  const readInAll = run.readBefore + run.read
-  const total = run.isQuick ? undefined : run.total
-  if (total === undefined || total === 0) return { ...run, readInAll, percent: undefined, leftMs: undefined }
-  const percent = Math.min(99, Math.floor((readInAll / total) * 100))
-  const tookMs = nowMs - run.startedAtMs
-  const left = total - readInAll
-  // Beyond its total, a list is being read again, and how often is not known.
-  const hasPace = tookMs >= LEAST_MS && run.read > 0 && left > 0
-  return { ...run, readInAll, percent, leftMs: hasPace ? (tookMs / run.read) * left : undefined }
 }

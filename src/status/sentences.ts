@@ -1,10 +1,10 @@
 import { factsOfCode } from '../errors/error-facts.ts'
 import { isFarAhead } from '../time/moments.ts'
 import { count, duration, grouped, moment } from '../text/wording.ts'
-import type { OrganizationView, Progress } from './overview.ts'
+import type { OrganizationView } from './overview.ts'
 
 import { reasonWords } from './proof-words.ts'
-import { isOfService, type State, type Wait } from './standing.ts'
+import { isOfService, type Progress, type State, type Wait } from './standing.ts'
 
 /** A state as it is shown. */
 export const STATE_WORDS: Readonly<Record<State, string>> = {

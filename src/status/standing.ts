@@ -1,7 +1,7 @@
 import { factsOfCode } from '../errors/error-facts.ts'
-import type { LatestRun } from '../model/report.ts'
-import type { UncountedFreshness } from '../model/mirror.ts'
-import type { OrganizationView } from './overview.ts'
+import type { Pause } from '../model/pause.ts'
+import type { LatestRun, Underway } from '../model/report.ts'
+import type { HeldRemovals, UncountedFreshness } from '../model/mirror.ts'
 
 /**
  * What is to be said of an organization in one word. `failing`: its last run failed. `late`: it was due long ago and was not read
@@ -48,10 +48,36 @@ export type Standing = {
   lastEnded: LatestRun | undefined
 }
 
-type Facts = Pick<
-  OrganizationView<UncountedFreshness>,
-  'freshness' | 'due' | 'held' | 'underway' | 'runs' | 'paused' | 'wait'
->
+/** What is known of an organization. */
+export type KnownOf<Shown extends UncountedFreshness> = {
+  /** Undefined where it was never mirrored. */
+  freshness: Shown | undefined
+  /** Undefined where it has no schedule. */
+  due: Due | undefined
+  /** Removals that wait for a decision. */
+  held: readonly HeldRemovals[]
+  underway: Progress | undefined
+  paused: Pause | undefined
+  /** What its job waits for now; undefined also where the queue could not be asked. */
+  wait?: Wait | undefined
+  /** Its latest full runs, oldest first. */
+  runs: readonly LatestRun[]
+}
+
+type Facts = KnownOf<UncountedFreshness>
+
+/** When an organization is due, by its schedule. Times in Unix milliseconds. */
+export type Due = {
+  /** When it was due last, and when it is due next; `nextLocal` is that in the time zone of the schedule. */
+  lastMs: number
+  nextMs: number
+  nextLocal: string
+  /** Undefined where it has no quick runs. */
+  nextQuickMs: number | undefined
+  /** Whether it was not read since it was due; late: for longer than a night may take. */
+  isDue: boolean
+  isLate: boolean
+}
 
 /** How an organization stands, from what is known of it. */
 export function standingOf(facts: Facts): Standing {
@@ -132,4 +158,30 @@ function failuresOf(ended: readonly LatestRun[]): Standing['failures'] {
     sinceMs: failed[0]?.startedAtMs,
     last: failed.at(-1),
   }
+}
+
+/** A run under way, and how far it is as far as that is known. */
+export type Progress = Underway & {
+  /** Customers read, those of the run it continues included. */
+  readInAll: number
+  /** From 0 to 99: a run is done when it has ended. Undefined where the number of customers is not known. */
+  percent: number | undefined
+  /** How long it takes until the list is read, at the pace so far; undefined where that cannot be said. */
+  leftMs: number | undefined
+}
+
+/** A pace is known after this time. */
+const LEAST_MS = 2000
+
+/** How far a run is. A quick run reads a small part of the list, so nothing is said about its end. */
+export function progressOf(run: Underway, nowMs: number): Progress {
+  const readInAll = run.readBefore + run.read
+  const total = run.isQuick ? undefined : run.total
+  if (total === undefined || total === 0) return { ...run, readInAll, percent: undefined, leftMs: undefined }
+  const percent = Math.min(99, Math.floor((readInAll / total) * 100))
+  const tookMs = nowMs - run.startedAtMs
+  const left = total - readInAll
+  // Beyond its total, a list is being read again, and how often is not known.
+  const hasPace = tookMs >= LEAST_MS && run.read > 0 && left > 0
+  return { ...run, readInAll, percent, leftMs: hasPace ? (tookMs / run.read) * left : undefined }
 }

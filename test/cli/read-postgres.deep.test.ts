@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeEach, expect, onTestFinished, test } from 'vitest'
-import { answeringInTime } from '../../jobs/monitoring/endpoints.ts'
+import { answeringInTime } from '../../jobs/run/live-mirror.ts'
 import { createPages } from '../../jobs/monitoring/endpoints.ts'
 import { readConfig } from '../../src/config/read-config.ts'
 import { openMirrorToRead } from '../../src/store/mirror.ts'

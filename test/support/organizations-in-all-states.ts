@@ -1,5 +1,5 @@
 import type { Mirror } from '../../src/model/mirror.ts'
-import type { Due } from '../../src/status/overview.ts'
+import type { Due } from '../../src/status/standing.ts'
 import { DAY_MS, night } from '../store/nights.ts'
 import { aPage, customers, MINUTE_MS, START_MS } from './builders.ts'
 import { tamper } from './mirror-file.ts'

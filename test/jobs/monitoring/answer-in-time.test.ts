@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { answeringInTime } from '../../../jobs/monitoring/endpoints.ts'
+import { answeringInTime } from '../../../jobs/run/live-mirror.ts'
 import { createPages } from '../../../jobs/monitoring/endpoints.ts'
 import { aMirror } from '../../support/mirror-file.ts'
 

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import * as errors from '../../../src/errors/errors.ts'
-import { isWaiting, verdictOf, type Circumstances, type JobVerdict } from '../../../jobs/run/sync-job.ts'
+import type { JobVerdict } from '../../../jobs/run/run-for-job.ts'
+import { isWaiting, verdictOf, type Circumstances } from '../../../jobs/run/sync-job.ts'
 
 const HOUR_MS = 3_600_000
 const USUAL: Circumstances = {

@@ -105,7 +105,7 @@ function expectAsWatched(cron: string, timezone: string, dayMs: number): void {
 test('a cron line is due as by watching the clock of any zone on any day', () => {
   fc.assert(
     fc.property(crons, zones, days, (cron, timezone, dayMs) => expectAsWatched(cron, timezone, dayMs)),
-    { numRuns: seeds(150, { least: 4, every: 40 }) },
+    { numRuns: seeds(60, { least: 4, every: 16 }) },
   )
 })
 
@@ -116,6 +116,6 @@ test('on days when the clocks change, a skipped time is due at the end of the ga
       fc.pre(dayMs !== undefined)
       if (dayMs !== undefined) expectAsWatched(cron, timezone, dayMs)
     }),
-    { numRuns: seeds(400, { every: 40 }) },
+    { numRuns: seeds(120, { every: 12 }) },
   )
 })
