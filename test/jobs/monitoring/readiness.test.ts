@@ -106,9 +106,9 @@ test.each([
 test.each([
   ['refuses', 'cannot execute INSERT in a read-only transaction', 'the queue cannot be written: cannot execute INSERT'],
   ['is gone', 'connect ECONNREFUSED 127.0.0.1:5432', 'the queue cannot be reached'],
-])('a worker whose queue %s is not ready, and says why', async (_how, said, problem) => {
+])('a worker whose queue %s is not ready, and says why', async (_how, reason, problem) => {
   const readiness = await examine({
-    write: () => Promise.reject(new Error(said)),
+    write: () => Promise.reject(new Error(reason)),
     workers: [],
     organizations: [],
     mirror: { listLastRuns: async () => [], listHeldRemovals: async () => [], listUncountedFreshness: async () => [] },
