@@ -3,7 +3,6 @@ import { shownMirror } from '../address/mirror-address.ts'
 import { ORGANIZATION_ID } from '../config/schema.ts'
 import type { Config } from '../config/read-config.ts'
 import { UsageError } from '../errors/errors.ts'
-import { listedNames } from '../text/wording.ts'
 import { monotonicMs } from '../machine/timers.ts'
 import type { Organizations } from '../model/organizations.ts'
 import type { MirroredOrganization } from '../copies/organizations.ts'
@@ -317,8 +316,6 @@ async function requireMirrored(
   if (names.includes(id)) return
   if (isInConfiguration(config, id))
     throw new UsageError(`${id}: is in the configuration, and the mirror holds nothing of it. ${todo}`)
-  const { didYouMean } = await import('../config/suggestion.ts')
-  throw new UsageError(
-    `unknown organization "${id}"${didYouMean(id, names)}: the mirror has ${names.length === 0 ? 'none' : listedNames(names)}`,
-  )
+  const { requireKnown } = await import('../copies/organizations.ts')
+  requireKnown([id], { known: names, configured: [] })
 }

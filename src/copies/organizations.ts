@@ -42,20 +42,13 @@ export async function listMirroredOrganizations(
   const reading = isPostgres(place) ? onServer(place, (session) => freshnessIn(session)) : inFile(place)
   const rows = (mayBeMissing ? await ifThere(reading) : await reading) ?? []
   try {
-    return rows.map(asListed).toSorted((one, other) => (one.organization < other.organization ? -1 : 1))
+    const listed = rows.map(({ organization, active, removed, leaving, ...times }) => ({
+      ...{ organization, active: Number(active), removed: Number(removed), isLeaving: Number(leaving) === 1 },
+      ...{ readAsOfMs: timeIn(times.read_as_of), retiredAtMs: timeIn(times.retired_at) },
+    }))
+    return listed.toSorted((one, other) => (one.organization < other.organization ? -1 : 1))
   } catch (error) {
     throw sqliteError(error, shownMirror(place))
-  }
-}
-
-function asListed(row: FreshnessRow): MirroredOrganization {
-  return {
-    organization: row.organization,
-    active: Number(row.active),
-    removed: Number(row.removed),
-    readAsOfMs: timeIn(row.read_as_of),
-    retiredAtMs: timeIn(row.retired_at),
-    isLeaving: Number(row.leaving) === 1,
   }
 }
 
