@@ -207,7 +207,7 @@ test.each([
     'This would delete 6 customers, 0 changes, 1 run and 0 rejects for good',
   ],
   ['to retire one that is still configured', ['retire', 'acme'], 'acme: is still in the configuration'],
-  ['a misspelt command that takes customers away', ['retrie', 'globex'], '(There are list, rename, retire, forget.)'],
+  ['a misspelt command that takes customers away', ['retrie', 'globex'], "unknown command 'retrie'"],
   [
     'to forget without --yes in the mirror of a named configuration',
     ['forget', 'globex', '--config', './customer-mirror.yaml'],
