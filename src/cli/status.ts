@@ -11,10 +11,11 @@ import { say, jsonDocument, print } from './output/say.ts'
 import { isoTime, LARGEST_STEP_MS } from '../time/moments.ts'
 import { withMirror } from './with-mirror.ts'
 import { renderTable } from './output/table.ts'
-import { duration, moment, count, grouped } from './output/wording.ts'
+import { configOption, duration, moment, count, grouped } from './output/wording.ts'
 import { leftBehindText } from './output/advice.ts'
+import { groupTitle } from './output/explain-failure.ts'
 import type { Organization } from '../config/organization.ts'
-import { isForGood } from '../errors/error-facts.ts'
+import { factsOfCode, isErrorCode, isForGood } from '../errors/error-facts.ts'
 
 /** `customer-mirror status`: reports how current each organization's rows are. */
 export function statusCommand(io: Io) {
@@ -55,7 +56,9 @@ export function statusCommand(io: Io) {
       })
       if (json) io.stdout.write(jsonDocument({ organizations: lines.map(asJson) }))
       if (!json && html === undefined && format === undefined) {
-        const notes = futureDateText(lines) + lastQuickLines(lines) + pausedLines(lines, config)
+        const notes = lastQuickLines(lines) + pausedLines(lines, config)
+        const problems = problemBlocks(lines, config)
+        say(io.stdout, problems)
         print(io.stdout, asTable(lines, limit, screenOf(io.stdout)))
         say(io.stdout, (notes === '' ? '' : `\n${notes}`) + left.map((each) => leftBehindText(each, config)).join(''))
       }
@@ -109,31 +112,70 @@ function wholeSeconds(ms: number | undefined): number | null {
   return ms === undefined ? null : Math.round(ms / 1000)
 }
 
+/** One line for each organization, those with a problem first. */
 function asTable(lines: readonly StatusLine[], { proven }: AgeLimit, screen: Screen | undefined): string {
-  const asOf = (ms: number | undefined) => (ms === undefined ? 'never' : moment(ms))
-  const age = (ms: number | undefined) => (ms === undefined ? '–' : duration(Math.max(0, ms)))
-  const mark = (ageMs: number | undefined) => (isInFuture(ageMs) ? ' (in the future)' : ' (too old)')
+  const age = (ms: number | undefined, isLimited: boolean) => {
+    if (ms === undefined) return isLimited ? 'never (too old)' : 'never'
+    if (isInFuture(ms)) return 'in the future'
+    return duration(Math.max(0, ms)) + (isLimited ? ' (too old)' : '')
+  }
+  const isWell = ({ why, tooOld }: StatusLine) =>
+    !tooOld && why.every((each) => fixOf(problemOf(each), '') === undefined)
   return renderTable(
     [
-      ...['organization', 'read as of', 'age', 'proven as of', 'proof', 'last run'],
+      ...['organization', 'read', 'proven', 'proof', 'last run'],
       ...['active', 'missing', 'removed', 'held', 'open rejects', 'why'],
     ],
-    lines.map(({ organization, freshness, readAgeMs, provenAgeMs, tooOld, why }) => [
-      organization,
-      asOf(freshness?.readAsOfMs),
-      isInFuture(readAgeMs) ? 'in the future' : age(readAgeMs) + (tooOld && !proven ? ' (too old)' : ''),
-      asOf(freshness?.provenAsOfMs) + (tooOld && proven ? mark(provenAgeMs) : ''),
-      freshness?.proof ?? '–',
-      freshness === undefined ? '–' : `#${freshness.lastRunId} ${freshness.lastStatus}`,
-      freshness?.active ?? 0,
-      freshness?.missing ?? 0,
-      freshness?.removed ?? 0,
-      freshness?.held ?? 0,
-      freshness?.openRejects ?? 0,
-      why.length === 0 ? '–' : why.join(', '),
-    ]),
+    [...lines.filter((line) => !isWell(line)), ...lines.filter(isWell)].map(
+      ({ organization, freshness, readAgeMs, provenAgeMs, tooOld, why }) => [
+        organization,
+        age(readAgeMs, tooOld && !proven),
+        age(provenAgeMs, tooOld && proven === true),
+        freshness?.proof ?? '–',
+        freshness === undefined ? '–' : `#${freshness.lastRunId} ${freshness.lastStatus}`,
+        freshness?.active ?? 0,
+        freshness?.missing ?? 0,
+        freshness?.removed ?? 0,
+        freshness?.held ?? 0,
+        freshness?.openRejects ?? 0,
+        why.length === 0 ? '–' : why.join(', '),
+      ],
+    ),
     screen,
   )
+}
+
+/** What a person has to do, once for all organizations with the same problem. Each block ends with an empty line. */
+function problemBlocks(lines: readonly StatusLine[], config: string | undefined): string {
+  const codes = new Set(lines.flatMap(({ why }) => why).map(problemOf))
+  return [...codes]
+    .map((code) => {
+      const names = lines
+        .filter(({ why }) => why.some((each) => problemOf(each) === code))
+        .map((line) => line.organization)
+      const fix = fixOf(code, configOption(config))
+      if (fix === undefined) return ''
+      const title = isErrorCode(code) ? `${factsOfCode(code).title} (${code})` : code
+      const named = names.length === 1 ? fix.replaceAll('<organization>', names[0] ?? '') : fix
+      return `✖ ${groupTitle(names, title)}\n  fix: ${named}\n\n`
+    })
+    .join('')
+}
+
+/** `held 50` and `held 7` are the same problem. */
+function problemOf(why: string): string {
+  return why.startsWith('held ') ? 'held' : why
+}
+
+/** Undefined for what needs no person, or has its own lines. */
+function fixOf(code: string, option: string): string | undefined {
+  if (code === 'held') return `customer-mirror removals list${option}`
+  if (code === 'shape-changed')
+    return `customer-mirror accept <organization>${option}, if the data is right as it comes.`
+  if (code === FUTURE_DATE) return 'The date lies in the future. Check the clock, then sync again.'
+  const { fix } = factsOfCode(code)
+  // Such an advice goes with the message of a run.
+  return isErrorCode(code) && !/ above\b/.test(fix) ? fix : undefined
 }
 
 const AGE = durationArgument({ most: '36500d', examples: '90m, 26h or 2d' })
@@ -141,7 +183,7 @@ const AGE = durationArgument({ most: '36500d', examples: '90m, 26h or 2d' })
 const EXAMPLES = `
 Examples:
   $ customer-mirror status
-      a table of how current each organization is
+      what needs you, then how current each organization is
   $ customer-mirror status --max-age 26h --json
       for a monitor: ends with 3 when a night was missed
   $ customer-mirror status --max-age 8d --proven
@@ -267,12 +309,4 @@ const FUTURE_DATE = 'future-date'
 /** Whether a date of this age is further ahead than clocks that are nearly right. */
 function isInFuture(ageMs: number | undefined): boolean {
   return ageMs !== undefined && ageMs < -LARGEST_STEP_MS
-}
-
-/** What to do about such dates, a line for each organization that has one. */
-function futureDateText(lines: readonly { organization: string; why: readonly string[] }[]): string {
-  return lines
-    .filter(({ why }) => why.includes(FUTURE_DATE))
-    .map(({ organization }) => `${organization}: its date lies in the future. Check the clock, then sync again.\n`)
-    .join('')
 }

@@ -4,9 +4,11 @@ import { beforeEach, expect, test } from 'vitest'
 import { removalsCommand } from '../../src/cli/removals.ts'
 import { statusCommand } from '../../src/cli/status.ts'
 import { customers } from '../support/builders.ts'
+import { list, refusal } from '../support/fault-server.ts'
 import { mirrorPages, tamper } from '../support/mirror-file.ts'
+import { runCli } from '../support/run-cli.ts'
 import { runCommand } from '../support/run-command.ts'
-import { aMirroredWorkplace, type Workplace } from '../support/workplace.ts'
+import { aFaultServer, aMirroredWorkplace, aWorkplace, organizationAt, type Workplace } from '../support/workplace.ts'
 
 const HOUR_MS = 3_600_000
 const PROVEN = {
@@ -142,10 +144,12 @@ test('a date in the future is called that, with what to do, and not that no run 
   tamper(workplace.mirror, `UPDATE runs SET read_as_of = '2051-01-01 00:00:00'`)
   expect(await said('--max-age', '26h')).toMatchObject({ tooOld: true, why: ['future-date'] })
   const { stdout } = await status('--max-age', '26h')
-  expect(stdout).toMatch(/2051-01-01 00:00 UTC +in the future +2051.* future-date$/m)
-  expect(stdout).toContain('\nacme: its date lies in the future. Check the clock, then sync again.\n')
+  expect(stdout).toMatch(/^acme +in the future +in the future .* future-date$/m)
+  expect(stdout).toContain(
+    '✖ acme: future-date\n  fix: The date lies in the future. Check the clock, then sync again.\n',
+  )
   expect(stdout).not.toMatch(/too old|no-run-since|0 ms/)
-  expect((await status('--max-age', '26h', '--proven')).stdout).toContain('2051-01-01 00:00 UTC (in the future)')
+  expect((await status('--max-age', '26h', '--proven')).stdout).toMatch(/^acme +in the future +in the future /m)
 })
 
 test('a proof in the future does not hide that no run came since', async () => {
@@ -154,6 +158,27 @@ test('a proof in the future does not hide that no run came since', async () => {
   tamper(workplace.mirror, `UPDATE runs SET read_as_of = '2051-01-01 00:00:00' WHERE proof = 'proven'`)
 
   expect((await said('--max-age', '26h')).why).toEqual(['future-date', 'no-run-since', 'rejected-without-id'])
+})
+
+test('what needs a person stands first, once for all organizations with the same problem', async () => {
+  const refusing = await aFaultServer(refusal(403, 'forbidden', 'No.'))
+  const shops = Array.from({ length: 20 }, (_, index) => ({
+    ...organizationAt(refusing, { id: `shop-${index}` }),
+    apiKey: `key-${index}`,
+  }))
+  const { folder } = aWorkplace([organizationAt(await aFaultServer(list(3)), { id: 'acme' }), ...shops])
+  const synced = await runCli(['sync'], { cwd: folder })
+  const { stdout } = await runCli(['status'], { cwd: folder })
+
+  for (const text of [synced.stderr, stdout]) {
+    expect(text.match(/^✖ 20 organizations: plan forbids.*shop-0, .*shop-19/gm)).toHaveLength(1)
+    expect(text.match(/fix: /g)).toHaveLength(1)
+  }
+  const lines = stdout.split('\n')
+  expect(lines[0]).toMatch(/^✖ 20 organizations/)
+  expect(lines.findIndex((line) => line.startsWith('shop-'))).toBeLessThan(
+    lines.findIndex((line) => line.startsWith('acme ')),
+  )
 })
 
 function now() {

@@ -62,12 +62,10 @@ test('a table shows how current each organization is, including those never mirr
   const { code, stdout, stderr } = await runCli(['status'], { cwd: folder })
 
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
-  expect(stdout).toMatch(/^organization +read as of +age +proven as of /)
-  expect(stdout).toMatch(
-    /^acme +\d{4}-\d\d-\d\d \d\d:\d\d UTC +.* never +unproven +#\d complete +120 +0 +0 +0 +0 +plain-scan$/m,
-  )
+  expect(stdout).toMatch(/^organization +read +proven +proof /)
+  expect(stdout).toMatch(/^acme +\d.* m?s +never +unproven +#\d complete +120 +0 +0 +0 +0 +plain-scan$/m)
   expect(stdout).toMatch(/^globex +.* 24 h.* never +unproven +#\d complete +7 +0 +0 +0 +0 +plain-scan$/m)
-  expect(stdout).toMatch(/^initech +never +– +never +– +– +0 +0 +0 +0 +0 +never-mirrored$/m)
+  expect(stdout).toMatch(/^initech +never +never +– +– +0 +0 +0 +0 +0 +never-mirrored$/m)
 })
 
 test.each([

@@ -3,6 +3,7 @@ import type { Organization } from '../../config/organization.ts'
 import { factsOfCode, type Origin } from '../../errors/error-facts.ts'
 import type { Outcome } from '../../sync/mirror-organization.ts'
 import type { Report } from '../../model/report.ts'
+import { listedNames } from '../../text/listed-names.ts'
 import { wrapText } from './say.ts'
 import { configOption, count, differentCustomers, moment } from './wording.ts'
 
@@ -75,29 +76,50 @@ export type BlockSettings = {
 
 /**
  * One block for each organization that failed or was stopped: its name, the cause, what to do, and the command that shows
- * its run. Each block begins with an empty line.
+ * its run. Organizations that failed alike share one, which counts them. Each block begins with an empty line.
  */
 export function failureBlocks(outcomes: readonly Outcome[], settings: BlockSettings): string {
-  return outcomes
-    .filter(({ error }) => error !== undefined)
-    .map((outcome) => `\n${blockOf(outcome, settings).join('\n')}\n`)
-    .join('')
+  const groups = new Map<string, Failed[]>()
+  for (const { report, error } of outcomes) {
+    if (error === undefined) continue
+    const { title, fix } = explainFailure(error)
+    const isStopped = report.status === 'interrupted'
+    const body = isStopped ? whatIsLeft(report, settings) : `fix: ${fix}`
+    const key = JSON.stringify([isStopped, title, body])
+    groups.set(key, [...(groups.get(key) ?? []), { report, title, body }])
+  }
+  return [...groups.values()].map((alike) => `\n${blockOf(alike, settings).join('\n')}\n`).join('')
 }
 
-function blockOf({ report, error }: Outcome, settings: BlockSettings): string[] {
-  const { organization } = report
-  const isStopped = report.status === 'interrupted'
+type Failed = { report: Report; title: string; body: string }
+
+function blockOf(alike: readonly Failed[], settings: BlockSettings): string[] {
+  const [first] = alike
+  if (first === undefined) return []
+  const { report, title, body } = first
   const isAsked = originOf(report) === 'stop'
-  const { title, fix } = explainFailure(error)
-  const body = [
-    ...(isAsked ? [] : causeOf(report)),
-    isStopped ? whatIsLeft(report, settings) : `fix: ${fix.replaceAll('<organization>', organization)}`,
-  ]
+  const names = alike.map((each) => each.report.organization)
+  const isAlone = names.length === 1
+  // The causes of the others differ in names and addresses alone.
+  const causes = isAlone ? causeOf(report) : [`${report.organization}: ${causeOf(report).join(' ')}`]
+  const fix = isAlone ? body.replaceAll('<organization>', report.organization) : body
   return [
-    ...indented(`${isStopped ? '■' : '✖'} ${organization}: ${isAsked ? 'stopped' : title}`, settings, ''),
-    ...body.flatMap((text) => indented(text, settings, '  ')),
+    ...indented(
+      `${report.status === 'interrupted' ? '■' : '✖'} ${groupTitle(names, isAsked ? 'stopped' : title)}`,
+      settings,
+      '',
+    ),
+    ...(isAsked ? [] : causes.flatMap((text) => indented(text, settings, '  '))),
+    ...indented(fix, settings, '  '),
     ...showCommand(report, settings),
   ]
+}
+
+/** `acme: bad key`, or `20 organizations: bad key (acme, globex, …)`. */
+export function groupTitle(organizations: readonly string[], title: string): string {
+  const [only = '', ...others] = organizations
+  if (others.length === 0) return `${only}: ${title}`
+  return `${count(organizations.length, 'organization')}: ${title} (${listedNames(organizations)})`
 }
 
 /** The message in lines, without the organization's name, which is shown above it. */
