@@ -3,7 +3,7 @@ import type { Organization } from '../../config/organization.ts'
 import { factsOfCode, type Origin } from '../../errors/error-facts.ts'
 import type { Outcome } from '../../sync/mirror-organization.ts'
 import type { Report } from '../../model/report.ts'
-import { listedNames } from '../../text/listed-names.ts'
+import { listedNames } from '../../text/wording.ts'
 import { wrapText } from './say.ts'
 import { configOption, count, differentCustomers, moment } from './wording.ts'
 
