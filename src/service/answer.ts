@@ -3,7 +3,7 @@ import type { UnderlyingSource } from 'node:stream/web'
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import type { HttpBindings } from '@hono/node-server'
 import type { Context } from 'hono'
-import type { ListEnvelope, ListQuery } from './listing.ts'
+import type { Details, ListEnvelope, ListQuery } from './listing.ts'
 
 /** The answer to a request for the list. All except the first two are failures of the service or of a proxy. */
 export type Answer =
@@ -84,9 +84,6 @@ function drip(bytes: Buffer, overMs: number): UnderlyingSource<Uint8Array> {
 }
 
 const DROPS = 200
-
-/** Messages by field. */
-export type Details = Record<string, string[]>
 
 /** The error envelope of the specification. */
 type ErrorEnvelope = { success: false; error: string; message: string; details: Details }

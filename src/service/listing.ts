@@ -1,5 +1,7 @@
 import type { ServiceCustomer } from './customers.ts'
-import type { Details } from './answer.ts'
+
+/** What is wrong with a query: messages by field. */
+export type Details = Record<string, string[]>
 
 /** The query of a request for the list, with defaults filled in. */
 export type ListQuery = { page: number; perPage: number; search: string; language: string }

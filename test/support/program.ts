@@ -59,7 +59,7 @@ function shortestChain(from: string, byPath: ReadonlyMap<string, SourceFile>, is
   return undefined
 }
 
-/** Files that need each other at start, as `a → b → a`; undefined when there are none. */
+/** Files that import each other, if only types, as `a → b → a`; undefined when there are none. */
 export function importCycle(files: readonly SourceFile[]): string | undefined {
   const byPath = new Map(files.map((file) => [file.path, file]))
   const finished = new Set<string>()
@@ -67,8 +67,8 @@ export function importCycle(files: readonly SourceFile[]): string | undefined {
   const visit = (path: string, trail: readonly string[]): string | undefined => {
     if (trail.includes(path)) return [...trail.slice(trail.indexOf(path)), path].join(' → ')
     if (finished.has(path)) return undefined
-    for (const { target, typeOnly } of byPath.get(path)?.imports ?? []) {
-      const cycle = typeOnly ? undefined : visit(target, [...trail, path])
+    for (const { target } of byPath.get(path)?.imports ?? []) {
+      const cycle = visit(target, [...trail, path])
       if (cycle !== undefined) return cycle
     }
     finished.add(path)
