@@ -29,18 +29,27 @@ export function headerOf(headers: AnswerHeaders, name: string): string | undefin
   return (typeof value === 'string' ? value : value?.[0])?.trim()
 }
 
-/** Sends requests. Connections that are not used stay open for a few seconds, for the next run that asks the same service. */
+/** What sends requests: an agent of undici. A connection that is not used stays open for a few seconds, for the next run. */
 export type Connections = Pick<Agent, 'dispatch'>
 
-export const CONNECTIONS: Connections = new UndiciAgent({
-  allowH2: false,
-  maxResponseSize: MAX_BODY_BYTES,
-  // Explicit, so that no environment variable can turn it off.
-  connect: { rejectUnauthorized: true },
-  // One limit over the whole exchange replaces these; a pause between bytes never ends a body that drips.
-  headersTimeout: 0,
-  bodyTimeout: 0,
-})
+/** The connections of this process for requests with this time limit: one that cannot be made is given up when they are. */
+export function connectionsWithin(timeoutMs: number): Connections {
+  const known = AGENTS.get(timeoutMs)
+  if (known !== undefined) return known
+  const agent = new UndiciAgent({
+    allowH2: false,
+    maxResponseSize: MAX_BODY_BYTES,
+    // Explicit, so that no environment variable can turn it off.
+    connect: { rejectUnauthorized: true, timeout: timeoutMs },
+    // One limit over the whole exchange replaces these; a pause between bytes never ends a body that drips.
+    headersTimeout: 0,
+    bodyTimeout: 0,
+  })
+  AGENTS.set(timeoutMs, agent)
+  return agent
+}
+
+const AGENTS = new Map<number, Connections>()
 
 /** One GET to exactly that address. */
 export type Request = {
@@ -83,7 +92,11 @@ async function unpacked({ bytes, ...facts }: Received, { place }: Request, optio
   const { room, signal } = options
   const { status, headers } = facts
   const encoding = headerOf(headers, 'content-encoding')
-  if (status !== 200) return { ...facts, text: await beginningOf(bytes, encoding), body: NOTHING }
+  if (status !== 200) {
+    // Its message is short; the request may wait long before it is sent again.
+    room?.release()
+    return { ...facts, text: await beginningOf(bytes, encoding), body: NOTHING }
+  }
   const unpack = async () => {
     const body = await wholeOf(bytes, encoding, place)
     if (!isMeasured(headers) && isCutOff(body)) throw new Error('the connection ended in the middle of a page')

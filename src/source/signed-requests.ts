@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { RateLimited, SourceRefused } from '../errors/errors.ts'
 import type { Room } from './byte-budget.ts'
 import { Clock } from './clock.ts'
-import { type Answer, type Connections, CONNECTIONS, get } from './connection.ts'
+import { type Answer, type Connections, connectionsWithin, get } from './connection.ts'
 import { holdsPage } from './customers-page.ts'
 import { customersUrl, placeOf, type Question } from './customers-url.ts'
 import type { Asking, RateLimit } from './rate-limit.ts'
@@ -111,7 +111,7 @@ export class SignedRequests {
     const moment = { unixMs: this.clock.signingMs, ...(usesNonce(signing) && { nonce: randomUUID() }) }
     const signed = signedHeaders({ method: 'GET', url }, credentials, moment, signing)
     const headers = { 'User-Agent': userAgent, ...signed }
-    const { connections = CONNECTIONS } = this.#options
+    const { connections = connectionsWithin(requestTimeoutMs) } = this.#options
     this.#requests += 1
     const request = { address: url, headers, place: placeOf(url, question) }
     const answer = await get(request, { connections, timeoutMs: requestTimeoutMs, monotonicMs, signal, room })

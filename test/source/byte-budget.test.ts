@@ -80,3 +80,18 @@ test('a page that could not be read, a search, and a compressed page leave nothi
   empty.add(999)
   expect(empty.mayGoOn).toBe(true)
 })
+
+test('the body of an error takes no room while its request waits', async () => {
+  await using server = await faultServer(bytes(503, 'x'.repeat(5000), { 'Retry-After': 5 }), large)
+  const budget = createByteBudget(1000)
+  const hadRoom: boolean[] = []
+  const onEvent = () => {
+    const other = budget.open()
+    other.add(1)
+    hadRoom.push(other.mayGoOn)
+    other.release()
+  }
+  const { source } = aSource(server, {}, { budget, onEvent })
+  await source.readPage({ page: 1, size: 50 }, PATIENT)
+  expect(hadRoom).toEqual([true])
+})
