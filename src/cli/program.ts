@@ -181,12 +181,12 @@ const WIDEST = 100
 const NARROWEST = 40
 
 /** How wide a help text is on a terminal of so many columns; undefined where there is none. */
-export function helpColumns(columns: number | undefined): number {
+function helpColumns(columns: number | undefined): number {
   return columns === undefined || columns > WIDEST ? USUAL : Math.max(columns, NARROWEST)
 }
 
 /** The paragraphs and the rows of a help text in lines of at most `width` columns. Commands stay whole, to be copied. */
-export function wrapHelp(text: string, width: number): string {
+function wrapHelp(text: string, width: number): string {
   const wrapped: string[] = []
   let paragraph: string[] = []
   const endParagraph = () => {
@@ -199,7 +199,7 @@ export function wrapHelp(text: string, width: number): string {
     const staysWhole = line === '' || COMMAND.test(line)
     if (!isSame || staysWhole || row !== null) endParagraph()
     if (staysWhole) wrapped.push(line)
-    else if (row !== null) wrapped.push(...wrapRow(row, width))
+    else if (row !== null) wrapped.push(hanging(row[1] ?? '', row[2] ?? '', width))
     else paragraph.push(line)
   }
   endParagraph()
@@ -216,12 +216,6 @@ function wrapParagraph(lines: readonly string[], width: number): readonly string
   if (lines.every((line) => columnsOf(line) <= width)) return lines
   const indent = indentOf(lines[0] ?? '')
   return wrapText(lines.join(' '), width - indent.length).map((line) => indent + line)
-}
-
-function wrapRow([line, word = '', meaning = '']: RegExpExecArray, width: number): string[] {
-  if (columnsOf(line) <= width) return [line]
-  const [first = '', ...more] = wrapText(meaning, width - word.length)
-  return [word + first, ...more.map((each) => ' '.repeat(word.length) + each)]
 }
 
 function indentOf(line: string): string {
