@@ -3,7 +3,7 @@ import { seeds } from '../support/seeds.ts'
 import { NIGHTLY_ORDERS, playNights, type SimulatedNight } from '../support/simulated-nights.ts'
 
 /** Histories of each order, three nights each: all of them in a deep run. */
-const HISTORIES = seeds(20_000, { every: 200 })
+const HISTORIES = seeds(20_000, { every: 400 })
 /** The requests of a scan: three plain readings, and some for what a short list needs as well. */
 const SOME_MORE = 40
 
@@ -26,12 +26,12 @@ test.each(NIGHTLY_ORDERS)(
   },
 )
 
-const NO_FAULTS = { lost: 0, wronglyRemoved: 0, isTooDear: false }
+const NO_FAULTS = { against: [], wronglyRemoved: 0, isTooDear: false }
 
-function faultsOf({ certificate, lost, lostInPlace, wronglyRemoved, requests, plain }: SimulatedNight) {
+function faultsOf({ certificate, lost, againstSettled, wronglyRemoved, requests, plain }: SimulatedNight) {
   const { proof } = certificate
   return {
-    lost: proof === 'proven' ? lost : proof === 'settled' ? lostInPlace : 0,
+    against: proof === 'settled' ? againstSettled : proof === 'proven' && lost > 0 ? [`${lost} unread`] : [],
     wronglyRemoved,
     // The list may have grown since, and a reading that was killed begins anew.
     isTooDear: requests > 2 * (3 * plain + SOME_MORE),

@@ -2,6 +2,7 @@ import { listScan } from '../../src/scan/list-scan.ts'
 import type { Certificate, Scan } from '../../src/scan/scan.ts'
 import { startOf, type Window, type WindowAnswer } from '../../src/scan/window.ts'
 import { dice as diceOf, type Dice } from './dice.ts'
+import { againstSettled, type Cut } from './oracle-of-grades.ts'
 
 /** A customer of the list: `placedAt` and `bornAt` are the moments when it moved last, and when it came. */
 type Customer = {
@@ -130,6 +131,18 @@ class NightlyList {
     return { window, rows, total: this.rows.length, perPage: window.size, beyondEnd: false }
   }
 
+  /** What the oracle needs to know of an answer: the whole list as it stands now. */
+  cut({ window, rows }: WindowAnswer): Cut {
+    const served = rows.flatMap((row) => (typeof row === 'object' ? (row.rowId ?? []) : row))
+    return { start: startOf(window), size: window.size, served, list: this.rows.map(({ rowId }) => rowId) }
+  }
+
+  /** The customers who moved, or left. */
+  movedSince(moment: number): Set<number> {
+    const inPlace = new Set(this.rows.filter(({ placedAt }) => placedAt <= moment).map(({ rowId }) => rowId))
+    return new Set(Array.from({ length: this.#made }, (_, index) => index + 1).filter((rowId) => !inPlace.has(rowId)))
+  }
+
   #shown(start: number, end: number, { page, size }: Window): Customer[] {
     if (this.#order === 'shuffled') return this.#inOrderOf(this.rows, () => this.#dice.next()).slice(start, end)
     if (this.#order !== 'created desc, unstable ties') return this.rows.slice(start, end)
@@ -169,8 +182,8 @@ export type SimulatedNight = {
   readonly plain: number
   /** Listed throughout, and on no page. */
   readonly lost: number
-  /** Those of them who kept their places. */
-  readonly lostInPlace: number
+  /** What a settled reading must not have: those of them who kept their places, and stood between no two pages that share only customers who moved. */
+  readonly againstSettled: readonly string[]
   /** Removed by the rules, although listed. */
   readonly wronglyRemoved: number
 }
@@ -189,7 +202,7 @@ export function playNights(order: NightlyOrder, seed: number): SimulatedNight[] 
     if (night > 1) list.stir(plan.day)
     const since = list.moment
     const before = new Set(list.rows.map(({ rowId }) => rowId))
-    const { scan, answers, requests } = read(list, plan, dice)
+    const { scan, answers, cuts, requests } = read(list, plan, dice)
     const seen = new Set(
       answers.flatMap(({ rows }) => rows.flatMap((row) => (typeof row === 'object' ? (row.rowId ?? []) : row))),
     )
@@ -200,7 +213,10 @@ export function playNights(order: NightlyOrder, seed: number): SimulatedNight[] 
       requests,
       plain: Math.max(1, Math.ceil(Math.max(before.size, list.rows.length) / plan.pageSize)),
       lost: lost.length,
-      lostInPlace: order === 'shuffled' ? 0 : lost.filter(({ placedAt }) => placedAt <= since).length,
+      againstSettled:
+        lost.length === 0 || order === 'shuffled'
+          ? []
+          : againstSettled({ cuts, lived: lost.map(({ rowId }) => rowId), moved: list.movedSince(since) }),
       wronglyRemoved: judge(known, seen, { certificate, list, search: plan.search }),
     })
   }
@@ -234,15 +250,16 @@ function planOf(seed: number): Plan {
   }
 }
 
-type Reading = { scan: Scan; answers: readonly WindowAnswer[]; requests: number }
+type Reading = { scan: Scan; answers: readonly WindowAnswer[]; cuts: readonly Cut[]; requests: number }
 
 function read(list: NightlyList, plan: Plan, dice: Dice): Reading {
   const killAfter = dice.chance(plan.killed) ? 1 + dice.below(Math.ceil(plan.size / plan.pageSize)) : Infinity
   const answers: WindowAnswer[] = []
+  const cuts: Cut[] = []
   let requests = 0
   let scan = listScan({ pageSize: plan.pageSize })
   const drive = (most: number) => {
-    const underWay: { window: Window; answer?: WindowAnswer }[] = []
+    const underWay: { window: Window; answer?: WindowAnswer; cut?: Cut }[] = []
     while (!scan.done && answers.length < most) {
       const windows = scan.next(plan.parallel - underWay.length)
       requests += windows.length
@@ -254,11 +271,13 @@ function read(list: NightlyList, plan: Plan, dice: Dice): Reading {
       if (request.answer === undefined) {
         list.stir(plan.churn)
         request.answer = list.answer(request.window)
+        request.cut = list.cut(request.answer)
         // It was cut from the list now, and arrives after others.
         if (plan.parallel > 1 && dice.chance(0.5)) continue
       }
       underWay.splice(at, 1)
       answers.push(request.answer)
+      if (request.cut !== undefined) cuts.push(request.cut)
       scan.read(request.answer)
     }
   }
@@ -269,7 +288,7 @@ function read(list: NightlyList, plan: Plan, dice: Dice): Reading {
     scan = listScan({ pageSize: plan.pageSize, recalled })
     drive(Infinity)
   }
-  return { scan, answers, requests }
+  return { scan, answers, cuts, requests }
 }
 
 /**
