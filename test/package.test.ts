@@ -1,4 +1,4 @@
-import { copyFileSync, existsSync, mkdirSync, readdirSync, unlinkSync, writeFileSync } from 'node:fs'
+import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, unlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { temporaryFolder } from './support/temp-folder.ts'
@@ -26,6 +26,12 @@ test('a package is made of what was compiled, the launcher and the licence, and 
   expect(files).toEqual([...ALWAYS, 'dist/src/cli/main.js', ...launcherFiles()].toSorted())
   expect(files).toContain(manifest.bin['customer-mirror'])
   expect(manifest.name).toMatch(/^@[a-z-]+\//)
+})
+
+test('the npm configuration names no registry, no token and no proxy', () => {
+  const settings = readFileSync(join(ROOT, '.npmrc'), 'utf8').split('\n')
+
+  expect(settings.filter((line) => line.trim() !== '' && !line.startsWith('#'))).toEqual(['loglevel=error'])
 })
 
 describe('the launcher of an installed package', () => {

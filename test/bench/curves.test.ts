@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { expect, inject, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { writeCurves } from '../../bench/curves/write-curves.ts'
 import type { Measurement } from '../../bench/messages.ts'
 import type { Stage } from '../../bench/stage.ts'
@@ -16,7 +16,7 @@ function costOf(customers: number) {
   return { customers, rest, load: { ...rest, wallMs: requests * 4 }, plain: { ...rest, requests: customers / 100 } }
 }
 
-/** Says what each member costs without running it: its programs are run in bench.test.ts, and here in a deep run. */
+/** Says what each member costs without running it: `npm run bench` runs them. */
 function aStageAtOnce(): Stage {
   return {
     run: async ({ dataset: { customers }, start, scan }) => {
@@ -33,8 +33,7 @@ test('the curves are measured at each size, and the page is written from them', 
   const output = { stdout: { write: () => true }, stderr: { write: () => true } }
 
   const sizes = ['--size', '400', '--size', '200']
-  const stageIn = inject('isDeep') ? undefined : aStageAtOnce
-  expect(await writeCurves([...sizes, '--runs', '1', '--output', file], output, stageIn)).toBe(0)
+  expect(await writeCurves([...sizes, '--runs', '1', '--output', file], output, aStageAtOnce)).toBe(0)
   const page = await readFile(file, 'utf8')
 
   expect(page.match(/^\| 200 \|/gm)).toHaveLength(4)

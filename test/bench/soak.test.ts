@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import { abandonedForNothing } from '../../bench/soak/checks/abandoned-runs.ts'
 import { compareCustomers, type Compared } from '../../bench/soak/checks/customers.ts'
@@ -10,6 +11,7 @@ import { alarms, personalData } from '../../bench/soak/checks/written-texts.ts'
 import { listCustomers } from '../../bench/soak/listed-customers.ts'
 import { readOptions } from '../../bench/soak/options.ts'
 import { planEvents } from '../../bench/soak/plan.ts'
+import { watchProgress } from '../../bench/soak/progress.ts'
 import type { StoredCustomer, StoredRun } from '../../bench/soak/read-mirror.ts'
 import { generateCustomers } from '../../src/service/customers.ts'
 
@@ -322,5 +324,50 @@ describe('in what was written', () => {
     const text = '{"organization":"acme","msg":"run complete","report":{"inserted":3}}'
 
     expect([...personalData([{ place: 'a log', text }]), ...alarms({ place: 'a log', text })]).toEqual([])
+  })
+})
+
+/** Two workers and a Redis, of which it is only seen what was killed. */
+function watched(lastMs: number, exit: (code: number) => void) {
+  const killed: string[] = []
+  const said: string[] = []
+  const life = (name: string) => ({ process: { kill: (signal: string) => killed.push(`${name} by ${signal}`) } })
+  const world = {
+    workers: ['worker-1', 'worker-2'].map((name) => ({ lives: [life(`${name}.1`), life(`${name}.2`)] })),
+    redis: { kill: async () => void killed.push('Redis') },
+    postgres: undefined,
+    folder: 'the folder',
+  }
+  const progress = watchProgress(world, { lastMs, seed: '7', say: (text) => said.push(text), exit })
+  return { progress, killed, said }
+}
+
+describe('a soak that does not end', () => {
+  test('says what it was doing and what is open, kills all its processes, and exits with 1', async () => {
+    let soak: ReturnType<typeof watched> | undefined
+    const code = await new Promise<number>((resolve) => {
+      soak = watched(1, resolve)
+      soak.progress.doing('coming to rest')
+      setTimeout(() => {}, 60_000).unref()
+    })
+
+    expect(code).toBe(1)
+    expect(soak?.killed.toSorted()).toEqual(
+      ['Redis', ...['1.1', '1.2', '2.1', '2.2'].map((life) => `worker-${life} by SIGKILL`)].toSorted(),
+    )
+    expect(soak?.said).toHaveLength(1)
+    expect(soak?.said[0]).toMatch(
+      /^The soak FAILED: .* while coming to rest\. Still open: .*Seed 7; .* kept in the folder\n$/,
+    )
+  })
+
+  test('and one that ended says nothing', async () => {
+    const { progress, killed, said } = watched(1, () => {
+      throw new Error('It has ended by itself')
+    })
+    progress.stop()
+    await sleep(20)
+
+    expect([...killed, ...said]).toEqual([])
   })
 })

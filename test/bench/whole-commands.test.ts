@@ -3,7 +3,6 @@ import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { startService } from '../../bench/service/service.ts'
 import { listedDigest, storedRows } from '../../bench/whole/stored-rows.ts'
-import { TARGETS } from '../../bench/targets.ts'
 import { listEnvelope } from '../../src/source/customers-page.ts'
 import { temporaryFolder } from '../support/temp-folder.ts'
 
@@ -30,24 +29,4 @@ test('a row that differs from what the service lists, or is not there, changes t
   expect(storedRows(file, 'by-hand-node').digest).not.toBe(listed)
   db.exec('UPDATE customers SET timezone = trim(timezone); DELETE FROM customers WHERE rowid = 1')
   expect(storedRows(file, 'by-hand-node')).not.toMatchObject({ digest: listed })
-})
-
-test.each([
-  ['at rest, over downloading the same', 1.2],
-  ['the second night, over downloading the same', 1.2],
-  ['1 % changed, over downloading the same', 1.5],
-  ['1 % gone, over downloading the same', 1.5],
-  ['1 % new at the top, over downloading the same', 1.5],
-  ['initial sync, over downloading and inserting the same', 1.35],
-  ['the chain scan at rest, over the plain scan', 1.2],
-  ['peak memory of loading 1,000,000', 220],
-  ['peak memory of 1,000,000 at rest', 220],
-  ['whole commands, initial sync: sync over Python by hand', 1.2],
-  ['whole commands, second night: sync over Python by hand', 0.9],
-  ['whole commands, at rest: sync over Python by hand', 0.9],
-  ['whole commands, 1 % changed: sync over Python by hand', 0.9],
-  ['sync of 40 customers', 300],
-  ['sync of 40 customers, from Node 20', 400],
-])('the limit of "%s" is %d', (title, limit) => {
-  expect(TARGETS.find((target) => target.title === title)?.limit).toBe(limit)
 })

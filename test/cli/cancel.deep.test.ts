@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { cancel } from '../support/cancelling.ts'
+import { cancel } from '../support/commands.ts'
 import { eventually } from '../support/eventually.ts'
 import { aJobsWorkplace, isEmbedded, someQueues } from '../support/jobs-workplace.ts'
 import { rowsOf, valueOf } from '../support/mirror-file.ts'

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { checkCommand } from '../../src/cli/check.ts'
-import { aReceiver } from '../support/receiver.ts'
+import { aReceiver } from '../support/fault-server.ts'
 import { runCommand } from '../support/run-command.ts'
 import { aSandbox, aWorkplace, organizationsOf } from '../support/workplace.ts'
 

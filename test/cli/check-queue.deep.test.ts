@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
-import { checked } from '../support/checked-queue.ts'
+import { checked } from '../support/commands.ts'
 
 test.each(['redis', 'postgres'])('a server of a %s queue that does not answer is given up', async (kind) => {
   const server = createServer().listen(0, '127.0.0.1')

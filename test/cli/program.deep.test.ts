@@ -1,7 +1,6 @@
 import { existsSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { runCli, startCli } from '../support/run-cli.ts'
-import { runInShell } from '../support/run-in-shell.ts'
+import { runCli, runInShell, startCli } from '../support/run-cli.ts'
 import { someOf } from '../support/seeds.ts'
 import { temporaryFolder } from '../support/temp-folder.ts'
 import { aSandbox, aWorkplace, organizationsOf } from '../support/workplace.ts'

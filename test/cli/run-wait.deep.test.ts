@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
+import { run, untilDelayed } from '../support/commands.ts'
 import { aJobsWorkplace, isEmbedded, someQueues } from '../support/jobs-workplace.ts'
-import { run, untilDelayed } from '../support/waiting-runs.ts'
 import { startWorker } from '../support/worker-log.ts'
 import { aSandbox, organizationsOf } from '../support/workplace.ts'
 

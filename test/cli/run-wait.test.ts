@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
+import { run, untilDelayed } from '../support/commands.ts'
 import { aGate } from '../support/gate.ts'
 import { aJobsWorkplace, isEmbedded, someQueues } from '../support/jobs-workplace.ts'
-import { run, untilDelayed } from '../support/waiting-runs.ts'
 import { startWorker } from '../support/worker-log.ts'
 import { aSandbox, aWorkplace, organizationsOf } from '../support/workplace.ts'
 

@@ -6,17 +6,17 @@ import { signingCommand } from '../../src/cli/signing.ts'
 import { syncCommand } from '../../src/cli/sync.ts'
 import { customersUrl } from '../../src/source/customers-url.ts'
 import {
+  type PresetName,
   PRESETS,
+  type Recipe,
   recipeOf,
   SECRET_ENCODINGS,
   SIGNATURE_ENCODINGS,
-  TIMESTAMP_FORMS,
   signedHeaders,
-  type PresetName,
-  type Recipe,
+  TIMESTAMP_FORMS,
 } from '../../src/source/signing/signing.ts'
+import { heldPipe } from '../support/failing-disk.ts'
 import { onlyRun } from '../support/json-output.ts'
-import { heldPipe } from '../support/held-pipe.ts'
 import { runCli } from '../support/run-cli.ts'
 import { runCommand } from '../support/run-command.ts'
 import { someOf } from '../support/seeds.ts'

@@ -1,16 +1,14 @@
-import { aMirrorToAsk, ENDLESS } from '../support/mirror-to-ask.ts'
-import { dirname } from 'node:path'
-import { expect, test, afterAll, beforeAll, describe } from 'vitest'
-import { aMirror } from '../support/mirror-file.ts'
-import { runInShell } from '../support/run-in-shell.ts'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { rmSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { sqlCommand } from '../../src/cli/sql.ts'
-import { runCli } from '../support/run-cli.ts'
+import { aMirror } from '../support/mirror-file.ts'
+import { aMirrorToAsk, ENDLESS } from '../support/mirror-of-many.ts'
+import { LAUNCHER, runCli, runInShell } from '../support/run-cli.ts'
 import { runCommand } from '../support/run-command.ts'
 import { temporaryFolder } from '../support/temp-folder.ts'
-import { LAUNCHER } from '../support/launcher.ts'
 
 test('rows take no more memory the more there are', async () => {
   const { file } = await aMirror()

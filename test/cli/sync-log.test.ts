@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
+import { linesOf } from '../support/commands.ts'
 import { list } from '../support/fault-server.ts'
 import { syncRuns } from '../support/json-output.ts'
 import { runCli } from '../support/run-cli.ts'
 import { aFaultServer, aSandbox, aWorkplace, organizationAt, organizationsOf } from '../support/workplace.ts'
-import { linesOf } from '../support/logged-sync.ts'
 
 test('with --log-level every line of standard error is JSON, failures included, and results stay on standard output', async () => {
   const { folder } = aWorkplace(organizationsOf(await aSandbox({ customers: [3, 4], forbidden: ['globex'] })))

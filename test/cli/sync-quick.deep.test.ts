@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
+import { afterANight } from '../support/commands.ts'
 import { valueOf } from '../support/mirror-file.ts'
 import { runCli } from '../support/run-cli.ts'
 import { aSandbox, aWorkplace, organizationsOf } from '../support/workplace.ts'
-import { afterANight } from '../support/quick-syncs.ts'
 
 test('--quick --dry-run reports the same, and changes nothing', async () => {
   const { folder, mirror } = await afterANight([3000])

@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest'
 import { columnsOf } from '../../src/cli/output/say.ts'
 import { syncCommand } from '../../src/cli/sync.ts'
-import { runOnScreen } from '../support/run-on-screen.ts'
+import { afterANight } from '../support/commands.ts'
 import { syncRuns } from '../support/json-output.ts'
 import { valueOf } from '../support/mirror-file.ts'
 import { runCli } from '../support/run-cli.ts'
+import { runOnScreen } from '../support/run-on-screen.ts'
 import { aSandbox, aWorkplace, organizationsOf } from '../support/workplace.ts'
-import { afterANight } from '../support/quick-syncs.ts'
 
 test('--quick says what it found, and how many pages it did not read', async () => {
   const { folder, mirror } = await afterANight([3000])

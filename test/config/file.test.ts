@@ -1,13 +1,13 @@
+import { writeSync } from 'node:fs'
 import { chmod, mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { readConfig } from '../../src/config/read-config.ts'
-import { heldPipe } from '../support/held-pipe.ts'
-import { withoutPrivileges } from '../support/without-privileges.ts'
-import { aFolder, acme, configOf, linesOf, mistakesIn } from './configuration-folder.ts'
-import { writeSync } from 'node:fs'
 import { readBytes } from '../../src/config/read-text.ts'
-import { runInShell } from '../support/run-in-shell.ts'
+import { acme, aFolder, configOf, linesOf, mistakesIn } from './configuration-folder.ts'
+import { heldPipe } from '../support/failing-disk.ts'
+import { runInShell } from '../support/run-cli.ts'
+import { withoutPrivileges } from '../support/without-privileges.ts'
 
 test.each([
   ['an empty file', '', "customer-mirror.yaml is empty: 'customer-mirror init' writes one to start from"],

@@ -2,7 +2,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { oneStatement, postgresPrograms } from '../../bench/postgres-server.ts'
 import { readCustomers } from '../../src/copies/read-rows.ts'
 import { openMirror } from '../../src/store/open-postgres.ts'
-import { startQuickPostgres } from '../support/postgres/quick-server.ts'
+import { startQuickPostgres } from '../support/postgres/server.ts'
 
 test.skipIf(postgresPrograms() === undefined)(
   'a search finds upper and lower case of i in a database whose language is Turkish',

@@ -4,8 +4,7 @@ import { expect, test } from 'vitest'
 import { blocksIn, commandsIn, isMarkedUnrun } from '../support/documents.ts'
 import { publishedCopy } from '../support/five-nights.ts'
 import { type Row, rowsOf, valueOf } from '../support/mirror-file.ts'
-import { aBlock, aReaderMachine, blocksOf, PAGE } from '../support/reader-machine.ts'
-import { withProgram, withPython } from '../support/reader-tools.ts'
+import { aBlock, aReaderMachine, blocksOf, PAGE, withProgram, withPython } from '../support/reader-machine.ts'
 
 /** The sections whose blocks are run, here and in the other files of this folder. */
 const RUN = ['sqlite3', 'Python', 'pandas', 'DuckDB', 'Object storage', 'Datasette', 'SQLAlchemy', 'dlt', 'dbt']

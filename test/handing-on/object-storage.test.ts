@@ -7,8 +7,7 @@ import { aBucketPlan, BUCKET, publishInto } from '../support/bucket-server.ts'
 import { eventually } from '../support/eventually.ts'
 import { rowsOf } from '../support/mirror-file.ts'
 import { aMirrorOfNights } from '../support/publishing.ts'
-import { aBlock, aReaderMachine } from '../support/reader-machine.ts'
-import { withPython } from '../support/reader-tools.ts'
+import { aBlock, aReaderMachine, withPython } from '../support/reader-machine.ts'
 
 test('the page reads from the address that the plan of these tests publishes to', () => {
   expect(aBlock('Object storage').text).toContain(`${bucketAddressText(aBucketPlan('customers.db').to)}/`)

@@ -1,9 +1,7 @@
 import { expect, test } from 'vitest'
 import { HOW_MANY_NIGHTS, playNight, publishedFrom } from '../support/five-nights.ts'
 import { aMirror, rowsOf, valueOf } from '../support/mirror-file.ts'
-import { rowsWithMoments } from '../support/moments.ts'
-import { aBlock, aReaderMachine } from '../support/reader-machine.ts'
-import { withPython } from '../support/reader-tools.ts'
+import { aBlock, aReaderMachine, rowsWithMoments, withPython } from '../support/reader-machine.ts'
 
 /** Every table and view that DuckDB opens by its name. */
 const OPENED = 'customers active_customers changes runs rejects freshness customers_daily dictionary manifest'.split(

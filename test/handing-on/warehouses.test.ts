@@ -6,13 +6,11 @@ import { parse } from 'yaml'
 import { z } from 'zod'
 import { PUBLIC_TABLES } from '../../src/model/public-tables.ts'
 import { DAY_MS, scanEnding } from '../store/nights.ts'
-import { HOW_MANY_NIGHTS, playNight, publishedCopy, publishedFrom } from '../support/five-nights.ts'
-import { aPage, customerId, customers, START_MS } from '../support/builders.ts'
 import { CLOCKS, organizationsOf } from '../store/organizations.ts'
+import { aPage, customerId, customers, START_MS } from '../support/builders.ts'
+import { HOW_MANY_NIGHTS, playNight, publishedCopy, publishedFrom } from '../support/five-nights.ts'
 import { aMirror, rowsOf, tamper, valueOf } from '../support/mirror-file.ts'
-import { rowsWithMoments } from '../support/moments.ts'
-import { aBlock, aReaderMachine, PAGE } from '../support/reader-machine.ts'
-import { withPython } from '../support/reader-tools.ts'
+import { aBlock, aReaderMachine, PAGE, rowsWithMoments, withPython } from '../support/reader-machine.ts'
 
 const DBT = fileURLToPath(new URL('../../docs/handing-on/dbt', import.meta.url))
 const HOUR_MS = DAY_MS / 24

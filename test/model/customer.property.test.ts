@@ -3,8 +3,8 @@ import { expect, test } from 'vitest'
 import { plainCustomer, recordSchema, TEXT_FIELDS, toCustomer, type Warnings } from '../../src/model/customer.ts'
 import { MAX_RECORD_LENGTH, sortRecords } from '../../src/sync/sorting/sort-records.ts'
 import { storableJson } from '../../src/text/storable-text.ts'
-import { anyCodePoint } from '../support/any-code-point.ts'
 import { aCustomer } from '../support/builders.ts'
+import { anyCodePoint } from '../support/seeds.ts'
 
 const sort = (...records: unknown[]) => sortRecords(records, { pageBytes: JSON.stringify(records).length })
 

@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { type Window } from '../../src/scan/window.ts'
+import type { Window } from '../../src/scan/window.ts'
 import { dice } from '../support/dice.ts'
-import { QuickList, shuffle } from '../support/quick-list.ts'
-import { readQuickly } from '../support/quick-scans.ts'
+import { QuickList, readQuickly, shuffle } from '../support/quick-list.ts'
 
 describe('by name', () => {
   test('five new and two gone among 100,000 customers are found in at most 100 requests where none cancel out', () => {

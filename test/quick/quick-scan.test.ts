@@ -1,9 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { keyOf, type Window } from '../../src/scan/window.ts'
 import { dice } from '../support/dice.ts'
-import { type Service } from '../support/drive-scan.ts'
-import { QuickList, shuffle } from '../support/quick-list.ts'
-import { readQuickly } from '../support/quick-scans.ts'
+import type { Service } from '../support/drive-scan.ts'
+import { QuickList, readQuickly, shuffle } from '../support/quick-list.ts'
 import { someOf } from '../support/seeds.ts'
 
 describe('in order of creation', () => {

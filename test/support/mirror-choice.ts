@@ -27,7 +27,7 @@ const OF_THE_STORE = [
 ]
 
 const OF_RUNS = [
-  ...['sync/*', 'quick/quick-run*', 'forgotten-customers*', 'privacy', 'privacy.deep', 'privacy.property'],
+  ...['sync/*', 'quick/quick-run*', 'forgotten-customers*', 'privacy', 'privacy.property'],
   ...['forged-names', 'scan-on-the-service*'],
 ]
 

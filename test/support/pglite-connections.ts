@@ -1,6 +1,13 @@
 import type { PGlite } from '@electric-sql/pglite'
-import { type Client, type Connections, Texts } from '../../src/store/port/postgres-session.ts'
+import { afterEach, beforeAll, beforeEach } from 'vitest'
+import type { Mirror } from '../../src/model/mirror.ts'
+import type { Ending } from '../../src/model/run.ts'
+import { mirrorOf } from '../../src/store/open-postgres.ts'
 import { VALUE_TYPES } from '../../src/store/port/postgres-connections.ts'
+import { type Client, type Connections, type Database, Texts } from '../../src/store/port/postgres-session.ts'
+import { text } from '../../src/store/port/sql.ts'
+import { openDatabase } from '../../src/store/postgres/open-database.ts'
+import { anEnding, aPage, MINUTE_MS, START_MS } from './builders.ts'
 import { openKeptPglite } from './postgres/kept-pglite.ts'
 
 let shared: Promise<PGlite> | undefined
@@ -59,7 +66,7 @@ function requireSafe(sql: string): void {
   if (!isSafe) throw new Error(`A statement is sent in the search path of the role: ${sql}`)
 }
 
-const PARSERS = { ...Object.fromEntries(VALUE_TYPES), [17]: (text: string) => Buffer.from(text.slice(2), 'hex') }
+const PARSERS = { ...Object.fromEntries(VALUE_TYPES), [17]: (hex: string) => Buffer.from(hex.slice(2), 'hex') }
 
 function countOf(answer: { rows: unknown[]; affectedRows?: number } | undefined): number | null {
   if (answer === undefined) return null
@@ -87,4 +94,133 @@ function createTurns(): Turns {
       return turn.resolve
     },
   }
+}
+
+type Break = { at: string; when: 'before' | 'after'; times: number }
+
+/** Connections that break at a statement, before or after the server did it. */
+export function breakable(real: Connections) {
+  const breaks: Break[] = []
+  const connections = through(real, async (client, sql, parameters) => {
+    const found = breaks.find(({ at, times }) => times > 0 && sql.startsWith(at))
+    if (found === undefined) return client.query(sql, parameters)
+    found.times -= 1
+    if (found.when === 'after') await client.query(sql, parameters)
+    throw new Error('Connection terminated unexpectedly')
+  })
+  return {
+    connections,
+    breakAt: (at: string, when: Break['when'], times = 1) => void breaks.push({ at, when, times }),
+  }
+}
+
+/** Connections whose queries go through a function. */
+export function through(
+  connections: Connections,
+  query: (client: Client, sql: string, parameters: unknown[] | undefined) => ReturnType<Client['query']>,
+): Connections {
+  return {
+    ...connections,
+    connect: async () => {
+      const client = await connections.connect()
+      return { ...client, query: (sql, parameters) => query(client, sql, parameters) }
+    },
+  }
+}
+
+/** The mirror that the tests of a process have one after the other, with the tables, indexes and views that it had when it was made. */
+let kept: { address: string; schema: string; objects: string } | undefined
+
+/**
+ * The address of a mirror without rows, as it was just made. To empty the one of the test before takes a tenth of the time that it takes
+ * to make one; if that test changed its tables or indexes, another one is made. A test has one at a time.
+ */
+export async function anEmptyMirror(): Promise<string> {
+  const server = await startPglite()
+  if (kept !== undefined) await server.exec(emptying(kept.schema))
+  if (kept !== undefined && (await objectsOf(kept.schema)) !== kept.objects) {
+    await server.exec(`DROP SCHEMA ${kept.schema} CASCADE`)
+    kept = undefined
+  }
+  kept ??= await make()
+  return kept.address
+}
+
+async function make(): Promise<NonNullable<typeof kept>> {
+  const address = anAddress()
+  const server = await startPglite()
+  const { schema } = await openDatabase(address, 'write', {
+    connect: () => pgliteConnections(server),
+  })
+  return { address, schema, objects: await objectsOf(schema) }
+}
+
+async function objectsOf(schema: string): Promise<string> {
+  const server = await startPglite()
+  const { rows } = await server.query(
+    `SELECT relname, relkind FROM pg_class WHERE relnamespace = $1::regnamespace ORDER BY 1`,
+    [schema],
+  )
+  return JSON.stringify(rows)
+}
+
+/** Without the triggers of the mirror. What stays is the version and the dictionary; opening the mirror makes a key. */
+function emptying(schema: string): string {
+  return `DO $$
+    DECLARE found record;
+    BEGIN
+      PERFORM set_config('session_replication_role', 'replica', true);
+      FOR found IN SELECT relkind, relname, format('%I.%I', relnamespace::regnamespace::text, relname) AS name FROM pg_class
+        WHERE relnamespace = '${schema}'::regnamespace AND relname NOT IN ('mirror_schema', 'dictionary', 'last_update')
+      LOOP
+        IF found.relkind = 'r' THEN EXECUTE 'DELETE FROM ' || found.name; END IF;
+        IF found.relkind = 'S' THEN PERFORM setval(found.name::regclass, 1, false); END IF;
+      END LOOP;
+      -- As in tables that were never analyzed: a test may have analyzed them while they held a few rows.
+      UPDATE pg_class SET reltuples = -1, relpages = 0, relallvisible = 0
+        WHERE relnamespace = '${schema}'::regnamespace AND relkind IN ('r', 'i');
+      DELETE FROM pg_statistic WHERE starelid IN (SELECT oid FROM pg_class WHERE relnamespace = '${schema}'::regnamespace);
+      UPDATE ${schema}.last_update SET updated_at = 'epoch';
+    END $$`
+}
+
+/**
+ * A mirror for all tests of a file, to which each adds what an administrator may add: `undo` takes statements that take it away again.
+ * Each test has an organization of its own.
+ */
+export function aMirrorWithAdditions() {
+  let database: Database
+  let mirror: Mirror
+  let organizations = 0
+  const undo: string[] = []
+  beforeAll(async () => {
+    const server = await startPglite()
+    database = await openDatabase(await anEmptyMirror(), 'write', { connect: () => pgliteConnections(server) })
+    mirror = mirrorOf(database)
+  })
+  beforeEach(() => {
+    organizations += 1
+  })
+  afterEach(async () => {
+    for (const sql of undo.splice(0).toReversed()) await write(sql)
+  })
+  const organization = () => `acme-${organizations}`
+
+  function write(sql: string) {
+    return database.write((session) => session.run(text(sql)))
+  }
+
+  async function night(list: readonly object[], n = 0, ending: Partial<Ending> = {}) {
+    const nowMs = START_MS + n * MINUTE_MS
+    const run = await mirror.startRun({ organization: organization(), trigger: 'sync', nowMs })
+    try {
+      await mirror.savePages(run, [aPage(1, list)], nowMs)
+      return await mirror.finishRun(run, anEnding(ending), nowMs)
+    } catch (error) {
+      await mirror.finishRun(run, anEnding({ status: 'failed' }), nowMs)
+      throw error
+    }
+  }
+
+  return { database: () => database, organization, undo, write, night }
 }

@@ -1,7 +1,13 @@
+import { randomUUID } from 'node:crypto'
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
 import { stderr } from 'node:process'
+import { fileURLToPath } from 'node:url'
 import type { TestProject } from 'vitest/node'
+import { z } from 'zod'
+import { openEmbedded } from '../../jobs/queue/embedded.ts'
+import { openKeptPglite } from './postgres/kept-pglite.ts'
 import { chosenQueue } from './queue-choice.ts'
-import { queueTemplate } from './queue-template.ts'
 import { startRedis } from './redis-server.ts'
 
 declare module 'vitest' {
@@ -31,3 +37,31 @@ function describe(address: string, isOwn: boolean): string {
   const { protocol, host } = new URL(address)
   return `${isOwn ? 'a Redis of their own' : 'the queue'} at ${protocol}//${host}`
 }
+
+const ROOT = new URL('../../', import.meta.url)
+
+/**
+ * A folder with an embedded queue that was never used, to copy. To make one takes four seconds of a processor, so it is kept for
+ * the next run of the tests, one for each pair of versions of what makes it.
+ */
+export async function queueTemplate(): Promise<string> {
+  const { bullmq, [POSTGRES]: postgres } = z
+    .object({ dependencies: z.object({ bullmq: z.string(), [POSTGRES]: z.string() }) })
+    .parse(JSON.parse(readFileSync(new URL('package.json', ROOT), 'utf8'))).dependencies
+  const kept = fileURLToPath(new URL(`node_modules/.cache/customer-mirror-tests/queue-${bullmq}-${postgres}`, ROOT))
+  if (existsSync(kept)) return kept
+  const made = `${kept}-${randomUUID()}`
+  // The mirrors of tests need a PGlite that was just made too.
+  mkdirSync(made, { recursive: true, mode: 0o700 })
+  await openKeptPglite(join(made, 'postgres')).then((database) => database.close())
+  await openEmbedded(made, 'customer-mirror').then((store) => store.close())
+  try {
+    renameSync(made, kept)
+  } catch {
+    // Another run of the tests was first.
+    rmSync(made, { recursive: true })
+  }
+  return kept
+}
+
+const POSTGRES = '@electric-sql/pglite'

@@ -1,6 +1,8 @@
-import type { Row, Window, WindowAnswer } from '../../src/scan/window.ts'
 import type { ExpectedOrder } from '../../src/quick/cut.ts'
-import type { Dice } from './dice.ts'
+import { quickScan, type QuickScanOptions } from '../../src/quick/quick-scan.ts'
+import { keyOf, type Row, type Window, type WindowAnswer } from '../../src/scan/window.ts'
+import { type Dice, dice } from './dice.ts'
+import { drive, type Service } from './drive-scan.ts'
 
 /** A list of row numbers. Rows with greater numbers were created later, and ids are in no order. */
 export class QuickList {
@@ -50,11 +52,21 @@ export function expecting(rowIds: readonly number[]): ExpectedOrder {
 }
 
 /** The order of a list by name: its rows stand in no order that can be seen. */
-export function shuffle(list: QuickList, dice: Dice): void {
+export function shuffle(list: QuickList, drawing: Dice): void {
   for (let last = list.rows.length - 1; last > 0; last -= 1) {
-    const other = dice.below(last + 1)
+    const other = drawing.below(last + 1)
     const [one, two] = [list.rows[last] ?? 0, list.rows[other] ?? 0]
     list.rows[last] = two
     list.rows[other] = one
   }
+}
+
+type Settings = Partial<QuickScanOptions> & { service?: Service }
+
+/** Reads the list as a quick scan does, after it was expected in the order `before`. */
+export function readQuickly(list: QuickList, before: readonly number[], { service, ...options }: Settings = {}) {
+  const scan = quickScan({ expected: expecting(before), maxRequests: 100, ...options })
+  const ride = drive(scan, service ?? { answer: (window) => list.answer(window) }, { dice: dice(7), parallel: 4 })
+  const read = new Set(ride.reads.flatMap(({ rows }) => rows.map(keyOf)))
+  return { ...scan.conclusion(), reasons: scan.certificate().reasons, requests: ride.requests, read, reads: ride.reads }
 }

@@ -1,16 +1,14 @@
 import { isOurs } from '../../src/errors/errors.ts'
-import { mirrorOrganization } from '../../src/sync/mirror-organization.ts'
-import { privacyPolicy } from '../../src/privacy/privacy-policy.ts'
 import type { Mirror } from '../../src/model/mirror.ts'
-import { dice as diceOf, type Dice } from './dice.ts'
+import { privacyPolicy } from '../../src/privacy/privacy-policy.ts'
+import { mirrorOrganization } from '../../src/sync/mirror-organization.ts'
+import { type Dice, dice as diceOf } from './dice.ts'
 import { type Churn, DATES, KnownList, ORDERS } from './known-list.ts'
 import { openReader } from './mirror-reader.ts'
-import { PlayedTime } from './played-time.ts'
-import { untrueAfterQuickRuns, untruthsOfQuickRun, readKept } from './quick-untruths.ts'
+import { countTurns, PlayedTime } from './played-time.ts'
 import { RandomService, SEARCHES } from './random-answers.ts'
 import { wireTo } from './random-wire.ts'
-import { countTurns } from './turn-timers.ts'
-import { readStored, untruthsOf, type Watched } from './untruths.ts'
+import { readKept, readStored, untrueAfterQuickRuns, untruthsOf, untruthsOfQuickRun, type Watched } from './untruths.ts'
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS

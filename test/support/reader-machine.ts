@@ -1,12 +1,14 @@
+import { spawnSync } from 'node:child_process'
 import { mkdirSync, symlinkSync } from 'node:fs'
 import { delimiter, dirname, join } from 'node:path'
 import { env as ours, execPath } from 'node:process'
+import { fileURLToPath } from 'node:url'
+import { inject } from 'vitest'
+import { z } from 'zod'
+import { type Block, blocksIn, PAGES } from './documents.ts'
 import { publishedCopy } from './five-nights.ts'
-import { blocksIn, PAGES, type Block } from './documents.ts'
-import { INSTALLED_TOOLS } from './reader-tools.ts'
-import { startCli, type Running } from './run-cli.ts'
+import { LAUNCHER, type Running, startCli } from './run-cli.ts'
 import { temporaryFolder } from './temp-folder.ts'
-import { LAUNCHER } from './launcher.ts'
 
 /** Stands before each value. */
 const MARK = '@@value@@'
@@ -15,7 +17,7 @@ const MARK = '@@value@@'
 export const PAGE = PAGES.filter(({ name }) => name === 'docs/HANDING-ON.md')
 
 /** A machine of a reader as the page assumes it, with the copy in a folder of this machine. */
-export type ReaderMachine = {
+type ReaderMachine = {
   /** The folder in which the reader works. */
   folder: string
   /** The copy for readers. */
@@ -27,7 +29,7 @@ export type ReaderMachine = {
   start: (block: Block, more?: string) => Running
 }
 
-export type ReaderOptions = {
+type ReaderOptions = {
   /** A published copy; by default one of five nights. */
   copy?: string
   /** The Python that has the program. */
@@ -95,4 +97,47 @@ export function aBlock(heading: string, index = 0): Block {
 /** The blocks below a heading of the page. */
 export function blocksOf(heading: string): Block[] {
   return PAGE.flatMap((page) => blocksIn(page)).filter((block) => block.heading === heading)
+}
+
+/** Where `.ci/run` installs the programs of test/handing-on/requirements.txt. */
+const INSTALLED = fileURLToPath(new URL('../../node_modules/.cache/handing-on/', import.meta.url))
+
+/** The programs of the installed packages. */
+const INSTALLED_TOOLS = join(INSTALLED, 'bin')
+
+/**
+ * Adds the tests of a tool that is in these modules of the installed Python, with the version that the page names. Where they are
+ * not installed there are no tests, and the output of a deep run names the tool as untested; other runs do not look for it.
+ */
+export function withPython(tool: string, modules: readonly string[], addTests: (python: string) => void): void {
+  const python = join(INSTALLED_TOOLS, 'python')
+  if (!inject('isDeep')) return
+  if (succeeds(python, ['-c', `import ${modules.join(', ')}`])) addTests(python)
+  else reportUntested(tool)
+}
+
+/** Adds the tests of a program of the PATH. */
+export function withProgram(program: string, addTests: () => void): void {
+  if (succeeds(program, ['--version'])) addTests()
+  else reportUntested(program)
+}
+
+function succeeds(program: string, args: readonly string[]): boolean {
+  return spawnSync(program, args).status === 0
+}
+
+function reportUntested(tool: string): void {
+  console.log(`untested: ${tool} is not installed here.`)
+}
+
+/** Rows with their times as numbers: other programs write a time with as many digits as it has. */
+export function rowsWithMoments(rows: unknown): unknown[][] {
+  return z
+    .array(z.array(z.unknown()))
+    .parse(rows)
+    .map((row) => row.map(momentOf))
+}
+
+function momentOf(value: unknown): unknown {
+  return /^\d{4}-\d\d-\d\d \d\d:/.test(String(value)) ? Date.parse(`${String(value)}Z`) : value
 }

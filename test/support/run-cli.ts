@@ -1,13 +1,19 @@
-import { spawn } from 'node:child_process'
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { statSync } from 'node:fs'
+import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
+import { execPath, kill } from 'node:process'
 import { createInterface } from 'node:readline'
 import { text } from 'node:stream/consumers'
+import { fileURLToPath } from 'node:url'
 import { inject, onTestFinished } from 'vitest'
+import { isGone, nameOfProcess } from '../../src/machine/process-name.ts'
+import { eventually } from './eventually.ts'
+import { aGate, type Gate } from './gate.ts'
+import { rowsOf } from './mirror-file.ts'
 import { PLAIN_USER } from './plain-user-setup.ts'
 import { runHere } from './run-here.ts'
-import { LAUNCHER } from './launcher.ts'
+import { aSandbox, aWorkplace, organizationsOf } from './workplace.ts'
 
 /** How a process of the program ended, and everything it wrote. */
 export type Ended = { code: number | null; signal: NodeJS.Signals | null; stdout: string; stderr: string }
@@ -20,7 +26,7 @@ export type Running = {
   lineOnStderr(pattern: RegExp): Promise<string>
 }
 
-export type CliOptions = {
+type CliOptions = {
   /** The folder it is started in. */
   cwd: string
   /** Its whole environment, besides a PATH with only Node and the system. */
@@ -115,5 +121,77 @@ function linesOf(stream: NodeJS.ReadableStream): { find: Running['lineOnStderr']
         }
       }
     },
+  }
+}
+
+/** The file that `customer-mirror` starts. */
+export const LAUNCHER = fileURLToPath(new URL('../../src/cli/customer-mirror.mjs', import.meta.url))
+
+/** A command line with `customer-mirror` in it, run by bash in a folder to its end, with a text on its standard input. */
+export function runInShell(command: string, { cwd, input = '' }: { cwd: string; input?: string }) {
+  const line = command.replace('customer-mirror', `'${process.execPath}' '${LAUNCHER}'`)
+  const { status, stdout, stderr } = spawnSync('/bin/bash', ['--norc', '-c', line], {
+    input,
+    encoding: 'utf8',
+    maxBuffer: 1e9,
+    cwd,
+    env: { PATH: '/usr/bin:/bin' },
+  })
+  return { code: status, stdout, stderr }
+}
+
+/** Makes the launcher believe that it runs on a Node that is too old, so that it starts the one that npm installed. */
+const OLD_NODE = `data:text/javascript,${encodeURIComponent(
+  `Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '20.0.0' } })`,
+)}`
+
+/** A sync under a launcher, in the middle of its run. The second page is answered when asked for, the third one never. */
+export async function aSync() {
+  const gate = aGate({ fromPage: 2 })
+  const { args, folder, mirror } = await aPlace(gate)
+  const launcher = spawn(execPath, ['--import', OLD_NODE, LAUNCHER, ...args], {
+    cwd: folder,
+    stdio: ['ignore', 'ignore', 'pipe'],
+  })
+  await gate.reached
+  const pid = childOf(launcher.pid ?? 0)
+  onTestFinished(() => {
+    gate.open()
+    launcher.kill('SIGKILL')
+    if (isGone(program) === false) kill(pid, 'SIGKILL')
+  })
+  const program = nameOfProcess(pid)
+  await eventually(
+    () => rowsOf(mirror, 'SELECT received FROM runs'),
+    ([run]) => run?.['received'] === 100,
+  )
+  return { launcher, pid, program, mirror, answer: () => gate.open(2) }
+}
+
+/** A folder with a configuration for a service behind the gate. */
+export async function aPlace(gate: Gate) {
+  const sandbox = await aSandbox({ customers: [300], intercept: gate.intercept })
+  const { folder, config, mirror } = aWorkplace(organizationsOf(sandbox, { concurrency: 1 }))
+  return { folder, mirror, args: ['sync', '--config', config, '--log-level', 'error'] }
+}
+
+/** How a process ended. */
+export async function howItEnded(child: ChildProcess) {
+  if (child.exitCode === null && child.signalCode === null) await once(child, 'exit')
+  return [child.exitCode, child.signalCode]
+}
+
+/** The only process that another one has started. */
+function childOf(parent: number): number {
+  const found = readdirSync('/proc').find((id) => /^\d+$/.test(id) && parentOf(id) === parent)
+  return Number(found)
+}
+
+function parentOf(id: string): number {
+  try {
+    const stat = readFileSync(`/proc/${id}/stat`, 'utf8')
+    return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1])
+  } catch {
+    return 0
   }
 }

@@ -1,8 +1,9 @@
-import { connect, createServer, type Socket } from 'node:net'
-import { listenHere } from './listen-here.ts'
+import { once } from 'node:events'
+import { connect, createServer, type Server, type Socket } from 'node:net'
+import { onTestFinished } from 'vitest'
 
 /** A way to a server of this machine. */
-export type SilentProxy = {
+type SilentProxy = {
   port: number
   /** From now on nothing comes through on the connections that there are, and neither end gets to know. New ones work. */
   silence(): void
@@ -33,4 +34,16 @@ export async function aSilentProxy(to: number): Promise<SilentProxy> {
       for (const socket of open) socket.unpipe().resume()
     },
   }
+}
+
+/** Has a server listen at a free port of this machine until the test ends, which ends its `open` connections too. Returns the port. */
+export async function listenHere(server: Server, open: ReadonlySet<Socket>): Promise<number> {
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  onTestFinished(() => {
+    server.close()
+    for (const socket of open) socket.destroy()
+  })
+  const at = server.address()
+  if (at === null || typeof at === 'string') throw new Error('no port')
+  return at.port
 }

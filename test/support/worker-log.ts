@@ -1,16 +1,20 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { env as ours, execPath } from 'node:process'
 import { createInterface } from 'node:readline'
 import { PassThrough } from 'node:stream'
 import { expect, onTestFinished } from 'vitest'
+import { parse, stringify } from 'yaml'
 import { z } from 'zod'
 import type { Timings } from '../../jobs/timings.ts'
 import { runWorker } from '../../jobs/worker.ts'
 import { aGate } from './gate.ts'
-import { aJobsWorkplace } from './jobs-workplace.ts'
+import { aJobsWorkplace, aQueue } from './jobs-workplace.ts'
 import { valueOf } from './mirror-file.ts'
 import { quickProgram } from './quick-program.ts'
+import { type RedisServer, startRedis } from './redis-server.ts'
 import { aSandbox, organizationsOf, type Workplace } from './workplace.ts'
 
 /** A log line of a worker, with the fields used in tests. */
@@ -58,7 +62,7 @@ function readWorkerLog(stream: NodeJS.ReadableStream): WorkerLog {
   async function said(matches: (line: LogLine) => boolean): Promise<LogLine> {
     for (let seen = 0; ;) {
       for (; seen < lines.length; seen += 1) {
-        const line = parse(lines[seen] ?? '')
+        const line = lineOf(lines[seen] ?? '')
         if (line !== undefined && matches(line)) return line
       }
       const next = once(reader, 'line').then(() => 'more')
@@ -76,7 +80,7 @@ function readWorkerLog(stream: NodeJS.ReadableStream): WorkerLog {
   }
 }
 
-function parse(text: string): LogLine | undefined {
+function lineOf(text: string): LogLine | undefined {
   if (!text.startsWith('{')) return undefined
   const parsed = logLine.safeParse(JSON.parse(text))
   return parsed.success ? parsed.data : undefined
@@ -201,4 +205,44 @@ export async function aWorker() {
 export async function aWorkerProcess(options: { node: string[] }) {
   const place = await aPlace()
   return { place, worker: startWorkerProcess(place, { ...options, timings }) }
+}
+
+export async function aRedis(options: Parameters<typeof startRedis>[0] = {}): Promise<RedisServer> {
+  const redis = await startRedis(options)
+  onTestFinished(() => redis.close())
+  return redis
+}
+
+export async function aPlaceOn(redis: RedisServer, gate = aGate({ fromPage: 1000 })) {
+  const sandbox = await aSandbox({ customers: [400], intercept: gate.intercept })
+  const place = aJobsWorkplace(organizationsOf(sandbox, { concurrency: 1 }), { queue: aQueue(redis.url) })
+  return place
+}
+
+export async function aWorkerOn(redis: RedisServer, gate?: ReturnType<typeof aGate>) {
+  const place = await aPlaceOn(redis, gate)
+  return { redis, place, worker: startWorker(place) }
+}
+
+/** A folder for a worker of that many organizations. */
+export async function aPlaceOf(count: number) {
+  const sandbox = await aSandbox({ customers: Array.from({ length: count }, () => 3) })
+  const organizations = organizationsOf(sandbox)
+  return { place: aJobsWorkplace(organizations), organizations }
+}
+
+const NEVER = 3_600_000
+
+/** A worker that does not look at its file, and reads it again only for a job of an organization that it does not know. */
+export async function aBlindWorker(place: ReturnType<typeof aJobsWorkplace>, before: readonly unknown[]) {
+  // No change is reported where the file is behind a link.
+  const link = join(place.folder, 'data', 'link.yaml')
+  symlinkSync(place.config, link)
+  const document: object = parse(readFileSync(place.config, 'utf8'))
+  const write = (organizations: readonly unknown[]) =>
+    writeFileSync(place.config, stringify({ ...document, mirror: place.mirror, organizations }))
+  write(before)
+  const worker = startWorker({ config: link }, { timings: { configLookMs: NEVER, catchUpMs: NEVER } })
+  await worker.ran('acme')
+  return { worker, write }
 }

@@ -5,11 +5,10 @@ import { type Dice, dice as diceOf } from '../support/dice.ts'
 import { type Churn, DATES, KnownList, ORDERS } from '../support/known-list.ts'
 import { aMirror } from '../support/mirror-file.ts'
 import { openReader } from '../support/mirror-reader.ts'
-import { PlayedTime } from '../support/played-time.ts'
+import { countTurns, PlayedTime } from '../support/played-time.ts'
 import { RandomService, SEARCHES } from '../support/random-answers.ts'
 import { wireTo } from '../support/random-wire.ts'
 import { seeds } from '../support/seeds.ts'
-import { countTurns } from '../support/turn-timers.ts'
 import { readStored, untruthsOf, type Watched } from '../support/untruths.ts'
 
 /** Histories of some nights each; a thirtieth of them in `npm test`. */

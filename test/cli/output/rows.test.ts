@@ -3,8 +3,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { formatRows, type Layout } from '../../../src/cli/output/rows.ts'
 import type { SqlValue } from '../../../src/copies/sqlite-statement.ts'
-import { anyCodePoint } from '../../support/any-code-point.ts'
-import { seeds } from '../../support/seeds.ts'
+import { anyCodePoint, seeds } from '../../support/seeds.ts'
 
 function written(layout: Layout, columns: readonly string[], rows: readonly (readonly SqlValue[])[]): string {
   const format = formatRows(layout)

@@ -1,18 +1,18 @@
-import { lockPlace } from '../../../src/copies/written-file.ts'
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { readdirSync, writeFileSync, readFileSync } from 'node:fs'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { backupCommand } from '../../../src/cli/backup.ts'
+import { publishCommand } from '../../../src/cli/publish.ts'
+import { lockPlace } from '../../../src/copies/written-file.ts'
 import { night } from '../../store/nights.ts'
 import { aWriter, backUp } from '../../support/backing-up.ts'
 import { customers } from '../../support/builders.ts'
 import { aMirror, aMirrorFile, valueOf } from '../../support/mirror-file.ts'
-import { runCommand } from '../../support/run-command.ts'
 import { aMirroredWorkplace } from '../../support/mirrored-workplace.ts'
-import { LAUNCHER } from '../../support/launcher.ts'
-import { publishCommand } from '../../../src/cli/publish.ts'
+import { LAUNCHER } from '../../support/run-cli.ts'
+import { runCommand } from '../../support/run-command.ts'
 
 describe('a backup', () => {
   test('is one state of the mirror, however much another process writes meanwhile', async () => {

@@ -5,13 +5,13 @@ import { backupCommand } from '../../../src/cli/backup.ts'
 import { night } from '../../store/nights.ts'
 import { aBackupFile, backUp } from '../../support/backing-up.ts'
 import { customers, MINUTE_MS, START_MS } from '../../support/builders.ts'
+import { written } from '../../support/commands.ts'
 import { failOnDisk } from '../../support/failing-disk.ts'
 import { aMirror, rowsOf, valueOf } from '../../support/mirror-file.ts'
-import { runCommand } from '../../support/run-command.ts'
-import { temporaryFolder } from '../../support/temp-folder.ts'
 import { aMirroredWorkplace } from '../../support/mirrored-workplace.ts'
+import { runCommand } from '../../support/run-command.ts'
 import { someOf } from '../../support/seeds.ts'
-import { written } from '../../support/backup-command.ts'
+import { temporaryFolder } from '../../support/temp-folder.ts'
 
 describe('a backup', () => {
   test('holds the whole mirror, internal tables included, in one private file, and no lease of a run', async () => {

@@ -2,9 +2,8 @@ import { expect, test } from 'vitest'
 import { exportCommand } from '../../../src/cli/export.ts'
 import { restoreCommand } from '../../../src/cli/restore.ts'
 import { syncCommand } from '../../../src/cli/sync.ts'
-import { aBackedUpWorkplace } from '../../support/backed-up.ts'
+import { aBackedUpWorkplace, lose } from '../../support/backing-up.ts'
 import { runCommand } from '../../support/run-command.ts'
-import { lose } from '../../support/lost-mirror.ts'
 
 test('readers of the feed of a lost mirror are sent to a new copy, from which they go on', async () => {
   const here = await aBackedUpWorkplace()

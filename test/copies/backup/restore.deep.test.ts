@@ -2,20 +2,26 @@ import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { readdirSync, rmSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { expect, test, describe } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { publishCommand } from '../../../src/cli/publish.ts'
 import { restoreCommand } from '../../../src/cli/restore.ts'
-import { valueOf, aMirror, aMirrorFile } from '../../support/mirror-file.ts'
-import { startCli, runCli } from '../../support/run-cli.ts'
-import { runCommand } from '../../support/run-command.ts'
-import { COUNT, namesBeside, aBackedUpWorkplace } from '../../support/backed-up.ts'
-import { LAUNCHER } from '../../support/launcher.ts'
 import { openMirror } from '../../../src/store/mirror.ts'
 import { night } from '../../store/nights.ts'
 import { CLOCKS, organizationsOf } from '../../store/organizations.ts'
-import { aBackupFile, aWriter, backUp, restore } from '../../support/backing-up.ts'
+import {
+  aBackedUpWorkplace,
+  aBackup,
+  aBackupFile,
+  aWriter,
+  backUp,
+  COUNT,
+  namesBeside,
+  restore,
+} from '../../support/backing-up.ts'
 import { customers } from '../../support/builders.ts'
-import { aBackup } from '../../support/to-restore.ts'
+import { aMirror, aMirrorFile, valueOf } from '../../support/mirror-file.ts'
+import { LAUNCHER, runCli, startCli } from '../../support/run-cli.ts'
+import { runCommand } from '../../support/run-command.ts'
 
 test('where no more can be written, the mirror is as it was, and nothing half written is left', async () => {
   const here = await aBackedUpWorkplace()

@@ -5,16 +5,22 @@ import { basename, dirname, join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { restoreCommand } from '../../../src/cli/restore.ts'
 import { syncCommand } from '../../../src/cli/sync.ts'
-import { VERSION } from '../../../src/store/schema/schema.ts'
 import { openMirror } from '../../../src/store/mirror.ts'
+import { VERSION } from '../../../src/store/schema/schema.ts'
 import { night } from '../../store/nights.ts'
-import { backUp, restore } from '../../support/backing-up.ts'
+import {
+  aBackedUpWorkplace,
+  aBackup,
+  backUp,
+  COUNT,
+  namesBeside,
+  type Place,
+  restore,
+} from '../../support/backing-up.ts'
 import { aCustomer, customerId, customers, MINUTE_MS, START_MS } from '../../support/builders.ts'
-import { aMirror, aMirrorFile, rowsOf, tamper, valueOf } from '../../support/mirror-file.ts'
 import { failOnDisk, failToFlushFolders } from '../../support/failing-disk.ts'
+import { aMirror, aMirrorFile, rowsOf, tamper, valueOf } from '../../support/mirror-file.ts'
 import { runCommand } from '../../support/run-command.ts'
-import { COUNT, namesBeside, aBackedUpWorkplace } from '../../support/backed-up.ts'
-import { type Place, aBackup } from '../../support/to-restore.ts'
 
 describe('a restore', () => {
   test('puts the backup in the place of the mirror, and keeps the replaced one beside it under another name', async () => {

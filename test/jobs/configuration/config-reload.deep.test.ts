@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { isEmbedded, someQueues } from '../../support/jobs-workplace.ts'
-import { aPlaceOf, aBlindWorker } from '../../support/reloading-worker.ts'
 import { pause } from '../../../jobs/pauses.ts'
+import { isEmbedded, someQueues } from '../../support/jobs-workplace.ts'
+import { aBlindWorker, aPlaceOf } from '../../support/worker-log.ts'
 
 // Other processes cannot add to the embedded queue.
 if (!isEmbedded) {

@@ -1,11 +1,10 @@
 import { readFileSync, writeFileSync } from 'node:fs'
-import { parse, stringify } from 'yaml'
 import { expect, test } from 'vitest'
+import { parse, stringify } from 'yaml'
 import { aJobsWorkplace, isEmbedded, someQueues } from '../../support/jobs-workplace.ts'
 import { startCli } from '../../support/run-cli.ts'
-import { message } from '../../support/worker-log.ts'
+import { aBlindWorker, aPlaceOf, message } from '../../support/worker-log.ts'
 import { aSandbox, organizationsOf } from '../../support/workplace.ts'
-import { aPlaceOf, aBlindWorker } from '../../support/reloading-worker.ts'
 
 test('SIGHUP has a worker read its configuration at once, and ends no run', async () => {
   const sandbox = await aSandbox({ customers: [3, 3] })

@@ -4,7 +4,7 @@ import { askQueue } from '../../../jobs/queue/backend.ts'
 import { freePort } from '../../../bench/free-port.ts'
 import { onThisMachine } from '../../support/busy-machine.ts'
 import { someQueues } from '../../support/jobs-workplace.ts'
-import { listenHere } from '../../support/listen-here.ts'
+import { listenHere } from '../../support/silent-proxy.ts'
 
 const PASSWORD = 'made-up-password-of-the-queue'
 

@@ -4,8 +4,7 @@ import { eventually } from '../../support/eventually.ts'
 import { aJobsWorkplace } from '../../support/jobs-workplace.ts'
 import { rowsOf } from '../../support/mirror-file.ts'
 import { redisProgram } from '../../support/redis-server.ts'
-import { startWorker } from '../../support/worker-log.ts'
-import { aRedis } from '../../support/worker-on-redis.ts'
+import { aRedis, startWorker } from '../../support/worker-log.ts'
 import { aSandbox, organizationsOf } from '../../support/workplace.ts'
 
 const SLOTS = [

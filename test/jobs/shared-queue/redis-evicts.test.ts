@@ -5,7 +5,7 @@ import { eventually } from '../../support/eventually.ts'
 import { someQueues } from '../../support/jobs-workplace.ts'
 import { valueOf } from '../../support/mirror-file.ts'
 import type { RedisServer } from '../../support/redis-server.ts'
-import { aRedis, aWorkerOn } from '../../support/worker-on-redis.ts'
+import { aRedis, aWorkerOn } from '../../support/worker-log.ts'
 
 type Waiting = { redis: RedisServer; queues: Queues; base: string }
 

@@ -4,8 +4,7 @@ import { eventually } from '../../support/eventually.ts'
 import { aGate } from '../../support/gate.ts'
 import { valueOf } from '../../support/mirror-file.ts'
 import type { RedisServer } from '../../support/redis-server.ts'
-import { message, startWorkerProcess } from '../../support/worker-log.ts'
-import { aPlaceOn, aRedis, aWorkerOn } from '../../support/worker-on-redis.ts'
+import { aPlaceOn, aRedis, aWorkerOn, message, startWorkerProcess } from '../../support/worker-log.ts'
 
 const PASSWORD = 'made-up-password-of-the-queue'
 

@@ -3,8 +3,7 @@ import { eventually } from '../../support/eventually.ts'
 import { aGate } from '../../support/gate.ts'
 import { someQueues } from '../../support/jobs-workplace.ts'
 import { valueOf } from '../../support/mirror-file.ts'
-import { message } from '../../support/worker-log.ts'
-import { aRedis, aWorkerOn } from '../../support/worker-on-redis.ts'
+import { aRedis, aWorkerOn, message } from '../../support/worker-log.ts'
 
 const APPEND_ONLY: [how: string, appendOnly: boolean][] = [
   ['with its append-only file', true],

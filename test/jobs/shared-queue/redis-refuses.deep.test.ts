@@ -6,8 +6,7 @@ import { rowsOf } from '../../support/mirror-file.ts'
 import type { RedisServer } from '../../support/redis-server.ts'
 import { aPlaceOn, command, ORGANIZATIONS, REFUSALS } from '../../support/refusing-redis.ts'
 import { runCli } from '../../support/run-cli.ts'
-import { message, startWorker } from '../../support/worker-log.ts'
-import { aRedis } from '../../support/worker-on-redis.ts'
+import { aRedis, message, startWorker } from '../../support/worker-log.ts'
 
 describe.each(REFUSALS)('a Redis that %s', (_what, begin, end, reason) => {
   test('is reported once, the workers pause, and work continues by itself', async () => {

@@ -1,7 +1,7 @@
 import { describe, expect, inject, test } from 'vitest'
+import { aPlaceOn, command, REFUSALS } from '../../support/refusing-redis.ts'
 import { runCli } from '../../support/run-cli.ts'
-import { aRedis } from '../../support/worker-on-redis.ts'
-import { REFUSALS, command, aPlaceOn } from '../../support/refusing-redis.ts'
+import { aRedis } from '../../support/worker-log.ts'
 
 const PASSWORD = 'made-up-password-of-the-queue'
 

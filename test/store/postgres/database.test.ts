@@ -4,9 +4,14 @@ import { mirrorOf } from '../../../src/store/open-postgres.ts'
 import type { Connections, Database } from '../../../src/store/port/postgres-session.ts'
 import { text } from '../../../src/store/port/sql.ts'
 import { openDatabase } from '../../../src/store/postgres/open-database.ts'
-import { breakable, through } from '../../support/breaking-connections.ts'
-import { anAddress, pgliteConnections, startPglite } from '../../support/pglite-connections.ts'
-import { anEmptyMirror } from '../../support/postgres/emptied.ts'
+import {
+  anAddress,
+  anEmptyMirror,
+  breakable,
+  pgliteConnections,
+  startPglite,
+  through,
+} from '../../support/pglite-connections.ts'
 
 let server: PGlite
 

@@ -1,16 +1,14 @@
 import type { PGlite } from '@electric-sql/pglite'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import type { Mirror } from '../../../src/model/mirror.ts'
+import type { Ending, Run } from '../../../src/model/run.ts'
+import { mirrorOf } from '../../../src/store/open-postgres.ts'
+import type { Database } from '../../../src/store/port/postgres-session.ts'
+import { text } from '../../../src/store/port/sql.ts'
 import { openDatabase } from '../../../src/store/postgres/open-database.ts'
 import { createReadingIndexes } from '../../../src/store/reading-indexes.ts'
-import { mirrorOf } from '../../../src/store/open-postgres.ts'
-import type { Mirror } from '../../../src/model/mirror.ts'
-import type { Database } from '../../../src/store/port/postgres-session.ts'
-import type { Ending, Run } from '../../../src/model/run.ts'
 import { aCustomer, anEnding, aPage, customers, MINUTE_MS, START_MS } from '../../support/builders.ts'
-import { through } from '../../support/breaking-connections.ts'
-import { pgliteConnections, startPglite } from '../../support/pglite-connections.ts'
-import { anEmptyMirror } from '../../support/postgres/emptied.ts'
-import { text } from '../../../src/store/port/sql.ts'
+import { anEmptyMirror, pgliteConnections, startPglite, through } from '../../support/pglite-connections.ts'
 
 /* What other programs and administrators do to the tables of a mirror, and to its server. */
 

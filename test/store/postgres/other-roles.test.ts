@@ -1,10 +1,9 @@
 import type { PGlite } from '@electric-sql/pglite'
 import { beforeAll, expect, test } from 'vitest'
+import { text } from '../../../src/store/port/sql.ts'
 import { openDatabase } from '../../../src/store/postgres/open-database.ts'
 import { vacuum } from '../../../src/store/postgres/vacuum.ts'
-import { pgliteConnections, startPglite } from '../../support/pglite-connections.ts'
-import { anEmptyMirror } from '../../support/postgres/emptied.ts'
-import { text } from '../../../src/store/port/sql.ts'
+import { anEmptyMirror, pgliteConnections, startPglite } from '../../support/pglite-connections.ts'
 
 /* What roles other than the owner of a mirror can do to it, or are kept from. */
 

@@ -4,10 +4,9 @@ import { PUBLIC_TABLES } from '../../../src/model/public-tables.ts'
 import { mirrorOf } from '../../../src/store/open-postgres.ts'
 import { text } from '../../../src/store/port/sql.ts'
 import { createReadingIndexes } from '../../../src/store/reading-indexes.ts'
-import { inPostgres, inSqlite, sortedRows } from '../../support/both-stores.ts'
+import { inPostgres, inSqlite, randomTables, sortedRows } from '../../support/both-stores.ts'
 import { PAGES } from '../../support/documents.ts'
 import { startPglite } from '../../support/pglite-connections.ts'
-import { randomTables } from '../../support/random-tables.ts'
 import { seeds } from '../../support/seeds.ts'
 
 let server: PGlite

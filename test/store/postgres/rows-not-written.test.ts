@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
-import { someOf } from '../../support/seeds.ts'
 import { mirrorOf } from '../../../src/store/open-postgres.ts'
 import { aCustomer, customerId, customers, START_MS } from '../../support/builders.ts'
-import { KEPT_FROM_WRITING } from '../../support/kept-from-writing.ts'
-import { aMirrorWithAdditions } from '../../support/postgres/mirror-with-additions.ts'
+import { KEPT_FROM_WRITING } from '../../support/failing-disk.ts'
+import { aMirrorWithAdditions } from '../../support/pglite-connections.ts'
+import { someOf } from '../../support/seeds.ts'
 
 /* What an administrator added to a table of the mirror keeps rows from being written, and reports no error. */
 

@@ -1,14 +1,12 @@
 import { beforeAll, beforeEach, expect, test } from 'vitest'
-import { openDatabase } from '../../../src/store/postgres/open-database.ts'
-import { mirrorOf } from '../../../src/store/open-postgres.ts'
 import type { Mirror } from '../../../src/model/mirror.ts'
-import type { Connections, Database } from '../../../src/store/port/postgres-session.ts'
-import type { Run } from '../../../src/model/run.ts'
 import type { SortedPage } from '../../../src/model/page.ts'
-import { through } from '../../support/breaking-connections.ts'
+import type { Run } from '../../../src/model/run.ts'
+import { mirrorOf } from '../../../src/store/open-postgres.ts'
+import type { Connections, Database } from '../../../src/store/port/postgres-session.ts'
+import { openDatabase } from '../../../src/store/postgres/open-database.ts'
 import { aCustomer, anEnding, aPage, customerId, customers, MINUTE_MS, START_MS } from '../../support/builders.ts'
-import { pgliteConnections, startPglite } from '../../support/pglite-connections.ts'
-import { anEmptyMirror } from '../../support/postgres/emptied.ts'
+import { anEmptyMirror, pgliteConnections, startPglite, through } from '../../support/pglite-connections.ts'
 
 let database: Database
 let mirror: Mirror

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { mirrorOf } from '../../../src/store/open-postgres.ts'
 import { aCustomer, customerId, customers, START_MS } from '../../support/builders.ts'
-import { aMirrorWithAdditions } from '../../support/postgres/mirror-with-additions.ts'
+import { aMirrorWithAdditions } from '../../support/pglite-connections.ts'
 
 /* Constraints that an administrator added to the mirror, and sequences that a move left behind, are no defects of this program. */
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { customerId, customers, START_MS } from '../../support/builders.ts'
-import { KEPT_FROM_WRITING } from '../../support/kept-from-writing.ts'
+import { KEPT_FROM_WRITING } from '../../support/failing-disk.ts'
 import { aMirror, dump, mirrorPages, tamper } from '../../support/mirror-file.ts'
 
 /* A trigger that someone added to a table of the mirror keeps rows from being written, and reports no error. */

@@ -6,7 +6,7 @@ import { openBackend, probeQueue } from '../../../../jobs/queue/backend.ts'
 import type { Backend } from '../../../../jobs/queue/port.ts'
 import { QueueClient, queueSettings } from '../../../../jobs/queue/postgres.ts'
 import { openQueues } from '../../../../jobs/queue/queues.ts'
-import { startQuickPostgres } from '../../../support/postgres/quick-server.ts'
+import { startQuickPostgres } from '../../../support/postgres/server.ts'
 import { STARTED } from '../../../support/postgres/wire.ts'
 import { temporaryFolder } from '../../../support/temp-folder.ts'
 

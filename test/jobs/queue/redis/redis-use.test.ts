@@ -2,9 +2,9 @@ import { tmpdir } from 'node:os'
 import { describe, expect, test } from 'vitest'
 import { openBackend, probeQueue } from '../../../../jobs/queue/backend.ts'
 
-import { checked } from '../../../support/checked-queue.ts'
+import { checked } from '../../../support/commands.ts'
 import { redisProgram, type RedisServer } from '../../../support/redis-server.ts'
-import { aRedis } from '../../../support/worker-on-redis.ts'
+import { aRedis } from '../../../support/worker-log.ts'
 
 const open = (address: string) => openBackend(address, { folder: tmpdir() })
 

@@ -1,0 +1,84 @@
+import { writeFileSync } from 'node:fs'
+import type { Queues } from '../../jobs/queue/queues.ts'
+import { checkCommand } from '../../src/cli/check.ts'
+import { moveCommand } from '../../src/cli/move.ts'
+import { newcomers } from '../../src/service/scenarios/scenario.ts'
+import { eventually } from './eventually.ts'
+import { runCli } from './run-cli.ts'
+import { type Done, runCommand } from './run-command.ts'
+import { aSandbox, aWorkplace, organizationsOf, type Workplace } from './workplace.ts'
+
+/** Runs `check` for these organizations, or for all. */
+export const check = ({ config }: Workplace, ...ids: string[]): Promise<Done> =>
+  runCommand(checkCommand, [...ids, '--config', config])
+
+/** What `check` says of an organization that answers, with these settings. */
+export async function checked(settings: Parameters<typeof aWorkplace>[1]) {
+  const { config } = aWorkplace(organizationsOf(await aSandbox({ customers: [3] })), settings)
+  return runCommand(checkCommand, ['--config', config])
+}
+
+/** A file with this content; its path. */
+export function written(path: string, content: string): string {
+  writeFileSync(path, content)
+  return path
+}
+
+/** Runs `customer-mirror move` with a configuration of this mirror. */
+export function move(mirror: string, to: string, ...[option]: ('--json' | AbortSignal)[]): Promise<Done> {
+  const { config } = aWorkplace([{ id: 'acme', baseUrl: 'http://127.0.0.1:1', apiKey: 'made-up', secret: 'made-up' }], {
+    mirror,
+  })
+  const json = option === '--json' ? [option] : []
+  return runCommand(
+    moveCommand,
+    ['--to', to, '--config', config, ...json],
+    option instanceof AbortSignal ? option : undefined,
+  )
+}
+
+/** Runs `cancel` for an organization. */
+export function cancel(place: { config: string; folder: string }, organization: string) {
+  return runCli(['cancel', organization, '--config', place.config], { cwd: place.folder })
+}
+
+type Options = Pick<Parameters<typeof runCli>[1], 'signal' | 'onStderr'>
+
+/** Runs `run` in that folder. */
+export function run(place: { config: string; folder: string }, args: readonly string[], options: Options = {}) {
+  return runCli(['run', ...args, '--config', place.config], { cwd: place.folder, ...options })
+}
+
+/** The worker reports a run before its job waits. */
+export async function untilDelayed(queues: Queues): Promise<void> {
+  await eventually(
+    () => queues.sync.getJobCountByTypes('delayed'),
+    (jobs) => jobs === 1,
+  )
+}
+
+type Line = {
+  level: string
+  msg: string
+  report?: { organization: string; received: number }
+  error?: { code: string }
+}
+
+/** The lines of a log; throws where one is no JSON. */
+export const linesOf = (text: string): Line[] =>
+  text
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line): Line => JSON.parse(line))
+
+/** A service whose organizations were mirrored, after which one customer of the first came and two of them left. */
+export async function afterANight(customers: number[]) {
+  const sandbox = await aSandbox({ customers })
+  const { folder, mirror } = aWorkplace(organizationsOf(sandbox))
+  await runCli(['sync'], { cwd: folder })
+  const hand = sandbox.organization('acme')
+  const list = [...hand.customers]
+  for (const place of [900, 1700]) hand.delete(list[place]?.id ?? '')
+  hand.insert(newcomers('new')(list.at(-1)?.created_at ?? ''))
+  return { folder, mirror }
+}
