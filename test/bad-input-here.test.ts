@@ -5,7 +5,7 @@ import { list } from './support/fault-server.ts'
 import { valueOf } from './support/mirror-file.ts'
 import { mirroringHere } from './support/mirroring-here.ts'
 import { asPlainUser, runCli } from './support/run-cli.ts'
-import { withoutPrivileges } from './support/without-privileges.ts'
+import { withoutPrivileges } from './support/unprivileged.ts'
 import { aFaultServer, aWorkplace, organizationAt } from './support/workplace.ts'
 
 const PLAIN_USER = asPlainUser()

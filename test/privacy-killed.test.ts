@@ -11,7 +11,7 @@ import { mirrorOrganization } from '../src/sync/mirror-organization.ts'
 import { customers } from './support/builders.ts'
 import { listedSource, mirroring } from './support/listed-source.ts'
 import { aMirrorFile, rowsOf, valueOf } from './support/mirror-file.ts'
-import { quickProgram } from './support/quick-program.ts'
+import { quickProgram } from './support/run-cli.ts'
 
 const CHILD = quickProgram(new URL('support/hiding-child.ts', import.meta.url))
 const KEY = 'a made-up key of more than thirty-two characters'

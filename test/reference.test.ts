@@ -6,7 +6,7 @@ import { ERRORS, factsOfCode } from '../src/errors/error-facts.ts'
 import { WARNING_MEANINGS } from '../src/model/customer.ts'
 import { REASONS } from '../src/model/reasons.ts'
 import { reasonWords } from '../src/status/proof-words.ts'
-import { everyMetric } from './support/every-metric.ts'
+import { everyMetric } from './support/metrics.ts'
 
 test('docs/REFERENCE.md names every setting, error code, reason, warning and metric', async () => {
   await expect(await referencePage()).toMatchFileSnapshot('../docs/REFERENCE.md')

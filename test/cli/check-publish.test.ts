@@ -7,7 +7,7 @@ import { checkTargets } from '../../src/copies/copy-target.ts'
 import { aPlan } from '../support/publishing.ts'
 import { runCommand } from '../support/run-command.ts'
 import { temporaryFolder } from '../support/temp-folder.ts'
-import { withoutPrivileges } from '../support/without-privileges.ts'
+import { withoutPrivileges } from '../support/unprivileged.ts'
 import { aSandbox, aWorkplace, organizationsOf } from '../support/workplace.ts'
 
 async function checked(publish: object, { isMirrored = false } = {}) {

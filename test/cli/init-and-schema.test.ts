@@ -2,10 +2,10 @@ import { readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
-import { readConfig } from '../../src/config/read-config.ts'
 import { initCommand } from '../../src/cli/init.ts'
+import { readConfig } from '../../src/config/read-config.ts'
 import { runCli } from '../support/run-cli.ts'
-import { runOnScreen } from '../support/run-on-screen.ts'
+import { runOnScreen } from '../support/screen.ts'
 import { temporaryFolder } from '../support/temp-folder.ts'
 
 test('init writes a valid, private and commented configuration, and prints the next steps', async () => {

@@ -9,7 +9,7 @@ import { oneStatement, type PostgresServer, startPostgres } from '../../bench/po
 import { type Sandbox, startSandbox } from '../../src/service/sandbox.ts'
 import { customerId } from '../support/builders.ts'
 import { eventually } from '../support/eventually.ts'
-import { opsFile } from '../support/named-metrics.ts'
+import { opsFile } from '../support/metrics.ts'
 import { PLAIN_USER } from '../support/plain-user-setup.ts'
 import { commandsWith } from '../support/postgres/commands-with.ts'
 import { temporaryFolder } from '../support/temp-folder.ts'

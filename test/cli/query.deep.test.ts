@@ -6,7 +6,7 @@ import { aMirrorToQuery } from '../support/mirror-of-many.ts'
 import { aPlan, publishAll } from '../support/publishing.ts'
 import { runCli } from '../support/run-cli.ts'
 import { runCommand } from '../support/run-command.ts'
-import { runOnScreen } from '../support/run-on-screen.ts'
+import { runOnScreen } from '../support/screen.ts'
 import { aWorkplace } from '../support/workplace.ts'
 
 let mirror: string

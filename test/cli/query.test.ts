@@ -5,7 +5,7 @@ import { customerId } from '../support/builders.ts'
 import { aMirrorToQuery } from '../support/mirror-of-many.ts'
 import { runCli } from '../support/run-cli.ts'
 import { runCommand } from '../support/run-command.ts'
-import { runOnScreen } from '../support/run-on-screen.ts'
+import { runOnScreen } from '../support/screen.ts'
 import { temporaryFolder } from '../support/temp-folder.ts'
 
 let mirror: string

@@ -1,17 +1,17 @@
-import type { Ending } from '../../src/model/run.ts'
-import type { Mirror } from '../../src/model/mirror.ts'
 import { beforeEach, expect, test } from 'vitest'
 import { z } from 'zod'
 import { runsCommand } from '../../src/cli/runs.ts'
+import type { Mirror } from '../../src/model/mirror.ts'
 import { explainReason, REASONS } from '../../src/model/reasons.ts'
+import type { Ending } from '../../src/model/run.ts'
 import { anEnding, aPage, customers, MINUTE_MS, START_MS } from '../support/builders.ts'
 import { mirrorPages } from '../support/mirror-file.ts'
 import { runCli } from '../support/run-cli.ts'
 import { runCommand } from '../support/run-command.ts'
-import { runOnScreen } from '../support/run-on-screen.ts'
+import { runOnScreen } from '../support/screen.ts'
+import { someOf } from '../support/seeds.ts'
 import { temporaryFolder } from '../support/temp-folder.ts'
 import { aMirroredWorkplace, type Workplace } from '../support/workplace.ts'
-import { someOf } from '../support/seeds.ts'
 
 const document = z.strictObject({
   schemaVersion: z.literal(1),

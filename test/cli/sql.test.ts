@@ -13,7 +13,7 @@ import { prepareToRead, statementError } from '../../src/copies/sqlite-statement
 import { aMirrorToAsk, ENDLESS } from '../support/mirror-of-many.ts'
 import { LAUNCHER, runCli, runInShell } from '../support/run-cli.ts'
 import { runCommand } from '../support/run-command.ts'
-import { runOnScreen } from '../support/run-on-screen.ts'
+import { runOnScreen } from '../support/screen.ts'
 import { temporaryFolder } from '../support/temp-folder.ts'
 
 let file: string

@@ -3,7 +3,7 @@ import { syncCommand } from '../../src/cli/sync.ts'
 import { html, list, refusal, type Reply } from '../support/fault-server.ts'
 import { runCli } from '../support/run-cli.ts'
 import { runCommand } from '../support/run-command.ts'
-import { runOnScreen } from '../support/run-on-screen.ts'
+import { runOnScreen } from '../support/screen.ts'
 import { aFaultServer, aSandbox, aWorkplace, organizationAt, organizationsOf } from '../support/workplace.ts'
 
 test.each([80, 60, 40])(

@@ -5,7 +5,7 @@ import { afterANight } from '../support/commands.ts'
 import { syncRuns } from '../support/json-output.ts'
 import { valueOf } from '../support/mirror-file.ts'
 import { runCli } from '../support/run-cli.ts'
-import { runOnScreen } from '../support/run-on-screen.ts'
+import { runOnScreen } from '../support/screen.ts'
 import { aSandbox, aWorkplace, organizationsOf } from '../support/workplace.ts'
 
 test('--quick says what it found, and how many pages it did not read', async () => {

@@ -7,7 +7,7 @@ import { readBytes } from '../../src/config/read-text.ts'
 import { acme, aFolder, configOf, linesOf, mistakesIn } from './configuration-folder.ts'
 import { heldPipe } from '../support/failing-disk.ts'
 import { runInShell } from '../support/run-cli.ts'
-import { withoutPrivileges } from '../support/without-privileges.ts'
+import { withoutPrivileges } from '../support/unprivileged.ts'
 
 test.each([
   ['an empty file', '', "customer-mirror.yaml is empty: 'customer-mirror init' writes one to start from"],

@@ -1,12 +1,19 @@
 import { chmodSync, copyFileSync, mkdirSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { makeReadOnly, OTHER_USER, runAsOther, aMirrorForOthers, aPlaceForOthers } from '../support/other-user.ts'
-import { aMirrorOfNights, aPlan, publishAll } from '../support/publishing.ts'
 import { tamper } from '../support/mirror-file.ts'
+import { aMirrorOfNights, aPlan, publishAll } from '../support/publishing.ts'
 import { startCli } from '../support/run-cli.ts'
 import { temporaryFolder } from '../support/temp-folder.ts'
-import { COUNT, aWriter } from '../support/unwritable-folder.ts'
+import {
+  aMirrorForOthers,
+  aPlaceForOthers,
+  aWriter,
+  COUNT,
+  makeReadOnly,
+  OTHER_USER,
+  runAsOther,
+} from '../support/unprivileged.ts'
 
 describe.skipIf(OTHER_USER === undefined)('in a folder that this user cannot write', () => {
   test('a published copy is read, also one without personal data', async () => {

@@ -4,8 +4,7 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { openToRead } from '../../src/copies/open-to-read.ts'
 import { tamper } from '../support/mirror-file.ts'
 import { aMirrorOfNights, aPlan, publishAll } from '../support/publishing.ts'
-import { aMirrorForOthers, makeReadOnly, OTHER_USER, runAsOther } from '../support/other-user.ts'
-import { COUNT } from '../support/unwritable-folder.ts'
+import { aMirrorForOthers, COUNT, makeReadOnly, OTHER_USER, runAsOther } from '../support/unprivileged.ts'
 
 describe.skipIf(OTHER_USER === undefined)('in a folder that this user cannot write', () => {
   test('a mirror at rest is read in place', async () => {

@@ -1,23 +1,23 @@
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chownSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync, existsSync } from 'node:fs'
+import { chownSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { expect, onTestFinished, test } from 'vitest'
+import { afterPlacing, copyError, LeftUndone } from '../../src/copies/copy-error.ts'
 import {
   beginFile,
   lockPlace,
-  removeLeftovers,
-  writeTextFile,
   putInPlace,
   removeFile,
   removeIfPossible,
+  removeLeftovers,
+  writeTextFile,
 } from '../../src/copies/written-file.ts'
 import { makeFolder } from '../../src/machine/folders.ts'
-import { quickProgram } from '../support/quick-program.ts'
-import { temporaryFolder } from '../support/temp-folder.ts'
 import { failOnDisk, failToFlushFolders } from '../support/failing-disk.ts'
-import { afterPlacing, copyError, LeftUndone } from '../../src/copies/copy-error.ts'
+import { quickProgram } from '../support/run-cli.ts'
+import { temporaryFolder } from '../support/temp-folder.ts'
 
 test('what killed writers left is removed by the next one that writes into the folder, whatever it was for', () => {
   const folder = temporaryFolder()

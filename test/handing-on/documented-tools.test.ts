@@ -2,7 +2,7 @@ import { renameSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
 import { blocksIn, commandsIn, isMarkedUnrun } from '../support/documents.ts'
-import { publishedCopy } from '../support/five-nights.ts'
+import { publishedCopy } from '../support/full-mirror.ts'
 import { type Row, rowsOf, valueOf } from '../support/mirror-file.ts'
 import { aBlock, aReaderMachine, blocksOf, PAGE, withProgram, withPython } from '../support/reader-machine.ts'
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { HOW_MANY_NIGHTS, playNight, publishedFrom } from '../support/five-nights.ts'
+import { HOW_MANY_NIGHTS, playNight, publishedFrom } from '../support/full-mirror.ts'
 import { aMirror, rowsOf, valueOf } from '../support/mirror-file.ts'
 import { aBlock, aReaderMachine, rowsWithMoments, withPython } from '../support/reader-machine.ts'
 

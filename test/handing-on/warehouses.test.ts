@@ -8,7 +8,7 @@ import { PUBLIC_TABLES } from '../../src/model/public-tables.ts'
 import { DAY_MS, scanEnding } from '../store/nights.ts'
 import { CLOCKS, organizationsOf } from '../store/organizations.ts'
 import { aPage, customerId, customers, START_MS } from '../support/builders.ts'
-import { HOW_MANY_NIGHTS, playNight, publishedCopy, publishedFrom } from '../support/five-nights.ts'
+import { HOW_MANY_NIGHTS, playNight, publishedCopy, publishedFrom } from '../support/full-mirror.ts'
 import { aMirror, rowsOf, tamper, valueOf } from '../support/mirror-file.ts'
 import { aBlock, aReaderMachine, PAGE, rowsWithMoments, withPython } from '../support/reader-machine.ts'
 

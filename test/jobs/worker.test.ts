@@ -1,7 +1,6 @@
 import { describe, expect, inject, test } from 'vitest'
 import { version } from '../../src/machine/version.ts'
-import { stoppedWithinMs } from '../support/busy-machine.ts'
-import { eventually } from '../support/eventually.ts'
+import { eventually, stoppedWithinMs } from '../support/eventually.ts'
 import { aGate } from '../support/gate.ts'
 import { aJobsWorkplace, isEmbedded, someQueues } from '../support/jobs-workplace.ts'
 import { rowsOf, valueOf } from '../support/mirror-file.ts'

@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
-import { promtool, PROMTOOL } from '../support/promtool.ts'
+import { promtool, PROMTOOL } from '../support/metrics.ts'
 
 if (PROMTOOL === undefined) {
   test('the alerts are not played, since promtool is not installed here', () => {

@@ -3,8 +3,7 @@ import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { z } from 'zod'
-import { everyMetric } from '../support/every-metric.ts'
-import { metricsIn, notThere, opsFile } from '../support/named-metrics.ts'
+import { everyMetric, metricsIn, notThere, opsFile } from '../support/metrics.ts'
 
 const rule = z.strictObject({
   alert: z.string().regex(/^CustomerMirror[A-Z]\w+$/),

@@ -2,9 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
-import { everyMetric } from '../support/every-metric.ts'
-import { metricsIn, notThere, opsFile } from '../support/named-metrics.ts'
-import { promtool } from '../support/promtool.ts'
+import { everyMetric, metricsIn, notThere, opsFile, promtool } from '../support/metrics.ts'
 import { temporaryFolder } from '../support/temp-folder.ts'
 
 const datasource = z.strictObject({ type: z.literal('prometheus'), uid: z.literal('${datasource}') })

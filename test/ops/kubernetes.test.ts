@@ -9,7 +9,7 @@ import { workerCommand } from '../../src/cli/worker.ts'
 import { readConfig } from '../../src/config/read-config.ts'
 import { addHealth } from '../../src/http/server.ts'
 import { notInTheProgram } from '../support/asked-of-the-program.ts'
-import { opsFile } from '../support/named-metrics.ts'
+import { opsFile } from '../support/metrics.ts'
 import { temporaryFolder } from '../support/temp-folder.ts'
 
 const probe = z.looseObject({ httpGet: z.strictObject({ path: z.string(), port: z.literal('http') }) })

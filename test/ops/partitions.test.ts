@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { opsFile } from '../support/named-metrics.ts'
+import { opsFile } from '../support/metrics.ts'
 
 test('the script that makes partitions is one statement, which PostgreSQL does as a whole or not at all', () => {
   const script = opsFile('postgres/partition-customers.sql').replaceAll(/^--.*\n/gm, '')

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
+import { text } from '../../src/store/port/sql.ts'
 import { openDatabase } from '../../src/store/postgres/open-database.ts'
-import { opsFile } from '../support/named-metrics.ts'
+import { opsFile } from '../support/metrics.ts'
 import { pgliteConnections } from '../support/pglite-connections.ts'
 import { openKeptPglite } from '../support/postgres/kept-pglite.ts'
-import { text } from '../../src/store/port/sql.ts'
 
 test('the mirror is made by its own role, and read but not written by that of analysts', async () => {
   const server = await openKeptPglite()

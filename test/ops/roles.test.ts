@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { opsFile } from '../support/named-metrics.ts'
+import { opsFile } from '../support/metrics.ts'
 
 test('readers get nothing but the right to read', () => {
   const granted = [...opsFile('postgres/roles.sql').matchAll(/^.*\bTO analyst;$/gm)].map(([line]) => line)

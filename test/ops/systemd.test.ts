@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { TIMINGS } from '../../jobs/timings.ts'
 import { notInTheProgram } from '../support/asked-of-the-program.ts'
-import { opsFile } from '../support/named-metrics.ts'
+import { opsFile } from '../support/metrics.ts'
 import { temporaryFolder } from '../support/temp-folder.ts'
 
 const PROGRAM = '/usr/local/bin/customer-mirror'

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
 import { lostAndRepeated, played } from './a-sandbox.ts'
-import { expectInOrder } from '../support/in-order.ts'
 
 test('insert: customers appear at every second request, in order of creation', async () => {
   const { hand, get, truth } = await played('insert')
@@ -125,3 +124,8 @@ test('count-lies: five read customers leave, five come at the end, and the total
   expect(hand.customers.slice(-5).every(({ id }) => !known.has(id))).toBe(true)
   expect(await readAll()).toEqual(hand.customers.map(({ id }) => id))
 })
+
+/** Expects the values to rise. */
+function expectInOrder(values: readonly string[]): void {
+  expect(values).toEqual(values.toSorted())
+}

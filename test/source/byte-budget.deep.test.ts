@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
 import { createByteBudget } from '../../src/source/byte-budget.ts'
-import { onThisMachine } from '../support/busy-machine.ts'
-import { faultServer } from '../support/fault-server.ts'
 import { aSource, PATIENT } from './a-source.ts'
 import { large } from '../support/byte-budget.ts'
+import { onThisMachine } from '../support/eventually.ts'
+import { faultServer } from '../support/fault-server.ts'
 
 test('a page that waits for room does not count as lost', async () => {
   await using server = await faultServer(large)

@@ -1,9 +1,9 @@
 import { gzipSync } from 'node:zlib'
 import { expect, test } from 'vitest'
 import { quoted } from '../../src/source/refusal.ts'
-import { onThisMachine } from '../support/busy-machine.ts'
-import { bytes, cut, faultServer, hang, html, json, list, refusal, type Reply } from '../support/fault-server.ts'
 import { aSource, CREDENTIALS, everythingIn, PATIENT, rejection } from './a-source.ts'
+import { onThisMachine } from '../support/eventually.ts'
+import { bytes, cut, faultServer, hang, html, json, list, refusal, type Reply } from '../support/fault-server.ts'
 
 const FIRST = { page: 1, size: 50 }
 const NOW_MS = 1_700_000_000_000

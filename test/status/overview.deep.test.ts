@@ -1,17 +1,16 @@
 import { existsSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import axe from 'axe-core'
-import { chromium, type Browser, type Page } from 'playwright-core'
+import { type Browser, chromium, type Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
-import { createPages } from '../../jobs/monitoring/endpoints.ts'
-import { serveHttp } from '../../jobs/monitoring/endpoints.ts'
+import { createPages, serveHttp } from '../../jobs/monitoring/endpoints.ts'
 import { readConfig } from '../../src/config/read-config.ts'
 import { overviewPage } from '../../src/status/overview-page.ts'
 import { readOverview } from '../../src/status/overview.ts'
+import { dueEveryNight, IN_STATES, LOOKED_AT_MS, mirrorAllStates } from '../support/full-mirror.ts'
 import { aPlayedMirror, valueOf } from '../support/mirror-file.ts'
-import { dueEveryNight, IN_STATES, LOOKED_AT_MS, mirrorAllStates } from '../support/organizations-in-all-states.ts'
+import { cardsOf, overviewOfAll } from '../support/overview-page.ts'
 import { aWorkplace, organizationAt } from '../support/workplace.ts'
-import { overviewOfAll, cardsOf } from '../support/overview-page.ts'
 
 const NAMES = ['chromium', 'chromium-browser', 'google-chrome']
 const SCREENS = [390, 1280].flatMap((width) =>

@@ -1,16 +1,16 @@
 import { html } from 'hono/html'
 import { expect, test } from 'vitest'
+import { exactVersion } from '../../src/machine/version.ts'
 import { framed } from '../../src/status/frame.ts'
 import { overviewPage } from '../../src/status/overview-page.ts'
 import { partOf } from '../../src/status/overview.ts'
-import { progressOf } from '../../src/status/standing.ts'
 import { ago } from '../../src/status/sentences.ts'
-import { exactVersion } from '../../src/machine/version.ts'
-import { customers } from '../support/builders.ts'
+import { progressOf } from '../../src/status/standing.ts'
 import { night } from '../store/nights.ts'
+import { customers } from '../support/builders.ts'
+import { LOOKED_AT_MS } from '../support/full-mirror.ts'
 import { aMirror } from '../support/mirror-file.ts'
-import { LOOKED_AT_MS } from '../support/organizations-in-all-states.ts'
-import { overviewOfAll, overviewOf, cardsOf } from '../support/overview-page.ts'
+import { cardsOf, overviewOf, overviewOfAll } from '../support/overview-page.ts'
 
 const UNDERWAY = { organization: 'acme', runId: 7, startedAtMs: 0, isQuick: false, readBefore: 0, read: 0, total: 100 }
 

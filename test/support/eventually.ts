@@ -1,3 +1,5 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { availableParallelism, loadavg } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 /** Repeats until the answer is accepted, and returns it. Only the test's own time limit ends it. */
@@ -10,4 +12,27 @@ export async function eventually<Answer>(
     if (pleases(answer)) return answer
     await sleep(25)
   }
+}
+
+/**
+ * The allowed duration on this machine now for something that takes at most `ms` on an idle one: multiplied by the number of
+ * programs that want to run on each core. Only for promises about a duration; other tests wait for a condition.
+ */
+export function onThisMachine(ms: number, { programs = programsToRun(), cores = availableParallelism() } = {}): number {
+  return Math.ceil(ms * Math.max(1, programs / cores))
+}
+
+/**
+ * The time in which a worker must have ended that was told to stop, in milliseconds. It may wait for seven seconds, and eight are promised. A
+ * process takes longer to end where the machine is slow for a moment; a wait without a limit takes a minute and more.
+ */
+export const stoppedWithinMs = (): number => onThisMachine(30_000)
+
+/** Programs that run or want to run: the average of the last minute, or the current number if it is larger. */
+function programsToRun(): number {
+  const [lately = 0] = loadavg()
+  const [, now = 0] = existsSync('/proc/loadavg')
+    ? (/(\d+)\/\d+/.exec(readFileSync('/proc/loadavg', 'utf8')) ?? [])
+    : []
+  return Math.max(lately, Number(now))
 }

@@ -1,10 +1,13 @@
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
+import type { Mirror } from '../../src/model/mirror.ts'
+import type { Due } from '../../src/status/standing.ts'
 import { openMirror } from '../../src/store/mirror.ts'
 import { rowIdsFrom } from '../../src/store/runs/windows.ts'
-import type { Mirror } from '../../src/model/mirror.ts'
-import { HOW_MANY_NIGHTS, playNight } from './five-nights.ts'
-import { aPlayedFile, rowsOf, tamper } from './mirror-file.ts'
+import { DAY_MS, night, scanEnding } from '../store/nights.ts'
+import { aCustomer, aPage, customers, MINUTE_MS, START_MS } from './builders.ts'
+import { aMirror, aPlayedFile, mirrorPages, rowsOf, tamper } from './mirror-file.ts'
+import { aPlan, publishAll } from './publishing.ts'
 import { temporaryFolder } from './temp-folder.ts'
 
 /** A mirror in a file, also where the tests run on PostgreSQL. It is closed when the test ends. */
@@ -50,4 +53,131 @@ async function fill(mirror: Mirror): Promise<void> {
     `INSERT INTO rejects VALUES (NULL, 1, 'acme', NULL, 'key', 1, 0, '{}', '[]', '2026-01-01 00:00:00.000',
     '2026-01-01 00:00:00.000', NULL)`,
   )
+}
+
+/** Values that other programs may get wrong. */
+const ODD = aCustomer(6, {
+  name: 'Ünïcode "quoted", comma;\nsecond line 花子',
+  phone: undefined,
+  language: undefined,
+  created_at: 'long ago',
+  vip: { level: 1 },
+})
+
+const RENAMED = aCustomer(1, { name: 'Renamed Person', language: 'fr' })
+
+/** What acme and globex list night by night, in pages, and how much a clock that is wrong is ahead. */
+const NIGHTS: readonly { acme: unknown[][]; globex: unknown[][]; aheadMs?: number }[] = [
+  { acme: [customers(1, 5), [ODD], customers(7, 60, { language: 'de' })], globex: [customers(101, 110)] },
+  // The clock is wrong, and put right before the next night. 2 and 3 left, 61 is new.
+  { acme: [[RENAMED, ...customers(4, 5), ODD], customers(7, 61)], globex: [customers(101, 110)], aheadMs: 3 * DAY_MS },
+  // 2 and 3 are removed; 4 left.
+  { acme: [[RENAMED, aCustomer(5), ODD], customers(7, 61)], globex: [customers(101, 109)] },
+  // 2 returns, 4 is removed, 62 and 63 are new; in globex 110 is removed.
+  { acme: [[RENAMED, aCustomer(2), aCustomer(5), ODD], customers(7, 63)], globex: [customers(101, 109)] },
+  // 3 returns with another name; 5 left.
+  { acme: [[RENAMED, aCustomer(2), aCustomer(3, { name: 'Returned Person' }), ODD], customers(7, 63)], globex: [] },
+]
+
+export const HOW_MANY_NIGHTS = NIGHTS.length
+
+/** Mirrors one of the five nights: customers come, change, leave, are removed and return. */
+export async function playNight(mirror: Mirror, n: number, { startMs = START_MS } = {}): Promise<void> {
+  const { acme = [], globex = [], aheadMs = 0 } = NIGHTS[n] ?? {}
+  const atMs = startMs + n * DAY_MS + aheadMs
+  const ending = scanEnding({})
+  await mirrorPages(mirror, acme, { organization: 'acme', atMs, ending })
+  if (globex.length > 0) await mirrorPages(mirror, globex, { organization: 'globex', atMs: atMs + MINUTE_MS, ending })
+}
+
+/** A copy of a mirror after the five nights, or the first of them. */
+export async function publishedCopy(options: { nights?: number; startMs?: number } = {}): Promise<string> {
+  const mirror = await aMirror()
+  const { nights = HOW_MANY_NIGHTS } = options
+  for (let n = 0; n < nights; n += 1) await playNight(mirror, n, options)
+  return publishedFrom(mirror)
+}
+
+/** The copy of a mirror as it is now; a file that is given is replaced. */
+export function publishedFrom(
+  { file: mirror }: Mirror,
+  file = join(temporaryFolder(), 'copies', 'customers.db'),
+): string {
+  publishAll(aPlan(mirror, { file }))
+  return file
+}
+
+const HOUR_MS = 60 * MINUTE_MS
+/** The night on which the page is looked at, and when. */
+const TONIGHT = 29
+export const LOOKED_AT_MS = START_MS + TONIGHT * DAY_MS + 20 * MINUTE_MS
+
+/** One organization for each state, by the name of the state, and what must be true of it. */
+export const IN_STATES = ['failing', 'fresh', 'held', 'late', 'never', 'running', 'unproven', 'waiting'] as const
+
+/** Mirrors thirty nights of every organization, so that each is in the state of its name. */
+export async function mirrorAllStates(mirror: Mirror): Promise<void> {
+  const { file } = mirror
+  for (let n = 0; n < TONIGHT; n += 1) {
+    const list = customers(1, 40 + (n % 7))
+    await night(mirror, n, list, { organization: 'fresh' })
+    await night(mirror, n, list, { organization: 'running' })
+    if (n < TONIGHT - 3) await night(mirror, n, list, { organization: 'late' })
+    await night(mirror, n, list, { organization: 'waiting' })
+    await night(mirror, n, list, { organization: 'held' })
+    await night(mirror, n, n < TONIGHT - 2 ? list : [], {
+      organization: 'failing',
+      ...(n >= TONIGHT - 2 && { ending: REFUSED }),
+    })
+    await night(mirror, n, list, { organization: 'unproven', proof: n % 5 === 0 ? 'proven' : 'unproven' })
+  }
+  await night(mirror, TONIGHT, customers(1, 45), { organization: 'fresh' })
+  await night(mirror, TONIGHT, [], { organization: 'failing', ending: REFUSED })
+  await night(mirror, TONIGHT, customers(1, 40), { organization: 'unproven', proof: 'unproven' })
+  await night(mirror, TONIGHT, customers(1, 20), { organization: 'waiting', ending: WAITING })
+  // So many are absent twice that a guard holds their removal back.
+  await night(mirror, TONIGHT - 1, customers(1, 8), { organization: 'held', rule: { after: 1, maxShare: 0.1 } })
+  await night(mirror, TONIGHT, customers(1, 8), { organization: 'held', rule: { after: 1, maxShare: 0.1 } })
+  const lookedAt = LOOKED_AT_MS
+  const run = await mirror.startRun({ organization: 'running', trigger: 'schedule', nowMs: lookedAt - 60_000 })
+  await mirror.savePages(run, [{ ...aPage(1, customers(1, 17)), ...aWindow(17, 46) }], lookedAt - 1000)
+  tamper(file, `UPDATE runs SET duration_ms = 30000 + (id * 7919) % 90000 WHERE status <> 'running'`)
+}
+
+function aWindow(size: number, total: number) {
+  return { window: { page: 1, size, perPage: size, total, lastPage: 3, beyondEnd: false } }
+}
+
+/** How a run ends that the service refused. */
+export const REFUSED = {
+  status: 'failed',
+  proof: 'unproven',
+  reasons: ['failed'],
+  readToEnd: false,
+  error: { code: 'unauthorized', message: 'https://private.example.com answered 401 to Jane Doe' },
+} as const
+
+const WAITING = {
+  status: 'waiting',
+  proof: 'unproven',
+  reasons: ['waiting'],
+  readToEnd: false,
+  source: { requests: 9, throttled: 3, waitedMs: 45_000 },
+} as const
+
+/** Every organization is due at two o'clock each night. */
+export function dueEveryNight(
+  _organization: string,
+  freshness: { readAsOfMs: number | undefined; firstRunAtMs?: number | undefined } | undefined,
+): Due {
+  const lastMs = START_MS + TONIGHT * DAY_MS
+  const readAsOfMs = freshness?.readAsOfMs ?? freshness?.firstRunAtMs ?? 0
+  return {
+    lastMs,
+    nextMs: lastMs + DAY_MS,
+    nextLocal: '2026-02-04 02:00 GMT',
+    nextQuickMs: undefined,
+    isDue: readAsOfMs < lastMs,
+    isLate: readAsOfMs < lastMs - DAY_MS && LOOKED_AT_MS - DAY_MS - readAsOfMs > 2 * HOUR_MS,
+  }
 }

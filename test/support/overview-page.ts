@@ -1,8 +1,8 @@
-import type { Pause } from '../../src/model/pause.ts'
 import type { Mirror } from '../../src/model/mirror.ts'
-import { readOverview, type Overview } from '../../src/status/overview.ts'
+import type { Pause } from '../../src/model/pause.ts'
+import { type Overview, readOverview } from '../../src/status/overview.ts'
+import { dueEveryNight, IN_STATES, LOOKED_AT_MS, mirrorAllStates } from './full-mirror.ts'
 import { aPlayedMirror } from './mirror-file.ts'
-import { dueEveryNight, IN_STATES, LOOKED_AT_MS, mirrorAllStates } from './organizations-in-all-states.ts'
 
 /** The overview of organizations in all states. */
 export async function overviewOfAll(paused: Record<string, Pause> = {}): Promise<Overview> {

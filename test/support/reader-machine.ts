@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { inject } from 'vitest'
 import { z } from 'zod'
 import { type Block, blocksIn, PAGES } from './documents.ts'
-import { publishedCopy } from './five-nights.ts'
+import { publishedCopy } from './full-mirror.ts'
 import { LAUNCHER, type Running, startCli } from './run-cli.ts'
 import { temporaryFolder } from './temp-folder.ts'
 

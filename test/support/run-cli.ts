@@ -195,3 +195,10 @@ function parentOf(id: string): number {
     return 0
   }
 }
+
+const RESOLVING = fileURLToPath(new URL('resolve-quickly.mjs', import.meta.url))
+
+/** The arguments with which Node starts a program of the tests, in TypeScript. */
+export function quickProgram(file: URL): string[] {
+  return ['--import', RESOLVING, fileURLToPath(file)]
+}

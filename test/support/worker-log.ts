@@ -13,8 +13,8 @@ import { runWorker } from '../../jobs/worker.ts'
 import { aGate } from './gate.ts'
 import { aJobsWorkplace, aQueue } from './jobs-workplace.ts'
 import { valueOf } from './mirror-file.ts'
-import { quickProgram } from './quick-program.ts'
 import { type RedisServer, startRedis } from './redis-server.ts'
+import { quickProgram } from './run-cli.ts'
 import { aSandbox, organizationsOf, type Workplace } from './workplace.ts'
 
 /** A log line of a worker, with the fields used in tests. */

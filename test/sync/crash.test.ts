@@ -8,7 +8,7 @@ import { mirrorOrganization } from '../../src/sync/mirror-organization.ts'
 import { START_MS } from '../support/builders.ts'
 import { changingList, listedSource } from '../support/listed-source.ts'
 import { aMirrorFile } from '../support/mirror-file.ts'
-import { quickProgram } from '../support/quick-program.ts'
+import { quickProgram } from '../support/run-cli.ts'
 import { seeds } from '../support/seeds.ts'
 import { expectHolds, expectSound } from '../support/sound-mirror.ts'
 

@@ -6,7 +6,7 @@ import { aMirror, mirrorPages } from '../../support/mirror-file.ts'
 import { aPlan, publishAll } from '../../support/publishing.ts'
 import { runCli } from '../../support/run-cli.ts'
 import { runCommand } from '../../support/run-command.ts'
-import { runOnScreen } from '../../support/run-on-screen.ts'
+import { runOnScreen } from '../../support/screen.ts'
 import { temporaryFolder } from '../../support/temp-folder.ts'
 
 test('--tables lists the public tables and columns, and needs no mirror', async () => {

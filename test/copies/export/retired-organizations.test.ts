@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
-import { customers } from '../../support/builders.ts'
-import { aMirror } from '../../support/mirror-file.ts'
+import { exportedFrom } from './exported.ts'
 import { night } from '../../store/nights.ts'
 import { CLOCKS, organizationsOf } from '../../store/organizations.ts'
-import { publishedFrom } from '../../support/five-nights.ts'
-import { exportedFrom } from './exported.ts'
+import { customers } from '../../support/builders.ts'
+import { publishedFrom } from '../../support/full-mirror.ts'
+import { aMirror } from '../../support/mirror-file.ts'
 
 test('an export says which of its organizations are retired, from the mirror and from a copy', async () => {
   const mirror = await aMirror()

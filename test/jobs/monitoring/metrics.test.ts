@@ -1,12 +1,12 @@
-import { processText } from '../../../jobs/monitoring/metrics.ts'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { emptyReport } from '../../../src/model/report.ts'
+import { processText } from '../../../jobs/monitoring/metrics.ts'
 import { commit, version } from '../../../src/machine/version.ts'
+import { emptyReport } from '../../../src/model/report.ts'
 import { START_MS } from '../../support/builders.ts'
-import { metricsOf, NO_RUNS } from '../../support/metrics-of.ts'
+import { IN_STATES, LOOKED_AT_MS, mirrorAllStates } from '../../support/full-mirror.ts'
+import { metricsOf, NO_RUNS } from '../../support/metrics.ts'
 import { aPlayedMirror } from '../../support/mirror-file.ts'
-import { IN_STATES, LOOKED_AT_MS, mirrorAllStates } from '../../support/organizations-in-all-states.ts'
 
 const SCHEDULE = { cron: '0 2 * * *', timezone: 'Etc/UTC', spreadMs: 0 }
 

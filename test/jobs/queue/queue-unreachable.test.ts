@@ -1,8 +1,8 @@
 import { createServer, type Socket } from 'node:net'
 import { expect, test } from 'vitest'
-import { askQueue } from '../../../jobs/queue/backend.ts'
 import { freePort } from '../../../bench/free-port.ts'
-import { onThisMachine } from '../../support/busy-machine.ts'
+import { askQueue } from '../../../jobs/queue/backend.ts'
+import { onThisMachine } from '../../support/eventually.ts'
 import { someQueues } from '../../support/jobs-workplace.ts'
 import { listenHere } from '../../support/silent-proxy.ts'
 

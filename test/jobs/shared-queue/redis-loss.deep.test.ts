@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { stoppedWithinMs } from '../../support/busy-machine.ts'
-import { eventually } from '../../support/eventually.ts'
+import { eventually, stoppedWithinMs } from '../../support/eventually.ts'
 import { aGate } from '../../support/gate.ts'
 import { valueOf } from '../../support/mirror-file.ts'
 import type { RedisServer } from '../../support/redis-server.ts'

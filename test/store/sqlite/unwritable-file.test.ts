@@ -2,8 +2,8 @@ import { chmodSync, copyFileSync, mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { played, type Played } from '../../service/a-sandbox.ts'
-import { aMirrorForOthers, aPlaceForOthers, makeReadOnly, OTHER_USER, runAsOther } from '../../support/other-user.ts'
 import { temporaryFolder } from '../../support/temp-folder.ts'
+import { aMirrorForOthers, aPlaceForOthers, makeReadOnly, OTHER_USER, runAsOther } from '../../support/unprivileged.ts'
 
 describe.skipIf(OTHER_USER === undefined)('in a folder that this user cannot write', () => {
   test('a mirror at rest is read by status, runs, a dry run and publish too', async () => {

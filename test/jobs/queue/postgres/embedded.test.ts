@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { openEmbedded } from '../../../../jobs/queue/embedded.ts'
 import { prepareQueue } from '../../../support/jobs-workplace.ts'
 import { temporaryFolder } from '../../../support/temp-folder.ts'
-import { withoutPrivileges } from '../../../support/without-privileges.ts'
+import { withoutPrivileges } from '../../../support/unprivileged.ts'
 
 test('the folder of an embedded queue that this user may not enter is not called a server with a wrong password', async () => {
   const folder = temporaryFolder()

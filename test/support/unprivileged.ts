@@ -1,10 +1,11 @@
 import { chmodSync, mkdirSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import Database from 'better-sqlite3'
 import { expect, onTestFinished } from 'vitest'
 import { openMirror } from '../../src/store/mirror.ts'
 import { customers } from './builders.ts'
 import { mirrorPages } from './mirror-file.ts'
-import { asPlainUser, startCli, type Ended } from './run-cli.ts'
+import { asPlainUser, type Ended, startCli } from './run-cli.ts'
 import { temporaryFolder } from './temp-folder.ts'
 
 /** Options to run the program as a user who owns nothing; undefined where there is none who reaches the program. */
@@ -52,4 +53,26 @@ export function aPlaceForOthers(): string {
 function contentsOf(folder: string): Record<string, string> {
   const names = readdirSync(folder).filter((name) => !name.endsWith('-shm'))
   return Object.fromEntries(names.map((name) => [name, readFileSync(join(folder, name), 'latin1')]))
+}
+
+/** Root may read everything, so during `work` the process runs as another user. */
+export async function withoutPrivileges<Result>(work: () => Promise<Result> | Result): Promise<Result> {
+  const isRoot = process.geteuid?.() === 0
+  if (isRoot) process.seteuid?.(65_534)
+  try {
+    return await work()
+  } finally {
+    if (isRoot) process.seteuid?.(0)
+  }
+}
+
+/** Counts the active customers. */
+export const COUNT = 'SELECT COUNT(*) AS number FROM active_customers'
+
+/** A program that has the mirror open, with a journal that every user may read. */
+export function aWriter(file: string): Database.Database {
+  const writer = new Database(file, { fileMustExist: true })
+  onTestFinished(() => void writer.close())
+  chmodSync(file, 0o644)
+  return writer
 }

@@ -1,0 +1,169 @@
+import { execFileSync, spawnSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import {
+  createMetrics,
+  type Measured,
+  type Metrics,
+  processText,
+  statusMetrics,
+} from '../../jobs/monitoring/metrics.ts'
+import type { UncountedFreshness } from '../../src/model/mirror.ts'
+import { emptyReport } from '../../src/model/report.ts'
+import { START_MS } from './builders.ts'
+import { IN_STATES, LOOKED_AT_MS, mirrorAllStates } from './full-mirror.ts'
+import { aPlayedMirror, tamper } from './mirror-file.ts'
+
+/** The files for operators. */
+export function opsFile(name: string): string {
+  return readFileSync(new URL(`../../docs/ops/${name}`, import.meta.url), 'utf8')
+}
+
+/** A metric as a query names it, with the values of its labels that it asks for. */
+type Named = { name: string; labels: { label: string; values: string[] }[] }
+
+/** The metrics of ours that PromQL names. */
+export function metricsIn(query: string): Named[] {
+  return [...query.matchAll(/\b(customer_mirror_\w+)(?:\{([^}]*)\})?/g)].map(([, name = '', matchers = '']) => ({
+    name,
+    labels: [...matchers.matchAll(/(\w+)(?:=~|!=|=)"([^"]*)"/g)].map(([, label = '', values = '']) => ({
+      label,
+      values: values.split('|').filter((value) => value !== '' && !value.startsWith('$')),
+    })),
+  }))
+}
+
+/** What Prometheus adds to each series. */
+const ADDED = ['job', 'instance']
+
+/** What these metrics ask for that no sample has. */
+export function notThere(named: readonly Named[], families: ReadonlyMap<string, Family>): string[] {
+  return named.flatMap(({ name, labels }) => {
+    const family = families.get(name) ?? families.get(name.replace(/_(bucket|sum|count)$/, ''))
+    if (family === undefined) return [name]
+    return labels.flatMap(({ label, values }) => {
+      if (ADDED.includes(label)) return []
+      const found = family.samples.map((sample) => sample.labels[label])
+      if (found.every((value) => value === undefined)) return [`${name}{${label}}`]
+      return values.filter((value) => !found.includes(value)).map((value) => `${name}{${label}="${value}"}`)
+    })
+  })
+}
+
+const SCHEDULE = { cron: '0 2 * * *', timezone: 'Etc/UTC', spreadMs: 0 }
+
+const PAUSES = new Map([['waiting', { sinceMs: START_MS, untilMs: undefined, resumedMs: undefined }]])
+
+/** Every metric that a worker or `status` writes, with an organization in each state and each thing counted once. */
+export async function everyMetric(): Promise<Map<string, Family>> {
+  const mirror = await aPlayedMirror(mirrorAllStates)
+  tamper(
+    mirror.file,
+    `INSERT INTO retired_organizations (organization, retired_at) VALUES ('late', '2026-01-01 00:00:00.000')`,
+  )
+  tamper(mirror.file, `UPDATE runs SET reasons = '["shape-changed"]' WHERE organization = 'unproven'`)
+  const organizations = IN_STATES.map((id) => ({ id, schedule: SCHEDULE }))
+  const counts = { getJobCounts: async () => ({ waiting: 1, active: 1, delayed: 1, completed: 1, failed: 1 }) }
+  const queues = Object({ sync: counts, quick: counts })
+  const { metrics, lines } = metricsOf({
+    mirror,
+    queues,
+    organizations: () => organizations,
+    pauses: async () => PAUSES,
+    now: () => LOOKED_AT_MS,
+  })
+  const report = emptyReport({ organization: 'fresh', trigger: 'schedule', startedAtMs: START_MS })
+  const outcome = { report, error: undefined }
+  metrics.countRun({ organization: 'fresh', outcome, verdict: { kind: 'complete' }, isLast: true })
+  for (const status of [200, 429, 503]) metrics.countAnswer('fresh', { status })
+  const config = Object({ organizations })
+  const ofStatus = await statusMetrics(mirror, { config, pauses: PAUSES, nowMs: LOOKED_AT_MS, monotonicMs: 0 })
+  const texts = [(await lines()).join('\n'), await processText(), ofStatus]
+  return new Map(texts.flatMap((text) => [...readExposition(text)]))
+}
+
+/** A metric as Prometheus reads it. */
+export type Family = { type: string; help: string; samples: Sample[] }
+type Sample = { name: string; labels: Record<string, string>; value: number }
+
+/** Every label is `name="value"`, where `\`, `"` and line ends are escaped. */
+const LABELS = /([a-zA-Z_]\w*)="((?:[^"\\\n]|\\[\\"n])*)"/
+const SAMPLE = new RegExp(String.raw`^([a-zA-Z_:][\w:]*)(?:\{((?:${LABELS.source},?)*)\})? (\S+)$`)
+
+/** Reads the text format of Prometheus (version 0.0.4), and throws for whatever its rules forbid. */
+export function readExposition(text: string): Map<string, Family> {
+  if (!text.endsWith('\n')) throw new Error('The last line does not end.')
+  const families = new Map<string, Family>()
+  const series = new Set<string>()
+  let family: [name: string, Family] = ['', { type: '', help: '', samples: [] }]
+  for (const line of text.split('\n').filter((each) => each !== '')) {
+    const [, kind, name = '', rest = ''] = /^# (HELP|TYPE) (\S+) (.*)$/.exec(line) ?? []
+    if (kind === 'HELP') {
+      if (families.has(name)) throw new Error(`${name} stands in two places.`)
+      family = [name, { type: '', help: rest, samples: [] }]
+      families.set(...family)
+    } else if (kind === 'TYPE') {
+      if (name !== family[0] || !/^(counter|gauge|histogram)$/.test(rest)) throw new Error(`No type: ${line}`)
+      family[1].type = rest
+    } else family[1].samples.push(readSample(line, family, series))
+  }
+  return families
+}
+
+function readSample(line: string, [family, { type }]: [string, Family], series: Set<string>): Sample {
+  const [, name = '', labels = '', value = ''] = SAMPLE.exec(line)?.filter((_, group) => ![3, 4].includes(group)) ?? []
+  const isOfFamily = name === family || (type === 'histogram' && /^_(bucket|sum|count)$/.test(name.replace(family, '')))
+  if (!isOfFamily || type === '') throw new Error(`Not of ${family}: ${line}`)
+  if ((type === 'counter') !== family.endsWith('_total')) throw new Error(`Only counters end with _total: ${line}`)
+  if (!/^([+-]?Inf|Nan|-?[\d.]+(e[+-]?\d+)?)$/i.test(value)) throw new Error(`No number: ${line}`)
+  const key = `${name}{${labels}}`
+  if (series.has(key)) throw new Error(`Twice: ${line}`)
+  series.add(key)
+  const pairs = [...labels.matchAll(new RegExp(LABELS, 'g'))].map(([, label = '', of = '']) => [label, of])
+  return { name, labels: Object.fromEntries(pairs), value: Number(value.replace('Inf', 'Infinity')) }
+}
+
+/** What the metrics of a worker are made of, where a test does not say. */
+export const NO_RUNS = {
+  listUncountedFreshness: async (): Promise<UncountedFreshness[]> => [],
+  listHeldRemovals: async () => [],
+  listUnderway: async () => [],
+  listLatestRuns: async () => [],
+}
+
+const NO_JOBS = { getJobCounts: async () => ({}) }
+
+/** The metrics of a worker of the organization acme, and how a test asks for their lines. */
+export function metricsOf(changes: Partial<Measured> & { freshness?: readonly UncountedFreshness[] } = {}): {
+  metrics: Metrics
+  lines: (health?: { ready: boolean; queueUp: boolean }) => Promise<string[]>
+} {
+  const { freshness = [], ...measured } = changes
+  const metrics = createMetrics({
+    mirror: { ...NO_RUNS, listUncountedFreshness: async () => [...freshness] },
+    queues: Object({ sync: NO_JOBS, quick: NO_JOBS }),
+    organizations: () => [{ id: 'acme', schedule: undefined }],
+    now: () => 0,
+    monotonicMs: () => 0,
+    ...measured,
+  })
+  const healthy = { ready: true, queueUp: true }
+  return { metrics, lines: async (health = healthy) => (await metrics.text(health)).split('\n') }
+}
+
+/** Where .ci/run puts the program of Debian's package. */
+const CACHED = fileURLToPath(new URL('../../node_modules/.cache/promtool/usr/bin/promtool', import.meta.url))
+
+/** Prometheus's own checker; undefined where there is none. */
+export const PROMTOOL = [CACHED, 'promtool'].find((file) => spawnSync(file, ['--version']).status === 0)
+
+/** What promtool has to complain of; '' if nothing. */
+export function promtool(args: readonly string[], input = ''): string {
+  if (PROMTOOL === undefined) return ''
+  try {
+    execFileSync(PROMTOOL, args, { input, encoding: 'utf8', stdio: 'pipe' })
+    return ''
+  } catch (error) {
+    return String(error)
+  }
+}
