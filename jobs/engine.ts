@@ -1,4 +1,4 @@
-import { folderBeside } from '../src/config/addresses.ts'
+import { folderBeside } from '../src/address/mirror-address.ts'
 import { describeError, UsageError } from '../src/errors/errors.ts'
 import type { Logger } from '../src/machine/log.ts'
 import { openAwaited } from '../src/sync/await-mirror.ts'

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { isSharedQueue } from '../src/config/addresses.ts'
+import { isSharedQueue } from '../src/address/mirror-address.ts'
 import type { Config } from '../src/config/read-config.ts'
 import { ALL, isPaused, pauseEndedMs, pauseOf, type Pause, type Pauses, type Stated } from '../src/model/pause.ts'
 import { isoTime } from '../src/time/moments.ts'

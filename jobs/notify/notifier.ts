@@ -178,7 +178,7 @@ const TIMEOUT_MS = 15_000
  * Sends one request and reads nothing of the answer but its status. Follows no redirect: what is sent goes to the configured address and
  * nowhere else. Never throws.
  */
-async function send(
+export async function send(
   url: URL,
   { body, headers, signal }: { body?: string; headers?: Record<string, string>; signal: AbortSignal },
 ): Promise<Sent> {

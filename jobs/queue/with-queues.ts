@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { folderBeside, isSharedQueue } from '../../src/config/addresses.ts'
+import { folderBeside, isSharedQueue } from '../../src/address/mirror-address.ts'
 import type { Config } from '../../src/config/read-config.ts'
 import { describeError, factsOf, QueueUnavailable, UsageError } from '../../src/errors/errors.ts'
 import { isMissing } from '../../src/machine/folders.ts'

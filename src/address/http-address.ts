@@ -30,3 +30,22 @@ export function isThisMachine(host: string): boolean {
 export function withoutBrackets(hostname: string): string {
   return hostname.replace(/^\[(.*)\]$/, '$1')
 }
+
+type HttpsForm = {
+  /** Such an address. */
+  example: string
+  /** Where a user name and a password belong instead, if anywhere. */
+  credentials?: string
+  /** What follows the sentence that an address without TLS is refused. */
+  clear?: string
+}
+
+/** An https address, or one of http on this machine, without a name or password in it; else a sentence about its mistake. */
+export function httpsAddress(text: string, { example, credentials = '', clear = '' }: HttpsForm) {
+  const url = exactUrl(text)
+  if (url === undefined) return { problem: `must be an https URL such as ${example}` }
+  if (holdsCredentials(url)) return { problem: `must not hold a user name or password${credentials}` }
+  return isInTheClear(url)
+    ? { problem: `must be an https URL (plain http is accepted for this machine only)${clear}` }
+    : url
+}

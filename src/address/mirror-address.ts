@@ -1,3 +1,5 @@
+import { dirname, join, resolve } from 'node:path'
+
 /** Whether the mirror is in PostgreSQL; otherwise its address is the path of a SQLite file. */
 export function isPostgres(address: string): boolean {
   return /^postgres(?:ql)?:\/\//i.test(address)
@@ -26,4 +28,27 @@ export function shownMirror(address: string): string {
   if (url === null) return 'postgres://…'
   const schema = url.searchParams.get('schema')
   return `postgres://${url.host}${url.pathname}${schema === null ? '' : `?schema=${schema}`}`
+}
+
+/** The mirror with an absolute path, or with that of a certificate in its address, each starting from the folder. */
+export function absoluteMirror(address: string, folder: string): string {
+  if (!isPostgres(address)) return resolve(folder, address)
+  const url = URL.parse(address)
+  const certificate = url?.searchParams.get('sslrootcert')
+  if (url === null || typeof certificate !== 'string') return address
+  url.searchParams.set('sslrootcert', resolve(folder, certificate))
+  return url.href
+}
+
+/** Where the mirror is if the configuration names none, beside the configuration. */
+export const DEFAULT_MIRROR = './data/customers.db'
+
+/** The folder for what belongs to a mirror: that of its file, or for a database `data` beside the configuration. */
+export function folderBeside({ mirror, file }: { mirror: string; file: string }): string {
+  return isPostgres(mirror) ? join(dirname(file), 'data') : dirname(mirror)
+}
+
+/** Whether other processes than its worker reach the queue at this address: an embedded one is open in its worker alone. */
+export function isSharedQueue(address: string | undefined): address is string {
+  return address !== undefined && address !== 'embedded'
 }

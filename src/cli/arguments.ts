@@ -4,8 +4,7 @@ import { durationMs } from '../time/durations.ts'
 import { utcMoment } from '../time/moments.ts'
 import type { Config } from '../config/read-config.ts'
 import { UsageError } from '../errors/errors.ts'
-import { isLikeAddress } from '../address/mirror-address.ts'
-import { absoluteMirror } from '../config/addresses.ts'
+import { absoluteMirror, isLikeAddress } from '../address/mirror-address.ts'
 import { addressProblem, holdsPassword } from '../address/postgres-address.ts'
 
 /** Parses a time option, a number with its unit as in the configuration, into milliseconds. */

@@ -1,6 +1,6 @@
 import { Command } from '@commander-js/extra-typings'
 import type { Config } from '../config/read-config.ts'
-import { isSharedQueue } from '../config/addresses.ts'
+import { isSharedQueue } from '../address/mirror-address.ts'
 import { monotonicMs } from '../machine/timers.ts'
 import { processWords } from '../machine/process-name.ts'
 import type { LeasedRun } from '../model/report.ts'

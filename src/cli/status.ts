@@ -1,7 +1,7 @@
 import { Command, Option } from '@commander-js/extra-typings'
 import type { LastQuickRun, Freshness } from '../model/mirror.ts'
 import type { Config } from '../config/read-config.ts'
-import { isSharedQueue } from '../config/addresses.ts'
+import { isSharedQueue } from '../address/mirror-address.ts'
 import { UsageError } from '../errors/errors.ts'
 import { type Pauses, pauseOf, type Pause } from '../model/pause.ts'
 import { durationArgument } from './arguments.ts'

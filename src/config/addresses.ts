@@ -1,6 +1,5 @@
-import { dirname, join, resolve } from 'node:path'
 import { z } from 'zod'
-import { isPostgres } from '../address/mirror-address.ts'
+import { absoluteMirror, DEFAULT_MIRROR, isPostgres } from '../address/mirror-address.ts'
 import {
   addressProblem,
   BAD_ESCAPE,
@@ -45,29 +44,6 @@ function mirrorProblem(text: string): string | undefined {
 function passwordProblem(text: string): string | undefined {
   if (!holdsPassword(text)) return undefined
   return `must not hold a password: put the address with it in the environment variable ${MIRROR_VARIABLE}, or the password in PGPASSWORD`
-}
-
-/** The mirror with an absolute path, or with that of a certificate in its address, each starting from the folder. */
-export function absoluteMirror(address: string, folder: string): string {
-  if (!isPostgres(address)) return resolve(folder, address)
-  const url = URL.parse(address)
-  const certificate = url?.searchParams.get('sslrootcert')
-  if (url === null || typeof certificate !== 'string') return address
-  url.searchParams.set('sslrootcert', resolve(folder, certificate))
-  return url.href
-}
-
-/** Where the mirror is if the configuration names none, beside the configuration. */
-export const DEFAULT_MIRROR = './data/customers.db'
-
-/** The folder for what belongs to a mirror: that of its file, or for a database `data` beside the configuration. */
-export function folderBeside({ mirror, file }: { mirror: string; file: string }): string {
-  return isPostgres(mirror) ? join(dirname(file), 'data') : dirname(mirror)
-}
-
-/** Whether other processes than its worker reach the queue at this address: an embedded one is open in its worker alone. */
-export function isSharedQueue(address: string | undefined): address is string {
-  return address !== undefined && address !== 'embedded'
 }
 
 const QUEUE_FORMS = 'must be a redis://, rediss:// or postgres:// address, or the word embedded'

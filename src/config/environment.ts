@@ -1,5 +1,5 @@
+import { httpsAddress } from '../address/http-address.ts'
 import { ConfigError } from '../errors/errors.ts'
-import { httpsAddress } from './values.ts'
 
 /*
  * What the environment says. Secrets that a configuration names by a variable are looked up in credentials.ts.

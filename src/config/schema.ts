@@ -1,12 +1,14 @@
 import { z } from 'zod'
 import type { Retention } from '../model/run.ts'
 import { DURATION_FORM, durationMs } from '../time/durations.ts'
-import { DEFAULT_MIRROR, mirrorPlace, queueAddress } from './addresses.ts'
+import { DEFAULT_MIRROR } from '../address/mirror-address.ts'
+import { mirrorPlace, queueAddress } from './addresses.ts'
 import { privacy } from './privacy.ts'
 import { publish } from './publish.ts'
 import { ownSchedule, schedule } from './schedule.ts'
 import { signing } from './signing.ts'
-import { converted, duration, httpsAddress, secretReferenceForm, setting, whole, type ReferenceForm } from './values.ts'
+import { httpsAddress } from '../address/http-address.ts'
+import { converted, duration, secretReferenceForm, setting, whole, type ReferenceForm } from './values.ts'
 
 /*
  * The configuration file: every setting, its values, and what it is for. Settings with a matter of their own have a file beside this one.

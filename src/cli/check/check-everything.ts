@@ -23,7 +23,7 @@ import { readWebhookSecret } from '../../config/credentials.ts'
 import { type BucketPlan, configuredPlans, placeOf, type TargetPlan } from '../../copies/publish-plan.ts'
 import { checkTargets } from '../../copies/copy-target.ts'
 import { isPasswordInFile } from '../../config/addresses.ts'
-import { isSharedQueue } from '../../config/addresses.ts'
+import { isSharedQueue } from '../../address/mirror-address.ts'
 import { LEAST_OF_SHARE } from '../../quick/quick-limit.ts'
 import { findAdditions, openMirrorIfThere } from '../../store/mirror.ts'
 
