@@ -2,17 +2,17 @@
  * The URL of a text that is written exactly as one of http or https is. The parser alone takes white space, backslashes and missing slashes
  * too.
  */
-export function exactUrl(text: string): URL | undefined {
+function exactUrl(text: string): URL | undefined {
   if (!/^https?:\/\/[^\s\\/]/i.test(text) || /[\s\\]/.test(text)) return undefined
   return URL.parse(text) ?? undefined
 }
 
-export function holdsCredentials({ username, password }: URL): boolean {
+function holdsCredentials({ username, password }: URL): boolean {
   return username !== '' || password !== ''
 }
 
 /** Whether others on the way can read what is sent there: without TLS, and not to this machine. */
-export function isInTheClear(url: URL): boolean {
+function isInTheClear(url: URL): boolean {
   return url.protocol !== 'https:' && !isLoopback(url)
 }
 
