@@ -99,7 +99,7 @@ export function requireKnown(
   const alone = known.filter((organization) => !configured.includes(organization)).map(plainText)
   const places =
     configured.length === 0
-      ? [`the file has ${listedNames(alone)}`]
+      ? [`the mirror has ${listedNames(alone)}`]
       : [
           `the configuration has ${listedNames(configured)}`,
           ...(alone.length > 0 ? [`the mirror also has ${listedNames(alone)}`] : []),

@@ -98,9 +98,9 @@ describe('bad input ends before anything is written', () => {
     [
       'an unknown organization',
       ['--format', 'csv', '--org', 'acm'],
-      /^unknown organization "acm" \(did you mean "acme"\?\): the file has acme, globex\n$/,
+      /^unknown organization "acm" \(did you mean "acme"\?\): the mirror has acme, globex\n$/,
     ],
-    ['one of several', ['--format', 'csv', '--org', 'acme', '--org', 'x'], /^unknown organization "x": the file has/],
+    ['one of several', ['--format', 'csv', '--org', 'acme', '--org', 'x'], /^unknown organization "x": the mirror has/],
     [
       'a spreadsheet in another format',
       ['--format', 'jsonl', '--excel'],

@@ -45,7 +45,7 @@ test.each<[what: string, add: string, drop: string, said: RegExp, checked: { cod
     'a unique index',
     'CREATE UNIQUE INDEX one_email ON customers (email); CREATE UNIQUE INDEX one_id ON customers (id)',
     'DROP INDEX one_email',
-    /UNIQUE constraint failed: customers\.email \(SQLITE_CONSTRAINT_UNIQUE\), unique index one_email on customers\. /,
+    /UNIQUE constraint failed: customers\.email \(SQLITE_CONSTRAINT_UNIQUE\), unique index one_email on customers, unique index one_id on customers\. /,
     { code: 0, said: /sound and writable; .*may refuse a run: .*unique index one_email on customers/ },
   ],
   [

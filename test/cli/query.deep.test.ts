@@ -21,7 +21,7 @@ test('an unknown organization ends with 2, with a suggestion', async () => {
   expect(await query('--org', 'globx')).toEqual({
     code: 2,
     stdout: '',
-    stderr: 'unknown organization "globx" (did you mean "globex"?): the file has acme, globex\n',
+    stderr: 'unknown organization "globx" (did you mean "globex"?): the mirror has acme, globex\n',
   })
 })
 

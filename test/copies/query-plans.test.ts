@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { aCustomer, aPage, customerId, customers, MINUTE_MS, START_MS } from '../support/builders.ts'
+import { openMirror } from '../../src/store/mirror.ts'
+import { aCustomer, aPage, customerId, customers, START_MS } from '../support/builders.ts'
 import { aMirror, mirrorPages, rowsOf, tamper } from '../support/mirror-file.ts'
 import { night } from '../store/nights.ts'
 
@@ -84,29 +85,27 @@ const indexesOf = (file: string) =>
   )
 const ALL = ['customers_by_email', 'customers_by_id', 'customers_by_language', 'customers_by_update']
 
-test('the indexes of readers are made when the first run is complete, and not before', async () => {
+test('the indexes of readers are made when a first run is complete, and not before', async () => {
   const mirror = await aMirror()
   const run = await mirror.startRun({ organization: 'acme', trigger: 'sync', nowMs: START_MS })
   await mirror.savePages(run, [aPage(1, customers(1, 5))], START_MS)
   expect(indexesOf(mirror.file)).toEqual([])
-  await mirrorPages(mirror, [customers(1, 5)], {
-    organization: 'globex',
-    ending: { status: 'failed', readToEnd: false },
-  })
+  const failed = { status: 'failed', readToEnd: false } as const
+  await mirrorPages(mirror, [customers(1, 5)], { organization: 'globex', ending: failed })
   expect(indexesOf(mirror.file)).toEqual(['customers_by_id'])
 
   await mirrorPages(mirror, [customers(1, 5)], { organization: 'globex' })
-  expect(indexesOf(mirror.file), 'acme is still in its initial sync').toEqual(['customers_by_id'])
-  await mirrorPages(mirror, [customers(1, 5)], { organization: 'globex', atMs: START_MS + 5 * MINUTE_MS })
-  expect(indexesOf(mirror.file), 'the run of acme has ended without a word').toEqual(ALL)
+  expect(indexesOf(mirror.file)).toEqual(ALL)
 })
 
-test('an index that was dropped by hand is made again', async () => {
+test('an index that was dropped by hand is made again by the next process', async () => {
   const mirror = await aMirror()
   await mirrorPages(mirror, [customers(1, 5)])
   tamper(mirror.file, 'DROP INDEX customers_by_email')
 
-  await mirrorPages(mirror, [customers(1, 5)])
+  const again = await openMirror(mirror.file)
+  await mirrorPages(again, [customers(1, 5)])
+  await again.close()
 
   expect(indexesOf(mirror.file)).toEqual(ALL)
 })

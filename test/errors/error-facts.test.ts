@@ -136,7 +136,7 @@ describe('the program and the table', () => {
     // The wishes of a queue, a command line, a timer, a transaction, an older mirror, an output that is closed and a file that is in its
     // place: they become an error of the table or none.
     expect(new Set(others)).toEqual(
-      new Set(['CommandLineEnded', 'LeftUndone', 'RunFailed', 'TimedOut', 'Unread', 'UnreadableValue']),
+      new Set(['CommandLineEnded', 'LeftUndone', 'RunFailed', 'TimedOut', 'UnreadableValue']),
     )
   })
 

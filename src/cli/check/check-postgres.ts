@@ -16,8 +16,8 @@ export async function checkPostgres(address: string): Promise<Finding> {
     if (wrongColumn !== undefined) return { ...failedCheck(what, wrongColumn), fix: FIX, isUnreadable: true }
     const mirror = await openMirrorIfThere(address)
     try {
-      requireSound(shown, (await mirror?.findDamage()) ?? [])
       requireWritable(shown, examined)
+      requireSound(shown, (await mirror?.findDamage()) ?? [])
       const state =
         mirror === undefined ? `the schema ${examined.schema} will be made by the first sync` : soundWords(examined)
       const said = `${shown}, ${serverWords(address, examined)}, ${state}`
