@@ -3,7 +3,7 @@ import { statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import * as z from 'zod'
 import { TEXT_FIELDS } from '../../src/model/customer.ts'
-import { DEFAULT_PRESET, recipeOf, signedHeaders } from '../../src/source/signing/signing.ts'
+import { DEFAULT_PRESET, recipeOf, signedHeaders } from '../../src/signing/signing.ts'
 import { createStopwatch, printMeasurement } from '../measure.ts'
 import { baseUrlOf, readTask, type Task } from '../messages.ts'
 

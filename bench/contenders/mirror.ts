@@ -7,7 +7,7 @@ import type { Outcome } from '../../src/sync/mirror-organization.ts'
 import { isPostgres } from '../../src/address/mirror-address.ts'
 import { monotonicMs } from '../../src/machine/timers.ts'
 import { runOrganization, type RateLimits, type RunSettings } from '../../src/sync/run-organization.ts'
-import { DEFAULT_PRESET, recipeOf } from '../../src/source/signing/signing.ts'
+import { DEFAULT_PRESET, recipeOf } from '../../src/signing/signing.ts'
 import { createStopwatch, printMeasurement, watchEventLoop } from '../measure.ts'
 import { baseUrlOf, readTask, type Task } from '../messages.ts'
 import { openMirror } from '../../src/store/mirror.ts'
@@ -81,6 +81,5 @@ function organizationOf(id: string, { origin, scan, concurrency, requestsPerMinu
     rateLimit: requestsPerMinute === undefined ? {} : { requestsPerMinute },
     signing: recipeOf(DEFAULT_PRESET),
     schedule: undefined,
-    quick: { maxRequests: { share: 0.1 } },
   }
 }

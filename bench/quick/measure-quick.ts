@@ -1,4 +1,4 @@
-import { mostQuickRequests } from '../../src/quick/quick-limit.ts'
+import { usualQuickLimit } from '../../src/quick/read-quickly.ts'
 import { requestsOfFullScan } from '../../src/quick/quick-scan.ts'
 import type { GroupResult, Row } from '../results.ts'
 import { playQuickRounds, type Order, type QuickRound } from './quick-rounds.ts'
@@ -6,8 +6,7 @@ import { playQuickRounds, type Order, type QuickRound } from './quick-rounds.ts'
 /** What is read in quick scans, by the names of the rows. */
 export const QUICK_SCANS = {
   creation: 'quick, by creation',
-  name: 'quick, by name, at most 100 requests',
-  nameByDefault: 'quick, by name, at most 5 %',
+  name: 'quick, by name',
 } as const
 
 /** Enough for a rate of one in a hundred to show. */
@@ -19,11 +18,10 @@ const [COME, LEAVE] = [5, 2]
  * unseen, because they cancel out between two pages that are read, or because the limit of requests is reached.
  */
 export function measureQuick({ customers }: { customers: number }): GroupResult {
-  const fivePercent = mostQuickRequests({ share: 0.05 }, requestsOfFullScan(customers, 100))
+  const limit = usualQuickLimit(requestsOfFullScan(customers, 100))
   const scans: [name: string, order: Order, maxRequests: number][] = [
-    [QUICK_SCANS.creation, 'creation', fivePercent],
-    [QUICK_SCANS.name, 'name', 100],
-    [QUICK_SCANS.nameByDefault, 'name', fivePercent],
+    [QUICK_SCANS.creation, 'creation', limit],
+    [QUICK_SCANS.name, 'name', limit],
   ]
   const measured = scans.map(([name, order, maxRequests]) => {
     const rounds = playQuickRounds({ order, customers, maxRequests, come: COME, leave: LEAVE, rounds: ROUNDS })

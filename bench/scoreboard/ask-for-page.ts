@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { signedHeaders } from '../../src/source/signing/signing.ts'
+import { signedHeaders } from '../../src/signing/signing.ts'
 import type { Organization, Terms } from './contender.ts'
 
 /** Why a page could not be had, in a few words such as `HTTP 500`. */

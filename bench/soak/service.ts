@@ -3,7 +3,7 @@ import type { MiddlewareHandler } from 'hono'
 import { listen } from '../../src/http/server.ts'
 import { BASE_PATH, createService, type ServiceEnv, type ServiceOrganization } from '../../src/service/app.ts'
 import { below, seededRandom } from '../../src/service/random.ts'
-import { DEFAULT_PRESET, recipeOf } from '../../src/source/signing/signing.ts'
+import { DEFAULT_PRESET, recipeOf } from '../../src/signing/signing.ts'
 import { listCustomers, type ListedCustomers } from './listed-customers.ts'
 
 /** A request for the list of an organization, with the life of the worker that sent it. Times in Unix milliseconds. */

@@ -3,7 +3,7 @@ import type { ShapeChange } from '../model/run.ts'
 import { namedConfig } from './arguments.ts'
 import type { Io } from './io.ts'
 import { say, jsonDocument } from './output/say.ts'
-import { shapeWords } from '../text/wording.ts'
+import { shapeWords } from '../status/proof-words.ts'
 import { withMirrorToChange } from './with-mirror.ts'
 
 /** `customer-mirror accept`: takes the new shape of an organization's data. */

@@ -13,7 +13,7 @@ import {
   templateProblem,
   TIMESTAMP_FORMS,
   type Recipe,
-} from '../source/signing/signing.ts'
+} from '../signing/signing.ts'
 import { durationArgument, wholeNumber } from './arguments.ts'
 import { screenOf, type Io } from './io.ts'
 import { hanging, say, print } from './output/say.ts'

@@ -62,7 +62,7 @@ function solveCommand(io: Io) {
     .addHelpText('after', SOLVE_EXAMPLES)
     .action(async (options) => {
       const [{ solveRecipe }, { configurationOf }] = await Promise.all([
-        import('../source/signing/solve-signing.ts'),
+        import('../signing/solve-signing.ts'),
         import('./output/explain-signing.ts'),
       ])
       const secret = await readSecret('--secret', { env: options.secretEnv, file: options.secretFile })

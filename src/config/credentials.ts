@@ -1,7 +1,7 @@
 import { stat } from 'node:fs/promises'
 import { ConfigError, type Problem } from '../errors/errors.ts'
 import { privacyPolicy, type PrivacyPolicy } from '../privacy/privacy-policy.ts'
-import type { Credentials, SecretEncoding } from '../source/signing/signing.ts'
+import type { Credentials, SecretEncoding } from '../signing/signing.ts'
 import { processEnvironment, type Environment } from './environment.ts'
 import type { Organization, SecretReference } from './organization.ts'
 import { readText, type FileText } from './read-text.ts'

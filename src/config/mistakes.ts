@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { isLoopback } from '../address/http-address.ts'
-import { DEFAULT_HEADERS } from '../source/signing/signing.ts'
+import { DEFAULT_HEADERS } from '../signing/signing.ts'
 import { isMapping, valueAt, type Mistake } from './document.ts'
 import { privacyMistakes } from './privacy.ts'
 import { configFile, parseBaseUrl } from './schema.ts'

@@ -1,9 +1,8 @@
 import { resolve } from 'node:path'
 import { UsageError } from '../errors/errors.ts'
 import { listedNames } from '../text/wording.ts'
-import type { QuickLimit } from '../quick/quick-limit.ts'
 import type { Retention } from '../model/run.ts'
-import type { Recipe } from '../source/signing/signing.ts'
+import type { Recipe } from '../signing/signing.ts'
 import { privacySettings, type PrivacySettings } from './privacy.ts'
 import { mergeSchedule } from './schedule.ts'
 import { BUILT_IN, mergeRetention, type ConfigFile } from './schema.ts'
@@ -36,15 +35,10 @@ export type Organization = {
   schedule: { cron: string; timezone: string; spreadMs: number; quick?: string } | undefined
   /** When a worker first found it in its configuration, in Unix milliseconds; undefined where no worker did. */
   seenAtMs?: number | undefined
-  /** What a quick run may cost. */
-  quick: { maxRequests: QuickLimit }
 }
 
 /** The place of a secret. Literals are allowed only for a service on this machine. File paths are absolute. */
 export type SecretReference = { env: string } | { file: string } | { literal: string }
-
-/** The share of the requests of a full scan that a quick run may send. In a list by name, half as many find a tenth less. */
-const QUICK_SHARE = 0.1
 
 type Written = ConfigFile['organizations'][number]
 type WrittenSecret = Written['apiKey'] | ReferenceForm
@@ -72,7 +66,6 @@ export function mergeOrganizations(file: ConfigFile, folder: string): Organizati
       signing: recipe(own.signing ?? {}, shared.signing ?? {}),
       privacy: privacySettings(own.privacy, shared.privacy, (written) => secretReference(written, folder)),
       schedule: mergeSchedule(file.schedule, own.schedule),
-      quick: { maxRequests: { share: QUICK_SHARE } },
     }
   })
 }

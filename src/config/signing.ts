@@ -10,7 +10,7 @@ import {
   type HeaderNames,
   type PresetName,
   type Recipe,
-} from '../source/signing/signing.ts'
+} from '../signing/signing.ts'
 import { refusing, setting } from './values.ts'
 
 /** How requests are signed, in the configuration: a preset or a template, and settings that differ from the default. */

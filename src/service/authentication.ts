@@ -1,6 +1,6 @@
 import { timingSafeEqual } from 'node:crypto'
-import { signature, stringToSign, usesNonce } from '../source/signing/signing.ts'
-import type { Credentials, HeaderNames, Recipe, TimestampForm } from '../source/signing/signing.ts'
+import { signature, stringToSign, usesNonce } from '../signing/signing.ts'
+import type { Credentials, HeaderNames, Recipe, TimestampForm } from '../signing/signing.ts'
 
 /** The signed parts of a request, with its authentication headers as sent. */
 export type SentRequest = { method: string; url: URL; headers: SentHeaders }

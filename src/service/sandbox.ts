@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { UsageError } from '../errors/errors.ts'
-import { DEFAULT_PRESET, recipeOf, type Credentials, type Recipe } from '../source/signing/signing.ts'
+import { DEFAULT_PRESET, recipeOf, type Credentials, type Recipe } from '../signing/signing.ts'
 import { BASE_PATH, createService, type ServiceOptions, type ServiceEnv } from './app.ts'
 import { generateCustomers, type ServiceCustomer } from './customers.ts'
 import { listen, UNREADABLE } from '../http/server.ts'

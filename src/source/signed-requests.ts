@@ -9,7 +9,7 @@ import type { Asking, RateLimit } from './rate-limit.ts'
 import { refusalOf } from './refusal.ts'
 import { remainingIn } from './retry-after.ts'
 import type { Retry } from './retry.ts'
-import { type Credentials, type Recipe, signedHeaders, usesNonce } from './signing/signing.ts'
+import { type Credentials, type Recipe, signedHeaders, usesNonce } from '../signing/signing.ts'
 
 /** The settings of requests to one service. */
 export type RequestSettings = {

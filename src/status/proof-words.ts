@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { explainReason, isReason } from '../model/reasons.ts'
 import type { StoredRun } from '../model/mirror.ts'
+import type { ShapeChange } from '../model/run.ts'
 import { listedNames, count, grouped } from '../text/wording.ts'
 
 /** A reason why a run is not proven, as one sentence; empty for a reason of another version. */
@@ -76,4 +77,10 @@ export function newFieldLines(run: Pick<StoredRun, 'certificate'>): string[] {
   const { newFields = [] } = certificateOf(run) ?? {}
   if (newFields.length === 0) return []
   return [`More than half of the customers have new fields, kept in extra: ${listedNames(newFields)}.`]
+}
+
+/** A field that has changed, and for how many customers. */
+export function shapeWords({ field, customers, isRejected }: ShapeChange): string {
+  const what = isRejected ? 'not valid, so that the records are rejected of' : 'empty for'
+  return `${field === '' ? 'the whole record' : field}: ${what} ${count(customers, 'customer')}`
 }

@@ -1,9 +1,17 @@
 import { html } from 'hono/html'
 import { factsOfCode } from '../errors/error-facts.ts'
 import type { StoredRun } from '../model/mirror.ts'
-import { count, duration, grouped, shapeWords } from '../text/wording.ts'
+import { count, duration, grouped } from '../text/wording.ts'
 import { framed, time, unlessZero, type Html } from './frame.ts'
-import { certificateOf, limitLines, newFieldLines, positionWords, proofLines, reasonWords } from './proof-words.ts'
+import {
+  certificateOf,
+  limitLines,
+  newFieldLines,
+  positionWords,
+  proofLines,
+  reasonWords,
+  shapeWords,
+} from './proof-words.ts'
 
 /** A run as a page: what it did, what its scan proves, its windows and seams, and what each reason means. */
 export function runPage(run: StoredRun, { waiting, nowMs }: { waiting: number; nowMs: number }): Promise<string> {

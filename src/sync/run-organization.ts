@@ -6,7 +6,7 @@ import { mirrorOrganization, type Mirroring, type Outcome } from './mirror-organ
 import { awaitMirror } from './await-mirror.ts'
 import { openSource, type Source, type SourceEvent } from '../source/customers.ts'
 import { createRateLimit, type RateLimit, type SharedTurns } from '../source/rate-limit.ts'
-import type { Credentials } from '../source/signing/signing.ts'
+import type { Credentials } from '../signing/signing.ts'
 import type { Mirror } from '../model/mirror.ts'
 import { version } from '../machine/version.ts'
 
@@ -109,13 +109,13 @@ type ConfiguredSource = Pick<Source, 'readPage' | 'search' | 'counters' | 'close
 
 /** The settings of the run, by name, without the references to secrets. */
 function mirroringOf(
-  { id, scan, pageSize, concurrency, maxRunMs, resumeWithinMs, removals, retention, quick }: Organization,
+  { id, scan, pageSize, concurrency, maxRunMs, resumeWithinMs, removals, retention }: Organization,
   source: ConfiguredSource,
   { mirror, trigger, quick: isQuick, pageLimit, now, monotonicMs, random, signal, onProgress, comesBack }: RunSettings,
 ): Mirroring {
   return {
     ...{ organization: id, source, mirror, trigger },
-    quick: isQuick === true ? quick.maxRequests : undefined,
+    quick: isQuick === true ? 'usual' : undefined,
     concurrency,
     ...{ scan, pageSize, pageLimit, maxRunMs, resumeWithinMs, removals, retention },
     ...{ now, monotonicMs, random, signal, onProgress, comesBack },

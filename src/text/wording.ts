@@ -1,5 +1,3 @@
-import type { ShapeChange } from '../model/run.ts'
-
 /** A duration for people: `850 ms`, `12 s`, `3 min 5 s`, `2 h 10 min`, `3 d 4 h`. */
 export function duration(ms: number): string {
   if (ms < 1000) return `${Math.round(ms)} ms`
@@ -34,12 +32,6 @@ export function second(unixMs: number): string {
 
 function parts(large: number, largeUnit: string, small: number, smallUnit: string): string {
   return small === 0 ? `${large} ${largeUnit}` : `${large} ${largeUnit} ${small} ${smallUnit}`
-}
-
-/** A field that has changed, and for how many customers. */
-export function shapeWords({ field, customers, isRejected }: ShapeChange): string {
-  const what = isRejected ? 'not valid, so that the records are rejected of' : 'empty for'
-  return `${field === '' ? 'the whole record' : field}: ${what} ${count(customers, 'customer')}`
 }
 
 /** The names for a message: the first 20 of them. */

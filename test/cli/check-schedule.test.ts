@@ -11,7 +11,7 @@ test.each([
     'how many there are and what they may cost',
     { schedule: { ...NIGHT, quick: '*/15 * * * *' } },
     /^✔ quick runs of acme: 96 runs in the next 24 hours, /m,
-    /the next at \d{4}-\d\d-\d\d \d\d:(00|15|30|45) UTC, each with at most a tenth of the requests of a full scan, or 40 if that is more/,
+    /the next at \d{4}-\d\d-\d\d \d\d:(00|15|30|45) UTC, each with at most a twelfth of the requests of a full scan, or 40 if that is more/,
   ],
   [
     'that none is made where each meets a full run',

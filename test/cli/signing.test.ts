@@ -14,7 +14,7 @@ import {
   SIGNATURE_ENCODINGS,
   signedHeaders,
   TIMESTAMP_FORMS,
-} from '../../src/source/signing/signing.ts'
+} from '../../src/signing/signing.ts'
 import { heldPipe } from '../support/failing-disk.ts'
 import { onlyRun } from '../support/json-output.ts'
 import { runCli } from '../support/run-cli.ts'

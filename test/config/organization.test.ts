@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { chooseOrganizations } from '../../src/config/organization.ts'
 import { UsageError } from '../../src/errors/errors.ts'
-import { DEFAULT_PRESET, PRESETS, recipeOf } from '../../src/source/signing/signing.ts'
+import { DEFAULT_PRESET, PRESETS, recipeOf } from '../../src/signing/signing.ts'
 import { acme, configOf, mistakesIn } from './configuration-folder.ts'
 
 test('an organization without settings gets the built-in ones', async () => {
@@ -25,7 +25,6 @@ test('an organization without settings gets the built-in ones', async () => {
       rateLimit: {},
       signing: recipeOf(DEFAULT_PRESET),
       schedule: undefined,
-      quick: { maxRequests: { share: 0.1 } },
     },
   ])
 })

@@ -2,7 +2,7 @@ import { Hono } from 'hono'
 import { expect, test } from 'vitest'
 import { addHealth, type Readiness } from '../../src/http/server.ts'
 import { createService } from '../../src/service/app.ts'
-import { DEFAULT_PRESET, recipeOf } from '../../src/source/signing/signing.ts'
+import { DEFAULT_PRESET, recipeOf } from '../../src/signing/signing.ts'
 
 test.each<[string, number, Readiness]>([
   ['does its work', 200, { ready: true, problems: [] }],

@@ -6,7 +6,7 @@ import { UsageError } from '../../src/errors/errors.ts'
 import { createService } from '../../src/service/app.ts'
 import { listen, UNREADABLE } from '../../src/http/server.ts'
 import { errorEnvelope } from '../../src/service/answer.ts'
-import { DEFAULT_PRESET, recipeOf } from '../../src/source/signing/signing.ts'
+import { DEFAULT_PRESET, recipeOf } from '../../src/signing/signing.ts'
 
 const recipe = recipeOf(DEFAULT_PRESET)
 

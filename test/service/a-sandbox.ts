@@ -1,7 +1,7 @@
 import { onTestFinished } from 'vitest'
 import { z } from 'zod'
 import { startSandbox } from '../../src/service/sandbox.ts'
-import { signedHeaders } from '../../src/source/signing/signing.ts'
+import { signedHeaders } from '../../src/signing/signing.ts'
 import type { OrganizationInHand, Sandbox, SandboxOptions, Truth } from '../../src/service/sandbox.ts'
 
 /** A sandbox that runs until the test ends, with its first organization at hand. */

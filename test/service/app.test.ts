@@ -5,7 +5,7 @@ import { BASE_PATH, createService } from '../../src/service/app.ts'
 import type { ServiceOptions, ServiceOrganization } from '../../src/service/app.ts'
 import { generateCustomers } from '../../src/service/customers.ts'
 import { listen } from '../../src/http/server.ts'
-import { DEFAULT_PRESET, recipeOf, signedHeaders } from '../../src/source/signing/signing.ts'
+import { DEFAULT_PRESET, recipeOf, signedHeaders } from '../../src/signing/signing.ts'
 import { answerOf, ask, failure, list } from './ask.ts'
 
 const customers = generateCustomers({ seed: 'app', count: 40 })

@@ -1,5 +1,5 @@
-import { DEFAULT_PRESET, recipeOf, signedHeaders } from '../../src/source/signing/signing.ts'
-import type { Credentials, Recipe } from '../../src/source/signing/signing.ts'
+import { DEFAULT_PRESET, recipeOf, signedHeaders } from '../../src/signing/signing.ts'
+import type { Credentials, Recipe } from '../../src/signing/signing.ts'
 import { z } from 'zod'
 
 /** The answer to a request, its body read as JSON of either envelope. */

@@ -10,8 +10,8 @@ import {
   signedHeaders,
   SIGNATURE_ENCODINGS,
   TIMESTAMP_FORMS,
-} from '../../src/source/signing/signing.ts'
-import type { Recipe } from '../../src/source/signing/signing.ts'
+} from '../../src/signing/signing.ts'
+import type { Recipe } from '../../src/signing/signing.ts'
 
 const NOW_MS = 1_700_000_000_000
 const credentials = { apiKey: 'key-of-nobody', secret: Buffer.from('a secret that opens nothing').toString('hex') }

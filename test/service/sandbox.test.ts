@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { UsageError } from '../../src/errors/errors.ts'
 import { startSandbox } from '../../src/service/sandbox.ts'
 import type { Sandbox } from '../../src/service/sandbox.ts'
-import { recipeOf } from '../../src/source/signing/signing.ts'
+import { recipeOf } from '../../src/signing/signing.ts'
 import { aSandbox } from '../support/workplace.ts'
 import { ask, list } from './ask.ts'
 

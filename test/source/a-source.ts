@@ -7,7 +7,7 @@ import {
   type SourceEvent,
   type SourceOptions,
 } from '../../src/source/customers.ts'
-import { DEFAULT_PRESET, recipeOf } from '../../src/source/signing/signing.ts'
+import { DEFAULT_PRESET, recipeOf } from '../../src/signing/signing.ts'
 import { virtualTime } from './virtual-time.ts'
 
 export const CREDENTIALS = { apiKey: 'ak_live_123', secret: 'whsec_test_4f3c2b1a' }

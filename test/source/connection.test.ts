@@ -3,7 +3,7 @@ import { brotliCompressSync, constants, deflateRawSync, deflateSync, gzipSync } 
 import { expect, test } from 'vitest'
 import { explainFailure } from '../../src/cli/output/explain-failure.ts'
 import { unreachable } from '../../src/source/unreachable.ts'
-import { stringToSign, recipeOf, DEFAULT_PRESET, signature } from '../../src/source/signing/signing.ts'
+import { stringToSign, recipeOf, DEFAULT_PRESET, signature } from '../../src/signing/signing.ts'
 import {
   bytes,
   cut,

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { createRateLimit } from '../../src/source/rate-limit.ts'
-import { recipeOf } from '../../src/source/signing/signing.ts'
+import { recipeOf } from '../../src/signing/signing.ts'
 import { faultServer, html, list, refusal, type Reply } from '../support/fault-server.ts'
 import { aSource, PATIENT, rejection } from './a-source.ts'
 import { virtualTime } from './virtual-time.ts'

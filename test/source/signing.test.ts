@@ -12,7 +12,7 @@ import {
   templateProblem,
   TOKENS,
   usesNonce,
-} from '../../src/source/signing/signing.ts'
+} from '../../src/signing/signing.ts'
 
 const CREDENTIALS = { apiKey: 'ak_live_123', secret: 'whsec_test_4f3c2b1a' }
 const MOMENT = { unixMs: 1_700_000_000_000 }

@@ -54,7 +54,6 @@ export function configured({ organizations, recipe }: Sandbox, settings: Partial
     rateLimit: {},
     signing: recipe,
     schedule: undefined,
-    quick: { maxRequests: { share: 0.1 } },
     ...settings,
   }
 }

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { openSource, type Source, type SourceOptions } from '../../src/source/customers.ts'
-import { DEFAULT_PRESET, recipeOf } from '../../src/source/signing/signing.ts'
+import { DEFAULT_PRESET, recipeOf } from '../../src/signing/signing.ts'
 import type { Dice } from './dice.ts'
 
 const MINUTE_MS = 60_000

@@ -24,7 +24,6 @@ import { type BucketPlan, configuredPlans, placeOf, type TargetPlan } from '../.
 import { checkTargets } from '../../copies/copy-target.ts'
 import { isPasswordInFile } from '../../config/addresses.ts'
 import { isSharedQueue } from '../../address/mirror-address.ts'
-import { LEAST_OF_SHARE } from '../../quick/quick-limit.ts'
 import { findAdditions, openMirrorIfThere } from '../../store/mirror.ts'
 
 /** Checks everything a sync needs, in the order of use. Continues after a problem if possible. */
@@ -231,4 +230,4 @@ async function* checkSchedule(
   yield { what, said }
 }
 
-const QUICK_LIMIT = `each with at most a tenth of the requests of a full scan, or ${LEAST_OF_SHARE} if that is more`
+const QUICK_LIMIT = 'each with at most a twelfth of the requests of a full scan, or 40 if that is more'

@@ -5,9 +5,9 @@ import {
   positionWords,
   proofLines,
   reasonWords,
+  shapeWords,
 } from '../../status/proof-words.ts'
 import type { StoredRun } from '../../model/mirror.ts'
-import { shapeWords } from '../../text/wording.ts'
 import { configOption, count, grouped, moment, summary } from './wording.ts'
 
 /**

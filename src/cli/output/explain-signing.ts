@@ -4,8 +4,8 @@ import type { Organization } from '../../config/organization.ts'
 import { isOurs } from '../../errors/errors.ts'
 import { hanging } from './say.ts'
 import { customersUrl } from '../../source/customers-url.ts'
-import { PRESETS, stringToSign, unlikePresets, usesNonce, type Recipe } from '../../source/signing/signing.ts'
-import type { Solution } from '../../source/signing/solve-signing.ts'
+import { PRESETS, stringToSign, unlikePresets, usesNonce, type Recipe } from '../../signing/signing.ts'
+import type { Solution } from '../../signing/solve-signing.ts'
 
 /**
  * Shows what is signed for an organization's first page, line by line. Key, secret and signature are masked. What is signed or sent stays

@@ -104,10 +104,16 @@ export function movingList(customers: readonly ServiceCustomer[], order: Order =
   }
 }
 
-/** The position after the last row that goes before the customer. */
+/** The position after the last row that goes before the customer, by binary search: a list of 50,000 moves at each request. */
 function placeFor(customer: ServiceCustomer, rows: readonly ServiceCustomer[], order: Order): number {
-  const next = rows.findIndex((row) => order(row, customer) > 0)
-  return next < 0 ? rows.length : next
+  let [from, to] = [0, rows.length]
+  while (from < to) {
+    const middle = (from + to) >>> 1
+    const row = rows[middle]
+    if (row === undefined || order(row, customer) > 0) to = middle
+    else from = middle + 1
+  }
+  return from
 }
 
 function idsOf(rows: readonly ServiceCustomer[]): Set<string> {

@@ -1,4 +1,4 @@
-import { UsageError } from '../../errors/errors.ts'
+import { UsageError } from '../errors/errors.ts'
 import {
   DEFAULT_HEADERS,
   PRESETS,
