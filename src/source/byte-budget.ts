@@ -17,8 +17,10 @@ export type Room = {
   readonly mayGoOn: boolean
   /** Calls back once, as soon as it may go on; a later call replaces an earlier one. */
   whenRoom(goOn: (() => void) | undefined): void
-  /** Releases all of it. */
+  /** Releases all of it. What comes after that is counted again. */
   release(): void
+  /** Releases all of it for good: what still comes of a request that was given up keeps no other page out. */
+  close(): void
 }
 
 type Claim = { bytes: number; goOn: (() => void) | undefined }
@@ -41,15 +43,17 @@ export function createByteBudget(mostBytes: number): ByteBudget {
 
   function open(): Room {
     const claim: Claim = { bytes: 0, goOn: undefined }
+    let isClosed = false
     return {
       add(bytes) {
+        if (isClosed) return
         claims.add(claim)
         claim.bytes += bytes
         total += bytes
         if (bytes < 0) wake()
       },
       get mayGoOn() {
-        return mayGoOn(claim)
+        return isClosed || mayGoOn(claim)
       },
       whenRoom(goOn) {
         claim.goOn = goOn
@@ -61,6 +65,10 @@ export function createByteBudget(mostBytes: number): ByteBudget {
         claim.bytes = 0
         claim.goOn = undefined
         wake()
+      },
+      close() {
+        isClosed = true
+        this.release()
       },
     }
   }

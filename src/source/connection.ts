@@ -81,6 +81,8 @@ export async function get(request: Request, options: GetOptions): Promise<Answer
     const received = await exchange(request, options)
     return await unpacked(received, request, options)
   } catch (error) {
+    // What has come is of no use. Kept until it is asked for again, it could stop those whose turns that needs.
+    options.room?.release()
     signal.throwIfAborted()
     if (error instanceof ContractBroken) throw error
     if (codeOf(error) === 'UND_ERR_RES_EXCEEDED_MAX_SIZE') throw tooLarge(place)

@@ -95,7 +95,7 @@ export function openSource(options: SourceOptions): Source {
     const room = budget.open()
     const release = () => {
       rooms.delete(room)
-      room.release()
+      room.close()
     }
     rooms.add(room)
     try {
@@ -136,7 +136,7 @@ export function openSource(options: SourceOptions): Source {
       return requests.clock.correctionMs
     },
     close() {
-      for (const room of rooms) room.release()
+      for (const room of rooms) room.close()
     },
   }
 }

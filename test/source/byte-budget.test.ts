@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib'
 import { expect, test } from 'vitest'
 import { createByteBudget, whenRoomy } from '../../src/source/byte-budget.ts'
-import { bytes, envelopeOf, faultServer, type Reply } from '../support/fault-server.ts'
+import { bytes, cut, envelopeOf, faultServer, type Reply } from '../support/fault-server.ts'
 import { aSource, PATIENT } from './a-source.ts'
 import { large } from '../support/byte-budget.ts'
 
@@ -32,6 +32,18 @@ test('bytes that a source never released are free after it is closed', async () 
   const waiting = budget.open()
   waiting.add(1)
   await whenRoomy(waiting, PATIENT.signal)
+})
+
+test('what comes of a request after its page was given up keeps no other page out', () => {
+  const rooms = createByteBudget(100)
+  const [givenUp, other] = [rooms.open(), rooms.open()]
+  givenUp.add(90)
+  givenUp.close()
+  givenUp.add(90)
+  other.add(90)
+  const third = rooms.open()
+  third.add(10)
+  expect([givenUp, other, third].map(({ mayGoOn }) => mayGoOn)).toEqual([true, true, true])
 })
 
 test('waiting for room ends with the reason of the signal', async () => {
@@ -81,8 +93,11 @@ test('a page that could not be read, a search, and a compressed page leave nothi
   expect(empty.mayGoOn).toBe(true)
 })
 
-test('the body of an error takes no room while its request waits', async () => {
-  await using server = await faultServer(bytes(503, 'x'.repeat(5000), { 'Retry-After': 5 }), large)
+test.each([
+  ['the body of an error', bytes(503, 'x'.repeat(5000), { 'Retry-After': 5 })],
+  ['a page that broke off', cut('x'.repeat(50_000))],
+])('%s takes no room while its request waits to be sent again', async (_, reply) => {
+  await using server = await faultServer(reply, large)
   const budget = createByteBudget(1000)
   const hadRoom: boolean[] = []
   const onEvent = () => {
