@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process'
 import { accessSync, chmodSync, chownSync, constants, lstatSync, readFileSync, realpathSync, statSync } from 'node:fs'
-import { basename, dirname, extname, join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { isPostgres } from '../address/mirror-address.ts'
 import { ORGANIZATION_ID } from '../config/schema.ts'
 import { ORGANIZATION } from '../config/publish.ts'
@@ -21,16 +21,17 @@ import { giveToGroup } from './written-file.ts'
 /** A copy to be made: of all organizations, or of one. */
 export type CopyTarget = { file: string; organization: string | undefined; group: string | number | undefined }
 
+/** Whether a file names a copy for each organization, and not one of all. */
+export function isForEach(file: string): boolean {
+  return file.includes(ORGANIZATION)
+}
+
 /** The copies of a plan, for the organizations that may be published. */
 export function copyTargets(
-  { file, group, splitByOrganization }: Pick<PublishPlan, 'file' | 'group' | 'splitByOrganization'>,
+  { file, group }: Pick<PublishPlan, 'file' | 'group'>,
   organizations: readonly string[],
 ): CopyTarget[] {
-  if (!splitByOrganization) return [{ file, group, organization: undefined }]
-  const ending = extname(file)
-  const pattern = file.includes(ORGANIZATION)
-    ? file
-    : join(dirname(file), `${basename(file, ending)}-${ORGANIZATION}${ending}`)
+  if (!isForEach(file)) return [{ file, group, organization: undefined }]
   return organizations.map((organization) => {
     // The configuration allows no other names; a mirror that was edited by hand may hold any.
     if (!ORGANIZATION_ID.test(organization))
@@ -39,7 +40,7 @@ export function copyTargets(
           "'customer-mirror organizations rename', or publish one copy of all, without {organization} in its name.",
       )
     return {
-      file: pattern.replaceAll(ORGANIZATION, organization),
+      file: file.replaceAll(ORGANIZATION, organization),
       organization,
       group: typeof group === 'string' ? group.replaceAll(ORGANIZATION, organization) : group,
     }

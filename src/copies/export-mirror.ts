@@ -1,8 +1,6 @@
 import { closeSync, openSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { setImmediate } from 'node:timers/promises'
 import { shownMirror } from '../address/mirror-address.ts'
-import { Interrupted } from '../errors/errors.ts'
 import { sqliteError } from '../store/port/sqlite-errors.ts'
 import { atPlace, copyError } from './copy-error.ts'
 import { beginExport, type BegunExport, type Exported, type Exporting, type Part } from './export-rows.ts'
@@ -11,7 +9,7 @@ import { openToRead, withFileToRead } from './open-to-read.ts'
 import { beginPartitions } from './partition-folder.ts'
 import type { Selection } from './selection.ts'
 import { requireOwnFolder, requireTextPlace } from './target-place.ts'
-import { writeToStream } from './write-stream.ts'
+import { untilStopped, writeToStream } from './write-stream.ts'
 import { writeAll, writeFor } from './written-file.ts'
 
 export type ExportPlan = {
@@ -97,7 +95,8 @@ async function toFile(
     const { parts, done } = begin()
     const descriptor = openSync(path, 'r+')
     try {
-      for await (const chunk of untilStopped(chunksOf(parts, plan), file, signal)) writeAll(descriptor, bytesOf(chunk))
+      for await (const chunk of untilStopped(chunksOf(parts, plan), signal, unwritten(file)))
+        writeAll(descriptor, bytesOf(chunk))
     } finally {
       closeSync(descriptor)
     }
@@ -120,7 +119,7 @@ async function toFolder(
     const { parts, done } = begin()
     for (const part of parts) {
       const place = partitions.of(part.organization)
-      for await (const chunk of untilStopped(chunksOf([part], plan), folder, signal)) place.write(chunk)
+      for await (const chunk of untilStopped(chunksOf([part], plan), signal, unwritten(folder))) place.write(chunk)
       place.finish(part.rows())
     }
     const exported = done()
@@ -137,11 +136,6 @@ async function toFolder(
   }
 }
 
-/** Lets signals come between two chunks. */
-async function* untilStopped(chunks: Iterable<Chunk>, place: string, signal: AbortSignal): AsyncGenerator<Chunk, void> {
-  for (const chunk of chunks) {
-    if (signal.aborted) throw new Interrupted(`Stopped: ${place} was not written.`)
-    yield chunk
-    await setImmediate()
-  }
+function unwritten(place: string): string {
+  return `Stopped: ${place} was not written.`
 }

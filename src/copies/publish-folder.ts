@@ -2,6 +2,7 @@ import { isoOf } from '../time/moments.ts'
 import { atPlace, copyError } from './copy-error.ts'
 import { type Access, groupNumber, requireSafeFolder, unreachableFolder } from './copy-target.ts'
 import { exportRows } from './export-rows.ts'
+import { bytesOf, type Chunk } from './format.ts'
 import { inOneState, nowIn, openToRead } from './open-to-read.ts'
 import { organizationsToPublish, rowFactsOf, runFactsOf } from './object-manifest.ts'
 import { type Recorded, recordedIn } from './organizations.ts'
@@ -25,9 +26,7 @@ export function publishFolder(plan: FolderPlan): Published {
   const state = stateOf(plan, recordedIn(mirror))
   const opened = openToRead(mirror, { asMade: true })
   try {
-    const write = (chunk: string | Uint8Array, descriptor: number) => {
-      writeAll(descriptor, typeof chunk === 'string' ? Buffer.from(chunk) : chunk)
-    }
+    const write = (chunk: Chunk, descriptor: number) => void writeAll(descriptor, bytesOf(chunk))
     const partitions = beginPartitions(folder, { extension: 'parquet', write, access })
     try {
       const { known, facts, writtenAt, rows } = inOneState(opened, (db) => {

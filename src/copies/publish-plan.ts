@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { bucketAddressText, isBucketAddress, parseBucketAddress } from '../config/publish.ts'
 import type { Config } from '../config/read-config.ts'
-import { ORGANIZATION, type PublishSettings } from '../config/publish.ts'
+import type { PublishSettings } from '../config/publish.ts'
 import { UsageError } from '../errors/errors.ts'
 
 /*
@@ -20,13 +20,12 @@ const common = {
 
 const filePlan = z.strictObject({
   ...common,
-  /** The copy; with `splitByOrganization` it may hold `{organization}`. */
+  /** The copy; with `{organization}` in its name, one for each. */
   file: z.string(),
   /** The group that may read the copies: its name, which may hold `{organization}`, or its number. */
   group: z.union([z.string(), z.number()]).optional(),
   /** How many older copies are kept; undefined leaves those that are there alone, and keeps none. */
   keep: z.number().optional(),
-  splitByOrganization: z.boolean(),
   /** The files to make, of those that the plan names; without it, all of them. */
   only: z.array(z.string()).optional(),
   /** How long to wait for another process that publishes there. */
@@ -167,7 +166,6 @@ export function configuredPlans(config: Config, place?: string): TargetPlan[] {
     ...grouped,
     file: named,
     ...(keep !== undefined && { keep }),
-    splitByOrganization: named.includes(ORGANIZATION),
     lockWaitMs: LOCK_WAIT_MS,
   })
   const inBucket = (named: BucketPlan['to']): BucketPlan => ({

@@ -12,6 +12,7 @@ import {
   copyTargets,
   type CopyTarget,
   groupNumber,
+  isForEach,
   modeOf,
   prepareFolder,
   requirePublishable,
@@ -49,7 +50,7 @@ export function publishCopies(plan: PublishPlan): Published {
     try {
       const { leftOut, ...copy } = publishCopy(target, plan)
       done.copies.push(copy)
-      if (!plan.splitByOrganization) done.leftOut = leftOut
+      if (!isForEach(plan.file)) done.leftOut = leftOut
       const warning = unreachableFolder(target.file, { gid: target.gid, forAll: plan.withoutPersonalData })
       if (warning !== undefined && !done.warnings.includes(warning)) done.warnings.push(warning)
     } catch (error) {

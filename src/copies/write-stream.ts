@@ -19,8 +19,7 @@ export async function writeToStream(
   stream.on('error', () => {})
   // A stream does not notice where a full disk took a part of a chunk.
   const file = 'fd' in stream && typeof stream.fd === 'number' && fstatSync(stream.fd).isFile() ? stream.fd : undefined
-  for await (const chunk of chunks) {
-    if (signal.aborted) throw stopped()
+  for await (const chunk of untilStopped(chunks, signal, UNFINISHED)) {
     try {
       if (file === undefined) await written(stream, chunk, signal)
       else writeAll(file, bytesOf(chunk))
@@ -28,16 +27,27 @@ export async function writeToStream(
       if (codeOf(error) === 'EPIPE') return false
       throw resultsError(error)
     }
-    // Signals are taken here.
-    await setImmediate()
   }
   return true
+}
+
+/** Chunks as they come, until the signal: then it throws Interrupted, with this message. Signals are taken between two of them. */
+export async function* untilStopped(
+  chunks: Iterable<Chunk> | AsyncIterable<Chunk>,
+  signal: AbortSignal,
+  message: string,
+): AsyncGenerator<Chunk, void> {
+  for await (const chunk of chunks) {
+    if (signal.aborted) throw new Interrupted(message)
+    yield chunk
+    await setImmediate()
+  }
 }
 
 /** Waits until the stream has taken a chunk, or for the signal. */
 function written(stream: NodeJS.WritableStream, chunk: Chunk, signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
-    const stop = () => reject(stopped())
+    const stop = () => reject(new Interrupted(UNFINISHED))
     signal.addEventListener('abort', stop, { once: true })
     stream.write(chunk, (error) => {
       signal.removeEventListener('abort', stop)
@@ -47,6 +57,4 @@ function written(stream: NodeJS.WritableStream, chunk: Chunk, signal: AbortSigna
   })
 }
 
-function stopped(): Interrupted {
-  return new Interrupted('Stopped: what was written is not all of it.')
-}
+const UNFINISHED = 'Stopped: what was written is not all of it.'

@@ -289,7 +289,7 @@ test('forget deletes it, and names the copies and whatever else it cannot reach'
   const copy = join(temporaryFolder(), 'customers-{organization}.db')
   const settings: object = parse(readFileSync(workplace.config, 'utf8'))
   writeFileSync(workplace.config, stringify({ ...settings, publish: { file: copy } }))
-  publishAll(aPlan(workplace.mirror, { file: copy, splitByOrganization: true }))
+  publishAll(aPlan(workplace.mirror, { file: copy }))
   const killed = join(dirname(copy), '.customers-globex.db.0123456789abcdef.unfinished')
   writeFileSync(killed, '')
 

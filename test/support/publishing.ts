@@ -12,12 +12,17 @@ export function aPlan(mirror: string, overrides: Partial<PublishPlan> = {}): Pub
   return {
     mirror,
     file: join(temporaryFolder(), 'copies', 'readers.db'),
-    splitByOrganization: false,
     withoutPersonalData: false,
     organizations: [],
     lockWaitMs: 1000,
     ...overrides,
   }
+}
+
+/** The same with a copy for each organization. */
+export function aSplitPlan(mirror: string, overrides: Partial<PublishPlan> = {}): PublishPlan {
+  const plan = aPlan(mirror)
+  return { ...plan, file: plan.file.replace(/\.db$/, '-{organization}.db'), ...overrides }
 }
 
 /** The files of a folder in which nothing but this plan was published. */

@@ -7,6 +7,7 @@ import { isoOf } from '../../time/moments.ts'
 import type { Connection } from '../../store/sqlite/connect.ts'
 import { atPlace } from '../copy-error.ts'
 import { exportRows } from '../export-rows.ts'
+import { bytesOf, type Chunk } from '../format.ts'
 import { inOneState, type OpenedToRead } from '../open-to-read.ts'
 import {
   organizationsToPublish,
@@ -123,8 +124,8 @@ function makeObject(opened: OpenedToRead, organization: string, { withoutPersona
   })
   const digest = createHash('sha256')
   let bytes = 0
-  const write = (chunk: string | Uint8Array) => {
-    const content = typeof chunk === 'string' ? Buffer.from(chunk) : chunk
+  const write = (chunk: Chunk) => {
+    const content = bytesOf(chunk)
     atPlace(folder, () => writeAll(descriptor, content))
     digest.update(content)
     bytes += content.length

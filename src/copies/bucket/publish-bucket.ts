@@ -21,7 +21,8 @@ const ATTEMPTS = 5
 /** What it means where that does not end. */
 const ALL_THE_TIME =
   'what is there changed at each of five attempts. Other processes may publish there, a rule of the bucket or a program may remove objects, so ' +
-  'that objects that were just written are not there, or a proxy on the way may leave out or change the ETag of an answer. What was published before is unchanged. Let one mirror publish to a prefix, and let AWS_ENDPOINT_URL_S3 name the service itself.'
+  'that objects that were just written are not there, or a proxy on the way may leave out or change the ETag of an answer. What was published ' +
+  'before is unchanged. Let one mirror publish to a prefix, and let AWS_ENDPOINT_URL_S3 name the service itself.'
 
 /** Publishes into the bucket of a plan, with the credentials of the environment. Throws as publishToBucket does. */
 export async function publishBucket(plan: BucketPlan, environment: Environment): Promise<Published> {
@@ -56,18 +57,19 @@ async function publishOnce(plan: BucketPlan, store: ObjectStore, opened: OpenedT
   const found = await readBucketManifest(store)
   const { keys, warnings } = await listObjects(store)
   const before = stillThere(found.content, keys)
-  const generation = Math.max(found.content?.generation ?? 0, ...(keys ?? []).map((key) => generationOf(key) ?? 0)) + 1
+  const generation =
+    Math.max(found.content?.generation ?? 0, ...[...(keys ?? [])].map((key) => generationOf(key) ?? 0)) + 1
   const chosen = await chooseEntries(plan, { store, opened, before, generation })
   if (chosen === undefined) return undefined
   const content = contentOf(plan, chosen, { before, generation, writtenAt: isoOf(nowIn(opened.db)) })
   const isSame = before !== undefined && chosen.made.size === 0 && saysTheSame(before, content)
-  const there = isSame ? keys : keys && (await store.list(OBJECTS))
+  const there = isSame ? keys : keys && new Set(await store.list(OBJECTS))
   // Another process that published has removed them, or the service did not keep them.
-  if (there !== undefined && content.organizations.some(({ object }) => !there.includes(object))) return undefined
+  if (there !== undefined && content.organizations.some(({ object }) => !there.has(object))) return undefined
   if (!isSame && !(await store.replaceText(MANIFEST, manifestText(content), found.version))) return undefined
   const manifest = isSame ? before : content
   const named = namesOf(manifest)
-  const over = (there ?? []).filter((key) => isOver(key, manifest) && !named.has(key))
+  const over = [...(there ?? [])].filter((key) => isOver(key, manifest) && !named.has(key))
   const swept = isSame && over.length === 0 ? NOTHING_LEFT : await sweep(store, manifest, over)
   const bucket = describe(store, manifest, { chosen, before, isNew: !isSame, isLeft: swept.isLeft })
   const { leftOut, failed } = chosen
@@ -75,9 +77,9 @@ async function publishOnce(plan: BucketPlan, store: ObjectStore, opened: OpenedT
 }
 
 /** The keys of all objects; without the right to list them, the manifest is believed. */
-async function listObjects(store: ObjectStore): Promise<{ keys: string[] | undefined; warnings: string[] }> {
+async function listObjects(store: ObjectStore): Promise<{ keys: Set<string> | undefined; warnings: string[] }> {
   try {
-    return { keys: await store.list(OBJECTS), warnings: [] }
+    return { keys: new Set(await store.list(OBJECTS)), warnings: [] }
   } catch (error) {
     if (!isOurs(error) || factsOf(error).again !== 'never') throw error
     const warning = `${store.shown}: the objects there cannot be listed, so those that no manifest names stay. ${error.message}`
@@ -88,15 +90,14 @@ async function listObjects(store: ObjectStore): Promise<{ keys: string[] | undef
 /** The manifest without the objects that are gone, which a rule of the bucket or a person deleted: they are made again. */
 function stillThere(
   content: BucketManifest | undefined,
-  keys: readonly string[] | undefined,
+  keys: ReadonlySet<string> | undefined,
 ): BucketManifest | undefined {
   if (content === undefined || keys === undefined) return content
-  const there = new Set(keys)
   const { organizations, replaced } = content
   return {
     ...content,
-    organizations: organizations.filter(({ object }) => there.has(object)),
-    replaced: replaced.filter(({ object }) => there.has(object)),
+    organizations: organizations.filter(({ object }) => keys.has(object)),
+    replaced: replaced.filter(({ object }) => keys.has(object)),
   }
 }
 

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { aCustomer, customerId, customers } from '../../support/builders.ts'
 import { aMirror, tamper } from '../../support/mirror-file.ts'
 import { aMirrorToExport } from '../../support/mirror-to-export.ts'
-import { aPlan, publishAll } from '../../support/publishing.ts'
+import { aPlan, aSplitPlan, publishAll } from '../../support/publishing.ts'
 import { night } from '../../store/nights.ts'
 import { GIVEN_BY_SERVER } from '../../../src/copies/feed.ts'
 import { exportedFrom } from './exported.ts'
@@ -80,8 +80,8 @@ test('a reader of a mirror on a server may have read changes that were deleted w
 test('a reader of a copy goes on although the newest changes were forgotten since', async () => {
   const file = await aPrunedMirror()
   tamper(file, 'DELETE FROM changes WHERE seq = 4')
-  for (const splitByOrganization of [false, true]) {
-    const [copy] = publishAll(aPlan(file, { splitByOrganization })).copies
+  for (const plan of [aPlan(file), aSplitPlan(file)]) {
+    const [copy] = publishAll(plan).copies
 
     expect(await seqs(copy?.file ?? '', 4)).toEqual([])
     expect((await exportedFrom(copy?.file ?? '')).done).toMatchObject({ lastSeq: 4 })

@@ -88,7 +88,7 @@ describe('killed at any moment', () => {
     const mirror = await aMirror()
     for (const organization of ['acme', 'globex']) await night(mirror, 0, customers(1, 5), { organization })
     const folder = temporaryFolder()
-    const plan = aPlan(mirror.file, { file: join(folder, '{organization}', 'readers.db'), splitByOrganization: true })
+    const plan = aPlan(mirror.file, { file: join(folder, '{organization}', 'readers.db') })
     mkdirSync(join(folder, 'globex'), { mode: 0o750 })
     const lock = lockPlace(join(folder, 'globex', 'readers.db'))
     const stop = new AbortController()

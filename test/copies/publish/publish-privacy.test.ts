@@ -7,7 +7,7 @@ import { quoted } from '../../../src/source/refusal.ts'
 import { DAY_MS, night } from '../../store/nights.ts'
 import { aCustomer, aPage, anEnding, customerId, START_MS, type SentRecord } from '../../support/builders.ts'
 import { aMirror, rowsOf, tamper, valueOf } from '../../support/mirror-file.ts'
-import { aMirrorOfNights, aPlan, publishAll } from '../../support/publishing.ts'
+import { aMirrorOfNights, aPlan, aSplitPlan, publishAll } from '../../support/publishing.ts'
 import { seeds } from '../../support/seeds.ts'
 
 const PERSONAL = ['name', 'username', 'email', 'phone', 'address', 'company_name'] as const
@@ -130,7 +130,7 @@ describe('a copy for each organization', () => {
           ],
           { organization },
         )
-    const plan = aPlan(mirror.file, { splitByOrganization: true, organizations: [...organizations, 'hooli'] })
+    const plan = aSplitPlan(mirror.file, { organizations: [...organizations, 'hooli'] })
     const { copies, leftOut } = publishAll(plan)
 
     expect(leftOut).toEqual([{ organization: 'hooli', reason: 'never-read' }])
@@ -152,7 +152,7 @@ describe('a copy for each organization', () => {
   test('together they hold what one copy of all holds', async () => {
     const mirror = await aMirrorOfNights()
     const whole = publishAll(aPlan(mirror)).copies[0]
-    const { copies } = publishAll(aPlan(mirror, { splitByOrganization: true }))
+    const { copies } = publishAll(aSplitPlan(mirror))
 
     // Each copy has its rows in an order of its own, and so its digests.
     const withoutDigests = (list: readonly { sha256: string }[] = []) => list.map((each) => ({ ...each, sha256: '' }))
@@ -175,7 +175,7 @@ describe('a copy for each organization', () => {
   })
 
   test('goes where the placeholder stands', async () => {
-    const plan = aPlan(await aMirrorOfNights(), { splitByOrganization: true })
+    const plan = aPlan(await aMirrorOfNights())
     const { copies } = publishAll({ ...plan, file: join(dirname(plan.file), '{organization}', 'x-{organization}.db') })
 
     expect(copies.map(({ file }) => file)).toEqual([
@@ -190,7 +190,7 @@ describe('a copy for each organization', () => {
     await mirror.savePages(run, [aPage(1, [aCustomer(1)])], START_MS)
     await mirror.finishRun(run, anEnding(), START_MS + DAY_MS)
 
-    expect(() => publishAll(aPlan(mirror.file, { splitByOrganization: true }))).toThrow(/whose name is no file name/)
+    expect(() => publishAll(aSplitPlan(mirror.file))).toThrow(/whose name is no file name/)
   })
 
   test.each(Array.from({ length: seeds(30, { least: 2, every: 20 }) }, (_, index) => index + 1))(
@@ -207,7 +207,7 @@ describe('a copy for each organization', () => {
         const list = ids.map((id): SentRecord => aCustomer(id, { name: `${name} of<${organization}>` }))
         await night(mirror, count, list, { organization })
       }
-      const { copies } = publishAll(aPlan(mirror.file, { splitByOrganization: true }))
+      const { copies } = publishAll(aSplitPlan(mirror.file))
       for (const { file, organizations } of copies) {
         const own = organizations[0]?.organization ?? ''
         const others = ['acme', 'globex', 'initech'].filter((each) => each !== own)

@@ -19,7 +19,7 @@ import { publishCopies } from '../../../src/copies/publish.ts'
 import { night } from '../../store/nights.ts'
 import { customers } from '../../support/builders.ts'
 import { aMirror, tamper, valueOf } from '../../support/mirror-file.ts'
-import { aPlan, aSmallMirror, isRoot, publishAll, PUBLISHED_FILES } from '../../support/publishing.ts'
+import { aPlan, aSplitPlan, aSmallMirror, isRoot, publishAll, PUBLISHED_FILES } from '../../support/publishing.ts'
 import { asPlainUser } from '../../support/run-cli.ts'
 import { someOf } from '../../support/seeds.ts'
 import { temporaryFolder } from '../../support/temp-folder.ts'
@@ -70,7 +70,7 @@ describe('who may read a copy', () => {
   test.runIf(isRoot)('an organization without a group of its own gets no copy, and the others get theirs', async () => {
     const mirror = await aMirror()
     for (const organization of ['gone', 'games']) await night(mirror, 0, customers(1, 3), { organization })
-    const plan = aPlan(mirror.file, { splitByOrganization: true, group: '{organization}' })
+    const plan = aSplitPlan(mirror.file, { group: '{organization}' })
     const { copies, failed } = publishCopies(plan)
 
     expect(copies.map(({ organizations }) => organizations[0]?.organization)).toEqual(['games'])

@@ -9,7 +9,7 @@ import { staleCopies } from '../../../jobs/publish/publisher.ts'
 import { night } from '../../store/nights.ts'
 import { aCustomer, anEnding, aPage, customers, START_MS } from '../../support/builders.ts'
 import { aMirror, aMirrorFile, rowsOf, tamper, valueOf } from '../../support/mirror-file.ts'
-import { aMirrorOfNights, aPlan, publishAll } from '../../support/publishing.ts'
+import { aMirrorOfNights, aPlan, aSplitPlan, publishAll } from '../../support/publishing.ts'
 
 const INTERNAL = ['row_id', 'reject_id', 'record_key']
 
@@ -253,7 +253,7 @@ describe('a copy is stale', () => {
     const mirror = await aMirror()
     await night(mirror, 0, customers(1, 5))
     await night(mirror, 0, customers(6, 9), { organization: 'globex' })
-    const plan = { ...aPlan(mirror.file), splitByOrganization: true, keep: 3 }
+    const plan = aSplitPlan(mirror.file, { keep: 3 })
     const { copies } = publishAll(plan)
     await night(mirror, 1, customers(6, 9), { organization: 'globex' })
     const stale = staleCopies(plan)
@@ -272,7 +272,7 @@ describe('a copy is stale', () => {
     publishAll(plan)
     expect(staleCopies(plan)).toEqual([])
     expect(staleCopies({ ...plan, withoutPersonalData: true })).not.toEqual([])
-    expect(staleCopies({ ...plan, splitByOrganization: true })).not.toEqual([])
+    expect(staleCopies(aSplitPlan(mirror.file))).not.toEqual([])
     const run = await mirror.startRun({ organization: 'globex', trigger: 'sync', nowMs: START_MS })
     publishAll(plan)
     expect(staleCopies(plan)).toEqual([])

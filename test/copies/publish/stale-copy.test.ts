@@ -9,13 +9,13 @@ import { organizationsOf } from '../../store/organizations.ts'
 import { customerId, customers, START_MS } from '../../support/builders.ts'
 import { failOnDisk } from '../../support/failing-disk.ts'
 import { aMirror, valueOf } from '../../support/mirror-file.ts'
-import { aPlan, publishAll } from '../../support/publishing.ts'
+import { aPlan, aSplitPlan, publishAll } from '../../support/publishing.ts'
 
 const CLOCKS = { nowMs: START_MS + 3_600_000, monotonicMs: 0 }
 
 test('a copy that holds a forgotten customer is stale, without a run, and is not kept beside the new one', async () => {
   const mirror = await aMirrorOfTwo()
-  const plan = { ...aPlan(mirror.file), splitByOrganization: true, keep: 3 }
+  const plan = aSplitPlan(mirror.file, { keep: 3 })
   const [acme] = publishAll(plan).copies
   await mirror.forgetCustomer({ organization: 'acme', id: customerId(2), ...CLOCKS })
   const stale = staleCopies(plan)
@@ -73,7 +73,7 @@ test('a copy whose digest did not get its place is stale, and so is one whose di
 
 test('a copy in which an organization is active that was retired since is stale', async () => {
   const mirror = await aMirrorOfTwo()
-  const plan = { ...aPlan(mirror.file), splitByOrganization: true }
+  const plan = aSplitPlan(mirror.file)
   const [acme] = publishAll(plan).copies
   await (await organizationsOf(mirror.file)).retire('acme', CLOCKS)
   const stale = staleCopies(plan)
