@@ -83,7 +83,7 @@ function isCertificate(text: string): boolean {
   }
 }
 
-/** What a connection logs in to, and as whom. */
+/** The server, the database and the user of a connection. */
 export type Login = { host: string; port: number; database?: string | undefined; user?: string | undefined }
 
 /**

@@ -205,7 +205,7 @@ function appendWindow({ columns: source, from, count }: WindowRead, gathered: Ga
   }
 }
 
-/** Behind whom a customer stands who has none before it in its window: before the first known one behind it, or at the end. */
+/** The place before a customer that opens its window: that before the next known customer of the window, or the end of the list. */
 function placeBefore({ index, previous }: Gathered, source: ListColumns, from: number, to: number): number {
   for (let at = from; at < to; at += 1) {
     const entry = index.find(source.rowIds[at] ?? 0)

@@ -102,7 +102,7 @@ const AT_ONCE = 1000
 
 type Stored = { row_id: number; id: string } & Partial<Record<TextField, string | null>>
 
-/** Customers who have lost fields: each is written once, and the change is recorded as any other. */
+/** Customers who have lost fields: each is written once, and the change is recorded as every change is. */
 async function empty(session: Session, run: Run, rowIds: readonly number[], nowMs: number): Promise<void> {
   const { organization, emptied } = run
   const now = sqlTime(nowMs)

@@ -76,7 +76,7 @@ function readAgain(before: readonly SentRecord[], sent: readonly SentRecord[]) {
   return { ...sortPage({ ...page, cut }, undefined, { known: remembered(before), fingerprint }), parsed }
 }
 
-/** What the scan is told of a page of which nothing is known. */
+/** What the scan gets of a page without known records. */
 function asNew(sent: readonly SentRecord[]) {
   const { order, ends } = readAgain([], sent)
   return { order, ends }
