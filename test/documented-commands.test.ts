@@ -10,10 +10,10 @@ import { rowsOf } from './support/mirror-file.ts'
 const ROOT = fileURLToPath(new URL('../', import.meta.url))
 
 /** Pages whose blocks are run by tests of their own: test/handing-on. */
-const HANDING_ON = 'docs/HANDING-ON.md'
+const HANDING_ON = 'docs/read/recipes.md'
 const PAGES_HERE = PAGES.filter(({ name }) => name !== HANDING_ON)
 /** Pages whose commands are run in a deep run; test/cli/export.test.ts and test/cli/privacy.test.ts have the same options. */
-const LONG = ['docs/OPERATIONS.md', 'docs/EXPORTS.md', 'docs/PRIVACY.md']
+const LONG = ['docs/operate/operations.md', 'docs/read/exports.md', 'docs/explain/privacy.md']
 /** Blocks that are run in a deep run: they need the mirror of the demo, or a sandbox beside them, as test/cli/sandbox-and-demo.test.ts has. */
 const LONG_BLOCK = /\bnpm start --|\bcustomer-mirror sandbox\b/
 /** A command that is run in a deep run: to open the embedded queue takes a second or two of a processor. */

@@ -13,7 +13,7 @@ const IO: Io = {
 }
 
 /** What each command prints is compared with the page wherever a test runs one: `requireDocumented`. */
-test('docs/JSON.md describes each command that has --json, and no other', async () => {
+test('docs/reference/json.md describes each command that has --json, and no other', async () => {
   const commands = await loadCommands(undefined, IO)
   const withJson = commands.flatMap((command) => {
     return [command, ...command.commands].flatMap((each) =>
@@ -36,7 +36,7 @@ test('a key that the page does not name, or a value of another kind, is found', 
 })
 
 test('each key of the page has a meaning, and each heading that a value names is there', () => {
-  const page = readFileSync(new URL('../docs/JSON.md', import.meta.url), 'utf8')
+  const page = readFileSync(new URL('../docs/reference/json.md', import.meta.url), 'utf8')
   const rows = page.split('\n').filter((line) => line.startsWith('| `'))
   const headings = new Set([...page.matchAll(/^##+ (.+)$/gm)].map(([, heading = '']) => heading))
   const named = [...page.matchAll(/\[([^\]]+)\]\(#[\w-]+\)/g)].map(([, name = '']) => name)

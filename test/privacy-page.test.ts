@@ -13,9 +13,9 @@ import { aMirror, rowsOf } from './support/mirror-file.ts'
 import { runCommand } from './support/run-command.ts'
 import { aSandbox, aWorkplace, organizationsOf } from './support/workplace.ts'
 
-const PAGE = readFileSync(new URL('../docs/PRIVACY.md', import.meta.url), 'utf8')
+const PAGE = readFileSync(new URL('../docs/explain/privacy.md', import.meta.url), 'utf8')
 
-test('docs/PRIVACY.md names every public table, with the columns that the dictionary calls personal', () => {
+test('docs/explain/privacy.md names every public table, with the columns that the dictionary calls personal', () => {
   const expected = PUBLIC_TABLES.map(({ name, columns }) => {
     const personal = columns.filter((column) => column.personal).map((column) => `\`${column.name}\``)
     return [`\`${name}\``, personal.length === 0 ? 'none' : personal.join(', ')]

@@ -146,7 +146,7 @@ const ORGANIZATION = {
 }
 
 test('the README counts scenarios as the scoreboard does', () => {
-  const { text = '' } = PAGES.find(({ name }) => name === 'docs/PROOF.md') ?? {}
+  const { text = '' } = PAGES.find(({ name }) => name === 'docs/explain/proof.md') ?? {}
   const rows = text.split('\n').flatMap((line) => (/^\| `[\w-]+` \| [\d,]+ \|/.test(line) ? [cellsOf(line)] : []))
   const numberIn = (cell = ''): number => Number(cell.replaceAll(',', ''))
   const fooled = rows.filter(

@@ -8,11 +8,11 @@ import { REASONS } from '../src/model/reasons.ts'
 import { reasonWords } from '../src/status/proof-words.ts'
 import { everyMetric } from './support/metrics.ts'
 
-test('docs/REFERENCE.md names every setting, error code, reason, warning and metric', async () => {
-  await expect(await referencePage()).toMatchFileSnapshot('../docs/REFERENCE.md')
+test('docs/reference/settings.md names every setting, error code, reason, warning and metric', async () => {
+  await expect(await referencePage()).toMatchFileSnapshot('../docs/reference/settings.md')
 })
 
-/** The page of names: docs/REFERENCE.md. */
+/** The page of names: docs/reference/settings.md. */
 async function referencePage(): Promise<string> {
   return `${[INTRODUCTION, settings(), errorCodes(), reasons(), warnings(), await metrics()].join('\n\n')}\n`
 }
@@ -20,8 +20,8 @@ async function referencePage(): Promise<string> {
 const INTRODUCTION = `# Reference
 
 Every setting, error code, reason, warning and metric, as the program has them. Written by \`npx vitest run test/reference.test.ts --update\`; do not
-edit. Commands and their options are in \`customer-mirror COMMAND --help\`, exit codes in the [README](../README.md#exit-codes), tables
-and columns in [DATA.md](DATA.md).`
+edit. Commands and their options are in \`customer-mirror COMMAND --help\`, exit codes in the [README](../../README.md#exit-codes), tables
+and columns in [the tables](data.md).`
 
 type Setting = {
   description?: string | undefined
@@ -118,7 +118,7 @@ const OF_THE_RUN = ['failed', 'waiting', 'held']
 function reasons(): string {
   return section(
     '## Reasons',
-    'Why a scan is not proven: `runs.reasons`, and `reasons` of `--json`. A `proven` run has none but `older-list`. [PROOF.md](PROOF.md) has the argument.',
+    'Why a scan is not proven: `runs.reasons`, and `reasons` of `--json`. A `proven` run has none but `older-list`. [What a run proves](../explain/proof.md) has the argument.',
     ['reason', 'meaning'],
     [...REASONS, ...OF_THE_RUN].map((each) => [code(each), reasonWords(each)]),
   )

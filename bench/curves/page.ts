@@ -79,7 +79,7 @@ function waiting({ customers, rest }: Cost): string {
   return (
     `Where a service allows ${REQUESTS_PER_MINUTE} requests a minute, a night takes a minute for each ${REQUESTS_PER_MINUTE} requests. ` +
     `With ${number(customers)} customers, the CPU above is ${percent(share)} of that time. It is more in such a night, where each page ` +
-    'is saved alone ([measured](SCALE.md#what-one-organization-takes-measured)), and the program still waits for nearly all of it.'
+    'is saved alone ([measured](scale.md#what-one-organization-takes-measured)), and the program still waits for nearly all of it.'
   )
 }
 

@@ -33,7 +33,7 @@ function oneWorker({ organizations, customers, load, rest }: SideBySide): string
     `mirrored at the same time from a service without a limit, took ${msPerRequest(rest).toFixed(2)} ms of CPU a request at rest ` +
     `and ${msPerRequest(load).toFixed(2)} ms in an initial sync, and no more than ${megabytes(peak(load, rest))} MB of memory, what talks to the queue aside. At ` +
     `the limit, the same CPU for each request is ${percent(shareOfCore(rest))} of one core at rest and ${percent(shareOfCore(load))} in initial syncs. In fact it is ` +
-    'more, since each page is saved alone there ([measured](SCALE.md#what-one-organization-takes-measured)); a worker still waits most of the time.'
+    'more, since each page is saved alone there ([measured](scale.md#what-one-organization-takes-measured)); a worker still waits most of the time.'
   )
 }
 
@@ -44,7 +44,7 @@ function moreWorkers({ customers, rest }: Cost): string {
     '**When to add workers.** When organizations are due again, or wanted in the morning, before it was their turn: `/readyz` names ' +
     'each that was not mirrored within two hours of being due. A second worker is the same command on the same machine, with the same ' +
     `configuration and the same queue in Redis or PostgreSQL (the embedded queue has one worker), and takes ${SIDE_BY_SIDE} more ` +
-    'at a time. How many organizations one process reads at this limit is worked out in [SCALE.md](SCALE.md#how-many-at-once). More ' +
+    'at a time. How many organizations one process reads at this limit is worked out in [a thousand organizations](scale.md#how-many-at-once). More ' +
     'workers do not help one organization, which one run reads at a time: at this limit, a night of ' +
     `${NIGHT_HOURS} hours reads one of about ${about(largest)} customers at most. Nor do they help those that share a limit ` +
     '(`rateLimit.shared`): all workers together keep to it.'

@@ -28,7 +28,7 @@ export async function writeCurves(
   stageIn = (folder: string): Stage => createStage(folder, {}),
 ): Promise<number> {
   const { values } = parseArgs({ args: [...args], options: OPTIONS })
-  const page = values.output ?? fileURLToPath(new URL('../../docs/PERFORMANCE.md', import.meta.url))
+  const page = values.output ?? fileURLToPath(new URL('../../docs/explain/performance.md', import.meta.url))
   const sizes = (values.size?.map(Number) ?? SIZES).toSorted((a, b) => a - b)
   const runs = Number(values.runs ?? 5)
   if (![...sizes, runs].every((count) => Number.isSafeInteger(count) && count > 0)) {

@@ -10,7 +10,7 @@ import { measureScale } from './measure-scale.ts'
 import { scalePage } from './page.ts'
 
 const MEASURED = fileURLToPath(new URL('measured.json', import.meta.url))
-const PAGE = fileURLToPath(new URL('../../docs/SCALE.md', import.meta.url))
+const PAGE = fileURLToPath(new URL('../../docs/explain/scale.md', import.meta.url))
 
 /** Measures what a thousand organizations are worked out from, if there is a server to measure, and writes the page. Returns the exit code. */
 export async function writeScale(args: readonly string[], { stdout, stderr }: Output): Promise<number> {

@@ -29,7 +29,7 @@ function aStageAtOnce(): Stage {
 }
 
 test('the curves are measured at each size, and the page is written from them', async () => {
-  const file = join(temporaryFolder(), 'docs', 'PERFORMANCE.md')
+  const file = join(temporaryFolder(), 'docs', 'performance.md')
   const output = { stdout: { write: () => true }, stderr: { write: () => true } }
 
   const sizes = ['--size', '400', '--size', '200']

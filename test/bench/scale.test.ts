@@ -4,7 +4,7 @@ import { scalePage } from '../../bench/scale/page.ts'
 import { keptFigures, writeScale } from '../../bench/scale/write-scale.ts'
 
 test('the page on a thousand organizations holds what was measured last', async () => {
-  const page = await readFile(new URL('../../docs/SCALE.md', import.meta.url), 'utf8')
+  const page = await readFile(new URL('../../docs/explain/scale.md', import.meta.url), 'utf8')
 
   // `npm run bench -- --scale` writes it again.
   expect(page).toBe(scalePage(await keptFigures()))

@@ -11,13 +11,13 @@ import { rowsOf } from '../support/mirror-file.ts'
 
 const MAIN = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url))
 
-test('a look-up by a hashed value works as docs/PRIVACY.md shows it', async () => {
+test('a look-up by a hashed value works as docs/explain/privacy.md shows it', async () => {
   const server = await aFaultServer(PEOPLE)
   const { folder } = aWorkplace([organizationAt(server, { privacy: { ...privacy, key: { file: 'privacy.key' } } })])
   writeFileSync(join(folder, 'privacy.key'), `${KEY}\n`, { mode: 0o600 })
   expect((await runCli(['sync'], { cwd: folder })).code).toBe(0)
 
-  const docs = readFileSync(new URL('../../docs/PRIVACY.md', import.meta.url), 'utf8')
+  const docs = readFileSync(new URL('../../docs/explain/privacy.md', import.meta.url), 'utf8')
   const example = /```sh\n(phone=[\s\S]*?)```/.exec(docs)?.[1] ?? ''
   expect(example).toContain('openssl')
   const script = example

@@ -53,7 +53,7 @@ test('values that customers enter are marked as personal data wherever they are 
   )
 })
 
-test('the README and docs/DATA.md name the public columns that a copy for readers does not have', async () => {
+test('the README and docs/reference/data.md name the public columns that a copy for readers does not have', async () => {
   const mirror = await aMirrorOfNights()
   const [copy] = publishAll(aPlan(mirror)).copies
   const missing = PUBLIC_TABLES.flatMap(({ name, columns }) => {
@@ -64,12 +64,12 @@ test('the README and docs/DATA.md name the public columns that a copy for reader
   })
   const listed = missing.join(', ').replace(/, (?=[^,]*$)/, ' and ')
 
-  for (const page of ['README.md', 'docs/DATA.md'])
+  for (const page of ['README.md', 'docs/reference/data.md'])
     expect(readFileSync(new URL(`../../${page}`, import.meta.url), 'utf8')).toContain(listed)
 })
 
-test('docs/DATA.md is what the dictionary says', async () => {
-  await expect(dictionaryPage()).toMatchFileSnapshot('../../docs/DATA.md')
+test('docs/reference/data.md is what the dictionary says', async () => {
+  await expect(dictionaryPage()).toMatchFileSnapshot('../../docs/reference/data.md')
 })
 
 test('the mirror has the dictionary as a table, column by column in order', async () => {
@@ -115,7 +115,7 @@ test("Datasette's metadata describes every table and column of the file", () => 
   })
 })
 
-/** The page about the public tables: docs/DATA.md. */
+/** The page about the public tables: docs/reference/data.md. */
 function dictionaryPage(): string {
   return `${[INTRODUCTION, ...[...PUBLIC_TABLES, MANIFEST].map(section)].join('\n\n')}\n`
 }
@@ -125,7 +125,7 @@ const INTRODUCTION = `# Data
 The public tables and views of the mirror, and of every copy that is published: copies have no \`row_id\`, \`reject_id\` and \`record_key\`, and \`manifest\` is in
 copies alone. Written by \`npx vitest run test/copies/dictionary.test.ts --update\`; do not edit. The same is in the mirror itself, in the table \`dictionary\`. Tables may gain columns, and never lose or rename one.
 Times are UTC text that sorts and compares with \`datetime('now')\`; JSON is text. A mirror in PostgreSQL has the same tables and columns, with
-[types of its own](OPERATIONS.md#a-mirror-in-postgresql).`
+[types of its own](../operate/operations.md#a-mirror-in-postgresql).`
 
 function section({ name, meaning, columns }: PublicTable): string {
   const rows = columns.map(({ name: column, type, meaning: holds, source, nullable, personal }) =>

@@ -12,7 +12,7 @@ import { HOW_MANY_NIGHTS, playNight, publishedCopy, publishedFrom } from '../sup
 import { aMirror, rowsOf, tamper, valueOf } from '../support/mirror-file.ts'
 import { aBlock, aReaderMachine, PAGE, rowsWithMoments, withPython } from '../support/reader-machine.ts'
 
-const DBT = fileURLToPath(new URL('../../docs/handing-on/dbt', import.meta.url))
+const DBT = fileURLToPath(new URL('../../docs/read/dbt', import.meta.url))
 const HOUR_MS = DAY_MS / 24
 
 test('the sources of dbt name columns that the copy has', () => {

@@ -22,7 +22,7 @@ const RULES = z
 const EXAMPLES = fileURLToPath(new URL('alerts.promtool.yml', import.meta.url))
 
 test('each alert has a name of its own, and the page about operations says what to do', () => {
-  const page = readFileSync(new URL('../../docs/OPERATIONS.md', import.meta.url), 'utf8')
+  const page = readFileSync(new URL('../../docs/operate/operations.md', import.meta.url), 'utf8')
   const names = RULES.map(({ alert }) => alert)
 
   expect(new Set(names).size).toBe(names.length)

@@ -8,7 +8,9 @@ export type Page = { name: string; file: URL; text: string }
 export type Block = { page: string; heading: string; language: string; text: string }
 
 const ROOT = new URL('../../', import.meta.url)
-const IN_DOCS = readdirSync(new URL('docs/', ROOT)).filter((name) => name.endsWith('.md'))
+const IN_DOCS = readdirSync(new URL('docs/', ROOT), { recursive: true, encoding: 'utf8' })
+  .filter((name) => name.endsWith('.md') && !name.startsWith('ops/'))
+  .toSorted()
 
 /** The README and the pages that it links. */
 export const PAGES: readonly Page[] = ['README.md', ...IN_DOCS.map((name) => `docs/${name}`)].map(pageNamed)

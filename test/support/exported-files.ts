@@ -89,8 +89,8 @@ export const partsIn = (folder: string) =>
 /** What an export of that mirror leaves in the folder. */
 export const PARTS = ['_manifest.json', 'organization=acme/part-0.parquet', 'organization=eu.globex/part-0.parquet']
 
-/** The statements of docs/EXPORTS.md: what takes a copy, what applies changes to it, and what checks it. */
-const [TAKE = '', APPLY = '', CHECK = ''] = PAGES.filter(({ name }) => name === 'docs/EXPORTS.md')
+/** The statements of docs/read/exports.md: what takes a copy, what applies changes to it, and what checks it. */
+const [TAKE = '', APPLY = '', CHECK = ''] = PAGES.filter(({ name }) => name === 'docs/read/exports.md')
   .flatMap((page) => blocksIn(page, 'duckdb'))
   .filter(({ heading }) => heading === 'A copy and its changes')
   .map(({ text }) => text)

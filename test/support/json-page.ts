@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs'
 import { z } from 'zod'
 
-/** What stands under one heading of docs/JSON.md: its keys with their values, and the heading whose keys it has as well. */
+/** What stands under one heading of docs/reference/json.md: its keys with their values, and the heading whose keys it has as well. */
 type Section = { isCommand: boolean; keys: [key: string, value: string][]; further: string | undefined }
 
-const SECTIONS = sectionsOf(readFileSync(new URL('../../docs/JSON.md', import.meta.url), 'utf8'))
+const SECTIONS = sectionsOf(readFileSync(new URL('../../docs/reference/json.md', import.meta.url), 'utf8'))
 
 /** The heading of each command that the page describes. */
 const HEADINGS = new Map(
@@ -16,14 +16,14 @@ const HEADINGS = new Map(
 /** The commands that the page describes, such as `runs show`. */
 export const DOCUMENTED_COMMANDS = [...HEADINGS.keys()]
 
-/** Throws where a command line with `--json` printed something else than docs/JSON.md says. */
+/** Throws where a command line with `--json` printed something else than docs/reference/json.md says. */
 export function requireDocumented(args: readonly string[], stdout: string): void {
   if (!args.includes('--json') || !stdout.startsWith('{') || !stdout.endsWith('}\n')) return
   const named = DOCUMENTED_COMMANDS.filter((command) => command.split(' ').every((word) => args.includes(word)))
   const [command = ''] = named.toSorted((one, other) => other.length - one.length)
   const { error } = schemaOf(HEADINGS.get(command) ?? command).safeParse(JSON.parse(stdout))
   if (error !== undefined)
-    throw new Error(`docs/JSON.md says otherwise of ${command} --json: ${z.prettifyError(error)}`)
+    throw new Error(`docs/reference/json.md says otherwise of ${command} --json: ${z.prettifyError(error)}`)
 }
 
 function sectionsOf(page: string): Map<string, Section> {
@@ -47,7 +47,7 @@ function schemaOf(heading: string): z.ZodType {
 
 function shapeOf(heading: string): Record<string, z.ZodType> {
   const { keys, further } = SECTIONS.get(heading) ?? { keys: [], further: undefined }
-  if (keys.length === 0) throw new Error(`docs/JSON.md has no keys under "${heading}".`)
+  if (keys.length === 0) throw new Error(`docs/reference/json.md has no keys under "${heading}".`)
   const own = Object.fromEntries(keys.map(([key, value]) => [key, typeOf(value)]))
   return { ...(further !== undefined && shapeOf(further)), ...own }
 }
@@ -62,7 +62,7 @@ function typeOf(value: string): z.ZodType {
   const described = /^\[(.+)\]\(#.+\)$/.exec(value)?.[1]
   if (described !== undefined) return z.lazy(() => schemaOf(described))
   const plain = PLAIN.get(value)
-  if (plain === undefined) throw new Error(`docs/JSON.md has a value of an unknown kind: ${value}.`)
+  if (plain === undefined) throw new Error(`docs/reference/json.md has a value of an unknown kind: ${value}.`)
   return plain
 }
 

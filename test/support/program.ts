@@ -118,7 +118,7 @@ type Prose = { path: string; texts: readonly string[] }
 
 /** The documents and programs of the project, with the texts that people read in them. */
 export function readProse(): Prose[] {
-  const pages = readdirSync(ROOT + 'docs').filter((name) => name.endsWith('.md'))
+  const pages = readdirSync(ROOT + 'docs', { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.md'))
   const documents = ['README.md', 'CONTRIBUTING.md', 'CHANGELOG.md', ...pages.map((name) => `docs/${name}`)]
   const programs = ['src', 'jobs', 'bench', 'test'].flatMap((folder) =>
     readdirSync(ROOT + folder, { recursive: true, encoding: 'utf8' })

@@ -14,7 +14,7 @@ import { temporaryFolder } from './temp-folder.ts'
 const MARK = '@@value@@'
 
 /** The page about other programs. */
-export const PAGE = PAGES.filter(({ name }) => name === 'docs/HANDING-ON.md')
+export const PAGE = PAGES.filter(({ name }) => name === 'docs/read/recipes.md')
 
 /** A machine of a reader as the page assumes it, with the copy in a folder of this machine. */
 type ReaderMachine = {
@@ -90,7 +90,7 @@ export async function aReaderMachine({
 /** One block below a heading of the page. */
 export function aBlock(heading: string, index = 0): Block {
   const block = blocksOf(heading)[index]
-  if (block === undefined) throw new Error(`docs/HANDING-ON.md has no block ${index + 1} below ${heading}.`)
+  if (block === undefined) throw new Error(`docs/read/recipes.md has no block ${index + 1} below ${heading}.`)
   return block
 }
 

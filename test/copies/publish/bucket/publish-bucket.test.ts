@@ -67,14 +67,14 @@ test('the manifest is written last, and describes each object', async () => {
   expect(manifestIn(bucket)).toMatchObject({ program: 'customer-mirror', version: 1, without_personal_data: false })
 })
 
-test('docs/HANDING-ON.md names each key that the manifest has of an organization, and dates an unproven reading as it does', async () => {
+test('docs/read/recipes.md names each key that the manifest has of an organization, and dates an unproven reading as it does', async () => {
   const mirror = await aMirror()
   await night(mirror, 0, customers(1, 5))
   await night(mirror, 1, customers(1, 5), { proof: 'unproven' })
   const bucket = await aBucketServer()
   await publishInto(bucket, aBucketPlan(mirror.file))
   const { organizations } = JSON.parse(bucket.objects.get(`${PREFIX}/manifest.json`)?.toString() ?? '')
-  const page = PAGES.find(({ name }) => name === 'docs/HANDING-ON.md')?.text ?? ''
+  const page = PAGES.find(({ name }) => name === 'docs/read/recipes.md')?.text ?? ''
   const [section = ''] = /^## Object storage$.*?(?=^## )/ms.exec(page) ?? []
   const [fresh] = rowsOf(mirror.file, 'SELECT read_as_of, proven_as_of FROM freshness')
 
