@@ -31,7 +31,7 @@ test('the documented backup is complete, and private whatever the umask is', asy
   expect(valueOf(backup, 'SELECT count(*) FROM customers')).toBe(12)
 })
 
-test('times in the mirror are as the README says, to the millisecond', async () => {
+test('times in the mirror are as the documents say, to the millisecond', async () => {
   const gone = list(30, { meta: { total: 30 } })
   const odd = json(200, { success: true, data: [{ id: 7 }], meta: { current_page: 1, per_page: 100, total: 1 } })
   const { config, mirror } = aWorkplace([
@@ -39,7 +39,7 @@ test('times in the mirror are as the README says, to the millisecond', async () 
     organizationAt(await aFaultServer(odd), { id: 'globex' }),
   ])
   for (let night = 0; night < 2; night += 1) await runCommand(syncCommand, ['--config', config])
-  const [, form = ''] = /Times are UTC as `([^`]+)`/.exec(read('README.md')) ?? []
+  const [, form = ''] = /Times are UTC as `([^`]+)`/.exec(read('docs/read/sql.md')) ?? []
   const pattern = new RegExp(`^${form.replaceAll(/[YMDHS]/g, String.raw`\d`).replaceAll('.', String.raw`\.`)}$`)
   const columns = [
     ['customers', 'first_seen_at'],

@@ -3,7 +3,6 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { parse, stringify } from 'yaml'
 import { z } from 'zod'
-import { EXIT_CODES } from '../src/cli/exit-code.ts'
 import { syncCommand } from '../src/cli/sync.ts'
 import { readConfig } from '../src/config/read-config.ts'
 import { SCENARIOS } from '../src/service/scenarios/scenarios.ts'
@@ -26,12 +25,20 @@ const COMMANDS = PAGES.flatMap((page) =>
 const SHOWN = [...new Set(COMMANDS)].map((line) => line.split(/\s+/))
 
 test('what it is, the two commands and the first SQL fit on one screen', () => {
-  const [screen = ''] = README.split(/^## Install$/m)
+  const [screen = ''] = README.split(/^## Your own service$/m)
   const lines = screen.trimEnd().split('\n')
 
   for (const part of ['npm run demo', 'npm test', 'SELECT ']) expect(screen).toContain(part)
   expect(lines.length).toBeLessThanOrEqual(50)
   expect(lines.filter((line) => line.length > 100)).toEqual([])
+})
+
+test('the README is read in minutes: at most 12,000 bytes, and no sentence over 25 words', () => {
+  const prose = README.replaceAll(/^ *```.*?^ *```/gms, '')
+  const sentences = prose.split(/(?<=[.!?:])\s+|\n\n|\n- |\|/)
+
+  expect(Buffer.byteLength(README)).toBeLessThanOrEqual(12_000)
+  expect(sentences.filter((sentence) => sentence.trim().split(/\s+/).length > 25)).toEqual([])
 })
 
 test('the README has an example of everything it is tested for', () => {
@@ -63,11 +70,11 @@ describe('the commands', () => {
     },
   )
 
-  test('every command that --help lists is in the README', async () => {
+  test('every command that --help lists is shown on a page', async () => {
     const helps = await everyHelp()
     const missing = [...helps.keys()]
       .filter((name) => !name.includes(' '))
-      .filter((name) => !README.includes(`customer-mirror ${name}`))
+      .filter((name) => !PAGES.some(({ text }) => text.includes(`customer-mirror ${name}`)))
 
     expect(helps.size).toBeGreaterThanOrEqual(16)
     expect(missing).toEqual([])
@@ -82,47 +89,15 @@ test('every query runs against a mirror, and those about the present find someth
   expect(Object.fromEntries(found)).toMatchObject({ active_customers: true, freshness: true })
 })
 
-test('every table and column that the README names is in the mirror', async () => {
-  const { config, mirror } = aWorkplace(organizationsOf(await aSandbox({ customers: [1] })))
-  await runCommand(syncCommand, ['--config', config])
-  const tables = rowsInTable('table or view').map(([name = '', , columns = '']) => {
-    // Text in brackets explains values.
-    const plain = columns.replaceAll(/\([^()]*\)/g, '').replace(/;.*/, '')
-    return { table: bare(name), columns: [...plain.matchAll(/`(\w+)`/g)].map(([, column = '']) => column) }
-  })
-
-  expect(tables.map(({ table }) => table)).toEqual([
-    'customers',
-    'active_customers',
-    'changes',
-    'runs',
-    'rejects',
-    'freshness',
-    'customers_history',
-    'customers_daily',
-    'horizons',
-    'dictionary',
-  ])
-  for (const { table, columns } of tables) {
-    const there = rowsOf(mirror, 'SELECT name FROM pragma_table_info(?)', table).map(({ name }) => name)
-    expect(there, table).toEqual(expect.arrayContaining(columns.filter((column) => column !== 'customers')))
-  }
-})
-
-test('every environment variable of ours that the configuration is read from is in the README', () => {
+test('every environment variable of ours that the configuration is read from is on a page', () => {
   const folder = new URL('../src/config/', import.meta.url)
   const names = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.ts'))
   const sources = names.map((name) => readFileSync(new URL(name, folder), 'utf8'))
   const variables = [...new Set(sources.join('').match(/\bCUSTOMER_MIRROR_[A-Z_]+/g))]
 
   expect(variables).toContain('CUSTOMER_MIRROR_QUEUE')
-  expect(variables.filter((name) => !README.includes(`\`${name}\``))).toEqual([])
-})
-
-test('the exit codes are those of the program, word by word', () => {
-  const table = rowsInTable('code').map(([code = '', meaning = '']) => [bare(code), bare(meaning)])
-
-  expect(Object.fromEntries(table)).toEqual(EXIT_CODES)
+  const isNamed = (name: string) => PAGES.some(({ text }) => text.includes(`\`${name}\``))
+  expect(variables.filter((name) => !isNamed(name))).toEqual([])
 })
 
 test.each(PAGES.flatMap((page) => blocksIn(page, 'yaml')).map((block) => [block.page, block.heading, block.text]))(
@@ -199,19 +174,6 @@ function commandsIn(texts: readonly string[]): string[] {
       const [, rest = ''] = /(?:^|\s)(?:npx |\S*\/)?customer-mirror(?:\.mjs)?\s+([a-z].*)$/.exec(call.trim()) ?? []
       return rest === '' ? [] : [rest.trim()]
     })
-}
-
-/** The rows of the table whose first column has this head, as cells. */
-function rowsInTable(head: string): string[][] {
-  const [, body = ''] = new RegExp(`^\\| ${head} \\|.*\n\\|[ -|]+\n((?:\\|.*\n)+)`, 'm').exec(README) ?? []
-  return body
-    .trim()
-    .split('\n')
-    .map((row) => row.split(' | ').map((cell) => cell.replaceAll(/^\| | \|$/g, '')))
-}
-
-function bare(cell: string): string {
-  return cell.replaceAll(/[`*]/g, '').trim()
 }
 
 /** The help of every command by its name, asked for once. */

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { z } from 'zod'
+import { EXIT_CODES } from '../src/cli/exit-code.ts'
 import { checkShape } from '../src/config/mistakes.ts'
 import { configJsonSchema } from '../src/config/schema.ts'
 import { ERRORS, factsOfCode } from '../src/errors/error-facts.ts'
@@ -14,14 +15,13 @@ test('docs/reference/settings.md names every setting, error code, reason, warnin
 
 /** The page of names: docs/reference/settings.md. */
 async function referencePage(): Promise<string> {
-  return `${[INTRODUCTION, settings(), errorCodes(), reasons(), warnings(), await metrics()].join('\n\n')}\n`
+  return `${[INTRODUCTION, settings(), exitCodes(), errorCodes(), reasons(), warnings(), await metrics()].join('\n\n')}\n`
 }
 
 const INTRODUCTION = `# Reference
 
-Every setting, error code, reason, warning and metric, as the program has them. Written by \`npx vitest run test/reference.test.ts --update\`; do not
-edit. Commands and their options are in \`customer-mirror COMMAND --help\`, exit codes in the [README](../../README.md#exit-codes), tables
-and columns in [the tables](data.md).`
+Every setting, exit code, error code, reason, warning and metric, as the program has them. Written by \`npx vitest run test/reference.test.ts --update\`; do not
+edit. Commands and their options are in \`customer-mirror COMMAND --help\`, tables and columns in [data](data.md).`
 
 type Setting = {
   description?: string | undefined
@@ -96,6 +96,15 @@ const VALUES =
 function dataWith([name = '', ...rest]: string[], value: unknown): unknown {
   const inner = rest.length === 0 ? value : dataWith(rest, value)
   return name === '0' ? [inner] : { [name]: inner }
+}
+
+function exitCodes(): string {
+  return section(
+    '## Exit codes',
+    'How a command ends. What a signal stopped ends with 128 and the number of the signal.',
+    ['code', 'meaning'],
+    Object.entries(EXIT_CODES),
+  )
 }
 
 function errorCodes(): string {

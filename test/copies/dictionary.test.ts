@@ -53,7 +53,7 @@ test('values that customers enter are marked as personal data wherever they are 
   )
 })
 
-test('the README and docs/reference/data.md name the public columns that a copy for readers does not have', async () => {
+test('docs/read/sql.md and docs/reference/data.md name the public columns that a copy for readers does not have', async () => {
   const mirror = await aMirrorOfNights()
   const [copy] = publishAll(aPlan(mirror)).copies
   const missing = PUBLIC_TABLES.flatMap(({ name, columns }) => {
@@ -64,7 +64,7 @@ test('the README and docs/reference/data.md name the public columns that a copy 
   })
   const listed = missing.join(', ').replace(/, (?=[^,]*$)/, ' and ')
 
-  for (const page of ['README.md', 'docs/reference/data.md'])
+  for (const page of ['docs/read/sql.md', 'docs/reference/data.md'])
     expect(readFileSync(new URL(`../../${page}`, import.meta.url), 'utf8')).toContain(listed)
 })
 

@@ -1,6 +1,6 @@
-import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { openMirror } from '../../src/store/mirror.ts'
+import { blocksIn, PAGES } from '../support/documents.ts'
 import { aCustomer, aPage, customerId, customers, START_MS } from '../support/builders.ts'
 import { aMirror, mirrorPages, rowsOf, tamper } from '../support/mirror-file.ts'
 import { night } from '../store/nights.ts'
@@ -69,10 +69,10 @@ test('freshness reads no run but those it shows, and the latest full runs are fo
   expect(planOf(file, 'SELECT DISTINCT organization FROM runs WHERE trusted_pages IS NULL')).toMatch(/INDEX full_runs$/)
 })
 
-test('every query of the README that names customers or changes is answered from an index', async () => {
+test('every documented query that names customers or changes is answered from an index', async () => {
   const { file } = await aMirrorOfOneNight()
-  const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8')
-  const queries = [...readme.matchAll(/^ *```sql\n(.*?)^ *```/gms)].map(([, sql = '']) => sql.trim())
+  const pages = PAGES.filter(({ name }) => ['README.md', 'docs/read/sql.md'].includes(name))
+  const queries = pages.flatMap((page) => blocksIn(page, 'sql')).map(({ text }) => text.trim())
 
   expect(queries.length).toBeGreaterThanOrEqual(6)
   for (const sql of queries)

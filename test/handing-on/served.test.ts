@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { blocksIn, PAGES } from '../support/documents.ts'
 import { HOW_MANY_NIGHTS, playNight, publishedFrom } from '../support/full-mirror.ts'
 import { aMirror, rowsOf, valueOf } from '../support/mirror-file.ts'
 import { aBlock, aReaderMachine, rowsWithMoments, withPython } from '../support/reader-machine.ts'
@@ -63,6 +64,23 @@ withPython('DuckDB with its SQLite extension', EXTENSION, (python) => {
   })
 })
 
+withPython('DuckDB with its SQLite extension', EXTENSION, (python) => {
+  test('the queries of the README find in the copy what they find by SQLite', async () => {
+    const { values, copy } = await aReaderMachine({ python })
+    const queries = PAGES.filter(({ name }) => name === 'README.md')
+      .flatMap((page) => blocksIn(page, 'sql'))
+      .map(({ text }) => text.trim())
+    const rowsIn = (sql: string) => `duckdb.sql(${JSON.stringify(sql)}).fetchall()`
+    const found = await values(aBlock('DuckDB', 2), 'duckdb.sql("USE copy")', ...queries.map(rowsIn))
+
+    expect(queries).toHaveLength(5)
+    for (const [at, sql] of queries.entries()) {
+      const rows = rowsOf(copy, sql).map((row) => Object.values(row))
+      expect([sql, inOneOrder(found[at + 1])]).toEqual([sql, inOneOrder(rows)])
+    }
+  })
+})
+
 withPython('Datasette', ['datasette.cli'], () => {
   test('Datasette serves the copy with its descriptions, facets and queries', async () => {
     const { start, copy } = await aReaderMachine()
@@ -85,3 +103,10 @@ withPython('Datasette', ['datasette.cli'], () => {
     await server.ended
   })
 })
+
+/** Rows that a query leaves in any order. In a view of SQLite that DuckDB reads, numbers are texts. */
+function inOneOrder(rows: unknown): string[] {
+  return rowsWithMoments(rows)
+    .map((row) => JSON.stringify(row.map((value) => (typeof value === 'number' ? value.toString() : value))))
+    .toSorted()
+}

@@ -5,7 +5,7 @@ import { mirrorOf } from '../../../src/store/open-postgres.ts'
 import { text } from '../../../src/store/port/sql.ts'
 import { createReadingIndexes } from '../../../src/store/reading-indexes.ts'
 import { inPostgres, inSqlite, randomTables, sortedRows } from '../../support/both-stores.ts'
-import { PAGES } from '../../support/documents.ts'
+import { blocksIn, PAGES } from '../../support/documents.ts'
 import { startPglite } from '../../support/pglite-connections.ts'
 import { seeds } from '../../support/seeds.ts'
 
@@ -24,7 +24,10 @@ const VIEWS = {
   customers_daily: 'organization, day, active, added, removed, changed',
 }
 
-test('views and verbs read the same from PostgreSQL as from SQLite', async () => {
+/** The queries of the README, which says that they run alike. */
+const QUERIES = PAGES.filter(({ name }) => name === 'README.md').flatMap((page) => blocksIn(page, 'sql'))
+
+test('views, verbs and the queries of the README read the same from PostgreSQL as from SQLite', async () => {
   for (let seed = 1; seed <= seeds(60, { least: 2, every: 30 }); seed += 1) {
     const tables = randomTables(seed)
     const { rows: rowsOf, mirror } = await inSqlite(tables)
@@ -37,6 +40,10 @@ test('views and verbs read the same from PostgreSQL as from SQLite', async () =>
         view,
         rows: sortedRows(rowsOf(`SELECT ${columns} FROM ${view}`)),
       })
+    }
+    for (const { text: query } of QUERIES) {
+      const rows = await database.read((session) => session.all(text(query.replace(/;\s*$/, ''))))
+      expect({ seed, query, rows: sortedRows(rows) }).toEqual({ seed, query, rows: sortedRows(rowsOf(query)) })
     }
     const [here, there] = [mirrorOf(database), mirror]
     expect(await here.listRuns({ limit: 7 })).toEqual(await there.listRuns({ limit: 7 }))
