@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
-import { aCustomer, customers, MINUTE_MS, START_MS } from '../support/builders.ts'
-import { aMirror, mirrorPages, rowsOf, tamper } from '../support/mirror-file.ts'
+import { addsUp } from '../../src/model/report.ts'
+import { aCustomer, anEnding, aPage, customers, MINUTE_MS, START_MS } from '../support/builders.ts'
+import { aMirror, mirrorPages, rowsOf, tamper, valueOf } from '../support/mirror-file.ts'
 
 const COMPLETE = { lastStatus: 'complete', lastFullStatus: 'complete' } as const
 
@@ -70,20 +71,123 @@ test('why: the error of the last run first, then what the last reading could not
   expect(await mirror.listFreshness()).toMatchObject([{ lastStatus: 'running', why: [] }])
 })
 
-test('held are the open removals of the organization, whichever run held them back', async () => {
+test('the last run of each organization is listed, with the start of its last complete one', async () => {
   const mirror = await aMirror()
-  const removals = { rule: { after: 2, maxShare: 0.1 }, confirmed: new Set<string>() }
-  const ending = { proof: 'proven', reasons: [], removals } as const
-  for (const organization of ['acme', 'globex'])
-    await mirrorPages(mirror, [customers(1, 100)], { organization, ending })
-  const { runId = 0 } = await mirrorPages(mirror, [customers(51, 100)], { ending })
-  await mirrorPages(mirror, [customers(51, 100)], { ending: { reasons: ['hole'] } })
-  const held = () => rowsOf(mirror.file, 'SELECT organization, held FROM freshness ORDER BY organization')
+  await mirrorPages(mirror, [customers(1, 2)], { organization: 'acme', atMs: START_MS })
+  await mirrorPages(mirror, [], {
+    organization: 'acme',
+    atMs: START_MS + MINUTE_MS,
+    ending: { status: 'failed', error: { code: 'unauthorized', message: 'no' } },
+  })
+  await mirrorPages(mirror, [], {
+    organization: 'globex',
+    atMs: START_MS,
+    ending: { ...anEnding(), reasons: ['page-limit'], readToEnd: false },
+  })
+  await mirror.startRun({ organization: 'initech', trigger: 'schedule', nowMs: START_MS })
 
-  expect(held()).toEqual([
-    { organization: 'acme', held: 50 },
-    { organization: 'globex', held: 0 },
+  expect(await mirror.listLastRuns()).toEqual([
+    {
+      organization: 'acme',
+      startedAtMs: START_MS + MINUTE_MS,
+      firstRunAtMs: START_MS,
+      endedAtMs: START_MS + MINUTE_MS,
+      status: 'failed',
+      errorCode: 'unauthorized',
+      completeAsOfMs: START_MS,
+    },
+    {
+      organization: 'globex',
+      startedAtMs: START_MS,
+      firstRunAtMs: START_MS,
+      endedAtMs: START_MS,
+      status: 'complete',
+      errorCode: undefined,
+      completeAsOfMs: undefined,
+    },
+    {
+      organization: 'initech',
+      startedAtMs: START_MS,
+      firstRunAtMs: START_MS,
+      endedAtMs: undefined,
+      status: 'running',
+      errorCode: undefined,
+      completeAsOfMs: undefined,
+    },
   ])
-  await mirror.discardRemovals(runId)
-  expect(await mirror.listFreshness()).toMatchObject([{ held: 0 }, { held: 0 }])
+})
+
+test('freshness shows a waiting run, and the next run continues it', async () => {
+  const mirror = await aMirror()
+  const start = { organization: 'acme', trigger: 'schedule', resumeWithinMs: 60 * MINUTE_MS } as const
+  const first = await mirror.startRun({ ...start, nowMs: START_MS })
+  const window = { page: 1, size: 10, perPage: 10, total: 20, lastPage: 2, beyondEnd: false }
+  await mirror.savePages(first, [{ ...aPage(1, customers(1, 10)), window }], START_MS)
+  const error = { code: 'rate-limited', message: 'told to wait 90 s' }
+  await mirror.finishRun(first, anEnding({ status: 'waiting', reasons: ['waiting'], error }), START_MS + MINUTE_MS)
+
+  expect(await mirror.listFreshness()).toMatchObject([{ lastRunId: 1, lastStatus: 'waiting' }])
+  expect(await mirror.listLastRuns()).toMatchObject([{ status: 'waiting', errorCode: 'rate-limited' }])
+  expect(await mirror.startRun({ ...start, nowMs: START_MS + 2 * MINUTE_MS })).toMatchObject({ resumedFrom: 1 })
+})
+
+test('a run is recorded with all its numbers, and read back unchanged', async () => {
+  const mirror = await aMirror()
+  const run = await mirror.startRun({ organization: 'acme', trigger: 'schedule', nowMs: START_MS })
+  await mirror.savePages(run, [aPage(1, [...customers(1, 3), aCustomer(3), null])], START_MS)
+  const source = { requests: 3, throttled: 1, waitedMs: 2500 }
+
+  const told = await mirror.finishRun(run, anEnding({ source }), START_MS + 5 * MINUTE_MS)
+
+  expect(told).toMatchObject({
+    ...{ organization: 'acme', trigger: 'schedule', status: 'complete', proof: 'unproven', reasons: ['plain-scan'] },
+    ...{ received: 5, inserted: 3, duplicates: 1, rejected: 1, pages: 1, ...source },
+    ...{ startedAtMs: START_MS, durationMs: 5 * MINUTE_MS, readAsOfMs: START_MS },
+  })
+  expect(await mirror.listRuns({ limit: 5 })).toEqual([told])
+})
+
+test('a run that was left running is closed as interrupted by the next one, and keeps its numbers', async () => {
+  const mirror = await aMirror()
+  const left = await mirror.startRun({ organization: 'acme', trigger: 'sync', nowMs: START_MS })
+  const other = await mirror.startRun({ organization: 'globex', trigger: 'sync', nowMs: START_MS })
+  await mirror.savePages(left, [aPage(1, customers(1, 3))], START_MS)
+
+  await mirrorPages(mirror, [customers(1, 4)], { atMs: START_MS + MINUTE_MS })
+
+  expect(await mirror.listRuns({ organization: 'acme', limit: 5 })).toMatchObject([
+    { status: 'complete', unchanged: 3, inserted: 1 },
+    { status: 'interrupted', inserted: 3, reasons: ['interrupted'], error: { code: 'interrupted' } },
+  ])
+  expect(valueOf(mirror.file, 'SELECT status FROM runs WHERE id = ?', other.id)).toBe('running')
+})
+
+test('runs are listed newest first, of one organization or all, up to the limit', async () => {
+  const mirror = await aMirror()
+  for (const organization of ['acme', 'globex', 'acme']) await mirrorPages(mirror, [], { organization })
+  const listed = async (filter: { organization?: string; limit: number }) =>
+    (await mirror.listRuns(filter)).map(({ runId }) => runId)
+
+  expect(await listed({ limit: 10 })).toEqual([3, 2, 1])
+  expect(await listed({ limit: 2 })).toEqual([3, 2])
+  expect(await listed({ organization: 'acme', limit: 10 })).toEqual([3, 1])
+  expect(await listed({ organization: 'unknown', limit: 10 })).toEqual([])
+})
+
+test('no run whose numbers do not add up is ever recorded as complete', async () => {
+  const mirror = await aMirror()
+  const run = await mirror.startRun({ organization: 'acme', trigger: 'sync', nowMs: START_MS })
+  await mirror.savePages(run, [aPage(1, customers(1, 3))], START_MS)
+  expect(addsUp(run.records)).toBe(true)
+
+  await Promise.try(() => tamper(mirror.file, 'UPDATE runs SET received = received + 1')).catch(() => {})
+  await mirror.finishRun(run, anEnding(), START_MS).catch(() => {})
+
+  expect(
+    rowsOf(
+      mirror.file,
+      `SELECT id FROM runs WHERE status = 'complete'
+       AND received <> inserted + updated + unchanged + duplicates + rejected`,
+    ),
+  ).toEqual([])
 })

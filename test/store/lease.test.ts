@@ -1,21 +1,22 @@
 import { spawnSync } from 'node:child_process'
 import { hostname } from 'node:os'
 import { execPath } from 'node:process'
-import { expect, test } from 'vitest'
-import type { Mirror } from '../../src/model/mirror.ts'
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
 import { OrganizationLeased } from '../../src/errors/errors.ts'
 import { bootName, nameOfProcess } from '../../src/machine/process-name.ts'
-import { anEnding, aPage, customers, START_MS } from '../support/builders.ts'
+import type { Mirror } from '../../src/model/mirror.ts'
+import { LEASE_MS } from '../../src/store/refusals.ts'
+import { anEnding, aPage, customers, MINUTE_MS, START_MS } from '../support/builders.ts'
 import { onPostgres } from '../support/mirror-choice.ts'
 import { aMirror, dump, mirrorPages, tamper, valueOf } from '../support/mirror-file.ts'
-import { LEASE_MS } from '../../src/store/refusals.ts'
+import { seeds } from '../support/seeds.ts'
 
 const start = (mirror: Mirror, afterMs = 0, organization = 'acme') =>
   mirror.startRun({ organization, trigger: 'sync', nowMs: START_MS + afterMs })
 
 const YEAR_MS = 365 * 86_400_000
 const LEASED = expect.objectContaining({ name: 'OrganizationLeased', code: 'leased' })
-const LOST = expect.objectContaining({ name: 'OrganizationLeased', code: 'leased' })
 
 test('while a run holds its organization no other one starts, and none is recorded', async () => {
   const mirror = await aMirror()
@@ -65,8 +66,8 @@ test('a paused run that lost its lease can no longer change anything', async () 
   const before = dump(mirror.file)
 
   const late = START_MS + LEASE_MS + 1
-  await expect(mirror.savePages(paused, [aPage(2, [...customers(4, 6), null])], late)).rejects.toThrow(LOST)
-  await expect(mirror.renewLease(paused, late)).rejects.toThrow(LOST)
+  await expect(mirror.savePages(paused, [aPage(2, [...customers(4, 6), null])], late)).rejects.toThrow(LEASED)
+  await expect(mirror.renewLease(paused, late)).rejects.toThrow(LEASED)
   await mirror.finishRun(paused, anEnding({ status: 'failed' }), late)
 
   expect(dump(mirror.file)).toEqual(before)
@@ -126,3 +127,59 @@ function holderWithPid(processId: number, { startedAt = '', boot = bootName() ??
 function goneProcess(): number {
   return spawnSync(execPath, ['--version']).pid
 }
+
+const HOUR_MS = 60 * MINUTE_MS
+
+const startAt = (mirror: Mirror, nowMs: number, monotonicMs: number) =>
+  mirror.startRun({ organization: 'acme', trigger: 'sync', nowMs, monotonicMs: () => monotonicMs })
+
+describe('a lease, when the wall clock is set', () => {
+  test.each([HOUR_MS, YEAR_MS, -HOUR_MS, -YEAR_MS])(
+    'by %d ms, lasts until a silent minute has passed, and no longer',
+    async (byMs) => {
+      const mirror = await aMirror()
+      await startAt(mirror, START_MS, 5000)
+
+      const second = startAt(await aMirror(mirror.file), START_MS + byMs, 5000 + LEASE_MS - 1)
+
+      await expect(second).rejects.toThrow(LEASED)
+      expect(valueOf(mirror.file, 'SELECT count(*) FROM runs')).toBe(1)
+      await expect(startAt(mirror, START_MS + byMs, 5000 + LEASE_MS)).resolves.toBeDefined()
+    },
+  )
+
+  test('and a run that was replaced all the same writes nothing any more', async () => {
+    const mirror = await aMirror()
+    const replaced = await startAt(mirror, START_MS, 5000)
+    await startAt(await aMirror(mirror.file), START_MS + HOUR_MS, 5000 + LEASE_MS)
+
+    await expect(mirror.savePages(replaced, [aPage(1, customers(1, 3))], START_MS)).rejects.toThrow(LEASED)
+    expect(valueOf(mirror.file, 'SELECT count(*) FROM customers')).toBe(0)
+  })
+})
+
+describe('how long a run took', () => {
+  test('is what the monotonic clock says, whatever the wall clock was set to', async () => {
+    const jump = fc.integer({ min: -5 * YEAR_MS, max: 5 * YEAR_MS })
+    await fc.assert(
+      fc.asyncProperty(jump, fc.nat({ max: HOUR_MS }), async (byMs, tookMs) => {
+        const mirror = await aMirror()
+        let monotonicMs = 0
+        const asked = {
+          organization: 'acme',
+          trigger: 'sync',
+          nowMs: START_MS,
+          monotonicMs: () => monotonicMs,
+        } as const
+        const run = await mirror.startRun(asked)
+        monotonicMs = tookMs
+        const told = await mirror.finishRun(run, anEnding(), START_MS + byMs)
+
+        expect(told.durationMs).toBe(tookMs)
+        expect(await mirror.listRuns({ limit: 1 })).toEqual([told])
+        expect(valueOf(mirror.file, 'SELECT finished_at >= started_at FROM runs')).toBe(1)
+      }),
+      { numRuns: seeds(20) },
+    )
+  })
+})

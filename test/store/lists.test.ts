@@ -1,14 +1,26 @@
 import { expect, test } from 'vitest'
-import type { Run } from '../../src/model/run.ts'
-import type { Mirror } from '../../src/model/mirror.ts'
 import { fingerprintWith } from '../../src/model/fingerprint.ts'
+import type { Mirror } from '../../src/model/mirror.ts'
+import type { Run } from '../../src/model/run.ts'
 import { KnownList, ListRecorder } from '../../src/sync/list-as-read.ts'
+import { mirrorOrganization } from '../../src/sync/mirror-organization.ts'
 import { sortPage } from '../../src/sync/sorting/sort-page.ts'
-import { aCustomer, anEnding, aSourcePage, customers, type SentRecord, START_MS } from '../support/builders.ts'
-import { printOf } from '../support/json-bytes.ts'
-import { onPostgres } from '../support/mirror-choice.ts'
-import { aMirror, rowsOf, tamper } from '../support/mirror-file.ts'
 import { DAY_MS } from './nights.ts'
+import { makeNight } from '../support/alike-nights.ts'
+import {
+  aCustomer,
+  anEnding,
+  aSourcePage,
+  customerId,
+  customers,
+  MINUTE_MS,
+  type SentRecord,
+  START_MS,
+} from '../support/builders.ts'
+import { printOf } from '../support/json-bytes.ts'
+import { listedSource, mirroring, namesOf, storedNames } from '../support/listed-source.ts'
+import { onPostgres } from '../support/mirror-choice.ts'
+import { aMirror, rowsOf, tamper, valueOf } from '../support/mirror-file.ts'
 
 const fingerprint = fingerprintWith(new Uint8Array(16).fill(7))
 
@@ -127,8 +139,8 @@ type NightOptions = {
 
 /** A run that received all pages; it leaves the list where it completes. */
 async function aNight(mirror: Mirror, records: readonly SentRecord[], told: NightOptions = {}): Promise<void> {
-  const { night = 0, ending = {}, beforeItEnds } = told
-  const atMs = START_MS + night * DAY_MS
+  const { ending = {}, beforeItEnds } = told
+  const atMs = START_MS + (told.night ?? 0) * DAY_MS
   const run = await mirror.startRun({ organization: 'acme', trigger: 'sync', nowMs: atMs })
   const known = new KnownList(run.list, run)
   const recorder = new ListRecorder(known)
@@ -149,4 +161,95 @@ async function nextRun(mirror: Mirror, organization = 'acme'): Promise<Run> {
   const run = await mirror.startRun({ organization, trigger: 'sync', nowMs })
   await mirror.finishRun(run, anEnding({ status: 'interrupted' }), nowMs)
   return run
+}
+
+/* Rows that are deleted where no trigger of the mirror notices it, as by a restore of one table or by replication. */
+
+const LIST = customers(1, 45)
+
+test('a run does not end well where customers that it knows from the list are gone, and the next one adds them', async () => {
+  const mirror = await aMirror()
+  await night(mirror, 0, LIST)
+  expect(await night(mirror, 1, LIST)).toMatchObject({ proof: 'proven', unchanged: 45 })
+  deleteUnnoticed(mirror, [5, 30])
+
+  const first = await night(mirror, 2, LIST)
+  const second = await night(mirror, 3, LIST)
+
+  expect(first).toMatchObject({
+    ...{ status: 'failed', proof: 'unproven', missing: 0, removed: 0 },
+    error: { code: 'replaced', message: expect.stringContaining('sync again') },
+  })
+  expect(second).toMatchObject({ status: 'complete', proof: 'proven', inserted: 2, unchanged: 43 })
+  expect(storedNames(mirror)).toEqual(namesOf(LIST))
+})
+
+test('a run that proves nothing does not end well either', async () => {
+  const mirror = await aMirror()
+  await night(mirror, 0, LIST)
+  deleteUnnoticed(mirror, [5])
+
+  const report = await night(mirror, 1, [...LIST, { id: 'unreadable' }])
+
+  expect(report).toMatchObject({ rejected: 1, error: { code: 'replaced' } })
+  expect(valueOf(mirror.file, 'SELECT count(*) FROM lists')).toBe(0)
+})
+
+async function night(mirror: Mirror, n: number, list: SentRecord[]) {
+  const now = () => START_MS + n * MINUTE_MS
+  return (await mirrorOrganization(mirroring(mirror, listedSource(list), { organization: 'acme', scan: 'chain', now })))
+    .report
+}
+
+function deleteUnnoticed({ file }: Mirror, numbers: readonly number[]) {
+  if (onPostgres) tamper(file, 'ALTER TABLE customers DISABLE TRIGGER USER')
+  else tamper(file, 'DROP TRIGGER customers_deleted')
+  for (const n of numbers) tamper(file, 'DELETE FROM customers WHERE id = ?', customerId(n))
+}
+
+const told = { scan: 'chain', concurrency: 1 } as const
+const list = customers(1, 30)
+
+test('a mirror that lost its key takes another one, and knows none of its records by it', async () => {
+  const mirror = await aMirror()
+  for (const n of [-1, 0]) await makeNight(mirror, n, { list, told })
+  const key = keyOf(mirror.file)
+  tamper(mirror.file, 'DELETE FROM fingerprint_key')
+
+  const { recognized, report } = await makeNight(mirror, 1, { list: [...customers(101, 125), ...list], told })
+
+  expect({ recognized, ...report }).toMatchObject({
+    recognized: 0,
+    proof: 'settled',
+    inserted: 25,
+    updated: 0,
+    missing: 0,
+  })
+  expect(keyOf(mirror.file)).toHaveLength(32)
+  expect(keyOf(mirror.file)).not.toBe(key)
+})
+
+test('a key that is damaged is refused by the table', async () => {
+  const { file } = await aMirror()
+
+  for (const bad of [`x'00'`, ...(onPostgres ? [] : [`'sixteen letters.'`]), 'NULL', `zeroblob(17)`]) {
+    expect(() => tamper(file, `UPDATE fingerprint_key SET key = ${bad}`)).toThrow(/constraint|\btype\b/i)
+  }
+  expect(() => tamper(file, 'INSERT INTO fingerprint_key VALUES (2, randomblob(16))')).toThrow(/constraint|\btype\b/i)
+})
+
+test('a run that continues an interrupted one recognizes records by the same key', async () => {
+  const mirror = await aMirror()
+  for (const n of [-1, 0]) await makeNight(mirror, n, { list, told })
+  const longer = [...customers(101, 125), ...list]
+
+  await makeNight(mirror, 1, { list: longer, told, stopAfter: 2 })
+  const { recognized, report } = await makeNight(mirror, 2, { list: longer, told })
+
+  expect(recognized).toBeGreaterThan(0)
+  expect(report).toMatchObject({ proof: 'settled', updated: 0, missing: 0 })
+})
+
+function keyOf(file: string): unknown {
+  return valueOf(file, 'SELECT hex(key) FROM fingerprint_key')
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { fateOf, fates, night } from './nights.ts'
+import { fates, night } from './nights.ts'
 import { customerId, type SentRecord } from '../support/builders.ts'
 import { aMirror } from '../support/mirror-file.ts'
 import { aDatedCustomer, datedCustomers } from '../support/mirrored-sandbox.ts'
@@ -30,17 +30,6 @@ test('absences count after the list shows a newer customer', async () => {
   const forward = [NEWER, ...LIST.slice(10)]
   expect(await night(mirror, 4, forward)).toMatchObject({ proof: 'proven', reasons: [], missing: 10, removed: 0 })
   expect(await night(mirror, 5, forward)).toMatchObject({ proof: 'proven', reasons: [], missing: 0, removed: 10 })
-})
-
-test('a newest customer that left is removed only after a newer one is listed', async () => {
-  const mirror = await aMirror()
-  await night(mirror, 1, LIST)
-  for (const n of [2, 3, 4]) await night(mirror, n, LIST.slice(1))
-  expect(fateOf(mirror, 1)).toBe('listed')
-
-  for (const n of [5, 6]) await night(mirror, n, [NEWER, ...LIST.slice(1)])
-
-  expect(fateOf(mirror, 1)).toBe('removed')
 })
 
 test('if older customers are absent too, they are removed, and the newest are missing without being counted', async () => {

@@ -1,11 +1,15 @@
-import { expect, test } from 'vitest'
+import * as fc from 'fast-check'
+import { expect, onTestFinished, test } from 'vitest'
+import type { Mirror } from '../../src/model/mirror.ts'
+import { PUBLIC_TABLES, publicColumns } from '../../src/model/public-tables.ts'
 import { openMirror, openMirrorToRead, openOrganizations, rehearseMirror } from '../../src/store/mirror.ts'
 import { ORGANIZATION_TABLES } from '../../src/store/organizations.ts'
+import { fromSqlTime, sqlTime } from '../../src/store/port/sql.ts'
 import { VERSION } from '../../src/store/schema/schema.ts'
-import { PUBLIC_TABLES, publicColumns } from '../../src/model/public-tables.ts'
-import { customers, START_MS } from '../support/builders.ts'
-import { aMirror, aMirrorFile, dump, mirrorPages, rowsOf, tamper } from '../support/mirror-file.ts'
+import { aCustomer, anEnding, aPage, customerId, customers, MINUTE_MS, START_MS } from '../support/builders.ts'
 import { onPostgres } from '../support/mirror-choice.ts'
+import { aMirror, aMirrorFile, dump, mirrorPages, rowsOf, tamper, valueOf } from '../support/mirror-file.ts'
+import { isThere } from '../support/mirror-reader.ts'
 
 const VIEWS = ['active_customers', 'customers_daily', 'customers_history', 'freshness']
 
@@ -131,3 +135,103 @@ function namesOf(file: string, ...kinds: string[]): string[] {
     .map(({ name }) => String(name))
     .toSorted()
 }
+
+test('reading a missing mirror reports it and creates none', async () => {
+  const file = aMirrorFile()
+
+  await expect(openMirrorToRead(file)).rejects.toMatchObject({ name: 'MirrorUnusable', code: 'missing' })
+  expect(isThere(file)).toBe(false)
+})
+
+test('a mirror opened to read refuses to be written, and reads on', async () => {
+  const file = await aClosedMirror()
+  const reader = await openMirrorToRead(file)
+  onTestFinished(() => reader.close())
+
+  const writing = reader.startRun({ organization: 'acme', trigger: 'sync', nowMs: START_MS })
+
+  await expect(writing).rejects.toMatchObject({ name: 'MirrorUnusable', code: 'denied' })
+  expect(await reader.listRuns({ limit: 5 })).toHaveLength(1)
+})
+
+const OTHER = { name: 'MirrorUnusable', code: 'version' }
+
+test('a run writes nothing more once another version has changed the mirror, and says so', async () => {
+  const { mirror, run } = await aRunUnderway()
+  const before = dump(mirror.file)
+
+  await expect(mirror.savePages(run, [aPage(2, customers(4, 6))], START_MS)).rejects.toMatchObject({
+    ...OTHER,
+    message: expect.stringMatching(/another version of Customer Mirror.*version 2.*Use the version that made it/),
+  })
+  await expect(mirror.finishRun(run, anEnding(), START_MS)).rejects.toMatchObject(OTHER)
+  const retention = { changesMs: 0, resolvedRejectsMs: 0, runsMs: 0, removedCustomersMs: 0 }
+  const reckoning = { asOfMs: START_MS + 60 * 24 * 60 * MINUTE_MS, isConfirmed: true }
+  await expect(mirror.prune('acme', retention, reckoning)).rejects.toMatchObject(OTHER)
+
+  expect(dump(mirror.file)).toEqual(before)
+})
+
+test('such a run is recorded as failed, and gives its organization free', async () => {
+  const { mirror, run } = await aRunUnderway()
+  const error = { code: 'version', message: 'acme: made up' }
+
+  await mirror.finishRun(run, anEnding({ status: 'failed', proof: 'unproven', reasons: ['failed'], error }), START_MS)
+
+  expect(rowsOf(mirror.file, 'SELECT status, error_code FROM runs ORDER BY id DESC LIMIT 1')).toEqual([
+    { status: 'failed', error_code: 'version' },
+  ])
+  expect(rowsOf(mirror.file, 'SELECT * FROM leases')).toEqual([])
+})
+
+/** A run that has saved a page, in a mirror that another version has changed since. */
+async function aRunUnderway() {
+  const mirror: Mirror = await aMirror()
+  await mirrorPages(mirror, [customers(1, 3)])
+  const run = await mirror.startRun({ organization: 'acme', trigger: 'sync', nowMs: START_MS + MINUTE_MS })
+  await mirror.savePages(run, [aPage(1, customers(1, 3))], START_MS + MINUTE_MS)
+  tamper(
+    mirror.file,
+    onPostgres ? 'UPDATE mirror_schema SET version = version + 1' : `PRAGMA user_version = ${VERSION + 1}`,
+  )
+  return { mirror, run }
+}
+
+/** A date as no database function, or no program in another language, reads it. */
+const UNREADABLE = onPostgres ? 'infinity' : 'in the evening'
+
+test.each([
+  ['customers', 'changed_at', `acme ${customerId(1)}`],
+  ['customers', 'created_at_utc', `acme ${customerId(1)}`],
+  ['runs', 'read_as_of', '1'],
+  ['last_update', 'updated_at', '1'],
+])('a date by a foreign hand that cannot be read is found in %s.%s', async (table, column, row) => {
+  const mirror = await aMirror()
+  await mirrorPages(mirror, [[aCustomer(1)]])
+  expect(await mirror.findDamage()).toEqual([])
+  tamper(mirror.file, `UPDATE ${table} SET ${column} = '${UNREADABLE}'`)
+
+  await expect(mirror.findDamage()).rejects.toMatchObject({
+    code: 'foreign',
+    message: expect.stringContaining(
+      `${column} in the row ${row} of ${table} holds a time that cannot be read (${UNREADABLE})`,
+    ),
+  })
+})
+
+const moment = fc.integer({ min: Date.UTC(1970, 0), max: Date.UTC(2200, 0) })
+
+test('a time comes back from its text to the millisecond', () => {
+  fc.assert(fc.property(moment, (unixMs) => fromSqlTime(sqlTime(unixMs)) === unixMs))
+})
+
+test('times compare as text in the order in which they happened', () => {
+  fc.assert(fc.property(moment, moment, (a, b) => sqlTime(a) < sqlTime(b) === a < b))
+})
+
+test('the mirror reads a time of ours as the same moment', async () => {
+  const { file } = await aMirror()
+
+  expect(sqlTime(START_MS)).toBe('2026-01-05 02:00:00.000')
+  expect(valueOf(file, `SELECT unixepoch(?)`, sqlTime(START_MS))).toBe(START_MS / 1000)
+})

@@ -1,9 +1,12 @@
 import { expect, test } from 'vitest'
 import type { Mirror } from '../../src/model/mirror.ts'
-import { aCustomer, customerId, customers, START_MS } from '../support/builders.ts'
-import { aMirror, mirrorPages, rowsOf } from '../support/mirror-file.ts'
+import type { Run } from '../../src/model/run.ts'
 import { openMirror } from '../../src/store/mirror.ts'
-import { DAY_MS, night } from './nights.ts'
+import { DAY_MS, night, scanEnding } from './nights.ts'
+import { aCustomer, aPage, customerId, customers, MINUTE_MS, START_MS } from '../support/builders.ts'
+import { type Dice, dice as diceOf } from '../support/dice.ts'
+import { aMirror, mirrorPages, type Row, rowsOf } from '../support/mirror-file.ts'
+import { seeds } from '../support/seeds.ts'
 
 /** A reader that remembers the greatest `updated_at` it has seen, and asks for what is greater. */
 function aReader(file: string) {
@@ -75,3 +78,92 @@ test('a reader misses nothing after the clock is set back, whichever process wri
   await later.close()
   expect(changed()).toEqual(['Edsger'])
 })
+
+test('a reader of updated_at at any moments has every row as it is, whatever runs at once and wherever clocks stand', async () => {
+  for (let seed = 1; seed <= seeds(50, { least: 2, every: 25 }); seed += 1) {
+    const dice = diceOf(seed)
+    const first = await aMirror()
+    const processes = [first, await aMirror(first.file)]
+    const reader = new Reader(first.file)
+    const organizations = ['acme', 'globex'].map((name, at) => new Organization(name, processes[at] ?? first, dice))
+    for (let step = 0; step < 60; step += 1) {
+      const clock = START_MS + step * 3 * MINUTE_MS + (dice.chance(0.2) ? (dice.below(9) - 4) * DAY_MS : 0)
+      await organizations[dice.below(2)]?.go(clock)
+      if (dice.chance(0.3)) reader.read()
+    }
+    reader.read()
+    expect({ seed, rows: reader.rows() }).toEqual({
+      seed,
+      rows: rowsOf(first.file, `${ALL} ORDER BY organization, id`),
+    })
+  }
+})
+
+/** What readers see of customers, in either form. */
+const ALL = 'SELECT * FROM customers'
+
+/** A warehouse that asks only for what is newer than what it has. */
+class Reader {
+  readonly #file: string
+  readonly #rows = new Map<string, Row>()
+  #newest = '1970-01-01'
+
+  constructor(file: string) {
+    this.#file = file
+  }
+
+  read(): void {
+    for (const row of rowsOf(this.#file, `${ALL} WHERE updated_at > ? ORDER BY updated_at`, this.#newest)) {
+      this.#rows.set(`${String(row['organization'])} ${String(row['id'])}`, row)
+      this.#newest = String(row['updated_at'])
+    }
+  }
+
+  rows(): Row[] {
+    return [...this.#rows].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, row]) => row)
+  }
+}
+
+/** An organization whose runs begin, save pages and end, one step at a time. */
+class Organization {
+  readonly #name: string
+  readonly #mirror: Mirror
+  readonly #dice: Dice
+  #run: Run | undefined
+  #pages = 0
+
+  constructor(name: string, mirror: Mirror, dice: Dice) {
+    this.#name = name
+    this.#mirror = mirror
+    this.#dice = dice
+  }
+
+  async go(nowMs: number): Promise<void> {
+    const dice = this.#dice
+    const mirror = this.#mirror
+    if (this.#run === undefined) {
+      const [held] = (await mirror.listHeldRemovals()).filter(({ organization }) => organization === this.#name)
+      if (held !== undefined && dice.chance(0.5)) await mirror.approveRemovals(held.runId, nowMs)
+      this.#run = await mirror.startRun({ organization: this.#name, trigger: 'sync', nowMs })
+      this.#pages = 0
+    } else if (dice.chance(0.6)) {
+      const pages = Array.from({ length: 1 + dice.below(2) }, () => aPage((this.#pages += 1), this.#list()))
+      await mirror.savePages(this.#run, pages, nowMs)
+    } else {
+      const proof = (['proven', 'settled', 'unproven'] as const)[dice.below(3)] ?? 'proven'
+      const rule = { after: 1 + dice.below(2), maxShare: dice.chance(0.7) ? 1 : 0.1 }
+      const confirmed = Array.from({ length: 40 }, (_, at) => customerId(at)).filter(() => dice.chance(0.5))
+      await mirror.finishRun(this.#run, scanEnding({ proof, rule, confirmed }), nowMs)
+      this.#run = undefined
+    }
+  }
+
+  #list(): object[] {
+    const dice = this.#dice
+    return Array.from({ length: dice.below(30) }, () => {
+      const n = 1 + dice.below(40)
+      if (dice.chance(0.1)) return { id: customerId(n), name: [] }
+      return aCustomer(n, dice.chance(0.5) ? { name: `Name ${dice.below(3)}` } : {})
+    })
+  }
+}

@@ -1,15 +1,20 @@
-import { chmodSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { chmodSync, copyFileSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import Database from 'better-sqlite3'
-import { expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { MirrorUnusable } from '../../../src/errors/errors.ts'
 import type { Mirror } from '../../../src/model/mirror.ts'
 import { openMirror, openMirrorToRead, rehearseMirror } from '../../../src/store/mirror.ts'
+import { mirrorIn } from '../../../src/store/open-sqlite.ts'
 import { VERSION } from '../../../src/store/schema/schema.ts'
-import { customers, START_MS } from '../../support/builders.ts'
+import { openDatabase } from '../../../src/store/sqlite/open-database.ts'
+import { type Played, played } from '../../service/a-sandbox.ts'
+import { makeNight } from '../../support/alike-nights.ts'
+import { aPage, customers, START_MS } from '../../support/builders.ts'
 import { heldPipe } from '../../support/failing-disk.ts'
 import { aMirror, aMirrorFile, mirrorPages, tamper, valueOf } from '../../support/mirror-file.ts'
 import { temporaryFolder } from '../../support/temp-folder.ts'
+import { aMirrorForOthers, aPlaceForOthers, makeReadOnly, OTHER_USER, runAsOther } from '../../support/unprivileged.ts'
 
 test.each(['created_at_utc', 'first_seen_at', 'changed_at'])(
   '%s is declared as a time, as readers expect',
@@ -154,4 +159,80 @@ function damage(file: string, from: number, to: number): void {
   const bytes = readFileSync(file)
   bytes.fill(0xff, from, to)
   writeFileSync(file, bytes)
+}
+
+test('a full disk keeps nothing of the page that did not fit', async () => {
+  const file = aMirrorFile()
+  const db = openDatabase(file, 'write')
+  const mirror = mirrorIn(db, file)
+  onTestFinished(() => mirror.close())
+  const run = await mirror.startRun({ organization: 'acme', trigger: 'sync', nowMs: START_MS })
+  await mirror.savePages(run, [aPage(1, customers(1, 5))], START_MS)
+  db.pragma(`max_page_count = ${Number(db.pragma('page_count', { simple: true })) + 2}`)
+
+  await expect(mirror.savePages(run, [aPage(2, customers(6, 600))], START_MS)).rejects.toMatchObject({
+    code: 'full',
+  })
+
+  expect(valueOf(file, 'SELECT count(*) FROM customers')).toBe(5)
+  expect(valueOf(file, 'SELECT received FROM runs')).toBe(5)
+})
+
+const told = { scan: 'chain', concurrency: 1 } as const
+const list = customers(1, 30)
+
+test.each(['copied as a file', 'copied by SQLite'])(
+  'a mirror %s knows its pages and records as before',
+  async (how) => {
+    const [file, copied] = [aMirrorFile(), aMirrorFile()]
+    const mirror = await openMirror(file)
+    for (const night of [-1, 0]) await makeNight(mirror, night, { list, told })
+    await mirror.close()
+    if (how === 'copied as a file') copyFileSync(file, copied)
+    else tamper(file, 'VACUUM INTO ?', copied)
+
+    const copy = await aMirror(copied)
+    expect(keyOf(copied)).toBe(keyOf(file))
+    expect((await makeNight(copy, 1, { list, told })).known).toBe(5)
+    const { recognized, report } = await makeNight(copy, 2, { list: [...customers(101, 125), ...list], told })
+    expect(recognized).toBeGreaterThan(0)
+    expect(report).toMatchObject({ proof: 'settled', inserted: 25, updated: 0 })
+  },
+)
+
+function keyOf(file: string): unknown {
+  return valueOf(file, 'SELECT hex(key) FROM fingerprint_key')
+}
+
+describe.skipIf(OTHER_USER === undefined)('in a folder that this user cannot write', () => {
+  test('a mirror at rest is read by status, runs, a dry run and publish too', async () => {
+    const source = await aMirrorForOthers()
+    const folder = join(temporaryFolder(), 'left')
+    chmodSync(dirname(folder), 0o755)
+    mkdirSync(folder)
+    const file = join(folder, 'customers.db')
+    copyFileSync(source, file)
+    const { acme } = await played(undefined, { customers: 7 })
+    const config = join(folder, 'customer-mirror.yaml')
+    writeFileSync(config, configurationOf(acme))
+    makeReadOnly(folder)
+
+    const status = await runAsOther(['status', '--json'], folder)
+    expect(status).toMatchObject({ code: 0, stderr: '' })
+    expect(JSON.parse(status.stdout).organizations).toMatchObject([{ active: 5 }])
+    const runs = await runAsOther(['runs', '--json'], folder)
+    expect(runs).toMatchObject({ code: 0, stderr: '' })
+    expect(JSON.parse(runs.stdout).runs).toMatchObject([{ organization: 'acme' }])
+    const rehearsed = await runAsOther(['sync', '--dry-run', '--json'], folder)
+    expect(rehearsed.code).toBe(0)
+    // It knows which customers there were.
+    expect(JSON.parse(rehearsed.stdout).runs).toMatchObject([{ inserted: 7, reasons: ['older-list'] }])
+    const published = await runAsOther(['publish', join(aPlaceForOthers(), 'copies', 'customers.db'), '--json'], folder)
+    expect(published).toMatchObject({ code: 0, stderr: '' })
+    expect(JSON.parse(published.stdout).copies[0].organizations).toMatchObject([{ active: 5 }])
+  })
+})
+
+function configurationOf({ baseUrl, apiKey, secret }: Played['acme']): string {
+  return JSON.stringify({ mirror: './customers.db', organizations: [{ id: 'acme', baseUrl, apiKey, secret }] })
 }

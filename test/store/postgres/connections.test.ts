@@ -1,6 +1,108 @@
-import { describe, expect, test } from 'vitest'
+import { once } from 'node:events'
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer, type Server } from 'node:net'
+import { join } from 'node:path'
+import { rootCertificates } from 'node:tls'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { MirrorUnusable } from '../../../src/errors/errors.ts'
+import { connectionSettings, openPool, schemaOf } from '../../../src/store/port/postgres-connections.ts'
 import { isLost, postgresError } from '../../../src/store/port/postgres-errors.ts'
+import { temporaryFolder } from '../../support/temp-folder.ts'
+
+test('the driver gets the parts of the address, decoded, and nothing that it would read in its own way', () => {
+  const address = 'postgres://an%40n:hun%2Fter2@db.test:5433/cr%6D?schema=mirror_2&sslmode=disable'
+
+  expect(connectionSettings(address)).toEqual({
+    ...{ host: 'db.test', port: 5433, user: 'an@n', password: 'hun/ter2', database: 'crm', ssl: false },
+  })
+  expect(schemaOf(address)).toBe('mirror_2')
+  expect(connectionSettings('postgres:///crm?host=/var/run/postgresql')).toEqual({
+    ...{ host: '/var/run/postgresql', database: 'crm', ssl: false },
+  })
+})
+
+const [AUTHORITY = ''] = rootCertificates
+
+test.each([
+  ['', { rejectUnauthorized: false }],
+  ['sslmode=require', { rejectUnauthorized: false }],
+  ['sslrootcert=FILE', { ca: AUTHORITY, rejectUnauthorized: true, checkServerIdentity: expect.any(Function) }],
+  [
+    'sslmode=verify-ca&sslrootcert=FILE',
+    { ca: AUTHORITY, rejectUnauthorized: true, checkServerIdentity: expect.any(Function) },
+  ],
+  ['sslmode=verify-full&sslrootcert=FILE', { ca: AUTHORITY, rejectUnauthorized: true }],
+  ['sslmode=verify-full', { rejectUnauthorized: true }],
+])('what TLS checks follows from the address alone: %s', (query, ssl) => {
+  const file = join(temporaryFolder(), 'authority.pem')
+  writeFileSync(file, AUTHORITY)
+
+  expect(connectionSettings(`postgres://db.test/crm?${query.replace('FILE', file)}`).ssl).toEqual(ssl)
+})
+
+test.each([
+  ['is a folder', (file: string) => mkdirSync(file), /cannot be read \(EISDIR\)/],
+  ['is not there', () => {}, /cannot be read \(ENOENT\)/],
+  ['holds no certificate', (file: string) => writeFileSync(file, 'authority'), /holds no whole certificate/],
+  ['holds half of one', (file: string) => writeFileSync(file, AUTHORITY.slice(0, 300)), /holds no whole certificate/],
+])('a file of certificates that %s is named, before the server is asked', (_, make, said) => {
+  const file = join(temporaryFolder(), 'authority.pem')
+  make(file)
+  const settings = () =>
+    connectionSettings(`postgres://ann:hunter2@db.test/crm?sslmode=verify-full&sslrootcert=${file}`)
+
+  expect(settings).toThrow(said)
+  expect(settings).toThrow(`postgres://db.test/crm: sslrootcert names ${file}, `)
+})
+
+test('each connection trusts what the file of certificates holds then, and what it held last while it cannot be used', () => {
+  const [, other = ''] = rootCertificates
+  const file = join(temporaryFolder(), 'authority.pem')
+  writeFileSync(file, AUTHORITY)
+  const { ssl } = connectionSettings(`postgres://db.test/crm?sslmode=verify-full&sslrootcert=${file}`)
+  // As the driver does when it connects.
+  const trusted = () => ({ ...Object(ssl) })
+
+  expect(trusted()).toEqual({ ca: AUTHORITY, rejectUnauthorized: true })
+  writeFileSync(file, other)
+  expect(trusted()).toEqual({ ca: other, rejectUnauthorized: true })
+  writeFileSync(file, AUTHORITY.slice(0, 300))
+  expect(trusted()).toEqual({ ca: other, rejectUnauthorized: true })
+  rmSync(file)
+  expect(trusted()).toEqual({ ca: other, rejectUnauthorized: true })
+})
+
+test('a server that asks for the password gets that of the address', async () => {
+  const { port, given } = await serverThatAsks()
+  const pool = openPool(`postgres://ann:hun%2Fter2@127.0.0.1:${port}/crm`)
+  onTestFinished(() => pool.end())
+
+  await expect(pool.connect()).rejects.toThrow('Connection terminated')
+
+  expect(given).toEqual(['hun/ter2'])
+})
+
+/** A server that asks each connection for its password in the clear, and ends it then. */
+async function serverThatAsks(): Promise<{ port: number; given: string[] }> {
+  const given: string[] = []
+  const server: Server = createServer((connection) => {
+    connection.once('data', () => {
+      connection.write(Buffer.from([ASK_FOR_PASSWORD, 0, 0, 0, 8, 0, 0, 0, 3]))
+      connection.once('data', (message) => {
+        given.push(message.subarray(5, -1).toString())
+        connection.end()
+      })
+    })
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  onTestFinished(() => void server.close())
+  const address = server.address()
+  if (address === null || typeof address === 'string') throw new Error('the server has no port')
+  return { port: address.port, given }
+}
+
+const ASK_FOR_PASSWORD = 'R'.charCodeAt(0)
 
 const ADDRESS = 'postgres://db.test/crm'
 

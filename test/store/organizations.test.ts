@@ -1,0 +1,277 @@
+import { spawnSync } from 'node:child_process'
+import { expect, test } from 'vitest'
+import { ORGANIZATION_TABLES } from '../../src/store/organizations.ts'
+import { night } from './nights.ts'
+import {
+  aMirrorWithEverything,
+  CLOCKS,
+  contentsOf,
+  countsOf,
+  organizationsOf,
+  tablesByOrganization,
+} from './organizations.ts'
+import { aCustomer, customers } from '../support/builders.ts'
+import { sqliteAlone } from '../support/mirror-choice.ts'
+import { aMirror, dump, rowsOf, tamper, valueOf } from '../support/mirror-file.ts'
+import { storedText } from '../support/mirror-reader.ts'
+
+const RENAME = { from: 'acme', to: 'acme.eu' }
+/** A retirement and a forget that was not finished are states of their own; the lease is one that was left behind. */
+const EMPTY_AT_FIRST = ['retired_organizations', 'unfinished_forgets']
+
+test('every table with a column organization is known to the commands that change organizations', async () => {
+  expect(tablesByOrganization((await aMirror()).file)).toEqual([...ORGANIZATION_TABLES].toSorted())
+})
+
+test('every row of every table has the new name, and nothing else of it differs', async () => {
+  const { file } = await aMirrorWithEverything()
+  const [before, others] = [contentsOf(file, 'acme'), contentsOf(file, 'acme-two')]
+  const lacking = Object.keys(before).filter((table) => before[table]?.length === 0)
+
+  const renamed = await (await organizationsOf(file)).rename(RENAME, CLOCKS)
+
+  // The test is of use only if there is something of each table.
+  expect(lacking.toSorted()).toEqual(EMPTY_AT_FIRST)
+  expect(contentsOf(file, 'acme.eu')).toEqual({ ...before, leases: [] })
+  expect(Object.values(countsOf(file, 'acme')).every((count) => count === 0)).toBe(true)
+  expect(contentsOf(file, 'acme-two')).toEqual(others)
+  expect(renamed).toEqual({ customers: 60, changes: before['changes']?.length, runs: 5 })
+  expect(rowsOf(file, 'PRAGMA foreign_key_check')).toEqual([])
+})
+
+test('the next night goes on from the nights before: who was missing is removed, and no customer is new', async () => {
+  const mirror = await aMirror()
+  await night(mirror, 0, customers(1, 30))
+  await night(mirror, 1, customers(2, 30))
+
+  await (await organizationsOf(mirror.file)).rename(RENAME, CLOCKS)
+  const report = await night(mirror, 10, customers(2, 30), { organization: 'acme.eu' })
+
+  expect(report).toMatchObject({ inserted: 0, unchanged: 29, removed: 1 })
+  expect(rowsOf(mirror.file, 'SELECT organization, change FROM changes')).toEqual([
+    { organization: 'acme.eu', change: 'removed' },
+  ])
+})
+
+test.each([
+  ['customers', customers(1, 2), {}],
+  ['an empty list that was read to its end', [], {}],
+  ['rejects only', [null], { ending: { status: 'failed' } as const }],
+])('an id that has %s in the mirror is refused, and nothing is changed', async (_, list, told) => {
+  const mirror = await aMirrorWithEverything()
+  await night(mirror, 5, list, { organization: 'acme.eu', ...told })
+  const before = dump(mirror.file)
+
+  await expect((await organizationsOf(mirror.file)).rename(RENAME, CLOCKS)).rejects.toMatchObject({
+    code: 'usage',
+    message: expect.stringContaining('acme.eu: is in the mirror already'),
+  })
+  expect(dump(mirror.file)).toEqual(before)
+})
+
+test.each(['acme', 'acme.eu'])('it is refused while a run has %s, and nothing is changed', async (organization) => {
+  const mirror = await aMirrorWithEverything()
+  await mirror.startRun({ organization, trigger: 'sync', nowMs: CLOCKS.nowMs })
+  const before = dump(mirror.file)
+
+  await expect((await organizationsOf(mirror.file)).rename(RENAME, CLOCKS)).rejects.toMatchObject({
+    code: 'leased',
+    message: expect.stringMatching(/^acme(\.eu)?: run \d+ \(process .+\) is mirroring it now, so it cannot be renamed/),
+  })
+  expect(dump(mirror.file)).toEqual(before)
+})
+
+test('nothing is left of it: no row in any table, and no byte in the file or beside it', async () => {
+  const mirror = await aMirrorWithTraces()
+  const { file } = mirror
+  expect(holds(file, TRACE)).toBe(true)
+  const others = contentsOf(file, 'acme')
+
+  expect(await (await organizationsOf(file)).forget('initrode', CLOCKS)).toBe(true)
+
+  expect(holds(file, TRACE)).toBe(false)
+  expect(holds(file, 'initrode')).toBe(false)
+  expect(Object.values(countsOf(file, 'initrode')).every((count) => count === 0)).toBe(true)
+  expect(contentsOf(file, 'acme')).toEqual(others)
+  expect(rowsOf(file, 'PRAGMA foreign_key_check')).toEqual([])
+  expect(valueOf(file, 'PRAGMA integrity_check')).toBe('ok')
+})
+
+test('an organization with rows in every table leaves none in any, and another one keeps all of its own', async () => {
+  const { file } = await aMirrorWithEverything()
+  tamper(file, `INSERT INTO retired_organizations VALUES ('acme', '2026-01-01 00:00:00.000')`)
+  const others = contentsOf(file, 'acme-two')
+  const schema = rowsOf(file, 'SELECT name, sql FROM sqlite_schema ORDER BY name')
+
+  expect(await (await organizationsOf(file)).forget('acme', CLOCKS)).toBe(true)
+
+  expect(countsOf(file, 'acme')).toEqual(Object.fromEntries(ORGANIZATION_TABLES.map((table) => [table, 0])))
+  expect(contentsOf(file, 'acme-two')).toEqual(others)
+  expect(rowsOf(file, 'SELECT name, sql FROM sqlite_schema ORDER BY name')).toEqual(schema)
+  expect(rowsOf(file, 'PRAGMA foreign_key_check')).toEqual([])
+})
+
+test('it is refused while a run has the organization, and nothing is changed', async () => {
+  const mirror = await aMirrorWithTraces()
+  await mirror.startRun({ organization: 'initrode', trigger: 'sync', nowMs: CLOCKS.nowMs })
+  const before = dump(mirror.file)
+
+  await expect((await organizationsOf(mirror.file)).forget('initrode', CLOCKS)).rejects.toMatchObject({
+    code: 'leased',
+  })
+  expect(dump(mirror.file)).toEqual(before)
+})
+
+test.skipIf(sqliteAlone.driver)(
+  'a process that is killed in the middle leaves everything as it was, and a second one does it all',
+  async () => {
+    const { file } = await aMirrorWithEverything()
+    const [before, schema] = [contentsOf(file, 'acme'), rowsOf(file, 'SELECT name, sql FROM sqlite_schema ORDER BY 1')]
+
+    expect(killedAt('DELETE FROM unnoticed', file, `rename(${JSON.stringify(RENAME)}`)).toBe('SIGKILL')
+    expect(contentsOf(file, 'acme')).toEqual(before)
+    expect(countsOf(file, 'acme.eu')['customers']).toBe(0)
+    await (await organizationsOf(file)).rename(RENAME, CLOCKS)
+    expect(contentsOf(file, 'acme.eu')).toEqual({ ...before, leases: [] })
+    expect(rowsOf(file, 'SELECT name, sql FROM sqlite_schema ORDER BY 1')).toEqual(schema)
+  },
+)
+
+test.skipIf(sqliteAlone.driver).each([
+  ['in the middle of the deletes', 'INSERT INTO unfinished_forgets', true],
+  ['before the file is written anew', 'VACUUM', false],
+])(
+  'a process that is killed %s leaves all of it or a note, and a second one does the rest',
+  async (_, sql, isWhole) => {
+    const { file } = await aMirrorWithTraces()
+    const before = contentsOf(file, 'initrode')
+
+    expect(killedAt(sql, file, `forget('initrode'`)).toBe('SIGKILL')
+    const organizations = await organizationsOf(file)
+    expect(await organizations.isUnfinished('initrode')).toBe(!isWhole)
+    expect(contentsOf(file, 'initrode')['customers']).toEqual(isWhole ? before['customers'] : [])
+    expect(await organizations.forget('initrode', CLOCKS)).toBe(true)
+    expect(holds(file, TRACE)).toBe(false)
+  },
+)
+
+/** Stands in every field of a customer, and in what the mirror noted of it. */
+const TRACE = 'trace-of-initrode'
+
+/** Whether the text stands anywhere in the file. */
+const holds = (file: string, text: string) => storedText(file).includes(text)
+
+/** A mirror with acme, and with initrode, whose customers were renamed, removed and rejected under this trace. */
+async function aMirrorWithTraces() {
+  const mirror = await aMirror()
+  const organization = 'initrode'
+  const list = (name: string) => [
+    ...customers(1, 40).map((_, n) => aCustomer(n + 1, { name: `${TRACE} ${name} ${n}`, note: `${TRACE} extra` })),
+    { id: 'no UUID', note: `${TRACE} rejected` },
+  ]
+  await night(mirror, 0, customers(100, 140))
+  for (const [n, name] of ['first', 'second', 'third'].entries()) await night(mirror, n, list(name), { organization })
+  await night(mirror, 4, list('fourth').slice(2), { organization })
+  await night(mirror, 5, list('fifth').slice(2), { organization })
+  return mirror
+}
+
+const RETIRED_AT = '2026-01-14 02:00:00.000'
+
+test('every customer leaves active_customers with a change, and nothing is deleted', async () => {
+  const { file } = await aMirrorWithEverything()
+  const [before, others] = [countsOf(file, 'acme'), contentsOf(file, 'acme-two')]
+  const active = valueOf(file, `SELECT COUNT(*) FROM active_customers WHERE organization = 'acme'`)
+  const lastSeq = valueOf(file, 'SELECT MAX(seq) FROM changes')
+
+  const retired = await (await organizationsOf(file)).retire('acme', CLOCKS)
+
+  expect(retired).toEqual({ removed: active })
+  expect(rowsOf(file, `SELECT 1 FROM active_customers WHERE organization = 'acme'`)).toEqual([])
+  const lastRun = valueOf(file, `SELECT MAX(id) FROM runs WHERE organization = 'acme'`)
+  expect(
+    rowsOf(
+      file,
+      'SELECT organization, change, run_id, at, COUNT(*) AS n FROM changes WHERE seq > ? GROUP BY 1, 2, 3, 4',
+      lastSeq,
+    ),
+  ).toEqual([{ organization: 'acme', change: 'removed', run_id: lastRun, at: RETIRED_AT, n: active }])
+  const removed = 'removed_at = ? AND NOT is_active AND last_run_id = ? AND updated_at > ?'
+  const marked = `SELECT COUNT(*) FROM customers WHERE organization = 'acme' AND ${removed}`
+  expect(valueOf(file, marked, RETIRED_AT, lastRun, '2026-01-10')).toBe(active)
+  expect(contentsOf(file, 'acme-two')).toEqual(others)
+  const after = countsOf(file, 'acme')
+  for (const table of ['customers', 'runs', 'rejects']) expect(after[table], table).toBe(before[table])
+})
+
+test('what only a next run would need is gone: its lease, its windows, its list, its held removals and its open rejects', async () => {
+  const { file } = await aMirrorWithEverything()
+
+  await (await organizationsOf(file)).retire('acme', CLOCKS)
+
+  const internal = ['leases', 'lists', 'edited_customers', 'held_removals', 'absences']
+  const left = countsOf(file, 'acme')
+  expect(internal.filter((table) => left[table] !== 0)).toEqual([])
+  expect(rowsOf(file, `SELECT 1 FROM windows JOIN runs ON runs.id = run_id WHERE organization = 'acme'`)).toEqual([])
+  expect(rowsOf(file, `SELECT resolved_at FROM rejects WHERE organization = 'acme'`)).toEqual([
+    { resolved_at: RETIRED_AT },
+  ])
+  expect(rowsOf(file, 'PRAGMA foreign_key_check')).toEqual([])
+})
+
+test('a copy that follows the changes has the active customers, through a retirement and a return', async () => {
+  const mirror = await aMirror()
+  await night(mirror, 0, customers(1, 30))
+  const copy = new Set(rowsOf(mirror.file, 'SELECT id FROM active_customers').map(({ id }) => String(id)))
+  let seen = 0
+  const follow = () => {
+    for (const { seq, id, change } of rowsOf(mirror.file, 'SELECT * FROM changes WHERE seq > ? ORDER BY seq', seen)) {
+      seen = Number(seq)
+      if (change === 'removed') copy.delete(String(id))
+      else copy.add(String(id))
+    }
+    return [...copy].toSorted((one, other) => (one < other ? -1 : 1))
+  }
+  const active = () => rowsOf(mirror.file, 'SELECT id FROM active_customers ORDER BY id').map(({ id }) => id)
+
+  await night(mirror, 1, customers(3, 32))
+  await night(mirror, 2, customers(3, 32))
+  expect(follow()).toEqual(active())
+  await (await organizationsOf(mirror.file)).retire('acme', CLOCKS)
+  expect(follow()).toEqual([])
+  await night(mirror, 10, customers(2, 25))
+  expect(follow()).toEqual(active())
+})
+
+test('it is refused twice, and while a run has the organization, and nothing is changed', async () => {
+  const mirror = await aMirrorWithEverything()
+  const organizations = await organizationsOf(mirror.file)
+  await organizations.retire('acme', CLOCKS)
+  await mirror.startRun({ organization: 'acme-two', trigger: 'sync', nowMs: CLOCKS.nowMs })
+  const before = dump(mirror.file)
+
+  await expect(organizations.retire('acme', CLOCKS)).rejects.toMatchObject({
+    code: 'usage',
+    message: 'acme: is retired already, since 2026-01-14 02:00 UTC. Nothing was changed.',
+  })
+  await expect(organizations.retire('acme-two', CLOCKS)).rejects.toMatchObject({ code: 'leased' })
+  expect(dump(mirror.file)).toEqual(before)
+})
+
+/** How a process ends that does this to the organizations of a file, and is killed when it is about to run that statement. */
+function killedAt(sql: string, file: string, verb: string): string | null {
+  const module = (path: string) => JSON.stringify(new URL(path, import.meta.url).href)
+  const program = `
+    import { openDatabase } from ${module('../../src/store/sqlite/open-database.ts')}
+    import { openFile } from ${module('../../src/store/sqlite/open-file.ts')}
+    import { organizationsIn } from ${module('../../src/store/organizations.ts')}
+    import { sqliteStore } from ${module('../../src/store/port/sqlite-store.ts')}
+    const [file, last] = process.argv.slice(-2)
+    const db = openDatabase(file, 'write')
+    for (const name of ['exec', 'prepare']) {
+      const own = db[name].bind(db)
+      db[name] = (sql) => sql.startsWith(last) ? process.kill(process.pid, 'SIGKILL') : own(sql)
+    }
+    await organizationsIn(sqliteStore(db, file, { place: openFile(file) })).${verb}, ${JSON.stringify(CLOCKS)})`
+  return spawnSync(process.execPath, ['--input-type=module', '--eval', program, file, sql]).signal
+}

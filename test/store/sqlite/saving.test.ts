@@ -1,0 +1,318 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import Database from 'better-sqlite3'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { openLiveMirror } from '../../../jobs/run/live-mirror.ts'
+import type { Mirror } from '../../../src/model/mirror.ts'
+import { openMirror } from '../../../src/store/mirror.ts'
+import { mirrorIn } from '../../../src/store/open-sqlite.ts'
+import { aCustomer, anEnding, aPage, customerId, customers, MINUTE_MS, START_MS } from '../../support/builders.ts'
+import { KEPT_FROM_WRITING } from '../../support/failing-disk.ts'
+import { aSqliteMirror } from '../../support/full-mirror.ts'
+import { aMirror, dump, mirrorPages, rowsOf, tamper, valueOf } from '../../support/mirror-file.ts'
+
+const hasIndex = ({ file }: Mirror) =>
+  rowsOf(file, `SELECT name FROM sqlite_schema WHERE name = 'customers_by_id' AND sql LIKE 'CREATE UNIQUE%'`).length ===
+  1
+
+const aRun = (mirror: Mirror, organization = 'acme') =>
+  mirror.startRun({ organization, trigger: 'sync', nowMs: START_MS })
+
+/** Pages with overlaps, and a record that comes once more, and once with another name, in the same save and in a later one. */
+const SAVES = [
+  [aPage(1, [...customers(1, 30), aCustomer(7)]), aPage(2, [...customers(21, 50), aCustomer(8, { name: 'Ada' })])],
+  [aPage(3, [...customers(41, 73), aCustomer(9, { name: 'Ada' }), aCustomer(3)])],
+]
+
+async function saveAll(mirror: Mirror, print?: number) {
+  const run = await aRun(mirror)
+  if (print !== undefined) vi.spyOn(run.fingerprint, 'id').mockReturnValue(print)
+  for (const pages of SAVES) await mirror.savePages(run, pages, START_MS)
+  return run
+}
+
+test('the first organization of a mirror is read without the index of ids, which is there when the run is over', async () => {
+  const mirror = await aMirror()
+  const run = await saveAll(mirror)
+  const whileReading = hasIndex(mirror)
+  const report = await mirror.finishRun(run, anEnding(), START_MS)
+
+  expect([whileReading, hasIndex(mirror)]).toEqual([false, true])
+  expect(report).toMatchObject({ received: 97, inserted: 73, duplicates: 24 })
+  expect(valueOf(mirror.file, 'SELECT count(DISTINCT id) || count(*) FROM customers')).toBe('7373')
+})
+
+test.each([
+  ['as they are', undefined],
+  ['where all ids have the same fingerprint', 7],
+])('a mirror holds the same that was filled without the index, %s, and with it', async (_, print) => {
+  const [without, beside] = [await aMirror(), await aMirror()]
+  await mirrorPages(beside, [customers(900, 900)], { organization: 'globex' })
+  const runs = [await saveAll(without, print), await saveAll(beside)] as const
+  const reports = [
+    await without.finishRun(runs[0], anEnding(), START_MS),
+    await beside.finishRun(runs[1], anEnding(), START_MS),
+  ].map(({ inserted, duplicates, unchanged, warnings }) => ({ inserted, duplicates, unchanged, warnings }))
+  const told = ({ file }: Mirror) =>
+    rowsOf(
+      file,
+      `SELECT id, name, email, created_at_utc, first_seen_at FROM customers WHERE organization = 'acme' ORDER BY row_id`,
+    )
+
+  expect(told(without)).toEqual(told(beside))
+  expect(reports[0]).toEqual(reports[1])
+})
+
+test('the index is there as soon as another organization begins, and the first one goes on', async () => {
+  const mirror = await aMirror()
+  const run = await aRun(mirror)
+  const [first = [], second = []] = SAVES
+  await mirror.savePages(run, first, START_MS)
+  await aRun(mirror, 'globex')
+  const whileReading = hasIndex(mirror)
+  await mirror.savePages(run, second, START_MS)
+
+  expect(whileReading).toBe(true)
+  expect(await mirror.finishRun(run, anEnding(), START_MS)).toMatchObject({ inserted: 73, duplicates: 24 })
+})
+
+const addedByHand = (id: string) =>
+  `INSERT INTO customers (organization, id, first_seen_at, changed_at, last_run_id, updated_at)
+   SELECT organization, ${id}, first_seen_at, changed_at, last_run_id, updated_at FROM customers LIMIT 1`
+
+test('a customer that was added by hand a second time is named with how to find it', async () => {
+  const mirror = await aMirror()
+  const run = await saveAll(mirror)
+  tamper(mirror.file, addedByHand('id'))
+
+  await expect(mirror.finishRun(run, anEnding(), START_MS)).rejects.toMatchObject({
+    code: 'damaged',
+    message: expect.stringMatching(/: has two rows of one customer, .* HAVING COUNT\(\*\) > 1\. Delete what was added/),
+  })
+})
+
+test('a run takes as many statements as another, however many customers and pages it reads', async () => {
+  const counts = []
+  for (const [few, pages] of [
+    [50, 1],
+    [400, 9],
+  ] as const) {
+    const { mirror, statementsOf } = await aCountedMirror()
+    const night = async (number: number) => {
+      const nowMs = START_MS + number * MINUTE_MS
+      const [run, started] = await statementsOf(() => mirror.startRun({ organization: 'acme', trigger: 'sync', nowMs }))
+      const read = Array.from({ length: pages }, (_, at) => aPage(at + 1, customers(at * few + 1, (at + 1) * few)))
+      const [, saved] = await statementsOf(() => mirror.savePages(run, read, nowMs))
+      const ending = anEnding({ proof: 'proven', reasons: [], removals })
+      const [report, ended] = await statementsOf(() => mirror.finishRun(run, ending, nowMs))
+      return { started, saved, ended, inserted: report.inserted }
+    }
+    const [first, { inserted, ...atRest }] = [await night(0), await night(1)]
+    expect([first.inserted, inserted]).toEqual([few * pages, 0])
+    // Some customers a statement while there is no index of ids.
+    expect(first.saved).toBeLessThan(20 + first.inserted / 10)
+    counts.push(atRest)
+  }
+
+  const expected = { started: 23, saved: 10, ended: 13 }
+  expect(counts).toEqual([expected, expected])
+})
+
+test('an initial sync does not look for its customers among those of other organizations', async () => {
+  const { mirror, statementsOf } = await aCountedMirror()
+  const run = await mirror.startRun({ organization: 'acme', trigger: 'sync', nowMs: START_MS })
+  await mirror.savePages(run, [aPage(1, customers(1, 100))], START_MS)
+  const ids = Array.from({ length: 100 }, (_, at) => customerId(101 + at))
+
+  const [found, looked] = await statementsOf(() => mirror.findKnownElsewhere('acme', ids))
+
+  expect(found.count).toBe(0)
+  // A look whether there is an index of ids. Without it, every row would be read for each page.
+  expect(looked).toBe(1)
+})
+
+const removals = { rule: { after: 1, maxShare: 1 }, confirmed: new Set<string>() }
+
+/** A mirror that counts the statements of the mirror on its connection. */
+async function aCountedMirror() {
+  const made = await aSqliteMirror()
+  let count = 0
+  const db = new Database(made.file, { verbose: () => (count += 1) })
+  onTestFinished(() => void db.close())
+  return {
+    mirror: mirrorIn(db, made.file),
+    statementsOf: async <Result>(work: () => Promise<Result>): Promise<[Result, number]> => {
+      count = 0
+      const result = await work()
+      return [result, count]
+    },
+  }
+}
+
+test('the end of a run that has read the list is on the disk before it is reported, and no save waits for the disk', async () => {
+  const mirror = await aMirror()
+  const run = await mirror.startRun({ organization: 'acme', trigger: 'sync', nowMs: START_MS })
+  const steps = stepsFromNowOn()
+
+  await mirror.savePages(run, [aPage(1, customers(1, 5))], START_MS)
+  expect(steps()).toEqual(['transaction'])
+  await mirror.finishRun(run, anEnding(), START_MS)
+
+  const ending = steps().slice(steps().indexOf('synchronous = FULL'))
+  expect(ending.slice(0, 3)).toEqual(['synchronous = FULL', 'transaction', 'synchronous = 1'])
+})
+
+/** When commits begin to wait for the disk, and cease to, and when there are transactions. */
+function stepsFromNowOn(): () => string[] {
+  const pragma = vi.spyOn(Database.prototype, 'pragma')
+  const exec = vi.spyOn(Database.prototype, 'exec')
+  onTestFinished(() => {
+    pragma.mockRestore()
+    exec.mockRestore()
+  })
+  return () =>
+    [
+      ...pragma.mock.calls.map(([text], at) => [pragma.mock.invocationCallOrder[at] ?? 0, text] as const),
+      ...exec.mock.calls.map(
+        ([text], at) =>
+          [exec.mock.invocationCallOrder[at] ?? 0, text.startsWith('BEGIN') ? 'transaction' : text] as const,
+      ),
+    ]
+      .toSorted(([one], [other]) => one - other)
+      .map(([, text]) => text)
+      .filter((text) => text === 'transaction' || text.startsWith('synchronous'))
+}
+
+/* A trigger that someone added to a table of the mirror keeps rows from being written, and reports no error. */
+
+const ROWS = ['customers', 'changes', 'rejects']
+
+test.each(KEPT_FROM_WRITING)(
+  'a trigger that keeps %s from being written ends the run, and is what to look for',
+  async (_what, event, list) => {
+    const mirror = await aMirror()
+    await mirrorPages(mirror, [customers(1, 2)])
+    const before = dump(mirror.file, ROWS)
+    suppress(mirror, event)
+
+    await expect(mirrorPages(mirror, [list])).rejects.toMatchObject({
+      code: 'accounting',
+      message: expect.stringContaining(
+        `a trigger, a rule or a policy that someone added to ${event.split(' ').at(-1)}`,
+      ),
+    })
+    expect(dump(mirror.file, ROWS)).toEqual(before)
+  },
+)
+
+test.each(['UPDATE OF missing_since ON customers', 'UPDATE OF removed_at ON customers', 'INSERT ON changes'])(
+  'a trigger BEFORE %s that keeps an absent customer listed ends the run',
+  async (event) => {
+    const mirror = await aMirror()
+    await mirrorPages(mirror, [customers(1, 30)])
+    suppress(mirror, event)
+
+    await expect(
+      mirrorPages(mirror, [customers(2, 30)], { ending: { proof: 'proven', reasons: [], removals } }),
+    ).rejects.toMatchObject({ code: 'accounting' })
+  },
+)
+
+test('a trigger that keeps a customer from being deleted keeps it from being forgotten, and is what to look for', async () => {
+  const mirror = await aMirror()
+  await mirrorPages(mirror, [customers(1, 2)])
+  suppress(mirror, 'DELETE ON customers')
+
+  await expect(
+    mirror.forgetCustomer({ organization: 'acme', id: customerId(1), nowMs: START_MS, monotonicMs: START_MS }),
+  ).rejects.toMatchObject({ code: 'accounting', message: expect.stringContaining('added to customers') })
+})
+
+/** `event` as in CREATE TRIGGER: a verb, ON and a table. */
+function suppress({ file }: { file: string }, event: string, when = '') {
+  tamper(file, `CREATE TRIGGER skipping BEFORE ${event} ${when} BEGIN SELECT RAISE(IGNORE); END`)
+}
+
+test('a person may end what waits for a mirror that another program has locked: it is heard', async () => {
+  const { file } = await aMirror()
+  const stop = new AbortController()
+  const mirror = await openMirror(file, { signal: stop.signal })
+  const program = new Database(file)
+  onTestFinished(() => {
+    program.close()
+    return mirror.close()
+  })
+  program.exec('BEGIN IMMEDIATE')
+  const waiting = [
+    mirror.startRun({ organization: 'acme', trigger: 'sync', nowMs: START_MS }),
+    openMirror(file, { signal: stop.signal }),
+  ]
+  // A timer, as a signal, is heard by an event loop that is not blocked.
+  setTimeout(() => stop.abort(), 1)
+
+  const ends = waiting.map((each) => each.catch((error: unknown) => ({ error, wasHeard: stop.signal.aborted })))
+  const ended = { error: { code: 'busy' }, wasHeard: true }
+  expect(await Promise.all(ends)).toMatchObject([ended, ended])
+})
+
+test('a mirror that another program locks for a moment is opened, and its verbs go on', async () => {
+  const { file } = await aMirror()
+  const { signal } = new AbortController()
+  const program = new Database(file)
+  onTestFinished(() => void program.close())
+  program.exec('BEGIN IMMEDIATE')
+  setTimeout(() => program.exec('COMMIT'), 1)
+
+  const mirror = await openMirror(file, { signal })
+  onTestFinished(() => mirror.close())
+  program.exec('BEGIN IMMEDIATE')
+  setTimeout(() => program.exec('COMMIT'), 1)
+
+  expect(await mirror.startRun({ organization: 'acme', trigger: 'sync', nowMs: START_MS })).toMatchObject({ id: 1 })
+})
+
+test('while another program writes, the runs of a worker wait and say so, and its event loop goes on', async () => {
+  const { file } = await aMirror()
+  const mirror = await openLiveMirror(file)
+  const program = new Database(file)
+  onTestFinished(() => {
+    program.close()
+    return mirror.close()
+  })
+  const start = (organization: string) => mirror.startRun({ organization, trigger: 'schedule', nowMs: START_MS })
+  const underWay = await start('acme')
+  program.exec('BEGIN IMMEDIATE')
+  const onWaiting = vi.fn<() => void>()
+  let ended = 0
+
+  const verbs = [
+    start('globex'),
+    mirror.renewLease(underWay, START_MS),
+    mirror.savePages(underWay, [aPage(1, customers(1, 5))], START_MS, onWaiting),
+  ]
+  for (const verb of verbs) void verb.then(() => (ended += 1))
+  await sleep(10)
+
+  expect([ended, onWaiting.mock.calls.length > 0]).toEqual([0, true])
+  program.exec('COMMIT')
+  await Promise.all(verbs)
+  expect(rowsOf(file, 'SELECT COUNT(*) AS customers FROM customers')).toEqual([{ customers: 5 }])
+})
+
+test('a worker that is stopped still waits for another program, to record how its runs ended', async () => {
+  const { file } = await aMirror()
+  const stop = new AbortController()
+  const mirror = await openLiveMirror(file, { signal: stop.signal })
+  const program = new Database(file)
+  onTestFinished(() => {
+    program.close()
+    return mirror.close()
+  })
+  const run = await mirror.startRun({ organization: 'acme', trigger: 'schedule', nowMs: START_MS })
+  program.exec('BEGIN IMMEDIATE')
+  setTimeout(() => program.exec('COMMIT'), 60)
+
+  stop.abort()
+  await mirror.finishRun(run, anEnding({ status: 'interrupted', readToEnd: false }), START_MS)
+
+  expect(rowsOf(file, 'SELECT status FROM runs')).toEqual([{ status: 'interrupted' }])
+})
