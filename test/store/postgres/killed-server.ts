@@ -101,7 +101,7 @@ function aMoment(waitMs: number): Promise<void> {
 }
 
 /** A way to a server on which commits are seen before they get there. */
-export type CommitWatch = {
+type CommitWatch = {
   /** The address of the database by this way. */
   url: string
   /** What happens at the next commits: it may keep them from the server. */
@@ -112,7 +112,7 @@ export type CommitWatch = {
 const COMMIT = Buffer.from('COMMIT\0')
 
 /** Opens a port of this machine that leads to the server of `url`. */
-export async function watchCommits(url: string): Promise<CommitWatch> {
+async function watchCommits(url: string): Promise<CommitWatch> {
   const { hostname, port } = new URL(url)
   const open = new Set<Socket>()
   const server = createServer((client) => {
