@@ -1,17 +1,18 @@
 import Database from 'better-sqlite3'
 import { createHash, type Hash } from 'node:crypto'
-import { lstatSync } from 'node:fs'
+import { lstatSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { isMissing } from '../machine/folders.ts'
 import { organization as organizationColumn, orNull, own } from '../model/public-columns.ts'
 import type { PublicTable } from '../model/public-tables.ts'
 import { quoted } from '../store/port/sql.ts'
 import { connect } from '../store/sqlite/connect.ts'
+import { copyTargets } from './copy-target.ts'
 import { kindOfFile } from './file-kind.ts'
 import { keepOlder, listOlder, type SecondName } from './older-files.ts'
 import { hasTable, nowIn } from './open-to-read.ts'
-import { forgottenLast, lastReading } from './organizations.ts'
-import type { LeftOut, PublishedCopy } from './publish-plan.ts'
+import { forgottenLast, isRead, lastReading, type Recorded, type RecordedOrganization } from './organizations.ts'
+import type { LeftOut, PublishedCopy, PublishPlan } from './publish-plan.ts'
 
 /** The table `manifest`, which only a copy has. Rows of an organization that is left out are not counted. */
 export const MANIFEST: PublicTable = {
@@ -133,7 +134,7 @@ export function organizationsInManifest(db: Database.Database): PublishedCopy['o
 }
 
 /** What a copy says of itself; undefined where it cannot be read, or is of no organization. */
-export function readManifest(file: string): Manifest | undefined {
+function readManifest(file: string): Manifest | undefined {
   let db: Database.Database | undefined
   try {
     db = connect(file, { readonly: true, fileMustExist: true })
@@ -159,14 +160,14 @@ const READ_MANIFEST = `
   FROM manifest LEFT JOIN freshness_as_published AS fresh ON fresh.organization = manifest.organization
     LEFT JOIN runs ON runs.id = manifest.last_run_id`
 
-export type Manifest = {
+type Manifest = {
   publishedAt: string
   withoutPersonalData: boolean
   lastRuns: Map<string, InCopy>
 }
 
 /** What a copy has of an organization: the latest run, `running` where it was under way; null where it had none. `readBy` read the whole list. */
-export type InCopy = {
+type InCopy = {
   runId: number | null
   /** Null where the run is in no row of the copy. */
   startedAt: string | null
@@ -229,4 +230,55 @@ function holdsForgotten(before: Manifest, now: Manifest): boolean {
     if (known === undefined) return runId !== null
     return forgotten !== null && known.forgotten !== null && known.forgotten > forgotten
   })
+}
+
+/**
+ * The files of the copies that lack runs of the mirror, or hold what it has forgotten or retired since, are missing or unreadable, of the other
+ * kind as to personal data, or without a digest of their own.
+ * Throws MirrorUnusable for a mirror that cannot be read.
+ */
+export function staleCopies(plan: PublishPlan, recorded: Recorded): string[] {
+  const read = recorded.filter(isRead).map(({ organization }) => organization)
+  const stale = copyTargets(plan, read).filter(({ file, organization }) => {
+    const manifest = readManifest(file)
+    if (manifest === undefined || manifest.withoutPersonalData !== plan.withoutPersonalData) return true
+    if (lacksDigest(file)) return true
+    if (organization === undefined && holdsAnother(manifest, recorded)) return true
+    const concerned = recorded.filter((run) => organization === undefined || run.organization === organization)
+    return concerned.some(({ organization: id, runId, latestId, startedAt, status, ...last }) => {
+      const known = manifest.lastRuns.get(id)
+      if (known !== undefined && wasForgottenOrRetired(known, last)) return true
+      const knownId = known?.runId ?? 0
+      if (knownId < runId || knownId > latestId) return true
+      // A mirror that was begun anew counts its runs from 1 again. A copy has no runs of an organization that it leaves out.
+      if (knownId === runId && startedAt !== (known?.startedAt ?? startedAt)) return true
+      // A run that is under way says so itself when it ends.
+      return knownId === runId && status !== 'running' && known?.status !== status
+    })
+  })
+  return stale.map(({ file }) => file)
+}
+
+/**
+ * Whether the digest beside a copy is missing, or of the copy from before, since a publish ended between the two. It is made after its
+ * copy; to compare it would take as long as reading all of that.
+ */
+function lacksDigest(file: string): boolean {
+  const digest = statSync(`${file}.sha256`, { bigint: true, throwIfNoEntry: false })
+  const copy = statSync(file, { bigint: true, throwIfNoEntry: false })
+  return copy !== undefined && (digest === undefined || digest.mtimeNs < copy.mtimeNs)
+}
+
+/** Whether a customer was forgotten or the organization retired since, for which no run is needed. */
+function wasForgottenOrRetired(
+  known: InCopy,
+  { forgotten, retiredAt }: Pick<RecordedOrganization, 'forgotten' | 'retiredAt'>,
+): boolean {
+  return known.forgotten !== null && (forgotten > known.forgotten || retiredAt !== known.retiredAt)
+}
+
+/** Whether the copy holds an organization that the mirror no longer has: it was renamed, or forgotten. */
+function holdsAnother(manifest: Manifest, recorded: Recorded): boolean {
+  const names = new Set(recorded.map(({ organization }) => organization))
+  return [...manifest.lastRuns].some(([organization, { runId }]) => runId !== null && !names.has(organization))
 }

@@ -6,7 +6,8 @@ import { atPlace, copyError } from './copy-error.ts'
 import { beginExport, type BegunExport, type Exported, type Exporting, type Part } from './export-rows.ts'
 import { bytesOf, type Chunk, type FormatName, type FormatSettings, loadFormat } from './format.ts'
 import { openToRead, withFileToRead } from './open-to-read.ts'
-import { beginPartitions } from './partition-folder.ts'
+import { lookAtFolder } from './objects/folder.ts'
+import type { WrittenObject } from './objects/object-place.ts'
 import type { Selection } from './selection.ts'
 import { requireOwnFolder, requireTextPlace } from './target-place.ts'
 import { untilStopped, writeToStream } from './write-stream.ts'
@@ -113,26 +114,27 @@ async function toFolder(
   { folder, ...plan }: Planned & { folder: string },
   signal: AbortSignal,
 ): Promise<Exported> {
-  const write = (chunk: Chunk, descriptor: number) => void atPlace(folder, () => writeAll(descriptor, bytesOf(chunk)))
-  const partitions = beginPartitions(folder, { extension: plan.format, write })
+  const place = lookAtFolder(folder, { extension: plan.format })
   try {
     const { parts, done } = begin()
+    const organizations: WrittenObject[] = []
     for (const part of parts) {
-      const place = partitions.of(part.organization)
-      for await (const chunk of untilStopped(chunksOf([part], plan), signal, unwritten(folder))) place.write(chunk)
-      place.finish(part.rows())
+      const object = place.begin(part.organization)
+      try {
+        for await (const chunk of untilStopped(chunksOf([part], plan), signal, unwritten(folder))) object.write(chunk)
+        const put = await object.put()
+        if (put !== undefined) organizations.push({ organization: part.organization, rows: part.rows(), ...put })
+      } finally {
+        object.close()
+      }
     }
     const exported = done()
     const { asOf, changesSince } = plan.selection
-    partitions.finish({
-      exported_at: exported.exportedAt,
-      as_of: asOf,
-      changes_since: changesSince,
-      last_seq: exported.lastSeq,
-    })
+    const facts = { as_of: asOf, changes_since: changesSince, last_seq: exported.lastSeq }
+    await place.finish({ exported_at: exported.exportedAt, ...facts, organizations, replaced: [] }, true)
     return exported
   } finally {
-    partitions.close()
+    place.close()
   }
 }
 

@@ -4,7 +4,7 @@ import type { Connection } from '../store/sqlite/connect.ts'
 import { feedStart, lastGiven, lastSeq, lastSeqAt } from './feed.ts'
 import type { Chunk, ExportRow, Format } from './format.ts'
 import { nowIn, numberIn } from './open-to-read.ts'
-import { mirroredIn, type ReadOrganization, readOrganizations, requireKnown } from './organizations.ts'
+import { isRead, type ReadOrganization, recordedIn, requireKnown } from './organizations.ts'
 import { type Selection, selectRows, tableOf } from './selection.ts'
 
 /** What was exported. */
@@ -15,14 +15,6 @@ export type Exported = {
   leftOut: LeftOutOfExport[]
   /** With `asOf`, the organizations whose list was last read before then: what they are known to hold is from that reading. */
   readBefore: { organization: string; readAsOf: string }[]
-}
-
-/** The place of the rows of one organization. */
-export type PartitionSink = {
-  /** Returns when all of it is written, however slow the disk is. */
-  write(chunk: Chunk): void
-  /** To be called when all of them are written. */
-  finish(rows: number): void
 }
 
 export type Exporting = {
@@ -52,7 +44,9 @@ export function beginExport(
   const { leftOut, ...selected } = selectOrganizations(db, selection, configured)
   const seq = asOf === undefined ? lastSeq(db) : lastSeqAt(db, asOf)
   const exportedAt = nowIn(db)
-  const read = selected.read.map((one) => ({ ...one, active: countActive(db, one.organization) }))
+  const read = selected.read.map(({ organization, retiredAt, reading }) => ({
+    ...{ organization, retiredAt, ...reading, active: countActive(db, organization) },
+  }))
   const start = feedStart(
     db,
     read.map(({ organization }) => organization),
@@ -93,20 +87,6 @@ export function beginExport(
 
 const BETWEEN_REPORTS = 4096
 
-/** Exports the rows of each organization to a place of their own, without a pause. */
-export function exportRows(
-  db: Connection,
-  { to, ...exporting }: Omit<Exporting, 'isPartitioned'> & { to: (organization: string) => PartitionSink },
-): Exported {
-  const { parts, done } = beginExport(db, { ...exporting, isPartitioned: true })
-  for (const { organization, chunks, rows } of parts) {
-    const place = to(organization)
-    for (const chunk of chunks) place.write(chunk)
-    place.finish(rows())
-  }
-  return done()
-}
-
 /** Those that are active, by two counts that an index answers. */
 function countActive(db: Connection, organization: string): number {
   const all = 'SELECT COUNT(*) FROM customers WHERE organization = ?'
@@ -144,16 +124,17 @@ function selectOrganizations(
   { organizations: named, asOf }: Pick<Selection, 'organizations' | 'asOf'>,
   configured: readonly string[],
 ): SelectedOrganizations {
-  const known = mirroredIn(db)
+  const recorded = recordedIn(db)
+  const known = recorded.map(({ organization }) => organization)
   requireKnown(named, { known, configured })
   const chosen = named.length === 0 ? known : [...new Set(named)]
-  const found = new Map(readOrganizations(db).map((one) => [one.organization, one]))
-  const isRead = (one: ReadOrganization | undefined) =>
-    one !== undefined && (asOf === undefined || one.firstReadAt <= asOf)
-  const read = chosen.flatMap((id) => found.get(id) ?? []).filter(isRead)
+  const found = new Map(recorded.filter(isRead).map((one) => [one.organization, one]))
+  const read = chosen
+    .flatMap((id) => found.get(id) ?? [])
+    .filter(({ reading }) => asOf === undefined || reading.firstReadAt <= asOf)
   const leftOut = chosen
-    .filter((id) => !isRead(found.get(id)))
-    .map((organization) => ({ organization, firstReadAt: found.get(organization)?.firstReadAt }))
+    .filter((id) => read.every(({ organization }) => organization !== id))
+    .map((organization) => ({ organization, firstReadAt: found.get(organization)?.reading.firstReadAt }))
   if (read.length === 0) throw nothingToExport(leftOut, asOf)
   return { read, leftOut }
 }

@@ -1,5 +1,6 @@
 import type { PublicColumn } from '../model/public-tables.ts'
 import { parsedJson } from '../text/parsed-json.ts'
+import type { Reading, ReadOrganization } from './organizations.ts'
 import type { SqlValue } from './sqlite-statement.ts'
 
 /**
@@ -29,20 +30,8 @@ export type ExportFacts = {
   organizations: readonly ExportedOrganization[]
 }
 
-export type ExportedOrganization = {
-  organization: string
-  /** The run that read the list to its end last. */
-  run: number
-  proof: string
-  readAsOf: string
-  provenAsOf: string | null
-  /** Since when it is retired: its list is not read any more. */
-  retiredAt: string | null
-  /** Customers that are not removed now. */
-  active: number
-  /** The end of the first run that read the list to its end: from here on changes are recorded. */
-  firstReadAt: string
-}
+/** `active` counts the customers that are not removed now. */
+type ExportedOrganization = Pick<ReadOrganization, 'organization' | 'retiredAt'> & Reading & { active: number }
 
 /** A part of a file. Bytes are to be written before the next part is taken, which may stand in the same memory. */
 export type Chunk = string | Uint8Array

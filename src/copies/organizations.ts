@@ -11,7 +11,6 @@ import type { Session } from '../store/port/store.ts'
 import { ifThere } from '../store/refusals.ts'
 import { IS_QUICK, READ_TO_END } from '../store/schema/views.ts'
 import type { Connection } from '../store/sqlite/connect.ts'
-import type { ExportedOrganization } from './format.ts'
 import { hasTable, inMirrorFile, openToRead } from './open-to-read.ts'
 
 /*
@@ -113,77 +112,77 @@ export function mirroredIn(db: Database.Database): string[] {
   return db.prepare<[], string>('SELECT DISTINCT organization FROM runs ORDER BY 1').pluck().all()
 }
 
-/** The organizations of which an open mirror has read the list to its end at least once. */
-export function readOrganizationsIn(db: Database.Database): string[] {
-  const read = 'SELECT organization FROM freshness WHERE read_as_of NOT NULL ORDER BY organization'
-  return db.prepare<[], string>(read).pluck().all()
+/** What a run found that read a list to its end. Times are UTC, as in the mirror. */
+export type Reading = {
+  run: number
+  proof: string
+  readAsOf: string
+  /** That of the last one that is proven or settled; null where there is none. */
+  provenAsOf: string | null
+  /** The end of the first one: from here on changes are recorded. */
+  firstReadAt: string
 }
 
-/** An organization whose list was read to its end at least once. Times are UTC, as in the mirror. */
-export type ReadOrganization = Omit<ExportedOrganization, 'active'>
-
-/** These organizations of a mirror or a copy, in order; those that are retired included. */
-export function readOrganizations(db: Database.Database): ReadOrganization[] {
-  const all = db.prepare<[], Omit<ReadOrganization, 'retiredAt'>>(READ_ORGANIZATIONS).safeIntegers(false).all()
-  const retired = 'SELECT organization, retired_at FROM freshness WHERE retired_at IS NOT NULL'
-  const retiredAt = new Map(db.prepare<[], [string, string]>(retired).raw().all())
-  return all.map((one) => ({ ...one, retiredAt: retiredAt.get(one.organization) ?? null }))
-}
-
-const READ_ORGANIZATIONS = `
-  SELECT last.organization, last.id AS run, last.proof, last.read_as_of AS readAsOf, found.first_read_at AS firstReadAt,
-    (SELECT read_as_of FROM runs WHERE id = found.proven_id) AS provenAsOf
-  FROM (SELECT organization, MAX(id) AS id, MIN(finished_at) AS first_read_at, MAX(iif(proof IN ('proven', 'settled'), id, NULL)) AS proven_id
-    FROM runs WHERE ${READ_TO_END} GROUP BY organization) AS found
-  JOIN runs AS last ON last.id = found.id
-  ORDER BY last.organization`
-
-/** All other organizations, of the attached mirror and of the configuration. */
-export function listNeverRead(db: Database.Database, configured: readonly string[]): string[] {
-  const unread = `
-    SELECT organization FROM mirror.freshness WHERE read_as_of IS NULL
-    UNION SELECT value FROM json_each(?) WHERE value NOT IN (SELECT organization FROM mirror.runs)
-    ORDER BY 1`
-  return db.prepare<[string], string>(unread).pluck().all(JSON.stringify(configured))
-}
-
-/** The latest run that changed anything that a copy holds, the latest of all, and what changes a copy without a run. */
-export type RecordedRun = {
+/** What a mirror, or a published copy, records of the runs of an organization, and what changes a copy without a run. */
+export type RecordedOrganization = {
   organization: string
+  /** The latest run that changed anything that a copy holds, or the latest of all where none did; `running` while it is under way. */
   runId: number
   latestId: number
   startedAt: string
   status: string
-  /** The number of the customer who was forgotten last; 0 where there is none. */
+  /** The number of the customer who was forgotten last; 0 where there is none, and in a copy. */
   forgotten: number
-  /** Since when the organization is retired; null where it is not. */
+  /** Since when the organization is retired: its list is not read any more. Null where it is not. */
   retiredAt: string | null
+  /** The last one; undefined where there is none. */
+  reading: Reading | undefined
 }
 
-/** What a mirror records of its runs: the latest of each organization, and the organizations whose list was read to its end. */
-export type Recorded = { lastRuns: RecordedRun[]; read: string[] }
+export type Recorded = readonly RecordedOrganization[]
+
+export type ReadOrganization = RecordedOrganization & { reading: Reading }
+
+/** Whether the list of an organization was read to its end at least once. */
+export function isRead(one: RecordedOrganization): one is ReadOrganization {
+  return one.reading !== undefined
+}
 
 /** What the mirror at `address` records, wherever it is. Throws MirrorUnusable. */
 export async function findRecorded(address: string): Promise<Recorded> {
-  if (!isPostgres(address)) return recordedIn(address)
-  return onServer(address, async (session) => {
-    const read = await session.all<{ organization: string }>(
-      sql`SELECT DISTINCT organization FROM runs WHERE ${text(READ_TO_END)} ORDER BY 1`,
-    )
-    return {
-      lastRuns: await session.all(sql`${text(RECORDED_RUNS)}`),
-      read: read.map(({ organization }) => organization),
-    }
-  })
+  if (!isPostgres(address)) return inMirrorFile(address, recordedIn)
+  const rows = await onServer(address, (session) => session.all<RecordedRow>(sql`${text(recordedRows())}`))
+  return rows.map(ofRow)
 }
 
-/** What a mirror in a file records. Throws MirrorUnusable. */
-export function recordedIn(file: string): Recorded {
-  return inMirrorFile(file, (db) => ({ lastRuns: recordedRunsIn(db), read: readOrganizationsIn(db) }))
+/** What an open mirror or copy records, in the order of organizations. */
+export function recordedIn(db: Connection): Recorded {
+  const rows = db.prepare<[], RecordedRow>(recordedRows({ isCopy: !hasTable(db, 'forgotten') }))
+  return rows.safeIntegers(false).all().map(ofRow)
 }
 
-export function recordedRunsIn(db: Connection): RecordedRun[] {
-  return db.prepare<[], RecordedRun>(RECORDED_RUNS).safeIntegers(false).all()
+type RecordedRow = Omit<RecordedOrganization, 'reading'> & Omit<Reading, 'run'> & { run: number | null }
+
+function ofRow({ run, proof, readAsOf, provenAsOf, firstReadAt, ...one }: RecordedRow): RecordedOrganization {
+  return { ...one, reading: run === null ? undefined : { run, proof, readAsOf, provenAsOf, firstReadAt } }
+}
+
+function recordedRows({ isCopy = false } = {}): string {
+  const forgotten = isCopy ? '0' : forgottenLast('forgotten', 'latest.organization')
+  const retired = isCopy ? 'freshness' : 'retired_organizations'
+  return `
+    SELECT latest.organization, coalesce("foundId", "latestId") AS "runId", "latestId", last.started_at AS "startedAt", last.status,
+      ${forgotten} AS forgotten,
+      (SELECT retired_at FROM ${retired} AS retired WHERE retired.organization = latest.organization) AS "retiredAt",
+      reading.id AS run, reading.proof, reading.read_as_of AS "readAsOf", proven.read_as_of AS "provenAsOf", "firstReadAt"
+    FROM (SELECT organization, MAX(id) AS "latestId", MAX(CASE WHEN ${FOUND_NOTHING} THEN NULL ELSE id END) AS "foundId",
+        MAX(CASE WHEN ${READ_TO_END} THEN id END) AS "readingId", MIN(CASE WHEN ${READ_TO_END} THEN finished_at END) AS "firstReadAt",
+        MAX(CASE WHEN ${READ_TO_END} AND proof IN ('proven', 'settled') THEN id END) AS "provenId"
+      FROM runs GROUP BY organization) AS latest
+    JOIN runs AS last ON last.id = coalesce("foundId", "latestId")
+    LEFT JOIN runs AS reading ON reading.id = "readingId"
+    LEFT JOIN runs AS proven ON proven.id = "provenId"
+    ORDER BY latest.organization`
 }
 
 /** A quick run that found nothing: a copy without it lacks nothing, and a hundred of them a day would make as many copies. */
@@ -200,10 +199,11 @@ export function lastReading(runs: string): string {
     WHERE each.organization = fresh.organization AND each.status = 'complete' AND each.read_as_of = fresh.read_as_of)`
 }
 
-const RECORDED_RUNS = `
-  SELECT runs.organization, "runId", "latestId", started_at AS "startedAt", status,
-    ${forgottenLast('forgotten', 'runs.organization')} AS forgotten,
-    (SELECT retired_at FROM retired_organizations AS retired WHERE retired.organization = runs.organization) AS "retiredAt"
-  FROM (SELECT MAX(id) AS "latestId", MAX(CASE WHEN ${FOUND_NOTHING} THEN 0 ELSE id END) AS "runId" FROM runs GROUP BY organization)
-    AS latest
-  JOIN runs ON runs.id = CASE WHEN "runId" = 0 THEN "latestId" ELSE "runId" END`
+/** All organizations whose list was not read to its end yet, of the attached mirror and of the configuration. */
+export function listNeverRead(db: Database.Database, configured: readonly string[]): string[] {
+  const unread = `
+    SELECT organization FROM mirror.freshness WHERE read_as_of IS NULL
+    UNION SELECT value FROM json_each(?) WHERE value NOT IN (SELECT organization FROM mirror.runs)
+    ORDER BY 1`
+  return db.prepare<[string], string>(unread).pluck().all(JSON.stringify(configured))
+}

@@ -66,7 +66,7 @@ export async function publishAfterRuns(
 ): Promise<Published> {
   try {
     return await publishApart(
-      plans.map((plan) => ('to' in plan ? { ...plan, afterRuns: true } : plan)),
+      plans.map((plan) => ({ ...plan, afterRuns: true })),
       { signal },
     )
   } catch (error) {
@@ -81,13 +81,13 @@ export function logPublished(log: Logger, { copies, leftOut, failed, warnings, p
     const customers = organizations.reduce((sum, organization) => sum + organization.customers, 0)
     log.info({ file, bytes, sha256, organizations: organizations.length, customers }, 'copy published')
   }
-  if (parquet !== undefined) log.info(parquet, 'folder published')
-  if (bucket?.isNew === true) {
-    const { to, generation, gone, replaced } = bucket
-    const objects = bucket.organizations.filter(({ isNew }) => isNew)
+  for (const [said, place] of Object.entries({ 'folder published': parquet, 'bucket published': bucket })) {
+    if (place?.isNew !== true) continue
+    const { to, generation, gone, replaced } = place
+    const objects = place.organizations.filter(({ isNew }) => isNew)
     const bytes = objects.reduce((sum, object) => sum + object.bytes, 0)
-    const organizations = bucket.organizations.length
-    log.info({ to, generation, objects: objects.length, bytes, organizations, gone, replaced }, 'bucket published')
+    const organizations = place.organizations.length
+    log.info({ to, generation, objects: objects.length, bytes, organizations, gone, replaced }, said)
   }
   if (leftOut.length > 0) log.warn({ leftOut }, 'organizations left out of the copy')
   for (const failure of failed) log.error({ failure }, 'copy not published')

@@ -16,6 +16,8 @@ const common = {
   organizations: z.array(z.string()),
   /** What it hides of each organization that has a privacy policy, as written there, and without its key. */
   hidden: z.record(z.string(), z.strictObject({ drop: z.array(z.string()), hash: z.array(z.string()) })).optional(),
+  /** Write only those objects that complete runs have changed since the last publish; otherwise all that differ from the mirror. */
+  afterRuns: z.boolean().optional(),
 }
 
 const filePlan = z.strictObject({
@@ -45,8 +47,6 @@ export type FolderPlan = z.output<typeof folderPlan>
 const bucketPlan = z.strictObject({
   ...common,
   to: z.strictObject({ bucket: z.string(), prefix: z.string() }),
-  /** Only what complete runs have changed since the last publish; otherwise whatever differs from the mirror. */
-  afterRuns: z.boolean(),
   /** How long objects stay that a newer manifest no longer names, for readers that began with the one before. */
   graceMs: z.number(),
 })
@@ -88,8 +88,8 @@ const publishedCopy = z.strictObject({
 })
 export type PublishedCopy = z.output<typeof publishedCopy>
 
-/** What a bucket holds after a publish. Ids, counts and keys only. */
-const publishedBucket = z.strictObject({
+/** What a folder or a bucket holds after a publish. Ids, counts and keys only. */
+const publishedObjects = z.strictObject({
   to: z.string(),
   generation: z.number(),
   writtenAt: z.string(),
@@ -98,7 +98,7 @@ const publishedBucket = z.strictObject({
   organizations: z.array(
     z.strictObject({
       ...publishedOrganization,
-      /** Its key below the prefix. */
+      /** Its path in the folder, or its key below the prefix. */
       object: z.string(),
       /** Whether this publish wrote it; otherwise it is from before, and still what the mirror has. */
       isNew: z.boolean(),
@@ -114,12 +114,7 @@ const publishedBucket = z.strictObject({
   isLeft: z.boolean(),
 })
 
-const publishedFolder = z.strictObject({
-  folder: z.string(),
-  writtenAt: z.string(),
-  organizations: z.number(),
-  customers: z.number(),
-})
+export type PublishedObjects = z.output<typeof publishedObjects>
 
 const leftOut = z.strictObject({ organization: z.string(), reason: z.literal('never-read') })
 export type LeftOut = z.output<typeof leftOut>
@@ -128,8 +123,8 @@ export type LeftOut = z.output<typeof leftOut>
 export const published = z.strictObject({
   copies: z.array(publishedCopy),
   /** The folder of Parquet files, and the bucket, where there are such targets. */
-  parquet: publishedFolder.optional(),
-  bucket: publishedBucket.optional(),
+  parquet: publishedObjects.optional(),
+  bucket: publishedObjects.optional(),
   /** Organizations that are in no copy. */
   leftOut: z.array(leftOut),
   /** Copies that could not be made; those published before stay as they were. */
@@ -171,7 +166,6 @@ export function configuredPlans(config: Config, place?: string): TargetPlan[] {
   const inBucket = (named: BucketPlan['to']): BucketPlan => ({
     ...shared,
     to: named,
-    afterRuns: false,
     graceMs: GRACE_MS,
   })
   if (place !== undefined) return [isBucketAddress(place) ? inBucket(addressOf(place)) : inFile(place)]

@@ -3,7 +3,7 @@ import { isPostgres } from '../address/mirror-address.ts'
 import { processEnvironment } from '../config/environment.ts'
 import { describeError, isOurs } from '../errors/errors.ts'
 import { withFileToRead } from './open-to-read.ts'
-import { publishFolder } from './publish-folder.ts'
+import { publishBucket, publishFolder } from './objects/publish-objects.ts'
 import { publishCopies, requireHidden } from './publish.ts'
 import { placeOf, type Published, publishPlans, type TargetPlan } from './publish-plan.ts'
 
@@ -49,10 +49,8 @@ async function publishAll(targets: readonly TargetPlan[]): Promise<Published> {
   return done
 }
 
-/** The client of object storage is loaded only where it is needed. */
 async function publish(plan: TargetPlan): Promise<Published> {
   if ('file' in plan) return publishCopies(plan)
   if ('parquet' in plan) return publishFolder(plan)
-  const { publishBucket } = await import('./bucket/publish-bucket.ts')
   return publishBucket(plan, processEnvironment())
 }

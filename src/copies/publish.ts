@@ -20,7 +20,7 @@ import {
 } from './copy-target.ts'
 import { removeTooMany, replacing } from './older-files.ts'
 import { inMirrorFile } from './open-to-read.ts'
-import { findRecorded, readOrganizationsIn } from './organizations.ts'
+import { findRecorded, isRead, recordedIn } from './organizations.ts'
 import type { LeftOut, Published, PublishedCopy, PublishPlan } from './publish-plan.ts'
 import { beginFile, digestOfFile, flushFile, flushPlace, makeFile, underItsName } from './written-file.ts'
 
@@ -30,7 +30,9 @@ import { beginFile, digestOfFile, flushFile, flushPlace, makeFile, underItsName 
  * cannot be replaced, and MirrorUnusable for a mirror that cannot be read.
  */
 export function publishCopies(plan: PublishPlan): Published {
-  const organizations = inMirrorFile(plan.mirror, readOrganizationsIn)
+  const organizations = inMirrorFile(plan.mirror, recordedIn)
+    .filter(isRead)
+    .map(({ organization }) => organization)
   const neverRead = plan.organizations.filter((organization) => !organizations.includes(organization))
   const done: Published = { copies: [], leftOut: neverRead.map(leaveOut), failed: [], warnings: [] }
   const fail = (file: string, error: unknown) => void done.failed.push({ file, ...describeError(error) })
@@ -140,13 +142,15 @@ export async function requireHidden({ hidden }: Pick<PublishPlan, 'hidden'>, add
   const stored = await mirror.listPrivacy()
   await mirror.close()
   // Others have no rows in a copy.
-  const { read } = await findRecorded(address)
-  const shown = read.filter((id) => {
-    const wanted = hidden[id]
-    if (wanted === undefined) return false
-    const found = stored.find(({ organization }) => organization === id)
-    return found === undefined || found.left === 'values' || !isHiddenBy(found.policy, wanted)
-  })
+  const read = (await findRecorded(address)).filter(isRead)
+  const shown = read
+    .map(({ organization }) => organization)
+    .filter((id) => {
+      const wanted = hidden[id]
+      if (wanted === undefined) return false
+      const found = stored.find(({ organization }) => organization === id)
+      return found === undefined || found.left === 'values' || !isHiddenBy(found.policy, wanted)
+    })
   if (shown.length === 0) return
   throw new CopyFailed(
     `The mirror still holds values that the privacy policy hides, of ${listedNames(shown)}. Nothing was published, and the copy from before is ` +

@@ -43,7 +43,7 @@ describe('a publish to several places', () => {
     const { code, stdout, stderr } = await runCli(['publish'], { cwd: folder })
 
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
-    expect(stdout).toContain(`Parquet for readers: ${parquet} (2 organizations, 15 customers)\n`)
+    expect(stdout).toContain(`Parquet for readers: ${parquet} (2 organizations, 15 customers; 2 objects written)\n`)
     expect(valueOf(join(folder, 'copies', 'x.db'), 'SELECT count(*) FROM customers')).toBe(15)
     expect(await (await aDuckDb()).all(rows)).toMatchObject([
       { organization: 'acme', rows: '12', type: 'VARCHAR' },

@@ -3,7 +3,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { openMirror, openOrganizations } from '../../src/store/mirror.ts'
 import { findRecorded } from '../../src/copies/organizations.ts'
 import { makePrivateCopy } from '../../src/copies/private-copy.ts'
-import { isFolderUpToDate, publishFolder } from '../../src/copies/publish-folder.ts'
+import { isFolderUpToDate, publishFolder } from '../../src/copies/objects/publish-objects.ts'
 import { temporaryFolder } from '../support/temp-folder.ts'
 import { night } from '../store/nights.ts'
 import { customerId, customers, START_MS } from '../support/builders.ts'
@@ -50,7 +50,7 @@ test('a private copy records of runs what the mirror does, so that a folder of P
   const copy = await makePrivateCopy(mirror.file)
   onTestFinished(() => copy.remove())
   const shared = { withoutPersonalData: false, organizations: [], parquet: join(temporaryFolder(), 'parquet') }
-  publishFolder({ ...shared, mirror: copy.file })
+  await publishFolder({ ...shared, mirror: copy.file })
 
   expect(isFolderUpToDate({ ...shared, mirror: mirror.file }, await findRecorded(mirror.file))).toBe(true)
 })

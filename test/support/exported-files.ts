@@ -4,19 +4,17 @@ import { DuckDBInstance } from '@duckdb/node-api'
 import Database from 'better-sqlite3'
 import { expect, onTestFinished } from 'vitest'
 import { exportCommand } from '../../src/cli/export.ts'
-import { beginExport, exportRows } from '../../src/copies/export-rows.ts'
+import { exportMirror } from '../../src/copies/export-mirror.ts'
+import { beginExport } from '../../src/copies/export-rows.ts'
 import {
   type ExportColumn,
   type ExportFacts,
   type ExportRow,
   type FormatName,
   type FormatSettings,
-  loadFormat,
 } from '../../src/copies/format.ts'
 import { parquetFormat } from '../../src/copies/parquet.ts'
-import { beginPartitions } from '../../src/copies/partition-folder.ts'
 import type { Selection } from '../../src/copies/selection.ts'
-import { writeAll } from '../../src/copies/written-file.ts'
 import type { Mirror } from '../../src/model/mirror.ts'
 import { night } from '../store/nights.ts'
 import { aCustomer, customers, type SentRecord } from './builders.ts'
@@ -47,29 +45,19 @@ export async function anExportedMirror() {
   return place
 }
 
-/** Exports as the process of the command does, without that process. */
+/** Exports as the command does. */
 export async function exportHere(
   { file }: Pick<Mirror, 'file'>,
   folder: string,
   { organizations = [], format = 'parquet' }: { organizations?: string[]; format?: FormatName } = {},
 ): Promise<void> {
-  const db = new Database(file, { readonly: true })
-  const partitions = beginPartitions(folder, {
-    extension: format,
-    write: (chunk, descriptor) => void writeAll(descriptor, Buffer.from(chunk)),
-  })
-  try {
-    const done = exportRows(db.defaultSafeIntegers(), {
-      selection: { organizations },
-      configured: [],
-      format: await loadFormat(format, { excel: false, ids: 'text' }),
-      to: (organization) => partitions.of(organization),
-    })
-    partitions.finish({ exported_at: done.exportedAt, last_seq: done.lastSeq })
-  } finally {
-    partitions.close()
-    db.close()
-  }
+  await exportMirror(
+    {
+      ...{ mirror: file, configuration: undefined, configured: [], selection: { organizations }, format },
+      ...{ settings: { excel: false, ids: 'text' }, to: { folder } },
+    },
+    { signal: new AbortController().signal },
+  )
 }
 
 let parted: Promise<{ name: string; bytes: Buffer }[]> | undefined

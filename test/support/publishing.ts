@@ -1,5 +1,8 @@
 import { join } from 'node:path'
 import type { Published, PublishPlan } from '../../src/copies/publish-plan.ts'
+import { staleCopies as staleNow } from '../../src/copies/copy-manifest.ts'
+import { inMirrorFile } from '../../src/copies/open-to-read.ts'
+import { recordedIn } from '../../src/copies/organizations.ts'
 import { publishCopies } from '../../src/copies/publish.ts'
 import { night } from '../store/nights.ts'
 import { aCustomer, customers } from './builders.ts'
@@ -65,3 +68,6 @@ export const SOON = { publishLookMs: 20, publishQuietMs: 200, publishLatestMs: 3
 
 /** The line of a worker that has published a copy. */
 export const published = message('copy published')
+
+/** The copies that lack something of their mirror. */
+export const staleCopies = (plan: PublishPlan) => staleNow(plan, inMirrorFile(plan.mirror, recordedIn))

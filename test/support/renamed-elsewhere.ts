@@ -1,3 +1,4 @@
+import { staleCopies } from './publishing.ts'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'vitest'
@@ -7,7 +8,6 @@ import { publishCommand } from '../../src/cli/publish.ts'
 import { syncCommand } from '../../src/cli/sync.ts'
 import { readConfig } from '../../src/config/read-config.ts'
 import { configuredPlans } from '../../src/copies/publish-plan.ts'
-import { staleCopies } from '../../jobs/publish/publisher.ts'
 import { runCommand } from './run-command.ts'
 import { aSandbox, aWorkplace, organizationsOf } from './workplace.ts'
 

@@ -142,7 +142,7 @@ function describeTargets(plan: Exclude<TargetPlan, BucketPlan>): string {
 
 /** The client of object storage is loaded only where it is needed. */
 async function answerOfBucket(plan: BucketPlan): Promise<string> {
-  const { openS3Store } = await import('../../copies/bucket/s3-store.ts')
+  const { openS3Store } = await import('../../copies/objects/s3-store.ts')
   const store = openS3Store(plan, processEnvironment())
   try {
     await store.ask()

@@ -114,23 +114,17 @@ export function publishedText({ copies, leftOut, parquet, bucket }: Published): 
   const left = leftOut.map(
     ({ organization }) => `Not in a copy: ${organization}, whose list was never read to its end\n`,
   )
-  const folder =
-    parquet === undefined
-      ? []
-      : [
-          `Parquet for readers: ${parquet.folder} (${count(parquet.organizations, 'organization')}, ${count(parquet.customers, 'customer')})\n`,
-        ]
-  return [...lines, ...folder, ...bucketLines(bucket), ...left].join('')
+  return [...lines, ...objectsText('Parquet', parquet), ...objectsText('Objects', bucket), ...left].join('')
 }
 
-function bucketLines(bucket: Published['bucket']): string[] {
-  if (bucket === undefined) return []
-  const { to, organizations, gone } = bucket
+function objectsText(what: string, place: Published['bucket']): string[] {
+  if (place === undefined) return []
+  const { to, organizations, gone } = place
   const made = organizations.filter(({ isNew }) => isNew).length
   const customers = organizations.reduce((sum, organization) => sum + organization.customers, 0)
   const written = made === 0 ? 'no object was out of date' : `${count(made, 'object')} written`
   return [
-    `Objects for readers: ${to} (${count(organizations.length, 'organization')}, ${count(customers, 'customer')}; ${written})\n`,
+    `${what} for readers: ${to} (${count(organizations.length, 'organization')}, ${count(customers, 'customer')}; ${written})\n`,
     ...gone.map((organization) => `No longer there: ${organization}\n`),
   ]
 }

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { beginPartitions } from '../../../src/copies/partition-folder.ts'
+import { lookAtFolder } from '../../../src/copies/objects/folder.ts'
 import { lockPlace } from '../../../src/copies/written-file.ts'
 import { night } from '../../store/nights.ts'
 import { customers } from '../../support/builders.ts'
@@ -80,7 +80,7 @@ describe('an export that does not reach its end', () => {
       const { code, stderr } = await run()
       expect(code).toBe(5)
       expect(stderr).toContain('another process writes it at the moment')
-      expect(() => beginPartitions(folder, { extension: 'parquet', write })).toThrow('at the moment')
+      expect(() => lookAtFolder(folder, { extension: 'parquet' })).toThrow('at the moment')
     } finally {
       held.release()
     }
@@ -103,5 +103,3 @@ describe('an export that does not reach its end', () => {
     expect(existsSync(join(folder, 'organization=new'))).toBe(false)
   })
 })
-
-const write = () => {}

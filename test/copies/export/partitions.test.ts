@@ -1,8 +1,8 @@
 import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { exportCommand } from '../../../src/cli/export.ts'
-import { beginPartitions, partitionFolder } from '../../../src/copies/partition-folder.ts'
+import { partitionFolder } from '../../../src/copies/objects/object-place.ts'
 import { night } from '../../store/nights.ts'
 import { customers } from '../../support/builders.ts'
 import { blocksIn, PAGES } from '../../support/documents.ts'
@@ -67,25 +67,6 @@ test('the next export replaces the files, and removes those of organizations tha
   await exportHere(mirror, folder, { organizations: ['acme'], format: 'jsonl' })
   expect(partsIn(folder)).toEqual(['_manifest.json', 'organization=acme/part-0.jsonl'])
   expect(existsSync(join(folder, 'organization=eu.globex'))).toBe(false)
-})
-
-describe('an export that does not reach its end', () => {
-  test('leaves the set from before, and nothing of its own', async () => {
-    const { folder } = await anExportedMirror()
-    const before = PARTS.map((name) => readFileSync(join(folder, name)))
-    const partitions = beginPartitions(folder, {
-      extension: 'parquet',
-      write: () => {
-        throw Object.assign(new Error('made up'), { code: 'ENOSPC', syscall: 'write' })
-      },
-    })
-    const place = partitions.of('initech')
-    expect(() => place.write('x')).toThrow('made up')
-    partitions.close()
-
-    expect(partsIn(folder)).toEqual(PARTS)
-    expect(PARTS.map((name) => readFileSync(join(folder, name)))).toEqual(before)
-  })
 })
 
 test.each([

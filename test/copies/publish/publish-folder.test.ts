@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { recordedIn } from '../../../src/copies/organizations.ts'
-import { isFolderUpToDate, publishFolder } from '../../../src/copies/publish-folder.ts'
+import { findRecorded } from '../../../src/copies/organizations.ts'
+import { isFolderUpToDate, publishFolder } from '../../../src/copies/objects/publish-objects.ts'
 import type { FolderPlan } from '../../../src/copies/publish-plan.ts'
 import { night, quickRun } from '../../store/nights.ts'
 import { CLOCKS, organizationsOf } from '../../store/organizations.ts'
@@ -22,8 +22,8 @@ async function aPublishedMirror(overrides: Partial<FolderPlan> = {}) {
     organizations: ['acme', 'soon'],
     ...overrides,
   }
-  const published = publishFolder(plan)
-  const isUpToDate = () => isFolderUpToDate(plan, recordedIn(mirror.file))
+  const published = await publishFolder(plan)
+  const isUpToDate = async () => isFolderUpToDate(plan, await findRecorded(mirror.file))
   return { mirror, plan, published, isUpToDate }
 }
 
@@ -43,7 +43,7 @@ test('a folder holds the customers of each organization, and names those that we
     { organization: 'globex', rows: '5' },
   ])
   expect(published).toMatchObject({
-    parquet: { folder: plan.parquet, organizations: 2, customers: 10 },
+    parquet: { to: plan.parquet, organizations: [{ customers: 5 }, { customers: 5 }] },
     leftOut: [{ organization: 'soon', reason: 'never-read' }],
   })
   expect(JSON.parse(readFileSync(join(plan.parquet, '_manifest.json'), 'utf8'))).toMatchObject({
@@ -68,19 +68,19 @@ test('without personal data there is none, and every user may read it', async ()
 
 test('a folder is published anew after a night, a forgotten customer and a retirement, and not after a quick run that found nothing', async () => {
   const { mirror, plan, isUpToDate } = await aPublishedMirror()
-  const seen = [isUpToDate()]
+  const seen = [await isUpToDate()]
   await quickRun(mirror, 0, [])
-  seen.push(isUpToDate())
+  seen.push(await isUpToDate())
   await mirror.forgetCustomer({ organization: 'acme', id: customerId(2), ...CLOCKS })
-  seen.push(isUpToDate())
-  publishFolder(plan)
-  seen.push(isUpToDate())
+  seen.push(await isUpToDate())
+  await publishFolder(plan)
+  seen.push(await isUpToDate())
   await (await organizationsOf(mirror.file)).retire('globex', CLOCKS)
-  seen.push(isUpToDate())
-  publishFolder(plan)
-  seen.push(isUpToDate())
+  seen.push(await isUpToDate())
+  await publishFolder(plan)
+  seen.push(await isUpToDate())
   await night(mirror, 1, customers(1, 7))
-  seen.push(isUpToDate())
+  seen.push(await isUpToDate())
 
   expect(seen).toEqual([true, true, false, true, false, true, false])
   expect(partsIn(plan.parquet)).toEqual(['organization=acme/part-0.parquet'])
@@ -91,6 +91,29 @@ test('a folder that holds something else is left as it is', async () => {
   const part = join(plan.parquet, 'organization=acme', 'part-1.parquet')
   writeFileSync(part, 'of someone')
 
-  expect(() => publishFolder(plan)).toThrow('was not written by this program')
+  await expect(publishFolder(plan)).rejects.toThrow('was not written by this program')
   expect(readFileSync(part, 'utf8')).toBe('of someone')
+})
+
+test('a file whose rows did not change stays, and so does that of a run that did not reach its end after runs', async () => {
+  const { mirror, plan, isUpToDate } = await aPublishedMirror({ afterRuns: true })
+  const inodes = () => partsIn(plan.parquet).map((part) => statSync(join(plan.parquet, part)).ino)
+  const [acme] = inodes()
+  await night(mirror, 1, customers(1, 5))
+  await night(mirror, 1, customers(1, 7), { organization: 'globex' })
+  const { parquet } = await publishFolder(plan)
+  const after = inodes()
+  await night(mirror, 2, customers(1, 9), { ending: { status: 'failed', readToEnd: false } })
+
+  expect(parquet).toMatchObject({
+    generation: 2,
+    organizations: [
+      { isNew: false, run: 3 },
+      { isNew: true, run: 4 },
+    ],
+  })
+  expect(after[0]).toBe(acme)
+  expect(await isUpToDate()).toBe(true)
+  await publishFolder(plan)
+  expect(inodes()).toEqual(after)
 })

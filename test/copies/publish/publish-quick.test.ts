@@ -1,10 +1,9 @@
 import { expect, test } from 'vitest'
 import { olderCopies } from '../../../src/copies/copy-manifest.ts'
-import { staleCopies } from '../../../jobs/publish/publisher.ts'
 import type { Mirror } from '../../../src/model/mirror.ts'
 import { customers } from '../../support/builders.ts'
 import { aMirror, valueOf } from '../../support/mirror-file.ts'
-import { aPlan, publishAll } from '../../support/publishing.ts'
+import { aPlan, publishAll, staleCopies } from '../../support/publishing.ts'
 import { night } from '../../store/nights.ts'
 
 test('a copy that lacks a quick run is stale only if that run changed something', async () => {

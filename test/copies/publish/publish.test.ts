@@ -5,11 +5,10 @@ import { dirname, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { openMirror } from '../../../src/store/mirror.ts'
 import { PUBLIC_TABLES } from '../../../src/model/public-tables.ts'
-import { staleCopies } from '../../../jobs/publish/publisher.ts'
 import { night } from '../../store/nights.ts'
 import { aCustomer, anEnding, aPage, customers, START_MS } from '../../support/builders.ts'
 import { aMirror, aMirrorFile, rowsOf, tamper, valueOf } from '../../support/mirror-file.ts'
-import { aMirrorOfNights, aPlan, aSplitPlan, publishAll } from '../../support/publishing.ts'
+import { aMirrorOfNights, aPlan, aSplitPlan, publishAll, staleCopies } from '../../support/publishing.ts'
 
 const INTERNAL = ['row_id', 'reject_id', 'record_key']
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { BucketMemory } from '../../../jobs/publish/publisher.ts'
 import type { BucketPlan } from '../../../src/copies/publish-plan.ts'
-import type { RecordedRun } from '../../../src/copies/organizations.ts'
+import type { RecordedOrganization } from '../../../src/copies/organizations.ts'
 
 const PLAN: BucketPlan = {
   mirror: 'customers.db',
@@ -11,12 +11,12 @@ const PLAN: BucketPlan = {
   afterRuns: true,
   graceMs: 600_000,
 }
-const LAST: RecordedRun = {
+const LAST: RecordedOrganization = {
   ...{ organization: 'acme', runId: 3, latestId: 3, startedAt: '2026-01-05 02:00:00.000', status: 'complete' },
-  ...{ forgotten: 0, retiredAt: null },
+  ...{ forgotten: 0, retiredAt: null, reading: undefined },
 }
 
-test.each<[string, Partial<RecordedRun>, boolean]>([
+test.each<[string, Partial<RecordedOrganization>, boolean]>([
   ['nothing', {}, true],
   ['a quick run that found nothing', { latestId: 4 }, true],
   ['a run of a mirror that was begun anew', { startedAt: '2026-01-06 02:00:00.000' }, false],
@@ -25,17 +25,17 @@ test.each<[string, Partial<RecordedRun>, boolean]>([
   ['a retirement', { retiredAt: '2026-01-07 02:00:00.000' }, false],
 ])('what a bucket lacks after a publish: %s', async (_, since, isUpToDate) => {
   const memory = new BucketMemory()
-  await memory.publish([PLAN], recorded(LAST), async () => ({ copies: [], leftOut: [], failed: [], warnings: [] }))
+  await memory.publish([PLAN], [LAST], async () => ({ copies: [], leftOut: [], failed: [], warnings: [] }))
 
-  expect(memory.isUpToDate(PLAN, recorded({ ...LAST, ...since }))).toBe(isUpToDate)
+  expect(memory.isUpToDate(PLAN, [{ ...LAST, ...since }])).toBe(isUpToDate)
 })
 
 test('a bucket lacks what failed there: it is published again although nothing happened since', async () => {
   const memory = new BucketMemory()
   const failed = [{ file: 's3://analytics/', code: 'busy', message: 'busy' } as const]
-  await memory.publish([PLAN], recorded(LAST), async () => ({ copies: [], leftOut: [], failed, warnings: [] }))
+  await memory.publish([PLAN], [LAST], async () => ({ copies: [], leftOut: [], failed, warnings: [] }))
 
-  expect(memory.isUpToDate(PLAN, recorded(LAST))).toBe(false)
+  expect(memory.isUpToDate(PLAN, [LAST])).toBe(false)
 })
 
 test.each([
@@ -54,10 +54,6 @@ test.each([
   }
   const published = { copies: [], leftOut: [], failed: [], warnings: [], bucket }
 
-  expect(await memory.publish([PLAN], recorded(LAST), async () => published)).toEqual([published, true])
-  expect(memory.isUpToDate(PLAN, recorded(LAST))).toBe(false)
+  expect(await memory.publish([PLAN], [LAST], async () => published)).toEqual([published, true])
+  expect(memory.isUpToDate(PLAN, [LAST])).toBe(false)
 })
-
-function recorded(lastRun: RecordedRun) {
-  return { lastRuns: [lastRun], read: ['acme'] }
-}

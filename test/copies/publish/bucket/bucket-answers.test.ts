@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest'
-import { openS3Store } from '../../../../src/copies/bucket/s3-store.ts'
+import { openS3Store } from '../../../../src/copies/objects/s3-store.ts'
 import {
   aBucketPlan,
   aBucketServer,

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { storeError } from '../../../../src/copies/bucket/store-error.ts'
+import { storeError } from '../../../../src/copies/objects/store-error.ts'
 
 const PLACE = 's3://copies/customers'
 

@@ -1,0 +1,141 @@
+import { openSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import pLimit from 'p-limit'
+import { CopyFailed, factsOf, isOurs, UsageError } from '../../errors/errors.ts'
+import { atPlace } from '../copy-error.ts'
+import { privateName, removeFile } from '../written-file.ts'
+import {
+  type FoundPlace,
+  type Manifest,
+  manifestText,
+  newObject,
+  partitionFolder,
+  readManifestText,
+  type Swept,
+} from './object-place.ts'
+import { OBJECTS, type ObjectStore } from './s3-store.ts'
+
+/** The manifest of a prefix. */
+const MANIFEST = 'manifest.json'
+
+/**
+ * Looks at a prefix of a bucket. Its manifest is written last, as a whole, and only where nothing else was published meanwhile. Throws UsageError
+ * for a manifest that this program did not write, and CopyFailed.
+ */
+export async function lookAtBucket(store: ObjectStore): Promise<FoundPlace> {
+  const { shown } = store
+  const { content, version } = await readManifest(store)
+  const { keys, warnings } = await listObjects(store)
+  const generation = Math.max(content?.generation ?? 0, ...[...(keys ?? [])].map((key) => generationOf(key) ?? 0)) + 1
+  return {
+    ...{ shown, warnings, generation, manifest: stillThere(content, keys) },
+    begin(organization) {
+      const folder = tmpdir()
+      const path = privateName(join(folder, 'customers.parquet'))
+      const descriptor = atPlace(folder, () => {
+        const made = openSync(path, 'wx+', 0o600)
+        // Without a name, a kill leaves nothing of it.
+        removeFile(path)
+        return made
+      })
+      return newObject({ descriptor, folder }, async ({ bytes, sha256 }) => {
+        const key = objectKey(organization, generation, sha256)
+        return (await store.upload(key, { descriptor, bytes })) ? key : undefined
+      })
+    },
+    async finish(manifest, isNew) {
+      const there = isNew ? keys && new Set(await store.list(OBJECTS)) : keys
+      // Another process that published has removed them, or the service did not keep them.
+      if (there !== undefined && manifest.organizations.some(({ object }) => !there.has(object))) return undefined
+      if (isNew && !(await store.replaceText(MANIFEST, manifestText(manifest), version))) return undefined
+      const named = new Set([...manifest.organizations, ...manifest.replaced].map(({ object }) => object))
+      const isOver = (key: string) =>
+        (generationOf(key) ?? Infinity) <= (isNew ? generation : (content?.generation ?? 0))
+      const over = [...(there ?? [])].filter((key) => isOver(key) && !named.has(key))
+      return isNew || over.length > 0 ? sweep(store, over, isOver) : { warnings: [], isLeft: false }
+    },
+    close: () => {},
+  }
+}
+
+/**
+ * The key of an object below the prefix, such as `customers/organization=acme/customers-0000000012-9f2b….parquet`. Generations count the
+ * manifests, so that of two objects of an organization the newer one is the last by name. The digest keeps two processes that publish
+ * at once from writing the same object.
+ */
+function objectKey(organization: string, generation: number, sha256: string): string {
+  return `${OBJECTS}${partitionFolder(organization)}/customers-${String(generation).padStart(10, '0')}-${sha256.slice(0, 16)}.parquet`
+}
+
+/**
+ * The generation in such a key; undefined for objects that this program did not write. With more digits, the next number would not be exact,
+ * and a manifest with it could not be read again.
+ */
+function generationOf(key: string): number | undefined {
+  const [, digits] = /^customers\/organization=[^/]+\/customers-(\d{10,15})-[0-9a-f]{16}\.parquet$/.exec(key) ?? []
+  return digits === undefined ? undefined : Number(digits)
+}
+
+/** The manifest with the mark of its version; neither where there is none yet. This program writes no empty one. */
+async function readManifest(
+  store: ObjectStore,
+): Promise<{ content: Manifest | undefined; version: string | undefined }> {
+  const place = `${store.shown}/${MANIFEST}`
+  const found = await store.readText(MANIFEST)
+  if (found === undefined) return { content: undefined, version: undefined }
+  if (found.text?.trim() === '')
+    throw new CopyFailed(
+      `${place}: was answered without any content. What was published before is unchanged. A proxy on the way may leave out the content of an ` +
+        'answer: let AWS_ENDPOINT_URL_S3 name the service itself. If the object is empty there too, remove it.',
+      { code: 'gone' },
+    )
+  const content = readManifestText(found.text ?? '')
+  if (content !== undefined) return { content, version: found.version }
+  const what =
+    found.text === undefined ? 'is longer than any manifest' : 'was not written by this version of Customer Mirror'
+  throw new UsageError(
+    `${place}: ${what}. It was left as it is; name another prefix, or remove it if what is there may be replaced.`,
+  )
+}
+
+/** The keys of all objects; without the right to list them, the manifest is believed. */
+async function listObjects(store: ObjectStore): Promise<{ keys: Set<string> | undefined; warnings: string[] }> {
+  try {
+    return { keys: new Set(await store.list(OBJECTS)), warnings: [] }
+  } catch (error) {
+    if (!isOurs(error) || factsOf(error).again !== 'never') throw error
+    const warning = `${store.shown}: the objects there cannot be listed, so those that no manifest names stay. ${error.message}`
+    return { keys: undefined, warnings: [warning] }
+  }
+}
+
+/** The manifest without the objects that are gone, which a rule of the bucket or a person deleted: they are made again. */
+function stillThere(content: Manifest | undefined, keys: ReadonlySet<string> | undefined): Manifest | undefined {
+  if (content === undefined || keys === undefined) return content
+  const isThere = ({ object }: { object: string }) => keys.has(object)
+  return {
+    ...content,
+    organizations: content.organizations.filter(isThere),
+    replaced: content.replaced.filter(isThere),
+  }
+}
+
+/**
+ * Removes objects that the manifest, which is in its place, does not name: those that it has replaced, and what was left by a process that was
+ * killed. Uploads that were not ended go too. What cannot be removed is a warning.
+ */
+async function sweep(store: ObjectStore, keys: readonly string[], isOver: (key: string) => boolean): Promise<Swept> {
+  const limit = pLimit(8)
+  try {
+    await limit.map(keys, (key) => store.remove(key))
+    // Also one of an object that is named: it is there already, by another upload of the same.
+    const over = (await store.listUnfinished(OBJECTS)).filter(({ key }) => isOver(key))
+    await limit.map(over, (upload) => store.abandon(upload))
+    return { warnings: [], isLeft: false }
+  } catch (error) {
+    if (!isOurs(error)) throw error
+    const warning = `${store.shown}: it is published, but objects from before could not be removed. ${error.message}`
+    return { warnings: [warning], isLeft: factsOf(error).again !== 'never' }
+  }
+}

@@ -1,0 +1,179 @@
+import {
+  fchmodSync,
+  fsyncSync,
+  lstatSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmdirSync,
+  statSync,
+} from 'node:fs'
+import { basename, dirname, join } from 'node:path'
+import { UsageError } from '../../errors/errors.ts'
+import { makeFolder } from '../../machine/folders.ts'
+import { afterPlacing, atPlace } from '../copy-error.ts'
+import { type Access, modeOf, prepareFolder } from '../copy-target.ts'
+import { requireOwnFolder } from '../target-place.ts'
+import {
+  busyAt,
+  digestOfFile,
+  flushFolder,
+  lockPlace,
+  makeFile,
+  privateName,
+  removeFile,
+  removeLeftovers,
+  writeTextFile,
+} from '../written-file.ts'
+import {
+  type FoundPlace,
+  type Manifest,
+  manifestText,
+  newObject,
+  partitionFolder,
+  readManifestText,
+} from './object-place.ts'
+
+/** The ending of the names of the files, and who may read them: this user alone where it is left out. */
+type Writing = { extension: string; access?: Access }
+
+/**
+ * Looks at a folder with a file for each organization, which is made where it is missing (0700), keeps other processes from writing there, and
+ * removes what was left there by processes that were killed. Files are written under private names, and put in their places one after the
+ * other. Throws UsageError where others may write there, or where it holds partitions that this program did not write, and CopyFailed.
+ */
+export function lookAtFolder(folder: string, { extension, access }: Writing): FoundPlace {
+  return atPlace(folder, () => {
+    if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() === false)
+      throw new UsageError(`${folder}: is not a folder; --to names the folder that the partitions go into.`)
+    requireOwnFolder(folder, 'export')
+    const prepare = (place: string) => (access === undefined ? makeFolder(place) : prepareFolder(place, access))
+    prepare(folder)
+    const busy = (cause: Error) => busyAt(folder, cause)
+    const lock = lockPlace(join(folder, 'organization'), { waitMs: 0, busy })
+    try {
+      removeUnfinished(folder)
+      const found = readManifestIn(folder)
+      const written = [...(found?.organizations ?? []), ...(found?.replaced ?? [])]
+      const there = requireOurs(folder, written)
+      const made: { path: string; object: string }[] = []
+      const writeManifest = (content: Parameters<typeof manifestText>[0]) => {
+        const mode = access === undefined ? 0o600 : modeOf(access)
+        writeTextFile(join(folder, MANIFEST), manifestText(content), { mode, gid: access?.gid })
+      }
+      return {
+        shown: folder,
+        manifest: found && { ...found, organizations: found.organizations.filter((one) => isAt(there, one)) },
+        generation: (found?.generation ?? 0) + 1,
+        warnings: [],
+        begin(organization) {
+          const object = `${partitionFolder(organization)}/part-0.${extension}`
+          const path = privateName(join(folder, object))
+          const descriptor = atPlace(dirname(path), () => {
+            prepare(dirname(path))
+            makeFile(path, { gid: access?.gid })
+            return openSync(path, 'r+')
+          })
+          return newObject({ descriptor, folder }, async () =>
+            atPlace(folder, () => {
+              if (access !== undefined) fchmodSync(descriptor, modeOf(access))
+              fsyncSync(descriptor)
+              made.push({ path, object })
+              return object
+            }),
+          )
+        },
+        async finish(content, isNew) {
+          if (!isNew) return { warnings: [], isLeft: false }
+          atPlace(folder, () => {
+            // It names both sets meanwhile, so that the next one knows what is ours if this one is killed.
+            writeManifest({ ...content, replaced: written })
+            afterPlacing('not all of it: each partition is of this export or of the one from before', () => {
+              const named = new Set(content.organizations.map(({ object }) => object))
+              for (const { path, object } of made) renameSync(path, join(folder, object))
+              for (const { path } of made) flushFolder(dirname(path))
+              for (const object of [...there.keys()].filter((each) => !named.has(each)))
+                removePart(join(folder, object))
+              writeManifest({ ...content, replaced: [] })
+            })
+          })
+          return { warnings: [], isLeft: false }
+        },
+        close() {
+          try {
+            removeUnfinished(folder)
+          } catch {
+            // The next command that writes there removes it; the error that ended this one is the one to report.
+          } finally {
+            lock.release()
+          }
+        },
+      }
+    } catch (error) {
+      lock.release()
+      throw error
+    }
+  })
+}
+
+/** What was killed leaves files with private names, and folders of new partitions that are empty. The caller holds the lock. */
+function removeUnfinished(folder: string): void {
+  for (const place of [folder, ...partitionsIn(folder)]) removeLeftovers(place)
+  for (const partition of partitionsIn(folder)) if (readdirSync(partition).length === 0) rmdirSync(partition)
+}
+
+/** Removes a partition, and its folder too, unless it holds something else. */
+function removePart(file: string): void {
+  removeFile(file)
+  if (readdirSync(dirname(file)).length === 0) rmdirSync(dirname(file))
+}
+
+type Part = { bytes?: number | undefined; sha256?: string | undefined }
+type NamedPart = Part & { object: string }
+
+/** The partitions that are there. Throws UsageError for one of another program: readers would take both for one set. */
+function requireOurs(folder: string, written: readonly NamedPart[]): ReadonlyMap<string, Part> {
+  const names = partitionsIn(folder).flatMap((partition) =>
+    readdirSync(partition).map((name) => `${basename(partition)}/${name}`),
+  )
+  const parts = names.filter((object) => basename(object).startsWith('part-'))
+  return new Map(
+    parts.map((object) => {
+      const file = join(folder, object)
+      const found = lstatSync(file).isFile() ? digestOfFile(file) : {}
+      if (written.some((one) => one.object === object && isAt(new Map([[object, found]]), one))) return [object, found]
+      throw new UsageError(
+        `${file}: was not written by this program, or was changed since. It was left as it is; move it away, or name another folder.`,
+      )
+    }),
+  )
+}
+
+function isAt(there: ReadonlyMap<string, Part>, { object, bytes, sha256 }: NamedPart): boolean {
+  const found = there.get(object)
+  return found?.sha256 !== undefined && found.sha256 === sha256 && found.bytes === bytes
+}
+
+/** The folders of partitions. Throws UsageError for a link, which could lead anywhere. */
+function partitionsIn(folder: string): string[] {
+  const partitions = readdirSync(folder).filter((name) => name.startsWith('organization='))
+  return partitions.map((name) => {
+    const partition = join(folder, name)
+    if (lstatSync(partition).isDirectory()) return partition
+    throw new UsageError(`${partition}: is not a folder; move it away, or name another folder.`)
+  })
+}
+
+/** The name of the manifest in the folder of the partitions. Readers of Hive partitions skip names that begin so. */
+const MANIFEST = '_manifest.json'
+
+/** The manifest of a folder; undefined where there is none. Throws UsageError for a foreign one, and the error of the system. */
+export function readManifestIn(folder: string): Manifest | undefined {
+  const place = join(folder, MANIFEST)
+  const found = lstatSync(place, { throwIfNoEntry: false })
+  if (found === undefined) return undefined
+  const manifest = found.isFile() ? readManifestText(readFileSync(place, 'utf8')) : undefined
+  if (manifest !== undefined) return manifest
+  throw new UsageError(`${place}: was not written by this program. It was left as it is; name another folder.`)
+}

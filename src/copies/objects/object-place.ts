@@ -1,0 +1,144 @@
+import { createHash } from 'node:crypto'
+import { closeSync } from 'node:fs'
+import { z } from 'zod'
+import { parsedJson } from '../../text/parsed-json.ts'
+import { atPlace } from '../copy-error.ts'
+import { bytesOf, type Chunk } from '../format.ts'
+import { writeAll } from '../written-file.ts'
+
+/*
+ * A place that holds the customers of each organization as an object, a file in a folder or an object in a bucket, and the manifest that names
+ * them: `_manifest.json` in a folder, and `manifest.json` in a bucket. It is one document. Times in it are ISO 8601 in UTC.
+ */
+
+/** A place as it was found. */
+export type FoundPlace = {
+  /** As a person writes it. */
+  shown: string
+  /** What its manifest says, without the objects that are gone; undefined where there is none. */
+  manifest: Manifest | undefined
+  /** The number of the manifest that is written next. */
+  generation: number
+  warnings: readonly string[]
+  /** Begins an object in a private file. */
+  begin(organization: string): NewObject
+  /**
+   * Makes this the manifest, unless it says what the one there does, and removes what no manifest names. Undefined where another process
+   * published meanwhile.
+   */
+  finish(content: ManifestContent, isNew: boolean): Promise<Swept | undefined>
+  close(): void
+}
+
+/** `isLeft`: something is there still that a later publish may remove. */
+export type Swept = { warnings: string[]; isLeft: boolean }
+
+/** An object that is being written, and is closed in the end. */
+export type NewObject = {
+  /** Returns when all of it is written, however slow the disk is. */
+  write(chunk: Chunk): void
+  /** Says that all of it is written. Undefined where another process published meanwhile. */
+  put(): Promise<Pick<WrittenObject, 'object' | 'bytes' | 'sha256'> | undefined>
+  close(): void
+}
+
+/** An object in the open file of a folder. `put` returns the name that it gets, or undefined. */
+export function newObject(
+  { descriptor, folder }: { descriptor: number; folder: string },
+  put: (written: { bytes: number; sha256: string }) => Promise<string | undefined>,
+): NewObject {
+  const digest = createHash('sha256')
+  let bytes = 0
+  return {
+    write(chunk) {
+      const content = bytesOf(chunk)
+      atPlace(folder, () => writeAll(descriptor, content))
+      digest.update(content)
+      bytes += content.length
+    },
+    async put() {
+      const written = { bytes, sha256: digest.digest('hex') }
+      const object = await put(written)
+      return object === undefined ? undefined : { object, ...written }
+    },
+    close: () => closeSync(descriptor),
+  }
+}
+
+const VERSION = 1
+
+const writtenObject = z.looseObject({
+  organization: z.string(),
+  /** Its path within the folder, or its key below the prefix. */
+  object: z.string(),
+  rows: z.number(),
+  bytes: z.number(),
+  sha256: z.string(),
+})
+export type WrittenObject = z.output<typeof writtenObject>
+
+const publishedObject = writtenObject.extend({
+  active: z.number(),
+  /** The run that read the list to its end last, what it proved, and when it began. */
+  run: z.number(),
+  proof: z.string(),
+  read_as_of: z.string(),
+  proven_as_of: z.string().nullable(),
+  /** The latest run that changed anything. */
+  last_run: z.number(),
+  last_status: z.string(),
+  /** The number of the customer who was forgotten last, 0 while there is none. */
+  forgotten: z.number(),
+  /** Equal as long as the mirror holds the same rows in the same columns. */
+  state: z.string(),
+})
+/** What a published object holds of its organization. */
+export type PublishedObject = z.output<typeof publishedObject>
+
+const manifestSchema = z.looseObject({
+  program: z.literal('customer-mirror'),
+  version: z.literal(VERSION),
+  /** Counts the manifests of this place; an export has none of these. */
+  generation: z.int().min(1).optional(),
+  written_at: z.string().optional(),
+  without_personal_data: z.boolean().optional(),
+  organizations: z.array(writtenObject),
+  /** Objects of earlier manifests that are there still, and since when they are replaced. */
+  replaced: z.array(
+    z.object({
+      object: z.string(),
+      since: z.string().optional(),
+      bytes: z.number().optional(),
+      sha256: z.string().optional(),
+    }),
+  ),
+})
+export type Manifest = z.output<typeof manifestSchema>
+export type ManifestContent = Pick<Manifest, 'organizations' | 'replaced'> & Readonly<Record<string, unknown>>
+
+/** A manifest as it was stored; undefined for any other text. */
+export function readManifestText(text: string): Manifest | undefined {
+  return manifestSchema.safeParse(parsedJson(text)).data
+}
+
+/** A manifest as it is stored. */
+export function manifestText(content: ManifestContent): string {
+  return `${JSON.stringify({ program: 'customer-mirror', version: VERSION, ...content }, null, 2)}\n`
+}
+
+/** What a manifest says of published objects. */
+export function publishedIn(manifest: Pick<Manifest, 'organizations'> | undefined): PublishedObject[] {
+  return (manifest?.organizations ?? []).flatMap((entry) => publishedObject.safeParse(entry).data ?? [])
+}
+
+/** The folder of an organization, as Hive names it. */
+export function partitionFolder(organization: string): string {
+  return `organization=${organization === '' ? '__HIVE_DEFAULT_PARTITION__' : organization.replaceAll(ESCAPED, asHex)}`
+}
+
+// oxlint-disable-next-line no-control-regex -- control characters are among them
+const ESCAPED = /[\x00-\x1F\x7F"#%'*/:=?\\{}[\]^]/g
+
+function asHex(character: string): string {
+  return `%${character.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0')}`
+}
