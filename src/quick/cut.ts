@@ -1,4 +1,4 @@
-import { keyOf, type RowOrNumber, type WindowAnswer } from '../scan/window.ts'
+import { keyOf, type Row, type WindowAnswer } from '../scan/window.ts'
 
 /** The records that are expected in the list, in order. */
 export type ExpectedOrder = {
@@ -41,15 +41,14 @@ export function cutFrom({ window, rows, perPage, total }: WindowAnswer, expected
   return { start, reach, rowIds, isEnd, nameless: positions, blocks: blocksOf(rowIds, { start, reach }, expected) }
 }
 
-function namelessOf(rows: readonly RowOrNumber[]): number[] {
+function namelessOf(rows: readonly Row[]): number[] {
   const keys = rows.map(keyOf)
   return [...keys.keys()].filter((at) => keys[at] === undefined || keys.indexOf(keys[at]) < at)
 }
 
 /** Forgotten customers and rejects have no row. */
-function rowIdOf(row: RowOrNumber): number {
-  const key = keyOf(row)
-  return typeof key === 'number' ? Math.max(0, key) : 0
+function rowIdOf({ rowId = 0 }: Row): number {
+  return Math.max(0, rowId)
 }
 
 function blocksOf(rowIds: readonly number[], cut: Block['cut'], expected: ExpectedOrder): Block[] {

@@ -1,4 +1,5 @@
-import { endOf, joinedSpans, startOf, type Span, type Window, windowKey, WindowQueue } from './window.ts'
+import { PendingWindows } from './pending.ts'
+import { endOf, startOf, windowAt, type Span, type Window } from './window.ts'
 
 /** Positions `[position, position + size)` that no request could read. */
 export type Hole = { readonly position: number; readonly size: number }
@@ -6,81 +7,37 @@ export type Hole = { readonly position: number; readonly size: number }
 const SIZES = [50, 25, 5, 1]
 /** More unreadable positions in one window: the service is down there. */
 const MOST_HOLES = 10
-const MOST_REQUESTS = 150
 
-/** `flaky`: every part of the window was read; `too-large`: so it was, in parts because the whole is too large. */
-export type Bisected = { readonly window: Window; readonly end: 'hole' | 'flaky' | 'too-large' }
+/** Finds the unreadable positions of a window by smaller and smaller ones in its place. */
+export class Bisection extends PendingWindows {
+  readonly window: Window
+  readonly unread: Span[] = []
+  readonly #because: 'hole' | 'too-large'
 
-/** Finds the unreadable positions of windows by smaller and smaller ones in their place; what lies in two of them is asked for once. */
-export class Bisections {
-  #windows: { readonly window: Window; readonly because: 'hole' | 'too-large' }[] = []
-  readonly #parts = new WindowQueue()
-  /** Every part there was since no window was left. */
-  readonly #known = new Set<string>()
-  #unread: Span[] = []
-  #requests = 0
-  #allUnread: readonly Span[] = []
-
-  /** The positions found so far, joined where they touch, in order. */
-  get holes(): readonly Hole[] {
-    return this.#allUnread.map(({ from, to }) => ({ position: from, size: to - from }))
-  }
-
-  get isBisecting(): boolean {
-    return this.#windows.length > 0
-  }
-
-  begin(window: Window, because: 'hole' | 'too-large'): void {
-    this.#windows.push({ window, because })
+  constructor(window: Window, because: 'hole' | 'too-large') {
+    super()
+    this.window = window
+    this.#because = because
     this.#divide(window)
   }
 
-  next(): Window | undefined {
-    const window = this.#parts.next()
-    if (window !== undefined) this.#requests += 1
-    return window
+  /** A part of it was read, or could not be. */
+  settle(part: Window, isRead: boolean): void {
+    if (this.remove(part) && !isRead) this.#divide(part)
   }
 
-  read(window: Window): void {
-    this.#parts.remove(window)
+  #divide(part: Window): void {
+    const isWanted = ({ page, size }: Window) =>
+      size * page > startOf(this.window) && size * (page - 1) < endOf(this.window)
+    const parts = this.unread.length < MOST_HOLES ? partsOf(part).filter(isWanted) : []
+    if (parts.length === 0) this.unread.push({ from: startOf(part), to: endOf(part) })
+    this.putFirst(parts)
   }
 
-  /** False when no bisection waits for this window. */
-  failed(window: Window): boolean {
-    const isPart = this.#parts.remove(window)
-    if (isPart) this.#divide(window)
-    return isPart
-  }
-
-  #divide(window: Window): void {
-    const mayGoOn = this.#requests < MOST_REQUESTS && this.#unread.length < MOST_HOLES * this.#windows.length
-    const parts = mayGoOn ? partsOf(window) : []
-    if (parts.length === 0) this.#unread.push({ from: startOf(window), to: endOf(window) })
-    const isWanted = (part: Window) =>
-      this.#windows.some((each) => endOf(part) > startOf(each.window) && startOf(part) < endOf(each.window))
-    const wanted = parts.filter((part) => isWanted(part) && !this.#known.has(windowKey(part)))
-    for (const part of wanted) this.#known.add(windowKey(part))
-    this.#parts.putFirst(wanted)
-  }
-
-  /** Those that have ended since the last call: all of them, or none yet. */
-  ended(): readonly Bisected[] {
-    if (!this.#parts.isOver) return []
-    const ended = this.#windows.map(({ window, because }): Bisected => {
-      const isUnread = this.#unread.some(({ from, to }) => from < endOf(window) && to > startOf(window))
-      return { window, end: isUnread ? 'hole' : because === 'too-large' ? because : 'flaky' }
-    })
-    this.#allUnread = joinedSpans([...this.#allUnread, ...this.#unread])
-    this.clear()
-    return ended
-  }
-
-  clear(): void {
-    this.#windows = []
-    this.#parts.clear()
-    this.#known.clear()
-    this.#unread = []
-    this.#requests = 0
+  /** How it ended. `flaky`: every part of the window was read; `too-large`: so it was, in parts because the whole is too large. */
+  get result(): 'hole' | 'flaky' | 'too-large' {
+    if (this.unread.length > 0) return 'hole'
+    return this.#because === 'too-large' ? 'too-large' : 'flaky'
   }
 }
 
@@ -88,7 +45,9 @@ export class Bisections {
 function partsOf(window: Window): Window[] {
   const size = SIZES.find((smaller) => smaller < window.size)
   if (size === undefined) return []
-  const first = Math.floor(startOf(window) / size) + 1
-  const last = Math.ceil(endOf(window) / size)
-  return Array.from({ length: last - first + 1 }, (_, index) => ({ page: first + index, size }))
+  const first = windowAt(startOf(window), size).page
+  return Array.from({ length: windowAt(endOf(window) - 1, size).page - first + 1 }, (_, index) => ({
+    page: first + index,
+    size,
+  }))
 }

@@ -66,8 +66,6 @@ export class Chain implements Stage {
   #isAtHole = false
   /** The last page that was linked had fewer rows than its size, although the total promises more. */
   #isShort = false
-  /** A page without rows behind a full one, where no total says that the list ends there. */
-  #gapAt: Window | undefined
   #reordered = 0
   /** Windows that end here or behind it were refused for their positions. */
   #ceiling = Infinity
@@ -84,14 +82,14 @@ export class Chain implements Stage {
     this.#furthest = 0
     this.#steps = 0
     this.windows = 0
-    this.#pending.putFirst({ page: 1, size: this.#findings.size })
+    this.#pending.putFirst([{ page: 1, size: this.#findings.size }])
   }
 
   next(): Window | undefined {
     if (this.isOver) return undefined
-    const end = Math.max(this.#reach, this.#pending.end)
+    const end = Math.max(this.#reach, this.#pending.reach)
     if (this.#pending.isAsked && this.#mayPlan(end)) this.#pending.putLast(this.#findings.windowBehind(end))
-    return this.#pending.ask()
+    return this.#pending.next()
   }
 
   #mayPlan(end: number): boolean {
@@ -106,7 +104,8 @@ export class Chain implements Stage {
   }
 
   settle(window: Window, outcome: ReadWindow | Failure): void {
-    this.#pending.settle(window, outcome)
+    const pending = this.#pending.waitingFor(window)
+    if (pending !== undefined) pending.outcome = outcome
     this.#settleFirst()
   }
 
@@ -146,7 +145,7 @@ export class Chain implements Stage {
     if (failure === 'too-large' && pending.window.size > size) {
       // The list is read on in smaller pages.
       this.#pending.clear()
-      return this.#pending.putFirst(this.#findings.windowBehind(this.#reach))
+      return this.#pending.putFirst([this.#findings.windowBehind(this.#reach)])
     }
     if (pending.tries < MOST_TRIES) return this.#tryAgain(pending, failure === 'cached-answer')
     if (failure === 'cached-answer' && this.#findings.reads === 0) return this.#conclude(failure)
@@ -182,7 +181,7 @@ export class Chain implements Stage {
     const sizes = { least: isFixed ? size : 1, most: size }
     const next = this.#steps > MOST_STEPS ? undefined : windowUpTo(this.#ceiling, this.#reach, sizes)
     if (next === undefined) this.#concludeAtLimit()
-    else this.#pending.putFirst(next)
+    else this.#pending.putFirst([next])
   }
 
   #settleRead(pending: Pending, read: ReadWindow): void {
@@ -199,9 +198,6 @@ export class Chain implements Stage {
       if (pending.tries < MOST_TRIES) return this.#tryAgain(pending)
     }
     if (isDoubtful(read)) this.#findings.flaws.add(isEndOfCountless ? 'total-mismatch' : 'short-page')
-    if (this.#gapAt !== undefined && startOf(read.window) >= endOf(this.#gapAt)) {
-      return this.stop(this.#gapAt, 'not-found')
-    }
     if (left === undefined) {
       // Without a total, a service that serves smaller pages than it says shows it by nothing else.
       if (total === undefined && read.start === 0) this.#findings.size = Math.min(size, read.reach)
@@ -270,14 +266,16 @@ export class Chain implements Stage {
     // What was read before the window that was to link it shows an older list.
     if (pending === this.#unlinked && read.turn < left.turn) {
       this.#pending.drop(pending)
-      return this.#pending.putFirst(this.#findings.windowBehind(left.reach))
+      return this.#pending.putFirst([this.#findings.windowBehind(left.reach)])
     }
     if (pending.isBridge) this.#pending.drop(pending)
     else this.#unlinked = pending
     const shrunk = Math.max(0, (left.total ?? 0) - rows)
     const step = shared === 0 ? 4 ** (this.#steps - 1) : this.#steps
     const back = shrunk + Math.max(Math.ceil(size / 8), tie + 1) * step
-    this.#pending.putFirst(this.#findings.windowCovering(Math.min(left.reach - 1 - back, rows - 1)), { isBridge: true })
+    this.#pending.putFirst([this.#findings.windowCovering(Math.min(left.reach - 1 - back, rows - 1))], {
+      isBridge: true,
+    })
   }
 
   #settleEmpty(pending: Pending, read: ReadWindow): void {
@@ -285,17 +283,14 @@ export class Chain implements Stage {
     const isPromised = total !== undefined && read.start < rows
     if (!isPromised) {
       if (this.#reach === 0) return this.#conclude()
+      // Behind a full page without a total, nothing else shows whether the list ends here.
+      if (total === undefined && !this.#isShort && pending.tries < MOST_TRIES) return this.#tryAgain(pending)
       this.#pending.drop(pending)
-      if (total === undefined && !this.#isShort && this.#gapAt === undefined) {
-        // Behind a full page: nothing but the next one shows whether the list ends here.
-        this.#gapAt = read.window
-        return this.#pending.putFirst({ page: read.window.page + 1, size: read.window.size })
-      }
       if (this.#pending.count > 0) return
       // The list has become shorter since the chain came so far: a window further back knows its end.
       if (this.#left !== undefined && total !== undefined && !isFixed && this.#steps < MOST_STEPS) {
         this.#steps += 1
-        return this.#pending.putFirst(this.#findings.windowCovering(rows - Math.ceil(size / 2 ** this.#steps)))
+        return this.#pending.putFirst([this.#findings.windowCovering(rows - Math.ceil(size / 2 ** this.#steps))])
       }
       // No window of the chain holds the last row: rows may stand behind it that no window shows.
       const isAtEnd = isFixed || (this.#left !== undefined && isEnd(this.#left))
@@ -316,7 +311,7 @@ export class Chain implements Stage {
     const isOther = atOnceInOtherSize || tries % 2 === 0
     const again = isOther ? this.#findings.otherWindow(window, this.#reach) : window
     this.#pending.drop(pending)
-    this.#pending.putFirst(again, { tries: tries + 1, isBridge })
+    this.#pending.putFirst([again], { tries: tries + 1, isBridge })
   }
 
   #link(read: ReadWindow, seam?: Seam): void {

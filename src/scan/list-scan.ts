@@ -1,16 +1,17 @@
-import { Again } from './again.ts'
-import { Bisections } from './bisections.ts'
+import { Bisection } from './bisections.ts'
 import { Chain } from './chain.ts'
-import { Ends } from './ends.ts'
+import { Again, Ends } from './ends.ts'
 import { Findings, isRoundCap } from './findings.ts'
 import type { Reason } from '../model/reasons.ts'
 import { NO_PROOF, type Certificate, type Scan, type Stage } from './scan.ts'
 import {
+  joinedSpans,
   readOf,
   sizeAfterRefusal,
   startOf,
   windowKey,
   type ReadWindow,
+  type Span,
   type Window,
   type WindowAnswer,
   type WindowFailure,
@@ -23,6 +24,8 @@ export type ListScanOptions = {
   readonly recalled?: Iterable<WindowAnswer>
   /** Read each page once, without overlaps and without a proof. */
   readonly isPlain?: boolean
+  /** For a trial: end after so many windows, with the reason `page-limit`. */
+  readonly pageLimit?: number | undefined
 }
 
 /** With these, customers may stand where no answer of now shows them. */
@@ -50,10 +53,14 @@ export function listScan(options: ListScanOptions = {}): Scan {
 class ListScan implements Scan {
   readonly #findings: Findings
   readonly #chain: Chain
-  readonly #bisections = new Bisections()
+  /** In the order of their positions: the first one asks for its parts, while the others wait. */
+  #bisections: readonly Bisection[] = []
+  #holes: readonly Span[] = []
   /** How many answers had come when each window was asked for. */
   readonly #underWay = new Map<string, number>()
   readonly #isPlain: boolean
+  /** How many windows it may still ask for. */
+  #left: number
   #ends: Ends | undefined
   #again: Again | undefined
   #isOver = false
@@ -61,9 +68,10 @@ class ListScan implements Scan {
   /** How many answers to smaller pages did not fit them. */
   #misfits = 0
 
-  constructor({ pageSize = 100, recalled = [], isPlain = false }: ListScanOptions) {
+  constructor({ pageSize = 100, recalled = [], isPlain = false, pageLimit = Infinity }: ListScanOptions) {
     const size = Math.min(100, Math.max(1, pageSize))
     this.#isPlain = isPlain
+    this.#left = pageLimit
     this.#findings = new Findings(size, isPlain)
     this.#chain = new Chain(this.#findings)
     let largest = 0
@@ -81,13 +89,13 @@ class ListScan implements Scan {
 
   next(free: number): Window[] {
     const windows: Window[] = []
-    while (windows.length < free && !this.#isOver) {
+    while (windows.length < Math.min(free, this.#left) && !this.#isOver) {
       if (!this.#findings.mayAsk) {
-        this.#chain.giveUp(this.#bisections)
+        this.#chain.giveUp({ isBisecting: this.#bisections.length > 0 })
         this.#isOver = true
         break
       }
-      const window = this.#bisections.next() ?? this.#stage.next()
+      const window = this.#bisections[0]?.next() ?? this.#stage.next()
       if (window === undefined) break
       // One answer serves all that ask for it.
       if (this.#underWay.has(windowKey(window))) continue
@@ -95,46 +103,59 @@ class ListScan implements Scan {
       this.#underWay.set(windowKey(window), this.#findings.reads)
       windows.push(window)
     }
+    this.#left -= windows.length
     this.#proceed()
     return windows
   }
 
   read(answer: WindowAnswer): void {
-    if (answer.rows.length > answer.perPage) return this.failed(answer.window, 'page-mismatch')
-    const askedAt = this.#underWay.get(windowKey(answer.window))
-    this.#underWay.delete(windowKey(answer.window))
-    const isLate = this.#isLate(answer.window)
+    const { window, rows, perPage } = answer
+    if (rows.length > perPage) return this.failed(window, 'page-mismatch')
+    const askedAt = this.#underWay.get(windowKey(window))
+    this.#underWay.delete(windowKey(window))
+    const isLate = this.#isLate(window)
     const isServed = isLate || this.#agreeOnSize(answer)
     const read = this.#prepare(answer, askedAt)
-    this.#bisections.read(answer.window)
-    this.#settleBisections()
-    if (!isServed) this.#beginFixed(answer.perPage)
-    else if (!isLate) this.#stage.settle(answer.window, read)
+    this.#settleParts(window, true)
+    if (!isServed) this.#beginFixed(perPage)
+    else if (!isLate) this.#stage.settle(window, read)
     this.#proceed()
   }
 
   failed(window: Window, failure: WindowFailure): void {
     this.#underWay.delete(windowKey(window))
-    const isPart = this.#bisections.failed(window)
-    const isWanted = this.#stage.isWaitingFor(window) && !this.#isLate(window)
-    if (isWanted && failure === 'page-mismatch' && window.size < this.#findings.size) this.#misfits += 1
-    if (isWanted && failure === 'size-refused') this.#refuse(window)
-    else if (isWanted && failure === 'page-mismatch' && this.#isSizeIgnored(window))
-      this.#beginFixed(this.#findings.size)
-    else if (isWanted && this.#isBisectable(window, failure)) this.#bisections.begin(window, failure)
-    else if (isWanted) this.#stage.settle(window, failure)
-    if (isPart || isWanted) this.#settleBisections()
+    // Asked for again in a smaller size, it counts once.
+    if (failure === 'size-refused') this.#left += 1
+    if (this.#stage.isWaitingFor(window) && !this.#isLate(window)) this.#settleFailure(window, failure)
+    this.#settleParts(window, false)
     this.#proceed()
   }
 
-  /** Nothing is to be found behind the end. */
-  #isBisectable(window: Window, failure: WindowFailure): failure is 'hole' | 'too-large' {
-    const { rows, reads } = this.#findings
-    return failure === 'too-large' || (failure === 'hole' && (reads === 0 || startOf(window) < rows || rows === 0))
+  #settleFailure(window: Window, failure: WindowFailure): void {
+    const { reads, rows, size, isExact, isFixed } = this.#findings
+    const smaller = failure === 'size-refused' && reads === 0 ? sizeAfterRefusal(size) : undefined
+    // Nothing is to be found behind the end.
+    const isBisectable = failure === 'hole' && (reads === 0 || startOf(window) < rows || rows === 0)
+    if (smaller !== undefined) {
+      this.#findings.size = smaller
+      this.#chain.beginAnew()
+    } else if (!isFixed && window.size < size && !isExact && this.#isSizeIgnored(failure)) this.#beginFixed(size)
+    else if (isBisectable || failure === 'too-large')
+      this.#bisections = [...this.#bisections, new Bisection(window, failure)].toSorted(byPosition)
+    else this.#stage.settle(window, failure)
+  }
+
+  /**
+   * A service that ignores the size it is asked for, and says that it does not, answers each smaller page with too many rows. One answer that
+   * does not fit may come from a cache.
+   */
+  #isSizeIgnored(failure: WindowFailure): boolean {
+    if (failure === 'page-mismatch') this.#misfits += 1
+    return failure === 'size-refused' || (failure === 'page-mismatch' && this.#misfits > 1)
   }
 
   get done(): boolean {
-    return this.#isOver && this.#underWay.size === 0
+    return this.#underWay.size === 0 && (this.#isOver || this.#left <= 0)
   }
 
   get #stage(): Stage {
@@ -160,36 +181,21 @@ class ListScan implements Scan {
     return true
   }
 
-  #refuse(window: Window): void {
-    const findings = this.#findings
-    const smaller = findings.reads > 0 ? undefined : sizeAfterRefusal(findings.size)
-    if (smaller !== undefined) {
-      findings.size = smaller
-      this.#chain.beginAnew()
-    } else if (window.size < findings.size && !findings.isExact) this.#beginFixed(findings.size)
-    else this.#stage.settle(window, 'size-refused')
-  }
-
-  /**
-   * A service that ignores the size it is asked for, and says that it does not, answers each smaller page with too many rows. One answer that
-   * does not fit may come from a cache.
-   */
-  #isSizeIgnored({ size }: Window): boolean {
-    const { isFixed, reads, isExact, size: usual } = this.#findings
-    return !isFixed && reads > 0 && !isExact && size < usual && this.#misfits > 1
-  }
-
   /** Begins again with equal pages side by side, for a service that serves only one size, or few. */
   #beginFixed(size: number): void {
     const findings = this.#findings
     if (findings.isFixed) return this.#chain.stop({ page: 1, size }, 'page-mismatch')
     findings.fixSize(size)
-    this.#bisections.clear()
+    this.#bisections = []
     this.#chain.beginAnew()
   }
 
-  #settleBisections(): void {
-    for (const { window, end } of this.#bisections.ended()) {
+  #settleParts(part: Window, isRead: boolean): void {
+    for (const bisection of this.#bisections) bisection.settle(part, isRead)
+    const ended = this.#bisections.filter(({ isOver }) => isOver)
+    this.#bisections = this.#bisections.filter(({ isOver }) => !isOver)
+    for (const { window, unread, result: end } of ended) {
+      this.#holes = joinedSpans([...this.#holes, ...unread])
       const half = Math.ceil(window.size / 2)
       if (end === 'too-large') this.#findings.size = Math.min(this.#findings.size, Math.max(SMALLEST_SIZE, half))
       if (end === 'hole' && this.#findings.reads === 0) this.#chain.stop(window, end)
@@ -221,7 +227,7 @@ class ListScan implements Scan {
       stoppedAt: this.done ? this.#chain.stoppedAt : undefined,
       limit,
       empty: isComplete && reads > 0 && seen.size === 0 && rejected === 0,
-      holes: this.#bisections.holes,
+      holes: this.#holes.map(({ from, to }) => ({ position: from, size: to - from })),
     }
   }
 
@@ -230,6 +236,7 @@ class ListScan implements Scan {
     const chain = this.#chain
     const unproven = (...reasons: Reason[]) => ({ ...NO_PROOF, reasons })
     if (!this.done) return unproven('interrupted', ...doubts)
+    if (!this.#isOver) return unproven('page-limit')
     if (!chain.isComplete || doubts.size > 0) return unproven(...doubts)
     if (chain.windows <= 1) return { proof: 'proven', basis: 'one-page', witness: undefined, reasons: [] }
     const witness = witnesses.believed(size)
@@ -262,4 +269,8 @@ class ListScan implements Scan {
     if (areTotalsAtOdds) doubts.add('unequal-replicas')
     return doubts
   }
+}
+
+function byPosition(one: Bisection, other: Bisection): number {
+  return startOf(one.window) - startOf(other.window)
 }

@@ -10,9 +10,9 @@ export type Pending = {
   outcome?: ReadWindow | Failure
 }
 
-/** The windows of a chain, in the order in which they are to be settled; each of them once. */
+/** Windows to be asked for in this order, and those that were and are not settled yet; each of them once. */
 export class PendingWindows {
-  #all: readonly Pending[] = []
+  #all: Pending[] = []
 
   get first(): Pending | undefined {
     return this.#all[0]
@@ -22,13 +22,17 @@ export class PendingWindows {
     return this.#all.length
   }
 
+  get isOver(): boolean {
+    return this.#all.length === 0
+  }
+
   /** The position up to which they reach. */
-  get end(): number {
+  get reach(): number {
     return this.#all.reduce((furthest, { window }) => Math.max(furthest, endOf(window)), 0)
   }
 
   /** The first that was not asked for yet: now it is. */
-  ask(): Window | undefined {
+  next(): Window | undefined {
     const pending = this.#all.find(({ asked }) => !asked)
     if (pending !== undefined) pending.asked = true
     return pending?.window
@@ -39,26 +43,29 @@ export class PendingWindows {
   }
 
   isWaitingFor(window: Window): boolean {
-    return this.#waitingFor(window) !== undefined
+    return this.waitingFor(window) !== undefined
   }
 
-  settle(window: Window, outcome: ReadWindow | Failure): void {
-    const pending = this.#waitingFor(window)
-    if (pending !== undefined) pending.outcome = outcome
+  waitingFor(window: Window): Pending | undefined {
+    const key = windowKey(window)
+    return this.#all.find((each) => each.asked && windowKey(each.window) === key && each.outcome === undefined)
   }
 
-  #waitingFor(window: Window): Pending | undefined {
-    const isSame = (pending: Pending) => windowKey(pending.window) === windowKey(window)
-    return this.#all.find((each) => each.asked && isSame(each) && each.outcome === undefined)
+  /** Takes out a window that was asked for; false for another one. */
+  remove(window: Window): boolean {
+    const pending = this.waitingFor(window)
+    if (pending !== undefined) this.#all.splice(this.#all.indexOf(pending), 1)
+    return pending !== undefined
   }
 
-  putFirst(window: Window, { tries = 1, isBridge = false } = {}): void {
-    this.keep((each) => windowKey(each.window) !== windowKey(window))
-    this.#all = [{ window, tries, isBridge, asked: false }, ...this.#all]
+  putFirst(windows: readonly Window[], { tries = 1, isBridge = false } = {}): void {
+    const keys = new Set(windows.map(windowKey))
+    this.keep((each) => !keys.has(windowKey(each.window)))
+    this.#all = [...windows.map((window) => ({ window, tries, isBridge, asked: false })), ...this.#all]
   }
 
   putLast(window: Window): void {
-    this.#all = [...this.#all, { window, tries: 1, isBridge: false, asked: false }]
+    this.#all.push({ window, tries: 1, isBridge: false, asked: false })
   }
 
   keep(isWanted: (pending: Pending) => boolean): void {

@@ -20,23 +20,20 @@ export type Row = {
   readonly rowId?: number | undefined
 }
 
-/** A row, or only its row number when the stored customer is unchanged. */
-export type RowOrNumber = Row | number
-
 /** What identifies a row: the number of its stored row, which is the cheapest to compare, or else its id. */
 export type RowKey = string | number
 
 /** The identity of a row; undefined for a record that has neither row number nor id. */
-export function keyOf(row: RowOrNumber | undefined): RowKey | undefined {
-  return typeof row === 'object' ? (row.rowId ?? row.id) : row
+export function keyOf({ rowId, id }: Row): RowKey | undefined {
+  return rowId ?? id
 }
 
 /** One answer of the service. */
 export type WindowAnswer = {
   /** The window that was asked for. */
   readonly window: Window
-  /** In the order served. If `rowOrder` is known, rows other than the first and the last may be numbers. */
-  readonly rows: readonly RowOrNumber[]
+  /** In the order served. If `rowOrder` is known, rows other than the first and the last may have row numbers alone. */
+  readonly rows: readonly Row[]
   /** How its rows compare, if known; then all of them have a readable id. */
   readonly rowOrder?: RowOrder | undefined
   /** The number of rows the service says it has. */
@@ -106,40 +103,6 @@ export function windowUpTo(
   return undefined
 }
 
-/** Windows to be asked for in this order, and those that were, by their keys. */
-export class WindowQueue {
-  #planned: Window[] = []
-  readonly #underWay = new Set<string>()
-
-  putFirst(windows: readonly Window[]): void {
-    this.#planned = [...windows, ...this.#planned]
-  }
-
-  next(): Window | undefined {
-    const window = this.#planned.shift()
-    if (window !== undefined) this.#underWay.add(windowKey(window))
-    return window
-  }
-
-  isWaitingFor(window: Window): boolean {
-    return this.#underWay.has(windowKey(window))
-  }
-
-  /** False for a window that was not asked for from here. */
-  remove(window: Window): boolean {
-    return this.#underWay.delete(windowKey(window))
-  }
-
-  get isOver(): boolean {
-    return this.#planned.length === 0 && this.#underWay.size === 0
-  }
-
-  clear(): void {
-    this.#planned = []
-    this.#underWay.clear()
-  }
-}
-
 /** Positions `[from, to)`. */
 export type Span = { readonly from: number; readonly to: number }
 
@@ -191,9 +154,8 @@ export function readOf(
   turn: number,
 ): ReadWindow {
   const window = { page: asked.page, size: perPage }
-  const named = rows.filter((row) => keyOf(row) !== undefined)
-  const keys = named.flatMap((row) => keyOf(row) ?? [])
-  const [first, last] = [named.find(isPlaced), named.findLast(isPlaced)]
+  const keys = rows.flatMap((row) => keyOf(row) ?? [])
+  const [first, last] = [rows.find(isPlaced), rows.findLast(isPlaced)]
   const isEmptied = rows.length === 0 && total === 0 && turn > 0
   const start = startOf(window)
   return {
@@ -204,20 +166,15 @@ export function readOf(
     isBeyondEnd: beyondEnd || isEmptied,
     keys,
     places: new Map(keys.map((key, place) => [key, place])),
-    ends: first === undefined || last === undefined ? undefined : [rowOf(first), rowOf(last)],
-    rowOrder: rowOrder ?? orderOfRows(named.filter(isPlaced).map(rowOf)),
+    ends: first === undefined || last === undefined ? undefined : [first, last],
+    rowOrder: rowOrder ?? orderOfRows(rows.filter(isPlaced)),
     turn,
   }
 }
 
 /** Whether a row shows where it stands among the others: a forgotten customer from before an interruption does not. */
-function isPlaced(row: RowOrNumber): boolean {
-  return typeof row === 'number' || row.id !== undefined
-}
-
-/** The row as an object, as far as it is known. */
-export function rowOf(row: RowOrNumber): Row {
-  return typeof row === 'object' ? row : { id: undefined, createdAt: undefined, rowId: row }
+function isPlaced({ id }: Row): boolean {
+  return id !== undefined
 }
 
 /** Whether the window holds the last row of the list, or stands behind it, and its total says the same. */

@@ -2,7 +2,7 @@ import type { ListAsRead } from '../model/list-as-read.ts'
 import { KnownList, ListRecorder } from './list-as-read.ts'
 import type { Ending, Run } from '../model/run.ts'
 import type { Certificate, Scan } from '../scan/scan.ts'
-import type { Window, RowOrNumber } from '../scan/window.ts'
+import type { Row, Window } from '../scan/window.ts'
 import type { Source } from '../source/customers.ts'
 import type { SavedPage } from '../model/page.ts'
 import type { Mirror } from '../model/mirror.ts'
@@ -184,23 +184,13 @@ export function judgeSurplus(
   return { ...certificate, proof: 'unproven', reasons: [...reasons, 'total-mismatch'] }
 }
 
-/**
- * The rows of a saved page, for the scan: a known record is often only its row number, except for the first and the last of a page,
- * which have all fields.
- */
-function rowsForScan({ sorted, ends }: Pick<ReadPage, 'sorted' | 'ends'>, { rowIds }: SavedPage): RowOrNumber[] {
+/** The rows of a saved page, for the scan: a known record is often only its row number, except for the first and the last of a page. */
+function rowsForScan({ sorted, ends }: Pick<ReadPage, 'sorted' | 'ends'>, { rowIds }: SavedPage): Row[] {
   const [first, last] = ends ?? []
-  const reported: RowOrNumber[] = []
-  for (let place = 0; place < rowIds.length; place += 1) {
-    const rowId = rowIds[place] ?? 0
+  return Array.from(rowIds, (rowId, place) => {
     const row = sorted.rows[place] ?? (place === 0 ? first : place === rowIds.length - 1 ? last : undefined)
-    if (row === undefined) {
-      reported.push(rowId)
-      continue
-    }
-    reported.push({ id: row.id, createdAt: row.createdAt, rowId: rowId === 0 ? undefined : rowId })
-  }
-  return reported
+    return { id: row?.id, createdAt: row?.createdAt, rowId: rowId === 0 ? undefined : rowId }
+  })
 }
 
 /** A list as a run left it, and what is known of its total. */

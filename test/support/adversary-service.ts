@@ -1,5 +1,5 @@
 import { orderOfRows } from '../../src/scan/row-order.ts'
-import { startOf, type Row, type RowOrNumber, type Window, type WindowAnswer } from '../../src/scan/window.ts'
+import { startOf, type Row, type Window, type WindowAnswer } from '../../src/scan/window.ts'
 import { type AdversaryList, type OrderName, type Person } from './adversary-list.ts'
 import type { Dice } from './dice.ts'
 import type { Service } from './drive-scan.ts'
@@ -152,9 +152,9 @@ export class AdversaryService {
 /** Often known rows come as numbers, except for the first and the last of a page. */
 function briefly(rows: readonly Row[], dice: Dice): Pick<WindowAnswer, 'rows' | 'rowOrder'> {
   if (rows.some(({ id }) => id === undefined) || dice.chance(0.5)) return { rows: [...rows] }
-  const brief = rows.map((row, place): RowOrNumber => {
+  const brief = rows.map((row, place) => {
     const isInside = place > 0 && place < rows.length - 1
-    return isInside && row.rowId !== undefined ? row.rowId : row
+    return isInside && row.rowId !== undefined ? { ...row, id: undefined, createdAt: undefined } : row
   })
   return { rows: brief, rowOrder: orderOfRows(rows) }
 }

@@ -1,5 +1,5 @@
 import type { Scan } from '../../src/scan/scan.ts'
-import { rowOf, type Window, type WindowAnswer } from '../../src/scan/window.ts'
+import type { Window, WindowAnswer } from '../../src/scan/window.ts'
 import type { Dice } from './dice.ts'
 
 type Answer = WindowAnswer | 'hole' | 'size-refused' | 'page-mismatch' | 'repeated-page' | 'cached-answer' | 'too-large'
@@ -48,7 +48,7 @@ export function drive(
 
 function deliver(scan: Scan, window: Window, answer: Answer, ride: Ride): void {
   if (typeof answer === 'string') return scan.failed(window, answer)
-  for (const { id } of answer.rows.map(rowOf)) if (id !== undefined) ride.ids.add(id)
+  for (const { id } of answer.rows) if (id !== undefined) ride.ids.add(id)
   ride.reads.push(answer)
   scan.read(answer)
 }

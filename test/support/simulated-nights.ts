@@ -133,7 +133,7 @@ class NightlyList {
 
   /** What the oracle needs to know of an answer: the whole list as it stands now. */
   cut({ window, rows }: WindowAnswer): Cut {
-    const served = rows.flatMap((row) => (typeof row === 'object' ? (row.rowId ?? []) : row))
+    const served = rows.flatMap(({ rowId }) => rowId ?? [])
     return { start: startOf(window), size: window.size, served, list: this.rows.map(({ rowId }) => rowId) }
   }
 
@@ -203,9 +203,7 @@ export function playNights(order: NightlyOrder, seed: number): SimulatedNight[] 
     const since = list.moment
     const before = new Set(list.rows.map(({ rowId }) => rowId))
     const { scan, answers, cuts, requests } = read(list, plan, dice)
-    const seen = new Set(
-      answers.flatMap(({ rows }) => rows.flatMap((row) => (typeof row === 'object' ? (row.rowId ?? []) : row))),
-    )
+    const seen = new Set(answers.flatMap(({ rows }) => rows.flatMap(({ rowId }) => rowId ?? [])))
     const lost = list.rows.filter(({ rowId, bornAt }) => bornAt <= since && before.has(rowId) && !seen.has(rowId))
     const certificate = scan.certificate()
     nights.push({
