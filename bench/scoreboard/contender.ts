@@ -1,6 +1,6 @@
 import type { Sandbox } from '../../src/service/sandbox.ts'
 import type { RateLimit } from '../../src/source/rate-limit.ts'
-import type { Hole } from '../../src/scan/bisections.ts'
+import type { Certificate } from '../../src/scan/scan.ts'
 import type { PageRead } from './kept-places.ts'
 import type { SkippingClock } from './skipping-clock.ts'
 
@@ -28,7 +28,7 @@ export type Said = {
   /** The pages it took, searches aside, in the order of their answers. */
   pages: readonly PageRead[]
   /** Positions it says it could not read. */
-  holes: readonly Hole[]
+  holes: Certificate['holes']
 }
 
 /** What is the same for both contenders: one may not wait longer, or know more, than the other. */

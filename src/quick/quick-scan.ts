@@ -134,7 +134,6 @@ class BisectingScan implements QuickScan {
       total: this.#total,
       pageSize: this.#plan.size,
       stoppedAt: this.done ? this.#stoppedAt : undefined,
-      empty: this.done && this.#plan.end.length === 0,
       holes: [],
     }
   }

@@ -66,6 +66,8 @@ export class Chain implements Stage {
   #isAtHole = false
   /** The last page that was linked had fewer rows than its size, although the total promises more. */
   #isShort = false
+  /** A page without rows behind a full one, where no total says that the list ends there. */
+  #gapAt: Window | undefined
   #reordered = 0
   /** Windows that end here or behind it were refused for their positions. */
   #ceiling = Infinity
@@ -99,8 +101,8 @@ export class Chain implements Stage {
     return this.#pending.count < LOOK_AHEAD && this.#reach > 0 && this.#empty === 0 && isBelowEnd
   }
 
-  isWaitingFor(window: Window): boolean {
-    return this.#pending.isWaitingFor(window)
+  waitingFor(window: Window): Pending | undefined {
+    return this.#pending.waitingFor(window)
   }
 
   settle(window: Window, outcome: ReadWindow | Failure): void {
@@ -147,7 +149,7 @@ export class Chain implements Stage {
       this.#pending.clear()
       return this.#pending.putFirst([this.#findings.windowBehind(this.#reach)])
     }
-    if (pending.tries < MOST_TRIES) return this.#tryAgain(pending, failure === 'cached-answer')
+    if (pending.tries < MOST_TRIES) return this.#tryAgain(pending)
     if (failure === 'cached-answer' && this.#findings.reads === 0) return this.#conclude(failure)
     if (failure === 'flaky') return this.#skip(pending, 'hole')
     if (failure === 'cached-answer' || failure === 'too-large') return this.#skip(pending, failure)
@@ -198,6 +200,9 @@ export class Chain implements Stage {
       if (pending.tries < MOST_TRIES) return this.#tryAgain(pending)
     }
     if (isDoubtful(read)) this.#findings.flaws.add(isEndOfCountless ? 'total-mismatch' : 'short-page')
+    if (this.#gapAt !== undefined && startOf(read.window) >= endOf(this.#gapAt)) {
+      return this.stop(this.#gapAt, 'not-found')
+    }
     if (left === undefined) {
       // Without a total, a service that serves smaller pages than it says shows it by nothing else.
       if (total === undefined && read.start === 0) this.#findings.size = Math.min(size, read.reach)
@@ -235,7 +240,7 @@ export class Chain implements Stage {
   /** Whether a seam carries the best grade that the chain may still have. */
   #isGood(seam: Seam, left: ReadWindow, read: ReadWindow): boolean {
     if (this.#findings.witnesses.spans(seam, left, read)) return true
-    return (seam.firm || (seam.still && this.isStill)) && !(this.#steps === 0 && this.#hasHope(left))
+    return seam.firm && !(this.#steps === 0 && this.#hasHope(left))
   }
 
   /** Whether a step back may lead over the rows of one creation time, to a seam that a witness spans. */
@@ -244,7 +249,7 @@ export class Chain implements Stage {
     return witnesses.hopes.length > 0 && tieAtEnd < MOST_TIE * size
   }
 
-  #isBeyondRepair({ reordered, shared }: Seam, left: ReadWindow): boolean {
+  #isBeyondRepair({ reordered }: Seam, left: ReadWindow): boolean {
     if (!this.#findings.mayRepair) return true
     if (this.#hasHope(left)) return this.#steps >= MOST_STEPS
     if (reordered) {
@@ -252,8 +257,7 @@ export class Chain implements Stage {
       this.isUnordered ||= this.#reordered > FEW_REORDERED + this.windows / SEAMS_FOR_ONE_MORE
     }
     if (this.isUnordered) return true
-    const most = reordered ? MOST_STEPS - 1 : this.isFirm ? MOST_STEPS : shared > 0 ? 0 : 1
-    return this.#steps >= most
+    return this.#steps >= (this.isFirm ? MOST_STEPS : 1)
   }
 
   /** Asks for a window further back than the chain ends, by what the list has shrunk since and a step that grows. */
@@ -279,19 +283,17 @@ export class Chain implements Stage {
   }
 
   #settleEmpty(pending: Pending, read: ReadWindow): void {
-    const { total, rows, isFixed, size } = this.#findings
+    const { total, rows, isFixed } = this.#findings
     const isPromised = total !== undefined && read.start < rows
     if (!isPromised) {
       if (this.#reach === 0) return this.#conclude()
-      // Behind a full page without a total, nothing else shows whether the list ends here.
-      if (total === undefined && !this.#isShort && pending.tries < MOST_TRIES) return this.#tryAgain(pending)
       this.#pending.drop(pending)
-      if (this.#pending.count > 0) return
-      // The list has become shorter since the chain came so far: a window further back knows its end.
-      if (this.#left !== undefined && total !== undefined && !isFixed && this.#steps < MOST_STEPS) {
-        this.#steps += 1
-        return this.#pending.putFirst([this.#findings.windowCovering(rows - Math.ceil(size / 2 ** this.#steps))])
+      if (total === undefined && !this.#isShort && this.#gapAt === undefined) {
+        // Behind a full page: nothing but the next one shows whether the list ends here.
+        this.#gapAt = read.window
+        return this.#pending.putFirst([{ page: read.window.page + 1, size: read.window.size }])
       }
+      if (this.#pending.count > 0) return
       // No window of the chain holds the last row: rows may stand behind it that no window shows.
       const isAtEnd = isFixed || (this.#left !== undefined && isEnd(this.#left))
       return this.#conclude(isAtEnd ? undefined : 'link-broken')
@@ -306,10 +308,9 @@ export class Chain implements Stage {
     this.stop(read.window, 'not-found')
   }
 
-  #tryAgain(pending: Pending, atOnceInOtherSize = false): void {
+  #tryAgain(pending: Pending): void {
     const { window, tries, isBridge } = pending
-    const isOther = atOnceInOtherSize || tries % 2 === 0
-    const again = isOther ? this.#findings.otherWindow(window, this.#reach) : window
+    const again = tries % 2 === 0 ? this.#findings.otherWindow(window, this.#reach) : window
     this.#pending.drop(pending)
     this.#pending.putFirst([again], { tries: tries + 1, isBridge })
   }

@@ -1,14 +1,16 @@
-import { Bisection } from './bisections.ts'
 import { Chain } from './chain.ts'
 import { Again, Ends } from './ends.ts'
 import { Findings, isRoundCap } from './findings.ts'
+import { PendingWindows } from './pending.ts'
 import type { Reason } from '../model/reasons.ts'
 import { NO_PROOF, type Certificate, type Scan, type Stage } from './scan.ts'
 import {
   joinedSpans,
   readOf,
   sizeAfterRefusal,
+  endOf,
   startOf,
+  windowAt,
   windowKey,
   type ReadWindow,
   type Span,
@@ -126,7 +128,7 @@ class ListScan implements Scan {
     this.#underWay.delete(windowKey(window))
     // Asked for again in a smaller size, it counts once.
     if (failure === 'size-refused') this.#left += 1
-    if (this.#stage.isWaitingFor(window) && !this.#isLate(window)) this.#settleFailure(window, failure)
+    if (this.#stage.waitingFor(window) !== undefined && !this.#isLate(window)) this.#settleFailure(window, failure)
     this.#settleParts(window, false)
     this.#proceed()
   }
@@ -213,7 +215,7 @@ class ListScan implements Scan {
   }
 
   certificate(): Certificate {
-    const { total, size, seen, rejected, requests, reads, lacking, limit } = this.#findings
+    const { total, size, seen, requests, lacking, limit } = this.#findings
     const { isComplete } = this.#chain
     const doubts = this.#doubts()
     const isWhole = total !== undefined && lacking <= MOST_LACKING * total && doubts.isDisjointFrom(IN_PARTS)
@@ -226,7 +228,6 @@ class ListScan implements Scan {
       isWhole: this.done && isComplete && isWhole,
       stoppedAt: this.done ? this.#chain.stoppedAt : undefined,
       limit,
-      empty: isComplete && reads > 0 && seen.size === 0 && rejected === 0,
       holes: this.#holes.map(({ from, to }) => ({ position: from, size: to - from })),
     }
   }
@@ -273,4 +274,52 @@ class ListScan implements Scan {
 
 function byPosition(one: Bisection, other: Bisection): number {
   return startOf(one.window) - startOf(other.window)
+}
+
+const SIZES = [50, 25, 5, 1]
+/** More unreadable positions in one window: the service is down there. */
+const MOST_HOLES = 10
+
+/** Finds the unreadable positions of a window by smaller and smaller ones in its place. */
+class Bisection extends PendingWindows {
+  readonly window: Window
+  readonly unread: Span[] = []
+  readonly #because: 'hole' | 'too-large'
+
+  constructor(window: Window, because: 'hole' | 'too-large') {
+    super()
+    this.window = window
+    this.#because = because
+    this.#divide(window)
+  }
+
+  /** A part of it was read, or could not be. */
+  settle(part: Window, isRead: boolean): void {
+    if (this.remove(part) && !isRead) this.#divide(part)
+  }
+
+  #divide(part: Window): void {
+    const isWanted = ({ page, size }: Window) =>
+      size * page > startOf(this.window) && size * (page - 1) < endOf(this.window)
+    const parts = this.unread.length < MOST_HOLES ? partsOf(part).filter(isWanted) : []
+    if (parts.length === 0) this.unread.push({ from: startOf(part), to: endOf(part) })
+    this.putFirst(parts)
+  }
+
+  /** How it ended. `flaky`: every part of the window was read; `too-large`: so it was, in parts because the whole is too large. */
+  get result(): 'hole' | 'flaky' | 'too-large' {
+    if (this.unread.length > 0) return 'hole'
+    return this.#because === 'too-large' ? 'too-large' : 'flaky'
+  }
+}
+
+/** The windows of the next smaller size that cover this one. */
+function partsOf(window: Window): Window[] {
+  const size = SIZES.find((smaller) => smaller < window.size)
+  if (size === undefined) return []
+  const first = windowAt(startOf(window), size).page
+  return Array.from({ length: windowAt(endOf(window) - 1, size).page - first + 1 }, (_, index) => ({
+    page: first + index,
+    size,
+  }))
 }

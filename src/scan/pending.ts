@@ -42,10 +42,7 @@ export class PendingWindows {
     return this.#all.every(({ asked }) => asked)
   }
 
-  isWaitingFor(window: Window): boolean {
-    return this.waitingFor(window) !== undefined
-  }
-
+  /** The one that was asked for and is not settled yet; undefined for any other window. */
   waitingFor(window: Window): Pending | undefined {
     const key = windowKey(window)
     return this.#all.find((each) => each.asked && windowKey(each.window) === key && each.outcome === undefined)

@@ -1,4 +1,4 @@
-import { isDate, isPlainUtc } from '../time/moments.ts'
+import { utcTime } from '../time/moments.ts'
 
 /** What is compared of a row. */
 type Row = { readonly id: string | undefined; readonly createdAt: string | undefined }
@@ -41,20 +41,12 @@ const [DATED, UNDATED] = [16, 32]
  * that are given are kept, and their rows are not asked for.
  */
 export function compareEach(comparisons: Uint8Array, rowAt: (place: number) => Row | undefined): void {
-  let comparedAt = -1
-  let instantThere: string | undefined
-  for (let place = 0; place < comparisons.length; place += 1) {
-    if (comparisons[place] !== 0) continue
-    const row = rowAt(place)
-    const instant = comparedAt === place ? instantThere : sortableInstant(row?.createdAt)
-    const dated = instant === undefined ? UNDATED : DATED
-    comparisons[place] = dated
-    if (place === comparisons.length - 1) return
-    const next = rowAt(place + 1)
-    comparedAt = place + 1
-    instantThere = sortableInstant(next?.createdAt)
-    const times = compareText(instant, instantThere)
-    comparisons[place] = dated + 1 + wayOf({ times, ids: compareText(row?.id, next?.id) })
+  for (const [place, known] of comparisons.entries()) {
+    const row = known === 0 ? rowAt(place) : undefined
+    if (row === undefined) continue
+    const next = place + 1 < comparisons.length ? rowAt(place + 1) : undefined
+    const dated = sortableInstant(row.createdAt) === undefined ? UNDATED : DATED
+    comparisons[place] = next === undefined ? dated : dated + 1 + wayOf(compareRows(row, next))
   }
 }
 
@@ -100,31 +92,14 @@ const WAYS: readonly Comparison[] = ORDERS.flatMap((times) => ORDERS.map((ids) =
 /** The lowest way in which rows of one creation time compare. */
 const TIE_FROM = 3
 
-const ISO_8601 = /^(\d{4}-\d{2}-\d{2})[T ](\d{2}:\d{2}:\d{2})(?:[.,](\d{1,9})\d*)?\s*(Z|z|[+-]\d{2}:?\d{2})?$/
-
 /**
- * The instant of a `created_at` as text that sorts by time, the same for the same instant whatever form it was sent in;
- * undefined when unreadable. Without a zone it is UTC. Digits beyond nanoseconds are dropped: a coarser instant still
- * never sorts against time. A fraction follows the Z, so that the most usual form is its own sortable text.
+ * The instant of a `created_at` as text that sorts by time, the same for the same instant whatever form it was sent in; undefined when
+ * unreadable. Without a zone it is UTC. Digits beyond nanoseconds are dropped: a coarser instant still never sorts against time.
  */
 export function sortableInstant(createdAt: string | undefined): string | undefined {
-  if (createdAt === undefined) return undefined
-  if (isPlainUtc(createdAt)) return createdAt.length === 20 ? createdAt : `${createdAt.slice(0, 19)}Z`
-  const [, date, time, fraction = '', zone = 'Z'] = ISO_8601.exec(createdAt) ?? []
-  if (date === undefined || time === undefined) return undefined
-  if (!isDate(Number(date.slice(0, 4)), Number(date.slice(5, 7)), Number(date.slice(8)))) return undefined
-  if (time > '23:59:59' || time.slice(3, 5) > '59' || time.slice(6) > '59') return undefined
-  const utc = zone === 'Z' ? `${date}T${time}` : shifted(`${date}T${time}`, -zoneMs(zone))
-  return utc === undefined ? undefined : `${utc}Z${fraction.replace(/0+$/, '')}`
+  const second = createdAt === undefined ? null : utcTime(createdAt)
+  const [, fraction = ''] = (createdAt !== undefined && createdAt.length > 20 && FRACTION.exec(createdAt)) || []
+  return second === null ? undefined : `${second} ${fraction.replace(/0+$/, '')}`
 }
 
-function shifted(written: string, byMs: number): string | undefined {
-  const utc = new Date(Date.parse(`${written}Z`) + byMs).toISOString()
-  return utc.length === 24 ? utc.slice(0, 19) : undefined
-}
-
-function zoneMs(zone: string): number {
-  if (zone.toUpperCase() === 'Z') return 0
-  const [hours, minutes] = [Number(zone.slice(1, 3)), Number(zone.slice(-2))]
-  return (zone.startsWith('-') ? -1 : 1) * (hours * 60 + minutes) * 60_000
-}
+const FRACTION = /:\d\d[.,](\d{1,9})/

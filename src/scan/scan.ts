@@ -1,4 +1,3 @@
-import type { Hole } from './bisections.ts'
 import type { Reason } from '../model/reasons.ts'
 import type { ReadWindow, StoppedAt, Window, WindowAnswer, WindowFailure } from './window.ts'
 
@@ -64,10 +63,8 @@ export type Certificate = {
   readonly stoppedAt: StoppedAt | undefined
   /** The position at which pages end although the total is greater; undefined without such a limit. */
   readonly limit: number | undefined
-  /** The list was read to its end and holds no customer. */
-  readonly empty: boolean
   /** Positions that no request could read. */
-  readonly holes: readonly Hole[]
+  readonly holes: readonly { readonly position: number; readonly size: number }[]
 }
 
 /** What a scan can say of a proof that reads no row twice: nothing. */
@@ -102,7 +99,8 @@ export type Failure = WindowFailure | 'flaky'
 /** A part of a scan, which asks for windows until it is over. */
 export interface Stage {
   next(): Window | undefined
-  isWaitingFor(window: Window): boolean
+  /** Undefined for a window whose answer it does not wait for. */
+  waitingFor(window: Window): object | undefined
   /** A window for which it waits was read, or could not be. */
   settle(window: Window, outcome: ReadWindow | Failure): void
   readonly isOver: boolean

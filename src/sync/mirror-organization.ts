@@ -3,7 +3,6 @@ import { emptyReport, removingProof, type Report, type Trigger, nothingPruned, t
 import type { Ending, RemovalRule, Retention, Run, Searched, Start } from '../model/run.ts'
 import { readList, type ListSettings, type ReadingLimits } from './read-list.ts'
 import type { QuickLimit, readQuickly } from '../quick/read-quickly.ts'
-import { ageToResume } from './start-scan.ts'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Mirror } from '../model/mirror.ts'
 import type { Source } from '../source/customers.ts'
@@ -16,6 +15,8 @@ export type { Progress } from './read-list.ts'
 /** The settings of a run. */
 export type Mirroring = ListSettings & {
   trigger: Trigger
+  /** How old an interrupted scan may be and still be continued. */
+  resumeWithinMs: number
   /** The most requests of a quick run; undefined for a run that reads the whole list. */
   quick?: QuickLimit | undefined
   /** How long the run may take; undefined means no limit. */
@@ -100,11 +101,12 @@ async function readPart(...reading: Parameters<typeof readQuickly>): Promise<Omi
 }
 
 function startRun(mirroring: Mirroring): Promise<Run> {
-  const { mirror, organization, trigger, quick, privacy, now, monotonicMs } = mirroring
+  const { mirror, organization, trigger, quick, privacy, now, monotonicMs, scan, resumeWithinMs } = mirroring
   return mirror.startRun({
     organization,
     trigger,
-    resumeWithinMs: ageToResume(mirroring),
+    // A plain scan records no windows, and those of a chain scan are not its own.
+    resumeWithinMs: scan === 'chain' ? resumeWithinMs : undefined,
     isQuick: quick !== undefined,
     privacy,
     nowMs: now(),

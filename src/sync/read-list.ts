@@ -1,21 +1,27 @@
 import type { ListAsRead } from '../model/list-as-read.ts'
 import { KnownList, ListRecorder } from './list-as-read.ts'
-import type { Ending, Run } from '../model/run.ts'
+import type { Ending, RecordedWindow, Run } from '../model/run.ts'
 import type { Certificate, Scan } from '../scan/scan.ts'
-import type { Row, Window } from '../scan/window.ts'
+import type { Row, Window, WindowAnswer } from '../scan/window.ts'
 import type { Source } from '../source/customers.ts'
 import type { SavedPage } from '../model/page.ts'
 import type { Mirror } from '../model/mirror.ts'
 import { sortPage, type ReadPage, type Recognition } from './sorting/sort-page.ts'
 import { readWindows, type Arrival, type Reading } from './read-windows.ts'
-import { startScan, type ScanSettings } from './start-scan.ts'
+import { listScan } from '../scan/list-scan.ts'
 import { readingErrors } from './stopped-reading.ts'
 import { refuseGaps } from './refuse-gaps.ts'
 import { ForeignAnswers, refuseTenantMixup } from './tenant-mixup.ts'
 
-export type ListSettings = ScanSettings & {
+export type ListSettings = {
   /** Its id. */
   organization: string
+  /** `chain` proves that every customer was read; `plain` reads page 1 to the last, and proves nothing. */
+  scan: 'chain' | 'plain'
+  /** Records on a page, 1 to 100. */
+  pageSize: number
+  /** Stop after this many pages, for a trial. */
+  pageLimit?: number | undefined
   source: Pick<Source, 'readPage' | 'search' | 'counters'> & Partial<Pick<Source, 'clockOffsetMs'>>
   mirror: Mirror
   /** Pages requested at once. */
@@ -59,7 +65,11 @@ export async function readList(
 ): Promise<{ certificate: Certificate } & Pick<Ending, 'readToEnd' | 'list'>> {
   const known = new KnownList(run.list, run)
   const recorder = new ListRecorder(known)
-  const scan = await startScan(settings, { mirror: settings.mirror, run, recorder })
+  const { scan: kind, mirror, pageSize, pageLimit } = settings
+  const scan =
+    kind === 'plain'
+      ? listScan({ pageSize, pageLimit, isPlain: true })
+      : listScan({ pageSize, pageLimit, recalled: recalledReads(await mirror.recallWindows(run), recorder) })
   const read = await readPages(settings, run, limits, { scan, recorder, known })
   const judged = judgeSurplus(read, run)
   if (judged.reasons.includes('page-limit')) return { certificate: judged, readToEnd: false }
@@ -69,6 +79,16 @@ export async function readList(
   const cappedAt = cappedTotal(total, { before: run.list, after: list }, run)
   const certificate = judgeCut(judged, cappedAt)
   return { certificate, readToEnd: isWhole(certificate), list: { ...list, total, cappedAt } }
+}
+
+/** The windows read before an interruption, for the scan. Adds their customers to the list for the next run too. */
+function* recalledReads(windows: Iterable<RecordedWindow>, recorder: ListRecorder): Generator<WindowAnswer> {
+  for (const { page, size, rows, ...read } of windows) {
+    const start = read.perPage * (page - 1)
+    const rowIds = rows.map(({ rowId = 0 }) => Math.max(0, rowId))
+    recorder.add({ start, size: read.perPage }, rowIds)
+    yield { ...read, window: { page, size }, rows }
+  }
 }
 
 /** A plain scan proves nothing, and reads the list to its end all the same. */

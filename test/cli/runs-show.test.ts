@@ -25,7 +25,7 @@ const document = z.strictObject({
   }),
 })
 
-const CERTIFICATE = { requests: 12, distinct: 3, total: 3, isWhole: true, empty: false, holes: [], reasons: [] }
+const CERTIFICATE = { requests: 12, distinct: 3, total: 3, isWhole: true, holes: [], reasons: [] }
 
 let workplace: Workplace
 let mirror: Mirror

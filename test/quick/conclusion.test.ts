@@ -2,13 +2,13 @@ import { describe, expect, test } from 'vitest'
 import { conclude, type QuickEvidence } from '../../src/quick/conclusion.ts'
 import { cutFrom } from '../../src/quick/cut.ts'
 import { compare } from '../../src/quick/gaps.ts'
-import type { RowOrNumber, Window } from '../../src/scan/window.ts'
+import type { Row, Window } from '../../src/scan/window.ts'
 
 /** A record whose id cannot be read. */
 const NAMELESS = { id: undefined, createdAt: undefined }
 
 /** Windows, and the row numbers that they showed. */
-type Shown = { window: Window; rows: readonly RowOrNumber[] }
+type Shown = { window: Window; rows: readonly (Row | number)[] }
 
 test.each([
   ['a row that was seen to leave', 'no change alters the order', { orderStays: true, pending: [] }, [5]],
@@ -91,8 +91,12 @@ function concluded(
   const expected = { rowIds, placeOf: (rowId: number) => rowIds.indexOf(rowId) }
   const end = Math.max(...shown.map(({ window, rows }) => window.size * (window.page - 1) + rows.length))
   const cuts = shown.map(({ window, rows }) =>
-    cutFrom({ window, rows, total: end, perPage: window.size, beyondEnd: false }, expected),
+    cutFrom({ window, rows: rows.map(asRow), total: end, perPage: window.size, beyondEnd: false }, expected),
   )
   const comparison = compare(cuts, { end, expected: listed })
   return conclude({ cuts, comparison, expected, isEndKnown: true, size: 10, pending, orderStays })
+}
+
+function asRow(row: Row | number): Row {
+  return typeof row === 'object' ? row : { id: undefined, createdAt: undefined, rowId: row }
 }

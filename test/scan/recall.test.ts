@@ -124,7 +124,7 @@ test('an empty list is proven to be empty', () => {
   const list = new SimulatedList(luck, { size: 0, order: 'id asc' })
   const scan = listScan()
   drive(scan, { answer: list.answer.bind(list) }, { dice: luck })
-  expect(scan.certificate()).toMatchObject({ proof: 'proven', basis: 'one-page', empty: true, requests: 1 })
+  expect(scan.certificate()).toMatchObject({ proof: 'proven', basis: 'one-page', requests: 1, distinct: 0 })
 })
 
 test.each<['created at the same second' | 'without a creation time']>([

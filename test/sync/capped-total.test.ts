@@ -30,7 +30,7 @@ test('a limit that was found stays one until the total is another', () => {
 test('a list that is cut off is unproven, and not whole, whatever its scan has proven', () => {
   const proven: Certificate = {
     ...{ ...NO_PROOF, proof: 'proven', reasons: [], requests: 1, distinct: 5, total: 5, pageSize: 100 },
-    ...{ isWhole: true, stoppedAt: undefined, empty: false, holes: [] },
+    ...{ isWhole: true, stoppedAt: undefined, holes: [] },
   }
 
   expect(judgeCut(proven, 5)).toMatchObject({ proof: 'unproven', reasons: ['capped-total'], isWhole: false })

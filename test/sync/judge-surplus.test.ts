@@ -18,7 +18,6 @@ const PROVEN: Certificate = {
   total: undefined,
   pageSize: 100,
   stoppedAt: undefined,
-  empty: false,
   holes: [],
 }
 
