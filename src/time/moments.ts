@@ -40,7 +40,7 @@ export function utcMoment(text: string): string | null {
  * Whether a text is a valid second in UTC, in the form that most services send, on any day except 29 February. A fast check
  * without parsing.
  */
-export function isPlainUtc(text: string): boolean {
+function isPlainUtc(text: string): boolean {
   return PLAIN_UTC.test(text)
 }
 
@@ -64,7 +64,7 @@ function shifted(local: string, minutes: number): string | null {
 }
 
 /** Whether the day exists in the Gregorian calendar. Much cheaper than using Date, for a million rows. */
-export function isDate(year: number, month: number, day: number): boolean {
+function isDate(year: number, month: number, day: number): boolean {
   const leap = year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0)
   const days = month === 2 ? (leap ? 29 : 28) : month === 4 || month === 6 || month === 9 || month === 11 ? 30 : 31
   return month >= 1 && month <= 12 && day >= 1 && day <= days
