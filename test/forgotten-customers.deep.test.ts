@@ -153,7 +153,7 @@ function contents({ file }: Mirror, doomed: ReadonlyMap<string, number>) {
          last_run_id, is_active FROM customers ORDER BY id`,
     ),
     absences: others('SELECT id, proven, scans FROM absences JOIN customers USING (row_id) ORDER BY id'),
-    changes: others('SELECT run_id, id, change, fields, at, missing_since FROM changes ORDER BY run_id, id'),
+    changes: others('SELECT run_id, id, change, fields, changed_at, missing_since FROM changes ORDER BY run_id, id'),
     rejects: others(
       'SELECT run_id, record_id, payload, reasons, first_seen_at, seen_at, resolved_at FROM rejects ORDER BY record_id, seen_at',
     ),

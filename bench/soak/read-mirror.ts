@@ -66,10 +66,11 @@ export async function readCustomers(mirror: string): Promise<StoredCustomer[]> {
 }
 
 export async function readRemovals(mirror: string): Promise<Removal[]> {
-  type Columns = { organization: string; id: string; missing_since: string | null; at: string }
-  const statement = "SELECT organization, id, missing_since, at FROM changes WHERE change = 'removed' ORDER BY seq"
+  type Columns = { organization: string; id: string; missing_since: string | null; changed_at: string }
+  const statement =
+    "SELECT organization, id, missing_since, changed_at FROM changes WHERE change = 'removed' ORDER BY seq"
   const rows = await read<Columns>(mirror, statement)
-  return rows.map(({ missing_since, at, ...same }) => ({
+  return rows.map(({ missing_since, changed_at: at, ...same }) => ({
     ...same,
     missingMs: unixMs(missing_since ?? at),
     atMs: unixMs(at),

@@ -71,7 +71,11 @@ const INDEXES: readonly { table: string; columns: readonly string[]; by?: string
   { table: 'customers', columns: ['changed_at'] },
   { table: 'changes', columns: ['organization', 'id'] },
   // As in the mirror, for customers_daily.
-  { table: 'changes', columns: ['organization', 'at', 'change'], by: 'organization, substr(at, 1, 10), change' },
+  {
+    table: 'changes',
+    columns: ['organization', 'changed_at', 'change'],
+    by: 'organization, substr(changed_at, 1, 10), change',
+  },
   { table: 'runs', columns: ['organization', 'id'] },
   { table: 'customers_history', columns: ['organization', 'id', 'valid_from'] },
   { table: 'customers_daily', columns: ['organization', 'day'] },

@@ -75,7 +75,8 @@ const READ_ORGANIZATIONS = `
   JOIN mirror.runs AS run ON run.id = ${lastReading('mirror.runs')}`
 
 function describe(db: Database.Database): void {
-  const insert = db.prepare(`INSERT INTO main.dictionary ("table", "column", type, meaning, source, nullable, personal)
+  const insert =
+    db.prepare(`INSERT INTO main.dictionary (table_name, column_name, type, meaning, source, nullable, personal)
     VALUES (@table, @column, @type, @meaning, @source, @nullable, @personal)`)
   for (const { name, nullable, personal, ...said } of MANIFEST.columns)
     insert.run({ table: MANIFEST.name, column: name, ...said, nullable: Number(nullable), personal: Number(personal) })

@@ -143,7 +143,7 @@ function addSameView(db: Database.Database): void {
 function describeCopy(db: Database.Database): void {
   if (!hasTable(db, SHARED)) return
   db.exec(`DELETE FROM main.${SHARED} WHERE NOT EXISTS
-    (SELECT 1 FROM pragma_table_info(${SHARED}."table", 'main') WHERE name = ${SHARED}."column")`)
+    (SELECT 1 FROM pragma_table_info(${SHARED}.table_name, 'main') WHERE name = ${SHARED}.column_name)`)
 }
 
 function addView(db: Database.Database, name: string, sql: string): void {

@@ -33,7 +33,10 @@ export function lastGiven(db: Connection): number {
 
 /** The last seq before those of changes after this time: the customers as they were then hold all changes up to it. */
 export function lastSeqAt(db: Connection, time: string): number {
-  const later = db.prepare<[string], bigint | null>('SELECT MIN(seq) FROM changes WHERE at > ?').pluck().get(time)
+  const later = db
+    .prepare<[string], bigint | null>('SELECT MIN(seq) FROM changes WHERE changed_at > ?')
+    .pluck()
+    .get(time)
   return later === undefined || later === null ? lastSeq(db) : Number(later) - 1
 }
 
@@ -67,19 +70,21 @@ export function selectFeed(
   { organizations, columnsOf }: { organizations: readonly string[]; columnsOf: (table: string) => ExportColumn[] },
 ): SelectedRows {
   const own = columnsOf('changes')
-  const values = columnsOf('customers').filter(({ name }) => own.every((column) => column.name !== name))
+  const values = columnsOf('customers').flatMap((column) => {
+    const name = own.every((each) => each.name !== column.name) ? column.name : BESIDE_A_CHANGE[column.name]
+    return name === undefined ? [] : [{ ...column, name, nullable: true, value: `now."${column.name}"` }]
+  })
   const select = (expressions: Readonly<Record<string, string>>, otherwise: string) =>
-    [
-      ...own.map(({ name }) => expressions[name] ?? `${otherwise}."${name}"`),
-      ...values.map(({ name }) => `now."${name}"`),
-    ].join(', ')
+    [...own.map(({ name }) => expressions[name] ?? `${otherwise}."${name}"`), ...values.map(({ value }) => value)].join(
+      ', ',
+    )
   const { at, late } = lastKnown(db, since, organizations)
   // Where all rows are read, they are read as they lie in the file.
   const isLater =
     at === '' ? '(? = ? OR TRUE)' : '(now.updated_at > ? OR now.organization IN (SELECT value FROM json_each(?)))'
   // A plus keeps rows in their order: no index is used to find them.
   return {
-    columns: [...own.map(nullableSeq), ...values.map((column) => ({ ...column, nullable: true }))],
+    columns: [...own.map(nullableSeq), ...values.map(({ value: _, ...column }) => column)],
     sql: `SELECT ${select(CURRENT, 'now')} FROM customers AS now
         WHERE ${isLater} AND +now.organization IN (SELECT value FROM json_each(?))
           AND NOT EXISTS (SELECT 1 FROM changes AS later
@@ -92,12 +97,15 @@ export function selectFeed(
   }
 }
 
+/** The names of columns of customers that changes have too, and with another meaning. */
+const BESIDE_A_CHANGE: Readonly<Record<string, string>> = { changed_at: 'customer_changed_at' }
+
 const CURRENT = {
   seq: 'NULL',
   run_id: 'now.last_run_id',
   change: `'current'`,
   fields: 'NULL',
-  at: 'now.updated_at',
+  changed_at: 'now.updated_at',
 }
 
 /** As the changes have it for a removal, and otherwise as the customer has it now. */
@@ -117,8 +125,8 @@ function nullableSeq(column: ExportColumn): ExportColumn {
  */
 function lastKnown(db: Connection, since: number, organizations: readonly string[]): { at: string; late: string[] } {
   const known = db
-    .prepare<[number], { at: string; run_id: bigint }>(
-      'SELECT at, run_id FROM changes WHERE seq <= ? ORDER BY seq DESC LIMIT 1',
+    .prepare<[number], { changed_at: string; run_id: bigint }>(
+      'SELECT changed_at, run_id FROM changes WHERE seq <= ? ORDER BY seq DESC LIMIT 1',
     )
     .get(since)
   if (known === undefined) return { at: '', late: [] }
@@ -133,6 +141,6 @@ function lastKnown(db: Connection, since: number, organizations: readonly string
          AND organization IN (SELECT value FROM json_each(?))`,
     )
     .pluck()
-    .all(known.run_id, known.at, known.run_id, JSON.stringify(organizations))
-  return { at: known.at, late }
+    .all(known.run_id, known.changed_at, known.run_id, JSON.stringify(organizations))
+  return { at: known.changed_at, late }
 }

@@ -59,10 +59,10 @@ export function selectRows(
  * by then counts, so that each customer has one version.
  */
 const WAS_REPLACED = `EXISTS (SELECT 1 FROM changes AS sooner
-  WHERE sooner.organization = selected.organization AND sooner.id = selected.id AND sooner.at <= ?
+  WHERE sooner.organization = selected.organization AND sooner.id = selected.id AND sooner.changed_at <= ?
     AND sooner.seq > (SELECT MIN(seq) FROM changes AS closing
       WHERE closing.organization = selected.organization AND closing.id = selected.id
-        AND closing.at = selected.valid_to AND closing.change = selected.closed_by))`
+        AND closing.changed_at = selected.valid_to AND closing.change = selected.closed_by))`
 
 type Kind = { isPartition: boolean; withoutPersonalData: boolean }
 

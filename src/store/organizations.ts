@@ -83,7 +83,7 @@ async function retireOrganization(session: Session, organization: string, clocks
   const last = sql`(SELECT max(id) FROM runs WHERE organization = ${organization})`
   const active = sql`WHERE organization = ${organization} AND removed_at IS NULL`
   await session.run(sql`
-    INSERT INTO changes (run_id, organization, id, change, at, missing_since)
+    INSERT INTO changes (run_id, organization, id, change, changed_at, missing_since)
     SELECT ${last}, organization, id, 'removed', ${moment(now)}, missing_since FROM customers ${active} ORDER BY row_id`)
   await session.run(sql`${UNNOTICED}`)
   const removed = await session.run(

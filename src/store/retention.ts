@@ -116,10 +116,10 @@ function changesPruning(organization: string, { beforeMs, asOfMs }: Due): Deleti
     if (seq === undefined) {
       // The last one before the first that stays, if any is old.
       const last = await session.first<{ seq: number | null }>(sql`
-        WITH first (seq) AS (SELECT min(seq) ${of} AND at >= ${moment(from)} AND at < ${moment(until)})
-        SELECT CASE WHEN first.seq IS NULL THEN (SELECT max(seq) ${of} AND at < ${moment(from)})
+        WITH first (seq) AS (SELECT min(seq) ${of} AND changed_at >= ${moment(from)} AND changed_at < ${moment(until)})
+        SELECT CASE WHEN first.seq IS NULL THEN (SELECT max(seq) ${of} AND changed_at < ${moment(from)})
           ELSE (SELECT max(changes.seq) ${of} AND changes.seq < first.seq) END AS seq
-        FROM first WHERE EXISTS (SELECT 1 ${of} AND at < ${moment(from)})`)
+        FROM first WHERE EXISTS (SELECT 1 ${of} AND changed_at < ${moment(from)})`)
       seq = last?.seq ?? null
     }
     if (seq === null) return 0

@@ -80,7 +80,13 @@ test('the mirror has the dictionary as a table, column by column in order', asyn
   expect(found).toEqual(
     PUBLIC_TABLES.flatMap(({ name, columns }) =>
       columns.map(({ name: column, nullable, personal, ...same }) => {
-        return { table: name, column, ...same, nullable: Number(nullable), personal: Number(personal) }
+        return {
+          table_name: name,
+          column_name: column,
+          ...same,
+          nullable: Number(nullable),
+          personal: Number(personal),
+        }
       }),
     ),
   )
@@ -89,15 +95,15 @@ test('the mirror has the dictionary as a table, column by column in order', asyn
 test('a dictionary of another version is written anew when the mirror is opened, and one of this version is left', async () => {
   const file = aMirrorFile()
   await (await openMirror(file)).close()
-  tamper(file, `UPDATE dictionary SET meaning = 'something else' WHERE "column" = 'email'`)
-  tamper(file, `DELETE FROM dictionary WHERE "column" = 'seq'`)
+  tamper(file, `UPDATE dictionary SET meaning = 'something else' WHERE column_name = 'email'`)
+  tamper(file, `DELETE FROM dictionary WHERE column_name = 'seq'`)
 
   await (await openMirror(file)).close()
 
-  expect(valueOf(file, `SELECT meaning FROM dictionary WHERE "table" = 'customers' AND "column" = 'email'`)).toMatch(
-    'e-mail',
-  )
-  expect(valueOf(file, `SELECT rowid FROM dictionary WHERE "column" = 'seq'`)).toBeGreaterThan(0)
+  expect(
+    valueOf(file, `SELECT meaning FROM dictionary WHERE table_name = 'customers' AND column_name = 'email'`),
+  ).toMatch('e-mail')
+  expect(valueOf(file, `SELECT rowid FROM dictionary WHERE column_name = 'seq'`)).toBeGreaterThan(0)
   tamper(file, `CREATE TRIGGER no_write BEFORE INSERT ON dictionary BEGIN SELECT RAISE(ABORT, 'written'); END`)
   await expect(openMirror(file).then((mirror) => mirror.close())).resolves.toBeUndefined()
 })

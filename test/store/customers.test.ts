@@ -73,7 +73,7 @@ test.each([...TEXT_FIELDS, 'vip'])('a change of %s is seen, stored and recorded 
 
   const [change] = rowsOf(mirror.file, 'SELECT * FROM changes')
   const told = column === 'extra' ? ['{"vip":"before"}', '{"vip":"after"}'] : ['before', 'after']
-  expect(change).toMatchObject({ id: customerId(1), change: 'changed', at: LATER_TEXT })
+  expect(change).toMatchObject({ id: customerId(1), change: 'changed', changed_at: LATER_TEXT })
   expect(JSON.parse(String(change?.['fields']))).toEqual({ [column]: told })
   expect(valueOf(mirror.file, `SELECT ${column} FROM customers`)).toBe(told[1])
 })

@@ -13,7 +13,7 @@ describe('changes', () => {
     const mirror = await nightsOfRenames(10)
     const last = Number(valueOf(mirror.file, 'SELECT max(seq) FROM changes'))
     const pruned = await prune(mirror, { changesMs: 4 * DAY_MS }, 10)
-    const left = rowsOf(mirror.file, 'SELECT seq, at FROM changes ORDER BY seq')
+    const left = rowsOf(mirror.file, 'SELECT seq, changed_at AS at FROM changes ORDER BY seq')
     await night(mirror, 11, customers(1, 4))
 
     expect(pruned).toMatchObject({ changes: 5, isUnfinished: false, error: undefined })
@@ -27,7 +27,7 @@ describe('changes', () => {
 
   test('that a clock far ahead has dated go with those around them', async () => {
     const mirror = await nightsOfRenames(6)
-    tamper(mirror.file, `UPDATE changes SET at = '2099-01-01 00:00:00.000' WHERE seq = 1`)
+    tamper(mirror.file, `UPDATE changes SET changed_at = '2099-01-01 00:00:00.000' WHERE seq = 1`)
     const pruned = await prune(mirror, { changesMs: 2 * DAY_MS }, 6)
 
     expect(pruned).toMatchObject({ changes: 3 })
@@ -166,7 +166,7 @@ describe('in bounded steps', () => {
     tamper(
       mirror.file,
       `WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 101000)
-      INSERT INTO changes (run_id, organization, id, change, at) SELECT 1, 'acme', 'x', 'changed', (SELECT started_at FROM runs WHERE id = 1) FROM n`,
+      INSERT INTO changes (run_id, organization, id, change, changed_at) SELECT 1, 'acme', 'x', 'changed', (SELECT started_at FROM runs WHERE id = 1) FROM n`,
     )
     const first = await prune(mirror, { changesMs: DAY_MS }, 10)
     const second = await prune(mirror, { changesMs: DAY_MS }, 11)

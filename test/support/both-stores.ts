@@ -160,7 +160,7 @@ function aChange(random: Dice, of: { seq: number; organization: string; id: stri
     { extra: [random.pick([null, '{"a": 0}']), '{"a": 1}'] },
   ])
   return {
-    ...{ ...of, run_id: 1 + random.below(30), change, at: aTime(random) },
+    ...{ ...of, run_id: 1 + random.below(30), change, changed_at: aTime(random) },
     fields: change === 'changed' ? JSON.stringify(fields) : random.pick([null, '{ }']),
     missing_since: change === 'removed' && random.chance(0.7) ? aTime(random) : null,
   }

@@ -56,7 +56,7 @@ async function describedTables(place: string): Promise<DescribedTable[]> {
     .filter(({ columns }) => columns.length > 0)
 }
 
-const DICTIONARY = 'SELECT "table" || \'.\' || "column", type, meaning FROM dictionary'
+const DICTIONARY = "SELECT table_name || '.' || column_name, type, meaning FROM dictionary"
 
 function asRows(tables: readonly DescribedTable[], format: ReturnType<typeof formatRows>): string {
   const rows = tables.flatMap((table) =>

@@ -95,7 +95,7 @@ export async function removeRows(
     { row_id: 'bigint', number: 'bigint' },
   )
   const fed = await session.run(sql`
-    INSERT INTO changes (run_id, organization, id, change, at, missing_since)
+    INSERT INTO changes (run_id, organization, id, change, changed_at, missing_since)
     SELECT ${run.id}, ${organization}, id, 'removed', ${moment(now)}, missing_since
     FROM ${rows} JOIN (SELECT row_id AS gone, id, missing_since FROM customers WHERE ${rowsOf(organization, rowIds)} ${APART}) AS removed
       ON removed.gone = given.row_id ORDER BY number`)

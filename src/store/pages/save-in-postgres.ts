@@ -269,7 +269,7 @@ const UPDATE = `UPDATE customers SET ${FIELDS.map((field, at) => `${field} = ${S
     changed_at = CASE WHEN given.is_changed THEN $3::timestamptz ELSE customers.changed_at END,
     last_run_id = CASE WHEN given.is_own THEN $2::bigint ELSE customers.last_run_id END
   FROM GIVEN WHERE customers.organization = $1 AND customers.row_id = given.row_id`
-const FEED = `INSERT INTO changes (run_id, organization, id, change, fields, at)
+const FEED = `INSERT INTO changes (run_id, organization, id, change, fields, changed_at)
   SELECT $2::bigint, $1, id, change, fields::json, $3::timestamptz FROM GIVEN`
 const REJECT = `INSERT INTO rejects (run_id, organization, record_id, record_key, page, position, payload, reasons, first_seen_at, seen_at)
   SELECT $2::bigint, $1, record_id, record_key, page, position, payload, reasons::json, $3::timestamptz, $3::timestamptz FROM GIVEN

@@ -145,7 +145,7 @@ function updateOf(customer: Customer, before: Known | undefined): string {
     WHERE row_id = @row_id AND organization = @organization`
 }
 
-const FEED = 'INSERT INTO changes (run_id, organization, id, change, fields, at) VALUES (?, ?, ?, ?, ?, ?)'
+const FEED = 'INSERT INTO changes (run_id, organization, id, change, fields, changed_at) VALUES (?, ?, ?, ?, ?, ?)'
 
 /** An open reject from an earlier run is updated, not added again. */
 const REJECT = `INSERT INTO rejects

@@ -91,7 +91,7 @@ function findOlder(session: ServerSession, xid: string): Promise<{ xid: string }
 const ROWS = {
   customers: `(row_id, organization, id, first_seen_at, changed_at, last_run_id, updated_at)
     SELECT 0, '', '', 'epoch', 'epoch', 0, 'epoch'`,
-  changes: `(seq, run_id, organization, id, change, at) SELECT 0, 0, '', '', 'added', 'epoch'`,
+  changes: `(seq, run_id, organization, id, change, changed_at) SELECT 0, 0, '', '', 'added', 'epoch'`,
   rejects: `(reject_id, run_id, organization, record_key, page, position, payload, reasons, first_seen_at, seen_at)
     SELECT 0, 0, '', '', 0, 0, '', '[]', 'epoch', 'epoch'`,
   runs: `(id, organization, trigger, started_at, status, read_as_of) SELECT 0, '', '', 'epoch', 'failed', 'epoch'`,

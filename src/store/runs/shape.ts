@@ -149,7 +149,7 @@ async function feed(
     return { id, change, fields: { ...fields, ...Object.fromEntries(emptied) } }
   })
   const fed = await session.run(sql`
-    INSERT INTO changes (run_id, organization, id, change, fields, at)
+    INSERT INTO changes (run_id, organization, id, change, fields, changed_at)
     SELECT ${run.id}, ${run.organization}, id, change, fields, ${moment(now)}
     FROM ${given(changed, { id: 'text', change: 'text', fields: 'json' })} WHERE true`)
   requireTaken(run, 'changes', { given: lost.length, taken: fed })

@@ -30,14 +30,21 @@ const MEANINGS_THERE: Readonly<Record<string, string>> = {
 }
 
 const ROWS_THERE = ROWS.map(({ table, name: column, meaning, source, nullable, personal }) => {
-  return { table, column, meaning: MEANINGS_THERE[`${table}.${column}`] ?? meaning, source, nullable, personal }
+  return {
+    table_name: table,
+    column_name: column,
+    meaning: MEANINGS_THERE[`${table}.${column}`] ?? meaning,
+    source,
+    nullable,
+    personal,
+  }
 })
 
 /** Whether a server says of each public column what this program does, and which type it has. */
 export async function isDescribed(session: ServerSession): Promise<boolean> {
   const { count } = await session.query(
     `${DESCRIBED} SELECT FROM described FULL JOIN dictionary
-    ON dictionary."table" = described."table" AND dictionary."column" = described."column" WHERE ${DIFFERS} LIMIT 1`,
+    ON dictionary.table_name = described.table_name AND dictionary.column_name = described.column_name WHERE ${DIFFERS} LIMIT 1`,
     GIVEN,
   )
   return count === 0
@@ -48,11 +55,11 @@ export async function describeOnServer(session: ServerSession) {
   await session.query(
     `${DESCRIBED}, gone AS (
        DELETE FROM dictionary WHERE NOT EXISTS (
-         SELECT 1 FROM described WHERE described."table" = dictionary."table" AND described."column" = dictionary."column")
+         SELECT 1 FROM described WHERE described.table_name = dictionary.table_name AND described.column_name = dictionary.column_name)
      )
-     INSERT INTO dictionary ("table", "column", type, meaning, source, nullable, personal)
-     SELECT "table", "column", type, meaning, source, nullable, personal FROM described ORDER BY place
-     ON CONFLICT ("table", "column") DO UPDATE SET type = excluded.type, meaning = excluded.meaning, source = excluded.source,
+     INSERT INTO dictionary (table_name, column_name, type, meaning, source, nullable, personal)
+     SELECT table_name, column_name, type, meaning, source, nullable, personal FROM described ORDER BY place
+     ON CONFLICT (table_name, column_name) DO UPDATE SET type = excluded.type, meaning = excluded.meaning, source = excluded.source,
        nullable = excluded.nullable, personal = excluded.personal
      WHERE ${DIFFERS.replaceAll('described.', 'excluded.')}`,
     GIVEN,
@@ -63,11 +70,11 @@ const GIVEN = JSON.stringify(ROWS_THERE)
 
 const DESCRIBED = `
   WITH described AS (
-    SELECT place, "table", "column", format_type(atttypid, atttypmod) AS type, meaning, source, nullable, personal
+    SELECT place, table_name, column_name, format_type(atttypid, atttypmod) AS type, meaning, source, nullable, personal
     FROM ROWS FROM (json_to_recordset($1::json) AS (
-      "table" text, "column" text, meaning text, source text, nullable boolean, personal boolean
-    )) WITH ORDINALITY AS described ("table", "column", meaning, source, nullable, personal, place)
-    JOIN pg_attribute ON attrelid = to_regclass(quote_ident("table")) AND attname = "column"
+      table_name text, column_name text, meaning text, source text, nullable boolean, personal boolean
+    )) WITH ORDINALITY AS described (table_name, column_name, meaning, source, nullable, personal, place)
+    JOIN pg_attribute ON attrelid = to_regclass(quote_ident(table_name)) AND attname = column_name
   )`
 
 const DIFFERS = `(dictionary.type, dictionary.meaning, dictionary.source, dictionary.nullable, dictionary.personal)

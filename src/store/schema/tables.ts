@@ -88,7 +88,7 @@ CREATE TABLE changes (
   id            ${w.name} NOT NULL,
   change        TEXT NOT NULL CHECK (change IN ('added', 'changed', 'removed', 'returned')),
   fields        ${w.json},                       -- JSON object: field -> [before, after]
-  at            ${w.time} NOT NULL,
+  changed_at    ${w.time} NOT NULL,
   missing_since ${w.time}                        -- since when a removed customer was absent, as far as it is known
 );
 CREATE INDEX changes_by_customer ON changes (organization, id${w.thenSeq});
@@ -124,14 +124,14 @@ CREATE TABLE horizons (
 
 -- Public: what each public table and column holds. The program writes it when it opens the mirror.
 CREATE TABLE dictionary (
-  "table"  TEXT NOT NULL,
-  "column" TEXT NOT NULL,
-  type     TEXT NOT NULL,
-  meaning  TEXT NOT NULL,
-  source   TEXT NOT NULL,                        -- service | mirror
-  nullable ${w.truth} NOT NULL,
-  personal ${w.truth} NOT NULL,                  -- may hold personal data of a customer
-  PRIMARY KEY ("table", "column")
+  table_name  TEXT NOT NULL,
+  column_name TEXT NOT NULL,
+  type        TEXT NOT NULL,
+  meaning     TEXT NOT NULL,
+  source      TEXT NOT NULL,                     -- service | mirror
+  nullable    ${w.truth} NOT NULL,
+  personal    ${w.truth} NOT NULL,               -- may hold personal data of a customer
+  PRIMARY KEY (table_name, column_name)
 );
 
 -- All tables from here on are internal.

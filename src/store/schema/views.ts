@@ -75,8 +75,8 @@ WITH later AS (
 SELECT versions.organization, versions.id,
   -- A subselect keeps the type of its column in SQLite.
   (SELECT ${f.greatest('customers.first_seen_at', 'horizons.history_from')} WHERE opened.seq IS NULL
-    UNION ALL SELECT opened.at WHERE opened.seq IS NOT NULL) AS valid_from,
-  closed.at AS valid_to,
+    UNION ALL SELECT opened.changed_at WHERE opened.seq IS NOT NULL) AS valid_from,
+  closed.changed_at AS valid_to,
   (SELECT read_as_of FROM runs WHERE runs.organization = versions.organization AND runs.id < opened.run_id AND ${GOOD}
     ORDER BY runs.id DESC LIMIT 1) AS valid_from_after,
   (SELECT read_as_of FROM runs WHERE runs.organization = versions.organization AND runs.id < closed.run_id AND ${GOOD}
@@ -95,9 +95,9 @@ LEFT JOIN horizons ON horizons.organization = versions.organization;
 -- day; the customers that are left were added then, or before it.
 CREATE VIEW customers_daily AS
 WITH RECURSIVE counted (organization, day, change, customers) AS (
-  SELECT changes.organization, ${f.day('at')}, change, count(*)
+  SELECT changes.organization, ${f.day('changed_at')}, change, count(*)
   FROM changes LEFT JOIN horizons ON horizons.organization = changes.organization
-  WHERE seq > coalesce(pruned_seq, 0) GROUP BY changes.organization, ${f.day('at')}, change
+  WHERE seq > coalesce(pruned_seq, 0) GROUP BY changes.organization, ${f.day('changed_at')}, change
 ), begun (organization, first_day, is_whole) AS (
   SELECT runs.organization, ${f.greatest(f.day('min(finished_at)'), f.day('min(horizons.history_from)'))}, min(horizons.history_from) IS NULL
   FROM runs LEFT JOIN horizons ON horizons.organization = runs.organization WHERE ${READ_TO_END} GROUP BY runs.organization

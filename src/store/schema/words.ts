@@ -17,7 +17,7 @@ export const SQLITE = {
   clustered: ' WITHOUT ROWID',
   // It is at the end of every index.
   thenSeq: '',
-  indexedDay: 'substr(at, 1, 10)',
+  indexedDay: 'substr(changed_at, 1, 10)',
   rowId: 'row_id         INTEGER PRIMARY KEY,              -- number of the row within this file',
   // Not generated, which some tools do not show.
   isActive: 'is_active      BOOLEAN NOT NULL DEFAULT 1        -- 0 once it is removed',
@@ -55,7 +55,7 @@ export const POSTGRES: Words = {
   isBytes: '',
   clustered: '',
   thenSeq: ', seq',
-  indexedDay: 'at',
+  indexedDay: 'changed_at',
   // The holder of the lease gives the numbers, so none is burnt by a conflict or a rollback.
   rowId: 'row_id         bigint NOT NULL,                  -- counts from 1 within its organization',
   isActive: `is_active      boolean GENERATED ALWAYS AS (removed_at IS NULL) STORED,

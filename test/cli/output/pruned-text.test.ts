@@ -36,7 +36,7 @@ test('a sync deletes what the configuration no longer keeps, and says so as text
   const organizations = organizationsOf(await aSandbox({ customers: [12] }), { retention: { changes: '30d' } })
   const { config, mirror } = aWorkplace(organizations)
   await runCommand(syncCommand, ['--config', config])
-  const insert = `INSERT INTO changes (run_id, organization, id, change, at) VALUES (1, 'acme', 'x', 'changed', '2020-01-01 00:00:00.000')`
+  const insert = `INSERT INTO changes (run_id, organization, id, change, changed_at) VALUES (1, 'acme', 'x', 'changed', '2020-01-01 00:00:00.000')`
   tamper(mirror, insert)
   const text = await runCommand(syncCommand, ['--config', config])
   tamper(mirror, insert)

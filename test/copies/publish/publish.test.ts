@@ -53,7 +53,7 @@ describe('what is in a copy', () => {
       `SELECT t.name || '.' || c.name AS name FROM sqlite_schema t, pragma_table_info(t.name) c
       WHERE t.type IN ('table', 'view') AND t.name NOT LIKE 'sqlite_%' AND t.name <> 'freshness_as_published'`,
     ).map(({ name }) => String(name))
-    const described = rowsOf(file, `SELECT "table" || '.' || "column" AS name FROM dictionary`).map(({ name }) =>
+    const described = rowsOf(file, `SELECT table_name || '.' || column_name AS name FROM dictionary`).map(({ name }) =>
       String(name),
     )
     const { tables } = JSON.parse(readFileSync(join(dirname(file), 'metadata.json'), 'utf8')).databases.readers
