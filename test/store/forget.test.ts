@@ -249,7 +249,7 @@ function addChanges({ file }: Mirror, organization: string, { from, count }: { f
   tamper(
     file,
     `WITH RECURSIVE number (n) AS (SELECT ${from} UNION ALL SELECT n + 1 FROM number WHERE n < ${from + count - 1})
-    INSERT INTO changes (seq, run_id, organization, id, change, fields, at)
+    INSERT INTO changes (seq, run_id, organization, id, change, fields, changed_at)
     SELECT n, 1, '${organization}', CAST(n AS TEXT), 'changed', '{"name":["Ada","Eve"]}', '2026-01-05 00:00:00.000' FROM number`,
   )
 }

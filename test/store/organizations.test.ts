@@ -192,10 +192,10 @@ test('every customer leaves active_customers with a change, and nothing is delet
   expect(
     rowsOf(
       file,
-      'SELECT organization, change, run_id, at, COUNT(*) AS n FROM changes WHERE seq > ? GROUP BY 1, 2, 3, 4',
+      'SELECT organization, change, run_id, changed_at, COUNT(*) AS n FROM changes WHERE seq > ? GROUP BY 1, 2, 3, 4',
       lastSeq,
     ),
-  ).toEqual([{ organization: 'acme', change: 'removed', run_id: lastRun, at: RETIRED_AT, n: active }])
+  ).toEqual([{ organization: 'acme', change: 'removed', run_id: lastRun, changed_at: RETIRED_AT, n: active }])
   const removed = 'removed_at = ? AND NOT is_active AND last_run_id = ? AND updated_at > ?'
   const marked = `SELECT COUNT(*) FROM customers WHERE organization = 'acme' AND ${removed}`
   expect(valueOf(file, marked, RETIRED_AT, lastRun, '2026-01-10')).toBe(active)

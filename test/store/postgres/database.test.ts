@@ -261,7 +261,9 @@ describe('the dictionary', () => {
   test('says of every public column what PostgreSQL says of its type', async () => {
     const database = await inPostgres(server, {})
     const stored = await database.read((session) =>
-      session.all<{ table: string; column: string }>(text(`SELECT "table", "column" FROM dictionary ORDER BY ctid`)),
+      session.all<{ table: string; column: string }>(
+        text(`SELECT table_name AS "table", column_name AS "column" FROM dictionary ORDER BY ctid`),
+      ),
     )
     const wrong = await database.read((session) => session.all(text(WRONG_TYPES)))
     const meanings = await database.read((session) => session.all(text(`SELECT meaning FROM dictionary`)))
@@ -279,7 +281,7 @@ describe('the dictionary', () => {
       session.all<{
         name: string
       }>(
-        text(`SELECT DISTINCT CASE "column" WHEN 'extra' THEN 'extra' ELSE "table" || '.' || "column" END AS name
+        text(`SELECT DISTINCT CASE column_name WHEN 'extra' THEN 'extra' ELSE table_name || '.' || column_name END AS name
         FROM dictionary WHERE type = 'json'`),
       ),
     )
@@ -293,7 +295,8 @@ describe('the dictionary', () => {
 })
 
 const WRONG_TYPES = `
-  SELECT * FROM dictionary JOIN information_schema.columns ON table_schema = current_schema() AND table_name = "table" AND column_name = "column"
+  SELECT * FROM dictionary JOIN information_schema.columns AS held
+    ON table_schema = current_schema() AND held.table_name = dictionary.table_name AND held.column_name = dictionary.column_name
   WHERE type <> data_type`
 
 const AT = '2026-03-01 00:00:00.000'
