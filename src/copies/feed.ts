@@ -84,7 +84,7 @@ export function selectFeed(
     at === '' ? '(? = ? OR TRUE)' : '(now.updated_at > ? OR now.organization IN (SELECT value FROM json_each(?)))'
   // A plus keeps rows in their order: no index is used to find them.
   return {
-    columns: [...own.map(nullableSeq), ...values.map(({ value: _, ...column }) => column)],
+    columns: [...own.map(nullableSeq), ...values],
     sql: `SELECT ${select(CURRENT, 'now')} FROM customers AS now
         WHERE ${isLater} AND +now.organization IN (SELECT value FROM json_each(?))
           AND NOT EXISTS (SELECT 1 FROM changes AS later
