@@ -1,5 +1,7 @@
+import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
-import { describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { syncCommand } from '../src/cli/sync.ts'
 import { customerId } from './support/builders.ts'
 import {
@@ -7,21 +9,23 @@ import {
   cut,
   drip,
   envelopeOf,
+  type FaultServer,
   hang,
   html,
   json,
   list,
   redirect,
   refusal,
-  slam,
   type Reply,
+  slam,
 } from './support/fault-server.ts'
-import { onlyRun } from './support/json-output.ts'
+import { onlyRun, type SyncRun } from './support/json-output.ts'
 import { dump, rowsOf, valueOf } from './support/mirror-file.ts'
+import { asPlainUser, type Ended, runCli } from './support/run-cli.ts'
 import { runCommand } from './support/run-command.ts'
-import { aFaultServer, aWorkplace, organizationAt } from './support/workplace.ts'
 import { someOf } from './support/seeds.ts'
-import { PATIENT, syncTwice } from './support/synced-twice.ts'
+import { withoutPrivileges } from './support/unprivileged.ts'
+import { aFaultServer, aWorkplace, organizationAt, type Workplace } from './support/workplace.ts'
 
 /** What a page of the list is in bytes, to be spoiled. */
 const PAGE = JSON.stringify(envelopeOf(3, { page: 1, size: 100 }))
@@ -222,3 +226,118 @@ describe('odd records do not end the run', () => {
     expect(dump(mirror, ['customers', 'changes'])).toEqual(before)
   })
 })
+
+/** For answers that come, however busy the machine is. */
+export const PATIENT = { defaults: { maxWait: '0s', requestTimeout: '1m' } }
+
+/** Syncs against a server that has answered three customers once and then does as the case has it. */
+export async function syncTwice(
+  reply: Reply,
+  settings: Parameters<typeof aWorkplace>[1] = PATIENT,
+): Promise<{ code: number; run: SyncRun; said: string; mirror: string; server: FaultServer; before: object }> {
+  const server = await aFaultServer(list(3), reply)
+  const { config: patient, mirror } = aWorkplace([organizationAt(server)], PATIENT)
+  const { config } = aWorkplace([organizationAt(server)], { ...settings, mirror })
+  await runCommand(syncCommand, ['--config', patient])
+  const before = dump(mirror, ['customers', 'changes'])
+  const { code, stdout, stderr } = await runCommand(syncCommand, ['--json', '--config', config])
+  return { code, run: onlyRun(stdout), said: stdout + stderr, mirror, server, before }
+}
+
+const PLAIN_USER = asPlainUser()
+const here = mirroringHere()
+
+describe('a configuration that cannot be used', () => {
+  test.each<[what: string, said: RegExp, spoil: (file: string) => void]>([
+    ['is missing', /^other\.yaml does not exist: run 'customer-mirror init'/, () => undefined],
+    ['is a folder', /^other\.yaml is a folder, not a file: name another with --config\n$/, (file) => mkdirSync(file)],
+    ['is empty', /^other\.yaml is empty/, (file) => writeFileSync(file, '')],
+    ['is no YAML', /^other\.yaml:1:\d+ /, (file) => writeFileSync(file, 'organizations: [')],
+    ['is binary', /^other\.yaml is not UTF-8/, (file) => writeFileSync(file, Buffer.from([0x80, 0x81]))],
+  ])('%s', async (_, said, spoil) => {
+    spoil(join(here.workplace.folder, 'other.yaml'))
+
+    here.expectRefusal(await here.sync('--config', 'other.yaml'), said)
+  })
+
+  test('has mistakes, which are all reported with their places', async () => {
+    writeFileSync(
+      join(here.workplace.folder, 'other.yaml'),
+      'miror: x.db\norganizations:\n  - id: acme\n    baseUrl: http://acme.example.com\n    apiKey: typed-in-here\n    secret: { env: A }\n',
+    )
+
+    here.expectRefusal(
+      await here.sync('--config', 'other.yaml'),
+      /^other\.yaml:1:1 .*did you mean "mirror"\?/m,
+      /^other\.yaml:4:14 organizations\.0\.baseUrl: must be an https URL/m,
+      /^other\.yaml:5:13 organizations\.0\.apiKey: must not be written into this file/m,
+    )
+  })
+
+  if (PLAIN_USER !== undefined) {
+    test('may not be read by this user', async () => {
+      chmodSync(here.workplace.folder, 0o755)
+      chmodSync(here.workplace.config, 0o000)
+      const ended = await withoutPrivileges(() => here.sync())
+
+      here.expectRefusal(ended, 'customer-mirror.yaml cannot be read: this user has no permission')
+    })
+  }
+})
+
+describe('an unusable secret fails only its organization, before any request', () => {
+  test.each<[what: string, reference: object, said: RegExp]>([
+    ['a variable that is not set', { env: 'ACME_SECRET' }, /environment ACME_SECRET .* is not set: export it/],
+    ['a variable that is empty', { env: 'EMPTY' }, /environment EMPTY .* is empty/],
+    ['a file that is not there', { file: './none' }, /\/none .* does not exist: create it/],
+    ['a folder', { file: './data' }, /\/data .* is a folder/],
+  ])('%s', async (_, reference, said) => {
+    const other = await aFaultServer(list(3))
+    const { folder, mirror } = aWorkplace([
+      organizationAt(here.server, { secret: reference }),
+      organizationAt(other, { id: 'globex' }),
+    ])
+    const { code, stderr } = await runCli(['sync'], { cwd: folder, env: { EMPTY: '' } })
+
+    expect(code).toBe(3)
+    expect(stderr).toMatch(said)
+    expect(stderr).toContain('organization acme')
+    expect(here.server.requests).toEqual([])
+    expect(valueOf(mirror, 'SELECT COUNT(*) FROM customers')).toBe(3)
+    expect(valueOf(mirror, `SELECT error_code FROM runs WHERE organization = 'acme'`)).toBe('config')
+    expect((await runCli(['sync', 'acme'], { cwd: folder, env: { EMPTY: '' } })).code).toBe(2)
+  })
+})
+
+test('a mirror that is a file of something else is not changed', async () => {
+  const notes = 'Buy milk. '.repeat(500)
+  writeFileSync(here.workplace.mirror, notes)
+
+  here.expectMirrorRefused(
+    await here.sync(),
+    `${here.workplace.mirror}: file is not a database (SQLITE_NOTADB). It is not a mirror of ours`,
+  )
+  expect(readFileSync(here.workplace.mirror, 'utf8')).toBe(notes)
+})
+
+/** A service of 300 customers and a workplace that mirrors it, anew for each test of the file. */
+export function mirroringHere() {
+  const place: { server: FaultServer; workplace: Workplace } = Object.create(null)
+  beforeEach(async () => {
+    place.server = await aFaultServer(list(300))
+    place.workplace = aWorkplace([organizationAt(place.server)])
+  })
+  const expectEnd = (expected: number, { code, stdout, stderr }: Ended, said: (string | RegExp)[]): void => {
+    expect({ code, stdout }).toEqual({ code: expected, stdout: '' })
+    for (const part of said) expect(stderr).toMatch(part)
+    expect(stderr).not.toMatch(/^\s+at |Unexpected|node_modules/m)
+    expect(place.server.requests).toEqual([])
+  }
+  return Object.assign(place, {
+    sync: (...args: string[]): Promise<Ended> => runCli(['sync', ...args], { cwd: place.workplace.folder }),
+    /** A user's mistake: code 2, nothing on standard output, no request, and no stack trace. */
+    expectRefusal: (ended: Ended, ...said: (string | RegExp)[]): void => expectEnd(2, ended, said),
+    /** A mirror that cannot be used as it is: code 7, and the rest as for a mistake. */
+    expectMirrorRefused: (ended: Ended, ...said: (string | RegExp)[]): void => expectEnd(7, ended, said),
+  })
+}

@@ -14,7 +14,6 @@ import { listedSource, mirroring } from './support/listed-source.ts'
 import { sqliteAlone } from './support/mirror-choice.ts'
 import { aMirror, dump, rowsOf, tamper, valueOf } from './support/mirror-file.ts'
 import { storedText } from './support/mirror-reader.ts'
-import { datedCustomers, searchedSource } from './support/mirrored-sandbox.ts'
 
 const hiddenOf = (list: readonly SentRecord[]) =>
   list.flatMap(({ phone, address }) =>
@@ -345,35 +344,6 @@ test.skipIf(sqliteAlone.wal)('a reader that keeps the file busy is waited for by
   expect(textsIn(mirror.file, ['Exampleton'])).toEqual([])
 })
 
-test('searches before a removal use the fields that are shown', async () => {
-  const mirror = await aMirror()
-  const policy = privacyPolicy({ drop: ['email'], hash: ['username'], key: KEY })
-  const all = datedCustomers(1, 40)
-  const searched = async (shown: readonly SentRecord[]) => {
-    const { source, texts } = searchedSource({ shown })
-    const done = await mirrorList(mirror, shown, policy, { source, pageSize: 100 })
-    return { ...done.report, texts }
-  }
-  await searched(all)
-  await searched(all.slice(0, 39))
-  const { removed, texts } = await searched(all.slice(0, 39))
-
-  expect(removed).toBe(1)
-  expect(texts).toContain('Customer 40')
-  expect(texts.filter((text) => !text.startsWith('Customer '))).toEqual([])
-})
-
-test('a policy of one organization leaves the others alone', async () => {
-  const mirror = await aMirror()
-  await mirrorList(mirror, customers(1, 5))
-  await mirrorList(mirror, customers(6, 9), undefined, { organization: 'globex' })
-  const before = rowsOf(mirror.file, `SELECT * FROM customers WHERE organization = 'globex'`)
-  await mirrorList(mirror, customers(1, 5), POLICY)
-
-  expect(rowsOf(mirror.file, `SELECT * FROM customers WHERE organization = 'globex'`)).toEqual(before)
-  expect(rowsOf(mirror.file, 'SELECT organization FROM lists')).toHaveLength(2)
-})
-
 test('stored rejects lose hidden values too: cut ones, and those that are no objects', async () => {
   const mirror = await aMirror()
   const list = [
@@ -448,20 +418,6 @@ test('the memory of the list is gone before the first record is read under a new
   expect(report.status).toBe('failed')
   expect(rowsOf(mirror.file, 'SELECT * FROM lists')).toEqual([])
   expect(textsIn(mirror.file, ['+1 555 0100'])).toEqual([])
-})
-
-test('once a shown field is filled in, its changes are recorded again', async () => {
-  const mirror = await aMirror()
-  const list = [...customers(1, 8), aCustomer(9, { phone: null })]
-  await mirrorList(mirror, list, privacyPolicy({ drop: ['phone'] }))
-  await mirrorList(mirror, list)
-  expect(rowOf(mirror, 3)?.['phone']).toBe('+1 555 0100 3')
-  expect(changesOf(mirror)).toEqual([])
-  await mirrorList(mirror, [...list.slice(0, 8), aCustomer(9, { phone: 'a first phone' })])
-
-  expect(changesOf(mirror)).toEqual([
-    { id: customerId(9), change: 'changed', fields: '{"phone":[null,"a first phone"]}' },
-  ])
 })
 
 test('so they are where the list is never proven, and where a record could not be read in that run', async () => {

@@ -141,7 +141,15 @@ test('poison: every customer except one is mirrored, and the certificate names t
 })
 
 test.each(
-  someOf(['growing-last-page', 'total-high', 'total-low', 'page-1-always', 'page-1-renumbered', 'repeat-page']),
+  someOf([
+    'poison',
+    'growing-last-page',
+    'total-high',
+    'total-low',
+    'page-1-always',
+    'page-1-renumbered',
+    'repeat-page',
+  ]),
 )('%s: a lying service removes no customer that it listed correctly before, and the run ends', async (name) => {
   const mirror = await aMirror()
   const customers = GROWING.has(name) ? 200 : inject('isDeep') ? 1050 : 350

@@ -1,9 +1,9 @@
-import { writeFileSync } from 'node:fs'
+import { readFileSync, statSync, writeFileSync } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { unlikelyCredentials } from '../../src/cli/check/check-organization.ts'
-import { readCredentials } from '../../src/config/credentials.ts'
+import { readCredentials, readPrivacy } from '../../src/config/credentials.ts'
 import type { Organization, SecretReference } from '../../src/config/organization.ts'
 import { DEFAULT_PRESET, recipeOf, type SecretEncoding } from '../../src/signing/signing.ts'
 import { acme, aFolder, configOf, linesOf, mistakesIn } from './configuration-folder.ts'
@@ -12,17 +12,17 @@ import { temporaryFolder } from '../support/temp-folder.ts'
 
 type Part = Pick<Organization, 'id' | 'apiKey' | 'secret' | 'signing'>
 
-function organization(secret: SecretReference, secretEncoding: SecretEncoding = 'utf8'): Part {
+function anOrganization(secret: SecretReference, secretEncoding: SecretEncoding = 'utf8'): Part {
   return { id: 'acme', apiKey: { env: 'KEY' }, secret, signing: { ...recipeOf(DEFAULT_PRESET), secretEncoding } }
 }
 
 test('a secret comes from the environment or from a file, whose last line break is no part of it', async () => {
   const file = join(await aFolder({ secret: 'made up secret\r\n' }), 'secret')
-  expect(await readCredentials(organization({ env: 'SECRET' }), { KEY: 'k-1', SECRET: 's-1' })).toEqual({
+  expect(await readCredentials(anOrganization({ env: 'SECRET' }), { KEY: 'k-1', SECRET: 's-1' })).toEqual({
     apiKey: 'k-1',
     secret: 's-1',
   })
-  expect(await readCredentials(organization({ file }), { KEY: 'k-1' })).toEqual({
+  expect(await readCredentials(anOrganization({ file }), { KEY: 'k-1' })).toEqual({
     apiKey: 'k-1',
     secret: 'made up secret',
   })
@@ -30,14 +30,14 @@ test('a secret comes from the environment or from a file, whose last line break 
 
 test('all missing secrets are named at once, with the fix', async () => {
   const file = join(await aFolder(), 'absent')
-  expect(await linesOf(readCredentials(organization({ file }), {}))).toEqual([
+  expect(await linesOf(readCredentials(anOrganization({ file }), {}))).toEqual([
     'environment KEY (the API key of organization acme) is not set: export it before running, or use { file: path }',
     `${file} (the secret of organization acme) does not exist: create it, readable by this user only (chmod 600)`,
   ])
 })
 
 test('a variable that the environment inherits is not set', async () => {
-  const secret = readCredentials(organization({ env: 'toString' }), { KEY: 'k' })
+  const secret = readCredentials(anOrganization({ env: 'toString' }), { KEY: 'k' })
 
   expect(await linesOf(secret)).toEqual([expect.stringMatching(/the secret of organization acme\) is not set/)])
 })
@@ -45,14 +45,14 @@ test('a variable that the environment inherits is not set', async () => {
 test('a directory in place of a secret file is named', async () => {
   const file = join(await aFolder(), 'folder')
   await mkdir(file)
-  expect(await linesOf(readCredentials(organization({ file }), { KEY: 'k' }))).toEqual([
+  expect(await linesOf(readCredentials(anOrganization({ file }), { KEY: 'k' }))).toEqual([
     `${file} (the secret of organization acme) is a folder, not a file`,
   ])
 })
 
 test('a named pipe in place of a secret file is named, and not waited for', async () => {
   const { path } = heldPipe(join(await aFolder(), 'pipe'))
-  expect(await linesOf(readCredentials(organization({ file: path }), { KEY: 'k' }))).toEqual([
+  expect(await linesOf(readCredentials(anOrganization({ file: path }), { KEY: 'k' }))).toEqual([
     `${path} (the secret of organization acme) is a pipe, not a file`,
   ])
 })
@@ -69,7 +69,7 @@ test.each([
   ['no base64', 'hunter2 made up!', 'base64', /is not valid base64, .* says it is: copy it again/],
   ['no base64url', 'hunter2+made+up', 'base64url', /is not valid base64url/],
 ] as const)('a secret that is %s is explained and never shown', async (_what, SECRET, encoding, expected) => {
-  const lines = await linesOf(readCredentials(organization({ env: 'SECRET' }, encoding), { KEY: 'k', SECRET }))
+  const lines = await linesOf(readCredentials(anOrganization({ env: 'SECRET' }, encoding), { KEY: 'k', SECRET }))
   expect(lines).toEqual([expect.stringMatching(/^environment SECRET \(the secret of organization acme\) /)])
   expect(lines[0]).toMatch(expected)
   expect(lines[0]).not.toContain('hunter2')
@@ -81,18 +81,18 @@ test.each([
   ['base64', 'aGVsbG8'],
   ['base64url', 'a-_x'],
 ] as const)('a secret in %s is accepted as it is written: %s', async (encoding, SECRET) => {
-  const { secret } = await readCredentials(organization({ env: 'SECRET' }, encoding), { KEY: 'k', SECRET })
+  const { secret } = await readCredentials(anOrganization({ env: 'SECRET' }, encoding), { KEY: 'k', SECRET })
   expect(secret).toBe(SECRET)
 })
 
 test('a key that no header can carry is refused', async () => {
-  expect(await linesOf(readCredentials(organization({ env: 'SECRET' }), { KEY: 'clé', SECRET: 's' }))).toEqual([
+  expect(await linesOf(readCredentials(anOrganization({ env: 'SECRET' }), { KEY: 'clé', SECRET: 's' }))).toEqual([
     'environment KEY (the API key of organization acme) has characters that cannot be sent in a header: copy the key again',
   ])
 })
 
 test('a key pasted where the name of a variable belongs is not repeated', async () => {
-  const [line] = await linesOf(readCredentials(organization({ env: 'sk_live_made_up' }), { KEY: 'k' }))
+  const [line] = await linesOf(readCredentials(anOrganization({ env: 'sk_live_made_up' }), { KEY: 'k' }))
   expect(line).toMatch(/^environment variable \(the secret of organization acme\) is not set/)
 })
 
@@ -231,4 +231,152 @@ test.each(['made-up-secret', 'c2VjcmV0LTEyMw==', 'c2VjcmV0LTEyMzQ=', 'a=b', '$',
 
 test('nothing is said of a secret that cannot be read', async () => {
   expect(await found({ env: 'ACME' })).toEqual([])
+})
+
+const PRIVACY_KEY = 'made up, with at least 32 characters'
+
+const KEPT = 'must stay: it is evidence that a scan is complete, and that a list is not an older one'
+const NO_KEY =
+  'needs a key: make one with `openssl rand -hex 32`, and add key: { env: NAME } or key: { file: path } beside it'
+
+test.each([
+  ['id', 'drop: [id]', '6:23 organizations.0.privacy.drop.0: must stay: a customer is known by it'],
+  ['created_at', 'drop: [phone, created_at]', `6:30 organizations.0.privacy.drop.1: ${KEPT}`],
+  ['created_at in another spelling', 'drop: [createdAt]', `6:23 organizations.0.privacy.drop.0: ${KEPT}`],
+  [
+    'a misspelt field',
+    'drop: [adress]',
+    '6:23 organizations.0.privacy.drop.0: is not a documented field (did you mean "address"?); for a field of that name in extra, write extra. before it',
+  ],
+  [
+    'a field in capitals',
+    'drop: [Phone]',
+    '6:23 organizations.0.privacy.drop.0: is not a documented field (did you mean "phone"?); for a field of that name in extra, write extra. before it',
+  ],
+  [
+    'all of extra as a hash',
+    'hash: [extra], key: { env: PRIVACY_KEY }',
+    '6:23 organizations.0.privacy.hash.0: extra can be dropped as a whole; to hash fields in it, name each of them',
+  ],
+  [
+    'a field in both lists',
+    'drop: [phone], hash: [vip, phone], key: { env: PRIVACY_KEY }',
+    "6:43 organizations.0.privacy.hash.1: is dropped too: keep it in one of the two lists (an organization's own list replaces the shared one)",
+  ],
+  ['a hash without a key', 'hash: [phone]', `6:22 organizations.0.privacy.hash: ${NO_KEY}`],
+  [
+    'a key in the file',
+    'hash: [phone], key: hunter2-made-up',
+    '6:36 organizations.0.privacy.key: must not be written into this file: put it in an environment variable and write { env: NAME }, or in a file and write { file: path }',
+  ],
+  [
+    'two places of a key',
+    'hash: [phone], key: { env: A, file: b }',
+    '6:36 organizations.0.privacy.key: must have either env or file',
+  ],
+  [
+    'a key pasted as a name',
+    'hash: [phone], key: { hunter2-made-up }',
+    '6:36 organizations.0.privacy.key: holds an unknown key: it must be { env: NAME } or { file: path }',
+  ],
+  [
+    'everything that a search needs',
+    'drop: [email, name], hash: [username], key: { env: PRIVACY_KEY }',
+    '6:22 organizations.0.privacy.drop: hides email, username and name: a customer is searched for by one of them before it is removed. Show one of them, or set scan: plain, which removes no customer',
+  ],
+  [
+    'a part of a field',
+    'drop: [contact.phone]',
+    '6:23 organizations.0.privacy.drop.0: must be a whole field: name the one that holds it; for a field with a dot in its name, write extra. before it',
+  ],
+  ['a number', 'drop: [1]', '6:23 organizations.0.privacy.drop.0: must be text: put it in quotes'],
+  [
+    'one field without a list',
+    'drop: phone',
+    '6:22 organizations.0.privacy.drop: must be a list, each item on its own line after a dash',
+  ],
+  ['a name of spaces', 'drop: [" "]', '6:23 organizations.0.privacy.drop.0: must be the name of a field'],
+  ['a misspelt list', 'dorp: [phone]', '6:16 organizations.0.privacy.dorp: unknown key (did you mean "drop"?)'],
+])('a policy with %s is placed and explained', async (_what, written, line) => {
+  const lines = await mistakesIn(acme(`privacy: { ${written} }`))
+  expect(lines).toEqual([`customer-mirror.yaml:${line}`])
+  expect(lines.join('\n')).not.toContain('hunter2')
+})
+
+test('a plain scan removes no customer, so everything may be hidden', async () => {
+  const [organization] = (await configOf(acme('scan: plain', 'privacy: { drop: [email, name, username] }')))
+    .organizations
+  expect(organization?.privacy).toEqual({ drop: ['email', 'name', 'username'], hash: [], key: undefined })
+})
+
+test('the shared policy holds for every organization, and lists of its own replace the shared ones', async () => {
+  const shared = `defaults:\n  privacy: { drop: [address], hash: [phone], key: { file: keys/privacy } }\n`
+  const config = await configOf(
+    `${shared}${acme('privacy: { drop: [] }')}${acme().slice('organizations:\n'.length).replace('acme', 'globex').replace('acme.', 'globex.')}`,
+  )
+  const key = { file: expect.stringMatching(/keys\/privacy$/) }
+  expect(config.organizations.map(({ privacy }) => privacy)).toEqual([
+    { drop: [], hash: ['phone'], key },
+    { drop: ['address'], hash: ['phone'], key },
+  ])
+  expect(
+    (await configOf(`${shared}${acme('privacy: { drop: [], hash: [] }')}`)).organizations[0]?.privacy,
+  ).toBeUndefined()
+})
+
+test('a mistake that comes of both is placed where it can be corrected', async () => {
+  const shared = 'defaults:\n  privacy: { hash: [phone], key: { env: PRIVACY_KEY } }\n'
+  expect(await mistakesIn(`${shared}${acme('privacy: { drop: [phone] }')}`)).toEqual([
+    expect.stringMatching(/^customer-mirror.yaml:2:21 defaults.privacy.hash.0: is dropped too/),
+  ])
+})
+
+function organizationWith(privacy: Organization['privacy']): Pick<Organization, 'id' | 'privacy'> {
+  return { id: 'acme', privacy }
+}
+
+/** A day after the files of these tests were written. */
+const AT_REST = {
+  now: () => Date.now() + 86_400_000,
+  sleep: async () => expect.unreachable('no file was written a moment ago'),
+  signal: new AbortController().signal,
+}
+
+test.each([
+  ['is whole', (file: string) => readFileSync(file, 'utf8'), /^is read$/],
+  ['was written in part', () => `${PRIVACY_KEY}${PRIVACY_KEY}\n`, /was changed while it was read: wait until/],
+])('a key file that was written a moment ago, and %s, is read again after a rest', async (_, later, said) => {
+  const file = join(await aFolder({ key: `${PRIVACY_KEY}\n` }), 'key')
+  const rests: number[] = []
+  const sleep = async (ms: number) => {
+    rests.push(ms)
+    writeFileSync(file, later(file))
+  }
+  const { mtimeMs } = statSync(file)
+  const reading = readPrivacy(
+    organizationWith({ drop: [], hash: ['phone'], key: { file } }),
+    { ...AT_REST, now: () => mtimeMs + 10, sleep },
+    {},
+  )
+
+  expect(await reading.then(() => 'is read', String)).toMatch(said)
+  expect(rests).toEqual([1000])
+})
+
+test('the key comes from a file or the environment, and shows in no message', async () => {
+  const file = join(await aFolder({ key: `${PRIVACY_KEY}\n`, empty: '\n', short: 'hunter2-made-up' }), 'key')
+  const hashed = (key: { env: string } | { file: string }) => organizationWith({ drop: [], hash: ['phone'], key })
+  const fromFile = await readPrivacy(hashed({ file }), AT_REST, {})
+  const fromEnvironment = await readPrivacy(hashed({ env: 'PRIVACY_KEY' }), AT_REST, { PRIVACY_KEY: PRIVACY_KEY })
+  expect(fromFile.hashOf('x')).toBe(fromEnvironment.hashOf('x'))
+  expect(JSON.stringify(fromFile)).not.toContain(PRIVACY_KEY)
+
+  const what = '(the privacy key of organization acme)'
+  const linesFor = (name: string) => linesOf(readPrivacy(hashed({ file: file.replace(/key$/, name) }), AT_REST, {}))
+  expect(await linesFor('absent')).toEqual([expect.stringContaining(`${what} does not exist: create it`)])
+  expect(await linesFor('empty')).toEqual([expect.stringContaining(`${what} is empty`)])
+  expect(await linesFor('short')).toEqual([
+    expect.stringMatching(/must have at least 32 characters: make one with `openssl rand/),
+  ])
+  expect((await linesFor('short')).join('\n')).not.toContain('hunter2')
 })

@@ -1,6 +1,10 @@
-import { aCustomer, customerId, START_MS, type SentRecord } from '../support/builders.ts'
-import type { Dice } from '../support/dice.ts'
+import type { Mirror } from '../../src/model/mirror.ts'
 import { privacyPolicy, type PrivacyPolicy } from '../../src/privacy/privacy-policy.ts'
+import { openMirror } from '../../src/store/mirror.ts'
+import { aCustomer, customerId, type SentRecord, START_MS } from '../support/builders.ts'
+import type { Dice } from '../support/dice.ts'
+import { withReader } from '../support/mirror-file.ts'
+import type { Reader, Row } from '../support/mirror-reader.ts'
 
 export const DAY_MS = 86_400_000
 const DOCUMENTED = ['name', 'username', 'email', 'phone', 'address'] as const
@@ -133,4 +137,69 @@ export function someHiding(dice: Dice): Hiding {
     if (way === 1) hash.push(field)
   }
   return { drop, hash, key: dice.below(2) }
+}
+
+/** A program that copied the active customers once, and follows the feed. */
+export type Follower = {
+  seq: number
+  stamp: string
+  active: Map<string, Row>
+  all: Map<string, Row>
+}
+
+/** A mirror, its model, and all that was taken from it. */
+export class World {
+  model: Model = new Map()
+  /** In days since the start. */
+  day = 0
+  followers: Follower[] = []
+  backups: { file: string; model: Model }[] = []
+  given = { seq: 0, run: 0 }
+  /** Who is forgotten of services that a restored backup does not have. */
+  waiting: { name: string; service: Service; gone: ReadonlySet<number> }[] = []
+  services = 0
+  steps: string[] = []
+  file: string
+  dice: Dice
+  readonly after: number
+
+  constructor(file: string, dice: Dice) {
+    this.file = file
+    this.dice = dice
+    this.after = 1 + dice.below(2)
+  }
+
+  get nowMs(): number {
+    return START_MS + this.day * DAY_MS
+  }
+
+  pick<T>(choices: readonly T[]): T | undefined {
+    return choices[this.dice.below(choices.length)]
+  }
+
+  async withMirror<Result>(work: (mirror: Mirror) => Promise<Result>): Promise<Result> {
+    const mirror = await openMirror(this.file)
+    try {
+      return await work(mirror)
+    } finally {
+      await mirror.close()
+    }
+  }
+}
+
+export function entryOf(it: World, name: string) {
+  const entry = it.model.get(name)
+  if (entry === undefined) throw new Error(`${name} is not in the model`)
+  return entry
+}
+
+export type { Reader }
+
+export function rows(db: Reader, sql: string, ...parameters: unknown[]): Row[] {
+  return db.all(sql, ...parameters)
+}
+
+/** Reads the mirror at `file` with one connection. */
+export function reading<Result>(file: string, work: (db: Reader) => Result): Result {
+  return withReader(file, work)
 }

@@ -1,8 +1,18 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { findRefusal, type SentRequest } from '../../src/service/authentication.ts'
 import { generateCustomers } from '../../src/service/customers.ts'
-import { listPage, readListQuery } from '../../src/service/listing.ts'
-import type { LargePages, ListQuery } from '../../src/service/listing.ts'
+import { type LargePages, listPage, type ListQuery, readListQuery } from '../../src/service/listing.ts'
+import {
+  DEFAULT_PRESET,
+  PRESETS,
+  type Recipe,
+  recipeOf,
+  SECRET_ENCODINGS,
+  SIGNATURE_ENCODINGS,
+  signedHeaders,
+  TIMESTAMP_FORMS,
+} from '../../src/signing/signing.ts'
 import { seeds } from '../support/seeds.ts'
 
 const ADDRESS = 'http://127.0.0.1:4010/api/v1/customers'
@@ -106,4 +116,158 @@ test('language keeps exactly the customers with that code', () => {
   expect(page('per_page=100&language=fr')).toMatchObject({ data: french, meta: { total: french.length } })
   expect(page('language=f').meta.total).toBe(0)
   expect(page('language=FR').meta.total).toBe(0)
+})
+
+test('a seed keeps giving the customers it always gave', () => {
+  expect(generateCustomers({ seed: 'pinned', count: 1 })).toMatchInlineSnapshot(`
+    [
+      {
+        "address": "554 Example Street, 00950 Nowhere",
+        "company_name": "Nonexistent Ltd",
+        "created_at": "2020-08-01T20:12:28.000000Z",
+        "email": "chloe.stubbingford1@example.com",
+        "id": "94b27dad-4ad6-4cb5-a9f7-715aa46e74a3",
+        "language": "en",
+        "name": "Chloé Stubbingford",
+        "phone": "+1-685-555-0111",
+        "timezone": "America/New_York",
+        "username": "chloe.stubbingford1",
+      },
+    ]
+  `)
+})
+
+test('another seed shares no id', () => {
+  const ids = [...generateCustomers({ seed: 'a', count: 5000 }), ...generateCustomers({ seed: 'b', count: 5000 })]
+  expect(new Set(ids.map(({ id }) => id)).size).toBe(10_000)
+})
+
+test('the ids are version 4 UUIDs that follow no order', () => {
+  const ids = generateCustomers({ seed: 'a', count: 1000 }).map(({ id }) => id)
+  for (const id of ids) expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/)
+  const ascents = ids.filter((id, index) => index > 0 && id > (ids[index - 1] ?? '')).length
+  expect(ascents).toBeGreaterThan(400)
+  expect(ascents).toBeLessThan(600)
+})
+
+test('customers are listed in the order they were created, no two in the same second', () => {
+  fc.assert(
+    fc.property(fc.string(), fc.integer({ min: 2, max: 3000 }), (seed, count) => {
+      const created = generateCustomers({ seed, count }).map(({ created_at }) => Date.parse(created_at))
+      expect(created.every((at, index) => index === 0 || at >= (created[index - 1] ?? NaN) + 1000)).toBe(true)
+    }),
+    { numRuns: seeds(30) },
+  )
+})
+
+test('customers are fictional: addresses at example.com, telephone numbers for fiction, existing time zones', () => {
+  const known = new Set(Intl.supportedValuesOf('timeZone'))
+  const made = generateCustomers({ seed: 'a', count: 500 })
+  for (const { email, phone, timezone, username } of made) {
+    expect(email).toBe(`${username}@example.com`)
+    expect(phone).toMatch(/^\+1-\d{3}-555-01\d\d$/)
+    expect(known).toContain(timezone)
+  }
+  expect(new Set(made.map(({ username }) => username)).size).toBe(500)
+})
+
+const NOW_MS = 1_700_000_000_000
+const credentials = { apiKey: 'key-of-nobody', secret: Buffer.from('a secret that opens nothing').toString('hex') }
+const standard = recipeOf(DEFAULT_PRESET)
+
+/** A request as it arrives, signed at `unixMs` with the recipe the sender holds for right. */
+function sent(recipe: Recipe, { unixMs = NOW_MS, secret = credentials.secret, nonce = 'n-1' } = {}): SentRequest {
+  const url = new URL('http://127.0.0.1:4010/api/v1/customers?page=2&per_page=100')
+  const headers = signedHeaders({ method: 'GET', url }, { ...credentials, secret }, { unixMs, nonce }, recipe)
+  const names = recipe.headers
+  return {
+    method: 'GET',
+    url,
+    headers: {
+      key: headers[names.key],
+      timestamp: headers[names.timestamp],
+      signature: headers[names.signature],
+      nonce: headers[names.nonce],
+    },
+  }
+}
+
+function refusal(request: SentRequest, recipe: Recipe = standard) {
+  return findRefusal(request, credentials, { recipe, nowMs: NOW_MS })
+}
+
+const anyRecipe: fc.Arbitrary<Recipe> = fc.record({
+  template: fc.constantFrom(...Object.values(PRESETS), '{nonce}.{ts}.{url}', '{host}{ts}{query}{body_sha256}'),
+  encoding: fc.constantFrom(...SIGNATURE_ENCODINGS),
+  prefix: fc.constantFrom('', 'sha256='),
+  secretEncoding: fc.constantFrom(...SECRET_ENCODINGS),
+  timestamp: fc.constantFrom(...TIMESTAMP_FORMS),
+  headers: fc.constant(standard.headers),
+})
+
+test('a request signed by a recipe is accepted by that recipe', () => {
+  fc.assert(
+    fc.property(anyRecipe, (recipe) => {
+      expect(refusal(sent(recipe), recipe)).toBeUndefined()
+    }),
+  )
+})
+
+test('a request signed with another secret is refused by every recipe', () => {
+  fc.assert(
+    fc.property(anyRecipe, (recipe) => {
+      const secret = Buffer.from('another secret of nobody at all').toString('hex')
+      expect(refusal(sent(recipe, { secret }), recipe)?.header).toBe('X-Signature')
+    }),
+  )
+})
+
+test.each([
+  ['299 seconds behind', -299, undefined],
+  ['300 seconds behind', -300, undefined],
+  ['301 seconds behind', -301, 'is 301 seconds behind the clock of this service; at most 300 are allowed'],
+  ['300 seconds ahead', 300, undefined],
+  ['301 seconds ahead', 301, 'is 301 seconds ahead of the clock of this service; at most 300 are allowed'],
+])('a timestamp %s', (_, seconds, reason) => {
+  expect(refusal(sent(standard, { unixMs: NOW_MS + seconds * 1000 }))?.reason).toBe(reason)
+})
+
+test.each([
+  ['nothing', undefined, 'is missing'],
+  ['an empty text', '', 'is missing'],
+  ['a word', 'now', 'cannot be read'],
+  ['a fraction', '1700000000.5', 'cannot be read'],
+  ['milliseconds', '1700000000000', 'cannot be read'],
+  ['spelt otherwise', '01700000000', 'cannot be read'],
+])('a timestamp that is %s is refused with the form it must have', (_, timestamp, problem) => {
+  const request = sent(standard)
+  expect(refusal({ ...request, headers: { ...request.headers, timestamp } })).toEqual({
+    header: 'X-Timestamp',
+    reason: `${problem}; it must be the time as Unix seconds`,
+  })
+})
+
+test.each([
+  ['signature', 'X-Signature'],
+  ['nonce', 'X-Nonce'],
+] as const)('a request without its %s is refused', (name, header) => {
+  const recipe = { ...standard, template: '{ts}{nonce}' }
+  const request = sent(recipe)
+  const headers = { ...request.headers, [name]: undefined }
+  expect(refusal({ ...request, headers }, recipe)).toEqual({ header, reason: 'is missing' })
+})
+
+test('a refused signature names the string to sign, and no key, secret or signature', () => {
+  fc.assert(
+    fc.property(anyRecipe, (recipe) => {
+      const secret = Buffer.from('another secret of nobody at all').toString('hex')
+      const request = sent(recipe, { secret })
+      const shown = JSON.stringify(refusal(request, recipe))
+      expect(shown).toContain('stringToSign')
+      const right = sent(recipe).headers.signature
+      for (const hidden of [credentials.apiKey, credentials.secret, secret, request.headers.signature, right]) {
+        expect(shown).not.toContain(hidden)
+      }
+    }),
+  )
 })

@@ -1,10 +1,19 @@
-import { expect, test } from 'vitest'
+import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { PassThrough } from 'node:stream'
+import { expect, onTestFinished, test } from 'vitest'
+import { parse } from 'yaml'
+import { z } from 'zod'
+import { sandboxCommand } from '../../src/cli/sandbox.ts'
+import { readCredentials } from '../../src/config/credentials.ts'
+import { readConfig } from '../../src/config/read-config.ts'
 import { UsageError } from '../../src/errors/errors.ts'
-import { startSandbox } from '../../src/service/sandbox.ts'
-import type { Sandbox } from '../../src/service/sandbox.ts'
+import { type Sandbox, startSandbox } from '../../src/service/sandbox.ts'
+import { writeConfig } from '../../src/service/write-config.ts'
 import { recipeOf } from '../../src/signing/signing.ts'
+import { ask, failure, list } from './ask.ts'
 import { aSandbox } from '../support/workplace.ts'
-import { ask, list } from './ask.ts'
 
 test('every organization is served its own customers, and no id is shared', async () => {
   const { organizations } = await aSandbox({ customers: [120, 50, 7, 3] })
@@ -74,4 +83,200 @@ test.each([
   const start = startSandbox(options)
   await expect(start).rejects.toThrow(UsageError)
   await expect(start).rejects.toThrow(message)
+})
+
+const configSchema = z.object({
+  organizations: z.array(z.object({ id: z.string(), baseUrl: z.string(), apiKey: z.string(), secret: z.string() })),
+})
+
+/** Runs the command until the test ends; resolves when it has printed its address. */
+async function running(...options: string[]) {
+  const folder = await mkdtemp(join(tmpdir(), 'sandbox-command-'))
+  const file = join(folder, 'customer-mirror.yaml')
+  const stopping = new AbortController()
+  const [stdout, stderr] = [new PassThrough({ encoding: 'utf8' }), new PassThrough({ encoding: 'utf8' })]
+  const command = sandboxCommand({ signal: stopping.signal, stdout, stderr, exitWith: () => undefined })
+  const ended = command.parseAsync(['--port', '0', '--write-config', file, ...options], { from: 'user' })
+  onTestFinished(async () => {
+    stopping.abort()
+    await ended
+    await rm(folder, { recursive: true })
+  })
+  const talk = await Promise.race([firstText(stderr), ended.then(() => Promise.reject(new Error('It ended')))])
+  const { organizations } = configSchema.parse(parse(await readFile(file, 'utf8')))
+  return { organizations, printed: String(stdout.read()), talk, stop: () => stopping.abort(), ended }
+}
+
+async function firstText(stream: PassThrough): Promise<string> {
+  for await (const text of stream) return String(text)
+  return ''
+}
+
+test('prints every organization with its address, key and secret, and serves them', async () => {
+  const { organizations, printed, talk } = await running('--customers', '120,7', '--seed', 'mine')
+  expect(organizations.map(({ id }) => id)).toEqual(['acme', 'globex'])
+  for (const { id, baseUrl, apiKey, secret } of organizations) {
+    for (const part of [id, baseUrl, apiKey, secret]) expect(printed).toContain(part)
+  }
+  expect(talk).toContain('Ctrl-C stops it')
+  const answers = await Promise.all(organizations.map((organization) => ask(organization, '/customers')))
+  expect(answers.map((answer) => list(answer).meta.total)).toEqual([120, 7])
+})
+
+test('stops on a signal', async () => {
+  const { organizations, stop, ended } = await running('--customers', '1')
+  stop()
+  await ended
+  await expect(fetch(organizations[0]?.baseUrl ?? '')).rejects.toThrow('fetch failed')
+})
+
+test('its options reach the service', async () => {
+  const { organizations } = await running(
+    '--organizations',
+    '4',
+    '--customers',
+    '3',
+    '--rate-limit',
+    '60,globex=8/5s',
+    '--rate-limit',
+    'initech=9/h',
+    '--forbid',
+    'org-4',
+    '--large-pages',
+    'cap',
+    '--explain-401',
+    '--latency',
+    '1ms',
+  )
+  const answers = await Promise.all(organizations.map((organization) => ask(organization, '/customers?per_page=500')))
+  expect(answers.map(({ headers }) => headers.get('X-RateLimit-Limit'))).toEqual(['60', '8', '9', '60'])
+  expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 403])
+  const [acme] = organizations
+  if (!acme) throw new Error('no organization')
+  expect(failure(await ask({ ...acme, secret: 'wrong' }, '/customers')).details).toHaveProperty('string_to_sign')
+})
+
+test('the recipe can be a template with every setting', async () => {
+  const { organizations } = await running(
+    '--signing',
+    String.raw`{METHOD}\n{url}\n{ts}`,
+    '--signature-encoding',
+    'base64',
+    '--signature-prefix',
+    'v1=',
+    '--secret-encoding',
+    'hex',
+    '--timestamp',
+    'ms',
+    '--customers',
+    '1',
+  )
+  const recipe = {
+    template: '{METHOD}\n{url}\n{ts}',
+    encoding: 'base64' as const,
+    prefix: 'v1=',
+    secretEncoding: 'hex' as const,
+    timestamp: 'ms' as const,
+    headers: { key: 'X-API-Key', timestamp: 'X-Timestamp', signature: 'X-Signature', nonce: 'X-Nonce' },
+  }
+  for (const organization of organizations) expect((await ask(organization, '/customers', { recipe })).status).toBe(200)
+})
+
+test.each([
+  ['--port', '70000', 'whole number from 0 to 65535'],
+  ['--organizations', 'many', 'whole number from 1 to 1000'],
+  ['--customers', '10,x', 'whole number from 0 to 1000000'],
+  ['--latency', 'slow', 'such as 50ms or 2s'],
+  ['--latency', '5', 'such as 50ms or 2s. A number needs its unit'],
+  ['--latency', '11m', 'At most 10m.'],
+  ['--rate-limit', 'globex=0', '"globex=0" is not a limit'],
+  ['--rate-limit', '8/5', '"8/5" is not a limit'],
+  ['--signing', 'laravel', 'There is no preset "laravel". There are method-target-ts-body-lf,'],
+  ['--signing', '{METHOD}', 'must contain {ts}'],
+  ['--signing', '{ts}{secret}', 'unknown token {secret}'],
+  ['--timestamp', 'days', 'Allowed choices are s, ms, iso'],
+])('%s %s is refused with the possible values', async (option, value, message) => {
+  const stream = new PassThrough()
+  const command = sandboxCommand({
+    signal: AbortSignal.abort(),
+    stdout: stream,
+    stderr: stream,
+    exitWith: () => undefined,
+  })
+    .exitOverride()
+    .configureOutput({ writeErr: () => undefined })
+  await expect(command.parseAsync([option, value], { from: 'user' })).rejects.toThrow(message)
+})
+
+async function aFolder(): Promise<string> {
+  const path = await mkdtemp(join(tmpdir(), 'sandbox-'))
+  onTestFinished(() => rm(path, { recursive: true }))
+  return path
+}
+
+test('the written configuration names every organization with its credentials', async () => {
+  const sandbox = await aSandbox({ customers: 1 })
+  const file = join(await aFolder(), 'new', 'customer-mirror.yaml')
+  await writeConfig(file, sandbox)
+  expect(parse(await readFile(file, 'utf8'))).toEqual({
+    mirror: './data/customers.db',
+    schedule: { cron: '0 * * * *', timezone: 'UTC' },
+    organizations: sandbox.organizations.map(({ id, baseUrl, apiKey, secret }) => ({ id, baseUrl, apiKey, secret })),
+  })
+})
+
+test('the written configuration is open to its owner alone', async () => {
+  const file = join(await aFolder(), 'new', 'customer-mirror.yaml')
+  await writeConfig(file, await aSandbox({ customers: 1 }))
+  expect([(await stat(file)).mode & 0o777, (await stat(join(file, '..'))).mode & 0o777]).toEqual([0o600, 0o700])
+})
+
+test('the written configuration is read back as the sandbox it was written for', async () => {
+  const cwd = await aFolder()
+  const headers = { key: 'X-Key', timestamp: 'X-Time', signature: 'X-Signed', nonce: 'X-Once' }
+  const template = '{nonce}.{ts}\n{url}'
+  const recipe = {
+    template,
+    encoding: 'base64url',
+    prefix: 'v1=',
+    secretEncoding: 'hex',
+    timestamp: 'iso',
+    headers,
+  } as const
+  for (const sandbox of [await aSandbox({ customers: 1 }), await aSandbox({ customers: 1, recipe })]) {
+    const file = `${sandbox.recipe.encoding}.yaml`
+    await writeConfig(join(cwd, file), sandbox)
+    const config = await readConfig({ file, cwd })
+    for (const [index, { id, baseUrl, apiKey, secret }] of sandbox.organizations.entries()) {
+      const read = config.organizations[index]
+      expect(read).toMatchObject({ id, signing: sandbox.recipe })
+      expect(read?.baseUrl.href).toBe(baseUrl)
+      expect(read && (await readCredentials(read))).toEqual({ apiKey, secret })
+    }
+  }
+})
+
+test('a file that exists is never overwritten', async () => {
+  const file = join(await aFolder(), 'customer-mirror.yaml')
+  await writeFile(file, 'mine')
+  await expect(writeConfig(file, await aSandbox({ customers: 1 }))).rejects.toThrow(
+    new UsageError(`${file} exists already and was not changed. Name another file, or delete it first.`),
+  )
+  expect(await readFile(file, 'utf8')).toBe('mine')
+})
+
+test('a configuration that cannot be written says so', async () => {
+  const file = join(await aFolder(), 'file')
+  await writeFile(file, '')
+  await expect(writeConfig(join(file, 'customer-mirror.yaml'), await aSandbox({ customers: 1 }))).rejects.toThrow(
+    UsageError,
+  )
+})
+
+test('no configuration with literal keys is written for another machine', async () => {
+  const file = join(await aFolder(), 'customer-mirror.yaml')
+  const { organizations, recipe } = await aSandbox({ customers: 1 })
+  const distant = organizations.map((each) => ({ ...each, baseUrl: 'http://192.0.2.1:4010/api/v1' }))
+  await expect(writeConfig(file, { organizations: distant, recipe })).rejects.toThrow('No configuration was written')
+  await expect(stat(file)).rejects.toThrow('ENOENT')
 })

@@ -1,14 +1,16 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { inspect } from 'node:util'
 import { afterEach } from 'vitest'
+import type { Sleep } from '../../src/machine/timers.ts'
+import { DEFAULT_PRESET, recipeOf } from '../../src/signing/signing.ts'
 import {
-  openSource,
   type CustomersPage,
+  openSource,
   type Source,
   type SourceEvent,
   type SourceOptions,
 } from '../../src/source/customers.ts'
-import { DEFAULT_PRESET, recipeOf } from '../../src/signing/signing.ts'
-import { virtualTime } from './virtual-time.ts'
+import { bytes, envelopeOf, type Reply } from '../support/fault-server.ts'
 
 export const CREDENTIALS = { apiKey: 'ak_live_123', secret: 'whsec_test_4f3c2b1a' }
 
@@ -88,4 +90,34 @@ export function everythingIn(error: unknown): string {
   const parts = [inspect(error, { depth: 20, showHidden: true }), JSON.stringify(error)]
   for (let at: unknown = error; at instanceof Error; at = at.cause) parts.push(at.message, at.stack ?? '')
   return parts.join('\n')
+}
+
+/** A clock that advances only by sleeping, at once: waits of minutes cost nothing. */
+export function virtualTime(startMs = 1_700_000_000_000): {
+  now: () => number
+  monotonicMs: () => number
+  sleep: Sleep
+  slept: number[]
+} {
+  let nowMs = startMs
+  const slept: number[] = []
+  return {
+    now: () => nowMs,
+    monotonicMs: () => nowMs,
+    slept,
+    async sleep(ms, signal) {
+      const untilMs = nowMs + ms
+      slept.push(ms)
+      await nextTurn()
+      signal.throwIfAborted()
+      nowMs = Math.max(nowMs, untilMs)
+    },
+  }
+}
+
+/** A page of some hundred kilobytes. */
+export const large: Reply = (response, request) => {
+  const { data, ...rest } = envelopeOf(1000, request)
+  const wide = data.map((record) => ({ ...record, name: 'ж'.repeat(5000) }))
+  return bytes(200, JSON.stringify({ ...rest, data: wide }))(response, request)
 }

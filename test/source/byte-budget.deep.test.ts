@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest'
 import { createByteBudget } from '../../src/source/byte-budget.ts'
-import { aSource, PATIENT } from './a-source.ts'
-import { large } from '../support/byte-budget.ts'
+import { aSource, large, PATIENT } from './a-source.ts'
 import { onThisMachine } from '../support/eventually.ts'
 import { faultServer } from '../support/fault-server.ts'
 

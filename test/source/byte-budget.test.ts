@@ -1,9 +1,8 @@
 import { gzipSync } from 'node:zlib'
 import { expect, test } from 'vitest'
 import { createByteBudget, whenRoomy } from '../../src/source/byte-budget.ts'
+import { aSource, large, PATIENT } from './a-source.ts'
 import { bytes, cut, envelopeOf, faultServer, type Reply } from '../support/fault-server.ts'
-import { aSource, PATIENT } from './a-source.ts'
-import { large } from '../support/byte-budget.ts'
 
 test('the page that came first goes on however much it takes, and the others wait until there is room, in their order', () => {
   const rooms = createByteBudget(100)

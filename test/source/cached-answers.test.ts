@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest'
-import { faultServer, json, envelopeOf, list, refusal, type Reply } from '../support/fault-server.ts'
-import { aSource, PATIENT, rejection } from './a-source.ts'
-import { virtualTime } from './virtual-time.ts'
+import { aSource, PATIENT, rejection, virtualTime } from './a-source.ts'
+import { envelopeOf, faultServer, json, list, refusal, type Reply } from '../support/fault-server.ts'
 
 const NOW_MS = 1_700_000_000_000
 const WINDOW = { page: 1, size: 50 }

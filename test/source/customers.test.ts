@@ -1,4 +1,9 @@
+import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { UsageError } from '../../src/errors/errors.ts'
+import { envelopeProblem, listEnvelope } from '../../src/source/customers-page.ts'
+import { canonicalQuery, customersUrl, placeOf, refuseUnencrypted } from '../../src/source/customers-url.ts'
+import { aSource, PATIENT, rejection } from './a-source.ts'
 import {
   aRecord,
   bytes,
@@ -11,7 +16,6 @@ import {
   refusal,
   type Reply,
 } from '../support/fault-server.ts'
-import { aSource, PATIENT, rejection } from './a-source.ts'
 
 const FIRST = { page: 1, size: 100 }
 
@@ -173,4 +177,129 @@ test.each([
   expect(await page.catch((error: unknown) => error)).toMatchObject(expected)
   expect(server.requests).toHaveLength(1)
   expect(slept).toEqual([])
+})
+
+test.each([
+  'https://acme.example.com/api/v1',
+  'https://acme.example.com/api/v1/',
+  'https://u:p@acme.example.com/api/v1?x=1#y',
+])('the page of %s is asked for below its path, with a sorted query and nothing else', (base) => {
+  expect(customersUrl(new URL(base), { page: 2, size: 100 }).href).toBe(
+    'https://acme.example.com/api/v1/customers?page=2&per_page=100',
+  )
+})
+
+test('a path that looks like a host stays a path', () => {
+  expect(customersUrl(new URL('https://acme.example.com//other.example.com'), { page: 1, size: 1 }).host).toBe(
+    'acme.example.com',
+  )
+})
+
+test('a place names where a request went without what the base address holds besides', () => {
+  const asked = { page: 2, size: 50 }
+  const url = customersUrl(new URL('https://user:hidden@acme.example.com/api/v1?token=hidden'), asked)
+  expect(placeOf(url, asked)).toBe('GET https://acme.example.com/api/v1/customers (page 2, per_page 50)')
+})
+
+test('a canonical query is sorted, holds unreserved characters only, and reads back', () => {
+  expect(canonicalQuery({ b: "it's (all)*!", a: 'ü ~' })).toBe('a=%C3%BC%20~&b=it%27s%20%28all%29%2A%21')
+  const text = fc.string({ unit: 'grapheme' })
+  fc.assert(
+    fc.property(fc.dictionary(text, text), (parameters) => {
+      const query = canonicalQuery(parameters)
+      expect(query).toMatch(/^[\w.~%=&-]*$/)
+      // The parser of URLs must not change a byte of what is signed.
+      expect(new URL(`https://acme.example.com/?${query}`).search.slice(1)).toBe(query)
+      expect(Object.fromEntries(new URLSearchParams(query))).toEqual({ ...parameters })
+    }),
+  )
+})
+
+test.each(['https://acme.example.com/', 'http://127.0.0.1:8080/', 'http://localhost/', 'http://[::1]:1/'])(
+  '%s may be signed for',
+  (address) => {
+    expect(() => refuseUnencrypted(new URL(address))).not.toThrow()
+  },
+)
+
+test.each([
+  'http://acme.example.com/',
+  'http://127.0.0.1.example.com/',
+  'http://localhost.example.com/',
+  'ftp://127.0.0.1/',
+])('%s is refused before anything is signed', (address) => {
+  expect(() => refuseUnencrypted(new URL(address))).toThrow(UsageError)
+})
+
+const META = { current_page: 1, per_page: 15, total: 2 }
+
+function problemWith(envelope: unknown): string | undefined {
+  const parsed = listEnvelope.safeParse(envelope)
+  return parsed.success ? undefined : envelopeProblem(parsed.error)
+}
+
+test('meta may hold only the three fields of the general convention, and links may be missing', () => {
+  const parsed = listEnvelope.parse({ success: true, data: [{ id: 1 }, 'anything'], meta: META })
+  expect(parsed).toEqual({ success: true, data: [{ id: 1 }, 'anything'], meta: META })
+})
+
+test('digits in a string and equal pairs are whole numbers', () => {
+  const meta = { current_page: '2', per_page: [45, 45], total: ['7', 7], last_page: '1', from: null, to: null }
+  expect(listEnvelope.parse({ success: true, data: [], meta }).meta).toEqual({
+    current_page: 2,
+    per_page: 45,
+    total: 7,
+    last_page: 1,
+    from: null,
+    to: null,
+  })
+})
+
+test('a list with holes, written as an object, is a list', () => {
+  expect(listEnvelope.parse({ success: true, data: { '0': 'a', '2': 'b' }, meta: META }).data).toEqual(['a', 'b'])
+})
+
+test.each([
+  ['success is missing', { data: [], meta: META }, 'success must be true'],
+  ['success is false', { success: false, data: [], meta: META }, 'success must be true'],
+  ['success is a word', { success: 'true', data: [], meta: META }, 'success must be true'],
+  ['data is null', { success: true, data: null, meta: META }, 'data must be a list'],
+  ['data is missing', { success: true, meta: META }, 'data must be a list'],
+  ['data is an object', { success: true, data: { id: 'x' }, meta: META }, 'data must be a list'],
+  ['meta is missing', { success: true, data: [] }, 'meta must be an object'],
+  [
+    'current_page is missing',
+    { success: true, data: [], meta: { per_page: 1 } },
+    'meta.current_page must be a whole number',
+  ],
+  ['pairs differ', { success: true, data: [], meta: { ...META, total: [1, 2] } }, 'meta.total must be a whole number'],
+  [
+    'a number is a fraction',
+    { success: true, data: [], meta: { ...META, total: 1.5 } },
+    'meta.total must be a whole number',
+  ],
+  [
+    'a number is negative',
+    { success: true, data: [], meta: { ...META, total: -1 } },
+    'meta.total must be a whole number',
+  ],
+  [
+    'a number is a word',
+    { success: true, data: [], meta: { ...META, from: 'one' } },
+    'meta.from must be a whole number',
+  ],
+  ['it is a list', [], 'it is not an object'],
+  ['it is nothing', null, 'it is not an object'],
+])('the contract is broken when %s', (_, envelope, problem) => {
+  expect(problemWith(envelope)).toBe(problem)
+})
+
+test("no problem ever quotes the service's answer", () => {
+  fc.assert(
+    fc.property(fc.string({ minLength: 8 }), (text) => {
+      fc.pre(!'success must be true data must be a list meta must be an object it is not'.includes(text))
+      const envelopes = [{ [text]: text }, { success: true, data: { [text]: text }, meta: META }, text]
+      for (const envelope of envelopes) expect(problemWith(envelope)).not.toContain(text)
+    }),
+  )
 })

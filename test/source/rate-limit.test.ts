@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { createRateLimit, type RateLimit } from '../../src/source/rate-limit.ts'
 import type { Sleep } from '../../src/machine/timers.ts'
-import { virtualTime } from './virtual-time.ts'
+import { createRateLimit, type RateLimit } from '../../src/source/rate-limit.ts'
+import { virtualTime } from './a-source.ts'
 
 const PATIENT = { signal: new AbortController().signal }
 
@@ -57,20 +57,6 @@ test('a process that was frozen makes up for none of the moments that it slept t
 
 test('a process that was busy for a moment keeps the pace', async () => {
   expect(await startsOf(4, 200)).toEqual([0, 1210, 2020, 3030])
-})
-
-test('a pause delays all requests that had not started, until it is over', async () => {
-  const time = virtualTime(1000)
-  const rateLimit = createRateLimit({ concurrency: 1, ...time })
-  const { started, releases, turns } = gates(rateLimit, 2)
-  await settle()
-  rateLimit.pauseUntil(5000)
-  releases[0]?.()
-  expect(await turns[0]).toEqual({ paused: false, value: 0 })
-  expect(await turns[1]).toEqual({ paused: true })
-  expect(started).toEqual([0])
-  await time.sleep(4000, PATIENT.signal)
-  expect(await rateLimit.admit(async () => 'over', PATIENT)).toEqual({ paused: false, value: 'over' })
 })
 
 test('a failed task frees its place', async () => {

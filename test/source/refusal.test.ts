@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib'
 import { expect, test } from 'vitest'
 import { quoted } from '../../src/source/refusal.ts'
-import { aSource, CREDENTIALS, everythingIn, PATIENT, rejection } from './a-source.ts'
+import { aSource, CREDENTIALS, everythingIn, PATIENT, rejection, virtualTime } from './a-source.ts'
 import { onThisMachine } from '../support/eventually.ts'
 import { bytes, cut, faultServer, hang, html, json, list, refusal, type Reply } from '../support/fault-server.ts'
 
@@ -216,3 +216,43 @@ test('the advice names the organization, where that is known', async () => {
 
   expect(String(await rejection(source.readPage(FIRST, PATIENT)))).toContain("'customer-mirror signing explain acme'")
 })
+
+const HOUR_MS = 3_600_000
+
+/** Virtual time with a wall clock beside it that can be set. */
+function settableTime() {
+  const time = virtualTime()
+  let aheadMs = 0
+  return {
+    ...time,
+    now: () => time.monotonicMs() + aheadMs,
+    setWallClock: (byMs: number) => {
+      aheadMs += byMs
+    },
+  }
+}
+
+test.each([
+  ['from an hour ahead to the right time', HOUR_MS, 0],
+  ['from an hour behind to the right time', -HOUR_MS, 0],
+  ['from the right time to an hour behind', 0, -HOUR_MS],
+  ['from an hour ahead to an hour behind', HOUR_MS, -HOUR_MS],
+])(
+  'a request under way while the wall clock is set %s is signed once more where it was refused',
+  async (_, before, after) => {
+    const time = settableTime()
+    const checked: Reply = (response, request) => {
+      const differenceMs = Number(request.headers['x-timestamp']) * 1000 - time.monotonicMs()
+      if (server.requests.length === 1) time.setWallClock(after - before)
+      const headers = { Date: new Date(time.monotonicMs()).toUTCString() }
+      const isRefused = Math.abs(differenceMs) > 300_000
+      return (isRefused ? refusal(401, 'unauthenticated', 'no', headers) : list(900, { headers }))(response, request)
+    }
+    await using server = await faultServer(checked)
+    time.setWallClock(before)
+    const { source } = aSource(server, {}, time)
+
+    expect(await source.readPage({ page: 1, size: 100 }, PATIENT)).toMatchObject({ total: 900 })
+    expect(await source.readPage({ page: 2, size: 100 }, PATIENT)).toMatchObject({ total: 900 })
+  },
+)

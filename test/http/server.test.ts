@@ -1,11 +1,13 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { text } from 'node:stream/consumers'
+import { Hono } from 'hono'
+import { HTTPException } from 'hono/http-exception'
 import { expect, onTestFinished, test } from 'vitest'
 import { UsageError } from '../../src/errors/errors.ts'
-import { createService } from '../../src/service/app.ts'
-import { listen, UNREADABLE } from '../../src/http/server.ts'
+import { addHeaders, addHealth, listen, type Readiness, UNREADABLE } from '../../src/http/server.ts'
 import { errorEnvelope } from '../../src/service/answer.ts'
+import { createService } from '../../src/service/app.ts'
 import { DEFAULT_PRESET, recipeOf } from '../../src/signing/signing.ts'
 
 const recipe = recipeOf(DEFAULT_PRESET)
@@ -132,4 +134,80 @@ test('a stranger who asks for many answers at once gets one', async () => {
 
   expect(String(answer)).toContain('200 OK')
   expect(asked).toBe(1)
+})
+
+test.each([
+  ['an answer', '/', 200],
+  ['an answer that there is nothing', '/nowhere', 404],
+  ['a failure', '/defect', 500],
+  ['a refusal', '/refused', 401],
+])('%s is of the type it says, stands in no other page, and is kept by no cache', async (_, path, status) => {
+  const answer = await anApp().request(path)
+
+  expect(answer.status).toBe(status)
+  expect(headersOf(answer)).toEqual({ sniffing: 'nosniff', framing: 'DENY', caching: 'no-store' })
+})
+
+test.each([
+  ['Age', '/aged', null],
+  ['Cache-Control', '/kept', 'max-age=60'],
+])('an answer with a %s of its own says for itself how long it may be kept', async (_, path, caching) => {
+  expect(headersOf(await anApp().request(path))).toEqual({ sniffing: 'nosniff', framing: 'DENY', caching })
+})
+
+function anApp(): Hono {
+  const app = new Hono()
+  app.use(addHeaders)
+  app.get('/', (context) => context.json({}))
+  app.get('/aged', (context) => context.json({}, 200, { Age: '7' }))
+  app.get('/kept', (context) => context.json({}, 200, { 'Cache-Control': 'max-age=60' }))
+  app.get('/defect', () => {
+    throw new Error('a defect')
+  })
+  app.get('/refused', () => {
+    throw new HTTPException(401)
+  })
+  app.onError((error, context) =>
+    error instanceof HTTPException ? error.getResponse() : context.json({ error: 'failed' }, 500),
+  )
+  return app
+}
+
+function headersOf({ headers }: Response) {
+  return {
+    sniffing: headers.get('X-Content-Type-Options'),
+    framing: headers.get('X-Frame-Options'),
+    caching: headers.get('Cache-Control'),
+  }
+}
+
+test.each<[string, number, Readiness]>([
+  ['does its work', 200, { ready: true, problems: [] }],
+  ['does not', 503, { ready: false, problems: ['the queue cannot be reached'] }],
+])('a program that %s answers /readyz with %d and what it found, and is alive', async (_, status, readiness) => {
+  const app = new Hono()
+  addHealth(app, async () => readiness)
+
+  const ready = await app.request('/readyz')
+
+  expect({ status: ready.status, body: await ready.json() }).toEqual({ status, body: readiness })
+  expect(await (await app.request('/healthz')).json()).toEqual({ alive: true })
+})
+
+test('the sandbox is asked how it is like the worker: at once, without a signature', async () => {
+  const service = createService({ organizations: [], recipe, now: Date.now, latencyMs: 600_000 })
+
+  expect(await (await service.request('/healthz')).json()).toEqual({ alive: true })
+  expect(await (await service.request('/readyz')).json()).toEqual({ ready: true, problems: [] })
+})
+
+test.each(['/healthz', '/readyz'])('%s can be read and nothing else', async (path) => {
+  const app = new Hono()
+  addHealth(app)
+
+  const refused = await app.request(path, { method: 'POST' })
+
+  expect({ status: refused.status, allow: refused.headers.get('Allow') }).toEqual({ status: 405, allow: 'GET, HEAD' })
+  expect(await refused.json()).toEqual({ error: `${path} can be read and nothing else: use GET.` })
+  expect((await app.request(path, { method: 'HEAD' })).status).toBe(200)
 })

@@ -1,0 +1,132 @@
+import { once } from 'node:events'
+import { chmodSync, writeFileSync } from 'node:fs'
+import { createServer, type Socket } from 'node:net'
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import { QueueClient } from '../../jobs/queue/postgres.ts'
+import { passwordFor } from '../../src/address/postgres-login.ts'
+import { MirrorClient, openPool } from '../../src/store/port/postgres-connections.ts'
+import { eventually } from '../support/eventually.ts'
+import { runCli } from '../support/run-cli.ts'
+import { temporaryFolder } from '../support/temp-folder.ts'
+
+const LOGIN = { host: 'db.test', port: 5432, database: 'crm', user: 'ann' }
+
+test.each([
+  ['the first line that fits', 'db.test:5432:crm:ann:first\n*:*:*:*:second', 'first'],
+  ['no line of another port, database or user', 'db.test:5433:crm:ann:a\n*:*:hr:*:b\n*:*:*:bob:c\n*:*:*:*:d', 'd'],
+  ['no line that begins with #', '#b.test:*:*:*:a\r\n*:*:*:*:b\r\n', 'b'],
+  ['colons and backslashes that are escaped', String.raw`*:*:*:*:a\:b\\c`, String.raw`a:b\c`],
+  ['nothing where no line is whole', 'db.test:5432:crm:ann\n\n:', undefined],
+])('a password file gives %s', (_what, text, password) => {
+  expect(passwordFor(LOGIN, text)).toBe(password)
+})
+
+test('a socket is found under its folder, and as localhost', () => {
+  const login = { ...LOGIN, host: '/var/run/postgresql' }
+
+  expect(passwordFor(login, 'localhost:*:*:*:a')).toBe('a')
+  expect(passwordFor(login, '/var/run/postgresql:*:*:*:b')).toBe('b')
+})
+
+test('the server gets the password of the file without a warning of the driver, and none from a file that is open to others', async () => {
+  const warnings: string[] = []
+  const warned = ({ name, message }: Error) => void warnings.push(`${name}: ${message}`)
+  process.on('warning', warned)
+  onTestFinished(() => void process.off('warning', warned))
+  const server = await aServerThatRefuses()
+  const file = join(temporaryFolder(), 'passwords')
+  writeFileSync(file, `*:${server.port}:crm:ann:hunter2\n*:*:*:*:other\n`, { mode: 0o600 })
+  const ask = () =>
+    runCli(['sql', '--mirror', `postgres://ann@127.0.0.1:${server.port}/crm`, 'SELECT 1'], {
+      cwd: temporaryFolder(),
+      env: { PGPASSFILE: file },
+    })
+
+  const refused = await ask()
+  chmodSync(file, 0o640)
+  const unsafe = await ask()
+
+  expect(server.passwords).toEqual(['hunter2'])
+  expect(refused).toMatchObject({ code: 7, stdout: '', stderr: expect.stringMatching(/PGPASSWORD or ~\/\.pgpass/) })
+  expect(unsafe).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining(`chmod 600 ${file}`) })
+  expect(refused.stderr + unsafe.stderr).not.toContain('hunter2')
+  expect(warnings).toEqual([])
+})
+
+test('a server that asks for the password gets that of the address', async () => {
+  const server = await aServerThatRefuses()
+  const pool = openPool(`postgres://ann:hun%2Fter2@127.0.0.1:${server.port}/crm`)
+  onTestFinished(() => pool.end())
+
+  await expect(pool.connect()).rejects.toThrow('refused')
+
+  expect(server.passwords).toEqual(['hun/ter2'])
+})
+
+test.each([
+  ['the mirror', MirrorClient],
+  ['the queue', QueueClient],
+])('a connection to %s is closed at once where there is no password for it', async (_what, Client) => {
+  const { port, connected } = await aServer(asked(10, 'SCRAM-SHA-256\0\0'), asked(11, 'r=none,s=none,i=4096'))
+  const before = process.env['PGPASSFILE']
+  process.env['PGPASSFILE'] = temporaryFolder()
+  onTestFinished(() => {
+    if (before === undefined) delete process.env['PGPASSFILE']
+    else process.env['PGPASSFILE'] = before
+  })
+  const client = new Client({ host: '127.0.0.1', port, user: 'ann', database: 'crm', password: '' })
+
+  await expect(client.connect()).rejects.toThrow('password must be a string')
+
+  const socket = await connected
+  onTestFinished(() => void socket.destroy())
+  expect(await eventually(() => socket.closed, Boolean)).toBe(true)
+})
+
+/** A server that asks each connection for its password in the clear, and refuses it. */
+async function aServerThatRefuses(): Promise<{ port: number; passwords: string[] }> {
+  const { port, sent } = await aServer(asked(3, ''), messageOf('E', Buffer.from('SFATAL\0C28P01\0Mrefused\0\0')))
+  return {
+    port,
+    get passwords() {
+      const given = sent.filter((bytes) => bytes.toString('latin1', 0, 1) === 'p')
+      return given.map((bytes) => bytes.toString('utf8', 5, bytes.length - 1))
+    },
+  }
+}
+
+/** A server that gives these answers to what comes, waits then, and keeps what it got. */
+async function aServer(...answers: readonly Buffer[]) {
+  const sent: Buffer[] = []
+  const connected = Promise.withResolvers<Socket>()
+  const server = createServer((socket) => {
+    let answered = 0
+    socket.on('error', () => {})
+    socket.on('data', (bytes) => {
+      sent.push(bytes)
+      const answer = answers[answered]
+      answered += 1
+      if (answer?.toString('latin1', 0, 1) === 'E') socket.end(answer)
+      else if (answer !== undefined) socket.write(answer)
+    })
+    connected.resolve(socket)
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  onTestFinished(() => void server.close())
+  const address = server.address()
+  if (address === null || typeof address === 'string') throw new Error('it has no port')
+  return { port: address.port, sent, connected: connected.promise }
+}
+
+/** A message of PostgreSQL about the login. */
+function asked(step: number, text: string): Buffer {
+  return messageOf('R', Buffer.concat([Buffer.from([0, 0, 0, step]), Buffer.from(text)]))
+}
+
+function messageOf(type: string, body: Buffer): Buffer {
+  const head = Buffer.alloc(5, type)
+  head.writeUInt32BE(body.length + 4, 1)
+  return Buffer.concat([head, body])
+}

@@ -1,0 +1,262 @@
+import { rmSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import type { Organizations } from '../../src/model/organizations.ts'
+import type { Report } from '../../src/model/report.ts'
+import type { Retention } from '../../src/model/run.ts'
+import { openOrganizations } from '../../src/store/mirror.ts'
+import { followerRuns, textsIn } from './checks.ts'
+import * as m from './model.ts'
+import { entryOf, type World } from './model.ts'
+import { makeNight } from '../support/alike-nights.ts'
+import { backUp, restore } from '../support/backing-up.ts'
+import type { Dice } from '../support/dice.ts'
+import { onPostgres } from '../support/mirror-choice.ts'
+import { rowsOf } from '../support/mirror-file.ts'
+
+/** A run of an organization, on a list that was edited since, which may be stopped or fail. */
+export async function aNight(it: World, name: string): Promise<string> {
+  const { service, held } = entryOf(it, name)
+  const { dice } = it
+  if (dice.chance(0.8)) m.passTime(service, dice)
+  if (service.listed.size === 0) m.passTime(service, dice)
+  const { list, odd } = m.listOf(service, dice)
+  const ending = dice.chance(0.2)
+    ? { stopAfter: 1 + dice.below(3) }
+    : dice.chance(0.1)
+      ? { failAfter: dice.below(3) }
+      : {}
+  const hides = service.hides
+  if (isHidingOther(held.hides, hides)) it.followers = []
+  const retention = someRetention(dice)
+  const told = {
+    ...{
+      organization: name,
+      scan: 'chain' as const,
+      resumeWithinMs: dice.chance(0.5) ? -1 : 5 * m.DAY_MS,
+      pageSize: 10,
+      concurrency: 1 + dice.below(2),
+    },
+    ...{ removals: { after: it.after, maxShare: 1 }, privacy: m.policyOf(hides) },
+    ...(dice.chance(0.6) && { retention }),
+  }
+  const { report } = await it.withMirror((mirror) => makeNight(mirror, it.day, { list, told, ...ending }))
+  noteNight(it, name, report, odd)
+  const kept = 'retention' in told ? ` keeps ${JSON.stringify(retention)}` : ''
+  const ended = [report.status, report.proof, ...report.reasons, report.resumedFrom].join(' ')
+  return `day ${it.day.toFixed(2)} night of ${name}: ${ended} ${JSON.stringify({ ...ending, hides })}${kept}`
+}
+
+function someRetention(dice: Dice): Retention {
+  const some = (chance: number, days: number) => (dice.chance(chance) ? days * m.DAY_MS : undefined)
+  return {
+    changesMs: some(0.3, 1 + dice.below(20)),
+    resolvedRejectsMs: some(0.5, dice.below(5)),
+    runsMs: some(0.5, 1 + dice.below(5)),
+    removedCustomersMs: some(0.3, 1 + dice.below(10)),
+  }
+}
+
+function isHidingOther(one: m.Hiding | undefined, other: m.Hiding): boolean {
+  return JSON.stringify(one) !== JSON.stringify(other)
+}
+
+/** What the mirror must hold after a run: known from the list, and from the mirror only where a run ended early. */
+function noteNight(it: World, name: string, report: Report, odd: number | undefined): void {
+  const { service, held } = entryOf(it, name)
+  if (report.status === 'complete' && report.resumedFrom !== undefined) {
+    held.hides = service.hides
+    adopt(it, name)
+    return
+  }
+  if (report.status === 'complete') {
+    held.hides = service.hides
+    for (const n of held.active.keys()) if (!service.listed.has(n) || n === odd) held.stale.add(n)
+    for (const n of held.active.keys()) {
+      if (service.listed.has(n)) continue
+      const times = (held.absent.get(n) ?? 0) + (report.proof === 'proven' ? 1 : 0)
+      held.absent.set(n, times)
+      const isGone =
+        report.proof === 'settled' || report.reasons.includes('older-list') ? !isActive(it, name, n) : times >= it.after
+      if (isGone) held.active.delete(n)
+    }
+    for (const n of [...held.absent.keys()]) if (service.listed.has(n) || !held.active.has(n)) held.absent.delete(n)
+    for (const [n, values] of service.listed) {
+      if (held.forgotten.has(n)) continue
+      if (n !== odd) held.active.set(n, values)
+      if (n !== odd) held.stale.delete(n)
+      // A removed customer whose record cannot be kept returns with the values from before.
+      else if (!held.active.has(n)) adopt(it, name, n)
+    }
+    return
+  }
+  if (held.hides !== undefined && isHidingOther(held.hides, service.hides)) held.hides = undefined
+  // Some of the list was saved, and nothing may be removed.
+  if (odd !== undefined && !held.active.has(odd)) adopt(it, name, odd)
+  const rows = rowsOf(it.file, 'SELECT id, missing_since, name FROM active_customers WHERE organization = ?', name)
+  const now = new Map(rows.map((row) => [Number.parseInt(String(row['id']).slice(0, 8), 16), row]))
+  for (const [n, values] of service.listed) {
+    if (held.forgotten.has(n) || !now.has(n)) continue
+    if (isStored(it, name, n, values)) held.active.set(n, values)
+    if (now.get(n)?.['missing_since'] === null) held.absent.delete(n)
+  }
+}
+
+function isActive(it: World, name: string, n: number): boolean {
+  return rowsOf(it.file, 'SELECT 1 FROM active_customers WHERE organization = ? AND id = ?', name, m.idOf(n)).length > 0
+}
+
+/** A run that continued another one holds what was read then: any values that were sent, of customers that are not forgotten. */
+function adopt(it: World, name: string, only?: number): void {
+  const { service, held } = entryOf(it, name)
+  if (only === undefined) {
+    held.absent.clear()
+    held.active = new Map()
+  }
+  const rows = rowsOf(
+    it.file,
+    'SELECT customers.*, absences.proven FROM customers LEFT JOIN absences USING (organization, row_id) WHERE customers.organization = ? AND removed_at IS NULL',
+    name,
+  )
+  for (const row of rows) {
+    const n = Number.parseInt(String(row['id']).slice(0, 8), 16)
+    if (held.forgotten.has(n) || (only ?? n) !== n) continue
+    const texts = new Set(Object.values(row))
+    const known = service.versions.filter((one) => one.n === n).map(({ values }) => values)
+    // Where every value that tells is hidden or lacking, the mirror is not compared with it.
+    held.active.set(n, known.findLast((one) => Object.values(one).some((text) => texts.has(text))) ?? {})
+    held.stale.add(n)
+    if (row['proven'] !== null) held.absent.set(n, Number(row['proven']))
+  }
+}
+
+/** One of the fields is always shown. */
+function isStored(it: World, name: string, n: number, values: m.Values): boolean {
+  const [row = {}] = rowsOf(it.file, 'SELECT * FROM customers WHERE organization = ? AND id = ?', name, m.idOf(n))
+  const texts = new Set(Object.values(row))
+  return Object.values(values).some((text) => texts.has(text))
+}
+
+export async function forget(it: World, name: string): Promise<string> {
+  const { held, service } = entryOf(it, name)
+  const n = service.first + 1 + it.dice.below(m.MOST - 1)
+  const asked = { organization: name, id: m.idOf(n), nowMs: it.nowMs, monotonicMs: it.nowMs }
+  const forgotten = await it.withMirror((mirror) => mirror.forgetCustomer(asked).catch(refusal))
+  if (typeof forgotten === 'string') return `forget ${name} ${n}: ${forgotten}`
+  const erased = await it.withMirror((mirror) => mirror.eraseForgotten(asked.id))
+  if (erased !== (onPostgres ? 'released' : 'erased')) throw new Error(`not erased: ${erased}`)
+  held.active.delete(n)
+  held.absent.delete(n)
+  held.forgotten.add(n)
+  deleteDownstream(it, (row) => row['organization'] === name && row['id'] === m.idOf(n))
+  return `forget ${name} ${n}: ${JSON.stringify(forgotten.deleted)}`
+}
+
+export async function readmit(it: World, name: string): Promise<string> {
+  const { held } = entryOf(it, name)
+  const n = it.pick([...held.forgotten])
+  if (n === undefined) return 'nothing to undo'
+  const asked = { organization: name, id: m.idOf(n), nowMs: it.nowMs, monotonicMs: it.nowMs }
+  const error = await it.withMirror((mirror) => mirror.readmitCustomer(asked).catch(refusal))
+  if (error === undefined) held.forgotten.delete(n)
+  return `undo ${name} ${n}: ${error ?? 'done'}`
+}
+
+export async function changePolicy(it: World, name: string): Promise<string> {
+  const { service } = entryOf(it, name)
+  service.hides = it.dice.chance(0.3) ? m.SHOWS_ALL : m.someHiding(it.dice)
+  return `policy of ${name}: ${JSON.stringify(service.hides)}`
+}
+
+export async function rename(it: World, name: string): Promise<string> {
+  const to = `${name}x`
+  const renamed = await withOrganizations(it, (o) =>
+    o.rename({ from: name, to }, { nowMs: it.nowMs, monotonicMs: it.nowMs }),
+  )
+  if (typeof renamed === 'string') return `rename ${name}: ${renamed}`
+  it.model.set(to, entryOf(it, name))
+  it.model.delete(name)
+  for (const follower of it.followers)
+    followerRuns(follower, (row) => (row['organization'] === name ? { ...row, organization: to } : row))
+  return `rename ${name} to ${to}`
+}
+
+export async function retire(it: World, name: string): Promise<string> {
+  const { held } = entryOf(it, name)
+  const retired = await withOrganizations(it, (o) => o.retire(name, { nowMs: it.nowMs, monotonicMs: it.nowMs }))
+  if (typeof retired === 'string') return `retire ${name}: ${retired}`
+  held.active.clear()
+  held.absent.clear()
+  return `retire ${name}: ${retired.removed}`
+}
+
+export async function forgetOrganization(it: World, name: string): Promise<string> {
+  const { service } = entryOf(it, name)
+  const done = await withOrganizations(it, (o) => o.forget(name, { nowMs: it.nowMs, monotonicMs: it.nowMs }))
+  if (done !== true) throw new Error(`not forgotten: ${String(done)}`)
+  it.model.delete(name)
+  deleteDownstream(it, (row) => row['organization'] === name)
+  const texts = textsIn(it.file)
+  const left = service.sent.filter(({ n, text }) => texts.has(text) || texts.has(m.idOf(n)))
+  if (left.length > 0) throw new Error(`${name} is left: ${JSON.stringify(left)}`)
+  return `forget ${name}`
+}
+
+export async function backup(it: World): Promise<string> {
+  const file = join(dirname(it.file), 'backups', `${it.steps.length}.db`)
+  await backUp(it.file, { file, nowMs: it.nowMs })
+  it.backups.push({ file, model: m.copyOf(it.model) })
+  return `backup ${it.backups.length}`
+}
+
+export async function restoreOne(it: World): Promise<string> {
+  const chosen = it.pick(it.backups)
+  if (chosen === undefined) return 'no backup yet'
+  const { feedGoesBack, kept, forgotten: again } = await restore(chosen.file, it.file, { nowMs: it.nowMs })
+  if (kept !== undefined) rmSync(kept)
+  const before = [...it.model].map(([name, { service, held }]) => ({
+    name,
+    service,
+    gone: held.forgotten,
+    isWaiting: false,
+  }))
+  it.model = m.copyOf(chosen.model)
+  const forgotten = [...before, ...it.waiting]
+  it.waiting = []
+  for (const one of forgotten) {
+    const { name, service, gone } = one
+    const found = [...it.model].find(([, { service: other }]) => other === service)
+    // Where the backup has no run that the mirror had, nothing shows that this is the organization under an earlier name.
+    const isKnown = found !== undefined && (found[0] === name || isCarried(it, found[0], gone.size))
+    const restored = isKnown ? found[1].held : undefined
+    if (restored === undefined) it.waiting.push(one)
+    for (const n of restored === undefined ? [] : gone) {
+      restored?.forgotten.add(n)
+      restored?.active.delete(n)
+      restored?.absent.delete(n)
+    }
+  }
+  if (feedGoesBack) it.followers = []
+  return `restore ${it.backups.indexOf(chosen) + 1}: ${feedGoesBack}, ${again} forgotten`
+}
+
+function isCarried(it: World, name: string, least: number): boolean {
+  return rowsOf(it.file, 'SELECT 1 FROM forgotten WHERE organization = ?', name).length >= least
+}
+
+async function withOrganizations<Result>(it: World, work: (o: Organizations) => Promise<Result>) {
+  const organizations = await openOrganizations(it.file)
+  try {
+    return await work(organizations).catch(refusal)
+  } finally {
+    await organizations.close()
+  }
+}
+
+function refusal(error: unknown): string {
+  if (error instanceof Error && /Usage|Leased/.test(error.name)) return error.message
+  throw error
+}
+
+function deleteDownstream(it: World, which: (row: Record<string, unknown>) => boolean): void {
+  for (const follower of it.followers) followerRuns(follower, (row) => (which(row) ? undefined : row))
+}

@@ -1,0 +1,178 @@
+import { spawnSync } from 'node:child_process'
+import fs, { mkdirSync, statSync, writeFileSync } from 'node:fs'
+import { syncBuiltinESMExports } from 'node:module'
+import { dirname, join } from 'node:path'
+import { execPath, pid } from 'node:process'
+import { expect, test, vi } from 'vitest'
+import { makeFolder } from '../../src/machine/folders.ts'
+import { isGone, nameOfProcess } from '../../src/machine/process-name.ts'
+import { turnWithTime } from '../../src/machine/timers.ts'
+import { commit, commitOf, exactVersion, version } from '../../src/machine/version.ts'
+import { openMirror } from '../../src/store/mirror.ts'
+import { aCheckout, npm } from '../support/package-checkout.ts'
+import { temporaryFolder } from '../support/temp-folder.ts'
+
+test('a folder is made with those above it, and all of them are private', () => {
+  const folder = join(temporaryFolder(), 'one', 'two')
+  makeFolder(folder)
+  makeFolder(folder)
+
+  for (const made of [folder, dirname(folder)]) expect(statSync(made).mode & 0o777).toBe(0o700)
+})
+
+test.each([
+  ['where nothing can be made', () => '/proc/none/made', 'ENOENT'],
+  ['below a file', () => join(aFile(), 'one', 'two'), 'ENOTDIR'],
+])('a folder %s is an error at once', (_, place, code) => {
+  expect(() => makeFolder(place())).toThrow(expect.objectContaining({ code }))
+})
+
+test('a mirror where no folder can be made is unusable, and is not tried for ever', async () => {
+  await expect(openMirror('/proc/none/made/customers.db')).rejects.toMatchObject({
+    code: 'denied',
+    message: expect.stringMatching(/^\/proc\/none\/made\/customers\.db: .*ENOENT/),
+  })
+})
+
+function aFile(): string {
+  const file = join(temporaryFolder(), 'file')
+  writeFileSync(file, '')
+  return file
+}
+
+/** In which turn of the event loop each of several pieces of work began, counted from the first; each takes so long. */
+async function turnsOf(pieces: number, tookMs: number): Promise<number[]> {
+  let [nowMs, turn, isOver] = [0, 0, false]
+  const count = () => {
+    turn += 1
+    if (!isOver) setImmediate(count)
+  }
+  setImmediate(count)
+  const began = await Promise.all(
+    Array.from({ length: pieces }, async () => {
+      await turnWithTime(() => nowMs)
+      nowMs += tookMs
+      return turn
+    }),
+  )
+  isOver = true
+  return began.map((each) => each - (began[0] ?? 0))
+}
+
+test('work that takes long is begun one piece a turn, so that the event loop looks at other things in between', async () => {
+  expect(await turnsOf(4, 20)).toEqual([0, 1, 2, 3])
+})
+
+test('work that takes little is begun together', async () => {
+  expect(await turnsOf(4, 5)).toEqual([0, 0, 0, 0])
+  expect(await turnsOf(6, 10)).toEqual([0, 0, 1, 1, 2, 2])
+})
+
+const machine = nameOfProcess().split('#')[0]
+
+test('a process is named so that another can find out whether it is gone', () => {
+  expect(nameOfProcess()).toContain(`#${pid}#`)
+  expect(isGone(nameOfProcess())).toBe(false)
+  expect(isGone(nameOfProcess(goneProcess()))).toBe(true)
+})
+
+test.runIf(process.platform === 'linux')('a process whose number was given to another is gone', () => {
+  expect(isGone(nameOfProcess().replace(/#\d+$/, '#1'))).toBe(true)
+})
+
+test.each([
+  ['that lives', pid, false],
+  ['that is gone', goneProcess(), true],
+])('a process %s is known by its number alone where its start is not', (_, id, gone) => {
+  expect(isGone(`${machine}#${id}`)).toBe(gone)
+  expect(isGone(`${machine}#${id}#`)).toBe(gone)
+})
+
+test.each(['', 'no process named', `elsewhere.example.com#${pid}#1`, `elsewhere.example.com#${goneProcess()}`])(
+  'whether %j is gone cannot be seen',
+  (name) => {
+    expect(isGone(name)).toBeUndefined()
+  },
+)
+
+/** The number of a process that has ended. */
+function goneProcess(): number {
+  return spawnSync(execPath, ['--version']).pid
+}
+
+test('version and commit are read once, so that no later run needs a file for them', () => {
+  const before = exactVersion()
+  expect(before).toMatch(/^\d+\.\d+\.\d+(\+[0-9a-f]{12})?$/)
+  const reading = vi.spyOn(fs, 'readFileSync').mockImplementation(() => {
+    throw new Error('EMFILE: too many open files')
+  })
+  syncBuiltinESMExports()
+  try {
+    expect(exactVersion()).toBe(before)
+    expect(before.split('+')).toEqual([version(), commit() ?? []].flat())
+  } finally {
+    reading.mockRestore()
+    syncBuiltinESMExports()
+  }
+})
+
+test.runIf(spawnSync('git', ['--version']).status === 0)('the commit of a checkout is known wherever it stands', () => {
+  const folder = temporaryFolder()
+  git(folder, 'init --quiet')
+  expect(commitOf(folder), 'before the first commit').toBeUndefined()
+  for (const [where, ...commands] of [
+    ['on a branch', 'commit --quiet --allow-empty --message one'],
+    ['on a branch in a folder', 'switch --quiet --create topic/one', 'commit --quiet --allow-empty --message two'],
+    ['where branches are packed', 'pack-refs --all'],
+    ['where no branch is checked out', 'checkout --quiet --detach'],
+  ]) {
+    for (const command of commands) git(folder, command)
+    expect(commitOf(folder), where).toBe(git(folder, 'rev-parse HEAD').slice(0, 12))
+  }
+  const worktree = join(temporaryFolder(), 'worktree')
+  git(folder, `worktree add --quiet -b other ${worktree}`)
+  git(worktree, 'commit --quiet --allow-empty --message three')
+  expect(commitOf(worktree), 'in a worktree').toBe(git(worktree, 'rev-parse HEAD').slice(0, 12))
+})
+
+test.each([
+  ['without a checkout', {}],
+  ['in a folder of an empty name', { '.git/HEAD': '' }],
+  ['of a branch that is not there', { '.git/HEAD': 'ref: refs/heads/main\n' }],
+  ['of what is no commit', { '.git/HEAD': 'not a commit\n', 'dist/commit': `${'a'.repeat(40)}\n` }],
+  ['of a build that knew none', { 'dist/commit': '' }],
+])('nothing is said %s', (_, files) => {
+  const folder = temporaryFolder()
+  for (const [name, text] of Object.entries(files)) {
+    mkdirSync(dirname(join(folder, name)), { recursive: true })
+    writeFileSync(join(folder, name), text)
+  }
+
+  expect(commitOf(folder)).toBeUndefined()
+})
+
+test('a package knows the commit that the environment of its build names, as in the image', () => {
+  const checkout = aCheckout(join(temporaryFolder(), 'checkout'))
+  mkdirSync(join(checkout, 'dist'))
+  vi.stubEnv('CUSTOMER_MIRROR_COMMIT', 'a'.repeat(40))
+  try {
+    npm(checkout, 'run', 'build:commit')
+  } finally {
+    vi.unstubAllEnvs()
+  }
+
+  expect(commitOf(checkout)).toBe('a'.repeat(12))
+})
+
+function git(cwd: string, command: string): string {
+  const who = {
+    GIT_AUTHOR_NAME: 'a',
+    GIT_AUTHOR_EMAIL: 'a@example.com',
+    GIT_COMMITTER_NAME: 'a',
+    GIT_COMMITTER_EMAIL: 'a@example.com',
+  }
+  const env = { ...process.env, ...who, GIT_CONFIG_GLOBAL: '/dev/null', GIT_CONFIG_NOSYSTEM: '1' }
+  const { status, stdout, stderr } = spawnSync('git', command.split(' '), { cwd, env, encoding: 'utf8' })
+  if (status !== 0) throw new Error(`git ${command}: ${stderr}`)
+  return stdout.trim()
+}
