@@ -17,7 +17,7 @@ import { lockPlace } from './written-file.ts'
 
 /** What readers see, and nothing of what a run or a forgotten customer needs. */
 const READ_TABLES = [
-  ...['last_update', 'runs', 'customers', 'changes', 'rejects', 'held_removals'],
+  ...['last_update', 'runs', 'customers', 'changes', 'rejects', 'held_rows'],
   ...['retired_organizations', 'horizons'],
 ]
 

@@ -65,6 +65,17 @@ export const PUBLIC_TABLES: readonly PublicTable[] = [
       ),
     ],
   },
+  {
+    name: 'held_removals',
+    meaning: 'the customers whose removal waits to be approved or discarded',
+    columns: [
+      organization(),
+      sent('id'),
+      ...(['name', 'username', 'email'] as const).map((field) => orNull(sent(field))),
+      own('absent_since', 'DATETIME', 'since when the customer is absent from the list, UTC'),
+      own('run_id', 'INTEGER', 'run that held the removal back, as runs.id'),
+    ],
+  },
   { name: 'freshness', meaning: 'how current the rows of each organization are', columns: freshnessColumns() },
   {
     name: 'customers_history',

@@ -17,7 +17,7 @@ const TABLES: readonly (readonly [name: string, ...key: string[]])[] = [
   ['customers', 'organization', 'id'],
   ['changes', 'seq'],
   ['rejects', 'reject_id'],
-  ['held_removals', 'organization', 'row_id'],
+  ['held_rows', 'organization', 'row_id'],
   ['absences', 'organization', 'row_id'],
   ['windows', 'run_id', 'start', 'size'],
   ['lists', 'organization'],
@@ -38,7 +38,7 @@ const OF_MIRROR: ReadonlySet<string> = new Set(['fingerprint_key', 'last_update'
 /** Columns with numbers of rows of customers: one, many in bytes, or how far a table was worked through. */
 const ROW_NUMBERS: Readonly<Record<string, 'row' | 'rows' | 'place'>> = {
   'customers.row_id': 'row',
-  'held_removals.row_id': 'row',
+  'held_rows.row_id': 'row',
   'absences.row_id': 'row',
   'edited_customers.row_id': 'row',
   'windows.row_ids': 'rows',

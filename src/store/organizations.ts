@@ -75,7 +75,7 @@ async function retireOrganization(session: Session, organization: string, clocks
   if (before !== undefined) throw retiredAlready(organization, before.retired_at)
   await session.run(sql`INSERT INTO retired_organizations (organization, retired_at) VALUES (${organization}, ${now})`)
   await closeAbandoned(session, { organization }, clocks.nowMs)
-  await deleteRows(session, ['leases', 'held_removals', 'absences'], organization)
+  await deleteRows(session, ['leases', 'held_rows', 'absences'], organization)
   await session.run(
     sql`UPDATE rejects SET resolved_at = ${now} WHERE organization = ${organization} AND resolved_at IS NULL`,
   )
@@ -127,7 +127,7 @@ export const ORGANIZATION_TABLES = [
   'runs',
   'rejects',
   'absences',
-  'held_removals',
+  'held_rows',
   'lists',
   'edited_customers',
   'leases',

@@ -13,7 +13,7 @@ import { attachReadOnly } from './sqlite/read-only-file.ts'
 
 /** The tables that a run reads or writes, except the memory of the list, each after those that it refers to. */
 const REHEARSED = [
-  ...['runs', 'customers', 'absences', 'rejects', 'held_removals', 'privacy_policies', 'forgotten_keys', 'forgotten'],
+  ...['runs', 'customers', 'absences', 'rejects', 'held_rows', 'privacy_policies', 'forgotten_keys', 'forgotten'],
 ]
 
 /** A private temporary file of SQLite with a copy of the organizations in the mirror at `address`, if there is one, in one snapshot. */

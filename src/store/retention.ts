@@ -97,7 +97,7 @@ function customersPruning(organization: string, { beforeMs }: Due): Deletion {
       UPDATE changes SET fields = '{ }'
       WHERE organization = ${organization} AND ${isIn('id', ids)} AND ${asText('fields')} IS DISTINCT FROM '{ }'`)
     await session.run(sql`DELETE FROM rejects WHERE organization = ${organization} AND ${isIn('record_id', ids)}`)
-    for (const table of ['held_removals', 'absences'])
+    for (const table of ['held_rows', 'absences'])
       await session.run(sql`DELETE FROM ${text(table)} WHERE ${rowsOf(organization, rowIds)}`)
     const taken = await session.run(sql`DELETE FROM customers WHERE ${rowsOf(organization, rowIds)}`)
     requireTaken({ organization }, 'customers', { given: old.length, taken })
@@ -156,7 +156,7 @@ function deleteUnused(session: Session, organization: string, before: string, mo
   return session.run(sql`
     WITH own AS MATERIALIZED (SELECT * FROM runs WHERE organization = ${organization}), used (id) AS MATERIALIZED (
       ${usedBy('last_run_id', 'customers')} UNION ${usedBy('run_id', 'changes')} UNION ${usedBy('run_id', 'rejects')}
-      UNION SELECT run_id FROM held_removals UNION SELECT run_id FROM lists UNION SELECT run_id FROM leases
+      UNION SELECT run_id FROM held_rows UNION SELECT run_id FROM lists UNION SELECT run_id FROM leases
       UNION SELECT run_id FROM windows UNION SELECT resumed_from FROM own WHERE resumed_from IS NOT NULL
       UNION SELECT id FROM (${text(runsToKeep('FROM own WHERE true'))}) AS kept WHERE id IS NOT NULL
     )

@@ -99,7 +99,7 @@ const POSTGRES_COLUMNS = `SELECT table_name AS "table", column_name AS "column" 
 
 /** What row numbers refer to, by the id of the customer. */
 const NAMES_OF_ROWS = `SELECT 'absences', organization, id FROM absences JOIN customers USING (organization, row_id)
-  UNION SELECT 'held', organization, id FROM held_removals JOIN customers USING (organization, row_id)
+  UNION SELECT 'held', organization, id FROM held_rows JOIN customers USING (organization, row_id)
   UNION SELECT 'edited', organization, id FROM edited_customers JOIN customers USING (organization, row_id)
   ORDER BY 1, 2, 3`
 

@@ -209,7 +209,7 @@ test('what only a next run would need is gone: its lease, its windows, its list,
 
   await (await organizationsOf(file)).retire('acme', CLOCKS)
 
-  const internal = ['leases', 'lists', 'edited_customers', 'held_removals', 'absences']
+  const internal = ['leases', 'lists', 'edited_customers', 'held_rows', 'absences']
   const left = countsOf(file, 'acme')
   expect(internal.filter((table) => left[table] !== 0)).toEqual([])
   expect(rowsOf(file, `SELECT 1 FROM windows JOIN runs ON runs.id = run_id WHERE organization = 'acme'`)).toEqual([])

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Proof } from '../../src/model/report.ts'
+import { sqlTime } from '../../src/store/port/sql.ts'
 import { UsageError } from '../../src/errors/errors.ts'
 import { aCustomer, customerId, customers, START_MS } from '../support/builders.ts'
 import { aMirror, rowsOf, tamper } from '../support/mirror-file.ts'
@@ -32,8 +33,15 @@ test('held removals can be listed, and approved once: then the customers are rem
   await night(mirror, 1, customers(1, 100))
   const { runId = 0, startedAtMs } = await night(mirror, 2, customers(31, 100))
   expect(await mirror.listHeldRemovals()).toEqual([{ runId, organization: 'acme', held: 30, startedAtMs }])
+  const named = rowsOf(mirror.file, 'SELECT id, name, email, absent_since, run_id FROM held_removals ORDER BY id')
+  expect(named).toEqual(
+    customers(1, 30).map(({ id, name, email }) => {
+      return { id, name, email, absent_since: sqlTime(startedAtMs), run_id: runId }
+    }),
+  )
 
   expect(await mirror.approveRemovals(runId, AT_MS)).toBe(30)
+  expect(rowsOf(mirror.file, 'SELECT id FROM held_removals')).toEqual([])
 
   expect(fates(mirror)).toEqual({ listed: 70, missing: 0, removed: 30 })
   expect(changes(mirror)).toEqual(customers(1, 30).map(({ id }) => [id, 'removed', runId]))
@@ -144,5 +152,5 @@ test('the held removal of a customer who was deleted by hand is no longer held',
 
   tamper(mirror.file, 'DELETE FROM customers WHERE row_id >= 3')
 
-  expect(rowsOf(mirror.file, 'SELECT row_id FROM held_removals')).toEqual([{ row_id: 2 }])
+  expect(rowsOf(mirror.file, 'SELECT row_id FROM held_rows')).toEqual([{ row_id: 2 }])
 })

@@ -100,6 +100,6 @@ function contents({ file }: Mirror) {
     changes: reader.all('SELECT * FROM changes ORDER BY seq'),
     rejects: reader.all('SELECT * FROM rejects ORDER BY reject_id'),
     runs: reader.all('SELECT * FROM runs ORDER BY id'),
-    held: reader.all('SELECT * FROM held_removals ORDER BY row_id'),
+    held: reader.all('SELECT * FROM held_rows ORDER BY row_id'),
   }))
 }

@@ -99,7 +99,7 @@ export function randomTables(seed: number): Tables {
     customers: customers.map((customer, index) => ({ ...customer, row_id: index + 1 })),
     changes,
     rejects: some(0.6).map((organization, index) => aReject(random, organization, index + 1)),
-    held_removals: customers.flatMap(({ organization }, index) =>
+    held_rows: customers.flatMap(({ organization }, index) =>
       runs.length > 0 && random.chance(0.2) ? [{ organization, row_id: index + 1, run_id: random.pick(runs).id }] : [],
     ),
     retired_organizations: some(0.3).map((organization) => ({ organization, retired_at: aTime(random) })),

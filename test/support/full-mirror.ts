@@ -29,7 +29,7 @@ async function fill(mirror: Mirror): Promise<void> {
     ({ row }) => Number(row),
   )
   tamper(file, `DELETE FROM changes WHERE seq = (SELECT max(seq) FROM changes)`)
-  tamper(file, `INSERT INTO held_removals VALUES ('globex', ?, 2, 0)`, globex)
+  tamper(file, `INSERT INTO held_rows VALUES ('globex', ?, 2, 0)`, globex)
   tamper(file, `INSERT OR IGNORE INTO absences VALUES ('globex', ?, 1, 1, 1)`, globex)
   tamper(file, `INSERT INTO edited_customers (organization, row_id) VALUES ('acme', 9000)`)
   tamper(file, `INSERT INTO windows VALUES (1, 0, 100, 100, 5, 1, 0, ?, '["a", null]')`, rowIdsFrom([acme, 0, -1]))

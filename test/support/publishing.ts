@@ -40,7 +40,7 @@ export function publishAll(plan: PublishPlan): Published {
 
 /**
  * A mirror of two organizations over three nights: of acme, customer 1 changes twice, 2 is removed, 3 is missing and 4 comes
- * later; globex has one reject.
+ * later; globex has one reject, and a removal that is held back.
  */
 export async function aMirrorOfNights(): Promise<string> {
   const mirror = await aMirror()
@@ -50,6 +50,10 @@ export async function aMirrorOfNights(): Promise<string> {
   await night(mirror, 1, [changed, ...customers(3, 31)])
   await night(mirror, 2, [{ ...changed, email: 'other@example.com' }, ...customers(4, 31)])
   tamper(mirror.file, `INSERT INTO horizons (organization, feed_seq) VALUES ('acme', 1)`)
+  tamper(
+    mirror.file,
+    `INSERT INTO held_rows SELECT organization, row_id, last_run_id, 0 FROM customers WHERE organization = 'globex'`,
+  )
   return mirror.file
 }
 

@@ -193,9 +193,9 @@ export function readStored(db: Reader, organization: string) {
     changes: all<{ run_id: number; change: string }>('SELECT run_id, change FROM changes WHERE organization = ?'),
     runs: all<RunRow>('SELECT * FROM runs WHERE organization = ?'),
     held: new Set(
-      all<{ row_id: number }>('SELECT row_id FROM held_removals WHERE organization = ?').map((row) => row.row_id),
+      all<{ row_id: number }>('SELECT row_id FROM held_rows WHERE organization = ?').map((row) => row.row_id),
     ),
-    waiting: all('SELECT 1 FROM held_removals WHERE organization = ? AND discarded = 0').length,
+    waiting: all('SELECT 1 FROM held_rows WHERE organization = ? AND discarded = 0').length,
     freshness: all<Freshness>('SELECT * FROM freshness WHERE organization = ?')[0],
   }
 }

@@ -228,7 +228,7 @@ function randomMeddling(random: Dice): (mirror: Mirror) => Promise<void> {
   const sql = [
     `UPDATE customers SET name = 'By Hand' WHERE row_id = ?`,
     `UPDATE customers SET extra = '{}', email = NULL WHERE row_id = ?`,
-    'DELETE FROM customers WHERE row_id = ? AND row_id NOT IN (SELECT row_id FROM held_removals)',
+    'DELETE FROM customers WHERE row_id = ? AND row_id NOT IN (SELECT row_id FROM held_rows)',
   ][random.below(5)]
   const row = 1 + random.below(40)
   const approves = random.chance(0.5)

@@ -104,7 +104,7 @@ async function countNotRemoved(session: Session, organization: string): Promise<
 
 /** The customers that came with this scan and with quick runs since the last full one; while removals are held, since the first that held them. */
 async function countArrived(session: Session, { organization, id, readAsOfMs }: Run): Promise<number> {
-  const isHeld = sql`EXISTS (SELECT 1 FROM held_removals WHERE organization = ${organization})`
+  const isHeld = sql`EXISTS (SELECT 1 FROM held_rows WHERE organization = ${organization})`
   return countOf(
     session,
     sql`

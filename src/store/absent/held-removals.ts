@@ -12,8 +12,8 @@ export function listHeldRemovals(session: Session): Promise<HeldRemovals[]> {
   return records(
     session,
     sql`
-    SELECT run_id, held_removals.organization, count(*) AS held, started_at FROM held_removals JOIN runs ON runs.id = run_id
-    WHERE discarded = 0 GROUP BY run_id, held_removals.organization, started_at ORDER BY run_id DESC`,
+    SELECT run_id, held_rows.organization, count(*) AS held, started_at FROM held_rows JOIN runs ON runs.id = run_id
+    WHERE discarded = 0 GROUP BY run_id, held_rows.organization, started_at ORDER BY run_id DESC`,
   )
 }
 
@@ -21,9 +21,9 @@ export function listHeldRemovals(session: Session): Promise<HeldRemovals[]> {
 export async function approveRemovals(session: Session, runId: number, nowMs: number): Promise<number> {
   await lockLeasesOf(session, runId)
   const held = await session.all<{ organization: string; row_id: number }>(sql`
-    SELECT held_removals.organization, held_removals.row_id FROM held_removals
-    JOIN customers ON customers.row_id = held_removals.row_id AND customers.organization = held_removals.organization
-    WHERE run_id = ${runId} AND discarded = 0 AND removed_at IS NULL ORDER BY held_removals.organization, held_removals.row_id`)
+    SELECT held_rows.organization, held_rows.row_id FROM held_rows
+    JOIN customers ON customers.row_id = held_rows.row_id AND customers.organization = held_rows.organization
+    WHERE run_id = ${runId} AND discarded = 0 AND removed_at IS NULL ORDER BY held_rows.organization, held_rows.row_id`)
   if (held.length === 0) await discardRemovals(session, runId)
   for (const organization of new Set(held.map((row) => row.organization))) {
     const rowIds = held.flatMap((row) => (row.organization === organization ? [row.row_id] : []))
@@ -34,9 +34,7 @@ export async function approveRemovals(session: Session, runId: number, nowMs: nu
 
 /** Discards the removals that run held back: they wait for no decision as long as the discard lasts. Returns their number. */
 export async function discardRemovals(session: Session, runId: number): Promise<number> {
-  const discarded = await session.run(
-    sql`UPDATE held_removals SET discarded = 1 WHERE run_id = ${runId} AND discarded = 0`,
-  )
+  const discarded = await session.run(sql`UPDATE held_rows SET discarded = 1 WHERE run_id = ${runId} AND discarded = 0`)
   if (discarded > 0) return discarded
   throw holdsNothing(runId)
 }
@@ -47,22 +45,22 @@ const MOST_GROWTH = 1.5
 /** Whether a person has discarded these absences: none of the customers named then has been listed since, and their number has not grown by half. */
 export async function areDiscarded(session: Session, run: Run, absent: readonly Absent[]): Promise<boolean> {
   const left = await session.first<{ named: number | null; waiting: number }>(sql`
-    SELECT count(*) AS waiting, max(held) AS named FROM held_removals JOIN runs ON runs.id = run_id
-    WHERE held_removals.organization = ${run.organization} AND discarded = 1`)
+    SELECT count(*) AS waiting, max(held) AS named FROM held_rows JOIN runs ON runs.id = run_id
+    WHERE held_rows.organization = ${run.organization} AND discarded = 1`)
   const { named, waiting } = left ?? { named: null, waiting: 0 }
   return waiting > 0 && waiting === named && absent.length < MOST_GROWTH * waiting
 }
 
 /** Holds removals of the latest run only: an earlier run's customers are absent again, or have been received since. */
 export async function holdBack(session: Session, run: Run, absent: readonly Absent[]) {
-  await session.run(sql`DELETE FROM held_removals WHERE organization = ${run.organization}`)
+  await session.run(sql`DELETE FROM held_rows WHERE organization = ${run.organization}`)
   const rows = given(
     absent.map(({ rowId }) => ({ row_id: rowId })),
     { row_id: 'bigint' },
   )
   const taken = await session.run(sql`
-    INSERT INTO held_removals (organization, row_id, run_id) SELECT ${run.organization}, row_id, ${run.id} FROM ${rows}`)
-  requireTaken(run, 'held_removals', { given: absent.length, taken })
+    INSERT INTO held_rows (organization, row_id, run_id) SELECT ${run.organization}, row_id, ${run.id} FROM ${rows}`)
+  requireTaken(run, 'held_rows', { given: absent.length, taken })
 }
 
 /** The removals of these rows are no longer held back. */
@@ -71,7 +69,7 @@ export async function release(
   { organization }: Pick<Run, 'organization'>,
   rowIds: readonly number[],
 ) {
-  if (rowIds.length > 0) await session.run(sql`DELETE FROM held_removals WHERE ${rowsOf(organization, rowIds)}`)
+  if (rowIds.length > 0) await session.run(sql`DELETE FROM held_rows WHERE ${rowsOf(organization, rowIds)}`)
 }
 
 /** Removes customers, in this order in the feed. One that is not missing yet is from now on. */

@@ -72,7 +72,7 @@ export async function purgeCustomer(session: Session, of: Of): Promise<Forgotten
   const texts = await textsOf(session, of)
   const changes = await session.run(sql`DELETE FROM changes ${where(of)}`)
   const rejects = await deleteRejects(session, of, texts.email)
-  for (const table of ['held_removals', 'absences'])
+  for (const table of ['held_rows', 'absences'])
     await session.run(sql`
       DELETE FROM ${text(table)} WHERE organization = ${of.organization} AND row_id IN (SELECT row_id FROM customers ${where(of)})`)
   const customers = await session.run(sql`DELETE FROM customers ${where(of)}`)

@@ -95,7 +95,7 @@ function write({ db }: SqliteSession, run: Run, { decided, stored, stamp, now }:
   for (const rowId of decided.present)
     on('DELETE FROM absences WHERE organization = ? AND row_id = ?').run(organization, rowId)
   for (const rowId of decided.released)
-    on('DELETE FROM held_removals WHERE organization = ? AND row_id = ?').run(organization, rowId)
+    on('DELETE FROM held_rows WHERE organization = ? AND row_id = ?').run(organization, rowId)
   for (const rowId of decided.edited)
     on('REPLACE INTO edited_customers (organization, row_id) VALUES (?, ?)').run(organization, rowId)
   const { saved } = decided

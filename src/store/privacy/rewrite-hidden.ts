@@ -146,7 +146,7 @@ export type Place = { table: string; row: number }
 /** The tables with values that a policy may hide, in the order in which they are rewritten. */
 const HIDDEN_TABLES = ['customers', 'changes', 'rejects', 'runs'] as const
 /** The tables that hold values of customers, or digests and numbers of them. */
-export const HOLDING_TABLES = [...HIDDEN_TABLES, ...MEMORY_OF_LIST, 'windows', 'absences', 'held_removals'] as const
+export const HOLDING_TABLES = [...HIDDEN_TABLES, ...MEMORY_OF_LIST, 'windows', 'absences', 'held_rows'] as const
 export const FIRST_TABLE = HIDDEN_TABLES[0]
 type Table = (typeof HIDDEN_TABLES)[number]
 

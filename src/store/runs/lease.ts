@@ -101,7 +101,7 @@ export async function requireUnleased(session: Session, organization: string, wh
 /** Locks the leases of some organizations, so that a run that saves at this moment waits, or is waited for. */
 export async function lockLeasesOf(session: Session, runId: number) {
   await session.all(sql`
-    SELECT 1 FROM leases WHERE organization IN (SELECT organization FROM held_removals WHERE run_id = ${runId}) ${FOR_UPDATE}`)
+    SELECT 1 FROM leases WHERE organization IN (SELECT organization FROM held_rows WHERE run_id = ${runId}) ${FOR_UPDATE}`)
 }
 
 /** The leases that runs may still hold, by organization. */

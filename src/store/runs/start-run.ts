@@ -37,7 +37,7 @@ export async function startRun(session: Session, start: Start, place: string): P
     loadList(session, organization),
     findDoubts(session, organization),
     loadForgotten(session, organization),
-    session.numbers(sql`SELECT row_id FROM held_removals WHERE organization = ${organization}`),
+    session.numbers(sql`SELECT row_id FROM held_rows WHERE organization = ${organization}`),
     fingerprintKey(session),
     giveLease(session, { id, organization }, clocks),
     closeAbandoned(session, { organization, but: id }, nowMs),

@@ -167,7 +167,7 @@ CREATE TABLE absences (
 )${w.clustered};
 
 -- Removals that a guard held back, until they are approved, or their customers are listed again. Discarded ones wait for no decision.
-CREATE TABLE held_removals (
+CREATE TABLE held_rows (
   organization ${w.name} NOT NULL,
   row_id       ${w.number} NOT NULL,
   run_id       ${w.number} NOT NULL,

@@ -15,7 +15,7 @@ CREATE TRIGGER customers_deleted AFTER DELETE ON customers WHEN NOT EXISTS (SELE
 BEGIN
   REPLACE INTO edited_customers (organization, row_id) VALUES (OLD.organization, OLD.row_id);
   DELETE FROM absences WHERE row_id = OLD.row_id AND organization = OLD.organization;
-  DELETE FROM held_removals WHERE row_id = OLD.row_id AND organization = OLD.organization;
+  DELETE FROM held_rows WHERE row_id = OLD.row_id AND organization = OLD.organization;
 END;
 `
 
@@ -54,8 +54,8 @@ BEGIN
     TG_TABLE_SCHEMA);
   -- Or the approval would one day remove the customer who has the number then.
   EXECUTE format(
-    'DELETE FROM %1$I.held_removals USING old
-     WHERE held_removals.organization = old.organization AND held_removals.row_id = old.row_id',
+    'DELETE FROM %1$I.held_rows USING old
+     WHERE held_rows.organization = old.organization AND held_rows.row_id = old.row_id',
     TG_TABLE_SCHEMA);
   RETURN NULL;
 END $$;
@@ -66,7 +66,7 @@ CREATE TRIGGER customers_deleted AFTER DELETE ON customers
 CREATE FUNCTION note_truncated() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE referring text;
 BEGIN
-  FOREACH referring IN ARRAY ARRAY['leases', 'lists', 'windows', 'absences', 'held_removals', 'edited_customers'] LOOP
+  FOREACH referring IN ARRAY ARRAY['leases', 'lists', 'windows', 'absences', 'held_rows', 'edited_customers'] LOOP
     EXECUTE format('DELETE FROM %I.%I', TG_TABLE_SCHEMA, referring);
   END LOOP;
   RETURN NULL;

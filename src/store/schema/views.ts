@@ -18,6 +18,17 @@ SELECT organization, id, ${TEXT_FIELDS.join(', ')}, created_at_utc, extra, first
   last_run_id, updated_at, is_active
 FROM customers WHERE removed_at IS NULL;
 
+-- The customers whose removal waits for a decision. One who was not marked as missing yet is absent since the scan that held the removal back.
+CREATE VIEW held_removals AS
+SELECT held.organization, customers.id, name, username, email, 
+  -- A subselect keeps the type of its column in SQLite.
+  (SELECT missing_since WHERE missing_since IS NOT NULL UNION ALL SELECT read_as_of WHERE missing_since IS NULL) AS absent_since,
+  held.run_id
+FROM held_rows AS held
+JOIN customers ON customers.organization = held.organization AND customers.row_id = held.row_id
+JOIN runs ON runs.id = held.run_id
+WHERE discarded = 0 AND removed_at IS NULL;
+
 -- How current each organization's rows are. The organizations are found by one seek each, not from every run.
 CREATE VIEW freshness AS
 WITH RECURSIVE organizations (organization) AS (
@@ -37,7 +48,7 @@ SELECT last.organization, whole.read_as_of, ${f.age('whole.read_as_of')} AS read
     AND removed_at IS NOT NULL)`)} AS removed,
   ${f.whole(`(SELECT count(*) FROM rejects WHERE rejects.organization = organizations.organization
     AND resolved_at IS NULL)`)} AS open_rejects,
-  ${f.whole(`(SELECT count(*) FROM held_removals WHERE held_removals.organization = organizations.organization
+  ${f.whole(`(SELECT count(*) FROM held_rows WHERE held_rows.organization = organizations.organization
     AND discarded = 0)`)} AS held,
   retired.retired_at
 FROM organizations

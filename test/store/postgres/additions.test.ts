@@ -60,7 +60,7 @@ test.each(
 
 test('a trigger that keeps removals from being held ends the run', async () => {
   await night(customers(1, 40))
-  await suppress('INSERT ON held_removals')
+  await suppress('INSERT ON held_rows')
   const ending = { proof: 'proven', reasons: [], removals: { ...removals, rule: { after: 1, maxShare: 0.1 } } } as const
 
   await expect(night([aCustomer(1)], 1, ending)).rejects.toMatchObject({ code: 'accounting' })

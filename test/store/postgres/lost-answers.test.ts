@@ -65,7 +65,7 @@ const TABLES: Tables = {
     ...{ row_id, organization: 'acme', id: customerId(row_id), name: `Customer ${row_id}`, last_run_id: 1 },
     ...{ first_seen_at: LONG_AGO, changed_at: LONG_AGO, updated_at: LONG_AGO },
   })),
-  held_removals: [{ organization: 'acme', row_id: 1, run_id: 1 }],
+  held_rows: [{ organization: 'acme', row_id: 1, run_id: 1 }],
   forgotten_keys: [{ organization: 'acme', key: KEY }],
   forgotten: [{ organization: 'acme', hash: idHash(KEY)(customerId(3)), forgotten_at: LONG_AGO }],
 }
@@ -110,7 +110,7 @@ test.each(someOf(VERBS, { every: 4 }))(
 )
 
 function contents(there: Database) {
-  const tables = ['customers', 'changes', 'held_removals', 'forgotten', 'retired_organizations', 'runs']
+  const tables = ['customers', 'changes', 'held_rows', 'forgotten', 'retired_organizations', 'runs']
   return there.read((session) => Promise.all(tables.map((table) => session.all(text(`SELECT * FROM ${table}`)))))
 }
 

@@ -83,7 +83,7 @@ const ROW_NUMBERS: Record<string, string> = {
 /** What a command of SQLite checks, where PostgreSQL has no such command. */
 const CHECKS: Record<string, string> = {
   'PRAGMA integrity_check': `SELECT 'ok' AS integrity_check`,
-  'PRAGMA foreign_key_check': ['customers.last_run_id', 'changes', 'rejects', 'windows', 'held_removals']
+  'PRAGMA foreign_key_check': ['customers.last_run_id', 'changes', 'rejects', 'windows', 'held_rows']
     .map((place) => place.split('.'))
     .map(
       ([table = '', column = 'run_id']) =>
