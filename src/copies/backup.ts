@@ -10,7 +10,7 @@ import { connect, withoutFolder } from '../store/sqlite/connect.ts'
 import { findDamage } from '../store/sqlite/open-database.ts'
 import { copyError } from './copy-error.ts'
 import { hasWal, isMirror, kindOfFile } from './file-kind.ts'
-import { keepOlder, removeTooMany, replacing } from './older-files.ts'
+import { nameToKeep, removeTooMany, replaceKeeping } from './older-files.ts'
 import { hasTable, numberIn, type OpenedToRead, openToRead } from './open-to-read.ts'
 import { refused, requireNoJournals, requireOwnFolder, requirePlace } from './target-place.ts'
 import { type Unfinished, writeFor } from './written-file.ts'
@@ -45,10 +45,9 @@ export async function makeBackup(
     if (!isMirror(source.db)) throw new MirrorUnusable(`${mirror}: ${NO_MIRROR}`, { code: 'foreign' })
     requireBackupTarget(file, mirror)
     makeFolder(dirname(file))
-    return await writeFor(file, (unfinished) => {
-      requireBackupTarget(file, mirror)
-      return writeBackup(plan, { source, unfinished, takenAt: sqlTime(nowMs) }, copying)
-    })
+    return await writeFor(file, (unfinished) =>
+      writeBackup(plan, { source, unfinished, takenAt: sqlTime(nowMs) }, copying),
+    )
   } catch (error) {
     // SQLite does not say which of the two files a failing disk belongs to; the one that is written is the more likely. The other is open.
     const isRead = isOfSqlite(error) && !['full', 'denied'].includes(seenIn(error)?.fault ?? '')
@@ -75,13 +74,10 @@ async function writeBackup(
     db.prepare(`INSERT INTO ${MARK} (taken_at) VALUES (?)`).run(takenAt)
   })
   const { size } = statSync(path)
-  const [replaced] = replacing((names) => {
-    const kept = keep !== undefined && keep > 1 ? keepOlder(file, backupTakenAt(file)) : undefined
-    if (kept !== undefined) names.push(kept)
-    place()
-  })
-  const kept = { file, at: takenAt, replaced: replaced?.kept, most: (keep ?? 1) - 1 }
-  const removed = keep === undefined ? [] : removeTooMany(kept, (older) => backupTakenAt(older) !== undefined)
+  const kept = keep !== undefined && keep > 1 ? nameToKeep(file, backupTakenAt(file)) : undefined
+  replaceKeeping(kept === undefined ? [] : [{ file, kept }], place)
+  const newest = { file, at: takenAt, replaced: kept, most: (keep ?? 1) - 1 }
+  const removed = keep === undefined ? [] : removeTooMany(newest, (older) => backupTakenAt(older) !== undefined)
   return { file, takenAt, bytes: size, customers, removed }
 }
 

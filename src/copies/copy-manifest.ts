@@ -9,7 +9,7 @@ import { quoted } from '../store/port/sql.ts'
 import { connect } from '../store/sqlite/connect.ts'
 import { copyTargets } from './copy-target.ts'
 import { kindOfFile } from './file-kind.ts'
-import { keepOlder, listOlder, type SecondName } from './older-files.ts'
+import { listOlder, nameToKeep } from './older-files.ts'
 import { hasTable, nowIn } from './open-to-read.ts'
 import { forgottenLast, isRead, lastReading, type Recorded, type RecordedOrganization } from './organizations.ts'
 import type { LeftOut, PublishedCopy, PublishPlan } from './publish-plan.ts'
@@ -182,16 +182,16 @@ type InCopy = {
 type ManifestRow = InCopy & { organization: string; published_at: string }
 
 /**
- * Gives the copy that the one at `newPath` is about to replace a second name with the time at which it was published. Undefined where there is
- * no copy yet, where it has that name already, and where it is replaced without being kept.
+ * The name under which the copy is kept that the one at `newPath` is about to replace, with the time at which it was published. Undefined where
+ * there is no copy yet, where it is kept already, and where it is replaced without being kept.
  */
-export function keepOlderCopy(file: string, newPath: string): SecondName | undefined {
+export function nameOfOlderCopy(file: string, newPath: string): string | undefined {
   if (lstatSync(file, { throwIfNoEntry: false }) === undefined || !isOlderCopy(file)) return undefined
   const before = readManifest(file)
   const now = before && readManifest(newPath)
   if (before !== undefined && now !== undefined && (isOfSameNight(before, now) || holdsForgotten(before, now)))
     return undefined
-  return keepOlder(file, before?.publishedAt)
+  return nameToKeep(file, before?.publishedAt)
 }
 
 /** Whether a file is a copy made by this program. */

@@ -6,7 +6,7 @@ import { isHiddenBy } from '../privacy/privacy-policy.ts'
 import { openMirrorToRead } from '../store/mirror.ts'
 import { buildCopy, type BuiltCopy } from './build-copy.ts'
 import { afterPlacing, copyError } from './copy-error.ts'
-import { isOlderCopy, keepOlderCopy } from './copy-manifest.ts'
+import { isOlderCopy, nameOfOlderCopy } from './copy-manifest.ts'
 import { describeCopies, placeOfMetadata } from './copy-metadata.ts'
 import {
   copyTargets,
@@ -18,7 +18,7 @@ import {
   requirePublishable,
   unreachableFolder,
 } from './copy-target.ts'
-import { removeTooMany, replacing } from './older-files.ts'
+import { removeTooMany, replaceKeeping } from './older-files.ts'
 import { inMirrorFile } from './open-to-read.ts'
 import { findRecorded, isRead, recordedIn } from './organizations.ts'
 import type { LeftOut, Published, PublishedCopy, PublishPlan } from './publish-plan.ts'
@@ -100,7 +100,6 @@ function publishCopy(
     prepareFolder(dirname(file), access)
     const { path, end } = beginFile(file, { waitMs: lockWaitMs, gid })
     try {
-      requirePublishable(file, plan.mirror)
       const built = buildCopy(path, { ...plan, organization })
       const digest = digestOfFile(path)
       const digestPath = `${path}.sha256`
@@ -110,17 +109,13 @@ function publishCopy(
         flushFile(made)
         chmodSync(made, modeOf(access))
       }
-      const [kept] = replacing((names) => {
-        const older = keep !== undefined && keep > 0 ? keepOlderCopy(file, path) : undefined
-        if (older !== undefined) names.push(older)
-        renameSync(path, file)
-      })
+      const kept = keep !== undefined && keep > 0 ? nameOfOlderCopy(file, path) : undefined
+      replaceKeeping(kept === undefined ? [] : [{ file, kept }], () => renameSync(path, file))
       afterPlacing('the digest beside it is still that of the copy from before', () =>
         renameSync(digestPath, `${file}.sha256`),
       )
       flushPlace(file)
-      if (keep !== undefined)
-        removeTooMany({ file, at: built.publishedAt, replaced: kept?.kept, most: keep }, isOlderCopy)
+      if (keep !== undefined) removeTooMany({ file, at: built.publishedAt, replaced: kept, most: keep }, isOlderCopy)
       return { file, ...digest, ...built }
     } catch (error) {
       throw underItsName(error, { path, file })

@@ -2,7 +2,7 @@ import type Database from 'better-sqlite3'
 import { chownSync, realpathSync, statSync } from 'node:fs'
 import { basename, dirname, extname, join } from 'node:path'
 import { isPostgres } from '../address/mirror-address.ts'
-import { isOurs, MirrorUnusable, OrganizationLeased, UsageError } from '../errors/errors.ts'
+import { MirrorUnusable, OrganizationLeased, UsageError } from '../errors/errors.ts'
 import { isOfSqlite, mirrorFault, seenIn } from '../errors/faults.ts'
 import { isMissing, makeFolder } from '../machine/folders.ts'
 import type { Clocks } from '../model/organizations.ts'
@@ -18,10 +18,10 @@ import { copyChecked, type Copying, isDamage, markIn } from './backup.ts'
 import { carryOver } from './carry-over.ts'
 import { LeftUndone, placedError } from './copy-error.ts'
 import { isMirror } from './file-kind.ts'
-import { giveSecondName, listOlder, moveAside, olderName, replacing, timeIn } from './older-files.ts'
+import { listOlder, olderName, replaceKeeping } from './older-files.ts'
 import { lookBeside, numberIn, type OpenedToRead, openToRead } from './open-to-read.ts'
 import { isTheMirror } from './target-place.ts'
-import { listUnfinished, removeFile, underItsName, type Unfinished, writeFor } from './written-file.ts'
+import { listUnfinished, removeFile, type Unfinished, writeFor } from './written-file.ts'
 
 export type RestorePlan = {
   mirror: string
@@ -55,7 +55,7 @@ export async function restoreMirror(plan: RestorePlan, { signal, onProgress, ...
       const takenAt = markIn(source.db)
       const unsound = (what: string) => damaged(file, what)
       await copyChecked(source, unfinished.path, { signal, onProgress, unsound })
-      const swapped = await swap(mirror, { ...unfinished, file }, { force, ...clocks })
+      const swapped = await swap(mirror, unfinished, { force, ...clocks })
       return { mirror: plan.mirror, file, takenAt, ...swapped }
     }
     return await writeFor(mirror, write, { busy: (cause) => inUse(mirror, 'another restore is under way', cause) })
@@ -80,7 +80,7 @@ const AS_IT_WAS = 'Nothing was restored; the mirror is as it was.'
 
 /** Opens a backup to read only. Throws MirrorUnusable for a file that is none. */
 function openBackup(file: string): OpenedToRead {
-  const opened = openToRead(file)
+  const opened = openToRead(file, { asMade: true })
   if (isMirror(opened.db)) return opened
   opened.close()
   throw new MirrorUnusable(
@@ -105,9 +105,6 @@ type LockedMirror = {
 }
 
 type Locking = Clocks & { force: boolean }
-
-/** The copy that takes the place of the mirror, and the backup that it is of. */
-type Copied = Unfinished & { file: string }
 
 /**
  * Locks the mirror at `file` against every other program: SQLite grants that only while none has it open, and a run, a worker and
@@ -157,19 +154,18 @@ async function requireNoRun(db: Database.Database, file: string, clocks: Clocks)
  * The moment of the exchange. The replaced file gets its second name first, so that there is a mirror at its place at any time; the
  * lock on it ends only when it has left its place.
  */
-async function swap(mirror: string, unfinished: Copied, { force, ...clocks }: Locking) {
+async function swap(mirror: string, unfinished: Unfinished, { force, ...clocks }: Locking) {
   const locked = await lockMirror(mirror, { force, ...clocks })
   try {
     const hadMirror = !isMissing(mirror)
     const carried = await carryInto(unfinished, { replaced: locked?.db, mirror, nowMs: clocks.nowMs })
     // A mirror that root restores belongs to the user who owned the one before, and otherwise to the owner of its folder.
     if (hadMirror && process.getuid?.() === 0) chownSync(unfinished.path, statSync(mirror).uid, statSync(mirror).gid)
-    const kept = olderName(replacedName(mirror), timeIn(sqlTime(clocks.nowMs)) ?? '')
-    replacing((names) => {
-      if (hadMirror) names.push(giveSecondName(mirror, kept))
-      // What lies beside a mirror that is gone, or damaged, must not be taken for the WAL of the new one.
-      for (const ending of ['-journal', '-wal'])
-        if (!isMissing(mirror + ending)) names.push(moveAside(mirror + ending, kept + ending))
+    const kept = olderName(replacedName(mirror), sqlTime(clocks.nowMs))
+    // What lies beside a mirror that is gone, or damaged, must not be taken for the WAL of the new one.
+    const names = ['', '-journal', '-wal'].filter((ending) => !isMissing(mirror + ending))
+    const asKept = (ending: string) => ({ file: mirror + ending, kept: kept + ending, isMoved: ending !== '' })
+    replaceKeeping(names.map(asKept), () => {
       removeFile(`${mirror}-shm`)
       unfinished.place()
     })
@@ -183,9 +179,10 @@ const UNERASED = { fault: 'full', said: 'what is left of forgotten customers cou
 
 type Replacing = { replaced: Database.Database | undefined; mirror: string; nowMs: number }
 
-async function carryInto(copied: Copied, { replaced, mirror, nowMs }: Replacing) {
-  const restored = openCopy(copied)
+async function carryInto({ path }: Unfinished, { replaced, mirror, nowMs }: Replacing) {
+  const restored = openDatabase(path, 'write')
   try {
+    restored.pragma('journal_mode = DELETE')
     // What is deleted is overwritten in the file. An error closes it, and it is not used.
     restored.pragma('secure_delete = ON')
     restored.exec('BEGIN')
@@ -198,18 +195,6 @@ async function carryInto(copied: Copied, { replaced, mirror, nowMs }: Replacing)
     return { ...carried, customers, organizations }
   } finally {
     restored.close()
-  }
-}
-
-/** Opens the copy of a backup as a mirror, with nothing beside it. Errors name the backup in place of its private name. */
-function openCopy({ path, file }: Copied): Database.Database {
-  try {
-    const mirror = openDatabase(path, 'write')
-    mirror.pragma('journal_mode = DELETE')
-    return mirror
-  } catch (error) {
-    if (isOurs(error) && seenIn(error.cause)?.fault === 'full') throw error.cause
-    throw underItsName(error, { path, file })
   }
 }
 
