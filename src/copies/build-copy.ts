@@ -8,7 +8,7 @@ import { digestRows, fillManifest, organizationsInManifest } from './copy-manife
 import { type CopySettings, copyTables } from './copy-tables.ts'
 import { COPY_APPLICATION_ID } from './file-kind.ts'
 import { writeWithoutWaiting } from './open-to-read.ts'
-import { listNeverRead } from './organizations.ts'
+import { isRead, recordedIn, type Recorded } from './organizations.ts'
 import type { LeftOut, PublishedCopy } from './publish-plan.ts'
 
 export type BuiltCopy = Pick<PublishedCopy, 'publishedAt' | 'organizations'> & { leftOut: LeftOut[] }
@@ -43,10 +43,12 @@ function copyRows(db: Database.Database, settings: CopySettings): Omit<BuiltCopy
   try {
     attachReadOnly(db, settings.mirror, 'mirror')
     const facts = db.transaction(() => {
-      const unread = settings.organization === undefined ? listNeverRead(db, settings.organizations) : []
-      const leftOut = unread.map((organization): LeftOut => ({ organization, reason: 'never-read' }))
+      // Names of tables are those of the mirror as long as the copy has none.
+      const recorded = recordedIn(db, { isCopy: false })
+      const leftOut = settings.organization === undefined ? leftOutOf(recorded, settings.organizations) : []
       copyTables(db, { ...settings, leftOut })
-      return { leftOut, ...fillManifest(db, leftOut) }
+      const read = recorded.filter(isRead).filter(({ organization: id }) => (settings.organization ?? id) === id)
+      return { leftOut, ...fillManifest(db, { read, leftOut }) }
     })()
     db.exec('DETACH mirror')
     return facts
@@ -54,6 +56,16 @@ function copyRows(db: Database.Database, settings: CopySettings): Omit<BuiltCopy
     // What is not about room is about the mirror.
     throw isOfSqlite(error) && seenIn(error)?.fault !== 'full' ? sqliteError(error, settings.mirror) : error
   }
+}
+
+/** The organizations of the mirror and of the configuration whose list was never read to its end. */
+export function leftOutOf(recorded: Recorded, configured: readonly string[]): LeftOut[] {
+  const isUnread = (id: string) => !recorded.some((one) => one.organization === id && isRead(one))
+  const all = new Set([...recorded.map(({ organization }) => organization), ...configured])
+  return [...all]
+    .filter(isUnread)
+    .toSorted()
+    .map((organization) => ({ organization, reason: 'never-read' }))
 }
 
 function requireSound(db: Database.Database, path: string): void {

@@ -11,7 +11,7 @@ import { copyTargets } from './copy-target.ts'
 import { kindOfFile } from './file-kind.ts'
 import { listOlder, nameToKeep } from './older-files.ts'
 import { hasTable, nowIn } from './open-to-read.ts'
-import { forgottenLast, isRead, lastReading, type Recorded, type RecordedOrganization } from './organizations.ts'
+import { isRead, type ReadOrganization, type Recorded, type RecordedOrganization } from './organizations.ts'
 import type { LeftOut, PublishedCopy, PublishPlan } from './publish-plan.ts'
 
 /** The table `manifest`, which only a copy has. Rows of an organization that is left out are not counted. */
@@ -48,31 +48,30 @@ export const MANIFEST: PublicTable = {
   ],
 }
 
-/** Adds the table `manifest`: what the copy holds of each organization, and those that it leaves out. Within the transaction. */
-export function fillManifest(db: Database.Database, leftOut: readonly LeftOut[]): { publishedAt: string } {
+/**
+ * Adds the table `manifest`: what the copy holds of each organization of the attached mirror, and those that it leaves out. Within the transaction.
+ */
+export function fillManifest(
+  db: Database.Database,
+  { read, leftOut }: { read: readonly ReadOrganization[]; leftOut: readonly LeftOut[] },
+): { publishedAt: string } {
   const declared = MANIFEST.columns.map(({ name, type, nullable }) => `${name} ${type}${nullable ? '' : ' NOT NULL'}`)
   db.exec(`CREATE TABLE main.manifest (${declared.join(', ')}, PRIMARY KEY (organization))`)
   const publishedAt = nowIn(db)
-  db.prepare(READ_ORGANIZATIONS).run(publishedAt)
-  const addLeftOut = db.prepare(
-    `INSERT INTO main.manifest (organization, published_at, left_out, last_run_id, last_status)
-     VALUES (@organization, @publishedAt, @reason,
-       (SELECT MAX(id) FROM mirror.runs WHERE organization = @organization),
-       (SELECT status FROM mirror.runs WHERE organization = @organization ORDER BY id DESC LIMIT 1))`,
-  )
-  for (const left of leftOut) addLeftOut.run({ ...left, publishedAt })
+  const insert = db.prepare(`
+    INSERT INTO main.manifest (organization, published_at, left_out, run_id, proof, read_as_of, proven_as_of, last_run_id, last_status,
+      customers, active_customers, changes, runs, rejects, last_seq, forgotten)
+    SELECT @organization, @publishedAt, @reason, @run, @proof, @readAsOf, @provenAsOf, last.id, last.status,
+      @none, @none, @none, @none, @none, @none, @forgotten
+    FROM (SELECT MAX(id) AS id FROM mirror.runs WHERE organization = @organization) LEFT JOIN mirror.runs AS last USING (id)`)
+  const unread = { run: null, proof: null, readAsOf: null, provenAsOf: null, forgotten: null, none: null }
+  for (const left of leftOut) insert.run({ ...unread, ...left, publishedAt })
+  for (const { organization, forgotten, reading } of read)
+    insert.run({ organization, forgotten, ...reading, reason: null, none: 0, publishedAt })
   countRows(db)
   if (hasTable(db, 'dictionary')) describe(db)
   return { publishedAt }
 }
-
-const READ_ORGANIZATIONS = `
-  INSERT INTO main.manifest (organization, published_at, run_id, proof, read_as_of, proven_as_of, last_run_id, last_status,
-    customers, active_customers, changes, runs, rejects, last_seq, forgotten)
-  SELECT fresh.organization, ?, run.id, run.proof, fresh.read_as_of, proven_as_of, last_run_id, last_status, 0, 0, 0, 0, 0, 0,
-    ${forgottenLast('mirror.forgotten', 'fresh.organization')}
-  FROM main.freshness_as_published AS fresh
-  JOIN mirror.runs AS run ON run.id = ${lastReading('mirror.runs')}`
 
 function describe(db: Database.Database): void {
   const insert =

@@ -1,7 +1,7 @@
 import { lstatSync, readFileSync } from 'node:fs'
 import { basename, dirname, extname, join } from 'node:path'
 import { codeOf } from '../errors/faults.ts'
-import { PUBLIC_TABLES, type PublicColumn, type PublicTable } from '../model/public-tables.ts'
+import type { PublicColumn, PublicTable } from '../model/public-tables.ts'
 import { MANIFEST } from './copy-manifest.ts'
 import { tablesOfCopy } from './copy-tables.ts'
 import { type Access, modeOf } from './copy-target.ts'
@@ -17,14 +17,9 @@ export function describeCopies(
 ): string | undefined {
   const [first = ''] = files
   const place = placeOfMetadata(dirname(first))
+  const names = files.map((file) => basename(file, extname(file)))
   const tables = [...tablesOfCopy({ withoutPersonalData: forAll }), MANIFEST]
-  const metadata = files.map((file) => datasetteMetadata(basename(file, extname(file)), tables))
-  const databases = Object.fromEntries(
-    metadata
-      .flatMap((each) => Object.entries(each.databases))
-      .map(([name, described]) => [name, { tables: { ...described.tables, ...HIDDEN } }]),
-  )
-  const text = `${JSON.stringify({ ...metadata[0], databases }, null, 2)}\n`
+  const text = `${JSON.stringify(datasetteMetadata(names, tables), null, 2)}\n`
   const found = readIfThere(place)
   if (found === text) return undefined
   if (found !== undefined && !found.startsWith('{\n  "title": "Customer Mirror",'))
@@ -51,19 +46,17 @@ function readIfThere(path: string): string | undefined {
   }
 }
 
-/**
- * Datasette's `metadata.json` for a file with these tables: `datasette customers.db --metadata metadata.json`. `database` is the
- * name of the file without its ending.
- */
-export function datasetteMetadata(database: string, tables: readonly PublicTable[] = PUBLIC_TABLES) {
+/** Datasette's `metadata.json` for databases with these tables; their names are those of the files without ending. */
+function datasetteMetadata(names: readonly string[], tables: readonly PublicTable[]) {
   const described = tables.map(({ name, meaning, columns }) => {
     const descriptions = columns.map((column) => [column.name, explain(column)])
     return [name, { description: sentence(meaning), columns: Object.fromEntries(descriptions) }]
   })
+  const database = { tables: { ...Object.fromEntries(described), ...HIDDEN } }
   return {
     title: 'Customer Mirror',
     description: 'The customers of every organization, as the order-management service lists them.',
-    databases: { [database]: { tables: Object.fromEntries(described) } },
+    databases: Object.fromEntries(names.map((name) => [name, database])),
   }
 }
 

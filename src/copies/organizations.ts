@@ -156,8 +156,8 @@ export async function findRecorded(address: string): Promise<Recorded> {
 }
 
 /** What an open mirror or copy records, in the order of organizations. */
-export function recordedIn(db: Connection): Recorded {
-  const rows = db.prepare<[], RecordedRow>(recordedRows({ isCopy: !hasTable(db, 'forgotten') }))
+export function recordedIn(db: Connection, { isCopy = !hasTable(db, 'forgotten') } = {}): Recorded {
+  const rows = db.prepare<[], RecordedRow>(recordedRows({ isCopy }))
   return rows.safeIntegers(false).all().map(ofRow)
 }
 
@@ -168,11 +168,12 @@ function ofRow({ run, proof, readAsOf, provenAsOf, firstReadAt, ...one }: Record
 }
 
 function recordedRows({ isCopy = false } = {}): string {
-  const forgotten = isCopy ? '0' : forgottenLast('forgotten', 'latest.organization')
+  const forgotten =
+    '(SELECT coalesce(MAX(number), 0) FROM forgotten WHERE forgotten.organization = latest.organization)'
   const retired = isCopy ? 'freshness' : 'retired_organizations'
   return `
     SELECT latest.organization, coalesce("foundId", "latestId") AS "runId", "latestId", last.started_at AS "startedAt", last.status,
-      ${forgotten} AS forgotten,
+      ${isCopy ? 0 : forgotten} AS forgotten,
       (SELECT retired_at FROM ${retired} AS retired WHERE retired.organization = latest.organization) AS "retiredAt",
       reading.id AS run, reading.proof, reading.read_as_of AS "readAsOf", proven.read_as_of AS "provenAsOf", "firstReadAt"
     FROM (SELECT organization, MAX(id) AS "latestId", MAX(CASE WHEN ${FOUND_NOTHING} THEN NULL ELSE id END) AS "foundId",
@@ -187,23 +188,3 @@ function recordedRows({ isCopy = false } = {}): string {
 
 /** A quick run that found nothing: a copy without it lacks nothing, and a hundred of them a day would make as many copies. */
 const FOUND_NOTHING = `${IS_QUICK} AND status <> 'running' AND inserted + updated + missing + returned + rejected = 0`
-
-/** SQL: the number of the customer of an organization who was forgotten last, in this table; 0 where there is none. */
-export function forgottenLast(table: string, organization: string): string {
-  return `(SELECT coalesce(MAX(number), 0) FROM ${table} AS each WHERE each.organization = ${organization})`
-}
-
-/** SQL: the run in this table that read the list of an organization to its end last, which is the one that `fresh.read_as_of` is the start of. */
-export function lastReading(runs: string): string {
-  return `(SELECT MAX(id) FROM ${runs} AS each
-    WHERE each.organization = fresh.organization AND each.status = 'complete' AND each.read_as_of = fresh.read_as_of)`
-}
-
-/** All organizations whose list was not read to its end yet, of the attached mirror and of the configuration. */
-export function listNeverRead(db: Database.Database, configured: readonly string[]): string[] {
-  const unread = `
-    SELECT organization FROM mirror.freshness WHERE read_as_of IS NULL
-    UNION SELECT value FROM json_each(?) WHERE value NOT IN (SELECT organization FROM mirror.runs)
-    ORDER BY 1`
-  return db.prepare<[string], string>(unread).pluck().all(JSON.stringify(configured))
-}

@@ -4,7 +4,7 @@ import { CopyFailed, describeError, isOurs } from '../errors/errors.ts'
 import { listedNames } from '../text/wording.ts'
 import { isHiddenBy } from '../privacy/privacy-policy.ts'
 import { openMirrorToRead } from '../store/mirror.ts'
-import { buildCopy, type BuiltCopy } from './build-copy.ts'
+import { buildCopy, type BuiltCopy, leftOutOf } from './build-copy.ts'
 import { afterPlacing, copyError } from './copy-error.ts'
 import { isOlderCopy, nameOfOlderCopy } from './copy-manifest.ts'
 import { describeCopies, placeOfMetadata } from './copy-metadata.ts'
@@ -21,7 +21,7 @@ import {
 import { removeTooMany, replaceKeeping } from './older-files.ts'
 import { inMirrorFile } from './open-to-read.ts'
 import { findRecorded, isRead, recordedIn } from './organizations.ts'
-import type { LeftOut, Published, PublishedCopy, PublishPlan } from './publish-plan.ts'
+import type { Published, PublishedCopy, PublishPlan } from './publish-plan.ts'
 import { beginFile, digestOfFile, flushFile, flushPlace, makeFile, underItsName } from './written-file.ts'
 
 /**
@@ -30,11 +30,10 @@ import { beginFile, digestOfFile, flushFile, flushPlace, makeFile, underItsName 
  * cannot be replaced, and MirrorUnusable for a mirror that cannot be read.
  */
 export function publishCopies(plan: PublishPlan): Published {
-  const organizations = inMirrorFile(plan.mirror, recordedIn)
-    .filter(isRead)
-    .map(({ organization }) => organization)
-  const neverRead = plan.organizations.filter((organization) => !organizations.includes(organization))
-  const done: Published = { copies: [], leftOut: neverRead.map(leaveOut), failed: [], warnings: [] }
+  const recorded = inMirrorFile(plan.mirror, (db) => recordedIn(db))
+  const organizations = recorded.filter(isRead).map(({ organization }) => organization)
+  const leftOut = leftOutOf(recorded, plan.organizations)
+  const done: Published = { copies: [], leftOut, failed: [], warnings: [] }
   const fail = (file: string, error: unknown) => void done.failed.push({ file, ...describeError(error) })
   const targets = copyTargets(plan, organizations).flatMap(({ group, ...target }): Target[] => {
     try {
@@ -82,10 +81,6 @@ function describeFolders(targets: readonly Target[], plan: PublishPlan, done: Pu
 }
 
 type Target = Omit<CopyTarget, 'group'> & { gid: number | undefined }
-
-function leaveOut(organization: string): LeftOut {
-  return { organization, reason: 'never-read' }
-}
 
 /**
  * Puts a finished copy, and then its digest, in their places. Readers that have the copy from before open go on reading it; its second name is

@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { MANIFEST } from '../../src/copies/copy-manifest.ts'
-import { datasetteMetadata } from '../../src/copies/copy-metadata.ts'
 import { PUBLIC_TABLES, type PublicTable } from '../../src/model/public-tables.ts'
 import { openMirror } from '../../src/store/mirror.ts'
 import { aMirror, aMirrorFile, rowsOf, tamper, valueOf } from '../support/mirror-file.ts'
@@ -106,19 +105,6 @@ test('a dictionary of another version is written anew when the mirror is opened,
   expect(valueOf(file, `SELECT rowid FROM dictionary WHERE column_name = 'seq'`)).toBeGreaterThan(0)
   tamper(file, `CREATE TRIGGER no_write BEFORE INSERT ON dictionary BEGIN SELECT RAISE(ABORT, 'written'); END`)
   await expect(openMirror(file).then((mirror) => mirror.close())).resolves.toBeUndefined()
-})
-
-test("Datasette's metadata describes every table and column of the file", () => {
-  const { databases } = datasetteMetadata('shop')
-
-  const tables = databases['shop']?.tables ?? {}
-  expect(Object.keys(tables)).toEqual(PUBLIC_TABLES.map(({ name }) => name))
-  for (const { name, columns } of PUBLIC_TABLES)
-    expect(Object.keys(tables[name]?.columns ?? {})).toEqual(columns.map((column) => column.name))
-  expect(tables['customers']).toMatchObject({
-    description: 'Every customer that was ever listed, with the values read last.',
-    columns: { email: 'E-mail address, as sent; NULL when null or missing (personal data).' },
-  })
 })
 
 /** The page about the public tables: docs/reference/data.md. */
