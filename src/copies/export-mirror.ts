@@ -47,15 +47,24 @@ export async function exportMirror(
   const format = await loadFormat(plan.format, settings)
   const write = async (file: string) => {
     const opened = openToRead(file, { asMade: true })
-    const begin = () => {
-      const isPartitioned = 'folder' in to
-      return beginExport(opened.db, { selection, configured, format, isPartitioned, onProgress })
-    }
     try {
       opened.db.exec('BEGIN')
-      const done = await writeExport(begin, plan, signal)
+      const exporting = { selection, configured, format, isPartitioned: 'folder' in to, onProgress }
+      const { parts, done } = beginExport(opened.db, exporting)
+      // What fails is of the mirror, and not of the place that the chunks are written to.
+      const chunksOf = function* ({ chunks }: Part): Generator<Chunk, void> {
+        try {
+          yield* chunks
+        } catch (error) {
+          throw sqliteError(error, shownMirror(mirror))
+        }
+      }
+      const isWhole = await writeParts(
+        parts.map((part) => ({ ...part, chunks: chunksOf(part) })),
+        { plan, done, signal },
+      )
       opened.requireUnchanged()
-      return done
+      return isWhole ? done() : undefined
     } catch (error) {
       throw sqliteError(error, shownMirror(mirror))
     } finally {
@@ -65,77 +74,52 @@ export async function exportMirror(
   return withFileToRead(mirror, write, signal)
 }
 
-/** `begin` is called when the place is ready, and throws before anything is written. */
-async function writeExport(begin: () => BegunExport, { to, ...plan }: ExportPlan, signal: AbortSignal) {
-  if ('stream' in to) {
-    const { parts, done } = begin()
-    return (await writeToStream(to.stream, chunksOf(parts, plan), signal)) ? done() : undefined
+type Writing = { plan: ExportPlan; done: BegunExport['done']; signal: AbortSignal }
+
+/** False where the reader of the stream closed it before the end. */
+async function writeParts(parts: readonly Part[], { plan, done, signal }: Writing): Promise<boolean> {
+  const { to, format, selection } = plan
+  const [first] = parts
+  if ('stream' in to) return writeToStream(to.stream, first?.chunks ?? [], signal)
+  if ('file' in to) await writeFile(to.file, untilStopped(first?.chunks ?? [], signal, unwritten(to.file)))
+  else {
+    const { asOf, changesSince } = selection
+    const place = lookAtFolder(to.folder, { extension: format })
+    try {
+      const organizations: WrittenObject[] = []
+      for (const { organization, chunks, rows } of parts) {
+        const object = place.begin(organization)
+        try {
+          for await (const chunk of untilStopped(chunks, signal, unwritten(to.folder))) object.write(chunk)
+          const put = await object.put()
+          if (put !== undefined) organizations.push({ organization, rows: rows(), ...put })
+        } finally {
+          object.close()
+        }
+      }
+      const { exportedAt, lastSeq } = done()
+      const facts = { exported_at: exportedAt, as_of: asOf, changes_since: changesSince, last_seq: lastSeq }
+      await place.finish({ ...facts, organizations, replaced: [] }, true)
+    } finally {
+      place.close()
+    }
   }
-  return 'file' in to
-    ? toFile(begin, { ...plan, file: to.file }, signal)
-    : toFolder(begin, { ...plan, folder: to.folder }, signal)
+  return true
 }
 
-type Planned = Omit<ExportPlan, 'to'>
-
-/** The chunks of all parts. What fails is of the mirror, and not of the place that they are written to. */
-function* chunksOf(parts: readonly Part[], { mirror }: Pick<Planned, 'mirror'>): Generator<Chunk, void> {
-  try {
-    for (const { chunks } of parts) yield* chunks
-  } catch (error) {
-    throw sqliteError(error, shownMirror(mirror))
-  }
-}
-
-async function toFile(
-  begin: () => BegunExport,
-  { file, ...plan }: Planned & { file: string },
-  signal: AbortSignal,
-): Promise<Exported> {
+async function writeFile(file: string, chunks: AsyncIterable<Chunk>): Promise<void> {
   const write = writeFor(file, async ({ path, place }) => {
-    const { parts, done } = begin()
     const descriptor = openSync(path, 'r+')
     try {
-      for await (const chunk of untilStopped(chunksOf(parts, plan), signal, unwritten(file)))
-        writeAll(descriptor, bytesOf(chunk))
+      for await (const chunk of chunks) writeAll(descriptor, bytesOf(chunk))
     } finally {
       closeSync(descriptor)
     }
     place()
-    return done()
   })
-  return write.catch((error: unknown) => {
+  await write.catch((error: unknown) => {
     throw copyError(error, file)
   })
-}
-
-async function toFolder(
-  begin: () => BegunExport,
-  { folder, ...plan }: Planned & { folder: string },
-  signal: AbortSignal,
-): Promise<Exported> {
-  const place = lookAtFolder(folder, { extension: plan.format })
-  try {
-    const { parts, done } = begin()
-    const organizations: WrittenObject[] = []
-    for (const part of parts) {
-      const object = place.begin(part.organization)
-      try {
-        for await (const chunk of untilStopped(chunksOf([part], plan), signal, unwritten(folder))) object.write(chunk)
-        const put = await object.put()
-        if (put !== undefined) organizations.push({ organization: part.organization, rows: part.rows(), ...put })
-      } finally {
-        object.close()
-      }
-    }
-    const exported = done()
-    const { asOf, changesSince } = plan.selection
-    const facts = { as_of: asOf, changes_since: changesSince, last_seq: exported.lastSeq }
-    await place.finish({ exported_at: exported.exportedAt, ...facts, organizations, replaced: [] }, true)
-    return exported
-  } finally {
-    place.close()
-  }
 }
 
 function unwritten(place: string): string {
