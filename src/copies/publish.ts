@@ -32,8 +32,12 @@ import { beginFile, digestOfFile, flushFile, flushPlace, makeFile, underItsName 
 export function publishCopies(plan: PublishPlan): Published {
   const recorded = inMirrorFile(plan.mirror, (db) => recordedIn(db))
   const organizations = recorded.filter(isRead).map(({ organization }) => organization)
-  const leftOut = leftOutOf(recorded, plan.organizations)
-  const done: Published = { copies: [], leftOut, failed: [], warnings: [] }
+  const done: Published = {
+    copies: [],
+    leftOut: leftOutOf(recorded, plan.organizations),
+    failed: [],
+    warnings: [],
+  }
   const fail = (file: string, error: unknown) => void done.failed.push({ file, ...describeError(error) })
   const targets = copyTargets(plan, organizations).flatMap(({ group, ...target }): Target[] => {
     try {
