@@ -1,0 +1,295 @@
+import { spawn } from 'node:child_process'
+import { renameSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import { freePort } from '../../bench/free-port.ts'
+import { bucketAddressText } from '../../src/config/publish.ts'
+import { openS3Store } from '../../src/copies/objects/s3-store.ts'
+import { aBucketPlan, BUCKET, publishInto } from '../support/bucket-server.ts'
+import { blocksIn, commandsIn, isMarkedUnrun, PAGES } from '../support/documents.ts'
+import { eventually } from '../support/eventually.ts'
+import { HOW_MANY_NIGHTS, playNight, publishedCopy, publishedFrom } from '../support/full-mirror.ts'
+import { aMirror, type Row, rowsOf, valueOf } from '../support/mirror-file.ts'
+import { aMirrorOfNights } from '../support/publishing.ts'
+import {
+  aBlock,
+  aReaderMachine,
+  blocksOf,
+  PAGE,
+  rowsWithMoments,
+  withProgram,
+  withPython,
+} from '../support/reader-machine.ts'
+
+/** The sections whose blocks are run, here and in the other files of this folder. */
+const RUN = ['sqlite3', 'Python', 'pandas', 'DuckDB', 'Object storage', 'Datasette', 'SQLAlchemy', 'dlt', 'dbt']
+
+const LANGUAGES = `SELECT organization, language, count(*) AS customers FROM active_customers GROUP BY 1, 2 ORDER BY 1, 2`
+const TIMES = ['created_at_utc', 'first_seen_at', 'changed_at', 'missing_since', 'removed_at', 'updated_at']
+
+test('every block of the page is in a section that is run, or is marked as done by hand', () => {
+  const others = PAGE.flatMap((page) => blocksIn(page)).filter(({ heading }) => !RUN.includes(heading))
+  const commands = others.flatMap(commandsIn)
+
+  expect(others.map(({ heading }) => heading)).toEqual(['Apache Superset', 'Apache Superset'])
+  expect(commands.filter((command) => !isMarkedUnrun(command))).toEqual([])
+  expect(RUN.map((section) => blocksOf(section).length)).toEqual([1, 1, 1, 3, 1, 2, 1, 1, 1])
+})
+
+withProgram('sqlite3', () => {
+  test('sqlite3 writes a query of the copy as CSV', async () => {
+    const { run, copy } = await aReaderMachine()
+    const csv = await run(aBlock('sqlite3'), 'cat languages.csv')
+    const rows = rowsOf(copy, LANGUAGES).map((row) => Object.values(row).join())
+
+    expect(csv.trim().split(/\r?\n/)).toEqual(['organization,language,customers', ...rows])
+  })
+})
+
+withProgram('python3', () => {
+  test('Python reads times and booleans as such', async () => {
+    const { run, copy } = await aReaderMachine()
+    const printed = await run(aBlock('Python'))
+    const rows = rowsOf(copy, 'SELECT id, updated_at, is_active FROM customers ORDER BY updated_at DESC, id LIMIT 5')
+
+    expect(printed.trim().split('\n')).toEqual(
+      rows.map((row) =>
+        [row['id'], `${iso(row['updated_at'])}+00:00`, row['is_active'] === 1 ? 'True' : 'False'].map(String).join(' '),
+      ),
+    )
+  })
+})
+
+withPython('pandas', ['pandas'], (python) => {
+  test('pandas reads the customers with their types', async () => {
+    const { values, copy } = await aReaderMachine({ python })
+    const [customers, types, languages] = await values(
+      aBlock('pandas'),
+      'json.loads(customers.to_json(orient="records", date_format="iso"))',
+      'customers.dtypes.astype(str).to_dict()',
+      'json.loads(languages.reset_index(name="customers").to_json(orient="records"))',
+    )
+    const utc = expect.stringMatching(/^datetime64\[\w+, UTC\]$/)
+
+    expect(sorted(languages)).toEqual(sorted(rowsOf(copy, LANGUAGES)))
+    expect(types).toMatchObject({ ...Object.fromEntries(TIMES.map((name) => [name, utc])), is_active: 'bool' })
+    expect(customers).toEqual(rowsOf(copy, 'SELECT * FROM customers').map(asPandasShows))
+  })
+})
+
+withPython('SQLAlchemy', ['sqlalchemy'], (python) => {
+  test('SQLAlchemy finds tables and types, and reads the copy that is there now', async () => {
+    const { values, run, copy } = await aReaderMachine({ python })
+    const later = join(dirname(copy), 'later.db')
+    renameSync(await publishedCopy({ nights: 1 }), later)
+    const newest = valueOf(copy, 'SELECT max(updated_at) FROM active_customers')
+    const counts = [copy, later].map((file) => valueOf(file, 'SELECT count(*) FROM active_customers'))
+    const rows = rowsOf(copy, LANGUAGES)
+    const printed = await run(aBlock('SQLAlchemy'))
+    const scalar = (query: string) => `engine.connect().execute(select(${query})).scalar()`
+    const count = scalar('func.count(customers.c.id)')
+
+    expect(sorted(printed.trim().split('\n'))).toEqual(
+      sorted(
+        rows.map((row) => [row['organization'], row['language'] ?? 'None', row['customers']].map(String).join(' ')),
+      ),
+    )
+    expect(
+      await values(
+        aBlock('SQLAlchemy'),
+        '{column.name: str(column.type) for column in customers.columns}',
+        `${scalar('func.max(customers.c.updated_at)')}.isoformat(timespec="milliseconds")`,
+        count,
+        `__import__("os").replace("${later}", "${copy}")`,
+        count,
+      ),
+    ).toMatchObject([
+      { id: 'TEXT', updated_at: 'DATETIME', last_run_id: 'INTEGER', is_active: 'BOOLEAN' },
+      iso(newest),
+      counts[0],
+      null,
+      counts[1],
+    ])
+    expect(counts[0]).not.toBe(counts[1])
+  })
+})
+
+function asPandasShows(row: Row): Row {
+  const times = TIMES.map((name) => [name, row[name] === null ? null : `${iso(row[name])}Z`])
+  return { ...row, ...Object.fromEntries(times), is_active: row['is_active'] === 1 }
+}
+
+/** A time of the mirror in the form of ISO 8601, with milliseconds. */
+function iso(time: unknown): string {
+  return new Date(`${String(time).replace(' ', 'T')}Z`).toISOString().slice(0, -1)
+}
+
+/** NULL stands elsewhere in each program. */
+function sorted(rows: unknown): unknown[] {
+  return Array.isArray(rows) ? rows.toSorted((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1)) : []
+}
+
+/** Every table and view that DuckDB opens by its name. */
+const OPENED = 'customers active_customers changes runs rejects freshness customers_daily dictionary manifest'.split(
+  ' ',
+)
+
+test('days are a table of the copy with declared types, and hold what the view of the mirror shows', async () => {
+  const mirror = await aMirror()
+  for (let n = 0; n < HOW_MANY_NIGHTS; n += 1) await playNight(mirror, n)
+  const copy = publishedFrom(mirror)
+  const columns = rowsOf(copy, `SELECT name || ' ' || type AS declared FROM pragma_table_info('customers_daily')`)
+  const days = 'SELECT * FROM customers_daily ORDER BY organization, day'
+
+  expect(valueOf(copy, `SELECT type FROM sqlite_schema WHERE name = 'customers_daily'`)).toBe('table')
+  expect(columns.map(({ declared }) => declared)).toEqual([
+    ...['organization TEXT', 'day TEXT'],
+    ...['active INTEGER', 'added INTEGER', 'removed INTEGER', 'changed INTEGER'],
+  ])
+  expect(rowsOf(copy, days).length).toBeGreaterThan(HOW_MANY_NIGHTS)
+  expect(rowsOf(copy, days)).toEqual(rowsOf(mirror.file, days))
+})
+
+withPython('DuckDB', ['duckdb'], (python) => {
+  test('DuckDB reads the Parquet file with its types', async () => {
+    const { run, values, copy } = await aReaderMachine({ python })
+    await run(aBlock('DuckDB', 0))
+    const [languages, types] = await values(
+      aBlock('DuckDB', 1),
+      'languages.fetchall()',
+      `[str(type) for type in duckdb.sql("SELECT id, updated_at, is_active FROM 'customers.parquet'").types]`,
+    )
+    const expected = `SELECT organization, language, count(*) FROM active_customers
+      GROUP BY 1, 2 ORDER BY 1, 2 NULLS LAST`
+
+    expect(languages).toEqual(rowsOf(copy, expected).map((row) => Object.values(row)))
+    expect(types).toEqual(['VARCHAR', 'TIMESTAMP WITH TIME ZONE', 'BOOLEAN'])
+  })
+})
+
+const EXTENSION = ['duckdb_extensions', 'duckdb_extension_sqlite_scanner']
+withPython('DuckDB with its SQLite extension', EXTENSION, (python) => {
+  test('DuckDB attaches the copy, and reads every table', async () => {
+    const { values, copy } = await aReaderMachine({ python })
+    const [days, versions, types, counts] = await values(
+      aBlock('DuckDB', 2),
+      'days.fetchall()',
+      'versions.order("ALL").fetchall()',
+      '[str(type) for type in days.types]',
+      `[duckdb.sql(f"SELECT count(*) FROM copy.{table}").fetchone()[0] for table in ${JSON.stringify(OPENED)}]`,
+    )
+    const daily = 'SELECT organization, day, active, added, removed FROM customers_daily ORDER BY 1, 2'
+    const history = `SELECT organization, id, valid_from, valid_to, name FROM customers_history
+      ORDER BY organization, id, valid_from`
+
+    expect(days).toEqual(rowsOf(copy, daily).map((row) => Object.values(row)))
+    expect(types).toEqual(['VARCHAR', 'VARCHAR', 'BIGINT', 'BIGINT', 'BIGINT'])
+    expect(rowsWithMoments(versions)).toEqual(rowsWithMoments(rowsOf(copy, history).map((row) => Object.values(row))))
+    expect(counts).toEqual(OPENED.map((table) => rowsOf(copy, `SELECT 1 FROM ${table}`).length))
+  })
+})
+
+withPython('DuckDB with its SQLite extension', EXTENSION, (python) => {
+  test('the queries of the README find in the copy what they find by SQLite', async () => {
+    const { values, copy } = await aReaderMachine({ python })
+    const queries = PAGES.filter(({ name }) => name === 'README.md')
+      .flatMap((page) => blocksIn(page, 'sql'))
+      .map(({ text }) => text.trim())
+    const rowsIn = (sql: string) => `duckdb.sql(${JSON.stringify(sql)}).fetchall()`
+    const found = await values(aBlock('DuckDB', 2), 'duckdb.sql("USE copy")', ...queries.map(rowsIn))
+
+    expect(queries).toHaveLength(5)
+    for (const [at, sql] of queries.entries()) {
+      const rows = rowsOf(copy, sql).map((row) => Object.values(row))
+      expect([sql, inOneOrder(found[at + 1])]).toEqual([sql, inOneOrder(rows)])
+    }
+  })
+})
+
+withPython('Datasette', ['datasette.cli'], () => {
+  test('Datasette serves the copy with its descriptions, facets and queries', async () => {
+    const { start, copy } = await aReaderMachine()
+    const serve = aBlock('Datasette', 0)
+    const server = start({ ...serve, text: `exec ${serve.text.replace('--port 8001', '--port 0')}` })
+    const [origin = ''] = /http:\/\/127\.0\.0\.1:\d+/.exec(await server.lineOnStderr(/running on http/)) ?? []
+    const read = async (path: string) => (await fetch(`${origin}${path}`)).text()
+    const asked = [...aBlock('Datasette', 1).text.matchAll(/'http:\/\/127\.0\.0\.1:8001(\/[^']*)'/g)]
+    const [facets = '', days = ''] = await Promise.all(asked.map(([, path = '']) => read(path)))
+    const organizations =
+      'SELECT organization AS value, count(*) AS count FROM active_customers GROUP BY 1 ORDER BY 2 DESC'
+
+    expect(JSON.parse(facets)).toMatchObject({
+      filtered_table_rows_count: valueOf(copy, 'SELECT count(*) FROM active_customers'),
+      facet_results: { organization: { results: rowsOf(copy, organizations) }, language: {} },
+    })
+    expect(JSON.parse(days)).toEqual(rowsOf(copy, 'SELECT organization, day, active FROM customers_daily'))
+    expect(await read('/customers/customers')).toContain('When the row last changed in any column, UTC')
+    server.send('SIGTERM')
+    await server.ended
+  })
+})
+
+/** Rows that a query leaves in any order. In a view of SQLite that DuckDB reads, numbers are texts. */
+function inOneOrder(rows: unknown): string[] {
+  return rowsWithMoments(rows)
+    .map((row) => JSON.stringify(row.map((value) => (typeof value === 'number' ? value.toString() : value))))
+    .toSorted()
+}
+
+test('the page reads from the address that the plan of these tests publishes to', () => {
+  expect(aBlock('Object storage').text).toContain(`${bucketAddressText(aBucketPlan('customers.db').to)}/`)
+})
+
+withPython('moto', ['moto.server', 'duckdb', 'duckdb_extensions', 'duckdb_extension_httpfs'], (python) => {
+  /** Moto's S3 on this machine, with an empty bucket. */
+  async function aMotoBucket() {
+    const port = await freePort()
+    const server = spawn(python, ['-m', 'moto.server', '-H', '127.0.0.1', '-p', String(port)], { stdio: 'ignore' })
+    onTestFinished(() => void server.kill('SIGKILL'))
+    const endpoint = `http://127.0.0.1:${port}`
+    const make = () =>
+      fetch(`${endpoint}/${BUCKET}`, { method: 'PUT' }).then(
+        ({ ok }) => ok,
+        () => false,
+      )
+    await eventually(make, (isMade) => isMade)
+    const env = { AWS_ACCESS_KEY_ID: 'writer', AWS_SECRET_ACCESS_KEY: 'of the writer', AWS_ENDPOINT_URL_S3: endpoint }
+    return { address: `127.0.0.1:${port}`, env }
+  }
+
+  test('DuckDB reads from an S3 server what was published, as the page shows it', async () => {
+    const { address, env } = await aMotoBucket()
+    const mirror = await aMirrorOfNights()
+    const plan = aBucketPlan(mirror)
+    const service = { env, objects: new Map(), uploads: new Map(), requests: [], fault: undefined, endpoint: '' }
+    await publishInto(service, plan)
+    const { values } = await aReaderMachine({ python })
+    const block = aBlock('Object storage')
+    const here = `REGION 'eu-central-1', ENDPOINT '${address}', URL_STYLE 'path', USE_SSL false`
+    const [languages, count] = await values(
+      { ...block, text: block.text.replace("REGION 'eu-central-1'", here) },
+      'languages.fetchall()',
+      'customers.aggregate("count(*)").fetchall()',
+    )
+    const expected = `SELECT organization, language, count(*) FROM active_customers GROUP BY 1, 2 ORDER BY 1, 2 NULLS LAST`
+
+    expect(block.text).toContain(`${bucketAddressText(plan.to)}/`)
+    expect(languages).toEqual(rowsOf(mirror, expected).map((row) => Object.values(row)))
+    expect(count).toEqual([[32]])
+  })
+
+  test('Moto lets one of two publishers write the manifest', async () => {
+    const { env } = await aMotoBucket()
+    const store = openS3Store({ to: { bucket: BUCKET, prefix: 'x' } }, env)
+    onTestFinished(() => store.close())
+    const first = await store.replaceText('manifest.json', 'first', undefined)
+    const again = await store.replaceText('manifest.json', 'again', undefined)
+    const { version } = (await store.readText('manifest.json')) ?? {}
+    const second = await store.replaceText('manifest.json', 'second', version)
+    const late = await store.replaceText('manifest.json', 'late', version)
+
+    expect([first, again, second, late]).toEqual([true, false, true, false])
+    expect((await store.readText('manifest.json'))?.text).toBe('second')
+    await store.ask()
+  })
+})
