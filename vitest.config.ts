@@ -2,11 +2,9 @@ import { availableParallelism } from 'node:os'
 import { argv, env } from 'node:process'
 import { fileURLToPath } from 'node:url'
 import { configDefaults, defineConfig } from 'vitest/config'
-import { notInThisRun } from './test/support/deep-files.ts'
-import { LongestFirst } from './test/support/longest-first.ts'
 import { notOnThisMirror, onPostgres, POSTGRES_USER, testsOfThisMirror } from './test/support/mirror-choice.ts'
-import { memoryFolder } from './test/support/memory-folder.ts'
 import { notOnThisQueue } from './test/support/queue-choice.ts'
+import { LongestFirst, memoryFolder, notInThisRun } from './test/support/test-run.ts'
 
 /** A test waits for what is to happen, however long a busy machine takes. A limit ends only what would never end. */
 const LIMIT_MS = 600_000

@@ -1,13 +1,12 @@
 import { globSync, statfsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
-import { notInThisRun } from './support/deep-files.ts'
 import { onThisMachine } from './support/eventually.ts'
-import { memoryFolder } from './support/memory-folder.ts'
 import { testsOfThisMirror } from './support/mirror-choice.ts'
 import { readProgram } from './support/program.ts'
 import { seeds, someOf } from './support/seeds.ts'
 import { temporaryFolder } from './support/temp-folder.ts'
+import { memoryFolder, notInThisRun } from './support/test-run.ts'
 
 const PROJECT = fileURLToPath(new URL('..', import.meta.url))
 const TESTS = readProgram().filter(({ path }) => path.startsWith('test/'))

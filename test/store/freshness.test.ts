@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest'
-import { addsUp } from '../../src/model/report.ts'
 import { aCustomer, anEnding, aPage, customers, MINUTE_MS, START_MS } from '../support/builders.ts'
-import { aMirror, mirrorPages, rowsOf, tamper, valueOf } from '../support/mirror-file.ts'
+import { aMirror, mirrorPages, tamper, valueOf } from '../support/mirror-file.ts'
 
 const COMPLETE = { lastStatus: 'complete', lastFullStatus: 'complete' } as const
 
@@ -172,22 +171,4 @@ test('runs are listed newest first, of one organization or all, up to the limit'
   expect(await listed({ limit: 2 })).toEqual([3, 2])
   expect(await listed({ organization: 'acme', limit: 10 })).toEqual([3, 1])
   expect(await listed({ organization: 'unknown', limit: 10 })).toEqual([])
-})
-
-test('no run whose numbers do not add up is ever recorded as complete', async () => {
-  const mirror = await aMirror()
-  const run = await mirror.startRun({ organization: 'acme', trigger: 'sync', nowMs: START_MS })
-  await mirror.savePages(run, [aPage(1, customers(1, 3))], START_MS)
-  expect(addsUp(run.records)).toBe(true)
-
-  await Promise.try(() => tamper(mirror.file, 'UPDATE runs SET received = received + 1')).catch(() => {})
-  await mirror.finishRun(run, anEnding(), START_MS).catch(() => {})
-
-  expect(
-    rowsOf(
-      mirror.file,
-      `SELECT id FROM runs WHERE status = 'complete'
-       AND received <> inserted + updated + unchanged + duplicates + rejected`,
-    ),
-  ).toEqual([])
 })

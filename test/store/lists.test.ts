@@ -184,17 +184,6 @@ test('a run does not end well where customers that it knows from the list are go
   expect(storedNames(mirror)).toEqual(namesOf(LIST))
 })
 
-test('a run that proves nothing does not end well either', async () => {
-  const mirror = await aMirror()
-  await night(mirror, 0, LIST)
-  deleteUnnoticed(mirror, [5])
-
-  const report = await night(mirror, 1, [...LIST, { id: 'unreadable' }])
-
-  expect(report).toMatchObject({ rejected: 1, error: { code: 'replaced' } })
-  expect(valueOf(mirror.file, 'SELECT count(*) FROM lists')).toBe(0)
-})
-
 async function night(mirror: Mirror, n: number, list: SentRecord[]) {
   const now = () => START_MS + n * MINUTE_MS
   return (await mirrorOrganization(mirroring(mirror, listedSource(list), { organization: 'acme', scan: 'chain', now })))
@@ -236,18 +225,6 @@ test('a key that is damaged is refused by the table', async () => {
     expect(() => tamper(file, `UPDATE fingerprint_key SET key = ${bad}`)).toThrow(/constraint|\btype\b/i)
   }
   expect(() => tamper(file, 'INSERT INTO fingerprint_key VALUES (2, randomblob(16))')).toThrow(/constraint|\btype\b/i)
-})
-
-test('a run that continues an interrupted one recognizes records by the same key', async () => {
-  const mirror = await aMirror()
-  for (const n of [-1, 0]) await makeNight(mirror, n, { list, told })
-  const longer = [...customers(101, 125), ...list]
-
-  await makeNight(mirror, 1, { list: longer, told, stopAfter: 2 })
-  const { recognized, report } = await makeNight(mirror, 2, { list: longer, told })
-
-  expect(recognized).toBeGreaterThan(0)
-  expect(report).toMatchObject({ proof: 'settled', updated: 0, missing: 0 })
 })
 
 function keyOf(file: string): unknown {

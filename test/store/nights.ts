@@ -1,8 +1,8 @@
-import type { Ending, RemovalRule } from '../../src/model/run.ts'
 import type { Mirror } from '../../src/model/mirror.ts'
 import type { Proof, Report } from '../../src/model/report.ts'
-import { customerId, MINUTE_MS, START_MS } from '../support/builders.ts'
-import { mirrorPages, rowsOf } from '../support/mirror-file.ts'
+import type { Ending, Reckoning, RemovalRule, Retention } from '../../src/model/run.ts'
+import { aCustomer, customerId, customers, MINUTE_MS, START_MS } from '../support/builders.ts'
+import { aMirror, mirrorPages, rowsOf } from '../support/mirror-file.ts'
 
 export const DAY_MS = 24 * 60 * MINUTE_MS
 
@@ -92,4 +92,35 @@ export function fates(mirror: Mirror): Record<Fate, number> {
 export function changes(mirror: Mirror): unknown[][] {
   const sql = `SELECT id, change, run_id FROM changes WHERE change IN ('removed', 'returned') ORDER BY seq`
   return rowsOf(mirror.file, sql).map(({ id, change, run_id }) => [id, change, run_id])
+}
+
+const FOREVER: Retention = {
+  changesMs: undefined,
+  resolvedRejectsMs: undefined,
+  runsMs: undefined,
+  removedCustomersMs: undefined,
+}
+
+type Limits = Partial<Retention>
+
+/** Prunes the mirror as of the nth night, with what is not limited kept for ever. */
+export async function prune(
+  mirror: Mirror,
+  limits: Limits,
+  n: number,
+  { isConfirmed = true }: Partial<Reckoning> = {},
+) {
+  return mirror.prune('acme', { ...FOREVER, ...limits }, { asOfMs: START_MS + n * DAY_MS, isConfirmed })
+}
+
+/** Four customers, of which the first has another name each night. */
+export async function nightsOfRenames(nights: number): Promise<Mirror> {
+  const mirror = await aMirror()
+  for (let n = 0; n < nights; n += 1) await night(mirror, n, [aCustomer(1, { name: `Name ${n}` }), ...customers(2, 4)])
+  return mirror
+}
+
+/** From when on the mirror has everything. */
+export function horizon(mirror: Mirror): Record<string, unknown> | undefined {
+  return rowsOf(mirror.file, `SELECT * FROM horizons WHERE organization = 'acme'`)[0]
 }

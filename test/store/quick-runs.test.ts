@@ -4,7 +4,7 @@ import type { Mirror } from '../../src/model/mirror.ts'
 import { EMPTY_LIST } from '../../src/model/list-as-read.ts'
 import { aCustomer, anEnding, aPage, customerId, customers, MINUTE_MS, START_MS } from '../support/builders.ts'
 import { aMirror, rowsOf } from '../support/mirror-file.ts'
-import { DAY_MS, fateOf, night, quickEnding, quickRun, rowIdsOf, scanEnding } from './nights.ts'
+import { DAY_MS, fateOf, night, quickRun, rowIdsOf, scanEnding } from './nights.ts'
 
 const HOUR_MS = 60 * MINUTE_MS
 const FAILED = { status: 'failed', trustedPages: undefined, error: { code: 'network', message: 'gone' } } as const
@@ -124,20 +124,6 @@ test('the newest customers are not marked by a quick run: the list may be older 
   expect(report).toMatchObject({ missing: 1, reasons: ['quick', 'older-list'] })
   expect([fateOf(mirror, 2), fateOf(mirror, 6)]).toEqual(['missing', 'listed'])
   expect(await pendingOf(mirror), 'the next quick run looks for them again').toEqual(rowIdsOf(mirror, [6]))
-})
-
-test('a quick run that lost its lease marks no customer', async () => {
-  const mirror = await aMirror()
-  await night(mirror, 0, LISTED)
-  const run = await startQuickRun(mirror, NOON_MS)
-  await (await aMirror(mirror.file)).startRun({ organization: 'acme', trigger: 'sync', nowMs: NOON_MS + HOUR_MS })
-
-  await expect(
-    mirror.finishRun(run, anEnding(quickEnding(rowIdsOf(mirror, [3]))), NOON_MS + HOUR_MS),
-  ).rejects.toMatchObject({
-    code: 'leased',
-  })
-  expect(fateOf(mirror, 3)).toBe('listed')
 })
 
 /** The rows that the next quick run looks for again. */

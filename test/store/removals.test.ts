@@ -115,19 +115,6 @@ test('an unproven scan that came to the end of the list counts too: three in a r
   expect([fateOf(mirror, 1), fateOf(mirror, 2)]).toEqual(['removed', 'missing'])
 })
 
-test('candidates for removal are customers absent often enough, without removed and received ones', async () => {
-  const mirror = await aMirror()
-  await night(mirror, 1, ALL_FIVE)
-  for (const n of [2, 3]) await night(mirror, n, customers(2, 5))
-  await night(mirror, 4, customers(3, 5), { proof: 'settled' })
-  const run = await mirror.startRun({ organization: 'acme', trigger: 'sync', nowMs: START_MS + 5 * DAY_MS })
-  await mirror.savePages(run, [aPage(1, customers(4, 5))], START_MS + 5 * DAY_MS)
-
-  const candidates = await mirror.findRemovalCandidates(run, { rule: RULE, proof: 'settled' })
-
-  expect(candidates).toMatchObject([{ id: customerId(2), username: 'customer-2', email: 'customer-2@example.com' }])
-})
-
 test('a candidate comes with the names of its latest reject and of its three latest changes, and with those of no other', async () => {
   const mirror = await aMirror()
   const others = customers(3, 6)

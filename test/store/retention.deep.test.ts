@@ -1,12 +1,11 @@
-import { dirname } from 'node:path'
-import { describe, expect, onTestFinished, test } from 'vitest'
-import Database from 'better-sqlite3'
 import { statSync } from 'node:fs'
+import { dirname } from 'node:path'
+import Database from 'better-sqlite3'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { DAY_MS, nightsOfRenames, prune } from './nights.ts'
+import { sqliteAlone } from '../support/mirror-choice.ts'
 import { aPlan, publishAll } from '../support/publishing.ts'
 import { runCli } from '../support/run-cli.ts'
-import { sqliteAlone } from '../support/mirror-choice.ts'
-import { DAY_MS } from './nights.ts'
-import { nightsOfRenames, prune } from '../support/pruned-nights.ts'
 
 test.skipIf(sqliteAlone.readersOfTheFile)(
   'an export of changes or of a time before the horizon is refused, from the mirror and from a copy of it',

@@ -1,10 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import type { Mirror } from '../../src/model/mirror.ts'
+import { DAY_MS, horizon, night, nightsOfRenames, prune } from './nights.ts'
 import { aCustomer, customerId, customers } from '../support/builders.ts'
-import { storedText } from '../support/mirror-reader.ts'
 import { aMirror, rowsOf, tamper, valueOf } from '../support/mirror-file.ts'
-import { DAY_MS, night } from './nights.ts'
-import { horizon, nightsOfRenames, prune } from '../support/pruned-nights.ts'
+import { storedText } from '../support/mirror-reader.ts'
 
 const RULE = { after: 2, maxShare: 1 }
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Mirror } from '../../src/model/mirror.ts'
-import { aCustomer, customers, customerId, START_MS } from '../support/builders.ts'
+import { customers, customerId, START_MS } from '../support/builders.ts'
 import { aMirror, rowsOf, valueOf } from '../support/mirror-file.ts'
 import { DAY_MS, night, quickRun } from './nights.ts'
 
@@ -64,21 +64,6 @@ test('a customer who changes and loses fields in one run is one update, and has 
   expect(fed.map(({ change, fields }) => [change, Object.keys(JSON.parse(String(fields))).toSorted()])).toEqual([
     ['changed', ['company_name', 'name', 'phone']],
     ['changed', ['company_name', 'name', 'phone']],
-  ])
-})
-
-test('a customer who loses several fields in one run is written once, with one number of the feed', async () => {
-  const mirror = await aMirror()
-  await night(mirror, 1, ALL)
-  const lost = aCustomer(1, { phone: null, email: null, created_at: null })
-
-  await night(mirror, 2, [lost, ...ALL.slice(1)])
-
-  expect(rowsOf(mirror.file, 'SELECT seq, change FROM changes')).toEqual([{ seq: 1, change: 'changed' }])
-  expect(Object.keys(JSON.parse(String(valueOf(mirror.file, 'SELECT fields FROM changes')))).toSorted()).toEqual([
-    'created_at',
-    'email',
-    'phone',
   ])
 })
 

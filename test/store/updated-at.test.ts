@@ -1,11 +1,10 @@
 import { expect, test } from 'vitest'
 import type { Mirror } from '../../src/model/mirror.ts'
 import type { Run } from '../../src/model/run.ts'
-import { openMirror } from '../../src/store/mirror.ts'
 import { DAY_MS, night, scanEnding } from './nights.ts'
 import { aCustomer, aPage, customerId, customers, MINUTE_MS, START_MS } from '../support/builders.ts'
 import { type Dice, dice as diceOf } from '../support/dice.ts'
-import { aMirror, mirrorPages, type Row, rowsOf } from '../support/mirror-file.ts'
+import { aMirror, type Row, rowsOf } from '../support/mirror-file.ts'
 import { seeds } from '../support/seeds.ts'
 
 /** A reader that remembers the greatest `updated_at` it has seen, and asks for what is greater. */
@@ -59,24 +58,6 @@ test('a reader of updated_at gets a missing customer again after a search finds 
 
   expect(changed(), 'and not those who were not missing').toEqual(named(1))
   expect(rowsOf(mirror.file, 'SELECT * FROM absences')).toEqual([])
-})
-
-test('a reader misses nothing after the clock is set back, whichever process writes', async () => {
-  const mirror = await aMirror()
-  await mirrorPages(mirror, [customers(1, 3)], { atMs: START_MS + DAY_MS })
-  const changed = aReader(mirror.file)
-  changed()
-  const rename = (target: Mirror, atMs: number, name: string) =>
-    mirrorPages(target, [[aCustomer(1, { name }), ...customers(2, 3)]], { atMs })
-
-  await rename(mirror, START_MS, 'Ada')
-  expect(changed()).toEqual(['Ada'])
-  await rename(mirror, START_MS, 'Grace')
-  expect(changed()).toEqual(['Grace'])
-  const later = await openMirror(mirror.file)
-  await rename(later, START_MS - DAY_MS, 'Edsger')
-  await later.close()
-  expect(changed()).toEqual(['Edsger'])
 })
 
 test('a reader of updated_at at any moments has every row as it is, whatever runs at once and wherever clocks stand', async () => {

@@ -52,26 +52,6 @@ test('two organizations at a time have a save under way in the server, however m
   expect(most).toBe(2)
 })
 
-test('pages are saved with the same few statements, however many there are', async () => {
-  await night([customers(1, 50)])
-  const few = await statementsOf([page(1, [aCustomer(1, { name: 'Ada' }), aCustomer(60)])])
-  const pages = Array.from({ length: 40 }, (_, index) =>
-    page(index + 1, [
-      ...customers(index * 3 + 1, index * 3 + 3, { name: 'Bo' }),
-      aCustomer(1000 + index, { email: {} }),
-      { broken: index },
-    ]),
-  )
-
-  const many = await statementsOf(pages)
-
-  // One for the stamp, then one for each table.
-  const tables = ['INSERT INTO', 'INSERT INTO', 'UPDATE customers', 'INSERT INTO']
-  const begun = ['BEGIN ISOLATION', 'UPDATE leases', 'SELECT last.row_id', ...tables]
-  expect(few.map(firstWords)).toEqual([...begun, 'INSERT INTO', 'UPDATE runs', 'COMMIT'])
-  expect(many.map(firstWords)).toEqual([...begun, 'INSERT INTO', 'INSERT INTO', 'UPDATE runs', 'COMMIT'])
-})
-
 test('a night at rest takes as many statements and round trips as another, however many pages it reads', async () => {
   await night([customers(1, 50)])
   const counts: Record<string, [statements: number, roundTrips: number]>[] = []
@@ -93,27 +73,6 @@ test('a night at rest takes as many statements and round trips as another, howev
 
   const expected = { started: [20, 5], saved: [6, 3], ended: [9, 5] }
   expect(counts).toEqual([expected, expected])
-})
-
-test('a night at rest reads no row of a customer to find that none is absent', async () => {
-  await night([customers(1, 5)])
-  const stamps = await rows('SELECT updated_at FROM last_update')
-  const run = await start(1)
-  await mirror.savePages(run, [page(1, customers(1, 5))], START_MS)
-  statements = []
-
-  await mirror.finishRun(run, anEnding({ proof: 'proven', reasons: [], removals }), START_MS)
-
-  const reading = statements.filter((sql) => /FROM customers/.test(sql))
-  expect(
-    reading.map(
-      (sql) =>
-        sql.match(
-          /SELECT [^(]+? FROM customers|count\(\*\) AS count, coalesce\(sum\(row_id\), 0\) AS sum FROM customers/g,
-        )?.length,
-    ),
-  ).toEqual([2])
-  expect(await rows('SELECT updated_at FROM last_update')).toEqual(stamps)
 })
 
 test('U+0000 becomes U+FFFD, is counted, and is no change the next night, when it is counted again', async () => {
@@ -180,20 +139,6 @@ function page(number: number, records: readonly unknown[]): SortedPage {
 
 function aWindow(number: number): SortedPage['window'] {
   return { page: number, size: 100, perPage: 100, total: 5, lastPage: 1, beyondEnd: false }
-}
-
-/** The statements that save these pages. */
-async function statementsOf(pages: readonly SortedPage[]): Promise<string[]> {
-  const run = await start(9)
-  statements = []
-  await mirror.savePages(run, pages, START_MS)
-  const saved = [...statements]
-  await mirror.finishRun(run, anEnding({ status: 'failed' }), START_MS)
-  return saved
-}
-
-function firstWords(sql: string): string {
-  return sql.trim().split(/\s+/, 2).join(' ')
 }
 
 function rows(sql: string): Promise<Record<string, unknown>[]> {

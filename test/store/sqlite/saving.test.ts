@@ -117,19 +117,6 @@ test('a run takes as many statements as another, however many customers and page
   expect(counts).toEqual([expected, expected])
 })
 
-test('an initial sync does not look for its customers among those of other organizations', async () => {
-  const { mirror, statementsOf } = await aCountedMirror()
-  const run = await mirror.startRun({ organization: 'acme', trigger: 'sync', nowMs: START_MS })
-  await mirror.savePages(run, [aPage(1, customers(1, 100))], START_MS)
-  const ids = Array.from({ length: 100 }, (_, at) => customerId(101 + at))
-
-  const [found, looked] = await statementsOf(() => mirror.findKnownElsewhere('acme', ids))
-
-  expect(found.count).toBe(0)
-  // A look whether there is an index of ids. Without it, every row would be read for each page.
-  expect(looked).toBe(1)
-})
-
 const removals = { rule: { after: 1, maxShare: 1 }, confirmed: new Set<string>() }
 
 /** A mirror that counts the statements of the mirror on its connection. */

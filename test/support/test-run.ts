@@ -1,3 +1,6 @@
+import { spawnSync } from 'node:child_process'
+import { mkdtempSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
 /**
@@ -98,4 +101,40 @@ function placeIn(list: readonly string[], { moduleId }: TestSpecification): numb
 
 function pathOf(name: string): string {
   return `/test/${name}.test.ts`
+}
+
+/** Files of long tests, `NAME.deep.test.ts`: `NAME.test.ts` beside them tests the main promise in less time. */
+const DEEP_FILES = 'test/**/*.deep.test.ts'
+
+/** The files that a run leaves out: none in a deep run. A file that is left out is not to be named on the command line. */
+export function notInThisRun({ isDeep, args }: { isDeep: boolean; args: readonly string[] }): string[] {
+  if (isDeep) return []
+  const named = args.find((arg) => /\.deep\b/.test(arg))
+  if (named !== undefined)
+    throw new Error(`${named} is only in the deep run: start it with \`npm run test:deep -- ${named}\`.`)
+  return [DEEP_FILES]
+}
+
+/**
+ * The folder that Linux keeps in memory, where it has room and runs programs; undefined elsewhere. Thousands of small mirrors wait
+ * there for no disk: on a busy one the tests took twice as long. `roomBytes` is more than the tests ever hold at once.
+ */
+export function memoryFolder(folder = '/dev/shm', { roomBytes = 2 * 2 ** 30 } = {}): string | undefined {
+  try {
+    const { bavail, bsize } = statfsSync(folder)
+    return bavail * bsize >= roomBytes && runsPrograms(folder) ? folder : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** Containers often allow no program there. */
+function runsPrograms(folder: string): boolean {
+  const place = mkdtempSync(join(folder, 'customer-mirror-'))
+  try {
+    writeFileSync(join(place, 'program'), '#!/bin/sh\n', { mode: 0o755 })
+    return spawnSync(join(place, 'program')).status === 0
+  } finally {
+    rmSync(place, { recursive: true })
+  }
 }
