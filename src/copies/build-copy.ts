@@ -47,8 +47,8 @@ function copyRows(db: Database.Database, settings: CopySettings): Omit<BuiltCopy
       const recorded = recordedIn(db, { isCopy: false })
       const leftOut = settings.organization === undefined ? leftOutOf(recorded, settings.organizations) : []
       copyTables(db, { ...settings, leftOut })
-      const read = recorded.filter(isRead).filter(({ organization: id }) => (settings.organization ?? id) === id)
-      return { leftOut, ...fillManifest(db, { read, leftOut }) }
+      const copied = recorded.filter(({ organization: id }) => (settings.organization ?? id) === id)
+      return { leftOut, ...fillManifest(db, { recorded: copied, leftOut }) }
     })()
     db.exec('DETACH mirror')
     return facts

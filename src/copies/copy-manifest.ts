@@ -11,7 +11,7 @@ import { copyTargets } from './copy-target.ts'
 import { kindOfFile } from './file-kind.ts'
 import { listOlder, nameToKeep } from './older-files.ts'
 import { hasTable, nowIn } from './open-to-read.ts'
-import { isRead, type ReadOrganization, type Recorded, type RecordedOrganization } from './organizations.ts'
+import { isRead, type Recorded, type RecordedOrganization } from './organizations.ts'
 import type { LeftOut, PublishedCopy, PublishPlan } from './publish-plan.ts'
 
 /** The table `manifest`, which only a copy has. Rows of an organization that is left out are not counted. */
@@ -26,8 +26,10 @@ export const MANIFEST: PublicTable = {
     orNull(own('proof', 'TEXT', 'what that run proved: proven, settled or unproven; NULL if none')),
     orNull(own('read_as_of', 'DATETIME', 'start of that run, UTC; NULL if none')),
     orNull(own('proven_as_of', 'DATETIME', 'start of the last run whose scan is proven or settled, UTC; NULL if none')),
-    orNull(own('last_run_id', 'INTEGER', 'latest run, as runs.id; NULL if none')),
-    orNull(own('last_status', 'TEXT', 'status of the latest run, running if it was under way; NULL if none')),
+    orNull(
+      own('last_run_id', 'INTEGER', 'latest run, but for quick runs that found nothing, as runs.id; NULL if none'),
+    ),
+    orNull(own('last_status', 'TEXT', 'status of that run, running if it was under way; NULL if none')),
     orNull(own('customers', 'INTEGER', 'rows of customers; NULL when left out')),
     orNull(own('active_customers', 'INTEGER', 'rows of active_customers; NULL when left out')),
     orNull(own('changes', 'INTEGER', 'rows of changes; NULL when left out')),
@@ -48,12 +50,10 @@ export const MANIFEST: PublicTable = {
   ],
 }
 
-/**
- * Adds the table `manifest`: what the copy holds of each organization of the attached mirror, and those that it leaves out. Within the transaction.
- */
+/** Adds the table `manifest`: what the copy holds of each organization, and those that it leaves out. Within the transaction. */
 export function fillManifest(
   db: Database.Database,
-  { read, leftOut }: { read: readonly ReadOrganization[]; leftOut: readonly LeftOut[] },
+  { recorded, leftOut }: { recorded: Recorded; leftOut: readonly LeftOut[] },
 ): { publishedAt: string } {
   const declared = MANIFEST.columns.map(({ name, type, nullable }) => `${name} ${type}${nullable ? '' : ' NOT NULL'}`)
   db.exec(`CREATE TABLE main.manifest (${declared.join(', ')}, PRIMARY KEY (organization))`)
@@ -61,13 +61,15 @@ export function fillManifest(
   const insert = db.prepare(`
     INSERT INTO main.manifest (organization, published_at, left_out, run_id, proof, read_as_of, proven_as_of, last_run_id, last_status,
       customers, active_customers, changes, runs, rejects, last_seq, forgotten)
-    SELECT @organization, @publishedAt, @reason, @run, @proof, @readAsOf, @provenAsOf, last.id, last.status,
-      @none, @none, @none, @none, @none, @none, @forgotten
-    FROM (SELECT MAX(id) AS id FROM mirror.runs WHERE organization = @organization) LEFT JOIN mirror.runs AS last USING (id)`)
-  const unread = { run: null, proof: null, readAsOf: null, provenAsOf: null, forgotten: null, none: null }
-  for (const left of leftOut) insert.run({ ...unread, ...left, publishedAt })
-  for (const { organization, forgotten, reading } of read)
-    insert.run({ organization, forgotten, ...reading, reason: null, none: 0, publishedAt })
+    VALUES (@organization, @publishedAt, @reason, @run, @proof, @readAsOf, @provenAsOf, @runId, @status,
+      @none, @none, @none, @none, @none, @none, @forgotten)`)
+  const ofRuns = new Map(recorded.map((one) => [one.organization, one]))
+  for (const one of recorded.filter(isRead)) insert.run({ ...one, ...one.reading, reason: null, none: 0, publishedAt })
+  const unread = { run: null, proof: null, readAsOf: null, provenAsOf: null, none: null, publishedAt }
+  for (const left of leftOut) {
+    const { runId = null, status = null } = ofRuns.get(left.organization) ?? {}
+    insert.run({ ...left, ...unread, runId, status, forgotten: null })
+  }
   countRows(db)
   if (hasTable(db, 'dictionary')) describe(db)
   return { publishedAt }
@@ -242,21 +244,22 @@ export function staleCopies(plan: PublishPlan, recorded: Recorded): string[] {
   const stale = copyTargets(plan, read).filter(({ file, organization }) => {
     const manifest = readManifest(file)
     if (manifest === undefined || manifest.withoutPersonalData !== plan.withoutPersonalData) return true
-    if (lacksDigest(file)) return true
-    if (organization === undefined && holdsAnother(manifest, recorded)) return true
-    const concerned = recorded.filter((run) => organization === undefined || run.organization === organization)
-    return concerned.some(({ organization: id, runId, latestId, startedAt, status, ...last }) => {
-      const known = manifest.lastRuns.get(id)
-      if (known !== undefined && wasForgottenOrRetired(known, last)) return true
-      const knownId = known?.runId ?? 0
-      if (knownId < runId || knownId > latestId) return true
-      // A mirror that was begun anew counts its runs from 1 again. A copy has no runs of an organization that it leaves out.
-      if (knownId === runId && startedAt !== (known?.startedAt ?? startedAt)) return true
-      // A run that is under way says so itself when it ends.
-      return knownId === runId && status !== 'running' && known?.status !== status
-    })
+    const concerned = recorded.filter((one) => organization === undefined || one.organization === organization)
+    return (
+      lacksDigest(file) ||
+      (organization === undefined && holdsAnother(manifest, recorded)) ||
+      concerned.some((one) => isBehind(manifest.lastRuns.get(one.organization), one))
+    )
   })
   return stale.map(({ file }) => file)
+}
+
+/** A run that is under way says so itself when it ends. A mirror that was begun anew counts its runs from 1 again. */
+function isBehind(known: InCopy | undefined, { runId, startedAt, status, forgotten, retiredAt }: RecordedOrganization) {
+  if (known?.runId !== runId || (status !== 'running' && known.status !== status)) return true
+  if (known.startedAt !== null && known.startedAt !== startedAt) return true
+  // A customer was forgotten or the organization retired since, for which no run is needed.
+  return known.forgotten !== null && (forgotten > known.forgotten || retiredAt !== known.retiredAt)
 }
 
 /**
@@ -267,14 +270,6 @@ function lacksDigest(file: string): boolean {
   const digest = statSync(`${file}.sha256`, { bigint: true, throwIfNoEntry: false })
   const copy = statSync(file, { bigint: true, throwIfNoEntry: false })
   return copy !== undefined && (digest === undefined || digest.mtimeNs < copy.mtimeNs)
-}
-
-/** Whether a customer was forgotten or the organization retired since, for which no run is needed. */
-function wasForgottenOrRetired(
-  known: InCopy,
-  { forgotten, retiredAt }: Pick<RecordedOrganization, 'forgotten' | 'retiredAt'>,
-): boolean {
-  return known.forgotten !== null && (forgotten > known.forgotten || retiredAt !== known.retiredAt)
 }
 
 /** Whether the copy holds an organization that the mirror no longer has: it was renamed, or forgotten. */

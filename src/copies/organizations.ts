@@ -128,7 +128,6 @@ export type RecordedOrganization = {
   organization: string
   /** The latest run that changed anything that a copy holds, or the latest of all where none did; `running` while it is under way. */
   runId: number
-  latestId: number
   startedAt: string
   status: string
   /** The number of the customer who was forgotten last; 0 where there is none, and in a copy. */
@@ -172,7 +171,7 @@ function recordedRows({ isCopy = false } = {}): string {
     '(SELECT coalesce(MAX(number), 0) FROM forgotten WHERE forgotten.organization = latest.organization)'
   const retired = isCopy ? 'freshness' : 'retired_organizations'
   return `
-    SELECT latest.organization, coalesce("foundId", "latestId") AS "runId", "latestId", last.started_at AS "startedAt", last.status,
+    SELECT latest.organization, last.id AS "runId", last.started_at AS "startedAt", last.status,
       ${isCopy ? 0 : forgotten} AS forgotten,
       (SELECT retired_at FROM ${retired} AS retired WHERE retired.organization = latest.organization) AS "retiredAt",
       reading.id AS run, reading.proof, reading.read_as_of AS "readAsOf", proven.read_as_of AS "provenAsOf", "firstReadAt"
