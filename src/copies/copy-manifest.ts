@@ -71,7 +71,7 @@ export function fillManifest(
     insert.run({ ...left, ...unread, runId, status, forgotten: null })
   }
   countRows(db)
-  if (hasTable(db, 'dictionary')) describe(db)
+  describe(db)
   return { publishedAt }
 }
 

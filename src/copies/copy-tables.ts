@@ -2,7 +2,6 @@ import type Database from 'better-sqlite3'
 import { quoted } from '../store/port/sql.ts'
 import { GIVEN_BY_SERVER } from './feed.ts'
 import { PUBLIC_TABLES, publicColumns, type PublicColumn, type PublicTable } from '../model/public-tables.ts'
-import { hasTable } from './open-to-read.ts'
 import type { LeftOut } from './publish-plan.ts'
 
 export type CopySettings = {
@@ -141,7 +140,6 @@ function addSameView(db: Database.Database): void {
 
 /** The dictionary of a copy describes the columns that are in it. */
 function describeCopy(db: Database.Database): void {
-  if (!hasTable(db, SHARED)) return
   db.exec(`DELETE FROM main.${SHARED} WHERE NOT EXISTS
     (SELECT 1 FROM pragma_table_info(${SHARED}.table_name, 'main') WHERE name = ${SHARED}.column_name)`)
 }

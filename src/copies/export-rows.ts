@@ -58,10 +58,6 @@ export function beginExport(
   const partOf = (organizations: typeof read): Part => {
     const names = organizations.map(({ organization }) => organization)
     const { columns, sql, parameters } = selectRows(db, selection, names, { isPartition: isPartitioned })
-    if (columns.length === 0)
-      throw new UsageError(
-        `This file has no ${tableOf(selection)}: it was made by an earlier version. Publish it again.`,
-      )
     const isCounted = onProgress !== undefined && !isPartitioned && asOf === undefined
     const total = isCounted ? numberIn(db, `SELECT COUNT(*) FROM (${sql})`, ...parameters) : undefined
     let count = 0

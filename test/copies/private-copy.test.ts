@@ -1,12 +1,26 @@
+import { mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { MirrorUnusable } from '../../src/errors/errors.ts'
-import { makePrivateCopy } from '../../src/copies/private-copy.ts'
+import { privatePlace } from '../../src/copies/private-copy.ts'
+import { lockPlace } from '../../src/copies/written-file.ts'
+import { temporaryFolder } from '../support/temp-folder.ts'
 
-test('a folder for temporary files that is not there is named, and how to name another one', async () => {
-  vi.stubEnv('TMPDIR', '/absent-folder')
+test('folders of processes that were killed are removed, and those of running ones stay', () => {
+  const parent = temporaryFolder()
+  vi.stubEnv('TMPDIR', parent)
   onTestFinished(() => void vi.unstubAllEnvs())
-  const making = makePrivateCopy('postgres://mirror@127.0.0.1:1/mirrors')
+  const folders = ['gone', 'running'].map((name) => join(parent, `customer-mirror-copy-${name}`))
+  for (const folder of folders) {
+    mkdirSync(folder)
+    writeFileSync(join(folder, 'customers.db'), 'rows')
+  }
+  const running = lockPlace(join(parent, 'customer-mirror-copy-running', 'customers.db'))
+  onTestFinished(running.release)
 
-  await expect(making).rejects.toThrow(MirrorUnusable)
-  await expect(making).rejects.toThrow(/^\/absent-folder \(TMPDIR\): no such file or directory \(mkdtemp, ENOENT\)/)
+  const made = privatePlace()
+  onTestFinished(made.remove)
+
+  const folder = dirname(made.file)
+  expect(readdirSync(parent).toSorted()).toEqual([basename(folder), 'customer-mirror-copy-running'].toSorted())
+  expect(statSync(folder).mode & 0o777).toBe(0o700)
 })

@@ -1,21 +1,13 @@
-import { execFileSync, spawn } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chownSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { chownSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { expect, onTestFinished, test } from 'vitest'
 import { afterPlacing, copyError, LeftUndone } from '../../src/copies/copy-error.ts'
-import {
-  beginFile,
-  lockPlace,
-  putInPlace,
-  removeFile,
-  removeIfPossible,
-  removeLeftovers,
-  writeTextFile,
-} from '../../src/copies/written-file.ts'
+import { lockPlace, removeLeftovers, writeTextFile } from '../../src/copies/written-file.ts'
 import { makeFolder } from '../../src/machine/folders.ts'
-import { failOnDisk, failToFlushFolders } from '../support/failing-disk.ts'
+import { failToFlushFolders } from '../support/failing-disk.ts'
 import { quickProgram } from '../support/run-cli.ts'
 import { temporaryFolder } from '../support/temp-folder.ts'
 
@@ -56,24 +48,9 @@ test('what another process writes at the moment stays, and its place is refused 
   expect(readdirSync(folder)).toEqual(['mine'])
 })
 
-test('a file that could not be finished leaves what was there, and nothing else', () => {
+test('a folder that is planted as a lock stops nothing, and two writers still exclude each other', () => {
   const file = join(temporaryFolder(), 'customers.csv')
-  writeTextFile(file, 'before')
-  const unfinished = beginFile(file)
-  writeFileSync(unfinished.path, 'half')
-  unfinished.end()
-
-  expect(readFileSync(file, 'utf8')).toBe('before')
-  expect(readdirSync(join(file, '..'))).toEqual(['customers.csv'])
-})
-
-test.each([
-  ['a pipe', (path: string) => void execFileSync('mkfifo', [path])],
-  ['a folder', (path: string) => mkdirSync(path)],
-  ['a file with content', (path: string) => writeFileSync(path, 'of someone')],
-])('%s that is planted as a lock stops nothing, and two writers still exclude each other', (_, plant) => {
-  const file = join(temporaryFolder(), 'customers.csv')
-  plant(join(file, '..', '.customers.csv.writing'))
+  mkdirSync(join(file, '..', '.customers.csv.writing'))
   const lock = lockPlace(file)
 
   expect(() => lockPlace(file, { waitMs: 0 })).toThrow('another process writes it')
@@ -94,67 +71,12 @@ test.runIf(process.getuid?.() === 0)('what root writes belongs to the owner of t
     expect(statSync(path)).toMatchObject({ uid: 54_321, gid: 54_322 })
 })
 
-/** A file that is there, and another one that is finished. */
-function twoFiles(): { finished: string; place: string } {
-  const folder = temporaryFolder()
-  const [finished, place] = [join(folder, 'finished'), join(folder, 'place')]
-  writeFileSync(finished, 'new')
-  writeFileSync(place, 'old')
-  return { finished, place }
-}
-
-test('a file that could not get its place leaves what is there, and the error is that of the system', () => {
-  const { finished, place } = twoFiles()
-  failOnDisk('renameSync', () => true)
-
-  expect(() => putInPlace(finished, place)).toThrow(expect.objectContaining({ code: 'EIO', syscall: 'rename' }))
-  expect(readFileSync(place, 'utf8')).toBe('old')
-})
-
-test('a file whose place the disk did not confirm is said to be in it', () => {
-  const { finished, place } = twoFiles()
-  failToFlushFolders()
-
-  expect(() => putInPlace(finished, place)).toThrow(
-    /^is in its place, but the disk failed before it confirmed that: after a power failure/,
-  )
-  expect(readFileSync(place, 'utf8')).toBe('new')
-  expect(existsSync(finished)).toBe(false)
-})
-
 test('a file system that flushes no folders is no failure', () => {
-  const { finished, place } = twoFiles()
+  const file = join(temporaryFolder(), 'status.html')
   failToFlushFolders('EINVAL')
+  writeTextFile(file, 'text')
 
-  putInPlace(finished, place)
-
-  expect(readFileSync(place, 'utf8')).toBe('new')
-})
-
-function aFile(name = 'file'): string {
-  const path = join(temporaryFolder(), name)
-  writeFileSync(path, '')
-  return path
-}
-
-test('a file is removed, and one that is not there is no failure', () => {
-  const file = aFile()
-  for (const path of [file, file, join(file, '..', 'none')]) removeFile(path)
-  expect(existsSync(file)).toBe(false)
-})
-
-test('a file that a disk keeps is an error with the code of the system', () => {
-  failOnDisk('unlinkSync', () => true, 'EROFS')
-  expect(() => removeFile(aFile())).toThrow(expect.objectContaining({ code: 'EROFS', syscall: 'unlink' }))
-})
-
-test('what is of no use any more is removed as far as the disk lets it', () => {
-  const [kept, removed] = [aFile('kept'), aFile('removed')]
-  failOnDisk('unlinkSync', (path) => path === kept)
-
-  removeIfPossible([kept, removed])
-
-  expect([kept, removed].map((path) => existsSync(path))).toEqual([true, false])
+  expect(readFileSync(file, 'utf8')).toBe('text')
 })
 
 test('what the system refuses after a file is in its place is said to be left', () => {

@@ -1,4 +1,4 @@
-import { spawn, spawnSync } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -198,30 +198,6 @@ describe('on a disk that fails', () => {
   })
 })
 
-describe('without room', () => {
-  test.runIf(canMount())('a full disk leaves the copy from before, and no other file', async () => {
-    const mirror = await aMirror()
-    await night(mirror, 0, customers(1, 100))
-    const disk = aDisk('440k')
-    const plan = aPlan(mirror.file, { file: join(disk, 'copies', 'readers.db') })
-    publishAll(plan)
-    const before = readFileSync(plan.file)
-    await night(mirror, 1, customers(1, CUSTOMERS))
-    const { failed } = publishCopies(plan)
-
-    expect(failed).toMatchObject([
-      {
-        code: 'full',
-        message: expect.stringMatching(new RegExp(`^${plan.file}: .*(is full|no space left).*Free some space`)),
-      },
-    ])
-    expect(readFileSync(plan.file).equals(before)).toBe(true)
-    expect(readdirSync(dirname(plan.file)).toSorted()).toEqual(PUBLISHED_FILES)
-    expect(valueOf(plan.file, 'PRAGMA quick_check')).toBe('ok')
-    expect(valueOf(mirror.file, 'SELECT count(*) FROM customers')).toBe(CUSTOMERS)
-  })
-})
-
 /**
  * Publishes in a process of its own, and kills it so long after it has begun to write; without a moment it ends by itself.
  * Returns how many microseconds it was writing.
@@ -265,21 +241,4 @@ function soundEdition(file: string): number {
 /** Numbers spread over 0 to 1, the same ones every time. */
 function fractionOf(n: number): number {
   return (n * 0.618_033_988_75) % 1
-}
-
-function canMount(): boolean {
-  if (process.getuid?.() !== 0 || process.platform !== 'linux') return false
-  const probe = spawnSync('unshare', ['--mount', 'true'])
-  return probe.status === 0
-}
-
-/** A small disk, gone with the test. */
-function aDisk(size: string): string {
-  const folder = temporaryFolder()
-  const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${size},mode=755`, 'tmpfs', folder], {
-    encoding: 'utf8',
-  })
-  if (mounted.status !== 0) throw new Error(mounted.stderr)
-  onTestFinished(() => void spawnSync('umount', ['--lazy', folder]))
-  return folder
 }
