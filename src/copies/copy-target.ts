@@ -5,7 +5,8 @@ import { isPostgres } from '../address/mirror-address.ts'
 import { ORGANIZATION_ID } from '../config/schema.ts'
 import { ORGANIZATION } from '../config/publish.ts'
 import { UsageError } from '../errors/errors.ts'
-import { isMissing, makeFolder, nearestFolder } from '../machine/folders.ts'
+import { codeOf } from '../errors/faults.ts'
+import { makeFolder, nearestFolder } from '../machine/folders.ts'
 import { fileError } from '../store/port/sqlite-errors.ts'
 import { atPlace } from './copy-error.ts'
 import { kindOfFile } from './file-kind.ts'
@@ -71,11 +72,12 @@ export function checkTargets(plan: PublishPlan | FolderPlan): string[] {
 
 /** False for a mirror that is not there yet. */
 function isReadable(mirror: string): boolean {
-  if (isMissing(mirror)) return false
   try {
+    statSync(mirror)
     accessSync(mirror, constants.R_OK)
     return true
   } catch (error) {
+    if (codeOf(error) === 'ENOENT') return false
     throw fileError(error, mirror)
   }
 }

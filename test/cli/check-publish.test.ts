@@ -76,6 +76,6 @@ test('a mirror that may not be read is not taken for one that is not there yet: 
 
   await expect(checking).rejects.toMatchObject({
     code: 'denied',
-    message: expect.stringContaining(`${mirror}: permission denied (access, EACCES). Check the name, who owns it`),
+    message: expect.stringContaining(`${mirror}: permission denied (stat, EACCES). Check the name, who owns it`),
   })
 })

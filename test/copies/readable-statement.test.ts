@@ -97,21 +97,23 @@ test('comments without end take no longer than their length', () => {
 
 /** Parts of statements that open, write or set something, with what such statements are made of. */
 const PARTS = [
-  ...words(
+  ...partsIn(
     'ATTACH DETACH DATABASE VACUUM INTO PRAGMA EXPLAIN QUERY PLAN SELECT WITH VALUES INSERT UPDATE DELETE REPLACE',
   ),
-  ...words(
+  ...partsIn(
     'CREATE TEMP TABLE VIEW DROP ALTER REINDEX ANALYZE BEGIN IMMEDIATE COMMIT ROLLBACK SAVEPOINT RELEASE RETURNING',
   ),
-  ...words(
+  ...partsIn(
     'FROM WHERE SET AS writable_schema query_only journal_mode user_version wal_checkpoint optimize locking_mode',
   ),
-  ...words('pragma_journal_mode pragma_optimize pragma_table_info load_extension temp_store_directory customers runs'),
-  ...words(`sqlite_schema x id main temp 1 0 * COUNT(*) 'x' ? NULL ( ) , ; = . -- /* */ " \` [ ]`),
+  ...partsIn(
+    'pragma_journal_mode pragma_optimize pragma_table_info load_extension temp_store_directory customers runs',
+  ),
+  ...partsIn(`sqlite_schema x id main temp 1 0 * COUNT(*) 'x' ? NULL ( ) , ; = . -- /* */ " \` [ ]`),
   ...['\n', '\t', '\uFEFF', '\0'],
 ]
 
-function words(text: string): string[] {
+function partsIn(text: string): string[] {
   return text.split(' ')
 }
 
