@@ -293,7 +293,7 @@ export function flushFolder(folder: string): void {
  * Gives a finished file its place, and waits until that is on the disk. Readers see what was there before or this file, whole. Throws the
  * error of the system while what was there before is there still, and LeftUndone afterwards.
  */
-export function putInPlace(finished: string, place: string): void {
+function putInPlace(finished: string, place: string): void {
   renameSync(finished, place)
   flushPlace(place)
 }

@@ -1,9 +1,45 @@
-import { readFileSync } from 'node:fs'
+import { copyFileSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname } from 'node:path'
 import { expect, test } from 'vitest'
+import { readConfig } from '../../src/config/read-config.ts'
+import { listCopiesLeft } from '../../src/copies/copies-left.ts'
 import { listMirroredOrganizations } from '../../src/copies/organizations.ts'
 import { openMirror } from '../../src/store/mirror.ts'
 import { customers, START_MS } from '../support/builders.ts'
-import { aMirrorFile, mirrorPages } from '../support/mirror-file.ts'
+import { aMirror, aMirrorFile, mirrorPages } from '../support/mirror-file.ts'
+import { aPlan, publishAll } from '../support/publishing.ts'
+import { aWorkplace } from '../support/workplace.ts'
+
+const ACME = { id: 'acme', baseUrl: 'http://127.0.0.1:1', apiKey: 'key', secret: 'secret' }
+
+test('a copy that a publish made or renamed since is listed where it is then', async () => {
+  const { config, copy, older } = await aPublishedCopy()
+  const copiesLeft = listCopiesLeft(config, 'acme')
+  renameSync(copy, older)
+  copyFileSync(older, copy)
+
+  expect(copiesLeft().copies).toEqual([copy, older])
+})
+
+test('copies that can be listed no more are those that were there before, and where there is no list at first it is an error', async () => {
+  const { config, copy } = await aPublishedCopy()
+  const copiesLeft = listCopiesLeft(config, 'acme')
+  rmSync(dirname(copy), { recursive: true })
+  writeFileSync(dirname(copy), '')
+
+  expect(copiesLeft()).toEqual({ copies: [copy], replaced: [] })
+  expect(() => listCopiesLeft(config, 'acme')).toThrow(/not a directory \(\w+, ENOTDIR\)/)
+})
+
+async function aPublishedCopy() {
+  const { file: mirror } = await aMirror()
+  const plan = aPlan(mirror)
+  const copy = plan.file
+  publishAll(plan)
+  const place = aWorkplace([ACME], { publish: { file: copy, keep: 3 } })
+  const config = await readConfig({ file: place.config, cwd: '/' })
+  return { config, copy, older: copy.replace('.db', '-20261126T010203456Z.db') }
+}
 
 test('the organizations of a mirror are listed, and the file stays as it is', async () => {
   const mirror = await openMirror(aMirrorFile())

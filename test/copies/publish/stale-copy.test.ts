@@ -1,10 +1,94 @@
+import { rmSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { olderCopies } from '../../../src/copies/copy-manifest.ts'
+import { publishCopies } from '../../../src/copies/publish.ts'
 import type { Mirror } from '../../../src/model/mirror.ts'
 import { night } from '../../store/nights.ts'
-import { customers } from '../../support/builders.ts'
+import { organizationsOf } from '../../store/organizations.ts'
+import { customerId, customers, START_MS } from '../../support/builders.ts'
+import { failOnDisk } from '../../support/failing-disk.ts'
 import { aMirror, valueOf } from '../../support/mirror-file.ts'
-import { aPlan, publishAll, staleCopies } from '../../support/publishing.ts'
+import { aPlan, aSplitPlan, publishAll, staleCopies } from '../../support/publishing.ts'
+
+const CLOCKS = { nowMs: START_MS + 3_600_000, monotonicMs: 0 }
+
+test('a copy that holds a forgotten customer is stale, without a run, and is not kept beside the new one', async () => {
+  const mirror = await aMirrorOfTwo()
+  const plan = aSplitPlan(mirror.file, { keep: 3 })
+  const [acme] = publishAll(plan).copies
+  await mirror.forgetCustomer({ organization: 'acme', id: customerId(2), ...CLOCKS })
+  const stale = staleCopies(plan)
+  publishAll({ ...plan, only: stale })
+
+  expect(stale).toEqual([acme?.file])
+  expect(staleCopies(plan)).toEqual([])
+  expect(valueOf(acme?.file ?? '', 'SELECT count(*) FROM customers')).toBe(4)
+  expect(olderCopies(acme?.file ?? '')).toEqual([])
+})
+
+test('neither a forgotten customer nor a forgotten organization is kept in an older copy, although a night has passed', async () => {
+  const mirror = await aMirrorOfTwo()
+  const plan = { ...aPlan(mirror.file), keep: 3 }
+  publishAll(plan)
+  await mirror.forgetCustomer({ organization: 'acme', id: customerId(2), ...CLOCKS })
+  await night(mirror, 1, customers(3, 5))
+  publishAll(plan)
+  const afterCustomer = olderCopies(plan.file).length
+  await (await organizationsOf(mirror.file)).forget('globex', CLOCKS)
+  await night(mirror, 2, customers(3, 5))
+  publishAll(plan)
+  const afterOrganization = olderCopies(plan.file).length
+  await night(mirror, 3, customers(3, 6))
+  publishAll(plan)
+
+  expect([afterCustomer, afterOrganization, olderCopies(plan.file).length]).toEqual([0, 0, 1])
+  expect(valueOf(olderCopies(plan.file)[0] ?? '', 'SELECT count(*) FROM customers')).toBe(4)
+})
+
+test('so is the copy of all organizations', async () => {
+  const mirror = await aMirrorOfTwo()
+  const plan = aPlan(mirror.file)
+  publishAll(plan)
+  await mirror.forgetCustomer({ organization: 'globex', id: customerId(7), ...CLOCKS })
+
+  expect(staleCopies(plan)).toEqual([plan.file])
+})
+
+test('a copy whose digest did not get its place is stale, and so is one whose digest is gone', async () => {
+  const mirror = await aMirrorOfTwo()
+  const plan = aPlan(mirror.file)
+  publishAll(plan)
+  const afterOne = staleCopies(plan)
+  const repair = failOnDisk('renameSync', (from) => String(from).endsWith('.sha256'))
+  publishCopies(plan)
+  repair()
+
+  expect([afterOne, staleCopies(plan)]).toEqual([[], [plan.file]])
+  publishAll(plan)
+  expect(staleCopies(plan)).toEqual([])
+  rmSync(`${plan.file}.sha256`)
+  expect(staleCopies(plan)).toEqual([plan.file])
+})
+
+test('a copy in which an organization is active that was retired since is stale', async () => {
+  const mirror = await aMirrorOfTwo()
+  const plan = aSplitPlan(mirror.file)
+  const [acme] = publishAll(plan).copies
+  await (await organizationsOf(mirror.file)).retire('acme', CLOCKS)
+  const stale = staleCopies(plan)
+  publishAll({ ...plan, only: stale })
+
+  expect(stale).toEqual([acme?.file])
+  expect(staleCopies(plan)).toEqual([])
+  expect(valueOf(acme?.file ?? '', 'SELECT count(*) FROM active_customers')).toBe(0)
+})
+
+async function aMirrorOfTwo() {
+  const mirror = await aMirror()
+  await night(mirror, 0, customers(1, 5))
+  await night(mirror, 0, customers(6, 9), { organization: 'globex' })
+  return mirror
+}
 
 test('a copy that lacks a quick run is stale only if that run changed something', async () => {
   const mirror = await aMirror()
