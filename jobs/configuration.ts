@@ -1,5 +1,6 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { stat } from 'node:fs/promises'
+import pLimit from 'p-limit'
 import { z } from 'zod'
 import { isMapping } from '../src/config/document.ts'
 import type { Organization } from '../src/config/organization.ts'
@@ -8,14 +9,14 @@ import { describeError } from '../src/errors/errors.ts'
 import type { Logger } from '../src/machine/log.ts'
 import { nameOfProcess, processWords } from '../src/machine/process-name.ts'
 import { isoTime } from '../src/time/moments.ts'
-import { oneAtATime, repeatedly } from './queue/deadline.ts'
+import { repeatedly } from './queue/deadline.ts'
 import { type SharedValues, listParsed } from './queue/port.ts'
 import { checkSchedules } from './schedule/due-times.ts'
 
 /** A setting of what stays open in a worker. */
 type OpenSetting = 'mirror' | 'queue'
 
-/** The last configuration that was read without a mistake. */
+/** The last configuration that was read without a mistake, read again when its file changes. */
 export type LiveConfig = {
   current: Config
   /** The hash of its content. */
@@ -25,65 +26,92 @@ export type LiveConfig = {
   /** What the file has changed and a restart alone changes here, since the mirror and the queue are open. */
   awaitingRestart: readonly OpenSetting[]
   organizationOf: (id: string) => Organization | undefined
-  /** Reads the file again. If it has mistakes, throws ConfigError and keeps the last configuration. */
-  reload(): Promise<void>
-  /** A text that changes with the file, as far as its dates and size show. */
-  fileState(): Promise<string>
-  /** Whether the file was in this state when it was read last. */
-  hasRead(state: string): boolean
+  /** Reads the file at once, as a person asks for it. */
+  readNow(): Promise<void>
+  /** Reads the file if it has changed: a job is for an organization that is not in the configuration. */
+  lookAgain(): Promise<void>
+  /** Looks from now on whether the file has changed, until that is stopped. `onRead`: another content was read, or a person asked for it. */
+  follow(lookMs: number, onRead: () => void): { stop: () => void }
 }
 
-/** Opens the file. `embedded`: the queue is that of the command line, whatever the file says of it. */
-export async function openLiveConfig(
-  { embedded = false, ...source }: { file?: string | undefined; cwd: string; embedded?: boolean },
-  now: () => number,
-): Promise<LiveConfig> {
+type Opening = {
+  file?: string | undefined
+  cwd: string
+  /** Whether the queue is that of the command line, whatever the file says of it. */
+  embedded?: boolean
+  log: Pick<Logger, 'info' | 'warn'>
+  now: () => number
+}
+
+/**
+ * Opens the file. It is looked at by its dates and its size, because not every file system reports changes. Later mistakes in it are logged,
+ * and the configuration before stays.
+ */
+export async function openLiveConfig({ embedded = false, log, now, ...source }: Opening): Promise<LiveConfig> {
   const openSettings: readonly OpenSetting[] = embedded ? ['mirror'] : ['mirror', 'queue']
-  const noteSeen = rememberSeen(now)
-  const first = await readChecked(source, now)
-  // A change between the two is seen at the next look, since this one may not know it.
-  let lookedAt = ''
-  const live: LiveConfig = {
-    current: noteSeen(first),
-    hash: configurationHash(first.content),
-    brokenSinceMs: undefined,
-    awaitingRestart: [],
-    organizationOf: (id) => live.current.organizations.find((organization) => organization.id === id),
-    reload: oneAtATime(async () => {
-      // The open mirror and queue stay in use.
-      const { mirror, queue, file } = live.current
-      lookedAt = await stateOf(file)
-      try {
-        const written = await readChecked({ ...source, file }, now)
-        live.awaitingRestart = openSettings.filter((setting) => written[setting] !== live.current[setting])
-        live.current = noteSeen({ ...written, mirror, queue })
-        live.hash = configurationHash(written.content)
-        live.brokenSinceMs = undefined
-      } catch (error) {
-        live.brokenSinceMs ??= now()
-        throw error
-      }
-    }),
-    fileState: () => stateOf(live.current.file),
-    hasRead: (state) => state === lookedAt,
-  }
-  return live
-}
-
-/** Notes when each organization was first seen. One that leaves the configuration and comes back is as old as before. */
-function rememberSeen(now: () => number): (config: Config) => Config {
   const seenAtMs = new Map<string, number>()
-  return (config) => {
+  let onRead = () => {}
+  // A change between the first reading and this is seen at the next look.
+  let readState = ''
+
+  /** Reads and checks the file. An organization that leaves the configuration and comes back is as old as before. */
+  async function readFile(file = source.file): Promise<Config> {
+    const config = await readConfig({ ...source, file })
+    checkSchedules(config, now())
     for (const { id } of config.organizations) if (!seenAtMs.has(id)) seenAtMs.set(id, now())
     const organizations = config.organizations.map((each) => ({ ...each, seenAtMs: seenAtMs.get(each.id) }))
     return { ...config, organizations }
   }
-}
 
-async function readChecked(source: { file?: string | undefined; cwd: string }, now: () => number): Promise<Config> {
-  const config = await readConfig(source)
-  checkSchedules(config, now())
-  return config
+  async function read(isAsked: boolean): Promise<void> {
+    const { hash, brokenSinceMs } = live
+    // The open mirror and queue stay in use.
+    const { mirror, queue, file } = live.current
+    readState = await stateOf(file)
+    try {
+      const written = await readFile(file)
+      live.awaitingRestart = openSettings.filter((setting) => written[setting] !== live.current[setting])
+      live.current = { ...written, mirror, queue }
+      live.hash = configurationHash(written.content)
+      live.brokenSinceMs = undefined
+    } catch (error) {
+      live.brokenSinceMs ??= now()
+      return log.warn({ error: describeError(error) }, 'configuration has mistakes, the one before stays')
+    }
+    const isNew = live.hash !== hash
+    if (!isNew && brokenSinceMs === undefined && !isAsked) return
+    log.info({ organizations: live.current.organizations.length, changed: isNew }, 'configuration read again')
+    const settings = live.awaitingRestart
+    if (settings.length > 0) log.warn({ settings }, 'settings were changed that take effect at the next start')
+    onRead()
+  }
+
+  // One after another: hundreds of jobs may miss their organizations at once, and a file of hundreds takes a tenth of a second to read.
+  const inTurn = pLimit(1)
+  const readChanged = async () => {
+    if ((await stateOf(live.current.file)) !== readState) await read(false)
+  }
+  const first = await readFile()
+  const live: LiveConfig = {
+    current: first,
+    hash: configurationHash(first.content),
+    brokenSinceMs: undefined,
+    awaitingRestart: [],
+    organizationOf: (id) => live.current.organizations.find((organization) => organization.id === id),
+    readNow: () => inTurn(() => read(true)),
+    lookAgain: () => inTurn(readChanged),
+    follow(lookMs, listener) {
+      onRead = listener
+      let seen: string | undefined
+      // A program may write the file in several steps: what has changed since the look before is read at the next one.
+      return repeatedly(lookMs, async () => {
+        const before = seen
+        seen = await stateOf(live.current.file)
+        if (seen === before) await live.lookAgain()
+      })
+    },
+  }
+  return live
 }
 
 /** A file that is replaced, as editors and Kubernetes do it, is another one in the same place. */
@@ -114,60 +142,6 @@ function inOrder(_key: string, value: unknown): unknown {
 }
 
 const SECRETS: ReadonlySet<string> = new Set(['apiKey', 'secret'])
-
-/** The configuration of a worker, read again when its file changes. */
-export type FollowedConfig = {
-  /** Reads the file at once, as a person asks for it. */
-  readNow(): Promise<void>
-  /** Reads the file if it has changed: a job is for an organization that is not in the configuration. */
-  lookAgain: () => Promise<void>
-  stop(): void
-}
-
-type Following = {
-  /** How often to look whether the file has changed. */
-  lookMs: number
-  log: Pick<Logger, 'info' | 'warn'>
-  /** Called when another content was read, or a person asked for it. */
-  onRead: () => void
-}
-
-/**
- * Looks at the dates and the size of the file, because not every file system reports changes. Mistakes are logged, and the configuration
- * before stays.
- */
-export function followConfig(live: LiveConfig, { lookMs, log, onRead }: Following): FollowedConfig {
-  let seen: string | undefined
-
-  async function read(isAsked: boolean): Promise<void> {
-    const before = live.hash
-    const wasBroken = live.brokenSinceMs !== undefined
-    try {
-      await live.reload()
-    } catch (error) {
-      return log.warn({ error: describeError(error) }, 'configuration has mistakes, the one before stays')
-    }
-    const isNew = live.hash !== before
-    if (!isNew && !wasBroken && !isAsked) return
-    log.info({ organizations: live.current.organizations.length, changed: isNew }, 'configuration read again')
-    const settings = live.awaitingRestart
-    if (settings.length > 0) log.warn({ settings }, 'settings were changed that take effect at the next start')
-    onRead()
-  }
-
-  // Hundreds of jobs may miss their organizations at once, and a file of hundreds takes a tenth of a second to read.
-  const lookAgain = oneAtATime(async () => {
-    if (!live.hasRead(await live.fileState())) await read(false)
-  })
-
-  /** A program may write the file in several steps: what has changed since the look before is read at the next one. */
-  const looking = repeatedly(lookMs, async () => {
-    const before = seen
-    seen = await live.fileState()
-    if (seen === before) await lookAgain()
-  })
-  return { readNow: () => read(true), lookAgain, stop: looking.stop }
-}
 
 /** Whether the workers of a queue have the same configuration: each writes the hash of its own into the queue, and reads the others'. */
 export type OtherWorkers = {

@@ -4,12 +4,11 @@ import type { Logger } from '../src/machine/log.ts'
 import { openAwaited } from '../src/sync/await-mirror.ts'
 import type { Mirror } from '../src/model/mirror.ts'
 import type { Wait } from '../src/status/standing.ts'
-import { followConfig, type LiveConfig } from './configuration.ts'
+import { compareConfigurations, type LiveConfig, type OtherWorkers } from './configuration.ts'
 import { MirrorFailures } from './monitoring/health.ts'
 import { createListener } from './monitoring/listener.ts'
 import { createMetrics } from './monitoring/metrics.ts'
 import { createNotifier } from './notify/notifier.ts'
-import { compareConfigurations, type OtherWorkers } from './configuration.ts'
 import { watchPauses } from './pauses.ts'
 import type { Publisher } from './publish/publisher.ts'
 import { openBackend } from './queue/backend.ts'
@@ -108,7 +107,7 @@ function startParts(config: LiveConfig, opened: Opened) {
   // No other process reaches an embedded queue, so that its pauses do not change.
   const pauseLookMs = isAlone ? timings.catchUpMs : timings.lookMs
   const pauses = watchPauses({ values, sync: queues.sync, lookMs: pauseLookMs, now, onUnreadable })
-  const followed = followConfig(config, { lookMs: timings.configLookMs, log, onRead })
+  const followed = config.follow(timings.configLookMs, onRead)
   const others = isAlone
     ? ALONE
     : compareConfigurations({ values, hash: () => config.hash, lookMs: timings.configShareMs, log, now })
@@ -125,7 +124,7 @@ function startParts(config: LiveConfig, opened: Opened) {
   const stopping = new AbortController()
   const processing: Processing = {
     organizationOf: config.organizationOf,
-    lookAgain: followed.lookAgain,
+    lookAgain: config.lookAgain,
     ...{ mirror, queues, pauses },
     rateLimits: new Map(),
     sharedTurns:
@@ -154,7 +153,7 @@ function startParts(config: LiveConfig, opened: Opened) {
     log.warn({ jobId }, 'job taken over from a worker without a heartbeat')
   })
   return {
-    ...{ config, followed, others, backend, mirror, watchedMirror, mirrorFailures, metrics, queues },
+    ...{ config, others, backend, mirror, watchedMirror, mirrorFailures, metrics, queues },
     ...{ pauses, waits, syncWorker, quickWorker, notifyWorker: notifier.worker },
     /**
      * Stops taking jobs, lets current pages be saved, puts unfinished jobs back, and closes everything, even if the queue does not

@@ -47,7 +47,8 @@ export async function runWorker(options: WorkerOptions, { stderr, onHangUp, ...a
   const token = boardToken()
   const log = createLog({ level: options.logLevel, stream: stderr })
   const { embedded } = options
-  const config = await openLiveConfig({ file: options.config, cwd: process.cwd(), embedded }, Date.now)
+  const opening = { file: options.config, cwd: process.cwd(), embedded, log, now: Date.now }
+  const config = await openLiveConfig(opening)
   const publisher = startPublisher({ config, log, timings, monotonicMs })
   let onRead = () => {}
   const engine = await openEngine(config, {
@@ -58,7 +59,7 @@ export async function runWorker(options: WorkerOptions, { stderr, onHangUp, ...a
     await publisher.stop()
     throw error
   })
-  readNow = () => engine.followed.readNow()
+  readNow = config.readNow
   const catchUp = catchingUp(engine, { log, signal })
   onRead = () => {
     engine.syncWorker.concurrency = config.current.jobs.concurrency

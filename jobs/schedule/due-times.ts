@@ -25,22 +25,16 @@ export function startDelayMs(organization: string, { cron, spreadMs }: Pick<Sche
 function leastGapMs(cron: string): number {
   const known = LEAST_GAPS.get(cron)
   if (known !== undefined) return known
-  const minutes = minutesOf(cron)
+  const { hour, minute } = parse(cron).fields
+  const minutes = hour.values.flatMap((h) => minute.values.map((m) => h * 60 + m))
   const [first = 0] = minutes
-  const gaps = minutes.map((minute, index) => (minutes[index + 1] ?? first + MINUTES_OF_DAY) - minute)
+  const gaps = minutes.map((at, index) => (minutes[index + 1] ?? first + MINUTES_OF_DAY) - at)
   const leastMs = Math.min(...gaps) * 60_000
   LEAST_GAPS.set(cron, leastMs)
   return leastMs
 }
 
 const LEAST_GAPS = new Map<string, number>()
-
-/** The minutes of a day at which a cron line is due, in order. */
-function minutesOf(cron: string): number[] {
-  const { hour, minute } = parse(cron).fields
-  return hour.values.flatMap((h) => minute.values.map((m) => h * 60 + m))
-}
-
 const MINUTES_OF_DAY = 1440
 
 /** The latest moment, not after `nowMs`, at which the organization was due; 0 if there was none for years. */
@@ -84,23 +78,17 @@ function momentsAround({ cron, timezone }: CronLine, atMs: number): { lastMs: nu
   const found = FOUND.get(key) ?? []
   const known = found.find(({ lastMs, nextMs }) => lastMs <= atMs && atMs < nextMs)
   if (known !== undefined) return known
-  const clock = new WallClock(timezone)
-  const wallMs = clock.latestAt(atMs)
-  const around = {
-    lastMs: previousOf(cron, wallMs, clock),
-    nextMs: clock.momentOf(parse(cron, wallMs).next().getTime()),
-  }
+  const wallMs = latestWallTimeMs(timezone, atMs)
+  const nextMs = momentOf(timezone, parse(cron, wallMs).next().getTime())
+  const around = { lastMs: previousOf(cron, wallMs, timezone), nextMs }
   FOUND.set(key, [around, ...found.slice(0, MOST_FOUND - 1)])
   return around
 }
 
-function previousOf(cron: string, wallMs: number, clock: WallClock): number {
+function previousOf(cron: string, wallMs: number, timezone: string): number {
   try {
-    return clock.momentOf(
-      parse(cron, wallMs + 1)
-        .prev()
-        .getTime(),
-    )
+    const before = parse(cron, wallMs + 1).prev()
+    return momentOf(timezone, before.getTime())
   } catch {
     return 0
   }
@@ -112,16 +100,8 @@ const MOST_FOUND = 8
 
 /** A moment in a time zone: `2026-03-29 03:30 GMT+2`. */
 export function localTime(atMs: number, timezone: string): string {
-  const wallMs = new WallClock(timezone).at(atMs)
-  return `${new Date(wallMs).toISOString().slice(0, 16).replace('T', ' ')} ${offsetName(wallMs - atMs)}`
-}
-
-/** `GMT`, `GMT+2`, `GMT-3:30`. */
-function offsetName(offsetMs: number): string {
-  const minutes = Math.abs(offsetMs) / 60_000
-  const [hours, rest] = [Math.floor(minutes / 60), Math.floor(minutes % 60)]
-  if (minutes === 0) return 'GMT'
-  return `GMT${offsetMs < 0 ? '-' : '+'}${hours}${rest === 0 ? '' : `:${String(rest).padStart(2, '0')}`}`
+  const wall = new Date(wallTimeMs(timezone, atMs)).toISOString().slice(0, 16).replace('T', ' ')
+  return `${wall} ${offsetName(timezone, atMs)}`
 }
 
 /** The moments of a cron line on a clock that never changes. */
@@ -150,9 +130,8 @@ const DAY_OF_WEEK = 4
 
 /** Whether the clocks change on that local day. */
 function clocksChange(atMs: number, timezone: string): boolean {
-  const clock = new WallClock(timezone)
-  const midnightMs = Math.floor(clock.at(atMs) / DAY_MS) * DAY_MS
-  return clock.momentOf(midnightMs + DAY_MS) - clock.momentOf(midnightMs) !== DAY_MS
+  const midnightMs = Math.floor(wallTimeMs(timezone, atMs) / DAY_MS) * DAY_MS
+  return momentOf(timezone, midnightMs + DAY_MS) - momentOf(timezone, midnightMs) !== DAY_MS
 }
 
 const DAY_MS = 86_400_000
@@ -191,99 +170,74 @@ export function checkSchedules(config: Pick<Config, 'organizations' | 'file'>, n
 
 /** The cron lines without a future moment. */
 export function scheduleMistakes({ organizations, file }: Pick<Config, 'organizations' | 'file'>, nowMs: number) {
-  return organizations.flatMap(({ id, schedule }) => {
-    const lines = [
-      { what: 'cron', line: schedule },
-      { what: 'quick', line: schedule && quickSchedule(schedule) },
-    ]
-    return lines.flatMap(({ what, line }) => {
-      const problem = line && scheduleProblem(line, nowMs)
-      if (problem === undefined) return []
-      return [{ file, path: `schedule of ${id}`, message: `its ${what} line names no moment (${problem})` }]
-    })
-  })
+  return organizations.flatMap(({ id, schedule }) =>
+    (['cron', 'quick'] as const).flatMap((what) => {
+      const cron = schedule?.[what]
+      if (schedule === undefined || cron === undefined) return []
+      try {
+        nextAfter({ ...schedule, cron }, nowMs)
+        return []
+      } catch (error) {
+        const problem = error instanceof Error ? error.message : String(error)
+        return [{ file, path: `schedule of ${id}`, message: `its ${what} line names no moment (${problem})` }]
+      }
+    }),
+  )
 }
 
-/** The scheduler's error about a cron line; undefined when the line has future moments. */
-export function scheduleProblem(schedule: Schedule, nowMs: number): string | undefined {
-  try {
-    nextAfter(schedule, nowMs)
-    return undefined
-  } catch (error) {
-    return error instanceof Error ? error.message : String(error)
-  }
-}
-
-/**
- * The wall clock of a time zone. A wall time is what its clocks show, in milliseconds as if they stood in UTC. Where the clocks go
- * forward, some wall times are skipped; where they go back, some are shown twice.
+/*
+ * A wall time is what the clocks of a time zone show, in milliseconds as if they stood in UTC. Where the clocks go forward, some wall times
+ * are skipped; where they go back, some are shown twice.
  */
-class WallClock {
-  readonly #format: Intl.DateTimeFormat
 
-  constructor(timezone: string) {
-    this.#format = formatOf(timezone)
-  }
+/** The wall time at a moment. */
+function wallTimeMs(timezone: string, momentMs: number): number {
+  return momentMs + offsetMs(timezone, momentMs)
+}
 
-  /** The wall time at a moment. */
-  at(momentMs: number): number {
-    return momentMs + this.#offsetMs(momentMs)
-  }
-
-  /** The first moment at which the clocks show a wall time; if they skip it, the moment at which they go forward. */
-  momentOf(wallMs: number): number {
-    const [earliestMs, latestMs] = [wallMs - FURTHEST_MS, wallMs + FURTHEST_MS]
-    const [before, after] = [this.#offsetMs(earliestMs), this.#offsetMs(latestMs)]
-    if (before === after) return wallMs - before
-    const changeMs = this.#changeBetween(earliestMs, latestMs)
-    if (wallMs - before < changeMs) return wallMs - before
-    return Math.max(changeMs, wallMs - after)
-  }
-
-  /** The latest wall time that the clocks have shown until a moment: later than `at` while they show an hour for the second time. */
-  latestAt(momentMs: number): number {
-    const wallMs = this.at(momentMs)
-    const firstMs = this.momentOf(wallMs)
-    if (firstMs === momentMs) return wallMs
-    const changeMs = this.#changeBetween(firstMs, momentMs)
-    return changeMs + this.#offsetMs(firstMs) - 1
-  }
-
-  /** The first moment with another offset than `fromMs`, if the offset at `toMs` is another one. */
-  #changeBetween(fromMs: number, toMs: number): number {
-    const before = this.#offsetMs(fromMs)
-    let [lowMs, highMs] = [fromMs, toMs]
-    while (highMs - lowMs > 1) {
-      const middleMs = Math.floor((lowMs + highMs) / 2)
-      if (this.#offsetMs(middleMs) === before) lowMs = middleMs
-      else highMs = middleMs
-    }
-    return highMs
-  }
-
-  /** Milliseconds by which the clocks are ahead of UTC. */
-  #offsetMs(momentMs: number): number {
-    const [year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0] = this.#format
-      .formatToParts(momentMs)
-      .flatMap(({ type, value }) => (type === 'literal' ? [] : [Number(value)]))
-    return Date.UTC(year, month - 1, day, hour, minute, second) - Math.floor(momentMs / 1000) * 1000
-  }
+/** The first moment at which the clocks show a wall time; if they skip it, the moment at which they go forward. */
+function momentOf(timezone: string, wallMs: number): number {
+  const [earliestMs, latestMs] = [wallMs - FURTHEST_MS, wallMs + FURTHEST_MS]
+  const [before, after] = [offsetMs(timezone, earliestMs), offsetMs(timezone, latestMs)]
+  if (before === after) return wallMs - before
+  const changeMs = changeBetween(timezone, earliestMs, latestMs)
+  return wallMs - before < changeMs ? wallMs - before : Math.max(changeMs, wallMs - after)
 }
 
 /** No clock is further from UTC. */
 const FURTHEST_MS = 15 * 3_600_000
 
-const FORMATS = new Map<string, Intl.DateTimeFormat>()
-
-/** Year, month, day, hour, minute and second, in this order. */
-function formatOf(timeZone: string): Intl.DateTimeFormat {
-  const known = FORMATS.get(timeZone)
-  if (known !== undefined) return known
-  const two = '2-digit'
-  const format = new Intl.DateTimeFormat('en-ZA', {
-    timeZone,
-    ...{ year: 'numeric', month: two, day: two, hour: two, minute: two, second: two, hourCycle: 'h23' },
-  })
-  FORMATS.set(timeZone, format)
-  return format
+/** The latest wall time that the clocks have shown until a moment: later than that of the moment while they show an hour for the second time. */
+function latestWallTimeMs(timezone: string, momentMs: number): number {
+  const wallMs = wallTimeMs(timezone, momentMs)
+  const firstMs = momentOf(timezone, wallMs)
+  if (firstMs === momentMs) return wallMs
+  return changeBetween(timezone, firstMs, momentMs) + offsetMs(timezone, firstMs) - 1
 }
+
+/** The first moment with another offset than `fromMs`, if the offset at `toMs` is another one. */
+function changeBetween(timezone: string, fromMs: number, toMs: number): number {
+  const before = offsetMs(timezone, fromMs)
+  let [lowMs, highMs] = [fromMs, toMs]
+  while (highMs - lowMs > 1) {
+    const middleMs = Math.floor((lowMs + highMs) / 2)
+    if (offsetMs(timezone, middleMs) === before) lowMs = middleMs
+    else highMs = middleMs
+  }
+  return highMs
+}
+
+/** Milliseconds by which the clocks are ahead of UTC. */
+function offsetMs(timezone: string, momentMs: number): number {
+  const [, sign, hours = 0, minutes = 0] = /([+-])(\d+)(?::(\d+))?/.exec(offsetName(timezone, momentMs)) ?? []
+  return (sign === '-' ? -60_000 : 60_000) * (Number(hours) * 60 + Number(minutes))
+}
+
+/** `GMT`, `GMT+2`, `GMT-3:30`. */
+function offsetName(timeZone: string, momentMs: number): string {
+  const format = FORMATS.get(timeZone) ?? new Intl.DateTimeFormat('en-US', { timeZone, timeZoneName: 'shortOffset' })
+  FORMATS.set(timeZone, format)
+  return format.format(momentMs).replace(/^.* |\+0$/g, '')
+}
+
+const FORMATS = new Map<string, Intl.DateTimeFormat>()

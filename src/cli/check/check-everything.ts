@@ -206,10 +206,7 @@ async function* checkSchedule(
 ): AsyncGenerator<Finding> {
   const { id, schedule } = organization
   if (schedule === undefined) return
-  const [{ scheduleMistakes }, { quickOutlook }] = await Promise.all([
-    import('../../../jobs/schedule/due-times.ts'),
-    import('../../../jobs/schedule/due-times.ts'),
-  ])
+  const { quickOutlook, scheduleMistakes } = await import('../../../jobs/schedule/due-times.ts')
   const mistakes = scheduleMistakes({ organizations: [organization], file }, nowMs)
   if (mistakes.length > 0) {
     const said = mistakes.map(({ message }) => message).join('\n')

@@ -3,7 +3,8 @@ import {
   comingRuns,
   localTime,
   previousDueMs,
-  scheduleProblem,
+  quickOutlook,
+  scheduleMistakes,
   startDelayMs,
 } from '../../../jobs/schedule/due-times.ts'
 
@@ -121,6 +122,20 @@ test.each([
 })
 
 test('a cron line that names no day is found out', () => {
-  expect(scheduleProblem({ ...NIGHTLY, cron: '0 2 31 2 *' }, 0)).toEqual(expect.any(String))
-  expect(scheduleProblem(NIGHTLY, 0)).toBeUndefined()
+  const organizations = ['0 2 31 2 *', NIGHTLY.cron].map((cron) => Object({ id: cron, schedule: { ...NIGHTLY, cron } }))
+
+  expect(scheduleMistakes({ organizations, file: 'x.yaml' }, 0)).toEqual([
+    expect.objectContaining({ path: 'schedule of 0 2 31 2 *', message: expect.stringMatching(/cron line names no/) }),
+  ])
+})
+
+test.each([
+  ['every quarter of an hour', { quick: '*/15 * * * *' }, { inADay: 95, inMinutes: 15, isAlwaysAtNight: false }],
+  ['with the nights alone', { quick: '0 2 * * *' }, { inADay: 1, inMinutes: 840, isAlwaysAtNight: true }],
+])('quick runs %s are counted for a day, and the next one is named', (_, quick, { inMinutes, ...outlook }) => {
+  const nowMs = Date.UTC(2026, 0, 11, 12)
+  const schedule = { ...NIGHTLY, timezone: 'UTC', ...quick }
+
+  expect(quickOutlook('acme', schedule, nowMs)).toEqual({ ...outlook, nextMs: nowMs + inMinutes * 60_000 })
+  expect(quickOutlook('acme', NIGHTLY, nowMs)).toBeUndefined()
 })
