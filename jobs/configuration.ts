@@ -27,9 +27,9 @@ export type LiveConfig = {
   awaitingRestart: readonly OpenSetting[]
   organizationOf: (id: string) => Organization | undefined
   /** Reads the file at once, as a person asks for it. */
-  readNow(): Promise<void>
+  readNow: () => Promise<void>
   /** Reads the file if it has changed: a job is for an organization that is not in the configuration. */
-  lookAgain(): Promise<void>
+  lookAgain: () => Promise<void>
   /** Looks from now on whether the file has changed, until that is stopped. `onRead`: another content was read, or a person asked for it. */
   follow(lookMs: number, onRead: () => void): { stop: () => void }
 }
