@@ -63,10 +63,11 @@ async function rewriteCustomers(
     const next = hiddenCustomer<CustomerRow>(row, hidden)
     return next === row ? [] : [{ ...Object.fromEntries(fields.map((name) => [name, next[name]])), row_id: row.row_id }]
   })
+  // The plus again: SQLite would look for each row of the organization among those that are given.
   if (rewritten.length > 0)
     await session.run(sql`
       UPDATE customers SET ${setting(fields)}, updated_at = ${stamp}, last_run_id = ${run.id} FROM ${givenBy('row_id', fields, rewritten)}
-      WHERE customers.organization = ${run.organization} AND customers.row_id = given.row_id`)
+      WHERE ${either('+', '')}customers.organization = ${run.organization} AND customers.row_id = given.row_id`)
   return last
 }
 

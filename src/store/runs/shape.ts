@@ -3,7 +3,7 @@ import type { Ending, Run, ShapeChange } from '../../model/run.ts'
 import { UsageError } from '../../errors/errors.ts'
 import { RowSet } from '../../model/row-set.ts'
 import { given, isIn, moment, rowsOf } from '../port/fragments.ts'
-import { joined, sql, sqlTime, text } from '../port/sql.ts'
+import { either, joined, sql, sqlTime, text } from '../port/sql.ts'
 import type { Session } from '../port/store.ts'
 import { requireTaken } from '../pages/page-accounting.ts'
 import { IS_FULL } from '../schema/views.ts'
@@ -126,7 +126,7 @@ async function empty(session: Session, run: Run, rowIds: readonly number[], nowM
   )
   const taken = await session.run(sql`
     UPDATE customers SET ${joined(set)}, changed_at = ${now}, last_run_id = ${run.id}, updated_at = ${await updateStamp(session, nowMs)}
-    FROM ${given(flags, columns)} WHERE customers.organization = ${organization} AND customers.row_id = given.row_id`)
+    FROM ${given(flags, columns)} WHERE ${either('+', '')}customers.organization = ${organization} AND customers.row_id = given.row_id`)
   requireTaken(run, 'customers', { given: lost.length, taken })
   if (!run.isBaseline) await feed(session, run, lost, now)
 }
