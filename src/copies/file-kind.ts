@@ -5,6 +5,9 @@ import { APPLICATION_ID } from '../store/sqlite/open-database.ts'
 /** `CPUB`: marks a copy published by this program, which it may replace and remove. */
 export const COPY_APPLICATION_ID = 0x43505542
 
+/** What SQLite may keep beside a file while it is open. */
+export const JOURNALS = ['-journal', '-wal', '-shm'] as const
+
 /** Whether an open file of SQLite says of itself that it is a mirror. */
 export function isMirror(db: Database.Database): boolean {
   return Number(db.pragma('application_id', { simple: true })) === APPLICATION_ID

@@ -15,7 +15,7 @@ import { createReadingIndexes } from '../store/reading-indexes.ts'
 import { openDatabase } from '../store/sqlite/open-database.ts'
 import { LeftUndone, placedError } from './copy-error.ts'
 import { inMirrorFile, writeWithoutWaiting } from './open-to-read.ts'
-import { JOURNALS } from './target-place.ts'
+import { JOURNALS } from './file-kind.ts'
 import { writeFor } from './written-file.ts'
 
 /** A path, or the address of a database: of the mirror that is moved, and of the place that has none. */

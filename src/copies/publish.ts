@@ -1,28 +1,28 @@
 import { chmodSync, renameSync, writeFileSync } from 'node:fs'
 import { basename, dirname } from 'node:path'
-import { CopyFailed, describeError, isOurs } from '../errors/errors.ts'
-import { listedNames } from '../text/wording.ts'
-import { isHiddenBy } from '../privacy/privacy-policy.ts'
-import { openMirrorToRead } from '../store/mirror.ts'
 import { buildCopy, type BuiltCopy, leftOutOf } from './build-copy.ts'
 import { afterPlacing, copyError } from './copy-error.ts'
 import { isOlderCopy, nameOfOlderCopy } from './copy-manifest.ts'
 import { describeCopies, placeOfMetadata } from './copy-metadata.ts'
+import { removeTooMany, replaceKeeping } from './older-files.ts'
+import { inMirrorFile } from './open-to-read.ts'
+import { findRecorded, isRead, recordedIn } from './organizations.ts'
+import type { Published, PublishedCopy, PublishPlan } from './publish-plan.ts'
 import {
-  copyTargets,
   type CopyTarget,
+  copyTargets,
   groupNumber,
   isForEach,
   modeOf,
   prepareFolder,
   requirePublishable,
   unreachableFolder,
-} from './copy-target.ts'
-import { removeTooMany, replaceKeeping } from './older-files.ts'
-import { inMirrorFile } from './open-to-read.ts'
-import { findRecorded, isRead, recordedIn } from './organizations.ts'
-import type { Published, PublishedCopy, PublishPlan } from './publish-plan.ts'
+} from './target-place.ts'
 import { beginFile, digestOfFile, flushFile, flushPlace, makeFile, underItsName } from './written-file.ts'
+import { CopyFailed, describeError, isOurs } from '../errors/errors.ts'
+import { isHiddenBy } from '../privacy/privacy-policy.ts'
+import { openMirrorToRead } from '../store/mirror.ts'
+import { listedNames } from '../text/wording.ts'
 
 /**
  * Publishes copies of the mirror for readers, each one state of the mirror and each replaced as a whole: a reader finds the

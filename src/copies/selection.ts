@@ -1,7 +1,9 @@
-import type { Connection } from '../store/sqlite/connect.ts'
-import { publicColumns } from '../model/public-tables.ts'
-import { type SelectedRows, selectFeed } from './feed.ts'
+import type Database from 'better-sqlite3'
 import type { ExportColumn, ExportFacts } from './format.ts'
+import { numberIn } from './open-to-read.ts'
+import { publicColumns } from '../model/public-tables.ts'
+import { READ_TO_END } from '../store/schema/views.ts'
+import type { Connection } from '../store/sqlite/connect.ts'
 
 /** Which rows are exported. Passed to the process that exports as JSON. */
 export type Selection = {
@@ -73,4 +75,145 @@ function columnsIn(db: Connection, table: string, { isPartition, withoutPersonal
     .filter(({ name }) => there.includes(name) && name !== 'row_id' && !(isPartition && name === 'organization'))
     .filter(({ personal }) => !(withoutPersonalData && personal))
     .map(({ name, type, meaning, nullable }) => ({ name, type, meaning, nullable, isJson: /^JSON\b/.test(meaning) }))
+}
+
+/*
+ * The feed of changes: where it begins and ends, and what of it a reader lacks.
+ */
+
+/** The last number that SQLite gave to a row of a table, also where that row was deleted; 0 where there was none. */
+export function lastNumber(db: Database.Database, table: string): number {
+  return numberIn(db, 'SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = ?), 0)', table)
+}
+
+/** In copies of a mirror on a server: beside the last numbers of its tables, the highest seq that the server gave to any change. */
+export const GIVEN_BY_SERVER = 'changes of the server'
+
+/**
+ * The seq where the changes after this state of the file go on: the highest that was given, or below which changes were deleted or undone;
+ * 0 where there was no change. A copy from before it had that number knows only its own.
+ */
+export function lastSeq(db: Connection): number {
+  return Math.max(lastNumber(db, 'changes'), numberIn(db, KNOWN))
+}
+
+const KNOWN = `SELECT max((SELECT coalesce(MAX(seq), 0) FROM changes), (SELECT coalesce(MAX(feed_seq), 0) FROM horizons))`
+
+/** The highest seq that a reader may have read. Its change, and those before it, may have been deleted with their organization. */
+export function lastGiven(db: Connection): number {
+  return Math.max(lastSeq(db), lastNumber(db, GIVEN_BY_SERVER))
+}
+
+/** The last seq before those of changes after this time: the customers as they were then hold all changes up to it. */
+export function lastSeqAt(db: Connection, time: string): number {
+  const later = db
+    .prepare<[string], bigint | null>('SELECT MIN(seq) FROM changes WHERE changed_at > ?')
+    .pluck()
+    .get(time)
+  return later === undefined || later === null ? lastSeq(db) : Number(later) - 1
+}
+
+/**
+ * Where the feed of these organizations begins: from `seq` on no change was deleted, so a reader who has all changes
+ * before it misses none, and the history is as it was from the time `at` on. All of them are there while it is 1.
+ */
+export function feedStart(db: Connection, organizations: readonly string[]): { seq: number; at: string } {
+  const found = db
+    .prepare<[string], { seq: bigint | number | null; at: string | null }>(
+      `SELECT MAX(feed_seq) AS seq, MAX(max(coalesce(history_from, ''), coalesce(customers_from, ''))) AS at
+       FROM horizons WHERE organization IN (SELECT value FROM json_each(?))`,
+    )
+    .safeIntegers(false)
+    .get(JSON.stringify(organizations))
+  return { seq: Number(found?.seq ?? 0) + 1, at: found?.at ?? '' }
+}
+
+/** The statement that reads the selected rows, with its parameters. */
+export type SelectedRows = { columns: ExportColumn[]; sql: string; parameters: (string | number)[] }
+
+/**
+ * What brings a copy that holds all changes up to `since` to this state of the file: a row for each later change, in order, with
+ * the customer as it is now; before them a row `current`, with no seq, for each customer that was written later without a change
+ * of its own. That is so for the customers of an organization that was first read later, and for those that went missing or
+ * came back from it.
+ */
+export function selectFeed(
+  db: Connection,
+  since: number,
+  { organizations, columnsOf }: { organizations: readonly string[]; columnsOf: (table: string) => ExportColumn[] },
+): SelectedRows {
+  const own = columnsOf('changes')
+  const values = columnsOf('customers').flatMap((column) => {
+    const name = own.every((each) => each.name !== column.name) ? column.name : BESIDE_A_CHANGE[column.name]
+    return name === undefined ? [] : [{ ...column, name, nullable: true, value: `now."${column.name}"` }]
+  })
+  const select = (expressions: Readonly<Record<string, string>>, otherwise: string) =>
+    [...own.map(({ name }) => expressions[name] ?? `${otherwise}."${name}"`), ...values.map(({ value }) => value)].join(
+      ', ',
+    )
+  const { at, late } = lastKnown(db, since, organizations)
+  // Where all rows are read, they are read as they lie in the file.
+  const isLater =
+    at === '' ? '(? = ? OR TRUE)' : '(now.updated_at > ? OR now.organization IN (SELECT value FROM json_each(?)))'
+  // A plus keeps rows in their order: no index is used to find them.
+  return {
+    columns: [...own.map(nullableSeq), ...values],
+    sql: `SELECT ${select(CURRENT, 'now')} FROM customers AS now
+        WHERE ${isLater} AND +now.organization IN (SELECT value FROM json_each(?))
+          AND NOT EXISTS (SELECT 1 FROM changes AS later
+            WHERE later.organization = now.organization AND later.id = now.id AND later.seq > ?)
+      UNION ALL
+      SELECT ${select(CHANGED, 'selected')} FROM changes AS selected
+        LEFT JOIN customers AS now ON now.organization = selected.organization AND now.id = selected.id
+        WHERE selected.seq > ? AND +selected.organization IN (SELECT value FROM json_each(?))`,
+    parameters: [at, JSON.stringify(late), JSON.stringify(organizations), since, since, JSON.stringify(organizations)],
+  }
+}
+
+/** The names of columns of customers that changes have too, and with another meaning. */
+const BESIDE_A_CHANGE: Readonly<Record<string, string>> = { changed_at: 'customer_changed_at' }
+
+const CURRENT = {
+  seq: 'NULL',
+  run_id: 'now.last_run_id',
+  change: `'current'`,
+  fields: 'NULL',
+  changed_at: 'now.updated_at',
+}
+
+/** As the changes have it for a removal, and otherwise as the customer has it now. */
+const CHANGED = { missing_since: `iif(selected.change = 'removed', selected.missing_since, now.missing_since)` }
+
+function nullableSeq(column: ExportColumn): ExportColumn {
+  return column.name === 'seq' ? { ...column, nullable: true } : column
+}
+
+/**
+ * A time before which a reader of all changes up to `since` knows every row, and the organizations of which it may know none,
+ * because their lists were first read to their end later: an export leaves those out. What is written later has a later
+ * `updated_at`, wherever the clock stands. Never too little, and after a clock that was set back it may be more than was missed.
+ * A list whose next run began by then had been read before, whatever the dates say. Another one is taken for read before only where its
+ * date is a day older: it may be by the clock of another machine, or by this one before it was set. Where the clock was set back while a
+ * list was read first, its end by the clock of its start counts too.
+ */
+function lastKnown(db: Connection, since: number, organizations: readonly string[]): { at: string; late: string[] } {
+  const known = db
+    .prepare<[number], { changed_at: string; run_id: bigint }>(
+      'SELECT changed_at, run_id FROM changes WHERE seq <= ? ORDER BY seq DESC LIMIT 1',
+    )
+    .get(since)
+  if (known === undefined) return { at: '', late: [] }
+  const late = db
+    .prepare<[bigint, string, bigint, string], string>(
+      `SELECT organization FROM (
+         SELECT MIN(id) AS id, organization, max(finished_at,
+           strftime('%Y-%m-%d %H:%M:%f', started_at, (coalesce(duration_ms, 0) / 1000.0) || ' seconds')) AS read_at
+         FROM runs WHERE ${READ_TO_END} GROUP BY organization) AS first
+       WHERE (first.id > ? OR (read_at >= strftime('%Y-%m-%d %H:%M:%f', ?, '-1 day') AND NOT EXISTS (SELECT 1 FROM runs AS next
+           WHERE next.organization = first.organization AND next.id > first.id AND next.id <= ?)))
+         AND organization IN (SELECT value FROM json_each(?))`,
+    )
+    .pluck()
+    .all(known.run_id, known.changed_at, known.run_id, JSON.stringify(organizations))
+  return { at: known.changed_at, late }
 }

@@ -19,7 +19,7 @@ import { codeOf, seenIn } from '../errors/faults.ts'
 import { isMissing, giveToOwner, ownerOfFolder } from '../machine/folders.ts'
 import { connect } from '../store/sqlite/connect.ts'
 import { afterPlacing, copyFault } from './copy-error.ts'
-import { JOURNALS } from './target-place.ts'
+import { JOURNALS } from './file-kind.ts'
 
 /*
  * How a file takes its place, whichever command writes it: the lock of the place is taken, the file is written under a private name in the same

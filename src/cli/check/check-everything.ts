@@ -1,29 +1,28 @@
 import { existsSync, mkdtempSync, rmdirSync, statSync } from 'node:fs'
 import { access, constants } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { processEnvironment } from '../../config/environment.ts'
-import { chooseOrganizations, type Organization } from '../../config/organization.ts'
+import { isPostgres, isSharedQueue } from '../../address/mirror-address.ts'
+import { namedConfig } from '../arguments.ts'
 import {
-  exposedSecrets,
-  type ExposedSecret,
-  unlikelyCredentials,
   checkOrganization,
   checkPrivacy,
+  type ExposedSecret,
+  exposedSecrets,
   readStoredPrivacy,
+  unlikelyCredentials,
 } from './check-organization.ts'
+import { additionsFinding, failedCheck, type Finding, requireSound, soundFinding } from './finding.ts'
+import { count, moment, shellWord } from '../output/wording.ts'
+import { isPasswordInFile } from '../../config/addresses.ts'
+import { readWebhookSecret } from '../../config/credentials.ts'
+import { processEnvironment } from '../../config/environment.ts'
+import { chooseOrganizations, type Organization } from '../../config/organization.ts'
 import type { Config } from '../../config/read-config.ts'
-import { factsOf, isOurs, ConfigError } from '../../errors/errors.ts'
+import { type BucketPlan, configuredPlans, placeOf, type TargetPlan } from '../../copies/publish-plan.ts'
+import { checkTargets } from '../../copies/target-place.ts'
+import { ConfigError, factsOf, isOurs } from '../../errors/errors.ts'
 import { mirrorFault, seenIn } from '../../errors/faults.ts'
 import { nearestFolder } from '../../machine/folders.ts'
-import { isPostgres } from '../../address/mirror-address.ts'
-import { additionsFinding, failedCheck, requireSound, soundFinding, type Finding } from './finding.ts'
-import { namedConfig } from '../arguments.ts'
-import { shellWord, count, moment } from '../output/wording.ts'
-import { readWebhookSecret } from '../../config/credentials.ts'
-import { type BucketPlan, configuredPlans, placeOf, type TargetPlan } from '../../copies/publish-plan.ts'
-import { checkTargets } from '../../copies/copy-target.ts'
-import { isPasswordInFile } from '../../config/addresses.ts'
-import { isSharedQueue } from '../../address/mirror-address.ts'
 import { findAdditions, openMirrorIfThere } from '../../store/mirror.ts'
 
 /** Checks everything a sync needs, in the order of use. Continues after a problem if possible. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { GIVEN_BY_SERVER } from '../../../src/copies/feed.ts'
+import { GIVEN_BY_SERVER } from '../../../src/copies/selection.ts'
 import { exportedFrom } from './exported.ts'
 import { night } from '../../store/nights.ts'
 import { CLOCKS, organizationsOf } from '../../store/organizations.ts'
