@@ -3,7 +3,6 @@ import { once } from 'node:events'
 import { readdirSync, rmSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { publishCommand } from '../../../src/cli/publish.ts'
 import { restoreCommand } from '../../../src/cli/restore.ts'
 import { openMirror } from '../../../src/store/mirror.ts'
 import { night } from '../../store/nights.ts'
@@ -20,7 +19,7 @@ import {
 } from '../../support/backing-up.ts'
 import { customers } from '../../support/builders.ts'
 import { aMirror, aMirrorFile, valueOf } from '../../support/mirror-file.ts'
-import { LAUNCHER, runCli, startCli } from '../../support/run-cli.ts'
+import { LAUNCHER, runCli } from '../../support/run-cli.ts'
 import { runCommand } from '../../support/run-command.ts'
 
 test('where no more can be written, the mirror is as it was, and nothing half written is left', async () => {
@@ -57,19 +56,6 @@ test('killed at any moment, the mirror is the one from before or the restored on
   }
   const { code } = await runCommand(restoreCommand, [here.backup, '--config', here.config])
   expect(code).toBe(0)
-})
-
-test('the exit codes are those of the mistakes', async () => {
-  const here = await aBackedUpWorkplace()
-  const copy = join(here.folder, 'copies', 'customers.db')
-  await runCommand(publishCommand, [copy, '--config', here.config])
-  const ends = [copy, join(here.folder, 'none.db')].map((file) =>
-    startCli(['restore', file, '--config', here.config], { cwd: here.folder }),
-  )
-  const [asCopy, asNone] = await Promise.all(ends.map(({ ended }) => ended))
-
-  expect(asCopy).toMatchObject({ code: 7, stdout: '', stderr: expect.stringMatching(/is a copy for readers/) })
-  expect(asNone).toMatchObject({ code: 2, stdout: '', stderr: expect.stringMatching(/no such file/) })
 })
 
 describe('a restore', () => {

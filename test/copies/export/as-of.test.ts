@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { utcMoment } from '../../../src/time/moments.ts'
-import { aCustomer, customerId, customers, START_MS } from '../../support/builders.ts'
+import { aCustomer, customers, START_MS } from '../../support/builders.ts'
 import { aMirror, mirrorPages } from '../../support/mirror-file.ts'
 import { DAY_MS, night } from '../../store/nights.ts'
 import { seeds } from '../../support/seeds.ts'
@@ -13,29 +13,6 @@ const ofNight = (n: number, laterMs = 0) => {
   const [day = '', time = ''] = new Date(START_MS + n * DAY_MS + laterMs).toISOString().split('T')
   return `${day} ${time.replace('Z', '')}`
 }
-
-test('the customers are those that the mirror knew at that time, with the values of then', async () => {
-  const mirror = await aMirror()
-  const others = customers(3, 40)
-  await night(mirror, 0, [aCustomer(1), aCustomer(2), ...others])
-  await night(mirror, 1, [aCustomer(1, { name: 'Ada', vip: 1 }), aCustomer(2), ...others])
-  await night(mirror, 2, [aCustomer(1, { name: 'Ada', vip: 1 }), ...others])
-  await night(mirror, 3, [aCustomer(1, { name: 'Ada', vip: 1 }), ...others])
-  await night(mirror, 4, [aCustomer(1, { name: null }), aCustomer(2, { name: 'Back' }), ...others, aCustomer(41)])
-
-  const at = async (asOf: string) => {
-    const { rows } = await exportedFrom(mirror.file, { asOf })
-    const names = new Map(rows.map(({ id, name }) => [id, name]))
-    return { names: [1, 2, 41].map((n) => names.get(customerId(n))), count: rows.length }
-  }
-
-  expect(await at(ofNight(0))).toEqual({ names: ['Customer 1', 'Customer 2', undefined], count: 40 })
-  expect(await at(ofNight(1, -1))).toEqual({ names: ['Customer 1', 'Customer 2', undefined], count: 40 })
-  expect(await at(ofNight(1))).toEqual({ names: ['Ada', 'Customer 2', undefined], count: 40 })
-  expect(await at(ofNight(3, -1))).toEqual({ names: ['Ada', 'Customer 2', undefined], count: 40 })
-  expect(await at(ofNight(3))).toEqual({ names: ['Ada', undefined, undefined], count: 39 })
-  expect(await at(ofNight(4))).toEqual({ names: [null, 'Back', 'Customer 41'], count: 41 })
-})
 
 test('organizations that were first read later are left out, and named', async () => {
   const mirror = await aMirror()

@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest'
 import { PUBLIC_TABLES } from '../../../src/model/public-tables.ts'
 import { quoted } from '../../../src/source/refusal.ts'
 import { DAY_MS, night } from '../../store/nights.ts'
-import { aCustomer, aPage, anEnding, customerId, START_MS, type SentRecord } from '../../support/builders.ts'
+import { aCustomer, aPage, anEnding, customerId, START_MS } from '../../support/builders.ts'
 import { aMirror, rowsOf, tamper, valueOf } from '../../support/mirror-file.ts'
 import { aMirrorOfNights, aPlan, aSplitPlan, publishAll } from '../../support/publishing.ts'
 import { seeds } from '../../support/seeds.ts'
@@ -192,30 +192,4 @@ describe('a copy for each organization', () => {
 
     expect(() => publishAll(aSplitPlan(mirror.file))).toThrow(/whose name is no file name/)
   })
-
-  test.each(Array.from({ length: seeds(30, { least: 2, every: 20 }) }, (_, index) => index + 1))(
-    'random histories of organizations that share ids stay apart (seed %d)',
-    async (seed) => {
-      const mirror = await aMirror()
-      const step = fc.record({
-        organization: fc.constantFrom('acme', 'globex', 'initech'),
-        ids: fc.uniqueArray(fc.integer({ min: 1, max: 6 }), { maxLength: 6 }),
-        name: fc.string({ unit: 'grapheme', maxLength: 8 }),
-      })
-      const [history = []] = fc.sample(fc.array(step, { minLength: 2, maxLength: 10 }), { seed, numRuns: 1 })
-      for (const [count, { organization, ids, name }] of history.entries()) {
-        const list = ids.map((id): SentRecord => aCustomer(id, { name: `${name} of<${organization}>` }))
-        await night(mirror, count, list, { organization })
-      }
-      const { copies } = publishAll(aSplitPlan(mirror.file))
-      for (const { file, organizations } of copies) {
-        const own = organizations[0]?.organization ?? ''
-        const others = ['acme', 'globex', 'initech'].filter((each) => each !== own)
-        const bytes = readFileSync(file).toString('latin1')
-        expect(others.filter((other) => bytes.includes(`of<${other}>`))).toEqual([])
-        const sql = 'SELECT id, name, removed_at FROM customers WHERE organization = ? ORDER BY id'
-        expect(rowsOf(file, sql, own)).toEqual(rowsOf(mirror.file, sql, own))
-      }
-    },
-  )
 })

@@ -125,12 +125,8 @@ test.each(['9007199254740993', '99999999999999999999'])(
   },
 )
 
-test.each([
-  ['SignatureDoesNotMatch', 403],
-  ['AccessDenied', 403],
-  ['AuthorizationHeaderMalformed', 400],
-  ['NoSuchBucket', 404],
-])('check reports why a bucket refuses, as publishing there does: %s', async (code, status) => {
+test('check reports why a bucket refuses, as publishing there does', async () => {
+  const [code, status] = ['AuthorizationHeaderMalformed', 400]
   const bucket = await aBucketServer()
   bucket.fault = ({ method }, response) => {
     if (method === 'HEAD') response.writeHead(status).end()

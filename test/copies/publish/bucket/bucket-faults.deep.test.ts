@@ -31,35 +31,13 @@ function momentOf(signed: string): number {
 const SILENCE: Fault = () => true
 
 test.each<[string, Fault, string, RegExp]>([
-  ['a right that lacks', refusing(403, 'AccessDenied'), 'usage', /They need s3:ListBucket .* s3:PutObject/],
-  [
-    'a key that is unknown',
-    refusing(403, 'InvalidAccessKeyId'),
-    'usage',
-    /InvalidAccessKeyId, 403.*credentials \(AWS_ACCESS_KEY_ID/,
-  ],
   [
     'a wrong secret',
     refusing(403, 'SignatureDoesNotMatch'),
     'usage',
     /SignatureDoesNotMatch, 403.*Check .*the credentials/,
   ],
-  ['a session that is over', refusing(400, 'ExpiredToken'), 'usage', /ExpiredToken, 400.*the credentials/],
-  [
-    'another region',
-    refusing(301, 'PermanentRedirect', { 'x-amz-bucket-region': 'eu-central-1' }),
-    'usage',
-    /PermanentRedirect, 301.*publish\.region \(AWS_REGION\)/,
-  ],
-  [
-    'a clock that is off for good',
-    refusing(403, 'RequestTimeTooSkewed'),
-    'usage',
-    /RequestTimeTooSkewed, 403.*the clock/,
-  ],
   ['a full bucket', refusing(507, 'XMinioStorageFull'), 'full', /XMinioStorageFull, 507\).*Free some space there/],
-  ['a failing service', refusing(500, 'InternalError'), 'gone', /at 127\.0\.0\.1:\d+: .*InternalError, 500\)/],
-  ['a service that is too busy', refusing(503, 'SlowDown'), 'gone', /, SlowDown, 503\)\. /],
   ['a connection that ends', (_, response) => response.destroy().destroyed, 'gone', /no answer \(\w+, ECONNRESET\)\. /],
   [
     'a service that does not speak HTTP',
