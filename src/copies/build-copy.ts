@@ -111,7 +111,7 @@ function isTableWith(db: Database.Database, table: string, columns: readonly str
   return columns.every((column) => found.includes(column))
 }
 
-export type CopySettings = {
+type CopySettings = {
   mirror: string
   /** Only the rows of this organization; undefined for those of all. */
   organization: string | undefined
@@ -147,7 +147,7 @@ type Settings = Pick<CopySettings, 'organization' | 'withoutPersonalData'> & {
 const SAME_VIEW = 'customers_history'
 
 /** Fills the copy with what is public in the attached mirror. The caller holds the transaction. */
-export function copyTables(db: Database.Database, settings: Settings): void {
+function copyTables(db: Database.Database, settings: Settings): void {
   for (const table of PUBLIC_TABLES.flatMap((each) => publishedForm(each, settings))) {
     if (table.name === 'active_customers') addActiveCustomers(db, table)
     else if (table.name === 'freshness') copyFreshness(db, table, settings)

@@ -137,7 +137,7 @@ export type SelectedRows = { columns: ExportColumn[]; sql: string; parameters: (
  * of its own. That is so for the customers of an organization that was first read later, and for those that went missing or
  * came back from it.
  */
-export function selectFeed(
+function selectFeed(
   db: Connection,
   since: number,
   { organizations, columnsOf }: { organizations: readonly string[]; columnsOf: (table: string) => ExportColumn[] },
