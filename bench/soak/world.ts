@@ -4,8 +4,8 @@ import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { stringify } from 'yaml'
 import { openBackend } from '../../jobs/queue/backend.ts'
+import { openQueues } from '../../jobs/queue/queues.ts'
 import { cancelRuns } from '../../jobs/commands/cancel-runs.ts'
-import { answerOf, workIn } from '../../jobs/queue/with-queues.ts'
 import type { Kind } from './plan.ts'
 import { startRedis, type RedisProcess } from './redis-process.ts'
 import { startPostgres, type PostgresServer } from '../postgres-server.ts'
@@ -136,12 +136,13 @@ export async function requestRuns(
   organizations: readonly string[],
   kind: 'full' | 'quick' = 'full',
 ): Promise<void> {
-  const backend = await openBackend(queue, { folder: dirname(mirror) })
+  const backend = await openBackend(queue, { folder: dirname(mirror), commandMs: 3000 })
+  const queues = openQueues(backend)
+  for (const each of queues.all) each.on('error', () => {})
   try {
-    await workIn(backend, async ({ queues }) => {
-      const request = kind === 'full' ? queues.requestSync : queues.requestQuick
-      for (const organization of organizations) await answerOf(backend, request(organization, 'manual'))
-    })
+    const request = kind === 'full' ? queues.requestSync : queues.requestQuick
+    for (const organization of organizations) await request(organization, 'manual')
+    await queues.close()
   } finally {
     // However long it takes: a worker that is started next opens the embedded queue.
     await backend.close()

@@ -1,7 +1,6 @@
 import { sleep } from '../../src/machine/timers.ts'
-import { succeedsWithin } from '../queue/deadline.ts'
-import { jobStateOf, type Queues } from '../queue/queues.ts'
-import { answerOf, withQueues, type OpenedQueue, type QueueConfig } from '../queue/with-queues.ts'
+import type { Queues } from '../queue/queues.ts'
+import { withQueues, type OpenedQueue, type QueueConfig } from '../queue/backend.ts'
 import { deleteCancellation, writeCancellation } from '../run/cancellations.ts'
 
 /**
@@ -28,16 +27,19 @@ export async function cancelRuns(
   organizations: readonly string[],
   waiting: CancelWaiting,
 ): Promise<{ organization: string; end: CancelEnd }[]> {
-  return withQueues(config, NO_SHARED_QUEUE, (opened) =>
+  return withQueues(config, { noSharedQueue: NO_SHARED_QUEUE }, (opened) =>
     Promise.all(
       organizations.map(async (organization) => ({ organization, end: await cancel(opened, organization, waiting) })),
     ),
   )
 }
 
-async function cancel(opened: OpenedQueue, organization: string, waiting: CancelWaiting): Promise<CancelEnd> {
-  const { backend, queues } = opened
-  const found = await answerOf(backend, findJobs(queues, organization))
+async function cancel(
+  { backend: { values }, queues }: OpenedQueue,
+  organization: string,
+  waiting: CancelWaiting,
+): Promise<CancelEnd> {
+  const found = [...(await findJob(queues.sync, organization)), ...(await findJob(queues.quick, organization))]
   if (found.length === 0) return 'nothing'
   const askedAtMs = waiting.now()
   const asked = {
@@ -46,9 +48,9 @@ async function cancel(opened: OpenedQueue, organization: string, waiting: Cancel
     // The clock of the worker that added the job may be ahead.
     untilMs: Math.max(askedAtMs, ...found.map(({ meantForMs }) => meantForMs)),
   }
-  await answerOf(backend, writeCancellation(backend.values, organization, asked))
-  const ends = await Promise.all(found.map((job) => endOf(opened, job, waiting)))
-  if (ends.every((end) => end === 'was-over')) await answerOf(backend, deleteCancellation(backend.values, organization))
+  await writeCancellation(values, organization, asked)
+  const ends = await Promise.all(found.map((job) => endOf(job, waiting)))
+  if (ends.every((end) => end === 'was-over')) await deleteCancellation(values, organization)
   return GRAVEST.find((end) => ends.includes(end)) ?? 'nothing'
 }
 
@@ -56,62 +58,49 @@ const GRAVEST: readonly CancelEnd[] = ['unanswered', 'ended', 'removed', 'was-ov
 
 type Found = { queue: Queues['sync']; id: string; meantForMs: number; wasStarted: boolean }
 
-async function findJobs({ sync, quick }: Queues, organization: string): Promise<Found[]> {
-  const found: Found[] = []
-  for (const queue of [sync, quick]) {
-    const id = await queue.getDeduplicationJobId(organization)
-    const job = id === null ? undefined : await queue.getJob(id)
-    if (id !== null && job !== undefined && !isOver(await queue.getJobState(id)))
-      found.push({
-        ...{ queue, id, meantForMs: job.timestamp },
-        wasStarted: job.attemptsStarted > 0,
-      })
-  }
-  return found
+async function findJob(queue: Queues['sync'], organization: string): Promise<Found[]> {
+  const id = await queue.getDeduplicationJobId(organization)
+  const job = id === null ? undefined : await queue.getJob(id)
+  if (id === null || job === undefined || isOver(await queue.getJobState(id))) return []
+  return [{ queue, id, meantForMs: job.timestamp, wasStarted: job.attemptsStarted > 0 }]
 }
 
 /** Takes the job out of the queue, or waits until its worker has ended it. */
-async function endOf({ backend }: OpenedQueue, job: Found, waiting: CancelWaiting): Promise<CancelEnd> {
+async function endOf({ queue, id, wasStarted }: Found, waiting: CancelWaiting): Promise<CancelEnd> {
   const { monotonicMs, longestMs, lookMs = LOOK_MS, signal } = waiting
   const sinceMs = monotonicMs()
-  const untilMs = sinceMs + longestMs
   // The run before a wait says that it goes on by itself: a worker that starts the job ends it at once, and records that.
-  const isPromoted = job.wasStarted && (await answerOf(backend, isPromotedNow(job)))
+  const isLeftToWorker =
+    wasStarted && (await queue.getJobState(id)) === 'delayed' && (await isDone(queue, id, 'promote'))
   for (;;) {
-    const state = await answerOf(backend, job.queue.getJobState(job.id))
-    if (isOver(state)) return await answerOf(backend, endOfOver(job))
-    const isLeft = isPromoted && monotonicMs() < sinceMs + LEFT_TO_WORKER_MS
-    if (state !== 'active' && !isLeft && (await answerOf(backend, isRemoved(job)))) return 'removed'
-    if (signal.aborted || monotonicMs() >= untilMs) return 'unanswered'
+    const state = await queue.getJobState(id)
+    if (isOver(state)) {
+      const isCancelled = (await queue.getJob(id))?.failedReason?.startsWith('cancelled:') === true
+      return isCancelled ? 'ended' : 'was-over'
+    }
+    const isLeft = isLeftToWorker && monotonicMs() < sinceMs + LEFT_TO_WORKER_MS
+    if (state !== 'active' && !isLeft && (await isDone(queue, id, 'remove'))) return 'removed'
+    if (signal.aborted || monotonicMs() >= sinceMs + longestMs) return 'unanswered'
     await sleep(lookMs, signal).catch(() => {})
   }
 }
 
-async function endOfOver({ queue, id }: Found): Promise<CancelEnd> {
+/** Whether the job could be promoted or removed: not if a worker took it meanwhile. */
+async function isDone(queue: Queues['sync'], id: string, verb: 'promote' | 'remove'): Promise<boolean> {
   const job = await queue.getJob(id)
-  return job?.failedReason?.startsWith('cancelled:') === true ? 'ended' : 'was-over'
+  return job === undefined
+    ? false
+    : job[verb]().then(
+        () => true,
+        () => false,
+      )
 }
 
-/** Whether the job waited, and is now the next for a worker. */
-async function isPromotedNow({ queue, id }: Found): Promise<boolean> {
-  const job = await queue.getJob(id)
-  if (job === undefined || (await queue.getJobState(id)) !== 'delayed') return false
-  return succeedsWithin(job.promote(), ANSWER_MS)
-}
-
-/** Whether the job could be removed: not if a worker took it meanwhile. */
-async function isRemoved({ queue, id }: Found): Promise<boolean> {
-  const job = await queue.getJob(id)
-  if (job === undefined) return false
-  return succeedsWithin(job.remove(), ANSWER_MS)
-}
-
-function isOver(state: Awaited<ReturnType<typeof jobStateOf>> | null): boolean {
-  return state === undefined || state === null || state === 'completed' || state === 'failed' || state === 'unknown'
+function isOver(state: string | null | undefined): boolean {
+  return ['completed', 'failed', 'unknown'].includes(state ?? 'unknown')
 }
 
 const LOOK_MS = 250
-const ANSWER_MS = 3000
 /** How long a job that waited is left to a worker. Without one it is removed. */
 const LEFT_TO_WORKER_MS = 3000
 

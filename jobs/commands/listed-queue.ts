@@ -4,7 +4,7 @@ import type { Wait } from '../../src/status/standing.ts'
 import { type Changed, pause, readPauses, resume } from '../pauses.ts'
 import { releaseQueue } from '../queue/mirror-of-queue.ts'
 import { type Counts, type Payload, type Queues, payload, waitOf } from '../queue/queues.ts'
-import { type QueueConfig, answerOf, withAnyQueue } from '../queue/with-queues.ts'
+import { type QueueConfig, withQueues } from '../queue/backend.ts'
 
 /** A job in the queue. Times in Unix milliseconds. */
 type ListedJob = {
@@ -27,16 +27,15 @@ export type ListedQueue = { place: string; jobs: ListedJob[]; pauses: Pauses }
 
 /** The jobs of a queue, those that run first, and the pauses in it. */
 export async function listJobs(config: QueueConfig): Promise<ListedQueue> {
-  return withAnyQueue(config, async ({ backend, queues }) => {
-    const asked = Promise.all([listAll(queues), readPauses(backend.values)])
-    const [jobs, pauses] = await answerOf(backend, asked)
-    return { place: backend.place, jobs, pauses }
+  return withQueues(config, {}, async ({ backend: { place, values }, queues }) => {
+    const [jobs, pauses] = await Promise.all([listAll(queues), readPauses(values)])
+    return { place, jobs, pauses }
   })
 }
 
 /** Lets the next worker that asks bring its mirror to the queue. */
 export async function releaseMirror(config: QueueConfig): Promise<void> {
-  await withAnyQueue(config, ({ backend }) => answerOf(backend, releaseQueue(backend.values)))
+  await withQueues(config, {}, ({ backend: { values } }) => releaseQueue(values))
 }
 
 async function listAll({ sync, quick }: Queues): Promise<ListedJob[]> {
@@ -78,7 +77,7 @@ export async function pauseOrganizations(
   organizations: readonly string[],
   when: { nowMs: number; untilMs: number | undefined },
 ): Promise<Changed[]> {
-  return withAnyQueue(config, ({ backend }) => answerOf(backend, pause(backend.values, namesOf(organizations), when)))
+  return withQueues(config, {}, ({ backend: { values } }) => pause(values, namesOf(organizations), when))
 }
 
 /** Ends the pauses of these organizations, or every pause where none is named. */
@@ -87,7 +86,7 @@ export async function resumeOrganizations(
   organizations: readonly string[],
   nowMs: number,
 ): Promise<Changed[]> {
-  return withAnyQueue(config, ({ backend }) => answerOf(backend, resume(backend.values, namesOf(organizations), nowMs)))
+  return withQueues(config, {}, ({ backend: { values } }) => resume(values, namesOf(organizations), nowMs))
 }
 
 function namesOf(organizations: readonly string[]): readonly string[] {

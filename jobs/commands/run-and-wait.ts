@@ -7,7 +7,7 @@ import { moment } from '../../src/text/wording.ts'
 import { within } from '../queue/deadline.ts'
 import { requireMirrorOfQueue } from '../queue/mirror-of-queue.ts'
 import type { Counts, Queues } from '../queue/queues.ts'
-import { answerOf, withQueues, type OpenedQueue, type QueueConfig } from '../queue/with-queues.ts'
+import { withQueues, type OpenedQueue, type QueueConfig } from '../queue/backend.ts'
 import { listCancellations } from '../run/cancellations.ts'
 import { failedWith, reasonOf } from '../run/run-for-job.ts'
 import { NO_SHARED_QUEUE, requestAll, type RequestedRun, type RequestOptions } from './run-now.ts'
@@ -53,7 +53,7 @@ export async function runAndWait(
   options: RequestOptions,
   waiting: WaitingForRuns,
 ): Promise<Waited[]> {
-  return withQueues(config, NO_SHARED_QUEUE, async (opened) => {
+  return withQueues(config, { noSharedQueue: NO_SHARED_QUEUE }, async (opened) => {
     await requireMirrorOfQueue(opened.backend.values, config.mirror)
     const askedAtMs = waiting.now()
     const requested = await requestAll(opened, organizations, options)
@@ -111,7 +111,7 @@ function inMirror(report: Report): WaitedOutcome {
 }
 
 async function wasCancelled({ backend }: OpenedQueue, organization: string, id: string): Promise<boolean> {
-  const cancelled = await answerOf(backend, listCancellations(backend.values))
+  const cancelled = await listCancellations(backend.values)
   return cancelled.get(organization)?.jobs.includes(id) === true
 }
 
@@ -141,21 +141,25 @@ export async function endOfJob(
   id: string,
   waiting: WaitingForJob,
 ): Promise<JobEnd> {
-  const { signal, onNews, monotonicMs, lookMs = LOOK_MS, notTakenMs = NOT_TAKEN_MS } = waiting
-  const ask = asking(() => lookAt(queue, id), waiting)
+  const { signal, onNews, monotonicMs, lookMs = LOOK_MS, notTakenMs = NOT_TAKEN_MS, lostMs = LOST_MS } = waiting
   const sinceMs = monotonicMs()
-  let [wasTaken, isReported, stateBefore] = [false, false, '']
+  let [wasTaken, isReported, isLost, stateBefore] = [false, false, false, '']
   for (;;) {
-    const look = await ask()
-    if (look === undefined || signal.aborted) return { end: 'left' }
-    if ('end' in look) return look
-    wasTaken ||= look.state !== 'waiting'
-    if (look.state === 'delayed' && stateBefore !== 'delayed') onNews({ news: 'delayed', reason: look.reason })
-    if (!wasTaken && !isReported && monotonicMs() - sinceMs >= notTakenMs) {
-      isReported = true
-      onNews({ news: 'not-taken' })
+    // A queue that is away is asked again until it answers.
+    const look = await within(lookAt(queue, id), lostMs, undefined, signal).catch(() => undefined)
+    if (signal.aborted) return { end: 'left' }
+    if (isLost !== (look === undefined)) onNews({ news: isLost ? 'queue-back' : 'queue-lost' })
+    isLost = look === undefined
+    if (look !== undefined && 'end' in look) return look
+    if (look !== undefined) {
+      wasTaken ||= look.state !== 'waiting'
+      if (look.state === 'delayed' && stateBefore !== 'delayed') onNews({ news: 'delayed', reason: look.reason })
+      if (!wasTaken && !isReported && monotonicMs() - sinceMs >= notTakenMs) {
+        isReported = true
+        onNews({ news: 'not-taken' })
+      }
+      stateBefore = look.state
     }
-    stateBefore = look.state
     await sleep(lookMs, signal).catch(() => {})
   }
 }
@@ -170,32 +174,4 @@ async function lookAt(queue: Pick<Queues['sync'], 'getJob' | 'getJobState'>, id:
   if (state === 'completed') return { end: 'completed', counts: job.returnvalue ?? {} }
   if (state === 'failed') return { end: 'failed', reason: job.failedReason ?? '' }
   return { state: state ?? '', reason: job.failedReason ?? '' }
-}
-
-/**
- * Asks the queue until it answers. A client keeps a question until the queue is back, so the same one is waited for; one that was
- * rejected is asked again. Undefined when the wait is ended.
- */
-function asking(
-  question: () => Promise<Look>,
-  { signal, onNews, lookMs = LOOK_MS, lostMs = LOST_MS }: WaitingForJob,
-): () => Promise<Look | undefined> {
-  let open: Promise<Look | 'refused'> | undefined
-  let isLost = false
-  return async () => {
-    while (!signal.aborted) {
-      open ??= question().catch(() => 'refused' as const)
-      const answer = await within(open, lostMs, 'late' as const, signal)
-      if (answer !== 'late') open = undefined
-      if (answer !== 'late' && answer !== 'refused') {
-        if (isLost) onNews({ news: 'queue-back' })
-        isLost = false
-        return answer
-      }
-      if (!isLost && !signal.aborted) onNews({ news: 'queue-lost' })
-      isLost = true
-      if (answer === 'refused') await sleep(lookMs, signal).catch(() => {})
-    }
-    return undefined
-  }
 }

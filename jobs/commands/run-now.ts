@@ -3,7 +3,7 @@ import { readPauses } from '../pauses.ts'
 import { requireMirrorOfQueue } from '../queue/mirror-of-queue.ts'
 import { progressOf } from '../queue/port.ts'
 import { jobStateOf, type Queues } from '../queue/queues.ts'
-import { answerOf, withQueues, type OpenedQueue, type QueueConfig } from '../queue/with-queues.ts'
+import { withQueues, type OpenedQueue, type QueueConfig } from '../queue/backend.ts'
 import { deleteCancellation } from '../run/cancellations.ts'
 
 /** What became of a request: a new job, or the one that the organization has. */
@@ -37,7 +37,7 @@ export async function requestRuns(
   organizations: readonly string[],
   options: RequestOptions,
 ): Promise<RequestedRun[]> {
-  return withQueues(config, NO_SHARED_QUEUE, async (opened) => {
+  return withQueues(config, { noSharedQueue: NO_SHARED_QUEUE }, async (opened) => {
     await requireMirrorOfQueue(opened.backend.values, config.mirror)
     return requestAll(opened, organizations, options)
   })
@@ -53,21 +53,17 @@ export async function requestAll(
   { quick = false, now = false, clock }: RequestOptions,
 ): Promise<RequestedRun[]> {
   const requested: RequestedRun[] = []
-  const pauses = await answerOf(opened.backend, readPauses(opened.backend.values))
+  const pauses = await readPauses(opened.backend.values)
   for (const organization of organizations) {
     const paused = pauseOf(pauses, organization, clock())
     if (paused !== undefined) {
       requested.push({ organization, added: false, state: 'paused', untilMs: paused.untilMs, job: undefined })
       continue
     }
-    const asked = quick ? requestQuick(opened, organization) : requestFull(opened, organization)
-    const run = { organization, ...(await answerOf(opened.backend, asked)) }
+    const run = await (quick ? requestQuick(opened, organization) : requestFull(opened, organization))
     const isLate = !run.added && run.state === 'delayed'
-    requested.push(
-      isLate
-        ? { ...run, ...(await answerOf(opened.backend, hasten(opened.queues, run, { now, nowMs: clock() }))) }
-        : run,
-    )
+    const hastened = isLate ? await hasten(opened.queues, run, { now, nowMs: clock() }) : {}
+    requested.push({ organization, ...run, ...hastened })
   }
   return requested
 }

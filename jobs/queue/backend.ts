@@ -1,57 +1,69 @@
 import { join } from 'node:path'
 import type { Telemetry } from 'bullmq'
+import { folderBeside, isSharedQueue } from '../../src/address/mirror-address.ts'
+import type { Config } from '../../src/config/read-config.ts'
+import { describeError, factsOf, QueueUnavailable, UsageError } from '../../src/errors/errors.ts'
+import { isMissing } from '../../src/machine/folders.ts'
 import { version } from '../../src/machine/version.ts'
 import { within } from './deadline.ts'
-import { DEFAULT_PREFIX, parseAddress, placeOf, type Backend, type Readable, type Store } from './port.ts'
-import { neverOpened } from './queue-faults.ts'
+import {
+  DEFAULT_PREFIX,
+  parseAddress,
+  placeOf,
+  type Backend,
+  type Opening,
+  type ServerStore,
+  type Store,
+} from './port.ts'
+import { neverOpened, queueUnavailable } from './queue-faults.ts'
+import type { Queues } from './queues.ts'
 
 const CONNECT_MS = 2_500
 /** Longer than a worker waits for a job in one command. */
 const ANSWER_MS = 60_000
 /** How long to wait for the first write. A write that hangs is not a refusal. */
 const WRITE_MS = 2_000
+/** How long a command waits for an answer of a queue. */
+const COMMAND_MS = 3000
+
+type Opened = {
+  /** The folder of the mirror, for an embedded queue. */
+  folder: string
+  commandMs?: number
+}
 
 /**
- * Opens the queue at an address, or the embedded one in `folder`, that of the mirror, and writes to it once. Throws QueueUnavailable within
- * three seconds if it cannot be reached, and within five if it refuses the write.
+ * Opens the queue at an address, or the embedded one beside the mirror, and writes to it once. Throws QueueUnavailable within three seconds
+ * if it cannot be reached, and within five if it refuses the write.
  */
-export async function openBackend(address: string, { folder: parent }: { folder: string }): Promise<Backend> {
-  const telemetry = await findTelemetry()
-  if (address === 'embedded') {
-    const folder = join(parent, 'queue')
-    const { openEmbedded } = await import('./embedded.ts')
-    const store = await openWritable(() => openEmbedded(folder, DEFAULT_PREFIX), folder)
-    return { kind: 'embedded', place: folder, prefix: DEFAULT_PREFIX, telemetry, ...store }
+export async function openBackend(address: string, { folder: parent, commandMs }: Opened): Promise<Backend> {
+  const isEmbedded = address === 'embedded'
+  const { url, prefix } = isEmbedded ? { url: undefined, prefix: DEFAULT_PREFIX } : parseAddress(address)
+  const place = url === undefined ? join(parent, 'queue') : placeOf(url)
+  let store: Store | undefined
+  try {
+    store =
+      url === undefined
+        ? await (await import('./embedded.ts')).openEmbedded(place, prefix)
+        : await openServer(url, { connectMs: CONNECT_MS, answerMs: ANSWER_MS, commandMs, prefix })
+    const factory = await store.loadFactory()
+    await within(store.write(), WRITE_MS, undefined)
+    const kind = url === undefined ? 'embedded' : isRedis(url) ? 'redis' : 'postgres'
+    return { ...store, kind, place, prefix, factory, telemetry: await findTelemetry() }
+  } catch (error) {
+    await store?.close()
+    throw neverOpened(error, place)
   }
-  const { url, prefix } = parseAddress(address)
-  const place = placeOf(url)
-  const opening = { connectMs: CONNECT_MS, answerMs: ANSWER_MS, prefix }
-  const open = async () =>
-    isRedis(url)
-      ? (await import('./redis.ts')).openRedis(url.href, opening)
-      : (await import('./postgres.ts')).openPostgres(url.href, opening)
-  const kind = isRedis(url) ? 'redis' : 'postgres'
-  return { kind, place, prefix, telemetry, ...(await openWritable(open, place)) }
+}
+
+async function openServer(url: URL, opening: Opening): Promise<ServerStore> {
+  return isRedis(url)
+    ? (await import('./redis.ts')).openRedis(url.href, opening)
+    : (await import('./postgres.ts')).openPostgres(url.href, opening)
 }
 
 function isRedis({ protocol }: URL): boolean {
   return protocol.startsWith('redis')
-}
-
-/** Opens a store and writes to it once. Throws QueueUnavailable when it refuses the write. */
-async function openWritable(open: () => Promise<Store>, place: string): Promise<Store> {
-  try {
-    const store = await open()
-    try {
-      await within(store.write(), WRITE_MS, undefined)
-    } catch (error) {
-      await store.close()
-      throw error
-    }
-    return store
-  } catch (error) {
-    throw neverOpened(error, place)
-  }
 }
 
 /**
@@ -61,17 +73,14 @@ async function openWritable(open: () => Promise<Store>, place: string): Promise<
 export async function askQueue<Result>(
   address: string,
   limitMs: number,
-  ask: (readable: Readable) => Promise<Result>,
+  ask: (store: Pick<ServerStore, 'values' | 'ask'>) => Promise<Result>,
 ): Promise<Result | undefined> {
   const { url, prefix } = parseAddress(address)
-  const opening = { connectMs: limitMs, prefix }
-  const opened = isRedis(url)
-    ? import('./redis.ts').then(({ readRedis }) => readRedis(url.href, opening))
-    : import('./postgres.ts').then(({ readPostgres }) => readPostgres(url.href, opening))
+  const opened = openServer(url, { connectMs: limitMs, answerMs: limitMs, commandMs: limitMs, prefix })
   try {
     return await within(opened.then(ask), limitMs, undefined)
   } finally {
-    void opened.then((readable) => readable.close()).catch(() => {})
+    void opened.then((store) => store.close()).catch(() => {})
   }
 }
 
@@ -95,6 +104,51 @@ export async function probeQueue(address: string): Promise<ProbedQueue> {
     throw neverOpened(error, place)
   }
 }
+
+/** What says where the queue is: an embedded one is beside the mirror. */
+export type QueueConfig = Pick<Config, 'file' | 'mirror' | 'queue'>
+
+/** The queue that workers use, opened by a command. Each question to it rejects when it takes longer than three seconds. */
+export type OpenedQueue = { backend: Backend; queues: Queues }
+
+/**
+ * Opens the queue of the configuration for a command, and closes it after `work`. An embedded one is opened only without `noSharedQueue`, while
+ * its worker is stopped. Throws UsageError where there is none, and QueueUnavailable where it fails or a worker has it.
+ */
+export async function withQueues<Result>(
+  config: QueueConfig,
+  { noSharedQueue }: { noSharedQueue?: string },
+  work: (opened: OpenedQueue) => Promise<Result>,
+): Promise<Result> {
+  const { queue } = config
+  const folder = folderBeside(config)
+  const isShared = isSharedQueue(queue)
+  if (!isShared && noSharedQueue !== undefined) throw new UsageError(noSharedQueue)
+  if (queue === undefined && isMissing(join(folder, 'queue'))) throw new UsageError(NO_QUEUE)
+  const address = isShared ? queue : 'embedded'
+  const backend = await openBackend(address, { folder, commandMs: COMMAND_MS }).catch((error: unknown) => {
+    const isTaken = !isShared && factsOf(error).from === 'queue'
+    throw isTaken ? new QueueUnavailable(`${describeError(error).message} ${STOP_FIRST}`) : error
+  })
+  const { openQueues } = await import('./queues.ts')
+  const queues = openQueues(backend)
+  for (const each of queues.all) each.on('error', () => {})
+  try {
+    return await work({ backend, queues })
+  } catch (error) {
+    throw queueUnavailable(error, backend.place)
+  } finally {
+    await within(queues.close(), COMMAND_MS, undefined).catch(() => {})
+    await within(backend.close(), COMMAND_MS, undefined).catch(() => {})
+  }
+}
+
+const NO_QUEUE =
+  'There is no queue: the configuration names none, and no worker has kept one beside the mirror. Add ' +
+  '`queue: redis://127.0.0.1:6379` to the configuration, or set CUSTOMER_MIRROR_QUEUE.'
+
+const STOP_FIRST =
+  'To do it here: stop the worker (Ctrl-C or SIGTERM), enter this command again, then start the worker. What the queue holds is kept.'
 
 /** Spans and metrics of the queue, when an OpenTelemetry SDK was loaded before this program (`node --import`). */
 async function findTelemetry(): Promise<Telemetry | undefined> {

@@ -10,7 +10,7 @@ import { systemCode } from '../../src/errors/faults.ts'
 import { makeFolder } from '../../src/machine/folders.ts'
 import { lockPlace } from '../../src/copies/written-file.ts'
 import type { Store } from './port.ts'
-import { SCHEMA, storeIn } from './postgres.ts'
+import { factoryIn, SCHEMA, storeIn } from './postgres.ts'
 
 /** The queue in this process, stored in a folder. Throws QueueUnavailable when another process uses that folder. */
 export async function openEmbedded(folder: string, prefix: string): Promise<Store> {
@@ -23,7 +23,8 @@ export async function openEmbedded(folder: string, prefix: string): Promise<Stor
       await pool.close()
       taken.release()
     }
-    return { ...(await storeIn(pool, pool, prefix)), limits: undefined, close: () => (closed ??= close()) }
+    const loadFactory = () => factoryIn(pool)
+    return { ...storeIn(pool, prefix), loadFactory, limits: undefined, close: () => (closed ??= close()) }
   } catch (error) {
     taken.release()
     throw new QueueUnavailable(

@@ -4,18 +4,22 @@ import type { Wait } from '../../src/status/standing.ts'
 import { parsedJson } from '../../src/text/parsed-json.ts'
 
 /** The store of the jobs. Its users do not see which kind it is. */
-export type Backend = Store & {
+export type Backend = Omit<Store, 'loadFactory'> & {
   kind: 'redis' | 'postgres' | 'embedded'
   /** The address for messages, without user and password. */
   place: string
   /** The prefix of our queue names. */
   prefix: string
   telemetry: Telemetry | undefined
+  factory: Factory
 }
+
+export type Factory = BackendFactory<IQueueBackend, unknown>
 
 /** The parts of a backend that depend on its kind. */
 export type Store = {
-  factory: BackendFactory<IQueueBackend, unknown>
+  /** Prepares the store for the queues. Only this loads BullMQ, which takes long. */
+  loadFactory: () => Promise<Factory>
   /** Writes one small key or row, which expires or is overwritten. Rejects when the queue refuses it; may never settle while it is away. */
   write: () => Promise<void>
   /** What its workers share beside the jobs. */
@@ -26,23 +30,23 @@ export type Store = {
   close: () => Promise<void>
 }
 
+/** A queue on a server. */
+export type ServerStore = Store & {
+  /**
+   * Asks whether a worker could use the server, and creates nothing. Rejects with the reason where it could not. `dropsKeysBy` is the
+   * maxmemory-policy of a Redis, where that makes it drop keys when it is full.
+   */
+  ask: () => Promise<{ dropsKeysBy: string | undefined }>
+}
+
 export type Opening = {
   /** How long to wait for a connection at the start. */
   connectMs: number
   /** A connection without an answer for this long is replaced: something on the way may have dropped it, without a word to either end. */
   answerMs: number
+  /** How long each question of a command waits for its answer; a worker waits as long as the queue is away. */
+  commandMs?: number | undefined
   prefix: string
-}
-
-/** The shared values of a queue on a server, to be read and nothing else. The verbs reject where the server cannot be reached. */
-export type Readable = {
-  values: Pick<SharedValues, 'read' | 'list'>
-  /** Asks whether a worker could use the server, and writes nothing. Rejects with the reason where it could not. */
-  ask: () => Promise<{
-    /** The maxmemory-policy of a Redis, where that makes it drop keys when it is full. */
-    dropsKeysBy: string | undefined
-  }>
-  close(): Promise<void>
 }
 
 /**

@@ -11,7 +11,8 @@ import { parsePostgresAddress, QUEUE_PARAMETERS } from '../../src/address/postgr
 import { QueueUnavailable } from '../../src/errors/errors.ts'
 import { parsedJson } from '../../src/text/parsed-json.ts'
 import { within } from './deadline.ts'
-import { farthestMs, type Opening, type Readable, type SharedLimits, type SharedValues, type Store } from './port.ts'
+import { farthestMs, type Factory, type Opening, type ServerStore, type SharedLimits } from './port.ts'
+import type { SharedValues, Store } from './port.ts'
 
 /** Connections at most. Three of them only listen: one of each worker. */
 const CONNECTIONS = 10
@@ -19,30 +20,42 @@ const CONNECTIONS = 10
 /** The schema of BullMQ. */
 export const SCHEMA = 'bullmq'
 
-/** The queue in its own schema of a PostgreSQL database. Rejects when it cannot be reached within `connectMs`. */
-export async function openPostgres(address: string, { connectMs, answerMs, prefix }: Opening): Promise<Store> {
+/** The queue in its own schema of a PostgreSQL database. Its verbs reject when it cannot be reached within `connectMs`. */
+export function openPostgres(address: string, { connectMs, answerMs, commandMs, prefix }: Opening): ServerStore {
   const settings = {
     ...queueSettings(address),
     keepAlive: true,
     connectionTimeoutMillis: connectMs,
     application_name: 'customer-mirror',
   }
-  await migrate(settings, connectMs)
   const pool = new Pool({
-    ...{ ...settings, Client: QueueClient, max: CONNECTIONS, query_timeout: answerMs },
+    ...{ ...settings, Client: QueueClient, max: CONNECTIONS, query_timeout: commandMs ?? answerMs },
     // The pool waits for it, although the types do not say so.
     // oxlint-disable-next-line typescript/no-misused-promises
     onConnect: (client) => client.query(SESSION),
   })
   // An idle connection that breaks is replaced; without this listener its error would end the process.
   pool.on('error', () => {})
-  // The queue declares its own type of pool.
-  const { isPgPool } = await import('bullmq')
-  const connection: unknown = pool
-  if (!isPgPool(connection)) throw new TypeError('The PostgreSQL driver has no pool the queue can use.')
   let closed: Promise<void> | undefined
   return {
-    ...(await storeIn(pool, connection, prefix)),
+    ...storeIn(pool, prefix),
+    loadFactory: async () => {
+      await migrate(settings, connectMs)
+      // The queue declares its own type of pool.
+      const { isPgPool } = await import('bullmq')
+      const connection: unknown = pool
+      if (!isPgPool(connection)) throw new TypeError('The PostgreSQL driver has no pool the queue can use.')
+      return factoryIn(connection)
+    },
+    ask: async () => {
+      const client = await openSession(settings, connectMs)
+      try {
+        await requireUsable(client)
+      } finally {
+        void client.end().catch(() => {})
+      }
+      return { dropsKeysBy: undefined }
+    },
     limits: postgresLimits(pool, prefix),
     close: () => (closed ??= pool.end()),
   }
@@ -53,21 +66,9 @@ type Queryable = {
   query(text: string, parameters: unknown[]): Promise<{ rows: unknown[]; rowCount: number | null }>
 }
 
-/**
- * What a PostgreSQL on a server and the one in this process have in common. Workers look at the clock every five seconds for the next delayed
- * job, and not once an hour: no timer fires while the machine sleeps, and the clock may be set ahead.
- */
-export async function storeIn(
-  pool: Queryable,
-  connection: PostgresConnectionOptions,
-  prefix: string,
-): Promise<Pick<Store, 'factory' | 'write' | 'values'>> {
-  const { createPostgresBackend } = await import('bullmq')
+/** What a PostgreSQL on a server and the one in this process have in common. */
+export function storeIn(pool: Queryable, prefix: string): Pick<Store, 'write' | 'values'> {
   return {
-    factory: (name, options, roles) => {
-      const backend = createPostgresBackend(name, { ...options, connection }, roles)
-      return Object.defineProperty(backend, 'maximumBlockTimeout', { value: LONGEST_SLEEP_SECONDS })
-    },
     write: async () => {
       await pool.query(`${INSERT} DO UPDATE SET value = EXCLUDED.value`, [`${prefix}-probe`, 'written', 'yes'])
     },
@@ -75,27 +76,19 @@ export async function storeIn(
   }
 }
 
-const LONGEST_SLEEP_SECONDS = 5
-
-/** Reads the shared values without BullMQ, which takes long to load. */
-export function readPostgres(address: string, { connectMs, prefix }: Omit<Opening, 'answerMs'>): Readable {
-  const settings = { ...queueSettings(address), connectionTimeoutMillis: connectMs, query_timeout: connectMs }
-  const pool = new Pool({ ...settings, Client: QueueClient, max: 1 })
-  pool.on('error', () => {})
-  return {
-    values: postgresValues(pool, prefix),
-    ask: async () => {
-      const client = await openSession(settings, connectMs)
-      try {
-        await requireUsable(client)
-      } finally {
-        void client.end().catch(() => {})
-      }
-      return { dropsKeysBy: undefined }
-    },
-    close: () => pool.end(),
+/**
+ * The queues on these connections. Workers look at the clock every five seconds for the next delayed job, and not once an hour: no timer fires
+ * while the machine sleeps, and the clock may be set ahead.
+ */
+export async function factoryIn(connection: PostgresConnectionOptions): Promise<Factory> {
+  const { createPostgresBackend } = await import('bullmq')
+  return (name, options, roles) => {
+    const backend = createPostgresBackend(name, { ...options, connection }, roles)
+    return Object.defineProperty(backend, 'maximumBlockTimeout', { value: LONGEST_SLEEP_SECONDS })
   }
 }
+
+const LONGEST_SLEEP_SECONDS = 5
 
 /** How a queue in PostgreSQL is reached, read as the address of a mirror: with TLS, but for a server on this machine, unless it says otherwise. */
 export function queueSettings(address: string): PostgresSettings {

@@ -2,19 +2,21 @@ import { Cluster, Redis, type RedisOptions } from 'ioredis'
 import { z } from 'zod'
 import { backoffMs } from '../../src/time/durations.ts'
 import { LONGEST_CLOSE_MS, within } from './deadline.ts'
-import { farthestMs, nameInDatabase, type Opening, type Readable, type SharedLimits } from './port.ts'
-import type { SharedValues, Store } from './port.ts'
+import { farthestMs, nameInDatabase, type Opening, type ServerStore, type SharedLimits } from './port.ts'
+import type { SharedValues } from './port.ts'
 
 const RECONNECT = { firstMs: 400, longestMs: 5000 }
 
 /** The queue on Redis or Valkey. Rejects when it does not accept us within `connectMs`. */
-export async function openRedis(address: string, { connectMs, answerMs, prefix }: Opening): Promise<Store> {
-  const { createRedisBackend } = await import('bullmq')
+export async function openRedis(address: string, opening: Opening): Promise<ServerStore> {
+  const { connectMs, answerMs, commandMs, prefix } = opening
+  const limits = {
+    ...{ connectTimeout: connectMs, socketTimeout: answerMs, disconnectTimeout: LONGEST_CLOSE_MS },
+    ...(commandMs !== undefined && { commandTimeout: commandMs }),
+  }
   const settings = {
+    ...limits,
     lazyConnect: true,
-    connectTimeout: connectMs,
-    socketTimeout: answerMs,
-    disconnectTimeout: LONGEST_CLOSE_MS,
     // A running job survives an outage of Redis for minutes: commands wait until it is back.
     maxRetriesPerRequest: null,
     retryStrategy: (times: number) => backoffMs(times, 1, RECONNECT),
@@ -22,9 +24,13 @@ export async function openRedis(address: string, { connectMs, answerMs, prefix }
   const first = await connected(new TrackedRedis(address, settings), connectMs)
   const isOfCluster = await isInCluster(first, prefix)
   if (isOfCluster) first.disconnectAll()
-  const client = isOfCluster ? await connected(aCluster(address, settings), connectMs) : first
+  const client = isOfCluster ? await connected(aCluster(address, limits), connectMs) : first
   return {
-    factory: (name, options, roles) => createRedisBackend(name, { ...options, connection: client }, roles),
+    loadFactory: async () => {
+      const { createRedisBackend } = await import('bullmq')
+      return (name, options, roles) => createRedisBackend(name, { ...options, connection: client }, roles)
+    },
+    ask: () => probe(client, prefix, 'if-there'),
     write: async () => {
       await probe(client, prefix, 'new')
     },
@@ -40,7 +46,8 @@ async function connected<Tracked extends TrackedRedis | TrackedCluster>(
 ): Promise<Tracked> {
   // The users of the connection report an outage; without this listener it would be printed, with its password.
   client.on('error', () => {})
-  const failed = failureOf(client)
+  const failed = new Promise<never>((_, reject) => client.once('error', reject))
+  failed.catch(() => {})
   // A wrong password is reported only as an event; a closed port in both ways.
   const connecting = Promise.race([client.connect().then(() => client.ping()), failed])
   try {
@@ -57,14 +64,16 @@ async function isInCluster(client: Client, prefix: string): Promise<boolean> {
   return prefix.startsWith('{') && (await client.info('cluster')).includes('cluster_enabled:1')
 }
 
-function aCluster(address: string, { connectTimeout, socketTimeout, disconnectTimeout }: RedisOptions): TrackedCluster {
+type Limits = Pick<RedisOptions, 'connectTimeout' | 'socketTimeout' | 'disconnectTimeout' | 'commandTimeout'>
+
+function aCluster(address: string, limits: Limits): TrackedCluster {
   const { hostname, port, username, password, protocol } = new URL(address)
   const access = { username: decodeURIComponent(username), password: decodeURIComponent(password) }
   return new TrackedCluster([{ host: hostname, port: Number(port || 6379) }], {
     lazyConnect: true,
     clusterRetryStrategy: (times) => backoffMs(times, 1, RECONNECT),
     redisOptions: {
-      ...{ connectTimeout, socketTimeout, disconnectTimeout, maxRetriesPerRequest: null },
+      ...{ ...limits, maxRetriesPerRequest: null },
       ...(password !== '' && access),
       ...(protocol === 'rediss:' && { tls: {} }),
     },
@@ -72,12 +81,6 @@ function aCluster(address: string, { connectTimeout, socketTimeout, disconnectTi
 }
 
 type Client = Redis | Cluster
-
-function failureOf(client: Client): Promise<never> {
-  const failed = new Promise<never>((_, reject) => client.once('error', reject))
-  failed.catch(() => {})
-  return failed
-}
 
 /** Remembers its duplicates: each is a connection that must be closed. */
 class TrackedRedis extends Redis {
@@ -109,27 +112,6 @@ function tracked<Copy extends Client>(copies: Set<Copy>, copy: Copy): Copy {
   copy.once('end', () => copies.delete(copy))
   copies.add(copy)
   return copy
-}
-
-/** Reads the shared values without BullMQ, which takes long to load. */
-export async function readRedis(address: string, { connectMs, prefix }: Omit<Opening, 'answerMs'>): Promise<Readable> {
-  const once = { connectTimeout: connectMs, maxRetriesPerRequest: 0, retryStrategy: () => null }
-  const settings = { ...once, disconnectTimeout: LONGEST_CLOSE_MS }
-  const first = new Redis(address, settings)
-  first.on('error', () => {})
-  // What fails here fails again below, with its reason.
-  const isOfCluster = await within(isInCluster(first, prefix), connectMs, false).catch(() => false)
-  if (isOfCluster) first.disconnect()
-  const client = isOfCluster ? aCluster(address, settings) : first
-  // The verbs report the failure; without this listener it would be printed, with its password.
-  client.on('error', () => {})
-  // The reason is reported only as an event.
-  const failed = failureOf(client)
-  return {
-    values: redisValues(client, prefix),
-    ask: () => Promise.race([probe(client, prefix, 'if-there'), failed]),
-    close: async () => client.disconnect(),
-  }
 }
 
 /**

@@ -26,6 +26,7 @@ describe.each(SERVERS.slice(0, inject('isDeep') ? 2 : 1))('a queue in %s', (_nam
       const proxy = await aSilentProxy(Number(address.port))
       const store = await open(Object.assign(address, { port: String(proxy.port) }).href, OPENING)
       onTestFinished(() => store.close())
+      await store.loadFactory()
       await store.write()
 
       const asked = Promise.allSettled(Array.from({ length: QUESTIONS }, () => store.values.read('nothing')))
