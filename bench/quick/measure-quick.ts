@@ -1,5 +1,4 @@
 import { usualQuickLimit } from '../../src/quick/read-quickly.ts'
-import { requestsOfFullScan } from '../../src/quick/quick-scan.ts'
 import type { GroupResult, Row } from '../results.ts'
 import { playQuickRounds, type Order, type QuickRound } from './quick-rounds.ts'
 
@@ -18,7 +17,7 @@ const [COME, LEAVE] = [5, 2]
  * unseen, because they cancel out between two pages that are read, or because the limit of requests is reached.
  */
 export function measureQuick({ customers }: { customers: number }): GroupResult {
-  const limit = usualQuickLimit(requestsOfFullScan(customers, 100))
+  const limit = usualQuickLimit(customers, 100)
   const scans: [name: string, order: Order, maxRequests: number][] = [
     [QUICK_SCANS.creation, 'creation', limit],
     [QUICK_SCANS.name, 'name', limit],

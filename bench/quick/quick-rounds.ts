@@ -1,4 +1,4 @@
-import { quickScan } from '../../src/quick/quick-scan.ts'
+import { QuickScan, RequestBudget } from '../../src/quick/quick-scan.ts'
 import type { Window, WindowAnswer } from '../../src/scan/window.ts'
 import { below, seededRandom, type Random } from '../../src/service/random.ts'
 
@@ -36,7 +36,7 @@ export function playQuickRounds({ order, customers, come, leave, maxRequests, ro
     const random = seededRandom(`quick ${order} ${round}`)
     const changed = changedList(list, { order, come, leave }, random)
     const startMs = performance.now()
-    const scan = quickScan({ expected, maxRequests, turn: round })
+    const scan = new QuickScan({ expected, budget: new RequestBudget(maxRequests), turn: round })
     const read = new Set<number>()
     const requests = readAll(scan, changed.rows, read)
     const { gone } = scan.conclusion()
@@ -84,7 +84,7 @@ function changedList(list: Uint32Array, { order, come, leave }: Changes, random:
 }
 
 /** Answers the windows of a scan until it is done, and returns their number. */
-function readAll(scan: ReturnType<typeof quickScan>, rows: Uint32Array, read: Set<number>): number {
+function readAll(scan: QuickScan, rows: Uint32Array, read: Set<number>): number {
   let requests = 0
   for (let windows = scan.next(AT_ONCE); windows.length > 0; windows = scan.next(AT_ONCE)) {
     for (const window of windows) {

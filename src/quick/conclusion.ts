@@ -1,6 +1,5 @@
-import type { Block, Cut, ExpectedOrder } from './cut.ts'
-import { isExplained, type Comparison, type Gap, type Span } from './gaps.ts'
-import { foundOrder } from './found-order.ts'
+import { isExplained, type Comparison, type Cut, type ExpectedOrder, type Gap } from './parts.ts'
+import type { Span } from '../scan/window.ts'
 
 /** What the pages read show. */
 export type Conclusion = {
@@ -22,7 +21,7 @@ export type Conclusion = {
   readonly laterOrder: readonly number[] | undefined
 }
 
-/** The pages that a quick run read, and the list that was expected. */
+/** The pages that a quick run read, in the order of their positions, and the list that was expected. */
 export type QuickEvidence = {
   readonly cuts: readonly Cut[]
   readonly comparison: Comparison
@@ -34,6 +33,9 @@ export type QuickEvidence = {
   readonly orderStays: boolean
 }
 
+/** In a list without an order some rows always stand as expected. With so many known rows to each of these, the list has another order. */
+const MOST_MOVED = 5
+
 /**
  * A row is gone from its place where one answer shows both neighbours and not the row. It may have moved, to a part that was not
  * read: only where the counts explain every such part, it has left the list. That holds in an order that no change of a customer alters too:
@@ -41,27 +43,25 @@ export type QuickEvidence = {
  * customer's, the row may be one of these: the next full run decides.
  */
 export function conclude({ cuts, comparison, expected, ...evidence }: QuickEvidence): Conclusion {
-  const { kept, gaps } = comparison
+  const { kept, known, gaps } = comparison
   const read = new Set(cuts.flatMap(({ rowIds }) => rowIds))
-  const left = new Set(gaps.filter(({ isOneCut }) => isOneCut).flatMap((gap) => leftFrom(gap, expected)))
+  const left = new Set(gaps.flatMap((gap) => (gap.isOneCut ? leftFrom(gap, expected) : [])))
   const missed = [...new Set([...left, ...evidence.pending])].filter((rowId) => !read.has(rowId))
   const areExplained = gaps.every((gap) => gap.holes.length === 0 || isExplained(gap))
   const isWhole = evidence.isEndKnown && areExplained && !isAnyMetTwice(cuts)
+  // The rows expected where all positions were read, in more than one answer.
+  const between = gaps.filter(({ isOneCut, holes }) => !isOneCut && holes.length === 0)
+  const unmet = between.flatMap(({ places }) => rowsAt(places, expected))
   const trusted = gaps.filter(isExplained).reduce((sum, { unread }) => sum + unread, 0)
-  const known = rowsIn(cuts.flatMap(({ blocks }) => blocks))
-  const hasOrder = known <= MOST_MOVED * rowsIn(kept)
   return {
     gone: isWhole ? missed : [],
     pending: isWhole ? [] : missed,
     certain: isWhole && evidence.orderStays ? missed.filter((rowId) => left.has(rowId)) : [],
-    isAnyUnmet: unmetBetween(gaps, expected).some((rowId) => !read.has(rowId)),
+    isAnyUnmet: unmet.some((rowId) => rowId !== 0 && !read.has(rowId)),
     trustedPages: Math.round(trusted / evidence.size),
-    laterOrder: hasOrder ? foundOrder({ cuts, gaps, expected }) : undefined,
+    laterOrder: known <= MOST_MOVED * kept ? foundOrder(cuts, gaps, expected) : undefined,
   }
 }
-
-/** In a list without an order some rows always stand as expected. With so many known rows to each of these, the list has another order. */
-const MOST_MOVED = 5
 
 /**
  * Whether a row stands in two parts of the list that share no position. Then the counts explain nothing: one row was met twice, so another
@@ -80,22 +80,41 @@ function isAnyMetTwice(cuts: readonly Cut[]): boolean {
 }
 
 /** The rows that one answer shows to be gone from their places; none where a record there may be one of them. */
-function leftFrom({ unseen, nameless }: Gap, expected: ExpectedOrder): number[] {
-  const rowIds = rowsAt(unseen, expected)
+function leftFrom({ places, nameless }: Gap, expected: ExpectedOrder): number[] {
+  const rowIds = rowsAt(places, expected)
   const left = rowIds.filter((rowId) => rowId !== 0)
   return nameless > rowIds.length - left.length ? [] : left
-}
-
-/** The rows expected where all positions were read, in more than one answer. */
-function unmetBetween(gaps: readonly Gap[], expected: ExpectedOrder): number[] {
-  const between = gaps.filter(({ isOneCut, holes }) => !isOneCut && holes.length === 0)
-  return between.flatMap(({ unseen }) => rowsAt(unseen, expected)).filter((rowId) => rowId !== 0)
 }
 
 function rowsAt(spans: readonly Span[], { rowIds }: ExpectedOrder): number[] {
   return spans.flatMap(({ from, to }) => Array.from({ length: to - from }, (_, index) => rowIds[from + index] ?? 0))
 }
 
-function rowsIn(blocks: readonly Block[]): number {
-  return blocks.reduce((sum, { length }) => sum + length, 0)
+/**
+ * The order of the list as it stands now: the rows that were read at their positions, and between them those expected there. Rows
+ * that left a part read in one answer are not in it.
+ */
+function foundOrder(cuts: readonly Cut[], gaps: readonly Gap[], expected: ExpectedOrder): number[] {
+  const expectedThere = gaps.flatMap(({ places, holes, isOneCut, seam }) => {
+    const rest = isOneCut ? [] : rowsAt(places, expected)
+    const filled = holes
+      .slice(0, -1)
+      .map(({ from, to }) => ({ from, rowIds: rest.splice(0, to - from), isRead: false }))
+    return [...filled, { from: holes.at(-1)?.from ?? seam, rowIds: rest, isRead: false }]
+  })
+  const read = cuts.map(({ start, rowIds }) => ({ from: start, rowIds, isRead: true }))
+  const order: number[] = []
+  const added = new Set<number>()
+  let reach = 0
+  // What is expected before a position comes before what was read there.
+  for (const { from, rowIds, isRead } of [...expectedThere, ...read].toSorted((one, other) => one.from - other.from)) {
+    // By index: a position beyond 2^53, as a wrong total gives it, does not grow by one.
+    for (const [at, rowId] of rowIds.entries()) {
+      if ((isRead && from + at < reach) || added.has(rowId)) continue
+      if (rowId !== 0) added.add(rowId)
+      order.push(rowId)
+    }
+    if (isRead) reach = Math.max(reach, from + rowIds.length)
+  }
+  return order
 }

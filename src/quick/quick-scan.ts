@@ -5,22 +5,51 @@ import { repeats } from '../scan/seam.ts'
 import { Witnesses } from '../scan/witness.ts'
 import {
   readOf,
+  sizeAfterRefusal,
+  startOf,
+  windowAt,
+  windowKey,
   type ReadWindow,
   type RowKey,
+  type Span,
   type StoppedAt,
   type Window,
   type WindowAnswer,
   type WindowFailure,
 } from '../scan/window.ts'
-import { cutFrom, type Cut, type ExpectedOrder } from './cut.ts'
+import type { Asking } from '../source/customers.ts'
 import { conclude, type Conclusion } from './conclusion.ts'
-import { compare, type Comparison } from './gaps.ts'
-import { QuickPlan, type State } from './quick-plan.ts'
+import { compare, cutFrom, isExplained, type Comparison, type Cut, type ExpectedOrder, type Gap } from './parts.ts'
+
+/** The requests that a quick run may send: for pages, for searches, and again after a failure. Where none is left, none is sent again. */
+export class RequestBudget {
+  used = 0
+  readonly #most: number
+
+  constructor(most: number) {
+    this.#most = most
+  }
+
+  get left(): number {
+    return Math.max(0, this.#most - this.used)
+  }
+
+  /** Takes one; false where none is left. */
+  take(): boolean {
+    const isLeft = this.left >= 1
+    if (isLeft) this.used += 1
+    return isLeft
+  }
+
+  /** The same question, which is asked again only within the budget. */
+  limited<What, Options extends Asking, Answer>(ask: (what: What, options: Options) => Answer): typeof ask {
+    return (what, options) => ask(what, { ...options, mayAskMore: () => this.take() })
+  }
+}
 
 export type QuickScanOptions = {
   readonly expected: ExpectedOrder
-  /** The most requests. */
-  readonly maxRequests: number
+  readonly budget: RequestBudget
   /** Rows that an earlier quick run missed at their places, and did not find elsewhere. */
   readonly pending?: readonly number[]
   /** A number that grows from run to run. */
@@ -28,136 +57,230 @@ export type QuickScanOptions = {
   readonly pageSize?: number
 }
 
-/** A scan of a few pages, with what they show of who came and who left. */
-export interface QuickScan extends Scan {
-  conclusion(): Conclusion
-}
-
-/** About how many requests a scan of the whole list makes. */
-export function requestsOfFullScan(customers: number, pageSize: number): number {
-  return Math.ceil((customers * SHARED) / pageSize)
-}
-
-/** Neighbouring windows of a full scan overlap. */
-const SHARED = 1.15
+/** Pages at even distances, in a long list; a short one has fewer. */
+const MOST_PROBES = 16
+/** Where customers come and go in the middle of a list, this many times as many pages are read to find changes that cancel out. */
+const LOOKS = 3
+const LOOKED_AT_ONCE = 4
+/** The last requests are left for searches. */
+const FOR_SEARCHES = 12
 
 /**
- * Reads as few pages as show where the list differs from the expected one. It proves nothing: changes that cancel out between two
- * pages are not seen.
- */
-export function quickScan(options: QuickScanOptions): QuickScan {
-  return new BisectingScan(options)
-}
-
-/**
- * A scan is in one of two states:
+ * Reads as few pages as show where the list differs from the expected one, in rounds: the next one is planned when the last one was answered.
+ * It proves nothing: changes that cancel out between two pages are not seen.
  *
- *   reading ── the requests are used up, or the plan has no window left to ask for, and none is under way ──▶ done
+ *   opening ──▶ finding the end ──▶ explaining the gaps ──▶ looking between
+ *     page 1      the last page       a few pages at even       where all is explained, and customers come and go in the middle of the
+ *                                     distances; then, where    list: the pages in the middle of the largest unread parts, since
+ *                                     more or fewer rows stand  changes may have cancelled out there
+ *                                     between two pages than expected, the page in their middle
  */
-class BisectingScan implements QuickScan {
+export class QuickScan implements Scan {
   readonly #options: Required<QuickScanOptions>
-  readonly #plan: QuickPlan
-  readonly #cuts: Cut[] = []
-  readonly #reasons = new Set<Reason>()
+  readonly #rounds: Iterator<readonly Window[]>
+  #round: readonly Window[] = []
+  readonly #asked = new Set<string>()
+  #underWay = 0
+  #isOver = false
+  #size: number
+  #hasLearned = false
+  /** The service serves pages of this size alone. */
+  #isFixed = false
+  /** Positions before `#lower` hold rows, and from `#upper` on there are none. */
+  #lower = 0
+  #upper = Infinity
+  #cuts: readonly Cut[] = []
+  #comparison: Comparison | undefined
+  readonly #reasons = new Set<Reason>(['quick'])
   /** What was read, by its first row. */
   readonly #reads = new Map<RowKey, ReadWindow>()
   readonly #witnesses = new Witnesses()
   readonly #seen = new SeenRows()
   #answers = 0
   #total: number | undefined
-  #comparison: Comparison | undefined
   #stoppedAt: StoppedAt | undefined
-  #isOver = false
 
   constructor({ pageSize = 100, pending = [], turn = 0, ...options }: QuickScanOptions) {
     this.#options = { ...options, pageSize, pending, turn }
-    this.#plan = new QuickPlan(this.#options)
+    this.#size = Math.min(100, Math.max(1, pageSize))
+    this.#rounds = this.#plan()
   }
 
   next(free: number): Window[] {
-    const windows = this.#isOver ? [] : this.#plan.take(free, this.#state())
-    if (windows.length === 0 && this.#plan.isIdle) this.#isOver = true
+    if (this.#underWay === 0 && this.#round.length === 0) this.#planRound()
+    const { budget } = this.#options
+    const windows = this.#round.slice(0, Math.max(0, free)).filter(() => budget.take())
+    this.#round = budget.left > 0 ? this.#round.slice(windows.length) : []
+    this.#underWay += windows.length
     return windows
   }
 
+  /** A plan that goes on when the budget is spent has more to ask. */
+  #planRound(): void {
+    while (!this.#isOver && this.#round.length === 0) {
+      const { value, done } = this.#rounds.next()
+      this.#isOver = done === true || this.#options.budget.left < 1
+      this.#round = this.#isOver || done === true ? [] : value.filter((window) => !this.#asked.has(windowKey(window)))
+      if (done !== true && this.#isOver) this.#reasons.add('quick-budget')
+      for (const window of this.#round) this.#asked.add(windowKey(window))
+    }
+  }
+
+  *#plan(): Generator<readonly Window[], void> {
+    while (!this.#hasLearned && this.#stoppedAt === undefined) yield [{ page: 1, size: this.#size }]
+    if (this.#stoppedAt !== undefined) return
+    yield* this.#findEnd()
+    const probes = this.#probes()
+    yield probes
+    let looks = LOOKS * probes.length
+    for (;;) {
+      const questions = this.#questions()
+      if (questions.length > 0) yield questions
+      else {
+        const most = Math.min(looks, LOOKED_AT_ONCE, this.#options.budget.left - FOR_SEARCHES)
+        const between = this.#compared().stirs && most > 0 ? this.#between().slice(0, most) : []
+        if (between.length === 0) return
+        looks -= between.length
+        yield between
+      }
+    }
+  }
+
+  /** Searches for the end of the list: first where the total says that it is, and if the total is wrong, by the answers. */
+  *#findEnd(): Generator<readonly Window[], void> {
+    for (let stride = 1; this.#lower < this.#upper;) {
+      const total = this.#total ?? this.#options.expected.rowIds.length
+      let window: Window
+      if (total > this.#lower && total < this.#upper) window = lastWindow(total, this.#size, this.#isFixed)
+      else if (this.#upper < Infinity) window = windowAt(Math.floor((this.#lower + this.#upper) / 2), this.#size)
+      else {
+        window = windowAt(this.#lower + 2 * (stride - 1) * this.#size, this.#size)
+        stride *= 2
+      }
+      // It cannot be found.
+      if (this.#asked.has(windowKey(window))) return
+      yield [window]
+    }
+  }
+
+  /** A page that was read in another size is not worth a request. */
+  #probes(): Window[] {
+    const { budget, turn } = this.#options
+    const pages = Math.ceil(this.#lower / this.#size)
+    const count = Math.min(MOST_PROBES, Math.floor(Math.sqrt(pages) / 2), Math.floor((budget.left + this.#answers) / 3))
+    const isRead = (position: number) => this.#cuts.some(({ start, reach }) => start <= position && position < reach)
+    return evenlySpaced(this.#lower, count, { size: this.#size, turn }).filter((window) => !isRead(startOf(window)))
+  }
+
+  /**
+   * The windows to ask for next, at most one for each gap, the smallest gaps first. Gaps with more rows than expected come before the others:
+   * customers that have moved stand there, and explain the gaps that they left. A gap whose numbers agree is looked into only beside rows that
+   * were not expected.
+   */
+  #questions(): Window[] {
+    const { gaps } = this.#compared()
+    const open = gaps.filter((gap) => !isExplained(gap) && !gap.isOneCut)
+    const grown = this.#questionsOn(open.filter(({ expected, unread }) => unread > expected))
+    if (grown.length > 0) return grown
+    const doubtful = gaps.flatMap((gap) =>
+      isExplained(gap) && gap.doubtful.length > 0 ? { ...gap, holes: gap.doubtful, unread: gap.doubtful.length } : [],
+    )
+    return this.#questionsOn([...open.filter(({ expected, unread }) => unread < expected), ...doubtful])
+  }
+
+  /** Only as many as the requests can resolve: rather some changes found than all of them narrowed down. */
+  #questionsOn(gaps: readonly Gap[]): Window[] {
+    const windows: Window[] = []
+    let left = this.#options.budget.left
+    for (const gap of gaps.toSorted((one, other) => one.unread - other.unread)) {
+      left -= Math.ceil(Math.log2(gap.unread / this.#size + 1)) + 1
+      if (left < 0 && windows.length > 0) break
+      const window = gap.holes.length === 0 ? this.#across(gap.seam) : this.#within(gap.holes)
+      if (window !== undefined) windows.push(window)
+    }
+    return windows
+  }
+
+  /** A window that holds the rows on both sides of a position, as many as it can; undefined where two such were asked for. */
+  #across(position: number): Window | undefined {
+    if (this.#isFixed || position === Infinity) return undefined
+    const sizes = Array.from({ length: Math.floor(this.#size / 2) + 1 }, (_, index) => this.#size - index)
+    const marginOf = (window: Window) => Math.min(position - startOf(window), startOf(window) + window.size - position)
+    const windows = sizes.map((size) => windowAt(position, size)).filter((window) => marginOf(window) > 0)
+    const fresh = windows.filter((window) => !this.#asked.has(windowKey(window)))
+    if (windows.length - fresh.length >= MOST_ACROSS) return undefined
+    return fresh.toSorted((one, other) => marginOf(other) - marginOf(one))[0]
+  }
+
+  /** The page in the middle of the largest hole that was not asked for yet. */
+  #within(holes: readonly Span[]): Window | undefined {
+    const size = this.#size
+    for (const { from, to } of largestFirst(holes)) {
+      const [first, last] = [windowAt(from, size).page, windowAt(to - 1, size).page]
+      const middle = windowAt((from + to) / 2, size).page
+      for (let step = 0; step <= MOST_STEPS; step += 1) {
+        for (const page of [middle - step, middle + step]) {
+          if (page >= first && page <= last && !this.#asked.has(windowKey({ page, size }))) return { page, size }
+        }
+      }
+    }
+    return undefined
+  }
+
+  #between(): Window[] {
+    const holes = this.#compared().gaps.flatMap((gap) => (isExplained(gap) ? gap.holes : []))
+    return largestFirst(holes)
+      .slice(0, LOOKED_AT_ONCE)
+      .flatMap((hole) => this.#within([hole]) ?? [])
+  }
+
   read(given: WindowAnswer): void {
-    const { window } = given
-    this.#plan.answered(window)
+    this.#underWay -= 1
     this.#answers += 1
-    if (given.rows.length > given.perPage) return this.#reject(window, 'page-mismatch')
+    if (given.rows.length > given.perPage) return this.#reject(given.window, 'page-mismatch')
     const read = readOf(given, this.#cuts.length)
-    const answer = { ...given, total: read.total, beyondEnd: read.isBeyondEnd }
     for (const key of read.keys) this.#seen.add(key)
     if (read.places.size < read.keys.length) this.#reasons.add('duplicate-id')
-    if (this.#isRepeated(read)) return this.#reject(window, 'repeated-page')
-    if (answer.perPage !== window.size && this.#cuts.length > 0) this.#reasons.add('size-refused')
-    this.#plan.learn(answer)
-    this.#total = answer.total ?? this.#total
-    this.#witnesses.observe(read)
+    if (this.#isRepeated(read)) return this.#reject(given.window, 'repeated-page')
+    this.#learn({ ...given, total: read.total })
+  }
+
+  #learn(answer: WindowAnswer): void {
+    const { window, perPage, total, rows } = answer
+    if (perPage !== window.size && this.#hasLearned) {
+      this.#isFixed = true
+      this.#reasons.add('size-refused')
+    }
+    // The first answer shows the largest page that is served.
+    if (!this.#hasLearned) this.#size = Math.max(1, Math.min(perPage, this.#size))
+    this.#hasLearned = true
+    this.#total = total ?? this.#total
     const cut = cutFrom(answer, this.#options.expected)
-    if (cut.reach < (answer.total ?? 0) && answer.rows.length < answer.perPage) this.#reasons.add('short-page')
-    if (answer.rows.length > 0 || cut.start === 0) this.#cuts.push(cut)
+    const isShort = rows.length < perPage
+    if (rows.length === 0) this.#upper = Math.max(this.#lower, Math.min(this.#upper, cut.start))
+    else this.#lower = Math.max(this.#lower, cut.reach)
+    const isEnd = total === this.#lower || (rows.length > 0 && isShort && (total ?? 0) <= this.#lower)
+    if (isEnd || this.#lower > this.#upper) this.#upper = this.#lower
+    if (cut.reach < (total ?? 0) && isShort) this.#reasons.add('short-page')
+    if (rows.length > 0 || cut.start === 0) this.#cuts = [...this.#cuts, cut].toSorted(byPosition)
     this.#comparison = undefined
-    this.#endIfSpent()
   }
 
   failed(window: Window, failure: WindowFailure): void {
-    this.#plan.answered(window)
+    this.#underWay -= 1
     this.#answers += 1
-    if (failure === 'size-refused' && this.#plan.retreat(window)) return void this.#reasons.add(failure)
-    this.#reject(window, failure)
+    if (failure !== 'size-refused') return this.#reject(window, failure)
+    const smaller = this.#hasLearned ? undefined : sizeAfterRefusal(window.size)
+    if (smaller === undefined) this.#reject(window, failure)
+    else this.#reasons.add(failure)
+    this.#isFixed ||= smaller === undefined
+    this.#size = smaller ?? this.#size
   }
 
   /** The window stays unread; a scan that has read none has nothing to go by. */
   #reject(window: Window, failure: WindowFailure): void {
     this.#reasons.add(failure)
     if (this.#cuts.length === 0) this.#stoppedAt ??= { window, failure }
-    this.#endIfSpent()
-  }
-
-  #endIfSpent(): void {
-    if (this.#plan.isIdle && !this.#plan.hasMore(this.#state())) this.#isOver = true
-  }
-
-  get done(): boolean {
-    return this.#isOver
-  }
-
-  certificate(): Certificate {
-    const isAtBudget = this.done && this.#plan.isLeftToAsk(this.#state())
-    const reasons: Reason[] = ['quick', ...(isAtBudget ? (['quick-budget'] as const) : []), ...this.#reasons]
-    return {
-      ...NO_PROOF,
-      reasons: this.done ? reasons : ['interrupted', ...reasons],
-      requests: this.#answers,
-      distinct: this.#seen.size,
-      total: this.#total,
-      pageSize: this.#plan.size,
-      stoppedAt: this.done ? this.#stoppedAt : undefined,
-      holes: [],
-    }
-  }
-
-  conclusion(): Conclusion {
-    const { size, end } = this.#plan
-    return conclude({
-      ...{ cuts: this.#cuts, comparison: this.#compared(), size },
-      ...{ expected: this.#options.expected, pending: this.#options.pending },
-      // Without a total, a page from which one row was left out looks like the last one.
-      isEndKnown: end.length !== undefined && this.#total !== undefined,
-      orderStays: this.#witnesses.hasOrder(size),
-    })
-  }
-
-  #state(): State {
-    return { cuts: this.#cuts, compared: () => this.#compared(), isStopped: this.#stoppedAt !== undefined }
-  }
-
-  #compared(): Comparison {
-    const { end } = this.#plan
-    const lengths = { end: end.length ?? end.least, expected: this.#options.expected.rowIds.length }
-    this.#comparison ??= compare(this.#cuts, lengths)
-    return this.#comparison
   }
 
   /** A stale cache serves the page it has under the numbers requested next. */
@@ -166,6 +289,70 @@ class BisectingScan implements QuickScan {
     const before = key === undefined ? undefined : this.#reads.get(key)
     if (before !== undefined && repeats(before, read)) return true
     if (key !== undefined) this.#reads.set(key, read)
+    this.#witnesses.observe(read)
     return false
   }
+
+  get done(): boolean {
+    return this.#isOver
+  }
+
+  certificate(): Certificate {
+    return {
+      ...NO_PROOF,
+      reasons: this.#isOver ? [...this.#reasons] : ['interrupted', ...this.#reasons],
+      requests: this.#answers,
+      distinct: this.#seen.size,
+      total: this.#total,
+      pageSize: this.#size,
+      stoppedAt: this.#isOver ? this.#stoppedAt : undefined,
+      holes: [],
+    }
+  }
+
+  conclusion(): Conclusion {
+    return conclude({
+      ...{ cuts: this.#cuts, comparison: this.#compared(), size: this.#size },
+      ...{ expected: this.#options.expected, pending: this.#options.pending },
+      // Without a total, a page from which one row was left out looks like the last one.
+      isEndKnown: this.#lower === this.#upper && this.#total !== undefined,
+      orderStays: this.#witnesses.hasOrder(this.#size),
+    })
+  }
+
+  #compared(): Comparison {
+    const lengths = { end: this.#lower, expected: this.#options.expected.rowIds.length }
+    return (this.#comparison ??= compare(this.#cuts, lengths))
+  }
 }
+
+const MOST_ACROSS = 2
+/** How far from the middle of a hole a page is looked for, if that could not be read. */
+const MOST_STEPS = 4
+
+function byPosition(one: Cut, other: Cut): number {
+  return one.start - other.start || one.reach - other.reach
+}
+
+function largestFirst(holes: readonly Span[]): Span[] {
+  return holes.toSorted((one, other) => other.to - other.from - (one.to - one.from))
+}
+
+/** The window with the last of `total` rows that has the most rows without being full: it shows the end by itself. */
+function lastWindow(total: number, largest: number, isFixed: boolean): Window {
+  const sizes = Array.from({ length: isFixed ? 1 : Math.floor(largest / 2) + 1 }, (_, index) => largest - index)
+  const [size = largest] = sizes.toSorted((one, other) => (total % other) - (total % one))
+  return windowAt(total - 1, size)
+}
+
+/**
+ * A few pages at even distances, so that changes that cancel out are seen if they are far from each other. `turn` shifts them from one
+ * run to the next: what was hidden then may be seen now.
+ */
+function evenlySpaced(length: number, count: number, { size, turn }: { size: number; turn: number }): Window[] {
+  const shift = (turn * GOLDEN) % 1
+  return Array.from({ length: count }, (_, index) => windowAt(Math.floor(((index + shift) / count) * length), size))
+}
+
+/** The multiples of no other number are spread as evenly. */
+const GOLDEN = 0.618_033_988_75

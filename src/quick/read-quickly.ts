@@ -1,12 +1,15 @@
 import { EMPTY_LIST } from '../model/list-as-read.ts'
-import { KnownList, PlaceIndex } from '../sync/list-as-read.ts'
-import type { Ending, RemovalRule, Run } from '../model/run.ts'
-import type { Certificate } from '../scan/scan.ts'
-import { quickScan, requestsOfFullScan } from './quick-scan.ts'
+import type { Candidate, Ending, RemovalRule, Run } from '../model/run.ts'
 import type { Reason } from '../model/reasons.ts'
+import type { Mirror } from '../model/mirror.ts'
+import type { Certificate } from '../scan/scan.ts'
+import type { Source } from '../source/customers.ts'
+import { confirmAbsences, MOST_CONTROLS, MOST_REQUESTS } from '../sync/confirm-absences.ts'
+import { KnownList, PlaceIndex } from '../sync/list-as-read.ts'
 import { readPages, type ListSettings, type ReadingLimits } from '../sync/read-list.ts'
-import { limitRequests } from './request-limit.ts'
-import { searchForGone } from './search-gone.ts'
+import { textsOfCandidate } from '../sync/search-texts.ts'
+import type { Conclusion } from './conclusion.ts'
+import { QuickScan, RequestBudget } from './quick-scan.ts'
 
 /** The most requests of a quick run, searches included. */
 export type QuickLimit = 'usual' | { requests: number }
@@ -17,9 +20,12 @@ const SHARE = 1 / 12
 /** In a short list, a share of a scan finds next to nothing. */
 const LEAST_OF_SHARE = 40
 
-/** The most requests of a quick run of a list that a full scan reads in `fullScan` requests. */
-export function usualQuickLimit(fullScan: number): number {
-  return Math.max(LEAST_OF_SHARE, Math.ceil(SHARE * fullScan))
+/** Neighbouring windows of a full scan overlap. */
+const SHARED = 1.15
+
+/** The most requests of a quick run of a list of so many customers. */
+export function usualQuickLimit(customers: number, pageSize: number): number {
+  return Math.max(LEAST_OF_SHARE, Math.ceil(SHARE * Math.ceil((customers * SHARED) / pageSize)))
 }
 
 export type QuickSettings = ListSettings & {
@@ -42,21 +48,17 @@ export async function readQuickly(
   if (run.list === EMPTY_LIST) return { ...ending, reasons: ['quick', 'no-order'], trustedPages: 0 }
   const { rowIds, pending: open } = run.list.later ?? { rowIds: run.list.columns.rowIds, pending: [] }
   const index = PlaceIndex.over(rowIds)
-  const { pageSize } = settings
-  const usual = usualQuickLimit(requestsOfFullScan(rowIds.length, pageSize))
-  const maxRequests = settings.quick === 'usual' ? usual : settings.quick.requests
-  const scan = quickScan({
-    expected: { rowIds, placeOf: (rowId) => index.find(rowId) },
-    ...{ maxRequests, pageSize, turn: run.id, pending: open },
-  })
-  const source = limitRequests(settings.source, maxRequests)
-  const certificate = await readPages({ ...settings, source }, run, limits, {
-    scan: source.limit(scan),
-    known: new KnownList(run.list, run),
-  })
+  const { pageSize, quick, source } = settings
+  const budget = new RequestBudget(quick === 'usual' ? usualQuickLimit(rowIds.length, pageSize) : quick.requests)
+  const expected = { rowIds, placeOf: (rowId: number) => index.find(rowId) }
+  const scan = new QuickScan({ expected, budget, pageSize, turn: run.id, pending: open })
+  const limited = { readPage: budget.limited(source.readPage), search: budget.limited(source.search) }
+  const known = new KnownList(run.list, run)
+  const certificate = await readPages({ ...settings, source: limited }, run, limits, { scan, known })
   const found = scan.conclusion()
   const signal = AbortSignal.any([limits.stop, limits.abort])
-  const { gone, pending } = await searchForGone({ ...settings, source, signal }, run, found, certificate.pageSize)
+  const searching = { ...settings, source: limited, budget, signal }
+  const { gone, pending } = await searchForGone(searching, run, found, certificate.pageSize)
   return {
     ...ending,
     reasons: reasonsOf(certificate, found.isAnyUnmet || pending.length > 0),
@@ -72,4 +74,72 @@ export async function readQuickly(
 /** A run that reached its limit leaves customers open anyway. */
 function reasonsOf({ reasons }: Certificate, isAnyOpen: boolean): Reason[] {
   return isAnyOpen && !reasons.includes('quick-budget') ? [...reasons, 'not-confirmed'] : [...reasons]
+}
+
+type SearchSettings = {
+  source: Pick<Source, 'readPage' | 'search'>
+  budget: RequestBudget
+  mirror: Pick<Mirror, 'findGone' | 'findListed'>
+  random: () => number
+  signal: AbortSignal
+}
+
+/** The most searches for customers by which searching is tested, in three fields. */
+const TESTS = 3 * MOST_CONTROLS
+
+/**
+ * Searches for customers that left their places in an order in which customers may move: one may stand where another one left, so
+ * that the numbers agree. A customer that is found has not left. A customer is pending until the next full run if searches by two
+ * fields do not confirm the absence, or if too few requests are left to search.
+ */
+export async function searchForGone(
+  { source, budget, mirror, random, signal }: SearchSettings,
+  run: Run,
+  { gone: left, certain, pending }: Pick<Conclusion, 'gone' | 'certain' | 'pending'>,
+  pageSize: number,
+): Promise<Pick<Conclusion, 'gone' | 'pending'>> {
+  if (certain.length === left.length) return { gone: left, pending }
+  const candidates = await mirror.findGone(run, [...new Set(left).difference(new Set(certain))])
+  const most = Math.min(budget.left, MOST_REQUESTS)
+  const searched = affordable(candidates, most - TESTS)
+  const controls = await mirror.findListed(run, MOST_CONTROLS)
+  const spent = new AbortController()
+  const searching = AbortSignal.any([signal, spent.signal])
+  const { found, confirmed, isSample, isPostponed } = await confirmAbsences(searched, controls, {
+    async search(text) {
+      if (!budget.take()) spent.abort()
+      searching.throwIfAborted()
+      return source.search(text, { size: pageSize, signal })
+    },
+    async askForPage() {
+      budget.take()
+      const { release } = await source.readPage({ page: 1, size: pageSize }, { signal })
+      release?.()
+    },
+    requestsMade: () => budget.used,
+    most,
+    random,
+    signal: searching,
+    confirmedBy: 'two fields',
+  })
+  // Searches that had to be repeated left too few requests for the others.
+  const areAllMade = isPostponed !== true && isSample !== true
+  const absent = areAllMade ? searched.filter(({ id }) => confirmed.has(id)) : []
+  const open = candidates.filter((candidate) => found?.has(candidate.id) !== true && !absent.includes(candidate))
+  return { gone: [...certain, ...absent.map(rowOf)], pending: [...pending, ...open.map(rowOf)] }
+}
+
+function rowOf({ rowId }: Candidate): number {
+  return rowId
+}
+
+/** As many of the candidates as can be searched for by so many requests. */
+function affordable(candidates: readonly Candidate[], requests: number): Candidate[] {
+  let left = requests
+  return candidates.filter((candidate) => {
+    const searches = textsOfCandidate(candidate).length
+    if (searches > left) return false
+    left -= searches
+    return true
+  })
 }

@@ -100,7 +100,7 @@ function isWhole({ proof, reasons }: Certificate): boolean {
  * Reads the windows that a scan asks for, and saves their pages. Returns its certificate. Throws the error that kept it from its end.
  */
 export async function readPages(
-  settings: ListSettings,
+  settings: Omit<ListSettings, 'source'> & { source: Pick<Source, 'readPage'> },
   run: Run,
   limits: ReadingLimits,
   { known, ...followers }: Followers & { known: KnownList },
@@ -149,7 +149,7 @@ type Followers = { scan: Scan; recorder?: ListRecorder | undefined }
 type Saving = Followers & { foreign: ForeignAnswers | undefined; onWaiting: () => void }
 
 async function saveArrivals(
-  { organization, mirror, now, onProgress }: ListSettings,
+  { organization, mirror, now, onProgress }: Pick<ListSettings, 'organization' | 'mirror' | 'now' | 'onProgress'>,
   run: Run,
   { foreign, onWaiting, ...followers }: Saving,
   arrivals: readonly Arrival<ReadPage>[],

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { quickScan } from '../../src/quick/quick-scan.ts'
+import { QuickScan, RequestBudget } from '../../src/quick/quick-scan.ts'
 import { keyOf } from '../../src/scan/window.ts'
 import { dice, type Dice } from '../support/dice.ts'
 import { drive } from '../support/drive-scan.ts'
@@ -66,7 +66,7 @@ test('between two readings, what came and what left is found or cancels out, and
     const { list, before } = changing
     changing.change(chance.below(12))
     const { cap, maxRequests, parallel, turn } = settingsOf(chance)
-    const scan = quickScan({ expected: expecting(before), maxRequests, turn })
+    const scan = new QuickScan({ expected: expecting(before), budget: new RequestBudget(maxRequests), turn })
 
     const ride = drive(scan, { answer: (window) => list.answer(window, { cap }) }, { dice: chance, parallel })
 
@@ -100,7 +100,7 @@ test('while customers come and leave during the scan, none who is listed through
     const atStart = new Set(list.rows)
     const rate = chance.next() / 2
     const { cap, isFixed, maxRequests, parallel, turn } = settingsOf(chance)
-    const scan = quickScan({ expected: expecting(before), maxRequests, turn })
+    const scan = new QuickScan({ expected: expecting(before), budget: new RequestBudget(maxRequests), turn })
     const between = () => {
       if (chance.chance(rate)) changing.change(1)
     }
@@ -129,7 +129,12 @@ test('scan after scan, the later order leads to the list as it is', () => {
     for (let turn = 0; turn < 4; turn += 1) {
       if (changing.keepsOrder) changing.change(chance.below(6))
       else for (let made = chance.below(4); made > 0; made -= 1) changing.insert()
-      const scan = quickScan({ expected: expecting(before), pending, maxRequests: 12 + chance.below(40), turn })
+      const scan = new QuickScan({
+        expected: expecting(before),
+        pending,
+        budget: new RequestBudget(12 + chance.below(40)),
+        turn,
+      })
       drive(scan, { answer: (window) => list.answer(window) }, { dice: chance, parallel: 4 })
       const found = scan.conclusion()
       expect(
@@ -139,7 +144,7 @@ test('scan after scan, the later order leads to the list as it is', () => {
       before = found.laterOrder ?? before
       pending = found.pending
     }
-    const scan = quickScan({ expected: expecting(before), pending, maxRequests: 1000, turn: 5 })
+    const scan = new QuickScan({ expected: expecting(before), pending, budget: new RequestBudget(1000), turn: 5 })
     drive(scan, { answer: (window) => list.answer(window) }, { dice: chance, parallel: 4 })
     expect(scan.conclusion().laterOrder, `seed ${seed}`).toEqual(list.rows)
   }

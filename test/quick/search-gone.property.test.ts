@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import { SourceRefused } from '../../src/errors/errors.ts'
 import type { Candidate, Named, Run } from '../../src/model/run.ts'
-import { quickScan } from '../../src/quick/quick-scan.ts'
-import { searchForGone } from '../../src/quick/search-gone.ts'
+import { QuickScan, RequestBudget } from '../../src/quick/quick-scan.ts'
+import { searchForGone } from '../../src/quick/read-quickly.ts'
 import { keyOf, type Window, type WindowAnswer } from '../../src/scan/window.ts'
 import { type Dice, dice as diceOf } from '../support/dice.ts'
 import { drive } from '../support/drive-scan.ts'
@@ -87,8 +87,9 @@ async function runQuickly({ list, known, service, dice, turn, churn }: QuickRun)
     list.stir(churn)
     list.tick += 1
   }
-  const options = { pageSize, turn, pending: known.pending, maxRequests: 60 }
-  const scan = quickScan({ ...options, expected: expecting(known.order) })
+  const budget = new RequestBudget(100)
+  const options = { pageSize, turn, pending: known.pending, budget }
+  const scan = new QuickScan({ ...options, expected: expecting(known.order) })
   const ride = drive(scan, { answer: (window) => answerOf(list, window), between: pass }, { dice, parallel: 3 })
   const read = ride.reads.flatMap(({ rows }) => rows.map((row) => Number(keyOf(row))))
   for (const n of read) {
@@ -96,15 +97,9 @@ async function runQuickly({ list, known, service, dice, turn, churn }: QuickRun)
     if (person !== undefined) known.stored.set(n, namedOf(list, person, isHidden))
     known.missing.delete(n)
   }
-  const counters = { requests: ride.requests, throttled: 0, waitedMs: 0 }
   const source = {
-    counters,
-    get room() {
-      return 100 - counters.requests
-    },
     readPage: () => Promise.reject(new Error('no search fails here')),
     async search(text: string) {
-      counters.requests += 1
       pass()
       if (service.search === 'refused') throw new SourceRefused('422', { code: 'unprocessable', status: 422 })
       return pageOfList(foundBy(list, text, service.search), { page: 1, size: pageSize })
@@ -126,7 +121,7 @@ async function runQuickly({ list, known, service, dice, turn, churn }: QuickRun)
   // The run is handed to the mirror alone, which does not look at it.
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
   const run = {} as Run
-  const settings = { source, mirror, random: () => dice.next(), signal }
+  const settings = { source, budget, mirror, random: () => dice.next(), signal }
   const { gone, pending } = await searchForGone(settings, run, found, pageSize)
   if (found.laterOrder !== undefined) Object.assign(known, { order: found.laterOrder, pending })
   const marked = gone.filter((n) => candidateOf(n).length > 0)

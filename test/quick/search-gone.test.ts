@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import type { Candidate, Listed } from '../../src/model/run.ts'
-import { searchForGone } from '../../src/quick/search-gone.ts'
+import { RequestBudget } from '../../src/quick/quick-scan.ts'
+import { searchForGone } from '../../src/quick/read-quickly.ts'
 import { customerId, customers, START_MS } from '../support/builders.ts'
 import { pageOfList } from '../support/listed-source.ts'
 import { aMirror } from '../support/mirror-file.ts'
@@ -43,17 +44,13 @@ test('a customer who needs no search is gone where the searches for others canno
 
 /** Searches for the customers 8 and 9, who are not listed, by address and username, with `most` requests; customer 5 is pending before. */
 async function searching({ most, requestsEach, certain = [], isSearchedBy = ['email', 'username'] }: Searching) {
-  const counters = { requests: 0, throttled: 0, waitedMs: 0 }
+  const budget = new RequestBudget(most)
   let searches = 0
   const source = {
-    counters,
     readPage: () => expect.unreachable(),
-    get room() {
-      return most - counters.requests
-    },
     async search(text: string) {
       searches += 1
-      counters.requests += requestsEach
+      for (let again = 1; again < requestsEach; again += 1) budget.take()
       const list = customers(1, 5).filter((record) => isSearchedBy.some((field) => record[field] === text))
       return pageOfList(list, { page: 1, size: 100 })
     },
@@ -62,15 +59,8 @@ async function searching({ most, requestsEach, certain = [], isSearchedBy = ['em
   const mirror = { findGone, findListed: async () => [CONTROL] }
   const run = await (await aMirror()).startRun({ organization: 'acme', trigger: 'sync', nowMs: START_MS })
   const { signal } = new AbortController()
-  const conclusion = {
-    gone: [...certain, 8, 9],
-    pending: [5],
-    certain,
-    isAnyUnmet: false,
-    trustedPages: 0,
-    laterOrder: undefined,
-  }
-  const left = await searchForGone({ source, mirror, random: () => 0, signal }, run, conclusion, 100)
+  const conclusion = { gone: [...certain, 8, 9], pending: [5], certain }
+  const left = await searchForGone({ source, budget, mirror, random: () => 0, signal }, run, conclusion, 100)
   return { left, searches }
 }
 

@@ -1,5 +1,5 @@
-import type { ExpectedOrder } from '../../src/quick/cut.ts'
-import { quickScan, type QuickScanOptions } from '../../src/quick/quick-scan.ts'
+import type { ExpectedOrder } from '../../src/quick/parts.ts'
+import { QuickScan, RequestBudget, type QuickScanOptions } from '../../src/quick/quick-scan.ts'
 import { keyOf, type Row, type Window, type WindowAnswer } from '../../src/scan/window.ts'
 import { type Dice, dice } from './dice.ts'
 import { drive, type Service } from './drive-scan.ts'
@@ -61,11 +61,15 @@ export function shuffle(list: QuickList, drawing: Dice): void {
   }
 }
 
-type Settings = Partial<QuickScanOptions> & { service?: Service }
+type Settings = Partial<QuickScanOptions> & { service?: Service; maxRequests?: number }
 
 /** Reads the list as a quick scan does, after it was expected in the order `before`. */
-export function readQuickly(list: QuickList, before: readonly number[], { service, ...options }: Settings = {}) {
-  const scan = quickScan({ expected: expecting(before), maxRequests: 100, ...options })
+export function readQuickly(
+  list: QuickList,
+  before: readonly number[],
+  { service, maxRequests = 100, ...options }: Settings = {},
+) {
+  const scan = new QuickScan({ expected: expecting(before), budget: new RequestBudget(maxRequests), ...options })
   const ride = drive(scan, service ?? { answer: (window) => list.answer(window) }, { dice: dice(7), parallel: 4 })
   const read = new Set(ride.reads.flatMap(({ rows }) => rows.map(keyOf)))
   return { ...scan.conclusion(), reasons: scan.certificate().reasons, requests: ride.requests, read, reads: ride.reads }

@@ -1,0 +1,216 @@
+import { keyOf, type Row, type Span, type WindowAnswer } from '../scan/window.ts'
+
+/** The records that are expected in the list, in order. */
+export type ExpectedOrder = {
+  /** The row number of each record; 0 where a record without a customer is expected. */
+  readonly rowIds: ArrayLike<number>
+  /** The place of a row number among them; -1 where it is not expected. */
+  placeOf(rowId: number): number
+}
+
+/** The unbroken part of the list that one answer shows. */
+export type Cut = {
+  /** Position of its first row, and the position after its last. */
+  readonly start: number
+  readonly reach: number
+  /** The row number of each record; 0 of one without a customer. */
+  readonly rowIds: readonly number[]
+  /** The positions of records that may belong to any customer: without a readable id, or with one that stands further up on the page. */
+  readonly nameless: readonly number[]
+  /** Whether the same answer shows that the list ends here. */
+  readonly isEnd: boolean
+  readonly blocks: readonly Block[]
+}
+
+/** Rows of a cut that follow one another as expected: `length` of them, from `at` on, expected from `place` on. */
+export type Block = {
+  readonly cut: Pick<Cut, 'start' | 'reach'>
+  readonly at: number
+  readonly place: number
+  readonly length: number
+}
+
+/** What an answer shows of the list, as far as its rows are expected. */
+export function cutFrom({ window, rows, perPage, total }: WindowAnswer, expected: ExpectedOrder): Cut {
+  const start = perPage * (window.page - 1)
+  const reach = start + rows.length
+  const isEnd = total === undefined ? rows.length < perPage : total === reach
+  const keys = rows.map(keyOf)
+  const nameless = [...keys.keys()].filter((at) => keys[at] === undefined || keys.indexOf(keys[at]) < at)
+  const rowIds = rows.map((row, at) => (nameless.includes(at) ? 0 : rowIdOf(row)))
+  const positions = nameless.map((at) => start + at)
+  return { start, reach, rowIds, nameless: positions, isEnd, blocks: blocksOf(rowIds, { start, reach }, expected) }
+}
+
+/** Forgotten customers and rejects have no row. */
+function rowIdOf({ rowId = 0 }: Row): number {
+  return Math.max(0, rowId)
+}
+
+function blocksOf(rowIds: readonly number[], cut: Block['cut'], expected: ExpectedOrder): Block[] {
+  const blocks: { cut: Block['cut']; at: number; place: number; length: number }[] = []
+  for (const [at, rowId] of rowIds.entries()) {
+    const place = rowId === 0 ? -1 : expected.placeOf(rowId)
+    if (place < 0) continue
+    const last = blocks.at(-1)
+    const follows = last !== undefined && place === last.place + last.length && at === last.at + last.length
+    if (follows) last.length += 1
+    else blocks.push({ cut, at, place, length: 1 })
+  }
+  return blocks
+}
+
+/** What stands between two customers that were found in the expected order, with none of the others between them found. */
+export type Gap = {
+  /** The places that are expected between the two and that stand nowhere else, and how many these are. */
+  readonly places: readonly Span[]
+  readonly expected: number
+  /** The positions between the two that were not read, and how many these are. */
+  readonly holes: readonly Span[]
+  readonly unread: number
+  /** Unread positions beside an unexpected row: more such rows may stand there, in place of expected ones. */
+  readonly doubtful: readonly Span[]
+  /** Whether one answer shows both, and all that stands between them: then the rows expected there have left. */
+  readonly isOneCut: boolean
+  /** How many records that may be any customer's were read between the two. */
+  readonly nameless: number
+  /** The position at which the part after the gap begins. */
+  readonly seam: number
+}
+
+/** As many positions are unread as customers are expected there: each is trusted to hold one of them. */
+export function isExplained({ expected, unread }: Gap): boolean {
+  return expected === unread
+}
+
+/** The list as found, compared with the list as expected. */
+export type Comparison = {
+  /** How many rows stand in the expected order, and how many expected ones were read. */
+  readonly kept: number
+  readonly known: number
+  readonly gaps: readonly Gap[]
+  /** Whether other customers stand between two that kept their places on one page: customers come, or move, in the middle of the list. */
+  readonly stirs: boolean
+}
+
+/** `end`: the length of the list; `expected`: the number of records expected. The cuts are in the order of their positions. */
+export function compare(cuts: readonly Cut[], { end, expected }: { end: number; expected: number }): Comparison {
+  const blocks = cuts.flatMap((cut) => cut.blocks)
+  const kept = new Set(keptBlocks(blocks))
+  const moved = placesOf(blocks.filter((block) => !kept.has(block)))
+  const holes = holesBetween(cuts, end)
+  const doubt = doubtsOf([...kept], end)
+  const nameless = [...new Set(cuts.flatMap((cut) => cut.nameless))]
+  const gaps: Gap[] = []
+  const begun = new Set<Block['cut']>()
+  let [after, reach, begin] = [0, 0, 0]
+  const close = (until: number, to: number, { seam, isOneCut }: Pick<Gap, 'seam' | 'isOneCut'>) => {
+    const places = without(moved, { from: after, to: until })
+    const between = holes.filter(({ from }) => from >= begin && from < seam)
+    begin = seam
+    if (places.length + between.length === 0) return
+    gaps.push({
+      ...{ places, expected: lengthOf(places), holes: between, unread: lengthOf(between) },
+      ...{ doubtful: between.flatMap(doubt), isOneCut, seam },
+      nameless: nameless.filter((position) => position >= reach && position < to).length,
+    })
+  }
+  for (const { cut, at, place, length } of kept) {
+    close(place, cut.start + at, { seam: cut.start, isOneCut: begun.has(cut) || cut.start === 0 })
+    begun.add(cut)
+    reach = cut.start + at + length
+    after = Math.max(after, place + length)
+  }
+  const isLast = (cut: Cut) => cut.isEnd && (cut.start === 0 || cut.blocks.some((block) => kept.has(block)))
+  close(expected, Infinity, { seam: Infinity, isOneCut: cuts.some(isLast) })
+  const stirs = cuts.some((cut) => isStirred(cut, kept))
+  return { kept: rowsIn([...kept]), known: rowsIn(blocks), gaps, stirs }
+}
+
+/** The first or last position of a hole beside which no row stands that kept its place. */
+function doubtsOf(kept: readonly Block[], end: number): (hole: Span) => Span[] {
+  const starts = new Set(kept.map(({ cut, at }) => cut.start + at)).add(end)
+  const ends = new Set(kept.map(({ cut, at, length }) => cut.start + at + length)).add(0)
+  return ({ from, to }) => [
+    ...(starts.has(to) ? [] : [{ from: to - 1, to }]),
+    ...(ends.has(from) ? [] : [{ from, to: from + 1 }]),
+  ]
+}
+
+function isStirred({ rowIds, blocks }: Cut, kept: ReadonlySet<Block>): boolean {
+  const stayed = blocks.filter((block) => kept.has(block))
+  return stayed.some(({ at, length }, index) => rowIds.slice(at + length, stayed[index + 1]?.at ?? 0).some(Boolean))
+}
+
+function lengthOf(spans: readonly Span[]): number {
+  return spans.reduce((sum, { from, to }) => sum + to - from, 0)
+}
+
+function rowsIn(blocks: readonly Block[]): number {
+  return blocks.reduce((sum, { length }) => sum + length, 0)
+}
+
+/** The positions before `end` that no cut shows, in order. */
+function holesBetween(cuts: readonly Cut[], end: number): Span[] {
+  const holes: Span[] = []
+  let reach = 0
+  for (const { start, reach: next } of [...cuts, { start: Infinity, reach: Infinity }]) {
+    if (start > reach && reach < end) holes.push({ from: reach, to: Math.min(end, start) })
+    reach = Math.max(reach, next)
+  }
+  return holes
+}
+
+/** The places of blocks, in order, each once. */
+function placesOf(blocks: readonly Block[]): number[] {
+  const places = new Set(blocks.flatMap(({ place, length }) => Array.from({ length }, (_, index) => place + index)))
+  return [...places].toSorted((one, other) => one - other)
+}
+
+/** The parts of a span that hold none of these places, which are in order. */
+function without(places: readonly number[], { from, to }: Span): Span[] {
+  const parts: Span[] = []
+  let start = from
+  for (let at = firstIndex(places.length, (index) => (places[index] ?? to) >= from); start < to; at += 1) {
+    const place = Math.min(to, places[at] ?? to)
+    if (place > start) parts.push({ from: start, to: place })
+    start = place + 1
+  }
+  return parts
+}
+
+/** A block with the most rows that can stand before it. */
+type Link = { readonly block: Block; readonly before: Link | undefined; readonly rows: number }
+
+/**
+ * The blocks with the most rows that follow one another both in the list and in the expected order; all other rows have moved. `blocks`
+ * are given in the order of the list. Two may begin with the same row, where two cuts overlap.
+ */
+function keptBlocks(blocks: readonly Block[]): Block[] {
+  // In the order of their places, and of their rows: a link with fewer rows behind one with more is of no use.
+  const frontier: Link[] = []
+  for (const block of blocks) {
+    const at = firstIndex(frontier.length, (index) => (frontier[index]?.block.place ?? Infinity) >= block.place)
+    const there = frontier[at]?.block.place === block.place ? frontier[at] : undefined
+    const before = there !== undefined && there.block.cut.reach > block.cut.start ? there : frontier[at - 1]
+    const link = { block, before, rows: (before?.rows ?? 0) + block.length }
+    if (there !== undefined && there.rows >= link.rows) continue
+    let end = at
+    while ((frontier[end]?.rows ?? Infinity) <= link.rows) end += 1
+    frontier.splice(at, end - at, link)
+  }
+  const kept: Block[] = []
+  for (let link = frontier.at(-1); link !== undefined; link = link.before) kept.push(link.block)
+  return kept.toReversed()
+}
+
+/** Binary search: the first of `length` indexes for which `holds` is true, given that it is true for all later ones; `length` for none. */
+function firstIndex(length: number, holds: (index: number) => boolean): number {
+  let [from, to] = [0, length]
+  while (from < to) {
+    const middle = (from + to) >>> 1
+    if (holds(middle)) to = middle
+    else from = middle + 1
+  }
+  return from
+}
