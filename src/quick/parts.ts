@@ -23,7 +23,7 @@ export type Cut = {
 }
 
 /** Rows of a cut that follow one another as expected: `length` of them, from `at` on, expected from `place` on. */
-export type Block = {
+type Block = {
   readonly cut: Pick<Cut, 'start' | 'reach'>
   readonly at: number
   readonly place: number
