@@ -17,8 +17,7 @@ export function checkCommand(io: Io) {
       for await (const finding of checkEverything(ids, config, io.signal)) {
         const mark = finding.error !== undefined ? '✖' : finding.isWarning ? '!' : '✔'
         const fix = finding.fix === undefined ? '' : `\n    fix: ${finding.fix}`
-        const said = finding.said.replaceAll('\n', '\n    ')
-        say(io.stdout, `${mark} ${finding.what}: ${said}${fix}\n`)
+        say(io.stdout, `${mark} ${finding.what}: ${finding.said.replaceAll('\n', '\n    ')}${fix}\n`)
         findings.push(finding)
       }
       io.exitWith(exitCodeOfFindings(findings))

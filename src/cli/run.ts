@@ -13,7 +13,7 @@ import { listHeldRemovals, withMirrorOf } from './with-mirror.ts'
 import { shownMirror } from '../address/mirror-address.ts'
 import { moment, second } from '../text/wording.ts'
 import { runsTable } from './output/runs-table.ts'
-import { failureBlocks } from './output/explain-failure.ts'
+import { failureBlocks } from './output/failure-blocks.ts'
 import { heldWarning, quickText, quickAdvice } from './output/advice.ts'
 
 /** `customer-mirror run`: asks the worker for a run now. */

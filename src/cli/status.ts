@@ -13,7 +13,7 @@ import { withMirror } from './with-mirror.ts'
 import { renderTable } from './output/table.ts'
 import { configOption, duration, moment, count, grouped } from './output/wording.ts'
 import { leftBehindText } from './output/advice.ts'
-import { groupTitle } from './output/explain-failure.ts'
+import { groupTitle } from './output/failure-blocks.ts'
 import type { Organization } from '../config/organization.ts'
 import { factsOfCode, isErrorCode, isForGood } from '../errors/error-facts.ts'
 

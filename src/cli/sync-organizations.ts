@@ -8,7 +8,7 @@ import { configuredPlans, type Published, type TargetPlan } from '../copies/publ
 import { hasChangedCustomers } from '../model/report.ts'
 import { openAwaited } from '../sync/await-mirror.ts'
 import { runOrganization } from '../sync/run-organization.ts'
-import type { BlockSettings } from './output/explain-failure.ts'
+import type { BlockSettings } from './output/failure-blocks.ts'
 import type { Io } from './io.ts'
 import { namedConfig } from './arguments.ts'
 import { showProgress, SILENT, type ProgressReporter } from './output/progress.ts'

@@ -16,7 +16,7 @@ import {
   failedText,
   exitCodeWithCopies,
 } from './output/advice.ts'
-import { failureBlocks } from './output/explain-failure.ts'
+import { failureBlocks } from './output/failure-blocks.ts'
 import { runsTable } from './output/runs-table.ts'
 import type { Published } from '../copies/publish-plan.ts'
 

@@ -120,7 +120,7 @@ export const ERRORS = {
   unauthorized: {
     ...REFUSED,
     title: 'bad key, wrong secret or wrong recipe',
-    fix: "Check apiKey and secret; 'customer-mirror signing explain <organization>' shows what is signed.",
+    fix: "Check apiKey, secret and the clock of this machine; 'customer-mirror signing explain <organization>' shows what is signed, and 'customer-mirror signing solve' finds the recipe.",
   },
   forbidden: {
     ...REFUSED,
@@ -148,13 +148,13 @@ export const ERRORS = {
   network: {
     ...OUTAGE,
     title: 'unreachable',
-    fix: 'Check baseUrl, the network, and any firewall or proxy. A service that is only slow may need a longer requestTimeout.',
+    fix: 'Check baseUrl, the network, and any firewall; HTTPS_PROXY is not used. A service that is only slow may need a longer requestTimeout.',
   },
   tls: {
     ...OUTAGE,
     askAgain: 'never', // a certificate does not change within seconds
     title: 'no trusted connection',
-    fix: 'Do what is named above; a sync after that continues.',
+    fix: 'Do what is named above, or check the port in baseUrl; a sync after that continues.',
   },
   // Only a 500 is about its window, which may hold a poison row; 502, 503 and 504 are about the service.
   'server-error': {

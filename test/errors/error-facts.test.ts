@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { verdictOf, type Circumstances } from '../../jobs/run/sync-job.ts'
 import { EXIT_CODES, exitCodeOf } from '../../src/cli/exit-code.ts'
-import { explainFailure } from '../../src/cli/output/explain-failure.ts'
 import { ERRORS, factsOfCode, isErrorCode, type ErrorCode, type ErrorFacts } from '../../src/errors/error-facts.ts'
 import * as errors from '../../src/errors/errors.ts'
 import { factsOf, reportedError, windowFailureOf } from '../../src/errors/errors.ts'
@@ -104,7 +103,6 @@ describe('classes and table agree', () => {
     expect(factsOf(error)).toBe(facts)
     expect(exitCodeOf(error)).toBe(facts.exitCode)
     expect(windowFailureOf(error)).toBe(facts.window)
-    expect(explainFailure(error)).toEqual({ title: facts.title, fix: facts.fix })
     if (facts.from === 'stop' || facts.from === 'other-version') return
     expect(verdictOf(error, CIRCUMSTANCES).kind).toBe(facts.again === 'never' ? 'give-up' : facts.again)
   })
@@ -123,7 +121,6 @@ describe('classes and table agree', () => {
     expect(error.message).toBe('made up')
     expect(errors.describeError(error)).toEqual({ code, message: 'made up' })
     expect(factsOf(error)).toBe(factsOfCode(code))
-    expect(explainFailure(error)).toMatchObject({ fix: factsOfCode(code).fix })
   })
 })
 

@@ -1,4 +1,4 @@
-import { failureBlocks } from '../../src/cli/output/explain-failure.ts'
+import { failureBlocks } from '../../src/cli/output/failure-blocks.ts'
 import { addsUp, type Report } from '../../src/model/report.ts'
 import type { Outcome } from '../../src/sync/mirror-organization.ts'
 import {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { failureBlocks } from '../../../src/cli/output/explain-failure.ts'
+import { failureBlocks } from '../../../src/cli/output/failure-blocks.ts'
 import { heldWarning } from '../../../src/cli/output/advice.ts'
 import { describeError, Interrupted, MaxRunReached, MirrorUnusable } from '../../../src/errors/errors.ts'
 import { emptyReport, type RunStatus } from '../../../src/model/report.ts'
