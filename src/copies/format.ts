@@ -7,7 +7,7 @@ import type { SqlValue } from './sqlite-statement.ts'
  * A column of an export. Values are as SQLite has them: TEXT and DATETIME (UTC, as in the mirror) are strings, INTEGER is a bigint,
  * BOOLEAN is 0n or 1n. A mirror that was edited by hand may hold anything anywhere.
  */
-export type ExportColumn = Pick<PublicColumn, 'name' | 'type' | 'meaning' | 'nullable'> & {
+export type ExportColumn = Pick<PublicColumn, 'name' | 'type'> & {
   /** A TEXT column whose texts are JSON. */
   isJson?: boolean
 }

@@ -16,11 +16,18 @@ const GROUP_CHARACTERS = 8_000_000
  */
 export function parquetFormat({ ids }: Pick<FormatSettings, 'ids'>): Format {
   return function* (rows, facts) {
-    const columns = facts.columns.map((column) => parquetColumn(column, ids))
+    const columns = facts.columns.map(({ name, type }) => ({
+      name,
+      ...(name === 'id' && ids === 'uuid' ? UUID : KINDS[type]),
+    }))
     const bytes = new ByteWriter(1024 * 1024)
     const writer = new ParquetWriter({
       writer: bytes,
-      schema: [{ name: 'root', num_children: columns.length }, ...columns.map(({ element }) => element)],
+      // Null is allowed in every column, whatever the mirror promises.
+      schema: [
+        { name: 'root', num_children: columns.length },
+        ...columns.map(({ name, element }) => ({ name, repetition_type: 'OPTIONAL' as const, ...element })),
+      ],
       codec: 'ZSTD',
       compressors: { ZSTD: (content) => zstdCompressSync(content) },
       createdBy: `customer-mirror version ${version()}`,
@@ -32,7 +39,7 @@ export function parquetFormat({ ids }: Pick<FormatSettings, 'ids'>): Format {
       return written
     }
     for (const group of groupsOf(rows, columns, facts)) {
-      const columnData = columns.map(({ name, statistics }, at) => ({
+      const columnData = columns.map(({ name, statistics = LOOKED_UP.has(name) }, at) => ({
         name,
         statistics,
         ...asWritten(group[at] ?? []),
@@ -48,7 +55,7 @@ export function parquetFormat({ ids }: Pick<FormatSettings, 'ids'>): Format {
 /** The values of each column, as many rows at a time as a row group has. */
 function* groupsOf(
   rows: Iterable<ExportRow>,
-  columns: readonly ParquetColumn[],
+  columns: readonly (Kind & { name: string })[],
   facts: ExportFacts,
 ): Generator<Stored[][], void> {
   let group = columns.map((): Stored[] => [])
@@ -111,55 +118,36 @@ function asWritten(data: Stored[]): { data: Stored[]; encoding?: 'PLAIN' } {
 
 const SAMPLED = 1000
 
-/** How a column of the mirror is written to Parquet. */
-type ParquetColumn = {
-  name: string
-  /** The type that readers find; null is allowed in every column, whatever the mirror promises. */
-  element: SchemaElement
-  /** Least and greatest value of each row group: for what readers look rows up by, and not for text of customers. */
-  statistics: boolean
+/** How a column of a type is written. JSON is written as text: some readers take the JSON of Parquet for bytes. */
+type Kind = {
+  /** The type that readers find. */
+  element: Omit<SchemaElement, 'name'>
+  /** Least and greatest value of each row group; of text, only for what readers look rows up by. */
+  statistics?: boolean
   /** A value as SQLite returns it, as the writer takes it; undefined where the column cannot hold it. */
   convert(value: Value): Stored | undefined
 }
 
 type Stored = string | bigint | boolean | Uint8Array | null
 
-/** JSON is written as text: some readers take the JSON of Parquet for bytes. */
-export function parquetColumn(
-  { name, type }: Pick<ExportColumn, 'name' | 'type'>,
-  ids: FormatSettings['ids'],
-): ParquetColumn {
-  const { statistics, convert, ...stored } = name === 'id' && ids === 'uuid' ? UUID : KINDS[type]
-  const element = { name, repetition_type: 'OPTIONAL', ...stored } satisfies SchemaElement
-  return { name, element, convert, statistics: statistics || name === 'organization' || name === 'id' }
+const LOOKED_UP: ReadonlySet<string> = new Set(['organization', 'id'])
+
+const TEXT: Kind['element'] = { type: 'BYTE_ARRAY', converted_type: 'UTF8', logical_type: { type: 'STRING' } }
+const TIMESTAMP: Kind['element'] = {
+  type: 'INT64',
+  converted_type: 'TIMESTAMP_MILLIS',
+  logical_type: { type: 'TIMESTAMP', isAdjustedToUTC: true, unit: 'MILLIS' },
 }
 
-type Kind = Omit<SchemaElement, 'name'> & Pick<ParquetColumn, 'statistics' | 'convert'>
-
 const KINDS: Readonly<Record<ExportColumn['type'], Kind>> = {
-  TEXT: {
-    type: 'BYTE_ARRAY',
-    converted_type: 'UTF8',
-    logical_type: { type: 'STRING' },
-    statistics: false,
-    convert: asText,
-  },
-  INTEGER: { type: 'INT64', statistics: true, convert: asInteger },
-  DATETIME: {
-    type: 'INT64',
-    converted_type: 'TIMESTAMP_MILLIS',
-    logical_type: { type: 'TIMESTAMP', isAdjustedToUTC: true, unit: 'MILLIS' },
-    statistics: true,
-    convert: asTimestamp,
-  },
-  BOOLEAN: { type: 'BOOLEAN', statistics: true, convert: asBoolean },
+  TEXT: { element: TEXT, convert: asText },
+  INTEGER: { element: { type: 'INT64' }, statistics: true, convert: asInteger },
+  DATETIME: { element: TIMESTAMP, statistics: true, convert: asTimestamp },
+  BOOLEAN: { element: { type: 'BOOLEAN' }, statistics: true, convert: asBoolean },
 }
 
 const UUID: Kind = {
-  type: 'FIXED_LEN_BYTE_ARRAY',
-  type_length: 16,
-  logical_type: { type: 'UUID' },
-  statistics: true,
+  element: { type: 'FIXED_LEN_BYTE_ARRAY', type_length: 16, logical_type: { type: 'UUID' } },
   convert: asUuid,
 }
 

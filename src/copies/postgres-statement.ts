@@ -11,7 +11,7 @@ import {
 import { postgresError } from '../store/port/postgres-errors.ts'
 import { beginning } from '../store/port/postgres-transaction.ts'
 import { lookAtSchema, requireReadable } from '../store/postgres/require-mirror.ts'
-import { readingStatement, type SqlValue } from './sqlite-statement.ts'
+import { lengthOf, readingStatement, type SqlValue } from './sqlite-statement.ts'
 
 /** A statement that reads, with the values of $1 and so on. */
 export type Statement = { sql: string; parameters?: readonly unknown[] }
@@ -96,19 +96,9 @@ async function* rowsOf(client: MirrorClient, sql: string, parameters: readonly u
     const some = await answer(client, `FETCH ${wanted} FROM rows`, [])
     yield some
     if (some.rows.length < wanted) return
-    const room = Math.floor(AT_ONCE.characters / Math.max(1, longest(some.rows)))
+    const room = Math.floor(AT_ONCE.characters / Math.max(1, ...some.rows.map(lengthOf)))
     wanted = Math.max(1, Math.min(AT_ONCE.rows, 4 * wanted, room))
   }
-}
-
-function longest(rows: readonly SqlValue[][]): number {
-  const lengths = rows.map((row) =>
-    row.reduce<number>(
-      (sum, value) => sum + (typeof value === 'object' || typeof value === 'string' ? (value?.length ?? 0) : 8),
-      0,
-    ),
-  )
-  return Math.max(0, ...lengths)
 }
 
 /** The server makes sure that nothing is written: this is for a reason in our words, and without what stands before the first word. */

@@ -3,9 +3,9 @@ import { UsageError } from '../errors/errors.ts'
 import { either, joined, secondOf, type Sql, sql, text, written } from '../store/port/sql.ts'
 import type { Connection } from '../store/sqlite/connect.ts'
 import { hasColumns, type OpenedToRead, openToRead } from './open-to-read.ts'
-import { mirroredIn, requireKnown } from './organizations.ts'
+import { requireKnown } from './organizations.ts'
 import type { SomeRows } from './postgres-statement.ts'
-import { prepareToRead, type SqlValue, statementError } from './sqlite-statement.ts'
+import { lengthOf, prepareToRead, type SqlValue, statementError } from './sqlite-statement.ts'
 
 /*
  * Rows of a mirror or a copy, from one state of it, some at a time. Throws UsageError for a mistake in what is asked for, and MirrorUnusable.
@@ -29,7 +29,7 @@ const LATER_MS = 1000
 async function* inFile(
   file: string,
   options: { asMade?: boolean },
-  read: (opened: OpenedToRead) => Iterable<SomeRows>,
+  read: (opened: OpenedToRead) => Iterable<SomeRows> | AsyncIterable<SomeRows>,
 ): AsyncGenerator<SomeRows, void> {
   const opened = openToRead(file, options)
   try {
@@ -41,6 +41,27 @@ async function* inFile(
     opened.close()
   }
 }
+
+/** Some rows at a time, and one that is large alone: it may be as large as memory allows. The first have the columns alone. */
+function* rowsIn(db: Connection, statement: string, values: readonly unknown[] = []): Generator<SomeRows, void> {
+  const prepared = prepareToRead(db, statement)
+  const columns = prepared.columns().map(({ name }) => name)
+  yield { columns, rows: [] }
+  let rows: SqlValue[][] = []
+  let length = 0
+  for (const row of prepared.iterate(...values)) {
+    rows.push(row)
+    length += lengthOf(row)
+    if (length < AT_ONCE) continue
+    yield { columns, rows }
+    rows = []
+    length = 0
+  }
+  yield { columns, rows }
+}
+
+/** Characters and bytes. */
+const AT_ONCE = 16 * 1024
 
 /** Which customers to read, and which of their columns, where the file has them. */
 export type CustomersFilter = {
@@ -54,46 +75,72 @@ export type CustomersFilter = {
   limit?: number | undefined
 }
 
-/** Some rows at a time, and one that is large alone: it may be as large as memory allows. The first have the columns alone. */
-function* rowsIn(db: Connection, statement: string, values: readonly unknown[] = []): Generator<SomeRows, void> {
-  const prepared = prepareToRead(db, statement)
-  const columns = prepared.columns().map(({ name }) => name)
-  yield { columns, rows: [] }
-  let rows: SqlValue[][] = []
-  let length = 0
-  for (const row of prepared.iterate(...values)) {
-    rows.push(row)
-    for (const value of row) length += typeof value === 'object' || typeof value === 'string' ? (value?.length ?? 0) : 8
-    if (length < AT_ONCE) continue
-    yield { columns, rows }
-    rows = []
-    length = 0
-  }
-  yield { columns, rows }
+/** A search for these customers takes no longer on any mirror. */
+const SEARCH_MS = 600_000
+
+type Asking = { configured?: readonly string[]; signal?: AbortSignal }
+
+/** The customers that the filter asks for, in the order of organization and id; of an organization that the mirror or the configuration knows. */
+export async function* readCustomers(
+  place: string,
+  filter: CustomersFilter,
+  { configured = [], signal }: Asking = {},
+): AsyncGenerator<SomeRows, void> {
+  if (isPostgres(place)) {
+    const postgres = await import('./postgres-statement.ts')
+    const rowsOf = (statement: Sql) => {
+      const { text: query, values } = written(statement, 'postgres')
+      return postgres.readStatement(place, { sql: query, parameters: values }, { limitMs: SEARCH_MS, signal })
+    }
+    yield* customersBy({ rowsOf, hasOf: (columns) => columns }, filter, configured)
+  } else
+    yield* inFile(place, { asMade: true }, ({ db }) => {
+      const rowsOf = (statement: Sql) => {
+        const { text: query, values } = written(statement, 'sqlite')
+        return rowsIn(db, query, values)
+      }
+      return customersBy({ rowsOf, hasOf: (columns) => hasColumns(db, columns) }, filter, configured)
+    })
 }
 
-/** Characters and bytes. */
-const AT_ONCE = 16 * 1024
+/** How a mirror or a copy is read: the rows of a statement, and which of some columns it has. */
+type Reading = {
+  rowsOf: (statement: Sql) => Iterable<SomeRows> | AsyncIterable<SomeRows>
+  hasOf: (columns: readonly string[]) => readonly string[]
+}
+
+async function* customersBy(
+  { rowsOf, hasOf }: Reading,
+  filter: CustomersFilter,
+  configured: readonly string[],
+): AsyncGenerator<SomeRows, void> {
+  const { organization, search, language, limit = Infinity } = filter
+  if (organization !== undefined) {
+    const known: string[] = []
+    for await (const { rows } of rowsOf(sql`SELECT DISTINCT organization FROM runs`))
+      known.push(...rows.map(([id]) => String(id)))
+    requireKnown([organization], { known: known.toSorted(), configured })
+  }
+  const columns = hasOf(filter.columns)
+  const searched = search === undefined ? [] : requireColumns(SEARCHED, hasOf)
+  if (language !== undefined) requireColumns(['language'], hasOf)
+  const wanted = search?.toLowerCase()
+  let left = limit
+  for await (const some of rowsOf(customersStatement({ ...filter, columns }, searched))) {
+    const found = some.rows.filter((row) => wanted === undefined || mentions(row.slice(columns.length), wanted))
+    const rows = found.slice(0, left).map((row) => columns.map((name, at) => shownValue(name, row[at] ?? null)))
+    left -= rows.length
+    yield { columns: some.columns.slice(0, columns.length), rows }
+    if (left === 0) return
+  }
+}
 
 /** The columns that are searched. */
 const SEARCHED = ['name', 'username', 'email']
 
-/** The customers that the filter asks for, in the order of organization and id. */
-export function* customersIn(db: Connection, filter: CustomersFilter): Generator<SomeRows, void> {
-  const columns = hasColumns(db, filter.columns)
-  const searched = filter.search === undefined ? [] : requireColumns(db, SEARCHED)
-  if (filter.language !== undefined) requireColumns(db, ['language'])
-  const statement = written(customersStatement({ ...filter, columns }, searched), 'sqlite')
-  const found = foundIn({ ...filter, columns })
-  for (const some of rowsIn(db, statement.text, statement.values)) {
-    yield found.take(some)
-    if (found.isEnough()) return
-  }
-}
-
 /** Those of the columns that the file has. A copy without personal data has none of them. */
-function requireColumns(db: Connection, columns: readonly string[]): string[] {
-  const found = hasColumns(db, columns)
+function requireColumns(columns: readonly string[], hasOf: Reading['hasOf']): readonly string[] {
+  const found = hasOf(columns)
   if (found.length > 0) return found
   throw new UsageError(`This copy has no column ${columns.join(', ')}: it was published without personal data.`)
 }
@@ -130,24 +177,6 @@ function mayMention(searched: readonly string[], wanted: string): Sql {
   return sql`(${joined(found, ' OR ')})`
 }
 
-/** Takes the rows that are wanted, as many as are, and of them the columns that are. */
-function foundIn({ columns, search, limit = Infinity }: CustomersFilter) {
-  const wanted = search?.toLowerCase()
-  let left = limit
-  return {
-    take(some: SomeRows): SomeRows {
-      const isFound = (row: readonly SqlValue[]) => wanted === undefined || mentions(row.slice(columns.length), wanted)
-      const rows = some.rows.filter(isFound).slice(0, left)
-      left -= rows.length
-      return {
-        columns: some.columns.slice(0, columns.length),
-        rows: rows.map((row) => columns.map((name, at) => shownValue(name, row[at] ?? null))),
-      }
-    },
-    isEnough: () => left === 0,
-  }
-}
-
 /** As the service searches. */
 function mentions(values: readonly SqlValue[], wanted: string): boolean {
   return values.some((value) => typeof value === 'string' && value.toLowerCase().includes(wanted))
@@ -156,49 +185,4 @@ function mentions(values: readonly SqlValue[], wanted: string): boolean {
 /** `created_at_utc` without a fraction of a second, as in SQLite. */
 function shownValue(name: string, value: SqlValue): SqlValue {
   return name === 'created_at_utc' && typeof value === 'string' ? secondOf(value) : value
-}
-
-/** A search for these customers takes no longer on any mirror. */
-const SEARCH_MS = 600_000
-
-/** The customers that the filter asks for; of an organization that the mirror or the configuration knows. */
-export async function* readCustomers(
-  place: string,
-  filter: CustomersFilter,
-  { configured = [], signal }: { configured?: readonly string[]; signal?: AbortSignal } = {},
-): AsyncGenerator<SomeRows, void> {
-  const named = filter.organization === undefined ? [] : [filter.organization]
-  if (isPostgres(place)) yield* customersOnServer(place, filter, { named, configured, signal })
-  else
-    yield* inFile(place, { asMade: true }, ({ db }) => {
-      requireKnown(named, { known: mirroredIn(db), configured })
-      return customersIn(db, filter)
-    })
-}
-
-type Asking = { named: readonly string[]; configured: readonly string[]; signal: AbortSignal | undefined }
-
-async function* customersOnServer(
-  place: string,
-  filter: CustomersFilter,
-  { named, configured, signal }: Asking,
-): AsyncGenerator<SomeRows, void> {
-  const postgres = await import('./postgres-statement.ts')
-  const ending = { limitMs: SEARCH_MS, signal }
-  const known: string[] = []
-  if (named.length > 0)
-    for await (const { rows } of postgres.readStatement(
-      place,
-      { sql: 'SELECT DISTINCT organization FROM runs' },
-      ending,
-    ))
-      known.push(...rows.map(([id]) => String(id)))
-  requireKnown(named, { known: known.toSorted(), configured })
-  const statement = written(customersStatement(filter, filter.search === undefined ? [] : SEARCHED), 'postgres')
-  const found = foundIn(filter)
-  const reading = { sql: statement.text, parameters: statement.values }
-  for await (const some of postgres.readStatement(place, reading, ending)) {
-    yield found.take(some)
-    if (found.isEnough()) return
-  }
 }

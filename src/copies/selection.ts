@@ -66,15 +66,17 @@ const WAS_REPLACED = `EXISTS (SELECT 1 FROM changes AS sooner
       WHERE closing.organization = selected.organization AND closing.id = selected.id
         AND closing.changed_at = selected.valid_to AND closing.change = selected.closed_by))`
 
-type Kind = { isPartition: boolean; withoutPersonalData: boolean }
-
 /** The public columns of a table, those that the file has. Numbers of rows within a file say nothing elsewhere. */
-function columnsIn(db: Connection, table: string, { isPartition, withoutPersonalData }: Kind): ExportColumn[] {
+function columnsIn(
+  db: Connection,
+  table: string,
+  { isPartition, withoutPersonalData }: { isPartition: boolean; withoutPersonalData: boolean },
+): ExportColumn[] {
   const there = db.prepare<[string], string>('SELECT name FROM pragma_table_info(?)').pluck().all(table)
   return publicColumns(table)
     .filter(({ name }) => there.includes(name) && name !== 'row_id' && !(isPartition && name === 'organization'))
     .filter(({ personal }) => !(withoutPersonalData && personal))
-    .map(({ name, type, meaning, nullable }) => ({ name, type, meaning, nullable, isJson: /^JSON\b/.test(meaning) }))
+    .map(({ name, type, meaning }) => ({ name, type, isJson: /^JSON\b/.test(meaning) }))
 }
 
 /*
@@ -145,7 +147,7 @@ function selectFeed(
   const own = columnsOf('changes')
   const values = columnsOf('customers').flatMap((column) => {
     const name = own.every((each) => each.name !== column.name) ? column.name : BESIDE_A_CHANGE[column.name]
-    return name === undefined ? [] : [{ ...column, name, nullable: true, value: `now."${column.name}"` }]
+    return name === undefined ? [] : [{ ...column, name, value: `now."${column.name}"` }]
   })
   const select = (expressions: Readonly<Record<string, string>>, otherwise: string) =>
     [...own.map(({ name }) => expressions[name] ?? `${otherwise}."${name}"`), ...values.map(({ value }) => value)].join(
@@ -157,7 +159,7 @@ function selectFeed(
     at === '' ? '(? = ? OR TRUE)' : '(now.updated_at > ? OR now.organization IN (SELECT value FROM json_each(?)))'
   // A plus keeps rows in their order: no index is used to find them.
   return {
-    columns: [...own.map(nullableSeq), ...values],
+    columns: [...own, ...values],
     sql: `SELECT ${select(CURRENT, 'now')} FROM customers AS now
         WHERE ${isLater} AND +now.organization IN (SELECT value FROM json_each(?))
           AND NOT EXISTS (SELECT 1 FROM changes AS later
@@ -183,10 +185,6 @@ const CURRENT = {
 
 /** As the changes have it for a removal, and otherwise as the customer has it now. */
 const CHANGED = { missing_since: `iif(selected.change = 'removed', selected.missing_since, now.missing_since)` }
-
-function nullableSeq(column: ExportColumn): ExportColumn {
-  return column.name === 'seq' ? { ...column, nullable: true } : column
-}
 
 /**
  * A time before which a reader of all changes up to `since` knows every row, and the organizations of which it may know none,

@@ -7,6 +7,13 @@ import type { Connection } from '../store/sqlite/connect.ts'
 /** A value as SQLite has it; an INTEGER is a bigint, and a REAL a number. */
 export type SqlValue = string | number | bigint | Buffer | null
 
+/** About how much of a row is in memory, in characters and bytes. */
+export function lengthOf(row: readonly SqlValue[]): number {
+  let length = 0
+  for (const value of row) length += typeof value === 'object' || typeof value === 'string' ? (value?.length ?? 0) : 8
+  return length
+}
+
 /** A prepared statement that yields rows as arrays, and cannot write. */
 export type ReadableStatement = Database.Statement<unknown[], SqlValue[]>
 

@@ -1,22 +1,24 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { oneStatement, postgresPrograms } from '../../bench/postgres-server.ts'
-import { openToRead } from '../../src/copies/open-to-read.ts'
-import { type CustomersFilter, customersIn, readCustomers } from '../../src/copies/read-rows.ts'
+import { type CustomersFilter, readCustomers } from '../../src/copies/read-rows.ts'
 import { openMirror } from '../../src/store/open-postgres.ts'
 import { aCustomer, customerId } from '../support/builders.ts'
 import { aMirror, mirrorPages, tamper } from '../support/mirror-file.ts'
 import { startQuickPostgres } from '../support/postgres/server.ts'
 
+async function idsOf(file: string, filter: Partial<CustomersFilter>): Promise<unknown[]> {
+  const found = await Array.fromAsync(readCustomers(file, { columns: ['id'], includeRemoved: false, ...filter }))
+  return found.flatMap(({ rows }) => rows.flat())
+}
+
 /** The numbers of the customers with these overrides that a search finds. */
-async function searching(customers: readonly object[]): Promise<(search: string) => number[]> {
+async function searching(customers: readonly object[]): Promise<(search: string) => Promise<number[]>> {
   const mirror = await aMirror()
   await mirrorPages(mirror, [customers.map((overrides, index) => aCustomer(index + 1, { ...overrides }))])
-  const opened = openToRead(mirror.file)
-  onTestFinished(() => opened.close())
-  return (search) =>
-    [...customersIn(opened.db, { columns: ['id'], search, includeRemoved: false })]
-      .flatMap(({ rows }) => rows)
-      .map(([id]) => customers.findIndex((_, index) => customerId(index + 1) === id) + 1)
+  return async (search) =>
+    (await idsOf(mirror.file, { search })).map(
+      (id) => customers.findIndex((_, index) => customerId(index + 1) === id) + 1,
+    )
 }
 
 const CUSTOMERS = [
@@ -36,7 +38,7 @@ test.each([
   ['an asterisk, which is itself', '*', []],
   ['a quotation mark, which is itself', `' OR 1=1 --`, []],
 ])('a search finds %s', async (_, search, expected) => {
-  expect((await searching(CUSTOMERS))(search)).toEqual(expected)
+  expect(await (await searching(CUSTOMERS))(search)).toEqual(expected)
 })
 
 test('a search finds what the service finds, in letters that change their length or their alphabet', async () => {
@@ -46,7 +48,7 @@ test('a search finds what the service finds, in letters that change their length
     names.flatMap((name, index) => (name.toLowerCase().includes(text.toLowerCase()) ? [index + 1] : []))
 
   for (const text of ['i', 'İ', 'k', 'ss', 'ß', 'ς', 'σ', '𐐨', 'ä', 'PLAIN', 'l'])
-    expect(search(text), text).toEqual(asTheService(text))
+    expect(await search(text), text).toEqual(asTheService(text))
 })
 
 test('customers are chosen by organization and language, active ones unless all are asked for', async () => {
@@ -54,18 +56,14 @@ test('customers are chosen by organization and language, active ones unless all 
   await mirrorPages(mirror, [[aCustomer(1, { language: 'fr' }), aCustomer(2), aCustomer(3, { language: 'FR' })]])
   await mirrorPages(mirror, [[aCustomer(4, { language: 'fr' })]], { organization: 'globex' })
   tamper(mirror.file, `UPDATE customers SET removed_at = '2026-01-06 02:00:00.000' WHERE id = ?`, customerId(2))
-  const opened = openToRead(mirror.file)
-  onTestFinished(() => opened.close())
-  const chosen = (filter: Partial<CustomersFilter>) =>
-    [...customersIn(opened.db, { columns: ['id'], includeRemoved: false, ...filter })]
-      .flatMap(({ rows }) => rows)
-      .map(([id]) => Number.parseInt(String(id).slice(0, 8), 16))
+  const chosen = async (filter: Partial<CustomersFilter>) =>
+    (await idsOf(mirror.file, filter)).map((id) => Number.parseInt(String(id).slice(0, 8), 16))
 
-  expect(chosen({})).toEqual([1, 3, 4])
-  expect(chosen({ includeRemoved: true })).toEqual([1, 2, 3, 4])
-  expect(chosen({ organization: 'globex' })).toEqual([4])
-  expect(chosen({ language: 'fr' })).toEqual([1, 4])
-  expect(chosen({ language: 'fr', organization: 'acme', search: 'customer' })).toEqual([1])
+  expect(await chosen({})).toEqual([1, 3, 4])
+  expect(await chosen({ includeRemoved: true })).toEqual([1, 2, 3, 4])
+  expect(await chosen({ organization: 'globex' })).toEqual([4])
+  expect(await chosen({ language: 'fr' })).toEqual([1, 4])
+  expect(await chosen({ language: 'fr', organization: 'acme', search: 'customer' })).toEqual([1])
 })
 
 test.skipIf(postgresPrograms() === undefined)(

@@ -185,13 +185,7 @@ export function listOf(n: number): SentRecord[] {
 /** The nights of which there is a copy. */
 export const NIGHTS = [0, 1, 2, 3, 4, 5]
 
-/** A column that may be empty. */
-export const column = (name: string, type: ExportColumn['type']): ExportColumn => ({
-  name,
-  type,
-  meaning: '',
-  nullable: true,
-})
+export const column = (name: string, type: ExportColumn['type']): ExportColumn => ({ name, type })
 
 /** What the file says of itself. */
 export const FACTS: ExportFacts = {

@@ -30,7 +30,7 @@ export async function exported(format: Format, rows: readonly ExportRow[], colum
 }
 
 function columnsFor([first = ['']]: readonly ExportRow[]): ExportColumn[] {
-  return first.map((_, index) => ({ name: `c${index + 1}`, type: 'TEXT', meaning: '', nullable: true }))
+  return first.map((_, index) => ({ name: `c${index + 1}`, type: 'TEXT' }))
 }
 
 /** What is exported from a mirror: its rows as objects, what is known before the first of them, and what is reported after. */

@@ -6,7 +6,7 @@ import { exported } from './exported.ts'
 type Kind = Partial<ExportColumn>
 
 async function lineOf(value: SqlValue, kind: Kind = {}): Promise<string> {
-  const column: ExportColumn = { name: 'value', type: 'TEXT', meaning: '', nullable: true, ...kind }
+  const column: ExportColumn = { name: 'value', type: 'TEXT', ...kind }
   return (await exported(jsonLinesFormat({}), [[value]], [column])).text
 }
 
