@@ -41,29 +41,28 @@ export async function listMirroredOrganizations(
   const reading = isPostgres(place) ? onServer(place, (session) => freshnessIn(session)) : inFile(place)
   const rows = (mayBeMissing ? await ifThere(reading) : await reading) ?? []
   try {
-    const listed = rows.map(({ organization, active, removed, leaving, ...times }) => ({
-      ...{ organization, active: Number(active), removed: Number(removed), isLeaving: Number(leaving) === 1 },
-      ...{ readAsOfMs: timeIn(times.read_as_of), retiredAtMs: timeIn(times.retired_at) },
-    }))
+    const listed = rows.map(({ leaving, read_as_of, retired_at, ...one }) => {
+      return { ...one, isLeaving: leaving === 1, readAsOfMs: timeIn(read_as_of), retiredAtMs: timeIn(retired_at) }
+    })
     return listed.toSorted((one, other) => (one.organization < other.organization ? -1 : 1))
   } catch (error) {
     throw sqliteError(error, shownMirror(place))
   }
 }
 
-type FreshnessRow = {
-  organization: string
-  active: bigint | number
-  removed: bigint | number
+type FreshnessRow = Pick<MirroredOrganization, 'organization' | 'active' | 'removed'> & {
   read_as_of: string | null
   retired_at: string | null
-  leaving: bigint | number
+  leaving: number
 }
 
 async function inFile(file: string): Promise<FreshnessRow[]> {
   const opened = openToRead(file)
   try {
-    return await freshnessIn(sqliteSession(opened.db), hasTable(opened.db, 'unfinished_forgets'))
+    return await freshnessIn(
+      sqliteSession(opened.db.defaultSafeIntegers(false)),
+      hasTable(opened.db, 'unfinished_forgets'),
+    )
   } finally {
     opened.close()
   }

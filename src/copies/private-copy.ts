@@ -1,6 +1,6 @@
-import { existsSync, lstatSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { globSync, lstatSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import Database from 'better-sqlite3'
 import { writeWithoutWaiting } from './open-to-read.ts'
 import { GIVEN_BY_SERVER } from './selection.ts'
@@ -12,7 +12,6 @@ import { fileError } from '../store/port/sqlite-errors.ts'
 import { sqliteSession } from '../store/port/sqlite-store.ts'
 import type { Session } from '../store/port/store.ts'
 import { openDatabase as openServer } from '../store/postgres/open-database.ts'
-import { connect } from '../store/sqlite/connect.ts'
 import { openDatabase } from '../store/sqlite/open-database.ts'
 
 /** What readers see, and nothing of what a run or a forgotten customer needs. */
@@ -65,31 +64,24 @@ export function privatePlace(): PrivateCopy {
 
 /** Removes the folders of processes that are gone, as far as it can: the next one tries again. One without a file is being made. */
 function removeAbandoned(parent: string): void {
-  try {
-    for (const name of readdirSync(parent)) if (name.startsWith(NAME)) removeIfAbandoned(join(parent, name))
-  } catch {
-    // Nothing that is made here depends on it.
-  }
-}
-
-function removeIfAbandoned(folder: string): void {
-  const found = lstatSync(folder, { throwIfNoEntry: false })
-  const file = join(folder, 'customers.db')
-  if (found?.isDirectory() !== true || found.uid !== process.geteuid?.() || !existsSync(file)) return
-  try {
-    const lock = lockPlace(file, { waitMs: 0 })
-    rmSync(folder, { recursive: true, force: true })
-    lock.release()
-  } catch {
-    // It is being read.
+  for (const name of globSync(`${NAME}*/customers.db`, { cwd: parent })) {
+    const [file, folder] = [join(parent, name), dirname(join(parent, name))]
+    try {
+      const found = lstatSync(folder)
+      if (!found.isDirectory() || found.uid !== process.geteuid?.()) continue
+      const lock = lockPlace(file, { waitMs: 0 })
+      rmSync(folder, { recursive: true, force: true })
+      lock.release()
+    } catch {
+      // It is being read, and nothing that is made here depends on it.
+    }
   }
 }
 
 async function fill(file: string, address: string, signal: AbortSignal | undefined): Promise<void> {
   const server = await openServer(address, 'read')
   try {
-    openDatabase(file, 'write').close()
-    const db = connect(file, { fileMustExist: true })
+    const db = openDatabase(file, 'write')
     try {
       writeWithoutWaiting(db)
       db.exec('BEGIN')

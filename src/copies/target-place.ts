@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { accessSync, chmodSync, chownSync, constants, lstatSync, readFileSync, realpathSync, statSync } from 'node:fs'
+import { accessSync, chmodSync, constants, lstatSync, readFileSync, realpathSync, statSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { isPostgres } from '../address/mirror-address.ts'
 import { ORGANIZATION } from '../config/publish.ts'
@@ -260,7 +260,7 @@ function lookUp(name: string): string | undefined {
 /** Makes the folder of a copy, and those above it, where they are missing: 0750, or 0755 where all users may read the copy. */
 export function prepareFolder(folder: string, { gid, forAll }: Access): void {
   makeFolder(folder, (made) => {
-    if (gid !== undefined) giveToGroup(made, gid, () => chownSync(made, -1, gid))
+    if (gid !== undefined) giveToGroup(made, gid)
     chmodSync(made, forAll ? 0o755 : 0o750)
   })
 }

@@ -1,9 +1,9 @@
 import Database from 'better-sqlite3'
 import { createHash, randomBytes } from 'node:crypto'
 import {
+  chmodSync,
   chownSync,
   closeSync,
-  fchmodSync,
   fsyncSync,
   lstatSync,
   openSync,
@@ -11,6 +11,7 @@ import {
   readSync,
   renameSync,
   unlinkSync,
+  writeFileSync,
   writeSync,
 } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
@@ -86,10 +87,8 @@ export function writeTextFile(
 ): void {
   const { path, place, end } = beginFile(file, writing)
   try {
-    writeInto(path, (descriptor) => {
-      writeAll(descriptor, Buffer.from(text))
-      fchmodSync(descriptor, mode)
-    })
+    writeFileSync(path, text)
+    chmodSync(path, mode)
     place()
   } finally {
     end()
@@ -221,28 +220,19 @@ function inodeOf(path: string): bigint | undefined {
 
 /** Makes an empty file, 0600, of a group where one is given. What root makes belongs to the owner of the folder. */
 export function makeFile(path: string, { gid }: { gid?: number | undefined } = {}): void {
-  writeInto(path, (descriptor) => fchmodSync(descriptor, 0o600), 'wx')
+  closeSync(openSync(path, 'wx', 0o600))
+  chmodSync(path, 0o600)
   giveToOwner(path)
-  if (gid !== undefined) giveToGroup(path, gid, () => chownSync(path, -1, gid))
+  if (gid !== undefined) giveToGroup(path, gid)
 }
 
 /** Throws UsageError where this user may not give files to that group. */
-export function giveToGroup(file: string, gid: number, give: () => void): void {
+export function giveToGroup(file: string, gid: number): void {
   try {
-    give()
+    chownSync(file, -1, gid)
   } catch (error) {
     const seen = seenIn(error)
     throw seen === undefined ? error : copyFault(`${file}, to be given to group ${gid}`, seen, { cause: error })
-  }
-}
-
-/** Opens a file to write, and closes it after `work`. */
-function writeInto<Result>(path: string, work: (descriptor: number) => Result, flags = 'r+'): Result {
-  const descriptor = openSync(path, flags, 0o600)
-  try {
-    return work(descriptor)
-  } finally {
-    closeSync(descriptor)
   }
 }
 
