@@ -56,6 +56,7 @@ export function lookAtFolder(folder: string, { extension, access }: Writing): Fo
       const found = readManifestIn(folder)
       const written = [...(found?.organizations ?? []), ...(found?.replaced ?? [])]
       const there = requireOurs(folder, written)
+      const isThere = ({ object, sha256 }: { object: string; sha256: string }) => there.get(object) === sha256
       const made: { path: string; object: string }[] = []
       const writeManifest = (content: Parameters<typeof manifestText>[0]) => {
         const mode = access === undefined ? 0o600 : modeOf(access)
@@ -63,7 +64,7 @@ export function lookAtFolder(folder: string, { extension, access }: Writing): Fo
       }
       return {
         shown: folder,
-        manifest: found && { ...found, organizations: found.organizations.filter((one) => isAt(there, one)) },
+        manifest: found && { ...found, organizations: found.organizations.filter(isThere) },
         generation: (found?.generation ?? 0) + 1,
         warnings: [],
         begin(organization) {
@@ -128,11 +129,8 @@ function removePart(file: string): void {
   if (readdirSync(dirname(file)).length === 0) rmdirSync(dirname(file))
 }
 
-type Part = { bytes?: number | undefined; sha256?: string | undefined }
-type NamedPart = Part & { object: string }
-
-/** The partitions that are there. Throws UsageError for one of another program: readers would take both for one set. */
-function requireOurs(folder: string, written: readonly NamedPart[]): ReadonlyMap<string, Part> {
+/** The digests of the partitions that are there. Throws UsageError for one of another program: readers would take both for one set. */
+function requireOurs(folder: string, written: Manifest['replaced']): ReadonlyMap<string, string> {
   const names = partitionsIn(folder).flatMap((partition) =>
     readdirSync(partition).map((name) => `${basename(partition)}/${name}`),
   )
@@ -140,18 +138,13 @@ function requireOurs(folder: string, written: readonly NamedPart[]): ReadonlyMap
   return new Map(
     parts.map((object) => {
       const file = join(folder, object)
-      const found = lstatSync(file).isFile() ? digestOfFile(file) : {}
-      if (written.some((one) => one.object === object && isAt(new Map([[object, found]]), one))) return [object, found]
+      const sha256 = lstatSync(file).isFile() ? digestOfFile(file).sha256 : ''
+      if (written.some((one) => one.object === object && one.sha256 === sha256)) return [object, sha256]
       throw new UsageError(
         `${file}: was not written by this program, or was changed since. It was left as it is; move it away, or name another folder.`,
       )
     }),
   )
-}
-
-function isAt(there: ReadonlyMap<string, Part>, { object, bytes, sha256 }: NamedPart): boolean {
-  const found = there.get(object)
-  return found?.sha256 !== undefined && found.sha256 === sha256 && found.bytes === bytes
 }
 
 /** The folders of partitions. Throws UsageError for a link, which could lead anywhere. */
