@@ -49,7 +49,7 @@ export default defineConfig({
       // The addresses of mirrors in messages name no user.
       ...(onPostgres && { PGUSER: POSTGRES_USER }),
     },
-    setupFiles: ['test/support/quick-imports.ts', 'test/support/seed.ts', 'test/support/leave-no-traces.ts'],
+    setupFiles: ['test/support/quick-imports.ts', 'test/support/each-file.ts'],
     globalSetup: ['test/support/queue-setup.ts', 'test/support/plain-user-setup.ts', 'test/support/postgres/setup.ts'],
     provide: { isDeep, deepShare },
     testTimeout: LIMIT_MS,

@@ -5,7 +5,6 @@ import { MAX_RECORD_LENGTH } from '../src/sync/sorting/sort-records.ts'
 import { DAY_MS, makeNight, type Night } from './support/alike-nights.ts'
 import { aCustomer, customerId, customers, type SentRecord, START_MS } from './support/builders.ts'
 import { aMirror, rowsOf, valueOf } from './support/mirror-file.ts'
-import { datedCustomers } from './support/mirrored-sandbox.ts'
 import { someOf } from './support/seeds.ts'
 
 const CHAIN = { scan: 'chain', pageSize: 10, concurrency: 1, removals: { after: 1, maxShare: 1 } } as const
@@ -99,65 +98,7 @@ describe('a list that still has a forgotten customer', () => {
   })
 })
 
-test('a forgotten customer that leaves the list changes nothing', async () => {
-  const list = customers(1, 30)
-  const mirror = await aMirrorWithout(7, list)
-  const left = list.filter(({ id }) => id !== customerId(7))
-  for (const index of [1, 2, 3]) {
-    const { report } = await play(mirror, index, { list: left })
-    expect(report).toMatchObject({ proof: 'proven', suppressed: 0, unchanged: 29, missing: 0, removed: 0, held: 0 })
-  }
-  expect(rowsOf(mirror.file, 'SELECT * FROM changes')).toEqual([])
-})
-
-test('others are removed as before, and the forgotten one is not searched for', async () => {
-  const list = datedCustomers(1, 30)
-  const mirror = await aMirrorWithout(7, list)
-  const left = list.filter(({ id }) => id !== customerId(7) && id !== customerId(9))
-
-  const { report } = await play(mirror, 1, { list: left })
-
-  expect(report).toMatchObject({ proof: 'proven', removed: 1, missing: 0 })
-  expect(rowsOf(mirror.file, 'SELECT id, change FROM changes')).toEqual([{ id: customerId(9), change: 'removed' }])
-})
-
-test('a customer that was let in again is a new one', async () => {
-  const list = customers(1, 30)
-  const mirror = await aMirrorWithout(7, list)
-  await play(mirror, 1, { list })
-  const asked = { organization: 'acme', id: customerId(7), nowMs: START_MS + 2 * DAY_MS, monotonicMs: undefined }
-  await mirror.readmitCustomer(asked)
-
-  const { report } = await play(mirror, 3, { list })
-
-  expect(report).toMatchObject({ proof: 'proven', inserted: 1, unchanged: 29, suppressed: 0 })
-  expect(rowsOf(mirror.file, 'SELECT id, change FROM changes')).toEqual([{ id: customerId(7), change: 'added' }])
-})
-
 describe('a run that is stopped and continued', () => {
-  const PLACES = [1, 10, 18, 19, 20, 28, 29, 37]
-
-  test.each(someOf(PLACES, { every: 12 }))(
-    'ends proven where customer %d is forgotten, and reads nothing again but the ends of the list',
-    async (n) => {
-      const list = customers(1, 60)
-      for (const stopAfter of someOf([1, 2, 3, 5])) {
-        const mirror = await aMirrorWithout(n, list)
-        const first = await play(mirror, 1, { list, stopAfter })
-        expect(first.report).toMatchObject({ status: 'interrupted', pages: stopAfter })
-        const second = await play(mirror, 2, { list })
-
-        expect(second.report).toMatchObject({ status: 'complete', proof: 'proven', reasons: [], inserted: 0 })
-        expect(first.report.suppressed + second.report.suppressed).toBe(1)
-        expect(second.report.readBefore + second.report.received - second.report.duplicates).toBe(60)
-        expect(first.report.requests + second.report.requests).toBeLessThanOrEqual(
-          (await play(await aMirror(), 0, { list })).report.requests + 2,
-        )
-        expect(idsIn(mirror)).toHaveLength(59)
-      }
-    },
-  )
-
   /** Ids that rise with the place, and creation times that fall while the ids stand in no order. */
   const ORDERS = {
     'id asc': (place: number) => aCustomer(place),

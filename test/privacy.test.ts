@@ -224,18 +224,6 @@ test('a worker that was replaced while it rewrote changes nothing any more', asy
   expect(await unapplied(mirror)).toEqual([])
 })
 
-test('a run that cannot start because of another one leaves policy and memory as they are', async () => {
-  const mirror = await aMirror()
-  await mirrorList(mirror, customers(1, 5))
-  const nowMs = START_MS + 300 * 60 * MINUTE_MS
-  await mirror.startRun({ organization: 'acme', trigger: 'sync', nowMs })
-  const { report } = await mirrorList(mirror, customers(1, 5), POLICY, { now: () => nowMs })
-
-  expect(report.reasons).toEqual(['held'])
-  expect(await mirror.listPrivacy()).toEqual([])
-  expect(rowsOf(mirror.file, 'SELECT organization FROM lists')).toHaveLength(1)
-})
-
 test('values that stood in free space before the policy are gone too', async () => {
   const mirror = await aMirror()
   const long = 'moved away from '.repeat(30)
@@ -420,7 +408,7 @@ test('the memory of the list is gone before the first record is read under a new
   expect(textsIn(mirror.file, ['+1 555 0100'])).toEqual([])
 })
 
-test('so they are where the list is never proven, and where a record could not be read in that run', async () => {
+test('changes of a field that is shown again are recorded also where no list is proven, and after a record that could not be read', async () => {
   const mirror = await aMirror()
   const withoutId = { ...aCustomer(50), id: 'no UUID' }
   const list = [...customers(1, 8), aCustomer(9, { phone: null }), withoutId]

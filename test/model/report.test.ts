@@ -21,18 +21,9 @@ const sound = parts.chain((counts) =>
     return { ...counts, returned, received: inserted + updated + unchanged + duplicates + rejected + suppressed }
   }),
 )
-const anyPart = fc.constantFrom('received', 'inserted', 'updated', 'unchanged', 'duplicates', 'rejected', 'suppressed')
 
 test('numbers add up when every record received is accounted for once', () => {
   fc.assert(fc.property(sound, (counts) => addsUp(counts)))
-})
-
-test('one number that is off by anything breaks the identity', () => {
-  fc.assert(
-    fc.property(sound, anyPart, fc.integer({ min: 1, max: 50 }), (counts, part, excess) => {
-      expect(addsUp({ ...counts, [part]: counts[part] + excess })).toBe(false)
-    }),
-  )
 })
 
 test('a customer returns in a record that is updated or rejected, and in no other', () => {
@@ -55,19 +46,6 @@ test('the sum of pages that add up adds up, in any order, and equals the sum of 
       expect(total.returned).toBe(pages.reduce((sum, { returned }) => sum + returned, 0))
     }),
   )
-})
-
-test('a run that did nothing claims nothing', () => {
-  const report = emptyReport(START)
-
-  expect(report).toMatchObject({ status: 'failed', proof: 'unproven', runId: undefined, readAsOfMs: undefined })
-  expect(addsUp(report)).toBe(true)
-})
-
-test('all zeros are new ones each time', () => {
-  addRecords(noRecords(), { ...noRecords(), received: 1 })
-
-  expect(noRecords().received).toBe(0)
 })
 
 test('a report in JSON has exactly the keys of its contract, in their order', () => {

@@ -213,19 +213,6 @@ test.each([
   },
 )
 
-test('without other changes every customer has kept its place, and where all are arranged anew none has', async () => {
-  for (const [scenario, kept] of [
-    ['still', 50],
-    ['capped-total', 50],
-    ['unstable', 0],
-  ] as const) {
-    const { game } = await onAClock(scenario, { customers: 50 })
-    const mark = game.truth.mark()
-    await game.get(1)
-    expect(game.truth.stayed(mark).size).toBe(kept)
-  }
-})
-
 test('import-of-one-second: a sixteenth shares a second in the middle, in another order at every request', async () => {
   const { game } = await onAClock('import-of-one-second', { customers: 1600 })
   const dates = Map.groupBy(game.acme.customers, ({ created_at }) => created_at)

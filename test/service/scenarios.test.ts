@@ -271,11 +271,11 @@ test('stale-cache: a page of a hundred comes again as it was, with its age, and 
 test('growing-last-page: the end is never reached, and every page on the way is full of new customers', async () => {
   const { get } = await played('growing-last-page', { customers: 150 })
   const seen = new Set<string>()
-  for (let page = 1; page <= 30; page += 1) {
+  for (let page = 1; page <= 8; page += 1) {
     const { ids, meta } = await get(page)
     for (const id of ids) seen.add(id)
     expect(meta.last_page).toBe(page + 2)
     expect(meta.total).toBe((page + 2) * 100)
   }
-  expect(seen.size).toBe(3000)
+  expect(seen.size).toBe(800)
 })

@@ -221,9 +221,9 @@ const LATER_MS = START_MS + MINUTE_MS
 test('a changed policy rewrites many rows in bounded steps, between which another organization is mirrored', async () => {
   const mirror = await aMirrorOfTwo()
   // Far from each other: rows of the other organization stand between them.
-  addChanges(mirror, 'acme', { from: 1000, count: 15_000 })
-  addChanges(mirror, 'globex', { from: 20_000, count: 50_000 })
-  addChanges(mirror, 'acme', { from: 80_000, count: 15_000 })
+  addChanges(mirror, 'acme', { from: 1000, count: 5000 })
+  addChanges(mirror, 'globex', { from: 20_000, count: 9000 })
+  addChanges(mirror, 'acme', { from: 80_000, count: 5000 })
   const other = await mirror.startRun({ organization: 'initech', trigger: 'sync', nowMs: LATER_MS })
 
   const left: number[] = []
@@ -234,8 +234,8 @@ test('a changed policy rewrites many rows in bounded steps, between which anothe
 
   const rewritten = left.slice(1).map((count, at) => (left[at] ?? 0) - count)
   expect(Math.max(...rewritten)).toBeLessThanOrEqual(2000)
-  expect(rewritten.filter((count) => count > 0).length).toBeGreaterThanOrEqual(15)
-  expect([left.at(-1), namesIn(mirror, 'globex')]).toEqual([0, 50_000])
+  expect(rewritten.filter((count) => count > 0).length).toBeGreaterThanOrEqual(5)
+  expect([left.at(-1), namesIn(mirror, 'globex')]).toEqual([0, 9000])
   expect(other.records.inserted).toBe(3)
 })
 

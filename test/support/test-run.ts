@@ -15,7 +15,7 @@ const LONGEST = [
   'status/overview.deep',
   'sync/random-days.property.deep',
   'cli/read-postgres.deep',
-  'store/postgres/killed-server.deep',
+  'store/postgres/killed-server',
   'scan/nights.property',
   'sync/definitions-over-nights.property',
   'cli/export-process.deep',

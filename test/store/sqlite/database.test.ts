@@ -1,20 +1,18 @@
-import { chmodSync, copyFileSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { chmodSync, copyFileSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import Database from 'better-sqlite3'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { MirrorUnusable } from '../../../src/errors/errors.ts'
 import type { Mirror } from '../../../src/model/mirror.ts'
 import { openMirror, openMirrorToRead, rehearseMirror } from '../../../src/store/mirror.ts'
 import { mirrorIn } from '../../../src/store/open-sqlite.ts'
 import { VERSION } from '../../../src/store/schema/schema.ts'
 import { openDatabase } from '../../../src/store/sqlite/open-database.ts'
-import { type Played, played } from '../../service/a-sandbox.ts'
 import { makeNight } from '../../support/alike-nights.ts'
 import { aPage, customers, START_MS } from '../../support/builders.ts'
 import { heldPipe } from '../../support/failing-disk.ts'
 import { aMirror, aMirrorFile, mirrorPages, tamper, valueOf } from '../../support/mirror-file.ts'
 import { temporaryFolder } from '../../support/temp-folder.ts'
-import { aMirrorForOthers, aPlaceForOthers, makeReadOnly, OTHER_USER, runAsOther } from '../../support/unprivileged.ts'
 
 test('the file and what SQLite puts beside it are private, and so are the folders made for them', async () => {
   const file = join(temporaryFolder(), 'made', 'for it', 'customers.db')
@@ -182,30 +180,4 @@ test.each(['copied as a file', 'copied by SQLite'])(
 
 function keyOf(file: string): unknown {
   return valueOf(file, 'SELECT hex(key) FROM fingerprint_key')
-}
-
-describe.skipIf(OTHER_USER === undefined)('in a folder that this user cannot write', () => {
-  test('a mirror at rest is read, and published from', async () => {
-    const source = await aMirrorForOthers()
-    const folder = join(temporaryFolder(), 'left')
-    chmodSync(dirname(folder), 0o755)
-    mkdirSync(folder)
-    const file = join(folder, 'customers.db')
-    copyFileSync(source, file)
-    const { acme } = await played(undefined, { customers: 7 })
-    const config = join(folder, 'customer-mirror.yaml')
-    writeFileSync(config, configurationOf(acme))
-    makeReadOnly(folder)
-
-    const status = await runAsOther(['status', '--json'], folder)
-    expect(status).toMatchObject({ code: 0, stderr: '' })
-    expect(JSON.parse(status.stdout).organizations).toMatchObject([{ active: 5 }])
-    const published = await runAsOther(['publish', join(aPlaceForOthers(), 'copies', 'customers.db'), '--json'], folder)
-    expect(published).toMatchObject({ code: 0, stderr: '' })
-    expect(JSON.parse(published.stdout).copies[0].organizations).toMatchObject([{ active: 5 }])
-  })
-})
-
-function configurationOf({ baseUrl, apiKey, secret }: Played['acme']): string {
-  return JSON.stringify({ mirror: './customers.db', organizations: [{ id: 'acme', baseUrl, apiKey, secret }] })
 }

@@ -1,6 +1,14 @@
 import { deepEqual } from 'node:assert/strict'
 import { env } from 'node:process'
+import fc from 'fast-check'
 import { afterAll, beforeAll, vi } from 'vitest'
+import { seeds } from './seeds.ts'
+
+/**
+ * Every run of the tests draws the same examples, so that a failure comes from a change of the code. Other examples:
+ * `CUSTOMER_MIRROR_TEST_SEED=$RANDOM npm test`; a failing test prints the seed that repeats it.
+ */
+fc.configureGlobal({ seed: Number(env['CUSTOMER_MIRROR_TEST_SEED'] ?? 1), numRuns: seeds(100) })
 
 /** Test files share their process: what a test changes in it is put back when it ends, or its file fails. */
 let before: ReturnType<typeof traces>
