@@ -1,23 +1,37 @@
 import { once } from 'node:events'
 import { hostname } from 'node:os'
+import { folderBeside } from '../src/address/mirror-address.ts'
 import { processEnvironment } from '../src/config/environment.ts'
-import { ConfigError } from '../src/errors/errors.ts'
+import { ConfigError, describeError, UsageError } from '../src/errors/errors.ts'
 import { createLog, type Logger } from '../src/machine/log.ts'
 import { monotonicMs } from '../src/machine/timers.ts'
-import { openEngine, type Engine } from './engine.ts'
-import { openLiveConfig } from './configuration.ts'
-import { serveHttp } from './monitoring/endpoints.ts'
-import { NO_SCHEDULE, schedulesNothing, watched } from './monitoring/endpoints.ts'
-import { within } from './queue/deadline.ts'
-import { startPublisher } from './publish/publisher.ts'
-import { codeAndReason } from './queue/queue-faults.ts'
-import { watchQueue } from './queue/queue-faults.ts'
-import { watchDueTimes } from './schedule/due-runs.ts'
-import { requestMissedRuns, type Occasion } from './schedule/due-runs.ts'
+import type { Wait } from '../src/status/standing.ts'
+import { openAwaited } from '../src/sync/await-mirror.ts'
+import { compareConfigurations, openLiveConfig, type LiveConfig, type OtherWorkers } from './configuration.ts'
+import { NO_SCHEDULE, schedulesNothing, serveHttp, watched } from './monitoring/endpoints.ts'
+import { MirrorFailures } from './monitoring/health.ts'
+import { createListener } from './monitoring/listener.ts'
+import { createMetrics } from './monitoring/metrics.ts'
+import { createNotifier } from './notify/notifier.ts'
+import { watchPauses } from './pauses.ts'
+import { startPublisher, type Publisher } from './publish/publisher.ts'
+import { openBackend } from './queue/backend.ts'
+import { succeedsWithin, within } from './queue/deadline.ts'
+import { claimQueue } from './queue/mirror-of-queue.ts'
+import { codeAndReason, watchQueue } from './queue/queue-faults.ts'
+import { listWaits, openQueues, putBackLeft } from './queue/queues.ts'
+import { sharedTurnsIn, type LimitEvent } from './queue/shared-turns.ts'
+import { CancellableJobs, listCancellations } from './run/cancellations.ts'
+import { answeringInTime, openLiveMirror } from './run/live-mirror.ts'
+import { startQuickWorker } from './run/quick-job.ts'
+import type { Processing } from './run/run-for-job.ts'
+import { startSyncWorker } from './run/sync-job.ts'
+import { requestMissedRuns, watchDueTimes, type Occasion } from './schedule/due-runs.ts'
 import { TIMINGS, type Timings } from './timings.ts'
 
 export type WorkerOptions = {
   config?: string | undefined
+  /** Whether to use the embedded queue, whatever the configuration says. */
   embedded: boolean
   /** The address of the endpoints for monitors, and more names under which clients may ask for them. */
   http: { host: string; port: number; names?: readonly string[] }
@@ -46,51 +60,59 @@ export async function runWorker(options: WorkerOptions, { stderr, onHangUp, ...a
   onHangUp?.(() => void readNow())
   const token = boardToken()
   const log = createLog({ level: options.logLevel, stream: stderr })
-  const { embedded } = options
-  const opening = { file: options.config, cwd: process.cwd(), embedded, log, now: Date.now }
-  const config = await openLiveConfig(opening)
+  const { embedded, http } = options
+  const config = await openLiveConfig({ file: options.config, cwd: process.cwd(), embedded, log, now: Date.now })
   const publisher = startPublisher({ config, log, timings, monotonicMs })
-  let onRead = () => {}
-  const engine = await openEngine(config, {
-    ...{ embedded, timings, log, publisher, signal, now: Date.now, monotonicMs },
-    onRead: () => onRead(),
-    onOutdated: (error) => outdated.abort(error),
-  }).catch(async (error: unknown) => {
-    await publisher.stop()
-    throw error
-  })
-  readNow = config.readNow
-  const catchUp = catchingUp(engine, { log, signal })
-  onRead = () => {
-    engine.syncWorker.concurrency = config.current.jobs.concurrency
+  const common = { config, publisher, log, timings, signal, onOutdated: (error: unknown) => outdated.abort(error) }
+  const parts = await openStores(embedded, common).then(
+    (stores) => startParts({ ...common, ...stores }),
+    async (error: unknown) => {
+      await publisher.stop()
+      throw error
+    },
+  )
+  const { backend, workers } = parts
+  const catchUp = catchingUp(parts, common)
+  const onRead = () => {
+    parts.syncWorker.concurrency = config.current.jobs.concurrency
     if (schedulesNothing(config)) log.warn(NO_SCHEDULE)
     void catchUp('time')
   }
+  const onBack = () => void catchUp('queue-back')
+  parts.syncWorker.on('lockRenewalFailed', onBack)
+  const { queues } = parts
+  const watching = { queues: queues.all, workers, write: backend.write, log, timings, monotonicMs }
   const watches = [
-    watchWorkers(engine, { timings, log, catchUp }),
-    watchDueTimes({ config, queues: engine.queues, now: Date.now }),
+    config.follow(timings.configLookMs, onRead),
+    watchQueue({ ...watching, random: Math.random, onBack }),
+    watchDueTimes({ config, queues, now: Date.now }),
   ]
   const stop = async () => {
     for (const watch of watches) watch.stop()
     // Also a mirror whose server is frozen keeps no worker from stopping.
-    const stopped = Promise.all([engine.stop(), publisher.stop()])
-    const [inOrder] = await within(stopped, timings.closeMs + LET_GO_MS, [false])
+    const stopped = Promise.all([parts.stop(), publisher.stop()])
+    const [inOrder] = await within(stopped, timings.closeMs + LET_GO_MS.all, [false])
     return inOrder
   }
-  const names = [hostname(), ...(options.http.names ?? [])]
-  const http = await serveHttp(watched(engine, { token, now: Date.now, monotonicMs }), {
-    ...options.http,
-    names,
-  }).catch(async (error: unknown) => {
+  const shown = watched({ ...parts, config }, { token })
+  const names = [hostname(), ...(http.names ?? [])]
+  const server = await serveHttp(shown, { ...http, names }).catch(async (error: unknown) => {
     await stop()
     throw error
   })
-  log.info({ http: http.origin }, 'worker starting')
+  log.info({ http: server.origin }, 'worker starting')
   if (schedulesNothing(config)) log.warn(NO_SCHEDULE)
+  readNow = config.readNow
   const stopped = signal.aborted ? Promise.resolve() : once(signal, 'abort')
   // A queue that connects and then stalls must not keep the worker from stopping.
   await Promise.race([catchUp('start', startedAtMs), stopped])
-  if (!signal.aborted) takeJobs(engine, { log, http: http.origin })
+  if (!signal.aborted) {
+    // A worker that failed and was resumed already runs.
+    for (const worker of workers.filter((each) => !each.isRunning()))
+      worker.run().catch((error: unknown) => log.error({ reason: codeAndReason(error) }, 'worker ended unexpectedly'))
+    const { kind, place, telemetry } = backend
+    log.info({ queue: kind, place, http: server.origin, traced: telemetry !== undefined }, 'worker started')
+  }
   publisher.compareSoon()
   const again = setInterval(() => {
     publisher.compareSoon()
@@ -100,18 +122,31 @@ export async function runWorker(options: WorkerOptions, { stderr, onHangUp, ...a
   clearInterval(again)
   log.info('worker stopping')
   const inOrder = await stop()
-  await http.close()
+  await server.close()
   log.info({ inOrder }, 'worker stopped')
   outdated.signal.throwIfAborted()
 }
 
-/** Requests missed runs. Never rejects: failures are logged, and a later look follows. */
-type CatchUp = (occasion: Occasion, askedAtMs?: number) => Promise<void>
+/** How long what is left may take to close, once the queue had its time. */
+const LET_GO_MS = { backend: 500, all: 1000 }
 
+/** The token for the pages at /queues; undefined when there is none. Short tokens are refused. */
+function boardToken(): string | undefined {
+  const token = processEnvironment()['CUSTOMER_MIRROR_BOARD_TOKEN']
+  if (token === undefined || token === '') return undefined
+  if (token.length >= SHORTEST) return token
+  throw new ConfigError([
+    { file: 'environment CUSTOMER_MIRROR_BOARD_TOKEN', message: `must have at least ${SHORTEST} characters` },
+  ])
+}
+
+const SHORTEST = 16
+
+/** Requests missed runs, one look after the other. Never rejects: failures are logged, and a later look follows. */
 function catchingUp(
-  { config, queues, mirror, backend: { values } }: Engine,
-  { log, signal }: { log: Logger; signal: AbortSignal },
-): CatchUp {
+  { queues, mirror, backend: { values } }: Stores,
+  { config, log, signal }: Common,
+): (occasion: Occasion, askedAtMs?: number) => Promise<void> {
   const look = async (occasion: Occasion, askedAtMs: number | undefined) => {
     try {
       const { organizations } = config.current
@@ -128,40 +163,143 @@ function catchingUp(
   return (occasion, askedAtMs) => (last = last.then(() => look(occasion, askedAtMs)))
 }
 
-/** Requests missed runs after the queue was lost or has lost a job. */
-function watchWorkers(
-  { backend, queues, syncWorker, quickWorker, notifyWorker }: Engine,
-  { timings, log, catchUp }: { timings: Timings; log: Logger; catchUp: CatchUp },
-): { stop: () => void } {
-  const onBack = () => void catchUp('queue-back')
-  syncWorker.on('lockRenewalFailed', onBack)
-  const { write } = backend
-  const workers = [syncWorker, quickWorker, notifyWorker]
-  return watchQueue({ queues: queues.all, workers, write, log, timings, monotonicMs, random: Math.random, onBack })
+type Common = {
+  config: LiveConfig
+  publisher: Publisher
+  log: Logger
+  timings: Timings
+  /** Aborted when the worker is to stop. */
+  signal: AbortSignal
+  /** Called when a newer version has changed the mirror, so that this worker is to end. */
+  onOutdated: (error: unknown) => void
 }
 
-function takeJobs(
-  { backend, syncWorker, quickWorker, notifyWorker }: Engine,
-  { log, http }: { log: Logger; http: string },
-): void {
-  // A worker that failed and was resumed already runs.
-  for (const worker of [syncWorker, quickWorker, notifyWorker].filter((each) => !each.isRunning()))
-    worker.run().catch((error: unknown) => log.error({ reason: codeAndReason(error) }, 'worker ended unexpectedly'))
-  const { kind, place, telemetry } = backend
-  log.info({ queue: kind, place, http, traced: telemetry !== undefined }, 'worker started')
+type Stores = Awaited<ReturnType<typeof openStores>>
+
+/** Opens the mirror and the queue. While the server of the mirror is away, it waits as long as a run. */
+async function openStores(embedded: boolean, { config, log, signal }: Common) {
+  const { queue, mirror: place, organizations } = config.current
+  const address = embedded ? 'embedded' : queue
+  if (address === undefined) throw new UsageError(NO_QUEUE)
+  const onReplaced = (found: string) => log.warn({ mirror: place }, found === 'none' ? GONE : REPLACED)
+  const mirror = await openAwaited(() => openLiveMirror(place, { signal, onReplaced }), {
+    ...{ organizations, monotonicMs, random: Math.random, signal },
+    onAway: (error, longestWaitMs) => log.warn({ error: describeError(error), longestWaitMs }, 'mirror awaited'),
+  })
+  try {
+    const backend = await openBackend(address, { folder: folderBeside(config.current) })
+    try {
+      // A queue that connects and then stalls must not keep the worker from stopping.
+      await within(claimQueue(backend.values, mirror), CLAIM_MS, undefined, signal)
+      const queues = openQueues(backend)
+      if (backend.kind === 'embedded') await putBackLeft(queues)
+      return { mirror, backend, queues }
+    } catch (error) {
+      await within(backend.close(), LET_GO_MS.backend, undefined).catch(() => {})
+      throw error
+    }
+  } catch (error) {
+    await mirror.close()
+    throw error
+  }
 }
 
-/** The token for the pages at /queues; undefined when there is none. Short tokens are refused. */
-function boardToken(): string | undefined {
-  const token = processEnvironment()['CUSTOMER_MIRROR_BOARD_TOKEN']
-  if (token === undefined || token === '') return undefined
-  if (token.length >= SHORTEST) return token
-  throw new ConfigError([
-    { file: 'environment CUSTOMER_MIRROR_BOARD_TOKEN', message: `must have at least ${SHORTEST} characters` },
-  ])
+const NO_QUEUE =
+  'No queue is configured. Add `queue: redis://127.0.0.1:6379` to the configuration, set CUSTOMER_MIRROR_QUEUE, or pass ' +
+  '--embedded to keep it beside the mirror.'
+const GONE = 'mirror is gone from its place, a new one is made there'
+const REPLACED = 'mirror was replaced, the file at its place is used'
+
+/** How long the queue has to say at the start which mirror it has. */
+const CLAIM_MS = 2000
+
+/** The parts of a worker, and how to stop them. No worker takes a job from the queue until it runs. */
+function startParts({ config, publisher, log, timings, signal, onOutdated, backend, mirror, queues }: Common & Stores) {
+  const { values, limits } = backend
+  const isAlone = backend.kind === 'embedded'
+  const now = Date.now
+  const unreadable = new Set<string>()
+  // Values are read again and again: what cannot be read is reported once.
+  const onUnreadable = (name: string) => {
+    if (!unreadable.has(name)) log.warn({ name }, 'value in the queue ignored, a newer version wrote it')
+    unreadable.add(name)
+  }
+  // No other process reaches an embedded queue, so that its pauses do not change.
+  const pauseLookMs = isAlone ? timings.catchUpMs : timings.lookMs
+  const pauses = watchPauses({ values, sync: queues.sync, lookMs: pauseLookMs, now, onUnreadable })
+  const others = isAlone
+    ? ALONE
+    : compareConfigurations({ values, hash: () => config.hash, lookMs: timings.configShareMs, log, now })
+  // Made once: the look-ups of all endpoints together hold few connections.
+  const watchedMirror = answeringInTime(mirror)
+  const mirrorFailures = new MirrorFailures(now)
+  const waits = () => within(listWaits(queues), ASK_MS, new Map<string, Wait>()).catch(() => new Map<string, Wait>())
+  const organizations = () => config.current.organizations
+  const looking = { mirror: watchedMirror, organizations, pauses: pauses.latest, waits, now, monotonicMs }
+  const metrics = createMetrics({ ...looking, queues })
+  const stopping = new AbortController()
+  const processing: Processing = {
+    organizationOf: config.organizationOf,
+    lookAgain: config.lookAgain,
+    ...{ mirror, queues, pauses },
+    rateLimits: new Map(),
+    sharedTurns:
+      limits &&
+      sharedTurnsIn({ limits, workers: others.workers, monotonicMs, onEvent: (event) => logLimit(log, event) }),
+    listener: createListener({ metrics, mirrorFailures, mirror, publisher, log, monotonicMs }),
+    onOutdated: (error) => {
+      if (!signal.aborted) log.error({ error: describeError(error) }, 'mirror changed by a newer version, worker ends')
+      onOutdated(error)
+    },
+    cancellable: new CancellableJobs({
+      // An embedded queue is open only in this process, so that no person can cancel its jobs.
+      list: isAlone ? undefined : () => listCancellations(values, onUnreadable),
+      lookMs: timings.cancelLookMs,
+    }),
+    stop: stopping.signal,
+    ...{ timings, now, monotonicMs, random: Math.random },
+  }
+  const syncWorker = startSyncWorker(backend, processing, config.current.jobs)
+  const notifier = createNotifier({ config, mirror, queues, backend, log, timings, now })
+  const runners = [syncWorker, startQuickWorker(backend, processing)] as const
+  const workers = [...runners, notifier.worker] as const
+  syncWorker.on('active', ({ data }) => publisher.runStarted(data.organization))
+  syncWorker.on('failed', (job) => publisher.runEnded(job?.data.organization ?? ''))
+  syncWorker.on('stalled', (jobId) => {
+    metrics.countTakenOver()
+    log.warn({ jobId }, 'job taken over from a worker without a heartbeat')
+  })
+  return {
+    ...{ backend, mirror, queues, others, looking, mirrorFailures, metrics, syncWorker, runners, workers },
+    /**
+     * Stops taking jobs, lets current pages be saved, puts unfinished jobs back, and closes everything, even if the queue does not
+     * answer. Returns whether everything was closed in order.
+     */
+    async stop() {
+      for (const part of [pauses, others, notifier]) part.stop()
+      // Closed first, so that the jobs put back are not taken again.
+      const closing = Promise.all(workers.map((worker) => worker.close()))
+      stopping.abort()
+      // While the queue is gone, a worker would wait for it for ever.
+      const closed = closing.then(() => queues.close())
+      const inOrder = await succeedsWithin(closed, timings.closeMs)
+      await within(backend.close(), LET_GO_MS.backend, undefined).catch(() => {})
+      await mirror.close()
+      return inOrder
+    },
+  }
 }
 
-const SHORTEST = 16
+/** An embedded queue has one worker. */
+const ALONE: OtherWorkers = { problem: () => undefined, workers: () => 1, stop: () => {} }
 
-/** How long what is left may take to close, once the queue had its time. */
-const LET_GO_MS = 1000
+/** How long the page and the metrics wait for the queue. */
+const ASK_MS = 1000
+
+/** Logs once that a rate limit which all workers share was lost, and once that it is back. */
+function logLimit(log: Logger, event: LimitEvent): void {
+  const { limit } = event
+  if (event.kind === 'limit-back') return log.info({ limit }, 'shared rate limit is back')
+  const reason = codeAndReason(event.error)
+  log.warn({ limit, workers: event.workers, reason }, 'shared rate limit is away, each worker takes its share of it')
+}

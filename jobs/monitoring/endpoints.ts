@@ -15,15 +15,13 @@ import { CONTENT_SECURITY_POLICY } from '../../src/status/frame.ts'
 import { overviewPage } from '../../src/status/overview-page.ts'
 import { readPart } from '../../src/status/overview.ts'
 import { errorPage, runPage } from '../../src/status/run-page.ts'
-import type { Wait } from '../../src/status/standing.ts'
-import type { Pauses } from '../../src/model/pause.ts'
 import type { Mirror } from '../../src/model/mirror.ts'
 import { isoTime } from '../../src/time/moments.ts'
-import type { Engine } from '../engine.ts'
-import type { LiveConfig } from '../configuration.ts'
-import { type WorkerReadiness, examine, noticesOf } from './health.ts'
-import { overviewFacts, processText } from './metrics.ts'
+import type { LiveConfig, OtherWorkers } from '../configuration.ts'
+import { type Examined, type MirrorFailures, type WorkerReadiness, examine, noticesOf } from './health.ts'
+import { type Clocked, type Metrics, momentOf, overviewFacts, processText } from './metrics.ts'
 import { succeedsWithin } from '../queue/deadline.ts'
+import type { Backend } from '../queue/port.ts'
 import type { Queues } from '../queue/queues.ts'
 
 export type Watched = {
@@ -92,36 +90,25 @@ function nameIn(host: string): string | undefined {
   return withoutBrackets(new URL(`http://${host}`).hostname).replace(/\.$/, '')
 }
 
-export type Shown = {
+/** What the pages look at. */
+export type Looking = Clocked & {
   mirror: Pick<Mirror, 'listFreshness' | 'listHeldRemovals' | 'listUnderway' | 'listLatestRuns' | 'findRun'>
   /** The organizations configured now. */
   organizations: () => readonly Organization[]
-  /** What is wrong with this worker, in sentences. */
-  notices?: () => Promise<readonly string[]>
-  /** Which organizations are paused. Never rejects. */
-  pauses?: () => Promise<Pauses>
-  /** What the jobs of organizations wait for. Never rejects. */
-  waits?: () => Promise<ReadonlyMap<string, Wait>>
-  now: () => number
-  monotonicMs: () => number
 }
 
+/** What is wrong with this worker, in sentences. */
+type Notices = () => Promise<readonly string[]>
+
 /** The pages to look at: all organizations at `/`, and each run at `/runs/<id>`. They can be read and nothing else. */
-export function createPages({
-  mirror,
-  organizations,
-  notices = async () => [],
-  pauses,
-  waits,
-  now,
-  monotonicMs,
-}: Shown): Hono {
+export function createPages(looking: Looking, notices: Notices = async () => []): Hono {
+  const { mirror, organizations, now } = looking
   const pages = new Hono()
   pages.get('/', async (context) => {
     const { find = '', page = '1' } = context.req.query()
     const asked = { find: find.trim().toLowerCase().slice(0, LONGEST_ID), page: Number(page) }
-    const moment = { pauses: await pauses?.(), waits: await waits?.(), nowMs: now(), monotonicMs: monotonicMs() }
-    const [overview, served] = await readPart(mirror, overviewFacts(organizations(), moment), asked)
+    const facts = overviewFacts(organizations(), await momentOf(looking))
+    const [overview, served] = await readPart(mirror, facts, asked)
     return answerPage(context, 200, overviewPage(overview, { ...served, notices: (await notices()).map(asSentence) }))
   })
   pages.get(RUN_PATH, async (context) => {
@@ -162,23 +149,33 @@ const PAGE_HEADERS = {
 /** How long to wait for the queue: it is reported on its own that it is away. */
 const ASK_MS = 2000
 
+type Parts = {
+  backend: Pick<Backend, 'write'>
+  config: LiveConfig
+  queues: Queues
+  others: Pick<OtherWorkers, 'problem'>
+  /** Those that make runs. */
+  runners: Examined['workers']
+  looking: Looking & { mirror: Mirror }
+  mirrorFailures: MirrorFailures
+  metrics: Metrics
+}
+
 /** What the endpoints of a worker show: readiness, metrics, the page, and the board where there is a token for it. */
 export function watched(
-  engine: Engine,
-  { token, now, monotonicMs }: { token: string | undefined; now: () => number; monotonicMs: () => number },
+  { backend, config, queues, others, runners, looking, mirrorFailures, metrics }: Parts,
+  { token }: { token: string | undefined },
 ): Watched {
-  const { backend, config, queues, pauses, others, syncWorker, quickWorker, metrics } = engine
-  const { watchedMirror: mirror, mirrorFailures } = engine
+  const { mirror, organizations, pauses, now, monotonicMs } = looking
   const write = createWriteProbe(backend.write, monotonicMs)
   const noticed = async () => ({
     configuration: configurationProblems(config, others.problem()),
-    organizations: config.current.organizations,
-    mirror,
-    mirrorFailures,
-    pauses: await pauses.latest(),
+    organizations: organizations(),
+    ...{ mirror, mirrorFailures },
+    pauses: await pauses?.(),
     nowMs: now(),
   })
-  const examineNow = async () => examine({ ...(await noticed()), write, workers: [syncWorker, quickWorker] })
+  const examineNow = async () => examine({ ...(await noticed()), write, workers: runners })
   return {
     examine: examineNow,
     metrics: async () => {
@@ -189,15 +186,7 @@ export function watched(
       const queueUp = succeedsWithin(write(), ASK_MS)
       return (await metrics.text({ ready: await ready, queueUp: await queueUp })) + (await processText())
     },
-    pages: createPages({
-      mirror,
-      organizations: () => config.current.organizations,
-      notices: async () => noticesOf(await noticed()),
-      pauses: () => pauses.latest(),
-      waits: engine.waits,
-      now,
-      monotonicMs,
-    }),
+    pages: createPages(looking, async () => noticesOf(await noticed())),
     board: token === undefined ? undefined : createBoard(queues, token),
   }
 }

@@ -34,7 +34,7 @@ type Noticed = {
   organizations: readonly Scheduled[]
   mirror: Pick<Mirror, 'listLastRuns'>
   mirrorFailures?: MirrorFailures
-  pauses?: Pauses
+  pauses?: Pauses | undefined
   nowMs: number
 }
 

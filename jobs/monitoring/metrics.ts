@@ -27,11 +27,8 @@ export type Metrics = {
 /** Whether the worker is ready, as `/readyz` answers, and whether its queue can be written. */
 type Health = { ready: boolean; queueUp: boolean }
 
-export type Measured = {
-  mirror: Parameters<typeof readStandings>[0]
-  queues: Pick<Queues, 'sync' | 'quick'>
-  /** The organizations configured now. */
-  organizations: () => readonly Scheduled[]
+/** What changes from one look to the next beside the mirror. */
+export type Clocked = {
   /** Which organizations are paused. Never rejects. */
   pauses?: () => Promise<Pauses>
   /** What the jobs of organizations wait for. Never rejects. */
@@ -40,11 +37,18 @@ export type Measured = {
   monotonicMs: () => number
 }
 
+export type Measured = Clocked & {
+  mirror: Parameters<typeof readStandings>[0]
+  /** The organizations configured now. */
+  organizations: () => readonly Scheduled[]
+  queues: Pick<Queues, 'sync' | 'quick'>
+}
+
 /** How long a scrape waits for a queue that may be gone. */
 const COUNT_MS = 1000
 
 /** The metrics of this worker. What the mirror and the queue hold is looked up once for each scrape. */
-export function createMetrics({ mirror, queues, organizations, pauses, waits, now, monotonicMs }: Measured): Metrics {
+export function createMetrics({ mirror, queues, organizations, ...looking }: Measured): Metrics {
   const registry = new Registry()
   const meters = metersIn(registry)
   const { keepOnly, ...counters } = countersIn(meters)
@@ -67,9 +71,9 @@ export function createMetrics({ mirror, queues, organizations, pauses, waits, no
     ...counters,
     async text(found) {
       health = found
-      const moment = { pauses: await pauses?.(), waits: await waits?.(), nowMs: now(), monotonicMs: monotonicMs() }
       // While the mirror cannot be read, `ready` is 0; all other metrics are still worth having.
-      standings = await readStandings(mirror, overviewFacts(organizations(), moment)).catch(() => [])
+      const facts = overviewFacts(organizations(), await momentOf(looking))
+      standings = await readStandings(mirror, facts).catch(() => [])
       keepOnly(organizations().map(({ id }) => id))
       // One in each turn of the event loop: with a thousand organizations there are some thousand lines of each.
       const texts: string[] = []
@@ -196,6 +200,11 @@ type Moment = {
   waits?: ReadonlyMap<string, Wait> | undefined
   nowMs: number
   monotonicMs: number
+}
+
+/** What is known at this moment beside the mirror. */
+export async function momentOf({ pauses, waits, now, monotonicMs }: Clocked): Promise<Moment> {
+  return { pauses: await pauses?.(), waits: await waits?.(), nowMs: now(), monotonicMs: monotonicMs() }
 }
 
 /** The due times and the pauses of the configured organizations, as the overview shows them. */

@@ -184,13 +184,15 @@ async function aServer({ isReadable = true, notices = [] }: { isReadable?: boole
   await night(mirror, 0, customers(1, 2), { organization: 'globex' })
   const organizations = [await anOrganization()]
   const broken = { ...mirror, listFreshness: () => Promise.reject(new Error('no file')) }
-  const pages = createPages({
-    mirror: isReadable ? mirror : broken,
-    organizations: () => organizations,
-    notices: async () => notices,
-    now: () => NOW_MS,
-    monotonicMs: () => 0,
-  })
+  const pages = createPages(
+    {
+      mirror: isReadable ? mirror : broken,
+      organizations: () => organizations,
+      now: () => NOW_MS,
+      monotonicMs: () => 0,
+    },
+    async () => notices,
+  )
   const board = new Hono()
   board.get('/', (context) => context.text('board'))
   const examine = async () => ({ ready: true, problems: [] })
