@@ -4,7 +4,7 @@ import { hasChangedCustomers } from '../../src/model/report.ts'
 import type { HeldRemovals, Mirror } from '../../src/model/mirror.ts'
 import { isoTime } from '../../src/time/moments.ts'
 import type { Publisher } from '../publish/publisher.ts'
-import type { EndOfQuickRun, Listener, RunOfJob } from '../run/run-for-job.ts'
+import type { EndOfQuickRun, Listener, RunOfJob, WhyNotNow } from '../run/run-for-job.ts'
 import { createSparseLog } from '../queue/queue-faults.ts'
 import type { MirrorFailures } from './health.ts'
 import type { Metrics } from './metrics.ts'
@@ -37,17 +37,11 @@ export function createListener({ metrics, mirrorFailures, mirror, publisher, log
       const held = mirror.listHeldRemovals().catch(() => undefined)
       void held.then((open) => logRun(log, run, open))
     },
-    onPutOff: (organization, untilMs) => {
+    onNoRun: (organization, why, untilMs) => {
       publisher.runEnded(organization)
-      log.info({ organization, until: untilMs && isoTime(untilMs) }, 'run put off')
-    },
-    onLeft: (organization, why) => {
-      publisher.runEnded(organization)
-      log.warn({ organization, why }, 'job left to other workers')
-    },
-    onNotNeeded: (organization, why) => {
-      publisher.runEnded(organization)
-      log.info({ organization, why }, 'run not needed')
+      if (why === 'paused') log.info({ organization, until: untilMs && isoTime(untilMs) }, 'run put off')
+      else if (LEFT.has(why)) log.warn({ organization, why }, 'job left to other workers')
+      else log.info({ organization, why }, 'run not needed')
     },
     onQuickRun: (ended) => {
       metrics.countQuickRun(ended)
@@ -56,6 +50,8 @@ export function createListener({ metrics, mirrorFailures, mirror, publisher, log
     },
   }
 }
+
+const LEFT: ReadonlySet<WhyNotNow> = new Set(['newer-version', 'another-configuration'])
 
 /**
  * Logs what slows runs down. While the server of the mirror is away, each run asks it again every few seconds: of these waits one is

@@ -38,11 +38,10 @@ export type JobVerdict =
 
 /**
  * Why a job is left to other workers: a newer version of the program asked for it, or its organization is not in the configuration of this
- * worker.
+ * worker; why it ends without a run: the list was read since it was due, that failed for good, or an earlier start of the job read it; or that
+ * it waits for the end of a pause.
  */
-type WhyLeft = 'newer-version' | 'another-configuration'
-
-/** Why a job ends without a run: the list was read since it was due, that failed for good, or an earlier start of the job read it. */
+export type WhyNotNow = 'newer-version' | 'another-configuration' | WhyNotNeeded | 'paused'
 export type WhyNotNeeded = 'read-since' | 'refused-since' | 'ended-before'
 
 /**
@@ -66,12 +65,8 @@ export type Listener = {
   onEvent?(organization: string, event: SourceEvent): void
   onAnswer?(organization: string, answer: { status: number }): void
   onRun?(run: RunOfJob): void
-  /** A job ended without a run. */
-  onNotNeeded?(organization: string, why: WhyNotNeeded): void
-  /** A job waits for another worker. */
-  onLeft?(organization: string, why: WhyLeft): void
-  /** A job waits for the end of a pause, in Unix milliseconds; undefined where the end is not known. */
-  onPutOff?(organization: string, untilMs: number | undefined): void
+  /** A job makes no run now. `untilMs`: when its pause ends, in Unix milliseconds, where that is known. */
+  onNoRun?(organization: string, why: WhyNotNow, untilMs?: number): void
   onQuickRun?(ended: EndOfQuickRun): void
 }
 

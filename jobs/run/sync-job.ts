@@ -103,7 +103,7 @@ async function mirrorForJob(
   if (organization === undefined && unknownTo < MOST_UNKNOWN) {
     return delayUntil(job, token, now() + timings.leftWaitMs, {
       changes: { unknownTo: unknownTo + 1 },
-      report: () => listener.onLeft?.(id, 'another-configuration'),
+      report: () => listener.onNoRun?.(id, 'another-configuration'),
     })
   }
   const decide = (error: unknown, { pages }: { pages: number }): JobVerdict =>
@@ -118,7 +118,7 @@ async function mirrorForJob(
     })
   const why = organization && (await findWhyNotNeeded(job, processing))
   if (why !== undefined) {
-    listener.onNotNeeded?.(id, why)
+    listener.onNoRun?.(id, why)
     return {}
   }
   await quickRunEnded(id, signal, processing)

@@ -22,7 +22,7 @@ export async function leaveToOthers(
   const asked = z.looseObject({ version: z.string() }).safeParse(job.data)
   if (!asked.success || !isNewer(asked.data.version)) return
   const waitMs = timings.leftWaitMs * Math.min(job.attemptsStarted, MOST_WAITS)
-  const report = () => listener.onLeft?.(job.data.organization, 'newer-version')
+  const report = () => listener.onNoRun?.(job.data.organization, 'newer-version')
   await delayUntil(job, token, now() + waitMs, { report })
 }
 
@@ -49,7 +49,7 @@ export async function putOffWhilePaused(
   const { untilMs } = paused
   // Before the job is delayed: a pause that ends now starts what is noted as put off.
   await job.updateProgress({ ...progress, wait: { why: 'pause', untilMs } })
-  const report = () => listener.onPutOff?.(job.data.organization, untilMs)
+  const report = () => listener.onNoRun?.(job.data.organization, 'paused', untilMs)
   await delayUntil(job, token, untilMs ?? now() + LOOK_AGAIN_MS, { report })
 }
 
