@@ -114,7 +114,7 @@ export function expectedNow<Each extends { id: string }>(
 /** Which organizations are paused, as far as this worker knows. */
 export type PauseWatch = {
   /** As the queue has it now; while it does not answer, as it was last seen. Never rejects. */
-  latest(): Promise<Pauses>
+  latest: () => Promise<Pauses>
   stop(): void
 }
 
