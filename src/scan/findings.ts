@@ -43,6 +43,9 @@ export class Findings {
   furthest = 0
   /** How many rows neighbours should share; follows what the list needs. */
   #overlap = USUAL_OVERLAP
+  /** The same of windows with a row that no window before had, and how many such rows there were. */
+  reach = 0
+  unrepeated = 0
   readonly flaws = new Set<Reason>()
   readonly seen = new SeenRows()
   readonly witnesses = new Witnesses()
@@ -72,7 +75,12 @@ export class Findings {
     const { size } = read.window
     this.isExact ||= read.reach - read.start === size && size < this.size && size % ROUNDEST > 0
     this.#observeTotal(read, askedAt)
+    const before = this.seen.size
     for (const key of read.keys) this.seen.add(key)
+    const fresh = this.seen.size - before + rows.length - read.places.size
+    this.unrepeated += fresh
+    // Behind the last page, some services send that page again.
+    if (fresh > 0) this.reach = Math.max(this.reach, read.reach)
     this.rejected += rows.length - read.keys.length
     if (read.places.size < read.keys.length) this.flaws.add('duplicate-id')
     this.witnesses.observe(read)

@@ -215,7 +215,7 @@ class ListScan implements Scan {
   }
 
   certificate(): Certificate {
-    const { total, size, seen, requests, lacking, limit } = this.#findings
+    const { total, size, seen, unrepeated, reach, requests, lacking, limit } = this.#findings
     const { isComplete } = this.#chain
     const doubts = this.#doubts()
     const isWhole = total !== undefined && lacking <= MOST_LACKING * total && doubts.isDisjointFrom(IN_PARTS)
@@ -223,6 +223,8 @@ class ListScan implements Scan {
       ...this.#grade(doubts),
       requests,
       distinct: seen.size,
+      unrepeated,
+      reach,
       total,
       pageSize: size,
       isWhole: this.done && isComplete && isWhole,

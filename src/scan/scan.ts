@@ -53,6 +53,9 @@ export type Certificate = {
   readonly requests: number
   /** Different ids read. */
   readonly distinct: number
+  /** How many records were read that repeat none of another window, and the position after the last one. */
+  readonly unrepeated: number
+  readonly reach: number
   /** The total as last stated by the service. */
   readonly total: number | undefined
   /** The page size in which the list was read: as configured, or smaller where the service serves less. */
@@ -74,6 +77,8 @@ export const NO_PROOF = {
   witness: undefined,
   isWhole: false,
   limit: undefined,
+  unrepeated: 0,
+  reach: 0,
 } as const
 
 /**

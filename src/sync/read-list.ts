@@ -9,8 +9,9 @@ import type { Mirror } from '../model/mirror.ts'
 import { sortPage, type ReadPage, type Recognition } from './sorting/sort-page.ts'
 import { readWindows, type Arrival, type Reading } from './read-windows.ts'
 import { listScan } from '../scan/list-scan.ts'
+import type { Reason } from '../model/reasons.ts'
+import { ContractBroken } from '../errors/errors.ts'
 import { readingErrors } from './stopped-reading.ts'
-import { refuseGaps } from './refuse-gaps.ts'
 import { ForeignAnswers, refuseTenantMixup } from './tenant-mixup.ts'
 
 export type ListSettings = {
@@ -73,7 +74,7 @@ export async function readList(
   const read = await readPages(settings, run, limits, { scan, recorder, known })
   const judged = judgeSurplus(read, run)
   if (judged.reasons.includes('page-limit')) return { certificate: judged, readToEnd: false }
-  refuseGaps(recorder.windows, judged, settings.organization)
+  refuseGaps(judged, settings.organization)
   const { total } = judged
   const list = recorder.next(run.seen.size + run.rejectedIds.size)
   const cappedAt = cappedTotal(total, { before: run.list, after: list }, run)
@@ -183,6 +184,33 @@ function listedRows({ sorted }: ReadPage, { rowIds }: SavedPage): SavedPage['row
 }
 
 const NOTHING_SAVED: SavedPage = { rowIds: [], unchanged: new Set() }
+
+/** A reading may leave out this share of the list, such as single pages that a cache answers. */
+const MOST_LEFT_OUT = 0.1
+/** And so many single records that the service cannot send, which are known as holes: of a short list they may be a larger share. */
+const MOST_HOLES = 20
+/** Without one of these, and with a total, each window went on where the one before ended. */
+const LEFT_OUT: readonly Reason[] = ['short-page', 'total-mismatch', 'hole', 'cached-answer', 'too-large']
+
+/**
+ * Throws ContractBroken `page-mismatch` when the pages of a reading left out so much of the list that it was not read: records before the
+ * last one, or all of them. Where empty pages stand behind the last customer, the total may be too high.
+ */
+export function refuseGaps(
+  { total, reasons, holes, limit, unrepeated, reach }: Omit<Certificate, 'proof'>,
+  organization: string,
+): void {
+  if (total !== undefined && !LEFT_OUT.some((reason) => reasons.includes(reason))) return
+  const isTotalTrusted = reach === 0 || reasons.includes('cached-answer') || reasons.includes('too-large')
+  const promised = isTotalTrusted ? Math.max(reach, Math.min(total ?? 0, limit ?? Infinity)) : reach
+  const known = holes.reduce((sum, { size }) => sum + size, 0)
+  if (promised - unrepeated - Math.min(known, MOST_HOLES) <= promised * MOST_LEFT_OUT) return
+  throw new ContractBroken(
+    `${organization}: the pages of the service held ${unrepeated} of the first ${promised} customers that it counts. What was read is kept. ` +
+      'Look for a cache or a proxy in between, and for errors of the service, then sync again.',
+    { code: 'page-mismatch' },
+  )
+}
 
 /** Fewer customers than these may leave the list while it is read. */
 const FEW = 20

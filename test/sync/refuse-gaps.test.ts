@@ -1,45 +1,28 @@
 import { expect, test } from 'vitest'
 import type { Reason } from '../../src/model/reasons.ts'
 import { mirrorOrganization } from '../../src/sync/mirror-organization.ts'
-import { refuseGaps } from '../../src/sync/refuse-gaps.ts'
+import { listScan } from '../../src/scan/list-scan.ts'
+import { refuseGaps } from '../../src/sync/read-list.ts'
 import { customers } from '../support/builders.ts'
 import { listedSource, mirroring, pageOfList, sourceOf } from '../support/listed-source.ts'
 import { aMirror, valueOf } from '../support/mirror-file.ts'
 
-/** Each window as `start+count`, or as `start+count=first` where its customers are those from another position on. */
-test.each<[string, pages: string, total: number, Reason[], left?: string | undefined, holes?: number]>([
-  ['every position', '0+100 100+50', 150, []],
-  ['windows that overlap', '0+100 90+60', 150, []],
-  ['a tenth left out', '0+90 100+50', 150, []],
-  ['more left out', '0+80 100+50', 150, [], '130 of the first 150'],
-  ['a total that is too high', '0+100 100+50', 2000, ['short-page']],
-  ['none, and a total', '0+0 100+0', 450, ['short-page'], '0 of the first 450'],
-  ['none, and no total', '0+0', 0, []],
-  ['four of five, and a hole', '0+2 3+2', 5, ['hole'], undefined, 1],
-  ['half of the list, and holes', '0+100 300+100', 400, ['hole'], '200 of the first 400', 200],
-  [
-    'the same customers at other positions',
-    '0+50 100+50=50 150+50=50 200+50',
-    250,
-    ['short-page'],
-    '150 of the first 250',
-  ],
-  ['the same where rows were pushed down', '0+100 90+100=40', 190, ['no-witness']],
-  ['the last page again, far behind it', '0+100 100+20 400+20=100', 0, ['total-mismatch']],
-  ['an end that is too large to read', '0+100 100+0', 450, ['too-large'], '100 of the first 450'],
-  ['an end that only a cache answers', '0+100 100+0', 450, ['cached-answer'], '100 of the first 450'],
-])('pages that held %s', (_what, pages, total, reasons, left, size = 0) => {
-  const windows = pages.split(' ').map((page) => {
-    const [start = 0, count = 0, first = start] = page.split(/[+=]/).map(Number)
-    return {
-      start,
-      count,
-      from: 0,
-      columns: { rowIds: Uint32Array.from({ length: count }, (_, row) => first + row + 1) },
-    }
-  })
-  const refuse = () =>
-    refuseGaps(windows, { proof: 'unproven', total, reasons, holes: [{ position: 2, size }], limit: undefined }, 'acme')
+test.each<[string, read: number, reach: number, total: number, Reason[], left?: string | undefined, holes?: number]>([
+  ['every position', 150, 150, 150, ['no-witness']],
+  ['the same customers at other positions, since rows were pushed down', 140, 190, 190, ['no-witness']],
+  ['the same customers at other positions, and too few', 150, 250, 250, ['short-page'], '150 of the first 250'],
+  ['a tenth left out', 135, 150, 150, ['short-page']],
+  ['more left out', 130, 150, 150, ['short-page'], '130 of the first 150'],
+  ['a total that is too high', 150, 150, 2000, ['short-page']],
+  ['none, and a total', 0, 0, 450, ['short-page'], '0 of the first 450'],
+  ['none, and no total', 0, 0, 0, ['total-mismatch']],
+  ['four of five, and a hole', 4, 5, 5, ['hole'], undefined, 1],
+  ['half of the list, and holes', 200, 400, 400, ['hole'], '200 of the first 400', 200],
+  ['an end that is too large to read', 100, 100, 450, ['too-large'], '100 of the first 450'],
+  ['an end that only a cache answers', 100, 100, 450, ['cached-answer'], '100 of the first 450'],
+])('pages that held %s', (_what, unrepeated, reach, total, reasons, left, size = 0) => {
+  const read = { ...listScan().certificate(), unrepeated, reach, total, reasons, holes: [{ position: 2, size }] }
+  const refuse = () => refuseGaps(read, 'acme')
 
   if (left === undefined) expect(refuse).not.toThrow()
   else expect(refuse).toThrow(left)
