@@ -1,29 +1,18 @@
-import { Command } from '@commander-js/extra-typings'
-import type { ShapeChange } from '../model/run.ts'
-import { namedConfig } from './arguments.ts'
-import type { Io } from './io.ts'
-import { say, jsonDocument } from './output/say.ts'
 import { shapeWords } from '../status/proof-words.ts'
-import { withMirrorToChange } from './with-mirror.ts'
+import { command, JSON_OPTION, show, withMirrorToChange } from './command.ts'
+import type { Io } from './io.ts'
 
 /** `customer-mirror accept`: takes the new shape of an organization's data. */
 export function acceptCommand(io: Io) {
-  return new Command('accept')
-    .description('accept that fields have changed, and store them as they come')
+  return command('accept', 'accept that fields have changed, and store them as they come', EXAMPLES)
     .argument('<organization>', 'id of the organization')
-    .option('-c, --config <file>', 'configuration file')
-    .option('--json', 'print one JSON document')
-    .addHelpText('after', EXAMPLES)
+    .option(...JSON_OPTION)
     .action(async (organization, { config: file, json }) => {
-      const config = await namedConfig(file)
-      const changes = await withMirrorToChange(config, (mirror) => mirror.acceptShape(organization, Date.now()))
-      if (json) io.stdout.write(jsonDocument({ organization, accepted: changes }))
-      else say(io.stdout, `${organization}: accepted. The next run stores what it receives:\n${changesText(changes)}`)
+      const accepted = await withMirrorToChange(file, (mirror) => mirror.acceptShape(organization, Date.now()))
+      const fields = accepted.map((change) => `  ${shapeWords(change)}\n`).join('')
+      const text = `${organization}: accepted. The next run stores what it receives:\n${fields}`
+      show(io, json, { document: { organization, accepted }, text })
     })
-}
-
-function changesText(changes: readonly ShapeChange[]): string {
-  return changes.map((change) => `  ${shapeWords(change)}\n`).join('')
 }
 
 const EXAMPLES = `

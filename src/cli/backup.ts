@@ -1,32 +1,28 @@
-import { Command } from '@commander-js/extra-typings'
+import { command, JSON_OPTION, namedConfig, namedFile, show, wholeNumber } from './command.ts'
 import type { Io } from './io.ts'
-import { namedConfig, namedFile, wholeNumber } from './arguments.ts'
 import { refuseBackup } from './postgres-programs.ts'
-import { jsonDocument, print } from './output/say.ts'
 import { isoOf } from '../time/moments.ts'
 import { count } from './output/wording.ts'
 
 /** `customer-mirror backup`: makes a checked backup of the whole mirror, while runs go on. */
 export function backupCommand(io: Io) {
-  return new Command('backup')
-    .description('make a backup of the whole mirror, and check it')
+  return command('backup', 'make a backup of the whole mirror, and check it', EXAMPLES)
     .argument('<file>', 'the backup; an earlier one is replaced once the new one is checked')
-    .option('-c, --config <file>', 'configuration file')
     .option('--keep <number>', 'keep this many backups, each older one named by its time', wholeNumber({ least: 1 }))
-    .option('--json', 'print one JSON document')
-    .addHelpText('after', EXAMPLES)
+    .option(...JSON_OPTION)
     .action(async (file, { config: configFile, keep, json }) => {
       const named = namedFile(file, 'backup')
       const [{ mirror }, { makeBackup }] = await Promise.all([namedConfig(configFile), import('../copies/backup.ts')])
       refuseBackup(mirror, file)
       const { shareProgress } = await import('./output/live-lines.ts')
       const progress = shareProgress('Backup', io)
-      const plan = { mirror, file: named, keep }
       const copying = { signal: io.signal, onProgress: progress.show, nowMs: Date.now() }
-      const made = await makeBackup(plan, copying).finally(() => progress.close())
+      const made = await makeBackup({ mirror, file: named, keep }, copying).finally(() => progress.close())
       const removed = made.removed.map((path) => `Removed: ${path}\n`).join('')
-      const text = `Backup: ${made.file} (${count(made.customers, 'customer')}, checked)\n${removed}`
-      print(io.stdout, json ? jsonDocument({ backup: { ...made, takenAt: isoOf(made.takenAt) } }) : text)
+      show(io, json, {
+        document: { backup: { ...made, takenAt: isoOf(made.takenAt) } },
+        table: `Backup: ${made.file} (${count(made.customers, 'customer')}, checked)\n${removed}`,
+      })
     })
 }
 

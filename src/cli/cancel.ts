@@ -1,4 +1,4 @@
-import { Command } from '@commander-js/extra-typings'
+import { command, listUnderway, namedConfig } from './command.ts'
 import type { Config } from '../config/read-config.ts'
 import { isSharedQueue } from '../address/mirror-address.ts'
 import { monotonicMs } from '../machine/timers.ts'
@@ -6,18 +6,13 @@ import { processWords } from '../machine/process-name.ts'
 import type { LeasedRun } from '../model/report.ts'
 import { oneExitCode, type ExitCode } from './exit-code.ts'
 import type { Io } from './io.ts'
-import { namedConfig } from './arguments.ts'
 import { say } from './output/say.ts'
 import { configOption } from './output/wording.ts'
-import { listUnderway } from './with-mirror.ts'
 
 /** `customer-mirror cancel`: ends the run of an organization after its current pages. */
 export function cancelCommand(io: Io) {
-  return new Command('cancel')
-    .description('end runs after their current pages; the next ones continue there')
+  return command('cancel', 'end runs after their current pages; the next ones continue there', EXAMPLES)
     .argument('<organization...>', 'ids of organizations')
-    .option('-c, --config <file>', 'configuration file')
-    .addHelpText('after', EXAMPLES)
     .action(async (ids, { config: file }) => {
       const [config, { cancelRuns }] = await Promise.all([
         namedConfig(file),

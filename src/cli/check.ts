@@ -1,4 +1,4 @@
-import { Command } from '@commander-js/extra-typings'
+import { command } from './command.ts'
 import type { Finding } from './check/finding.ts'
 import { exitCodeOfAll, type ExitCode } from './exit-code.ts'
 import type { Io } from './io.ts'
@@ -6,11 +6,8 @@ import { say } from './output/say.ts'
 
 /** `customer-mirror check`: reports whether a sync would work, and if not, what to do. */
 export function checkCommand(io: Io) {
-  return new Command('check')
-    .description('check what a sync needs, and ask each organization for a page')
+  return command('check', 'check what a sync needs, and ask each organization for a page', EXAMPLES)
     .argument('[organization...]', 'ids of organizations (default: all in the configuration)')
-    .option('-c, --config <file>', 'configuration file')
-    .addHelpText('after', EXAMPLES)
     .action(async (ids, { config }) => {
       const { checkEverything } = await import('./check/check-everything.ts')
       const findings: Finding[] = []

@@ -1,12 +1,12 @@
+import { command, namedFile, timeArgument, wholeNumber } from './command.ts'
 import { resolve } from 'node:path'
-import { Command, Option } from '@commander-js/extra-typings'
+import { Option } from '@commander-js/extra-typings'
 import type { ExportPlan } from '../copies/export-mirror.ts'
 import type { Exported } from '../copies/export-rows.ts'
 import { FORMAT_NAMES, type FormatName, isFormatName } from '../copies/format.ts'
 import { UsageError } from '../errors/errors.ts'
 import { monotonicMs } from '../machine/timers.ts'
 import { plainJson, plainText } from '../text/plain-text.ts'
-import { namedFile, timeArgument, wholeNumber } from './arguments.ts'
 import { isTerminal, type Io } from './io.ts'
 import { say } from './output/say.ts'
 import { count, grouped } from './output/wording.ts'
@@ -14,8 +14,7 @@ import { fileToRead, mirrorOption } from './reading/reading-options.ts'
 
 /** `customer-mirror export`: the customers, or what changed, as a file for other programs. */
 export function exportCommand(io: Io) {
-  return new Command('export')
-    .description('write customers, or what changed, as a file for other programs')
+  return command('export', 'write customers, or what changed, as a file for other programs', EXAMPLES)
     .addOption(new Option('--format <format>', 'format of the file').choices(FORMAT_NAMES))
     .option('-o, --output <file>', 'the file, which is replaced as a whole; - or none: standard output')
     .addOption(
@@ -26,7 +25,6 @@ export function exportCommand(io: Io) {
         'organization',
       ] as const),
     )
-    .option('-c, --config <file>', 'configuration file')
     .addOption(mirrorOption())
     .option('--org <organization...>', 'customers of these organizations')
     .option('--include-removed', 'removed customers too')
@@ -46,7 +44,6 @@ export function exportCommand(io: Io) {
         .default('text' as const),
     )
     .option('--excel', 'CSV for a spreadsheet: with a byte order mark, and no value runs as a formula')
-    .addHelpText('after', EXAMPLES)
     .action(async (options) => {
       const plan = await planOf(options, io)
       const { exportMirror } = await import('../copies/export-mirror.ts')

@@ -1,55 +1,57 @@
-import { Command, InvalidArgumentError } from '@commander-js/extra-typings'
-import { say, jsonDocument } from './output/say.ts'
-import type { Config } from '../config/read-config.ts'
-import { isOurs } from '../errors/errors.ts'
-import { monotonicMs } from '../machine/timers.ts'
-import type { Mirror } from '../model/mirror.ts'
-import { type ForgetReport, unfinishedText, forgottenCustomerText } from './output/forgotten.ts'
-import type { Io } from './io.ts'
-import { isoTime } from '../time/moments.ts'
-import { namedConfig } from './arguments.ts'
-import { requireKnown, withMirrorToChange } from './with-mirror.ts'
+import { clocks, command, JSON_OPTION, requireKnown, show, withMirrorToChange } from './command.ts'
+import { InvalidArgumentError } from '@commander-js/extra-typings'
 import { shownMirror } from '../address/mirror-address.ts'
-import { configOption } from './output/wording.ts'
+import { isOurs } from '../errors/errors.ts'
+import type { Erased, ForgottenCustomer } from '../model/mirror.ts'
+import { isoTime } from '../time/moments.ts'
+import type { Io } from './io.ts'
+import { beyondText, erasedText, unfinishedText } from './output/forgotten.ts'
+import { say } from './output/say.ts'
+import { configOption, count, moment } from './output/wording.ts'
 
 /** `customer-mirror forget`: deletes everything that the mirror holds of one customer, and keeps it out from then on. */
 export function forgetCommand(io: Io) {
-  return new Command('forget')
-    .description('delete everything of one customer, and keep that customer out')
+  return command('forget', 'delete everything of one customer, and keep that customer out', EXAMPLES)
     .argument('<organization>', 'id of the organization')
     .argument('<uuid>', 'id of the customer', readUuid)
-    .option('-c, --config <file>', 'configuration file')
     .option('--undo', 'let a forgotten customer come back with the next run; what was deleted stays deleted')
-    .option('--json', 'print one JSON document')
-    .addHelpText('after', EXAMPLES)
-    .action(async (organization, id, { config: file, undo = false, json = false }) => {
-      const config = await namedConfig(file)
+    .option(...JSON_OPTION)
+    .action(async (organization, id, { config: file, undo = false, json }) => {
       const customer = { organization, id }
-      if (undo) return readmit(customer, { config, json, io })
-      const report = await forget(customer, config)
-      if (json) io.stdout.write(jsonDocument(asJson(report)))
-      else say(io.stdout, forgottenCustomerText(report))
-      if (report.failure !== undefined) throw report.failure
-      if (report.erased !== 'busy') return
-      const again = `customer-mirror forget ${organization} ${id}${configOption(file)}`
-      say(io.stderr, unfinishedText(report.mirror, again))
+      if (undo) {
+        await withMirrorToChange(file, async (mirror, config) => {
+          await requireKnown(organization, mirror, config)
+          await mirror.readmitCustomer({ ...customer, ...clocks() })
+        })
+        show(io, json, { document: { ...customer, forgottenAt: null }, text: `${organization}: ${READMITTED}\n` })
+        return
+      }
+      const { mirror, failure, ...done } = await forget(customer, file)
+      const { forgottenAtMs, deleted, wasForgotten, erased, copies, replaced } = done
+      const facts = { wasForgotten, deleted, erased, copies, replaced }
+      show(io, json, {
+        document: { ...customer, forgottenAt: isoTime(forgottenAtMs), ...facts },
+        text: doneText(organization, mirror, done) + beyondText({ ...customer, copies, replaced }),
+      })
+      if (failure !== undefined) throw failure
+      if (erased !== 'busy') return
+      say(io.stderr, unfinishedText(mirror, `customer-mirror forget ${organization} ${id}${configOption(file)}`))
       io.exitWith(5)
     })
 }
 
-type Customer = { organization: string; id: string }
-
 /** Deletes the rows, then the bytes they leave. */
-async function forget(customer: Customer, config: Config): Promise<ForgetReport> {
+async function forget(customer: { organization: string; id: string }, file: string | undefined) {
   const { listCopiesLeft } = await import('../copies/copies-left.ts')
-  // What cannot be listed ends the command before anything is deleted.
-  const copiesLeft = listCopiesLeft(config, customer.organization)
-  const done = await withWriting(customer, config, async (mirror, forgetting) => {
-    const forgotten = await mirror.forgetCustomer(forgetting)
+  return withMirrorToChange(file, async (mirror, config) => {
+    await requireKnown(customer.organization, mirror, config)
+    // What cannot be listed ends the command before anything is deleted.
+    const copiesLeft = listCopiesLeft(config, customer.organization)
+    const forgotten = await mirror.forgetCustomer({ ...customer, ...clocks() })
     const erasing = mirror.eraseForgotten(customer.id)
-    return { ...forgotten, ...(await erasing.then((erased) => ({ erased, failure: undefined }), asFailed)) }
+    const erased = await erasing.then((how) => ({ erased: how, failure: undefined }), asFailed)
+    return { ...forgotten, ...erased, mirror: shownMirror(config.mirror), ...copiesLeft() }
   })
-  return { ...customer, ...done, mirror: shownMirror(config.mirror), ...copiesLeft() }
 }
 
 /** The rows are deleted all the same, so that is reported first. */
@@ -58,32 +60,30 @@ function asFailed(failure: unknown) {
   throw failure
 }
 
-async function readmit(
-  customer: Customer,
-  { config, json, io }: { config: Config; json: boolean; io: Io },
-): Promise<void> {
-  await withWriting(customer, config, (mirror, forgetting) => mirror.readmitCustomer(forgetting))
-  const said =
-    `${customer.organization}: the customer is no longer forgotten. The next run that receives the record saves it as a new customer; ` +
-    'what was deleted does not come back.\n'
-  if (json) io.stdout.write(jsonDocument({ ...customer, forgottenAt: null }))
-  else say(io.stdout, said)
+const READMITTED =
+  'the customer is no longer forgotten. The next run that receives the record saves it as a new customer; what was deleted does not come back.'
+
+function doneText(
+  organization: string,
+  mirror: string,
+  { deleted, forgottenAtMs, wasForgotten, erased }: ForgottenCustomer & { erased: Erased | 'failed' },
+): string {
+  const { customers, changes, rejects } = deleted
+  const rows = `${count(customers, 'customer')}, ${count(changes, 'change')}, ${count(rejects, 'reject')}`
+  const already = wasForgotten ? ` already, since ${moment(forgottenAtMs)}` : ''
+  const found = !wasForgotten || customers + changes + rejects > 0 ? ` Deleted: ${rows}.` : ''
+  const bytes =
+    erased === 'erased' || erased === 'released'
+      ? erasedText(mirror, 'this customer')
+      : erased === 'held'
+        ? `Rows of other customers in ${mirror} hold the id of this customer in fields of their own. Those rows stay.\n`
+        : ''
+  return `${organization}: the customer is forgotten${already}.${found}\n${bytes}${wasForgotten ? '' : FROM_NOW}`
 }
 
-async function withWriting<Result>(
-  customer: Customer,
-  config: Config,
-  work: (mirror: Mirror, forgetting: Parameters<Mirror['forgetCustomer']>[0]) => Promise<Result>,
-): Promise<Result> {
-  return withMirrorToChange(config, async (mirror) => {
-    await requireKnown(customer.organization, mirror, config)
-    return await work(mirror, { ...customer, nowMs: Date.now(), monotonicMs: monotonicMs() })
-  })
-}
-
-function asJson({ organization, id, deleted, forgottenAtMs, wasForgotten, erased, copies, replaced }: ForgetReport) {
-  return { organization, id, forgottenAt: isoTime(forgottenAtMs), wasForgotten, deleted, erased, copies, replaced }
-}
+const FROM_NOW =
+  'When the service lists the customer again, runs count the record as suppressed and keep nothing of it. The next run reads every ' +
+  'record of the organization.\n'
 
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 

@@ -1,24 +1,18 @@
-import { Command } from '@commander-js/extra-typings'
+import { clocks, command, JSON_OPTION, namedConfig, namedMirror, show } from './command.ts'
 import { UsageError } from '../errors/errors.ts'
 import { isPostgres, shownMirror } from '../address/mirror-address.ts'
-import { monotonicMs } from '../machine/timers.ts'
 import type { Io } from './io.ts'
-import { namedConfig, namedMirror } from './arguments.ts'
-import { say, jsonDocument } from './output/say.ts'
 import { MIRROR_VARIABLE, mirrorOfEnvironment, processEnvironment } from '../config/environment.ts'
 import { count } from './output/wording.ts'
 
 /** `customer-mirror move`: copies the mirror from a file to PostgreSQL or back. */
 export function moveCommand(io: Io) {
-  return new Command('move')
-    .description('copy the mirror from its file to PostgreSQL or back, and compare')
+  return command('move', 'copy the mirror from its file to PostgreSQL or back, and compare', EXAMPLES)
     .requiredOption(
       '--to <place>',
       'the address of a database, postgres://user@host/database; or a file, not there yet',
     )
-    .option('-c, --config <file>', 'configuration file')
-    .option('--json', 'print one JSON document')
-    .addHelpText('after', EXAMPLES)
+    .option(...JSON_OPTION)
     .action(async ({ to, config: configFile, json }) => {
       if (to.trim() === '') throw new UsageError('--to is empty: name the address of a database, or a file.')
       const [config, { moveMirror }] = await Promise.all([namedConfig(configFile), import('../copies/move.ts')])
@@ -27,7 +21,7 @@ export function moveCommand(io: Io) {
       const isReadOnly = await acceptsNoWrites(config.mirror)
       const { shareProgress } = await import('./output/live-lines.ts')
       const progress = shareProgress('Move', io)
-      const moving = { signal: io.signal, onProgress: progress.show, nowMs: Date.now(), monotonicMs: monotonicMs() }
+      const moving = { signal: io.signal, onProgress: progress.show, ...clocks() }
       const moved = await moveMirror({ from: config.mirror, to: target }, moving).finally(() => progress.close())
       const facts = {
         from: shownMirror(config.mirror),
@@ -35,8 +29,7 @@ export function moveCommand(io: Io) {
         ...moved,
         setting: settingOf(target, config.file),
       }
-      if (json) io.stdout.write(jsonDocument({ moved: facts }))
-      else say(io.stdout, movedText(facts, { isReadOnly }))
+      show(io, json, { document: { moved: facts }, text: movedText(facts, { isReadOnly }) })
     })
 }
 

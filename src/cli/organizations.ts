@@ -1,26 +1,19 @@
 import { Command } from '@commander-js/extra-typings'
 import { shownMirror } from '../address/mirror-address.ts'
-import { ORGANIZATION_ID } from '../config/schema.ts'
 import type { Config } from '../config/read-config.ts'
-import { UsageError } from '../errors/errors.ts'
-import { monotonicMs } from '../machine/timers.ts'
-import type { Organizations } from '../model/organizations.ts'
+import { ORGANIZATION_ID } from '../config/schema.ts'
 import type { MirroredOrganization } from '../copies/organizations.ts'
+import { UsageError } from '../errors/errors.ts'
+import type { Contents, Organizations } from '../model/organizations.ts'
 import { isoTime } from '../time/moments.ts'
-import { namedConfig } from './arguments.ts'
+import { clocks, closing, command, JSON_OPTION, namedConfig, show } from './command.ts'
 import { screenOf, type Io, type Screen } from './io.ts'
-import { jsonDocument, say, print, wrapLines } from './output/say.ts'
-import {
-  type ForgottenOrganization,
-  unconfirmedText,
-  forgetCommand,
-  forgottenOrganizationText,
-  unfinishedText,
-} from './output/forgotten.ts'
-import { sqlText, moment, count } from './output/wording.ts'
-import { fileToRead, mirrorOption } from './reading/reading-options.ts'
-import { renderTable } from './output/table.ts'
 import { leftBehindText } from './output/advice.ts'
+import { beyondText, erasedText, unfinishedText } from './output/forgotten.ts'
+import { say, wrapLines } from './output/say.ts'
+import { renderTable } from './output/table.ts'
+import { configOption, count, moment, sqlText } from './output/wording.ts'
+import { fileToRead, mirrorOption } from './reading/reading-options.ts'
 
 /** `customer-mirror organizations`: lists the organizations of the mirror, and lets them change. */
 export function organizationsCommand(io: Io) {
@@ -46,20 +39,13 @@ Examples:
 `
 
 function listCommand(io: Io) {
-  return new Command('list')
-    .description('list the organizations of the configuration and of the mirror')
-    .option('-c, --config <file>', 'configuration file')
+  return command('list', 'list the organizations of the configuration and of the mirror', LIST_EXAMPLES)
     .addOption(mirrorOption())
-    .option('--json', 'print one JSON document')
-    .addHelpText('after', LIST_EXAMPLES)
+    .option(...JSON_OPTION)
     .action(async ({ json, ...named }) => {
       const lines = await linesOf(named)
-      print(
-        io.stdout,
-        json
-          ? jsonDocument({ organizations: lines.map(asJson) })
-          : asText(lines, { config: named.config, screen: screenOf(io.stdout) }),
-      )
+      const table = asText(lines, { config: named.config, screen: screenOf(io.stdout) })
+      show(io, json, { document: { organizations: lines.map(asJson) }, table })
     })
 }
 
@@ -141,26 +127,22 @@ Examples:
 `
 
 function renameCommand(io: Io) {
-  return new Command('rename')
-    .description('give an organization another id, and keep all that is known of it')
+  return command('rename', 'give an organization another id, and keep all that is known of it', RENAME_EXAMPLES)
     .argument('<organization>', 'its id in the mirror')
     .argument('<new>', 'its new id')
-    .option('-c, --config <file>', 'configuration file')
-    .option('--json', 'print one JSON document')
-    .addHelpText('after', RENAME_EXAMPLES)
+    .option(...JSON_OPTION)
     .action(async (from, to, { config: file, json }) => {
       refuseNames(from, to)
       const { renamed, config } = await withOrganizations(file, async (organizations, read) => {
         await requireMirrored(from, organizations, read, `Change its id in ${read.file}: there is nothing to rename.`)
-        const clocks = { nowMs: Date.now(), monotonicMs: monotonicMs() }
-        return { renamed: await organizations.rename({ from, to }, clocks), config: read }
+        return { renamed: await organizations.rename({ from, to }, clocks()), config: read }
       })
       const update = updateFor(from, to)
       const said =
         `${from}: is now ${to}, with ${count(renamed.customers, 'customer')}, ${count(renamed.changes, 'change')} and ` +
         `${count(renamed.runs, 'run')}.\nRun this wherever rows of the mirror were copied to, in each table that has them:\n` +
         `  ${update}\n`
-      print(io.stdout, json ? jsonDocument({ organization: to, before: from, ...renamed, update }) : said)
+      show(io, json, { document: { organization: to, before: from, ...renamed, update }, text: said })
       say(io.stderr, whatToConfigure(from, to, config))
     })
 }
@@ -198,12 +180,13 @@ Examples:
 `
 
 function retireCommand(io: Io) {
-  return new Command('retire')
-    .description('mark all customers of an organization that is no longer configured as removed')
+  return command(
+    'retire',
+    'mark all customers of an organization that is no longer configured as removed',
+    RETIRE_EXAMPLES,
+  )
     .argument('<organization>', 'its id; the configuration must not name it any more')
-    .option('-c, --config <file>', 'configuration file')
-    .option('--json', 'print one JSON document')
-    .addHelpText('after', RETIRE_EXAMPLES)
+    .option(...JSON_OPTION)
     .action(async (id, { config: file, json }) => {
       const { removed } = await withOrganizations(file, async (organizations, config) => {
         await requireMirrored(
@@ -213,13 +196,12 @@ function retireCommand(io: Io) {
           'There is nothing to retire: take it out of the configuration.',
         )
         requireLeft(id, config, 'end the retirement')
-        return organizations.retire(id, { nowMs: Date.now(), monotonicMs: monotonicMs() })
+        return organizations.retire(id, clocks())
       })
-      const said =
+      const text =
         `${id}: retired, ${count(removed, 'customer')} marked as removed. Its rows stay. A worker that runs has to read ` +
         'the configuration first, within two seconds or after a restart: a run of it would end the retirement.\n'
-      if (json) io.stdout.write(jsonDocument({ organization: id, retired: true, removed }))
-      else say(io.stdout, said)
+      show(io, json, { document: { organization: id, retired: true, removed }, text })
     })
 }
 
@@ -233,37 +215,60 @@ Examples:
 `
 
 function organizationForgetCommand(io: Io) {
-  return new Command('forget')
-    .description('delete everything of an organization, its history and its runs included')
+  return command('forget', 'delete everything of an organization, its history and its runs included', FORGET_EXAMPLES)
     .argument('<organization>', 'its id; the configuration must not name it any more')
-    .option('-c, --config <file>', 'configuration file')
     .option('--yes', 'delete it; without this, the command only says what it would delete')
-    .option('--json', 'print one JSON document')
-    .addHelpText('after', FORGET_EXAMPLES)
+    .option(...JSON_OPTION)
     .action(async (id, { config: file, json, yes }) => {
       const forgotten = await forget(id, file, yes === true)
-      if (json) io.stdout.write(jsonDocument(forgotten))
-      else say(io.stdout, forgottenOrganizationText(forgotten))
+      show(io, json, { document: forgotten, text: forgottenText(forgotten) })
       if (forgotten.finished) return
-      say(io.stderr, unfinishedText(forgotten.mirror, forgetCommand(id, file)))
+      say(io.stderr, unfinishedText(forgotten.mirror, forgetAgain(id, file)))
       io.exitWith(5)
     })
 }
 
-async function forget(id: string, file: string | undefined, isConfirmed: boolean): Promise<ForgottenOrganization> {
+async function forget(id: string, file: string | undefined, isConfirmed: boolean) {
   const { listCopiesLeft } = await import('../copies/copies-left.ts')
   return withOrganizations(file, async (organizations, config) => {
     if (!(await organizations.isUnfinished(id)))
       await requireMirrored(id, organizations, config, 'There is nothing to forget: take it out of the configuration.')
     requireLeft(id, config, 'load it again')
     const deleted = await organizations.contents(id)
-    if (!isConfirmed) throw new UsageError(unconfirmedText(id, deleted, file))
+    if (!isConfirmed)
+      throw new UsageError(
+        `${id}: nothing was changed. This would delete ${rowsText(deleted)} for good, and only a backup brings them back. If you mean ` +
+          `it: ${forgetAgain(id, file)}`,
+      )
     // An organization that is forgotten is unknown to this command, which could not name them if it was started again.
     const copiesLeft = listCopiesLeft(config, id)
-    const finished = await organizations.forget(id, { nowMs: Date.now(), monotonicMs: monotonicMs() })
-    const mirror = shownMirror(config.mirror)
-    return { organization: id, deleted, finished, mirror, ...copiesLeft() }
+    const finished = await organizations.forget(id, clocks())
+    return { organization: id, deleted, finished, mirror: shownMirror(config.mirror), ...copiesLeft() }
   })
+}
+
+type Forgotten = Awaited<ReturnType<typeof forget>>
+
+/** What was deleted, and what cannot be reached from here. */
+function forgottenText({ organization, deleted, finished, mirror, ...left }: Forgotten): string {
+  const known =
+    deleted.forgotten === 0
+      ? ''
+      : `The mirror no longer knows that ${count(deleted.forgotten, 'customer')} of it had been forgotten before: if it is mirrored again, they return.\n`
+  return (
+    `${organization}: forgotten. Deleted: ${rowsText(deleted)}.\n${known}${finished ? erasedText(mirror, 'any of its rows') : ''}` +
+    beyondText({ organization, ...left })
+  )
+}
+
+function rowsText({ customers, changes, runs, rejects }: Contents): string {
+  const rejected = count(rejects, 'reject')
+  return `${count(customers, 'customer')}, ${count(changes, 'change')}, ${count(runs, 'run')} and ${rejected}`
+}
+
+/** The command that deletes it, from the mirror of the configuration that the user named. */
+function forgetAgain(organization: string, config: string | undefined): string {
+  return `customer-mirror organizations forget ${organization} --yes${configOption(config)}`
 }
 
 const FORGET_EXAMPLES = `
@@ -283,12 +288,7 @@ async function withOrganizations<Result>(
   work: (organizations: Organizations, config: Config) => Promise<Result>,
 ): Promise<Result> {
   const [config, { openOrganizations }] = await Promise.all([namedConfig(file), import('../store/mirror.ts')])
-  const organizations = await openOrganizations(config.mirror)
-  try {
-    return await work(organizations, config)
-  } finally {
-    await organizations.close()
-  }
+  return closing(await openOrganizations(config.mirror), (organizations) => work(organizations, config))
 }
 
 /** Whether the configuration names the organization. */

@@ -1,8 +1,7 @@
-import { Command } from '@commander-js/extra-typings'
+import { command, namedConfig, timeArgument } from './command.ts'
 import { UsageError } from '../errors/errors.ts'
 import { moment } from '../text/wording.ts'
 import type { Io } from './io.ts'
-import { namedConfig, timeArgument } from './arguments.ts'
 import { say } from './output/say.ts'
 import { isoOf, isoTime } from '../time/moments.ts'
 import { ALL, type Pause } from '../model/pause.ts'
@@ -10,12 +9,9 @@ import { configOption } from './output/wording.ts'
 
 /** `customer-mirror pause`: no run of organizations starts until they are resumed. */
 export function pauseCommand(io: Io) {
-  return new Command('pause')
-    .description('hold back the runs of organizations, or of all, until resumed')
+  return command('pause', 'hold back the runs of organizations, or of all, until resumed', EXAMPLES)
     .argument('[organization...]', 'ids of organizations')
-    .option('-c, --config <file>', 'configuration file')
     .option('--until <time>', 'end the pause by itself at this time', timeArgument)
-    .addHelpText('after', EXAMPLES)
     .action(async (ids, { config: file, until }) => {
       const nowMs = Date.now()
       const untilMs = until === undefined ? undefined : Date.parse(isoOf(until))
@@ -42,11 +38,8 @@ Examples:
 
 /** `customer-mirror resume`: ends the pause of organizations. */
 export function resumeCommand(io: Io) {
-  return new Command('resume')
-    .description('end the pause of organizations; without a name, every pause')
+  return command('resume', 'end the pause of organizations; without a name, every pause', RESUME_EXAMPLES)
     .argument('[organization...]', 'ids of organizations')
-    .option('-c, --config <file>', 'configuration file')
-    .addHelpText('after', RESUME_EXAMPLES)
     .action(async (ids, { config: file }) => {
       const [config, { chooseIds }] = await Promise.all([namedConfig(file), import('../config/organization.ts')])
       const organizations = chooseIds(config, ids)
@@ -92,8 +85,8 @@ function resumedText(changed: readonly Changed[]): string {
 /** A paused organization, where others are shown too. */
 function pausedSince(organization: string, { sinceMs, untilMs }: Pause, config: string | undefined): string {
   const until = untilMs === undefined ? '' : `, until ${moment(untilMs)}`
-  const command = `customer-mirror resume ${organization}${configOption(config)}`
-  return `${organization}: paused since ${moment(sinceMs)}${until}: ${command}\n`
+  const resume = `customer-mirror resume ${organization}${configOption(config)}`
+  return `${organization}: paused since ${moment(sinceMs)}${until}: ${resume}\n`
 }
 
 function subject(name: string): string {

@@ -1,17 +1,13 @@
-import { Command } from '@commander-js/extra-typings'
+import { command, JSON_OPTION, namedConfig, namedFile } from './command.ts'
 import { say, jsonDocument, print } from './output/say.ts'
 import { UsageError } from '../errors/errors.ts'
 import type { Io } from './io.ts'
-import { namedConfig, namedFile } from './arguments.ts'
 
 /** `customer-mirror publish`: makes the copy for readers now. */
 export function publishCommand(io: Io) {
-  return new Command('publish')
-    .description('make a copy for readers: FILE, s3://bucket/prefix, or configured')
+  return command('publish', 'make a copy for readers: FILE, s3://bucket/prefix, or configured', EXAMPLES)
     .argument('[file]', 'the copy, in a folder of its own; or a place in object storage')
-    .option('-c, --config <file>', 'configuration file')
-    .option('--json', 'print one JSON document')
-    .addHelpText('after', EXAMPLES)
+    .option(...JSON_OPTION)
     .action(async (file, { config: configFile, json }) => {
       const named = file === undefined ? undefined : asNamed(file)
       const [config, { configuredPlans }, { publishApart }, { publishedText, failedText, copyExitCode }] =

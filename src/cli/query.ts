@@ -1,9 +1,8 @@
-import { Command } from '@commander-js/extra-typings'
+import { command, JSON_OPTION, wholeNumber } from './command.ts'
 import type { Io } from './io.ts'
 import { say } from './output/say.ts'
 import { textOf } from './reading/print-rows.ts'
 import { fileToRead, layoutOf, mirrorOption, type ReadingOptions } from './reading/reading-options.ts'
-import { wholeNumber } from './arguments.ts'
 
 /** What a table has at most, and the columns it shows; a document has all of them. */
 const ON_A_TABLE = 50
@@ -11,9 +10,7 @@ const SHOWN = ['organization', 'name', 'username', 'email', 'language']
 
 /** `customer-mirror query`: the customers in the mirror. */
 export function queryCommand(io: Io) {
-  return new Command('query')
-    .description('list customers of the mirror')
-    .option('-c, --config <file>', 'configuration file')
+  return command('query', 'list customers of the mirror', EXAMPLES)
     .addOption(mirrorOption())
     .option('--org <organization>', 'customers of one organization')
     .option(
@@ -23,8 +20,7 @@ export function queryCommand(io: Io) {
     .option('--language <language>', 'customers of one language, as sent by the service')
     .option('--include-removed', 'removed customers too')
     .option('--limit <number>', `how many at most (default: ${ON_A_TABLE} in a table)`, wholeNumber({ least: 1 }))
-    .option('--json', 'print one JSON document')
-    .addHelpText('after', EXAMPLES)
+    .option(...JSON_OPTION)
     .action((options) => query(options, io))
 }
 

@@ -1,12 +1,9 @@
-import { Command } from '@commander-js/extra-typings'
+import { command, JSON_OPTION, listUnderway, namedConfig, show } from './command.ts'
 import type { Config } from '../config/read-config.ts'
 import { ALL, isPaused, pauseOf, type Pause, type Pauses } from '../model/pause.ts'
 import { screenOf, type Io, type Screen } from './io.ts'
 import { isoTime } from '../time/moments.ts'
-import { namedConfig } from './arguments.ts'
-import { jsonDocument, print } from './output/say.ts'
 import { plainText } from '../text/plain-text.ts'
-import { listUnderway } from './with-mirror.ts'
 import { listedNames, moment, second } from '../text/wording.ts'
 import { processWords } from '../machine/process-name.ts'
 import { configOption } from './output/wording.ts'
@@ -16,12 +13,9 @@ import { isOfService } from '../status/standing.ts'
 
 /** `customer-mirror queue`: shows what runs, waits and is delayed. */
 export function queueCommand(io: Io) {
-  return new Command('queue')
-    .description('show which runs are under way, wait or are delayed, and why')
-    .option('-c, --config <file>', 'configuration file')
-    .option('--json', 'print one JSON document')
+  return command('queue', 'show which runs are under way, wait or are delayed, and why', EXAMPLES)
+    .option(...JSON_OPTION)
     .option('--release', 'first let the queue have another mirror, where its own is gone for good')
-    .addHelpText('after', EXAMPLES)
     .action(async ({ config: file, json, release }) => {
       const [config, { listJobs, releaseMirror }] = await Promise.all([
         namedConfig(file),
@@ -36,11 +30,10 @@ export function queueCommand(io: Io) {
         percent: job.state === 'running' && !job.isQuick ? percents.get(job.organization) : undefined,
       }))
       const paused = pausedIn(pauses, config.organizations, nowMs)
-      if (json) {
-        io.stdout.write(jsonDocument({ queue: place, jobs: lines.map(jobAsJson), paused: paused.map(pauseAsJson) }))
-        return
-      }
-      print(io.stdout, queueText({ lines, paused }, { nowMs, screen: screenOf(io.stdout), config: file }))
+      show(io, json, {
+        document: { queue: place, jobs: lines.map(jobAsJson), paused: paused.map(pauseAsJson) },
+        table: queueText({ lines, paused }, { nowMs, screen: screenOf(io.stdout), config: file }),
+      })
     })
 }
 

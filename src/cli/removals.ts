@@ -1,12 +1,9 @@
 import { Command } from '@commander-js/extra-typings'
-import type { HeldRemovals } from '../model/mirror.ts'
-import { say, jsonDocument, print } from './output/say.ts'
-import { runNumber, namedConfig } from './arguments.ts'
-import { screenOf, type Io, type Screen } from './io.ts'
 import { isoTime } from '../time/moments.ts'
-import { withMirror, withMirrorToChange } from './with-mirror.ts'
-import { count, moment } from './output/wording.ts'
+import { command, JSON_OPTION, runNumber, show, withMirror, withMirrorToChange } from './command.ts'
+import { screenOf, type Io } from './io.ts'
 import { renderTable } from './output/table.ts'
+import { count, moment } from './output/wording.ts'
 
 /** `customer-mirror removals`: lists, approves or discards removals that were held back. */
 export function removalsCommand(io: Io) {
@@ -19,63 +16,48 @@ export function removalsCommand(io: Io) {
 }
 
 function listCommand(io: Io) {
-  return new Command('list')
-    .description('list the runs that hold removals back')
-    .option('-c, --config <file>', 'configuration file')
-    .option('--json', 'print one JSON document')
-    .addHelpText('after', LIST_EXAMPLES)
+  return command('list', 'list the runs that hold removals back', LIST_EXAMPLES)
+    .option(...JSON_OPTION)
     .action(async ({ config, json }) => {
       const held = await withMirror(config, (mirror) => mirror.listHeldRemovals())
-      if (json) {
-        const documents = held.map(({ runId, startedAtMs, ...run }) => ({
-          run: runId,
-          ...run,
-          at: isoTime(startedAtMs),
-        }))
-        io.stdout.write(jsonDocument({ removals: documents }))
-      } else {
-        print(io.stdout, held.length === 0 ? 'No removals are held back.\n' : asTable(held, screenOf(io.stdout)))
-      }
+      const documents = held.map(({ runId, startedAtMs, ...run }) => {
+        return { run: runId, ...run, at: isoTime(startedAtMs) }
+      })
+      const rows = held.map((run) => [`#${run.runId}`, run.organization, run.held, moment(run.startedAtMs)])
+      const table =
+        held.length === 0
+          ? 'No removals are held back.\n'
+          : renderTable(['run', 'organization', 'held', 'at'], rows, screenOf(io.stdout))
+      show(io, json, { document: { removals: documents }, table })
     })
 }
 
-function decisionCommand(io: Io, decision: 'approve' | 'discard') {
-  const does = {
-    approve: 'mark the customers that a run held back as removed',
-    discard: 'discard the removals that a run held back',
-  }
-  return new Command(decision)
-    .description(does[decision])
+const DECISIONS = {
+  approve: {
+    does: 'mark the customers that a run held back as removed',
+    done: 'marked as removed',
+  },
+  discard: {
+    does: 'discard the removals that a run held back',
+    done: 'no longer held; they stay unchanged',
+  },
+}
+
+function decisionCommand(io: Io, decision: keyof typeof DECISIONS) {
+  const { does, done } = DECISIONS[decision]
+  const examples = ['', ' --config production.yaml'].map(
+    (more) => `  $ customer-mirror removals ${decision} 12${more}\n`,
+  )
+  return command(decision, does, `\nExamples:\n${examples.join('')}`)
     .argument('<run>', 'number of the run, as shown in the list', runNumber)
-    .option('-c, --config <file>', 'configuration file')
-    .option('--json', 'print one JSON document')
-    .addHelpText(
-      'after',
-      `\nExamples:\n  $ customer-mirror removals ${decision} 12\n  $ customer-mirror removals ${decision} 12 --config production.yaml\n`,
-    )
-    .action(async (run, { config: file, json }) => {
-      const config = await namedConfig(file)
-      const decided = await withMirrorToChange(config, (mirror) =>
+    .option(...JSON_OPTION)
+    .action(async (run, { config, json }) => {
+      const customers = await withMirrorToChange(config, (mirror) =>
         decision === 'approve' ? mirror.approveRemovals(run, Date.now()) : mirror.discardRemovals(run),
       )
-      const outcome = decision === 'approve' ? 'marked as removed' : 'no longer held; they stay unchanged'
-      const said = `Run ${run}: ${count(decided, 'customer')} ${outcome}.\n`
-      if (json) io.stdout.write(jsonDocument({ run, decision, customers: decided }))
-      else say(io.stdout, said)
+      const text = `Run ${run}: ${count(customers, 'customer')} ${done}.\n`
+      show(io, json, { document: { run, decision, customers }, text })
     })
-}
-
-function asTable(held: readonly HeldRemovals[], screen: Screen | undefined): string {
-  return renderTable(
-    ['run', 'organization', 'held', 'at'],
-    held.map(({ runId, organization, held: number, startedAtMs }) => [
-      `#${runId}`,
-      organization,
-      number,
-      moment(startedAtMs),
-    ]),
-    screen,
-  )
 }
 
 const EXAMPLES = `

@@ -1,22 +1,16 @@
-import { Command } from '@commander-js/extra-typings'
-import { monotonicMs } from '../machine/timers.ts'
+import { clocks, command, JSON_OPTION, namedConfig, namedFile, show } from './command.ts'
 import { isoOf } from '../time/moments.ts'
 import type { Io } from './io.ts'
-import { namedConfig, namedFile } from './arguments.ts'
-import { say, jsonDocument } from './output/say.ts'
 import { refuseRestore } from './postgres-programs.ts'
 import type { Restored } from '../copies/restore.ts'
 import { count } from './output/wording.ts'
 
 /** `customer-mirror restore`: puts a backup in the place of the mirror. */
 export function restoreCommand(io: Io) {
-  return new Command('restore')
-    .description('put a backup in the place of the mirror, which is kept beside it')
+  return command('restore', 'put a backup in the place of the mirror, which is kept beside it', EXAMPLES)
     .argument('<file>', 'the backup')
-    .option('-c, --config <file>', 'configuration file')
     .option('--force', 'replace a mirror that is too damaged to find out whether a program has it open')
-    .option('--json', 'print one JSON document')
-    .addHelpText('after', EXAMPLES)
+    .option(...JSON_OPTION)
     .action(async (file, { config: configFile, force, json }) => {
       const named = namedFile(file, 'backup')
       const [{ mirror }, { restoreMirror }] = await Promise.all([
@@ -27,13 +21,12 @@ export function restoreCommand(io: Io) {
       const { shareProgress } = await import('./output/live-lines.ts')
       const progress = shareProgress('Restore', io)
       const plan = { mirror, file: named, force: force === true }
-      const copying = { signal: io.signal, onProgress: progress.show, nowMs: Date.now(), monotonicMs: monotonicMs() }
+      const copying = { signal: io.signal, onProgress: progress.show, ...clocks() }
       const restored = await restoreMirror(plan, copying).finally(() => progress.close())
       const { takenAt, kept, forgotten, ...facts } = restored
       const taken = takenAt === undefined ? null : isoOf(takenAt)
       const document = { ...facts, takenAt: taken, kept: kept ?? null, forgotten: forgotten ?? null }
-      if (json) io.stdout.write(jsonDocument({ restored: document }))
-      else say(io.stdout, restoredText(restored))
+      show(io, json, { document: { restored: document }, text: restoredText(restored) })
     })
 }
 

@@ -1,6 +1,5 @@
-import { Command } from '@commander-js/extra-typings'
+import { command, durationArgument, listHeldRemovals, namedConfig, withMirrorOf } from './command.ts'
 import { UsageError } from '../errors/errors.ts'
-import { durationArgument, namedConfig } from './arguments.ts'
 import { type Io, screenOf, type Screen } from './io.ts'
 import { say, print } from './output/say.ts'
 import type { Organization } from '../config/organization.ts'
@@ -9,7 +8,6 @@ import { monotonicMs } from '../machine/timers.ts'
 import type { Report } from '../model/report.ts'
 import { exitCodeOfRuns, oneExitCode, type ExitCode } from './exit-code.ts'
 import { configOption, count, differentCustomers, duration } from './output/wording.ts'
-import { listHeldRemovals, withMirrorOf } from './with-mirror.ts'
 import { shownMirror } from '../address/mirror-address.ts'
 import { moment, second } from '../text/wording.ts'
 import { runsTable } from './output/runs-table.ts'
@@ -18,15 +16,12 @@ import { heldWarning, quickText, quickAdvice } from './output/advice.ts'
 
 /** `customer-mirror run`: asks the worker for a run now. */
 export function runCommand(io: Io) {
-  return new Command('run')
-    .description('ask the worker to mirror organizations now')
+  return command('run', 'ask the worker to mirror organizations now', EXAMPLES)
     .argument('<organization...>', 'ids of organizations')
-    .option('-c, --config <file>', 'configuration file')
     .option('--quick', 'ask for a quick run: who came and who left, in a few requests')
     .option('--now', 'also start a job that waits for its next attempt, unless the service said when')
     .option('--wait', 'wait until the jobs have ended, and show their runs, with the exit codes of sync')
     .option('--timeout <time>', 'with --wait: stop waiting after so long, and end with 5: 90s, 30m, 2h', TIMEOUT)
-    .addHelpText('after', EXAMPLES)
     .action(async (ids, { wait = false, timeout, ...options }) => {
       if (timeout !== undefined && !wait)
         throw new UsageError('--timeout is for --wait. Nothing was requested. Add --wait, or leave --timeout out.')

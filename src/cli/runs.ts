@@ -1,42 +1,27 @@
-import { Command } from '@commander-js/extra-typings'
+import { command, JSON_OPTION, limitOption, requireKnown, runNumber, show, withMirror } from './command.ts'
 import { screenOf, type Io } from './io.ts'
-import { limitOption, runNumber } from './arguments.ts'
-import { jsonDocument, say, print } from './output/say.ts'
-import { requireKnown, withMirror } from './with-mirror.ts'
 import { UsageError } from '../errors/errors.ts'
 import { runsTable } from './output/runs-table.ts'
 
 /** `customer-mirror runs`: lists the latest runs. */
 export function runsCommand(io: Io) {
-  return new Command('runs')
-    .description('list the latest runs, newest first')
+  return command('runs', 'list the latest runs, newest first', EXAMPLES)
     .argument('[organization]', 'id of one organization')
-    .option('-c, --config <file>', 'configuration file')
-    .option('--json', 'print one JSON document')
+    .option(...JSON_OPTION)
     .addOption(limitOption(20))
     .enablePositionalOptions()
     .addCommand(runsShowCommand(io))
-    .addHelpText('after', EXAMPLES)
     .action(async (organization, { config, json, limit }) => {
       const runs = await withMirror(config, async (mirror, known) => {
         await requireKnown(organization, mirror, known)
         return mirror.listRuns({ organization, limit })
       })
-      if (json) {
-        const { toJson } = await import('../model/report.ts')
-        const documents = runs.map((run) => ({
-          id: run.runId,
-          ...toJson(run),
-          trigger: run.trigger,
-          warnings: run.warnings,
-        }))
-        io.stdout.write(jsonDocument({ runs: documents }))
-      } else {
-        print(
-          io.stdout,
-          runs.length === 0 ? 'No runs yet.\n' : runsTable(runs, screenOf(io.stdout), { withStart: true }),
-        )
-      }
+      const { toJson } = await import('../model/report.ts')
+      const documents = runs.map((run) => {
+        return { id: run.runId, ...toJson(run), trigger: run.trigger, warnings: run.warnings }
+      })
+      const table = runs.length === 0 ? 'No runs yet.\n' : runsTable(runs, screenOf(io.stdout), { withStart: true })
+      show(io, json, { document: { runs: documents }, table })
     })
 }
 
@@ -52,28 +37,26 @@ Examples:
 
 /** `customer-mirror runs show`: explains one run, what its scan proves, and what each reason means. */
 function runsShowCommand(io: Io) {
-  return new Command('show')
-    .description('explain what one run did, what its scan proves, and what every reason means')
+  return command('show', 'explain what one run did, what its scan proves, and what every reason means', SHOW_EXAMPLES)
     .argument('<id>', 'number of the run', runNumber)
-    .option('-c, --config <file>', 'configuration file')
-    .option('--json', 'print one JSON document')
-    .addHelpText('after', SHOW_EXAMPLES)
-    .action(async (id, _own, command) => {
+    .option(...JSON_OPTION)
+    .action(async (id, _own, self) => {
       // Options before the subcommand are parsed by its parent.
-      const { config, json } = command.optsWithGlobals()
+      const { config, json } = self.optsWithGlobals()
       const [run, waiting] = await withMirror(config, async (mirror) => [
         await mirror.findRun(id),
         (await mirror.listHeldRemovals()).find(({ runId }) => runId === id),
       ])
       if (run === undefined) throw new UsageError(`There is no run ${id}. 'customer-mirror runs' lists them.`)
-      if (json) {
-        const { toJson } = await import('../model/report.ts')
-        const { runId, trigger, warnings, certificate = null } = run
-        io.stdout.write(jsonDocument({ run: { id: runId, ...toJson(run), trigger, warnings, certificate } }))
-      } else {
-        const { describeRun } = await import('./output/describe-run.ts')
-        say(io.stdout, describeRun(run, { waiting: waiting?.held ?? 0, config }))
-      }
+      const [{ toJson }, { describeRun }] = await Promise.all([
+        import('../model/report.ts'),
+        import('./output/describe-run.ts'),
+      ])
+      const { runId, trigger, warnings, certificate = null } = run
+      show(io, json, {
+        document: { run: { id: runId, ...toJson(run), trigger, warnings, certificate } },
+        text: describeRun(run, { waiting: waiting?.held ?? 0, config }),
+      })
     })
 }
 

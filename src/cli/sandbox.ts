@@ -1,3 +1,4 @@
+import { durationArgument, wholeNumber } from './command.ts'
 import { once } from 'node:events'
 import { Command, InvalidArgumentError, Option, type CommandUnknownOpts } from '@commander-js/extra-typings'
 import { durationMs } from '../time/durations.ts'
@@ -14,7 +15,6 @@ import {
   TIMESTAMP_FORMS,
   type Recipe,
 } from '../signing/signing.ts'
-import { durationArgument, wholeNumber } from './arguments.ts'
 import { screenOf, type Io } from './io.ts'
 import { hanging, say, print } from './output/say.ts'
 import { configOption, grouped } from './output/wording.ts'

@@ -1,33 +1,26 @@
-import { Command } from '@commander-js/extra-typings'
+import { command, JSON_OPTION, namedConfig, show, wholeNumber } from './command.ts'
 import type { Pause } from '../model/pause.ts'
 import { screenOf, type Io, type Screen } from './io.ts'
-import { namedConfig, wholeNumber } from './arguments.ts'
 import { pauseAsJson, pausedLines } from './pause.ts'
 import { isoTime } from '../time/moments.ts'
-import { jsonDocument, print } from './output/say.ts'
 import { renderTable } from './output/table.ts'
 import { moment } from './output/wording.ts'
 
 /** `customer-mirror schedule`: shows when each organization is mirrored next. Reads the pauses in the queue. */
 export function scheduleCommand(io: Io) {
-  return new Command('schedule')
-    .description('show when each organization is mirrored next, or due now')
-    .option('-c, --config <file>', 'configuration file')
+  return command('schedule', 'show when each organization is mirrored next, or due now', EXAMPLES)
     .option('--next <number>', 'how many runs of each', wholeNumber({ least: 1, most: 366 }), 5)
-    .option('--json', 'print one JSON document')
-    .addHelpText('after', EXAMPLES)
+    .option(...JSON_OPTION)
     .action(async ({ config: file, next, json }) => {
       const [config, { listSchedule }] = await Promise.all([
         namedConfig(file),
         import('../../jobs/commands/list-schedule.ts'),
       ])
       const lines = await listSchedule(config, { nowMs: Date.now(), count: next })
-      print(
-        io.stdout,
-        json
-          ? jsonDocument({ organizations: lines.map(asJson) })
-          : asTable(lines, screenOf(io.stdout)) + pausedLines(lines, file),
-      )
+      show(io, json, {
+        document: { organizations: lines.map(asJson) },
+        table: asTable(lines, screenOf(io.stdout)) + pausedLines(lines, file),
+      })
     })
 }
 

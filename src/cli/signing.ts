@@ -1,7 +1,7 @@
+import { command, namedConfig } from './command.ts'
 import { Command, Option } from '@commander-js/extra-typings'
 import { UsageError } from '../errors/errors.ts'
 import { screenOf, type Io } from './io.ts'
-import { namedConfig } from './arguments.ts'
 import { say, print } from './output/say.ts'
 
 /** `customer-mirror signing`: explains what is signed, and finds the recipe that a service uses. */
@@ -22,11 +22,12 @@ Examples:
 `
 
 function explainCommand(io: Io) {
-  return new Command('explain')
-    .description('show the exact string that is signed for a request of an organization, without any secret')
+  return command(
+    'explain',
+    'show the exact string that is signed for a request of an organization, without any secret',
+    EXPLAIN_EXAMPLES,
+  )
     .argument('<organization>', 'id of an organization')
-    .option('-c, --config <file>', 'configuration file')
-    .addHelpText('after', EXPLAIN_EXAMPLES)
     .action(async (id, { config: file }) => {
       const [{ chooseOrganizations }, config, { explainSigning }] = await Promise.all([
         import('../config/organization.ts'),

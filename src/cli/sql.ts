@@ -1,19 +1,17 @@
-import { Command, Option } from '@commander-js/extra-typings'
+import { command, durationArgument } from './command.ts'
+import { Option } from '@commander-js/extra-typings'
 import { UsageError } from '../errors/errors.ts'
-import { durationArgument } from './arguments.ts'
 import type { Io } from './io.ts'
 import { fileToRead, layoutOf, mirrorOption, type ReadingOptions } from './reading/reading-options.ts'
 import { startStatement, type StatementProcess } from './reading/run-statement.ts'
 
 /** `customer-mirror sql`: the rows of one statement that only reads. */
 export function sqlCommand(io: Io) {
-  return new Command('sql')
-    .description('run one SQL statement that only reads, or list the tables')
+  return command('sql', 'run one SQL statement that only reads, or list the tables', EXAMPLES)
     .argument(
       '[statement]',
       'SELECT, WITH, VALUES, EXPLAIN, or a PRAGMA that only reads; - reads it from standard input',
     )
-    .option('-c, --config <file>', 'configuration file')
     .addOption(mirrorOption())
     .option('--tables', 'list the public tables and their columns')
     .addOption(
@@ -24,7 +22,6 @@ export function sqlCommand(io: Io) {
     .addOption(new Option('--json', 'print one JSON document').conflicts(['csv', 'jsonl']))
     .addOption(new Option('--csv', 'print CSV (RFC 4180), values as they are').conflicts('jsonl'))
     .option('--jsonl', 'print a JSON object on each line')
-    .addHelpText('after', EXAMPLES)
     .action(async (statement, options) => {
       if (options.tables) {
         if (statement !== undefined) throw new UsageError('--tables takes no statement. Leave one of the two out.')

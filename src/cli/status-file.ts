@@ -1,10 +1,10 @@
+import { absolutePath } from './command.ts'
 import { readFileSync, statSync } from 'node:fs'
 import type { Config } from '../config/read-config.ts'
 import { UsageError } from '../errors/errors.ts'
 import type { Pauses } from '../model/pause.ts'
 import type { Mirror } from '../model/mirror.ts'
 import type { Io } from './io.ts'
-import { absolutePath } from './arguments.ts'
 import { monotonicMs } from '../machine/timers.ts'
 
 /** A kind of file that `status` writes, and writes again. */

@@ -1,15 +1,14 @@
-import { Command, Option } from '@commander-js/extra-typings'
+import { command, durationArgument, withMirror } from './command.ts'
+import { Option } from '@commander-js/extra-typings'
 import type { LastQuickRun, Freshness } from '../model/mirror.ts'
 import type { Config } from '../config/read-config.ts'
 import { isSharedQueue } from '../address/mirror-address.ts'
 import { UsageError } from '../errors/errors.ts'
 import { type Pauses, pauseOf, type Pause } from '../model/pause.ts'
-import { durationArgument } from './arguments.ts'
 import { screenOf, type Io, type Screen } from './io.ts'
 import { pauseAsJson, pausedLines } from './pause.ts'
 import { say, jsonDocument, print } from './output/say.ts'
 import { isoTime, LARGEST_STEP_MS } from '../time/moments.ts'
-import { withMirror } from './with-mirror.ts'
 import { renderTable } from './output/table.ts'
 import { configOption, duration, moment, count, grouped } from './output/wording.ts'
 import { leftBehindText } from './output/advice.ts'
@@ -19,9 +18,7 @@ import { factsOfCode, isErrorCode, isForGood } from '../errors/error-facts.ts'
 
 /** `customer-mirror status`: reports how current each organization's rows are. */
 export function statusCommand(io: Io) {
-  return new Command('status')
-    .description('report how current the mirror is, per organization')
-    .option('-c, --config <file>', 'configuration file')
+  return command('status', 'report how current the mirror is, per organization', EXAMPLES)
     .addOption(new Option('--json', 'print one JSON document').conflicts(['html', 'format']))
     .addOption(
       new Option(
@@ -33,7 +30,6 @@ export function statusCommand(io: Io) {
     .option('-o, --output <file>', 'with --format: write a file that replaces the one before')
     .option('--max-age <time>', 'end with 3 if the last reading of any organization is older: 90m, 26h, 2d', AGE)
     .option('--proven', 'with --max-age: check the last proven or settled scan instead of the last reading')
-    .addHelpText('after', EXAMPLES)
     .action(async ({ config, maxAge, proven, json, html, format, output }) => {
       if (output !== undefined && format === undefined)
         throw new UsageError('--output goes with --format prometheus. Others: status --json > FILE, status --html FILE')

@@ -1,13 +1,10 @@
-import { Command } from '@commander-js/extra-typings'
+import { command, logLevelOption, wholeNumber } from './command.ts'
 import { UsageError } from '../errors/errors.ts'
 import type { Io } from './io.ts'
-import { logLevelOption, wholeNumber } from './arguments.ts'
 
 /** `customer-mirror worker`: mirrors every organization on its schedule, until it is stopped. */
 export function workerCommand(io: Io) {
-  return new Command('worker')
-    .description('mirror every organization on its schedule, until stopped')
-    .option('-c, --config <file>', 'configuration file')
+  return command('worker', 'mirror every organization on its schedule, until stopped', EXAMPLES)
     .option('--embedded', 'keep the queue in a folder beside the mirror, for a single worker')
     .option('--host <address>', 'address to serve the page, /healthz, /readyz and /metrics at', '127.0.0.1')
     .option(
@@ -18,7 +15,6 @@ export function workerCommand(io: Io) {
     )
     .option('--allow-host <name...>', 'more names under which clients may ask, besides addresses and localhost')
     .addOption(logLevelOption('what to log').default('info'))
-    .addHelpText('after', EXAMPLES)
     .action(async ({ config: file, embedded = false, host, port, allowHost, logLevel }) => {
       const odd = allowHost?.find((name) => !HOST_NAME.test(name))
       if (odd !== undefined)

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { expect, test } from 'vitest'
-import { namedFile } from '../../src/cli/arguments.ts'
+import { namedFile } from '../../src/cli/command.ts'
 import { runCli } from '../support/run-cli.ts'
 import { temporaryFolder } from '../support/temp-folder.ts'
 import { aWorkplace } from '../support/workplace.ts'

@@ -1,5 +1,5 @@
+import { namedConfig, namedMirror } from '../command.ts'
 import { Option } from '@commander-js/extra-typings'
-import { namedConfig, namedMirror } from '../arguments.ts'
 import { UsageError } from '../../errors/errors.ts'
 import { isTerminal, screenOf } from '../io.ts'
 import type { Layout } from '../output/rows.ts'

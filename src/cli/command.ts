@@ -1,0 +1,184 @@
+import { resolve } from 'node:path'
+import { Command, InvalidArgumentError, Option } from '@commander-js/extra-typings'
+import { absoluteMirror, isLikeAddress } from '../address/mirror-address.ts'
+import { addressProblem, holdsPassword } from '../address/postgres-address.ts'
+import type { Config } from '../config/read-config.ts'
+import { UsageError } from '../errors/errors.ts'
+import { monotonicMs } from '../machine/timers.ts'
+import type { HeldRemovals, Mirror } from '../model/mirror.ts'
+import type { LeasedRun } from '../model/report.ts'
+import { durationMs } from '../time/durations.ts'
+import { utcMoment } from '../time/moments.ts'
+import type { Io } from './io.ts'
+import { jsonDocument, print, say } from './output/say.ts'
+
+/** A command that reads the configuration, with its examples below the options. */
+export function command(name: string, description: string, examples: string) {
+  return new Command(name)
+    .description(description)
+    .option('-c, --config <file>', 'configuration file')
+    .addHelpText('after', examples)
+}
+
+/** `--json`, as every command with a document has it. */
+export const JSON_OPTION = ['--json', 'print one JSON document'] as const
+
+/** Prints the document where `--json` asks for it, and otherwise the text: sentences, or a table that is as wide as it is. */
+export function show(
+  { stdout }: Pick<Io, 'stdout'>,
+  json: true | undefined,
+  { document, text, table }: { document: Record<string, unknown>; text?: string; table?: string },
+): void {
+  if (json) stdout.write(jsonDocument(document))
+  else if (table !== undefined) print(stdout, table)
+  else say(stdout, text ?? '')
+}
+
+/** Parses a time option, a number with its unit as in the configuration, into milliseconds. */
+export function durationArgument({ most, least = '0s', examples }: { most: string; least?: string; examples: string }) {
+  const mostMs = durationMs(most) ?? Number.POSITIVE_INFINITY
+  const leastMs = durationMs(least) ?? 0
+  return (text: string): number => {
+    const ms = durationMs(text.trim())
+    if (ms !== undefined && ms >= leastMs && ms <= mostMs) return ms
+    const bound = ms === undefined ? '' : ms < leastMs ? ` At least ${least}.` : ` At most ${most}.`
+    const alone = /^\d+(\.\d+)?$/.test(text.trim()) ? ' A number needs its unit: ms, s, m, h or d.' : ''
+    throw new InvalidArgumentError(`It must be a time such as ${examples}.${bound}${alone}`)
+  }
+}
+
+/** Parses an option that is a whole number: from `least` to `most`, or of up to so many digits. */
+export function wholeNumber({ least, most, digits = 9 }: { least: number; most?: number; digits?: number }) {
+  return (text: string): number => {
+    const value = /^\d+$/.test(text.trim()) && text.trim().length <= digits ? Number(text) : NaN
+    if (value >= least && value <= (most ?? Infinity)) return value
+    const bounds = most === undefined ? `, at least ${least}` : ` from ${least} to ${most}`
+    throw new InvalidArgumentError(`It must be a whole number${bounds}.`)
+  }
+}
+
+/** `--limit`, for commands that list the latest entries. */
+export function limitOption(most: number) {
+  return new Option('--limit <number>', 'how many at most').default(most).argParser(wholeNumber({ least: 1 }))
+}
+
+/** Parses the number of a run, as `runs` and `removals` show it, with or without `#`. */
+export function runNumber(text: string): number {
+  if (/^#?[1-9]\d{0,14}$/.test(text)) return Number(text.replace('#', ''))
+  throw new InvalidArgumentError('It must be the number of a run, such as 12.')
+}
+
+/** Parses an option that is a moment, with its zone or in UTC, into the form of the mirror. */
+export function timeArgument(text: string): string {
+  const moment = utcMoment(text)
+  if (moment !== null) return moment
+  throw new InvalidArgumentError(
+    'It must be a time, in UTC unless it names its zone: 2026-03-01, "2026-03-01 14:30", 2026-03-01T14:30:00+01:00.',
+  )
+}
+
+/** `--log-level`, for commands that can write a log. */
+export function logLevelOption(about: string) {
+  return new Option('--log-level <level>', about).choices(['debug', 'info', 'warn', 'error'])
+}
+
+/**
+ * The configuration that `--config` names, or else the environment or its usual name. What reads it is loaded only by commands that need one.
+ * `instead` is what the command takes in its place. Throws ConfigError.
+ */
+export async function namedConfig(file: string | undefined, instead?: string): Promise<Config> {
+  const { readConfig } = await import('../config/read-config.ts')
+  return readConfig({ file, cwd: process.cwd(), ...(instead !== undefined && { instead }) })
+}
+
+/** The absolute path of a file that is named on the command line. Throws UsageError for an empty name, and for an address. */
+export function namedFile(text: string, what: string): string {
+  if (text.trim() === '') throw new UsageError(`The name of the ${what} is empty: name a file.`)
+  if (isLikeAddress(text))
+    throw new UsageError(`The ${what} must be on this machine, and what is named is an address. Name a path.`)
+  return absolutePath(text)
+}
+
+/** The absolute path. A slash at the end means a folder, and is not lost. */
+export function absolutePath(text: string): string {
+  return /[/\\]$/.test(text) ? `${resolve(text)}/` : resolve(text)
+}
+
+/** A mirror named on the command line: an absolute path, or an address. Throws UsageError for one that cannot be, or with a password. */
+export function namedMirror(text: string, option = '--mirror'): string {
+  const problem = addressProblem(text)
+  if (problem !== undefined) throw new UsageError(`${option} ${problem}`)
+  if (holdsPassword(text))
+    throw new UsageError(
+      `${option} holds a password, which every user of this machine can see in the list of processes. Put it in PGPASSWORD ` +
+        'or a password file (~/.pgpass), and change it.',
+    )
+  return absoluteMirror(text, process.cwd())
+}
+
+/** The moment, by the clock of the machine and by its monotonic one. */
+export function clocks() {
+  return { nowMs: Date.now(), monotonicMs: monotonicMs() }
+}
+
+/** Reads the configuration, opens its mirror to read, and closes it again after `work`. */
+export async function withMirror<Result>(
+  file: string | undefined,
+  work: (mirror: Mirror, config: Config) => Promise<Result>,
+): Promise<Result> {
+  const config = await namedConfig(file)
+  return withMirrorOf(config, (mirror) => work(mirror, config))
+}
+
+/** Opens the mirror of a configuration to read, and closes it again after `work`. */
+export async function withMirrorOf<Result>(
+  config: Pick<Config, 'mirror'>,
+  work: (mirror: Mirror) => Promise<Result>,
+): Promise<Result> {
+  const { openMirrorToRead } = await import('../store/mirror.ts')
+  return closing(await openMirrorToRead(config.mirror), work)
+}
+
+/**
+ * Reads the configuration, opens its mirror to change it, and closes it again after `work`. Throws MirrorUnusable where there is none yet:
+ * none is made for what cannot be in it.
+ */
+export async function withMirrorToChange<Result>(
+  file: string | undefined,
+  work: (mirror: Mirror, config: Config) => Promise<Result>,
+): Promise<Result> {
+  const config = await namedConfig(file)
+  await withMirrorOf(config, async () => {})
+  const { openMirror } = await import('../store/mirror.ts')
+  return closing(await openMirror(config.mirror), (mirror) => work(mirror, config))
+}
+
+/** Closes the mirror, or its organizations, after `work`. */
+export async function closing<Opened extends { close(): Promise<void> }, Result>(
+  opened: Opened,
+  work: (opened: Opened) => Promise<Result>,
+): Promise<Result> {
+  try {
+    return await work(opened)
+  } finally {
+    await opened.close()
+  }
+}
+
+/** The runs under way, as the mirror on this machine knows them; none where it is on another one. */
+export async function listUnderway(config: Pick<Config, 'mirror'>): Promise<LeasedRun[]> {
+  return withMirrorOf(config, (mirror) => mirror.listUnderway(clocks())).catch(() => [])
+}
+
+/** The removals that wait for a decision; undefined where they cannot be looked up. */
+export async function listHeldRemovals(config: Pick<Config, 'mirror'>): Promise<HeldRemovals[] | undefined> {
+  return withMirrorOf(config, (mirror) => mirror.listHeldRemovals()).catch(() => undefined)
+}
+
+/** Throws UsageError for an organization that neither the configuration nor the mirror knows. */
+export async function requireKnown(organization: string | undefined, mirror: Mirror, config: Config): Promise<void> {
+  if (organization === undefined) return
+  if ((await mirror.listRuns({ organization, limit: 1 })).length > 0) return
+  const { chooseOrganizations } = await import('../config/organization.ts')
+  chooseOrganizations(config, [organization])
+}
