@@ -49,7 +49,7 @@ export async function restoreMirror(plan: RestorePlan, { signal, onProgress, ...
     if (isTheMirror(file, mirror))
       throw new UsageError(`${file}: is the mirror itself. Name the backup that shall take its place.`)
     // Before a long copy, and again at its end.
-    ;(await lockMirror(mirror, { force, ...clocks }))?.release()
+    ;(await lockMirror(mirror, { force, ...clocks }))?.close()
     makeFolder(dirname(mirror))
     const write = async (unfinished: Unfinished) => {
       const takenAt = markIn(source.db)
@@ -96,14 +96,6 @@ function damaged(file: string, what: string): MirrorUnusable {
   )
 }
 
-/** The mirror that is about to be replaced, with no other program in it, and nothing beside it. */
-type LockedMirror = {
-  /** Undefined where it is of another version, or lacks tables: then nothing of it can be carried over. */
-  db: Database.Database | undefined
-  /** Lets other programs open the file again, whatever name it has by then. */
-  release(): void
-}
-
 type Locking = Clocks & { force: boolean }
 
 /**
@@ -112,7 +104,7 @@ type Locking = Clocks & { force: boolean }
  * is left that SQLite could take for the WAL of the file that follows. Undefined where there is no file, or where it is too damaged to be locked
  * and `force` is given. Throws MirrorUnusable `busy` for any program that has the file open, and OrganizationLeased for a run that has a lease.
  */
-async function lockMirror(file: string, { force, ...clocks }: Locking): Promise<LockedMirror | undefined> {
+async function lockMirror(file: string, { force, ...clocks }: Locking): Promise<Database.Database | undefined> {
   if (isMissing(file)) return undefined
   requireRegularFile(file)
   if (statSync(file).size === 0) return undefined
@@ -125,8 +117,7 @@ async function lockMirror(file: string, { force, ...clocks }: Locking): Promise<
     await requireNoRun(db, file, clocks)
     db.pragma('journal_mode = DELETE')
     db.exec('BEGIN EXCLUSIVE')
-    const locked = db
-    return { db: isWhole(locked) ? locked : undefined, release: () => void locked.close() }
+    return db
   } catch (error) {
     db?.close()
     if (isDamage(error) && force) return undefined
@@ -158,7 +149,9 @@ async function swap(mirror: string, unfinished: Unfinished, { force, ...clocks }
   const locked = await lockMirror(mirror, { force, ...clocks })
   try {
     const hadMirror = !isMissing(mirror)
-    const carried = await carryInto(unfinished, { replaced: locked?.db, mirror, nowMs: clocks.nowMs })
+    // Nothing of a mirror of another version, or without all of its tables, can be carried over.
+    const replaced = locked !== undefined && isWhole(locked) ? locked : undefined
+    const carried = await carryInto(unfinished, { replaced, mirror, nowMs: clocks.nowMs })
     // A mirror that root restores belongs to the user who owned the one before, and otherwise to the owner of its folder.
     if (hadMirror && process.getuid?.() === 0) chownSync(unfinished.path, statSync(mirror).uid, statSync(mirror).gid)
     const kept = olderName(replacedName(mirror), sqlTime(clocks.nowMs))
@@ -171,7 +164,7 @@ async function swap(mirror: string, unfinished: Unfinished, { force, ...clocks }
     })
     return { kept: hadMirror ? kept : undefined, ...carried }
   } finally {
-    locked?.release()
+    locked?.close()
   }
 }
 
