@@ -216,7 +216,6 @@ const CLAIM_MS = 2000
 /** The parts of a worker, and how to stop them. No worker takes a job from the queue until it runs. */
 function startParts({ config, publisher, log, timings, signal, onOutdated, backend, mirror, queues }: Common & Stores) {
   const { values, limits } = backend
-  const isAlone = backend.kind === 'embedded'
   const now = Date.now
   const unreadable = new Set<string>()
   // Values are read again and again: what cannot be read is reported once.
@@ -224,12 +223,12 @@ function startParts({ config, publisher, log, timings, signal, onOutdated, backe
     if (!unreadable.has(name)) log.warn({ name }, 'value in the queue ignored, a newer version wrote it')
     unreadable.add(name)
   }
-  // No other process reaches an embedded queue, so that its pauses do not change.
-  const pauseLookMs = isAlone ? timings.catchUpMs : timings.lookMs
-  const pauses = watchPauses({ values, sync: queues.sync, lookMs: pauseLookMs, now, onUnreadable })
-  const others = isAlone
-    ? ALONE
-    : compareConfigurations({ values, hash: () => config.hash, lookMs: timings.configShareMs, log, now })
+  const pauses = watchPauses({ values, sync: queues.sync, lookMs: timings.lookMs, now, onUnreadable })
+  // An embedded queue has one worker.
+  const others =
+    backend.kind === 'embedded'
+      ? ALONE
+      : compareConfigurations({ values, hash: () => config.hash, lookMs: timings.configShareMs, log, now })
   // Made once: the look-ups of all endpoints together hold few connections.
   const watchedMirror = answeringInTime(mirror)
   const mirrorFailures = new MirrorFailures(now)
@@ -252,8 +251,7 @@ function startParts({ config, publisher, log, timings, signal, onOutdated, backe
       onOutdated(error)
     },
     cancellable: new CancellableJobs({
-      // An embedded queue is open only in this process, so that no person can cancel its jobs.
-      list: isAlone ? undefined : () => listCancellations(values, onUnreadable),
+      list: () => listCancellations(values, onUnreadable),
       lookMs: timings.cancelLookMs,
     }),
     stop: stopping.signal,
@@ -290,7 +288,6 @@ function startParts({ config, publisher, log, timings, signal, onOutdated, backe
   }
 }
 
-/** An embedded queue has one worker. */
 const ALONE: OtherWorkers = { problem: () => undefined, workers: () => 1, stop: () => {} }
 
 /** How long the page and the metrics wait for the queue. */

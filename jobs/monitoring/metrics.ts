@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client'
 import type { Config } from '../../src/config/read-config.ts'
-import { type OrganizationView, type OverviewFacts, readStandings } from '../../src/status/overview.ts'
+import { type Configured, type OrganizationView, type OverviewFacts, readStandings } from '../../src/status/overview.ts'
 import { type Pauses, pauseOf } from '../../src/model/pause.ts'
 import type { Report } from '../../src/model/report.ts'
 import type { UncountedFreshness } from '../../src/model/mirror.ts'
@@ -10,7 +10,7 @@ import type { Wait } from '../../src/status/standing.ts'
 import { within } from '../queue/deadline.ts'
 import type { Queues } from '../queue/queues.ts'
 import type { EndOfQuickRun, RunOfJob } from '../run/run-for-job.ts'
-import { type Scheduled, dueOutlooks } from '../schedule/due-runs.ts'
+import { type Scheduled, dueOutlook } from '../schedule/due-runs.ts'
 import { checkSchedules } from '../schedule/due-times.ts'
 
 /** What a worker counts, and its metrics for Prometheus. */
@@ -212,14 +212,13 @@ export function overviewFacts(
   organizations: readonly Scheduled[],
   { pauses, waits, nowMs, monotonicMs }: Moment,
 ): OverviewFacts {
-  return {
-    organizations: organizations.map(({ id }) => id),
-    dueOf: dueOutlooks(organizations, nowMs),
-    waitOf: waits && ((id) => waits.get(id)),
-    pausedOf: pauses && ((id) => pauseOf(pauses, id, nowMs)),
-    nowMs,
-    monotonicMs,
-  }
+  const facts = organizations.map((organization): Configured => ({
+    id: organization.id,
+    dueOf: (freshness) => dueOutlook(organization, freshness, nowMs),
+    paused: pauses && pauseOf(pauses, organization.id, nowMs),
+    wait: waits?.get(organization.id),
+  }))
+  return { organizations: facts, nowMs, monotonicMs }
 }
 
 /**

@@ -69,8 +69,7 @@ export function createNotifier(settings: Settings) {
     async (job, token) => deliver(job, token, { ...settings, signal: stopping.signal }),
     {
       concurrency: AT_ONCE,
-      lockDuration: timings.lockMs,
-      stalledInterval: timings.stalledMs,
+      timings,
       maxStalledCount: ATTEMPTS,
     },
   )

@@ -5,6 +5,7 @@ import { nameOfProcess } from '../../src/machine/process-name.ts'
 import type { Wait } from '../../src/status/standing.ts'
 import type { Trigger } from '../../src/model/report.ts'
 import { version } from '../../src/machine/version.ts'
+import type { Timings } from '../timings.ts'
 import { nameInDatabase, progressOf, type Backend, type QueueName } from './port.ts'
 
 /**
@@ -195,15 +196,24 @@ export function createQueueWorker<Data, Name extends string = string>(
   backend: Backend,
   queue: QueueName,
   processor: Processor<Data, Counts, Name>,
-  options: Omit<WorkerOptions, 'connection' | 'autorun' | 'name' | 'telemetry'>,
+  { timings: { lockMs, stalledMs }, ...options }: QueueWorkerOptions,
 ) {
   const { Worker } = withBackend<IQueueBackend, unknown>(backend.factory)
   const { telemetry } = backend
-  const ours = { connection: {}, autorun: false, name: nameOfProcess(), ...(telemetry !== undefined && { telemetry }) }
-  const worker = new Worker<Data, Counts, Name>(nameInDatabase(backend, queue), processor, { ...ours, ...options })
+  const worker = new Worker<Data, Counts, Name>(nameInDatabase(backend, queue), processor, {
+    ...{ connection: {}, autorun: false, name: nameOfProcess(), lockDuration: lockMs, stalledInterval: stalledMs },
+    ...(telemetry !== undefined && { telemetry }),
+    ...options,
+  })
   // Another worker has the job now, or the queue lost it: in both cases its run must not write any more.
   worker.on('lockRenewalFailed', (jobIds) => {
     for (const jobId of jobIds) worker.cancelJob(jobId, 'the lock of this job was lost')
   })
   return worker
+}
+
+type QueueWorkerOptions = Pick<WorkerOptions, 'maxStalledCount' | 'maxStartedAttempts' | 'settings'> & {
+  /** How many jobs it takes at the same time. */
+  concurrency: number
+  timings: Pick<Timings, 'lockMs' | 'stalledMs'>
 }

@@ -38,8 +38,8 @@ export async function deleteCancellation(values: Pick<SharedValues, 'delete'>, o
 }
 
 type Cancelling = {
-  /** What persons cancelled, by organization. Undefined where no other process reaches the queue, so that none can. */
-  list: (() => Promise<ReadonlyMap<string, Cancellation>>) | undefined
+  /** What persons cancelled, by organization. */
+  list: () => Promise<ReadonlyMap<string, Cancellation>>
   lookMs: number
 }
 
@@ -64,10 +64,9 @@ export class CancellableJobs {
     work: (cancelled: AbortSignal) => Promise<Result>,
   ): Promise<Result> {
     const cancelled = new AbortController()
-    const { list, lookMs } = this.#cancelling
-    if (id === undefined || list === undefined) return work(cancelled.signal)
+    if (id === undefined) return work(cancelled.signal)
     this.#underWay.set(id, { organization, cancelled })
-    this.#timer ??= setInterval(() => void this.#look(), lookMs)
+    this.#timer ??= setInterval(() => void this.#look(), this.#cancelling.lookMs)
     try {
       // The job may come from a worker that ended before it saw the cancel: then no request is sent.
       await within(this.#look(), FIRST_LOOK_MS, undefined)
@@ -83,7 +82,7 @@ export class CancellableJobs {
 
   /** While the queue does not answer, runs continue, and the next look follows. */
   readonly #look = oneAtATime(async () => {
-    const asked = await this.#cancelling.list?.().catch(() => undefined)
+    const asked = await this.#cancelling.list().catch(() => undefined)
     for (const [id, { organization, cancelled }] of this.#underWay)
       if (asked?.get(organization)?.jobs.includes(id) === true) cancelled.abort(cancelledBy(organization))
   })

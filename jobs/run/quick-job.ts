@@ -33,8 +33,7 @@ export function startQuickWorker(backend: Backend, processing: Processing) {
     },
     {
       concurrency: AT_ONCE,
-      lockDuration: timings.lockMs,
-      stalledInterval: timings.stalledMs,
+      timings,
       // The job of a dead worker is not taken over: the next due time makes a new one.
       maxStalledCount: 0,
     },

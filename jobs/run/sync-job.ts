@@ -54,8 +54,7 @@ export function startSyncWorker(backend: Backend, processing: Processing, { conc
     },
     {
       concurrency,
-      lockDuration: timings.lockMs,
-      stalledInterval: timings.stalledMs,
+      timings,
       maxStalledCount: MOST_STALLS,
       maxStartedAttempts: MOST_STARTS,
       settings: {

@@ -198,20 +198,8 @@ function newSinceMs({ seenAtMs }: Scheduled, known: Known | undefined, nowMs: nu
   return plausible.length === 0 ? 0 : Math.min(...plausible)
 }
 
-/** The outlook of each configured organization, by its id. */
-export function dueOutlooks(
-  organizations: readonly Scheduled[],
-  nowMs: number,
-): (id: string, freshness: ReadSoFar | undefined) => Due | undefined {
-  const byId = new Map(organizations.map((organization) => [organization.id, organization]))
-  return (id, freshness) => {
-    const organization = byId.get(id)
-    return organization && dueOutlook(organization, freshness, nowMs)
-  }
-}
-
 /** When an organization was due last and is due next, and whether it was read since. Undefined where it has no schedule. */
-function dueOutlook(organization: Scheduled, freshness: ReadSoFar | undefined, nowMs: number): Due | undefined {
+export function dueOutlook(organization: Scheduled, freshness: ReadSoFar | undefined, nowMs: number): Due | undefined {
   const { id, schedule } = organization
   if (schedule === undefined) return undefined
   const { readAsOfMs: completeAsOfMs, firstRunAtMs } = freshness ?? {}

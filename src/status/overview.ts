@@ -1,6 +1,5 @@
-import type { LatestRun, Underway } from '../model/report.ts'
 import type { Pause } from '../model/pause.ts'
-import type { Freshness, HeldRemovals, Mirror, UncountedFreshness } from '../model/mirror.ts'
+import type { Freshness, Mirror, UncountedFreshness } from '../model/mirror.ts'
 import { type KnownOf, progressOf, standingOf, type Due, type Standing, type Wait } from './standing.ts'
 
 /** What a page shows of one organization; the metrics show it without the counts of customers. */
@@ -19,32 +18,22 @@ export type Overview = {
   leftBehind: readonly { organization: string; active: number }[]
 }
 
-type ReadSoFar = Pick<Freshness, 'readAsOfMs' | 'firstRunAtMs'>
-
-/** What the overview is made from. */
-type Known<Shown extends UncountedFreshness = Freshness> = {
-  /** Ids of the configured organizations. */
-  organizations: readonly string[]
-  freshness: readonly Shown[]
-  held: readonly HeldRemovals[]
-  underway: readonly Underway[]
-  runs: readonly LatestRun[]
-  dueOf: (organization: string, freshness: ReadSoFar | undefined) => Due | undefined
-  /** Absent where the queue, which keeps the pauses, could not be asked. */
-  pausedOf?: ((organization: string) => Pause | undefined) | undefined
-  waitOf?: ((organization: string) => Wait | undefined) | undefined
-  nowMs: number
+/** What is said of a configured organization beside what the mirror holds. */
+export type Configured = {
+  id: string
+  dueOf: (freshness: Pick<Freshness, 'readAsOfMs' | 'firstRunAtMs'> | undefined) => Due | undefined
+  /** Undefined also where the queue, which keeps the pauses, could not be asked. */
+  paused?: Pause | undefined
+  wait?: Wait | undefined
 }
+
+/** What the overview is made from, beside the mirror. */
+export type OverviewFacts = { organizations: readonly Configured[]; nowMs: number; monotonicMs: number | undefined }
 
 /** How many runs of an organization are drawn. */
 export const DRAWN_RUNS = 30
 /** How many of its runs say how it stands: one may be under way. */
 const LEAST_RUNS = 2
-
-/** What is said of the organizations beside what the mirror holds. */
-export type OverviewFacts = Pick<Known, 'organizations' | 'dueOf' | 'pausedOf' | 'waitOf' | 'nowMs'> & {
-  monotonicMs: number | undefined
-}
 
 type Runs = Pick<Mirror, 'listHeldRemovals' | 'listUnderway' | 'listLatestRuns'>
 type Readable = Runs & Pick<Mirror, 'listFreshness'>
@@ -52,14 +41,24 @@ type Readable = Runs & Pick<Mirror, 'listFreshness'>
 /** How each organization stands: what the overview shows, without counts of customers and without the runs that it draws. */
 export async function readStandings(
   mirror: Runs & Pick<Mirror, 'listUncountedFreshness'>,
-  asked: OverviewFacts,
+  facts: OverviewFacts,
 ): Promise<OrganizationView<UncountedFreshness>[]> {
-  return viewsOf(await readKnown(mirror, mirror.listUncountedFreshness(), asked, LEAST_RUNS))
+  return readViews(mirror, mirror.listUncountedFreshness(), facts, LEAST_RUNS)
 }
 
 /** Looks up in the mirror what the overview shows. */
-export async function readOverview(mirror: Readable, asked: OverviewFacts): Promise<Overview> {
-  return overviewOf(await readKnown(mirror, mirror.listFreshness(), asked, DRAWN_RUNS))
+export async function readOverview(mirror: Readable, facts: OverviewFacts, limit = DRAWN_RUNS): Promise<Overview> {
+  const listing = mirror.listFreshness()
+  const views = await readViews(mirror, listing, facts, limit)
+  const configured = new Set(views.map(({ organization }) => organization))
+  return {
+    nowMs: facts.nowMs,
+    organizations: views.toSorted(byUrgency),
+    totals: [0, 1, 2].map((urgency) => views.filter(({ standing }) => standing.urgency === urgency).length),
+    leftBehind: (await listing)
+      .filter(({ organization, active }) => active > 0 && !configured.has(organization))
+      .map(({ organization, active }) => ({ organization, active })),
+  }
 }
 
 /**
@@ -68,71 +67,49 @@ export async function readOverview(mirror: Readable, asked: OverviewFacts): Prom
  */
 export async function readPart(
   mirror: Readable,
-  asked: OverviewFacts,
+  facts: OverviewFacts,
   wanted: { find: string; page: number },
 ): Promise<[Overview, Served]> {
-  const known = await readKnown(mirror, mirror.listFreshness(), asked, LEAST_RUNS)
-  const [part, served] = partOf(overviewOf(known), wanted)
-  const organizations = part.organizations.map(({ organization }) => organization)
-  const runs = await mirror.listLatestRuns({ organizations, limit: DRAWN_RUNS })
-  return [{ ...part, organizations: overviewOf({ ...known, organizations, runs }).organizations }, served]
+  const [part, served] = partOf(await readOverview(mirror, facts, LEAST_RUNS), wanted)
+  const shown = part.organizations.map(({ organization }) => organization)
+  const drawn = Map.groupBy(await mirror.listLatestRuns({ organizations: shown, limit: DRAWN_RUNS }), idOf)
+  const organizations = part.organizations.map((view) => {
+    const known = { ...view, runs: drawn.get(view.organization) ?? [] }
+    return { ...known, standing: standingOf(known) }
+  })
+  return [{ ...part, organizations }, served]
 }
 
-async function readKnown<Shown extends UncountedFreshness>(
+async function readViews<Shown extends UncountedFreshness>(
   mirror: Runs,
   listing: Promise<Shown[]>,
-  { monotonicMs, ...asked }: OverviewFacts,
+  { organizations, nowMs, monotonicMs }: OverviewFacts,
   limit: number,
-): Promise<Known<Shown>> {
-  const { organizations, nowMs } = asked
+): Promise<OrganizationView<Shown>[]> {
   const [freshness, held, underway, runs] = await Promise.all([
     listing,
     mirror.listHeldRemovals(),
     mirror.listUnderway({ nowMs, monotonicMs }),
-    mirror.listLatestRuns({ organizations, limit }),
+    mirror.listLatestRuns({ organizations: organizations.map(({ id }) => id), limit }),
   ])
-  return { ...asked, freshness, held, underway, runs }
-}
-
-/** The overview, from what is known. */
-function overviewOf(known: Known): Overview {
-  const views = viewsOf(known)
-  const configured = new Set(known.organizations)
-  return {
-    nowMs: known.nowMs,
-    organizations: views.toSorted(byUrgency),
-    totals: [0, 1, 2].map((urgency) => views.filter(({ standing }) => standing.urgency === urgency).length),
-    leftBehind: known.freshness
-      .filter(({ organization, active }) => active > 0 && !configured.has(organization))
-      .map(({ organization, active }) => ({ organization, active })),
-  }
-}
-
-function viewsOf<Shown extends UncountedFreshness>({
-  organizations,
-  nowMs,
-  dueOf,
-  pausedOf,
-  waitOf,
-  ...known
-}: Known<Shown>): OrganizationView<Shown>[] {
-  const freshness = new Map(known.freshness.map((each) => [each.organization, each]))
-  const underway = new Map(known.underway.map((each) => [each.organization, each]))
-  const held = Map.groupBy(known.held, (each) => each.organization)
-  const runs = Map.groupBy(known.runs, (each) => each.organization)
-  return organizations.map((organization) => {
-    const run = underway.get(organization)
-    const facts = {
-      freshness: freshness.get(organization),
-      due: dueOf(organization, freshness.get(organization)),
-      held: held.get(organization) ?? [],
-      underway: run && progressOf(run, nowMs),
-      paused: pausedOf?.(organization),
-      wait: waitOf?.(organization),
-      runs: runs.get(organization) ?? [],
+  const freshnessOf = new Map(freshness.map((each) => [each.organization, each]))
+  const underwayOf = new Map(underway.map((each) => [each.organization, progressOf(each, nowMs)]))
+  const [heldOf, runsOf] = [Map.groupBy(held, idOf), Map.groupBy(runs, idOf)]
+  return organizations.map(({ id, dueOf, paused, wait }) => {
+    const known = {
+      freshness: freshnessOf.get(id),
+      due: dueOf(freshnessOf.get(id)),
+      held: heldOf.get(id) ?? [],
+      underway: underwayOf.get(id),
+      ...{ paused, wait },
+      runs: runsOf.get(id) ?? [],
     }
-    return { organization, ...facts, standing: standingOf(facts) }
+    return { organization: id, ...known, standing: standingOf(known) }
   })
+}
+
+function idOf({ organization }: { organization: string }): string {
+  return organization
 }
 
 /** The gravest first, and within a grade in the order of their ids. */

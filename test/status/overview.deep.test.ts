@@ -6,10 +6,9 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import { createPages, serveHttp } from '../../jobs/monitoring/endpoints.ts'
 import { readConfig } from '../../src/config/read-config.ts'
 import { overviewPage } from '../../src/status/overview-page.ts'
-import { readOverview } from '../../src/status/overview.ts'
-import { dueEveryNight, IN_STATES, LOOKED_AT_MS, mirrorAllStates } from '../support/full-mirror.ts'
+import { IN_STATES, LOOKED_AT_MS, mirrorAllStates } from '../support/full-mirror.ts'
 import { aPlayedMirror, valueOf } from '../support/mirror-file.ts'
-import { cardsOf, overviewOfAll } from '../support/overview-page.ts'
+import { cardsOf, overviewOfAll, overviewOf } from '../support/overview-page.ts'
 import { aWorkplace, organizationAt } from '../support/workplace.ts'
 
 const NAMES = ['chromium', 'chromium-browser', 'google-chrome']
@@ -157,8 +156,7 @@ async function everyPage() {
   const watched = { examine, metrics: async () => '', board: undefined, pages }
   const server = await serveHttp(watched, { host: '127.0.0.1', port: 0, names: [] })
   onTestFinished(() => server.close())
-  const asked = { organizations: IN_STATES, dueOf: dueEveryNight, nowMs, monotonicMs: undefined }
-  const file = await overviewPage(await readOverview(mirror, asked))
+  const file = await overviewPage(await overviewOf(mirror, IN_STATES))
   const run = Number(valueOf(mirror.file, `SELECT MAX(id) FROM runs WHERE organization = 'held'`))
   return { origin: server.origin, run, file: `data:text/html;base64,${Buffer.from(file).toString('base64')}` }
 }

@@ -167,7 +167,6 @@ const WAITING = {
 
 /** Every organization is due at two o'clock each night. */
 export function dueEveryNight(
-  _organization: string,
   freshness: { readAsOfMs: number | undefined; firstRunAtMs?: number | undefined } | undefined,
 ): Due {
   const lastMs = START_MS + TONIGHT * DAY_MS

@@ -12,11 +12,11 @@ export async function overviewOfAll(paused: Record<string, Pause> = {}): Promise
 /** The overview of a mirror. */
 export function overviewOf(
   mirror: Mirror,
-  organizations: readonly string[],
+  ids: readonly string[],
   paused: Record<string, Pause> = {},
 ): Promise<Overview> {
-  const asked = { organizations, dueOf: dueEveryNight, pausedOf: (id: string) => paused[id] }
-  return readOverview(mirror, { ...asked, nowMs: LOOKED_AT_MS, monotonicMs: undefined })
+  const organizations = ids.map((id) => ({ id, dueOf: dueEveryNight, paused: paused[id] }))
+  return readOverview(mirror, { organizations, nowMs: LOOKED_AT_MS, monotonicMs: undefined })
 }
 
 /** The text of each card, by its organization. */

@@ -181,7 +181,7 @@ async function mirrored(options: SandboxOptions = {}) {
       Object({ name, data: { organization: 'acme' }, updateProgress: async () => {} }),
       { lost: undefined, cancelled: cancel.signal },
       {
-        cancellable: new CancellableJobs({ list: undefined, lookMs: 1000 }),
+        cancellable: new CancellableJobs({ list: async () => new Map(), lookMs: 1000 }),
         organizationOf: () => (settings.isConfigured ? organization() : undefined),
         lookAgain: async () => {},
         ...{

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { examine } from '../../../jobs/monitoring/health.ts'
-import { dueOutlooks, lateSinceMs } from '../../../jobs/schedule/due-runs.ts'
+import { overviewFacts } from '../../../jobs/monitoring/metrics.ts'
+import { dueOutlook, lateSinceMs } from '../../../jobs/schedule/due-runs.ts'
 import type { Organization } from '../../../src/config/organization.ts'
 import { readConfig } from '../../../src/config/read-config.ts'
 import { readOverview } from '../../../src/status/overview.ts'
@@ -37,9 +38,8 @@ describe('an organization that was never read', () => {
       workers: [],
       ...{ organizations, mirror, nowMs: NOW_MS },
     })
-    const dueOf = dueOutlooks(organizations, NOW_MS)
-    const asked = { organizations: ['acme'], dueOf, nowMs: NOW_MS, monotonicMs: undefined }
-    const [shown] = (await readOverview(mirror, asked)).organizations
+    const facts = overviewFacts(organizations, { nowMs: NOW_MS, monotonicMs: 0 })
+    const [shown] = (await readOverview(mirror, facts)).organizations
 
     expect(readiness.ready).toBe(!isLate)
     expect(shown?.due).toMatchObject({ isDue: true, isLate })
@@ -68,7 +68,7 @@ test.each<[what: string, seen: { seenAtMs?: number }, known: { completeAsOfMs?: 
 test('what is new is due since it was seen, and not since its schedule would have had it', async () => {
   const { organizations, mirror } = await aNew({ seenAgoMs: 3 * HOUR_MS })
   const [freshness] = await mirror.listFreshness()
-  const due = dueOutlooks(organizations, NOW_MS)('acme', freshness)
+  const due = organizations[0] && dueOutlook(organizations[0], freshness, NOW_MS)
   const { problems } = await examine({
     write: async () => {},
     workers: [],
