@@ -20,7 +20,7 @@ import { LeftUndone, placedError } from './copy-error.ts'
 import { isMirror } from './file-kind.ts'
 import { listOlder, olderName, replaceKeeping } from './older-files.ts'
 import { lookBeside, numberIn, type OpenedToRead, openToRead } from './open-to-read.ts'
-import { isTheMirror } from './target-place.ts'
+import { isSame } from './target-place.ts'
 import { listUnfinished, removeFile, type Unfinished, writeFor } from './written-file.ts'
 
 export type RestorePlan = {
@@ -46,7 +46,7 @@ export async function restoreMirror(plan: RestorePlan, { signal, onProgress, ...
   const mirror = isMissing(plan.mirror) ? plan.mirror : lookBeside(plan.mirror, () => realpathSync(plan.mirror))
   const source = openBackup(file)
   try {
-    if (isTheMirror(file, mirror))
+    if (isSame(file, mirror))
       throw new UsageError(`${file}: is the mirror itself. Name the backup that shall take its place.`)
     // Before a long copy, and again at its end.
     ;(await lockMirror(mirror, { force, ...clocks }))?.close()

@@ -13,9 +13,6 @@ import { codeOf } from '../errors/faults.ts'
 import { isMissing, makeFolder, nearestFolder } from '../machine/folders.ts'
 import { fileError } from '../store/port/sqlite-errors.ts'
 
-/** File systems allow 255 bytes; the names of unfinished and of older files are longer than the one that is named. */
-const LONGEST_NAME = 200
-
 /** What a file is made from, and must not replace, and a name to propose where a folder was named. */
 type Sources = {
   mirror: string
@@ -38,12 +35,13 @@ export function requirePlace(
 ): void {
   const isFolder = `is a folder; name a file in it, e.g. ${join(file, example)}`
   if (/[/\\]$/.test(file) || ['', '.', '..'].includes(basename(file))) throw refused(file, isFolder)
-  if (Buffer.byteLength(basename(file)) > LONGEST_NAME)
-    throw refused(file, `has a name that is too long; at most ${LONGEST_NAME} bytes leave room for the names beside it`)
-  if (isTheMirror(file, mirror)) throw refused(file, ofMirror)
+  if (isSame(file, mirror)) throw refused(file, ofMirror)
   if (configuration !== undefined && isSame(file, configuration))
     throw refused(file, 'is the configuration; name another file')
-  if (isPlaceOfJournal(file)) throw refused(file, 'is where SQLite keeps a part of a database; name another file')
+  const [, database] = /^(.*[^/\\])-(?:wal|shm|journal)$/s.exec(file) ?? []
+  // All of a database may be in its journal until now.
+  if (database !== undefined && !isMissing(database) && kindOfFile(database) !== 'foreign')
+    throw refused(file, 'is where SQLite keeps a part of a database; name another file')
   const found = lstatSync(file, { throwIfNoEntry: false })
   if (found?.isSymbolicLink() === true) throw refused(file, `is a symbolic link; name the file itself${instead}`)
   if (found?.isDirectory() === true) throw refused(file, isFolder)
@@ -86,39 +84,14 @@ export function requireNoJournals(file: string, who: string): void {
       )
 }
 
-/** By its name, by a link to it, or by the names of what SQLite keeps beside it. */
-export function isTheMirror(file: string, mirror: string): boolean {
-  if (isPostgres(mirror) || isMissing(mirror)) return false
-  const real = realpathSync(mirror)
-  const folder = realFolder(dirname(file))
-  const place = folder === undefined ? file : join(folder, basename(file))
-  return isSame(file, real) || ['', ...JOURNALS].some((ending) => place === real + ending)
-}
-
 /** Whether both names lead to one file. */
 export function isSame(file: string, other: string): boolean {
   const [one, two] = [file, other].map((path) => statSync(path, { bigint: true, throwIfNoEntry: false }))
   return one !== undefined && one.dev === two?.dev && one.ino === two.ino
 }
 
-function realFolder(folder: string): string | undefined {
-  try {
-    return realpathSync(folder)
-  } catch {
-    return undefined
-  }
-}
-
 export function refused(file: string, what: string): UsageError {
   return new UsageError(`${file}: ${what}.`)
-}
-
-/** Whether a file of this name would be taken for the journal of a database that is beside it. */
-function isPlaceOfJournal(file: string): boolean {
-  const [, database] = /^(.*[^/\\])-(?:wal|shm|journal)$/s.exec(file) ?? []
-  if (database === undefined || statSync(database, { throwIfNoEntry: false })?.isFile() !== true) return false
-  // All of a database may be in its journal until now.
-  return kindOfFile(database) !== 'foreign'
 }
 
 /*

@@ -128,7 +128,7 @@ describe('a target that is not a copy is refused, and left as it is', () => {
   test.each(
     someOf<[what: string, said: RegExp, make: (file: string, mirror: string) => string | void]>([
       ['the mirror itself', /is the mirror itself/, (_, mirror) => mirror],
-      ['the WAL of the mirror', /is the mirror itself/, (_, mirror) => `${mirror}-wal`],
+      ['the WAL of the mirror', /is where SQLite keeps a part of a database/, (_, mirror) => `${mirror}-wal`],
       [
         'the WAL of another database',
         /is where SQLite keeps a part of a database/,
