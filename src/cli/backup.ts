@@ -14,8 +14,8 @@ export function backupCommand(io: Io) {
       const named = namedFile(file, 'backup')
       const [{ mirror }, { makeBackup }] = await Promise.all([namedConfig(configFile), import('../copies/backup.ts')])
       refuseBackup(mirror, file)
-      const { shareProgress } = await import('./output/live-lines.ts')
-      const progress = shareProgress('Backup', io)
+      const { copyProgress } = await import('./output/live-lines.ts')
+      const progress = copyProgress('Backup', io)
       const copying = { signal: io.signal, onProgress: progress.show, nowMs: Date.now() }
       const made = await makeBackup({ mirror, file: named, keep }, copying).finally(() => progress.close())
       const removed = made.removed.map((path) => `Removed: ${path}\n`).join('')

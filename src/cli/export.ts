@@ -5,7 +5,6 @@ import type { ExportPlan } from '../copies/export-mirror.ts'
 import type { Exported } from '../copies/export-rows.ts'
 import { FORMAT_NAMES, type FormatName, isFormatName } from '../copies/format.ts'
 import { UsageError } from '../errors/errors.ts'
-import { monotonicMs } from '../machine/timers.ts'
 import { plainJson, plainText } from '../text/plain-text.ts'
 import { isTerminal, type Io } from './io.ts'
 import { say } from './output/say.ts'
@@ -47,12 +46,13 @@ export function exportCommand(io: Io) {
     .action(async (options) => {
       const plan = await planOf(options, io)
       const { exportMirror } = await import('../copies/export-mirror.ts')
-      const what = options.changesSince === undefined ? 'customers' : 'changes'
-      const progress = 'stream' in plan.to && isTerminal(io.stdout) ? undefined : await exportProgress(io, what)
+      const { copyProgress } = await import('./output/live-lines.ts')
+      const progress = 'stream' in plan.to && isTerminal(io.stdout) ? undefined : copyProgress('Export', io)
       const hungUp = new AbortController()
       io.onHangUp?.(() => hungUp.abort())
       const signal = AbortSignal.any([io.signal, hungUp.signal])
-      const done = await exportMirror(plan, { signal, onProgress: progress?.show }).finally(progress?.end)
+      const onProgress = progress && ((rows: number, total?: number) => progress.show(total && rows / total))
+      const done = await exportMirror(plan, { signal, onProgress }).finally(progress?.close)
       // The exit code is 0, as for any reader of rows that has enough.
       say(io.stderr, done === undefined ? UNREAD : summaryOf(done, plan))
     })
@@ -145,23 +145,3 @@ const SHEET_ROWS = 1_048_575
 const TOO_MANY_FOR_A_SHEET =
   `! A sheet of a spreadsheet holds ${grouped(SHEET_ROWS)} of them, and the program leaves the others out when it opens the file. Export one ` +
   'organization at a time with --org.\n'
-
-const REDRAWN_EVERY_MS = 200
-
-/** Shows how far an export is, on one line of a terminal that is erased at the end. */
-async function exportProgress(io: Pick<Io, 'stderr'>, what: 'customers' | 'changes') {
-  const { statusLine } = await import('./output/live-lines.ts')
-  const line = statusLine(io)
-  let drawnAtMs = Number.NEGATIVE_INFINITY
-  return {
-    show: (rows: number, total: number | undefined) => {
-      const nowMs = monotonicMs()
-      if (nowMs - drawnAtMs < REDRAWN_EVERY_MS) return
-      drawnAtMs = nowMs
-      const share = total === undefined || total === 0 ? '' : `, ${Math.floor((rows / total) * 100)} %`
-      const of = total === undefined ? '' : ` of ${grouped(total)}`
-      line.show(`Exporting: ${grouped(rows)}${of} ${what}${share}`)
-    },
-    end: line.close,
-  }
-}

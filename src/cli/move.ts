@@ -19,8 +19,8 @@ export function moveCommand(io: Io) {
       const target = namedMirror(to, '--to')
       requireOtherKind(config.mirror, target)
       const isReadOnly = await acceptsNoWrites(config.mirror)
-      const { shareProgress } = await import('./output/live-lines.ts')
-      const progress = shareProgress('Move', io)
+      const { copyProgress } = await import('./output/live-lines.ts')
+      const progress = copyProgress('Move', io)
       const moving = { signal: io.signal, onProgress: progress.show, ...clocks() }
       const moved = await moveMirror({ from: config.mirror, to: target }, moving).finally(() => progress.close())
       const facts = {

@@ -18,8 +18,8 @@ export function restoreCommand(io: Io) {
         import('../copies/restore.ts'),
       ])
       refuseRestore(mirror, file)
-      const { shareProgress } = await import('./output/live-lines.ts')
-      const progress = shareProgress('Restore', io)
+      const { copyProgress } = await import('./output/live-lines.ts')
+      const progress = copyProgress('Restore', io)
       const plan = { mirror, file: named, force: force === true }
       const copying = { signal: io.signal, onProgress: progress.show, ...clocks() }
       const restored = await restoreMirror(plan, copying).finally(() => progress.close())

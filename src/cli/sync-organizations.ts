@@ -11,7 +11,7 @@ import { openAwaited } from '../sync/await-mirror.ts'
 import { runOrganization } from '../sync/run-organization.ts'
 import type { BlockSettings } from './output/failure-blocks.ts'
 import type { Io } from './io.ts'
-import { showProgress, SILENT, type ProgressReporter } from './output/progress.ts'
+import { showProgress, SILENT, type Reporter } from './output/progress.ts'
 import { say } from './output/say.ts'
 import { shownMirror } from '../address/mirror-address.ts'
 import { duration } from './output/wording.ts'
@@ -53,7 +53,7 @@ export async function syncOrganizations(
       organizations,
       stderr,
       async (organization, talk) => {
-        const outcome = await runOrganization(organization, {
+        return await runOrganization(organization, {
           mirror,
           rateLimits,
           trigger: 'sync',
@@ -66,8 +66,6 @@ export async function syncOrganizations(
           signal,
           ...talk,
         })
-        if (log !== undefined) logOutcome(log, outcome)
-        return outcome
       },
       { stop: signal, reporter: log && loggedEvents(log) },
     )
@@ -101,10 +99,7 @@ type Opening = Pick<SyncOptions, 'dryRun' | 'quick'> &
 
 /** Loaded only where a copy is configured. */
 async function publish(plans: readonly TargetPlan[], signal: AbortSignal, log: Logger | undefined): Promise<Published> {
-  const [{ publishAfterRuns }, { logPublished }] = await Promise.all([
-    import('../copies/publish-apart.ts'),
-    import('../copies/publish-apart.ts'),
-  ])
+  const { logPublished, publishAfterRuns } = await import('../copies/publish-apart.ts')
   const published = await publishAfterRuns(plans, { signal })
   if (log !== undefined) logPublished(log, published)
   return published
@@ -117,8 +112,15 @@ async function openLog(level: string, stream: NodeJS.WritableStream): Promise<Lo
 }
 
 /** With a log, all that is said beside the results is in it, so that every line of it can be read by a program. */
-function loggedEvents(log: Logger): ProgressReporter {
-  return { ...SILENT, event: (organization, event) => log.info({ organization, event }, 'run slowed down') }
+function loggedEvents(log: Logger): Reporter {
+  return {
+    began: (organization) => ({
+      ...SILENT,
+      onEvent: (event) => log.info({ organization, event }, 'run slowed down'),
+      ended: (outcome) => logOutcome(log, outcome),
+    }),
+    close: () => {},
+  }
 }
 
 function logOutcome(log: Logger, { report, error }: Outcome): void {

@@ -1,12 +1,12 @@
 import { createLogUpdate } from 'log-update'
 import wrapAnsi from 'wrap-ansi'
-import type { Outcome, Progress } from '../../sync/mirror-organization.ts'
 import { describeError } from '../../errors/errors.ts'
-import type { WaitingEvent } from '../../source/retry.ts'
+import type { SourceEvent } from '../../source/customers.ts'
+import type { Outcome, Progress } from '../../sync/mirror-organization.ts'
 import { redrawableScreenOf, STANDING, type Io, type Screen } from '../io.ts'
-import { eventWords, type ProgressReporter } from './progress.ts'
+import type { Reporter } from './progress.ts'
 import { columnsOf, hanging, padded } from './say.ts'
-import { summary, countsOf, duration, grouped } from './wording.ts'
+import { countsOf, duration, grouped, second, summary } from './wording.ts'
 
 /** The last lines of a terminal, redrawn in place. Printed lines go above them, and stay. */
 type LiveLines = {
@@ -43,23 +43,16 @@ function cutText(text: string, width: number): string {
   return `${start}…`
 }
 
-/** A line on a terminal that is redrawn in place, until it is erased; nothing where there is no terminal. */
-export function statusLine({ stderr }: Pick<Io, 'stderr'>): { show: (text: string) => void; close: () => void } {
+/** How much of something is copied, `share` from 0 to 1 where it is known, on a line of a terminal that `close` erases. */
+export function copyProgress(what: string, { stderr }: Pick<Io, 'stderr'>) {
   const screen = redrawableScreenOf(stderr)
-  if (screen === undefined) return { show: () => {}, close: () => {} }
-  const lines = liveLinesOn(screen)
-  return { show: (text) => lines.draw([text]), close: () => lines.erase() }
-}
-
-/** The same, for how much of something is copied; `share` is from 0 to 1. */
-export function shareProgress(
-  what: string,
-  io: Pick<Io, 'stderr'>,
-): { show: (share: number) => void; close: () => void } {
-  const { show, close } = statusLine(io)
+  const lines = screen && liveLinesOn(screen)
   return {
-    show: (share) => show(share < 1 ? `${what}: ${Math.floor(share * 100)} %` : `${what}: all copied, now checked`),
-    close,
+    show: (share: number | undefined) =>
+      lines?.draw([
+        share === undefined ? what : `${what}: ${share < 1 ? `${Math.floor(share * 100)} %` : 'all copied'}`,
+      ]),
+    close: () => lines?.erase(),
   }
 }
 
@@ -68,8 +61,8 @@ const REDRAWN_EVERY_MS = 200
 /** An active organization. `waits` is set while its run waits. */
 type Run = { startedMs: number; progress?: Progress; waits?: { text: string; untilMs: number } }
 
-/** How the organizations that are no longer active ended. */
-type Ended = { done: number; stopped: number; failed: number }
+/** What is known of runs that have ended: its mark, and how many there are. */
+const ENDS = { done: '✔', stopped: '■', failed: '✖' }
 
 /**
  * Shows each active organization on a line of the terminal, as many as fit, and counts the others below. A finished organization gets a line
@@ -78,13 +71,12 @@ type Ended = { done: number; stopped: number; failed: number }
 export function liveProgress(
   ids: readonly string[],
   screen: Screen,
-  monotonicMs: () => number,
-  stop?: AbortSignal,
-): ProgressReporter {
+  { monotonicMs, stop }: { monotonicMs: () => number; stop?: AbortSignal | undefined },
+): Reporter {
   const lines = liveLinesOn(screen)
   const name = Math.min(Math.max(...ids.map((id) => id.length)), 24)
   const active = new Map<string, Run>()
-  const ended: Ended = { done: 0, stopped: 0, failed: 0 }
+  const ended = { done: 0, stopped: 0, failed: 0 }
   const draw = () => {
     // One row is left for the cursor, and one for the count.
     const shown = [...active].slice(0, Math.max(1, (screen.rows ?? 24) - 2))
@@ -106,26 +98,28 @@ export function liveProgress(
 
   return {
     began(id) {
-      active.set(id, { startedMs: monotonicMs() })
+      const run: Run = { startedMs: monotonicMs() }
+      active.set(id, run)
       draw()
-    },
-    progress(id, progress) {
-      const run = active.get(id)
-      if (run === undefined) return
-      run.progress = progress
-      if (run.waits !== undefined && run.waits.untilMs <= monotonicMs()) delete run.waits
-    },
-    event(id, event) {
-      const run = active.get(id)
-      if (event.kind === 'waiting' && run !== undefined) run.waits = waitsFor(event, monotonicMs())
-      else print('·', id, eventWords(event))
-    },
-    ended(id, outcome) {
-      active.delete(id)
-      const { how, mark, text } = endOf(outcome)
-      ended[how] += 1
-      print(mark, id, text)
-      draw()
+      return {
+        onProgress(progress) {
+          run.progress = progress
+          if (run.waits !== undefined && run.waits.untilMs <= monotonicMs()) delete run.waits
+        },
+        onEvent(event) {
+          if (event.kind !== 'waiting') return print('·', id, eventWords(event))
+          // While one request waits for a service that failed, others may go on: their pages end what is said of it.
+          const waitMs = event.reason === 'unavailable' ? 0 : event.waitMs
+          run.waits = { text: eventWords(event), untilMs: monotonicMs() + waitMs }
+        },
+        ended(outcome) {
+          active.delete(id)
+          const { how, text } = endOf(outcome)
+          ended[how] += 1
+          print(ENDS[how], id, text)
+          draw()
+        },
+      }
     },
     close() {
       clearInterval(timer)
@@ -137,53 +131,38 @@ export function liveProgress(
 
 const STOPPING = 'stopping: saving what has arrived (Ctrl-C again ends at once)'
 
-/** While one request waits for a service that failed, others may go on: their pages end what is said of it. */
-function waitsFor(event: WaitingEvent, nowMs: number): { text: string; untilMs: number } {
-  return { text: eventWords(event), untilMs: event.reason === 'unavailable' ? nowMs : nowMs + event.waitMs }
-}
-
-function endOf({ report, error }: Outcome): { how: keyof Ended; mark: string; text: string } {
-  if (error === undefined) return { how: 'done', mark: '✔', text: summary(report) }
-  if (report.status === 'interrupted') return { how: 'stopped', mark: '■', text: `stopped: ${summary(report)}` }
-  return { how: 'failed', mark: '✖', text: `failed: ${report.error?.code ?? describeError(error).code}` }
+function endOf({ report, error }: Outcome): { how: keyof typeof ENDS; text: string } {
+  if (error === undefined) return { how: 'done', text: summary(report) }
+  if (report.status === 'interrupted') return { how: 'stopped', text: `stopped: ${summary(report)}` }
+  return { how: 'failed', text: `failed: ${report.error?.code ?? describeError(error).code}` }
 }
 
 function runWords({ startedMs, progress, waits }: Run, nowMs: number): string {
   if (progress === undefined) return waits?.text ?? 'asking for the first page'
-  const reading = { ...progress, elapsedMs: nowMs - startedMs }
-  return waits === undefined ? readingWords(reading) : `${countWords(reading)} · ${waits.text}`
+  const { customers, readBefore, total = 0 } = progress
+  const read = readBefore + customers
+  const isOld = readBefore === 0 ? '' : ` (${grouped(readBefore)} read before)`
+  const words = `${grouped(read)}${total === 0 ? '' : ` of ${grouped(total)}`} customers${isOld}`
+  if (waits !== undefined) return `${words} · ${waits.text}`
+  if (total === 0) return words
+  // Beyond its total, a list is being read again, and how often is not known.
+  const leftMs = customers === 0 ? 0 : ((nowMs - startedMs) / customers) * (total - read)
+  // Rounded down, so that 100 means everything is read.
+  const percent = Math.min(100, Math.floor((read / total) * 100))
+  return `${words} · ${percent} %${leftMs < 1000 ? '' : ` · ${duration(Math.ceil(leftMs / 1000) * 1000)} left`}`
 }
 
-/** The progress of a run in reading the list, and its duration by the monotonic clock. */
-type ReadingSoFar = Omit<Progress, 'organization'> & { elapsedMs: number }
-
-/** Earlier than this, a rate is not meaningful. */
-const SHORTEST_ELAPSED_MS = 1000
-
-/** The progress of a run in one line: customers read and their total, the share, the rate and the time left. */
-export function readingWords(reading: ReadingSoFar): string {
-  const { customers, readBefore, total = 0, pages } = reading
-  const isRead = total > 0 && readBefore + customers >= total
-  return [
-    countWords(reading),
-    // Rounded down, so that 100 means everything is read.
-    ...(total > 0 ? [`${Math.min(100, Math.floor(((readBefore + customers) / total) * 100))} %`] : []),
-    ...(isRead ? [`page ${grouped(pages)}, making sure`] : paceWords(reading)),
-  ].join(' · ')
+/** An event of a run in one line: why it waits and until which time, or a corrected clock. A wait is never reported shorter than it is. */
+function eventWords(event: SourceEvent): string {
+  if (event.kind === 'clock-corrected') {
+    return `the service's clock differs by ${duration(Math.abs(event.offsetMs))}; signing with its time`
+  }
+  const wait = duration(Math.ceil(event.waitMs / 1000) * 1000)
+  return `${WHY[event.reason]}; continues in ${wait}, at ${second(event.untilMs).slice(11)} UTC`
 }
 
-function countWords({ customers, readBefore, total }: ReadingSoFar): string {
-  const of = total === undefined ? '' : ` of ${grouped(total)}`
-  const read = `${grouped(readBefore + customers)}${of} customers`
-  return readBefore === 0 ? read : `resumed, ${read} (${grouped(readBefore)} read before)`
-}
-
-/** The rate counts only customers read by this run, not by the run it continues. */
-function paceWords({ customers, readBefore, total, elapsedMs }: ReadingSoFar): string[] {
-  if (customers === 0 || elapsedMs < SHORTEST_ELAPSED_MS) return []
-  const perSecond = (customers / elapsedMs) * 1000
-  const rate = perSecond >= 10 ? `${grouped(Math.round(perSecond))}/s` : `${grouped(Math.round(perSecond * 60))}/min`
-  if (total === undefined) return [rate]
-  const leftMs = Math.ceil((total - readBefore - customers) / perSecond) * 1000
-  return [rate, `${duration(Math.max(1000, leftMs)).replace('.0', '')} left`]
+const WHY = {
+  'rate-limited': 'asked to slow down',
+  unavailable: 'not available',
+  'mirror-gone': 'the server of the mirror does not answer',
 }

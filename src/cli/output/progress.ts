@@ -1,12 +1,18 @@
-import type { Outcome, Progress } from '../../sync/mirror-organization.ts'
 import { monotonicMs } from '../../machine/timers.ts'
+import type { Outcome } from '../../sync/mirror-organization.ts'
 import type { Talk } from '../../sync/run-organization.ts'
 import { redrawableScreenOf } from '../io.ts'
-import type { SourceEvent } from '../../source/customers.ts'
-import { duration, second } from './wording.ts'
 
 /** Organizations that are mirrored at the same time. */
 const AT_ONCE = 8
+
+/** Reports the progress of runs: on a terminal, or in a log. */
+export type Reporter = {
+  /** Takes what is reported of one organization, from its beginning to its end. */
+  began(id: string): Talk & { ended(outcome: Outcome): void }
+  /** Ends the output, after all runs have ended. */
+  close(): void
+}
 
 /**
  * Runs `work` for every organization in parallel and reports the progress of each, with live lines if `stderr` is a terminal. Without one
@@ -16,7 +22,7 @@ export async function showProgress<Item extends { id: string }>(
   items: readonly Item[],
   stderr: NodeJS.WritableStream,
   work: (item: Item, talk: Talk) => Promise<Outcome>,
-  { stop, reporter: given }: { stop?: AbortSignal; reporter?: ProgressReporter | undefined } = {},
+  { stop, reporter: given }: { stop?: AbortSignal; reporter?: Reporter | undefined } = {},
 ): Promise<Outcome[]> {
   const reporter = given ?? (await reporterFor(items, stderr, stop))
   const outcomes: Outcome[] = []
@@ -25,11 +31,11 @@ export async function showProgress<Item extends { id: string }>(
   const workOff = async () => {
     for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
       const [index, item] = next
-      reporter.began(item.id)
+      const run = reporter.began(item.id)
       try {
-        const outcome = await work(item, callbacksOf(reporter, item.id))
+        const outcome = await work(item, run)
         outcomes[index] = outcome
-        reporter.ended(item.id, outcome)
+        run.ended(outcome)
       } catch (error) {
         unexpected.push(error)
       }
@@ -44,59 +50,17 @@ export async function showProgress<Item extends { id: string }>(
   return outcomes
 }
 
-function callbacksOf(reporter: ProgressReporter, id: string): Talk {
-  return {
-    onProgress: (progress) => reporter.progress(id, progress),
-    onEvent: (event) => reporter.event(id, event),
-  }
-}
-
 async function reporterFor(
   items: readonly { id: string }[],
   stderr: NodeJS.WritableStream,
   stop?: AbortSignal,
-): Promise<ProgressReporter> {
+): Promise<Reporter> {
   const screen = redrawableScreenOf(stderr)
-  if (screen === undefined) return SILENT
+  if (screen === undefined) return { began: () => SILENT, close: () => {} }
   const { liveProgress } = await import('./live-lines.ts')
-  return liveProgress(
-    items.map(({ id }) => id),
-    screen,
-    monotonicMs,
-    stop,
-  )
+  const ids = items.map(({ id }) => id)
+  return liveProgress(ids, screen, { monotonicMs, stop })
 }
 
-/** Reports the progress of runs: on a terminal, or in a log. `id` is that of the organization. */
-export type ProgressReporter = {
-  began(id: string): void
-  progress(id: string, progress: Progress): void
-  event(id: string, event: SourceEvent): void
-  ended(id: string, outcome: Outcome): void
-  /** Ends the output, after all runs have ended. */
-  close(): void
-}
-
-/** Prints nothing. */
-export const SILENT: ProgressReporter = {
-  began: () => {},
-  progress: () => {},
-  event: () => {},
-  ended: () => {},
-  close: () => {},
-}
-
-/** An event of a run in one line: why it waits and until which time, or a corrected clock. A wait is never reported shorter than it is. */
-export function eventWords(event: SourceEvent): string {
-  if (event.kind === 'clock-corrected') {
-    return `the service's clock differs by ${duration(Math.abs(event.offsetMs))}; signing with its time`
-  }
-  const wait = duration(Math.ceil(event.waitMs / 1000) * 1000)
-  return `${WHY[event.reason]}; continues in ${wait}, at ${second(event.untilMs).slice(11)} UTC`
-}
-
-const WHY = {
-  'rate-limited': 'asked to slow down',
-  unavailable: 'not available',
-  'mirror-gone': 'the server of the mirror does not answer',
-}
+/** Reports nothing. */
+export const SILENT = { onProgress: () => {}, onEvent: () => {}, ended: () => {} }
