@@ -1,20 +1,21 @@
-import { command, durationArgument, withMirror } from './command.ts'
+import { readFileSync, statSync } from 'node:fs'
 import { Option } from '@commander-js/extra-typings'
-import type { LastQuickRun, Freshness } from '../model/mirror.ts'
-import type { Config } from '../config/read-config.ts'
 import { isSharedQueue } from '../address/mirror-address.ts'
+import type { Organization } from '../config/organization.ts'
+import type { Config } from '../config/read-config.ts'
+import { factsOfCode, isErrorCode, isForGood } from '../errors/error-facts.ts'
 import { UsageError } from '../errors/errors.ts'
-import { type Pauses, pauseOf, type Pause } from '../model/pause.ts'
-import { screenOf, type Io, type Screen } from './io.ts'
-import { pauseAsJson, pausedLines } from './pause.ts'
-import { say, jsonDocument, print } from './output/say.ts'
+import type { Freshness, LastQuickRun, Mirror } from '../model/mirror.ts'
+import { type Pause, pauseOf, type Pauses } from '../model/pause.ts'
 import { isoTime, LARGEST_STEP_MS } from '../time/moments.ts'
-import { renderTable } from './output/table.ts'
-import { configOption, duration, moment, count, grouped } from './output/wording.ts'
+import { absolutePath, clocks, command, durationArgument, withMirror } from './command.ts'
+import { screenOf, type Io, type Screen } from './io.ts'
 import { leftBehindText } from './output/advice.ts'
 import { groupTitle } from './output/failure-blocks.ts'
-import type { Organization } from '../config/organization.ts'
-import { factsOfCode, isErrorCode, isForGood } from '../errors/error-facts.ts'
+import { jsonDocument, print, say } from './output/say.ts'
+import { renderTable } from './output/table.ts'
+import { configOption, count, duration, grouped, moment } from './output/wording.ts'
+import { pauseAsJson, pausedLines } from './pause.ts'
 
 /** `customer-mirror status`: reports how current each organization's rows are. */
 export function statusCommand(io: Io) {
@@ -37,24 +38,20 @@ export function statusCommand(io: Io) {
         throw new UsageError('--proven changes what --max-age checks. Use both: status --max-age 26h --proven')
       const limit = { maxAgeMs: maxAge, proven }
       const { lines, left } = await withMirror(config, async (mirror, known) => {
-        const nowMs = Date.now()
-        const pauses = await readPauses(known)
-        const facts = { config: known, pauses, nowMs }
-        if (html !== undefined) await (await import('./status-file.ts')).writePage(html, io, mirror, facts)
-        if (format !== undefined)
-          await (await import('./status-file.ts')).writeMetrics(output ?? '-', io, mirror, facts)
+        const facts = { config: known, pauses: await readPauses(known), ...clocks() }
+        if (html !== undefined) await writeForm(html, 'html', io, mirror, facts)
+        if (format !== undefined) await writeForm(output ?? '-', format, io, mirror, facts)
         const freshness = await mirror.listFreshness()
         const { organizations } = known
         return {
-          lines: statusLines(organizations, { freshness, pauses }, nowMs, limit),
+          lines: statusLines(organizations, { freshness, pauses: facts.pauses }, facts.nowMs, limit),
           left: leftBehind(organizations, freshness),
         }
       })
       if (json) io.stdout.write(jsonDocument({ organizations: lines.map(asJson) }))
       if (!json && html === undefined && format === undefined) {
-        const notes = lastQuickLines(lines) + pausedLines(lines, config)
-        const problems = problemBlocks(lines, config)
-        say(io.stdout, problems)
+        const notes = lines.map(lastQuickText).join('') + pausedLines(lines, config)
+        say(io.stdout, problemBlocks(lines, config))
         print(io.stdout, asTable(lines, limit, screenOf(io.stdout)))
         say(io.stdout, (notes === '' ? '' : `\n${notes}`) + left.map((each) => leftBehindText(each, config)).join(''))
       }
@@ -63,19 +60,67 @@ export function statusCommand(io: Io) {
     })
 }
 
+/** What the configuration, the queue and the clocks say. */
+type StatusFacts = { config: Config; pauses: Pauses | undefined; nowMs: number; monotonicMs: number }
+
+/** The forms of the status that a file may hold: a name of one for messages, how each begins, its mode, and its text. */
+const FORMS = {
+  html: { example: 'status.html', beginning: '<!doctype html>', mode: 0o600, text: pageOf },
+  // Another user may read it, since node_exporter is one.
+  prometheus: { example: 'customer-mirror.prom', beginning: '# HELP customer_mirror_', mode: 0o644, text: metricsOf },
+}
+
+/**
+ * Writes a form of the status to standard output, which `-` names, or as a whole file in place of the one from before. Throws UsageError and
+ * ExportFailed for a bad target, such as a file that this program did not write, and then leaves it as it was.
+ */
+async function writeForm(
+  file: string,
+  form: keyof typeof FORMS,
+  { stdout }: Io,
+  mirror: Mirror,
+  facts: StatusFacts,
+): Promise<void> {
+  const { example, beginning, mode, text } = FORMS[form]
+  if (file === '-') return void stdout.write(await text(mirror, facts))
+  if (file.trim() === '') throw new UsageError(`The name of the file is empty: name a file, such as ${example}, or -.`)
+  const [{ writeTextFile }, { atPlace }, { requireTextPlace }] = await Promise.all([
+    import('../copies/written-file.ts'),
+    import('../copies/copy-error.ts'),
+    import('../copies/target-place.ts'),
+  ])
+  const place = absolutePath(file)
+  atPlace(place, () => {
+    requireTextPlace(place, { mirror: mirror.file, example })
+    const isThere = (statSync(place, { throwIfNoEntry: false })?.size ?? 0) > 0
+    if (isThere && !readFileSync(place, 'utf8').startsWith(beginning))
+      throw new UsageError(`${place}: is there already, and was not made by this command. Name another file.`)
+  })
+  writeTextFile(place, await text(mirror, facts), { mode })
+}
+
+async function metricsOf(mirror: Mirror, facts: StatusFacts): Promise<string> {
+  const { statusMetrics } = await import('../../jobs/monitoring/metrics.ts')
+  return statusMetrics(mirror, facts)
+}
+
+/** The overview, as one page that nothing has to be loaded for. */
+async function pageOf(mirror: Mirror, { config, ...known }: StatusFacts): Promise<string> {
+  const [{ overviewPage }, { readOverview }, { overviewFacts }, { checkSchedules }] = await Promise.all([
+    import('../status/overview-page.ts'),
+    import('../status/overview.ts'),
+    import('../../jobs/monitoring/metrics.ts'),
+    import('../../jobs/schedule/due-times.ts'),
+  ])
+  checkSchedules(config, known.nowMs)
+  return overviewPage(await readOverview(mirror, overviewFacts(config.organizations, known)))
+}
+
 /** Undefined where no queue is shared, and where it does not answer within a second. */
 async function readPauses(config: Config): Promise<Pauses | undefined> {
   if (!isSharedQueue(config.queue)) return undefined
   const { readSharedPauses } = await import('../../jobs/pauses.ts')
   return readSharedPauses(config)
-}
-
-function lastQuickLines(lines: readonly StatusLine[]): string {
-  return lines
-    .map(({ organization, freshness }) =>
-      freshness?.lastQuick === undefined ? '' : lastQuickText(organization, freshness.lastQuick),
-    )
-    .join('')
 }
 
 function asJson({ organization, freshness, readAgeMs, provenAgeMs, tooOld, why, paused }: StatusLine) {
@@ -275,28 +320,20 @@ function leftBehind(organizations: readonly Organization[], known: readonly Fres
 }
 
 /** What the latest quick run of an organization did, in one line: it is no reading of the list, and changes no age above. */
-function lastQuickText(organization: string, quick: LastQuickRun): string {
+function lastQuickText({ organization, freshness }: StatusLine): string {
+  const quick = freshness?.lastQuick
+  if (quick === undefined) return ''
   return `${organization}: last quick run #${quick.runId} at ${moment(quick.startedAtMs)}: ${whatItDid(quick)}\n`
 }
 
-function whatItDid({
-  status,
-  errorCode,
-  reasons,
-  requests,
-  trustedPages,
-  inserted,
-  updated,
-  missing,
-  held,
-}: LastQuickRun): string {
+function whatItDid({ status, errorCode, ...quick }: LastQuickRun): string {
   if (status === 'running') return 'under way'
   if (errorCode !== undefined) return `${status}, ${errorCode}`
+  const { inserted, missing, updated, held, requests, trustedPages, reasons } = quick
   const absent = held > 0 ? `, ${grouped(held)} absent at once and not marked` : ''
-  const found = `${inserted} new, ${missing} missing, ${updated} changed${absent}`
   const cost = `${count(requests, 'request')}, ${count(trustedPages, 'page')} trusted without reading`
-  const why = reasons.filter((reason) => reason !== 'quick')
-  return `${found} (${cost}${why.length === 0 ? '' : `; ${why.join(', ')}`})`
+  const why = reasons.filter((reason) => reason !== 'quick').map((reason) => `; ${reason}`)
+  return `${inserted} new, ${missing} missing, ${updated} changed${absent} (${cost}${why.join('')})`
 }
 
 /** The code in `why` of an organization whose last reading or proof has a date in the future. */

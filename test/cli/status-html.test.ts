@@ -53,9 +53,9 @@ test.each([
     /no such file or directory \(stat, ENOENT\)/,
   ],
   ['the mirror', (_: string, mirror: string) => mirror, 2, /is the mirror itself/],
-  ['the configuration', (_f: string, _m: string, config: string) => config, 2, /is not a page made by this command/],
+  ['the configuration', (_f: string, _m: string, config: string) => config, 2, /was not made by this command/],
   ['a link', (folder: string) => join(folder, 'link.html'), 2, /is a symbolic link/],
-  ['no name', () => '', 2, /The name of the page is empty/],
+  ['no name', () => '', 2, /The name of the file is empty/],
   ['a name that is too long', (folder: string) => join(folder, 'x'.repeat(250)), 2, /has a name that is too long/],
 ])('status --html refuses %s and leaves it as it was', async (_what, targetIn, code, says) => {
   const { folder, config, mirror } = await aMirroredWorkplace()
