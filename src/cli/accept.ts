@@ -16,9 +16,7 @@ export function acceptCommand(io: Io) {
 }
 
 const EXAMPLES = `
-A service may rename a field, or send it in another form: then it comes empty for many customers at once, or their records are rejected.
-The run keeps what is stored and says shape-changed, until the service is repaired or you accept the data as it comes:
-'customer-mirror runs show' names the fields.
+A service may rename a field, or send it in another form: then it comes empty for many customers at once, or their records are rejected. The run keeps what is stored and says shape-changed, until the service is repaired or you accept the data as it comes: 'customer-mirror runs show' names the fields.
 
 Examples:
   $ customer-mirror accept acme

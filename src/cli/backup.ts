@@ -27,10 +27,7 @@ export function backupCommand(io: Io) {
 }
 
 const EXAMPLES = `
-The backup is one file, 0600, with all that the mirror holds. It takes the place of FILE only when all of it was read again.
-With --keep, the backup that was there is named by its time first, such as customers-20261122T021500123Z.db, and the oldest
-beyond that number are removed. Only backups made by this command are ever replaced or removed. A mirror in PostgreSQL is left to
-pg_dump, and the command names the one to run.
+The backup is one file, 0600, with all that the mirror holds. It takes the place of FILE only when all of it was read again. With --keep, the backup that was there is named by its time first, such as customers-20261122T021500123Z.db, and the oldest beyond that number are removed. Only backups made by this command are ever replaced or removed. A mirror in PostgreSQL is left to pg_dump, and the command names the one to run.
 
 Examples:
   $ customer-mirror backup /backup/customers.db

@@ -90,8 +90,7 @@ const ENDS: Readonly<Record<CancelEnd, string>> = {
 }
 
 const EXAMPLES = `
-The run ends as failed, with the error code cancelled. It is not retried: the next run is that of its schedule, or of
-'customer-mirror run'. A job that waits in the queue is taken out of it.
+The run ends as failed, with the error code cancelled. It is not retried: the next run is that of its schedule, or of 'customer-mirror run'. A job that waits in the queue is taken out of it.
 
 Examples:
   $ customer-mirror cancel acme

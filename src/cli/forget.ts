@@ -95,9 +95,7 @@ function readUuid(text: string): string {
 }
 
 const EXAMPLES = `
-Nothing of the customer stays but a keyed hash of the id: when the service lists the customer again, runs count the record as
-suppressed and keep nothing of it. It cannot be undone; --undo only lets the customer in again as a new one. What this program
-cannot reach (backups, copies, exports) is listed at the end.
+Nothing of the customer stays but a keyed hash of the id: when the service lists the customer again, runs count the record as suppressed and keep nothing of it. It cannot be undone; --undo only lets the customer in again as a new one. What this program cannot reach (backups, copies, exports) is listed at the end.
 
 Examples:
   $ customer-mirror forget acme 00000000-0000-4000-8000-000000000001

@@ -50,9 +50,7 @@ function requireOtherKind(from: string, to: string): void {
 }
 
 const EXAMPLES = `
-Stop the worker and whatever else starts runs first: a mirror with a run under way is refused. All organizations, their changes, runs
-and rejects are copied as one state, with all that the next run needs to go on as if nothing had happened. It is all there, or
-nothing; the mirror that was moved stays as it is. A password belongs in PGPASSWORD or ~/.pgpass.
+Stop the worker and whatever else starts runs first: a mirror with a run under way is refused. All organizations, their changes, runs and rejects are copied as one state, with all that the next run needs to go on as if nothing had happened. It is all there, or nothing; the mirror that was moved stays as it is. A password belongs in PGPASSWORD or ~/.pgpass.
 
 Examples:
   $ customer-mirror move --to postgres://mirror@db.example.com/customers

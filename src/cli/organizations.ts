@@ -171,8 +171,7 @@ function whatToConfigure(from: string, to: string, config: Config): string {
 }
 
 const RENAME_EXAMPLES = `
-Its customers, history, runs and rejects have the new id, and its next run goes on from there. A run of the old id would be
-refused, because its customers are known under the new one. Every row counts as updated, so that readers notice.
+Its customers, history, runs and rejects have the new id, and its next run goes on from there. A run of the old id would be refused, because its customers are known under the new one. Every row counts as updated, so that readers notice.
 
 Examples:
   $ customer-mirror organizations rename acme acme-eu
@@ -206,8 +205,7 @@ function retireCommand(io: Io) {
 }
 
 const RETIRE_EXAMPLES = `
-Its customers leave active_customers, with a change each, and freshness says since when it is retired. Nothing is deleted. When
-it is configured again, its next run ends the retirement, and its customers return.
+Its customers leave active_customers, with a change each, and freshness says since when it is retired. Nothing is deleted. When it is configured again, its next run ends the retirement, and its customers return.
 
 Examples:
   $ customer-mirror organizations retire acme
@@ -272,8 +270,7 @@ function forgetAgain(organization: string, config: string | undefined): string {
 }
 
 const FORGET_EXAMPLES = `
-Nothing of it stays in the file, and no change announces this to readers. To let them remove its customers: retire it
-first, wait until they have read that, then forget it. What this program cannot reach is listed at the end.
+Nothing of it stays in the file, and no change announces this to readers. To let them remove its customers: retire it first, wait until they have read that, then forget it. What this program cannot reach is listed at the end.
 
 Examples:
   $ customer-mirror organizations forget acme

@@ -25,9 +25,7 @@ export function pauseCommand(io: Io) {
 }
 
 const EXAMPLES = `
-Every worker of the queue sees it within seconds. A run under way ends normally; no other one starts, neither by the schedule nor by
-'customer-mirror run'. When the pause ends, a run that was missed is made up for once. 'customer-mirror sync' needs no queue, and
-is not paused.
+Every worker of the queue sees it within seconds. A run under way ends normally; no other one starts, neither by the schedule nor by 'customer-mirror run'. When the pause ends, a run that was missed is made up for once. 'customer-mirror sync' needs no queue, and is not paused.
 
 Examples:
   $ customer-mirror pause acme --until "2026-12-24 06:00"
@@ -49,8 +47,7 @@ export function resumeCommand(io: Io) {
 }
 
 const RESUME_EXAMPLES = `
-A run that was missed meanwhile is made up for at once, one for each organization. An organization that is named is resumed
-although all of them are paused; the others stay so.
+A run that was missed meanwhile is made up for at once, one for each organization. An organization that is named is resumed although all of them are paused; the others stay so.
 
 Examples:
   $ customer-mirror resume acme

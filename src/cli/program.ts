@@ -2,7 +2,7 @@ import { Command, Help, type CommandUnknownOpts, type OutputConfiguration } from
 import { isOurs, UsageError } from '../errors/errors.ts'
 import { exitCodeOf, type ExitCode } from './exit-code.ts'
 import { screenOf, type Io } from './io.ts'
-import { columnsOf, hanging, say, print, wrapText } from './output/say.ts'
+import { hanging, print, say, wrapText } from './output/say.ts'
 import { exactVersion } from '../machine/version.ts'
 
 /** Runs the one command that the command line names, as the shell split it; what becomes of it turns into an exit code. */
@@ -185,39 +185,16 @@ function helpColumns(columns: number | undefined): number {
   return columns === undefined || columns > WIDEST ? USUAL : Math.max(columns, NARROWEST)
 }
 
-/** The paragraphs and the rows of a help text in lines of at most `width` columns. Commands stay whole, to be copied. */
+/** The lines of a help text, each in lines of at most `width` columns. Commands stay whole, to be copied. */
 function wrapHelp(text: string, width: number): string {
-  const wrapped: string[] = []
-  let paragraph: string[] = []
-  const endParagraph = () => {
-    wrapped.push(...wrapParagraph(paragraph, width))
-    paragraph = []
-  }
-  for (const line of text.split('\n')) {
-    const isSame = paragraph[0] === undefined || indentOf(paragraph[0]) === indentOf(line)
-    const row = ROW.exec(line)
-    const staysWhole = line === '' || COMMAND.test(line)
-    if (!isSame || staysWhole || row !== null) endParagraph()
-    if (staysWhole) wrapped.push(line)
-    else if (row !== null) wrapped.push(hanging(row[1] ?? '', row[2] ?? '', width))
-    else paragraph.push(line)
-  }
-  endParagraph()
-  return wrapped.join('\n')
+  const lines = text.split('\n').map((line) => {
+    const [, start = '', words = ''] = ROW.exec(line) ?? []
+    return COMMAND.test(line) ? line : hanging(start, words, width)
+  })
+  return lines.join('\n')
 }
 
 /** An example, the options that continue one, and what stands after a prose with two spaces between. */
 const COMMAND = /^ +(\$ |--|customer-mirror )|\S \S.* {2,}\S/
-/** A word, and what it means. */
-const ROW = /^( *\S+ {2,})(\S.*)$/
-
-/** As it was written, where all of its lines are short enough. */
-function wrapParagraph(lines: readonly string[], width: number): readonly string[] {
-  if (lines.every((line) => columnsOf(line) <= width)) return lines
-  const indent = indentOf(lines[0] ?? '')
-  return wrapText(lines.join(' '), width - indent.length).map((line) => indent + line)
-}
-
-function indentOf(line: string): string {
-  return /^ */.exec(line)?.[0] ?? ''
-}
+/** A line that may begin with a word, and then says what that means. */
+const ROW = /^( *(?:\S+ {2,})?)(.*)$/

@@ -36,12 +36,9 @@ const NO_FILE =
   'or s3://bucket/prefix, or add publish: { file: ./copies/customers.db } to the configuration.'
 
 const EXAMPLES = `
-The copy holds what is public in the mirror, is replaced as a whole, and opens from a read-only place. It is 0440, in a folder
-of 0750; publish.group in the configuration names the group that may read it.
+The copy holds what is public in the mirror, is replaced as a whole, and opens from a read-only place. It is 0440, in a folder of 0750; publish.group in the configuration names the group that may read it.
 
-In a bucket, each organization is one Parquet object, customers/organization=…/customers-….parquet, and manifest.json, which is
-written last, names them. Credentials come from the environment (AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY), a profile or a role;
-AWS_ENDPOINT_URL_S3 names a service other than Amazon S3.
+In a bucket, each organization is one Parquet object, customers/organization=…/customers-….parquet, and manifest.json, which is written last, names them. Credentials come from the environment (AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY), a profile or a role; AWS_ENDPOINT_URL_S3 names a service other than Amazon S3.
 
 Examples:
   $ customer-mirror publish

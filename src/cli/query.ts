@@ -82,6 +82,5 @@ Examples:
   $ customer-mirror query --include-removed --mirror copies/customers.db
       customers in a published copy; this needs no configuration
 
-A table shows a few columns, with control characters written out; the document has all of them, the id too. 'customer-mirror export' writes
-files for other programs.
+A table shows a few columns, with control characters written out; the document has all of them, the id too. 'customer-mirror export' writes files for other programs.
 `

@@ -31,9 +31,7 @@ export function restoreCommand(io: Io) {
 }
 
 const EXAMPLES = `
-Stop every program that uses the mirror first: a restore over a mirror in use is refused. All of the backup is read and checked
-before anything is changed. A mirror in PostgreSQL is left to pg_restore and psql, and the command names
-the ones to run.
+Stop every program that uses the mirror first: a restore over a mirror in use is refused. All of the backup is read and checked before anything is changed. A mirror in PostgreSQL is left to pg_restore and psql, and the command names the ones to run.
 
 Examples:
   $ customer-mirror restore /backup/customers.db

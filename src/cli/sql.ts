@@ -91,6 +91,5 @@ Examples:
   $ customer-mirror sql - --csv --timeout 5m < report.sql > report.csv
       a statement from a file, its rows as CSV; control characters and formulas in the values stay as they are
 
-The mirror is opened read-only. Only the time in which the database works counts for --timeout. In JSON, integers have all their
-digits, a BLOB is {"base64":"…"}, and a column whose name comes a second time is numbered (id, id_2).
+The mirror is opened read-only. Only the time in which the database works counts for --timeout. In JSON, integers have all their digits, a BLOB is {"base64":"…"}, and a column whose name comes a second time is numbered (id, id_2).
 `
