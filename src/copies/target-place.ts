@@ -35,6 +35,9 @@ export function requirePlace(
 ): void {
   const isFolder = `is a folder; name a file in it, e.g. ${join(file, example)}`
   if (/[/\\]$/.test(file) || ['', '.', '..'].includes(basename(file))) throw refused(file, isFolder)
+  // File systems allow 255; the names of unfinished and of older files are longer than the one that is named.
+  if (Buffer.byteLength(basename(file)) > 200)
+    throw refused(file, 'has a name that is too long; at most 200 bytes leave room for the names beside it')
   if (isSame(file, mirror)) throw refused(file, ofMirror)
   if (configuration !== undefined && isSame(file, configuration))
     throw refused(file, 'is the configuration; name another file')
