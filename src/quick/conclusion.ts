@@ -68,12 +68,14 @@ export function conclude({ cuts, comparison, expected, ...evidence }: QuickEvide
  * listed row was not met at all.
  */
 function isAnyMetTwice(cuts: readonly Cut[]): boolean {
-  const metIn = new Map<number, Cut>()
-  for (const cut of cuts) {
-    for (const rowId of cut.rowIds) {
-      const other = rowId === 0 ? undefined : metIn.get(rowId)
-      if (other !== undefined && (other.reach <= cut.start || cut.reach <= other.start)) return true
-      metIn.set(rowId, cut)
+  const metIn = new Map<number, { start: number; reach: number }>()
+  for (const { start, reach, rowIds } of cuts) {
+    for (const rowId of rowIds) {
+      const before = metIn.get(rowId) ?? { start, reach }
+      // The last beginning and the first end of all cuts that show it.
+      const common = { start: Math.max(start, before.start), reach: Math.min(reach, before.reach) }
+      if (rowId !== 0 && common.reach <= common.start) return true
+      metIn.set(rowId, common)
     }
   }
   return false
