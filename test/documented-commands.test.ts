@@ -13,7 +13,9 @@ const ROOT = fileURLToPath(new URL('../', import.meta.url))
 const HANDING_ON = 'docs/read/recipes.md'
 const PAGES_HERE = PAGES.filter(({ name }) => name !== HANDING_ON)
 /** Pages whose commands are run in a deep run; test/cli/export.test.ts and test/cli/privacy.test.ts have the same options. */
-const LONG = ['docs/operate/operations.md', 'docs/read/exports.md', 'docs/explain/privacy.md']
+const LONG = ['runbooks', 'monitoring', 'copies', 'backups', 'organizations']
+  .map((page) => `docs/operate/${page}.md`)
+  .concat('docs/read/exports.md', 'docs/explain/privacy.md')
 /** Blocks that are run in a deep run: they need the mirror of the demo, or a sandbox beside them, as test/cli/sandbox-and-demo.test.ts has. */
 const LONG_BLOCK = /\bnpm start --|\bcustomer-mirror sandbox\b/
 /** A command that is run in a deep run: to open the embedded queue takes a second or two of a processor. */
@@ -116,7 +118,7 @@ function shownAfter(block: Block): string {
 /** The folder in which a reader of the page is. */
 function folderOf({ heading, text }: Block): Folder {
   if (/\bnpm start\b/.test(text)) return 'checkout'
-  return heading === 'The copy for readers' ? 'copies' : 'home'
+  return heading === 'Copies for readers' ? 'copies' : 'home'
 }
 
 test('every query runs, on the mirror or on the copy for readers', async () => {

@@ -14,7 +14,7 @@ const read = (file: string) => readFileSync(new URL(`../${file}`, import.meta.ur
 test('the documented backup is complete, and private whatever the umask is', async () => {
   const { config, mirror } = aWorkplace(organizationsOf(await aSandbox({ customers: [12] })))
   await runCommand(syncCommand, ['--config', config])
-  const [, commands = ''] = /## Backups\n.*?```sh\n(backup=.*?)```/s.exec(read('docs/operate/operations.md')) ?? []
+  const [, commands = ''] = /## Backups\n.*?```sh\n(backup=.*?)```/s.exec(read('docs/operate/backups.md')) ?? []
   const folder = temporaryFolder()
   const here = commands
     .replaceAll('/srv/customer-mirror/data/customers.db', mirror)

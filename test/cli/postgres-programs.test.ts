@@ -33,13 +33,13 @@ test.each([
 test.each([
   ['backup', backupCommand, 1],
   ['restore', restoreCommand, 2],
-] as const)('docs/operate/operations.md shows what %s names', async (_name, command, how) => {
+] as const)('docs/operate/postgres.md shows what %s names', async (_name, command, how) => {
   const { config } = aWorkplace([ORGANIZATION], { mirror: 'postgres://mirror@db.example.com/customers' })
 
   const { stderr } = await runCommand(command, ['/backup/customers.dump', '--config', config])
 
   const named = [...stderr.matchAll(/: ((?:pg_dump|pg_restore|psql) .*)$/gm)]
-  const guide = readFileSync(new URL('../../docs/operate/operations.md', import.meta.url), 'utf8')
+  const guide = readFileSync(new URL('../../docs/operate/postgres.md', import.meta.url), 'utf8')
   expect(named).toHaveLength(how)
   for (const [, line = ''] of named) expect(guide).toContain(`\n${line}  # `)
 })

@@ -22,7 +22,7 @@ test('with --log-level every line of standard error is JSON, failures included, 
 test('the documented jq line finds the runs of a night', async () => {
   const [, msg = '', field = ''] =
     /jq 'select\(\.msg == "([^"]+)"\) \| \.(\w+)'/.exec(
-      readFileSync(new URL('../../docs/operate/operations.md', import.meta.url), 'utf8'),
+      readFileSync(new URL('../../docs/operate/monitoring.md', import.meta.url), 'utf8'),
     ) ?? []
   const { folder } = aWorkplace(organizationsOf(await aSandbox({ customers: [3, 4] })))
   const { stderr } = await runCli(['sync', '--log-level', 'info'], { cwd: folder })

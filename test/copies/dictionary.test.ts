@@ -117,7 +117,7 @@ const INTRODUCTION = `# Data
 The public tables and views of the mirror, and of every copy that is published: copies have no \`row_id\`, \`reject_id\` and \`record_key\`, and \`manifest\` is in
 copies alone. Written by \`npx vitest run test/copies/dictionary.test.ts --update\`; do not edit. The same is in the mirror itself, in the table \`dictionary\`. Tables may gain columns, and never lose or rename one.
 Times are UTC text that sorts and compares with \`datetime('now')\`; JSON is text. A mirror in PostgreSQL has the same tables and columns, with
-[types of its own](../operate/operations.md#a-mirror-in-postgresql).`
+[types of its own](../operate/postgres.md).`
 
 function section({ name, meaning, columns }: PublicTable): string {
   const rows = columns.map(({ name: column, type, meaning: holds, source, nullable, personal }) =>

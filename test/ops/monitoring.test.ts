@@ -23,12 +23,12 @@ const RULES = z
   .groups.flatMap(({ rules }) => rules)
 const EXAMPLES = fileURLToPath(new URL('alerts.promtool.yml', import.meta.url))
 
-test('each alert has a name of its own, and the page about operations says what to do', () => {
-  const page = readFileSync(new URL('../../docs/operate/operations.md', import.meta.url), 'utf8')
+test('each alert has a name of its own, and a runbook that begins with the command to run', () => {
+  const page = readFileSync(new URL('../../docs/operate/runbooks.md', import.meta.url), 'utf8')
   const names = RULES.map(({ alert }) => alert)
 
   expect(new Set(names).size).toBe(names.length)
-  expect(names.filter((name) => !page.includes(`\`${name}\``))).toEqual([])
+  expect(names.filter((name) => !page.includes(`\n## ${name}\n\n\`\`\`sh\n`))).toEqual([])
 })
 
 test('each alert asks for metrics, labels and values that there are', async () => {

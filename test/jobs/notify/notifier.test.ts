@@ -67,8 +67,8 @@ test('the documented report has the keys of a real one', async () => {
   const worker = startWorker(await aNight({ notify: { url: report.url } }), { timings: OFTEN })
   await worker.said(logged('notify'))
   await worker.stop()
-  const guide = readFileSync(new URL('../../../docs/operate/operations.md', import.meta.url), 'utf8')
-  const [, example = ''] = /### A report of each night[\s\S]*?```json\n([\s\S]*?)```/.exec(guide) ?? []
+  const guide = readFileSync(new URL('../../../docs/operate/monitoring.md', import.meta.url), 'utf8')
+  const [, example = ''] = /## A report of each night[\s\S]*?```json\n([\s\S]*?)```/.exec(guide) ?? []
   const real = keysOf(JSON.parse(report.received[0]?.body ?? ''))
   const documented = keysOf(JSON.parse(example)).filter((key) => !/\.error\./.test(key))
 

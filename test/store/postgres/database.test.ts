@@ -275,7 +275,7 @@ describe('the dictionary', () => {
     expect(JSON.stringify(meanings)).not.toMatch(/SQLite|this file|\b1 (where|while)\b/)
   })
 
-  test('names the columns of JSON that docs/operate/operations.md names', async () => {
+  test('names the columns of JSON that docs/operate/postgres.md names', async () => {
     const database = await inPostgres(server, {})
     const stored = await database.read((session) =>
       session.all<{
@@ -285,7 +285,7 @@ describe('the dictionary', () => {
         FROM dictionary WHERE type = 'json'`),
       ),
     )
-    const page = PAGES.find(({ name }) => name === 'docs/operate/operations.md')?.text ?? ''
+    const page = PAGES.find(({ name }) => name === 'docs/operate/postgres.md')?.text ?? ''
     const [, named = ''] = /is a boolean\. ([^.]*(?:\.[^.]*)*?) are `json`/.exec(page) ?? []
 
     expect([...named.matchAll(/`([\w.]+)`/g)].map(([, name = '']) => name).toSorted()).toEqual(
