@@ -73,7 +73,7 @@ function lineOf(
  */
 export function runsAfterPause(
   wanted: Wanted,
-  lastRun: Pick<LastRun, 'completeAsOfMs'> | undefined,
+  lastRun: Pick<LastRun, 'readAsOfMs'> | undefined,
   { untilMs }: Pick<Pause, 'untilMs'>,
   count: number,
 ): ComingRun[] {

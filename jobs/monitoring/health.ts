@@ -2,7 +2,7 @@ import { describeError, factsOf } from '../../src/errors/errors.ts'
 import type { Readiness } from '../../src/http/server.ts'
 import { listedNames } from '../../src/text/wording.ts'
 import { pauseOf, type Pauses } from '../../src/model/pause.ts'
-import type { LastRun, Mirror } from '../../src/model/mirror.ts'
+import type { Mirror, UncountedFreshness } from '../../src/model/mirror.ts'
 import { isoTime } from '../../src/time/moments.ts'
 import { expectedNow } from '../pauses.ts'
 import { within } from '../queue/deadline.ts'
@@ -25,14 +25,14 @@ export type Examined = Noticed & {
   /** Writes to the queue, or rejects with its error. */
   write: () => Promise<void>
   workers: readonly { isRunning(): boolean; isPaused(): boolean }[]
-  mirror: Pick<Mirror, 'listLastRuns' | 'listHeldRemovals' | 'listUncountedFreshness'>
+  mirror: Pick<Mirror, 'listHeldRemovals' | 'listUncountedFreshness'>
 }
 
 type Noticed = {
   /** What is wrong with the configuration, in sentences. */
   configuration?: readonly string[]
   organizations: readonly Scheduled[]
-  mirror: Pick<Mirror, 'listLastRuns'>
+  mirror: Pick<Mirror, 'listUncountedFreshness'>
   mirrorFailures?: MirrorFailures
   pauses?: Pauses | undefined
   nowMs: number
@@ -43,26 +43,29 @@ const UNREACHED = 'the queue cannot be reached'
 
 export async function examine(examined: Examined): Promise<WorkerReadiness> {
   const { write, workers, configuration = [], organizations, mirror, mirrorFailures, pauses = NONE, nowMs } = examined
-  const lastRuns = await mirror.listLastRuns()
+  const known = await readKnown(mirror)
   const expected = expectedNow(organizations, pauses, nowMs)
+  const late = expected.flatMap((organization) => {
+    const { id } = organization
+    const sinceMs = lateSinceMs(organization, known.get(id), nowMs)
+    return sinceMs === undefined ? [] : [`${id}: was due at ${isoTime(sinceMs)} and has not been mirrored since`]
+  })
   const problems = [
     ...(await queueProblems(write)),
     ...(workers.every((worker) => worker.isRunning() && !worker.isPaused()) ? [] : ['no jobs are taken']),
     ...configuration,
-    ...(mirrorFailures?.problems(expected, lastRuns) ?? []),
-    ...lateProblems(expected, lastRuns, nowMs),
+    ...(mirrorFailures?.problems(expected, known) ?? []),
+    ...late,
   ]
-  const paused = organizations.flatMap(({ id: organization }) => {
+  const ids = organizations.map(({ id }) => id)
+  const paused = ids.flatMap((organization) => {
     const pause = pauseOf(pauses, organization, nowMs)
     return pause === undefined ? [] : [{ organization, since: isoTime(pause.sinceMs), until: isoTime(pause.untilMs) }]
   })
-  const configured = new Set(organizations.map(({ id }) => id))
   const held = (await mirror.listHeldRemovals())
-    .filter(({ organization }) => configured.has(organization))
+    .filter(({ organization }) => ids.includes(organization))
     .map(({ runId, organization, held: removals }) => ({ run: runId, organization, held: removals }))
-  const shapeChanged = (await mirror.listUncountedFreshness())
-    .filter(({ organization, why }) => configured.has(organization) && why.includes('shape-changed'))
-    .map(({ organization }) => organization)
+  const shapeChanged = ids.filter((id) => known.get(id)?.why.includes('shape-changed'))
   return {
     ...{ ready: problems.length === 0, problems, held },
     ...(shapeChanged.length > 0 && { shapeChanged }),
@@ -72,12 +75,16 @@ export async function examine(examined: Examined): Promise<WorkerReadiness> {
 
 const NONE: Pauses = new Map()
 
+async function readKnown(mirror: Noticed['mirror']): Promise<Map<string, UncountedFreshness>> {
+  return new Map((await mirror.listUncountedFreshness()).map((each) => [each.organization, each]))
+}
+
 /** What the page says above the organizations: what is wrong here and stands at none of them. `/readyz` names the same. */
 export async function noticesOf(noticed: Noticed): Promise<string[]> {
   const { configuration = [], organizations, mirror, mirrorFailures, pauses = NONE, nowMs } = noticed
   if (mirrorFailures === undefined || mirrorFailures.isEmpty) return [...configuration]
   const expected = expectedNow(organizations, pauses, nowMs)
-  return [...configuration, ...mirrorFailures.problems(expected, await mirror.listLastRuns())]
+  return [...configuration, ...mirrorFailures.problems(expected, await readKnown(mirror))]
 }
 
 async function queueProblems(write: () => Promise<void>): Promise<string[]> {
@@ -87,16 +94,6 @@ async function queueProblems(write: () => Promise<void>): Promise<string[]> {
   )
   const problem = await within(written, ASK_MS, UNREACHED)
   return problem === undefined ? [] : [problem]
-}
-
-/** Organizations that were due a while ago and have not been read completely since. */
-function lateProblems(expected: readonly Scheduled[], lastRuns: readonly LastRun[], nowMs: number): string[] {
-  return expected.flatMap(({ id, schedule, seenAtMs }) => {
-    if (schedule === undefined) return []
-    const lastRun = lastRuns.find((run) => run.organization === id)
-    const sinceMs = lateSinceMs({ id, schedule, seenAtMs }, lastRun, nowMs)
-    return sinceMs === undefined ? [] : [`${id}: was due at ${isoTime(sinceMs)} and has not been mirrored since`]
-  })
 }
 
 /**
@@ -127,12 +124,11 @@ export class MirrorFailures {
    */
   problems(
     organizations: readonly { id: string }[],
-    lastRuns: readonly Pick<LastRun, 'organization' | 'completeAsOfMs'>[],
+    known: ReadonlyMap<string, Pick<UncountedFreshness, 'readAsOfMs'>>,
   ): string[] {
-    const readAsOfMs = new Map(lastRuns.map((run) => [run.organization, run.completeAsOfMs ?? 0]))
     const open = organizations.flatMap(({ id: organization }) => {
       const failure = this.#byOrganization.get(organization)
-      const isOpen = failure !== undefined && (readAsOfMs.get(organization) ?? 0) <= failure.atMs
+      const isOpen = failure !== undefined && (known.get(organization)?.readAsOfMs ?? 0) <= failure.atMs
       return isOpen ? [{ organization, ...failure }] : []
     })
     return [...Map.groupBy(open, ({ code }) => code)].map(([code, failed]) => {

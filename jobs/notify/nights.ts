@@ -119,10 +119,10 @@ export async function isAnyBehind(
   { mirror, now }: { mirror: Pick<Mirror, 'listLastRuns'>; now: () => number },
 ): Promise<boolean> {
   const lastRuns = new Map((await mirror.listLastRuns()).map((run) => [run.organization, run]))
-  return organizations.some(({ id, schedule, seenAtMs }) => {
-    const lastRun = lastRuns.get(id)
-    if (schedule === undefined) return false
-    return lastRun?.status === 'failed' || lateSinceMs({ id, schedule, seenAtMs }, lastRun, now()) !== undefined
+  return organizations.some((organization) => {
+    const lastRun = lastRuns.get(organization.id)
+    const hasFailed = organization.schedule !== undefined && lastRun?.status === 'failed'
+    return hasFailed || lateSinceMs(organization, lastRun, now()) !== undefined
   })
 }
 

@@ -2,7 +2,7 @@ import type { Organization } from '../../src/config/organization.ts'
 import type { Config } from '../../src/config/read-config.ts'
 import { factsOfCode, isForGood } from '../../src/errors/error-facts.ts'
 import type { Due } from '../../src/status/standing.ts'
-import type { Freshness, LastRun, Mirror } from '../../src/model/mirror.ts'
+import type { LastRun, Mirror } from '../../src/model/mirror.ts'
 import { isFarAhead } from '../../src/time/moments.ts'
 import { oneAtATime } from '../queue/deadline.ts'
 import type { SharedValues } from '../queue/port.ts'
@@ -97,11 +97,7 @@ export async function requestMissedRuns(looking: LookingForMissed): Promise<stri
 }
 
 /** Whether the organization was due after its last complete reading. */
-export function isDue(
-  { organization, schedule }: Wanted,
-  lastRun: Pick<LastRun, 'completeAsOfMs'> | undefined,
-  nowMs: number,
-): boolean {
+export function isDue({ organization, schedule }: Wanted, lastRun: Known | undefined, nowMs: number): boolean {
   return !wasReadSince(previousDueMs(organization, schedule, nowMs), lastRun, nowMs)
 }
 
@@ -109,13 +105,9 @@ export function isDue(
  * Whether the list was read to its end at that moment or later. A date far in the future comes from a wrong clock, and is ignored:
  * otherwise the organization would not be mirrored until then.
  */
-export function wasReadSince(
-  sinceMs: number,
-  lastRun: Pick<LastRun, 'completeAsOfMs'> | undefined,
-  nowMs: number,
-): boolean {
-  const { completeAsOfMs } = lastRun ?? {}
-  return completeAsOfMs !== undefined && completeAsOfMs >= sinceMs && !isFarAhead(completeAsOfMs, nowMs)
+export function wasReadSince(sinceMs: number, lastRun: Known | undefined, nowMs: number): boolean {
+  const { readAsOfMs } = lastRun ?? {}
+  return readAsOfMs !== undefined && readAsOfMs >= sinceMs && !isFarAhead(readAsOfMs, nowMs)
 }
 
 /**
@@ -170,20 +162,18 @@ const DAY_MS = 86_400_000
 export const GRACE_MS = 2 * 3_600_000
 
 export type Scheduled = Pick<Organization, 'id' | 'schedule' | 'seenAtMs'>
-type ReadSoFar = Pick<Freshness, 'readAsOfMs' | 'firstRunAtMs'>
-type Known = Pick<LastRun, 'completeAsOfMs' | 'firstRunAtMs'>
+/** When an organization was read last, and when its first run began. */
+type Known = Partial<Pick<LastRun, 'readAsOfMs' | 'firstRunAtMs'>>
 
 /**
  * Since when an organization is late: it was due then, the time it may take has passed, and it was not read since. Undefined where it is
- * not late. A new organization is due from the moment it is first seen, whatever its schedule says of the time before.
+ * not late, or has no schedule. A new organization is due from the moment it is first seen, whatever its schedule says of the time before.
  */
-export function lateSinceMs(
-  organization: Scheduled & { schedule: Schedule },
-  known: Known | undefined,
-  nowMs: number,
-): number | undefined {
+export function lateSinceMs(organization: Scheduled, known: Known | undefined, nowMs: number): number | undefined {
+  const { id, schedule } = organization
+  if (schedule === undefined) return undefined
   const untilMs = nowMs - GRACE_MS
-  const dueMs = previousDueMs(organization.id, organization.schedule, untilMs)
+  const dueMs = previousDueMs(id, schedule, untilMs)
   if (wasReadSince(dueMs, known, nowMs)) return undefined
   const sinceMs = Math.max(dueMs, newSinceMs(organization, known, nowMs))
   return sinceMs <= untilMs ? sinceMs : undefined
@@ -191,7 +181,7 @@ export function lateSinceMs(
 
 /** Since when an organization is known whose list was never read to its end; 0 for any other, and where it is unknown. */
 function newSinceMs({ seenAtMs }: Scheduled, known: Known | undefined, nowMs: number): number {
-  if (known?.completeAsOfMs !== undefined) return 0
+  if (known?.readAsOfMs !== undefined) return 0
   const moments = [seenAtMs, known?.firstRunAtMs].filter((atMs) => atMs !== undefined)
   // A moment far ahead comes from a wrong clock.
   const plausible = moments.filter((atMs) => !isFarAhead(atMs, nowMs))
@@ -199,11 +189,9 @@ function newSinceMs({ seenAtMs }: Scheduled, known: Known | undefined, nowMs: nu
 }
 
 /** When an organization was due last and is due next, and whether it was read since. Undefined where it has no schedule. */
-export function dueOutlook(organization: Scheduled, freshness: ReadSoFar | undefined, nowMs: number): Due | undefined {
+export function dueOutlook(organization: Scheduled, known: Known | undefined, nowMs: number): Due | undefined {
   const { id, schedule } = organization
   if (schedule === undefined) return undefined
-  const { readAsOfMs: completeAsOfMs, firstRunAtMs } = freshness ?? {}
-  const known = { completeAsOfMs, firstRunAtMs }
   const lastMs = Math.max(previousDueMs(id, schedule, nowMs), newSinceMs(organization, known, nowMs))
   const nextMs = nextDueMs(id, schedule, nowMs)
   const quick = quickSchedule(schedule)
@@ -213,6 +201,6 @@ export function dueOutlook(organization: Scheduled, freshness: ReadSoFar | undef
     nextLocal: localTime(nextMs, schedule.timezone),
     nextQuickMs: quick && nextDueMs(id, quick, nowMs),
     isDue: !wasReadSince(lastMs, known, nowMs),
-    isLate: lateSinceMs({ ...organization, schedule }, known, nowMs) !== undefined,
+    isLate: lateSinceMs(organization, known, nowMs) !== undefined,
   }
 }

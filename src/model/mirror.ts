@@ -212,7 +212,7 @@ export type LastRun = {
   status: RunStatus
   errorCode: string | undefined
   /** `read_as_of`: start of the last run that read the list to its end, whatever it proved; undefined if there is none. */
-  completeAsOfMs: number | undefined
+  readAsOfMs: number | undefined
   /** The start of its very first run. */
   firstRunAtMs?: number | undefined
   /** The error of a quick run since then; undefined if the latest one had none, or there is none. */

@@ -93,7 +93,7 @@ test('the last run of each organization is listed, with the start of its last co
       endedAtMs: START_MS + MINUTE_MS,
       status: 'failed',
       errorCode: 'unauthorized',
-      completeAsOfMs: START_MS,
+      readAsOfMs: START_MS,
     },
     {
       organization: 'globex',
@@ -102,7 +102,7 @@ test('the last run of each organization is listed, with the start of its last co
       endedAtMs: START_MS,
       status: 'complete',
       errorCode: undefined,
-      completeAsOfMs: undefined,
+      readAsOfMs: undefined,
     },
     {
       organization: 'initech',
@@ -111,7 +111,7 @@ test('the last run of each organization is listed, with the start of its last co
       endedAtMs: undefined,
       status: 'running',
       errorCode: undefined,
-      completeAsOfMs: undefined,
+      readAsOfMs: undefined,
     },
   ])
 })

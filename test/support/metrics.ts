@@ -123,6 +123,15 @@ function readSample(line: string, [family, { type }]: [string, Family], series: 
   return { name, labels: Object.fromEntries(pairs), value: Number(value.replace('Inf', 'Infinity')) }
 }
 
+/** The freshness of an organization that was read and proven then. */
+export function aFreshness(organization: string, atMs: number): UncountedFreshness {
+  return {
+    ...{ organization, readAsOfMs: atMs, provenAsOfMs: atMs, lastRunId: 1, held: 0, openRejects: 0, why: [] },
+    ...({ proof: 'proven', lastStatus: 'complete', lastFullStatus: 'complete' } as const),
+    retiredAtMs: undefined,
+  }
+}
+
 /** What the metrics of a worker are made of, where a test does not say. */
 export const NO_RUNS = {
   listUncountedFreshness: async (): Promise<UncountedFreshness[]> => [],

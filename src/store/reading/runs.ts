@@ -121,7 +121,7 @@ export function listLastRuns(session: Session, filter?: { organization: string }
     sql`
     SELECT last.organization, last.started_at, last.finished_at AS ended_at, last.status, last.error_code,
       ${text(firstRunOf('last.organization'))} AS first_run_at,
-      (SELECT read_as_of FROM runs WHERE id = ${last('last.organization', READ_TO_END)}) AS complete_as_of,
+      (SELECT read_as_of FROM runs WHERE id = ${last('last.organization', READ_TO_END)}) AS read_as_of,
       (SELECT error_code FROM runs WHERE id = ${last('last.organization', `status <> 'running' AND id > last.id`)}) AS quick_error_code
     FROM ${known} AS known JOIN runs AS last ON last.id = ${last('known.organization', IS_FULL)}
     ORDER BY last.organization`,

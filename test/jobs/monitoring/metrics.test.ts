@@ -5,7 +5,7 @@ import { commit, version } from '../../../src/machine/version.ts'
 import { emptyReport } from '../../../src/model/report.ts'
 import { START_MS } from '../../support/builders.ts'
 import { IN_STATES, LOOKED_AT_MS, mirrorAllStates } from '../../support/full-mirror.ts'
-import { metricsOf, NO_RUNS } from '../../support/metrics.ts'
+import { aFreshness, metricsOf, NO_RUNS } from '../../support/metrics.ts'
 import { aPlayedMirror } from '../../support/mirror-file.ts'
 
 const SCHEDULE = { cron: '0 2 * * *', timezone: 'Etc/UTC', spreadMs: 0 }
@@ -45,12 +45,7 @@ test('each organization has its dates as moments, and stands as the page says', 
 
 test('a scrape of a thousand organizations that have run is below a megabyte', async () => {
   const ids = Array.from({ length: 1000 }, (_, number) => `organization-${String(number).padStart(4, '0')}`)
-  const dates = { readAsOfMs: START_MS, provenAsOfMs: START_MS }
-  const counts = { active: 1, missing: 0, removed: 0, held: 0, openRejects: 0 }
-  const freshness = ids.map((organization) => ({
-    ...{ organization, ...dates, ...counts, lastRunId: 1, why: [], retiredAtMs: undefined },
-    ...({ proof: 'proven', lastStatus: 'complete', lastFullStatus: 'complete' } as const),
-  }))
+  const freshness = ids.map((id) => aFreshness(id, START_MS))
   const organizations = () => ids.map((id) => ({ id, schedule: SCHEDULE }))
   const { metrics, lines } = metricsOf({ freshness, organizations, now: () => START_MS })
   for (const id of ids) {

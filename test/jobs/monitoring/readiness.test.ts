@@ -1,14 +1,13 @@
 import { PassThrough } from 'node:stream'
 import { expect, test } from 'vitest'
-import { examine } from '../../../jobs/monitoring/health.ts'
+import { examine, type Examined } from '../../../jobs/monitoring/health.ts'
 import { logRun } from '../../../jobs/monitoring/listener.ts'
 import { readConfig } from '../../../src/config/read-config.ts'
 import { createLog } from '../../../src/machine/log.ts'
-import type { Freshness } from '../../../src/model/mirror.ts'
 import { emptyReport } from '../../../src/model/report.ts'
 import { customers } from '../../support/builders.ts'
 import { aJobsWorkplace } from '../../support/jobs-workplace.ts'
-import { metricsOf } from '../../support/metrics.ts'
+import { aFreshness, metricsOf, NO_RUNS } from '../../support/metrics.ts'
 import { aMirror, mirrorPages } from '../../support/mirror-file.ts'
 import { organizationAt } from '../../support/workplace.ts'
 
@@ -16,18 +15,13 @@ const DAY_MS = 86_400_000
 const AT = { baseUrl: new URL('http://127.0.0.1:1/api/v1') }
 
 test('held removals are in the body of /readyz, and do not make it 503', async () => {
-  const organizations = await acmeAlone()
   const nowMs = Date.now()
   const held = { runId: 12, organization: 'acme', held: 2138, startedAtMs: nowMs }
 
-  const readiness = await examine({
-    write: async () => {},
-    workers: [],
-    organizations,
+  const readiness = await readinessOf({
     mirror: {
-      listLastRuns: async () => [lastRun(nowMs)],
       listHeldRemovals: async () => [held, { ...held, organization: 'left-the-configuration' }],
-      listUncountedFreshness: async () => [],
+      listUncountedFreshness: async () => [aFreshness('acme', nowMs)],
     },
     nowMs,
   })
@@ -48,16 +42,7 @@ test.each([
   ['was resumed a moment ago', { acme: said(NOW_MS - DAY_MS, undefined, NOW_MS - 60_000) }, true],
   ['was resumed long ago', { acme: said(NOW_MS - 3 * DAY_MS, undefined, NOW_MS - 2 * DAY_MS) }, false],
 ])('an organization that was not read since it was due and %s', async (what, pauses, ready) => {
-  const organizations = await acmeAlone()
-
-  const readiness = await examine({
-    write: async () => {},
-    workers: [],
-    organizations,
-    mirror: { listLastRuns: async () => [], listHeldRemovals: async () => [], listUncountedFreshness: async () => [] },
-    pauses: new Map(Object.entries(pauses)),
-    nowMs: NOW_MS,
-  })
+  const readiness = await readinessOf({ pauses: new Map(Object.entries(pauses)), nowMs: NOW_MS })
 
   expect(readiness.ready).toBe(ready)
   expect(readiness.paused?.map(({ organization }) => organization)).toEqual(
@@ -70,18 +55,11 @@ test.each([
   ['was cut short', { reasons: ['page-limit'] }, -2 * DAY_MS, false],
   ['was dated by a clock that was wrong', {}, 25 * 365 * DAY_MS, false],
 ] as const)('an organization whose run %s', async (_, ending, aheadMs, ready) => {
-  const organizations = await acmeAlone()
   const nowMs = Date.now()
   const mirror = await aMirror()
   await mirrorPages(mirror, [customers(1, 3)], { atMs: nowMs + aheadMs, ending })
 
-  const readiness = await examine({
-    write: async () => {},
-    workers: [],
-    organizations,
-    mirror,
-    nowMs,
-  })
+  const readiness = await readinessOf({ mirror, nowMs })
 
   expect(readiness.ready).toBe(ready)
 })
@@ -107,13 +85,7 @@ test.each([
   ['refuses', 'cannot execute INSERT in a read-only transaction', 'the queue cannot be written: cannot execute INSERT'],
   ['is gone', 'connect ECONNREFUSED 127.0.0.1:5432', 'the queue cannot be reached'],
 ])('a worker whose queue %s is not ready, and says why', async (_how, reason, problem) => {
-  const readiness = await examine({
-    write: () => Promise.reject(new Error(reason)),
-    workers: [],
-    organizations: [],
-    mirror: { listLastRuns: async () => [], listHeldRemovals: async () => [], listUncountedFreshness: async () => [] },
-    nowMs: 0,
-  })
+  const readiness = await readinessOf({ write: () => Promise.reject(new Error(reason)), nowMs: 0 })
 
   expect(readiness.ready).toBe(false)
   expect(readiness.problems[0]).toContain(problem)
@@ -121,7 +93,7 @@ test.each([
 
 test('a retired organization has no dates and raises no alert', async () => {
   const nowMs = Date.now()
-  const retired = { ...fresh('acme', nowMs - 90 * 86_400_000), retiredAtMs: nowMs }
+  const retired = { ...aFreshness('acme', nowMs - 90 * 86_400_000), retiredAtMs: nowMs }
   const { lines } = metricsOf({ freshness: [retired], now: () => nowMs })
 
   expect((await lines()).filter((line) => line.includes('organization="acme"') && !line.includes('_total{'))).toEqual([
@@ -131,7 +103,7 @@ test('a retired organization has no dates and raises no alert', async () => {
 
 test('an organization that left the configuration has no dates, and a first give-up is an increase', async () => {
   const nowMs = Date.now()
-  const freshness = [fresh('acme', nowMs - 60_000), fresh('globex', nowMs - 60_000)]
+  const freshness = [aFreshness('acme', nowMs - 60_000), aFreshness('globex', nowMs - 60_000)]
   const lines = await metricsOf({ freshness, now: () => nowMs }).lines()
 
   expect(lines.filter((line) => /^customer_mirror_(last_success_timestamp_seconds|open_rejects)\{/.test(line))).toEqual(
@@ -153,7 +125,7 @@ test('a date that is none is left out, and one look at the mirror serves a scrap
     return Promise.resolve(found)
   }
   const mirror = {
-    listUncountedFreshness: () => look('freshness', [{ ...fresh('acme', nowMs), ...dates, held: 2138 }]),
+    listUncountedFreshness: () => look('freshness', [{ ...aFreshness('acme', nowMs), ...dates, held: 2138 }]),
     listHeldRemovals: () => look('held', []),
     listUnderway: () => look('underway', []),
     listLatestRuns: () => look('runs', []),
@@ -167,33 +139,9 @@ test('a date that is none is left out, and one look at the mirror serves a scrap
   expect(looks).toEqual(['freshness', 'held', 'underway', 'runs'])
 })
 
-async function acmeAlone() {
+/** The readiness of a worker that mirrors acme alone, and never has. */
+async function readinessOf(examined: Partial<Examined> & { nowMs: number }) {
   const { config } = aJobsWorkplace([organizationAt(AT)])
-  return (await readConfig({ file: config, cwd: '/' })).organizations
-}
-
-function lastRun(atMs: number) {
-  return {
-    organization: 'acme',
-    startedAtMs: atMs,
-    status: 'complete',
-    errorCode: undefined,
-    completeAsOfMs: atMs,
-  } as const
-}
-
-function fresh(organization: string, atMs: number): Freshness {
-  const dates = { readAsOfMs: atMs, provenAsOfMs: atMs }
-  const counts = { active: 1, missing: 0, removed: 0, held: 0, openRejects: 0 }
-  return {
-    organization,
-    ...dates,
-    proof: 'proven',
-    lastRunId: 1,
-    lastStatus: 'complete',
-    lastFullStatus: 'complete',
-    ...counts,
-    why: [],
-    retiredAtMs: undefined,
-  }
+  const { organizations } = await readConfig({ file: config, cwd: '/' })
+  return examine({ write: async () => {}, workers: [], organizations, mirror: NO_RUNS, ...examined })
 }

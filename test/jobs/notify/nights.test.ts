@@ -55,12 +55,12 @@ describe('an organization', () => {
   const nowMs = DUE_MS + HOUR_MS
   const lastRun = {
     ...{ organization: 'acme', startedAtMs: DUE_MS + 1, endedAtMs: DUE_MS + 2, status: 'failed' as const },
-    ...{ errorCode: 'refused', completeAsOfMs: DUE_MS - 24 * HOUR_MS, quickErrorCode: undefined },
+    ...{ errorCode: 'refused', readAsOfMs: DUE_MS - 24 * HOUR_MS, quickErrorCode: undefined },
   }
   const ended = (known: object) => endedAs(DUE_MS, { lastRun, hasJob: false, isCalledOff: false, nowMs, ...known })
 
   test('is complete once it was read since it was due', () => {
-    expect(ended({ lastRun: { ...lastRun, status: 'complete', completeAsOfMs: DUE_MS + 1 } })).toBe('complete')
+    expect(ended({ lastRun: { ...lastRun, status: 'complete', readAsOfMs: DUE_MS + 1 } })).toBe('complete')
   })
 
   test('has failed when no attempt follows', () => {

@@ -13,19 +13,19 @@ const DUE_MS = Date.UTC(2026, 2, 5, 2)
 const SECOND_MS = 1000
 
 describe('a job that starts', () => {
-  const read = aLastRun({ completeAsOfMs: DUE_MS + SECOND_MS })
-  const refused = aLastRun({ status: 'failed', errorCode: 'unauthorized', completeAsOfMs: undefined })
-  const down = aLastRun({ status: 'failed', errorCode: 'network', completeAsOfMs: undefined })
-  const outdated = aLastRun({ status: 'failed', errorCode: 'version', completeAsOfMs: undefined })
+  const read = aLastRun({ readAsOfMs: DUE_MS + SECOND_MS })
+  const refused = aLastRun({ status: 'failed', errorCode: 'unauthorized', readAsOfMs: undefined })
+  const down = aLastRun({ status: 'failed', errorCode: 'network', readAsOfMs: undefined })
+  const outdated = aLastRun({ status: 'failed', errorCode: 'version', readAsOfMs: undefined })
   const ofThisJob = aLastRun({ startedAtMs: DUE_MS + 3 * SECOND_MS, endedAtMs: DUE_MS + 4 * SECOND_MS })
 
   test.each<[what: string, job: Partial<JobAtStart>, why: string | undefined]>([
     ['that was never mirrored', {}, undefined],
-    ['that was read the night before', { lastRun: aLastRun({ completeAsOfMs: DUE_MS - SECOND_MS }) }, undefined],
+    ['that was read the night before', { lastRun: aLastRun({ readAsOfMs: DUE_MS - SECOND_MS }) }, undefined],
     ['that another worker read since it was due', { lastRun: read }, 'read-since'],
     ['that a run for a catch-up read before its job', { trigger: 'schedule', lastRun: read }, 'read-since'],
     ['that a person wants', { trigger: 'manual', dueMs: undefined, lastRun: read }, undefined],
-    ['whose read is dated far ahead', { lastRun: aLastRun({ completeAsOfMs: DUE_MS + 9e8 }) }, undefined],
+    ['whose read is dated far ahead', { lastRun: aLastRun({ readAsOfMs: DUE_MS + 9e8 }) }, undefined],
     ['that failed for good after the look', { lastRun: refused }, 'refused-since'],
     ['that failed for good before the look', { lastRun: { ...refused, endedAtMs: DUE_MS + 1 } }, undefined],
     ['that failed for good before its job', { trigger: 'schedule', lastRun: refused }, 'refused-since'],
@@ -142,12 +142,12 @@ function aLastRun(run: Partial<LastRun>): LastRun {
     endedAtMs: DUE_MS + 3 * SECOND_MS,
     status: 'complete',
     errorCode: undefined,
-    completeAsOfMs: run.startedAtMs ?? DUE_MS + SECOND_MS,
+    readAsOfMs: run.startedAtMs ?? DUE_MS + SECOND_MS,
     ...run,
   }
 }
 
 function dayBefore(run: LastRun): LastRun {
   const [startedAtMs, endedAtMs] = [run.startedAtMs - 86_400_000, (run.endedAtMs ?? 0) - 86_400_000]
-  return { ...run, startedAtMs, endedAtMs, completeAsOfMs: run.completeAsOfMs && startedAtMs }
+  return { ...run, startedAtMs, endedAtMs, readAsOfMs: run.readAsOfMs && startedAtMs }
 }

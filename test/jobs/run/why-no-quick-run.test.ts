@@ -11,9 +11,9 @@ const read: LastRun = {
   startedAtMs: DUE_MS,
   status: 'complete',
   errorCode: undefined,
-  completeAsOfMs: DUE_MS,
+  readAsOfMs: DUE_MS,
 }
-const late: LastRun = { ...read, completeAsOfMs: DUE_MS - 1 }
+const late: LastRun = { ...read, readAsOfMs: DUE_MS - 1 }
 
 describe('a quick run', () => {
   test('is made between two nights', () => {

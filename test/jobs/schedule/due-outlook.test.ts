@@ -48,19 +48,17 @@ describe('an organization that was never read', () => {
 })
 
 const DUE_MS = Date.UTC(2026, 2, 5, 2)
-const [SEEN, READ] = [(seenAtMs: number) => ({ seenAtMs }), (completeAsOfMs: number) => ({ completeAsOfMs })]
+const [SEEN, READ] = [(seenAtMs: number) => ({ seenAtMs }), (readAsOfMs: number) => ({ readAsOfMs })]
 
-test.each<[what: string, seen: { seenAtMs?: number }, known: { completeAsOfMs?: number }, sinceMs: number | undefined]>(
-  [
-    ['was read when it was due', {}, READ(DUE_MS), undefined],
-    ['was last read before', {}, READ(DUE_MS - 1), DUE_MS],
-    ['was last read before, and is seen by this worker for an hour', SEEN(NOW_MS - HOUR_MS), READ(DUE_MS - 1), DUE_MS],
-    ['is new since two hours', SEEN(NOW_MS - 2 * HOUR_MS), {}, NOW_MS - 2 * HOUR_MS],
-    ['is new since less', SEEN(NOW_MS - 2 * HOUR_MS + 1), {}, undefined],
-  ],
-)('an organization that %s is late accordingly', (_, seen, known, sinceMs) => {
+test.each<[what: string, seen: { seenAtMs?: number }, known: { readAsOfMs?: number }, sinceMs: number | undefined]>([
+  ['was read when it was due', {}, READ(DUE_MS), undefined],
+  ['was last read before', {}, READ(DUE_MS - 1), DUE_MS],
+  ['was last read before, and is seen by this worker for an hour', SEEN(NOW_MS - HOUR_MS), READ(DUE_MS - 1), DUE_MS],
+  ['is new since two hours', SEEN(NOW_MS - 2 * HOUR_MS), {}, NOW_MS - 2 * HOUR_MS],
+  ['is new since less', SEEN(NOW_MS - 2 * HOUR_MS + 1), {}, undefined],
+])('an organization that %s is late accordingly', (_, seen, known, sinceMs) => {
   const schedule = { cron: '0 2 * * *', timezone: 'UTC', spreadMs: 0 }
-  const lastRun = { completeAsOfMs: undefined, firstRunAtMs: undefined, ...known }
+  const lastRun = { readAsOfMs: undefined, firstRunAtMs: undefined, ...known }
 
   expect(lateSinceMs({ id: 'acme', seenAtMs: undefined, ...seen, schedule }, lastRun, NOW_MS)).toBe(sinceMs)
 })

@@ -21,7 +21,7 @@ describe('a run is made up for', () => {
   const outage = (agoMs: number): LastRun => ({ ...failed, startedAtMs: NOW_MS - agoMs, errorCode: 'server-error' })
   const withoutSecret = (agoMs: number): LastRun => ({ ...outage(agoMs), errorCode: 'config' })
   const waiting = (agoMs: number): LastRun => ({ ...outage(agoMs), status: 'waiting', errorCode: 'rate-limited' })
-  const cancelled: LastRun = { ...failed, startedAtMs: DUE_MS, errorCode: 'cancelled', completeAsOfMs: undefined }
+  const cancelled: LastRun = { ...failed, startedAtMs: DUE_MS, errorCode: 'cancelled', readAsOfMs: undefined }
 
   test.each<[what: string, lastRun: LastRun | undefined, expected: boolean]>([
     ['of an organization never mirrored', undefined, true],
@@ -130,5 +130,5 @@ function looking({ hasJob, cancels = new Map() }: { hasJob: readonly string[]; c
 }
 
 function completeAt(asOfMs: number): LastRun {
-  return { organization: 'acme', startedAtMs: asOfMs, status: 'complete', errorCode: undefined, completeAsOfMs: asOfMs }
+  return { organization: 'acme', startedAtMs: asOfMs, status: 'complete', errorCode: undefined, readAsOfMs: asOfMs }
 }
