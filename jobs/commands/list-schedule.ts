@@ -71,7 +71,7 @@ function lineOf(
  * The first `count` runs of an organization after its pause, none where its end is not known. One that was missed is made up for as soon
  * as the pause is over.
  */
-export function runsAfterPause(
+function runsAfterPause(
   wanted: Wanted,
   lastRun: Pick<LastRun, 'readAsOfMs'> | undefined,
   { untilMs }: Pick<Pause, 'untilMs'>,

@@ -1,6 +1,5 @@
-import { readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { rmSync } from 'node:fs'
 import { describe, expect, inject, onTestFinished, test } from 'vitest'
-import { parse, stringify } from 'yaml'
 import { postgresPrograms } from '../../bench/postgres-server.ts'
 import { VERSION } from '../../src/store/schema/schema.ts'
 import { eventually, onThisMachine, stoppedWithinMs } from '../support/eventually.ts'
@@ -11,22 +10,6 @@ import { startQuickPostgres } from '../support/postgres/server.ts'
 import { aSilentProxy } from '../support/silent-proxy.ts'
 import { aWorkerOf, expectWhole, message, startWorker, startWorkerProcess } from '../support/worker-log.ts'
 import { aSandbox, aWorkplace, organizationsOf } from '../support/workplace.ts'
-
-test('a worker in a process of its own mirrors every organization, and stops on a signal', async () => {
-  const sandbox = await aSandbox({ customers: [250, 40, 3] })
-  const place = aJobsWorkplace(organizationsOf(sandbox))
-  const worker = startWorkerProcess(place)
-
-  for (const { id } of sandbox.organizations) await worker.ran(id)
-  worker.send('SIGTERM')
-  const { code, tookMs } = await worker.ended
-
-  expect(code).toBe(143)
-  expect(tookMs).toBeLessThan(stoppedWithinMs())
-  expect(rowsOf(place.mirror, 'SELECT organization, status FROM runs ORDER BY 1')).toEqual(
-    ['acme', 'globex', 'initech'].map((organization) => ({ organization, status: 'complete' })),
-  )
-})
 
 describe('being stopped in the middle of a run', () => {
   test('kill -9 loses no page that was saved, and the next worker completes the run', async () => {
@@ -47,20 +30,7 @@ describe('being stopped in the middle of a run', () => {
     expect(saved).toBe(300)
     expectWhole(place.mirror, 500)
   })
-})
 
-test('waits between pages that were saved do not add up to maxWait', async () => {
-  const sandbox = await aSandbox({ customers: [1000], rateLimits: [{ requests: 4, windowMs: 2000 }] })
-  const place = aJobsWorkplace(organizationsOf(sandbox, { scan: 'chain', maxWait: '3s', concurrency: 1 }))
-  const worker = startWorker(place, { timings: { longestWaitMs: 100 } })
-
-  await worker.ran('acme', 'wait')
-  await worker.ran('acme')
-
-  expect(valueOf(place.mirror, 'SELECT count(*) FROM customers')).toBe(1000)
-})
-
-describe('being stopped in the middle of a run', () => {
   test('SIGTERM keeps the received pages, and the next worker continues', async () => {
     const gate = aGate({ fromPage: 4 })
     const { place, worker } = await aWorkerOf(500, gate, startWorkerProcess)
@@ -79,6 +49,17 @@ describe('being stopped in the middle of a run', () => {
     expect(['interrupted', 'running']).toContain(status)
     expectWhole(place.mirror, 500)
   })
+})
+
+test('waits between pages that were saved do not add up to maxWait', async () => {
+  const sandbox = await aSandbox({ customers: [1000], rateLimits: [{ requests: 4, windowMs: 2000 }] })
+  const place = aJobsWorkplace(organizationsOf(sandbox, { scan: 'chain', maxWait: '3s', concurrency: 1 }))
+  const worker = startWorker(place, { timings: { longestWaitMs: 100 } })
+
+  await worker.ran('acme', 'wait')
+  await worker.ran('acme')
+
+  expect(valueOf(place.mirror, 'SELECT count(*) FROM customers')).toBe(1000)
 })
 
 test('a mirror that is deleted under a run fails that run, and the worker makes a new one for the next', async () => {
@@ -115,24 +96,6 @@ test('a mirror that a newer version changes ends the worker, and its job goes ba
   expect(rowsOf(place.mirror, 'SELECT status, error_code FROM runs')).toEqual([
     { status: 'failed', error_code: 'version' },
   ])
-})
-
-test('a worker follows its configuration, and keeps the last good one', async () => {
-  const sandbox = await aSandbox({ customers: [30, 20] })
-  const [acme, globex] = organizationsOf(sandbox)
-  if (acme === undefined || globex === undefined) throw new Error('two organizations were asked for')
-  const place = aJobsWorkplace([acme])
-  const worker = startWorker(place)
-  await worker.ran('acme')
-  const document: { organizations: unknown[] } = parse(readFileSync(place.config, 'utf8'))
-
-  writeFileSync(place.config, 'organizations: [')
-  await worker.said(message('configuration has mistakes, the one before stays'))
-  writeFileSync(place.config, stringify({ ...document, organizations: [globex] }))
-  await worker.ran('globex')
-  await worker.stop()
-
-  expect(valueOf(place.mirror, `SELECT count(*) FROM customers WHERE organization = 'acme'`)).toBe(30)
 })
 
 test.skipIf(postgresPrograms() === undefined)(

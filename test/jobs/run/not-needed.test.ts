@@ -83,11 +83,7 @@ async function queuesOf(place: { queue: string; mirror: string }) {
 }
 
 test('a request by hand for an organization whose catch-up waits is not lost with it', async () => {
-  const sandbox = await aSandbox({ customers: [30] })
-  const place = aJobsWorkplace(organizationsOf(sandbox))
-  const first = startWorker(place, { timings: { catchUpMs: 600_000 } })
-  await first.ran('acme')
-  await first.stop()
+  const place = await aMirroredPlace()
   const { queues, close } = await someQueues(place.queue, place.mirror)
   await queues.requestSync('acme', 'catch-up', { dueMs: 1 })
   expect(await queues.requestSync('acme', 'manual')).toMatchObject({ added: false })
@@ -98,11 +94,7 @@ test('a request by hand for an organization whose catch-up waits is not lost wit
 })
 
 test('a job whose worker ended between the end of the run and the end of the job makes no second run', async () => {
-  const sandbox = await aSandbox({ customers: [30] })
-  const place = aJobsWorkplace(organizationsOf(sandbox))
-  const first = startWorker(place, { timings: { catchUpMs: 600_000 } })
-  await first.ran('acme')
-  await first.stop()
+  const place = await aMirroredPlace()
   const { backend, queues, close } = await someQueues(place.queue, place.mirror)
   await queues.requestSync('acme', 'manual')
   await startAndPutBack(backend)
@@ -114,6 +106,15 @@ test('a job whose worker ended between the end of the run and the end of the job
   expect(why).toBe('ended-before')
   expect(rowsOf(place.mirror, 'SELECT status FROM runs')).toHaveLength(1)
 })
+
+/** A place whose worker has mirrored acme, and has ended. */
+async function aMirroredPlace() {
+  const place = aJobsWorkplace(organizationsOf(await aSandbox({ customers: [30] })))
+  const worker = startWorker(place, { timings: { catchUpMs: 600_000 } })
+  await worker.ran('acme')
+  await worker.stop()
+  return place
+}
 
 async function startAndPutBack(backend: Backend): Promise<void> {
   const { Worker } = withBackend<IQueueBackend, unknown>(backend.factory)

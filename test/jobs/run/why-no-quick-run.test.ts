@@ -20,14 +20,6 @@ describe('a quick run', () => {
     expect(why({})).toBeUndefined()
   })
 
-  test.each([['active'], ['waiting'], ['delayed'], ['prioritized']])(
-    'is left out while a full run is %s',
-    (fullRun) => {
-      expect(why({ fullRun })).toBe('full-run')
-      expect(why({ fullRun, isAsked: true })).toBe('full-run')
-    },
-  )
-
   test.each([
     ['has not read the list since it was due', late, 'due'],
     ['was never made', undefined, 'due'],
@@ -51,6 +43,7 @@ describe('a quick run', () => {
   })
 
   test('that a person asks for is made although a full run is due or the last quick run was refused', () => {
+    expect(why({ isAsked: true, fullRun: 'prioritized' })).toBe('full-run')
     expect(why({ isAsked: true, lastRun: late })).toBeUndefined()
     expect(why({ isAsked: true, lastRun: { ...read, quickErrorCode: 'unauthorized' } })).toBeUndefined()
     expect(why({ isAsked: true, lastRun: cut('interrupted', HOUR_MS) })).toBe('unfinished')

@@ -2,7 +2,6 @@ import { describe, expect, test } from 'vitest'
 import { eventually, stoppedWithinMs } from '../../support/eventually.ts'
 import { aGate } from '../../support/gate.ts'
 import { valueOf } from '../../support/mirror-file.ts'
-import type { RedisServer } from '../../support/redis-server.ts'
 import { aPlaceOn, aRedis, aWorkerOn, message, startWorkerProcess } from '../../support/worker-log.ts'
 
 const PASSWORD = 'made-up-password-of-the-queue'
@@ -25,27 +24,17 @@ describe('a Redis that', () => {
 
   test('is gone for good does not keep a worker from stopping', async () => {
     const gate = aGate({ fromPage: 3 })
-    const { redis, worker } = await aWorkerProcessOn(await aRedis(), gate)
+    const redis = await aRedis()
+    const worker = startWorkerProcess(await aPlaceOn(redis, gate))
     await gate.reached
     await redis.kill()
-    await worker.said(message('queue lost'))
-    worker.send('SIGTERM')
-    const { code, tookMs } = await worker.ended
-
-    expect(code).toBe(143)
-    expect(tookMs).toBeLessThan(stoppedWithinMs())
+    await expectStops(worker, 'queue lost')
   })
 
   test('stalls when a worker starts does not keep it from stopping', async () => {
     const redis = await aRedis()
     await redis.command('CLIENT', 'PAUSE', '60000', 'WRITE')
-    const { worker } = await aWorkerProcessOn(redis)
-    await worker.said(message('worker starting'))
-    worker.send('SIGTERM')
-    const { code, tookMs } = await worker.ended
-
-    expect(code).toBe(143)
-    expect(tookMs).toBeLessThan(stoppedWithinMs())
+    await expectStops(startWorkerProcess(await aPlaceOn(redis)), 'worker starting')
   })
 
   test('gets its password, which nothing else shows', async () => {
@@ -62,7 +51,11 @@ describe('a Redis that', () => {
   })
 })
 
-async function aWorkerProcessOn(redis: RedisServer, gate?: ReturnType<typeof aGate>) {
-  const place = await aPlaceOn(redis, gate)
-  return { redis, worker: startWorkerProcess(place) }
+/** Once it has logged this message. */
+async function expectStops(worker: ReturnType<typeof startWorkerProcess>, logged: string): Promise<void> {
+  await worker.said(message(logged))
+  worker.send('SIGTERM')
+  const { code, tookMs } = await worker.ended
+  expect(code).toBe(143)
+  expect(tookMs).toBeLessThan(stoppedWithinMs())
 }

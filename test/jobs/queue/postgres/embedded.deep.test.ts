@@ -44,21 +44,6 @@ test('the worker that starts after one was killed goes on with its runs at once'
   ])
 })
 
-test('an embedded queue is in a private folder, and is opened again after it was closed', async () => {
-  const place = temporaryFolder()
-  const folder = join(place, 'queue')
-  prepareQueue(folder)
-  chmodSync(folder, 0o755)
-  const first = await openBackend('embedded', { folder: place })
-  await expect(openBackend('embedded', { folder: place })).rejects.toMatchObject({ code: 'queue' })
-  await first.close()
-  const again = await openBackend('embedded', { folder: place })
-  await again.write()
-  await again.close()
-
-  expect(statSync(folder).mode & 0o777).toBe(0o700)
-})
-
 test('a damaged embedded queue is reported with its fix', async () => {
   const place = temporaryFolder()
   prepareQueue(join(place, 'queue'))
