@@ -2,7 +2,7 @@ import { ContractBroken, describeError, factsOf, Interrupted, isOurs, MaxRunReac
 import { emptyReport, removingProof, type Report, type Trigger, nothingPruned, type Pruned } from '../model/report.ts'
 import type { Ending, RemovalRule, Retention, Run, Searched, Start } from '../model/run.ts'
 import { readList, type ListSettings, type ReadingLimits } from './read-list.ts'
-import type { QuickLimit, readQuickly } from '../quick/read-quickly.ts'
+import type { QuickLimit } from '../quick/read-quickly.ts'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Mirror } from '../model/mirror.ts'
 import type { Source } from '../source/customers.ts'
@@ -63,7 +63,7 @@ async function readAndFinish(mirroring: Mirroring, run: Run): Promise<Outcome> {
     const { quick } = mirroring
     const ending = await (quick === undefined
       ? readWhole(mirroring, run, limits)
-      : readPart({ ...mirroring, quick }, run, limits))
+      : (await import('../quick/read-quickly.ts')).readQuickly({ ...mirroring, quick }, run, limits))
     return { report: await finish(mirroring, run, ending), error: undefined }
   } catch (failure) {
     return await endEarly(mirroring, run, lease.lost.aborted ? lease.lost.reason : failure)
@@ -92,12 +92,6 @@ function refuseRejects({ organization, records, seen, rejectedIds }: Run): void 
       'the others with their reasons.',
     { code: 'bad-answer' },
   )
-}
-
-/** Loaded only for a quick run. */
-async function readPart(...reading: Parameters<typeof readQuickly>): Promise<Omit<Ending, 'source'>> {
-  const quick = await import('../quick/read-quickly.ts')
-  return quick.readQuickly(...reading)
 }
 
 function startRun(mirroring: Mirroring): Promise<Run> {
@@ -162,10 +156,8 @@ function stopOf(organization: string, { reason }: AbortSignal): Error {
   return new Interrupted(`${organization}: stopped as asked. The rows read so far are saved; sync again to continue.`)
 }
 
-type Applying = { mirror: Pick<Mirror, 'applyPrivacy'>; now: () => number }
-
 /** Rewrites what is stored under another privacy policy. What is done is kept if it is stopped, and the next run goes on from there. */
-async function applyPrivacy({ mirror, now }: Applying, run: Run, limits: ReadingLimits): Promise<void> {
+async function applyPrivacy({ mirror, now }: Mirroring, run: Run, limits: ReadingLimits): Promise<void> {
   while (await mirror.applyPrivacy(run, now())) {
     limits.look()
     // The lease is renewed and signals arrive between two steps.
@@ -232,15 +224,6 @@ export async function applyRetention(
   }
 }
 
-type LimitOptions = {
-  organization: string
-  /** How long the run may take in total; undefined means no limit. */
-  maxRunMs?: number | undefined
-  monotonicMs: () => number
-  /** The caller's signal, which ends the run too. */
-  signal: AbortSignal
-}
-
 /** The time limit of a run. */
 type RunLimit = {
   /** Aborted with MaxRunReached when the time is up, and with `signal`. */
@@ -252,7 +235,7 @@ type RunLimit = {
 }
 
 /** Starts the limit at once. */
-function limitRun({ organization, maxRunMs, monotonicMs, signal }: LimitOptions): RunLimit {
+function limitRun({ organization, maxRunMs, monotonicMs, signal }: Mirroring): RunLimit {
   if (maxRunMs === undefined) return { signal, look: () => {}, end: () => {} }
   const startMs = monotonicMs()
   const over = new AbortController()

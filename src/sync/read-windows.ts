@@ -52,13 +52,13 @@ export async function readWindows<Page>(reading: Reading<Page>, save: Save<Page>
   await new WindowReading(reading, save).run()
 }
 
-type Waiting = { is: 'waiting' }
-type Holding<Page> = { is: 'holding'; pages: Arrival<Page>[]; sinceMs: number }
-type Failed<Page> = { is: 'failed'; error: unknown; pages: Arrival<Page>[] }
-type Spoiled = { is: 'spoiled' }
-
 class WindowReading<Page> {
-  #state: Waiting | Holding<Page> | Failed<Page> | Spoiled = WAITING
+  /** Pages that wait to be saved, and since when; none in `waiting` and `spoiled`. */
+  readonly #held: Arrival<Page>[] = []
+  #heldSinceMs = 0
+  /** What ends the reading, in `failed` and `spoiled`. */
+  #failure: { error: unknown } | undefined
+  #isSpoiled = false
   readonly #underWay = new Set<Promise<void>>()
   /** How many of the windows under way are not answered yet. */
   #asking = 0
@@ -76,13 +76,11 @@ class WindowReading<Page> {
 
   async run(): Promise<void> {
     try {
-      while (!this.#reading.scan.done) {
-        const state = this.#state
-        if (state.is === 'failed') break
+      while (!this.#reading.scan.done && this.#failure === undefined) {
         this.#ending.stop.throwIfAborted()
-        await (state.is === 'holding' ? this.#goOnHolding(state) : this.#goOnWaiting())
+        await (this.#held.length > 0 ? this.#goOnHolding() : this.#goOnWaiting())
       }
-      if (this.#state.is === 'failed') throw this.#state.error
+      if (this.#failure !== undefined) throw this.#failure.error
     } catch (error) {
       this.#fail(error)
       if (!this.#reading.stop.aborted) this.#ending.endNow()
@@ -102,10 +100,10 @@ class WindowReading<Page> {
       throw new Error('The scan is not done, and asks for nothing. This is a defect of Customer Mirror.')
   }
 
-  async #goOnHolding({ pages, sinceMs }: Holding<Page>): Promise<void> {
+  async #goOnHolding(): Promise<void> {
     const { concurrency, savedTogether, monotonicMs } = this.#reading
-    const heldMs = monotonicMs() - sinceMs
-    if (concurrency === 1 || pages.length >= savedTogether || heldMs >= LONGEST_HOLD_MS) return await this.#savePages()
+    const isLong = monotonicMs() - this.#heldSinceMs >= LONGEST_HOLD_MS
+    if (concurrency === 1 || this.#held.length >= savedTogether || isLong) return await this.#savePages()
     this.#askForMore()
     if (this.#asking < concurrency) {
       // Until everything is here that came together.
@@ -146,9 +144,9 @@ class WindowReading<Page> {
 
   #hold(arrival: Arrival<Page>): void {
     this.#outages.answered()
-    const state = this.#state
-    if (state.is === 'waiting') this.#state = { is: 'holding', pages: [arrival], sinceMs: this.#reading.monotonicMs() }
-    else if (state.is !== 'spoiled') state.pages.push(arrival)
+    if (this.#isSpoiled) return
+    if (this.#held.length === 0) this.#heldSinceMs = this.#reading.monotonicMs()
+    this.#held.push(arrival)
   }
 
   /** Takes an error for one of its window alone, or for the end of the reading. */
@@ -166,21 +164,20 @@ class WindowReading<Page> {
 
   /** The first error is the one to end with. */
   #fail(error: unknown): void {
-    const state = this.#state
-    if (state.is === 'waiting') this.#state = { is: 'failed', error, pages: [] }
-    else if (state.is === 'holding') this.#state = { is: 'failed', error, pages: state.pages }
+    this.#failure ??= { error }
   }
 
   async #savePages(): Promise<void> {
     await turnWithTime(this.#reading.monotonicMs)
-    const pages = this.#takePages()
+    const pages = this.#held.splice(0)
     if (pages.length === 0) return
     const waiting = Promise.withResolvers<void>()
     const saving = this.#save(pages, waiting.resolve)
     const [saved, asked] = await Promise.allSettled([saving, this.#askDuring(saving, waiting.promise)])
     if (saved.status === 'rejected') {
       // What comes later is not judged by the same rules any more.
-      this.#state = { is: 'spoiled' }
+      this.#isSpoiled = true
+      this.#held.length = 0
       throw saved.reason
     }
     if (asked.status === 'rejected') throw asked.reason
@@ -199,24 +196,12 @@ class WindowReading<Page> {
     )
     // A save into a file has ended by then.
     let hasEnded = await Promise.race([ended, waiting.then(() => false)])
-    while (!hasEnded && !this.#ending.stop.aborted && !scan.done) {
-      const state = this.#state
-      if (state.is === 'failed' || state.is === 'spoiled') return
-      if (state.is === 'waiting' || state.pages.length < savedTogether) this.#askForMore()
+    while (!hasEnded && !this.#ending.stop.aborted && !scan.done && this.#failure === undefined) {
+      if (this.#held.length < savedTogether) this.#askForMore()
       hasEnded = await Promise.race([ended, this.#events.next().then(() => false)])
     }
   }
-
-  #takePages(): Arrival<Page>[] {
-    const state = this.#state
-    if (state.is === 'failed') return state.pages.splice(0)
-    if (state.is !== 'holding') return []
-    this.#state = WAITING
-    return state.pages
-  }
 }
-
-const WAITING: Waiting = { is: 'waiting' }
 
 /** Without an event for so long, there is time for something else. */
 const QUIET_MS = 2
