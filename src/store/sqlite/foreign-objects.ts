@@ -64,9 +64,10 @@ function statementsOn(table: string): string[] {
 
 /** A table or a view, of those that are there, that someone gave another shape, and how; undefined if there is none. */
 export function reshapedIn(db: Connection): string | undefined {
+  const columnsOf = db.prepare<[string], string>('SELECT name FROM pragma_table_info(?)').pluck()
   for (const [name, wanted] of Object.entries(SHAPES)) {
     try {
-      const held = new Set(db.prepare<[string], string>('SELECT name FROM pragma_table_info(?)').pluck().all(name))
+      const held = new Set(columnsOf.all(name))
       const lacking = wanted.find((column) => !held.has(column))
       if (held.size > 0 && lacking !== undefined)
         return `${name} lacks the column ${lacking}, which was renamed or dropped`
