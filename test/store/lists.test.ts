@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { fingerprintWith } from '../../src/model/fingerprint.ts'
+import { EMPTY_LIST } from '../../src/model/list-as-read.ts'
 import type { Mirror } from '../../src/model/mirror.ts'
 import type { Run } from '../../src/model/run.ts'
 import { KnownList, ListRecorder } from '../../src/sync/list-as-read.ts'
@@ -196,7 +197,7 @@ function deleteUnnoticed({ file }: Mirror, numbers: readonly number[]) {
   for (const n of numbers) tamper(file, 'DELETE FROM customers WHERE id = ?', customerId(n))
 }
 
-const told = { scan: 'chain', concurrency: 1 } as const
+const told = { scan: 'chain', concurrency: 1, removals: { after: 2, maxShare: 0.9 } } as const
 const list = customers(1, 30)
 
 test('a mirror that lost its key takes another one, and knows none of its records by it', async () => {
@@ -229,4 +230,66 @@ test('a key that is damaged is refused by the table', async () => {
 
 function keyOf(file: string): unknown {
   return valueOf(file, 'SELECT hex(key) FROM fingerprint_key')
+}
+
+const neighbour = aCustomer(8)
+
+test.each([
+  [
+    'its neighbour',
+    (forged: SentRecord) => customers(1, 10).map((sent) => (sent['id'] === neighbour['id'] ? forged : sent)),
+  ],
+  [
+    'every other customer of its page',
+    (forged: SentRecord) => customers(1, 10).map((sent) => (sent['id'] === forged['id'] ? sent : forged)),
+  ],
+])(
+  'a record with the fingerprint of %s, made by a writer who knows the key, is not taken for another',
+  async (_, as) => {
+    const mirror = await aMirror()
+    for (const n of [-1, 0]) await makeNight(mirror, n, { list, told })
+    const forged = aCustomer(7, { name: 'Forged' })
+    remember(mirror, as(forged))
+
+    for (const n of [1, 2, 3]) {
+      const { report } = await makeNight(mirror, n, { list: list.with(6, forged), told })
+      expect(report).toMatchObject({ proof: 'proven', missing: 0, removed: 0, updated: n === 1 ? 1 : 0 })
+    }
+
+    expect(valueOf(mirror.file, `SELECT name FROM customers WHERE id = ?`, customerId(7))).toBe('Forged')
+  },
+)
+
+test('where all records have one fingerprint, only those of their own customers are known', () => {
+  const sent = [aCustomer(1), aCustomer(3), aCustomer(2), { ...aCustomer(4), id: 4 }, null]
+  const print = {
+    record: () => 7,
+    id: (bytes: DataView, from: number) => Number.parseInt(String.fromCharCode(bytes.getUint8(from + 7)), 16),
+  }
+  const columns = {
+    rowIds: Uint32Array.of(1, 2, 3, 4),
+    fingerprints: Float64Array.of(7, 7, 7, 7),
+    idFingerprints: Uint32Array.of(1, 2, 3, 4),
+    comparisons: new Uint8Array(4),
+    oddities: new Uint8Array(4),
+  }
+  const known = new KnownList({ ...EMPTY_LIST, columns }, { doubted: new Set(), written: new Set() })
+
+  const { sorted } = sortPage(aSourcePage(1, sent), undefined, { known, fingerprint: print })
+
+  expect(sorted).toMatchObject({ customers: [{ id: customerId(3) }, { id: customerId(2) }] })
+  expect(Array.from(sorted.rowIds)).toEqual([1, 0, 0, 0, 0])
+  expect(sorted.rejects).toHaveLength(2)
+})
+
+/** Puts the fingerprints of other records in the place of those of the first customers. */
+function remember({ file }: Mirror, records: readonly SentRecord[]): void {
+  const key = valueOf(file, 'SELECT key FROM fingerprint_key')
+  expect(key).toBeInstanceOf(Uint8Array)
+  const print = fingerprintWith(key instanceof Uint8Array ? key : new Uint8Array())
+  const forged = Float64Array.from(records, (record) => printOf(print, record))
+  const stored = valueOf(file, 'SELECT marks FROM lists')
+  if (!Buffer.isBuffer(stored)) throw new Error('There are no fingerprints.')
+  const rest = stored.subarray(forged.byteLength)
+  tamper(file, 'UPDATE lists SET marks = ?', Buffer.concat([Buffer.from(forged.buffer), rest]))
 }

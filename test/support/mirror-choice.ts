@@ -28,7 +28,7 @@ const OF_THE_STORE = [
 
 const OF_RUNS = [
   ...['sync/*', 'quick/quick-run*', 'forgotten-customers*', 'privacy', 'privacy.property'],
-  ...['forged-fingerprints', 'scan-on-the-service*'],
+  ...['scan-on-the-service*'],
 ]
 
 /**

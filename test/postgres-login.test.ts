@@ -3,12 +3,12 @@ import { chmodSync, writeFileSync } from 'node:fs'
 import { createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { QueueClient } from '../../jobs/queue/postgres.ts'
-import { passwordFor } from '../../src/address/postgres-login.ts'
-import { MirrorClient, openPool } from '../../src/store/port/postgres-connections.ts'
-import { eventually } from '../support/eventually.ts'
-import { runCli } from '../support/run-cli.ts'
-import { temporaryFolder } from '../support/temp-folder.ts'
+import { QueueClient } from '../jobs/queue/postgres.ts'
+import { passwordFor } from '../src/address/postgres-login.ts'
+import { MirrorClient, openPool } from '../src/store/port/postgres-connections.ts'
+import { eventually } from './support/eventually.ts'
+import { runCli } from './support/run-cli.ts'
+import { temporaryFolder } from './support/temp-folder.ts'
 
 const LOGIN = { host: 'db.test', port: 5432, database: 'crm', user: 'ann' }
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { durationMs, durationText } from '../../src/time/durations.ts'
+import { durationMs, durationText } from '../src/time/durations.ts'
 
 test.each([
   ['500ms', 500],

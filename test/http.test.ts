@@ -4,11 +4,11 @@ import { text } from 'node:stream/consumers'
 import { Hono } from 'hono'
 import { HTTPException } from 'hono/http-exception'
 import { expect, onTestFinished, test } from 'vitest'
-import { UsageError } from '../../src/errors/errors.ts'
-import { addHeaders, addHealth, listen, type Readiness, UNREADABLE } from '../../src/http/server.ts'
-import { errorEnvelope } from '../../src/service/answer.ts'
-import { createService } from '../../src/service/app.ts'
-import { DEFAULT_PRESET, recipeOf } from '../../src/signing/signing.ts'
+import { UsageError } from '../src/errors/errors.ts'
+import { addHeaders, addHealth, listen, type Readiness, UNREADABLE } from '../src/http/server.ts'
+import { errorEnvelope } from '../src/service/answer.ts'
+import { createService } from '../src/service/app.ts'
+import { DEFAULT_PRESET, recipeOf } from '../src/signing/signing.ts'
 
 const recipe = recipeOf(DEFAULT_PRESET)
 
