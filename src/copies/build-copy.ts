@@ -13,7 +13,7 @@ import { sqliteError } from '../store/port/sqlite-errors.ts'
 import { connect } from '../store/sqlite/connect.ts'
 import { attachReadOnly } from '../store/sqlite/read-only-file.ts'
 
-export type BuiltCopy = Pick<PublishedCopy, 'publishedAt' | 'organizations'> & { leftOut: LeftOut[] }
+type BuiltCopy = Pick<PublishedCopy, 'publishedAt' | 'organizations'>
 
 /** How much of the file is kept in memory while it is made, in KB. */
 const CACHE_KB = 16_000
@@ -50,7 +50,7 @@ function copyRows(db: Database.Database, settings: CopySettings): Omit<BuiltCopy
       const leftOut = settings.organization === undefined ? leftOutOf(recorded, settings.organizations) : []
       copyTables(db, { ...settings, leftOut })
       const copied = recorded.filter(({ organization: id }) => (settings.organization ?? id) === id)
-      return { leftOut, ...fillManifest(db, { recorded: copied, leftOut }) }
+      return fillManifest(db, { recorded: copied, leftOut })
     })()
     db.exec('DETACH mirror')
     return facts

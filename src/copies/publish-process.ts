@@ -1,5 +1,4 @@
 import { text } from 'node:stream/consumers'
-import { isPostgres } from '../address/mirror-address.ts'
 import { processEnvironment } from '../config/environment.ts'
 import { describeError, isOurs } from '../errors/errors.ts'
 import { withFileToRead } from './open-to-read.ts'
@@ -15,12 +14,8 @@ async function answer(): Promise<object> {
   try {
     const [first] = plans
     const { mirror } = first
-    // A private copy of a mirror in PostgreSQL has what readers see alone.
-    if (isPostgres(mirror)) await requireHidden(first, mirror)
-    const make = async (file: string) => {
-      if (!isPostgres(mirror)) await requireHidden(first, file)
-      return publishAll(plans.map((plan) => ({ ...plan, mirror: file })))
-    }
+    await requireHidden(first, mirror)
+    const make = (file: string) => publishAll(plans.map((plan) => ({ ...plan, mirror: file })))
     return { published: await withFileToRead(mirror, make) }
   } catch (error) {
     // The message of a defect may quote anything, so only its kind is passed on.

@@ -1,6 +1,6 @@
 import { chmodSync, renameSync, writeFileSync } from 'node:fs'
 import { basename, dirname } from 'node:path'
-import { buildCopy, type BuiltCopy, leftOutOf } from './build-copy.ts'
+import { buildCopy, leftOutOf } from './build-copy.ts'
 import { afterPlacing, copyError } from './copy-error.ts'
 import { isOlderCopy, nameOfOlderCopy } from './copy-manifest.ts'
 import { describeCopies, placeOfMetadata } from './copy-metadata.ts'
@@ -9,10 +9,10 @@ import { inMirrorFile } from './open-to-read.ts'
 import { findRecorded, isRead, recordedIn } from './organizations.ts'
 import type { Published, PublishedCopy, PublishPlan } from './publish-plan.ts'
 import {
+  type Access,
+  accessOf,
   type CopyTarget,
   copyTargets,
-  groupNumber,
-  isForEach,
   modeOf,
   prepareFolder,
   requirePublishable,
@@ -32,16 +32,11 @@ import { listedNames } from '../text/wording.ts'
 export function publishCopies(plan: PublishPlan): Published {
   const recorded = inMirrorFile(plan.mirror, (db) => recordedIn(db))
   const organizations = recorded.filter(isRead).map(({ organization }) => organization)
-  const done: Published = {
-    copies: [],
-    leftOut: leftOutOf(recorded, plan.organizations),
-    failed: [],
-    warnings: [],
-  }
+  const done: Published = { copies: [], leftOut: [], failed: [], warnings: [] }
   const fail = (file: string, error: unknown) => void done.failed.push({ file, ...describeError(error) })
   const targets = copyTargets(plan, organizations).flatMap(({ group, ...target }): Target[] => {
     try {
-      return [{ ...target, gid: group === undefined ? undefined : groupNumber(group) }]
+      return [{ ...target, access: accessOf({ ...plan, group }) }]
     } catch (error) {
       // The group of one organization, who may have left long ago, keeps no copy from the others.
       if (!isOurs(error) || group === plan.group) throw error
@@ -53,10 +48,8 @@ export function publishCopies(plan: PublishPlan): Published {
   for (const target of targets) {
     if (plan.only?.includes(target.file) === false) continue
     try {
-      const { leftOut, ...copy } = publishCopy(target, plan)
-      done.copies.push(copy)
-      if (!isForEach(plan.file)) done.leftOut = leftOut
-      const warning = unreachableFolder(target.file, { gid: target.gid, forAll: plan.withoutPersonalData })
+      done.copies.push(publishCopy(target, plan))
+      const warning = unreachableFolder(target.file, target.access)
       if (warning !== undefined && !done.warnings.includes(warning)) done.warnings.push(warning)
     } catch (error) {
       if (!isOurs(error)) throw error
@@ -64,6 +57,9 @@ export function publishCopies(plan: PublishPlan): Published {
     }
   }
   describeFolders(targets, plan, done)
+  // A list may have been read to its end since.
+  const copied = new Set(done.copies.flatMap((copy) => copy.organizations.map(({ organization }) => organization)))
+  done.leftOut = leftOutOf(recorded, plan.organizations).filter(({ organization }) => !copied.has(organization))
   return done
 }
 
@@ -71,12 +67,10 @@ export function publishCopies(plan: PublishPlan): Published {
 function describeFolders(targets: readonly Target[], plan: PublishPlan, done: Published): void {
   const standing = targets.filter(({ file }) => !done.failed.some((failed) => failed.file === file))
   for (const [folder, inFolder] of Map.groupBy(standing, ({ file }) => dirname(file))) {
-    const access = { gid: inFolder[0]?.gid, forAll: plan.withoutPersonalData }
+    const [{ access } = { access: { gid: undefined, forAll: plan.withoutPersonalData } }] = inFolder
     try {
-      const warning = describeCopies(
-        inFolder.map(({ file }) => file),
-        { ...access, lockWaitMs: plan.lockWaitMs },
-      )
+      const files = inFolder.map(({ file }) => file)
+      const warning = describeCopies(files, { ...access, lockWaitMs: plan.lockWaitMs })
       if (warning !== undefined) done.warnings.push(warning)
     } catch (error) {
       done.warnings.push(describeError(copyError(error, placeOfMetadata(folder))).message)
@@ -84,17 +78,17 @@ function describeFolders(targets: readonly Target[], plan: PublishPlan, done: Pu
   }
 }
 
-type Target = Omit<CopyTarget, 'group'> & { gid: number | undefined }
+type Target = Omit<CopyTarget, 'group'> & { access: Access }
 
 /**
  * Puts a finished copy, and then its digest, in their places. Readers that have the copy from before open go on reading it; its second name is
  * taken back where the new copy could not be put there.
  */
 function publishCopy(
-  { file, organization, gid }: Target,
+  { file, organization, access }: Target,
   { keep, lockWaitMs, ...plan }: PublishPlan,
-): PublishedCopy & Pick<BuiltCopy, 'leftOut'> {
-  const access = { gid, forAll: plan.withoutPersonalData }
+): PublishedCopy {
+  const { gid } = access
   try {
     prepareFolder(dirname(file), access)
     const { path, end } = beginFile(file, { waitMs: lockWaitMs, gid })

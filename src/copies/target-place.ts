@@ -105,7 +105,7 @@ export function refused(file: string, what: string): UsageError {
 export type CopyTarget = { file: string; organization: string | undefined; group: string | number | undefined }
 
 /** Whether a file names a copy for each organization, and not one of all. */
-export function isForEach(file: string): boolean {
+function isForEach(file: string): boolean {
   return file.includes(ORGANIZATION)
 }
 
@@ -207,13 +207,18 @@ function ofTheMirror(folder: string): UsageError {
 /** Who may read a copy besides its owner: the members of a group, or all users of the machine. */
 export type Access = { gid: number | undefined; forAll: boolean }
 
+/** Throws UsageError for a group that the system does not know. */
+export function accessOf({ group, withoutPersonalData }: Pick<FolderPlan, 'group' | 'withoutPersonalData'>): Access {
+  return { gid: group === undefined ? undefined : groupNumber(group), forAll: withoutPersonalData }
+}
+
 /** The mode of a copy. */
 export function modeOf({ forAll }: Access): number {
   return forAll ? 0o444 : 0o440
 }
 
 /** The number of a group, from its name or number. Throws UsageError for a name that the system does not know. */
-export function groupNumber(group: string | number): number {
+function groupNumber(group: string | number): number {
   if (typeof group === 'number') return group
   if (/^\d+$/.test(group)) return Number(group)
   const line = lookUp(group)

@@ -9,7 +9,7 @@ import { inOneState, nowIn, type OpenedToRead, openToRead } from '../open-to-rea
 import { isRead, type ReadOrganization, type Recorded, recordedIn } from '../organizations.ts'
 import { parquetFormat } from '../parquet.ts'
 import type { BucketPlan, FolderPlan, LeftOut, Published, PublishedObjects } from '../publish-plan.ts'
-import { type Access, groupNumber, requireSafeFolder, unreachableFolder } from '../target-place.ts'
+import { accessOf, requireSafeFolder, unreachableFolder } from '../target-place.ts'
 import { CopyFailed, describeError, factsOf, isOurs } from '../../errors/errors.ts'
 import type { Connection } from '../../store/sqlite/connect.ts'
 import { isoOf } from '../../time/moments.ts'
@@ -21,9 +21,9 @@ type ObjectsPlan = FolderPlan | BucketPlan
  * before anything is written, for a folder that is not safe or holds something else, CopyFailed, and MirrorUnusable.
  */
 export async function publishFolder(plan: FolderPlan): Promise<Published> {
-  const { parquet: folder, mirror, group, withoutPersonalData } = plan
+  const { parquet: folder, mirror } = plan
   atPlace(folder, () => requireSafeFolder(folder, mirror))
-  const access: Access = { gid: group === undefined ? undefined : groupNumber(group), forAll: withoutPersonalData }
+  const access = accessOf(plan)
   const { objects: parquet, ...done } = await publishObjects(plan, async () =>
     lookAtFolder(folder, { extension: 'parquet', access }),
   )
