@@ -120,21 +120,20 @@ Times are UTC text that sorts and compares with \`datetime('now')\`; JSON is tex
 [types of its own](../operate/postgres.md).`
 
 function section({ name, meaning, columns }: PublicTable): string {
-  const rows = columns.map(({ name: column, type, meaning: holds, source, nullable, personal }) =>
-    [`\`${column}\``, type, holds.replaceAll('|', '\\\\|'), source, nullable ? 'yes' : '', personal ? 'yes' : ''].join(
-      ' | ',
-    ),
-  )
-  const head = [
-    '| column | type | meaning | source | may be NULL | personal data |',
-    '| --- | --- | --- | --- | --- | --- |',
-  ]
+  const told = `${meaning.charAt(0).toUpperCase()}${meaning.slice(1)}.`
+  if (name === 'active_customers')
+    return `## ${name}\n\n${told} Its columns are those of [customers](#customers) but for \`row_id\`.`
+  const rows = columns.map(({ name: column, type, meaning: holds, nullable, personal }) => {
+    const marks = [nullable ? 'may be NULL' : '', personal ? 'personal' : '']
+    return `| \`${column}\` | ${type} | ${holds.replaceAll('|', '\\\\|')} | ${marks.filter((mark) => mark !== '').join(', ')} |`
+  })
   return [
     `## ${name}`,
     '',
-    `${meaning.charAt(0).toUpperCase()}${meaning.slice(1)}.`,
+    told,
     '',
-    ...head,
-    ...rows.map((row) => `| ${row} |`),
+    '| column | type | meaning | remarks |',
+    '| --- | --- | --- | --- |',
+    ...rows,
   ].join('\n')
 }
