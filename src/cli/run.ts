@@ -11,8 +11,8 @@ import { configOption, count, differentCustomers, duration } from './output/word
 import { shownMirror } from '../address/mirror-address.ts'
 import { moment, second } from '../text/wording.ts'
 import { runsTable } from './output/runs-table.ts'
-import { failureBlocks } from './output/failure-blocks.ts'
-import { heldWarning, quickText, quickAdvice } from './output/advice.ts'
+import { whatToDo } from './sync.ts'
+import { quickText } from './output/advice.ts'
 
 /** `customer-mirror run`: asks the worker for a run now. */
 export function runCommand(io: Io) {
@@ -22,28 +22,21 @@ export function runCommand(io: Io) {
     .option('--now', 'also start a job that waits for its next attempt, unless the service said when')
     .option('--wait', 'wait until the jobs have ended, and show their runs, with the exit codes of sync')
     .option('--timeout <time>', 'with --wait: stop waiting after so long, and end with 5: 90s, 30m, 2h', TIMEOUT)
-    .action(async (ids, { wait = false, timeout, ...options }) => {
-      if (timeout !== undefined && !wait)
+    .action(async (ids, { wait, timeout: timeoutMs, config: file, quick, now }) => {
+      if (timeoutMs !== undefined && !wait)
         throw new UsageError('--timeout is for --wait. Nothing was requested. Add --wait, or leave --timeout out.')
       const [config, { chooseOrganizations }] = await Promise.all([
-        namedConfig(options.config),
+        namedConfig(file),
         import('../config/organization.ts'),
       ])
       const organizations = chooseOrganizations(config, ids)
-      if (wait) {
-        return await waitForRuns(
-          { ...options, config, configFile: options.config, organizations, timeoutMs: timeout },
-          io,
-        )
-      }
+      if (wait) return waitForRuns({ config, file, organizations, timeoutMs, quick, now }, io)
       const { requestRuns } = await import('../../jobs/commands/run-now.ts')
-      const requested = await requestRuns(
-        config,
-        organizations.map(({ id }) => id),
-        { ...options, clock: Date.now },
-      )
-      say(io.stdout, requestedText(requested, options))
-      io.exitWith(requestedCode(requested))
+      const chosen = organizations.map(({ id }) => id)
+      const requested = await requestRuns(config, chosen, { quick, now, clock: Date.now })
+      say(io.stdout, requestedText(requested, { quick, config: file }))
+      // A service said when to ask again, or the organization is paused.
+      io.exitWith(requested.some(({ state }) => state === 'told-to-wait' || state === 'paused') ? 5 : 0)
     })
 }
 
@@ -66,63 +59,45 @@ Examples:
 type Asked = {
   config: Config
   /** As the user named it. */
-  configFile: string | undefined
+  file: string | undefined
   organizations: readonly Organization[]
   timeoutMs: number | undefined
   quick?: true | undefined
   now?: true | undefined
 }
 
-type Waited = import('../../jobs/commands/run-and-wait.ts').Waited
-type WaitNews = import('../../jobs/commands/run-and-wait.ts').WaitNews
-
 /** Requests runs, waits for their ends, and shows them as `sync` does, with its exit codes. */
-async function waitForRuns(asked: Asked, io: Io): Promise<void> {
-  const { config, organizations, timeoutMs, quick = false, now = false, configFile } = asked
+async function waitForRuns({ config, file, organizations, timeoutMs, quick, now }: Asked, io: Io): Promise<void> {
   const { runAndWait } = await import('../../jobs/commands/run-and-wait.ts')
   const timeIsUp = timeoutMs === undefined ? [] : [AbortSignal.timeout(timeoutMs)]
   const ids = organizations.map(({ id }) => id)
   const sayOf = (id: string, words: string) => say(io.stderr, `${id}: ${words}\n`)
-  const waited = await runAndWait(
-    config,
-    ids,
-    { quick, now, clock: Date.now },
-    {
-      signal: AbortSignal.any([io.signal, ...timeIsUp]),
-      now: Date.now,
-      monotonicMs,
-      listRuns: (organization) => listRuns(config, organization),
-      onRequested: (requested) => say(io.stderr, requestedText(requested, { quick, wait: true })),
-      onNews: (id, news) => sayOf(id, newsWords(news)),
-    },
-  )
-  await showEnds(waited, asked, io)
+  const options = { quick, now, clock: Date.now }
+  const waited = await runAndWait(config, ids, options, {
+    signal: AbortSignal.any([io.signal, ...timeIsUp]),
+    now: Date.now,
+    monotonicMs,
+    listRuns: (organization) => listRuns(config, organization),
+    onRequested: (requested) => say(io.stderr, requestedText(requested, { quick, wait: true })),
+    onNews: (id, news) => sayOf(id, newsWords(news)),
+  })
+  const ended = waited.flatMap((each) => each.waited ?? [])
+  if (ended.length > 0) {
+    const here = ended.flatMap(({ from, outcome: { report } }) => (from === 'mirror' ? [report] : []))
+    print(io.stdout, waitedText(ended, { mirrorFile: shownMirror(config.mirror), screen: screenOf(io.stdout) }))
+    if (quick) print(io.stdout, quickText(here))
+    // Where the mirror is on another machine, its held removals are looked up there.
+    const held = here.length > 0 ? await listHeldRemovals(config) : []
+    const outcomes = ended.map(({ outcome }) => outcome)
+    print(io.stderr, whatToDo({ outcomes, organizations, held }, { config: file, quick }, screenOf(io.stderr)))
+  }
   for (const { organization, waited: end } of waited)
-    if (end === undefined) sayOf(organization, goesOn(organization, configOption(configFile)))
+    if (end === undefined) sayOf(organization, goesOn(organization, configOption(file)))
   io.exitWith(oneExitCode(waited.map(exitCodeOf)))
 }
 
-async function showEnds(waited: readonly Waited[], { config, organizations, configFile, quick }: Asked, io: Io) {
-  const ended = waited.flatMap((each) => each.waited ?? [])
-  if (ended.length === 0) return
-  print(io.stdout, waitedText(ended, { mirrorFile: shownMirror(config.mirror), screen: screenOf(io.stdout) }))
-  if (quick === true) {
-    const reports = ended.flatMap(({ from, outcome: { report } }) => (from === 'mirror' ? [report] : []))
-    print(io.stdout, quickText(reports))
-    say(io.stderr, quickAdvice(reports, configFile))
-  }
-  const columns = screenOf(io.stderr)?.columns
-  print(
-    io.stderr,
-    failureBlocks(
-      ended.map(({ outcome }) => outcome),
-      { organizations, columns, dryRun: false, config: configFile },
-    ),
-  )
-  // Where the mirror is on another machine, its held removals are looked up there.
-  if (ended.some(({ from }) => from === 'mirror'))
-    print(io.stderr, heldWarning(await listHeldRemovals(config), configFile))
-}
+type Waited = import('../../jobs/commands/run-and-wait.ts').Waited
+type WaitNews = import('../../jobs/commands/run-and-wait.ts').WaitNews
 
 /** None where the mirror is on another machine, or is not made yet. */
 async function listRuns(config: Config, organization: string): Promise<readonly Report[]> {
@@ -167,28 +142,18 @@ function requestedText(requested: readonly Requested[], options: Options): strin
   return requested.map((run) => `${run.organization}: ${wordsOf(run, options)}\n`).join('')
 }
 
-/** 5 where a service said when to ask again, and for a paused organization. */
-function requestedCode(requested: readonly Requested[]): ExitCode {
-  return requested.some(({ state }) => state === 'told-to-wait' || state === 'paused') ? 5 : 0
-}
-
 function wordsOf({ organization, added, state, untilMs }: Requested, { quick = false, wait, config }: Options): string {
   if (added) return quick ? 'quick run queued' : 'queued'
-  const resume = `. First: customer-mirror resume ${organization}${configOption(config)}`
-  if (state === 'paused') return pausedWords(untilMs) + (wait === true ? '' : resume)
-  if (untilMs !== undefined) return toldToWait(untilMs)
-  const states = quick ? QUICK_STATES : STATES
-  return states[state] ?? `has a job already (${state})`
-}
-
-function pausedWords(untilMs: number | undefined): string {
-  const until = untilMs === undefined ? '' : ` until ${moment(untilMs)}`
-  return `is paused${until}; nothing was requested`
-}
-
-function toldToWait(untilMs: number): string {
-  const until = second(Math.ceil(untilMs / 1000) * 1000)
-  return `has a job that starts by itself at ${until} UTC: until then, its service asked to wait. Nothing was changed, because it would refuse an earlier request`
+  if (state === 'paused') {
+    const until = untilMs === undefined ? '' : ` until ${moment(untilMs)}`
+    const resume = wait ? '' : `. First: customer-mirror resume ${organization}${configOption(config)}`
+    return `is paused${until}; nothing was requested${resume}`
+  }
+  if (untilMs !== undefined) {
+    const until = second(Math.ceil(untilMs / 1000) * 1000)
+    return `has a job that starts by itself at ${until} UTC: until then, its service asked to wait. Nothing was changed, because it would refuse an earlier request`
+  }
+  return (quick ? QUICK_STATES : STATES)[state] ?? `has a job already (${state})`
 }
 
 const STATES: Readonly<Record<string, string>> = {
@@ -215,19 +180,12 @@ export function waitedText(
   waited: readonly WaitedOutcome[],
   { mirrorFile, screen }: { mirrorFile: string; screen: Screen | undefined },
 ): string {
-  const here = waited.filter(
-    ({ from, outcome }) => from === 'mirror' || (from === 'queue' && outcome.error !== undefined),
-  )
-  const table =
-    here.length === 0
-      ? ''
-      : `${runsTable(
-          here.map(({ outcome }) => outcome.report),
-          screen,
-        )}\n`
-  const place = here.some(({ from }) => from === 'mirror') ? `Mirror: ${mirrorFile}\n` : ''
-  const lines = waited.flatMap((each) => (here.includes(each) ? [] : [lineOf(each)]))
-  return table + lines.join('') + place
+  const isHere = ({ from, outcome }: WaitedOutcome) =>
+    from === 'mirror' || (from === 'queue' && outcome.error !== undefined)
+  const reports = waited.filter(isHere).map(({ outcome }) => outcome.report)
+  const table = reports.length === 0 ? '' : `${runsTable(reports, screen)}\n`
+  const place = waited.some(({ from }) => from === 'mirror') ? `Mirror: ${mirrorFile}\n` : ''
+  return table + waited.map((each) => (isHere(each) ? '' : lineOf(each))).join('') + place
 }
 
 function lineOf({ outcome: { report }, from }: WaitedOutcome): string {
@@ -236,11 +194,9 @@ function lineOf({ outcome: { report }, from }: WaitedOutcome): string {
     return `${organization}: no run was made, because its list had been read since it was due.\n`
   if (from === 'no-quick-run')
     return `${organization}: no quick run was made, because a full run is under way, unfinished, or held by another process.\n`
-  return `${organization}: complete: ${countsText(report)}. Its mirror is not on this machine: look there for its proof.\n`
-}
-
-function countsText(report: Report): string {
   const { inserted, updated, rejected, removed, held, requests, durationMs } = report
   const changes = `${inserted} new, ${updated} changed, ${rejected} rejected, ${removed} removed, ${held} held`
-  return `${count(differentCustomers(report), 'customer')}: ${changes} · ${count(requests, 'request')} in ${duration(durationMs)}`
+  const cost = `${count(requests, 'request')} in ${duration(durationMs)}`
+  const read = count(differentCustomers(report), 'customer')
+  return `${organization}: complete: ${read}: ${changes} · ${cost}. Its mirror is not on this machine: look there for its proof.\n`
 }

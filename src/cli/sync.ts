@@ -76,8 +76,8 @@ async function loggingFailure(level: string, io: Io, work: () => Promise<void>):
 }
 
 /** What failed, and the removals that wait for a decision, each with what to do about it. Empty when all is well. */
-function whatToDo(
-  { outcomes, organizations, held }: Synced,
+export function whatToDo(
+  { outcomes, organizations, held }: Pick<Synced, 'outcomes' | 'organizations' | 'held'>,
   { dryRun, config, quick }: SyncOptions,
   screen: Screen | undefined,
 ): string {

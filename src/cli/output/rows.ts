@@ -1,4 +1,5 @@
 import { csvLine } from '../../copies/csv.ts'
+import type { SomeRows } from '../../copies/postgres-statement.ts'
 import type { SqlValue } from '../../copies/sqlite-statement.ts'
 import { plainText, plainJson } from '../../text/plain-text.ts'
 import { renderTable, type TableScreen } from './table.ts'
@@ -24,7 +25,37 @@ export type Layout =
 export function formatRows(layout: Layout): RowFormat {
   if (layout.format === 'table') return tableFormat(layout)
   if (layout.format === 'csv') return csvFormat(layout)
-  return layout.format === 'json' ? jsonFormat(layout) : jsonLinesFormat()
+  return objectFormat(layout)
+}
+
+/** What is kept before it is printed, in characters. */
+const MOST_KEPT = 64 * 1024
+
+/** The text of rows in a layout, as they come. Rows after the first `most` are left out, and `onMore` is called. */
+export async function* textOf(
+  found: AsyncIterable<SomeRows>,
+  layout: Layout,
+  { most = Infinity, onMore }: { most?: number | undefined; onMore?: () => void } = {},
+): AsyncGenerator<string, void> {
+  const format = formatRows(layout)
+  let text: string | undefined
+  let printed = 0
+  for await (const { columns, rows } of found) {
+    text ??= format.open(columns)
+    for (const row of rows) {
+      if (printed === most) {
+        onMore?.()
+        yield text + format.close()
+        return
+      }
+      printed += 1
+      text += format.row(row)
+      if (text.length < MOST_KEPT) continue
+      yield text
+      text = ''
+    }
+  }
+  yield (text ?? '') + format.close()
 }
 
 /** A table has so many rows, or takes so much room, as each row is as wide as the widest; the next one has a head again. */
@@ -54,7 +85,8 @@ function tableFormat({ screen, nothing, none }: Table): RowFormat {
     row(values) {
       const cells = values.map((value) => cellOf(value, nothing))
       const wider = widen(widths, cells)
-      const isFull = kept.length > 0 && (kept.length === MOST_ROWS || (kept.length + 1) * sum(wider) > MOST_ROOM)
+      const room = (kept.length + 1) * wider.reduce((total, width) => total + width, 0)
+      const isFull = kept.length > 0 && (kept.length === MOST_ROWS || room > MOST_ROOM)
       const table = isFull ? drawn() : ''
       widths = isFull ? widen([], cells) : wider
       kept.push(cells)
@@ -66,10 +98,6 @@ function tableFormat({ screen, nothing, none }: Table): RowFormat {
 
 function widen(widths: readonly number[], cells: readonly (string | bigint)[]): number[] {
   return cells.map((cell, column) => Math.max(String(cell).length, widths[column] ?? 0))
-}
-
-function sum(widths: readonly number[]): number {
-  return widths.reduce((total, width) => total + width, 0)
 }
 
 function cellOf(value: SqlValue, nothing: string): string | bigint {
@@ -96,34 +124,23 @@ function csvFormat({ isForTerminal }: { isForTerminal: boolean }): RowFormat {
   return { open: lineOf, row: lineOf, close: () => '' }
 }
 
-/** One document: what comes before its rows, a row on each line, and what comes after them. */
-function jsonFormat({ before, after }: { before: string; after: string }): RowFormat {
+/** One document: what comes before its rows, a row on each line, and what comes after them; or nothing but a JSON object on each line. */
+function objectFormat(layout: Extract<Layout, { format: 'json' | 'jsonl' }>): RowFormat {
   let names: string[] = []
   let isEmpty = true
   return {
     open(columns) {
       names = keysOf(columns)
-      return before
+      return layout.format === 'json' ? layout.before : ''
     },
     row(values) {
+      const object = objectOf(names, values)
+      if (layout.format === 'jsonl') return `${object}\n`
       const start = isEmpty ? '\n    ' : ',\n    '
       isEmpty = false
-      return start + objectOf(names, values)
+      return start + object
     },
-    close: () => (isEmpty ? after : `\n  ${after}`),
-  }
-}
-
-/** A JSON object on each line. */
-function jsonLinesFormat(): RowFormat {
-  let names: string[] = []
-  return {
-    open(columns) {
-      names = keysOf(columns)
-      return ''
-    },
-    row: (values) => `${objectOf(names, values)}\n`,
-    close: () => '',
+    close: () => (layout.format === 'jsonl' ? '' : isEmpty ? layout.after : `\n  ${layout.after}`),
   }
 }
 

@@ -3,9 +3,8 @@ import { nearest } from '../../config/suggestion.ts'
 import { isOurs, UsageError } from '../../errors/errors.ts'
 import { PUBLIC_TABLES, type PublicColumn, type PublicTable } from '../../model/public-tables.ts'
 import { screenOf, type Io, type Screen } from '../io.ts'
-import { hanging } from '../output/say.ts'
-import { formatRows } from '../output/rows.ts'
-import { jsonDocument, print } from '../output/say.ts'
+import { formatRows, type Layout } from '../output/rows.ts'
+import { hanging, jsonDocument, print } from '../output/say.ts'
 import { plainText } from '../../text/plain-text.ts'
 import { fileToRead, layoutOf, type ReadingOptions } from './reading-options.ts'
 
@@ -15,7 +14,7 @@ export async function listTables(options: ReadingOptions, io: Io): Promise<void>
   const tables = await tablesOf(options)
   if (layout.format === 'json') io.stdout.write(jsonDocument({ tables }))
   else if (layout.format === 'table') print(io.stdout, asText(tables, screenOf(io.stdout)))
-  else io.stdout.write(asRows(tables, formatRows(layout)))
+  else io.stdout.write(asRows(tables, layout))
 }
 
 /** Those of the mirror or copy that is named; otherwise those of SQLite, which need no mirror and no configuration. */
@@ -58,13 +57,14 @@ async function describedTables(place: string): Promise<DescribedTable[]> {
 
 const DICTIONARY = "SELECT table_name || '.' || column_name, type, meaning FROM dictionary"
 
-function asRows(tables: readonly DescribedTable[], format: ReturnType<typeof formatRows>): string {
+function asRows(tables: readonly DescribedTable[], layout: Layout): string {
+  const format = formatRows(layout)
+  const head = format.open(['table', 'column', 'type', 'source', 'nullable', 'personal', 'meaning'])
   const rows = tables.flatMap((table) =>
     table.columns.map(({ name, type, source, nullable, personal, meaning }) =>
       format.row([table.name, name, type, source, nullable ? 1n : 0n, personal ? 1n : 0n, meaning]),
     ),
   )
-  const head = format.open(['table', 'column', 'type', 'source', 'nullable', 'personal', 'meaning'])
   return head + rows.join('') + format.close()
 }
 

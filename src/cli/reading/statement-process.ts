@@ -4,7 +4,7 @@ import { resultsError } from '../../copies/copy-error.ts'
 import { readStatement } from '../../copies/read-rows.ts'
 import { writeAll } from '../../copies/written-file.ts'
 import { describeError } from '../../errors/errors.ts'
-import { textOf } from './print-rows.ts'
+import { textOf } from '../output/rows.ts'
 import type { StatementPlan, StatementReport } from './run-statement.ts'
 
 /**
