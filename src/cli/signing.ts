@@ -1,8 +1,9 @@
-import { command, namedConfig } from './command.ts'
 import { Command, Option } from '@commander-js/extra-typings'
-import { UsageError } from '../errors/errors.ts'
+import type { Organization } from '../config/organization.ts'
+import { isOurs, UsageError } from '../errors/errors.ts'
+import { command, namedConfig } from './command.ts'
 import { screenOf, type Io } from './io.ts'
-import { say, print } from './output/say.ts'
+import { hanging, print, say } from './output/say.ts'
 
 /** `customer-mirror signing`: explains what is signed, and finds the recipe that a service uses. */
 export function signingCommand(io: Io) {
@@ -29,10 +30,9 @@ function explainCommand(io: Io) {
   )
     .argument('<organization>', 'id of an organization')
     .action(async (id, { config: file }) => {
-      const [{ chooseOrganizations }, config, { explainSigning }] = await Promise.all([
+      const [{ chooseOrganizations }, config] = await Promise.all([
         import('../config/organization.ts'),
         namedConfig(file),
-        import('./output/explain-signing.ts'),
       ])
       const [organization] = chooseOrganizations(config, [id])
       if (organization !== undefined)
@@ -45,6 +45,53 @@ Examples:
   $ customer-mirror signing explain acme
   $ customer-mirror signing explain acme --config production.yaml
 `
+
+/**
+ * Shows what is signed for an organization's first page, line by line. Key, secret and signature are masked. What is signed or sent stays
+ * whole, to be compared; other lines are as wide as the terminal.
+ */
+async function explainSigning(organization: Organization, nowMs: number, columns = Infinity): Promise<string> {
+  const [{ customersUrl }, { PRESETS, stringToSign, usesNonce }] = await Promise.all([
+    import('../source/customers-url.ts'),
+    import('../signing/signing.ts'),
+  ])
+  const { id, signing: recipe } = organization
+  const url = customersUrl(organization.baseUrl, { page: 1, size: organization.pageSize })
+  const moment = usesNonce(recipe) ? { unixMs: nowMs, nonce: '<NONCE>' } : { unixMs: nowMs }
+  const text = stringToSign({ method: 'GET', url }, '<API_KEY>', moment, recipe)
+  const timestamp = stringToSign({ method: 'GET', url }, '', moment, { ...recipe, template: '{ts}' })
+  const preset = Object.entries(PRESETS).find(([, known]) => known === recipe.template)
+  const secret = recipe.secretEncoding === 'utf8' ? 'as UTF-8 text' : `decoded from ${recipe.secretEncoding}`
+  return `organization  ${id}
+request       GET ${url.href}
+recipe        ${preset === undefined ? 'a custom template' : `preset ${preset[0]}`}
+template      ${JSON.stringify(recipe.template)}
+string        ${JSON.stringify(text)}
+${hanging('signed with   ', `HMAC-SHA256, key = the secret ${secret}`, columns)}
+${hanging('secret        ', `<SECRET> ${await secretState(organization)}`, columns)}
+
+headers
+  ${recipe.headers.key}: <API_KEY>
+  ${recipe.headers.timestamp}: ${timestamp}
+  ${recipe.headers.signature}: ${recipe.prefix}<SIGNATURE, ${recipe.encoding}>
+${usesNonce(recipe) ? `  ${recipe.headers.nonce}: <NONCE>\n` : ''}
+the string, unescaped
+${text
+  .split('\n')
+  .map((line) => `  | ${line}\n`)
+  .join('')}`
+}
+
+async function secretState(organization: Organization): Promise<string> {
+  const { readCredentials } = await import('../config/credentials.ts')
+  try {
+    await readCredentials(organization)
+    return '(found)'
+  } catch (error) {
+    if (isOurs(error)) return `(not found: ${error.message})`
+    throw error
+  }
+}
 
 function solveCommand(io: Io) {
   return new Command('solve')
@@ -62,9 +109,10 @@ function solveCommand(io: Io) {
     .option('--body-file <file>', 'file that holds the body of the request')
     .addHelpText('after', SOLVE_EXAMPLES)
     .action(async (options) => {
-      const [{ solveRecipe }, { configurationOf }] = await Promise.all([
+      const [{ solveRecipe }, { unlikePresets }, { stringify }] = await Promise.all([
         import('../signing/solve-signing.ts'),
-        import('./output/explain-signing.ts'),
+        import('../signing/signing.ts'),
+        import('yaml'),
       ])
       const secret = await readSecret('--secret', { env: options.secretEnv, file: options.secretFile })
       if (secret === undefined) throw new UsageError('Name the secret with --secret-env NAME or --secret-file FILE.')
@@ -91,7 +139,10 @@ function solveCommand(io: Io) {
           ? 'Found. In the configuration, under defaults or in the organization:\n'
           : 'Any of these fits; take the first.\n',
       )
-      print(io.stdout, solutions.map(configurationOf).join('---\n'))
+      const settings = solutions.map(({ preset, recipe }) =>
+        stringify({ signing: { preset, ...unlikePresets(recipe) } }),
+      )
+      print(io.stdout, settings.join('---\n'))
     })
 }
 

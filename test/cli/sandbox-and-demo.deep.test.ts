@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { rowsOf, valueOf } from '../support/mirror-file.ts'
 import { runCli } from '../support/run-cli.ts'
 import { temporaryFolder } from '../support/temp-folder.ts'
-import { isOfDemo } from '../../src/cli/run-demo.ts'
+import { isOfDemo } from '../../src/cli/demo.ts'
 
 const README = readFileSync(new URL('../../README.md', import.meta.url), 'utf8')
 const RUNS = 'SELECT organization, status, inserted, updated, unchanged FROM runs ORDER BY id > 3, organization'

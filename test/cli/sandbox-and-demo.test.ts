@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { isOfDemo, markedAsDemo } from '../../src/cli/run-demo.ts'
+import { isOfDemo, markedAsDemo } from '../../src/cli/demo.ts'
 import { sandboxCommand } from '../../src/cli/sandbox.ts'
 import { writeConfig } from '../../src/service/write-config.ts'
 import { syncRuns } from '../support/json-output.ts'
