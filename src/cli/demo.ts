@@ -7,7 +7,7 @@ import { UsageError } from '../errors/errors.ts'
 import type { Outcome } from '../sync/mirror-organization.ts'
 import { exitCodeOfRuns } from './exit-code.ts'
 import { screenOf, type Io } from './io.ts'
-import { runsTable } from './output/runs-table.ts'
+import { runsTable } from './output/run-words.ts'
 import { print, say } from './output/say.ts'
 import { configOption, shellWord } from './output/wording.ts'
 

@@ -1,7 +1,7 @@
 import { command, JSON_OPTION, limitOption, requireKnown, runNumber, show, withMirror } from './command.ts'
 import { screenOf, type Io } from './io.ts'
 import { UsageError } from '../errors/errors.ts'
-import { runsTable } from './output/runs-table.ts'
+import { describeRun, runsTable } from './output/run-words.ts'
 
 /** `customer-mirror runs`: lists the latest runs. */
 export function runsCommand(io: Io) {
@@ -48,10 +48,7 @@ function runsShowCommand(io: Io) {
         (await mirror.listHeldRemovals()).find(({ runId }) => runId === id),
       ])
       if (run === undefined) throw new UsageError(`There is no run ${id}. 'customer-mirror runs' lists them.`)
-      const [{ toJson }, { describeRun }] = await Promise.all([
-        import('../model/report.ts'),
-        import('./output/describe-run.ts'),
-      ])
+      const { toJson } = await import('../model/report.ts')
       const { runId, trigger, warnings, certificate = null } = run
       show(io, json, {
         document: { run: { id: runId, ...toJson(run), trigger, warnings, certificate } },

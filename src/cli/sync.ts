@@ -17,7 +17,7 @@ import {
   exitCodeWithCopies,
 } from './output/advice.ts'
 import { failureBlocks } from './output/failure-blocks.ts'
-import { runsTable } from './output/runs-table.ts'
+import { runsTable } from './output/run-words.ts'
 import type { Published } from '../copies/publish-plan.ts'
 
 /** `customer-mirror sync`: mirrors organizations now, without any queue. */

@@ -5,7 +5,8 @@ import type { Outcome } from '../../sync/mirror-organization.ts'
 import type { Report } from '../../model/report.ts'
 import { listedNames } from '../../text/wording.ts'
 import { wrapText } from './say.ts'
-import { configOption, count, differentCustomers, moment } from './wording.ts'
+import { differentCustomers } from './run-words.ts'
+import { configOption, count, moment } from './wording.ts'
 
 /** The settings of the blocks. */
 export type BlockSettings = {

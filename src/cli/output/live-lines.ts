@@ -6,7 +6,8 @@ import type { Outcome, Progress } from '../../sync/mirror-organization.ts'
 import { redrawableScreenOf, STANDING, type Io, type Screen } from '../io.ts'
 import type { Reporter } from './progress.ts'
 import { columnsOf, hanging, padded } from './say.ts'
-import { countsOf, duration, grouped, second, summary } from './wording.ts'
+import { summary } from './run-words.ts'
+import { countsOf, duration, grouped, second } from './wording.ts'
 
 /** The last lines of a terminal, redrawn in place. Printed lines go above them, and stay. */
 type LiveLines = {

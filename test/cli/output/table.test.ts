@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { columnsOf } from '../../../src/cli/output/say.ts'
-import { runsTable } from '../../../src/cli/output/runs-table.ts'
+import { runsTable } from '../../../src/cli/output/run-words.ts'
 import { renderTable } from '../../../src/cli/output/table.ts'
 import { emptyReport } from '../../../src/model/report.ts'
 import { customerId, START_MS } from '../../support/builders.ts'
