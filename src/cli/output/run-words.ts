@@ -80,7 +80,7 @@ function endWords(report: Report): string {
 }
 
 /** `proven`, `settled (no-witness)`, or `unproven (plain-scan)`. */
-export function proofWords({ proof, reasons }: Pick<Report, 'proof' | 'reasons'>): string {
+function proofWords({ proof, reasons }: Pick<Report, 'proof' | 'reasons'>): string {
   return reasons.length > 0 ? `${proof} (${reasons.join(', ')})` : proof
 }
 
