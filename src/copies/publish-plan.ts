@@ -9,13 +9,15 @@ import { UsageError } from '../errors/errors.ts'
  * own. Plans are passed as JSON to the process that publishes, and what was published comes back. Paths are absolute.
  */
 
+const fields = z.array(z.string()).readonly()
+
 const common = {
   mirror: z.string(),
   withoutPersonalData: z.boolean(),
   /** The organizations of the configuration: those that the mirror does not know yet are reported as left out. */
   organizations: z.array(z.string()),
   /** What it hides of each organization that has a privacy policy, as written there, and without its key. */
-  hidden: z.record(z.string(), z.strictObject({ drop: z.array(z.string()), hash: z.array(z.string()) })).optional(),
+  hidden: z.record(z.string(), z.strictObject({ drop: fields, hash: fields })).optional(),
   /** Write only those objects that complete runs have changed since the last publish; otherwise all that differ from the mirror. */
   afterRuns: z.boolean().optional(),
 }
@@ -146,33 +148,22 @@ const GRACE_MS = 600_000
  */
 export function configuredPlans(config: Config, place?: string): TargetPlan[] {
   const settings: Partial<PublishSettings> = config.publish ?? {}
-  const { file, parquet, to, group, keep, withoutPersonalData = false } = settings
+  const { group, keep, withoutPersonalData = false } = settings
+  const { file, parquet, to }: Partial<PublishSettings> =
+    place === undefined ? settings : isBucketAddress(place) ? { to: addressOf(place) } : { file: place }
   const hidden = config.organizations.flatMap(({ id, privacy }) =>
-    privacy === undefined ? [] : [{ [id]: { drop: [...privacy.drop], hash: [...privacy.hash] } }],
+    privacy === undefined ? [] : [[id, { drop: privacy.drop, hash: privacy.hash }] as const],
   )
   const shared = {
     mirror: config.mirror,
     withoutPersonalData,
     organizations: config.organizations.map(({ id }) => id),
-    ...(hidden.length > 0 && { hidden: Object.assign({}, ...hidden) }),
+    hidden: hidden.length === 0 ? undefined : Object.fromEntries(hidden),
   }
-  const grouped = { ...shared, ...(group !== undefined && { group }) }
-  const inFile = (named: string): PublishPlan => ({
-    ...grouped,
-    file: named,
-    ...(keep !== undefined && { keep }),
-    lockWaitMs: LOCK_WAIT_MS,
-  })
-  const inBucket = (named: BucketPlan['to']): BucketPlan => ({
-    ...shared,
-    to: named,
-    graceMs: GRACE_MS,
-  })
-  if (place !== undefined) return [isBucketAddress(place) ? inBucket(addressOf(place)) : inFile(place)]
   return [
-    ...(file === undefined ? [] : [inFile(file)]),
-    ...(parquet === undefined ? [] : [{ ...grouped, parquet }]),
-    ...(to === undefined ? [] : [inBucket(to)]),
+    ...(file === undefined ? [] : [{ ...shared, group, file, keep, lockWaitMs: LOCK_WAIT_MS }]),
+    ...(parquet === undefined ? [] : [{ ...shared, group, parquet }]),
+    ...(to === undefined ? [] : [{ ...shared, to, graceMs: GRACE_MS }]),
   ]
 }
 

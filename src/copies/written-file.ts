@@ -58,7 +58,8 @@ export function beginFile(file: string, { gid, ...locking }: Writing = {}): Unfi
   }
   const place = () => {
     flushFile(path)
-    putInPlace(path, file)
+    renameSync(path, file)
+    flushPlace(file)
   }
   return { path, place, end }
 }
@@ -277,15 +278,6 @@ export function flushFolder(folder: string): void {
   } catch (error) {
     if (codeOf(error) !== 'EINVAL') throw error
   }
-}
-
-/**
- * Gives a finished file its place, and waits until that is on the disk. Readers see what was there before or this file, whole. Throws the
- * error of the system while what was there before is there still, and LeftUndone afterwards.
- */
-function putInPlace(finished: string, place: string): void {
-  renameSync(finished, place)
-  flushPlace(place)
 }
 
 /** Waits until the name of a file that was put in its place is on the disk. Throws LeftUndone. */
