@@ -163,3 +163,20 @@ test('recalled windows larger than the page size of this run are read again side
 
   expect(scan.certificate()).toMatchObject({ proof: 'unproven', reasons: ['no-overlap'] })
 })
+
+test.each([
+  ['the first three are missing', (reads: WindowAnswer[]) => reads.slice(3)],
+  ['one between them is missing', (reads: WindowAnswer[]) => reads.toSpliced(3, 1)],
+])('where %s, the recorded windows that link are not read again, and the others are', (_, kept) => {
+  const luck = dice(3)
+  const list = new SimulatedList(luck, { size: 1030, order: 'id asc' })
+  const service = { answer: list.answer.bind(list) }
+  const { reads } = drive(listScan(), service, { dice: luck, stopAfter: 7 })
+  const recalled = kept(reads.toSorted(byPosition))
+
+  const scan = listScan({ recalled })
+  const { ids } = drive(scan, service, { dice: luck })
+
+  expect(scan.certificate()).toMatchObject({ proof: 'proven', distinct: 1030 })
+  expect(new Set([...ids, ...recalled.flatMap(({ rows }) => rows.map(({ id }) => id))]).size).toBe(1030)
+})
