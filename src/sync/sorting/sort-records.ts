@@ -44,23 +44,6 @@ export const MAX_RECORD_LENGTH = 1024 * 1024
  */
 export const MAX_NESTING = 60
 
-/** Sorts the records of one page, in order. */
-export function sortRecords(
-  records: readonly unknown[],
-  { pageBytes, known, hidden, forgotten }: SortOptions,
-): Sorting {
-  const sorted = nothingSorted(records.length)
-  const mayBeTooLong = pageBytes > MAX_RECORD_LENGTH
-  records.forEach((record, position) => {
-    const rowId = known?.rowIds[position] ?? 0
-    if (rowId !== 0) return keepKnown(rowId, { position, warnings: known?.warningsAt(position) }, sorted)
-    const suppressed = forgotten === undefined ? undefined : suppressedIn(record, position, forgotten)
-    if (suppressed !== undefined) return suppress(suppressed, record, sorted)
-    sortRecord(record, { position, mayBeTooLong, hidden }, sorted)
-  })
-  return sorted
-}
-
 /** A page while it is sorted: see Sorted. */
 export type Sorting = {
   known: number[]
@@ -75,65 +58,59 @@ export type Sorting = {
   rows: (Row | undefined)[]
 }
 
-function nothingSorted(count: number): Sorting {
-  const rowIds = new Uint32Array(count)
-  const warnings = { warnings: {}, oddities: new Map() }
-  return { known: [], customers: [], places: [], rejects: [], suppressed: [], ...warnings, rowIds, rows: [] }
+/** Sorts the records of one page, in order. */
+export function sortRecords(
+  records: readonly unknown[],
+  { pageBytes, known, hidden, forgotten }: SortOptions,
+): Sorting {
+  const sorted: Sorting = {
+    ...{ known: [], customers: [], places: [], rejects: [], suppressed: [], warnings: {}, oddities: new Map() },
+    ...{ rowIds: new Uint32Array(records.length), rows: [] },
+  }
+  const mayBeTooLong = pageBytes > MAX_RECORD_LENGTH
+  for (const [position, record] of records.entries()) {
+    const rowId = known?.rowIds[position] ?? 0
+    const id = rowId === 0 && forgotten !== undefined ? namedId(record) : undefined
+    const number = id === undefined ? undefined : forgotten?.numberOf(id)
+    if (rowId !== 0) {
+      sorted.known.push(rowId)
+      sorted.rowIds[position] = rowId
+      sorted.rows.push(undefined)
+      addWarnings(sorted.warnings, known?.warningsAt(position) ?? {})
+    } else if (number !== undefined) {
+      // Its id and creation time show the scan where it stands; they are dropped with the page.
+      sorted.suppressed.push({ position, number })
+      sorted.rows.push({ ...rowOf(record), id })
+    } else {
+      const warnings: Warnings = {}
+      const { customer, reject } = sortRecord(record, { position, mayBeTooLong, hidden, warnings })
+      addWarnings(sorted.warnings, warnings)
+      if (reject !== undefined) {
+        sorted.rejects.push(reject)
+        sorted.rows.push({ id: reject.recordId ?? undefined, createdAt: undefined })
+      } else {
+        if (Object.keys(warnings).length > 0) sorted.oddities.set(position, warnings)
+        sorted.customers.push(hidden === undefined ? customer : hidden.customer(customer))
+        sorted.places.push(position)
+        sorted.rows.push({ id: customer.id, createdAt: customer.created_at ?? undefined })
+      }
+    }
+  }
+  return sorted
 }
 
-type Known = { position: number; warnings: Warnings | undefined }
+type Looking = { position: number; mayBeTooLong: boolean; hidden: HiddenValues | undefined; warnings: Warnings }
+type Found = { customer: Customer; reject?: undefined } | { customer?: undefined; reject: Reject }
 
-function keepKnown(rowId: number, { position, warnings }: Known, sorted: Sorting): void {
-  sorted.known.push(rowId)
-  sorted.rowIds[position] = rowId
-  sorted.rows.push(undefined)
-  if (warnings !== undefined) addWarnings(sorted.warnings, warnings)
-}
-
-function suppressedIn(record: unknown, position: number, forgotten: Forgotten): Suppressed | undefined {
-  const id = namedId(record)
-  const number = id === undefined ? undefined : forgotten.numberOf(id)
-  return number === undefined ? undefined : { position, number }
-}
-
-/** Its id and creation time show the scan where it stands; they are dropped with the page. */
-function suppress(suppressed: Suppressed, record: unknown, sorted: Sorting): void {
-  sorted.suppressed.push(suppressed)
-  sorted.rows.push({ ...rowOf(record), id: namedId(record) })
-}
-
-type Looking = { position: number; mayBeTooLong: boolean; hidden: HiddenValues | undefined }
-
-function sortRecord(record: unknown, looking: Looking, sorted: Sorting): void {
-  const { position, mayBeTooLong, hidden } = looking
+function sortRecord(record: unknown, { position, mayBeTooLong, hidden, warnings }: Looking): Found {
   const plain = mayBeTooLong ? undefined : plainCustomer(record)
-  if (plain !== undefined) return addCustomer(plain, looking, sorted)
-  if (isNestedDeeper(record, MAX_NESTING)) return addReject(nestedTooDeeply(record, position), sorted)
-  const result = recordSchema.safeParse(record)
+  if (plain !== undefined) return { customer: plain }
+  if (isNestedDeeper(record, MAX_NESTING)) return { reject: nestedTooDeeply(record, position) }
+  const { data, error } = recordSchema.safeParse(record)
   const tooLong = mayBeTooLong && JSON.stringify(record).length > MAX_RECORD_LENGTH
-  if (!result.success || tooLong) {
-    const stored = hidden === undefined ? record : hidden.record(record)
-    const rejected = { position, error: result.error, tooLong, warnings: sorted.warnings }
-    return addReject(toReject(stored, readableId(record), rejected), sorted)
-  }
-  const warnings: Warnings = {}
-  const customer = toCustomer(result.data, record, warnings)
-  if (Object.keys(warnings).length > 0) {
-    addWarnings(sorted.warnings, warnings)
-    sorted.oddities.set(position, warnings)
-  }
-  addCustomer(customer, looking, sorted)
-}
-
-function addCustomer(customer: Customer, { position, hidden }: Looking, sorted: Sorting): void {
-  sorted.customers.push(hidden === undefined ? customer : hidden.customer(customer))
-  sorted.places.push(position)
-  sorted.rows.push({ id: customer.id, createdAt: customer.created_at ?? undefined })
-}
-
-function addReject(reject: Reject, sorted: Sorting): void {
-  sorted.rejects.push(reject)
-  sorted.rows.push({ id: reject.recordId ?? undefined, createdAt: undefined })
+  if (data !== undefined && !tooLong) return { customer: toCustomer(data, record, warnings) }
+  const stored = hidden === undefined ? record : hidden.record(record)
+  return { reject: toReject(stored, readableId(record), { position, error, tooLong, warnings }) }
 }
 
 type Rejected = { position: number; error: z.ZodError | undefined; tooLong: boolean; warnings: Warnings }
