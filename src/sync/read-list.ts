@@ -2,7 +2,7 @@ import type { ListAsRead } from '../model/list-as-read.ts'
 import { KnownList, ListRecorder } from './list-as-read.ts'
 import type { Ending, RecordedWindow, Run } from '../model/run.ts'
 import type { Certificate, Scan } from '../scan/scan.ts'
-import type { Row, Window, WindowAnswer } from '../scan/window.ts'
+import type { Row, StoppedAt, Window, WindowAnswer } from '../scan/window.ts'
 import type { Source } from '../source/customers.ts'
 import type { SavedPage } from '../model/page.ts'
 import type { Mirror } from '../model/mirror.ts'
@@ -10,8 +10,7 @@ import { sortPage, type ReadPage, type Recognition } from './sorting/sort-page.t
 import { readWindows, type Arrival, type Reading } from './read-windows.ts'
 import { listScan } from '../scan/list-scan.ts'
 import type { Reason } from '../model/reasons.ts'
-import { ContractBroken } from '../errors/errors.ts'
-import { readingErrors } from './stopped-reading.ts'
+import { ContractBroken, windowFailureOf } from '../errors/errors.ts'
 import { ForeignAnswers, refuseTenantMixup } from './tenant-mixup.ts'
 
 export type ListSettings = {
@@ -109,11 +108,21 @@ export async function readPages(
   const { organization, mirror, source, concurrency, monotonicMs } = settings
   const { scan } = followers
   const recognition = { known, fingerprint: run.fingerprint, privacy: run.privacy, forgotten: run.forgotten }
-  const errors = readingErrors(organization)
+  // A scan that never comes to the end of the list ends its run with the latest error of the kind that stopped it.
+  const errors = new Map<StoppedAt['failure'], unknown>()
   const toRecord = (window: Window) => (settings.scan === 'chain' ? window : undefined)
   // Each page is prepared when it arrives, while the next requests are open.
-  const readPage: Reading<ReadPage>['readPage'] = (window, options) =>
-    errors.watch(readAndSort(source.readPage(window, options), toRecord(window), recognition))
+  const readPage: Reading<ReadPage>['readPage'] = async (window, options) => {
+    try {
+      const page = await readAndSort(source.readPage(window, options), toRecord(window), recognition)
+      if (page.refusal !== undefined) errors.set('not-found', page.refusal)
+      return page
+    } catch (error) {
+      const failure = windowFailureOf(error)
+      if (failure !== undefined) errors.set(failure, error)
+      throw error
+    }
+  }
   const { stop, abort } = limits
   const reading: Reading<ReadPage> = {
     ...{ scan, readPage, stop, abort, monotonicMs, concurrency },
@@ -126,8 +135,31 @@ export async function readPages(
     if (!scan.done) limits.look()
   })
   const certificate = scan.certificate()
-  errors.refuseUnfinished(certificate)
+  const { stoppedAt } = certificate
+  if (stoppedAt !== undefined) throw errors.get(stoppedAt.failure) ?? errorOf(stoppedAt, organization)
   return certificate
+}
+
+/** The error of a window whose answer was found wrong only by comparison with others. */
+function errorOf({ window: { page, size }, failure }: StoppedAt, organization: string): Error {
+  const { what, code, hint = '' } = WRONG[failure] ?? MISMATCH
+  return new ContractBroken(
+    `${organization}: the answer for page ${page}, per_page ${size}, ${what} The list was not read to its end; what was read is kept. Look for a ` +
+      `cache or a proxy in between, then sync again.${hint}`,
+    { code },
+  )
+}
+
+type Wrong = { code: 'page-mismatch' | 'repeated-page' | 'page-cap'; what: string; hint?: string }
+const MISMATCH: Wrong = {
+  code: 'page-mismatch',
+  what: 'had another page, or another size, than the one asked for.',
+  hint: ' If the service serves only one page size, `scan: plain` with that pageSize reads it, without a proof.',
+}
+const WRONG: Partial<Record<StoppedAt['failure'], Wrong>> = {
+  'repeated-page': { code: 'repeated-page', what: 'held the customers of another page.' },
+  'not-found': { code: 'page-mismatch', what: 'held no customers, although the total promises more.' },
+  'page-cap': { code: 'page-cap', what: 'is one more than the list can need: it has no end.' },
 }
 
 async function readAndSort(

@@ -285,7 +285,7 @@ const MOST_FAILURES_IN_A_ROW = 12
 const MOST_FAILURES_AT_FIRST = 6
 
 /** Distinguishes windows that fail from a service that is down: then the error that began it is the one to report. */
-export class Outages {
+class Outages {
   #failuresInARow = 0
   #first: unknown
   #hasAnswered = false
