@@ -37,10 +37,10 @@ test('a key that the page does not name, or a value of another kind, is found', 
 
 test('each key of the page has a meaning, and each heading that a value names is there', () => {
   const page = readFileSync(new URL('../docs/reference/json.md', import.meta.url), 'utf8')
-  const rows = page.split('\n').filter((line) => line.startsWith('| `'))
+  const rows = page.split('\n').filter((line) => line.startsWith('- '))
   const headings = new Set([...page.matchAll(/^##+ (.+)$/gm)].map(([, heading = '']) => heading))
   const named = [...page.matchAll(/\[([^\]]+)\]\(#[\w-]+\)/g)].map(([, name = '']) => name)
 
-  expect(rows.filter((row) => !/^\| `\w+` \| [^|]+ \| [^|]+ \|$/.test(row))).toEqual([])
+  expect(rows.filter((row) => !/^- `\w+` \(.+?\): \S/.test(row))).toEqual([])
   expect(named.filter((name) => !headings.has(name))).toEqual([])
 })

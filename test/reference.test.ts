@@ -9,19 +9,20 @@ import { REASONS } from '../src/model/reasons.ts'
 import { reasonWords } from '../src/status/proof-words.ts'
 import { everyMetric } from './support/metrics.ts'
 
-test('docs/reference/settings.md names every setting, error code, reason, warning and metric', async () => {
-  await expect(await referencePage()).toMatchFileSnapshot('../docs/reference/settings.md')
+test('docs/reference/settings.md names every setting', async () => {
+  await expect(`${settings()}\n`).toMatchFileSnapshot('../docs/reference/settings.md')
 })
 
-/** The page of names: docs/reference/settings.md. */
-async function referencePage(): Promise<string> {
-  return `${[INTRODUCTION, settings(), exitCodes(), errorCodes(), reasons(), warnings(), await metrics()].join('\n\n')}\n`
-}
+test('docs/reference/codes.md names every exit code, error code, reason, warning and metric', async () => {
+  const parts = [CODES, exitCodes(), errorCodes(), reasons(), warnings(), await metrics()]
+  await expect(`${parts.join('\n\n')}\n`).toMatchFileSnapshot('../docs/reference/codes.md')
+})
 
-const INTRODUCTION = `# Reference
+const WRITTEN_BY = 'Written by `npx vitest run test/reference.test.ts --update`; do not edit.'
 
-Every setting, exit code, error code, reason, warning and metric, as the program has them. Written by \`npx vitest run test/reference.test.ts --update\`; do not
-edit. Commands and their options are in \`customer-mirror COMMAND --help\`, tables and columns in [data](data.md).`
+const CODES = `# Codes and metrics
+
+To look up a word that a command, the log or a metric shows. ${WRITTEN_BY}`
 
 type Setting = {
   description?: string | undefined
@@ -47,9 +48,9 @@ function settings(): string {
   const rows = settingsIn(setting.parse(configJsonSchema()), [])
   const own = rows.filter(({ path }) => path[0] !== 'organizations' || !rows.some((other) => isSame(path, other.path)))
   return section(
-    '## Settings',
-    'What stands under `defaults`, `schedule` and `quick` may stand in an organization too, setting by setting, and holds for that one then. ' +
-      'Durations are written as `500ms`, `30s`, `15m`, `6h` or `1d`, and bounds are included.',
+    '# Settings',
+    'To look up a setting of the configuration. What stands under `defaults` or `schedule` may stand in an organization too, and holds ' +
+      `for that one then. Durations are written as \`500ms\`, \`30s\`, \`15m\`, \`6h\` or \`1d\`, and bounds are included. ${WRITTEN_BY}`,
     ['setting', 'values', 'default', 'meaning'],
     own.map(({ path, description = '', default: value }) => [
       code(path.filter((step) => step !== '0').join('.')),
@@ -108,15 +109,14 @@ function exitCodes(): string {
 }
 
 function errorCodes(): string {
-  const codes = Object.keys(ERRORS)
+  const codes = Map.groupBy(Object.keys(ERRORS), (each) => JSON.stringify(factsOfCode(each)))
   return section(
     '## Error codes',
-    'Those of runs stand in `runs.error_code`; all of them stand in the log and in JSON, as `code`. *Above* is the message of the error. What ' +
-      'a signal stopped (`interrupted`) ends with the code of that signal, 130 or 143.',
+    'Those of runs stand in `runs.error_code`; all of them stand in the log and in JSON, as `code`. *Above* is the message of the error.',
     ['code', 'what it is', 'exit code', 'what to do'],
-    codes.map((each) => {
-      const { title, exitCode, fix } = factsOfCode(each)
-      return [code(each), title, String(exitCode), fix]
+    [...codes.values()].map((alike) => {
+      const { title, exitCode, fix } = factsOfCode(alike[0] ?? '')
+      return [alike.map(code).join(', '), title, String(exitCode), fix]
     }),
   )
 }

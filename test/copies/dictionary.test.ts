@@ -114,26 +114,31 @@ function dictionaryPage(): string {
 
 const INTRODUCTION = `# Data
 
-The public tables and views of the mirror, and of every copy that is published: copies have no \`row_id\`, \`reject_id\` and \`record_key\`, and \`manifest\` is in
-copies alone. Written by \`npx vitest run test/copies/dictionary.test.ts --update\`; do not edit. The same is in the mirror itself, in the table \`dictionary\`. Tables may gain columns, and never lose or rename one.
-Times are UTC text that sorts and compares with \`datetime('now')\`; JSON is text. A mirror in PostgreSQL has the same tables and columns, with
-[types of its own](../operate/postgres.md).`
+To look up a column of the mirror, or of a copy for readers. Copies have no \`row_id\`, \`reject_id\` and \`record_key\`, and \`manifest\` is in
+copies alone. The table \`dictionary\` says the same in each of them. Tables may gain columns, and never lose or rename one.
 
+Times are UTC text that sorts and compares with \`datetime('now')\`; JSON is text. A mirror in PostgreSQL has the same tables and columns, with
+[types of its own](../operate/postgres.md). Notes: \`service\` is as the service sent it, and all else is by the mirror; \`NULL\` may be
+NULL; \`personal\` may hold personal data. Written by \`npx vitest run test/copies/dictionary.test.ts --update\`; do not edit.`
+
+/** Columns that are just those of `customers` are named in one line, where there are more than an organization and an id. */
 function section({ name, meaning, columns }: PublicTable): string {
-  const told = `${meaning.charAt(0).toUpperCase()}${meaning.slice(1)}.`
-  if (name === 'active_customers')
-    return `## ${name}\n\n${told} Its columns are those of [customers](#customers) but for \`row_id\`.`
-  const rows = columns.map(({ name: column, type, meaning: holds, nullable, personal }) => {
-    const marks = [nullable ? 'may be NULL' : '', personal ? 'personal' : '']
-    return `| \`${column}\` | ${type} | ${holds.replaceAll('|', '\\\\|')} | ${marks.filter((mark) => mark !== '').join(', ')} |`
+  const shared = columns.filter((column) => name !== 'customers' && OF_CUSTOMERS.has(JSON.stringify(column)))
+  const own = shared.length > 2 ? columns.filter((column) => !shared.includes(column)) : columns
+  const names = shared.map((column) => `\`${column.name}\``).join(', ')
+  const rows = own.map(({ name: column, type, meaning: holds, source, nullable, personal }) => {
+    const notes = [source === 'service' && source, nullable && 'NULL', personal && 'personal'].filter(Boolean)
+    return `| \`${column}\` | ${type} | ${holds.replaceAll('|', '\\\\|')} | ${notes.join(', ')} |`
   })
+  const told = `## ${name}\n\n${meaning.charAt(0).toUpperCase()}${meaning.slice(1)}.`
+  if (rows.length === 0) return `${told} Its columns are those of [customers](#customers) but for \`row_id\`.`
   return [
-    `## ${name}`,
-    '',
     told,
-    '',
-    '| column | type | meaning | remarks |',
-    '| --- | --- | --- | --- |',
-    ...rows,
-  ].join('\n')
+    ...(own === columns ? [] : [`As in [customers](#customers): ${names}.`]),
+    ['| column | type | meaning | notes |', '| --- | --- | --- | --- |', ...rows].join('\n'),
+  ].join('\n\n')
 }
+
+const OF_CUSTOMERS = new Set(
+  PUBLIC_TABLES.find(({ name }) => name === 'customers')?.columns.map((column) => JSON.stringify(column)),
+)

@@ -21,7 +21,8 @@ export function requireDocumented(args: readonly string[], stdout: string): void
   if (!args.includes('--json') || !stdout.startsWith('{') || !stdout.endsWith('}\n')) return
   const named = DOCUMENTED_COMMANDS.filter((command) => command.split(' ').every((word) => args.includes(word)))
   const [command = ''] = named.toSorted((one, other) => other.length - one.length)
-  const { error } = schemaOf(HEADINGS.get(command) ?? command).safeParse(JSON.parse(stdout))
+  const document = z.strictObject({ schemaVersion: z.literal(1), ...shapeOf(HEADINGS.get(command) ?? command) })
+  const { error } = document.safeParse(JSON.parse(stdout))
   if (error !== undefined)
     throw new Error(`docs/reference/json.md says otherwise of ${command} --json: ${z.prettifyError(error)}`)
 }
@@ -31,7 +32,7 @@ function sectionsOf(page: string): Map<string, Section> {
   const sections = new Map<string, Section>()
   for (let at = 0; at < parts.length; at += 3) {
     const [marks = '', heading = '', body = ''] = parts.slice(at, at + 3)
-    const keys = [...body.matchAll(/^\| `(\w+)` \| (.+?) \| /gm)].map(([, key = '', value = '']): [string, string] => [
+    const keys = [...body.matchAll(/^- `(\w+)` \((.+?)\): /gm)].map(([, key = '', value = '']): [string, string] => [
       key,
       value,
     ])
@@ -47,7 +48,8 @@ function schemaOf(heading: string): z.ZodType {
 
 function shapeOf(heading: string): Record<string, z.ZodType> {
   const { keys, further } = SECTIONS.get(heading) ?? { keys: [], further: undefined }
-  if (keys.length === 0) throw new Error(`docs/reference/json.md has no keys under "${heading}".`)
+  if (keys.length === 0 && further === undefined)
+    throw new Error(`docs/reference/json.md has no keys under "${heading}".`)
   const own = Object.fromEntries(keys.map(([key, value]) => [key, typeOf(value)]))
   return { ...(further !== undefined && shapeOf(further)), ...own }
 }
