@@ -74,9 +74,18 @@ export function customerRow(mirror: Mirror, n: number): Record<string, unknown> 
 export type Fate = 'listed' | 'missing' | 'removed'
 
 export function fateOf(mirror: Mirror, n: number): Fate {
-  const { missing_since, removed_at } = customerRow(mirror, n)
-  if (removed_at !== null) return 'removed'
-  return missing_since === null ? 'listed' : 'missing'
+  return fatesOf(mirror, [n])[0] ?? 'removed'
+}
+
+/** What became of these customers of acme, read at once. */
+export function fatesOf({ file }: Mirror, numbers: readonly number[]): Fate[] {
+  const sql = `SELECT id, missing_since, removed_at FROM customers WHERE organization = 'acme'`
+  const rows = new Map(rowsOf(file, sql).map((row) => [row['id'], row]))
+  return numbers.map((n) => {
+    const { missing_since, removed_at } = rows.get(customerId(n)) ?? {}
+    if (removed_at !== null) return 'removed'
+    return missing_since === null ? 'listed' : 'missing'
+  })
 }
 
 /** How many customers of acme are listed, missing and removed. */
