@@ -3,8 +3,8 @@ import { count, duration, grouped, moment } from '../text/wording.ts'
 import { framed, runPath, time, unlessZero, type Html } from './frame.ts'
 import type { OrganizationView, Overview, Served } from './overview.ts'
 import { chartWords, runChart } from './run-chart.ts'
-import { progressWords, sentencesOf, span, STATE_WORDS } from './sentences.ts'
-import type { State } from './standing.ts'
+import { progressWords, sentencesOf, span } from './sentences.ts'
+import { STATES } from './standing.ts'
 import { exactVersion } from '../machine/version.ts'
 
 /** The overview as a page: all of it as a file of its own, or a part of it from a server, which has pages of runs too. */
@@ -50,28 +50,13 @@ const GROUPS = [
   { title: 'As it should be', urgency: 2 },
 ] as const
 
-const COLOURS: Readonly<Record<State, string>> = {
-  failing: 'bad',
-  late: 'bad',
-  held: 'weak',
-  'shape-changed': 'weak',
-  never: 'weak',
-  paused: 'weak',
-  stopped: 'weak',
-  waiting: 'weak',
-  running: 'busy',
-  unproven: 'weak',
-  retired: 'quiet',
-  fresh: 'good',
-}
-
 function card(view: OrganizationView, nowMs: number, isServed: boolean): Html {
   const { organization, standing, underway, runs } = view
   return html`<article class="card organization">
     <div>
       <div class="head">
         <h3>${organization}</h3>
-        ${standing.states.map((state) => html`<span class="state ${COLOURS[state]}">${STATE_WORDS[state]}</span> `)}
+        ${standing.states.map((state) => html`<span class="state ${STATES[state].colour}">${STATES[state].words}</span> `)}
       </div>
       <div class="words">
         ${

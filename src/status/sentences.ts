@@ -4,52 +4,50 @@ import { count, duration, grouped, moment } from '../text/wording.ts'
 import type { OrganizationView } from './overview.ts'
 
 import { reasonWords } from './proof-words.ts'
-import { isOfService, type Progress, type State, type Wait } from './standing.ts'
-
-/** A state as it is shown. */
-export const STATE_WORDS: Readonly<Record<State, string>> = {
-  failing: 'Failing',
-  late: 'Late',
-  held: 'Removals held',
-  'shape-changed': 'Shape changed',
-  never: 'Never mirrored',
-  paused: 'Paused',
-  stopped: 'Stopped',
-  waiting: 'Waiting',
-  running: 'Running',
-  unproven: 'Unproven',
-  retired: 'Retired',
-  fresh: 'Fresh',
-}
+import { isOfService, type Progress, type Wait } from './standing.ts'
 
 /** A sentence about an organization, with the command that says more or decides. */
 export type Sentence = { text: string; command?: string }
 
 /** What there is to say about an organization, what needs a person first. */
 export function sentencesOf(view: OrganizationView, nowMs: number): Sentence[] {
-  return [
-    ...failureSentence(view, nowMs),
-    ...pauseSentence(view, nowMs),
-    ...waitSentence(view, nowMs),
-    ...stoppedSentence(view),
+  const { organization, standing, freshness, paused } = view
+  const { states, lastEnded } = standing
+  const until = paused?.untilMs === undefined ? '' : `, until ${moment(paused.untilMs)}`
+  const { runId: quickRunId, errorCode: quickCode } = freshness?.lastQuick ?? {}
+  const rejects = freshness?.openRejects ?? 0
+  const sentences: (Sentence | false | undefined)[] = [
+    failureSentence(view, nowMs),
+    paused && {
+      text: `Paused ${ago(paused.sinceMs, nowMs)}${until}: no run starts. To end the pause:`,
+      command: `customer-mirror resume ${organization}`,
+    },
+    waitSentence(view, nowMs),
+    lastEnded !== undefined &&
+      states.includes('stopped') && {
+        text: `Run #${lastEnded.runId} was ${lastEnded.status === 'failed' ? 'cancelled by a person' : 'stopped before its end'}. The next run continues it.`,
+      },
     ...view.held.map(({ held, runId }) => ({
       text: `Run #${runId} held back ${count(held, 'removal')}. If these customers are gone, approve; if not, discard.`,
       command: `customer-mirror removals approve ${runId}`,
     })),
-    ...shapeSentence(view),
+    states.includes('shape-changed') && {
+      text: 'Fields of many customers have changed, and what is stored is kept. If the data is right as it comes, accept it.',
+      command: `customer-mirror accept ${organization}`,
+    },
     { text: freshnessWords(view, nowMs) },
     ...proofSentences(view, nowMs),
-    ...quickSentence(view),
-    ...rejectSentence(view),
-    ...retiredSentence(view),
+    quickCode !== undefined && {
+      text: `Quick run #${quickRunId} failed: ${factsOfCode(quickCode).title} (${quickCode}).`,
+      command: `customer-mirror runs show ${quickRunId}`,
+    },
+    rejects > 0 && {
+      text: `${count(rejects, 'record')} could not be kept as ${rejects === 1 ? 'a customer' : 'customers'}.`,
+      command: `customer-mirror rejects ${organization}`,
+    },
+    freshness?.retiredAtMs !== undefined && { text: 'Retired, and configured again: its next run ends that.' },
   ]
-}
-
-function shapeSentence({ organization, standing: { states } }: OrganizationView): Sentence[] {
-  if (!states.includes('shape-changed')) return []
-  const text =
-    'Fields of many customers have changed, and what is stored is kept. If the data is right as it comes, accept it.'
-  return [{ text, command: `customer-mirror accept ${organization}` }]
+  return sentences.filter((sentence) => typeof sentence === 'object')
 }
 
 /** How far a run is: `Run #13 has read 3,400 of 10,000 customers, about 2 min left.` */
@@ -60,33 +58,25 @@ export function progressWords({ runId, isQuick, readInAll, total, leftMs }: Prog
   return `Run #${runId} has read ${grouped(readInAll)}${of} customers${left}.`
 }
 
-function failureSentence({ organization, standing }: OrganizationView, nowMs: number): Sentence[] {
+function failureSentence({ organization, standing }: OrganizationView, nowMs: number): Sentence | undefined {
   const { inARow, sinceMs = nowMs, last } = standing.failures
-  if (last === undefined) return []
+  if (last === undefined) return undefined
   const { title, fix } = factsOfCode(last.errorCode ?? '')
   const runs = inARow === 1 ? 'The last run failed' : `The last ${inARow} runs failed`
   const since = inARow === 1 ? ago(last.startedAtMs, nowMs) : `the first ${ago(sinceMs, nowMs)}`
   const advice = / above\b/.test(fix) ? '' : ` ${fix.replaceAll('<organization>', organization)}`
   const command = `customer-mirror runs show ${last.runId}`
-  return [{ text: `${runs}, ${since}: ${title} (${last.errorCode ?? 'unexpected'}).${advice}`, command }]
+  return { text: `${runs}, ${since}: ${title} (${last.errorCode ?? 'unexpected'}).${advice}`, command }
 }
 
-function pauseSentence({ organization, paused }: OrganizationView, nowMs: number): Sentence[] {
-  if (paused === undefined) return []
-  const until = paused.untilMs === undefined ? '' : `, until ${moment(paused.untilMs)}`
-  const text = `Paused ${ago(paused.sinceMs, nowMs)}${until}: no run starts. To end the pause:`
-  return [{ text, command: `customer-mirror resume ${organization}` }]
-}
-
-function waitSentence(view: OrganizationView, nowMs: number): Sentence[] {
-  const { wait, standing, underway } = view
+function waitSentence({ wait, standing, underway }: OrganizationView, nowMs: number): Sentence | undefined {
   const { states, lastEnded } = standing
   const since =
     lastEnded === undefined || underway !== undefined || !states.includes('waiting')
       ? ''
       : ` Run #${lastEnded.runId} waits for ${duration(span(lastEnded.startedAtMs + lastEnded.durationMs, nowMs))}: what was read is kept, and the run goes on by itself.`
-  if (isOfService(wait)) return [{ text: `The ${waitWords(wait, nowMs)}.${since}` }]
-  return since === '' ? [] : [{ text: `The service asked to wait.${since}` }]
+  if (isOfService(wait)) return { text: `The ${waitWords(wait, nowMs)}.${since}` }
+  return since === '' ? undefined : { text: `The service asked to wait.${since}` }
 }
 
 /** What a job waits for, as `service answers 503; attempt 7; next in 20 s`. */
@@ -97,12 +87,6 @@ export function waitWords({ why, status, attempt, untilMs }: Wait, nowMs: number
   const leftMs = untilMs === undefined ? 0 : untilMs - nowMs
   if (leftMs > 0) words.push(`next in ${leftMs < 60_000 ? `${Math.ceil(leftMs / 1000)} s` : duration(span(0, leftMs))}`)
   return words.join('; ')
-}
-
-function stoppedSentence({ standing: { states, lastEnded } }: OrganizationView): Sentence[] {
-  if (lastEnded === undefined || !states.includes('stopped')) return []
-  const what = lastEnded.status === 'failed' ? 'cancelled by a person' : 'stopped before its end'
-  return [{ text: `Run #${lastEnded.runId} was ${what}. The next run continues it.` }]
 }
 
 function freshnessWords({ freshness, due, standing, paused }: OrganizationView, nowMs: number): string {
@@ -149,35 +133,6 @@ const GRADES = {
 
 /** Reasons that say how a run ended, which other sentences do. */
 const OF_THE_RUN = new Set(['failed', 'waiting', 'interrupted'])
-
-function quickSentence({ freshness }: OrganizationView): Sentence[] {
-  const { runId, errorCode } = freshness?.lastQuick ?? {}
-  if (runId === undefined || errorCode === undefined) return []
-  const { title } = factsOfCode(errorCode)
-  return [
-    {
-      text: `Quick run #${runId} failed: ${title} (${errorCode}).`,
-      command: `customer-mirror runs show ${runId}`,
-    },
-  ]
-}
-
-function rejectSentence({ organization, freshness }: OrganizationView): Sentence[] {
-  const rejects = freshness?.openRejects ?? 0
-  if (rejects === 0) return []
-  return [
-    {
-      text: `${count(rejects, 'record')} could not be kept as ${rejects === 1 ? 'a customer' : 'customers'}.`,
-      command: `customer-mirror rejects ${organization}`,
-    },
-  ]
-}
-
-function retiredSentence({ freshness }: OrganizationView): Sentence[] {
-  return freshness?.retiredAtMs === undefined
-    ? []
-    : [{ text: 'Retired, and configured again: its next run ends that.' }]
-}
 
 /** `3 h 5 min ago`; a moment ahead, by a clock that was set back, is now. */
 export function ago(thenMs: number, nowMs: number): string {

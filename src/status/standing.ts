@@ -4,24 +4,28 @@ import type { LatestRun, Underway } from '../model/report.ts'
 import type { HeldRemovals, UncountedFreshness } from '../model/mirror.ts'
 
 /**
- * What is to be said of an organization in one word. `failing`: its last run failed. `late`: it was due long ago and was not read
+ * What is to be said of an organization in one word, how it is shown, and its urgency: 0 where a person has something to do, 1 while something
+ * is under way or might be better, 2 where all is as it should be. `failing`: its last run failed. `late`: it was due long ago and was not read
  * since. `paused`: a person paused it, and that it is late is no surprise. `stopped`: its last run was interrupted or cancelled.
  * `waiting`: its service asked for a pause. `unproven`: it was read, and its scan
  * proves nothing although it was meant to. `shape-changed`: many of its customers have lost a field, or are rejected.
  */
-export type State =
-  | 'failing'
-  | 'late'
-  | 'held'
-  | 'shape-changed'
-  | 'never'
-  | 'paused'
-  | 'stopped'
-  | 'waiting'
-  | 'running'
-  | 'unproven'
-  | 'retired'
-  | 'fresh'
+export const STATES = {
+  failing: { urgency: 0, words: 'Failing', colour: 'bad' },
+  late: { urgency: 0, words: 'Late', colour: 'bad' },
+  held: { urgency: 0, words: 'Removals held', colour: 'weak' },
+  'shape-changed': { urgency: 0, words: 'Shape changed', colour: 'weak' },
+  never: { urgency: 0, words: 'Never mirrored', colour: 'weak' },
+  paused: { urgency: 1, words: 'Paused', colour: 'weak' },
+  stopped: { urgency: 1, words: 'Stopped', colour: 'weak' },
+  waiting: { urgency: 1, words: 'Waiting', colour: 'weak' },
+  running: { urgency: 1, words: 'Running', colour: 'busy' },
+  unproven: { urgency: 1, words: 'Unproven', colour: 'weak' },
+  retired: { urgency: 2, words: 'Retired', colour: 'quiet' },
+  fresh: { urgency: 2, words: 'Fresh', colour: 'good' },
+} as const
+
+export type State = keyof typeof STATES
 
 /**
  * What the job of an organization waits for. `pause`: its organization is paused. `rate-limit`: its service named a time, or asked to slow
@@ -40,7 +44,7 @@ export type Wait = {
 /** How an organization stands: every state that is true of it, the gravest first. */
 export type Standing = {
   states: readonly State[]
-  /** 0 where a person has something to do, 1 while something is under way or might be better, 2 where all is as it should be. */
+  /** That of its gravest state. */
   urgency: number
   /** The full runs that failed in a row, among the drawn ones: how many, since when, and the last one. */
   failures: { inARow: number; sinceMs: number | undefined; last: LatestRun | undefined }
@@ -92,22 +96,7 @@ export function standingOf(facts: Facts): Standing {
 
 /** An organization that was never mirrored needs a person only where no worker is about to do it, or none has for long. */
 function urgencyOf(state: State, { due }: Facts): number {
-  return state === 'never' && due?.isLate === false ? 1 : URGENCY[state]
-}
-
-const URGENCY: Readonly<Record<State, number>> = {
-  failing: 0,
-  late: 0,
-  held: 0,
-  'shape-changed': 0,
-  never: 0,
-  paused: 1,
-  stopped: 1,
-  waiting: 1,
-  running: 1,
-  unproven: 1,
-  retired: 2,
-  fresh: 2,
+  return state === 'never' && due?.isLate === false ? 1 : STATES[state].urgency
 }
 
 function statesOf({ freshness, due, held, underway, paused, wait }: Facts, lastEnded: LatestRun | undefined): State[] {
