@@ -144,13 +144,7 @@ function inOrder(_key: string, value: unknown): unknown {
 const SECRETS: ReadonlySet<string> = new Set(['apiKey', 'secret'])
 
 /** Whether the workers of a queue have the same configuration: each writes the hash of its own into the queue, and reads the others'. */
-export type OtherWorkers = {
-  /** The workers with another configuration, in a sentence; undefined where there are none, or where a new file may be on its way. */
-  problem(): string | undefined
-  /** How many workers the queue has, with this one, as far as is known. */
-  workers: () => number
-  stop(): void
-}
+export type OtherWorkers = ReturnType<typeof compareConfigurations>
 
 type Comparing = {
   values: Pick<SharedValues, 'list' | 'write' | 'delete'>
@@ -172,7 +166,7 @@ const GONE_LOOKS = 3
 /** A new file may reach the workers one after another, or with a restart of each: a difference is a problem after so many looks. */
 const PATIENT_LOOKS = 10
 
-export function compareConfigurations(comparing: Comparing): OtherWorkers {
+export function compareConfigurations(comparing: Comparing) {
   const { values, hash, lookMs, log, now, self = `${nameOfProcess()}#${randomUUID()}` } = comparing
   let others = new Map<string, string>()
   let differingLooks = 0
@@ -199,7 +193,9 @@ export function compareConfigurations(comparing: Comparing): OtherWorkers {
   // While the queue is away, other parts report that, and the next look follows.
   const looking = repeatedly(lookMs, look)
   return {
+    /** The workers with another configuration, in a sentence; undefined where there are none, or where a new file may be on its way. */
     problem: () => (differingLooks > PATIENT_LOOKS ? sentence() : undefined),
+    /** How many workers the queue has, with this one, as far as is known. */
     workers: () => workers,
     stop: looking.stop,
   }

@@ -112,11 +112,7 @@ export function expectedNow<Each extends { id: string }>(
 }
 
 /** Which organizations are paused, as far as this worker knows. */
-export type PauseWatch = {
-  /** As the queue has it now; while it does not answer, as it was last seen. Never rejects. */
-  latest: () => Promise<Pauses>
-  stop(): void
-}
+export type PauseWatch = ReturnType<typeof watchPauses>
 
 type Watching = {
   values: Pick<SharedValues, 'list'>
@@ -136,7 +132,7 @@ const ANSWER_MS = 1000
  * Looks for changes of the pauses. When one has ended, or this worker begins and knows of none, the jobs that waited for its end start at
  * once.
  */
-export function watchPauses({ values, sync, lookMs, now, onUnreadable }: Watching): PauseWatch {
+export function watchPauses({ values, sync, lookMs, now, onUnreadable }: Watching) {
   let known: Pauses = new Map()
   let seen: string | undefined
   const looking = repeatedly(lookMs, async () => {
@@ -149,6 +145,7 @@ export function watchPauses({ values, sync, lookMs, now, onUnreadable }: Watchin
     seen = text
   })
   return {
+    /** As the queue has it now; while it does not answer, as it was last seen. Never rejects. */
     latest: async () => {
       await within(looking.now(), ANSWER_MS, undefined)
       return known

@@ -14,15 +14,7 @@ import { type Scheduled, dueOutlook } from '../schedule/due-runs.ts'
 import { checkSchedules } from '../schedule/due-times.ts'
 
 /** What a worker counts, and its metrics for Prometheus. */
-export type Metrics = {
-  countRun(run: RunOfJob): void
-  countQuickRun(ended: EndOfQuickRun): void
-  countAnswer(organization: string, answer: { status: number }): void
-  /** A job whose worker is gone came to another one. */
-  countTakenOver(): void
-  /** In the text format of Prometheus. */
-  text(health: Health): Promise<string>
-}
+export type Metrics = ReturnType<typeof createMetrics>
 
 /** Whether the worker is ready, as `/readyz` answers, and whether its queue can be written. */
 type Health = { ready: boolean; queueUp: boolean }
@@ -48,7 +40,7 @@ export type Measured = Clocked & {
 const COUNT_MS = 1000
 
 /** The metrics of this worker. What the mirror and the queue hold is looked up once for each scrape. */
-export function createMetrics({ mirror, queues, organizations, ...looking }: Measured): Metrics {
+export function createMetrics({ mirror, queues, organizations, ...looking }: Measured) {
   const registry = new Registry()
   const meters = metersIn(registry)
   const { keepOnly, ...counters } = countersIn(meters)
@@ -69,7 +61,8 @@ export function createMetrics({ mirror, queues, organizations, ...looking }: Mea
 
   return {
     ...counters,
-    async text(found) {
+    /** In the text format of Prometheus. */
+    async text(found: Health): Promise<string> {
       health = found
       // While the mirror cannot be read, `ready` is 0; all other metrics are still worth having.
       const facts = overviewFacts(organizations(), await momentOf(looking))
@@ -130,6 +123,7 @@ function countersIn({ counter, histogram }: Meters) {
       counted.add(organization)
       requests.inc({ organization, status: `${Math.floor(status / 100)}xx` })
     },
+    /** A job whose worker is gone came to another one. */
     countTakenOver: () => counters.takenOver.inc(),
     keepOnly: (organizations: readonly string[]) => {
       const configured = new Set(organizations)
@@ -245,22 +239,18 @@ type Meters = ReturnType<typeof metersIn>
 
 /** Makes metrics that belong to a registry. */
 function metersIn(registry: Registry) {
-  const registers = [registry]
+  const named = (name: string, help: string) => ({ name: `${PREFIX}${name}`, help, registers: [registry] })
   return {
     counter: (name: string, help: string, labelNames: string[]) =>
-      new Counter({ name: `${PREFIX}${name}_total`, help, labelNames, registers }),
-    histogram: (name: string, help: string, buckets: number[]) =>
-      new Histogram({ name: `${PREFIX}${name}`, help, buckets, registers }),
+      new Counter({ ...named(`${name}_total`, help), labelNames }),
+    histogram: (name: string, help: string, buckets: number[]) => new Histogram({ ...named(name, help), buckets }),
     /** A gauge that is set anew at each scrape. */
-    gauge: (name: string, help: string, labelNames: string[], collect: (gauge: Gauge) => Promise<void> | void) =>
+    gauge: (name: string, help: string, labelNames: string[], set: (gauge: Gauge) => Promise<void> | void) =>
       new Gauge({
-        name: `${PREFIX}${name}`,
-        help,
-        labelNames,
-        registers,
+        ...{ ...named(name, help), labelNames },
         collect() {
           this.reset()
-          return collect(this)
+          return set(this)
         },
       }),
   }

@@ -9,18 +9,7 @@ import type { Timings } from '../timings.ts'
 import { staleCopies } from '../../src/copies/copy-manifest.ts'
 
 /** Makes the copies for readers beside the runs of a worker, in a process of their own. */
-export type Publisher = {
-  runStarted(organization: string): void
-  /** Its run waits for the service: the copy does not wait for it. */
-  runWaits(organization: string): void
-  /** Its service answers again. */
-  runGoesOn(organization: string): void
-  runEnded(organization: string): void
-  /** To be called at the start and now and then: the copies may lack runs of other processes, or of a worker that was killed. */
-  compareSoon(): void
-  /** Ends a publish that is under way; the copies from before stay. */
-  stop(): Promise<void>
-}
+export type Publisher = ReturnType<typeof startPublisher>
 
 type Settings = {
   config: { readonly current: Config }
@@ -30,7 +19,7 @@ type Settings = {
 }
 
 /** Looks from now on, until it is stopped, whether a copy is due. */
-export function startPublisher({ config, log, timings, monotonicMs }: Settings): Publisher {
+export function startPublisher({ config, log, timings, monotonicMs }: Settings) {
   const state: PublishState = {
     running: new Set(),
     changedAtMs: undefined,
@@ -69,23 +58,21 @@ export function startPublisher({ config, log, timings, monotonicMs }: Settings):
 
   const looking = setInterval(look, timings.publishLookMs)
   return {
-    runStarted: (organization) => void state.running.add(organization),
-    runWaits(organization) {
-      if (state.running.delete(organization)) waiting.add(organization)
-    },
-    runGoesOn(organization) {
-      if (waiting.delete(organization)) state.running.add(organization)
-    },
-    runEnded(organization) {
+    runStarted: (organization: string) => void state.running.add(organization),
+    /** Its run waits for the service: the copy does not wait for it. */
+    runWaits: (organization: string) => void (state.running.delete(organization) && waiting.add(organization)),
+    /** Its service answers again. */
+    runGoesOn: (organization: string) => void (waiting.delete(organization) && state.running.add(organization)),
+    runEnded(organization: string): void {
       state.running.delete(organization)
       waiting.delete(organization)
       state.endedAtMs = monotonicMs()
       state.changedAtMs ??= state.endedAtMs
     },
-    compareSoon() {
-      state.changedAtMs ??= monotonicMs()
-    },
-    async stop() {
+    /** To be called at the start and now and then: the copies may lack runs of other processes, or of a worker that was killed. */
+    compareSoon: () => void (state.changedAtMs ??= monotonicMs()),
+    /** Ends a publish that is under way; the copies from before stay. */
+    async stop(): Promise<void> {
       clearInterval(looking)
       stopping.abort()
       await underWay
