@@ -25,7 +25,7 @@ export const STATES = {
   fresh: { urgency: 2, words: 'Fresh', colour: 'good' },
 } as const
 
-export type State = keyof typeof STATES
+type State = keyof typeof STATES
 
 /**
  * What the job of an organization waits for. `pause`: its organization is paused. `rate-limit`: its service named a time, or asked to slow

@@ -101,21 +101,6 @@ test('a retired organization has no dates and raises no alert', async () => {
   ])
 })
 
-test('an organization that left the configuration has no dates, and a first give-up is an increase', async () => {
-  const nowMs = Date.now()
-  const freshness = [aFreshness('acme', nowMs - 60_000), aFreshness('globex', nowMs - 60_000)]
-  const lines = await metricsOf({ freshness, now: () => nowMs }).lines()
-
-  expect(lines.filter((line) => /^customer_mirror_(last_success_timestamp_seconds|open_rejects)\{/.test(line))).toEqual(
-    [
-      `customer_mirror_last_success_timestamp_seconds{organization="acme"} ${(nowMs - 60_000) / 1000}`,
-      'customer_mirror_open_rejects{organization="acme"} 0',
-    ],
-  )
-  for (const outcome of ['complete', 'give-up'])
-    expect(lines).toContain(`customer_mirror_runs_total{organization="acme",outcome="${outcome}"} 0`)
-})
-
 test('a date that is none is left out, and one look at the mirror serves a scrape', async () => {
   const nowMs = Date.now()
   const looks: string[] = []
