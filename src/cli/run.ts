@@ -89,7 +89,7 @@ async function waitForRuns({ config, file, organizations, timeoutMs, quick, now 
     // Where the mirror is on another machine, its held removals are looked up there.
     const held = here.length > 0 ? await listHeldRemovals(config) : []
     const outcomes = ended.map(({ outcome }) => outcome)
-    print(io.stderr, whatToDo({ outcomes, organizations, held }, { config: file, quick }, screenOf(io.stderr)))
+    say(io.stderr, whatToDo({ outcomes, organizations, held }, { config: file, quick }))
   }
   for (const { organization, waited: end } of waited)
     if (end === undefined) sayOf(organization, goesOn(organization, configOption(file)))

@@ -13,7 +13,6 @@ import {
   SIGNATURE_ENCODINGS,
   templateProblem,
   TIMESTAMP_FORMS,
-  type Recipe,
 } from '../signing/signing.ts'
 import { screenOf, type Io } from './io.ts'
 import { hanging, say, print } from './output/say.ts'
@@ -42,11 +41,25 @@ export function sandboxCommand({ signal, stdout, stderr }: Io): CommandUnknownOp
     .option('--scenario <name>', 'how the service misbehaves (default: still)')
     .option('--list-scenarios', 'describe every scenario, and end')
     .option('--forbid <organizations>', 'organizations whose plan answers 403: acme,globex', readList)
-    .option('--signing <recipe>', `a preset, or a template with {ts} (default: ${DEFAULT_PRESET})`, readTemplate)
-    .addOption(new Option('--signature-encoding <name>', 'how signatures are written').choices(SIGNATURE_ENCODINGS))
-    .option('--signature-prefix <text>', 'text before a signature: sha256=')
-    .addOption(new Option('--secret-encoding <name>', 'how secrets are decoded').choices(SECRET_ENCODINGS))
-    .addOption(new Option('--timestamp <form>', 'how the time is written').choices(TIMESTAMP_FORMS))
+    .addOption(
+      new Option('--signing <recipe>', 'a preset, or a template with {ts}')
+        .argParser(readTemplate)
+        .default(STANDARD.template, DEFAULT_PRESET),
+    )
+    .addOption(
+      new Option('--signature-encoding <name>', 'how signatures are written')
+        .choices(SIGNATURE_ENCODINGS)
+        .default(STANDARD.encoding),
+    )
+    .option('--signature-prefix <text>', 'text before a signature: sha256=', STANDARD.prefix)
+    .addOption(
+      new Option('--secret-encoding <name>', 'how secrets are decoded')
+        .choices(SECRET_ENCODINGS)
+        .default(STANDARD.secretEncoding),
+    )
+    .addOption(
+      new Option('--timestamp <form>', 'how the time is written').choices(TIMESTAMP_FORMS).default(STANDARD.timestamp),
+    )
     .option('--explain-401', 'answer a wrong signature with the string that should have been signed')
     .option('--write-config <file>', 'write a configuration that mirrors the sandbox')
     .addHelpText('after', EXAMPLES)
@@ -59,10 +72,11 @@ export function sandboxCommand({ signal, stdout, stderr }: Io): CommandUnknownOp
         import('../service/sandbox.ts'),
         import('../service/write-config.ts'),
       ])
-      const recipe = recipeFrom(options)
+      const { signing: template, signatureEncoding: encoding, signaturePrefix: prefix, ...rest } = options
+      const { secretEncoding, timestamp } = rest
       const sandbox = await startSandbox({
-        ...options,
-        recipe,
+        ...rest,
+        recipe: { ...STANDARD, template, encoding, prefix, secretEncoding, timestamp },
         rateLimits: rateLimit,
         forbidden: forbid,
         latencyMs: latency,
@@ -78,25 +92,7 @@ export function sandboxCommand({ signal, stdout, stderr }: Io): CommandUnknownOp
     })
 }
 
-type RecipeOptions = {
-  signing?: string | undefined
-  signatureEncoding?: Recipe['encoding'] | undefined
-  signaturePrefix?: string | undefined
-  secretEncoding?: Recipe['secretEncoding'] | undefined
-  timestamp?: Recipe['timestamp'] | undefined
-}
-
-function recipeFrom({ signing, signatureEncoding, signaturePrefix, secretEncoding, timestamp }: RecipeOptions): Recipe {
-  const standard = recipeOf(DEFAULT_PRESET)
-  return {
-    ...standard,
-    template: signing ?? standard.template,
-    encoding: signatureEncoding ?? standard.encoding,
-    prefix: signaturePrefix ?? standard.prefix,
-    secretEncoding: secretEncoding ?? standard.secretEncoding,
-    timestamp: timestamp ?? standard.timestamp,
-  }
-}
+const STANDARD = recipeOf(DEFAULT_PRESET)
 
 /** Prints the credentials too: they are made up, and valid for this sandbox only. */
 function describe({ organizations }: Sandbox): string {

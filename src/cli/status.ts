@@ -133,16 +133,17 @@ function asJson({ organization, freshness, readAgeMs, provenAgeMs, tooOld, why, 
     proof: freshness?.proof ?? null,
     lastRun: freshness?.lastRunId ?? null,
     lastStatus: freshness?.lastStatus ?? null,
-    active: freshness?.active ?? 0,
-    missing: freshness?.missing ?? 0,
-    removed: freshness?.removed ?? 0,
-    held: freshness?.held ?? 0,
-    openRejects: freshness?.openRejects ?? 0,
+    ...countsOf(freshness),
     tooOld,
     why,
     paused: pauseAsJson(paused),
     lastQuick: freshness?.lastQuick === undefined ? null : quickAsJson(freshness.lastQuick),
   }
+}
+
+/** In the order of the table and of the document. */
+function countsOf({ active = 0, missing = 0, removed = 0, held = 0, openRejects = 0 }: Partial<Freshness> = {}) {
+  return { active, missing, removed, held, openRejects }
 }
 
 function quickAsJson({ runId, startedAtMs, errorCode, ...same }: LastQuickRun) {
@@ -174,11 +175,7 @@ function asTable(lines: readonly StatusLine[], { proven }: AgeLimit, screen: Scr
         age(provenAgeMs, tooOld && proven === true),
         freshness?.proof ?? '–',
         freshness === undefined ? '–' : `#${freshness.lastRunId} ${freshness.lastStatus}`,
-        freshness?.active ?? 0,
-        freshness?.missing ?? 0,
-        freshness?.removed ?? 0,
-        freshness?.held ?? 0,
-        freshness?.openRejects ?? 0,
+        ...Object.values(countsOf(freshness)),
         why.length === 0 ? '–' : why.join(', '),
       ],
     ),

@@ -1,31 +1,27 @@
-import { logLevelOption, wholeNumber } from './command.ts'
-import { Command, Option } from '@commander-js/extra-typings'
-import type { Outcome } from '../sync/mirror-organization.ts'
-import { exitCodeOf, exitCodeOfRuns, exitCodesText, type ExitCode } from './exit-code.ts'
-import { isTerminal, screenOf, type Io, type Screen } from './io.ts'
-import { jsonDocument, say, print, wrapLines } from './output/say.ts'
-import type { SyncOptions, Synced } from './sync-organizations.ts'
+import { Option } from '@commander-js/extra-typings'
 import type { Report } from '../model/report.ts'
-import { count } from './output/wording.ts'
+import { command, logLevelOption, wholeNumber } from './command.ts'
+import { exitCodeOf, exitCodeOfRuns, exitCodesText } from './exit-code.ts'
+import { isTerminal, screenOf, type Io } from './io.ts'
 import {
+  exitCodeWithCopies,
+  failedText,
+  heldWarning,
+  publishedText,
   quickAdvice,
   quickText,
-  heldWarning,
   shapeWarning,
-  publishedText,
-  failedText,
-  exitCodeWithCopies,
 } from './output/advice.ts'
 import { failureBlocks } from './output/failure-blocks.ts'
 import { runsTable } from './output/run-words.ts'
-import type { Published } from '../copies/publish-plan.ts'
+import { jsonDocument, print, say } from './output/say.ts'
+import { count } from './output/wording.ts'
+import type { Synced, SyncOptions } from './sync-organizations.ts'
 
 /** `customer-mirror sync`: mirrors organizations now, without any queue. */
 export function syncCommand(io: Io) {
-  return new Command('sync')
-    .description('mirror organizations now, those named or all')
+  return command('sync', 'mirror organizations now, those named or all', EXAMPLES + exitCodesText())
     .argument('[organization...]', 'ids of organizations')
-    .option('-c, --config <file>', 'configuration file')
     .option('--json', 'print the reports as one JSON document, on one line for a file or a pipe')
     .option('--dry-run', 'read everything and report what would change, but write nothing')
     .option('--limit-pages <number>', 'stop after this many pages of each organization', wholeNumber({ least: 1 }))
@@ -35,7 +31,6 @@ export function syncCommand(io: Io) {
       ),
     )
     .addOption(logLevelOption('log JSON lines to stderr, and nothing else'))
-    .addHelpText('after', EXAMPLES + exitCodesText())
     .action(async (ids, options) => {
       const { logLevel } = options
       await (logLevel === undefined ? mirror(ids, options) : loggingFailure(logLevel, io, () => mirror(ids, options)))
@@ -44,19 +39,24 @@ export function syncCommand(io: Io) {
   async function mirror(ids: readonly string[], options: SyncOptions & { json?: true | undefined }): Promise<void> {
     const { syncOrganizations } = await import('./sync-organizations.ts')
     const synced = await syncOrganizations(ids, options, io)
-    const { outcomes, mirrorFile, published } = synced
+    const { outcomes, published } = synced
+    const reports = outcomes.map(({ report }) => report)
     if (options.json) {
       const { toJson } = await import('../model/report.ts')
       // A dry run is not stored: its number belongs to another run of the mirror.
-      const runs = outcomes.map(({ report }) => ({ ...toJson(report), ...(options.dryRun && { runId: null }) }))
-      io.stdout.write(
-        jsonDocument({ runs, ...(published !== undefined && { published }) }, { onOneLine: !isTerminal(io.stdout) }),
-      )
+      const runs = reports.map((report) => ({ ...toJson(report), ...(options.dryRun && { runId: null }) }))
+      const document = { runs, ...(published !== undefined && { published }) }
+      io.stdout.write(jsonDocument(document, { onOneLine: !isTerminal(io.stdout) }))
     } else {
-      print(io.stdout, describe(outcomes, { ...options, mirrorFile }, screenOf(io.stdout)))
+      const where = options.dryRun ? 'Dry run: nothing was written.' : `Mirror: ${synced.mirrorFile}`
+      const found = options.quick ? quickText(reports) : ''
+      print(io.stdout, `${runsTable(reports, screenOf(io.stdout))}\n${found}${where}\n${prunedText(reports)}`)
+      if (published !== undefined) print(io.stdout, publishedText(published))
     }
-    if (options.logLevel === undefined) print(io.stderr, whatToDo(synced, options, screenOf(io.stderr)))
-    reportCopies(io, { runs: exitCodeOfRuns(outcomes), published }, options)
+    if (options.logLevel === undefined)
+      say(io.stderr, whatToDo(synced, options) + (published === undefined ? '' : failedText(published)))
+    const code = exitCodeOfRuns(outcomes)
+    io.exitWith(published === undefined ? code : exitCodeWithCopies(code, published))
   }
 }
 
@@ -78,29 +78,16 @@ async function loggingFailure(level: string, io: Io, work: () => Promise<void>):
 /** What failed, and the removals that wait for a decision, each with what to do about it. Empty when all is well. */
 export function whatToDo(
   { outcomes, organizations, held }: Pick<Synced, 'outcomes' | 'organizations' | 'held'>,
-  { dryRun, config, quick }: SyncOptions,
-  screen: Screen | undefined,
+  { dryRun = false, config, quick }: { dryRun?: boolean | undefined } & Pick<SyncOptions, 'config' | 'quick'>,
 ): string {
   const reports = outcomes.map(({ report }) => report)
-  const columns = screen?.columns
   return (
-    failureBlocks(outcomes, { organizations, columns, dryRun: dryRun === true, config }) +
-    (quick === true ? wrapLines(quickAdvice(reports, config), columns ?? Number.POSITIVE_INFINITY) : '') +
+    failureBlocks(outcomes, { organizations, dryRun, config }) +
+    (quick ? quickAdvice(reports, config) : '') +
     heldWarning(held, config) +
     shapeWarning(reports, config) +
     unprunedText(reports)
   )
-}
-
-function describe(
-  outcomes: readonly Outcome[],
-  { mirrorFile, dryRun, quick }: Pick<SyncOptions, 'dryRun' | 'quick'> & { mirrorFile: string },
-  screen: Screen | undefined,
-): string {
-  const reports = outcomes.map(({ report }) => report)
-  const found = quick === true ? quickText(reports) : ''
-  const where = dryRun ? 'Dry run: nothing was written.' : `Mirror: ${mirrorFile}`
-  return `${runsTable(reports, screen)}\n${found}${where}\n${prunedText(reports)}`
 }
 
 const EXAMPLES = `
@@ -139,16 +126,4 @@ export function unprunedText(reports: readonly Report[]): string {
       return [`! ${organization}: old rows were not deleted, and the next run tries again. ${pruned.error.message}\n`]
     })
     .join('')
-}
-
-/** The copies made after runs, in words where there is neither JSON nor a log, and in the exit code of the runs. */
-function reportCopies(
-  { stdout, stderr, exitWith }: Io,
-  { runs, published }: { runs: ExitCode; published: Published | undefined },
-  { json, logLevel }: { json?: true | undefined; logLevel?: string | undefined },
-): void {
-  if (published === undefined) return exitWith(runs)
-  if (!json) print(stdout, publishedText(published))
-  if (logLevel === undefined) say(stderr, failedText(published))
-  exitWith(exitCodeWithCopies(runs, published))
 }

@@ -157,7 +157,7 @@ function untrueFailure({ outcome }: Watched): string[] {
   const { report, error } = outcome
   if (error === undefined || report.error === undefined) return [`${report.status} without an error`]
   const organizations = [{ id: report.organization, scan: 'chain' as const, resumeWithinMs: 0 }]
-  const blocks = failureBlocks([outcome], { organizations, columns: undefined, dryRun: false, config: undefined })
+  const blocks = failureBlocks([outcome], { organizations, dryRun: false, config: undefined })
   const isStopped = report.status === 'interrupted'
   return [
     ...(blocks.includes(report.organization) ? [] : ['a failure without its organization']),

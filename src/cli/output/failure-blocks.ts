@@ -4,15 +4,12 @@ import { factsOfCode, type Origin } from '../../errors/error-facts.ts'
 import type { Outcome } from '../../sync/mirror-organization.ts'
 import type { Report } from '../../model/report.ts'
 import { listedNames } from '../../text/wording.ts'
-import { wrapText } from './say.ts'
 import { differentCustomers } from './run-words.ts'
 import { configOption, count, moment } from './wording.ts'
 
 /** The settings of the blocks. */
 export type BlockSettings = {
   organizations: readonly Pick<Organization, 'id' | 'scan' | 'resumeWithinMs'>[]
-  /** Columns of the terminal; without a terminal, lines are not wrapped. */
-  columns: number | undefined
   dryRun: boolean
   /** The configuration file as the user named it, for the commands shown. */
   config: string | undefined
@@ -47,14 +44,11 @@ function blockOf(alike: readonly Failed[], settings: BlockSettings): string[] {
   // The causes of the others differ in names and addresses alone.
   const causes = isAlone ? causeOf(report) : [`${report.organization}: ${causeOf(report).join(' ')}`]
   const fix = isAlone ? body.replaceAll('<organization>', report.organization) : body
+  const mark = report.status === 'interrupted' ? '■' : '✖'
   return [
-    ...indented(
-      `${report.status === 'interrupted' ? '■' : '✖'} ${groupTitle(names, isAsked ? 'stopped' : title)}`,
-      settings,
-      '',
-    ),
-    ...(isAsked ? [] : causes.flatMap((text) => indented(text, settings, '  '))),
-    ...indented(fix, settings, '  '),
+    `${mark} ${groupTitle(names, isAsked ? 'stopped' : title)}`,
+    ...(isAsked ? [] : causes.map((text) => `  ${text}`)),
+    `  ${fix}`,
     ...showCommand(report, settings),
   ]
 }
@@ -100,8 +94,4 @@ function originOf({ error }: Report): Origin {
 function showCommand({ runId, error }: Report, { dryRun, config }: BlockSettings): string[] {
   if (runId === undefined || dryRun || error?.code === 'replaced') return []
   return [`  customer-mirror runs show ${runId}${configOption(config)}`]
-}
-
-function indented(text: string, { columns = Number.POSITIVE_INFINITY }: BlockSettings, indent: string): string[] {
-  return wrapText(text, Math.max(20, columns - indent.length), { hard: false }).map((line) => indent + line)
 }

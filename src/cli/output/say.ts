@@ -48,7 +48,7 @@ export function wrapLines(text: string, width: number): string {
 }
 
 /** To be copied. */
-const COMMAND = /^ *(?:\$ |fix: |\d\. )?(?:customer-mirror|chmod|sudo|DELETE FROM|UPDATE|mirror:) /
+const COMMAND = /^ *(?:\$ |fix: |\d\. |\S.* {2,})?(?:customer-mirror|chmod|sudo|DELETE FROM|UPDATE|mirror:) /
 
 /** What an entry is about, then its text, which goes on below itself; where that leaves no room for words, it stands below the start. */
 export function hanging(start: string, text: string, width: number): string {

@@ -13,7 +13,7 @@ function blockOf(error: Error, status: RunStatus, config?: string): string {
     ...{ status, runId: 7, received: 200, inserted: 200, readAsOfMs: 0, finishedAtMs: 12 * HOUR_MS },
     error: describeError(error),
   }
-  return failureBlocks([{ report, error }], { organizations, columns: 80, dryRun: false, config })
+  return failureBlocks([{ report, error }], { organizations, dryRun: false, config })
 }
 
 test('a run that reached maxRun reports it, and until when it can be continued: counted from its end', () => {
