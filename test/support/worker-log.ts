@@ -95,8 +95,6 @@ export function message(text: string): (line: LogLine) => boolean {
 type WorkerHere = WorkerLog & {
   /** As a signal does; fulfils once it has ended. */
   stop(): Promise<void>
-  /** As SIGHUP does. */
-  hangUp(): void
 }
 
 /** Starts a worker with a configuration in this process, which takes a tenth of the time that a process takes. */
@@ -107,21 +105,17 @@ export function startWorker(
   const stopping = new AbortController()
   const stderr = new PassThrough()
   const log = readWorkerLog(stderr)
-  let hangUp = () => {}
-  const onHangUp = (listener: () => void) => {
-    hangUp = listener
-  }
   const http = { host: '127.0.0.1', port: 0 }
   const ended = runWorker(
     { config, embedded: false, http, logLevel: 'info', timings: { ...QUICK, ...timings } },
-    { signal: stopping.signal, stderr, onHangUp },
+    { signal: stopping.signal, stderr },
   ).finally(() => stderr.end())
   const stop = () => {
     stopping.abort()
     return ended
   }
   onTestFinished(stop)
-  return { ...log, stop, hangUp: () => hangUp() }
+  return { ...log, stop }
 }
 
 const CHILD = quickProgram(new URL('worker-child.ts', import.meta.url))

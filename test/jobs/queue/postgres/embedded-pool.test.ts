@@ -51,12 +51,7 @@ test.each([
 function aPool({ severity = 'ERROR', code = '42601' }: { severity?: 'ERROR' | 'FATAL' | 'PANIC'; code?: string } = {}) {
   const begun: string[] = []
   const opened: string[][] = []
-  let isRefused = false
   const open = () => {
-    if (isRefused) {
-      isRefused = false
-      return Promise.reject(new Error('not opened'))
-    }
     const asked: string[] = []
     opened.push(asked)
     const query = async (text: string) => {
@@ -67,5 +62,5 @@ function aPool({ severity = 'ERROR', code = '42601' }: { severity?: 'ERROR' | 'F
     }
     return Promise.resolve<PGlite>(Object({ query, onNotification: () => () => {} }))
   }
-  return { pool: new EmbeddedPool(open), begun, opened, refuseNext: () => void (isRefused = true) }
+  return { pool: new EmbeddedPool(open), begun, opened }
 }
