@@ -1,6 +1,6 @@
 import type { Chunk, ExportRow, Format } from './format.ts'
 import { nowIn, numberIn } from './open-to-read.ts'
-import { isRead, type ReadOrganization, recordedIn, requireKnown } from './organizations.ts'
+import { isRead, type ReadOrganization, type Recorded, recordedIn, requireKnown } from './organizations.ts'
 import { feedStart, lastGiven, lastSeq, lastSeqAt, type Selection, selectRows, tableOf } from './selection.ts'
 import { UsageError } from '../errors/errors.ts'
 import type { Connection } from '../store/sqlite/connect.ts'
@@ -19,6 +19,8 @@ export type Exported = {
 export type Exporting = {
   selection: Selection
   configured: readonly string[]
+  /** What is known to be recorded already. */
+  recorded?: Recorded
   format: Format
   /** A part for each organization, whose rows do not name it. */
   isPartitioned?: boolean
@@ -37,10 +39,10 @@ export type BegunExport = { parts: Part[]; done: () => Exported }
  */
 export function beginExport(
   db: Connection,
-  { selection, configured, format, isPartitioned = false, onProgress }: Exporting,
+  { selection, configured, recorded = recordedIn(db), format, isPartitioned = false, onProgress }: Exporting,
 ): BegunExport {
   const { changesSince, asOf } = selection
-  const { leftOut, ...selected } = selectOrganizations(db, selection, configured)
+  const { leftOut, ...selected } = selectOrganizations(recorded, selection, configured)
   const seq = asOf === undefined ? lastSeq(db) : lastSeqAt(db, asOf)
   const exportedAt = nowIn(db)
   const read = selected.read.map(({ organization, retiredAt, reading }) => ({
@@ -115,11 +117,10 @@ type LeftOutOfExport = { organization: string; firstReadAt: string | undefined }
  * none to export.
  */
 function selectOrganizations(
-  db: Connection,
+  recorded: Recorded,
   { organizations: named, asOf }: Pick<Selection, 'organizations' | 'asOf'>,
   configured: readonly string[],
 ): SelectedOrganizations {
-  const recorded = recordedIn(db)
   const known = recorded.map(({ organization }) => organization)
   requireKnown(named, { known, configured })
   const chosen = named.length === 0 ? known : [...new Set(named)]

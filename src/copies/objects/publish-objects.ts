@@ -5,7 +5,7 @@ import { beginExport } from '../export-rows.ts'
 import { lookAtFolder, readManifestIn } from './folder.ts'
 import { type FoundPlace, type Manifest, type NewObject, publishedIn, type PublishedObject } from './object-place.ts'
 import type { ObjectStore } from './s3-store.ts'
-import { inOneState, nowIn, type OpenedToRead, openToRead } from '../open-to-read.ts'
+import { inOneState, nowIn, numberIn, type OpenedToRead, openToRead } from '../open-to-read.ts'
 import { isRead, type ReadOrganization, type Recorded, recordedIn } from '../organizations.ts'
 import { parquetFormat } from '../parquet.ts'
 import type { BucketPlan, FolderPlan, LeftOut, Published, PublishedObjects } from '../publish-plan.ts'
@@ -166,7 +166,7 @@ async function choose(plan: ObjectsPlan, place: FoundPlace, opened: OpenedToRead
     const { organization } = one
     const entry = found.get(organization)
     const kept = entry && keptEntry(plan, db, one, entry)
-    const made = kept ? undefined : make(plan, { opened, organization, place, failed: chosen.failed })
+    const made = kept ? undefined : make(plan, { opened, one, place, failed: chosen.failed })
     if (made === undefined) {
       const stays = kept ?? entry
       if (stays !== undefined) chosen.entries.push(stays)
@@ -235,17 +235,21 @@ export function isFolderUpToDate(plan: FolderPlan, recorded: Recorded): boolean 
   )
 }
 
-type Making = { opened: OpenedToRead; organization: string; place: FoundPlace; failed: Published['failed'] }
+type Making = { opened: OpenedToRead; one: ReadOrganization; place: FoundPlace; failed: Published['failed'] }
 type Made = { object: NewObject; facts: ReturnType<typeof rowFactsOf> }
 
 /** Writes an object from one state of the mirror. What Parquet cannot hold is reported as failed: that keeps no other organization back. */
-function make({ withoutPersonalData }: ObjectsPlan, { opened, organization, place, failed }: Making): Made | undefined {
+function make({ withoutPersonalData }: ObjectsPlan, { opened, one, place, failed }: Making): Made | undefined {
+  const { organization } = one
   let begun: NewObject | undefined
   try {
     const object = (begun = place.begin(organization))
     const facts = inOneState(opened, (db) => {
       const selection = { organizations: [organization], includeRemoved: true, withoutPersonalData }
-      const exporting = { selection, configured: [organization], format: parquetFormat({ ids: 'text' }) }
+      const isThere = 'SELECT COUNT(*) FROM runs WHERE id = ? AND organization = ?'
+      // It may have been renamed or forgotten since.
+      const recorded = numberIn(db, isThere, one.runId, organization) === 0 ? [] : [one]
+      const exporting = { selection, configured: [], recorded, format: parquetFormat({ ids: 'text' }) }
       for (const { chunks } of beginExport(db, { ...exporting, isPartitioned: true }).parts)
         for (const chunk of chunks) object.write(chunk)
       return rowFactsOf(db, organization)
