@@ -178,11 +178,6 @@ test('a byte order mark and Windows line ends are fine', async () => {
   expect(config.organizations[0]?.apiKey).toEqual({ env: 'ACME_API_KEY' })
 })
 
-test('a named pipe is not opened', async () => {
-  const { path } = heldPipe(join(await aFolder(), 'pipe'))
-  expect(await readBytes(path, { maxBytes: 9 })).toEqual({ problem: 'is a pipe, not a file', missing: false })
-})
-
 test('a pipe that this process was given is read, but not waited for without end', async () => {
   const { descriptor } = heldPipe(join(await aFolder(), 'pipe'))
   const read = (maxBytes: number) => readBytes(`/proc/self/fd/${descriptor}`, { maxBytes, silenceMs: 20 })

@@ -230,10 +230,6 @@ test('a mistake under defaults is reported once, however many organizations inhe
 const withNotify = (notify: string) => `notify: ${notify}\n${acme()}`
 
 describe('notify and heartbeat in the configuration', () => {
-  test('without them nothing is sent', async () => {
-    expect(await configOf(acme())).toMatchObject({ notify: undefined, heartbeat: undefined })
-  })
-
   test('all settings; the file of the secret is relative to the folder of the configuration', async () => {
     const text = withNotify('{ url: "https://hooks.example.com/x?y=1", secret: { file: ./secret }, only: failures }')
     const { file, notify, heartbeat } = await configOf(`heartbeat: { url: "http://127.0.0.1:9/ping" }\n${text}`)

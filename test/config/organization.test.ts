@@ -80,11 +80,6 @@ test('a preset of its own replaces a shared template, and keeps the shared encod
   })
 })
 
-test.each(Object.keys(PRESETS))('the preset %s can be chosen', async (preset) => {
-  const [organization] = (await configOf(acme(`signing: { preset: ${preset} }`))).organizations
-  expect(PRESETS).toHaveProperty(preset, organization?.signing.template)
-})
-
 test.each([
   ['https://ACME.example.com/api/v1///', 'https://acme.example.com/api/v1'],
   ['https://acme.example.com', 'https://acme.example.com/'],
@@ -216,10 +211,6 @@ const OF_FILES =
 const withPublish = (publish: string) => `publish: ${publish}\n${acme()}`
 
 describe('publish in the configuration', () => {
-  test('without it nothing is published', async () => {
-    expect((await configOf(acme())).publish).toBeUndefined()
-  })
-
   test('the file is relative to the folder of the configuration', async () => {
     const { file, publish } = await configOf(withPublish('{ file: ./copies/readers.db }'))
 
@@ -326,11 +317,5 @@ describe('publish in the configuration', () => {
     ],
   ])('%s is a mistake, reported where it stands', async (written, expected) => {
     expect(await mistakesIn(withPublish(written))).toEqual([`customer-mirror.yaml:${expected}`])
-  })
-
-  test('in an organization it is in the wrong place', async () => {
-    expect(await mistakesIn(acme('publish: { file: x.db }'))).toEqual([
-      'customer-mirror.yaml:6:5 organizations.0.publish: belongs at the top level',
-    ])
   })
 })

@@ -182,14 +182,6 @@ test.each([
   expect(rows[0]?.id).toBe(id.toLowerCase())
 })
 
-test('a field named __proto__ is an unknown field like any other', () => {
-  const record: unknown = JSON.parse(`{"id":"${customerId(1)}","__proto__":{"name":"inherited"}}`)
-
-  const { customers } = sort(record)
-
-  expect(customers[0]).toMatchObject({ name: null, extra: '{"__proto__":{"name":"inherited"}}' })
-})
-
 test('the same reject has the same key again, and another one another', () => {
   const key = (record: unknown) => sort(record).rejects[0]?.key
 

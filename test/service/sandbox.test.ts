@@ -40,24 +40,6 @@ test('the same seed gives the same keys, secrets and customers; another seed giv
   expect(other.organizations[0]?.customers[0]?.id).not.toBe(one.organizations[0]?.customers[0]?.id)
 })
 
-test('a limit for one organization goes before the limit for all', async () => {
-  const { organizations } = await aSandbox({
-    customers: 5,
-    rateLimits: [
-      { organization: 'globex', requests: 8, windowMs: 5000 },
-      { requests: 60, windowMs: 60_000 },
-    ],
-  })
-  const limits = await Promise.all(organizations.map((organization) => ask(organization, '/customers')))
-  expect(limits.map(({ headers }) => headers.get('X-RateLimit-Limit'))).toEqual(['60', '8', '60'])
-})
-
-test('an organization can be forbidden to read its customers', async () => {
-  const { organizations } = await aSandbox({ customers: 5, forbidden: ['initech'] })
-  const answers = await Promise.all(organizations.map((organization) => ask(organization, '/customers')))
-  expect(answers.map(({ status }) => status)).toEqual([200, 200, 403])
-})
-
 test.each(['utf8', 'hex', 'base64', 'base64url'] as const)('secrets can be decoded from %s', async (secretEncoding) => {
   const recipe = { ...recipeOf('laravel-path'), secretEncoding, encoding: 'base64' as const, timestamp: 'ms' as const }
   const { organizations } = await aSandbox({ customers: 1, recipe })
