@@ -1,4 +1,10 @@
 import type Database from 'better-sqlite3'
+import { isOfSqlite, seenIn } from '../errors/faults.ts'
+import { PUBLIC_TABLES, type PublicColumn, publicColumns, type PublicTable } from '../model/public-tables.ts'
+import { quoted } from '../store/port/sql.ts'
+import { sqliteError } from '../store/port/sqlite-errors.ts'
+import { connect } from '../store/sqlite/connect.ts'
+import { attachReadOnly } from '../store/sqlite/read-only-file.ts'
 import { copyFault } from './copy-error.ts'
 import { digestRows, fillManifest, organizationsInManifest } from './copy-manifest.ts'
 import { COPY_APPLICATION_ID } from './file-kind.ts'
@@ -6,12 +12,6 @@ import { writeWithoutWaiting } from './open-to-read.ts'
 import { isRead, type Recorded, recordedIn } from './organizations.ts'
 import type { LeftOut, PublishedCopy } from './publish-plan.ts'
 import { GIVEN_BY_SERVER } from './selection.ts'
-import { isOfSqlite, seenIn } from '../errors/faults.ts'
-import { PUBLIC_TABLES, type PublicColumn, publicColumns, type PublicTable } from '../model/public-tables.ts'
-import { quoted } from '../store/port/sql.ts'
-import { sqliteError } from '../store/port/sqlite-errors.ts'
-import { connect } from '../store/sqlite/connect.ts'
-import { attachReadOnly } from '../store/sqlite/read-only-file.ts'
 
 type BuiltCopy = Pick<PublishedCopy, 'publishedAt' | 'organizations'>
 

@@ -1,10 +1,10 @@
 import type Database from 'better-sqlite3'
-import { mirroredIn } from './organizations.ts'
-import { lastNumber } from './selection.ts'
 import { uuidsIn } from '../model/customer.ts'
 import { idHash } from '../privacy/forgotten.ts'
 import { purgeCustomer } from '../store/forget/forget-customer.ts'
 import { sqliteSession } from '../store/port/sqlite-store.ts'
+import { mirroredIn } from './organizations.ts'
+import { lastNumber } from './selection.ts'
 
 /** What a restored mirror has of the one that it replaces. */
 export type CarriedOver = {

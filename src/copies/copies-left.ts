@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import type { Config } from '../config/read-config.ts'
+import { isMissing } from '../machine/folders.ts'
 import { olderCopies } from './copy-manifest.ts'
 import { partitionFolder } from './objects/object-place.ts'
 import { lookBeside } from './open-to-read.ts'
@@ -7,7 +8,6 @@ import { configuredPlans, placeOf, type TargetPlan } from './publish-plan.ts'
 import { replacedMirrors } from './restore.ts'
 import { copyTargets } from './target-place.ts'
 import { listUnfinished } from './written-file.ts'
-import { isMissing } from '../machine/folders.ts'
 
 /** Files that may hold rows of an organization after the mirror has forgotten them: copies for readers, and mirrors that were replaced. */
 type CopiesLeft = { copies: string[]; replaced: string[] }

@@ -1,11 +1,11 @@
 import { lstatSync, readFileSync } from 'node:fs'
 import { basename, dirname, extname, join } from 'node:path'
+import { codeOf } from '../errors/faults.ts'
+import type { PublicColumn, PublicTable } from '../model/public-tables.ts'
 import { tablesOfCopy } from './build-copy.ts'
 import { MANIFEST } from './copy-manifest.ts'
 import { type Access, modeOf } from './target-place.ts'
 import { writeTextFile } from './written-file.ts'
-import { codeOf } from '../errors/faults.ts'
-import type { PublicColumn, PublicTable } from '../model/public-tables.ts'
 
 /**
  * Writes Datasette's `metadata.json` beside the copies of a folder, if it is not there as it should be: what each table and column

@@ -1,10 +1,10 @@
+import { UsageError } from '../errors/errors.ts'
+import type { Connection } from '../store/sqlite/connect.ts'
+import { listedNames } from '../text/wording.ts'
 import type { Chunk, ExportRow, Format } from './format.ts'
 import { nowIn, numberIn } from './open-to-read.ts'
 import { isRead, type ReadOrganization, type Recorded, recordedIn, requireKnown } from './organizations.ts'
 import { feedStart, lastGiven, lastSeq, lastSeqAt, type Selection, selectRows, tableOf } from './selection.ts'
-import { UsageError } from '../errors/errors.ts'
-import type { Connection } from '../store/sqlite/connect.ts'
-import { listedNames } from '../text/wording.ts'
 
 /** What was exported. */
 export type Exported = {

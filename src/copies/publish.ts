@@ -1,5 +1,9 @@
 import { chmodSync, renameSync, writeFileSync } from 'node:fs'
 import { basename, dirname } from 'node:path'
+import { CopyFailed, describeError, isOurs } from '../errors/errors.ts'
+import { isHiddenBy } from '../privacy/privacy-policy.ts'
+import { openMirrorToRead } from '../store/mirror.ts'
+import { listedNames } from '../text/wording.ts'
 import { buildCopy, leftOutOf } from './build-copy.ts'
 import { afterPlacing, copyError } from './copy-error.ts'
 import { isOlderCopy, nameOfOlderCopy } from './copy-manifest.ts'
@@ -19,10 +23,6 @@ import {
   unreachableFolder,
 } from './target-place.ts'
 import { beginFile, digestOfFile, flushFile, flushPlace, makeFile, underItsName } from './written-file.ts'
-import { CopyFailed, describeError, isOurs } from '../errors/errors.ts'
-import { isHiddenBy } from '../privacy/privacy-policy.ts'
-import { openMirrorToRead } from '../store/mirror.ts'
-import { listedNames } from '../text/wording.ts'
 
 /**
  * Publishes copies of the mirror for readers, each one state of the mirror and each replaced as a whole: a reader finds the

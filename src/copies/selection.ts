@@ -1,9 +1,9 @@
 import type Database from 'better-sqlite3'
-import type { ExportColumn, ExportFacts } from './format.ts'
-import { numberIn } from './open-to-read.ts'
 import { publicColumns } from '../model/public-tables.ts'
 import { READ_TO_END } from '../store/schema/views.ts'
 import type { Connection } from '../store/sqlite/connect.ts'
+import type { ExportColumn, ExportFacts } from './format.ts'
+import { numberIn } from './open-to-read.ts'
 
 /** Which rows are exported. Passed to the process that exports as JSON. */
 export type Selection = {

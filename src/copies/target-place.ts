@@ -4,14 +4,14 @@ import { basename, dirname, join } from 'node:path'
 import { isPostgres } from '../address/mirror-address.ts'
 import { ORGANIZATION } from '../config/publish.ts'
 import { ORGANIZATION_ID } from '../config/schema.ts'
-import { atPlace } from './copy-error.ts'
-import { JOURNALS, kindOfFile } from './file-kind.ts'
-import type { FolderPlan, PublishPlan } from './publish-plan.ts'
-import { giveToGroup } from './written-file.ts'
 import { UsageError } from '../errors/errors.ts'
 import { codeOf } from '../errors/faults.ts'
 import { isMissing, makeFolder, nearestFolder } from '../machine/folders.ts'
 import { fileError } from '../store/port/sqlite-errors.ts'
+import { atPlace } from './copy-error.ts'
+import { JOURNALS, kindOfFile } from './file-kind.ts'
+import type { FolderPlan, PublishPlan } from './publish-plan.ts'
+import { giveToGroup } from './written-file.ts'
 
 /** What a file is made from, and must not replace, and a name to propose where a folder was named. */
 type Sources = {

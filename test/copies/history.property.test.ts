@@ -1,8 +1,8 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { playNights, type Snapshot, someNights, VALUES } from './random-organizations.ts'
 import { aMirror, type Row, rowsOf } from '../support/mirror-file.ts'
 import { seeds } from '../support/seeds.ts'
+import { playNights, type Snapshot, someNights, VALUES } from './random-organizations.ts'
 
 const AT = `SELECT id, ${VALUES} FROM customers_history
   WHERE organization = ? AND valid_from <= ? AND (valid_to IS NULL OR valid_to > ?)`

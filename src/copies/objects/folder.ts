@@ -10,15 +10,9 @@ import {
   statSync,
 } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
+import { UsageError } from '../../errors/errors.ts'
+import { makeFolder } from '../../machine/folders.ts'
 import { afterPlacing, atPlace } from '../copy-error.ts'
-import {
-  type FoundPlace,
-  type Manifest,
-  manifestText,
-  newObject,
-  partitionFolder,
-  readManifestText,
-} from './object-place.ts'
 import { type Access, modeOf, prepareFolder, requireOwnFolder } from '../target-place.ts'
 import {
   busyAt,
@@ -31,8 +25,14 @@ import {
   removeLeftovers,
   writeTextFile,
 } from '../written-file.ts'
-import { UsageError } from '../../errors/errors.ts'
-import { makeFolder } from '../../machine/folders.ts'
+import {
+  type FoundPlace,
+  type Manifest,
+  manifestText,
+  newObject,
+  partitionFolder,
+  readManifestText,
+} from './object-place.ts'
 
 /** The ending of the names of the files, and who may read them: this user alone where it is left out. */
 type Writing = { extension: string; access?: Access }
