@@ -29,7 +29,7 @@ export function moveCommand(io: Io) {
         ...moved,
         setting: settingOf(target, config.file),
       }
-      show(io, json, { document: { moved: facts }, text: movedText(facts, { isReadOnly }) })
+      show(io, json, { document: { moved: facts }, text: movedText(facts, isReadOnly) })
     })
 }
 
@@ -59,45 +59,28 @@ Examples:
       back into a file
 `
 
-/** What was moved: addresses as shown, rows by table, and the setting that leads to the new mirror. */
-type MovedFacts = {
-  from: string
-  to: string
-  organizations: number
-  rows: Readonly<Record<string, number>>
-  setting: Setting
-}
-
-/** Where the mirror is configured, and what is to stand there from now on. */
-type Setting = { place: string; line: string }
-
 /** The setting that leads to a mirror: in the configuration, unless the environment overrides it. */
-function settingOf(mirror: string, configFile: string): Setting {
+function settingOf(mirror: string, configFile: string) {
   return mirrorOfEnvironment(processEnvironment()) === undefined
     ? { place: configFile, line: `mirror: ${JSON.stringify(mirror)}` }
     : { place: `the environment of every command and worker`, line: `${MIRROR_VARIABLE}=${mirror}` }
 }
 
+type Moved = Awaited<ReturnType<typeof import('../copies/move.ts').moveMirror>>
+type MovedFacts = Moved & { from: string; to: string; setting: ReturnType<typeof settingOf> }
+
 /** What was moved, and what is left to do. `isReadOnly`: the server that it was moved from accepts no writes. */
-export function movedText(facts: MovedFacts, { isReadOnly }: { isReadOnly: boolean }): string {
-  const { from, to, organizations, rows, setting } = facts
+function movedText({ from, to, organizations, rows, setting }: MovedFacts, isReadOnly: boolean): string {
   const of = (table: string, what: string) => count(rows[table] ?? 0, what)
-  const lines = [
-    `Mirror: ${to}`,
-    `Moved from ${from}: ${of('customers', 'customer')} of ${count(organizations, 'organization')}, ${of('changes', 'change')}, ` +
-      `${of('runs', 'run')}, ${of('rejects', 'reject')}`,
-    'Every row was read again there, and is the same.',
-  ]
-  lines.push(
-    ...(isReadOnly
-      ? [
-          `${from} accepts no writes (a standby, or read-only by its settings): runs are made on another server, and what they have ` +
-            'written since is not in this copy.',
-          `To have runs go on in this copy, change one line in ${setting.place}:`,
-        ]
-      : [`${from} is as it was, and runs go on there until you change one line in ${setting.place}:`]),
-    `  ${setting.line}`,
-    'Then start the worker again. Remove the old mirror when you no longer need it: it holds personal data.',
-  )
-  return `${lines.join('\n')}\n`
+  const left = isReadOnly
+    ? `${from} accepts no writes (a standby, or read-only by its settings): runs are made on another server, and what they have ` +
+      `written since is not in this copy.\nTo have runs go on in this copy, change one line in ${setting.place}:`
+    : `${from} is as it was, and runs go on there until you change one line in ${setting.place}:`
+  return `Mirror: ${to}
+Moved from ${from}: ${of('customers', 'customer')} of ${count(organizations, 'organization')}, ${of('changes', 'change')}, ${of('runs', 'run')}, ${of('rejects', 'reject')}
+Every row was read again there, and is the same.
+${left}
+  ${setting.line}
+Then start the worker again. Remove the old mirror when you no longer need it: it holds personal data.
+`
 }

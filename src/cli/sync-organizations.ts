@@ -22,7 +22,8 @@ export type SyncOptions = {
   dryRun?: true | undefined
   limitPages?: number | undefined
   quick?: true | undefined
-  logLevel?: string | undefined
+  /** Takes all that is said beside the results. */
+  log?: Logger | undefined
 }
 
 /** The outcome of each organization, in order, and the removals that wait for a decision; undefined if unknown. */
@@ -37,12 +38,11 @@ export type Synced = {
 /** Mirrors the named organizations, or all, in parallel. Returns their outcomes in order. */
 export async function syncOrganizations(
   ids: readonly string[],
-  { config: file, dryRun, limitPages, quick, logLevel }: SyncOptions,
+  { config: file, dryRun, limitPages, quick, log }: SyncOptions,
   { signal, stderr }: Pick<Io, 'signal' | 'stderr'>,
 ): Promise<Synced> {
   const config = await namedConfig(file)
   const organizations = chooseOrganizations(config, ids)
-  const log = logLevel === undefined ? undefined : await openLog(logLevel, stderr)
   const mirror = await openInTime(config.mirror, { organizations, dryRun, quick, signal, stderr, log })
   const rateLimits = new Map()
   const listHeld = () => mirror.listHeldRemovals().catch(() => undefined)
@@ -52,21 +52,12 @@ export async function syncOrganizations(
     const outcomes = await showProgress(
       organizations,
       stderr,
-      async (organization, talk) => {
-        return await runOrganization(organization, {
-          mirror,
-          rateLimits,
-          trigger: 'sync',
-          pageLimit: limitPages,
-          quick,
-          longestWaitMs: organization.maxWaitMs,
-          now: Date.now,
-          monotonicMs,
-          random: Math.random,
-          signal,
+      (organization, talk) =>
+        runOrganization(organization, {
+          ...{ mirror, rateLimits, quick, signal, trigger: 'sync', pageLimit: limitPages },
+          ...{ longestWaitMs: organization.maxWaitMs, now: Date.now, monotonicMs, random: Math.random },
           ...talk,
-        })
-      },
+        }),
       { stop: signal, reporter: log && loggedEvents(log) },
     )
     const held = dryRun ? heldBefore : await listHeld()
@@ -89,13 +80,16 @@ function openInTime(address: string, { organizations, dryRun, quick, signal, std
     dryRun ? rehearseMirror(address, ids, { withLists: quick === true }) : openMirror(address, { signal })
   const onAway = (error: unknown, longestWaitMs: number) =>
     log === undefined
-      ? say(stderr, awaitedText(error, longestWaitMs))
+      ? say(
+          stderr,
+          `${describeError(error).message}\nWaiting for it, ${duration(longestWaitMs)} at most. Ctrl-C ends this.\n`,
+        )
       : log.warn({ error: describeError(error), longestWaitMs }, 'mirror awaited')
   return openAwaited(open, { organizations, monotonicMs, random: Math.random, signal, onAway })
 }
 
-type Opening = Pick<SyncOptions, 'dryRun' | 'quick'> &
-  Pick<Io, 'signal' | 'stderr'> & { organizations: readonly Organization[]; log: Logger | undefined }
+type Opening = Pick<SyncOptions, 'dryRun' | 'quick' | 'log'> &
+  Pick<Io, 'signal' | 'stderr'> & { organizations: readonly Organization[] }
 
 /** Loaded only where a copy is configured. */
 async function publish(plans: readonly TargetPlan[], signal: AbortSignal, log: Logger | undefined): Promise<Published> {
@@ -103,12 +97,6 @@ async function publish(plans: readonly TargetPlan[], signal: AbortSignal, log: L
   const published = await publishAfterRuns(plans, { signal })
   if (log !== undefined) logPublished(log, published)
   return published
-}
-
-/** Loaded only by those who ask for a log. */
-async function openLog(level: string, stream: NodeJS.WritableStream): Promise<Logger> {
-  const { createLog } = await import('../machine/log.ts')
-  return createLog({ level, stream })
 }
 
 /** With a log, all that is said beside the results is in it, so that every line of it can be read by a program. */
@@ -133,9 +121,4 @@ function logHeld(log: Logger, held: Synced['held']): void {
   if (held === undefined) log.warn('cannot look up held removals')
   for (const { organization, held: removals, runId } of held ?? [])
     log.warn({ organization, held: removals, heldBy: runId }, 'removals held back')
-}
-
-/** Why a command waits for its mirror before it begins. */
-function awaitedText(error: unknown, longestWaitMs: number): string {
-  return `${describeError(error).message}\nWaiting for it, ${duration(longestWaitMs)} at most. Ctrl-C ends this.\n`
 }

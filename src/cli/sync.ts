@@ -1,4 +1,5 @@
 import { Option } from '@commander-js/extra-typings'
+import { describeError, isOurs } from '../errors/errors.ts'
 import type { Report } from '../model/report.ts'
 import { command, logLevelOption, wholeNumber } from './command.ts'
 import { exitCodeOf, exitCodeOfRuns, exitCodesText } from './exit-code.ts'
@@ -31,9 +32,15 @@ export function syncCommand(io: Io) {
       ),
     )
     .addOption(logLevelOption('log JSON lines to stderr, and nothing else'))
-    .action(async (ids, options) => {
-      const { logLevel } = options
-      await (logLevel === undefined ? mirror(ids, options) : loggingFailure(logLevel, io, () => mirror(ids, options)))
+    .action(async (ids, { logLevel, ...options }) => {
+      if (logLevel === undefined) return mirror(ids, options)
+      // Loaded only by those who ask for a log. An error before the sync starts is logged as well.
+      const { createLog } = await import('../machine/log.ts')
+      const log = createLog({ level: logLevel, stream: io.stderr })
+      await mirror(ids, { ...options, log }).catch((error: unknown) => {
+        log.error({ error: describeError(error), ...(!isOurs(error) && { err: error }) }, 'sync failed')
+        io.exitWith(exitCodeOf(error))
+      })
     })
 
   async function mirror(ids: readonly string[], options: SyncOptions & { json?: true | undefined }): Promise<void> {
@@ -53,25 +60,10 @@ export function syncCommand(io: Io) {
       print(io.stdout, `${runsTable(reports, screenOf(io.stdout))}\n${found}${where}\n${prunedText(reports)}`)
       if (published !== undefined) print(io.stdout, publishedText(published))
     }
-    if (options.logLevel === undefined)
+    if (options.log === undefined)
       say(io.stderr, whatToDo(synced, options) + (published === undefined ? '' : failedText(published)))
     const code = exitCodeOfRuns(outcomes)
     io.exitWith(published === undefined ? code : exitCodeWithCopies(code, published))
-  }
-}
-
-/** With --log-level, an error before the sync starts is logged as well. */
-async function loggingFailure(level: string, io: Io, work: () => Promise<void>): Promise<void> {
-  try {
-    await work()
-  } catch (error) {
-    const [{ createLog }, { describeError, isOurs }] = await Promise.all([
-      import('../machine/log.ts'),
-      import('../errors/errors.ts'),
-    ])
-    const log = createLog({ level, stream: io.stderr })
-    log.error({ error: describeError(error), ...(!isOurs(error) && { err: error }) }, 'sync failed')
-    io.exitWith(exitCodeOf(error))
   }
 }
 

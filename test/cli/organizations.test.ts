@@ -360,10 +360,3 @@ test('forget ends with 5 while a reader is in the way, and the same command fini
   expect(await run('forget', 'globex', '--yes')).toMatchObject({ code: 0, stderr: '' })
   expect((await run('list')).stdout).not.toMatch(/^globex /m)
 })
-
-test.each(['list', 'rename', 'retire', 'forget'])('organizations %s --help has two examples', async (subcommand) => {
-  const { code, stdout } = await run(subcommand, '--help')
-
-  expect(code).toBe(0)
-  expect(stdout.match(/^ +\$ customer-mirror organizations/gm)).toHaveLength(2)
-})

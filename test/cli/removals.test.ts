@@ -140,25 +140,6 @@ test.each([
 })
 
 test.each([
-  [['removals', 'approve'], "missing required argument 'run'"],
-  [['removals', 'aprove', '3'], 'aprove'],
-  [['removals', 'list', 'acme'], 'too many arguments'],
-])('%j is refused with 2', async (args, complaint) => {
-  const { code, stderr } = await runCli(args, { cwd: workplace.folder })
-
-  expect(code).toBe(2)
-  expect(stderr).toContain(complaint)
-  expect(removed()).toBe(0)
-})
-
-test.each(['list', 'approve', 'discard'])('removals %s --help has two examples', async (subcommand) => {
-  const { code, stdout } = await runCli(['removals', subcommand, '--help'], { cwd: workplace.folder })
-
-  expect(code).toBe(0)
-  expect(stdout.match(/^ +\$ customer-mirror removals/gm)).toHaveLength(2)
-})
-
-test.each([
   [['lits'], "unknown command 'lits'", '(Did you mean list?)'],
   [['aprove', '3'], "unknown command 'aprove'", 'customer-mirror removals --help'],
   [['3'], "unknown command '3'", 'customer-mirror removals --help'],

@@ -4,6 +4,7 @@ import { rejectsCommand } from '../../src/cli/rejects.ts'
 import { runsCommand } from '../../src/cli/runs.ts'
 import { syncCommand } from '../../src/cli/sync.ts'
 import { html, list } from '../support/fault-server.ts'
+import { runCli } from '../support/run-cli.ts'
 import { runCommand } from '../support/run-command.ts'
 import { aFaultServer, aWorkplace, organizationAt, type Workplace } from '../support/workplace.ts'
 
@@ -151,15 +152,8 @@ test.each([
 })
 
 test.each(['0', '-3', 'many', '1.5'])('--limit %s is refused', async (limit) => {
-  await expect(
-    runsCommand({
-      signal: new AbortController().signal,
-      stdout: process.stdout,
-      stderr: process.stderr,
-      exitWith: () => undefined,
-    })
-      .exitOverride()
-      .configureOutput({ writeErr: () => undefined })
-      .parseAsync([`--limit=${limit}`], { from: 'user' }),
-  ).rejects.toThrow('It must be a whole number, at least 1.')
+  const { code, stderr } = await runCli(['runs', `--limit=${limit}`], { cwd: workplace.folder })
+
+  expect(code).toBe(2)
+  expect(stderr).toContain('It must be a whole number, at least 1.')
 })

@@ -269,32 +269,6 @@ test('the program takes the options before and after the number, and of its pare
   ]) {
     expect({ args, ...(await runCli(args, { cwd: folder })) }).toMatchObject({ args, code: 0, stdout: told })
   }
-})
-
-test('--json before the subcommand is not lost either', async () => {
-  await ended({ proof: 'unproven', reasons: ['hole'], certificate: CERTIFICATE })
-
-  const { stdout, code } = await runCli(['runs', '--json', 'show', '1', '-c', workplace.config], {
-    cwd: workplace.folder,
-  })
-
-  expect(code).toBe(0)
+  const { stdout } = await runCli(['runs', '--json', 'show', '1', '-c', elsewhere], { cwd: folder })
   expect(document.parse(JSON.parse(stdout)).run).toMatchObject({ id: 1 })
-})
-
-test.each(someOf([['0'], ['-3'], ['many'], ['1.5'], ['9999999999999999'], ['']]))(
-  'the number %j is refused with 2',
-  async (number) => {
-    const { code, stdout, stderr } = await runCli(['runs', 'show', number], { cwd: workplace.folder })
-
-    expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
-    expect(stderr).toMatch(/must be the number of a run, such as 12|unknown option '-3'/)
-  },
-)
-
-test('without a number the command names the missing argument', async () => {
-  const { code, stderr } = await runCli(['runs', 'show'], { cwd: workplace.folder })
-
-  expect(code).toBe(2)
-  expect(stderr).toContain("missing required argument 'id'")
 })

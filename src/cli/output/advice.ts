@@ -3,7 +3,7 @@ import { configOption, count, countsOf, grouped } from './wording.ts'
 import type { Report } from '../../model/report.ts'
 import { reportedError } from '../../errors/errors.ts'
 import type { Published } from '../../copies/publish-plan.ts'
-import { exitCodeOfAll, type ExitCode } from '../exit-code.ts'
+import { exitCodeOfAll, oneExitCode, type ExitCode } from '../exit-code.ts'
 
 /**
  * The warning after every sync while removals wait for a decision: their number, and the commands that decide. Empty if none
@@ -143,7 +143,5 @@ export function copyExitCode({ copies, failed }: Published): ExitCode {
 
 /** The exit code for runs and the copies made after them. */
 export function exitCodeWithCopies(runs: ExitCode, published: Published): ExitCode {
-  const copies = copyExitCode(published)
-  if (runs === copies || copies === 0) return runs
-  return runs === 0 ? copies : 3
+  return oneExitCode([runs, copyExitCode(published)].filter((code) => code !== 0))
 }
