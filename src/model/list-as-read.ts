@@ -25,7 +25,7 @@ export type ListAsRead = {
   /** How many customers the service said that there are, and the total at which it stops counting; undefined while that is not known. */
   readonly total?: number | undefined
   readonly cappedAt?: number | undefined
-  /** Its order since then, as far as quick runs know it. */
+  /** Its order since then, as far as it is known. */
   readonly later?: LaterOrder | undefined
 }
 

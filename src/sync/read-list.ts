@@ -176,7 +176,7 @@ async function readAndSort(
   }
 }
 
-/** The receivers of each saved window. A quick run leaves no list behind, and records none. */
+/** The receivers of each saved window; without a recorder, the run leaves no list behind. */
 type Followers = { scan: Scan; recorder?: ListRecorder | undefined }
 
 type Saving = Followers & { foreign: ForeignAnswers | undefined; onWaiting: () => void }
