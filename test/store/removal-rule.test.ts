@@ -14,8 +14,8 @@ test.each<[absent: number, before: number, now: number, areTooMany: boolean]>([
   [22, 210, 188, true],
 ])(
   '%d absent of %d customers listed before, with %d listed now, are too many at once: %s',
-  (absent, before, now, tooMany) => {
-    expect(areTooMany(absent, { before: () => before, now }, { after: 2, maxShare: 0.1 })).toBe(tooMany)
+  (gone, before, now, tooMany) => {
+    expect(areTooMany(gone, { before: () => before, now }, { after: 2, maxShare: 0.1 })).toBe(tooMany)
   },
 )
 
