@@ -1,7 +1,7 @@
 import { PassThrough } from 'node:stream'
 import { expect, test } from 'vitest'
-import { examine, type Examined } from '../../../jobs/monitoring/health.ts'
-import { logRun } from '../../../jobs/monitoring/listener.ts'
+import { examine, type Examined, MirrorFailures, noticesOf } from '../../../jobs/monitoring/health.ts'
+import { logRun, createEventLog } from '../../../jobs/monitoring/listener.ts'
 import { readConfig } from '../../../src/config/read-config.ts'
 import { createLog } from '../../../src/machine/log.ts'
 import { emptyReport } from '../../../src/model/report.ts'
@@ -10,6 +10,8 @@ import { aJobsWorkplace } from '../../support/jobs-workplace.ts'
 import { aFreshness, metricsOf, NO_RUNS } from '../../support/metrics.ts'
 import { aMirror, mirrorPages } from '../../support/mirror-file.ts'
 import { organizationAt } from '../../support/workplace.ts'
+import { MirrorUnusable, SourceUnavailable } from '../../../src/errors/errors.ts'
+import { isoTime } from '../../../src/time/moments.ts'
 
 const DAY_MS = 86_400_000
 const AT = { baseUrl: new URL('http://127.0.0.1:1/api/v1') }
@@ -129,4 +131,85 @@ async function readinessOf(examined: Partial<Examined> & { nowMs: number }) {
   const { config } = aJobsWorkplace([organizationAt(AT)])
   const { organizations } = await readConfig({ file: config, cwd: '/' })
   return examine({ write: async () => {}, workers: [], organizations, mirror: NO_RUNS, ...examined })
+}
+
+test('the waits of runs for a mirror whose server is away are logged once a minute, and other events each time', () => {
+  const lines: object[] = []
+  let nowMs = 0
+  const logEvent = createEventLog(Object({ info: (facts: object) => lines.push(facts) }), () => nowMs)
+  const away = { kind: 'waiting', reason: 'mirror-gone', waitMs: 10_000, untilMs: 0 } as const
+  const throttled = { ...away, reason: 'rate-limited' } as const
+  for (nowMs = 0; nowMs <= 60_000; nowMs += 10_000)
+    for (const organization of ['acme', 'globex']) logEvent(organization, away)
+  for (const organization of ['acme', 'globex']) logEvent(organization, throttled)
+
+  expect(lines).toEqual([
+    { organization: 'acme', event: away },
+    { organization: 'acme', event: away, leftOut: 11 },
+    { organization: 'acme', event: throttled },
+    { organization: 'globex', event: throttled },
+  ])
+})
+
+const FAILED_MS = Date.UTC(2026, 2, 5, 2)
+const FULL = new MirrorUnusable('/data/customers.db: the disk is full.', { code: 'full' })
+const LOCKED = new MirrorUnusable('/data/customers.db: is locked by another program.', { code: 'busy' })
+const AWAY = new SourceUnavailable('503', { code: 'server-error' })
+
+test('a worker whose runs cannot use the mirror is not ready, and says which and why', async () => {
+  const failures = noted(
+    ['acme', LOCKED],
+    ['globex', LOCKED],
+    ['initech', FULL],
+    ['hooli', AWAY],
+    ['umbrella', undefined],
+  )
+
+  expect(await problemsOf(failures)).toEqual([
+    `the mirror could not be used (busy), last at ${isoTime(FAILED_MS)}, by runs of acme, globex: see the log of the worker`,
+    `the mirror could not be used (full), last at ${isoTime(FAILED_MS)}, by runs of initech: see the log of the worker`,
+  ])
+})
+
+test.each<[how: string, after: Parameters<typeof noted>, reads: number[], paused: string[], isOver: boolean]>([
+  ['while nothing follows', [], [], [], false],
+  ['with a run that failed for another reason', [['acme', AWAY]], [], [], true],
+  ['with a run that another worker completed', [], [FAILED_MS + 60_000], [], true],
+  ['with no run that began before it', [], [FAILED_MS - 60_000], [], false],
+  ['while it is paused', [], [], ['acme'], true],
+])('the failure of an organization by the mirror, %s', async (_how, after, reads, paused, isOver) => {
+  const failures = noted(['acme', FULL], ...after)
+
+  expect(await problemsOf(failures, { reads, paused })).toHaveLength(isOver ? 0 : 1)
+  // The page says the same as /readyz.
+  expect(await noticesOf({ configuration: [], mirrorFailures: failures, ...around({ reads, paused }) })).toHaveLength(
+    isOver ? 0 : 1,
+  )
+})
+
+function noted(...ends: [organization: string, error: unknown][]): MirrorFailures {
+  const failures = new MirrorFailures(() => FAILED_MS)
+  for (const [organization, error] of ends) failures.note({ organization, outcome: { error } })
+  return failures
+}
+
+type Around = { reads?: number[]; paused?: string[] }
+
+async function problemsOf(mirrorFailures: MirrorFailures, asked: Around = {}): Promise<string[]> {
+  const { problems } = await examine({ write: async () => {}, workers: [], mirrorFailures, ...around(asked) })
+  return problems
+}
+
+function around({ reads = [], paused = [] }: Around) {
+  const ids = ['acme', 'globex', 'initech', 'hooli', 'umbrella']
+  const pause = { sinceMs: FAILED_MS, untilMs: undefined, resumedMs: undefined }
+  return {
+    organizations: ids.map((id) => ({ id, schedule: undefined, seenAtMs: undefined })),
+    mirror: {
+      listHeldRemovals: async () => [],
+      listUncountedFreshness: async () => reads.map((atMs) => aFreshness('acme', atMs)),
+    },
+    pauses: new Map(paused.map((id) => [id, pause])),
+    nowMs: FAILED_MS + 120_000,
+  }
 }

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { createServer, type Socket } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
-import { send } from '../../../jobs/notify/notifier.ts'
+import { send, webhookHeaders } from '../../../jobs/notify/notifier.ts'
 
 /** A receiver that does this with each connection once a request has come. */
 async function aReceiverThat(answers: (socket: Socket) => void): Promise<URL> {
@@ -43,4 +43,22 @@ test.each(['http:', 'https:'])('a receiver that never answers does not hold up a
 
   const sent = await send(new URL(url.href.replace('http:', protocol)), { body: '{}', signal: stopping.signal })
   expect(sent).toEqual({ isTaken: false, answer: 'AbortError' })
+})
+
+test('a message is signed as Standard Webhooks have it: the vector of their libraries', () => {
+  const message = { id: 'msg_p5jXN8AQM9LWM0D4loKWxJek', body: '{"test": 2432232314}' }
+  const secret = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'
+
+  expect(webhookHeaders(message, { unixSeconds: 1614265330, secret })).toEqual({
+    'webhook-id': 'msg_p5jXN8AQM9LWM0D4loKWxJek',
+    'webhook-timestamp': '1614265330',
+    'webhook-signature': 'v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=',
+  })
+})
+
+test('without a secret there is no signature', () => {
+  expect(webhookHeaders({ id: 'a', body: '{}' }, { unixSeconds: 1, secret: undefined })).toEqual({
+    'webhook-id': 'a',
+    'webhook-timestamp': '1',
+  })
 })

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { pause, readPauses, resume } from '../../../jobs/pauses.ts'
+import { pause, readPauses, resume, watchPauses } from '../../../jobs/pauses.ts'
 import { ALL, pauseOf } from '../../../src/model/pause.ts'
 
 const NOW = 1_000_000
@@ -36,4 +36,31 @@ test('a pause says until when the organization is paused, with that of all of th
   expect(changed).toEqual([
     { name: 'acme', before: { sinceMs: NOW, untilMs: undefined }, now: { sinceMs: NOW, untilMs: undefined } },
   ])
+})
+
+test('a job that waits for the end of a pause starts when that was set later, and comes', async () => {
+  let nowMs = 1000
+  const { promise: looked, resolve: look } = Promise.withResolvers<void>()
+  const { promise: promoted, resolve: promote } = Promise.withResolvers<number>()
+  let looks = 0
+  const values = {
+    list: async () => {
+      looks += 1
+      if (looks === 3) look()
+      return new Map([['pause:acme', JSON.stringify({ since: new Date(0), until: new Date(2000) })]])
+    },
+  }
+  const job = {
+    data: { organization: 'acme' },
+    // It was put off while the end of the pause was not known.
+    progress: { wait: { why: 'pause' } },
+    promote: async () => promote(nowMs),
+  }
+  const watching = { values, sync: Object({ getDelayed: async () => [job] }), lookMs: 1, now: () => nowMs }
+  const watch = watchPauses({ ...watching, onUnreadable: () => {} })
+  await looked
+  nowMs = 2000
+
+  expect(await promoted).toBe(2000)
+  watch.stop()
 })

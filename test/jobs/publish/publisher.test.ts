@@ -9,6 +9,9 @@ import { published, SOON } from '../../support/publishing.ts'
 import { runCommand } from '../../support/run-command.ts'
 import { startWorker } from '../../support/worker-log.ts'
 import { aSandbox, aWorkplace, organizationsOf } from '../../support/workplace.ts'
+import { isDue, type PublishState, BucketMemory } from '../../../jobs/publish/publisher.ts'
+import type { BucketPlan } from '../../../src/copies/publish-plan.ts'
+import type { RecordedOrganization } from '../../../src/copies/organizations.ts'
 
 test('a worker publishes when the runs of all organizations are over', async () => {
   const sandbox = await aSandbox({ customers: [50, 20, 3] })
@@ -41,4 +44,87 @@ test('a worker that starts makes the copy that an earlier one did not live to ma
   expect(rowsOf(file, 'SELECT organization, run_id, customers FROM manifest')).toEqual([
     { organization: 'acme', run_id: 1, customers: 30 },
   ])
+})
+
+const LIMITS = { publishQuietMs: 60, publishLatestMs: 3600, publishRestMs: 600 }
+const NOTHING: PublishState = {
+  running: new Set(),
+  changedAtMs: undefined,
+  endedAtMs: undefined,
+  publishedAtMs: undefined,
+}
+
+test.each<[what: string, state: Partial<PublishState>, nowMs: number, expected: boolean]>([
+  ['nothing changed', {}, 10_000, false],
+  ['nothing changed since the last copy', { endedAtMs: 0, publishedAtMs: 100 }, 10_000, false],
+  ['the last run has just ended', { changedAtMs: 0, endedAtMs: 0 }, 59, false],
+  ['no run for a while', { changedAtMs: 0, endedAtMs: 0 }, 60, true],
+  ['a first change, and a later one', { changedAtMs: 0, endedAtMs: 50 }, 100, false],
+  ['a run is under way', { changedAtMs: 0, endedAtMs: 0, running: new Set(['acme']) }, 1000, false],
+  ['runs follow each other for too long', { changedAtMs: 0, endedAtMs: 3599, running: new Set(['acme']) }, 3600, true],
+  ['the last copy was made a moment ago', { changedAtMs: 500, endedAtMs: 500, publishedAtMs: 450 }, 1000, false],
+  ['the last copy was made some time ago', { changedAtMs: 500, endedAtMs: 500, publishedAtMs: 450 }, 1050, true],
+  [
+    'too long, but the last attempt was a moment ago',
+    { changedAtMs: 0, endedAtMs: 3599, publishedAtMs: 3500 },
+    3600,
+    false,
+  ],
+  ['something may have changed before this worker started', { changedAtMs: 0 }, 60, true],
+])('%s', (_, state, nowMs, expected) => {
+  expect(isDue({ ...NOTHING, ...state }, nowMs, LIMITS)).toBe(expected)
+})
+
+const PLAN: BucketPlan = {
+  mirror: 'customers.db',
+  to: { bucket: 'analytics', prefix: '' },
+  withoutPersonalData: false,
+  organizations: ['acme'],
+  afterRuns: true,
+  graceMs: 600_000,
+}
+const LAST: RecordedOrganization = {
+  ...{ organization: 'acme', runId: 3, startedAt: '2026-01-05 02:00:00.000', status: 'complete' },
+  ...{ forgotten: 0, retiredAt: null, reading: undefined },
+}
+
+test.each<[string, Partial<RecordedOrganization>, boolean]>([
+  ['nothing', {}, true],
+  ['a run of a mirror that was begun anew', { startedAt: '2026-01-06 02:00:00.000' }, false],
+  ['a run', { runId: 4 }, false],
+  ['a forgotten customer', { forgotten: 1 }, false],
+  ['a retirement', { retiredAt: '2026-01-07 02:00:00.000' }, false],
+])('what a bucket lacks after a publish: %s', async (_, since, isUpToDate) => {
+  const memory = new BucketMemory()
+  await memory.publish([PLAN], [LAST], async () => ({ copies: [], leftOut: [], failed: [], warnings: [] }))
+
+  expect(memory.isUpToDate(PLAN, [{ ...LAST, ...since }])).toBe(isUpToDate)
+})
+
+test('a bucket lacks what failed there: it is published again although nothing happened since', async () => {
+  const memory = new BucketMemory()
+  const failed = [{ file: 's3://analytics/', code: 'busy', message: 'busy' } as const]
+  await memory.publish([PLAN], [LAST], async () => ({ copies: [], leftOut: [], failed, warnings: [] }))
+
+  expect(memory.isUpToDate(PLAN, [LAST])).toBe(false)
+})
+
+test.each([
+  ['stay for readers', { replaced: 1, isLeft: false }],
+  ['could not be removed for the moment', { replaced: 0, isLeft: true }],
+])('a bucket with objects that %s is published again', async (_, left) => {
+  const memory = new BucketMemory()
+  const bucket = {
+    to: 's3://analytics',
+    generation: 2,
+    writtenAt: '',
+    isNew: true,
+    organizations: [],
+    gone: [],
+    ...left,
+  }
+  const done = { copies: [], leftOut: [], failed: [], warnings: [], bucket }
+
+  expect(await memory.publish([PLAN], [LAST], async () => done)).toEqual([done, true])
+  expect(memory.isUpToDate(PLAN, [LAST])).toBe(false)
 })

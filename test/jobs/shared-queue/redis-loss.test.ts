@@ -4,6 +4,9 @@ import { aGate } from '../../support/gate.ts'
 import { someQueues } from '../../support/jobs-workplace.ts'
 import { valueOf } from '../../support/mirror-file.ts'
 import { aRedis, aWorkerOn, message } from '../../support/worker-log.ts'
+import { nameInDatabase } from '../../../jobs/queue/port.ts'
+import type { Queues } from '../../../jobs/queue/queues.ts'
+import type { RedisServer } from '../../support/redis-server.ts'
 
 const APPEND_ONLY: [how: string, appendOnly: boolean][] = [
   ['with its append-only file', true],
@@ -38,3 +41,41 @@ describe('a Redis that', () => {
     },
   )
 })
+
+type Waiting = { redis: RedisServer; queues: Queues; base: string }
+
+describe('a Redis that makes room', () => {
+  test.each([
+    ['drops a job that waits, which its worker then takes for a job without an organization', dropJob],
+    ['drops the list of the jobs that wait', dropList],
+  ])('and %s does not keep the organization from its next run', async (_what, drop) => {
+    const { redis, place, worker } = await aWorkerOn(await aRedis())
+    await worker.ran('acme')
+    const { backend, queues } = await someQueues(place.queue, place.mirror)
+    await drop({ redis, queues, base: `bull:${nameInDatabase(backend, 'sync')}:` })
+
+    expect(await queues.requestSync('acme', 'manual')).toMatchObject({ added: true })
+    await eventually(
+      () => valueOf(place.mirror, `SELECT count(*) FROM runs WHERE status = 'complete'`),
+      (runs) => Number(runs) === 2,
+    )
+  })
+})
+
+async function dropJob({ redis, queues, base }: Waiting): Promise<void> {
+  const { id } = await addDelayed(queues, 200)
+  await redis.command('DEL', `${base}${id}`)
+  await eventually(
+    () => queues.sync.getFailedCount(),
+    (failed) => failed === 1,
+  )
+}
+
+async function dropList({ redis, queues, base }: Waiting): Promise<void> {
+  await addDelayed(queues, 3_600_000)
+  await redis.command('DEL', `${base}delayed`)
+}
+
+function addDelayed({ sync }: Queues, delay: number) {
+  return sync.add('schedule', { organization: 'acme' }, { jobId: 'acme.1', delay, deduplication: { id: 'acme' } })
+}

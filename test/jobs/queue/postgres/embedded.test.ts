@@ -1,10 +1,14 @@
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
-import { expect, test } from 'vitest'
-import { openEmbedded } from '../../../../jobs/queue/embedded.ts'
-import { prepareQueue } from '../../../support/jobs-workplace.ts'
+import { join, dirname } from 'node:path'
+import { expect, test, afterEach, vi } from 'vitest'
+import { withBackend, type IQueueBackend } from 'bullmq'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { messages, type PGlite } from '@electric-sql/pglite'
+import { openEmbedded, EmbeddedPool } from '../../../../jobs/queue/embedded.ts'
+import { prepareQueue, someQueues } from '../../../support/jobs-workplace.ts'
 import { temporaryFolder } from '../../../support/temp-folder.ts'
 import { withoutPrivileges } from '../../../support/unprivileged.ts'
+import { nameInDatabase } from '../../../../jobs/queue/port.ts'
 
 test('the folder of an embedded queue that this user may not enter is not called a server with a wrong password', async () => {
   const folder = temporaryFolder()
@@ -49,3 +53,79 @@ test('an embedded queue opens again after its process was killed while PostgreSQ
   await expect(again.write()).resolves.toBeUndefined()
   await again.close()
 })
+
+test('a worker that waits for a delayed job looks at the clock every five seconds: the machine may have slept since', async () => {
+  const mirror = join(temporaryFolder(), 'customers.db')
+  prepareQueue(join(dirname(mirror), 'queue'))
+  const { backend } = await someQueues('embedded', mirror)
+  const { Worker } = withBackend<IQueueBackend, unknown>(backend.factory)
+  const worker = new Worker(nameInDatabase(backend, 'sync'), undefined, { connection: {} })
+  const sleepSeconds = (untilMs: number): unknown =>
+    Reflect.apply(Reflect.get(worker, 'getBlockTimeout'), worker, [untilMs])
+
+  expect(sleepSeconds(Date.now() + 3_600_000)).toBe(5)
+
+  await worker.close()
+})
+
+afterEach(() => void vi.useRealTimers())
+
+test('of a thousand queries that come together, a turn of the event loop takes a few, in their order', async () => {
+  const { pool, begun } = aPool()
+  const client = await pool.connect()
+  const numbers = Array.from({ length: 1000 }, (_, number) => number)
+  const asked = numbers.map((number) => (number % 2 === 0 ? pool : client).query(`SELECT ${number}`, []))
+  const afterTurns: number[] = []
+  do {
+    await nextTurn()
+    afterTurns.push(begun.length)
+  } while (begun.length < numbers.length)
+  await Promise.all(asked)
+
+  expect(begun).toEqual(numbers.map((number) => `SELECT ${number}`))
+  expect(Math.max(...afterTurns.map((after, turn) => after - (afterTurns[turn - 1] ?? 0)))).toBeLessThanOrEqual(100)
+})
+
+test.each([
+  { severity: 'PANIC', code: '53100' },
+  { severity: 'FATAL', code: 'XX000' },
+  // A file that could not be made.
+  { severity: 'ERROR', code: '58P02' },
+  { severity: 'ERROR', code: '58P01' },
+] as const)(
+  'a database that ended with $severity $code is asked nothing more: queries are refused for a while, then another one is opened',
+  async (ended) => {
+    vi.useFakeTimers({ toFake: ['setTimeout'] })
+    const { pool, opened } = aPool(ended)
+    const client = await pool.connect()
+    const lost: unknown[] = []
+    client.on('error', (error) => lost.push(error))
+    const panic = pool.query('panic', [])
+    const refused = pool.query('SELECT 1', [])
+
+    await expect(panic).rejects.toThrow('refused')
+    await expect(refused).rejects.toBe(lost[0])
+    vi.advanceTimersByTime(100)
+    expect(await pool.query('SELECT 2', [])).toEqual({ rows: [], rowCount: null })
+    expect(opened).toEqual([['panic'], ['SELECT 2']])
+    expect(lost).toHaveLength(1)
+  },
+)
+
+/** A pool over databases that answer nothing, at once: `opened` are the queries of each of them. */
+function aPool({ severity = 'ERROR', code = '42601' }: { severity?: 'ERROR' | 'FATAL' | 'PANIC'; code?: string } = {}) {
+  const begun: string[] = []
+  const opened: string[][] = []
+  const open = () => {
+    const asked: string[] = []
+    opened.push(asked)
+    const query = async (text: string) => {
+      for (const queries of [asked, begun]) queries.push(text)
+      if (!text.startsWith('SELECT'))
+        throw Object.assign(new messages.DatabaseError('refused', 0, 'error'), { severity, code })
+      return { rows: [] }
+    }
+    return Promise.resolve<PGlite>(Object({ query, onNotification: () => () => {} }))
+  }
+  return { pool: new EmbeddedPool(open), begun, opened }
+}
