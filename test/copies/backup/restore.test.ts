@@ -304,15 +304,6 @@ test.runIf(process.platform === 'linux')(
   },
 )
 
-test('what a killed restore left is removed by the next one', async () => {
-  const { mirror, backup } = await aBackup()
-  for (const ending of ['', '-journal', '-wal'])
-    writeFileSync(join(dirname(mirror), `.customers.db.0123456789abcdef.unfinished${ending}`), 'half')
-  await restore(backup, mirror)
-
-  expect(namesBeside(mirror).filter((name) => name.startsWith('.'))).toEqual([])
-})
-
 test('the command says what was restored, what was kept, and what is left to do', async () => {
   const here = await aBackedUpWorkplace()
   await runCommand(syncCommand, ['--config', here.config])
