@@ -24,6 +24,7 @@ async function main(): Promise<void> {
     exitWith: (code) => {
       process.exitCode = code
     },
+    ...(process.stdin.isTTY && process.stdout.isTTY && { ask: askPerson(stopped.signal) }),
     endSoon: () => void setTimeout(() => process.exit(), LINGER_MS).unref(),
   }
   await runProgram(process.argv.slice(2), io)
@@ -74,6 +75,15 @@ function whenLauncherIsGone(stop: () => void): void {
     process.channel?.unref()
   })
   process.channel.unref()
+}
+
+function askPerson(signal: AbortSignal): (question: string) => Promise<string> {
+  return async (question) => {
+    const { createInterface } = await import('node:readline')
+    process.stdout.write(question)
+    for await (const line of createInterface({ input: process.stdin, signal })) return line
+    return ''
+  }
 }
 
 /** The terminals of this process when it started. */

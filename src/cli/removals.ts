@@ -1,15 +1,23 @@
-import { Command } from '@commander-js/extra-typings'
+import { Command, Option } from '@commander-js/extra-typings'
+import type { Config } from '../config/read-config.ts'
+import { UsageError } from '../errors/errors.ts'
+import type { HeldCustomer, HeldRemovals, Mirror } from '../model/mirror.ts'
 import { isoTime } from '../time/moments.ts'
-import { command, JSON_OPTION, runNumber, show, withMirror, withMirrorToChange } from './command.ts'
+import { command, JSON_OPTION, requireKnown, show, withMirror, withMirrorToChange } from './command.ts'
 import { screenOf, type Io } from './io.ts'
+import { decisionLines } from './output/advice.ts'
+import { textOf } from './output/rows.ts'
+import { print, say } from './output/say.ts'
 import { renderTable } from './output/table.ts'
-import { count, moment } from './output/wording.ts'
+import { configOption, count, moment } from './output/wording.ts'
+import { layoutOf } from './reading/reading-options.ts'
 
-/** `customer-mirror removals`: lists, approves or discards removals that were held back. */
+/** `customer-mirror removals`: lists removals that were held back, says whom they concern, and approves or discards them. */
 export function removalsCommand(io: Io) {
   return new Command('removals')
-    .description('list, approve or discard removals that were too many at once')
+    .description('list, show, approve or discard removals that were too many at once')
     .addCommand(listCommand(io))
+    .addCommand(showCommand(io))
     .addCommand(decisionCommand(io, 'approve'))
     .addCommand(decisionCommand(io, 'discard'))
     .addHelpText('after', EXAMPLES)
@@ -32,44 +40,144 @@ function listCommand(io: Io) {
     })
 }
 
+const WHOSE = ['<organization>', 'id of the organization, or number of the run that holds them back'] as const
+
+function showCommand(io: Io) {
+  return command('show', 'list the customers that would be removed', SHOW_EXAMPLES)
+    .argument(...WHOSE)
+    .addOption(new Option('--json', 'print one JSON document').conflicts('csv'))
+    .option('--csv', 'print CSV (RFC 4180), values as they are')
+    .action(async (asked, { config: file, json, csv }) => {
+      const { runId, organization, customers } = await withMirror(file, customersHeld(asked))
+      if (json) {
+        const documents = customers.map(({ absentSinceMs, ...customer }) => {
+          return { ...customer, absentSince: isoTime(absentSinceMs) }
+        })
+        return show(io, json, { document: { run: runId, organization, customers: documents } })
+      }
+      if (csv === undefined) say(io.stdout, headingOf({ runId, organization, customers }))
+      await printCustomers(io, customers, csv)
+      if (csv === undefined) print(io.stdout, `\n${decisionLines(organization, configOption(file))}`)
+    })
+}
+
 const DECISIONS = {
   approve: {
     does: 'mark the customers that a run held back as removed',
+    question: (customers: string) => `Mark these ${customers} as removed?`,
     done: 'marked as removed',
   },
   discard: {
     does: 'discard the removals that a run held back',
+    question: (customers: string) => `Discard the removals of these ${customers}?`,
     done: 'no longer held; they stay unchanged',
   },
 }
 
 function decisionCommand(io: Io, decision: keyof typeof DECISIONS) {
   const { does, done } = DECISIONS[decision]
-  const examples = ['', ' --config production.yaml'].map(
-    (more) => `  $ customer-mirror removals ${decision} 12${more}\n`,
-  )
+  const examples = ['', ' --yes'].map((more) => `  $ customer-mirror removals ${decision} acme${more}\n`)
   return command(decision, does, `\nExamples:\n${examples.join('')}`)
-    .argument('<run>', 'number of the run, as shown in the list', runNumber)
+    .argument(...WHOSE)
+    .option('--yes', 'decide without being asked, as a script must')
     .option(...JSON_OPTION)
-    .action(async (run, { config, json }) => {
-      const customers = await withMirrorToChange(config, (mirror) =>
+    .action(async (asked, { config: file, json, yes }) => {
+      const held = await withMirror(file, customersHeld(asked))
+      const asking = json ? undefined : io.ask
+      if (!yes && !(await isWanted({ ...io, ask: asking }, decision, held, file)))
+        return say(io.stdout, 'Nothing was changed.\n')
+      const { runId: run, organization } = held
+      // A run that held others back meanwhile has another number, and nobody has seen whom it concerns.
+      const customers = await withMirrorToChange(file, (mirror) =>
         decision === 'approve' ? mirror.approveRemovals(run, Date.now()) : mirror.discardRemovals(run),
       )
       const text = `Run ${run}: ${count(customers, 'customer')} ${done}.\n`
-      show(io, json, { document: { run, decision, customers }, text })
+      show(io, json, { document: { run, organization, decision, customers }, text })
     })
+}
+
+type Asking = Pick<Io, 'stdout' | 'signal'> & { ask: Io['ask'] | undefined }
+
+type Held = { runId: number; organization: string; customers: HeldCustomer[] }
+
+/** Whether a person who has seen the names says so. Throws UsageError where nobody can be asked. */
+async function isWanted(io: Asking, decision: keyof typeof DECISIONS, held: Held, file: string | undefined) {
+  const { organization, customers } = held
+  const see = `customer-mirror removals show ${organization}${configOption(file)}`
+  if (io.ask === undefined)
+    throw new UsageError(`Nobody can be asked here. See whom it concerns with '${see}', then add --yes.`)
+  say(io.stdout, headingOf(held))
+  await printCustomers(io, customers.slice(0, MOST_ASKED))
+  if (customers.length > MOST_ASKED)
+    say(io.stdout, `and ${count(customers.length - MOST_ASKED, 'more customer')}: ${see}\n`)
+  const answer = await io.ask(`\n${DECISIONS[decision].question(count(customers.length, 'customer'))} [y/N] `)
+  return /^y(es)?$/i.test(answer.trim())
+}
+
+const MOST_ASKED = 20
+
+/** The removals that wait of an organization, or of a run by its number. Throws UsageError where none wait. */
+function customersHeld(asked: string) {
+  return async (mirror: Mirror, config: Config): Promise<Held> => {
+    const waiting = await mirror.listHeldRemovals()
+    const number = /^#?([1-9]\d{0,14})$/.exec(asked)?.[1]
+    const held =
+      waiting.find(({ organization }) => organization === asked) ??
+      waiting.find(({ runId }) => String(runId) === number)
+    if (held === undefined) throw await holdsNothing({ asked, number, waiting }, mirror, config)
+    const { runId, organization } = held
+    return { runId, organization, customers: await mirror.listHeldCustomers(runId) }
+  }
+}
+
+async function holdsNothing(
+  { asked, number, waiting }: { asked: string; number: string | undefined; waiting: HeldRemovals[] },
+  mirror: Mirror,
+  config: Config,
+): Promise<UsageError> {
+  if (number === undefined) await requireKnown(asked, mirror, config)
+  const run = number === undefined ? undefined : await mirror.findRun(Number(number))
+  const newer = waiting.find(({ organization }) => organization === run?.organization)
+  const next =
+    newer === undefined
+      ? "'customer-mirror removals list' lists the runs that do."
+      : `Run ${newer.runId} does now: 'customer-mirror removals show ${newer.organization}' lists its customers.`
+  return new UsageError(`${number === undefined ? asked : `Run ${number}`} holds no removals. ${next}`)
+}
+
+function headingOf({ runId, organization, customers }: Held): string {
+  return `Run ${runId} of ${organization} holds back the removal of ${count(customers.length, 'customer')}:\n`
+}
+
+async function printCustomers(io: Pick<Io, 'stdout' | 'signal'>, customers: readonly HeldCustomer[], csv?: true) {
+  const { writeToStream } = await import('../copies/write-stream.ts')
+  const rows = customers.map(({ id, name, username, email, absentSinceMs }) => {
+    const since = csv ? isoTime(absentSinceMs) : moment(absentSinceMs)
+    return csv ? [id, name, username, email, since] : [name, username, email, since, id]
+  })
+  const columns = csv
+    ? ['id', 'name', 'username', 'email', 'absent_since']
+    : ['name', 'username', 'email', 'absent since', 'id']
+  const layout = layoutOf(csv ? { csv } : {}, { list: 'customers', nothing: '–', stdout: io.stdout })
+  await writeToStream(io.stdout, textOf([{ columns, rows }], layout), io.signal)
 }
 
 const EXAMPLES = `
 Examples:
-  $ customer-mirror removals list
-      the runs that hold removals back
-  $ customer-mirror removals approve 12
-      mark the customers that run 12 held back as removed
+  $ customer-mirror removals show acme
+      the customers of acme that would be removed
+  $ customer-mirror removals approve acme
+      see them, and mark them as removed
 `
 
 const LIST_EXAMPLES = `
 Examples:
   $ customer-mirror removals list
   $ customer-mirror removals list --json
+`
+
+const SHOW_EXAMPLES = `
+Examples:
+  $ customer-mirror removals show acme
+  $ customer-mirror removals show acme --csv > to-ask-about.csv
 `

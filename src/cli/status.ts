@@ -231,7 +231,7 @@ Examples:
   $ customer-mirror status --format prometheus --output customer-mirror.prom
       metrics for the textfile collector of node_exporter, named as those of the worker
 
-While removals are held back, status ends with 3. 'customer-mirror removals list' lists them, to approve or discard. So it does where the fields of many customers have changed (shape-changed): 'customer-mirror accept' takes them as they come.
+While removals are held back, status ends with 3. 'customer-mirror removals show' lists their customers, to approve or discard. So it does where the fields of many customers have changed (shape-changed): 'customer-mirror accept' takes them as they come.
 `
 
 /** How current an organization is. */

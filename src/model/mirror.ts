@@ -75,6 +75,8 @@ export type Mirror = {
   findRun(id: number): Promise<StoredRun | undefined>
   /** Held removals that wait for a decision, newest run first. */
   listHeldRemovals(): Promise<HeldRemovals[]>
+  /** The customers whose removal that run holds back, by name. */
+  listHeldCustomers(runId: number): Promise<HeldCustomer[]>
   /** Removes the customers whose removal that run held back. Returns their number. Throws UsageError if there are none. */
   approveRemovals(runId: number, nowMs: number): Promise<number>
   /**
@@ -239,6 +241,15 @@ export type StoredPrivacy = { organization: string; policy: HiddenFields; left: 
 
 /** Removals of a run that a guard held back. */
 export type HeldRemovals = { runId: number; organization: string; held: number; startedAtMs: number }
+
+/** A customer whose removal waits for a decision, and since when the list does not hold them. */
+export type HeldCustomer = {
+  id: string
+  name: string | null
+  username: string | null
+  email: string | null
+  absentSinceMs: number
+}
 
 /** How a mirror is opened to write. */
 export type Opening = {

@@ -83,12 +83,12 @@ function reasonsOf({ reasons }: StoredRun): Html | '' {
   </dl>`
 }
 
-function heldOf({ held, runId, status }: StoredRun, waiting: number): Html | '' {
+function heldOf({ held, organization, status }: StoredRun, waiting: number): Html | '' {
   if (held === 0 || status === 'partial') return ''
   if (waiting === 0) return html`<p>${count(held, 'removal')} held back, of which none waits for a decision now.</p>`
   return html`<p>
     ${count(held, 'removal')} held back, ${grouped(waiting)} wait for a decision:
-    <code>customer-mirror removals approve ${runId}</code> or <code>customer-mirror removals discard ${runId}</code>
+    <code>customer-mirror removals show ${organization}</code> lists them, to approve or discard.
   </p>`
 }
 

@@ -28,8 +28,8 @@ export function sentencesOf(view: OrganizationView, nowMs: number): Sentence[] {
         text: `Run #${lastEnded.runId} was ${lastEnded.status === 'failed' ? 'cancelled by a person' : 'stopped before its end'}. The next run continues it.`,
       },
     ...view.held.map(({ held, runId }) => ({
-      text: `Run #${runId} held back ${count(held, 'removal')}. If these customers are gone, approve; if not, discard.`,
-      command: `customer-mirror removals approve ${runId}`,
+      text: `Run #${runId} held back ${count(held, 'removal')}. See whom; if they are gone, approve, and if not, discard.`,
+      command: `customer-mirror removals show ${organization}`,
     })),
     states.includes('shape-changed') && {
       text: 'Fields of many customers have changed, and what is stored is kept. If the data is right as it comes, accept it.',

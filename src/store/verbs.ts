@@ -2,7 +2,7 @@ import { endedWell } from '../model/report.ts'
 import type { Run } from '../model/run.ts'
 import type { Mirror, Standing } from '../model/mirror.ts'
 import { findGone, findListed, findRemovalCandidates } from './absent/candidates.ts'
-import { approveRemovals, discardRemovals, listHeldRemovals } from './absent/held-removals.ts'
+import { approveRemovals, discardRemovals, listHeldCustomers, listHeldRemovals } from './absent/held-removals.ts'
 import { forgetting } from './forget/forget-customer.ts'
 import { addSaved } from './pages/page-accounting.ts'
 import type { Store } from './port/store.ts'
@@ -82,6 +82,7 @@ export function mirrorOn(store: Store, own: Own): Mirror {
     listRuns: (filter) => read((session) => listRuns(session, filter)),
     findRun: (id) => read((session) => findRun(session, id)),
     listHeldRemovals: () => read(listHeldRemovals),
+    listHeldCustomers: (runId) => read((session) => listHeldCustomers(session, runId)),
     approveRemovals: (runId, nowMs) => write((session) => approveRemovals(session, runId, nowMs)),
     acceptShape: (organization, nowMs) => write((session) => acceptShape(session, organization, nowMs)),
     discardRemovals: (runId) => write((session) => discardRemovals(session, runId)),

@@ -35,7 +35,13 @@ test('every command that reads or decides says and does the same of a mirror in 
       'organizations list',
       'schedule --json',
     ],
-    ...['removals approve 3', 'removals discard 4', 'removals approve 4', 'removals approve 99', 'removals list'],
+    ...[
+      'removals show acme',
+      'removals approve acme --yes',
+      'removals discard 4 --yes',
+      'removals approve 4 --yes',
+      'removals list',
+    ],
     ...['status', 'runs show 3', `forget acme ${SECOND} --undo`, 'organizations rename globex globe', 'runs globe'],
     ...['organizations forget umbrella', 'rejects initech --json'],
   ]) {

@@ -8,7 +8,7 @@ import { aSandbox, aWorkplace, organizationsOf } from '../support/workplace.ts'
 
 const COMMANDS = [
   ...['init', 'check', 'sync', 'status', 'runs', 'runs show', 'rejects', 'forget'],
-  ...['removals', 'removals list', 'removals approve', 'removals discard', 'accept'],
+  ...['removals', 'removals list', 'removals show', 'removals approve', 'removals discard', 'accept'],
   ...['organizations', 'organizations list', 'organizations rename', 'organizations retire', 'organizations forget'],
   ...['signing', 'signing explain', 'signing solve'],
   ...['worker', 'run', 'cancel', 'pause', 'resume', 'queue', 'schedule', 'publish', 'query', 'sql', 'export'],
@@ -84,7 +84,7 @@ test.each([
   ['an unknown command of organizations', ['organizations', 'eat'], "unknown command 'eat'", ' organizations'],
   ['an unknown option', ['status', '--maximum-age', '1h'], "unknown option '--maximum-age'", ' status'],
   ['too many arguments', ['runs', 'acme', 'globex'], 'too many arguments', ' runs'],
-  ['a missing argument', ['removals', 'approve'], "missing required argument 'run'", ' removals approve'],
+  ['a missing argument', ['removals', 'approve'], "missing required argument 'organization'", ' removals approve'],
 ])('%s ends with 2, names the mistake, and where to read on', async (_, args, said, command) => {
   const { code, stdout, stderr } = await runCli(args, { cwd: temporaryFolder() })
 

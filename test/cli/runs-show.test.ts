@@ -164,8 +164,8 @@ test('a run that held removals back shows how to approve and how to discard them
   expect(stdout).toContain('50 removals held back')
   // Each command is whole on a line of its own, to be copied.
   const option = `--config ${workplace.config}`
-  expect(stdout).toContain(`\n  they are gone        customer-mirror removals approve 2 ${option}\n`)
-  expect(stdout).toContain(`\n  they are not         customer-mirror removals discard 2 ${option}\n`)
+  expect(stdout).toContain(`\n  they are gone        customer-mirror removals approve acme ${option}\n`)
+  expect(stdout).toContain(`\n  they are not         customer-mirror removals discard acme ${option}\n`)
 })
 
 test('a run contradicted by a search names the found customers by id, and explains the other removals', async () => {

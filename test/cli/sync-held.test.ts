@@ -33,13 +33,14 @@ async function aNightThatHolds() {
 }
 
 /** The commands name the configuration that the sync was given, so that they can be copied. */
-const warning = () => WARNING.replaceAll(/ 3$/gm, ` 3 --config ${workplace.config}`)
+const warning = () => WARNING.replaceAll(/ (3|acme)$/gm, ` $1 --config ${workplace.config}`)
 const WARNING = `
 acme: 50 removals are held back by run 3, until you decide.
 Those customers stay unchanged. Ask the service owner whether they are gone.
   why, and how many    customer-mirror runs show 3
-  they are gone        customer-mirror removals approve 3
-  they are not         customer-mirror removals discard 3
+  who they are         customer-mirror removals show acme
+  they are gone        customer-mirror removals approve acme
+  they are not         customer-mirror removals discard acme
 `
 
 test('a night that holds removals back counts them in its row, and warns', async () => {
@@ -65,7 +66,7 @@ test('every sync warns, whatever it mirrors and however it ends, until they are 
 
 test.each(['approve', 'discard'])('after removals %s, no sync warns any more', async (decision) => {
   await aNightThatHolds()
-  await removals(decision, '3')
+  await removals(decision, '3', '--yes')
 
   expect((await sync('globex')).stderr).not.toContain('held back')
 })
@@ -101,8 +102,8 @@ test('a dry run warns of what the mirror holds back, and names no run that was n
 test('a run without undecided removals says so', async () => {
   await aNightThatHolds()
   const show = () => runCommand(runsCommand, ['show', '3', '--config', workplace.config])
-  expect((await show()).stdout).toContain('customer-mirror removals approve 3')
-  await removals('discard', '3')
+  expect((await show()).stdout).toContain('customer-mirror removals approve acme')
+  await removals('discard', '3', '--yes')
 
   expect((await show()).stdout).toContain('50 removals held back')
   expect((await show()).stdout).toContain('Nothing is left to decide')

@@ -21,8 +21,14 @@ function oneWarning({ organization, held, runId }: HeldRemovals, option: string)
 ${organization}: ${count(held, 'removal')} ${held === 1 ? 'is' : 'are'} held back by run ${runId}, until you decide.
 Those customers stay unchanged. Ask the service owner whether they are gone.
   why, and how many    customer-mirror runs show ${runId}${option}
-  they are gone        customer-mirror removals approve ${runId}${option}
-  they are not         customer-mirror removals discard ${runId}${option}
+  who they are         customer-mirror removals show ${organization}${option}
+${decisionLines(organization, option)}`
+}
+
+/** The commands that decide about held removals of an organization. */
+export function decisionLines(organization: string, option: string): string {
+  return `  they are gone        customer-mirror removals approve ${organization}${option}
+  they are not         customer-mirror removals discard ${organization}${option}
 `
 }
 

@@ -33,7 +33,7 @@ const MOST_KEPT = 64 * 1024
 
 /** The text of rows in a layout, as they come. Rows after the first `most` are left out, and `onMore` is called. */
 export async function* textOf(
-  found: AsyncIterable<SomeRows>,
+  found: Iterable<SomeRows> | AsyncIterable<SomeRows>,
   layout: Layout,
   { most = Infinity, onMore }: { most?: number | undefined; onMore?: () => void } = {},
 ): AsyncGenerator<string, void> {

@@ -9,6 +9,7 @@ import {
   reasonWords,
   shapeWords,
 } from '../../status/proof-words.ts'
+import { decisionLines } from './advice.ts'
 import { renderTable, type TableScreen } from './table.ts'
 import { configOption, count, countsOf, duration, grouped, moment, second } from './wording.ts'
 
@@ -132,7 +133,7 @@ function foundLines(ids: readonly string[]): string[] {
 
 const MOST_FOUND = 10
 
-function absenceLines({ held, runId, reasons, status }: StoredRun, waiting: number, option: string): string[] {
+function absenceLines({ held, organization, reasons, status }: StoredRun, waiting: number, option: string): string[] {
   if (held === 0) return []
   if (status === 'partial') {
     return [`${count(held, 'customer')} absent at once, too many to be marked as missing: the next full run decides.`]
@@ -149,7 +150,7 @@ function absenceLines({ held, runId, reasons, status }: StoredRun, waiting: numb
   const left = waiting === held ? '' : ` (${grouped(waiting)} wait for a decision)`
   return [
     `${count(held, 'removal')} held back${left}: ${why}.`,
-    `  they are gone        customer-mirror removals approve ${runId}${option}`,
-    `  they are not         customer-mirror removals discard ${runId}${option}`,
+    `  who they are         customer-mirror removals show ${organization}${option}`,
+    ...decisionLines(organization, option).trimEnd().split('\n'),
   ]
 }

@@ -1,9 +1,9 @@
 import type { Absent, Run } from '../../model/run.ts'
-import type { HeldRemovals } from '../../model/mirror.ts'
+import type { HeldCustomer, HeldRemovals } from '../../model/mirror.ts'
 import { holdsNothing } from '../refusals.ts'
 import { requireTaken } from '../pages/page-accounting.ts'
 import { APART, given, moment, rowsOf } from '../port/fragments.ts'
-import { sql, sqlTime } from '../port/sql.ts'
+import { fromSqlTime, sql, sqlTime } from '../port/sql.ts'
 import { records, type Session } from '../port/store.ts'
 import { lockLeasesOf, updateStamp } from '../runs/lease.ts'
 
@@ -15,6 +15,13 @@ export function listHeldRemovals(session: Session): Promise<HeldRemovals[]> {
     SELECT run_id, held_rows.organization, count(*) AS held, started_at FROM held_rows JOIN runs ON runs.id = run_id
     WHERE discarded = 0 GROUP BY run_id, held_rows.organization, started_at ORDER BY run_id DESC`,
   )
+}
+
+/** The customers whose removal that run holds back, by name. */
+export async function listHeldCustomers(session: Session, runId: number): Promise<HeldCustomer[]> {
+  const held = await session.all<Omit<HeldCustomer, 'absentSinceMs'> & { since: string }>(sql`
+    SELECT id, name, username, email, absent_since AS since FROM held_removals WHERE run_id = ${runId} ORDER BY name, id`)
+  return held.map(({ since, ...customer }) => ({ ...customer, absentSinceMs: fromSqlTime(since) }))
 }
 
 /** Removes the customers whose removal that run held back. Returns their number. Throws UsageError if there are none. */

@@ -46,6 +46,6 @@ test.each([
   const warning = heldWarning([{ runId: 7, organization: 'acme', held: 2, startedAtMs: 0 }], config)
 
   expect(block).toContain(`  customer-mirror runs show 7${option}\n`)
-  for (const command of ['runs show 7', 'removals approve 7', 'removals discard 7'])
+  for (const command of ['runs show 7', 'removals show acme', 'removals approve acme', 'removals discard acme'])
     expect(warning).toContain(`  customer-mirror ${command}${option}\n`)
 })
