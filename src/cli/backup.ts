@@ -1,8 +1,8 @@
-import { command, JSON_OPTION, namedConfig, namedFile, show, wholeNumber } from './command.ts'
-import type { Io } from './io.ts'
-import { refuseBackup } from './postgres-programs.ts'
 import { isoOf } from '../time/moments.ts'
+import { command, JSON_OPTION, namedConfig, namedFile, show, whileCopying, wholeNumber } from './command.ts'
+import type { Io } from './io.ts'
 import { count } from './output/wording.ts'
+import { refuseBackup } from './postgres-programs.ts'
 
 /** `customer-mirror backup`: makes a checked backup of the whole mirror, while runs go on. */
 export function backupCommand(io: Io) {
@@ -12,12 +12,10 @@ export function backupCommand(io: Io) {
     .option(...JSON_OPTION)
     .action(async (file, { config: configFile, keep, json }) => {
       const named = namedFile(file, 'backup')
-      const [{ mirror }, { makeBackup }] = await Promise.all([namedConfig(configFile), import('../copies/backup.ts')])
+      const { mirror } = await namedConfig(configFile)
+      const { makeBackup } = await import('../copies/backup.ts')
       refuseBackup(mirror, file)
-      const { copyProgress } = await import('./output/live-lines.ts')
-      const progress = copyProgress('Backup', io)
-      const copying = { signal: io.signal, onProgress: progress.show, nowMs: Date.now() }
-      const made = await makeBackup({ mirror, file: named, keep }, copying).finally(() => progress.close())
+      const made = await whileCopying('Backup', io, (copying) => makeBackup({ mirror, file: named, keep }, copying))
       const removed = made.removed.map((path) => `Removed: ${path}\n`).join('')
       show(io, json, {
         document: { backup: { ...made, takenAt: isoOf(made.takenAt) } },

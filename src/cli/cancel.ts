@@ -1,9 +1,9 @@
-import { command, listUnderway, namedConfig } from './command.ts'
-import type { Config } from '../config/read-config.ts'
 import { isSharedQueue } from '../address/mirror-address.ts'
-import { monotonicMs } from '../machine/timers.ts'
+import type { Config } from '../config/read-config.ts'
 import { processWords } from '../machine/process-name.ts'
+import { monotonicMs } from '../machine/timers.ts'
 import type { LeasedRun } from '../model/report.ts'
+import { command, listUnderway, namedConfig } from './command.ts'
 import { oneExitCode, type ExitCode } from './exit-code.ts'
 import type { Io } from './io.ts'
 import { say } from './output/say.ts'
@@ -14,10 +14,8 @@ export function cancelCommand(io: Io) {
   return command('cancel', 'end runs after their current pages; the next ones continue there', EXAMPLES)
     .argument('<organization...>', 'ids of organizations')
     .action(async (ids, { config: file }) => {
-      const [config, { cancelRuns }] = await Promise.all([
-        namedConfig(file),
-        import('../../jobs/commands/cancel-runs.ts'),
-      ])
+      const config = await namedConfig(file)
+      const { cancelRuns } = await import('../../jobs/commands/cancel-runs.ts')
       const waiting = { now: Date.now, monotonicMs, longestMs: LONGEST_MS, signal: io.signal }
       const before = await findUnderway(config)
       const organizations = await chooseCancelled(config, ids, before)

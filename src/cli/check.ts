@@ -1,5 +1,5 @@
-import { command } from './command.ts'
 import type { Finding } from './check/finding.ts'
+import { command } from './command.ts'
 import { exitCodeOfAll, type ExitCode } from './exit-code.ts'
 import type { Io } from './io.ts'
 import { say } from './output/say.ts'

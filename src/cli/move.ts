@@ -1,8 +1,8 @@
-import { clocks, command, JSON_OPTION, namedConfig, namedMirror, show } from './command.ts'
-import { UsageError } from '../errors/errors.ts'
 import { isPostgres, shownMirror } from '../address/mirror-address.ts'
-import type { Io } from './io.ts'
 import { MIRROR_VARIABLE, mirrorOfEnvironment, processEnvironment } from '../config/environment.ts'
+import { UsageError } from '../errors/errors.ts'
+import { command, JSON_OPTION, namedConfig, namedMirror, show, whileCopying } from './command.ts'
+import type { Io } from './io.ts'
 import { count } from './output/wording.ts'
 
 /** `customer-mirror move`: copies the mirror from a file to PostgreSQL or back. */
@@ -15,14 +15,13 @@ export function moveCommand(io: Io) {
     .option(...JSON_OPTION)
     .action(async ({ to, config: configFile, json }) => {
       if (to.trim() === '') throw new UsageError('--to is empty: name the address of a database, or a file.')
-      const [config, { moveMirror }] = await Promise.all([namedConfig(configFile), import('../copies/move.ts')])
+      const config = await namedConfig(configFile)
+      const { moveMirror } = await import('../copies/move.ts')
       const target = namedMirror(to, '--to')
       requireOtherKind(config.mirror, target)
       const isReadOnly = await acceptsNoWrites(config.mirror)
-      const { copyProgress } = await import('./output/live-lines.ts')
-      const progress = copyProgress('Move', io)
-      const moving = { signal: io.signal, onProgress: progress.show, ...clocks() }
-      const moved = await moveMirror({ from: config.mirror, to: target }, moving).finally(() => progress.close())
+      const plan = { from: config.mirror, to: target }
+      const moved = await whileCopying('Move', io, (copying) => moveMirror(plan, copying))
       const facts = {
         from: shownMirror(config.mirror),
         to: shownMirror(target),

@@ -284,7 +284,8 @@ async function withOrganizations<Result>(
   file: string | undefined,
   work: (organizations: Organizations, config: Config) => Promise<Result>,
 ): Promise<Result> {
-  const [config, { openOrganizations }] = await Promise.all([namedConfig(file), import('../store/mirror.ts')])
+  const config = await namedConfig(file)
+  const { openOrganizations } = await import('../store/mirror.ts')
   return closing(await openOrganizations(config.mirror), (organizations) => work(organizations, config))
 }
 

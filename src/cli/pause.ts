@@ -1,10 +1,10 @@
-import { command, namedConfig, timeArgument } from './command.ts'
 import { UsageError } from '../errors/errors.ts'
+import { ALL, type Pause } from '../model/pause.ts'
 import { moment } from '../text/wording.ts'
+import { isoOf, isoTime } from '../time/moments.ts'
+import { command, namedConfig, timeArgument } from './command.ts'
 import type { Io } from './io.ts'
 import { say } from './output/say.ts'
-import { isoOf, isoTime } from '../time/moments.ts'
-import { ALL, type Pause } from '../model/pause.ts'
 import { configOption } from './output/wording.ts'
 
 /** `customer-mirror pause`: no run of organizations starts until they are resumed. */
@@ -17,7 +17,8 @@ export function pauseCommand(io: Io) {
       const untilMs = until === undefined ? undefined : Date.parse(isoOf(until))
       if (untilMs !== undefined && untilMs <= nowMs)
         throw new UsageError(`--until ${moment(untilMs)} has passed, so nothing was paused. Name a time in the future.`)
-      const [config, { chooseIds }] = await Promise.all([namedConfig(file), import('../config/organization.ts')])
+      const config = await namedConfig(file)
+      const { chooseIds } = await import('../config/organization.ts')
       const organizations = chooseIds(config, ids)
       const { pauseOrganizations } = await import('../../jobs/commands/listed-queue.ts')
       say(io.stdout, pausedText(await pauseOrganizations(config, organizations, { nowMs, untilMs })))
@@ -39,7 +40,8 @@ export function resumeCommand(io: Io) {
   return command('resume', 'end the pause of organizations; without a name, every pause', RESUME_EXAMPLES)
     .argument('[organization...]', 'ids of organizations')
     .action(async (ids, { config: file }) => {
-      const [config, { chooseIds }] = await Promise.all([namedConfig(file), import('../config/organization.ts')])
+      const config = await namedConfig(file)
+      const { chooseIds } = await import('../config/organization.ts')
       const organizations = chooseIds(config, ids)
       const { resumeOrganizations } = await import('../../jobs/commands/listed-queue.ts')
       say(io.stdout, resumedText(await resumeOrganizations(config, organizations, Date.now())))

@@ -1,7 +1,7 @@
-import { command, JSON_OPTION, namedConfig, namedFile } from './command.ts'
-import { say, jsonDocument, print } from './output/say.ts'
 import { UsageError } from '../errors/errors.ts'
+import { command, JSON_OPTION, namedConfig, namedFile } from './command.ts'
 import type { Io } from './io.ts'
+import { say, jsonDocument, print } from './output/say.ts'
 
 /** `customer-mirror publish`: makes the copy for readers now. */
 export function publishCommand(io: Io) {

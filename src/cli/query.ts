@@ -1,7 +1,7 @@
 import { command, JSON_OPTION, wholeNumber } from './command.ts'
 import type { Io } from './io.ts'
-import { say } from './output/say.ts'
 import { textOf } from './output/rows.ts'
+import { say } from './output/say.ts'
 import { fileToRead, layoutOf, mirrorOption, type ReadingOptions } from './reading/reading-options.ts'
 
 /** What a table has at most, and the columns it shows; a document has all of them. */

@@ -1,15 +1,15 @@
-import { command, JSON_OPTION, listUnderway, namedConfig, show } from './command.ts'
 import type { Config } from '../config/read-config.ts'
-import { ALL, isPaused, pauseOf, type Pause, type Pauses } from '../model/pause.ts'
-import { screenOf, type Io, type Screen } from './io.ts'
-import { isoTime } from '../time/moments.ts'
-import { plainText } from '../text/plain-text.ts'
-import { listedNames, moment, second } from '../text/wording.ts'
 import { processWords } from '../machine/process-name.ts'
-import { configOption } from './output/wording.ts'
-import { renderTable } from './output/table.ts'
+import { ALL, isPaused, pauseOf, type Pause, type Pauses } from '../model/pause.ts'
 import { waitWords } from '../status/sentences.ts'
 import { isOfService } from '../status/standing.ts'
+import { plainText } from '../text/plain-text.ts'
+import { listedNames, moment, second } from '../text/wording.ts'
+import { isoTime } from '../time/moments.ts'
+import { command, JSON_OPTION, listUnderway, namedConfig, show } from './command.ts'
+import { screenOf, type Io, type Screen } from './io.ts'
+import { renderTable } from './output/table.ts'
+import { configOption } from './output/wording.ts'
 
 /** `customer-mirror queue`: shows what runs, waits and is delayed. */
 export function queueCommand(io: Io) {
@@ -17,10 +17,8 @@ export function queueCommand(io: Io) {
     .option(...JSON_OPTION)
     .option('--release', 'first let the queue have another mirror, where its own is gone for good')
     .action(async ({ config: file, json, release }) => {
-      const [config, { listJobs, releaseMirror }] = await Promise.all([
-        namedConfig(file),
-        import('../../jobs/commands/listed-queue.ts'),
-      ])
+      const config = await namedConfig(file)
+      const { listJobs, releaseMirror } = await import('../../jobs/commands/listed-queue.ts')
       if (release) await releaseMirror(config)
       const nowMs = Date.now()
       const { place, jobs, pauses } = await listJobs(config)

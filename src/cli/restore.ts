@@ -1,9 +1,9 @@
-import { clocks, command, JSON_OPTION, namedConfig, namedFile, show } from './command.ts'
-import { isoOf } from '../time/moments.ts'
-import type { Io } from './io.ts'
-import { refuseRestore } from './postgres-programs.ts'
 import type { Restored } from '../copies/restore.ts'
+import { isoOf } from '../time/moments.ts'
+import { command, JSON_OPTION, namedConfig, namedFile, show, whileCopying } from './command.ts'
+import type { Io } from './io.ts'
 import { count } from './output/wording.ts'
+import { refuseRestore } from './postgres-programs.ts'
 
 /** `customer-mirror restore`: puts a backup in the place of the mirror. */
 export function restoreCommand(io: Io) {
@@ -13,16 +13,11 @@ export function restoreCommand(io: Io) {
     .option(...JSON_OPTION)
     .action(async (file, { config: configFile, force, json }) => {
       const named = namedFile(file, 'backup')
-      const [{ mirror }, { restoreMirror }] = await Promise.all([
-        namedConfig(configFile),
-        import('../copies/restore.ts'),
-      ])
+      const { mirror } = await namedConfig(configFile)
+      const { restoreMirror } = await import('../copies/restore.ts')
       refuseRestore(mirror, file)
-      const { copyProgress } = await import('./output/live-lines.ts')
-      const progress = copyProgress('Restore', io)
       const plan = { mirror, file: named, force: force === true }
-      const copying = { signal: io.signal, onProgress: progress.show, ...clocks() }
-      const restored = await restoreMirror(plan, copying).finally(() => progress.close())
+      const restored = await whileCopying('Restore', io, (copying) => restoreMirror(plan, copying))
       const { takenAt, kept, forgotten, ...facts } = restored
       const taken = takenAt === undefined ? null : isoOf(takenAt)
       const document = { ...facts, takenAt: taken, kept: kept ?? null, forgotten: forgotten ?? null }

@@ -1,18 +1,18 @@
-import { command, durationArgument, listHeldRemovals, namedConfig, withMirrorOf } from './command.ts'
-import { UsageError } from '../errors/errors.ts'
-import { type Io, screenOf, type Screen } from './io.ts'
-import { say, print } from './output/say.ts'
+import { shownMirror } from '../address/mirror-address.ts'
 import type { Organization } from '../config/organization.ts'
 import type { Config } from '../config/read-config.ts'
+import { UsageError } from '../errors/errors.ts'
 import { monotonicMs } from '../machine/timers.ts'
 import type { Report } from '../model/report.ts'
-import { exitCodeOfRuns, oneExitCode, type ExitCode } from './exit-code.ts'
-import { configOption, count, duration } from './output/wording.ts'
-import { shownMirror } from '../address/mirror-address.ts'
 import { moment, second } from '../text/wording.ts'
-import { differentCustomers, runsTable } from './output/run-words.ts'
-import { whatToDo } from './sync.ts'
+import { command, durationArgument, listHeldRemovals, namedConfig, withMirrorOf } from './command.ts'
+import { exitCodeOfRuns, oneExitCode, type ExitCode } from './exit-code.ts'
+import { type Io, screenOf, type Screen } from './io.ts'
 import { quickText } from './output/advice.ts'
+import { differentCustomers, runsTable } from './output/run-words.ts'
+import { say, print } from './output/say.ts'
+import { configOption, count, duration } from './output/wording.ts'
+import { whatToDo } from './sync.ts'
 
 /** `customer-mirror run`: asks the worker for a run now. */
 export function runCommand(io: Io) {
@@ -25,10 +25,8 @@ export function runCommand(io: Io) {
     .action(async (ids, { wait, timeout: timeoutMs, config: file, quick, now }) => {
       if (timeoutMs !== undefined && !wait)
         throw new UsageError('--timeout is for --wait. Nothing was requested. Add --wait, or leave --timeout out.')
-      const [config, { chooseOrganizations }] = await Promise.all([
-        namedConfig(file),
-        import('../config/organization.ts'),
-      ])
+      const config = await namedConfig(file)
+      const { chooseOrganizations } = await import('../config/organization.ts')
       const organizations = chooseOrganizations(config, ids)
       if (wait) return waitForRuns({ config, file, organizations, timeoutMs, quick, now }, io)
       const { requestRuns } = await import('../../jobs/commands/run-now.ts')

@@ -1,6 +1,6 @@
+import { UsageError } from '../errors/errors.ts'
 import { command, JSON_OPTION, limitOption, requireKnown, runNumber, show, withMirror } from './command.ts'
 import { screenOf, type Io } from './io.ts'
-import { UsageError } from '../errors/errors.ts'
 import { describeRun, runsTable } from './output/run-words.ts'
 
 /** `customer-mirror runs`: lists the latest runs. */

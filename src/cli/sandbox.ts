@@ -1,7 +1,5 @@
-import { durationArgument, wholeNumber } from './command.ts'
-import { once } from 'node:events'
 import { Command, InvalidArgumentError, Option, type CommandUnknownOpts } from '@commander-js/extra-typings'
-import { durationMs } from '../time/durations.ts'
+import { once } from 'node:events'
 import { didYouMean } from '../config/suggestion.ts'
 import { LARGE_PAGES } from '../service/listing.ts'
 import type { RateLimitRule, Sandbox } from '../service/sandbox.ts'
@@ -14,6 +12,8 @@ import {
   templateProblem,
   TIMESTAMP_FORMS,
 } from '../signing/signing.ts'
+import { durationMs } from '../time/durations.ts'
+import { durationArgument, wholeNumber } from './command.ts'
 import { screenOf, type Io } from './io.ts'
 import { hanging, say, print } from './output/say.ts'
 import { configOption, grouped } from './output/wording.ts'

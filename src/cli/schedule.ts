@@ -1,10 +1,10 @@
-import { command, JSON_OPTION, namedConfig, show, wholeNumber } from './command.ts'
 import type { Pause } from '../model/pause.ts'
-import { screenOf, type Io, type Screen } from './io.ts'
-import { pauseAsJson, pausedLines } from './pause.ts'
 import { isoTime } from '../time/moments.ts'
+import { command, JSON_OPTION, namedConfig, show, wholeNumber } from './command.ts'
+import { screenOf, type Io, type Screen } from './io.ts'
 import { renderTable } from './output/table.ts'
 import { moment } from './output/wording.ts'
+import { pauseAsJson, pausedLines } from './pause.ts'
 
 /** `customer-mirror schedule`: shows when each organization is mirrored next. Reads the pauses in the queue. */
 export function scheduleCommand(io: Io) {
@@ -12,10 +12,8 @@ export function scheduleCommand(io: Io) {
     .option('--next <number>', 'how many runs of each', wholeNumber({ least: 1, most: 366 }), 5)
     .option(...JSON_OPTION)
     .action(async ({ config: file, next, json }) => {
-      const [config, { listSchedule }] = await Promise.all([
-        namedConfig(file),
-        import('../../jobs/commands/list-schedule.ts'),
-      ])
+      const config = await namedConfig(file)
+      const { listSchedule } = await import('../../jobs/commands/list-schedule.ts')
       const lines = await listSchedule(config, { nowMs: Date.now(), count: next })
       show(io, json, {
         document: { organizations: lines.map(asJson) },

@@ -1,6 +1,6 @@
-import { command, durationArgument } from './command.ts'
 import { Option } from '@commander-js/extra-typings'
 import { UsageError } from '../errors/errors.ts'
+import { command, durationArgument } from './command.ts'
 import type { Io } from './io.ts'
 import { fileToRead, layoutOf, mirrorOption, type ReadingOptions } from './reading/reading-options.ts'
 import { startStatement, type StatementProcess } from './reading/run-statement.ts'

@@ -1,5 +1,5 @@
-import { command, logLevelOption, wholeNumber } from './command.ts'
 import { UsageError } from '../errors/errors.ts'
+import { command, logLevelOption, wholeNumber } from './command.ts'
 import type { Io } from './io.ts'
 
 /** `customer-mirror worker`: mirrors every organization on its schedule, until it is stopped. */
