@@ -9,7 +9,7 @@ const SILENT = { info: () => {}, warn: () => {} }
 const AT = { baseUrl: new URL('http://127.0.0.1:1/api/v1') }
 
 test('a changed file is read again, however an editor writes it', async () => {
-  const { config, written, knows } = await aFollowed()
+  const { config, warned, written, knows } = await aFollowed()
   writeFileSync(config, written('globex'))
   await knows('globex')
   writeFileSync(`${config}~`, written('initech'))
@@ -19,6 +19,8 @@ test('a changed file is read again, however an editor writes it', async () => {
   await knows('mistakes')
   writeFileSync(config, written('acme'))
   await knows('acme')
+
+  expect(warned).toContain('configuration has mistakes, the one before stays')
 })
 
 test('a file is followed into the folder that Kubernetes mounts in the place of another', async () => {
@@ -99,13 +101,15 @@ async function aFollowed({
   const { folder, config } = aWorkplace([organizationAt(AT)])
   const text = readFileSync(config, 'utf8')
   prepare(config)
-  const live = await openLiveConfig({ file: config, cwd: folder, log: SILENT, now: Date.now })
+  const warned: string[] = []
+  const log = { ...SILENT, warn: (_facts: object, message: string) => void warned.push(message) }
+  const live = await openLiveConfig({ file: config, cwd: folder, log: Object(log), now: Date.now })
   const followed = live.follow(lookMs, () => {})
   onTestFinished(() => followed.stop())
   const state = () =>
     live.brokenSinceMs === undefined ? live.current.organizations.map(({ id }) => id).join() : 'mistakes'
   return {
-    ...{ folder, config, live, written: (id: string) => text.replaceAll('acme', id) },
+    ...{ folder, config, live, warned, written: (id: string) => text.replaceAll('acme', id) },
     knows: (what: string) => eventually(state, (now) => now === what),
   }
 }
