@@ -1,26 +1,6 @@
-import { setImmediate } from 'node:timers/promises'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { customers } from '../support/builders.ts'
 import { aReading, pagesOf, untilAborted } from '../support/listed-source.ts'
-
-test('after a stop no request is sent, and open requests get a moment to arrive', async () => {
-  const stop = new AbortController()
-  const { asked, saved, run } = aReading(customers(1, 500), {
-    concurrency: 3,
-    stop: stop.signal,
-    readPage: async ({ page }, _, { signal, stop: waiting }) => {
-      if (page !== 3) return
-      stop.abort()
-      expect([signal.aborted, waiting?.aborted]).toEqual([false, true])
-      await setImmediate()
-    },
-  })
-
-  await expect(run).rejects.toThrow('aborted')
-
-  expect(asked.length).toBeLessThanOrEqual(4)
-  expect(pagesOf(saved)).toEqual(asked.map(({ page }) => page))
-})
 
 test('a request still open five seconds after a stop is ended, and received pages are kept', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
@@ -61,14 +41,6 @@ test('a reading that has ended leaves no timer behind, stopped or not', async ()
   await aReading(customers(1, 50), { stop: stop.signal }).run.catch(() => undefined)
 
   expect(vi.getTimerCount()).toBe(0)
-})
-
-test('a reading that was stopped before its start sends no request', async () => {
-  const { asked, run } = aReading(customers(1, 50), { stop: AbortSignal.abort() })
-
-  await expect(run).rejects.toThrow('aborted')
-
-  expect(asked).toEqual([])
 })
 
 test('aborting a reading ends open requests with the given reason', async () => {
