@@ -1,8 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { UsageError } from '../../src/errors/errors.ts'
 import { envelopeProblem, listEnvelope } from '../../src/source/customers-page.ts'
-import { canonicalQuery, customersUrl, placeOf, refuseUnencrypted } from '../../src/source/customers-url.ts'
+import { canonicalQuery, customersUrl, placeOf } from '../../src/source/customers-url.ts'
 import { aSource, PATIENT, rejection } from './a-source.ts'
 import {
   aRecord,
@@ -213,22 +212,6 @@ test('a canonical query is sorted, holds unreserved characters only, and reads b
       expect(Object.fromEntries(new URLSearchParams(query))).toEqual({ ...parameters })
     }),
   )
-})
-
-test.each(['https://acme.example.com/', 'http://127.0.0.1:8080/', 'http://localhost/', 'http://[::1]:1/'])(
-  '%s may be signed for',
-  (address) => {
-    expect(() => refuseUnencrypted(new URL(address))).not.toThrow()
-  },
-)
-
-test.each([
-  'http://acme.example.com/',
-  'http://127.0.0.1.example.com/',
-  'http://localhost.example.com/',
-  'ftp://127.0.0.1/',
-])('%s is refused before anything is signed', (address) => {
-  expect(() => refuseUnencrypted(new URL(address))).toThrow(UsageError)
 })
 
 const META = { current_page: 1, per_page: 15, total: 2 }
