@@ -120,7 +120,7 @@ test('while removals are held back it ends with 3, whatever later runs do, until
   expect(await said()).toMatchObject({ code: 3, held: 50, tooOld: false, why: ['rejected-without-id', 'held 50'] })
   expect((await status()).stdout).toMatch(/ 50 +0 +rejected-without-id, held 50$/m)
   await mirror.close()
-  await runCommand(removalsCommand, ['approve', `${runId}`, '--config', workplace.config])
+  await runCommand(removalsCommand, ['approve', `${runId}`, '--yes', '--config', workplace.config])
   expect(await said()).toMatchObject({ code: 0, held: 0, removed: 50, why: ['rejected-without-id'] })
 })
 
