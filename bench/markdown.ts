@@ -5,8 +5,19 @@ export function table(rows: readonly (readonly string[])[]): string {
   return [line(header), line(header.map(() => '--:')), ...body.map(line)].join('\n')
 }
 
-export function list(items: readonly string[]): string {
-  return items.map((item) => `- ${item}`).join('\n')
+/** What was measured on, as one sentence. */
+export function measuredOn(machine: Readonly<Record<string, string>>): string {
+  const facts = Object.entries(machine).map(([name, value]) => `${name} ${value}`)
+  return `Measured on: ${facts.join('; ')}.`
+}
+
+/** The page with this text between the two comments that bound a part of it. */
+export function withPart(page: string, part: 'curves' | 'scale', text: string): string {
+  const [begin, end] = [`<!-- ${part} -->\n`, `<!-- end of ${part} -->\n`]
+  const [before, inside = ''] = page.split(begin)
+  const [, after] = inside.split(end)
+  if (before === undefined || after === undefined) throw new Error(`The page has no part "${part}".`)
+  return `${before}${begin}\n${text}\n${end}${after}`
 }
 
 export function number(value: number): string {

@@ -160,8 +160,8 @@ const HELP = `npm run bench -- [options]
   --python FILE    the Python for the program by hand, instead of python3 on the PATH, and to look for tools in;
                    may be repeated
   --profile FOLDER CPU profiles of the program
-  --curves         write docs/explain/performance.md instead; --output FILE for another place, and --size N, which
+  --curves         write their part of docs/explain/performance.md instead; --output FILE for another place, and --size N, which
                    may be repeated, for other numbers of customers
-  --scale          write docs/explain/scale.md instead, from what was measured last; --postgres ADDRESS measures again, with an
+  --scale          write its part of that page, from what was measured last; --postgres ADDRESS measures again, with an
                    empty database of a PostgreSQL on this machine
 `

@@ -1,13 +1,14 @@
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
-import { performancePage } from './page.ts'
+import { curvesPart } from './page.ts'
 import { type Cost, SIDE_BY_SIDE, type SideBySide } from './plan.ts'
 import { atRest, firstLoad, type Group, plain } from '../members.ts'
 import { describeMachine } from '../machine.ts'
 import type { Dataset, Measurement } from '../messages.ts'
+import { withPart } from '../markdown.ts'
 import { groupTable } from '../report.ts'
 import type { GroupResult } from '../results.ts'
 import { runRounds } from '../rounds.ts'
@@ -15,11 +16,13 @@ import type { Output } from '../run-bench.ts'
 import { createStage, NIGHTS_BEFORE, type Stage } from '../stage.ts'
 import { spreadOf } from '../statistics.ts'
 
+const PAGE = fileURLToPath(new URL('../../docs/explain/performance.md', import.meta.url))
+
 /** A list of just 10,000 is not proven at first, since services stop counting there. */
 const SIZES = [10_001, 100_000, 1_000_000]
 
 /**
- * Measures what a night costs against the number of customers, and writes the page about it. `stageIn` makes the stage in a folder.
+ * Measures what a night costs against the number of customers, and writes its part of the page on performance. `stageIn` makes the stage in a folder.
  * Returns the exit code.
  */
 export async function writeCurves(
@@ -28,7 +31,6 @@ export async function writeCurves(
   stageIn = (folder: string): Stage => createStage(folder, {}),
 ): Promise<number> {
   const { values } = parseArgs({ args: [...args], options: OPTIONS })
-  const page = values.output ?? fileURLToPath(new URL('../../docs/explain/performance.md', import.meta.url))
   const sizes = (values.size?.map(Number) ?? SIZES).toSorted((a, b) => a - b)
   const runs = Number(values.runs ?? 5)
   if (![...sizes, runs].every((count) => Number.isSafeInteger(count) && count > 0)) {
@@ -51,9 +53,10 @@ export async function writeCurves(
     const dataset = { organizations: SIDE_BY_SIDE, customers: sizes.at(-2) ?? sizes[0] ?? 0 }
     const sideBySide = besideOf(dataset, await measure(sideBySideGroup(dataset)))
     const machine = { ...describeMachine(folder), rounds: String(runs) }
-    await mkdir(dirname(page), { recursive: true })
-    await writeFile(page, performancePage({ costs, sideBySide, nightsBefore: NIGHTS_BEFORE }, machine))
-    stdout.write(`${page} was written.\n`)
+    const part = curvesPart({ costs, sideBySide, nightsBefore: NIGHTS_BEFORE }, machine)
+    const { output = PAGE } = values
+    await writeFile(output, output === PAGE ? withPart(await readFile(PAGE, 'utf8'), 'curves', part) : part)
+    stdout.write(`${output} was written.\n`)
     return 0
   } finally {
     await stage.clear()

@@ -5,14 +5,15 @@ import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { UsageError } from '../../src/errors/errors.ts'
 import type { Output } from '../run-bench.ts'
+import { withPart } from '../markdown.ts'
 import { type Figures, figuresSchema } from './figures.ts'
 import { measureScale } from './measure-scale.ts'
-import { scalePage } from './page.ts'
+import { scalePart } from './page.ts'
 
 const MEASURED = fileURLToPath(new URL('measured.json', import.meta.url))
-const PAGE = fileURLToPath(new URL('../../docs/explain/scale.md', import.meta.url))
+const PAGE = fileURLToPath(new URL('../../docs/explain/performance.md', import.meta.url))
 
-/** Measures what a thousand organizations are worked out from, if there is a server to measure, and writes the page. Returns the exit code. */
+/** Measures what a thousand organizations are worked out from, if there is a server to measure, and writes its part of the page on performance. Returns the exit code. */
 export async function writeScale(args: readonly string[], { stdout, stderr }: Output): Promise<number> {
   const { values } = parseArgs({ args: [...args], options: OPTIONS })
   const customers = Number(values.size ?? 100_000)
@@ -34,7 +35,7 @@ export async function writeScale(args: readonly string[], { stdout, stderr }: Ou
       await rm(folder, { recursive: true, force: true })
     }
   }
-  await writeFile(PAGE, scalePage(await keptFigures()))
+  await writeFile(PAGE, withPart(await readFile(PAGE, 'utf8'), 'scale', scalePart(await keptFigures())))
   stdout.write(`${PAGE} was written${postgres === undefined ? ' from what was measured before' : ''}.\n`)
   return 0
 }

@@ -11,7 +11,8 @@ import { playQuickRounds, type QuickRounds } from '../../bench/quick/quick-round
 import { verdictTable } from '../../bench/report.ts'
 import type { GroupResult } from '../../bench/results.ts'
 import { runBench } from '../../bench/run-bench.ts'
-import { scalePage } from '../../bench/scale/page.ts'
+import { withPart } from '../../bench/markdown.ts'
+import { scalePart } from '../../bench/scale/page.ts'
 import { keptFigures } from '../../bench/scale/write-scale.ts'
 import { servedList } from '../../bench/service/served-list.ts'
 import { startService } from '../../bench/service/service.ts'
@@ -155,16 +156,16 @@ function aStageAtOnce(): Stage {
   }
 }
 
-test('the curves are measured at each size, and the page is written from them', async () => {
-  const file = join(temporaryFolder(), 'docs', 'performance.md')
+test('the curves are measured at each size, and their part of the page is written from them', async () => {
+  const file = join(temporaryFolder(), 'performance.md')
   const output = { stdout: { write: () => true }, stderr: { write: () => true } }
 
   const sizes = ['--size', '400', '--size', '200']
   expect(await writeCurves([...sizes, '--runs', '1', '--output', file], output, aStageAtOnce)).toBe(0)
   const page = await readFile(file, 'utf8')
 
-  expect(page.match(/^\| 200 \|/gm)).toHaveLength(4)
-  expect(page).toMatch(/^\| 200 \| 2 \| \d+ \| [\d.]+ % \| [\d.]+ \|$/m)
+  expect(page.match(/^\| 200 \|/gm)).toHaveLength(3)
+  expect(page).toMatch(/^\| 200 \| 2 \| \d+ \| [\d.]+ % \| [\d.]+ min \| [\d.]+ min \| [\d,]+ \|$/m)
   // From the smallest size to the largest, in whatever order they are asked for.
   expect(page).toMatch(/^\| 200 \| 2 \|.*\n\| 400 \| 4 \|/m)
   expect(page).toContain('8 organizations of 200 customers')
@@ -193,11 +194,11 @@ function played(rounds: QuickRounds) {
   return playQuickRounds(rounds).map(({ requests, unseen, isAtLimit }) => ({ requests, unseen, isAtLimit }))
 }
 
-test('the page on a thousand organizations holds what was measured last', async () => {
-  const page = await readFile(new URL('../../docs/explain/scale.md', import.meta.url), 'utf8')
+test('the part on a thousand organizations holds what was measured last', async () => {
+  const page = await readFile(new URL('../../docs/explain/performance.md', import.meta.url), 'utf8')
 
   // `npm run bench -- --scale` writes it again.
-  expect(page).toBe(scalePage(await keptFigures()))
+  expect(page).toBe(withPart(page, 'scale', scalePart(await keptFigures())))
   expect(page).not.toMatch(/NaN|undefined|Infinity/)
 })
 
