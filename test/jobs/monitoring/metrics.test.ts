@@ -104,7 +104,8 @@ test('a mirror that cannot be read is said, and the process is measured all the 
 test('organizations that come and go leave nothing behind', async () => {
   let configured = ['acme']
   const labelled = async () => (await lines()).filter((line) => line.includes('organization=')).toSorted()
-  const { metrics, lines } = metricsOf({ organizations: () => configured.map((id) => ({ id, schedule: undefined })) })
+  const organizations = () => configured.map((id) => ({ id, schedule: undefined }))
+  const { metrics, lines } = metricsOf({ organizations, freshness: [aFreshness('left', START_MS)] })
   const before = await labelled()
   for (let n = 0; n < 50; n += 1) {
     configured = ['acme', `org-${n}`]
@@ -116,6 +117,7 @@ test('organizations that come and go leave nothing behind', async () => {
   }
   configured = ['acme']
 
+  expect(before.join()).not.toContain('left')
   expect(await labelled()).toEqual(before)
 })
 
