@@ -152,10 +152,11 @@ async function* standings(
 /** An organization in a night: how it stands, the run that says so, and how many of its removals wait for a decision. */
 export type InNight = { organization: string; ended: Ended; run: Report | undefined; heldRemovals: number }
 
-/** Whether every organization was read to its end, and its data has the fields that it had. */
-export function wentWell(organizations: readonly Pick<InNight, 'ended' | 'run'>[]): boolean {
+/** Whether every organization was read to its end, its data has the fields that it had, and none waits for a person to decide. */
+export function wentWell(organizations: readonly Pick<InNight, 'ended' | 'run' | 'heldRemovals'>[]): boolean {
   return organizations.every(
-    ({ ended, run }) => ended === 'complete' && run?.reasons.includes('shape-changed') !== true,
+    ({ ended, run, heldRemovals }) =>
+      ended === 'complete' && run?.reasons.includes('shape-changed') !== true && heldRemovals === 0,
   )
 }
 

@@ -1,4 +1,5 @@
 import { factsOf } from '../errors/errors.ts'
+import type { HeldRemovals } from '../model/mirror.ts'
 import type { Outcome } from '../sync/mirror-organization.ts'
 
 /** The program's exit codes. A contract: scripts depend on them. */
@@ -6,7 +7,7 @@ export const EXIT_CODES = {
   0: 'every run complete',
   1: 'unexpected',
   2: 'usage or configuration',
-  3: 'some organizations failed and others did not, or they failed for different reasons',
+  3: 'some organizations failed and others did not, they failed for different reasons, or one waits for a person: its removals are held back, or its shape has changed',
   4: 'refused by the service (400, 401, 403, 404, 422)',
   5: 'try again later: service or queue unavailable, throttled beyond maxWait, six hours reached, organization paused, a file in use, replaced or on a full disk, no answer of a server, statement too slow',
   6: 'another run holds the organization',
@@ -32,11 +33,15 @@ export function exitCodeOfAll(errors: readonly unknown[]): ExitCode {
   return oneExitCode(errors.map((error) => (error === undefined ? 0 : exitCodeOf(error))))
 }
 
-/** The exit code for runs: that of their errors, and of quick runs that knew no order, or stopped at their limit. */
-export function exitCodeOfRuns(outcomes: readonly Outcome[]): ExitCode {
+/**
+ * The exit code for runs: that of their errors, of quick runs that knew no order or stopped at their limit, and of organizations that wait for
+ * a person. `held`: the removals that wait for a decision.
+ */
+export function exitCodeOfRuns(outcomes: readonly Outcome[], held: readonly HeldRemovals[] = []): ExitCode {
   return oneExitCode(
-    outcomes.map(({ error, report: { status, reasons } }) => {
+    outcomes.map(({ error, report: { organization, status, reasons } }) => {
       if (error !== undefined) return exitCodeOf(error)
+      if (reasons.includes('shape-changed') || held.some((each) => each.organization === organization)) return 3
       if (status !== 'partial') return 0
       return reasons.includes('no-order') ? 3 : reasons.includes('quick-budget') ? 5 : 0
     }),

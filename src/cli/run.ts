@@ -3,6 +3,7 @@ import type { Organization } from '../config/organization.ts'
 import type { Config } from '../config/read-config.ts'
 import { UsageError } from '../errors/errors.ts'
 import { monotonicMs } from '../machine/timers.ts'
+import type { HeldRemovals } from '../model/mirror.ts'
 import type { Report } from '../model/report.ts'
 import { moment, second } from '../text/wording.ts'
 import { command, durationArgument, listHeldRemovals, namedConfig, withMirrorOf } from './command.ts'
@@ -80,18 +81,19 @@ async function waitForRuns({ config, file, organizations, timeoutMs, quick, now 
     onNews: (id, news) => sayOf(id, newsWords(news)),
   })
   const ended = waited.flatMap((each) => each.waited ?? [])
+  let held: HeldRemovals[] | undefined
   if (ended.length > 0) {
     const here = ended.flatMap(({ from, outcome: { report } }) => (from === 'mirror' ? [report] : []))
     print(io.stdout, waitedText(ended, { mirrorFile: shownMirror(config.mirror), screen: screenOf(io.stdout) }))
     if (quick) print(io.stdout, quickText(here))
     // Where the mirror is on another machine, its held removals are looked up there.
-    const held = here.length > 0 ? await listHeldRemovals(config) : []
+    held = here.length > 0 ? await listHeldRemovals(config) : []
     const outcomes = ended.map(({ outcome }) => outcome)
     say(io.stderr, whatToDo({ outcomes, organizations, held }, { config: file, quick }))
   }
   for (const { organization, waited: end } of waited)
     if (end === undefined) sayOf(organization, goesOn(organization, configOption(file)))
-  io.exitWith(oneExitCode(waited.map(exitCodeOf)))
+  io.exitWith(oneExitCode(waited.map((each) => exitCodeOf(each, held))))
 }
 
 type Waited = import('../../jobs/commands/run-and-wait.ts').Waited
@@ -105,9 +107,9 @@ async function listRuns(config: Config, organization: string): Promise<readonly 
 /** Runs that may have ended between the end of a job and the look at the mirror. */
 const LATEST_RUNS = 20
 
-function exitCodeOf({ waited }: Waited): ExitCode {
+function exitCodeOf({ waited }: Waited, held: readonly HeldRemovals[] | undefined): ExitCode {
   if (waited === undefined) return 5
-  return waited.from === 'no-quick-run' ? 6 : exitCodeOfRuns([waited.outcome])
+  return waited.from === 'no-quick-run' ? 6 : exitCodeOfRuns([waited.outcome], held)
 }
 
 function newsWords(news: WaitNews): string {

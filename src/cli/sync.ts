@@ -62,7 +62,7 @@ export function syncCommand(io: Io) {
     }
     if (options.log === undefined)
       say(io.stderr, whatToDo(synced, options) + (published === undefined ? '' : failedText(published)))
-    const code = exitCodeOfRuns(outcomes)
+    const code = exitCodeOfRuns(outcomes, synced.held)
     io.exitWith(published === undefined ? code : exitCodeWithCopies(code, published))
   }
 }

@@ -148,13 +148,15 @@ const notify = z.strictObject({
     secretReferenceForm('must not be written into this file: write { env: NAME } or { file: path }'),
     'Where the secret is kept that signs it: whsec_ and base64, as Standard Webhooks have it.',
   ),
-  only: setting(z.enum(['failures']), 'Report only nights in which not every organization was read to its end.'),
+  only: setting(
+    z.enum(['failures']),
+    'Report only nights that did not go well: an organization was not read to its end, or waits for a person.',
+  ),
 })
 
 const heartbeat = z.strictObject({
   url: hook.meta({
-    description:
-      'The address to request, with one GET, after each night in which every organization was read to its end.',
+    description: 'The address to request, with one GET, after each night that went well.',
     format: 'uri',
     examples: ['https://hc-ping.com/00000000-0000-0000-0000-000000000000'],
   }),

@@ -69,7 +69,7 @@ test('/readyz names the organization and stays ready, and the night did not go w
   const run = await mirror.findRun(2)
 
   expect(readiness).toMatchObject({ ready: true, shapeChanged: ['acme'] })
-  expect(wentWell([{ ended: 'complete', run }])).toBe(false)
+  expect(wentWell([{ ended: 'complete', run, heldRemovals: 0 }])).toBe(false)
 })
 
 test('--json prints what was accepted, and there is nothing more to accept', async () => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { endedAs, lastDueMs, nightAt, rotasOf } from '../../../jobs/notify/nights.ts'
+import { endedAs, lastDueMs, nightAt, rotasOf, wentWell } from '../../../jobs/notify/nights.ts'
 import { startDelayMs, type Schedule } from '../../../jobs/schedule/due-times.ts'
 
 const HOUR_MS = 3_600_000
@@ -81,3 +81,16 @@ describe('an organization', () => {
     expect(ended(known)).toBe('pending')
   })
 })
+
+test.each([
+  ['complete', 0, true],
+  ['complete', 50, false],
+  ['failed', 0, false],
+] as const)(
+  'a night in which an organization ended %s with %d removals held went well: %s',
+  (ended, heldRemovals, isWell) => {
+    const good = { ended: 'complete', run: undefined, heldRemovals: 0 } as const
+
+    expect(wentWell([good, { ended, run: undefined, heldRemovals }])).toBe(isWell)
+  },
+)
