@@ -87,7 +87,7 @@ function decisionCommand(io: Io, decision: keyof typeof DECISIONS) {
       if (!yes && !(await isWanted({ ...io, ask: asking }, decision, held, file)))
         return say(io.stdout, 'Nothing was changed.\n')
       const { runId: run, organization } = held
-      // A run that held others back meanwhile has another number, and nobody has seen whom it concerns.
+      // A run that held others back meanwhile has another number, and its customers were not shown.
       const customers = await withMirrorToChange(file, (mirror) =>
         decision === 'approve' ? mirror.approveRemovals(run, Date.now()) : mirror.discardRemovals(run),
       )
@@ -100,12 +100,12 @@ type Asking = Pick<Io, 'stdout' | 'signal'> & { ask: Io['ask'] | undefined }
 
 type Held = { runId: number; organization: string; customers: HeldCustomer[] }
 
-/** Whether a person who has seen the names says so. Throws UsageError where nobody can be asked. */
+/** Whether a person who has seen the names says so. Throws UsageError where there is no terminal to ask on. */
 async function isWanted(io: Asking, decision: keyof typeof DECISIONS, held: Held, file: string | undefined) {
   const { organization, customers } = held
   const see = `customer-mirror removals show ${organization}${configOption(file)}`
   if (io.ask === undefined)
-    throw new UsageError(`Nobody can be asked here. See whom it concerns with '${see}', then add --yes.`)
+    throw new UsageError(`There is no terminal to ask on. See whom it concerns with '${see}', then add --yes.`)
   say(io.stdout, headingOf(held))
   await printCustomers(io, customers.slice(0, MOST_ASKED))
   if (customers.length > MOST_ASKED)
