@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { sortableInstant } from '../../src/scan/row-order.ts'
+import { honest, scanOf } from '../support/scanned-services.ts'
 import { seeds } from '../support/seeds.ts'
 
 test.each([
@@ -83,4 +84,26 @@ test('every day the calendar has can be read in the plainest form, and no other'
       }
     }
   }
+})
+
+test.each([
+  ['id asc', 'id asc'],
+  ['id desc', 'id desc'],
+  ['created desc, id asc', 'created_at desc'],
+] as const)('a list in the order %s is proven by %s', (order, witness) => {
+  expect(scanOf(honest, { order }).certificate).toMatchObject({ proof: 'proven', witness })
+})
+
+test('where a row has no creation time, creation times prove nothing, even where it stands first', () => {
+  const { certificate } = scanOf(
+    (list, window) => {
+      const answer = list.answer(window)
+      const [first, ...others] = answer.rows
+      const isUndated = window.page === 1 && first !== undefined
+      return isUndated ? { ...answer, rows: [{ ...first, createdAt: undefined }, ...others] } : answer
+    },
+    { order: 'created asc, id asc' },
+  )
+
+  expect(certificate.proof).toBe('settled')
 })
