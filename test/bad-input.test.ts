@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, rmSync, chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { beforeEach, describe, expect, test } from 'vitest'
@@ -318,6 +318,16 @@ test('a mirror that is a file of something else is not changed', async () => {
     `${here.workplace.mirror}: file is not a database (SQLITE_NOTADB). It is not a mirror of ours`,
   )
   expect(readFileSync(here.workplace.mirror, 'utf8')).toBe(notes)
+})
+
+test('a wrong command line creates no mirror, and none is made where no folder can be', async () => {
+  const data = join(here.workplace.folder, 'data')
+  rmSync(data, { recursive: true })
+
+  here.expectRefusal(await here.sync('acne'), 'unknown organization "acne" (did you mean "acme"?)')
+  expect(existsSync(data)).toBe(false)
+  writeFileSync(data, 'a file')
+  here.expectMirrorRefused(await here.sync(), 'not a directory (open, ENOTDIR)')
 })
 
 /** A service of 300 customers and a workplace that mirrors it, anew for each test of the file. */
