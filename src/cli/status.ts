@@ -72,7 +72,7 @@ const FORMS = {
 
 /**
  * Writes a form of the status to standard output, which `-` names, or as a whole file in place of the one from before. Throws UsageError and
- * ExportFailed for a bad target, such as a file that this program did not write, and then leaves it as it was.
+ * CopyFailed for a bad target, such as a file that this program did not write, and then leaves it as it was.
  */
 async function writeForm(
   file: string,
@@ -96,7 +96,8 @@ async function writeForm(
     if (isThere && !readFileSync(place, 'utf8').startsWith(beginning))
       throw new UsageError(`${place}: is there already, and was not made by this command. Name another file.`)
   })
-  writeTextFile(place, await text(mirror, facts), { mode })
+  const whole = await text(mirror, facts)
+  atPlace(place, () => writeTextFile(place, whole, { mode }))
 }
 
 async function metricsOf(mirror: Mirror, facts: StatusFacts): Promise<string> {

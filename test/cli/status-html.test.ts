@@ -56,6 +56,7 @@ test.each([
   ['the configuration', (_f: string, _m: string, config: string) => config, 2, /was not made by this command/],
   ['a link', (folder: string) => join(folder, 'link.html'), 2, /is a symbolic link/],
   ['no name', () => '', 2, /The name of the file is empty/],
+  ['a place of the system', () => '/proc/status.html', 2, /^\/proc\/status\.html: (no such file|permission denied)/],
   ['a name that is too long', (folder: string) => join(folder, 'x'.repeat(250)), 2, /has a name that is too long/],
 ])('status --html refuses %s and leaves it as it was', async (_what, targetIn, code, says) => {
   const { folder, config, mirror } = await aMirroredWorkplace()
