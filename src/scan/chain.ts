@@ -283,7 +283,7 @@ export class Chain implements Stage {
   }
 
   #settleEmpty(pending: Pending, read: ReadWindow): void {
-    const { total, rows, isFixed } = this.#findings
+    const { total, rows, isFixed, size } = this.#findings
     const isPromised = total !== undefined && read.start < rows
     if (!isPromised) {
       if (this.#reach === 0) return this.#conclude()
@@ -294,6 +294,11 @@ export class Chain implements Stage {
         return this.#pending.putFirst([{ page: read.window.page + 1, size: read.window.size }])
       }
       if (this.#pending.count > 0) return
+      // The list has become shorter since the chain came so far: a window further back knows its end.
+      if (this.#left !== undefined && total !== undefined && !isFixed && this.#steps < MOST_STEPS) {
+        this.#steps += 1
+        return this.#pending.putFirst([this.#findings.windowCovering(rows - Math.ceil(size / 2 ** this.#steps))])
+      }
       // No window of the chain holds the last row: rows may stand behind it that no window shows.
       const isAtEnd = isFixed || (this.#left !== undefined && isEnd(this.#left))
       return this.#conclude(isAtEnd ? undefined : 'link-broken')
