@@ -1,7 +1,7 @@
 import { Command, Option } from '@commander-js/extra-typings'
 import type { Config } from '../config/read-config.ts'
 import { UsageError } from '../errors/errors.ts'
-import type { HeldCustomer, HeldRemovals, Mirror } from '../model/mirror.ts'
+import type { HeldCustomer, Mirror } from '../model/mirror.ts'
 import { isoTime } from '../time/moments.ts'
 import { command, JSON_OPTION, requireKnown, show, withMirror, withMirrorToChange } from './command.ts'
 import { screenOf, type Io } from './io.ts'
@@ -48,16 +48,19 @@ function showCommand(io: Io) {
     .addOption(new Option('--json', 'print one JSON document').conflicts('csv'))
     .option('--csv', 'print CSV (RFC 4180), values as they are')
     .action(async (asked, { config: file, json, csv }) => {
-      const { runId, organization, customers } = await withMirror(file, customersHeld(asked))
+      const held = await withMirror(file, customersHeld(asked))
+      const { runId: run = null, organization = asked, customers = [] } = held ?? {}
       if (json) {
         const documents = customers.map(({ absentSinceMs, ...customer }) => {
           return { ...customer, absentSince: isoTime(absentSinceMs) }
         })
-        return show(io, json, { document: { run: runId, organization, customers: documents } })
+        return show(io, json, { document: { run, organization, customers: documents } })
       }
-      if (csv === undefined) say(io.stdout, headingOf({ runId, organization, customers }))
-      await printCustomers(io, customers, csv)
-      if (csv === undefined) print(io.stdout, `\n${decisionLines(organization, configOption(file))}`)
+      if (csv) return printCustomers(io, customers, csv)
+      if (held === undefined) return say(io.stdout, `${organization}: no removals are held back.\n`)
+      say(io.stdout, headingOf(held))
+      await printCustomers(io, customers)
+      print(io.stdout, `\n${decisionLines(organization, configOption(file))}`)
     })
 }
 
@@ -83,6 +86,7 @@ function decisionCommand(io: Io, decision: keyof typeof DECISIONS) {
     .option(...JSON_OPTION)
     .action(async (asked, { config: file, json, yes }) => {
       const held = await withMirror(file, customersHeld(asked))
+      if (held === undefined) throw new UsageError(`${asked} holds no removals. ${LISTED}`)
       const asking = json ? undefined : io.ask
       if (!yes && !(await isWanted({ ...io, ask: asking }, decision, held, file)))
         return say(io.stdout, 'Nothing was changed.\n')
@@ -116,34 +120,33 @@ async function isWanted(io: Asking, decision: keyof typeof DECISIONS, held: Held
 
 const MOST_ASKED = 20
 
-/** The removals that wait of an organization, or of a run by its number. Throws UsageError where none wait. */
+/** The removals that wait of an organization, or of a run by its number. Undefined for an organization of which none wait. Throws UsageError. */
 function customersHeld(asked: string) {
-  return async (mirror: Mirror, config: Config): Promise<Held> => {
+  return async (mirror: Mirror, config: Config): Promise<Held | undefined> => {
     const waiting = await mirror.listHeldRemovals()
     const number = /^#?([1-9]\d{0,14})$/.exec(asked)?.[1]
     const held =
       waiting.find(({ organization }) => organization === asked) ??
       waiting.find(({ runId }) => String(runId) === number)
-    if (held === undefined) throw await holdsNothing({ asked, number, waiting }, mirror, config)
-    const { runId, organization } = held
-    return { runId, organization, customers: await mirror.listHeldCustomers(runId) }
+    if (held !== undefined) {
+      const { runId, organization } = held
+      return { runId, organization, customers: await mirror.listHeldCustomers(runId) }
+    }
+    if (number === undefined) {
+      await requireKnown(asked, mirror, config)
+      return undefined
+    }
+    const run = await mirror.findRun(Number(number))
+    const newer = waiting.find(({ organization }) => organization === run?.organization)
+    const next =
+      newer === undefined
+        ? LISTED
+        : `Run ${newer.runId} does now: 'customer-mirror removals show ${newer.organization}' lists its customers.`
+    throw new UsageError(`Run ${number} holds no removals. ${next}`)
   }
 }
 
-async function holdsNothing(
-  { asked, number, waiting }: { asked: string; number: string | undefined; waiting: HeldRemovals[] },
-  mirror: Mirror,
-  config: Config,
-): Promise<UsageError> {
-  if (number === undefined) await requireKnown(asked, mirror, config)
-  const run = number === undefined ? undefined : await mirror.findRun(Number(number))
-  const newer = waiting.find(({ organization }) => organization === run?.organization)
-  const next =
-    newer === undefined
-      ? "'customer-mirror removals list' lists the runs that do."
-      : `Run ${newer.runId} does now: 'customer-mirror removals show ${newer.organization}' lists its customers.`
-  return new UsageError(`${number === undefined ? asked : `Run ${number}`} holds no removals. ${next}`)
-}
+const LISTED = "'customer-mirror removals list' lists the runs that do."
 
 function headingOf({ runId, organization, customers }: Held): string {
   return `Run ${runId} of ${organization} holds back the removal of ${count(customers.length, 'customer')}:\n`

@@ -163,6 +163,12 @@ test('after all decisions, there is nothing to list', async () => {
   await removals('discard', '4', '--yes')
 
   expect(await removals('list')).toEqual({ code: 0, stdout: 'No removals are held back.\n', stderr: '' })
+  expect(await removals('show', 'acme')).toEqual({
+    code: 0,
+    stdout: 'acme: no removals are held back.\n',
+    stderr: '',
+  })
+  expect(JSON.parse((await removals('show', 'acme', '--json')).stdout)).toMatchObject({ run: null, customers: [] })
   expect(JSON.parse((await removals('list', '--json')).stdout)).toEqual({ schemaVersion: 1, removals: [] })
 })
 
