@@ -87,6 +87,8 @@ function wrongRemovals(watched: Watched): string[] {
 }
 
 function untrueProof({ outcome: { report }, list, startTick, endTick, after }: Watched): string[] {
+  // A discard also speaks of those who became absent since, until there are half as many more: all stay as they are.
+  const isDiscarded = report.held > 0 && after.waiting === 0
   return list.people.flatMap((person) => {
     const row = after.customers.get(person.id)
     const isOdd = wasOddBetween(person, startTick, endTick)
@@ -97,7 +99,7 @@ function untrueProof({ outcome: { report }, list, startTick, endTick, after }: W
       const isStale = !isOdd && !namesBetween(person, startTick, endTick).includes(String(row?.name))
       return isStale ? [`${report.proof}, and ${person.n} has old values`] : []
     }
-    const isGhost = isThere && !after.held.has(row.row_id) && !wasListedEver(person, startTick, endTick)
+    const isGhost = isThere && !isDiscarded && !after.held.has(row.row_id) && !wasListedEver(person, startTick, endTick)
     return isGhost ? [`${report.proof}, and ${person.n} had left before`] : []
   })
 }
