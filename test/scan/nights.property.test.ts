@@ -3,7 +3,7 @@ import { seeds } from '../support/seeds.ts'
 import { NIGHTLY_ORDERS, playNights, type SimulatedNight } from '../support/simulated-nights.ts'
 
 /** Histories of each order, three nights each: all of them in a deep run. */
-const HISTORIES = seeds(20_000, { every: 400 })
+const HISTORIES = seeds(20_000, { every: 600 })
 /** The requests of a scan: three plain readings, and some for what a short list needs as well. */
 const SOME_MORE = 40
 

@@ -1,5 +1,7 @@
-import { expect, test } from 'vitest'
+import { readFileSync } from 'node:fs'
+import { expect, inject, test } from 'vitest'
 import { scanOf, SERVICES, type ScanOptions, type Serve } from '../support/scanned-services.ts'
+import { someOf } from '../support/seeds.ts'
 import type { ListOrder } from '../support/simulated-list.ts'
 
 const ORDERS: readonly ListOrder[] = [
@@ -58,12 +60,14 @@ const HEAD = `# What scans of services prove and cost
 
 Three scans in a cell: \`p\` proven, \`s\` settled, \`w\` unproven and whole, \`-\` unproven, \`!\` ended before the end of the list; their requests,
 and how many customers they leave unread. First at rest, then with a change before each answer; the last column is a plain scan.
-Written by the tests: \`npx vitest run test/scan/services.test.ts --update\`.
+Written by the tests: \`npm run test:deep -- test/scan/services.test.ts --update\`.
 `
+
+const PAGE = readFileSync(new URL('services.md', import.meta.url), 'utf8').split('\n')
 
 test('what a scan of each service proves, what it costs, and how many customers it leaves unread', async () => {
   const columns = ['service', ...ORDERS, ...BUSY_ORDERS.map((order) => `${order}, busy`), 'plain', 'reasons']
-  const lines = Object.entries(SERVICES).map(([name, serve]) => {
+  const lines = someOf(Object.entries(SERVICES)).map(([name, serve]) => {
     const reasons = new Set<string>()
     const cells = [
       ...ORDERS.map((order) => read(name, serve, { order }, reasons)),
@@ -73,5 +77,6 @@ test('what a scan of each service proves, what it costs, and how many customers 
     return [name, ...cells, [...reasons].toSorted().join(', ')]
   })
   const table = [columns, columns.map(() => '-'), ...lines].map((line) => `| ${line.join(' | ')} |`)
-  await expect([HEAD, ...table, ''].join('\n')).toMatchFileSnapshot('services.md')
+  if (inject('isDeep')) await expect([HEAD, ...table, ''].join('\n')).toMatchFileSnapshot('services.md')
+  else expect(PAGE).toEqual(expect.arrayContaining(table))
 })
