@@ -35,7 +35,7 @@ test('a waiting job of the old id ends without a request, its schedule is remove
       stderr: '',
     },
   )
-  const second = startWorker(place)
+  const second = startWorker(place, { timings: { leftWaitMs: 20 } })
   await second.said(message('worker started'))
   await second.ran('acme', 'give-up')
   await second.stop()
