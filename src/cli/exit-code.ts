@@ -7,7 +7,7 @@ export const EXIT_CODES = {
   0: 'every run complete',
   1: 'unexpected',
   2: 'usage or configuration',
-  3: 'some organizations failed and others did not, they failed for different reasons, or one waits for a person: its removals are held back, or its shape has changed',
+  3: 'some organizations failed and others did not, or for different reasons; a run was cancelled, or an answer could not be used; or removals or changed fields wait for a person',
   4: 'refused by the service (400, 401, 403, 404, 422)',
   5: 'try again later: service or queue unavailable, throttled beyond maxWait, six hours reached, organization paused, a file in use, replaced or on a full disk, no answer of a server, statement too slow',
   6: 'another run holds the organization',
