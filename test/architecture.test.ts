@@ -217,6 +217,13 @@ describe('where the outside world is used', () => {
     expect(offenders(pure, (target) => target.startsWith('node:') && target !== 'node:crypto')).toEqual([])
   })
 
+  // What only strips types leaves them as they are, and a command that loads such a file ends before it begins.
+  test('the program is written in the words that the oldest Node it runs on knows (22.19)', () => {
+    const newer =
+      /\busing [\w$]+ =|\b(RegExp\.escape|Error\.isError|Promise\.try|Math\.sumPrecise|Uint8Array\.from(Hex|Base64))\b/
+    expect(matching(product, newer)).toEqual([])
+  })
+
   // Node then opens standard input, and to read it fails while nothing has come: a process of ours takes its plan from there.
   test('the process is taken from where it always is, not imported', () => {
     expect(matching(product, /from 'node:process'/)).toEqual([])

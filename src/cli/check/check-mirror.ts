@@ -6,9 +6,10 @@ import { parsePostgresAddress } from '../../address/postgres-address.ts'
 import { isOurs, MirrorUnusable } from '../../errors/errors.ts'
 import { mirrorFault, seenIn } from '../../errors/faults.ts'
 import { nearestFolder } from '../../machine/folders.ts'
-import type { StoredPrivacy } from '../../model/mirror.ts'
+import type { Mirror, StoredPrivacy } from '../../model/mirror.ts'
 import { NOTHING_HIDDEN } from '../../privacy/privacy-policy.ts'
 import { examineServer, findAdditions, openMirrorIfThere } from '../../store/mirror.ts'
+import { closing } from '../command.ts'
 import { find, warning, type Finding, type Found } from './finding.ts'
 
 /** Opens the mirror and has all of it read. If there is none yet, checks that one can be made. Nothing is made. */
@@ -18,27 +19,23 @@ export function checkMirror(address: string): Promise<Finding> {
 
 async function inFile(file: string): Promise<Found> {
   try {
-    await using mirror = closing(await openMirrorIfThere(file))
-    if (mirror.opened === undefined) {
+    const opened = await openMirrorIfThere(file)
+    if (opened === undefined) {
       if (existsSync(file)) await access(file, constants.W_OK)
       // Rights alone do not show whether anything can be made in a folder: in /proc, nothing can.
       else rmdirSync(mkdtempSync(join(nearestFolder(dirname(file)), '.customer-mirror-check-')))
       return { said: `${file} will be created by the first sync` }
     }
-    requireSound(file, await mirror.opened.findDamage())
-    const added = additions(await findAdditions(file))
-    await access(file, constants.W_OK)
-    return withWarnings(`${file}, sound and writable`, [...exposed(file), ...added])
+    return await closing(opened, async (mirror) => {
+      requireSound(file, await mirror.findDamage())
+      const added = additions(await findAdditions(file))
+      await access(file, constants.W_OK)
+      return withWarnings(`${file}, sound and writable`, [...exposed(file), ...added])
+    })
   } catch (error) {
     const seen = seenIn(error)
     throw seen === undefined ? error : mirrorFault(file, seen, { cause: error })
   }
-}
-
-type Opened = Awaited<ReturnType<typeof openMirrorIfThere>>
-
-function closing(opened: Opened): AsyncDisposable & { opened: Opened } {
-  return { opened, [Symbol.asyncDispose]: async () => await opened?.close() }
 }
 
 function requireSound(mirror: string, damages: readonly string[]): void {
@@ -88,11 +85,14 @@ async function onServer(address: string): Promise<Found> {
   const shown = shownMirror(address)
   const examined = await examineServer(address)
   requireColumns(shown, examined)
-  await using mirror = closing(await openMirrorIfThere(address))
-  requireWritable(shown, examined)
-  requireSound(shown, (await mirror.opened?.findDamage()) ?? [])
+  const opened = await openMirrorIfThere(address)
+  const judge = async (mirror?: Mirror) => {
+    requireWritable(shown, examined)
+    requireSound(shown, (await mirror?.findDamage()) ?? [])
+  }
+  await (opened === undefined ? judge() : closing(opened, judge))
   const state =
-    mirror.opened === undefined ? `the schema ${examined.schema} will be made by the first sync` : soundWords(examined)
+    opened === undefined ? `the schema ${examined.schema} will be made by the first sync` : soundWords(examined)
   return withWarnings(`${shown}, ${serverWords(address, examined)}, ${state}`, additions(examined.tables?.added ?? []))
 }
 
@@ -142,11 +142,13 @@ export type Stored = Omit<StoredPrivacy, 'organization'>
 /** How each organization is stored that was ever read; none where the mirror cannot be read, which is a finding of its own. */
 export async function readStoredPrivacy(address: string): Promise<ReadonlyMap<string, Stored>> {
   try {
-    await using mirror = closing(await openMirrorIfThere(address))
-    if (mirror.opened === undefined) return new Map()
-    const stored = new Map((await mirror.opened.listPrivacy()).map((each) => [each.organization, each]))
-    const runs = await mirror.opened.listLastRuns()
-    return new Map(runs.map(({ organization }) => [organization, stored.get(organization) ?? AS_SENT]))
+    const opened = await openMirrorIfThere(address)
+    if (opened === undefined) return new Map()
+    return await closing(opened, async (mirror) => {
+      const stored = new Map((await mirror.listPrivacy()).map((each) => [each.organization, each]))
+      const runs = await mirror.listLastRuns()
+      return new Map(runs.map(({ organization }) => [organization, stored.get(organization) ?? AS_SENT]))
+    })
   } catch (error) {
     if (isOurs(error)) return new Map()
     throw error
