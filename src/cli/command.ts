@@ -62,9 +62,15 @@ export function limitOption(most: number) {
   return new Option('--limit <number>', 'how many at most').default(most).argParser(wholeNumber({ least: 1 }))
 }
 
-/** Parses the number of a run, as `runs` and `removals` show it, with or without `#`. */
+/** The number of a run in a text, as `runs` and `removals` show it, with or without `#`; undefined in any other text. */
+export function runNumberIn(text: string): number | undefined {
+  return /^#?[1-9]\d{0,14}$/.test(text) ? Number(text.replace('#', '')) : undefined
+}
+
+/** Parses the number of a run. */
 export function runNumber(text: string): number {
-  if (/^#?[1-9]\d{0,14}$/.test(text)) return Number(text.replace('#', ''))
+  const number = runNumberIn(text)
+  if (number !== undefined) return number
   throw new InvalidArgumentError('It must be the number of a run, such as 12.')
 }
 

@@ -3,7 +3,7 @@ import type { Config } from '../config/read-config.ts'
 import { UsageError } from '../errors/errors.ts'
 import type { HeldCustomer, Mirror } from '../model/mirror.ts'
 import { isoTime } from '../time/moments.ts'
-import { command, JSON_OPTION, requireKnown, show, withMirror, withMirrorToChange } from './command.ts'
+import { command, JSON_OPTION, requireKnown, runNumberIn, show, withMirror, withMirrorToChange } from './command.ts'
 import { screenOf, type Io } from './io.ts'
 import { decisionLines } from './output/advice.ts'
 import { textOf } from './output/rows.ts'
@@ -48,7 +48,7 @@ function showCommand(io: Io) {
     .addOption(new Option('--json', 'print one JSON document').conflicts('csv'))
     .option('--csv', 'print CSV (RFC 4180), values as they are')
     .action(async (asked, { config: file, json, csv }) => {
-      const held = await withMirror(file, customersHeld(asked))
+      const held = await withMirror(file, removalsHeld(asked))
       const { runId: run = null, organization = asked, customers = [] } = held ?? {}
       if (json) {
         const documents = customers.map(({ absentSinceMs, ...customer }) => {
@@ -60,7 +60,7 @@ function showCommand(io: Io) {
       if (held === undefined) return say(io.stdout, `${organization}: no removals are held back.\n`)
       say(io.stdout, headingOf(held))
       await printCustomers(io, customers)
-      print(io.stdout, `\n${decisionLines(organization, configOption(file))}`)
+      print(io.stdout, `\n${decisionLines(organization, configOption(file)).join('\n')}\n`)
     })
 }
 
@@ -85,10 +85,10 @@ function decisionCommand(io: Io, decision: keyof typeof DECISIONS) {
     .option('--yes', 'decide without being asked, as a script must')
     .option(...JSON_OPTION)
     .action(async (asked, { config: file, json, yes }) => {
-      const held = await withMirror(file, customersHeld(asked))
+      const held = await withMirror(file, removalsHeld(asked, { named: !yes }))
       if (held === undefined) throw new UsageError(`${asked} holds no removals. ${LISTED}`)
-      const asking = json ? undefined : io.ask
-      if (!yes && !(await isWanted({ ...io, ask: asking }, decision, held, file)))
+      const ask = json ? undefined : io.ask
+      if (!yes && !(await isWanted(decision, held, { ...io, ask, option: configOption(file) })))
         return say(io.stdout, 'Nothing was changed.\n')
       const { runId: run, organization } = held
       // A run that held others back meanwhile has another number, and its customers were not shown.
@@ -100,14 +100,16 @@ function decisionCommand(io: Io, decision: keyof typeof DECISIONS) {
     })
 }
 
-type Asking = Pick<Io, 'stdout' | 'signal'> & { ask: Io['ask'] | undefined }
-
 type Held = { runId: number; organization: string; customers: HeldCustomer[] }
 
 /** Whether a person who has seen the names says so. Throws UsageError where there is no terminal to ask on. */
-async function isWanted(io: Asking, decision: keyof typeof DECISIONS, held: Held, file: string | undefined) {
+async function isWanted(
+  decision: keyof typeof DECISIONS,
+  held: Held,
+  { option, ...io }: Pick<Io, 'stdout' | 'signal'> & { ask: Io['ask'] | undefined; option: string },
+): Promise<boolean> {
   const { organization, customers } = held
-  const see = `customer-mirror removals show ${organization}${configOption(file)}`
+  const see = `customer-mirror removals show ${organization}${option}`
   if (io.ask === undefined)
     throw new UsageError(`There is no terminal to ask on. See whom it concerns with '${see}', then add --yes.`)
   say(io.stdout, headingOf(held))
@@ -120,23 +122,25 @@ async function isWanted(io: Asking, decision: keyof typeof DECISIONS, held: Held
 
 const MOST_ASKED = 20
 
-/** The removals that wait of an organization, or of a run by its number. Undefined for an organization of which none wait. Throws UsageError. */
-function customersHeld(asked: string) {
+/**
+ * The removals that wait of an organization, or of a run by its number, with their customers where these are to be `named`. Undefined for an
+ * organization of which none wait. Throws UsageError.
+ */
+function removalsHeld(asked: string, { named = true } = {}) {
   return async (mirror: Mirror, config: Config): Promise<Held | undefined> => {
     const waiting = await mirror.listHeldRemovals()
-    const number = /^#?([1-9]\d{0,14})$/.exec(asked)?.[1]
+    const number = runNumberIn(asked)
     const held =
-      waiting.find(({ organization }) => organization === asked) ??
-      waiting.find(({ runId }) => String(runId) === number)
+      waiting.find(({ organization }) => organization === asked) ?? waiting.find(({ runId }) => runId === number)
     if (held !== undefined) {
       const { runId, organization } = held
-      return { runId, organization, customers: await mirror.listHeldCustomers(runId) }
+      return { runId, organization, customers: named ? await mirror.listHeldCustomers(runId) : [] }
     }
     if (number === undefined) {
       await requireKnown(asked, mirror, config)
       return undefined
     }
-    const run = await mirror.findRun(Number(number))
+    const run = await mirror.findRun(number)
     const newer = waiting.find(({ organization }) => organization === run?.organization)
     const next =
       newer === undefined

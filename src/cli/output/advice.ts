@@ -22,14 +22,16 @@ ${organization}: ${count(held, 'removal')} ${held === 1 ? 'is' : 'are'} held bac
 Those customers stay unchanged. Ask the service owner whether they are gone.
   why, and how many    customer-mirror runs show ${runId}${option}
   who they are         customer-mirror removals show ${organization}${option}
-${decisionLines(organization, option)}`
+${decisionLines(organization, option).join('\n')}
+`
 }
 
 /** The commands that decide about held removals of an organization. */
-export function decisionLines(organization: string, option: string): string {
-  return `  they are gone        customer-mirror removals approve ${organization}${option}
-  they are not         customer-mirror removals discard ${organization}${option}
-`
+export function decisionLines(organization: string, option: string): string[] {
+  return [
+    `  they are gone        customer-mirror removals approve ${organization}${option}`,
+    `  they are not         customer-mirror removals discard ${organization}${option}`,
+  ]
 }
 
 /** What to do about runs that found fields of many customers changed. */

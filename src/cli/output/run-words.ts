@@ -151,6 +151,6 @@ function absenceLines({ held, organization, reasons, status }: StoredRun, waitin
   return [
     `${count(held, 'removal')} held back${left}: ${why}.`,
     `  who they are         customer-mirror removals show ${organization}${option}`,
-    ...decisionLines(organization, option).trimEnd().split('\n'),
+    ...decisionLines(organization, option),
   ]
 }
