@@ -9,9 +9,8 @@ import { readPauses } from '../pauses.ts'
 import type { Backend } from '../queue/port.ts'
 import { type Queues, jobStateOf } from '../queue/queues.ts'
 import { listCancellations } from '../run/cancellations.ts'
-import { GRACE_MS, lateSinceMs } from '../schedule/due-runs.ts'
+import { GRACE_MS, lateSinceMs, wasReadSince } from '../schedule/due-runs.ts'
 import { type Schedule, nextAfter, previousDueMs, startDelayMs } from '../schedule/due-times.ts'
-import { wasReadSince } from '../schedule/due-runs.ts'
 
 /** The organizations that are due by the same cron line in the same time zone. */
 export type Rota = {

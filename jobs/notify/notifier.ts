@@ -12,9 +12,7 @@ import { repeatedly } from '../queue/deadline.ts'
 import type { Backend } from '../queue/port.ts'
 import { createQueueWorker, type Counts, type Queues } from '../queue/queues.ts'
 import type { Timings } from '../timings.ts'
-import { isAnyBehind, isOver, lookUpNight } from './nights.ts'
-import { reportNight, wentWell } from './nights.ts'
-import { lastDueMs, nightAt, rotasOf } from './nights.ts'
+import { isAnyBehind, isOver, lastDueMs, lookUpNight, nightAt, reportNight, rotasOf, wentWell } from './nights.ts'
 
 const KINDS = ['notify', 'heartbeat'] as const
 

@@ -6,12 +6,18 @@ import { pauseOf } from '../../src/model/pause.ts'
 import type { Trigger } from '../../src/model/report.ts'
 import type { Backend } from '../queue/port.ts'
 import { createQueueWorker, jobStateOf, type Counts, type Payload } from '../queue/queues.ts'
-import { countsOf, endOutdated, handBack, isOutdated, organizationOf, reasonOf, runForJob } from './run-for-job.ts'
 import {
-  parsePayload,
+  countsOf,
   type EndOfQuickRun,
+  endOutdated,
+  handBack,
+  isOutdated,
   type JobSignals,
+  organizationOf,
+  parsePayload,
   type Processing,
+  reasonOf,
+  runForJob,
   type SyncJob,
   type WhyNone,
 } from './run-for-job.ts'

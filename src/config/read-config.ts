@@ -4,11 +4,10 @@ import { ConfigError, type Problem } from '../errors/errors.ts'
 import { parseText, type Mistake, type Parsed } from './document.ts'
 import { processEnvironment, type Environment } from './environment.ts'
 import { checkShape, crossCheck } from './mistakes.ts'
-import { mirrorAddress } from './addresses.ts'
+import { mirrorAddress, queueOfEnvironment } from './addresses.ts'
 import { mergeOrganizations, secretReference, type SecretReference, type Organization } from './organization.ts'
 import { BUILT_IN, notifySettings, type HeartbeatSettings, type NotifySettings } from './schema.ts'
 import { publishSettings, type PublishSettings } from './publish.ts'
-import { queueOfEnvironment } from './addresses.ts'
 import { readText } from './read-text.ts'
 
 /** A configuration that is complete and has no mistakes. Paths are absolute. */
