@@ -16,7 +16,7 @@ import { openMirror } from '../../src/store/mirror.ts'
 const task = readTask()
 const inFile = !isPostgres(task.mirror ?? task.file)
 // The program is loaded before it is timed, also the store that it loads when it opens a mirror. Other members are `sync` as a whole.
-await (inFile ? import('../../src/store/open-sqlite.ts') : import('../../src/store/open-postgres.ts'))
+await (inFile ? import('../../src/store/open-sqlite.ts') : import('../../src/store/postgres/open-database.ts'))
 const stopwatch = createStopwatch(inFile ? dirname(task.file) : tmpdir())
 const { outcomes, longestTurn } = await stopwatch.time(() => sync(task))
 

@@ -1,7 +1,7 @@
 import type Database from 'better-sqlite3'
 import { uuidsIn } from '../model/customer.ts'
 import { idHash } from '../privacy/forgotten.ts'
-import { purgeCustomer } from '../store/forget/forget-customer.ts'
+import { purgeCustomer } from '../store/forget.ts'
 import { sqliteSession } from '../store/port/sqlite-store.ts'
 import { mirroredIn } from './organizations.ts'
 import { lastNumber } from './selection.ts'

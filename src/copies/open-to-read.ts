@@ -3,10 +3,15 @@ import { dirname } from 'node:path'
 import { isPostgres } from '../address/mirror-address.ts'
 import { mirrorFault, noMirror } from '../errors/faults.ts'
 import { fileError } from '../store/port/sqlite-errors.ts'
-import { BUSY_TIMEOUT_MS, type Connection } from '../store/sqlite/connect.ts'
-import { isEmpty, openDatabase, requireVersion, requireWhole, versionOf } from '../store/sqlite/open-database.ts'
-import { requireRegularFile } from '../store/sqlite/open-file.ts'
-import { type OpenedReadOnly, openReadOnly } from '../store/sqlite/read-only-file.ts'
+import { BUSY_TIMEOUT_MS, type Connection, type OpenedReadOnly, openReadOnly } from '../store/sqlite/connect.ts'
+import {
+  isEmpty,
+  openDatabase,
+  requireRegularFile,
+  requireVersion,
+  requireWhole,
+  versionOf,
+} from '../store/sqlite/open-database.ts'
 import { COPY_APPLICATION_ID, isMirror } from './file-kind.ts'
 
 /** A mirror, or a published copy, that is open to read only. */

@@ -10,7 +10,7 @@ import {
 } from '../store/port/postgres-connections.ts'
 import { postgresError } from '../store/port/postgres-errors.ts'
 import { beginning } from '../store/port/postgres-transaction.ts'
-import { lookAtSchema, requireReadable } from '../store/postgres/require-mirror.ts'
+import { lookAtSchema, requireReadable } from '../store/postgres/examine-server.ts'
 import { lengthOf, readingStatement, type SqlValue } from './sqlite-statement.ts'
 
 /** A statement that reads, with the values of $1 and so on. */

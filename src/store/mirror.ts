@@ -1,10 +1,10 @@
-import type { Organizations } from '../model/organizations.ts'
-import type { Mirror, Opening } from '../model/mirror.ts'
 import { isPostgres } from '../address/mirror-address.ts'
-import { ifThere } from './refusals.ts'
-import type { Examined } from './postgres/examine-server.ts'
-import type * as Postgres from './open-postgres.ts'
+import type { Mirror, Opening } from '../model/mirror.ts'
+import type { Organizations } from '../model/organizations.ts'
 import type * as Sqlite from './open-sqlite.ts'
+import type { Examined } from './postgres/examine-server.ts'
+import type * as Postgres from './postgres/open-database.ts'
+import { ifThere } from './refusals.ts'
 import type * as Rehearsal from './rehearsal.ts'
 
 export { replaced } from './refusals.ts'
@@ -49,5 +49,5 @@ export async function openOrganizations(address: string): Promise<Organizations>
 }
 
 function storeOf(address: string): Promise<typeof Sqlite | typeof Postgres> {
-  return isPostgres(address) ? import('./open-postgres.ts') : import('./open-sqlite.ts')
+  return isPostgres(address) ? import('./postgres/open-database.ts') : import('./open-sqlite.ts')
 }

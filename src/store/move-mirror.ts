@@ -1,7 +1,7 @@
 import { Interrupted } from '../errors/errors.ts'
-import { either, joined, type Part, quoted, secondOf, type Sql, sql, text } from './port/sql.ts'
+import { either, joined, type Part, quoted, secondOf, sql, type Sql, text } from './port/sql.ts'
 import { countOf, type Session } from './port/store.ts'
-import { rowIdsFrom, rowIdsIn } from './runs/windows.ts'
+import { rowIdsFrom, rowIdsIn } from './runs/list-memory.ts'
 import { COLUMNS, NUMBERED } from './schema/schema.ts'
 
 /*

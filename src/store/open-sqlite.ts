@@ -1,23 +1,13 @@
-import type { Organizations } from '../model/organizations.ts'
 import type { Mirror, Opening } from '../model/mirror.ts'
-import { mirrorOn } from './verbs.ts'
+import type { Organizations } from '../model/organizations.ts'
 import { organizationsIn } from './organizations.ts'
-import { savePages } from './pages/save-in-sqlite.ts'
-import { meddledWith } from './port/sqlite-errors.ts'
-import { LOOK_MS, type Opened, patiently, sqliteSession, sqliteStore } from './port/sqlite-store.ts'
-import { findDamage, openDatabase } from './sqlite/open-database.ts'
-import { BUSY_TIMEOUT_MS, type Connection } from './sqlite/connect.ts'
-import { additionsIn, failingIn } from './sqlite/foreign-objects.ts'
-import { openFile } from './sqlite/open-file.ts'
+import { lacksIdIndex, savingIn } from './pages/save-in-sqlite.ts'
+import { additionsIn, failingIn, meddledWith } from './port/sqlite-errors.ts'
+import { LOOK_MS, type Opened, patiently, sqliteStore } from './port/sqlite-store.ts'
 import { indexingForReaders } from './reading-indexes.ts'
-import {
-  createIdIndex,
-  forgetInitialIds,
-  initialIdsOf,
-  isFirstOfAll,
-  lacksIdIndex,
-  readWithoutIdIndex,
-} from './sqlite/indexes.ts'
+import { BUSY_TIMEOUT_MS, type Connection } from './sqlite/connect.ts'
+import { findDamage, openDatabase, openFile } from './sqlite/open-database.ts'
+import { mirrorOn } from './verbs.ts'
 
 export async function openMirror(file: string, { signal, waitsOnceStopped = false }: Opening = {}): Promise<Mirror> {
   const db = await patiently(
@@ -56,20 +46,7 @@ export function mirrorIn(db: Connection, file: string, opened: Opened = {}): Mir
   const { place } = opened
   const mirror = mirrorOn(store, {
     standing: () => place?.standing() ?? 'same',
-    savePages: (run, pages, nowMs, onWaiting) => {
-      onWaiting?.()
-      return store.write(() => savePages(sqliteSession(db), run, pages, nowMs))
-    },
-    began: (run) => {
-      const isFirst = run.isBaseline && !run.isQuick && isFirstOfAll(db, run.organization)
-      if (isFirst) readWithoutIdIndex(db, run)
-      else createIdIndex(db)
-    },
-    pagesAtOnce: (run) => (initialIdsOf(run) === undefined ? 64 : 16),
-    ending: async (run, isWell) => {
-      forgetInitialIds(db, run)
-      if (isWell && lacksIdIndex(db)) await store.write(async () => createIdIndex(db))
-    },
+    ...savingIn(db, store),
     indexForReaders: place === undefined ? async () => {} : indexingForReaders(store),
     findDamage: () => findDamage(db),
   })

@@ -1,11 +1,10 @@
 import type { Contents, Organizations, Renamed, Retired } from '../model/organizations.ts'
-import { nameTaken, retiredAlready } from './refusals.ts'
-import { moment, NOTICED, place, UNNOTICED } from './port/fragments.ts'
-import { sql, sqlTime, text } from './port/sql.ts'
+import { moment, NOTICED, place, sql, sqlTime, text, UNNOTICED } from './port/sql.ts'
 import { countOf, type Session, type Store } from './port/store.ts'
+import { nameTaken, retiredAlready } from './refusals.ts'
 import { type Clocks, requireUnleased, updateStamp } from './runs/lease.ts'
+import { forgetReading, forgetWindows } from './runs/list-memory.ts'
 import { closeAbandoned } from './runs/start-run.ts'
-import { forgetReading, forgetWindows } from './runs/windows.ts'
 
 export function organizationsIn(store: Store): Organizations {
   return {

@@ -1,6 +1,7 @@
-import { MirrorUnusable, OrganizationLeased, UsageError } from '../errors/errors.ts'
+import { AccountingBroken, MirrorUnusable, OrganizationLeased, UsageError } from '../errors/errors.ts'
 import { processWords } from '../machine/process-name.ts'
 import type { Standing } from '../model/mirror.ts'
+import { addsUp, type RecordCounts } from '../model/report.ts'
 import type { Run } from '../model/run.ts'
 
 /** What comes of opening a mirror; undefined where there is none. */
@@ -124,5 +125,38 @@ export function wentBack(organization: string): MirrorUnusable {
       'are gone: a standby took over without them, it crashed with synchronous_commit = off, or a backup was put back. Nothing was ' +
       'concluded from them. Sync again.',
     { code: 'replaced' },
+  )
+}
+
+/** Throws AccountingBroken unless the numbers of a run add up, as stored and as counted. */
+export function requireSum(
+  { organization, id, records }: Pick<Run, 'organization' | 'id' | 'records'>,
+  stored: RecordCounts | undefined,
+): void {
+  if (stored !== undefined && addsUp(stored) && addsUp(records)) return
+  throw new AccountingBroken(
+    `${organization}: the numbers of run ${id} do not add up. What it saved is kept, but it does not count as ` +
+      'complete. This is a defect of Customer Mirror; please report it.',
+  )
+}
+
+/** Throws AccountingBroken unless a table took every row that it was given, so that the transaction is rolled back. */
+export function requireTaken(
+  { organization }: { organization: string },
+  table: string,
+  { given, taken }: { given: number; taken: number },
+): void {
+  if (taken !== given) throw notTaken(organization, table, { given, taken })
+}
+
+/** Something in the mirror itself changes what a statement writes: a trigger, or in PostgreSQL also a rule or a policy. */
+export function notTaken(
+  organization: string,
+  table: string,
+  { given, taken }: { given: number; taken: number },
+): AccountingBroken {
+  return new AccountingBroken(
+    `${organization}: ${taken} of ${given} rows could be written or deleted in table ${table}. Nothing of this step was kept. Look for a ` +
+      `trigger, a rule or a policy that someone added to ${table}, drop it, then try again.`,
   )
 }

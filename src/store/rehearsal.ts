@@ -1,15 +1,14 @@
-import type { Mirror } from '../model/mirror.ts'
 import { isPostgres, shownMirror } from '../address/mirror-address.ts'
+import type { Mirror } from '../model/mirror.ts'
 import { copyRows } from './move-mirror.ts'
 import { mirrorIn } from './open-sqlite.ts'
-import { sqliteSession } from './port/sqlite-store.ts'
-import { fileError } from './port/sqlite-errors.ts'
 import { quoted } from './port/sql.ts'
+import { fileError } from './port/sqlite-errors.ts'
+import { sqliteSession } from './port/sqlite-store.ts'
 import { ifThere } from './refusals.ts'
-import { MEMORY_OF_LIST } from './runs/windows.ts'
-import type { Connection } from './sqlite/connect.ts'
+import { MEMORY_OF_LIST } from './runs/list-memory.ts'
+import { attachReadOnly, type Connection } from './sqlite/connect.ts'
 import { openDatabase, openTemporary } from './sqlite/open-database.ts'
-import { attachReadOnly } from './sqlite/read-only-file.ts'
 
 /** The tables that a run reads or writes, except the memory of the list, each after those that it refers to. */
 const REHEARSED = [

@@ -1,13 +1,25 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { nothingPruned, type Pruned } from '../model/report.ts'
 import type { Mirror } from '../model/mirror.ts'
-import { requireTaken } from './pages/page-accounting.ts'
-import { asText, FOR_UPDATE, greatest, isFoundBy, isIn, moment, rowsOf } from './port/fragments.ts'
-import { either, fromSqlTime, sql, sqlTime, text } from './port/sql.ts'
-import { requireCurrent } from './runs/lease.ts'
-import type { Session, Store } from './port/store.ts'
-import { runsToKeep } from './schema/views.ts'
+import { nothingPruned, type Pruned } from '../model/report.ts'
 import type { Reckoning } from '../model/run.ts'
+import { requireTaken } from './refusals.ts'
+import {
+  asText,
+  either,
+  FOR_UPDATE,
+  fromSqlTime,
+  greatest,
+  isFoundBy,
+  isIn,
+  moment,
+  rowsOf,
+  sql,
+  sqlTime,
+  text,
+} from './port/sql.ts'
+import type { Session, Store } from './port/store.ts'
+import { requireCurrent } from './runs/lease.ts'
+import { runsToKeep } from './schema/views.ts'
 
 /** Deletes some rows in the transaction of the caller, and returns how many. */
 type Deletion = (session: Session, most: number) => Promise<number>

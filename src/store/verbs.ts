@@ -1,29 +1,30 @@
+import type { Mirror, Standing } from '../model/mirror.ts'
 import { endedWell } from '../model/report.ts'
 import type { Run } from '../model/run.ts'
-import type { Mirror, Standing } from '../model/mirror.ts'
 import { findGone, findListed, findRemovalCandidates } from './absent/candidates.ts'
-import { approveRemovals, discardRemovals, listHeldCustomers, listHeldRemovals } from './absent/held-removals.ts'
-import { forgetting } from './forget/forget-customer.ts'
-import { addSaved } from './pages/page-accounting.ts'
+import { approveRemovals, discardRemovals, listHeldCustomers, listHeldRemovals } from './absent/removals.ts'
+import { forgetting } from './forget.ts'
+import { addSaved } from './pages/decide-pages.ts'
 import type { Store } from './port/store.ts'
-import { privacyVerbs } from './privacy/policies.ts'
-import { requireReadableTimes } from './reading/readable-times.ts'
-import { findKnownElsewhere, listRejects } from './reading/rejects.ts'
+import { privacyVerbs } from './privacy.ts'
 import {
+  findKnownElsewhere,
   findRun,
   listFreshness,
   listLastRuns,
   listLatestRuns,
+  listRejects,
   listRuns,
   listUncountedFreshness,
   listUnderway,
-} from './reading/runs.ts'
+  requireReadableTimes,
+} from './reading.ts'
 import { pruning } from './retention.ts'
 import { finishRun } from './runs/finish-run.ts'
 import { renewLease } from './runs/lease.ts'
+import { recallWindows } from './runs/list-memory.ts'
 import { acceptShape } from './runs/shape.ts'
 import { identityOf, startRun } from './runs/start-run.ts'
-import { recallWindows } from './runs/windows.ts'
 
 export type Own = {
   standing: () => Standing

@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { oneStatement, postgresPrograms } from '../../bench/postgres-server.ts'
 import { type CustomersFilter, readCustomers } from '../../src/copies/read-rows.ts'
-import { openMirror } from '../../src/store/open-postgres.ts'
+import { openMirror } from '../../src/store/postgres/open-database.ts'
 import { aCustomer, customerId } from '../support/builders.ts'
 import { aMirror, mirrorPages, tamper } from '../support/mirror-file.ts'
 import { startQuickPostgres } from '../support/postgres/server.ts'

@@ -262,8 +262,7 @@ test('it is refused twice, and while a run has the organization, and nothing is 
 function killedAt(sql: string, file: string, verb: string): string | null {
   const module = (path: string) => JSON.stringify(new URL(path, import.meta.url).href)
   const program = `
-    import { openDatabase } from ${module('../../src/store/sqlite/open-database.ts')}
-    import { openFile } from ${module('../../src/store/sqlite/open-file.ts')}
+    import { openDatabase, openFile } from ${module('../../src/store/sqlite/open-database.ts')}
     import { organizationsIn } from ${module('../../src/store/organizations.ts')}
     import { sqliteStore } from ${module('../../src/store/port/sqlite-store.ts')}
     const [file, last] = process.argv.slice(-2)

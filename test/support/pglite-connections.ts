@@ -2,11 +2,15 @@ import type { PGlite } from '@electric-sql/pglite'
 import { afterEach, beforeAll, beforeEach } from 'vitest'
 import type { Mirror } from '../../src/model/mirror.ts'
 import type { Ending } from '../../src/model/run.ts'
-import { mirrorOf } from '../../src/store/open-postgres.ts'
-import { VALUE_TYPES } from '../../src/store/port/postgres-connections.ts'
-import { type Client, type Connections, type Database, Texts } from '../../src/store/port/postgres-session.ts'
+import {
+  type Client,
+  type Connections,
+  type Database,
+  Texts,
+  VALUE_TYPES,
+} from '../../src/store/port/postgres-connections.ts'
 import { text } from '../../src/store/port/sql.ts'
-import { openDatabase } from '../../src/store/postgres/open-database.ts'
+import { mirrorOf, openDatabase } from '../../src/store/postgres/open-database.ts'
 import { anEnding, aPage, MINUTE_MS, START_MS } from './builders.ts'
 import { openKeptPglite } from './postgres/kept-pglite.ts'
 

@@ -1,13 +1,11 @@
-import type { Absent, Candidate, Listed, Named, Run } from '../../model/run.ts'
 import type { Mirror } from '../../model/mirror.ts'
-import { asText, isIn } from '../port/fragments.ts'
-import { joined, sql, type Sql, text } from '../port/sql.ts'
-import { type Session, together } from '../port/store.ts'
-import { isCandidate } from './removal-rule.ts'
-import { areTooManyAbsent, findAbsent, findListedBefore, mayBeCandidates } from './find-absent.ts'
-import { findUnjudged } from './older-list.ts'
-import { parsedJson } from '../../text/parsed-json.ts'
+import type { Absent, Candidate, Listed, Named, Run } from '../../model/run.ts'
 import { hides } from '../../privacy/privacy-policy.ts'
+import { areTooManyAbsent, findAbsent, findListedBefore, findUnjudged, mayBeCandidates } from './find-absent.ts'
+import { isCandidate } from './removal-rule.ts'
+import { asText, isIn, joined, type Sql, sql, text } from '../port/sql.ts'
+import { type Session, together } from '../port/store.ts'
+import { parsedJson } from '../../text/parsed-json.ts'
 
 /** The customers that the scan is about to remove, to be searched for first; empty if a guard would hold them back. */
 export async function findRemovalCandidates(

@@ -1,11 +1,10 @@
-import type { Run } from '../../model/run.ts'
+import type { Emptied, Run } from '../../model/run.ts'
 import type { PagesSaved } from '../../model/mirror.ts'
-import { addWarnings, type Customer, TEXT_FIELDS, warn, type Warnings } from '../../model/customer.ts'
+import { addWarnings, type Customer, TEXT_FIELDS, type TextField, warn, type Warnings } from '../../model/customer.ts'
 import type { AnsweredWindow, Reject, SavedPage, SortedPage } from '../../model/page.ts'
 import { AccountingBroken } from '../../errors/errors.ts'
 import { RowSet } from '../../model/row-set.ts'
 import { addRecords, addsUp, noRecords, type RecordCounts } from '../../model/report.ts'
-import { countGained, emptiedIn } from './page-accounting.ts'
 import { isFilled } from '../../privacy/hidden-values.ts'
 
 export type Known = {
@@ -298,6 +297,37 @@ class Decision implements PagesDecided {
     this.updated.set(rowId, update)
     this.#now.set(update.customer.id, { rowId, customer: update.customer, isMissing: false, isRemoved: false })
   }
+}
+
+/** Adds the results of a committed transaction to the run's numbers. */
+export function addSaved(run: Run, saved: PagesSaved): void {
+  run.pages += saved.pages.length
+  addRecords(run.records, saved.records)
+  addWarnings(run.warnings, saved.warnings)
+  run.seen.addAll(saved.seen)
+  run.receivedSince.addAll(saved.seen)
+  for (const id of saved.rejectedIds) run.rejectedIds.add(id)
+  for (const number of saved.suppressed) run.suppressed.add(number)
+  run.written.addAll(saved.written)
+  run.readBefore -= saved.writtenAgain
+  for (const [field, rows] of saved.emptied) emptiedIn(run.emptied, field).addAll(rows)
+  run.unwritten.addAll(saved.unwritten)
+  for (const [field, customers] of saved.gained) countGained(run.gained, field, customers)
+}
+
+/** The rows of a field, to add some. */
+function emptiedIn(emptied: Emptied, field: TextField): RowSet {
+  const rows = emptied.get(field) ?? new RowSet()
+  emptied.set(field, rows)
+  return rows
+}
+
+/** A service may send other fields with each record: only so many are counted. */
+const MOST_GAINED = 100
+
+/** Adds customers that have a field now which they did not have. */
+function countGained(gained: Map<string, number>, field: string, customers: number): void {
+  if (gained.size < MOST_GAINED || gained.has(field)) gained.set(field, (gained.get(field) ?? 0) + customers)
 }
 
 /** Throws AccountingBroken if the records of a page are not all accounted for. */

@@ -2,18 +2,16 @@ import type { Fingerprint } from '../../model/fingerprint.ts'
 
 const SLOTS = 1 << 13
 const GROWTH = 1.5
-/** Fingerprints are kept in parts of so many rows, so that none is copied when there are more. */
-const PART_BITS = 13
 const ID_LENGTH = 36
 
-/** Rows of an initial sync by their ids, in 10 bytes a customer; they may be of another, or of a failed transaction: the caller compares. */
+/** Rows of an initial sync by their ids, in some 12 bytes a customer; they may be of another, or of a failed transaction: the caller compares. */
 export class InitialIds {
   /** With a key, so that a service cannot make a list for which this takes long. */
   readonly #fingerprint: Fingerprint
   readonly #text = new Uint8Array(ID_LENGTH)
   readonly #bytes = new DataView(this.#text.buffer)
-  #slots = new Uint32Array(SLOTS)
-  readonly #prints: (Uint32Array | undefined)[] = []
+  /** A hash table of pairs: the fingerprint of an id, and its row, which is 0 in a free place. */
+  #pairs = new Uint32Array(2 * SLOTS)
   #count = 0
 
   constructor(fingerprint: Fingerprint) {
@@ -29,7 +27,7 @@ export class InitialIds {
     const known = new Set<string>()
     for (const id of ids) {
       const print = this.#printOf(id)
-      if (this.#find(print, this.#slotOf(print)) >= 0) known.add(id)
+      if (this.#find(print, this.#placeOf(print)) >= 0) known.add(id)
       else this.#put(print, this.#count + 1)
     }
     return known
@@ -37,29 +35,22 @@ export class InitialIds {
 
   addRowsOf(id: string, rows: number[]): void {
     const print = this.#printOf(id)
-    for (let slot = this.#find(print, this.#slotOf(print)); slot >= 0; slot = this.#find(print, this.#after(slot)))
-      rows.push(this.#slots[slot] ?? 0)
+    for (let at = this.#find(print, this.#placeOf(print)); at >= 0; at = this.#find(print, this.#after(at)))
+      rows.push(this.#pairs[at + 1] ?? 0)
   }
 
-  /** The next slot, from this one on, with a row of such an id; -1 if there is none. */
+  /** The next place, from this one on, with a row of such an id; -1 if there is none. */
   #find(print: number, from: number): number {
-    for (let slot = from; ; slot = this.#after(slot)) {
-      const rowId = this.#slots[slot] ?? 0
-      if (rowId === 0) return -1
-      if (this.#printAt(rowId) === print) return slot
-    }
+    for (let at = from; this.#pairs[at + 1] !== 0; at = this.#after(at)) if (this.#pairs[at] === print) return at
+    return -1
   }
 
-  #printAt(rowId: number): number {
-    return this.#prints[rowId >>> PART_BITS]?.[rowId & (2 ** PART_BITS - 1)] ?? 0
+  #placeOf(print: number): number {
+    return 2 * Math.floor((print / 2 ** 33) * this.#pairs.length)
   }
 
-  #slotOf(print: number): number {
-    return Math.floor((print / 2 ** 32) * this.#slots.length)
-  }
-
-  #after(slot: number): number {
-    return slot + 1 === this.#slots.length ? 0 : slot + 1
+  #after(at: number): number {
+    return at + 2 === this.#pairs.length ? 0 : at + 2
   }
 
   #printOf(id: string): number {
@@ -69,25 +60,21 @@ export class InitialIds {
   }
 
   #put(print: number, rowId: number): void {
-    if (8 * this.#count >= 7 * this.#slots.length) this.#grow()
-    const part = (this.#prints[rowId >>> PART_BITS] ??= new Uint32Array(2 ** PART_BITS))
-    part[rowId & (2 ** PART_BITS - 1)] = print
-    this.#take(print, rowId)
+    if (16 * this.#count >= 7 * this.#pairs.length) this.#grow()
+    let at = this.#placeOf(print)
+    while (this.#pairs[at + 1] !== 0) at = this.#after(at)
+    this.#pairs[at] = print
+    this.#pairs[at + 1] = rowId
     this.#count += 1
   }
 
-  #take(print: number, rowId: number): void {
-    let slot = this.#slotOf(print)
-    while (this.#slots[slot] !== 0) slot = this.#after(slot)
-    this.#slots[slot] = rowId
-  }
-
   #grow(): void {
-    const before = this.#slots
-    this.#slots = new Uint32Array(Math.ceil(before.length * GROWTH))
-    for (let slot = 0; slot < before.length; slot += 1) {
-      const rowId = before[slot] ?? 0
-      if (rowId !== 0) this.#take(this.#printAt(rowId), rowId)
+    const before = this.#pairs
+    this.#pairs = new Uint32Array(2 * Math.ceil((before.length / 2) * GROWTH))
+    this.#count = 0
+    for (let at = 0; at < before.length; at += 2) {
+      const rowId = before[at + 1] ?? 0
+      if (rowId !== 0) this.#put(before[at] ?? 0, rowId)
     }
   }
 }

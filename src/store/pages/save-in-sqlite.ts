@@ -1,46 +1,76 @@
+import { MirrorUnusable } from '../../errors/errors.ts'
+import { isOfSqlite } from '../../errors/faults.ts'
 import type { Customer } from '../../model/customer.ts'
-import type { Run } from '../../model/run.ts'
-import type { SortedPage } from '../../model/page.ts'
 import type { PagesSaved } from '../../model/mirror.ts'
+import type { SortedPage } from '../../model/page.ts'
 import { noRecords } from '../../model/report.ts'
-import type { SqliteSession } from '../port/sqlite-store.ts'
-import { statement } from '../sqlite/connect.ts'
-import { renewLease, updateStamp } from '../runs/lease.ts'
-import { sqlTime } from '../port/sql.ts'
-import { windowColumns } from '../runs/windows.ts'
-import { goByIdIndex, initialIdsOf, rememberIds } from '../sqlite/indexes.ts'
+import type { Run } from '../../model/run.ts'
 import { COMPARED_FIELDS, decidePages, idsIn, type Known, type PagesDecided, type Stored } from './decide-pages.ts'
-import { replacing } from '../port/fragments.ts'
-import { requireTaken } from './page-accounting.ts'
+import { InitialIds } from './initial-ids.ts'
+import { requireTaken } from '../refusals.ts'
+import { replacing, sqlTime } from '../port/sql.ts'
+import { type SqliteSession, sqliteSession } from '../port/sqlite-store.ts'
+import type { Store } from '../port/store.ts'
+import { renewLease, updateStamp } from '../runs/lease.ts'
+import { windowColumns } from '../runs/list-memory.ts'
+import { type Connection, statement } from '../sqlite/connect.ts'
+import { CACHE_KB } from '../sqlite/open-database.ts'
+import type { Own } from '../verbs.ts'
 
 const FIELDS = [...COMPARED_FIELDS, 'created_at_utc'] as const
 
-/** Saves whole pages, row by row with prepared statements: to undo a statement for many rows, SQLite would first copy each page they change. */
-export async function savePages(
+/** How a file saves pages. */
+export function savingIn(db: Connection, store: Store): Saving {
+  return {
+    savePages: (run, pages, nowMs, onWaiting) => {
+      onWaiting?.()
+      return store.write(() => savePages(sqliteSession(db), run, pages, nowMs))
+    },
+    began: (run) => beginIds(db, run),
+    pagesAtOnce: (run) => (idsOfRuns.has(run) ? 16 : 64),
+    ending: async (run, isWell) => {
+      forgetInitialIds(db, run)
+      if (isWell && lacksIdIndex(db)) await store.write(async () => createIdIndex(db))
+    },
+  }
+}
+
+type Saving = Pick<Own, 'savePages' | 'began' | 'pagesAtOnce' | 'ending'>
+
+/** Row by row with prepared statements: to undo a statement for many rows, SQLite would first copy each page they change. */
+async function savePages(
   session: SqliteSession,
   run: Run,
   pages: readonly SortedPage[],
   nowMs: number,
 ): Promise<PagesSaved> {
   await renewLease(session, run, nowMs)
-  goByIdIndex(session.db, run)
-  const stored = findStored(session, run, idsIn(pages))
+  const initial = initialIdsOf(session.db, run)
+  const stored = findStored(session, run.organization, { ids: idsIn(pages), initial })
   const decided = decidePages(run, pages, stored)
   const isSeen = decided.inserted.length + decided.updated.size > 0
-  write(session, run, { decided, stored, stamp: isSeen ? await updateStamp(session, nowMs) : '', now: sqlTime(nowMs) })
-  rememberIds(run, decided.inserted)
+  const stamp = isSeen ? await updateStamp(session, nowMs) : ''
+  write(session, run, {
+    decided,
+    stored,
+    stamp,
+    now: sqlTime(nowMs),
+    atOnce: initial === undefined ? 1 : INSERTS.length,
+  })
+  // Also where the transaction fails later.
+  for (const { rowId, customer } of decided.inserted) initial?.add(customer.id, rowId)
   return decided.saved
 }
 
 type Found = Customer & { row_id: number; missing_since: string | null; removed_at: string | null }
 
+type Sought = { ids: ReadonlySet<string>; initial: InitialIds | undefined }
+
 /** The customers with these ids, and the highest row number ever given: the list before and windows may still refer to a deleted row. */
-function findStored({ db }: SqliteSession, run: Run, ids: ReadonlySet<string>): Stored {
-  const { organization } = run
+function findStored({ db }: SqliteSession, organization: string, { ids, initial }: Sought): Stored {
   const customers = new Map<string, Known>()
   if (ids.size === 0) return { customers, lastRowId: 0 }
   const rowIds: number[] = []
-  const initial = initialIdsOf(run)
   if (initial !== undefined) for (const id of ids) initial.addRowsOf(id, rowIds)
   const find = statement<[string, string], Found>(db, initial === undefined ? FIND : FIND_BY_ROW)
   for (const row of find.all(organization, JSON.stringify(initial === undefined ? [...ids] : rowIds)))
@@ -60,15 +90,14 @@ const FIND_BY_ROW = FIND.replace('organization = ? AND id IN', '+organization = 
 const LAST_ROW = `SELECT max(coalesce((SELECT MAX(row_id) FROM customers), 0),
   coalesce((SELECT MAX(row_id) FROM edited_customers WHERE organization = ?), 0)) AS row_id`
 
-type Writing = { decided: PagesDecided; stored: Stored; stamp: string; now: string }
+type Writing = { decided: PagesDecided; stored: Stored; stamp: string; now: string; atOnce: number }
 
-function write({ db }: SqliteSession, run: Run, { decided, stored, stamp, now }: Writing): void {
+function write({ db }: SqliteSession, run: Run, { decided, stored, stamp, now, atOnce }: Writing): void {
   const { organization } = run
   const on = (text: string) => statement<unknown[], unknown>(db, text)
   const take = (table: string, text: string, ...values: unknown[]) =>
     requireTaken(run, table, { given: 1, taken: on(text).run(...values).changes })
   const shared = { organization, run_id: run.id, stamp, now }
-  const atOnce = initialIdsOf(run) === undefined ? 1 : INSERTS.length
   let taken = 0
   for (let from = 0; from < decided.inserted.length; from += atOnce) {
     const rows = decided.inserted.slice(from, from + atOnce)
@@ -160,3 +189,65 @@ const RECORD = `REPLACE INTO windows (run_id, start, size, per_page, total, last
 const COUNT = `UPDATE runs SET pages = pages + @pages, ${Object.keys(noRecords())
   .map((name) => `${name} = ${name} + @${name}`)
   .join(', ')}, read_before = read_before - @writtenAgain WHERE id = @id`
+
+/*
+ * Ids are random, so each transaction of an initial sync would write nearly all of their index again. The first organization of a mirror
+ * is read without it: the run itself knows which ids it inserted, and no other one is there. It is created from sorted keys when the run
+ * is over, or when another one begins, whatever happened to the first, or when another program writes to the file.
+ */
+const [ID_INDEX, ON] = ['customers_by_id', 'customers (organization, id)']
+
+/** Whether customers can be found by their ids only by reading all of them. */
+export function lacksIdIndex(db: Connection): boolean {
+  return statement(db, `SELECT 1 FROM sqlite_schema WHERE type = 'index' AND name = ?`).get(ID_INDEX) === undefined
+}
+
+/** Creates the index of ids if it is missing. The caller holds the transaction. Throws MirrorUnusable where a customer has two rows. */
+function createIdIndex(db: Connection): void {
+  if (!lacksIdIndex(db)) return
+  try {
+    db.exec(`CREATE UNIQUE INDEX ${ID_INDEX} ON ${ON}`)
+  } catch (error) {
+    if (!isOfSqlite(error) || error.code !== 'SQLITE_CONSTRAINT_UNIQUE') throw error
+    throw new MirrorUnusable(
+      `${db.name}: has two rows of one customer, which only a change by hand can have left. This finds them: SELECT organization, id FROM ` +
+        'customers GROUP BY organization, id HAVING COUNT(*) > 1. Delete what was added, and run the command again.',
+      { code: 'damaged' },
+      { cause: error },
+    )
+  }
+}
+
+/** What a run without the index knows, and the version of the file: it changes when another connection writes. */
+const idsOfRuns = new WeakMap<Run, { ids: InitialIds; version: unknown }>()
+
+/** Rows are written one after the other, and none is looked up. */
+const CACHE_WITHOUT_INDEX_KB = 2000
+
+/** Has a run that begins read without the index of ids where it is alone in a mirror without customers. The caller holds the transaction. */
+function beginIds(db: Connection, run: Run): void {
+  const other = statement(db, 'SELECT 1 FROM customers UNION ALL SELECT 1 FROM leases WHERE organization <> ? LIMIT 1')
+  if (!run.isBaseline || run.isQuick || other.get(run.organization) !== undefined) return createIdIndex(db)
+  db.exec(`DROP INDEX IF EXISTS ${ID_INDEX}`)
+  db.pragma(`cache_size = -${CACHE_WITHOUT_INDEX_KB}`)
+  idsOfRuns.set(run, { ids: new InitialIds(run.fingerprint), version: dataVersion(db) })
+}
+
+/** The ids that a run inserted; undefined once another run created the index, or another program wrote to the file. Within a transaction. */
+function initialIdsOf(db: Connection, run: Run): InitialIds | undefined {
+  const known = idsOfRuns.get(run)
+  if (known !== undefined && known.version === dataVersion(db) && lacksIdIndex(db)) return known.ids
+  // It may have been created in a transaction that failed later.
+  createIdIndex(db)
+  forgetInitialIds(db, run)
+  return undefined
+}
+
+function dataVersion(db: Connection): unknown {
+  return db.pragma('data_version', { simple: true })
+}
+
+/** The run goes by the index of ids from here on, or saves nothing more. */
+function forgetInitialIds(db: Connection, run: Run): void {
+  if (idsOfRuns.delete(run)) db.pragma(`cache_size = -${CACHE_KB}`)
+}

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
+import type { Answer, Client, Connections, ServerSession } from './postgres-connections.ts'
 import { isCancelled, isCollision, isLost } from './postgres-errors.ts'
-import type { Answer, Client, Connections, ServerSession } from './postgres-session.ts'
 import { quoted, type Sql, sql, written } from './sql.ts'
 import { together } from './store.ts'
 

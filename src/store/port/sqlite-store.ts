@@ -1,12 +1,10 @@
-import Database from 'better-sqlite3'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { BUSY_TIMEOUT_MS, type Connection, statement } from '../sqlite/connect.ts'
-import type { OpenFile } from '../sqlite/open-file.ts'
-import { requireVersion } from '../sqlite/open-database.ts'
-import { sqliteError } from './sqlite-errors.ts'
-import { emptyWal, purge } from '../sqlite/purge.ts'
+import Database from 'better-sqlite3'
 import { type Sql, written } from './sql.ts'
+import { sqliteError } from './sqlite-errors.ts'
 import type { Session, Store, Writing } from './store.ts'
+import { BUSY_TIMEOUT_MS, type Connection, statement } from '../sqlite/connect.ts'
+import { type OpenFile, requireVersion } from '../sqlite/open-database.ts'
 
 /** A transaction in SQLite, with its connection for what must be fast. */
 export type SqliteSession = Session & { readonly db: Connection }
@@ -60,11 +58,11 @@ export function sqliteStore(db: Connection, file: string, { place, signal }: Ope
       inTurn(() => {
         const run = () => write(work, writing)
         if (place === undefined) return run()
-        if (writing.securely) return withSettingAsync(db, 'secure_delete', 'ON', run)
-        return writing.durably ? withSettingAsync(db, 'synchronous', 'FULL', run) : run()
+        if (writing.securely) return withSetting(db, 'secure_delete', ['ON', 'OFF'], run)
+        return writing.durably ? withSetting(db, 'synchronous', ['FULL', 'NORMAL'], run) : run()
       }),
-    purge: () => inTurn(async () => place === undefined || (emptyWal(db) && purge(db))),
-    settle: () => inTurn(async () => place === undefined || emptyWal(db)),
+    purge: () => inTurn(async () => place === undefined || (unlessBusy(db, isWalEmptied) && purge(db))),
+    settle: () => inTurn(async () => place === undefined || unlessBusy(db, isWalEmptied)),
     close: () => {
       isClosing = true
       return inTurn(async () => {
@@ -105,18 +103,17 @@ function begin(db: Connection, words: string) {
   }
 }
 
-async function withSettingAsync<Result>(
+async function withSetting<Result>(
   db: Connection,
   name: string,
-  value: string,
+  [during, after]: readonly [string, string],
   work: () => Promise<Result>,
 ): Promise<Result> {
-  const before = String(db.pragma(name, { simple: true }))
-  db.pragma(`${name} = ${value}`)
+  db.pragma(`${name} = ${during}`)
   try {
     return await work()
   } finally {
-    db.pragma(`${name} = ${before}`)
+    db.pragma(`${name} = ${after}`)
   }
 }
 
@@ -155,5 +152,45 @@ export function sqliteSession(db: Connection): SqliteSession {
       const { on, values } = prepared(sql)
       return on.reader ? on.all(...values).length : on.run(...values).changes
     },
+  }
+}
+
+/** A program that reads the file is not waited for longer than this. */
+const READER_MS = 1000
+
+/**
+ * Removes from the file and its WAL what is no longer in any table: values that were replaced without `securely` stand in free space too, so
+ * the whole file is written anew. False if another program keeps the file busy or there is no room: it can be tried again.
+ */
+export function purge(db: Connection): boolean {
+  return unlessBusy(db, () => {
+    // ANALYZE, which a reader may have run, keeps samples of indexed values.
+    const sampled = db.prepare(`SELECT 1 FROM sqlite_schema WHERE name = 'sqlite_stat4'`).get()
+    if (sampled !== undefined) db.exec('DELETE FROM sqlite_stat4')
+    // The whole file is written anew, which would not fit into memory.
+    db.pragma('temp_store = DEFAULT')
+    try {
+      db.exec('VACUUM')
+    } finally {
+      db.pragma('temp_store = MEMORY')
+    }
+    return isWalEmptied(db)
+  })
+}
+
+/** Empties the WAL, which holds earlier versions of deleted rows. */
+function isWalEmptied(db: Connection): boolean {
+  return Number(db.pragma('wal_checkpoint(TRUNCATE)', { simple: true })) === 0
+}
+
+function unlessBusy(db: Connection, work: (db: Connection) => boolean): boolean {
+  db.pragma(`busy_timeout = ${READER_MS}`)
+  try {
+    return work(db)
+  } catch (error) {
+    if (error instanceof Database.SqliteError) return false
+    throw error
+  } finally {
+    db.pragma(`busy_timeout = ${BUSY_TIMEOUT_MS}`)
   }
 }

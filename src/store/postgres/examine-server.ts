@@ -1,9 +1,19 @@
 import { shownMirror } from '../../address/mirror-address.ts'
-import { beginning } from '../port/postgres-transaction.ts'
-import { connectionSettings, MirrorClient, processOf, schemaOf, sessionOn } from '../port/postgres-connections.ts'
-import { COLUMNS, namesIn, POSTGRES_SCHEMA, VERSION } from '../schema/schema.ts'
+import { MirrorUnusable } from '../../errors/errors.ts'
+import { mirrorFault, noMirror } from '../../errors/faults.ts'
+import {
+  connectionSettings,
+  type Database,
+  MirrorClient,
+  processOf,
+  schemaOf,
+  type ServerSession,
+  sessionOn,
+} from '../port/postgres-connections.ts'
 import { postgresError } from '../port/postgres-errors.ts'
-import { lookAtSchema } from './require-mirror.ts'
+import { beginning } from '../port/postgres-transaction.ts'
+import { mayVacuum } from './vacuum.ts'
+import { COLUMNS, incomplete, namesIn, otherVersion, POSTGRES_SCHEMA, SHAPES, VERSION } from '../schema/schema.ts'
 
 /** What a server says of itself and of a mirror in it, and how it was reached. */
 export type Examined = {
@@ -106,3 +116,135 @@ const EXAMINE_TABLES = `
           WHERE indrelid = held.oid AND indisunique AND NOT EXISTS (SELECT FROM pg_constraint WHERE conindid = indexrelid)
       ) AS added WHERE NOT added.name::text = ANY ($3::text[]) ORDER BY 1
     ) AS added`
+
+const NAMES = namesIn(POSTGRES_SCHEMA)
+
+/** The oldest server that has what is used here, as it numbers itself, and as people do. */
+const OLDEST_SERVER = { number: 140_000, name: '14' }
+
+/** What a server says of itself, and of the schema of a mirror. */
+export type Found = {
+  server: number
+  /** As the server names it, such as 15.18. */
+  server_name: string
+  process: number
+  encoding: string
+  is_read_only: boolean
+  has_schema: boolean
+  /** Whether this user may use the schema; its tables cannot be found otherwise. */
+  may_use: boolean
+  /** Whether this user may write the mirror, or make it where there is none, and have the server free what deleted rows held. */
+  may_write: boolean
+  may_vacuum: boolean
+  /** Whether the schema has the mark of a mirror. */
+  is_marked: boolean
+  /** Tables and views in it, except those of extensions. */
+  relations: string[]
+  /** Triggers of its customers. */
+  triggers: string[]
+  /** A column of a table or a view of a mirror that is not there, after its table and a dot. */
+  lacking: string | null
+  version: number | undefined
+}
+
+type Place = Pick<Database, 'place' | 'schema'>
+
+/** Looks at the server and at the schema of a mirror. */
+export async function lookAtSchema(session: Pick<ServerSession, 'query'>, schema: string): Promise<Found> {
+  const [found] = (await session.query<Omit<Found, 'version'>>(LOOK, schema, JSON.stringify(SHAPES))).rows
+  if (found === undefined) throw new Error('the server did not describe itself')
+  if (!found.is_marked || !found.may_use) return { ...found, version: undefined }
+  const [stored] = (await session.query<{ version: number }>('SELECT version FROM mirror_schema')).rows
+  return { ...found, version: stored?.version ?? 0 }
+}
+
+const LOOK = `
+  SELECT current_setting('server_version_num')::int AS server, split_part(current_setting('server_version'), ' ', 1) AS server_name,
+    pg_backend_pid() AS process, current_setting('server_encoding') AS encoding,
+    (pg_is_in_recovery() OR current_setting('default_transaction_read_only') = 'on') AS is_read_only,
+    space.oid IS NOT NULL AS has_schema, coalesce(has_schema_privilege(space.oid, 'USAGE'), true) AS may_use,
+    CASE
+      WHEN mirror.oid IS NOT NULL THEN has_schema_privilege(space.oid, 'USAGE') AND has_table_privilege(mirror.oid, 'UPDATE')
+      WHEN space.oid IS NOT NULL THEN has_schema_privilege(space.oid, 'CREATE')
+      ELSE has_database_privilege(current_database(), 'CREATE')
+    END AS may_write,
+    mirror.oid IS NULL OR ${mayVacuum('mirror')} AS may_vacuum,
+    mirror.oid IS NOT NULL AS is_marked,
+    ARRAY(SELECT relname::text FROM pg_class
+      WHERE relnamespace = space.oid AND relkind IN ('r', 'p', 'v', 'm', 'f', 'S')
+        AND NOT EXISTS (SELECT FROM pg_depend WHERE classid = 'pg_class'::regclass AND objid = pg_class.oid AND deptype = 'e')) AS relations,
+    ARRAY(SELECT tgname::text FROM pg_trigger WHERE tgrelid = to_regclass('customers')) AS triggers,
+    (SELECT min(shape.name || '.' || needed)
+      FROM json_each($2::json) AS shape (name, columns), json_array_elements_text(columns) AS needed,
+        LATERAL (SELECT oid FROM pg_class WHERE relname = shape.name AND relnamespace = space.oid) AS held
+      WHERE NOT EXISTS (SELECT FROM pg_attribute WHERE attrelid = held.oid AND attname = needed AND NOT attisdropped)) AS lacking
+  FROM (SELECT $1::text AS name) AS asked
+  LEFT JOIN pg_namespace AS space ON space.nspname = asked.name
+  LEFT JOIN pg_class AS mirror ON mirror.relnamespace = space.oid AND mirror.relname = 'mirror_schema' AND mirror.relkind = 'r' AND EXISTS (
+    SELECT FROM pg_attribute WHERE attrelid = mirror.oid AND attname = 'version' AND atttypid = 'int4'::regtype)`
+
+/** Throws MirrorUnusable unless a mirror can be on such a server. */
+export function requireServer({ server, encoding, is_read_only }: Found, address: string, access: 'read' | 'write') {
+  if (server < OLDEST_SERVER.number) {
+    const name =
+      server < 100_000
+        ? `${Math.floor(server / 10_000)}.${Math.floor(server / 100) % 100}`
+        : Math.floor(server / 10_000)
+    throw new MirrorUnusable(
+      `${address}: is a PostgreSQL ${name}, and a mirror needs ${OLDEST_SERVER.name} or newer. Upgrade it, or name another server.`,
+      { code: 'denied' },
+    )
+  }
+  if (encoding !== 'UTF8') {
+    throw new MirrorUnusable(
+      `${address}: the database stores text as ${encoding}, which cannot hold every name. Name one that was created with ENCODING 'UTF8'.`,
+      { code: 'denied' },
+    )
+  }
+  if (access === 'write' && is_read_only) {
+    throw new MirrorUnusable(
+      `${address}: the server accepts no writes: it is a standby, or read-only by its settings (default_transaction_read_only). ` +
+        'Name the primary server as mirror, or make this one writable.',
+      { code: 'denied' },
+    )
+  }
+}
+
+/** Throws MirrorUnusable unless the schema is empty, or holds a mirror that this program knows. */
+export function requireMirror(
+  { is_marked, may_use, relations, triggers, lacking, version }: Found,
+  { place: address, schema }: Place,
+): void {
+  if (!may_use) {
+    throw new MirrorUnusable(
+      `${address}: this user may not use the schema ${schema}. Let it own the schema, or GRANT it USAGE there, and SELECT to read.`,
+      { code: 'denied' },
+    )
+  }
+  if (!is_marked && relations.length > 0) {
+    throw new MirrorUnusable(
+      `${address}: the schema ${schema} holds tables that are not a mirror of ours. It was left as it is; name another schema, ` +
+        `for example ?schema=${schema}_2.`,
+      { code: 'foreign' },
+    )
+  }
+  if (version === undefined) return
+  if (version !== VERSION) throw otherVersion(address, version)
+  const held = new Set([...relations, ...triggers])
+  const missing = NAMES.filter((name) => !held.has(name))
+  if (missing.length > 0) throw incomplete(address, missing)
+  if (lacking !== null)
+    throw mirrorFault(
+      address,
+      { fault: 'foreign', said: `lacks the column ${lacking}, which was renamed or dropped` },
+      { where: 'postgres' },
+    )
+}
+
+/** Throws MirrorUnusable unless there is a mirror that this program can read. */
+export function requireReadable(found: Found, place: Place): void {
+  requireServer(found, place.place, 'read')
+  requireMirror(found, place)
+  if (found.version !== undefined) return
+  throw noMirror(place.place)
+}

@@ -1,7 +1,19 @@
 import { randomBytes } from 'node:crypto'
+import { shownMirror } from '../../address/mirror-address.ts'
 import { MirrorUnusable } from '../../errors/errors.ts'
 import { KEY_BYTES } from '../../model/fingerprint.ts'
-import { shownMirror } from '../../address/mirror-address.ts'
+import type { Mirror } from '../../model/mirror.ts'
+import type { Organizations } from '../../model/organizations.ts'
+import { organizationsIn } from '../organizations.ts'
+import { savingIn } from '../pages/save-in-postgres.ts'
+import {
+  type Connections,
+  type Database,
+  openPool,
+  schemaOf,
+  type ServerSession,
+} from '../port/postgres-connections.ts'
+import { postgresError } from '../port/postgres-errors.ts'
 import {
   beginning,
   onceTransactions,
@@ -9,14 +21,36 @@ import {
   statementAlone,
   transaction,
 } from '../port/postgres-transaction.ts'
-import { openPool, schemaOf } from '../port/postgres-connections.ts'
-import { postgresError } from '../port/postgres-errors.ts'
-import type { Connections, Database, ServerSession } from '../port/postgres-session.ts'
 import { quoted, sql, text } from '../port/sql.ts'
-import { isDescribed, describeOnServer } from '../schema/dictionary.ts'
+import { lookAtSchema, requireMirror, requireReadable, requireServer } from './examine-server.ts'
 import { vacuum } from './vacuum.ts'
-import { lookAtSchema, requireMirror, requireReadable, requireServer } from './require-mirror.ts'
+import { indexingForReaders } from '../reading-indexes.ts'
+import { describeOnServer, isDescribed } from '../schema/dictionary.ts'
 import { POSTGRES_SCHEMA, VERSION } from '../schema/schema.ts'
+import { mirrorOn } from '../verbs.ts'
+
+export async function openMirror(address: string): Promise<Mirror> {
+  return mirrorOf(await openDatabase(address, 'write'))
+}
+
+export async function openMirrorToRead(address: string): Promise<Mirror> {
+  return mirrorOf(await openDatabase(address, 'read'))
+}
+
+export async function openOrganizations(address: string): Promise<Organizations> {
+  // To read first, since no mirror is made here.
+  await (await openDatabase(address, 'read')).close()
+  return organizationsIn(await openDatabase(address, 'write'))
+}
+
+export function mirrorOf(database: Database): Mirror {
+  return mirrorOn(database, {
+    standing: () => 'same',
+    savePages: savingIn(database),
+    indexForReaders: indexingForReaders(database),
+    findDamage: () => [],
+  })
+}
 
 /** The connections to the database at an address. */
 export type Opening = { connect?: ((address: string) => Connections) | undefined }

@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { MirrorUnusable } from '../../errors/errors.ts'
+import type { Database, ServerSession } from '../port/postgres-connections.ts'
 import { quoted, sql, text } from '../port/sql.ts'
-import type { Database, ServerSession } from '../port/postgres-session.ts'
 
 /** A transaction that still sees deleted rows is not waited for longer than this. Nothing waits meanwhile but the caller. */
 const PATIENCE_MS = 5000

@@ -1,12 +1,10 @@
 import { hostname } from 'node:os'
 import { bootName, isGone, nameOfProcess } from '../../machine/process-name.ts'
 import type { Run } from '../../model/run.ts'
-import { LEASE_MS, leaseLost, underway, wentBack } from '../refusals.ts'
-import { FOR_UPDATE, greatest, SERVER_MS } from '../port/fragments.ts'
-import { either, sql, type Sql, sqlTime } from '../port/sql.ts'
+import { LEASE_MS, leaseLost, notTaken, underway, wentBack } from '../refusals.ts'
+import { either, FOR_UPDATE, greatest, SERVER_MS, sql, type Sql, sqlTime } from '../port/sql.ts'
 import type { Session } from '../port/store.ts'
 import { otherVersion, VERSION } from '../schema/schema.ts'
-import { notTaken } from '../pages/page-accounting.ts'
 
 /** The moment by the wall clock, and by the monotonic clock if there is one. Where the database has a clock, that one decides. */
 export type Clocks = { nowMs: number; monotonicMs: number | undefined }

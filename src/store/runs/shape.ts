@@ -1,13 +1,12 @@
-import type { TextField } from '../../model/customer.ts'
-import type { Ending, Run, ShapeChange } from '../../model/run.ts'
 import { UsageError } from '../../errors/errors.ts'
+import type { TextField } from '../../model/customer.ts'
 import { RowSet } from '../../model/row-set.ts'
-import { given, isIn, moment, rowsOf } from '../port/fragments.ts'
-import { either, joined, sql, sqlTime, text } from '../port/sql.ts'
+import type { Ending, Run, ShapeChange } from '../../model/run.ts'
+import { requireTaken } from '../refusals.ts'
+import { either, given, isIn, joined, moment, rowsOf, sql, sqlTime, text } from '../port/sql.ts'
 import type { Session } from '../port/store.ts'
-import { requireTaken } from '../pages/page-accounting.ts'
-import { IS_FULL } from '../schema/views.ts'
 import { updateStamp } from './lease.ts'
+import { IS_FULL } from '../schema/views.ts'
 
 /*
  * The shape of the data is guarded like its rows: a service that renames a field, or sends it in another form, empties it everywhere, or has

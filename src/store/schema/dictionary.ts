@@ -1,5 +1,5 @@
 import { PUBLIC_TABLES } from '../../model/public-tables.ts'
-import type { ServerSession } from '../port/postgres-session.ts'
+import type { ServerSession } from '../port/postgres-connections.ts'
 import type { Connection } from '../sqlite/connect.ts'
 
 /** What each public column holds, in one row each. */

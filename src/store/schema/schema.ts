@@ -1,7 +1,6 @@
-import { PUBLIC_TABLES } from '../../model/public-tables.ts'
 import { MirrorUnusable } from '../../errors/errors.ts'
-import { tables } from './tables.ts'
-import { POSTGRES_TRIGGERS, SQLITE_TRIGGERS } from './triggers.ts'
+import { PUBLIC_TABLES } from '../../model/public-tables.ts'
+import { POSTGRES_TRIGGERS, SQLITE_TRIGGERS, tables } from './tables.ts'
 import { views } from './views.ts'
 import { POSTGRES, SQLITE } from './words.ts'
 

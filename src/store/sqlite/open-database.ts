@@ -1,18 +1,17 @@
-import Database from 'better-sqlite3'
 import { randomBytes } from 'node:crypto'
-import { chmodSync, closeSync, openSync } from 'node:fs'
+import { chmodSync, closeSync, openSync, realpathSync, statSync, unlinkSync } from 'node:fs'
 import { dirname } from 'node:path'
+import Database from 'better-sqlite3'
 import { MirrorUnusable } from '../../errors/errors.ts'
 import { mirrorFault, noMirror } from '../../errors/faults.ts'
+import { giveToOwner, isMissing, makeFolder } from '../../machine/folders.ts'
 import { KEY_BYTES } from '../../model/fingerprint.ts'
-import { isMissing, giveToOwner, makeFolder } from '../../machine/folders.ts'
-import { fileError, meddledWith, sqliteError } from '../port/sqlite-errors.ts'
-import { incomplete, namesIn, otherVersion, SQLITE_SCHEMA, VERSION } from '../schema/schema.ts'
+import type { Standing } from '../../model/mirror.ts'
+import { fileError, meddledWith, reshapedIn, sqliteError, virtualTablesIn } from '../port/sqlite-errors.ts'
+import { replaced } from '../refusals.ts'
 import { describeInFile } from '../schema/dictionary.ts'
-import { BUSY_TIMEOUT_MS, connect, type Connection } from './connect.ts'
-import { reshapedIn, virtualTablesIn } from './foreign-objects.ts'
-import { identityOf, requireRegularFile } from './open-file.ts'
-import { openReadOnly } from './read-only-file.ts'
+import { incomplete, namesIn, otherVersion, SQLITE_SCHEMA, VERSION } from '../schema/schema.ts'
+import { BUSY_TIMEOUT_MS, connect, type Connection, openReadOnly } from './connect.ts'
 
 /** The WAL, in pages of 4 KB, at which it is copied: seldom, and yet so short that other runs and health checks can wait. */
 const CHECKPOINT_PAGES = 4096
@@ -170,3 +169,64 @@ function missingIn(db: Connection): string[] {
 }
 
 const NAMES = namesIn(SQLITE_SCHEMA)
+
+/** The open file of a mirror, even if its path leads elsewhere by now. */
+export type OpenFile = {
+  standing(): Standing
+  /** Throws MirrorUnusable `replaced` when the path no longer leads to the open file. */
+  requireInPlace(): void
+  /**
+   * Call it before the connection is closed. If the file was replaced, its WAL is checkpointed into it and removed from beside the
+   * new file: SQLite would use it as the WAL of the new file.
+   */
+  letGo(db: Connection): void
+}
+
+/** The file at `file`, which was just opened; links are followed, as in SQLite. */
+export function openFile(file: string): OpenFile {
+  const opened = identityOf(file)
+  const real = realpathSync.native(file)
+  const journals = ['-wal', '-shm'].map((suffix) => ({ path: real + suffix, identity: identityOf(real + suffix) }))
+
+  function standing(): Standing {
+    const found = identityOf(file)
+    if (found === undefined) return 'none'
+    return found === opened ? 'same' : 'another'
+  }
+
+  return {
+    standing,
+    requireInPlace() {
+      const found = standing()
+      if (found !== 'same') throw replaced(file, found)
+    },
+    letGo(db) {
+      // If a link leads elsewhere now, the file is still at its place, and its WAL too.
+      if (identityOf(real) === opened) return
+      try {
+        db.pragma('wal_checkpoint(TRUNCATE)')
+      } catch {
+        // Another program reads the old file; the last writes stay in the WAL, which that program has open too.
+      }
+      for (const { path, identity } of journals)
+        if (identity !== undefined && identityOf(path) === identity) unlinkSync(path)
+    },
+  }
+}
+
+/** Device and inode of a file; undefined if there is none. */
+function identityOf(path: string): string | undefined {
+  try {
+    const found = statSync(path, { bigint: true, throwIfNoEntry: false })
+    return found === undefined ? undefined : `${found.dev}:${found.ino}`
+  } catch (error) {
+    throw fileError(error, path)
+  }
+}
+
+/** Throws MirrorUnusable unless `file`, which is there, is a regular file. Opens nothing: a pipe would be waited for without end. */
+export function requireRegularFile(file: string): void {
+  const found = statSync(file)
+  if (found.isFile()) return
+  throw mirrorFault(file, { fault: 'foreign', said: found.isDirectory() ? 'is a folder' : 'is a pipe or a device' })
+}

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { mirrorOf } from '../../../src/store/open-postgres.ts'
+import { mirrorOf } from '../../../src/store/postgres/open-database.ts'
 import { aCustomer, customerId, customers, START_MS } from '../../support/builders.ts'
 import { KEPT_FROM_WRITING } from '../../support/failing-disk.ts'
 import { aMirrorWithAdditions } from '../../support/pglite-connections.ts'

@@ -166,7 +166,7 @@ test('the end of a run that has read the list is on the disk before it is report
   await mirror.finishRun(run, anEnding(), START_MS)
 
   const ending = steps().slice(steps().indexOf('synchronous = FULL'))
-  expect(ending.slice(0, 3)).toEqual(['synchronous = FULL', 'transaction', 'synchronous = 1'])
+  expect(ending.slice(0, 3)).toEqual(['synchronous = FULL', 'transaction', 'synchronous = NORMAL'])
 })
 
 /** When commits begin to wait for the disk, and cease to, and when there are transactions. */

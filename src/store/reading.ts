@@ -1,10 +1,18 @@
-import type { LatestRun, LeasedRun, Report } from '../../model/report.ts'
-import type { Freshness, LastQuickRun, LastRun, StoredRun, UncountedFreshness } from '../../model/mirror.ts'
-import { given, isIn } from '../port/fragments.ts'
-import { sql, text } from '../port/sql.ts'
-import { records, type Session, together } from '../port/store.ts'
-import { type Clocks, heldLeases } from '../runs/lease.ts'
-import { firstRunOf, IS_FULL, IS_QUICK, READ_TO_END } from '../schema/views.ts'
+import type {
+  Freshness,
+  KnownElsewhere,
+  LastQuickRun,
+  LastRun,
+  StoredReject,
+  StoredRun,
+  UncountedFreshness,
+} from '../model/mirror.ts'
+import type { LatestRun, LeasedRun, Report } from '../model/report.ts'
+import { either, fromSqlTime, given, isIn, joined, sql, type Sql, text, UnreadableValue } from './port/sql.ts'
+import { records, type Session, together } from './port/store.ts'
+import { type Clocks, heldLeases } from './runs/lease.ts'
+import { TIMES } from './schema/schema.ts'
+import { firstRunOf, IS_FULL, IS_QUICK, READ_TO_END } from './schema/views.ts'
 
 /** One run; undefined if there is no run with that number. */
 export async function findRun(session: Session, id: number): Promise<StoredRun | undefined> {
@@ -166,3 +174,125 @@ export async function listUnderway(session: Session, clocks: Clocks): Promise<Le
     WHERE status = 'running' AND ${isIn('runs.id', held)} ORDER BY runs.organization`,
   )
 }
+
+/** Open rejects, last seen first. */
+export async function listRejects(
+  session: Session,
+  { organization, limit }: { organization?: string | undefined; limit: number },
+): Promise<StoredReject[]> {
+  const ofOne = organization === undefined ? sql`` : sql`AND organization = ${organization}`
+  const rows = await records<Omit<StoredReject, 'recordId'> & { recordId: string | undefined }>(
+    session,
+    sql`
+    SELECT organization, run_id, record_id, page, position, payload, reasons, seen_at FROM rejects
+    WHERE resolved_at IS NULL ${ofOne} ORDER BY seen_at DESC, page, position LIMIT ${limit}`,
+  )
+  return rows.map((row) => ({ ...row, recordId: row.recordId ?? null }))
+}
+
+/** The names of the organizations in a table: one seek in an index for each, since a table may have millions of rows of a few. */
+const ORGANIZATIONS_WITH_CUSTOMERS = sql`
+  SELECT min(organization) FROM customers
+  UNION ALL
+  SELECT (SELECT min(organization) FROM customers WHERE customers.organization > others.organization)
+  FROM others WHERE others.organization IS NOT NULL`
+
+/** Counts which of a few ids belong to another organization and are new to this one: a sign of a wrong key. One look-up each. */
+export async function findKnownElsewhere(
+  session: Session,
+  organization: string,
+  ids: readonly string[],
+): Promise<KnownElsewhere> {
+  const asked = given(
+    [...new Set(ids)].map((id) => ({ id })),
+    { id: 'text' },
+    'asked',
+  )
+  const isOf = (name: Sql) =>
+    sql`(SELECT 1 FROM customers WHERE customers.organization = ${name} AND customers.id = asked.id LIMIT 1)`
+  const found = await session.all<{ id: string; organization: string }>(sql`
+    WITH RECURSIVE others (organization) AS (${ORGANIZATIONS_WITH_CUSTOMERS})
+    SELECT asked.id, others.organization FROM ${asked} CROSS JOIN others
+    WHERE others.organization <> ${organization} AND ${isOf(sql`${organization}`)} IS NULL AND ${isOf(sql`others.organization`)} = 1`)
+  return knownElsewhere(found)
+}
+
+function knownElsewhere(rows: readonly { id: string; organization: string }[]): KnownElsewhere {
+  const known = new Set<string>()
+  const byOrganization = new Map<string, number>()
+  for (const { id, organization } of rows) {
+    known.add(id)
+    byOrganization.set(organization, (byOrganization.get(organization) ?? 0) + 1)
+  }
+  const [most] = [...byOrganization].toSorted(
+    ([name, one], [otherName, other]) => other - one || (name < otherName ? -1 : 1),
+  )
+  return { count: known.size, mostlyOf: most?.[0] }
+}
+
+/** Whether the record of a row of `customers` was not a reject when it was received last. */
+export const NOT_REJECTED = `NOT EXISTS (SELECT 1 FROM rejects
+  WHERE rejects.organization = customers.organization AND record_key = customers.id AND resolved_at IS NULL)`
+
+/** The first run of the scan of a run: that run, or the interrupted one with which the scan began. */
+export const firstOfScan = (run: string) => `(
+  WITH RECURSIVE scan (id, resumed_from) AS (
+    SELECT id, resumed_from FROM runs WHERE id = ${run}
+    UNION ALL SELECT runs.id, runs.resumed_from FROM runs JOIN scan ON runs.id = scan.resumed_from
+  )
+  SELECT MIN(id) FROM scan
+)`
+
+/** The open rejects from before the scan of a run, with the customers of the same ids. */
+export const openBefore = (organization: string, run: string) => `
+  SELECT reject_id, row_id, customers.id FROM rejects
+  JOIN customers ON customers.organization = rejects.organization AND customers.id = record_key
+  WHERE rejects.organization = ${organization} AND resolved_at IS NULL AND rejects.run_id < ${firstOfScan(run)}`
+
+/** Throws UnreadableValue where a date was written by hand that this program cannot read: it names table, row and column. */
+export async function requireReadableTimes(session: Session) {
+  for (const [table, columns] of COLUMNS) {
+    const odd = joined(
+      columns.map((column) => sql`(${either(NOT_IN_FILE(column), NOT_ON_SERVER(column))})`),
+      ' OR ',
+    )
+    const shown = text([`CAST(${KEYS[table] ?? 'organization'} AS text) AS row`, ...columns].join(', '))
+    const rows = await session.all<Record<string, unknown>>(
+      sql`SELECT ${shown} FROM ${text(table)} WHERE ${odd} LIMIT ${MOST}`,
+    )
+    for (const { row, ...times } of rows)
+      for (const [column, time] of Object.entries(times))
+        requireReadable(time, `${column} in the row ${String(row)} of ${table}`)
+  }
+}
+
+function requireReadable(time: unknown, where: string) {
+  try {
+    if (time !== null) fromSqlTime(time)
+  } catch (error) {
+    throw error instanceof UnreadableValue ? new UnreadableValue(`${where} ${error.message}`) : error
+  }
+}
+
+const COLUMNS = new Map<string, string[]>()
+for (const time of TIMES) {
+  const [table = '', column = ''] = time.split('.')
+  COLUMNS.set(table, [...(COLUMNS.get(table) ?? []), column])
+}
+
+/** What names a row of a table, where it is not the organization. */
+const KEYS: Partial<Record<string, string>> = {
+  runs: 'id',
+  customers: `organization || ' ' || id`,
+  changes: 'seq',
+  rejects: 'reject_id',
+  last_update: 'id',
+  forgotten: 'number',
+}
+
+/** Rows that may only look odd: a year of five digits can be read. */
+const MOST = 1000
+
+const NOT_IN_FILE = (column: string) =>
+  `${column} IS NOT NULL AND (julianday(${column}) IS NULL OR ${column} NOT GLOB '[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9] [0-9]*')`
+const NOT_ON_SERVER = (column: string) => `NOT (${column} >= '0001-01-01' AND ${column} < '10000-01-01')`

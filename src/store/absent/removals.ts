@@ -1,0 +1,220 @@
+import type { HeldCustomer, HeldRemovals } from '../../model/mirror.ts'
+import { removingProof, type RemovingProof } from '../../model/report.ts'
+import type { Absent, Ending, Removals, Run } from '../../model/run.ts'
+import {
+  areTooManyAbsent,
+  findAbsent,
+  findListedBefore,
+  findUnjudged,
+  holdsReceived,
+  markRowsListed,
+} from './find-absent.ts'
+import {
+  type Absences,
+  absencesOf,
+  decideAbsences,
+  type Decision,
+  type Gone,
+  type Missing,
+  NO_ABSENCES,
+  NONE_GONE,
+} from './removal-rule.ts'
+import { holdsNothing, requireTaken, rowsGone } from '../refusals.ts'
+import { APART, fromSqlTime, given, moment, replacing, rowsOf, sql, sqlTime, text } from '../port/sql.ts'
+import { countOf, records, type Session } from '../port/store.ts'
+import { lockLeasesOf, updateStamp } from '../runs/lease.ts'
+
+/**
+ * Marks absent customers of a scan as missing, and those absent often enough as removed. After scans that are not proven, only customers with
+ * a `confirmed` absence are removed. Too many removals at once are held back, and then no customer is marked. If a search found one of them,
+ * or exactly the newest customers are absent, the scan loses its proof and no customer is marked. Throws MirrorUnusable `replaced` where
+ * customers that the run received are not in the mirror.
+ */
+export async function markAbsent(session: Session, run: Run, ending: Ending, nowMs: number): Promise<Absences> {
+  const { removals, serviceMs } = ending
+  const proof = removingProof(ending)
+  if (proof === undefined || removals === undefined) {
+    if (!(await holdsReceived(session, run))) throw rowsGone(run.organization)
+    return NO_ABSENCES
+  }
+  return await markBy(session, run, { ...removals, proof, serviceMs }, nowMs)
+}
+
+/** Marks customers that a quick run found absent as missing, except the newest alone. That counts as no absence, and removes no customer. */
+export async function markGone(
+  session: Session,
+  run: Run,
+  { absentRows = [], openAbsences = 0, removals, serviceMs }: Ending,
+  nowMs: number,
+): Promise<Gone> {
+  const gone = await findListedBefore(session, run, absentRows)
+  if (gone.length === 0 || removals === undefined) return NONE_GONE
+  const absent = gone.length + openAbsences
+  if (await areTooManyAbsent(session, run, { absent }, removals.rule)) return { ...NONE_GONE, held: absent }
+  const unjudged = await findUnjudged(session, run, gone, serviceMs)
+  const missing = gone.filter(({ rowId }) => !unjudged.has(rowId)).map((row) => ({ row, isCounted: false }))
+  await markMissing(session, run, missing, { proof: 'whole', nowMs })
+  const reasons = unjudged.size > 0 ? (['older-list'] as const) : []
+  return { ...NONE_GONE, missing: missing.length, reasons, unmarked: [...unjudged] }
+}
+
+async function markBy(
+  session: Session,
+  run: Run,
+  { proof, rule, serviceMs, ...searched }: Removals & { proof: RemovingProof } & Pick<Ending, 'serviceMs'>,
+  nowMs: number,
+): Promise<Absences> {
+  const found = await findAbsent(session, run)
+  if (found === undefined) throw rowsGone(run.organization)
+  const { absent, notRemoved } = found
+  if (absent.length === 0) return NO_ABSENCES
+  const unjudged = await findUnjudged(session, run, absent, serviceMs)
+  const isTooMuch = await areTooManyAbsent(session, run, { absent: absent.length, notRemoved }, rule)
+  const decision = decideAbsences({ absent, unjudged, proof, rule, searched, isTooMuch })
+  const isDiscarded = isTooMuch && decision.held !== undefined && (await areDiscarded(session, run, absent))
+  await carryOut(session, run, isDiscarded ? { ...decision, held: undefined } : decision, { proof, nowMs })
+  return absencesOf(decision)
+}
+
+type Marking = { proof: RemovingProof; nowMs: number }
+
+async function carryOut(session: Session, run: Run, { listed, held, missing }: Decision, marking: Marking) {
+  const found = listed.map(({ rowId }) => rowId)
+  await markRowsListed(session, run, found, marking.nowMs)
+  await release(session, run, found)
+  if (held !== undefined) await holdBack(session, run, held)
+  await markMissing(session, run, missing, marking)
+  const removed = missing.flatMap(({ row, isRemoved }) => (isRemoved ? [row.rowId] : []))
+  await removeRows(session, run, removed, marking.nowMs)
+}
+
+/** Marks customers as missing, and counts the absences that count. */
+async function markMissing(
+  session: Session,
+  run: Pick<Run, 'organization'>,
+  missing: readonly Pick<Missing, 'row' | 'isCounted'>[],
+  { proof, nowMs }: Marking,
+) {
+  if (missing.length === 0) return
+  const rowIds = missing.map(({ row }) => row.rowId)
+  const stamp = await updateStamp(session, nowMs)
+  await session.run(sql`
+    UPDATE customers SET missing_since = ${sqlTime(nowMs)}, updated_at = ${stamp}
+    WHERE ${rowsOf(run.organization, rowIds)} AND missing_since IS NULL`)
+  const rows = sql`customers WHERE ${rowsOf(run.organization, rowIds)} AND missing_since IS NULL`
+  const unmarked = await countOf(session, sql`SELECT count(*) FROM ${rows}`)
+  requireTaken(run, 'customers', { given: unmarked, taken: 0 })
+  // What was counted before: nothing, at the first absence since the customer was listed.
+  const counted = missing.map(({ row, isCounted }) => ({
+    row_id: row.rowId,
+    proven: row.missingProven + Number(isCounted && proof === 'proven'),
+    scans: row.missingScans + Number(isCounted && proof !== 'whole'),
+    whole: row.missingWhole + Number(isCounted),
+  }))
+  const columns = { row_id: 'bigint', proven: 'bigint', scans: 'bigint', whole: 'bigint' } as const
+  const noted = await session.run(sql`
+    INSERT INTO absences (organization, row_id, proven, scans, whole)
+    SELECT ${run.organization}, row_id, proven, scans, whole FROM ${given(counted, columns)} WHERE true
+    ON CONFLICT (organization, row_id) ${text(replacing('proven', 'scans', 'whole'))}`)
+  requireTaken(run, 'absences', { given: counted.length, taken: noted })
+}
+
+/** Removals that were held back and not yet decided, newest first. */
+export function listHeldRemovals(session: Session): Promise<HeldRemovals[]> {
+  return records(
+    session,
+    sql`
+    SELECT run_id, held_rows.organization, count(*) AS held, started_at FROM held_rows JOIN runs ON runs.id = run_id
+    WHERE discarded = 0 GROUP BY run_id, held_rows.organization, started_at ORDER BY run_id DESC`,
+  )
+}
+
+/** The customers whose removal that run holds back, by name. */
+export async function listHeldCustomers(session: Session, runId: number): Promise<HeldCustomer[]> {
+  const held = await session.all<Omit<HeldCustomer, 'absentSinceMs'> & { since: string }>(sql`
+    SELECT id, name, username, email, absent_since AS since FROM held_removals WHERE run_id = ${runId} ORDER BY name, id`)
+  return held.map(({ since, ...customer }) => ({ ...customer, absentSinceMs: fromSqlTime(since) }))
+}
+
+/** Removes the customers whose removal that run held back. Returns their number. Throws UsageError if there are none. */
+export async function approveRemovals(session: Session, runId: number, nowMs: number): Promise<number> {
+  await lockLeasesOf(session, runId)
+  const held = await session.all<{ organization: string; row_id: number }>(sql`
+    SELECT held_rows.organization, held_rows.row_id FROM held_rows
+    JOIN customers ON customers.row_id = held_rows.row_id AND customers.organization = held_rows.organization
+    WHERE run_id = ${runId} AND discarded = 0 AND removed_at IS NULL ORDER BY held_rows.organization, held_rows.row_id`)
+  if (held.length === 0) await discardRemovals(session, runId)
+  for (const organization of new Set(held.map((row) => row.organization))) {
+    const rowIds = held.flatMap((row) => (row.organization === organization ? [row.row_id] : []))
+    await removeRows(session, { id: runId, organization }, rowIds, nowMs)
+  }
+  return held.length
+}
+
+/** Discards the removals that run held back: they wait for no decision as long as the discard lasts. Returns their number. */
+export async function discardRemovals(session: Session, runId: number): Promise<number> {
+  const discarded = await session.run(sql`UPDATE held_rows SET discarded = 1 WHERE run_id = ${runId} AND discarded = 0`)
+  if (discarded > 0) return discarded
+  throw holdsNothing(runId)
+}
+
+/** A discard ends when the absent customers are so many times those that it named. */
+const MOST_GROWTH = 1.5
+
+/** Whether a person has discarded these absences: none of the customers named then has been listed since, and their number has not grown by half. */
+async function areDiscarded(session: Session, run: Run, absent: readonly Absent[]): Promise<boolean> {
+  const left = await session.first<{ named: number | null; waiting: number }>(sql`
+    SELECT count(*) AS waiting, max(held) AS named FROM held_rows JOIN runs ON runs.id = run_id
+    WHERE held_rows.organization = ${run.organization} AND discarded = 1`)
+  const { named, waiting } = left ?? { named: null, waiting: 0 }
+  return waiting > 0 && waiting === named && absent.length < MOST_GROWTH * waiting
+}
+
+/** Holds removals of the latest run only: an earlier run's customers are absent again, or have been received since. */
+async function holdBack(session: Session, run: Run, absent: readonly Absent[]) {
+  await session.run(sql`DELETE FROM held_rows WHERE organization = ${run.organization}`)
+  const rows = given(
+    absent.map(({ rowId }) => ({ row_id: rowId })),
+    { row_id: 'bigint' },
+  )
+  const taken = await session.run(sql`
+    INSERT INTO held_rows (organization, row_id, run_id) SELECT ${run.organization}, row_id, ${run.id} FROM ${rows}`)
+  requireTaken(run, 'held_rows', { given: absent.length, taken })
+}
+
+/** The removals of these rows are no longer held back. */
+export async function release(
+  session: Session,
+  { organization }: Pick<Run, 'organization'>,
+  rowIds: readonly number[],
+) {
+  if (rowIds.length > 0) await session.run(sql`DELETE FROM held_rows WHERE ${rowsOf(organization, rowIds)}`)
+}
+
+/** Removes customers, in this order in the feed. One that is not missing yet is from now on. */
+async function removeRows(
+  session: Session,
+  run: Pick<Run, 'id' | 'organization'>,
+  rowIds: readonly number[],
+  nowMs: number,
+) {
+  if (rowIds.length === 0) return
+  const { organization } = run
+  const now = sqlTime(nowMs)
+  const taken = await session.run(sql`
+    UPDATE customers SET missing_since = coalesce(missing_since, ${moment(now)}), removed_at = ${now}, last_run_id = ${run.id},
+      updated_at = ${await updateStamp(session, nowMs)} WHERE ${rowsOf(organization, rowIds)}`)
+  requireTaken(run, 'customers', { given: rowIds.length, taken })
+  await session.run(sql`DELETE FROM absences WHERE ${rowsOf(organization, rowIds)}`)
+  await release(session, run, rowIds)
+  const rows = given(
+    rowIds.map((row_id, number) => ({ row_id, number })),
+    { row_id: 'bigint', number: 'bigint' },
+  )
+  const fed = await session.run(sql`
+    INSERT INTO changes (run_id, organization, id, change, changed_at, missing_since)
+    SELECT ${run.id}, ${organization}, id, 'removed', ${moment(now)}, missing_since
+    FROM ${rows} JOIN (SELECT row_id AS gone, id, missing_since FROM customers WHERE ${rowsOf(organization, rowIds)} ${APART}) AS removed
+      ON removed.gone = given.row_id ORDER BY number`)
+  requireTaken(run, 'changes', { given: rowIds.length, taken: fed })
+}
