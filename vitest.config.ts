@@ -3,8 +3,7 @@ import { argv, env } from 'node:process'
 import { fileURLToPath } from 'node:url'
 import { configDefaults, defineConfig } from 'vitest/config'
 import { notOnThisMirror, onPostgres, POSTGRES_USER, testsOfThisMirror } from './test/support/mirror-choice.ts'
-import { notOnThisQueue } from './test/support/queue-choice.ts'
-import { LongestFirst, memoryFolder, notInThisRun } from './test/support/test-run.ts'
+import { LongestFirst, memoryFolder, notInThisRun, notOnThisQueue } from './test/support/test-run.ts'
 
 /** A test waits for what is to happen, however long a busy machine takes. A limit ends only what would never end. */
 const LIMIT_MS = 600_000
@@ -49,8 +48,8 @@ export default defineConfig({
       // The addresses of mirrors in messages name no user.
       ...(onPostgres && { PGUSER: POSTGRES_USER }),
     },
-    setupFiles: ['test/support/quick-imports.ts', 'test/support/each-file.ts'],
-    globalSetup: ['test/support/queue-setup.ts', 'test/support/plain-user-setup.ts', 'test/support/postgres/setup.ts'],
+    setupFiles: ['test/support/each-file.ts'],
+    globalSetup: ['test/support/global-setup.ts'],
     provide: { isDeep, deepShare },
     testTimeout: LIMIT_MS,
     hookTimeout: LIMIT_MS,

@@ -33,8 +33,8 @@ export type PostgresServer = {
   close: () => Promise<void>
 }
 
-/** The number of a user without rights: the server refuses to run as root. */
-const PLAIN_USER = 65_534
+/** The number of a user who owns nothing: the server refuses to run as root. */
+export const PLAIN_USER = 65_534
 const USER = 'mirror'
 const DATABASE = 'mirrors'
 /** What makes the files of a server, and how. */

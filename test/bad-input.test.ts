@@ -19,7 +19,7 @@ import {
   type Reply,
   slam,
 } from './support/fault-server.ts'
-import { onlyRun, type SyncRun } from './support/json-output.ts'
+import { onlyRun, type SyncRun } from './support/json-page.ts'
 import { dump, rowsOf, valueOf } from './support/mirror-file.ts'
 import { asPlainUser, type Ended, runCli } from './support/run-cli.ts'
 import { runCommand } from './support/run-command.ts'

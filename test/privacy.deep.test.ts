@@ -1,9 +1,5 @@
-import { spawn } from 'node:child_process'
 import { createHmac } from 'node:crypto'
-import { once } from 'node:events'
 import { existsSync, readFileSync } from 'node:fs'
-import { execPath, hrtime } from 'node:process'
-import { createInterface } from 'node:readline'
 import { expect, inject, test } from 'vitest'
 import { privacyPolicy } from '../src/privacy/privacy-policy.ts'
 import { openMirror } from '../src/store/mirror.ts'
@@ -11,9 +7,8 @@ import { mirrorOrganization } from '../src/sync/mirror-organization.ts'
 import { customers } from './support/builders.ts'
 import { listedSource, mirroring } from './support/listed-source.ts'
 import { aMirrorFile, rowsOf, valueOf } from './support/mirror-file.ts'
-import { quickProgram } from './support/run-cli.ts'
+import { childProgram, killedAfter } from './support/run-cli.ts'
 
-const CHILD = quickProgram(new URL('support/hiding-child.ts', import.meta.url))
 const KEY = 'a made-up key of more than thirty-two characters'
 const POLICY = { drop: ['address'], hash: ['phone'], key: KEY }
 /** Several steps of the rewriting. */
@@ -36,7 +31,7 @@ test.each(MOMENTS.slice(0, inject('isDeep') ? MOMENTS.length : 1))(
     const settings = { scan: 'chain', pageSize: 100, now: Date.now, monotonicMs: Date.now } as const
     await mirrorOrganization(mirroring(first, listedSource(list), settings))
     await first.close()
-    await killAfter(file, { lines, microseconds })
+    await killedAfter(childProgram('hide', file, String(COUNT), JSON.stringify(POLICY)), { lines, microseconds })
 
     expect(valueOf(file, 'PRAGMA integrity_check')).toBe('ok')
     const next = await openMirror(file)
@@ -52,19 +47,3 @@ test.each(MOMENTS.slice(0, inject('isDeep') ? MOMENTS.length : 1))(
     expect(bytes.filter((text) => text.includes('Exampleton') || text.includes('+1 555 0100'))).toEqual([])
   },
 )
-
-async function killAfter(file: string, { lines, microseconds }: { lines: number; microseconds: number }) {
-  const stdio = ['ignore', 'pipe', 'inherit'] as const
-  const child = spawn(execPath, [...CHILD, file, String(COUNT), JSON.stringify(POLICY)], { stdio: [...stdio] })
-  const exited = once(child, 'exit')
-  let seen = 0
-  if (child.stdout === null) throw new Error('The child has no output.')
-  for await (const _ of createInterface({ input: child.stdout })) {
-    seen += 1
-    if (seen === lines) break
-  }
-  const until = hrtime.bigint() + BigInt(microseconds * 1000)
-  while (hrtime.bigint() < until);
-  child.kill('SIGKILL')
-  await exited
-}

@@ -10,7 +10,7 @@ import { type Sandbox, startSandbox } from '../../src/service/sandbox.ts'
 import { customerId } from '../support/builders.ts'
 import { eventually } from '../support/eventually.ts'
 import { opsFile } from '../support/metrics.ts'
-import { PLAIN_USER } from '../support/plain-user-setup.ts'
+import { PLAIN_USER } from '../../bench/postgres-server.ts'
 import { commandsWith } from '../support/postgres/commands-with.ts'
 import { temporaryFolder } from '../support/temp-folder.ts'
 

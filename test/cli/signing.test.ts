@@ -16,7 +16,7 @@ import {
   TIMESTAMP_FORMS,
 } from '../../src/signing/signing.ts'
 import { heldPipe } from '../support/failing-disk.ts'
-import { onlyRun } from '../support/json-output.ts'
+import { onlyRun } from '../support/json-page.ts'
 import { runCli } from '../support/run-cli.ts'
 import { runCommand } from '../support/run-command.ts'
 import { someOf } from '../support/seeds.ts'

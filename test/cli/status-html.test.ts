@@ -2,7 +2,7 @@ import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync,
 import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
 import { statusCommand } from '../../src/cli/status.ts'
-import { aMirroredWorkplace } from '../support/mirrored-workplace.ts'
+import { aMirroredWorkplace } from '../support/commands.ts'
 import { runCli } from '../support/run-cli.ts'
 import { runCommand } from '../support/run-command.ts'
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { syncCommand } from '../../src/cli/sync.ts'
 import { hang } from '../support/fault-server.ts'
-import { onlyRun } from '../support/json-output.ts'
+import { onlyRun } from '../support/json-page.ts'
 import { rowsOf } from '../support/mirror-file.ts'
 import { startCli } from '../support/run-cli.ts'
 import { runCommand } from '../support/run-command.ts'

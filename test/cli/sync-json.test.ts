@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { syncCommand } from '../../src/cli/sync.ts'
 import { list, refusal } from '../support/fault-server.ts'
-import { onlyRun, syncRuns } from '../support/json-output.ts'
+import { onlyRun, syncRuns } from '../support/json-page.ts'
 import { rowsOf, valueOf } from '../support/mirror-file.ts'
 import { runCli } from '../support/run-cli.ts'
 import { runCommand } from '../support/run-command.ts'

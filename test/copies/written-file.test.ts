@@ -8,7 +8,7 @@ import { afterPlacing, copyError, LeftUndone } from '../../src/copies/copy-error
 import { lockPlace, removeLeftovers, writeTextFile } from '../../src/copies/written-file.ts'
 import { makeFolder } from '../../src/machine/folders.ts'
 import { failToFlushFolders } from '../support/failing-disk.ts'
-import { quickProgram } from '../support/run-cli.ts'
+import { childProgram } from '../support/run-cli.ts'
 import { temporaryFolder } from '../support/temp-folder.ts'
 
 test('what killed writers left is removed by the next one that writes into the folder, whatever it was for', () => {
@@ -28,13 +28,7 @@ test('what killed writers left is removed by the next one that writes into the f
 test('what another process writes at the moment stays, and its place is refused until it ends, however that is', async () => {
   const folder = temporaryFolder()
   const [file, mine] = [join(folder, 'theirs'), join(folder, 'mine')]
-  const child = spawn(
-    process.execPath,
-    [...quickProgram(new URL('../support/writing-child.ts', import.meta.url)), file],
-    {
-      stdio: ['ignore', 'pipe', 'inherit'],
-    },
-  )
+  const child = spawn(process.execPath, childProgram('write', file), { stdio: ['ignore', 'pipe', 'inherit'] })
   onTestFinished(() => void child.kill('SIGKILL'))
   const [path = ''] = await once(createInterface({ input: child.stdout }), 'line')
 

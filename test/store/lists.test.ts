@@ -15,10 +15,10 @@ import {
   customerId,
   customers,
   MINUTE_MS,
+  printOf,
   type SentRecord,
   START_MS,
 } from '../support/builders.ts'
-import { printOf } from '../support/json-bytes.ts'
 import { listedSource, mirroring, namesOf, storedNames } from '../support/listed-source.ts'
 import { onPostgres } from '../support/mirror-choice.ts'
 import { aMirror, rowsOf, tamper, valueOf } from '../support/mirror-file.ts'

@@ -12,7 +12,7 @@ import { openMirror } from '../../src/store/mirror.ts'
 import { night } from '../store/nights.ts'
 import { customers, START_MS } from './builders.ts'
 import { aMirrorFile } from './mirror-file.ts'
-import { quickProgram } from './run-cli.ts'
+import { childProgram } from './run-cli.ts'
 import { runCommand } from './run-command.ts'
 import { temporaryFolder } from './temp-folder.ts'
 import { aSandbox, aWorkplace, organizationsOf } from './workplace.ts'
@@ -57,7 +57,7 @@ type Writer = { saved(times: number): Promise<void>; kill(): Promise<void> }
 
 /** Starts a process that writes the mirror at `file` without end. */
 export function aWriter(file: string): Writer {
-  const child = spawn(process.execPath, [...CHILD, file, '1'], { stdio: ['ignore', 'pipe', 'inherit'] })
+  const child = spawn(process.execPath, childProgram('mirror', file, '1'), { stdio: ['ignore', 'pipe', 'inherit'] })
   const exited = once(child, 'exit')
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
   const kill = async () => {
@@ -72,8 +72,6 @@ export function aWriter(file: string): Writer {
     kill,
   }
 }
-
-const CHILD = quickProgram(new URL('mirroring-child.ts', import.meta.url))
 
 export const COUNT = 'SELECT count(*) FROM customers'
 

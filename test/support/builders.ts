@@ -1,9 +1,10 @@
-import type { Ending } from '../../src/model/run.ts'
 import type { Customer } from '../../src/model/customer.ts'
-import { sortRecords } from '../../src/sync/sorting/sort-records.ts'
+import type { Fingerprint } from '../../src/model/fingerprint.ts'
 import type { SortedPage } from '../../src/model/page.ts'
+import type { Ending } from '../../src/model/run.ts'
 import type { CustomersPage } from '../../src/source/customers.ts'
 import { cutRecords } from '../../src/source/cut-page.ts'
+import { sortRecords } from '../../src/sync/sorting/sort-records.ts'
 
 /** A record as sent in JSON, before it is parsed. */
 export type SentRecord = Record<string, unknown>
@@ -74,4 +75,16 @@ export function anEnding(overrides: Partial<Ending> = {}): Ending {
     readToEnd: true,
     ...overrides,
   }
+}
+
+/** The fingerprint of a record as it is sent. */
+export function printOf(fingerprint: Fingerprint, sent: unknown): number {
+  const bytes = viewOf(JSON.stringify(sent))
+  return fingerprint.record(bytes, 0, bytes.byteLength)
+}
+
+/** A text in UTF-8. */
+export function viewOf(text: string): DataView {
+  const bytes = Buffer.from(text)
+  return new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 }

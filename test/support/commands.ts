@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs'
 import type { Queues } from '../../jobs/queue/queues.ts'
 import { checkCommand } from '../../src/cli/check.ts'
 import { moveCommand } from '../../src/cli/move.ts'
+import { syncCommand } from '../../src/cli/sync.ts'
 import { newcomers } from '../../src/service/scenarios/scenario.ts'
 import { eventually } from './eventually.ts'
 import { runCli } from './run-cli.ts'
@@ -81,4 +82,11 @@ export async function afterANight(customers: number[]) {
   for (const place of [900, 1700]) hand.delete(list[place]?.id ?? '')
   hand.insert(newcomers('new')(list.at(-1)?.created_at ?? ''))
   return { folder, mirror }
+}
+
+export async function aMirroredWorkplace(counts = [12]) {
+  const organizations = organizationsOf(await aSandbox({ customers: counts }))
+  const workplace = aWorkplace(organizations)
+  await runCommand(syncCommand, ['--config', workplace.config])
+  return { ...workplace, organizations }
 }

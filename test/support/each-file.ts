@@ -3,6 +3,8 @@ import { env } from 'node:process'
 import fc from 'fast-check'
 import { afterAll, beforeAll, vi } from 'vitest'
 import { seeds } from './seeds.ts'
+// oxlint-disable-next-line import/no-unassigned-import -- Vitest reads this file for each test file, and what it imports once in each process.
+import './resolve-quickly.mjs'
 
 /**
  * Every run of the tests draws the same examples, so that a failure comes from a change of the code. Other examples:

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { z } from 'zod'
+import type { Report } from '../../src/model/report.ts'
 
 /** What stands under one heading of docs/reference/json.md: its keys with their values, and the heading whose keys it has as well. */
 type Section = { isCommand: boolean; keys: [key: string, value: string][]; further: string | undefined }
@@ -77,3 +78,25 @@ const PLAIN: ReadonlyMap<string, z.ZodType> = new Map<string, z.ZodType>([
   ['object', z.record(z.string(), z.unknown())],
   ['anything', z.unknown()],
 ])
+
+/** A run as `sync --json` prints it. */
+export type SyncRun = Omit<Report, 'error' | 'runId'> & {
+  error: { code: string; message: string } | null
+  runId: number | null
+  startedAt: string
+  finishedAt: string | null
+}
+
+/** The runs in what `sync --json` printed, which must be one document and nothing else. */
+export function syncRuns(stdout: string): SyncRun[] {
+  requireDocumented(['sync', '--json'], stdout)
+  const { runs }: { runs: SyncRun[] } = JSON.parse(stdout)
+  return runs
+}
+
+/** The only run in what `sync --json` printed. */
+export function onlyRun(stdout: string): SyncRun {
+  const [run, ...others] = syncRuns(stdout)
+  if (run === undefined || others.length > 0) throw new Error(`expected one run, got ${others.length}`)
+  return run
+}

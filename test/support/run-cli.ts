@@ -2,17 +2,20 @@ import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { execPath, kill } from 'node:process'
+import { env as ours, execPath, hrtime, kill } from 'node:process'
 import { createInterface } from 'node:readline'
+import { PassThrough } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { inject, onTestFinished } from 'vitest'
+import { PLAIN_USER } from '../../bench/postgres-server.ts'
+import type { ExitCode } from '../../src/cli/exit-code.ts'
+import { runProgram } from '../../src/cli/program.ts'
 import { isGone, nameOfProcess } from '../../src/machine/process-name.ts'
 import { eventually } from './eventually.ts'
 import { aGate, type Gate } from './gate.ts'
+import { requireDocumented } from './json-page.ts'
 import { rowsOf } from './mirror-file.ts'
-import { PLAIN_USER } from './plain-user-setup.ts'
-import { runHere } from './run-here.ts'
 import { aSandbox, aWorkplace, organizationsOf } from './workplace.ts'
 
 /** How a process of the program ended, and everything it wrote. */
@@ -198,7 +201,91 @@ function parentOf(id: string): number {
 
 const RESOLVING = fileURLToPath(new URL('resolve-quickly.mjs', import.meta.url))
 
-/** The arguments with which Node starts a program of the tests, in TypeScript. */
-export function quickProgram(file: URL): string[] {
-  return ['--import', RESOLVING, fileURLToPath(file)]
+const CHILD = fileURLToPath(new URL('child.ts', import.meta.url))
+
+/** The arguments with which Node starts a program of child.ts. */
+export function childProgram(name: 'mirror' | 'hide' | 'work' | 'write', ...args: readonly string[]): string[] {
+  return ['--import', RESOLVING, CHILD, name, ...args]
+}
+
+/** Kills such a program so many lines of its output, and then microseconds, after its start; one that ends before is fine. */
+export async function killedAfter(
+  program: readonly string[],
+  { lines, microseconds }: { lines: number; microseconds: number },
+): Promise<unknown[]> {
+  const child = spawn(execPath, program, { stdio: ['ignore', 'pipe', 'inherit'] })
+  const exited = once(child, 'exit')
+  let seen = 0
+  for await (const _ of createInterface({ input: child.stdout })) {
+    seen += 1
+    if (seen === lines) break
+  }
+  const until = hrtime.bigint() + BigInt(Math.round(microseconds * 1000))
+  while (hrtime.bigint() < until);
+  child.kill('SIGKILL')
+  return exited
+}
+
+/** Where a command line is run: the folder, and all of the environment. */
+type Surroundings = {
+  cwd: string
+  env: Readonly<Record<string, string>>
+  /** Called with what it writes to standard error, before it goes on. */
+  onStderr?: ((text: string) => void) | undefined
+  /** Stops it, as Ctrl-C does. */
+  signal?: AbortSignal | undefined
+}
+
+/** What a command line did, as a process would have ended. */
+type Done = { code: ExitCode; signal: null; stdout: string; stderr: string }
+
+/** Runs a command line in this process, which has its folder and its environment for as long. One at a time. */
+export async function runHere(args: readonly string[], surroundings: Surroundings): Promise<Done> {
+  const [stdout, stderr] = [new PassThrough(), heard(surroundings.onStderr)]
+  const written = Promise.all([text(stdout), text(stderr)])
+  let code: ExitCode = 0
+  const leave = enter(surroundings)
+  try {
+    const { signal = new AbortController().signal } = surroundings
+    await runProgram(args, { signal, stdout, stderr, exitWith: (given) => (code = given) })
+  } finally {
+    leave()
+  }
+  stdout.end()
+  stderr.end()
+  const [out, err] = await written
+  requireDocumented(args, out)
+  return { code, signal: null, stdout: out, stderr: err }
+}
+
+/** A stream that calls `listener` with each text while it is written. */
+function heard(listener: Surroundings['onStderr']): PassThrough {
+  return new PassThrough({
+    transform(chunk, _encoding, done) {
+      listener?.(String(chunk))
+      done(null, chunk)
+    },
+  })
+}
+
+let isTaken = false
+
+/** Gives this process another folder and environment; the function that is returned gives it its own again. */
+function enter({ cwd, env }: Pick<Surroundings, 'cwd' | 'env'>): () => void {
+  if (isTaken) throw new Error('Two command lines at once need processes of their own: use startCli.')
+  isTaken = true
+  const before = { cwd: process.cwd(), env: { ...ours }, umask: process.umask(0o077) }
+  process.chdir(cwd)
+  replaceEnvironment(env)
+  return () => {
+    process.chdir(before.cwd)
+    process.umask(before.umask)
+    replaceEnvironment(before.env)
+    isTaken = false
+  }
+}
+
+function replaceEnvironment(env: Readonly<Record<string, string | undefined>>): void {
+  for (const name of Object.keys(ours)) delete ours[name]
+  Object.assign(ours, env)
 }

@@ -1,7 +1,9 @@
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { env } from 'node:process'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
+import { redisProgram } from './redis-server.ts'
 
 /**
  * The test files that take longest on an idle machine, the longest first: begun last, one of them would keep a single core busy
@@ -135,4 +137,20 @@ function runsPrograms(folder: string): boolean {
   } finally {
     rmSync(place, { recursive: true })
   }
+}
+
+/**
+ * The queue the tests run on: `CUSTOMER_MIRROR_TEST_QUEUE` (`embedded`, or an address), else `REDIS_URL`, else `own`, a
+ * server of their own from the PATH, else the embedded one.
+ */
+export function chosenQueue(): string {
+  const named = env['CUSTOMER_MIRROR_TEST_QUEUE'] ?? env['REDIS_URL']
+  return named ?? (redisProgram() === undefined ? 'embedded' : 'own')
+}
+
+/** Tests of what several workers do to one queue, which the embedded one cannot have, or of losing a Redis of their own. */
+export function notOnThisQueue(): string[] {
+  if (chosenQueue() === 'embedded') return ['test/jobs/shared-queue/**', 'test/jobs/configuration/config-reload.deep.*']
+  const ofRedis = ['loss', 'refuses'].map((what) => `test/jobs/shared-queue/redis-${what}.*`)
+  return redisProgram() === undefined ? ofRedis : []
 }

@@ -14,7 +14,7 @@ import { aGate } from './gate.ts'
 import { aJobsWorkplace, aQueue } from './jobs-workplace.ts'
 import { valueOf } from './mirror-file.ts'
 import { type RedisServer, startRedis } from './redis-server.ts'
-import { quickProgram } from './run-cli.ts'
+import { childProgram } from './run-cli.ts'
 import { aSandbox, organizationsOf, type Workplace } from './workplace.ts'
 
 /** A log line of a worker, with the fields used in tests. */
@@ -118,8 +118,6 @@ export function startWorker(
   return { ...log, stop }
 }
 
-const CHILD = quickProgram(new URL('worker-child.ts', import.meta.url))
-
 /** A worker that runs as a process, killed with the test at the latest. */
 type WorkerProcess = WorkerLog & {
   send(signal: NodeJS.Signals): void
@@ -136,7 +134,7 @@ export function startWorkerProcess(
   }: { timings?: Partial<Timings>; env?: Record<string, string>; node?: string[] } = {},
 ): WorkerProcess {
   const options = JSON.stringify({ config, timings: { ...QUICK, ...timings } })
-  const child = spawn(execPath, [...node, ...CHILD, options], {
+  const child = spawn(execPath, [...node, ...childProgram('work', options)], {
     cwd: folder,
     env: { PATH: '/usr/bin:/bin', NODE_COMPILE_CACHE: ours['NODE_COMPILE_CACHE'], ...env },
     stdio: ['ignore', 'inherit', 'pipe'],

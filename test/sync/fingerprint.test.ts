@@ -1,9 +1,8 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { fingerprintWith } from '../../src/model/fingerprint.ts'
-import { aCustomer, customerId } from '../support/builders.ts'
+import { aCustomer, customerId, printOf, viewOf } from '../support/builders.ts'
 import { dice, type Dice } from '../support/dice.ts'
-import { printOf, viewOf } from '../support/json-bytes.ts'
 import { seeds } from '../support/seeds.ts'
 
 const KEY = Uint8Array.from({ length: 16 }, (_, index) => 7 * index + 1)

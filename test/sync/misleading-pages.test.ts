@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { syncCommand } from '../../src/cli/sync.ts'
 import { envelopeOf, json, list, refusal, type Reply } from '../support/fault-server.ts'
-import { onlyRun } from '../support/json-output.ts'
+import { onlyRun } from '../support/json-page.ts'
 import { valueOf } from '../support/mirror-file.ts'
 import { runCommand } from '../support/run-command.ts'
 import { aFaultServer, aWorkplace, organizationAt } from '../support/workplace.ts'

@@ -1,13 +1,12 @@
 import { expect, test } from 'vitest'
 import { GIVEN_BY_SERVER } from '../../../src/copies/selection.ts'
+import { exportedFrom } from './exported.ts'
 import { night } from '../../store/nights.ts'
 import { CLOCKS, organizationsOf } from '../../store/organizations.ts'
 import { aCustomer, customerId, customers } from '../../support/builders.ts'
-import { publishedFrom } from '../../support/full-mirror.ts'
+import { aMirrorToExport, publishedFrom } from '../../support/full-mirror.ts'
 import { aMirror, tamper } from '../../support/mirror-file.ts'
-import { aMirrorToExport } from '../../support/mirror-to-export.ts'
 import { aPlan, aSplitPlan, publishAll } from '../../support/publishing.ts'
-import { exportedFrom } from './exported.ts'
 
 /** Changes 1 to 4, all of customer 1; retention has deleted those up to 2. */
 async function aPrunedMirror(): Promise<string> {

@@ -5,9 +5,9 @@ import { dueOutlook, lateSinceMs } from '../../../jobs/schedule/due-runs.ts'
 import type { Organization } from '../../../src/config/organization.ts'
 import { readConfig } from '../../../src/config/read-config.ts'
 import { readOverview } from '../../../src/status/overview.ts'
-import { aPage, anEnding, customers, MINUTE_MS } from '../../support/builders.ts'
+import { anEnding, aPage, customers, MINUTE_MS } from '../../support/builders.ts'
 import { aMirror } from '../../support/mirror-file.ts'
-import { runHere } from '../../support/run-here.ts'
+import { runHere } from '../../support/run-cli.ts'
 import { aWorkplace, organizationAt } from '../../support/workplace.ts'
 
 const HOUR_MS = 60 * MINUTE_MS

@@ -1,0 +1,86 @@
+// Programs for tests that watch, stop or kill them: `node child.ts NAME ARGUMENT...`.
+import { flushCompileCache } from 'node:module'
+import { argv, stderr, stdout } from 'node:process'
+import { z } from 'zod'
+
+const PROGRAMS = { mirror, hide, work, write }
+
+/** Mirrors a list again and again, a new edition each time, and writes a line when it opens the mirror and after each save. */
+async function mirror(file: string, edition: string): Promise<void> {
+  const { mirrorOrganization, openMirror, changingList, listedSource, mirroring } = await mirroringModules()
+  stdout.write('opening\n')
+  const opened = await openMirror(file)
+  for (let current = Number(edition); ; current += 1) {
+    const { error } = await mirrorOrganization({
+      ...mirroring(opened, listedSource(changingList(current)), { pageSize: 100, resumeWithinMs: 0 }),
+      ...{ now: Date.now, monotonicMs: Date.now, random: Math.random, onProgress: () => stdout.write('saved\n') },
+    })
+    if (error !== undefined) throw error
+  }
+}
+
+/** Brings a mirror of so many customers to a privacy policy, and writes a line after each step. */
+async function hide(file: string, count: string, policy: string): Promise<void> {
+  const { mirrorOrganization, openMirror, customers, listedSource, mirroring } = await mirroringModules()
+  const { privacyPolicy } = await import('../../src/privacy/privacy-policy.ts')
+  const opened = await openMirror(file)
+  const applying: typeof opened = {
+    ...opened,
+    applyPrivacy: async (run, nowMs) => {
+      const isMore = await opened.applyPrivacy(run, nowMs)
+      stdout.write('step\n')
+      return isMore
+    },
+  }
+  const privacy = privacyPolicy(JSON.parse(policy))
+  const source = listedSource(customers(1, Number(count)))
+  const settings = { scan: 'chain', pageSize: 100, privacy, now: Date.now, monotonicMs: Date.now } as const
+  stdout.write('opened\n')
+  const { error } = await mirrorOrganization(mirroring(applying, source, settings))
+  if (error !== undefined) throw error
+  stdout.write('done\n')
+  await opened.close()
+}
+
+async function mirroringModules() {
+  const modules = {
+    ...(await import('../../src/store/mirror.ts')),
+    ...(await import('../../src/sync/mirror-organization.ts')),
+    ...(await import('./builders.ts')),
+    ...(await import('./listed-source.ts')),
+  }
+  // Killed, it would keep nothing of what was compiled for the next one, which starts in half the time with it.
+  flushCompileCache()
+  return modules
+}
+
+/** A worker with a test's timings. */
+async function work(options: string): Promise<void> {
+  const { runWorker } = await import('../../jobs/worker.ts')
+  flushCompileCache()
+  const given = z.object({ config: z.string(), timings: z.record(z.string(), z.number()) }).parse(JSON.parse(options))
+  const stopping = new AbortController()
+  process.umask(0o077)
+  process.on('SIGTERM', () => {
+    process.exitCode = 143
+    stopping.abort()
+  })
+  await runWorker(
+    { ...given, embedded: false, http: { host: '127.0.0.1', port: 0 }, logLevel: 'info' },
+    { signal: stopping.signal, stderr },
+  )
+  // Timers of the queue must not keep it.
+  setTimeout(() => process.exit(), 500).unref()
+}
+
+/** Begins to write a file, says where, and never ends. */
+async function write(file: string): Promise<void> {
+  const { beginFile } = await import('../../src/copies/written-file.ts')
+  stdout.write(`${beginFile(file).path}\n`)
+  setInterval(() => {}, 1000)
+}
+
+const [, , name = '', first = '', second = '', third = ''] = argv
+const program = Object.entries(PROGRAMS).find(([each]) => each === name)?.[1]
+if (program === undefined) throw new Error(`There is no program ${name}.`)
+await program(first, second, third)

@@ -1,0 +1,96 @@
+import { randomUUID } from 'node:crypto'
+import { chownSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
+import { join } from 'node:path'
+import { getuid, stderr } from 'node:process'
+import { fileURLToPath } from 'node:url'
+import type { TestProject } from 'vitest/node'
+import { z } from 'zod'
+import { PLAIN_USER, postgresPrograms } from '../../bench/postgres-server.ts'
+import { openEmbedded } from '../../jobs/queue/embedded.ts'
+import { onPostgres } from './mirror-choice.ts'
+import { openKeptPglite } from './postgres/kept-pglite.ts'
+import { startTestServer } from './postgres/server.ts'
+import { startRedis } from './redis-server.ts'
+import { chosenQueue } from './test-run.ts'
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    /** The queue the tests run on: an address, or `embedded`. */
+    queueAddress: string
+    /** A folder with an embedded queue that was never used, to copy. */
+    queueTemplate: string
+    /** A database for the mirrors of each process of the tests; none where each has a PGlite of its own. */
+    postgresAddresses: string[]
+    /** The folder in which the program keeps what was compiled when a user who may not write in the checkout runs it. */
+    compiledForPlainUser: string
+  }
+}
+
+const CACHE = new URL('../../node_modules/.cache/', import.meta.url)
+
+/** Finds or starts the servers of the tests, and says which they are. */
+export async function setup({ provide }: TestProject): Promise<() => Promise<void>> {
+  const chosen = chosenQueue()
+  const redis = chosen === 'own' ? await startRedis() : undefined
+  const address = redis?.url ?? chosen
+  provide('queueAddress', address)
+  provide('queueTemplate', await queueTemplate())
+  stderr.write(`The jobs are tested on ${describe(address, redis !== undefined)}.\n`)
+  const postgres = onPostgres && postgresPrograms() !== undefined ? await startTestServer() : undefined
+  provide('postgresAddresses', postgres === undefined ? [] : await addressesOn(postgres))
+  if (onPostgres)
+    stderr.write(`The mirrors are tested in ${postgres === undefined ? 'PGlite' : `PostgreSQL at ${postgres.url}`}.\n`)
+  provide('compiledForPlainUser', folderOfPlainUser())
+  return async () => {
+    await redis?.close()
+    await postgres?.close()
+  }
+}
+
+function describe(address: string, isOwn: boolean): string {
+  if (address === 'embedded') return 'the embedded queue'
+  const { protocol, host } = new URL(address)
+  return `${isOwn ? 'a Redis of their own' : 'the queue'} at ${protocol}//${host}`
+}
+
+/** A database for each process, as many as `maxWorkers` in vitest.config.ts: an old snapshot of one would keep the others from freeing rows. */
+async function addressesOn(postgres: Awaited<ReturnType<typeof startTestServer>>): Promise<string[]> {
+  const addresses: string[] = []
+  for (let n = 1; n <= availableParallelism() + 1; n += 1) addresses.push(await postgres.another(`mirrors_${n}`))
+  return addresses
+}
+
+/** Kept for the next run of the tests: without it each start of such a user takes three times as long. */
+function folderOfPlainUser(): string {
+  const folder = fileURLToPath(new URL('customer-mirror-plain-user', CACHE))
+  mkdirSync(folder, { recursive: true })
+  if (getuid?.() === 0) chownSync(folder, PLAIN_USER, PLAIN_USER)
+  return folder
+}
+
+const POSTGRES = '@electric-sql/pglite'
+
+/**
+ * A folder with an embedded queue that was never used, to copy. To make one takes four seconds of a processor, so it is kept for
+ * the next run of the tests, one for each pair of versions of what makes it.
+ */
+export async function queueTemplate(): Promise<string> {
+  const { bullmq, [POSTGRES]: postgres } = z
+    .object({ dependencies: z.object({ bullmq: z.string(), [POSTGRES]: z.string() }) })
+    .parse(JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))).dependencies
+  const kept = fileURLToPath(new URL(`customer-mirror-tests/queue-${bullmq}-${postgres}`, CACHE))
+  if (existsSync(kept)) return kept
+  const made = `${kept}-${randomUUID()}`
+  // The mirrors of tests need a PGlite that was just made too.
+  mkdirSync(made, { recursive: true, mode: 0o700 })
+  await openKeptPglite(join(made, 'postgres')).then((database) => database.close())
+  await openEmbedded(made, 'customer-mirror').then((store) => store.close())
+  try {
+    renameSync(made, kept)
+  } catch {
+    // Another run of the tests was first.
+    rmSync(made, { recursive: true })
+  }
+  return kept
+}
