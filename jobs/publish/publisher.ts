@@ -1,8 +1,7 @@
 import type { Config } from '../../src/config/read-config.ts'
 import { describeError } from '../../src/errors/errors.ts'
 import type { Logger } from '../../src/machine/log.ts'
-import { type BucketPlan, configuredPlans, type Published, type TargetPlan } from '../../src/copies/publish-plan.ts'
-import { isFolderUpToDate } from '../../src/copies/objects/publish-objects.ts'
+import { configuredPlans, placeOf, type Published, type TargetPlan } from '../../src/copies/publish-plan.ts'
 import { logPublished, publishAfterRuns } from '../../src/copies/publish-apart.ts'
 import { findRecorded, type Recorded } from '../../src/copies/organizations.ts'
 import type { Timings } from '../timings.ts'
@@ -29,7 +28,7 @@ export function startPublisher({ config, log, timings, monotonicMs }: Settings) 
   const waiting = new Set<string>()
   const stopping = new AbortController()
   let underWay: Promise<void> | undefined
-  const bucket = new BucketMemory()
+  const memory = new PublishMemory()
 
   function look(): void {
     if (underWay !== undefined || config.current.publish === undefined) return
@@ -43,7 +42,7 @@ export function startPublisher({ config, log, timings, monotonicMs }: Settings) 
     const { changedAtMs } = state
     state.changedAtMs = undefined
     try {
-      const done = await publishStale(configuredPlans(config.current), bucket, stopping.signal)
+      const done = await publishStale(configuredPlans(config.current), memory, stopping.signal)
       if (done === undefined) return
       const [published, isToBeTidied] = done
       if (stopping.signal.aborted) return
@@ -83,7 +82,7 @@ export function startPublisher({ config, log, timings, monotonicMs }: Settings) 
 /** Publishes what lacks runs, and says whether something is to be tidied later; undefined where nothing lacks any. */
 async function publishStale(
   plans: readonly TargetPlan[],
-  bucket: BucketMemory,
+  memory: PublishMemory,
   signal: AbortSignal,
 ): Promise<[Published, boolean] | undefined> {
   const [first] = plans
@@ -92,13 +91,12 @@ async function publishStale(
   // for an equal one.
   const recorded = await findRecorded(first.mirror)
   const stale = plans.flatMap((plan): TargetPlan[] => {
-    if ('to' in plan) return bucket.isUpToDate(plan, recorded) ? [] : [plan]
-    if ('parquet' in plan) return isFolderUpToDate(plan, recorded) ? [] : [plan]
+    if (!('file' in plan)) return memory.isUpToDate(plan, recorded) ? [] : [plan]
     const only = staleCopies(plan, recorded)
     return only.length === 0 ? [] : [{ ...plan, only }]
   })
   if (stale.length === 0) return undefined
-  return bucket.publish(stale, recorded, (due) => publishAfterRuns(due, { signal }))
+  return memory.publish(stale, recorded, (due) => publishAfterRuns(due, { signal }))
 }
 
 /** What a worker knows of its runs and its copies. Times are milliseconds of a monotonic clock. */
@@ -130,13 +128,13 @@ export function isDue(
   return running.size === 0 && nowMs - (endedAtMs ?? changedAtMs) >= publishQuietMs
 }
 
-/** What a bucket holds since this worker published into it last, so that it is not asked every few minutes. */
-export class BucketMemory {
-  #held: string | undefined
+/** What a bucket and a folder of Parquet files hold since this worker published there last, so that they are not looked through every few minutes. */
+export class PublishMemory {
+  readonly #held = new Map<string, string>()
 
   /** Whether the mirror records nothing that this worker did not publish there. */
-  isUpToDate(plan: BucketPlan, recorded: Recorded): boolean {
-    return this.#held === stateOf(plan, recorded)
+  isUpToDate(plan: TargetPlan, recorded: Recorded): boolean {
+    return this.#held.get(placeOf(plan)) === stateOf(plan, recorded)
   }
 
   /** Publishes, and returns whether objects stay that are to be removed later: readers have their time for them, or the service failed. */
@@ -145,17 +143,17 @@ export class BucketMemory {
     recorded: Recorded,
     publish: (plans: readonly TargetPlan[]) => Promise<Published>,
   ): Promise<[Published, boolean]> {
-    const plan = plans.find((each) => 'to' in each)
-    if (plan !== undefined) this.#held = undefined
+    for (const plan of plans) this.#held.delete(placeOf(plan))
     const published = await publish(plans)
     const { replaced = 0, isLeft = false } = published.bucket ?? {}
     const isSettled = replaced === 0 && !isLeft
-    if (plan !== undefined && isSettled && published.failed.length === 0) this.#held = stateOf(plan, recorded)
+    if (isSettled && published.failed.length === 0)
+      for (const plan of plans) this.#held.set(placeOf(plan), stateOf(plan, recorded))
     return [published, !isSettled]
   }
 }
 
 /** Changes with another run, organization or setting, and where a customer was forgotten or an organization retired without a run. */
-function stateOf(plan: BucketPlan, recorded: Recorded): string {
+function stateOf(plan: TargetPlan, recorded: Recorded): string {
   return JSON.stringify([plan, recorded])
 }

@@ -1,7 +1,8 @@
 import { createHash, type Hash } from 'node:crypto'
 import { lstatSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
-import Database from 'better-sqlite3'
+import { isDeepStrictEqual } from 'node:util'
+import type Database from 'better-sqlite3'
 import { isMissing } from '../machine/folders.ts'
 import { organization as organizationColumn, orNull, own } from '../model/public-columns.ts'
 import type { PublicTable } from '../model/public-tables.ts'
@@ -9,8 +10,8 @@ import { quoted } from '../store/port/sql.ts'
 import { connect } from '../store/sqlite/connect.ts'
 import { kindOfFile } from './file-kind.ts'
 import { listOlder, nameToKeep } from './older-files.ts'
-import { hasTable, nowIn } from './open-to-read.ts'
-import { isRead, type Recorded, type RecordedOrganization } from './organizations.ts'
+import { hasColumns, hasTable, nowIn } from './open-to-read.ts'
+import { isRead, type ReadOrganization, type Recorded, recordedIn } from './organizations.ts'
 import type { LeftOut, PublishedCopy, PublishPlan } from './publish-plan.ts'
 import { copyTargets } from './target-place.ts'
 
@@ -135,19 +136,18 @@ export function organizationsInManifest(db: Database.Database): PublishedCopy['o
     .all()
 }
 
-/** What a copy says of itself; undefined where it cannot be read, or is of no organization. */
-function readManifest(file: string): Manifest | undefined {
+/** What a copy holds of the organizations that were read to their end, as the mirror recorded it then. */
+type Copy = { publishedAt: string | undefined; withoutPersonalData: boolean; recorded: ReadOrganization[] }
+
+/** Undefined where it cannot be read. */
+function readCopy(file: string): Copy | undefined {
   let db: Database.Database | undefined
   try {
     db = connect(file, { readonly: true, fileMustExist: true })
-    const rows = db.prepare<[], ManifestRow>(READ_MANIFEST).all()
-    const [first] = rows
-    if (first === undefined) return undefined
     return {
-      publishedAt: first.published_at,
-      withoutPersonalData:
-        db.prepare(`SELECT 1 FROM pragma_table_info('customers') WHERE name = 'email'`).get() === undefined,
-      lastRuns: new Map(rows.map(({ organization, ...found }) => [organization, found])),
+      publishedAt: db.prepare<[], string>('SELECT published_at FROM manifest').pluck().get(),
+      withoutPersonalData: hasColumns(db, ['email']).length === 0,
+      recorded: recordedIn(db).filter(isRead),
     }
   } catch {
     return undefined
@@ -156,42 +156,24 @@ function readManifest(file: string): Manifest | undefined {
   }
 }
 
-const READ_MANIFEST = `
-  SELECT manifest.organization, published_at, run_id AS "readBy", manifest.last_run_id AS "runId", manifest.last_status AS status,
-    started_at AS "startedAt", forgotten, retired_at AS "retiredAt"
-  FROM manifest LEFT JOIN freshness_as_published AS fresh ON fresh.organization = manifest.organization
-    LEFT JOIN runs ON runs.id = manifest.last_run_id`
-
-type Manifest = {
-  publishedAt: string
-  withoutPersonalData: boolean
-  lastRuns: Map<string, InCopy>
-}
-
-/** What a copy has of an organization: the latest run, `running` where it was under way; null where it had none. `readBy` read the whole list. */
-type InCopy = {
-  runId: number | null
-  /** Null where the run is in no row of the copy. */
-  startedAt: string | null
-  status: string | null
-  readBy: number | null
-  /** Null where none of its rows are in the copy. */
-  forgotten: number | null
-  retiredAt: string | null
-}
-
-type ManifestRow = InCopy & { organization: string; published_at: string }
-
 /**
  * The name under which the copy is kept that the one at `newPath` is about to replace, with the time at which it was published. Undefined where
- * there is no copy yet, where it is kept already, and where it is replaced without being kept.
+ * there is no copy yet, where it is kept already, and where it is replaced without being kept: quick runs alone would push the copies of nights
+ * out, and a customer or an organization that the mirror has forgotten since is kept under no other name.
  */
 export function nameOfOlderCopy(file: string, newPath: string): string | undefined {
   if (lstatSync(file, { throwIfNoEntry: false }) === undefined || !isOlderCopy(file)) return undefined
-  const before = readManifest(file)
-  const now = before && readManifest(newPath)
-  if (before !== undefined && now !== undefined && (isOfSameNight(before, now) || holdsForgotten(before, now)))
-    return undefined
+  const before = readCopy(file)
+  const now = before && readCopy(newPath)
+  if (now !== undefined) {
+    const known = new Map(before?.recorded.map((one) => [one.organization, one]))
+    const there = new Map(now.recorded.map((one) => [one.organization, one]))
+    const isOfSameNight = now.recorded.every(({ organization, reading }) => {
+      return known.get(organization)?.reading.run === reading.run
+    })
+    const holdsForgotten = [...known].some(([id, { forgotten }]) => (there.get(id)?.forgotten ?? Infinity) > forgotten)
+    if (holdsForgotten || (isOfSameNight && !isDeepStrictEqual(before?.recorded, now.recorded))) return undefined
+  }
   return nameToKeep(file, before?.publishedAt)
 }
 
@@ -206,60 +188,24 @@ export function olderCopies(file: string): string[] {
 }
 
 /**
- * Whether a new copy differs from the one in its place by quick runs and forgotten customers alone. Such a copy takes the place of the other
- * without an older one being kept: otherwise the copies of a few hours would push those of the nights out, or keep a forgotten customer.
- */
-function isOfSameNight(before: Manifest, now: Manifest): boolean {
-  if (before.lastRuns.size !== now.lastRuns.size) return false
-  const moved = [...now.lastRuns].filter(([id, { runId, forgotten }]) => {
-    const known = before.lastRuns.get(id)
-    return known?.runId !== runId || known.forgotten !== forgotten
-  })
-  const byNoNight = ([id, { runId, status, readBy }]: (typeof moved)[number]) => {
-    const known = before.lastRuns.get(id)
-    return known?.runId === runId || (status === 'partial' && known?.readBy === readBy)
-  }
-  return moved.length > 0 && moved.every(byNoNight)
-}
-
-/**
- * Whether the copy in its place holds a customer or an organization that the mirror has forgotten since, by whatever run the new one differs
- * besides. It is kept under no other name: `forget` says that the next publish replaces it.
- */
-function holdsForgotten(before: Manifest, now: Manifest): boolean {
-  return [...before.lastRuns].some(([id, { runId, forgotten }]) => {
-    const known = now.lastRuns.get(id)
-    if (known === undefined) return runId !== null
-    return forgotten !== null && known.forgotten !== null && known.forgotten > forgotten
-  })
-}
-
-/**
- * The files of the copies that lack runs of the mirror, or hold what it has forgotten or retired since, are missing or unreadable, of the other
- * kind as to personal data, or without a digest of their own.
- * Throws MirrorUnusable for a mirror that cannot be read.
+ * The files of the copies that hold something else than the mirror records now, are missing or unreadable, of the other kind as to personal data,
+ * or without a digest of their own.
  */
 export function staleCopies(plan: PublishPlan, recorded: Recorded): string[] {
-  const read = recorded.filter(isRead).map(({ organization }) => organization)
-  const stale = copyTargets(plan, read).filter(({ file, organization }) => {
-    const manifest = readManifest(file)
-    if (manifest === undefined || manifest.withoutPersonalData !== plan.withoutPersonalData) return true
-    const concerned = recorded.filter((one) => organization === undefined || one.organization === organization)
-    return (
-      lacksDigest(file) ||
-      (organization === undefined && holdsAnother(manifest, recorded)) ||
-      concerned.some((one) => isBehind(manifest.lastRuns.get(one.organization), one))
-    )
+  const read = recorded.filter(isRead)
+  const names = read.map(({ organization }) => organization)
+  const stale = copyTargets(plan, names).filter(({ file, organization }) => {
+    const wanted = read.filter((one) => organization === undefined || one.organization === organization)
+    const copy = readCopy(file)
+    const isOfKind = copy?.withoutPersonalData === plan.withoutPersonalData
+    return !isOfKind || lacksDigest(file) || !isDeepStrictEqual(sorted(copy?.recorded ?? []), sorted(wanted))
   })
   return stale.map(({ file }) => file)
 }
 
-/** A run that is under way says so itself when it ends. A mirror that was begun anew counts its runs from 1 again. */
-function isBehind(known: InCopy | undefined, { runId, startedAt, status, forgotten, retiredAt }: RecordedOrganization) {
-  if (known?.runId !== runId || (status !== 'running' && known.status !== status)) return true
-  if (known.startedAt !== null && known.startedAt !== startedAt) return true
-  // A customer was forgotten or the organization retired since, for which no run is needed.
-  return known.forgotten !== null && (forgotten > known.forgotten || retiredAt !== known.retiredAt)
+/** A server has an order of its own. */
+function sorted(organizations: readonly ReadOrganization[]): ReadOrganization[] {
+  return organizations.toSorted((one, other) => (one.organization < other.organization ? -1 : 1))
 }
 
 /**
@@ -270,10 +216,4 @@ function lacksDigest(file: string): boolean {
   const digest = statSync(`${file}.sha256`, { bigint: true, throwIfNoEntry: false })
   const copy = statSync(file, { bigint: true, throwIfNoEntry: false })
   return copy !== undefined && (digest === undefined || digest.mtimeNs < copy.mtimeNs)
-}
-
-/** Whether the copy holds an organization that the mirror no longer has: it was renamed, or forgotten. */
-function holdsAnother(manifest: Manifest, recorded: Recorded): boolean {
-  const names = new Set(recorded.map(({ organization }) => organization))
-  return [...manifest.lastRuns].some(([organization, { runId }]) => runId !== null && !names.has(organization))
 }

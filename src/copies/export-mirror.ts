@@ -91,8 +91,7 @@ async function writeParts(parts: readonly Part[], { plan, done, signal }: Writin
         const object = place.begin(organization)
         try {
           for await (const chunk of untilStopped(chunks, signal, unwritten(to.folder))) object.write(chunk)
-          const put = await object.put()
-          if (put !== undefined) organizations.push({ organization, rows: rows(), ...put })
+          organizations.push({ organization, rows: rows(), ...(await object.put()) })
         } finally {
           object.close()
         }

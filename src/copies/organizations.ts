@@ -129,7 +129,7 @@ export type RecordedOrganization = {
   runId: number
   startedAt: string
   status: string
-  /** The number of the customer who was forgotten last; 0 where there is none, and in a copy. */
+  /** The number of the customer who was forgotten last; 0 where there is none. */
   forgotten: number
   /** Since when the organization is retired: its list is not read any more. Null where it is not. */
   retiredAt: string | null
@@ -166,12 +166,11 @@ function ofRow({ run, proof, readAsOf, provenAsOf, firstReadAt, ...one }: Record
 }
 
 function recordedRows({ isCopy = false } = {}): string {
-  const forgotten =
-    '(SELECT coalesce(MAX(number), 0) FROM forgotten WHERE forgotten.organization = latest.organization)'
+  const number = isCopy ? 'SELECT MAX(forgotten) FROM manifest AS last' : 'SELECT MAX(number) FROM forgotten AS last'
   const retired = isCopy ? 'freshness' : 'retired_organizations'
   return `
     SELECT latest.organization, last.id AS "runId", last.started_at AS "startedAt", last.status,
-      ${isCopy ? 0 : forgotten} AS forgotten,
+      coalesce((${number} WHERE last.organization = latest.organization), 0) AS forgotten,
       (SELECT retired_at FROM ${retired} AS retired WHERE retired.organization = latest.organization) AS "retiredAt",
       reading.id AS run, reading.proof, reading.read_as_of AS "readAsOf", proven.read_as_of AS "provenAsOf", "firstReadAt"
     FROM (SELECT organization, MAX(id) AS "latestId", MAX(CASE WHEN ${FOUND_NOTHING} THEN NULL ELSE id END) AS "foundId",

@@ -96,7 +96,7 @@ function publishCopy(
       const built = buildCopy(path, { ...plan, organization })
       const digest = digestOfFile(path)
       const digestPath = `${path}.sha256`
-      makeFile(digestPath, { gid })
+      makeFile(digestPath, gid)
       writeFileSync(digestPath, `${digest.sha256}  ${basename(file)}\n`)
       for (const made of [path, digestPath]) {
         flushFile(made)

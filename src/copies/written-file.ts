@@ -20,7 +20,6 @@ import { codeOf, seenIn } from '../errors/faults.ts'
 import { isMissing, giveToOwner, ownerOfFolder } from '../machine/folders.ts'
 import { connect } from '../store/sqlite/connect.ts'
 import { afterPlacing, copyFault } from './copy-error.ts'
-import { JOURNALS } from './file-kind.ts'
 
 /*
  * How a file takes its place, whichever command writes it: the lock of the place is taken, the file is written under a private name in the same
@@ -38,7 +37,7 @@ export type Unfinished = {
   end: () => void
 }
 
-/** How a file is written: how long another process is waited for that writes it, what is thrown then, and the group of the file. */
+/** How long another process is waited for that writes the file, what is thrown then, and the group of the file. */
 export type Writing = { waitMs?: number; busy?: (cause: Error) => Error; gid?: number | undefined }
 
 /** Begins to write a file, whose lock this process has from now on; what was left of earlier attempts is removed. */
@@ -51,10 +50,10 @@ export function beginFile(file: string, { gid, ...locking }: Writing = {}): Unfi
   }
   try {
     removeLeftovers(dirname(file), basename(file))
-    makeFile(path, { gid })
+    makeFile(path, gid)
   } catch (error) {
     end()
-    throw underItsName(error, { path, file })
+    throw error
   }
   const place = () => {
     flushFile(path)
@@ -80,6 +79,12 @@ export async function writeFor<Result>(
   }
 }
 
+/** The error with the name of the file in place of its private name, which is gone by then and says nothing to anyone. */
+export function underItsName(error: unknown, { path, file }: { path: string; file: string }): unknown {
+  if (isOurs(error)) error.message = error.message.replaceAll(path, file)
+  return error
+}
+
 /** Writes a text as a file, which is there as a whole or not at all. Its mode is 0600 unless another one is given. */
 export function writeTextFile(
   file: string,
@@ -97,33 +102,31 @@ export function writeTextFile(
 }
 
 /** What may stand beside an unfinished file, with its name before it. */
-const ENDINGS = ['', ...JOURNALS, '.sha256']
+const ENDINGS = ['', '-journal', '-wal', '-shm', '.sha256']
 
 /** A private name beside a file, under which what will replace it is made. */
 export function privateName(file: string): string {
   return join(dirname(file), `.${basename(file)}.${randomBytes(8).toString('hex')}.unfinished`)
 }
 
-/** The name of the file that an unfinished file or a lock is for. */
-const PRIVATE = /^\.(.+?)(?:\.[0-9a-f]{16}\.unfinished(?:-journal|-wal|-shm|\.sha256)?|(?<lock>\.writing))$/s
-
-/** The files beside `file` that are being written for it, or that a process left that was killed. */
-export function listUnfinished(file: string): string[] {
-  if (isMissing(dirname(file))) return []
-  return (privateIn(dirname(file)).get(basename(file)) ?? []).map((name) => join(dirname(file), name))
-}
+/** The names of unfinished files, and those of locks. The first group is the file that they are for. */
+const PRIVATE = /^\.(.+?)(?:\.[0-9a-f]{16}\.unfinished(?:-journal|-wal|-shm|\.sha256)?|(?:\.[123])?\.writing)$/s
 
 /** The unfinished files in a folder by the name of the file that they are for; also a name of which there is a lock alone. */
 function privateIn(folder: string): Map<string, string[]> {
-  const found = new Map<string, string[]>()
-  for (const name of readdirSync(folder)) {
-    const match = PRIVATE.exec(name)
-    const [, file] = match ?? []
-    if (file === undefined) continue
-    const names = found.get(file) ?? []
-    found.set(file, match?.groups?.['lock'] === undefined ? [...names, name] : names)
-  }
-  return found
+  const names = readdirSync(folder).filter((name) => PRIVATE.test(name))
+  const byFile = Map.groupBy(names, (name) => PRIVATE.exec(name)?.[1] ?? '')
+  for (const [file, found] of byFile)
+    byFile.set(
+      file,
+      found.filter((name) => !name.endsWith('.writing')).map((name) => join(folder, name)),
+    )
+  return byFile
+}
+
+/** The files beside `file` that are being written for it, or that a process left that was killed. */
+export function listUnfinished(file: string): string[] {
+  return isMissing(dirname(file)) ? [] : (privateIn(dirname(file)).get(basename(file)) ?? [])
 }
 
 /**
@@ -131,35 +134,45 @@ function privateIn(folder: string): Map<string, string[]> {
  * the name `held`. What cannot be removed stays for the next one.
  */
 export function removeLeftovers(folder: string, held?: string): void {
-  const remove = (names: readonly string[]) => removeIfPossible(names.map((name) => join(folder, name)))
+  let found = new Map<string, string[]>()
   try {
-    for (const [name, unfinished] of privateIn(folder)) {
-      if (name === held) remove(unfinished)
-      else
-        try {
-          const lock = lockPlace(join(folder, name), { waitMs: 0 })
-          remove(unfinished)
-          lock.release()
-        } catch {
-          // It is being written, or of another user.
-        }
-    }
+    found = privateIn(folder)
   } catch {
     // A folder that this user may write, and not list.
   }
+  for (const [name, unfinished] of found)
+    try {
+      const lock = name === held ? undefined : lockPlace(join(folder, name), { waitMs: 0 })
+      removeIfPossible(unfinished)
+      lock?.release()
+    } catch {
+      // It is being written, or of another user.
+    }
 }
 
 /**
- * Takes the lock of a place. The system releases it when the process ends, however that happens. Throws what `busy` returns when another
- * process has it for longer than `waitMs`. What stands where the lock should be, such as a pipe or a folder, is passed over.
+ * Takes the lock of a place: a file beside it that SQLite locks, which the system releases when the process ends, however that happens. Throws
+ * what `busy` returns when another process has it for longer than `waitMs`. What stands where the lock should be, such as a pipe or a folder,
+ * is passed over.
  */
 export function lockPlace(
   file: string,
   { waitMs = 2000, busy = (cause) => busyAt(file, cause) }: Omit<Writing, 'gid'> = {},
 ): { release: () => void } {
   for (const number of ['', '.1', '.2', '.3']) {
-    const lock = takeLock(join(dirname(file), `.${basename(file)}${number}.writing`), waitMs, busy)
-    if (lock !== undefined) return lock
+    const path = join(dirname(file), `.${basename(file)}${number}.writing`)
+    for (let inode; (inode = lockFileAt(path)) !== undefined;) {
+      const db = lockedFile(path, waitMs, busy)
+      const lockedInode = inode
+      const isInPlace = () => inodeOf(path) === lockedInode
+      const release = () => {
+        if (isInPlace()) removeIfPossible([path])
+        db.close()
+      }
+      if (isInPlace()) return { release }
+      // Its holder was done, and has removed it.
+      db.close()
+    }
   }
   throw copyFault(`${file}, .${basename(file)}.writing`, {
     fault: 'denied',
@@ -172,31 +185,17 @@ export function busyAt(file: string, cause: Error): Error {
   return copyFault(file, { fault: 'busy', said: 'another process writes it at the moment' }, { cause })
 }
 
-/** Undefined where something else stands. */
-function takeLock(path: string, waitMs: number, busy: (cause: Error) => Error): { release: () => void } | undefined {
-  const inode = lockFileAt(path)
-  if (inode === undefined) return undefined
+function lockedFile(path: string, waitMs: number, busy: (cause: Error) => Error): Database.Database {
   const db = connect(path, { timeout: waitMs })
   try {
     // No journal: nothing is ever written into this file.
     db.pragma('journal_mode = MEMORY')
     db.exec('BEGIN EXCLUSIVE')
+    return db
   } catch (error) {
     db.close()
-    if (error instanceof Database.SqliteError && error.code.startsWith('SQLITE_BUSY')) throw busy(error)
-    throw error
+    throw error instanceof Database.SqliteError && error.code.startsWith('SQLITE_BUSY') ? busy(error) : error
   }
-  const isInPlace = () => inodeOf(path) === inode
-  if (isInPlace())
-    return {
-      release() {
-        if (isInPlace()) removeIfPossible([path])
-        db.close()
-      },
-    }
-  // Its holder was done, and has removed it.
-  db.close()
-  return takeLock(path, waitMs, busy)
 }
 
 /** Makes the file of a lock where there is none. Undefined for anything but an empty file of this user. */
@@ -220,7 +219,7 @@ function inodeOf(path: string): bigint | undefined {
 }
 
 /** Makes an empty file, 0600, of a group where one is given. What root makes belongs to the owner of the folder. */
-export function makeFile(path: string, { gid }: { gid?: number | undefined } = {}): void {
+export function makeFile(path: string, gid?: number): void {
   closeSync(openSync(path, 'wx', 0o600))
   chmodSync(path, 0o600)
   giveToOwner(path)
@@ -228,19 +227,14 @@ export function makeFile(path: string, { gid }: { gid?: number | undefined } = {
 }
 
 /** Throws UsageError where this user may not give files to that group. */
-export function giveToGroup(file: string, gid: number): void {
+export function giveToGroup(path: string, gid: number): void {
   try {
-    chownSync(file, -1, gid)
+    chownSync(path, -1, gid)
   } catch (error) {
     const seen = seenIn(error)
-    throw seen === undefined ? error : copyFault(`${file}, to be given to group ${gid}`, seen, { cause: error })
+    const place = `${dirname(path)}, where files are to be given to group ${gid}`
+    throw seen === undefined ? error : copyFault(place, seen, { cause: error })
   }
-}
-
-/** The error with the name of the file in place of its private name, which is gone by then and says nothing to anyone. */
-export function underItsName(error: unknown, { path, file }: { path: string; file: string }): unknown {
-  if (isOurs(error)) error.message = error.message.replaceAll(path, file)
-  return error
 }
 
 /** Writes all bytes, and waits where a pipe is full. Returns false if its reader has closed it. */
@@ -253,15 +247,13 @@ export function writeAll(descriptor: number, bytes: Uint8Array): boolean {
       if (code === 'EPIPE') return false
       if (code !== 'EAGAIN') throw error
       // A pipe that another process made non-blocking, and that is full.
-      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, FULL_PIPE_MS)
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 5)
     }
   }
   return true
 }
 
-const FULL_PIPE_MS = 5
-
-/** Waits until all of a file, or the names in a folder, are on the disk. */
+/** Waits until all of a file is on the disk. */
 export function flushFile(path: string): void {
   const descriptor = openSync(path, 'r')
   try {
@@ -299,13 +291,12 @@ export function removeFile(path: string): void {
 
 /** Removes what is of no use any more, as far as the disk lets it: the error that came before is the one to report. */
 export function removeIfPossible(paths: readonly string[]): void {
-  for (const path of paths) {
+  for (const path of paths)
     try {
       removeFile(path)
     } catch {
       // It has a private name, by which the next command finds it; or it is of another user, in a folder of many.
     }
-  }
 }
 
 /** The size of a file and its SHA-256. Reads it once, a part at a time. */

@@ -21,15 +21,15 @@ const MANIFEST = 'manifest.json'
 
 /**
  * Looks at a prefix of a bucket. Its manifest is written last, as a whole, and only where nothing else was published meanwhile. Throws UsageError
- * for a manifest that this program did not write, and CopyFailed.
+ * for a manifest that this program did not write, and CopyFailed, with the code busy where it must be begun anew.
  */
 export async function lookAtBucket(store: ObjectStore): Promise<FoundPlace> {
   const { shown } = store
   const { content, version } = await readManifest(store)
-  const { keys, warnings } = await listObjects(store)
-  const generation = Math.max(content?.generation ?? 0, ...[...(keys ?? [])].map((key) => generationOf(key) ?? 0)) + 1
+  const keys = new Set(await store.list(OBJECTS))
+  const generation = Math.max(content?.generation ?? 0, ...[...keys].map((key) => generationOf(key) ?? 0)) + 1
   return {
-    ...{ shown, warnings, generation, manifest: stillThere(content, keys) },
+    ...{ shown, generation, manifest: stillThere(content, keys) },
     begin(organization) {
       const folder = tmpdir()
       const path = privateName(join(folder, 'customers.parquet'))
@@ -41,23 +41,28 @@ export async function lookAtBucket(store: ObjectStore): Promise<FoundPlace> {
       })
       return newObject({ descriptor, folder }, async ({ bytes, sha256 }) => {
         const key = objectKey(organization, generation, sha256)
-        return (await store.upload(key, { descriptor, bytes })) ? key : undefined
+        await store.upload(key, { descriptor, bytes })
+        return key
       })
     },
     async finish(manifest, isNew) {
-      const there = isNew ? keys && new Set(await store.list(OBJECTS)) : keys
-      // Another process that published has removed them, or the service did not keep them.
-      if (there !== undefined && manifest.organizations.some(({ object }) => !there.has(object))) return undefined
-      if (isNew && !(await store.replaceText(MANIFEST, manifestText(manifest), version))) return undefined
+      const there = isNew ? new Set(await store.list(OBJECTS)) : keys
+      const isWhole = manifest.organizations.every(({ object }) => there.has(object))
+      if (!isWhole || (isNew && !(await store.replaceText(MANIFEST, manifestText(manifest), version))))
+        throw new CopyFailed(`${shown}: ${CHANGED}`, { code: 'busy' })
       const named = new Set([...manifest.organizations, ...manifest.replaced].map(({ object }) => object))
       const isOver = (key: string) =>
         (generationOf(key) ?? Infinity) <= (isNew ? generation : (content?.generation ?? 0))
-      const over = [...(there ?? [])].filter((key) => isOver(key) && !named.has(key))
+      const over = [...there].filter((key) => isOver(key) && !named.has(key))
       return isNew || over.length > 0 ? sweep(store, over, isOver) : { warnings: [], isLeft: false }
     },
     close: () => {},
   }
 }
+
+const CHANGED =
+  'what is there changed meanwhile: another process published there, or objects that were just written are not there. What was published before is ' +
+  'unchanged. Let one mirror publish to a prefix, and let AWS_ENDPOINT_URL_S3 name the service itself, without a proxy that changes an ETag.'
 
 /**
  * The key of an object below the prefix, such as `customers/organization=acme/customers-0000000012-9f2b….parquet`. Generations count the
@@ -77,48 +82,24 @@ function generationOf(key: string): number | undefined {
   return digits === undefined ? undefined : Number(digits)
 }
 
-/** The manifest with the mark of its version; neither where there is none yet. This program writes no empty one. */
-async function readManifest(
-  store: ObjectStore,
-): Promise<{ content: Manifest | undefined; version: string | undefined }> {
-  const place = `${store.shown}/${MANIFEST}`
+/** The manifest with the mark of its version; neither where there is none yet. */
+async function readManifest(store: ObjectStore): Promise<{ content?: Manifest; version?: string | undefined }> {
   const found = await store.readText(MANIFEST)
-  if (found === undefined) return { content: undefined, version: undefined }
-  if (found.text?.trim() === '')
-    throw new CopyFailed(
-      `${place}: was answered without any content. What was published before is unchanged. A proxy on the way may leave out the content of an ` +
-        'answer: let AWS_ENDPOINT_URL_S3 name the service itself. If the object is empty there too, remove it.',
-      { code: 'gone' },
-    )
-  const content = readManifestText(found.text ?? '')
+  if (found === undefined) return {}
+  const content = readManifestText(found.text)
   if (content !== undefined) return { content, version: found.version }
-  const what =
-    found.text === undefined ? 'is longer than any manifest' : 'was not written by this version of Customer Mirror'
   throw new UsageError(
-    `${place}: ${what}. It was left as it is; name another prefix, or remove it if what is there may be replaced.`,
+    `${store.shown}/${MANIFEST}: was not written by this version of Customer Mirror. It was left as it is; name another prefix, or remove it if ` +
+      'what is there may be replaced.',
   )
 }
 
-/** The keys of all objects; without the right to list them, the manifest is believed. */
-async function listObjects(store: ObjectStore): Promise<{ keys: Set<string> | undefined; warnings: string[] }> {
-  try {
-    return { keys: new Set(await store.list(OBJECTS)), warnings: [] }
-  } catch (error) {
-    if (!isOurs(error) || factsOf(error).again !== 'never') throw error
-    const warning = `${store.shown}: the objects there cannot be listed, so those that no manifest names stay. ${error.message}`
-    return { keys: undefined, warnings: [warning] }
-  }
-}
-
 /** The manifest without the objects that are gone, which a rule of the bucket or a person deleted: they are made again. */
-function stillThere(content: Manifest | undefined, keys: ReadonlySet<string> | undefined): Manifest | undefined {
-  if (content === undefined || keys === undefined) return content
+function stillThere(content: Manifest | undefined, keys: ReadonlySet<string>): Manifest | undefined {
+  if (content === undefined) return undefined
   const isThere = ({ object }: { object: string }) => keys.has(object)
-  return {
-    ...content,
-    organizations: content.organizations.filter(isThere),
-    replaced: content.replaced.filter(isThere),
-  }
+  const { organizations, replaced } = content
+  return { ...content, organizations: organizations.filter(isThere), replaced: replaced.filter(isThere) }
 }
 
 /**

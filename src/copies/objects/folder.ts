@@ -66,13 +66,12 @@ export function lookAtFolder(folder: string, { extension, access }: Writing): Fo
         shown: folder,
         manifest: found && { ...found, organizations: found.organizations.filter(isThere) },
         generation: (found?.generation ?? 0) + 1,
-        warnings: [],
         begin(organization) {
           const object = `${partitionFolder(organization)}/part-0.${extension}`
           const path = privateName(join(folder, object))
           const descriptor = atPlace(dirname(path), () => {
             prepare(dirname(path))
-            makeFile(path, { gid: access?.gid })
+            makeFile(path, access?.gid)
             return openSync(path, 'r+')
           })
           return newObject({ descriptor, folder }, async () =>
@@ -161,7 +160,7 @@ function partitionsIn(folder: string): string[] {
 const MANIFEST = '_manifest.json'
 
 /** The manifest of a folder; undefined where there is none. Throws UsageError for a foreign one, and the error of the system. */
-export function readManifestIn(folder: string): Manifest | undefined {
+function readManifestIn(folder: string): Manifest | undefined {
   const place = join(folder, MANIFEST)
   const found = lstatSync(place, { throwIfNoEntry: false })
   if (found === undefined) return undefined

@@ -19,14 +19,10 @@ export type FoundPlace = {
   manifest: Manifest | undefined
   /** The number of the manifest that is written next. */
   generation: number
-  warnings: readonly string[]
   /** Begins an object in a private file. */
   begin(organization: string): NewObject
-  /**
-   * Makes this the manifest, unless it says what the one there does, and removes what no manifest names. Undefined where another process
-   * published meanwhile.
-   */
-  finish(content: ManifestContent, isNew: boolean): Promise<Swept | undefined>
+  /** Makes this the manifest, unless it says what the one there does, and removes what no manifest names. */
+  finish(content: ManifestContent, isNew: boolean): Promise<Swept>
   close(): void
 }
 
@@ -37,15 +33,15 @@ export type Swept = { warnings: string[]; isLeft: boolean }
 export type NewObject = {
   /** Returns when all of it is written, however slow the disk is. */
   write(chunk: Chunk): void
-  /** Says that all of it is written. Undefined where another process published meanwhile. */
-  put(): Promise<Pick<WrittenObject, 'object' | 'bytes' | 'sha256'> | undefined>
+  /** Says that all of it is written. */
+  put(): Promise<Pick<WrittenObject, 'object' | 'bytes' | 'sha256'>>
   close(): void
 }
 
-/** An object in the open file of a folder. `put` returns the name that it gets, or undefined. */
+/** An object in the open file of a folder. `put` returns the name that it gets. */
 export function newObject(
   { descriptor, folder }: { descriptor: number; folder: string },
-  put: (written: { bytes: number; sha256: string }) => Promise<string | undefined>,
+  put: (written: { bytes: number; sha256: string }) => Promise<string>,
 ): NewObject {
   const digest = createHash('sha256')
   let bytes = 0
@@ -58,8 +54,7 @@ export function newObject(
     },
     async put() {
       const written = { bytes, sha256: digest.digest('hex') }
-      const object = await put(written)
-      return object === undefined ? undefined : { object, ...written }
+      return { object: await put(written), ...written }
     },
     close: () => closeSync(descriptor),
   }

@@ -6,11 +6,11 @@ import { isoOf } from '../../time/moments.ts'
 import { atPlace } from '../copy-error.ts'
 import { beginExport } from '../export-rows.ts'
 import { inOneState, nowIn, numberIn, type OpenedToRead, openToRead } from '../open-to-read.ts'
-import { isRead, type ReadOrganization, type Recorded, recordedIn } from '../organizations.ts'
+import { isRead, type ReadOrganization, recordedIn } from '../organizations.ts'
 import { parquetFormat } from '../parquet.ts'
 import type { BucketPlan, FolderPlan, LeftOut, Published, PublishedObjects } from '../publish-plan.ts'
 import { accessOf, requireSafeFolder, unreachableFolder } from '../target-place.ts'
-import { lookAtFolder, readManifestIn } from './folder.ts'
+import { lookAtFolder } from './folder.ts'
 import { type FoundPlace, type Manifest, type NewObject, publishedIn, type PublishedObject } from './object-place.ts'
 import type { ObjectStore } from './s3-store.ts'
 
@@ -58,12 +58,6 @@ type Done = Omit<Published, 'parquet' | 'bucket'> & { objects: PublishedObjects 
 /** How often it is begun anew because something changed there meanwhile. */
 const ATTEMPTS = 5
 
-/** What it means where that does not end. */
-const ALL_THE_TIME =
-  'what is there changed at each of five attempts. Other processes may publish there, a rule of the bucket or a program may remove objects, so ' +
-  'that objects that were just written are not there, or a proxy on the way may leave out or change the ETag of an answer. What was published ' +
-  'before is unchanged. Let one mirror publish to a prefix, and let AWS_ENDPOINT_URL_S3 name the service itself.'
-
 /** What was written for nothing, because something changed there meanwhile, is removed by the next publish. */
 async function publishObjects(plan: ObjectsPlan, look: () => Promise<FoundPlace>): Promise<Done> {
   const opened = openToRead(plan.mirror, { asMade: true })
@@ -71,9 +65,9 @@ async function publishObjects(plan: ObjectsPlan, look: () => Promise<FoundPlace>
     for (let attempt = 1; ; attempt += 1) {
       const place = await look()
       try {
-        const done = await publishOnce(plan, place, opened)
-        if (done !== undefined) return done
-        if (attempt === ATTEMPTS) throw new CopyFailed(`${place.shown}: ${ALL_THE_TIME}`, { code: 'busy' })
+        return await publishOnce(plan, place, opened)
+      } catch (error) {
+        if (!(error instanceof CopyFailed && error.code === 'busy') || attempt === ATTEMPTS) throw error
       } finally {
         place.close()
       }
@@ -83,25 +77,21 @@ async function publishObjects(plan: ObjectsPlan, look: () => Promise<FoundPlace>
   }
 }
 
-/** Undefined where it must be begun anew. */
-async function publishOnce(plan: ObjectsPlan, place: FoundPlace, opened: OpenedToRead): Promise<Done | undefined> {
+async function publishOnce(plan: ObjectsPlan, place: FoundPlace, opened: OpenedToRead): Promise<Done> {
   const { manifest: before } = place
-  const chosen = await choose(plan, place, opened)
-  if (chosen === undefined) return undefined
-  const { entries, made, leftOut, failed } = chosen
+  const { entries, made, leftOut, failed } = await choose(plan, place, opened)
   const content = contentOf(plan, entries, { place, writtenAt: isoOf(nowIn(opened.db)) })
   const isNew = before === undefined || made.size > 0 || factsOfManifest(before) !== factsOfManifest(content)
-  const swept = await place.finish(content, isNew)
-  if (swept === undefined) return undefined
+  const { warnings, isLeft } = await place.finish(content, isNew)
   const { generation = 0, written_at: writtenAt = '' } = isNew ? content : before
   const there = new Set(entries.map(({ organization }) => organization))
   const objects = {
     ...{ to: place.shown, generation, writtenAt, isNew },
     organizations: entries.map((entry) => describe(entry, made)),
     gone: (before?.organizations ?? []).map(({ organization }) => organization).filter((id) => !there.has(id)),
-    ...{ replaced: content.replaced.length, isLeft: swept.isLeft },
+    ...{ replaced: content.replaced.length, isLeft },
   }
-  return { copies: [], leftOut, failed, warnings: [...place.warnings, ...swept.warnings], objects }
+  return { copies: [], leftOut, failed, warnings, objects }
 }
 
 function describe(entry: PublishedObject, made: ReadonlySet<string>): PublishedObjects['organizations'][number] {
@@ -156,8 +146,8 @@ type Chosen = {
   failed: Published['failed']
 }
 
-/** Keeps the object of each organization that is still what the mirror has, and writes the others. Undefined where another process published meanwhile. */
-async function choose(plan: ObjectsPlan, place: FoundPlace, opened: OpenedToRead): Promise<Chosen | undefined> {
+/** Keeps the object of each organization that is still what the mirror has, and writes the others. */
+async function choose(plan: ObjectsPlan, place: FoundPlace, opened: OpenedToRead): Promise<Chosen> {
   const { db } = opened
   const recorded = recordedIn(db).filter(isRead)
   const found = entriesFor(plan, place.manifest)
@@ -173,10 +163,8 @@ async function choose(plan: ObjectsPlan, place: FoundPlace, opened: OpenedToRead
       continue
     }
     try {
-      const put = await made.object.put()
-      if (put === undefined) return undefined
+      chosen.entries.push({ organization, ...made.facts, ...(await made.object.put()), ...runFactsOf(one) })
       chosen.made.add(organization)
-      chosen.entries.push({ organization, ...made.facts, ...put, ...runFactsOf(one) })
     } finally {
       made.object.close()
     }
@@ -216,23 +204,6 @@ function staysAfterRuns(entry: PublishedObject, one: ReadOrganization): boolean 
   const isSameMirror = entry.run === now.run && entry.read_as_of === now.read_as_of
   const isSameRun = isSameMirror && entry.last_run === now.last_run && entry.last_status === now.last_status
   return isSameRun || !['complete', 'partial'].includes(now.last_status)
-}
-
-/** Whether a folder has what a publish after runs would write there now. */
-export function isFolderUpToDate(plan: FolderPlan, recorded: Recorded): boolean {
-  const found = entriesFor(
-    plan,
-    atPlace(plan.parquet, () => readManifestIn(plan.parquet)),
-  )
-  const read = new Map(recorded.filter(isRead).map((one) => [one.organization, one]))
-  const isPublished = (one: ReadOrganization) => {
-    const entry = found.get(one.organization)
-    return one.retiredAt === null ? entry !== undefined && staysAfterRuns(entry, one) : entry === undefined
-  }
-  return (
-    [...read.values()].every(isPublished) &&
-    [...found.keys()].every((id) => read.has(id) || plan.organizations.includes(id))
-  )
 }
 
 type Making = { opened: OpenedToRead; one: ReadOrganization; place: FoundPlace; failed: Published['failed'] }

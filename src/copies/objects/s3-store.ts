@@ -2,7 +2,6 @@ import {
   AbortMultipartUploadCommand,
   DeleteObjectCommand,
   GetObjectCommand,
-  type GetObjectCommandOutput,
   ListMultipartUploadsCommand,
   ListObjectsV2Command,
   paginateListObjectsV2,
@@ -13,9 +12,10 @@ import { Upload } from '@aws-sdk/lib-storage'
 import { createReadStream } from 'node:fs'
 import { bucketEnvironment, type BucketEnvironment, type Environment } from '../../config/environment.ts'
 import { bucketAddressText } from '../../config/publish.ts'
-import { UsageError } from '../../errors/errors.ts'
+import { isOurs, UsageError } from '../../errors/errors.ts'
+import { type Fault, tlsFailure } from '../../errors/faults.ts'
+import { copyFault } from '../copy-error.ts'
 import type { BucketPlan } from '../publish-plan.ts'
-import { errorNameOf, statusOf, storeError } from './store-error.ts'
 
 /** What every object of customers begins with. */
 export const OBJECTS = 'customers/'
@@ -23,21 +23,17 @@ export const OBJECTS = 'customers/'
 /** The objects below a prefix of a bucket, by their keys there. Whatever the service refuses or cannot do is thrown as CopyFailed. */
 export type ObjectStore = ReturnType<typeof openS3Store>
 
-/** `text` is undefined where it is longer than any that this program writes. */
-type StoredText = { text: string | undefined; version: string | undefined }
+type StoredText = { text: string; version: string | undefined }
 type UnfinishedUpload = { key: string; id: string }
 
-/** How long one request may take before it is sent again, how often it is sent, how much of a file it carries, and how long a text may be. */
-export type StoreLimits = { requestMs: number; attempts: number; partBytes: number; textBytes?: number }
+/** How long one request may take before it is sent again, how often it is sent, and how much of a file it carries. */
+export type StoreLimits = { requestMs: number; attempts: number; partBytes: number }
 
 /** The service takes parts from 5 MiB on, and 10,000 of them. */
 const LIMITS: StoreLimits = { requestMs: 120_000, attempts: 4, partBytes: 8 * 1024 * 1024 }
 
 /** Parts of a large object that are sent at the same time; so many are in memory. */
 const PARTS_AT_ONCE = 4
-
-/** Far more than a manifest of 100,000 organizations has. */
-const TEXT_BYTES = 128 * 1024 * 1024
 
 /**
  * Opens a bucket of Amazon S3, or of another service that speaks S3. Credentials are those of the environment, or else what its client
@@ -71,7 +67,7 @@ export function openS3Store(settings: Pick<BucketPlan, 'to'>, environment: Envir
         if (IsTruncated === undefined) throw new UsageError(`${shown}: ${NO_LIST}`)
       }),
     /** The text of an object, with a mark of its version; undefined where there is none. */
-    readText: (key: string) => attempt('GetObject', () => readText(client, place(key), limits.textBytes)),
+    readText: (key: string) => attempt('GetObject', () => readText(client, place(key))),
     /**
      * Writes an object whose version is still this one, or that is not there yet where it is undefined. Returns false, and writes
      * nothing, where another process wrote it meanwhile.
@@ -80,19 +76,13 @@ export function openS3Store(settings: Pick<BucketPlan, 'to'>, environment: Envir
       attempt('PutObject', () => replaceText(client, place(key), text, version)),
     /**
      * Writes an object from an open file, in parts where it is large: no reader sees it before all of it is there, and parts that were sent
-     * before a failure are removed. Returns false where another process, which published meanwhile, removed what was there of it.
+     * before a failure are removed. Throws CopyFailed `busy` where another process, which published meanwhile, removed what was there of it.
      */
     upload: (key: string, { descriptor, bytes }: { descriptor: number; bytes: number }) =>
       attempt('PutObject', async () => {
         const Body = createReadStream('', { fd: descriptor, start: 0, end: bytes - 1, autoClose: false })
         const params = { ...place(key), Body, ContentType: 'application/vnd.apache.parquet' }
-        try {
-          await new Upload({ client, params, partSize: limits.partBytes, queueSize: PARTS_AT_ONCE }).done()
-          return true
-        } catch (error) {
-          if (errorNameOf(error) === 'NoSuchUpload') return false
-          throw error
-        }
+        await new Upload({ client, params, partSize: limits.partBytes, queueSize: PARTS_AT_ONCE }).done()
       }),
     /** The keys that begin so. */
     list: (from: string) =>
@@ -156,24 +146,10 @@ function endLongAnswers({ config: { requestHandler } }: S3Client, limitMs: numbe
     handle(request, { ...options, abortSignal: AbortSignal.timeout(limitMs) })
 }
 
-/** The text of an object; undefined for one that is longer than that. */
-async function textOf({ Body }: GetObjectCommandOutput, textBytes: number): Promise<string | undefined> {
-  if (Body === undefined) return ''
-  const chunks: Uint8Array[] = []
-  let bytes = 0
-  // Leaving the loop ends the answer.
-  for await (const chunk of Body.transformToWebStream()) {
-    bytes += chunk.length
-    if (bytes > textBytes) return undefined
-    chunks.push(chunk)
-  }
-  return Buffer.concat(chunks).toString()
-}
-
-async function readText(client: S3Client, place: Place, textBytes = TEXT_BYTES): Promise<StoredText | undefined> {
+async function readText(client: S3Client, place: Place): Promise<StoredText | undefined> {
   try {
-    const found = await client.send(new GetObjectCommand(place))
-    return { text: await textOf(found, textBytes), version: found.ETag }
+    const { Body, ETag } = await client.send(new GetObjectCommand(place))
+    return { text: (await Body?.transformToString()) ?? '', version: ETag }
   } catch (error) {
     if (errorNameOf(error) === 'NoSuchKey') return undefined
     throw error
@@ -212,3 +188,50 @@ async function replaceText(
 
 /** The place of an object. */
 type Place = { Bucket: string; Key: string }
+
+/** The name that the client gives an error: the code in the answer of the service, or that of the system. */
+function errorNameOf(error: unknown): string {
+  if (!(error instanceof Error)) return ''
+  return 'code' in error && typeof error.code === 'string' && /^[A-Z][A-Z\d_]+$/.test(error.code)
+    ? error.code
+    : error.name
+}
+
+/** The HTTP status of the answer; undefined where there was none. */
+function statusOf(error: unknown): number | undefined {
+  const metadata: unknown = error instanceof Error && '$metadata' in error ? error.$metadata : undefined
+  if (typeof metadata !== 'object' || metadata === null || !('httpStatusCode' in metadata)) return undefined
+  return typeof metadata.httpStatusCode === 'number' ? metadata.httpStatusCode : undefined
+}
+
+/**
+ * What the service refused or could not do, as CopyFailed or UsageError; errors of this program unchanged. The message never holds what the
+ * service said, which may quote keys and signatures, but its code. What the client says quotes no secrets: it is about settings and names.
+ */
+export function storeError(error: unknown, shown: string, call: string): unknown {
+  if (isOurs(error) || !(error instanceof Error)) return error
+  const [name, status] = [errorNameOf(error), statusOf(error)]
+  const tls = tlsFailure(name, error.message)
+  const fault = tls === undefined ? faultOf(error, name, status) : 'denied'
+  const ofClient = fault === 'gone' ? 'no answer' : (error.message.split('\n')[0] ?? '').replace(/\.$/, '')
+  const what = tls?.what ?? (status === undefined ? ofClient : 'the service refused a request')
+  const facts = [call, name === 'Error' ? undefined : name, status].filter((each) => each !== undefined).join(', ')
+  const fix = tls === undefined ? '' : `. ${tls.fix.replace(/\.$/, '')}`
+  return copyFault(shown, { fault, said: `${what} (${facts})${fix}` }, { where: 'bucket', cause: error })
+}
+
+function faultOf(error: Error, name: string, status: number | undefined): Fault {
+  if (name === 'NoSuchUpload') return 'busy'
+  if (status === undefined) {
+    const isOfNetwork = /^(E(?!RR_)[A-Z_]+|HPE_[A-Z_]+|TimeoutError|AbortError)$/.test(name)
+    return isOfNetwork && !('syscall' in error && error.syscall === 'open') ? 'gone' : 'denied'
+  }
+  if (status === 507 || /QuotaExceeded|StorageFull|InsufficientStorage|^EntityTooLarge$/i.test(name)) return 'full'
+  // What succeeded and cannot be read: its end is missing, or a proxy has put its own answer in its place.
+  const isCut = status < 300
+  return isCut || status >= 500 || [408, 429, 499].includes(status) || MOMENTARY.test(name) ? 'gone' : 'denied'
+}
+
+/** What another attempt may do, whatever the status: a connection too slow for the service, others who change the same, a broken transfer. */
+const MOMENTARY =
+  /^(RequestTimeout|IncompleteBody|OperationAborted|ConditionalRequestConflict|BadDigest|InvalidDigest|XAmzContentSHA256Mismatch)$|Throttl/

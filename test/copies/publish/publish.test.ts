@@ -252,7 +252,7 @@ describe('a copy is stale', () => {
     expect(staleCopies(plan)).toEqual([])
     expect(staleCopies({ ...plan, withoutPersonalData: true })).not.toEqual([])
     expect(staleCopies(aSplitPlan(mirror.file))).not.toEqual([])
-    const run = await mirror.startRun({ organization: 'globex', trigger: 'sync', nowMs: START_MS })
+    const run = await mirror.startRun({ organization: 'acme', trigger: 'sync', nowMs: START_MS })
     publishAll(plan)
     expect(staleCopies(plan)).toEqual([])
     await mirror.finishRun(run, anEnding({ status: 'failed' }), START_MS)

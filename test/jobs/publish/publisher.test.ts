@@ -9,7 +9,7 @@ import { published, SOON } from '../../support/publishing.ts'
 import { runCommand } from '../../support/run-command.ts'
 import { startWorker } from '../../support/worker-log.ts'
 import { aSandbox, aWorkplace, organizationsOf } from '../../support/workplace.ts'
-import { isDue, type PublishState, BucketMemory } from '../../../jobs/publish/publisher.ts'
+import { isDue, type PublishState, PublishMemory } from '../../../jobs/publish/publisher.ts'
 import type { BucketPlan } from '../../../src/copies/publish-plan.ts'
 import type { RecordedOrganization } from '../../../src/copies/organizations.ts'
 
@@ -95,14 +95,14 @@ test.each<[string, Partial<RecordedOrganization>, boolean]>([
   ['a forgotten customer', { forgotten: 1 }, false],
   ['a retirement', { retiredAt: '2026-01-07 02:00:00.000' }, false],
 ])('what a bucket lacks after a publish: %s', async (_, since, isUpToDate) => {
-  const memory = new BucketMemory()
+  const memory = new PublishMemory()
   await memory.publish([PLAN], [LAST], async () => ({ copies: [], leftOut: [], failed: [], warnings: [] }))
 
   expect(memory.isUpToDate(PLAN, [{ ...LAST, ...since }])).toBe(isUpToDate)
 })
 
 test('a bucket lacks what failed there: it is published again although nothing happened since', async () => {
-  const memory = new BucketMemory()
+  const memory = new PublishMemory()
   const failed = [{ file: 's3://analytics/', code: 'busy', message: 'busy' } as const]
   await memory.publish([PLAN], [LAST], async () => ({ copies: [], leftOut: [], failed, warnings: [] }))
 
@@ -113,7 +113,7 @@ test.each([
   ['stay for readers', { replaced: 1, isLeft: false }],
   ['could not be removed for the moment', { replaced: 0, isLeft: true }],
 ])('a bucket with objects that %s is published again', async (_, left) => {
-  const memory = new BucketMemory()
+  const memory = new PublishMemory()
   const bucket = {
     to: 's3://analytics',
     generation: 2,

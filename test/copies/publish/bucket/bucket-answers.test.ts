@@ -61,32 +61,6 @@ test('a list that is cut is not taken for one that may not be read: nothing is p
   expect(rowsThatAreWhole(bucket)).toEqual([5, 5])
 })
 
-test('a manifest that is answered empty is not taken for that of another program, which might be removed', async () => {
-  const { mirror, bucket } = await aStaleBucket()
-  bucket.fault = ({ method, key }, response) => {
-    const isManifest = method === 'GET' && key.endsWith('manifest.json')
-    if (isManifest) response.setHeader('ETag', '"1"').end()
-    return isManifest
-  }
-
-  await expect(publishInto(bucket, aBucketPlan(mirror.file), ONCE)).rejects.toMatchObject({
-    code: 'gone',
-    message: expect.stringContaining('A proxy on the way may leave out the content'),
-  })
-  expect(rowsThatAreWhole(bucket)).toEqual([5, 5])
-})
-
-test('a manifest that is longer than any is said to be so, and left as it is', async () => {
-  const { mirror, bucket } = await aStaleBucket()
-  const long = Buffer.alloc(5000, '{}')
-  bucket.objects.set(`${PREFIX}/manifest.json`, long)
-
-  await expect(publishInto(bucket, aBucketPlan(mirror.file), { ...ONCE, textBytes: 4999 })).rejects.toThrow(
-    's3://analytics/customer-mirror/manifest.json: is longer than any manifest. It was left as it is',
-  )
-  expect(bucket.objects.get(`${PREFIX}/manifest.json`)).toBe(long)
-})
-
 test.each<[string, number, string, boolean]>([
   ['without the right', 403, 'AccessDenied', false],
   ['by a service that fails', 503, 'SlowDown', true],

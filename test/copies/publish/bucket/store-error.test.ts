@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { storeError } from '../../../../src/copies/objects/store-error.ts'
+import { storeError } from '../../../../src/copies/objects/s3-store.ts'
 
 const PLACE = 's3://copies/customers'
 
