@@ -1,8 +1,8 @@
-import { isoOf } from '../time/moments.ts'
 import { command, JSON_OPTION, namedConfig, namedFile, show, whileCopying, wholeNumber } from './command.ts'
 import type { Io } from './io.ts'
-import { count } from './output/wording.ts'
+import { count } from './output/say.ts'
 import { refuseBackup } from './postgres-programs.ts'
+import { isoOf } from '../time/moments.ts'
 
 /** `customer-mirror backup`: makes a checked backup of the whole mirror, while runs go on. */
 export function backupCommand(io: Io) {

@@ -1,13 +1,12 @@
 import { isSharedQueue } from '../address/mirror-address.ts'
+import { command, listUnderway, namedConfig } from './command.ts'
+import { type ExitCode, oneExitCode } from './exit-code.ts'
+import type { Io } from './io.ts'
+import { configOption, say } from './output/say.ts'
 import type { Config } from '../config/read-config.ts'
 import { processWords } from '../machine/process-name.ts'
 import { monotonicMs } from '../machine/timers.ts'
 import type { LeasedRun } from '../model/report.ts'
-import { command, listUnderway, namedConfig } from './command.ts'
-import { oneExitCode, type ExitCode } from './exit-code.ts'
-import type { Io } from './io.ts'
-import { say } from './output/say.ts'
-import { configOption } from './output/wording.ts'
 
 /** `customer-mirror cancel`: ends the run of an organization after its current pages. */
 export function cancelCommand(io: Io) {

@@ -136,7 +136,7 @@ export async function whileCopying<Result>(
   ) => Promise<Result>,
 ): Promise<Result> {
   const { copyProgress } = await import('./output/live-lines.ts')
-  const { show: onProgress, close } = copyProgress(what, io)
+  const { show: onProgress, close } = await copyProgress(what, io.stderr)
   return copy({ signal: io.signal, onProgress, ...clocks() }).finally(close)
 }
 

@@ -3,13 +3,12 @@ import { existsSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { Command } from '@commander-js/extra-typings'
+import { exitCodeOfRuns } from './exit-code.ts'
+import { type Io, screenOf } from './io.ts'
+import { runsTable } from './output/run-words.ts'
+import { configOption, print, say, shellWord } from './output/say.ts'
 import { UsageError } from '../errors/errors.ts'
 import type { Outcome } from '../sync/mirror-organization.ts'
-import { exitCodeOfRuns } from './exit-code.ts'
-import { screenOf, type Io } from './io.ts'
-import { runsTable } from './output/run-words.ts'
-import { print, say } from './output/say.ts'
-import { configOption, shellWord } from './output/wording.ts'
 
 /** `customer-mirror demo`: the whole thing against a sandbox on this machine, in under a minute. */
 export function demoCommand(io: Io) {

@@ -1,15 +1,14 @@
-import { Option } from '@commander-js/extra-typings'
 import { resolve } from 'node:path'
+import { Option } from '@commander-js/extra-typings'
+import { command, namedFile, timeArgument, wholeNumber } from './command.ts'
+import { type Io, isTerminal } from './io.ts'
+import { count, grouped, say } from './output/say.ts'
+import { fileToRead, mirrorOption } from './reading/reading-options.ts'
 import type { ExportPlan } from '../copies/export-mirror.ts'
 import type { Exported } from '../copies/export-rows.ts'
 import { FORMAT_NAMES, type FormatName, isFormatName } from '../copies/format.ts'
 import { UsageError } from '../errors/errors.ts'
 import { plainJson, plainText } from '../text/plain-text.ts'
-import { command, namedFile, timeArgument, wholeNumber } from './command.ts'
-import { isTerminal, type Io } from './io.ts'
-import { say } from './output/say.ts'
-import { count, grouped } from './output/wording.ts'
-import { fileToRead, mirrorOption } from './reading/reading-options.ts'
 
 /** `customer-mirror export`: the customers, or what changed, as a file for other programs. */
 export function exportCommand(io: Io) {
@@ -47,7 +46,8 @@ export function exportCommand(io: Io) {
       const plan = await planOf(options, io)
       const { exportMirror } = await import('../copies/export-mirror.ts')
       const { copyProgress } = await import('./output/live-lines.ts')
-      const progress = 'stream' in plan.to && isTerminal(io.stdout) ? undefined : copyProgress('Export', io)
+      const progress =
+        'stream' in plan.to && isTerminal(io.stdout) ? undefined : await copyProgress('Export', io.stderr)
       const hungUp = new AbortController()
       io.onHangUp?.(() => hungUp.abort())
       const signal = AbortSignal.any([io.signal, hungUp.signal])

@@ -1,13 +1,12 @@
 import { InvalidArgumentError } from '@commander-js/extra-typings'
 import { shownMirror } from '../address/mirror-address.ts'
-import { isOurs } from '../errors/errors.ts'
-import type { Erased, ForgottenCustomer } from '../model/mirror.ts'
-import { isoTime } from '../time/moments.ts'
 import { clocks, command, JSON_OPTION, requireKnown, show, withMirrorToChange } from './command.ts'
 import type { Io } from './io.ts'
 import { beyondText, erasedText, unfinishedText } from './output/forgotten.ts'
-import { say } from './output/say.ts'
-import { configOption, count, moment } from './output/wording.ts'
+import { configOption, count, moment, say } from './output/say.ts'
+import { isOurs } from '../errors/errors.ts'
+import type { Erased, ForgottenCustomer } from '../model/mirror.ts'
+import { isoTime } from '../time/moments.ts'
 
 /** `customer-mirror forget`: deletes everything that the mirror holds of one customer, and keeps it out from then on. */
 export function forgetCommand(io: Io) {

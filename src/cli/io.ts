@@ -1,4 +1,3 @@
-import { processEnvironment, type Environment } from '../config/environment.ts'
 import type { ExitCode } from './exit-code.ts'
 
 /** The parts of the process that a command may use. */
@@ -22,24 +21,12 @@ export type Io = {
   endSoon?: () => void
 }
 
-/** What erases the lines that are drawn at this moment: for the end of a process that could not do it, such as the second Ctrl-C brings. */
-export const STANDING = new Set<() => void>()
-
 /** A terminal that a person may be looking at. Its size changes while the program runs. */
 export type Screen = NodeJS.WritableStream & { readonly columns: number; readonly rows?: number }
 
 /** The stream as a terminal; undefined for files, pipes and terminals of unknown width. */
 export function screenOf(stream: NodeJS.WritableStream): Screen | undefined {
   return isTerminal(stream) && isScreen(stream) && stream.columns > 0 ? stream : undefined
-}
-
-/** The stream as a terminal whose last lines may be redrawn: one that moves its cursor, and is no log of a build (`CI`). */
-export function redrawableScreenOf(
-  stream: NodeJS.WritableStream,
-  { TERM, CI = '' }: Environment = processEnvironment(),
-): Screen | undefined {
-  const isLog = !['', '0', 'false'].includes(CI)
-  return TERM === 'dumb' || isLog ? undefined : screenOf(stream)
 }
 
 /** Whether the stream is a terminal. */

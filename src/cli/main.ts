@@ -4,7 +4,7 @@ import { isatty } from 'node:tty'
 import { describeError } from '../errors/errors.ts'
 import { resultsError } from '../copies/copy-error.ts'
 import { exitCodeOf, type ExitCode } from './exit-code.ts'
-import { STANDING, type Io } from './io.ts'
+import type { Io } from './io.ts'
 import { runProgram } from './program.ts'
 import { monotonicMs } from '../machine/timers.ts'
 
@@ -13,7 +13,6 @@ async function main(): Promise<void> {
   // All files of a command, with the mirror and its WAL, are private to this user.
   process.umask(0o077)
   process.stdout.on('error', endWithoutReader)
-  process.on('exit', () => STANDING.forEach((erase) => erase()))
   process.stderr.on('error', goOnInSilence)
   const stopped = listenForStop()
   const io: Io = {

@@ -1,9 +1,9 @@
 import { isPostgres, shownMirror } from '../address/mirror-address.ts'
-import { MIRROR_VARIABLE, mirrorOfEnvironment, processEnvironment } from '../config/environment.ts'
-import { UsageError } from '../errors/errors.ts'
 import { command, JSON_OPTION, namedConfig, namedMirror, show, whileCopying } from './command.ts'
 import type { Io } from './io.ts'
-import { count } from './output/wording.ts'
+import { count } from './output/say.ts'
+import { MIRROR_VARIABLE, mirrorOfEnvironment, processEnvironment } from '../config/environment.ts'
+import { UsageError } from '../errors/errors.ts'
 
 /** `customer-mirror move`: copies the mirror from a file to PostgreSQL or back. */
 export function moveCommand(io: Io) {

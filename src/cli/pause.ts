@@ -1,11 +1,10 @@
+import { command, namedConfig, timeArgument } from './command.ts'
+import type { Io } from './io.ts'
+import { configOption, say } from './output/say.ts'
 import { UsageError } from '../errors/errors.ts'
 import { ALL, type Pause } from '../model/pause.ts'
 import { moment } from '../text/wording.ts'
 import { isoOf, isoTime } from '../time/moments.ts'
-import { command, namedConfig, timeArgument } from './command.ts'
-import type { Io } from './io.ts'
-import { say } from './output/say.ts'
-import { configOption } from './output/wording.ts'
 
 /** `customer-mirror pause`: no run of organizations starts until they are resumed. */
 export function pauseCommand(io: Io) {

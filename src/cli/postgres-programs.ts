@@ -1,7 +1,7 @@
-import { UsageError } from '../errors/errors.ts'
 import { isPostgres } from '../address/mirror-address.ts'
 import { DEFAULT_SCHEMA, parsePostgresAddress } from '../address/postgres-address.ts'
-import { shellWord } from './output/wording.ts'
+import { shellWord } from './output/say.ts'
+import { UsageError } from '../errors/errors.ts'
 
 /** Throws UsageError for a mirror in PostgreSQL, with the command of PostgreSQL that makes a backup of its schema into the file. */
 export function refuseBackup(mirror: string, file: string): void {

@@ -1,9 +1,9 @@
-import { Command, Help, type CommandUnknownOpts, type OutputConfiguration } from '@commander-js/extra-typings'
+import { Command, CommanderError, type CommandUnknownOpts } from '@commander-js/extra-typings'
 import { isOurs, UsageError } from '../errors/errors.ts'
+import { exactVersion } from '../machine/version.ts'
 import { exitCodeOf, type ExitCode } from './exit-code.ts'
 import { screenOf, type Io } from './io.ts'
-import { hanging, print, say, wrapText } from './output/say.ts'
-import { exactVersion } from '../machine/version.ts'
+import { say, wrapLines } from './output/say.ts'
 
 /** Runs the one command that the command line names, as the shell split it; what becomes of it turns into an exit code. */
 export async function runProgram(args: readonly string[], io: Io): Promise<void> {
@@ -32,87 +32,44 @@ const FOLDER_GONE =
 async function program(args: readonly string[], io: Io): Promise<Command> {
   const commands = await loadCommands(args[0], io)
   const root = new Command('customer-mirror')
-    .description('Keeps an exact local copy of every organization’s customers in a SQLite file or in PostgreSQL.')
-    .option('-V, --version', 'print the version')
-    .on('option:version', () => {
-      print(io.stdout, `${exactVersion()}\n`)
-      throw new CommandLineEnded(0)
-    })
+    .version(['-V', '--version'].includes(args[0] ?? '') ? exactVersion() : '', '-V, --version', 'print the version')
     .enablePositionalOptions()
   for (const command of commands) root.addCommand(command)
-  for (const command of [root, ...commands, ...commands.flatMap(({ commands: inner }) => inner)]) {
+  for (const command of [root, ...commands, ...commands.flatMap(({ commands: inner }) => inner)])
     command
-      .exitOverride(endAsUsage)
-      .configureHelp({ minWidthToWrap: LEAST_TO_WRAP, formatItem })
-      .configureOutput(outputOf(io))
-    command.showHelpAfterError(`To see how it is used: ${wordsOf(command)} --help`)
-  }
-  return root.configureHelp({ formatHelp: (_, help) => mainHelp(commands, help.helpWidth ?? USUAL) })
+      .exitOverride()
+      .configureHelp({ minWidthToWrap: 20 })
+      .configureOutput({
+        writeOut: (text) => io.stdout.write(wrapLines(text, helpWidth(io.stdout))),
+        writeErr: (text) => io.stderr.write(wrapLines(text, helpWidth(io.stderr))),
+        outputError: (text) => say(io.stderr, text),
+        getOutHelpWidth: () => helpWidth(io.stdout),
+        getErrHelpWidth: () => helpWidth(io.stderr),
+      })
+      .showHelpAfterError('To see how it is used, add --help.')
+  return root.configureHelp({ formatHelp: () => mainHelp(commands) })
 }
 
-/** The command as it is entered: `customer-mirror runs show`. */
-function wordsOf(command: CommandUnknownOpts): string {
-  return command.parent === null ? command.name() : `${wordsOf(command.parent)} ${command.name()}`
-}
-
-/** The list of commands leaves less room for what they do than Commander wraps by itself. */
-const LEAST_TO_WRAP = 20
-
-/** As Commander has it, beside each other; where that leaves no room for words, the meaning stands below its command or option. */
-function formatItem(term: string, termWidth: number, meaning: string, help: Help): string {
-  const width = help.helpWidth ?? 80
-  if (width - termWidth - 4 >= LEAST_TO_WRAP)
-    return Help.prototype.formatItem.call(help, term, termWidth, meaning, help)
-  return [`  ${term}`, ...wrapText(meaning, width - 6).map((line) => `      ${line}`)].join('\n')
-}
-
-/** Help, and what is said of a mistake, are as wide as the terminal that shows them. */
-function outputOf({ stdout, stderr }: Io): OutputConfiguration {
-  const widthOf = (stream: NodeJS.WritableStream) => helpColumns(screenOf(stream)?.columns)
-  const writeHelp = (stream: NodeJS.WritableStream) => (text: string) => {
-    // Commander has wrapped its own part, where it found room.
-    if (text.startsWith('Usage: ')) say(stream, text)
-    else stream.write(wrapHelp(text, widthOf(stream)))
-  }
-  return {
-    writeOut: writeHelp(stdout),
-    writeErr: writeHelp(stderr),
-    outputError: (text) => say(stderr, text),
-    getOutHelpWidth: () => widthOf(stdout),
-    getErrHelpWidth: () => widthOf(stderr),
-  }
+/** A help text is as wide as its terminal, and no wider than 80 columns: longer lines are tiring to read. */
+function helpWidth(stream: NodeJS.WritableStream): number {
+  return Math.min(screenOf(stream)?.columns ?? 80, 80)
 }
 
 /** All commands by what they are for, on one screen of 80 columns and 40 rows. */
-function mainHelp(commands: readonly CommandUnknownOpts[], width: number): string {
+function mainHelp(commands: readonly CommandUnknownOpts[]): string {
   const groups = Object.entries(GROUPS).map(([heading, loaders]) => {
     const shown = commands.filter((command) => Object.hasOwn(loaders, command.name()))
-    const lines = shown.map((command) => hanging(`  ${command.name().padEnd(14)}`, command.description(), width))
-    return [`${heading}:`, ...lines].join('\n')
+    return [`${heading}:`, ...shown.map((each) => `  ${each.name().padEnd(14)}${each.description()}`)].join('\n')
   })
-  return `Usage: customer-mirror [options] [command]\n\n${groups.join('\n')}\n\n${wrapText(MORE, width).join('\n')}\n`
+  return `Usage: customer-mirror [options] [command]\n\n${groups.join('\n')}\n\n${MORE}\n`
 }
 
 const MORE =
   "'customer-mirror COMMAND --help' shows its options with examples, 'customer-mirror sync --help' the exit codes, and --version the version."
 
-/** Commander ends with 1 on bad usage; here that is 2, as for a bad configuration. */
-function endAsUsage(error: { exitCode: number }): never {
-  throw new CommandLineEnded(error.exitCode === 0 ? 0 : 2)
-}
-
-/** Commander has said all there is to say: help was asked for, or the command line was wrong. */
-class CommandLineEnded extends Error {
-  readonly exitCode: ExitCode
-
-  constructor(exitCode: ExitCode) {
-    super()
-    this.exitCode = exitCode
-  }
-}
-
 function sayWhatHappened(error: unknown, io: Io): ExitCode {
-  if (error instanceof CommandLineEnded) return error.exitCode
+  // Commander has said all there is to say, and ends with 1 on bad usage; here that is 2, as for a bad configuration.
+  if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2
   if (isOurs(error)) {
     say(io.stderr, `${error.message}\n`)
   } else {
@@ -174,27 +131,3 @@ export async function loadCommands(firstWord: string | undefined, io: Io): Promi
     firstWord !== undefined && Object.hasOwn(LOADERS, firstWord) ? [LOADERS[firstWord]] : Object.values(LOADERS)
   return Promise.all(loaders.flatMap((load) => (load === undefined ? [] : [load(io)])))
 }
-
-/** Columns of a help text where there is no terminal, and on a wide one: longer lines are tiring to read. */
-const USUAL = 80
-const WIDEST = 100
-const NARROWEST = 40
-
-/** How wide a help text is on a terminal of so many columns; undefined where there is none. */
-function helpColumns(columns: number | undefined): number {
-  return columns === undefined || columns > WIDEST ? USUAL : Math.max(columns, NARROWEST)
-}
-
-/** The lines of a help text, each in lines of at most `width` columns. Commands stay whole, to be copied. */
-function wrapHelp(text: string, width: number): string {
-  const lines = text.split('\n').map((line) => {
-    const [, start = '', words = ''] = ROW.exec(line) ?? []
-    return COMMAND.test(line) ? line : hanging(start, words, width)
-  })
-  return lines.join('\n')
-}
-
-/** An example, the options that continue one, and what stands after a prose with two spaces between. */
-const COMMAND = /^ +(\$ |--|customer-mirror )|\S \S.* {2,}\S/
-/** A line that may begin with a word, and then says what that means. */
-const ROW = /^( *(?:\S+ {2,})?)(.*)$/

@@ -1,15 +1,15 @@
+import { command, JSON_OPTION, listUnderway, namedConfig, show } from './command.ts'
+import { type Io, type Screen, screenOf } from './io.ts'
+import { configOption } from './output/say.ts'
+import { renderTable } from './output/table.ts'
 import type { Config } from '../config/read-config.ts'
 import { processWords } from '../machine/process-name.ts'
-import { ALL, isPaused, pauseOf, type Pause, type Pauses } from '../model/pause.ts'
+import { ALL, isPaused, type Pause, pauseOf, type Pauses } from '../model/pause.ts'
 import { waitWords } from '../status/sentences.ts'
 import { isOfService } from '../status/standing.ts'
 import { plainText } from '../text/plain-text.ts'
 import { listedNames, moment, second } from '../text/wording.ts'
 import { isoTime } from '../time/moments.ts'
-import { command, JSON_OPTION, listUnderway, namedConfig, show } from './command.ts'
-import { screenOf, type Io, type Screen } from './io.ts'
-import { renderTable } from './output/table.ts'
-import { configOption } from './output/wording.ts'
 
 /** `customer-mirror queue`: shows what runs, waits and is delayed. */
 export function queueCommand(io: Io) {

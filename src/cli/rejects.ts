@@ -1,10 +1,9 @@
+import { command, limitOption, requireKnown, show, withMirror } from './command.ts'
+import { type Io, type Screen, screenOf } from './io.ts'
+import { moment, say } from './output/say.ts'
+import { renderTable } from './output/table.ts'
 import type { StoredReject } from '../model/mirror.ts'
 import { isoTime } from '../time/moments.ts'
-import { command, limitOption, requireKnown, show, withMirror } from './command.ts'
-import { screenOf, type Io, type Screen } from './io.ts'
-import { say } from './output/say.ts'
-import { renderTable } from './output/table.ts'
-import { moment } from './output/wording.ts'
 
 /** `customer-mirror rejects`: received records that are no valid customers, and why. */
 export function rejectsCommand(io: Io) {

@@ -1,16 +1,15 @@
 import { Command, Option } from '@commander-js/extra-typings'
+import { command, JSON_OPTION, requireKnown, runNumberIn, show, withMirror, withMirrorToChange } from './command.ts'
+import { type Io, screenOf } from './io.ts'
+import { commands, decisions } from './output/advice.ts'
+import { textOf } from './output/rows.ts'
+import { configOption, count, moment, print, say } from './output/say.ts'
+import { renderTable } from './output/table.ts'
+import { layoutOf } from './reading/reading-options.ts'
 import type { Config } from '../config/read-config.ts'
 import { UsageError } from '../errors/errors.ts'
 import type { HeldCustomer, Mirror } from '../model/mirror.ts'
 import { isoTime } from '../time/moments.ts'
-import { command, JSON_OPTION, requireKnown, runNumberIn, show, withMirror, withMirrorToChange } from './command.ts'
-import { screenOf, type Io } from './io.ts'
-import { decisionLines } from './output/advice.ts'
-import { textOf } from './output/rows.ts'
-import { print, say } from './output/say.ts'
-import { renderTable } from './output/table.ts'
-import { configOption, count, moment } from './output/wording.ts'
-import { layoutOf } from './reading/reading-options.ts'
 
 /** `customer-mirror removals`: lists removals that were held back, says whom they concern, and approves or discards them. */
 export function removalsCommand(io: Io) {
@@ -60,7 +59,7 @@ function showCommand(io: Io) {
       if (held === undefined) return say(io.stdout, `${organization}: no removals are held back.\n`)
       say(io.stdout, headingOf(held))
       await printCustomers(io, customers)
-      print(io.stdout, `\n${decisionLines(organization, configOption(file)).join('\n')}\n`)
+      print(io.stdout, `\n${commands(decisions(organization), configOption(file))}`)
     })
 }
 

@@ -1,9 +1,9 @@
-import type { Restored } from '../copies/restore.ts'
-import { isoOf } from '../time/moments.ts'
 import { command, JSON_OPTION, namedConfig, namedFile, show, whileCopying } from './command.ts'
 import type { Io } from './io.ts'
-import { count } from './output/wording.ts'
+import { count } from './output/say.ts'
 import { refuseRestore } from './postgres-programs.ts'
+import type { Restored } from '../copies/restore.ts'
+import { isoOf } from '../time/moments.ts'
 
 /** `customer-mirror restore`: puts a backup in the place of the mirror. */
 export function restoreCommand(io: Io) {

@@ -1,4 +1,10 @@
 import { shownMirror } from '../address/mirror-address.ts'
+import { command, durationArgument, listHeldRemovals, namedConfig, withMirrorOf } from './command.ts'
+import { type ExitCode, exitCodeOfRuns, oneExitCode } from './exit-code.ts'
+import { type Io, type Screen, screenOf } from './io.ts'
+import { foundText, whatToDo } from './output/advice.ts'
+import { differentCustomers, runsTable } from './output/run-words.ts'
+import { configOption, count, duration, print, say } from './output/say.ts'
 import type { Organization } from '../config/organization.ts'
 import type { Config } from '../config/read-config.ts'
 import { UsageError } from '../errors/errors.ts'
@@ -6,14 +12,6 @@ import { monotonicMs } from '../machine/timers.ts'
 import type { HeldRemovals } from '../model/mirror.ts'
 import type { Report } from '../model/report.ts'
 import { moment, second } from '../text/wording.ts'
-import { command, durationArgument, listHeldRemovals, namedConfig, withMirrorOf } from './command.ts'
-import { exitCodeOfRuns, oneExitCode, type ExitCode } from './exit-code.ts'
-import { type Io, screenOf, type Screen } from './io.ts'
-import { quickText } from './output/advice.ts'
-import { differentCustomers, runsTable } from './output/run-words.ts'
-import { say, print } from './output/say.ts'
-import { configOption, count, duration } from './output/wording.ts'
-import { whatToDo } from './sync.ts'
 
 /** `customer-mirror run`: asks the worker for a run now. */
 export function runCommand(io: Io) {
@@ -85,11 +83,11 @@ async function waitForRuns({ config, file, organizations, timeoutMs, quick, now 
   if (ended.length > 0) {
     const here = ended.flatMap(({ from, outcome: { report } }) => (from === 'mirror' ? [report] : []))
     print(io.stdout, waitedText(ended, { mirrorFile: shownMirror(config.mirror), screen: screenOf(io.stdout) }))
-    if (quick) print(io.stdout, quickText(here))
+    print(io.stdout, foundText(here))
     // Where the mirror is on another machine, its held removals are looked up there.
     held = here.length > 0 ? await listHeldRemovals(config) : []
     const outcomes = ended.map(({ outcome }) => outcome)
-    say(io.stderr, whatToDo({ outcomes, organizations, held }, { config: file, quick }))
+    say(io.stderr, whatToDo({ outcomes, organizations, held }, { config: file }))
   }
   for (const { organization, waited: end } of waited)
     if (end === undefined) sayOf(organization, goesOn(organization, configOption(file)))

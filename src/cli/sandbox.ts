@@ -1,5 +1,8 @@
-import { Command, InvalidArgumentError, Option, type CommandUnknownOpts } from '@commander-js/extra-typings'
 import { once } from 'node:events'
+import { Command, type CommandUnknownOpts, InvalidArgumentError, Option } from '@commander-js/extra-typings'
+import { durationArgument, wholeNumber } from './command.ts'
+import { type Io, screenOf } from './io.ts'
+import { configOption, grouped, hanging, print, say } from './output/say.ts'
 import { didYouMean } from '../config/suggestion.ts'
 import { LARGE_PAGES } from '../service/listing.ts'
 import type { RateLimitRule, Sandbox } from '../service/sandbox.ts'
@@ -13,10 +16,6 @@ import {
   TIMESTAMP_FORMS,
 } from '../signing/signing.ts'
 import { durationMs } from '../time/durations.ts'
-import { durationArgument, wholeNumber } from './command.ts'
-import { screenOf, type Io } from './io.ts'
-import { hanging, say, print } from './output/say.ts'
-import { configOption, grouped } from './output/wording.ts'
 
 /** `customer-mirror sandbox`: runs the service on this machine, with made-up customers, until it is stopped. */
 export function sandboxCommand({ signal, stdout, stderr }: Io): CommandUnknownOpts {

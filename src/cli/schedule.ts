@@ -1,10 +1,10 @@
+import { command, JSON_OPTION, namedConfig, show, wholeNumber } from './command.ts'
+import { type Io, type Screen, screenOf } from './io.ts'
+import { moment } from './output/say.ts'
+import { renderTable } from './output/table.ts'
+import { pauseAsJson, pausedLines } from './pause.ts'
 import type { Pause } from '../model/pause.ts'
 import { isoTime } from '../time/moments.ts'
-import { command, JSON_OPTION, namedConfig, show, wholeNumber } from './command.ts'
-import { screenOf, type Io, type Screen } from './io.ts'
-import { renderTable } from './output/table.ts'
-import { moment } from './output/wording.ts'
-import { pauseAsJson, pausedLines } from './pause.ts'
 
 /** `customer-mirror schedule`: shows when each organization is mirrored next. Reads the pauses in the queue. */
 export function scheduleCommand(io: Io) {

@@ -1,3 +1,4 @@
+import pLimit from 'p-limit'
 import { shownMirror } from '../address/mirror-address.ts'
 import { chooseOrganizations, type Organization } from '../config/organization.ts'
 import { configuredPlans, type Published, type TargetPlan } from '../copies/publish-plan.ts'
@@ -9,13 +10,11 @@ import { hasChangedCustomers } from '../model/report.ts'
 import { openMirror, rehearseMirror } from '../store/mirror.ts'
 import { openAwaited } from '../sync/await-mirror.ts'
 import type { Outcome } from '../sync/mirror-organization.ts'
-import { runOrganization } from '../sync/run-organization.ts'
+import { runOrganization, type Talk } from '../sync/run-organization.ts'
 import { namedConfig } from './command.ts'
 import type { Io } from './io.ts'
-import type { BlockSettings } from './output/failure-blocks.ts'
-import { showProgress, SILENT, type Reporter } from './output/progress.ts'
-import { say } from './output/say.ts'
-import { duration } from './output/wording.ts'
+import { liveProgress, type Reporter } from './output/live-lines.ts'
+import { duration, say } from './output/say.ts'
 
 export type SyncOptions = {
   config?: string | undefined
@@ -27,13 +26,17 @@ export type SyncOptions = {
 }
 
 /** The outcome of each organization, in order, and the removals that wait for a decision; undefined if unknown. */
-export type Synced = {
+type Synced = {
   outcomes: Outcome[]
+  organizations: readonly Organization[]
   held: HeldRemovals[] | undefined
   mirrorFile: string
   /** Undefined where no copy for readers is configured. */
   published: Published | undefined
-} & Pick<BlockSettings, 'organizations'>
+}
+
+/** Organizations that are mirrored at the same time. */
+const AT_ONCE = 8
 
 /** Mirrors the named organizations, or all, in parallel. Returns their outcomes in order. */
 export async function syncOrganizations(
@@ -49,16 +52,13 @@ export async function syncOrganizations(
   try {
     // Removals that a dry run would hold back cannot be approved, so only earlier ones are listed.
     const heldBefore = dryRun ? await listHeld() : undefined
-    const outcomes = await showProgress(
-      organizations,
-      stderr,
-      (organization, talk) =>
-        runOrganization(organization, {
-          ...{ mirror, rateLimits, quick, signal, trigger: 'sync', pageLimit: limitPages },
-          ...{ longestWaitMs: organization.maxWaitMs, now: Date.now, monotonicMs, random: Math.random },
-          ...talk,
-        }),
-      { stop: signal, reporter: log && loggedEvents(log) },
+    const reporter = log === undefined ? await reporterFor(organizations, stderr, signal) : loggedEvents(log)
+    const outcomes = await runAll(organizations, reporter, (organization, talk) =>
+      runOrganization(organization, {
+        ...{ mirror, rateLimits, quick, signal, trigger: 'sync', pageLimit: limitPages },
+        ...{ longestWaitMs: organization.maxWaitMs, now: Date.now, monotonicMs, random: Math.random },
+        ...talk,
+      }),
     )
     const held = dryRun ? heldBefore : await listHeld()
     if (log !== undefined) logHeld(log, held)
@@ -90,6 +90,34 @@ function openInTime(address: string, { organizations, dryRun, quick, signal, std
 
 type Opening = Pick<SyncOptions, 'dryRun' | 'quick' | 'log'> &
   Pick<Io, 'signal' | 'stderr'> & { organizations: readonly Organization[] }
+
+/** Runs every organization and reports what becomes of each. A failure does not stop the others. */
+async function runAll(
+  organizations: readonly Organization[],
+  reporter: Reporter,
+  work: (organization: Organization, talk: Talk) => Promise<Outcome>,
+): Promise<Outcome[]> {
+  const runs = organizations.map((organization) => async () => {
+    const run = reporter.began(organization.id)
+    const outcome = await work(organization, run)
+    run.ended(outcome)
+    return outcome
+  })
+  const settled = await Promise.allSettled(runs.map(pLimit(AT_ONCE)))
+  reporter.close()
+  return settled.map((each) => {
+    if (each.status === 'rejected') throw each.reason
+    return each.value
+  })
+}
+
+/** Live lines on a terminal. Without one nothing is written: cron mails every word. */
+async function reporterFor(organizations: readonly Organization[], stderr: NodeJS.WritableStream, stop: AbortSignal) {
+  const ids = organizations.map(({ id }) => id)
+  return (await liveProgress(ids, stderr, stop)) ?? { began: () => SILENT, close: () => {} }
+}
+
+const SILENT = { onProgress: () => {}, onEvent: () => {}, ended: () => {} }
 
 /** Loaded only where a copy is configured. */
 async function publish(plans: readonly TargetPlan[], signal: AbortSignal, log: Logger | undefined): Promise<Published> {

@@ -1,23 +1,12 @@
 import { Option } from '@commander-js/extra-typings'
 import { describeError, isOurs } from '../errors/errors.ts'
-import type { Report } from '../model/report.ts'
 import { command, logLevelOption, wholeNumber } from './command.ts'
 import { exitCodeOf, exitCodeOfRuns, exitCodesText } from './exit-code.ts'
 import { isTerminal, screenOf, type Io } from './io.ts'
-import {
-  exitCodeWithCopies,
-  failedText,
-  heldWarning,
-  publishedText,
-  quickAdvice,
-  quickText,
-  shapeWarning,
-} from './output/advice.ts'
-import { failureBlocks } from './output/failure-blocks.ts'
+import { exitCodeWithCopies, failedText, foundText, publishedText, whatToDo } from './output/advice.ts'
 import { runsTable } from './output/run-words.ts'
 import { jsonDocument, print, say } from './output/say.ts'
-import { count } from './output/wording.ts'
-import type { Synced, SyncOptions } from './sync-organizations.ts'
+import type { SyncOptions } from './sync-organizations.ts'
 
 /** `customer-mirror sync`: mirrors organizations now, without any queue. */
 export function syncCommand(io: Io) {
@@ -56,8 +45,7 @@ export function syncCommand(io: Io) {
       io.stdout.write(jsonDocument(document, { onOneLine: !isTerminal(io.stdout) }))
     } else {
       const where = options.dryRun ? 'Dry run: nothing was written.' : `Mirror: ${synced.mirrorFile}`
-      const found = options.quick ? quickText(reports) : ''
-      print(io.stdout, `${runsTable(reports, screenOf(io.stdout))}\n${found}${where}\n${prunedText(reports)}`)
+      print(io.stdout, `${runsTable(reports, screenOf(io.stdout))}\n${foundText(reports)}${where}\n`)
       if (published !== undefined) print(io.stdout, publishedText(published))
     }
     if (options.log === undefined)
@@ -65,21 +53,6 @@ export function syncCommand(io: Io) {
     const code = exitCodeOfRuns(outcomes, synced.held)
     io.exitWith(published === undefined ? code : exitCodeWithCopies(code, published))
   }
-}
-
-/** What failed, and the removals that wait for a decision, each with what to do about it. Empty when all is well. */
-export function whatToDo(
-  { outcomes, organizations, held }: Pick<Synced, 'outcomes' | 'organizations' | 'held'>,
-  { dryRun = false, config, quick }: { dryRun?: boolean | undefined } & Pick<SyncOptions, 'config' | 'quick'>,
-): string {
-  const reports = outcomes.map(({ report }) => report)
-  return (
-    failureBlocks(outcomes, { organizations, dryRun, config }) +
-    (quick ? quickAdvice(reports, config) : '') +
-    heldWarning(held, config) +
-    shapeWarning(reports, config) +
-    unprunedText(reports)
-  )
 }
 
 const EXAMPLES = `
@@ -91,31 +64,3 @@ Examples:
   $ customer-mirror sync acme --quick
       between nights: save who came and mark who left, in a few requests
 `
-
-/** What retention deleted after the runs, a line for each organization. */
-export function prunedText(reports: readonly Report[]): string {
-  return reports
-    .flatMap(({ organization, pruned }) => {
-      if (pruned === undefined || pruned.error !== undefined) return []
-      const counts = [
-        [pruned.changes, 'change'],
-        [pruned.removedCustomers, 'removed customer'],
-        [pruned.resolvedRejects, 'resolved reject'],
-        [pruned.runs, 'run'],
-      ] as const
-      const deleted = counts.filter(([number]) => number > 0).map(([number, noun]) => count(number, noun))
-      const rest = pruned.isUnfinished ? '; the next run continues' : ''
-      return [`${organization}: deleted ${deleted.join(', ')}, older than retention keeps them${rest}\n`]
-    })
-    .join('')
-}
-
-/** What kept retention from its work. The runs are as they were. */
-export function unprunedText(reports: readonly Report[]): string {
-  return reports
-    .flatMap(({ organization, pruned }) => {
-      if (pruned?.error === undefined) return []
-      return [`! ${organization}: old rows were not deleted, and the next run tries again. ${pruned.error.message}\n`]
-    })
-    .join('')
-}

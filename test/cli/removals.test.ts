@@ -1,60 +1,59 @@
 import { existsSync } from 'node:fs'
 import { beforeEach, expect, test } from 'vitest'
-import { z } from 'zod'
 import { removalsCommand } from '../../src/cli/removals.ts'
+import { runsCommand } from '../../src/cli/runs.ts'
+import { syncCommand } from '../../src/cli/sync.ts'
 import { openMirror } from '../../src/store/mirror.ts'
 import { customers, MINUTE_MS, START_MS } from '../support/builders.ts'
+import { linesOf } from '../support/commands.ts'
+import { aRecord, html, list, type Reply } from '../support/fault-server.ts'
 import { mirrorPages, rowsOf, tamper, valueOf } from '../support/mirror-file.ts'
 import { runCli } from '../support/run-cli.ts'
 import { runCommand } from '../support/run-command.ts'
 import { temporaryFolder } from '../support/temp-folder.ts'
-import { aWorkplace, type Workplace } from '../support/workplace.ts'
+import { aFaultServer, aWorkplace, organizationAt, type Workplace } from '../support/workplace.ts'
 
-const document = z.strictObject({
-  schemaVersion: z.literal(1),
-  removals: z.array(z.strictObject({ run: z.int(), organization: z.string(), held: z.int(), at: z.iso.datetime() })),
-})
+const ending = {
+  proof: 'proven',
+  reasons: [],
+  removals: { rule: { after: 2, maxShare: 0.1 }, confirmed: new Set<string>() },
+} as const
 
 let workplace: Workplace
 
 /** Runs 3 and 4: acme lost fifty of its hundred customers at once, globex sixty. */
 beforeEach(async () => {
-  const organizations = ['acme', 'globex'].map((id) => {
-    return { id, baseUrl: 'http://127.0.0.1:1/api/v1', apiKey: `key-of-${id}`, secret: 'made-up' }
-  })
-  workplace = aWorkplace(organizations)
-  const mirror = await openMirror(workplace.mirror)
-  const removals = { rule: { after: 2, maxShare: 0.1 }, confirmed: new Set<string>() }
-  const ending = { proof: 'proven', reasons: [], removals } as const
-  for (const organization of ['acme', 'globex'])
-    await mirrorPages(mirror, [customers(1, 100)], { organization, ending })
-  const atMs = START_MS + MINUTE_MS
-  await mirrorPages(mirror, [customers(51, 100)], { organization: 'acme', atMs, ending })
-  await mirrorPages(mirror, [customers(61, 100)], { organization: 'globex', atMs, ending })
-  await mirror.close()
+  workplace = aWorkplace(['acme', 'globex'].map((id) => organizationAt(NOWHERE, { id, apiKey: `key-of-${id}` })))
+  await nights(['acme', 1, 0], ['globex', 1, 0], ['acme', 51, 1], ['globex', 61, 1])
 })
+
+const NOWHERE = { baseUrl: new URL('http://127.0.0.1:1/api/v1') }
+
+/** Runs after so many minutes that read the customers from a number to 100. */
+async function nights(...runs: (readonly [organization: string, from: number, minutes: number])[]) {
+  const mirror = await openMirror(workplace.mirror)
+  for (const [organization, from, minutes] of runs)
+    await mirrorPages(mirror, [customers(from, 100)], { organization, atMs: START_MS + minutes * MINUTE_MS, ending })
+  await mirror.close()
+}
 
 const removals = (...args: string[]) => runCommand(removalsCommand, [...args, '--config', workplace.config])
 const removed = () => valueOf(workplace.mirror, 'SELECT count(*) FROM customers WHERE removed_at IS NOT NULL')
 
-test('the runs that hold removals back are listed, newest first', async () => {
+test('the runs that hold removals back are listed, newest first, as a table and as one document', async () => {
   const { code, stdout, stderr } = await removals('list')
 
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
-  const [head, ...rows] = stdout.trimEnd().split('\n')
-  expect(head).toMatch(/^run +organization +held +at/)
-  expect(rows).toHaveLength(2)
-  expect(rows[0]).toMatch(/^#4 +globex +60 +2026-01-05 02:01 UTC/)
-  expect(rows[1]).toMatch(/^#3 +acme +50 +2026-01-05 02:01 UTC/)
-})
-
-test('--json lists them as one document', async () => {
-  const { removals: listed } = document.parse(JSON.parse((await removals('list', '--json')).stdout))
-
-  expect(listed).toEqual([
-    { run: 4, organization: 'globex', held: 60, at: '2026-01-05T02:01:00.000Z' },
-    { run: 3, organization: 'acme', held: 50, at: '2026-01-05T02:01:00.000Z' },
-  ])
+  expect(stdout).toMatch(
+    /^run +organization +held +at\n#4 +globex +60 +2026-01-05 02:01 UTC\n#3 +acme +50 +2026-01-05 02:01 UTC\n$/,
+  )
+  expect(JSON.parse((await removals('list', '--json')).stdout)).toEqual({
+    schemaVersion: 1,
+    removals: [
+      { run: 4, organization: 'globex', held: 60, at: '2026-01-05T02:01:00.000Z' },
+      { run: 3, organization: 'acme', held: 50, at: '2026-01-05T02:01:00.000Z' },
+    ],
+  })
 })
 
 test('show lists the customers of an organization by name, with the commands that decide', async () => {
@@ -103,135 +102,107 @@ test('at a terminal, the first names are shown and the person is asked; without 
 })
 
 test('the number of an old alert says which run holds removals back now', async () => {
-  const mirror = await openMirror(workplace.mirror)
-  const removalsOf = { rule: { after: 2, maxShare: 0.1 }, confirmed: new Set<string>() }
-  const ending = { proof: 'proven', reasons: [], removals: removalsOf } as const
-  await mirrorPages(mirror, [customers(61, 100)], { organization: 'acme', atMs: START_MS + 2 * MINUTE_MS, ending })
-  await mirror.close()
+  await nights(['acme', 61, 2])
 
-  const { code, stderr } = await removals('approve', '3', '--yes')
-
-  expect(code).toBe(2)
-  expect(stderr).toBe(
-    "Run 3 holds no removals. Run 5 does now: 'customer-mirror removals show acme' lists its customers.\n",
-  )
+  expect(await removals('approve', '3', '--yes')).toMatchObject({
+    code: 2,
+    stderr: "Run 3 holds no removals. Run 5 does now: 'customer-mirror removals show acme' lists its customers.\n",
+  })
 })
 
-test.each(['3', '#3', 'acme'])('approve %s marks exactly those customers as removed', async (asked) => {
-  expect(await removals('approve', asked, '--yes')).toEqual({
-    code: 0,
-    stdout: 'Run 3: 50 customers marked as removed.\n',
-    stderr: '',
-  })
+test.each(['3', '#3', 'acme'])('approve %s marks exactly those customers as removed, once', async (asked) => {
+  const stdout = 'Run 3: 50 customers marked as removed.\n'
+  expect(await removals('approve', asked, '--yes')).toEqual({ code: 0, stdout, stderr: '' })
 
-  expect(rowsOf(workplace.mirror, 'SELECT DISTINCT organization FROM customers WHERE removed_at IS NOT NULL')).toEqual([
-    { organization: 'acme' },
-  ])
-  expect(removed()).toBe(50)
+  const gone = 'SELECT organization, count(*) AS n FROM customers WHERE removed_at IS NOT NULL GROUP BY 1'
+  expect(rowsOf(workplace.mirror, gone)).toEqual([{ organization: 'acme', n: 50 }])
   expect((await removals('list')).stdout).not.toContain('acme')
+  for (const decision of ['approve', 'discard'])
+    expect(await removals(decision, '3', '--yes')).toMatchObject({
+      code: 2,
+      stderr: "Run 3 holds no removals. 'customer-mirror removals list' lists the runs that do.\n",
+    })
 })
 
-test('discard forgets the removals, and no customer is removed', async () => {
-  expect(await removals('discard', '4', '--yes')).toEqual({
-    code: 0,
-    stdout: 'Run 4: 60 customers no longer held; they stay unchanged.\n',
-    stderr: '',
-  })
+test('with --json a decision is one document; after all there is nothing to list', async () => {
+  const discarded = await removals('discard', '4', '--json', '--yes')
+  await removals('discard', 'acme', '--yes')
 
+  const document = { schemaVersion: 1, run: 4, organization: 'globex', decision: 'discard', customers: 60 }
+  expect(JSON.parse(discarded.stdout)).toEqual(document)
   expect(removed()).toBe(0)
-  expect((await removals('list')).stdout).not.toContain('globex')
+  expect(await removals('list')).toEqual({ code: 0, stdout: 'No removals are held back.\n', stderr: '' })
+  expect(await removals('show', 'acme')).toMatchObject({ code: 0, stdout: 'acme: no removals are held back.\n' })
+  expect(JSON.parse((await removals('show', 'acme', '--json')).stdout)).toMatchObject({ run: null, customers: [] })
 })
 
 test.each([
-  ['approve', '3', 'acme', 50],
-  ['discard', '4', 'globex', 60],
-])('with --json, %s prints one document', async (decision, run, organization, concerned) => {
-  const { code, stdout } = await removals(decision, run, '--json', '--yes')
+  ['1', 'Run 1 holds no removals.'],
+  ['99', 'Run 99 holds no removals.'],
+  ['many', 'unknown organization "many"'],
+  ['1.5', 'unknown organization "1.5"'],
+])('approve %s ends with 2, and nothing is changed', async (asked, said) => {
+  const stderr = expect.stringContaining(said)
 
-  expect(code).toBe(0)
-  expect(JSON.parse(stdout)).toEqual({
-    schemaVersion: 1,
-    run: Number(run),
-    organization,
-    decision,
-    customers: concerned,
-  })
-})
-
-test('after all decisions, there is nothing to list', async () => {
-  await removals('approve', '3', '--yes')
-  await removals('discard', '4', '--yes')
-
-  expect(await removals('list')).toEqual({ code: 0, stdout: 'No removals are held back.\n', stderr: '' })
-  expect(await removals('show', 'acme')).toEqual({
-    code: 0,
-    stdout: 'acme: no removals are held back.\n',
-    stderr: '',
-  })
-  expect(JSON.parse((await removals('show', 'acme', '--json')).stdout)).toMatchObject({ run: null, customers: [] })
-  expect(JSON.parse((await removals('list', '--json')).stdout)).toEqual({ schemaVersion: 1, removals: [] })
-})
-
-test.each(['approve', 'discard'])('a decided removal cannot be decided again: %s ends with 2', async (decision) => {
-  await removals('approve', '3', '--yes')
-
-  const { code, stdout, stderr } = await removals(decision, '3', '--yes')
-
-  expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
-  expect(stderr).toBe("Run 3 holds no removals. 'customer-mirror removals list' lists the runs that do.\n")
-  expect(removed()).toBe(50)
-})
-
-test.each(['1', '99'])('a run without held removals, such as %s, ends with 2', async (run) => {
-  const stderr = expect.stringContaining(`Run ${run} holds no removals.`)
-  expect(await removals('approve', run, '--yes')).toEqual({ code: 2, stdout: '', stderr })
+  expect(await removals('approve', asked, '--yes')).toEqual({ code: 2, stdout: '', stderr })
   expect(removed()).toBe(0)
 })
 
 test('the program takes the options behind the subcommand, before its argument and after it', async () => {
-  const folder = temporaryFolder()
-  const config = workplace.config
+  const there = { cwd: temporaryFolder() }
+  const at = ['-c', workplace.config]
 
-  expect((await runCli(['removals', 'list', '-c', config], { cwd: folder })).stdout).toContain('globex')
-  expect(await runCli(['removals', 'discard', '4', '--yes', '-c', config], { cwd: folder })).toMatchObject({ code: 0 })
-  expect(await runCli(['removals', 'approve', '-c', config, '3', '--yes'], { cwd: folder })).toMatchObject({ code: 0 })
+  expect((await runCli(['removals', 'list', ...at], there)).stdout).toContain('globex')
+  expect(await runCli(['removals', 'discard', '4', '--yes', ...at], there)).toMatchObject({ code: 0 })
+  expect(await runCli(['removals', 'approve', ...at, '3', '--yes'], there)).toMatchObject({ code: 0 })
   expect(removed()).toBe(50)
 })
 
-test.each([
-  ['approve', '0'],
-  ['approve', 'many'],
-  ['discard', '1.5'],
-  ['show', '12345678901234567890'],
-])('%s %s names no organization, is refused with 2, and nothing is changed', async (verb, asked) => {
-  const { code, stdout, stderr } = await runCli(['removals', verb, asked], { cwd: workplace.folder })
+test('without a mirror a decision ends with 7, and makes none', async () => {
+  const empty = aWorkplace([organizationAt(NOWHERE)])
 
-  expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
-  expect(stderr).toContain(`unknown organization "${asked}"`)
-  expect(removed()).toBe(0)
+  expect(await runCommand(removalsCommand, ['approve', '1', '--yes', '--config', empty.config])).toMatchObject({
+    ...{ code: 7, stdout: '' },
+    stderr: expect.stringContaining('there is no mirror yet'),
+  })
+  expect(existsSync(empty.mirror)).toBe(false)
 })
 
-test.each([
-  [['lits'], "unknown command 'lits'", '(Did you mean list?)'],
-  [['aprove', '3'], "unknown command 'aprove'", 'customer-mirror removals --help'],
-  [['3'], "unknown command '3'", 'customer-mirror removals --help'],
-  [['--json', 'list'], "unknown option '--json'", ''],
-  [['list', '3'], "too many arguments for 'list'", ''],
-  [[], 'Usage: customer-mirror removals [options] [command]', 'approve [options] <organization>'],
-])('removals %j ends with 2, changes nothing, and says where to read on', async (args, ...said) => {
-  const { code, stdout, stderr } = await runCli(['removals', ...args], { cwd: workplace.folder })
+test('a night that holds removals back ends with 3, and every sync warns until they are decided', async () => {
+  const replies: Record<'acme' | 'globex', Reply> = {
+    acme: list(90),
+    globex: list(3, { envelope: { data: [901, 902, 903].map(aRecord) } }),
+  }
+  const acme = await aFaultServer((response, request) => replies.acme(response, request))
+  const globex = await aFaultServer((response, request) => replies.globex(response, request))
+  workplace = aWorkplace([organizationAt(acme), organizationAt(globex, { id: 'globex' })], {
+    defaults: { scan: 'chain', maxWait: '0s' },
+  })
+  const sync = (...args: string[]) => runCommand(syncCommand, [...args, '--config', workplace.config])
+  const show = () => runCommand(runsCommand, ['show', '3', '--config', workplace.config])
+  await sync()
+  replies.acme = list(40)
+  const dry = await sync('acme', '--dry-run')
+  const night = await sync('acme', '--json')
+  replies.acme = html(500)
+  const later = [await sync('globex'), await sync('acme'), await sync('--dry-run')]
+  const logged = linesOf((await sync('globex', '--log-level', 'warn')).stderr)
+  const before = await show()
+  await removals('discard', '3', '--yes')
 
-  expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
-  for (const part of said) expect(stderr).toContain(part)
-  expect(removed()).toBe(0)
-})
-
-test.each(['approve', 'discard'])('%s ends with 7 where there is no mirror, and makes none', async (decision) => {
-  const other = aWorkplace([{ id: 'acme', baseUrl: 'http://127.0.0.1:1/api/v1', apiKey: 'made-up', secret: 'made-up' }])
-
-  const { code, stdout, stderr } = await runCommand(removalsCommand, [decision, '1', '--yes', '--config', other.config])
-
-  expect({ code, stdout }).toEqual({ code: 7, stdout: '' })
-  expect(stderr).toContain('there is no mirror yet')
-  expect(existsSync(other.mirror)).toBe(false)
+  expect(dry).toMatchObject({ code: 0, stderr: '' })
+  expect(JSON.parse(night.stdout).runs).toMatchObject([{ held: 50, proof: 'proven', runId: 3 }])
+  expect([night, ...later].map(({ code }) => code)).toEqual([3, 0, 5, 3])
+  for (const { stderr } of [night, ...later]) {
+    expect(stderr).toContain('acme: 50 removals are held back by run 3, until you decide.')
+    expect(stderr).toContain(
+      `  they are gone        customer-mirror removals approve acme --config ${workplace.config}`,
+    )
+  }
+  const line = { level: 'warn', msg: 'removals held back', organization: 'acme', held: 50, heldBy: 3 }
+  expect(logged).toMatchObject([line])
+  expect(before.stdout).toContain('customer-mirror removals approve acme')
+  expect((await show()).stdout).toMatch(/50 removals held back.* Nothing is left to decide/)
+  replies.acme = list(40)
+  expect(await sync()).toMatchObject({ code: 0, stderr: '' })
 })

@@ -1,4 +1,7 @@
 import { describe, expect, test } from 'vitest'
+import type { WaitedOutcome } from '../../jobs/commands/run-and-wait.ts'
+import { waitedText } from '../../src/cli/run.ts'
+import { emptyReport, type Report } from '../../src/model/report.ts'
 import { run, untilDelayed } from '../support/commands.ts'
 import { aGate } from '../support/gate.ts'
 import { aJobsWorkplace, isEmbedded, someQueues } from '../support/jobs-workplace.ts'
@@ -92,4 +95,24 @@ test('--timeout without --wait requests nothing, and says so', async () => {
     code: 2,
     stderr: expect.stringContaining('Nothing was requested'),
   })
+})
+
+const DONE = { status: 'complete', received: 7, inserted: 7 } as const
+const FAILED = { error: { code: 'network', message: 'acme: unreachable' } }
+
+test.each<[from: WaitedOutcome['from'], changes: Partial<Report>, said: RegExp]>([
+  ['mirror', DONE, /^acme +complete +7 [^]*\nMirror: \/data\/customers\.db\n$/m],
+  ['queue', DONE, /^acme: complete: 7 customers: 7 new, 0 changed, .*Its mirror is not on this machine: look there/],
+  ['queue', FAILED, /^acme +failed: network (?![^]*Mirror:)/m],
+  ['none-needed', {}, /^acme: no run was made, because its list had been read since it was due\.\n$/],
+  ['no-quick-run', {}, /^acme: no quick run was made, because a full run is under way/],
+])('what is shown of a job that ended, known from %s: %j', (from, changes, said) => {
+  const report = { ...emptyReport({ organization: 'acme', trigger: 'manual', startedAtMs: 0 }), ...changes }
+  const error = report.error && new Error('unreachable')
+  const text = waitedText([{ from, outcome: { report, error } }], {
+    mirrorFile: '/data/customers.db',
+    screen: undefined,
+  })
+
+  expect(text).toMatch(said)
 })

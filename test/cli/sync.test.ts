@@ -1,131 +1,132 @@
 import { createHash } from 'node:crypto'
-import { existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { syncCommand } from '../../src/cli/sync.ts'
-import { list, refusal } from '../support/fault-server.ts'
+import { openMirror } from '../../src/store/mirror.ts'
+import { afterANight, linesOf } from '../support/commands.ts'
+import { list, refusal, type Reply } from '../support/fault-server.ts'
 import { onlyRun, syncRuns } from '../support/json-page.ts'
-import { rowsOf, valueOf } from '../support/mirror-file.ts'
+import { rowsOf, tamper, valueOf } from '../support/mirror-file.ts'
 import { runCli } from '../support/run-cli.ts'
 import { runCommand } from '../support/run-command.ts'
+import { runOnScreen } from '../support/screen.ts'
+import { temporaryFolder } from '../support/temp-folder.ts'
 import { aFaultServer, aSandbox, aWorkplace, organizationAt, organizationsOf } from '../support/workplace.ts'
 
-test('prints a row for each organization and the place of the mirror, and writes nothing else, so that cron stays silent', async () => {
-  const { folder, mirror } = aWorkplace(organizationsOf(await aSandbox({ customers: [120, 7, 0] })))
-  const { code, stdout, stderr } = await runCli(['sync'], { cwd: folder })
+const THROTTLED = refusal(429, 'rate_limited', 'Slow down.', { 'Retry-After': '3600' })
+const ONE_AT_A_TIME = { defaults: { concurrency: 1, maxWait: '0s' } }
 
-  expect(code).toBe(0)
-  expect(stdout.split('\n')[0]).toMatch(/^organization +status +customers +new +changed/)
-  expect(stdout).toMatch(/^acme +complete +120 +120 /m)
-  expect(stdout).toMatch(/^globex +complete +7 +7 /m)
-  expect(stdout).toMatch(/^initech +complete +0 +0 /m)
-  expect(stdout).toContain(`Mirror: ${mirror}\n`)
-  expect(stderr).toBe('')
-})
+const inPlace =
+  ({ folder }: { folder: string }) =>
+  (...args: string[]) =>
+    runCli(['sync', ...args], { cwd: folder })
 
-test('every customer of every organization is in the file, as the service has it', async () => {
-  const sandbox = await aSandbox({ customers: [230, 7] })
+test('all customers are in a private file as the service has them; a second sync writes none; cron stays silent', async () => {
+  const sandbox = await aSandbox({ customers: [230, 7, 0] })
   const { folder, mirror } = aWorkplace(organizationsOf(sandbox))
-  await runCli(['sync'], { cwd: folder })
-
-  for (const { id, customers } of sandbox.organizations) {
-    const rows = rowsOf(
-      mirror,
-      `SELECT id, name, username, email, phone, address, company_name, language, timezone, created_at
-       FROM customers WHERE organization = ? ORDER BY id`,
-      id,
-    )
-    expect(rows).toEqual(customers.toSorted((a, b) => (a.id < b.id ? -1 : 1)))
-  }
-})
-
-test('the files are for their user alone', async () => {
-  const { folder, config, mirror } = aWorkplace(organizationsOf(await aSandbox({ customers: [3] })))
   rmSync(join(folder, 'data'), { recursive: true })
-  await runCli(['sync', '--config', config], { cwd: folder })
+  const { code, stdout, stderr } = await inPlace({ folder })()
 
-  expect(statSync(mirror).mode & 0o777).toBe(0o600)
-  expect(statSync(join(folder, 'data')).mode & 0o777).toBe(0o700)
-})
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+  expect(stdout.split('\n')[0]).toMatch(/^organization +status +customers +new +changed/)
+  for (const row of [/^acme +complete +230 +230 /m, /^globex +complete +7 +7 /m, /^initech +complete +0 +0 /m])
+    expect(stdout).toMatch(row)
+  expect(stdout).toContain(`Mirror: ${mirror}\n`)
+  expect([mirror, join(folder, 'data')].map((path) => statSync(path).mode & 0o777)).toEqual([0o600, 0o700])
+  const fields = 'id, name, username, email, phone, address, company_name, language, timezone, created_at'
+  for (const { id, customers } of sandbox.organizations)
+    expect(rowsOf(mirror, `SELECT ${fields} FROM customers WHERE organization = ? ORDER BY id`, id)).toEqual(
+      customers.toSorted((a, b) => (a.id < b.id ? -1 : 1)),
+    )
 
-test('--json prints one document, failures included', async () => {
-  const { folder } = aWorkplace(organizationsOf(await aSandbox({ customers: [120, 7], forbidden: ['globex'] })))
-  const { stdout } = await runCli(['sync', '--json'], { cwd: folder })
-  const [acme, globex] = syncRuns(stdout)
-
-  expect(acme).toMatchObject({ organization: 'acme', status: 'complete', received: 120, inserted: 120, pages: 2 })
-  expect(acme).toMatchObject({ proof: 'unproven', reasons: ['plain-scan'], error: null })
-  expect(globex).toMatchObject({ organization: 'globex', status: 'failed', received: 0, error: { code: 'forbidden' } })
-})
-
-test('a second sync finds nothing to write', async () => {
-  const { folder, mirror } = aWorkplace(organizationsOf(await aSandbox({ customers: [120] })))
-  await runCli(['sync'], { cwd: folder })
   const before = rowsOf(mirror, 'SELECT * FROM customers')
-  const run = onlyRun((await runCli(['sync', '--json'], { cwd: folder })).stdout)
-
-  expect(run).toMatchObject({ received: 120, inserted: 0, updated: 0, unchanged: 120 })
+  const [again] = syncRuns((await inPlace({ folder })('--json')).stdout)
+  expect(again).toMatchObject({ received: 230, inserted: 0, updated: 0, unchanged: 230 })
   expect(rowsOf(mirror, 'SELECT * FROM customers')).toEqual(before)
   expect(valueOf(mirror, 'SELECT COUNT(*) FROM changes')).toBe(0)
 })
 
+test('--json prints one line, failures included; its runs are those of the mirror', async () => {
+  const place = aWorkplace(organizationsOf(await aSandbox({ customers: [120, 7], forbidden: ['globex'] })))
+  await inPlace(place)('acme')
+  const { stdout } = await inPlace(place)('--json')
+  const runs = syncRuns(stdout)
+
+  expect(stdout.trimEnd()).not.toContain('\n')
+  expect(runs).toMatchObject([
+    {
+      organization: 'acme',
+      status: 'complete',
+      received: 120,
+      proof: 'unproven',
+      reasons: ['plain-scan'],
+      error: null,
+    },
+    { organization: 'globex', status: 'failed', received: 0, error: { code: 'forbidden' } },
+  ])
+  const inMirror = (iso: string | null) => iso?.replace('T', ' ').replace('Z', '')
+  expect(
+    runs
+      .map(({ runId, startedAt, finishedAt, organization }) => {
+        return { id: runId, started_at: inMirror(startedAt), finished_at: inMirror(finishedAt), organization }
+      })
+      .toSorted((a, b) => Number(a.id) - Number(b.id)),
+  ).toEqual(rowsOf(place.mirror, 'SELECT id, started_at, finished_at, organization FROM runs WHERE id > 1'))
+})
+
 test('named organizations are mirrored in that order, once each, and no others', async () => {
-  const { folder, mirror } = aWorkplace(organizationsOf(await aSandbox({ customers: [3, 4, 5] })))
-  const { stdout } = await runCli(['sync', '--json', 'initech', 'acme', 'initech'], { cwd: folder })
+  const place = aWorkplace(organizationsOf(await aSandbox({ customers: [3, 4, 5] })))
+  const { stdout } = await inPlace(place)('--json', 'initech', 'acme', 'initech')
 
   expect(syncRuns(stdout).map(({ organization }) => organization)).toEqual(['initech', 'acme'])
-  expect(valueOf(mirror, 'SELECT COUNT(*) FROM runs')).toBe(2)
+  expect(valueOf(place.mirror, 'SELECT COUNT(*) FROM runs')).toBe(2)
 })
 
-test('--dry-run reports what would change, and creates no file', async () => {
-  const { folder, config } = aWorkplace(organizationsOf(await aSandbox({ customers: [120] })))
-  rmSync(join(folder, 'data'), { recursive: true })
-  const { code, stdout } = await runCommand(syncCommand, ['--dry-run', '--config', config])
+test('--dry-run reports what would change under no number, makes no file, and changes no byte of one', async () => {
+  const place = aWorkplace([organizationAt(await aFaultServer(list(3), list(3), list(5)))])
+  rmSync(join(place.folder, 'data'), { recursive: true })
+  const { code, stdout } = await inPlace(place)('--dry-run')
 
-  expect(code).toBe(0)
-  expect(stdout).toMatch(/^acme +complete +120 +120 /m)
+  expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringMatching(/^acme +complete +3 +3 /m) })
   expect(stdout).toContain('Dry run: nothing was written.')
-  expect(existsSync(join(folder, 'data'))).toBe(false)
-})
+  expect(existsSync(join(place.folder, 'data'))).toBe(false)
 
-test('--dry-run does not change one byte of an existing mirror', async () => {
-  const server = await aFaultServer(list(3), list(5))
-  const { config, mirror } = aWorkplace([organizationAt(server)])
-  await runCommand(syncCommand, ['--config', config])
-  const before = hashOf(mirror)
-  const { stdout } = await runCommand(syncCommand, ['--dry-run', '--json', '--config', config])
-
-  expect(onlyRun(stdout)).toMatchObject({ received: 5, inserted: 2, unchanged: 3 })
-  expect(hashOf(mirror)).toBe(before)
-  expect(readdirSync(join(mirror, '..'))).toEqual(['customers.db'])
+  await inPlace(place)()
+  const before = hashOf(place.mirror)
+  const dry = onlyRun((await inPlace(place)('--dry-run', '--json')).stdout)
+  expect(dry).toMatchObject({ runId: null, received: 5, inserted: 2, unchanged: 3 })
+  expect(hashOf(place.mirror)).toBe(before)
+  expect(readdirSync(join(place.mirror, '..'))).toEqual(['customers.db'])
 })
 
 test('--limit-pages stops after that many pages, keeps them, and does not count as a complete reading', async () => {
-  const { config, mirror } = aWorkplace(organizationsOf(await aSandbox({ customers: [450] })))
-  const { code, stdout } = await runCommand(syncCommand, ['--limit-pages', '2', '--json', '--config', config])
+  const place = aWorkplace(organizationsOf(await aSandbox({ customers: [450] })))
+  const { code, stdout } = await inPlace(place)('--limit-pages', '2', '--json')
 
   expect(code).toBe(0)
   expect(onlyRun(stdout)).toMatchObject({ pages: 2, requests: 2, received: 200, reasons: ['page-limit'] })
-  expect(valueOf(mirror, 'SELECT COUNT(*) FROM customers')).toBe(200)
-  expect(valueOf(mirror, 'SELECT read_as_of FROM freshness')).toBeNull()
+  expect(valueOf(place.mirror, 'SELECT COUNT(*) FROM customers')).toBe(200)
+  expect(valueOf(place.mirror, 'SELECT read_as_of FROM freshness')).toBeNull()
 })
 
-test('a run waits for a service that asks to slow down; the wait is counted, and cron stays silent', async () => {
-  const server = await aFaultServer(refusal(429, 'rate_limited', 'Slow down.', { 'Retry-After': '1' }), list(3))
-  const { config } = aWorkplace([organizationAt(server)])
-  const { code, stdout, stderr } = await runCommand(syncCommand, ['--json', '--config', config])
+test('a run waits for a service that asks to slow down; the wait is counted and logged, and cron stays silent', async () => {
+  const slow = refusal(429, 'rate_limited', 'Slow down.', { 'Retry-After': '1' })
+  const place = aWorkplace([organizationAt(await aFaultServer(slow, list(3), slow, list(3)))])
+  const { code, stdout, stderr } = await inPlace(place)('--json')
+  const logged = linesOf((await inPlace(place)('--log-level', 'info')).stderr)
 
-  expect(code).toBe(0)
-  const { throttled, waitedMs, requests } = onlyRun(stdout)
-  expect({ throttled, requests, waited: waitedMs > 0 }).toEqual({ throttled: 1, requests: 2, waited: true })
-  expect(stderr).toBe('')
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+  expect(onlyRun(stdout)).toMatchObject({ throttled: 1, requests: 2, waitedMs: expect.toSatisfy((ms) => ms > 0) })
+  expect(logged).toMatchObject([
+    { msg: 'run slowed down', organization: 'acme', event: { kind: 'waiting', reason: 'rate-limited' } },
+    { msg: 'run complete' },
+  ])
 })
 
 test('the configuration is found by name, by the environment, and by --config, which wins', async () => {
-  const sandbox = await aSandbox({ customers: [1, 2] })
-  const [acme, globex] = organizationsOf(sandbox)
-  if (acme === undefined || globex === undefined) throw new Error('two organizations were asked for')
-  const [near, named] = [aWorkplace([acme]), aWorkplace([globex])]
+  const [acme, globex] = organizationsOf(await aSandbox({ customers: [1, 2] }))
+  const [near, named] = [aWorkplace([acme!]), aWorkplace([globex!])]
   const mirrored = async (args: string[], env: Record<string, string>) =>
     onlyRun((await runCli(['sync', '--json', ...args], { cwd: near.folder, env })).stdout).organization
 
@@ -134,6 +135,247 @@ test('the configuration is found by name, by the environment, and by --config, w
   expect(await mirrored(['--config', near.config], { CUSTOMER_MIRROR_CONFIG: named.config })).toBe('acme')
 })
 
+const REFUSED = [401, 403, 404].map((status) => refusal(status, 'refused', 'No.'))
+
+test.each<[what: string, replies: Reply[], code: number, errors: (string | undefined)[]]>([
+  ['one that is refused stops no other', [list(7), REFUSED[1]!, list(0)], 3, [undefined, 'forbidden', undefined]],
+  ['all are refused', REFUSED, 4, ['unauthorized', 'forbidden', 'not-found']],
+  ['all are throttled for longer than maxWait', [THROTTLED], 5, ['rate-limited']],
+])('%s: the exit code, the runs, and what to do', async (_, replies, code, errors) => {
+  const servers = await Promise.all(replies.map((reply) => aFaultServer(reply)))
+  const place = aWorkplace(servers.map((server, index) => organizationAt(server, { id: `shop-${index}` })))
+  const done = await inPlace(place)('--json')
+
+  expect(done.code).toBe(code)
+  expect(syncRuns(done.stdout).map(({ error }) => error?.code)).toEqual(errors)
+  expect(done.stderr.match(/^✖ /gm)).toHaveLength(errors.filter((error) => error !== undefined).length)
+  expect(done.stderr).toContain('  customer-mirror runs show ')
+  expect(servers.map(({ requests }) => requests.length)).toEqual(errors.map(() => 1))
+})
+
+test('a service that cannot be reached ends with 5, and is named', async () => {
+  const gone = await aFaultServer(list(1))
+  await gone.close()
+  const { code, stdout } = await inPlace(aWorkplace([organizationAt(gone)], ONE_AT_A_TIME))('--json')
+
+  expect(code).toBe(5)
+  expect(onlyRun(stdout).error).toMatchObject({ code: 'network', message: expect.stringContaining(gone.origin) })
+})
+
+test.each([
+  ['deleted', (mirror: string) => rmSync(mirror), 'was deleted or moved away'],
+  ['replaced', (mirror: string) => renameSync(anEmptyFile(), mirror), 'was replaced by another file'],
+])('a mirror that is %s while it is written ends with 5, and no run is complete', async (_how, meddle, what) => {
+  const mirrors: string[] = []
+  const sandbox = await aSandbox({
+    customers: [500],
+    intercept: async (context, next) => {
+      const mirror = context.req.query('page') === '4' ? mirrors.pop() : undefined
+      if (mirror !== undefined) meddle(mirror)
+      await next()
+    },
+  })
+  const place = aWorkplace(organizationsOf(sandbox))
+  mirrors.push(place.mirror)
+  const { code, stdout } = await inPlace(place)('--json')
+
+  expect(code).toBe(5)
+  expect(onlyRun(stdout)).toMatchObject({ status: 'failed', proof: 'unproven', error: { code: 'replaced' } })
+  expect(onlyRun(stdout).error?.message).toContain(`${place.mirror}: ${what} while it was open`)
+  const again = await inPlace(place)('--json')
+  expect([again.code, onlyRun(again.stdout).inserted]).toEqual([0, 500])
+})
+
+test('an organization held by another run does not delay the others; alone it ends with 6', async () => {
+  const server = await aFaultServer(list(3))
+  const place = aWorkplace([organizationAt(server), organizationAt(server, { id: 'globex', apiKey: 'another-key' })])
+  const other = await openMirror(place.mirror)
+  onTestFinished(() => other.close())
+  await other.startRun({ organization: 'acme', trigger: 'sync', nowMs: Date.now() })
+  const both = await inPlace(place)()
+  const { code, stdout, stderr } = await inPlace(place)('acme', '--json')
+
+  expect(both.code).toBe(3)
+  expect(valueOf(place.mirror, `SELECT COUNT(*) FROM customers WHERE organization = 'globex'`)).toBe(3)
+  expect(code).toBe(6)
+  expect(onlyRun(stdout)).toMatchObject({
+    status: 'failed',
+    reasons: ['held'],
+    readAsOf: null,
+    error: { code: 'leased' },
+  })
+  expect(stderr).toMatch(/run 1 \(process .+\) is mirroring it now\. Let it finish, or stop it/)
+  expect(server.requests).toHaveLength(1)
+})
+
+test.each<[args: string[], said: string]>([
+  [['acme', 'globx'], 'unknown organization "globx" (did you mean "globex"?): the configuration has acme, globex\n'],
+  [['--limit-pages', '0'], 'It must be a whole number, at least 1.'],
+  [['--limit-pages', 'all'], 'It must be a whole number, at least 1.'],
+  [['--log-level', 'everything'], 'debug, info, warn'],
+  [['--every-night'], "unknown option '--every-night'"],
+  [['--quick', '--limit-pages', '3'], "'--quick' cannot be used with option '--limit-pages <number>'"],
+  [['--config', 'none.yaml'], 'none.yaml does not exist'],
+])('sync %j ends with 2 before any request, and says why', async (args, said) => {
+  const server = await aFaultServer(list(1))
+  const place = aWorkplace([organizationAt(server), organizationAt(server, { id: 'globex', apiKey: 'other-key' })])
+  const { code, stdout, stderr } = await inPlace(place)(...args)
+
+  expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+  expect(stderr).toContain(said)
+  expect(server.requests).toEqual([])
+})
+
+test('without a configuration it ends with 2 and explains how to write one', async () => {
+  expect(await runCli(['sync'], { cwd: temporaryFolder() })).toMatchObject({
+    ...{ code: 2, stdout: '' },
+    stderr:
+      "customer-mirror.yaml does not exist: run 'customer-mirror init' to write one, or name another with --config\n",
+  })
+})
+
+test('with --log-level every line of standard error is JSON, and the documented jq line finds the runs of a night', async () => {
+  const place = aWorkplace(organizationsOf(await aSandbox({ customers: [3, 4], forbidden: ['globex'] })))
+  const { code, stdout, stderr } = await inPlace(place)('--json', '--log-level', 'info')
+  const guide = readFileSync(new URL('../../docs/operate/monitoring.md', import.meta.url), 'utf8')
+  const [, msg = '', field = ''] = /jq 'select\(\.msg == "([^"]+)"\) \| \.(\w+)'/.exec(guide) ?? []
+  const lines = linesOf(stderr)
+
+  expect(code).toBe(3)
+  expect(syncRuns(stdout)).toHaveLength(2)
+  expect(lines.map(({ level, msg: said }) => `${level} ${said}`).toSorted()).toEqual([
+    'error run failed',
+    'info run complete',
+  ])
+  expect({ field, runs: lines.filter((line) => line.msg === msg) }).toMatchObject({
+    ...{ field: 'report', runs: [{ report: { organization: 'acme', received: 3 } }] },
+  })
+})
+
+test.each<[what: string, args: string[], settings: object, code: string]>([
+  ['an unknown organization', ['globx'], {}, 'usage'],
+  ['a configuration that is not there', ['--config', 'none.yaml'], {}, 'config'],
+  ['a mirror that cannot be made', [], { mirror: '/dev/null/customers.db' }, 'denied'],
+])('an error before a sync starts is logged, with the same exit code: %s', async (_, args, settings, errorCode) => {
+  const place = aWorkplace([organizationAt(await aFaultServer(list(1)))], settings)
+  const { code, stdout, stderr } = await inPlace(place)('--log-level', 'error', ...args)
+
+  expect({ code, stdout }).toEqual({ code: (await inPlace(place)(...args)).code, stdout: '' })
+  expect(linesOf(stderr)).toMatchObject([{ level: 'error', msg: 'sync failed', error: { code: errorCode } }])
+})
+
+test('--quick says what it found and how many pages it did not read; with --dry-run it changes nothing', async () => {
+  const place = await afterANight([3000])
+  const dry = await inPlace(place)('--quick', '--dry-run')
+  const runsBefore = valueOf(place.mirror, 'SELECT COUNT(*) FROM runs')
+  const { code, stdout, stderr } = await inPlace(place)('--quick')
+
+  expect({ dry: dry.stdout, runsBefore }).toEqual({
+    dry: expect.stringContaining('acme: 1 new, 2 missing; '),
+    runsBefore: 1,
+  })
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+  expect(stdout).toMatch(/^acme +partial /m)
+  expect(stdout).toMatch(/^acme: 1 new, 2 missing; \d+ of 3\d pages trusted without reading$/m)
+  expect(valueOf(place.mirror, 'SELECT COUNT(*) FROM customers WHERE missing_since IS NOT NULL')).toBe(2)
+  const run = onlyRun((await inPlace(place)('acme', '--quick', '--json')).stdout)
+  expect(run).toMatchObject({ status: 'partial', proof: 'unproven', reasons: ['quick'], inserted: 0 })
+  expect(run.trustedPages).toBeGreaterThan(10)
+})
+
+test('before the first full run, --quick asks for one without a request, and ends with 3', async () => {
+  const place = aWorkplace(organizationsOf(await aSandbox({ customers: [120] })))
+  const { code, stdout, stderr } = await inPlace(place)('--quick')
+
+  expect(code).toBe(3)
+  expect(stdout).toContain('acme: nothing was read: the order of its list is not known yet\n')
+  expect(stderr).toContain('  customer-mirror sync acme\n')
+  expect(valueOf(place.mirror, 'SELECT requests FROM runs')).toBe(0)
+})
+
+test('at its limit of requests, --quick ends with 5, and says that the next one goes on', async () => {
+  const sandbox = await aSandbox({ customers: [6000] })
+  const place = aWorkplace(organizationsOf(sandbox))
+  await inPlace(place)()
+  const ids = sandbox.organization('acme').customers.map(({ id }) => id)
+  for (let row = 150; row < ids.length; row += 300) sandbox.organization('acme').delete(ids[row] ?? '')
+  const { code, stderr } = await inPlace(place)('--quick')
+
+  expect(code).toBe(5)
+  expect(stderr).toContain('acme: the quick run stopped at its limit, after 40 requests.')
+})
+
+test('the current page is finished and kept when a stop comes, no other is requested, and the next sync continues', async () => {
+  const stop = new AbortController()
+  const server = await aFaultServer(list(900), stopping(stop, 900), list(900))
+  const chain = aWorkplace([organizationAt(server)], { defaults: { scan: 'chain', concurrency: 1 } })
+  const stopped = await runOnScreen(syncCommand, ['--config', chain.config], { signal: stop.signal, columns: 200 })
+  const asked = server.requests.length
+  const { code, text } = await runOnScreen(syncCommand, ['--config', chain.config], { columns: 200 })
+
+  expect(asked).toBe(2)
+  expect(stopped.text).toMatch(
+    /\n■ acme: stopped\n {2}\d+ customers read so far are saved; the next sync continues from here, within 6 h\.\n {2}customer-mirror runs show 1 --config /,
+  )
+  expect(code).toBe(0)
+  expect(text).toMatch(/✔ acme {2}900 customers \(resumed: \d+ had been read before\): \d+ new/)
+  expect(text).toMatch(/^acme +complete \(resumed\) +900 /m)
+  const [first, second] = rowsOf(chain.mirror, 'SELECT inserted, resumed_from, read_before FROM runs ORDER BY id')
+  expect(second).toMatchObject({ resumed_from: 1, read_before: first?.['inserted'] })
+})
+
+test.each([
+  [[], /customers read so far are saved; the next sync reads the list from its start, as every plain scan does\.\n/],
+  [['--dry-run'], /■ acme: stopped\n {2}It was a dry run: nothing was saved\.\n$/],
+])('a stopped plain scan says what is left: sync %j', async (args, said) => {
+  const stop = new AbortController()
+  const place = aWorkplace([organizationAt(await aFaultServer(list(900), stopping(stop, 900)))], ONE_AT_A_TIME)
+
+  expect((await runCommand(syncCommand, [...args, '--config', place.config], stop.signal)).stderr).toMatch(said)
+})
+
+test('on a terminal each organization that failed has a block below the table, and no word of it is broken', async () => {
+  const sandbox = await aSandbox({ customers: [3, 4], forbidden: ['globex'] })
+  const { config } = aWorkplace(organizationsOf(sandbox))
+  const { code, text, broken } = await runOnScreen(syncCommand, ['--config', config], { columns: 60 })
+  const block = text.slice(text.indexOf('✖ globex: ')).replaceAll(/\s+/g, ' ')
+
+  expect(code).toBe(3)
+  expect(block).toMatch(/^✖ globex: plan forbids GET .* answered 403/)
+  expect(block).toMatch(/ fix: Check that apiKey is the key .* customer-mirror runs show \d --config /)
+  // Commands, paths and addresses are left whole, to be copied.
+  expect(broken.filter((line) => !/customer-mirr|http:/.test(line))).toEqual([])
+})
+
+test('a sync deletes what the configuration no longer keeps, and says so as text and as JSON', async () => {
+  const place = aWorkplace(organizationsOf(await aSandbox({ customers: [12] }), { retention: { changes: '30d' } }))
+  const insert = `INSERT INTO changes (run_id, organization, id, change, changed_at) VALUES (1, 'acme', 'x', 'changed', '2020-01-01 00:00:00.000')`
+  await inPlace(place)()
+  tamper(place.mirror, insert)
+  const text = await inPlace(place)()
+  tamper(place.mirror, insert)
+  const json = await inPlace(place)('--json')
+
+  expect(text.stdout).toContain('acme: deleted, older than retention keeps them: 1 changes\n')
+  expect(JSON.parse(json.stdout).runs).toMatchObject([{ pruned: { changes: 1, isUnfinished: false, error: null } }])
+  expect(rowsOf(place.mirror, 'SELECT feed_seq FROM horizons')).toEqual([{ feed_seq: 2 }])
+})
+
 function hashOf(file: string): string {
   return createHash('sha256').update(readFileSync(file)).digest('hex')
+}
+
+/** A mirror can be made in it. */
+function anEmptyFile(): string {
+  const file = join(temporaryFolder(), 'other.db')
+  writeFileSync(file, '')
+  return file
+}
+
+/** Asks for the stop, and answers all the same. */
+function stopping(stop: AbortController, total: number): Reply {
+  return async (response, request) => {
+    stop.abort()
+    await list(total)(response, request)
+  }
 }

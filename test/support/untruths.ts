@@ -1,4 +1,4 @@
-import { failureBlocks } from '../../src/cli/output/failure-blocks.ts'
+import { failureBlocks } from '../../src/cli/output/advice.ts'
 import { addsUp, type Report } from '../../src/model/report.ts'
 import type { Outcome } from '../../src/sync/mirror-organization.ts'
 import {
@@ -159,7 +159,7 @@ function untrueFailure({ outcome }: Watched): string[] {
   const { report, error } = outcome
   if (error === undefined || report.error === undefined) return [`${report.status} without an error`]
   const organizations = [{ id: report.organization, scan: 'chain' as const, resumeWithinMs: 0 }]
-  const blocks = failureBlocks([outcome], { organizations, dryRun: false, config: undefined })
+  const blocks = failureBlocks({ outcomes: [outcome], organizations }, {})
   const isStopped = report.status === 'interrupted'
   return [
     ...(blocks.includes(report.organization) ? [] : ['a failure without its organization']),

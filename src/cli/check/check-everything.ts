@@ -1,16 +1,16 @@
-import { namedConfig } from '../command.ts'
 import { isSharedQueue } from '../../address/mirror-address.ts'
+import { checkMirror, readStoredPrivacy } from './check-mirror.ts'
+import { checkOrganization } from './check-organization.ts'
+import { find, type Finding, warning } from './finding.ts'
+import { namedConfig } from '../command.ts'
+import { count } from '../output/say.ts'
 import { isPasswordInFile } from '../../config/addresses.ts'
 import { readWebhookSecret } from '../../config/credentials.ts'
 import { processEnvironment } from '../../config/environment.ts'
 import { chooseOrganizations } from '../../config/organization.ts'
 import type { Config } from '../../config/read-config.ts'
-import { checkTargets } from '../../copies/target-place.ts'
 import { type BucketPlan, configuredPlans, placeOf, type TargetPlan } from '../../copies/publish-plan.ts'
-import { count } from '../output/wording.ts'
-import { checkMirror, readStoredPrivacy } from './check-mirror.ts'
-import { checkOrganization } from './check-organization.ts'
-import { find, warning, type Finding } from './finding.ts'
+import { checkTargets } from '../../copies/target-place.ts'
 
 /** Checks everything a sync needs, in the order of use. Continues after a problem if possible. */
 export async function* checkEverything(

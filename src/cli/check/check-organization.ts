@@ -1,5 +1,8 @@
 import { stat } from 'node:fs/promises'
 import { shownMirror } from '../../address/mirror-address.ts'
+import type { Stored } from './check-mirror.ts'
+import { find, type Finding, type Found, warning } from './finding.ts'
+import { configOption, count, duration, moment, shellWord } from '../output/say.ts'
 import { readPrivacy } from '../../config/credentials.ts'
 import type { Organization } from '../../config/organization.ts'
 import type { Config } from '../../config/read-config.ts'
@@ -10,9 +13,6 @@ import { isOtherKey, isSamePolicy, type PrivacyPolicy } from '../../privacy/priv
 import { sizeAfterRefusal } from '../../scan/window.ts'
 import type { CustomersPage, Source } from '../../source/customers.ts'
 import { openConfiguredSource } from '../../sync/run-organization.ts'
-import { configOption, count, duration, moment, shellWord } from '../output/wording.ts'
-import type { Stored } from './check-mirror.ts'
-import { find, warning, type Finding, type Found } from './finding.ts'
 
 type Known = {
   /** Undefined where that is not known. */

@@ -1,123 +1,212 @@
-import type { HeldRemovals } from '../../model/mirror.ts'
-import { configOption, count, countsOf, grouped } from './wording.ts'
-import type { Report } from '../../model/report.ts'
-import { reportedError } from '../../errors/errors.ts'
+import type { Organization } from '../../config/organization.ts'
 import type { Published } from '../../copies/publish-plan.ts'
+import { factsOfCode } from '../../errors/error-facts.ts'
+import { factsOf, reportedError } from '../../errors/errors.ts'
+import type { HeldRemovals } from '../../model/mirror.ts'
+import type { Report } from '../../model/report.ts'
+import type { Outcome } from '../../sync/mirror-organization.ts'
+import { listedNames } from '../../text/wording.ts'
 import { exitCodeOfAll, oneExitCode, type ExitCode } from '../exit-code.ts'
+import { configOption, count, countsOf, duration, grouped } from './say.ts'
 
-/**
- * The warning after every sync while removals wait for a decision: their number, and the commands that decide. Empty if none
- * wait; `undefined` means that the look-up failed. `config` is the configuration file as the user named it.
- */
-export function heldWarning(held: readonly HeldRemovals[] | undefined, config: string | undefined): string {
-  const option = configOption(config)
-  if (held === undefined)
-    return `\nCould not look up whether removals are held back. To look again: customer-mirror removals list${option}\n`
-  return held.map((each) => oneWarning(each, option)).join('')
+/** Runs that ended, and what is needed to say what to do about them. `held`: removals that wait for a decision; undefined if unknown. */
+export type Ended = {
+  outcomes: readonly Outcome[]
+  organizations: readonly Pick<Organization, 'id' | 'scan' | 'resumeWithinMs'>[]
+  held: readonly HeldRemovals[] | undefined
 }
 
-function oneWarning({ organization, held, runId }: HeldRemovals, option: string): string {
-  return `
-${organization}: ${count(held, 'removal')} ${held === 1 ? 'is' : 'are'} held back by run ${runId}, until you decide.
-Those customers stay unchanged. Ask the service owner whether they are gone.
-  why, and how many    customer-mirror runs show ${runId}${option}
-  who they are         customer-mirror removals show ${organization}${option}
-${decisionLines(organization, option).join('\n')}
-`
+type Asked = {
+  dryRun?: boolean | undefined
+  /** The configuration file as the user named it, for the commands shown. */
+  config?: string | undefined
+}
+
+/** What failed, and what waits for a decision, each with what to do about it. Empty when all is well. */
+export function whatToDo(ended: Ended, asked: Asked): string {
+  const reports = ended.outcomes.map(({ report }) => report)
+  const option = configOption(asked.config)
+  return (
+    failureBlocks(ended, asked) +
+    reports.map((report) => reportAdvice(report, option)).join('') +
+    heldAdvice(ended.held, option)
+  )
+}
+
+/** One block for each way in which organizations failed or were stopped: whom it concerns, the cause, what to do, and the command that shows a run. */
+export function failureBlocks(ended: Omit<Ended, 'held'>, asked: Asked): string {
+  const failed = ended.outcomes.filter(({ error }) => error !== undefined)
+  const groups = Map.groupBy(failed, (outcome) => headOf(outcome) + fixOf(outcome, ended, asked))
+  return [...groups.values()].map((alike) => blockOf(alike, ended, asked)).join('')
+}
+
+function blockOf(alike: readonly Outcome[], ended: Omit<Ended, 'held'>, asked: Asked): string {
+  const [first] = alike
+  if (first === undefined) return ''
+  const { organization, runId, error } = first.report
+  const names = alike.map(({ report }) => report.organization)
+  const message = error?.message ?? ''
+  const isNamed = message.startsWith(`${organization}: `)
+  // The causes of the others differ in names and addresses alone.
+  const cause = names.length > 1 && !isNamed ? `${organization}: ${message}` : message
+  const shown = names.length === 1 && isNamed ? cause.slice(organization.length + 2) : cause
+  const fix = fixOf(first, ended, asked)
+  // The mirror does not have a dry run, a run that never began, and a run of a mirror that was replaced.
+  const isStored = runId !== undefined && !asked.dryRun && error?.code !== 'replaced'
+  const lines = [
+    `${first.report.status === 'interrupted' ? '■' : '✖'} ${groupTitle(names, headOf(first))}`,
+    ...(isStop(first) ? [] : shown.split('\n')),
+    names.length === 1 ? fix.replaceAll('<organization>', organization) : fix,
+    ...(isStored ? [`customer-mirror runs show ${runId}${configOption(asked.config)}`] : []),
+  ]
+  return `\n${lines.join('\n  ')}\n`
+}
+
+/** `acme: bad key`, or `20 organizations: bad key (acme, globex, …)`. */
+export function groupTitle(organizations: readonly string[], title: string): string {
+  const [only = '', ...others] = organizations
+  if (others.length === 0) return `${only}: ${title}`
+  return `${count(organizations.length, 'organization')}: ${title} (${listedNames(organizations)})`
+}
+
+function headOf(outcome: Outcome): string {
+  return isStop(outcome) ? 'stopped' : factsOf(outcome.error).title
+}
+
+/** Whether it was asked to stop, which is no cause to be explained. */
+function isStop({ report }: Outcome): boolean {
+  return factsOfCode(report.error?.code ?? 'unexpected').from === 'stop'
+}
+
+/** What to do; for a run that was stopped, what was saved and where the next one starts. */
+function fixOf({ report, error }: Outcome, { organizations }: Omit<Ended, 'held'>, { dryRun }: Asked): string {
+  if (report.status !== 'interrupted') return `fix: ${factsOf(error).fix}`
+  const read = report.readBefore + report.received - report.duplicates
+  if (dryRun) return 'It was a dry run: nothing was saved.'
+  // The run was not stored, or its progress is unknown.
+  if (report.runId === undefined) return report.error?.message ?? ''
+  if (read === 0) return 'Nothing had been read yet; the next sync starts at the first page.'
+  const saved = `${count(read, 'customer')} read so far ${read === 1 ? 'is' : 'are'} saved; the next sync`
+  const settings = organizations.find(({ id }) => id === report.organization)
+  if (settings?.scan === 'plain') return `${saved} reads the list from its start, as every plain scan does.`
+  return `${saved} continues from here${settings === undefined ? '' : `, within ${duration(settings.resumeWithinMs)}`}.`
+}
+
+/** Commands to be copied, each behind what it is for. */
+export function commands(rows: readonly (readonly [what: string, command: string])[], option: string): string {
+  return rows.map(([what, command]) => `  ${what.padEnd(20)} customer-mirror ${command}${option}\n`).join('')
 }
 
 /** The commands that decide about held removals of an organization. */
-export function decisionLines(organization: string, option: string): string[] {
+export function decisions(organization: string) {
   return [
-    `  they are gone        customer-mirror removals approve ${organization}${option}`,
-    `  they are not         customer-mirror removals discard ${organization}${option}`,
+    ['they are gone', `removals approve ${organization}`],
+    ['they are not', `removals discard ${organization}`],
+  ] as const
+}
+
+/** The warning after every sync while removals wait for a decision. */
+function heldAdvice(held: readonly HeldRemovals[] | undefined, option: string): string {
+  if (held === undefined)
+    return `\nCould not look up whether removals are held back. To look again: customer-mirror removals list${option}\n`
+  return held
+    .map(({ organization, held: removals, runId }) => {
+      const looks = [
+        ['why, and how many', `runs show ${runId}`],
+        ['who they are', `removals show ${organization}`],
+      ] as const
+      return `
+${organization}: ${count(removals, 'removal')} ${removals === 1 ? 'is' : 'are'} held back by run ${runId}, until you decide.
+Those customers stay unchanged. Ask the service owner whether they are gone.
+${commands([...looks, ...decisions(organization)], option)}`
+    })
+    .join('')
+}
+
+/** What to do about a run that did not fail and could not do all of its work. */
+function reportAdvice({ organization, status, reasons, runId, requests, pruned }: Report, option: string): string {
+  const isQuick = status === 'partial'
+  const texts = [
+    isQuick &&
+      reasons.includes('no-order') &&
+      `\n${organization}: a quick run goes by the order in which a full run last read the list. Make a full run first:\n` +
+        `  customer-mirror sync ${organization}${option}\n`,
+    isQuick &&
+      reasons.includes('quick-budget') &&
+      `\n${organization}: the quick run stopped at its limit, after ${count(requests, 'request')}. What it found is saved, the next one ` +
+        'goes on from there, and a full run finds everything.\n',
+    reasons.includes('shape-changed') &&
+      `\n${organization}: fields of many customers have changed, and what is stored is kept.\n` +
+        commands(
+          [
+            ['which, and how many', `runs show ${runId ?? ''}`],
+            ['take it as it comes', `accept ${organization}`],
+          ],
+          option,
+        ),
+    pruned?.error !== undefined &&
+      `! ${organization}: old rows were not deleted, and the next run tries again. ${pruned.error.message}\n`,
   ]
+  return texts.filter((text) => text !== false).join('')
 }
 
-/** What to do about runs that found fields of many customers changed. */
-export function shapeWarning(reports: readonly Report[], config: string | undefined): string {
-  const option = configOption(config)
+/** What each quick run found, and what retention deleted after a run, a line for each. */
+export function foundText(reports: readonly Report[]): string {
   return reports
-    .filter(({ reasons }) => reasons.includes('shape-changed'))
-    .map(
-      ({ organization, runId }) => `
-${organization}: fields of many customers have changed, and what is stored is kept.
-  which, and how many  customer-mirror runs show ${runId ?? ''}${option}
-  take it as it comes  customer-mirror accept ${organization}${option}
-`,
-    )
+    .flatMap((report) => [...(report.status === 'partial' ? [quickWords(report)] : []), ...prunedWords(report)])
     .join('')
 }
 
-/** What each quick run found, in one line: `acme: 2 new, 1 missing; 996 of 1,003 pages trusted without reading`. */
-export function quickText(reports: readonly Report[]): string {
-  return quickRunsIn(reports)
-    .map((report) => `${report.organization}: ${whatItFound(report)}\n`)
-    .join('')
-}
-
-function whatItFound(report: Report): string {
-  if (report.reasons.includes('no-order')) return 'nothing was read: the order of its list is not known yet'
-  const { inserted, missing, updated, held, rejected, pages, trustedPages = 0 } = report
+/** `acme: 2 new, 1 missing; 996 of 1,003 pages trusted without reading`. */
+function quickWords({ organization, reasons, trustedPages = 0, pages, ...report }: Report): string {
+  if (reasons.includes('no-order')) return `${organization}: nothing was read: the order of its list is not known yet\n`
   const counts = countsOf([
-    [inserted, 'new'],
-    [missing, 'missing'],
-    [updated, 'changed'],
-    [rejected, 'rejected'],
-    [held, 'absent at once, too many to be marked as missing'],
+    [report.inserted, 'new'],
+    [report.missing, 'missing'],
+    [report.updated, 'changed'],
+    [report.rejected, 'rejected'],
+    [report.held, 'absent at once, too many to be marked as missing'],
   ])
+  const nothing = `nothing new, none ${reasons.includes('not-confirmed') ? 'confirmed as ' : ''}missing`
   const trusted = `${grouped(trustedPages)} of ${count(trustedPages + pages, 'page')} trusted without reading`
-  const nothing = report.reasons.includes('not-confirmed') ? 'none confirmed as missing' : 'none missing'
-  return `${counts.length === 0 ? `nothing new, ${nothing}` : counts.join(', ')}; ${trusted}`
+  return `${organization}: ${counts.length === 0 ? nothing : counts.join(', ')}; ${trusted}\n`
 }
 
-/** What to do about quick runs that could not find out everything. Each block begins with an empty line. */
-export function quickAdvice(reports: readonly Report[], config: string | undefined): string {
-  const runs = quickRunsIn(reports)
-  const unknown = runs.filter(({ reasons }) => reasons.includes('no-order'))
-  const stopped = runs.filter(({ reasons }) => reasons.includes('quick-budget'))
-  const commands = unknown.map(({ organization }) => `  customer-mirror sync ${organization}${configOption(config)}\n`)
-  return [
-    ...(unknown.length === 0
-      ? []
-      : [
-          `\nA quick run goes by the order in which a full run last read the list. Make a full run first:\n`,
-          ...commands,
-        ]),
-    ...stopped.map(
-      ({ organization, requests }) =>
-        `\n${organization}: the quick run stopped at its limit, after ${count(requests, 'request')}. What it found is saved, the ` +
-        'next one goes on from there, and a full run finds everything.\n',
-    ),
-  ].join('')
+function prunedWords({ organization, pruned }: Report): string[] {
+  if (pruned === undefined || pruned.error !== undefined) return []
+  const deleted = countsOf([
+    [pruned.changes, 'changes'],
+    [pruned.removedCustomers, 'removed customers'],
+    [pruned.resolvedRejects, 'resolved rejects'],
+    [pruned.runs, 'runs'],
+  ])
+  const rest = pruned.isUnfinished ? '; the next run continues' : ''
+  return [`${organization}: deleted, older than retention keeps them: ${deleted.join(', ')}${rest}\n`]
 }
 
-function quickRunsIn(reports: readonly Report[]): Report[] {
-  return reports.filter(({ status }) => status === 'partial')
-}
-
-/**
- * What to do about an organization that is no longer mirrored, and whose customers are active all the same. `config`: the file that the
- * user named.
- */
+/** What to do about an organization that is no longer mirrored, and whose customers are active all the same. */
 export function leftBehindText(
   { organization, active }: { organization: string; active: number },
   config: string | undefined,
 ): string {
-  const command = (verb: string, words: string) =>
-    `  customer-mirror organizations ${verb} ${words}${configOption(config)}\n`
+  const start = `\n${organization} is not in the configuration, and its ${count(active, 'customer')} still count as active.\n`
   return (
-    `\n${organization} is not in the configuration, and its ${count(active, 'customer')} still count as active. If it left:\n` +
-    `${command('retire', organization)}If it has a new id:\n${command('rename', `${organization} NEW-ID`)}`
+    start +
+    commands(
+      [
+        ['if it left', `organizations retire ${organization}`],
+        ['if it has a new id', `organizations rename ${organization} NEW-ID`],
+      ],
+      configOption(config),
+    )
   )
 }
 
 /** What was published, a line for each copy, and the organizations that are in none. */
 export function publishedText({ copies, leftOut, parquet, bucket }: Published): string {
   const lines = copies.map(({ file, organizations }) => {
-    const customers = organizations.reduce((sum, organization) => sum + organization.customers, 0)
     const of = organizations.length === 1 ? organizations[0]?.organization : count(organizations.length, 'organization')
-    return `Copy for readers: ${file} (${of ?? ''}, ${count(customers, 'customer')})\n`
+    return `Copy for readers: ${file} (${of ?? ''}, ${customersIn(organizations)})\n`
   })
   const left = leftOut.map(
     ({ organization }) => `Not in a copy: ${organization}, whose list was never read to its end\n`,
@@ -129,12 +218,19 @@ function objectsText(what: string, place: Published['bucket']): string[] {
   if (place === undefined) return []
   const { to, organizations, gone } = place
   const made = organizations.filter(({ isNew }) => isNew).length
-  const customers = organizations.reduce((sum, organization) => sum + organization.customers, 0)
   const written = made === 0 ? 'no object was out of date' : `${count(made, 'object')} written`
+  const held = `${count(organizations.length, 'organization')}, ${customersIn(organizations)}`
   return [
-    `${what} for readers: ${to} (${count(organizations.length, 'organization')}, ${count(customers, 'customer')}; ${written})\n`,
+    `${what} for readers: ${to} (${held}; ${written})\n`,
     ...gone.map((organization) => `No longer there: ${organization}\n`),
   ]
+}
+
+function customersIn(organizations: readonly { customers: number }[]): string {
+  return count(
+    organizations.reduce((sum, { customers }) => sum + customers, 0),
+    'customer',
+  )
 }
 
 /** What was not published, and what else an administrator should look at. Empty when all is well. */

@@ -1,5 +1,5 @@
 import { isPostgres } from '../../address/mirror-address.ts'
-import { sqlText } from './wording.ts'
+import { sqlText } from './say.ts'
 
 /** Where rows may still be that the mirror has forgotten: copies for readers, and mirrors that restores replaced or left unfinished. */
 type Beyond = {

@@ -1,165 +1,106 @@
-import { createLogUpdate } from 'log-update'
-import wrapAnsi from 'wrap-ansi'
+import { processEnvironment } from '../../config/environment.ts'
 import { describeError } from '../../errors/errors.ts'
 import type { SourceEvent } from '../../source/customers.ts'
 import type { Outcome, Progress } from '../../sync/mirror-organization.ts'
-import { redrawableScreenOf, STANDING, type Io, type Screen } from '../io.ts'
-import type { Reporter } from './progress.ts'
-import { columnsOf, hanging, padded } from './say.ts'
+import type { Talk } from '../../sync/run-organization.ts'
+import { screenOf } from '../io.ts'
 import { summary } from './run-words.ts'
-import { countsOf, duration, grouped, second } from './wording.ts'
+import { duration, grouped } from './say.ts'
 
-/** The last lines of a terminal, redrawn in place. Printed lines go above them, and stay. */
-type LiveLines = {
-  draw(lines: readonly string[]): void
-  print(text: string): void
-  erase(): void
+/** Reports the progress of runs: on a terminal, or in a log. */
+export type Reporter = {
+  /** Takes what is reported of one organization, from its beginning to its end. */
+  began(id: string): Talk & { ended(outcome: Outcome): void }
+  /** Ends the output, after all runs have ended. */
+  close(): void
 }
 
-function liveLinesOn(screen: Screen): LiveLines {
+/** The last lines of a terminal, redrawn in place; what is printed goes above them and stays. Undefined where no line can be redrawn. */
+async function liveLinesOn(stream: NodeJS.WritableStream) {
+  const screen = processEnvironment()['TERM'] === 'dumb' ? undefined : screenOf(stream)
+  if (screen === undefined) return undefined
+  const { createLogUpdate } = await import('log-update')
   const update = createLogUpdate(screen, { showCursor: true })
-  let drawn: readonly string[] = []
-  const erase = () => {
-    update.clear()
-    drawn = []
-    STANDING.delete(erase)
-  }
-  const draw = (lines: readonly string[]) => {
-    drawn = lines.map((line) => cutText(line, screen.columns - 1))
-    if (drawn.length === 0) return erase()
-    STANDING.add(erase)
-    update(drawn.join('\n'))
-  }
-  const print = (text: string) => {
-    update.persist(text)
-    draw(drawn)
-  }
-  return { draw, print, erase }
-}
-
-/** The text in at most `width` columns, shortened with an ellipsis if necessary. */
-function cutText(text: string, width: number): string {
-  if (columnsOf(text) <= width) return text
-  const [start = ''] = wrapAnsi(text, Math.max(1, width - 1), { hard: true, wordWrap: false, trim: false }).split('\n')
-  return `${start}…`
-}
-
-/** How much of something is copied, `share` from 0 to 1 where it is known, on a line of a terminal that `close` erases. */
-export function copyProgress(what: string, { stderr }: Pick<Io, 'stderr'>) {
-  const screen = redrawableScreenOf(stderr)
-  const lines = screen && liveLinesOn(screen)
   return {
-    show: (share: number | undefined) =>
-      lines?.draw([
-        share === undefined ? what : `${what}: ${share < 1 ? `${Math.floor(share * 100)} %` : 'all copied'}`,
-      ]),
+    /** Rows for lines: one is left for the cursor, and one for what does not fit. */
+    rows: () => Math.max(1, (screen.rows ?? 24) - 2),
+    draw: (lines: readonly string[]) => update(lines.map((line) => line.slice(0, screen.columns - 1)).join('\n')),
+    print: (line: string) => update.persist(line),
+    erase: () => update.clear(),
+  }
+}
+
+/** Shows how much of something is copied, from 0 to 1, on a line of a terminal that `close` erases. */
+export async function copyProgress(what: string, stderr: NodeJS.WritableStream) {
+  const lines = await liveLinesOn(stderr)
+  return {
+    show: (share = 0) => lines?.draw([share < 1 ? `${what}: ${Math.floor(share * 100)} %` : `${what}: all copied`]),
     close: () => lines?.erase(),
   }
 }
 
-const REDRAWN_EVERY_MS = 200
-
-/** An active organization. `waits` is set while its run waits. */
-type Run = { startedMs: number; progress?: Progress; waits?: { text: string; untilMs: number } }
-
-/** What is known of runs that have ended: its mark, and how many there are. */
-const ENDS = { done: '✔', stopped: '■', failed: '✖' }
-
 /**
- * Shows each active organization on a line of the terminal, as many as fit, and counts the others below. A finished organization gets a line
- * above, which stays; the table that follows explains failures.
+ * Shows each active organization on a line of the terminal, as many as fit, and prints a line for each that has ended; the table that follows
+ * explains failures. Undefined where no line can be redrawn.
  */
-export function liveProgress(
+export async function liveProgress(
   ids: readonly string[],
-  screen: Screen,
-  { monotonicMs, stop }: { monotonicMs: () => number; stop?: AbortSignal | undefined },
-): Reporter {
-  const lines = liveLinesOn(screen)
-  const name = Math.min(Math.max(...ids.map((id) => id.length)), 24)
-  const active = new Map<string, Run>()
-  const ended = { done: 0, stopped: 0, failed: 0 }
+  stderr: NodeJS.WritableStream,
+  stop: AbortSignal,
+): Promise<Reporter | undefined> {
+  const lines = await liveLinesOn(stderr)
+  if (lines === undefined) return undefined
+  const active = new Map<string, string>()
+  let ended = 0
   const draw = () => {
-    // One row is left for the cursor, and one for the count.
-    const shown = [...active].slice(0, Math.max(1, (screen.rows ?? 24) - 2))
-    const texts = shown.map(([id, run]) => `${padded(cutText(id, name), name)}  ${runWords(run, monotonicMs())}`)
-    const counted = countsOf([
-      [active.size - shown.length, 'more under way'],
-      [ids.length - active.size - ended.done - ended.stopped - ended.failed, 'not begun'],
-      [ended.done, 'done'],
-      [ended.stopped, 'stopped'],
-      [ended.failed, 'failed'],
-    ])
-    const counts = [...(stop?.aborted === true ? [STOPPING] : []), ...counted].join(', ')
-    lines.draw(counts === '' ? texts : [...texts, `… ${counts}`])
+    const shown = [...active].slice(0, lines.rows()).map(([id, words]) => `${id}  ${words}`)
+    const more = ids.length - ended - shown.length
+    const rest = stop.aborted ? STOPPING : more > 0 ? `${grouped(more)} more` : ''
+    lines.draw(rest === '' ? shown : [...shown, `… ${rest}`])
   }
-  const print = (mark: string, id: string, text: string) =>
-    lines.print(hanging(`${mark} ${padded(id, name)}  `, text, screen.columns - 1))
   const timer = setInterval(draw, REDRAWN_EVERY_MS)
-  stop?.addEventListener('abort', draw)
-
+  stop.addEventListener('abort', draw)
   return {
     began(id) {
-      const run: Run = { startedMs: monotonicMs() }
-      active.set(id, run)
+      active.set(id, 'asking for the first page')
       draw()
       return {
-        onProgress(progress) {
-          run.progress = progress
-          if (run.waits !== undefined && run.waits.untilMs <= monotonicMs()) delete run.waits
-        },
-        onEvent(event) {
-          if (event.kind !== 'waiting') return print('·', id, eventWords(event))
-          // While one request waits for a service that failed, others may go on: their pages end what is said of it.
-          const waitMs = event.reason === 'unavailable' ? 0 : event.waitMs
-          run.waits = { text: eventWords(event), untilMs: monotonicMs() + waitMs }
-        },
+        onProgress: (progress) => void active.set(id, progressWords(progress)),
+        onEvent: (event) => void active.set(id, eventWords(event)),
         ended(outcome) {
           active.delete(id)
-          const { how, text } = endOf(outcome)
-          ended[how] += 1
-          print(ENDS[how], id, text)
+          ended += 1
+          lines.print(endLine(id, outcome))
           draw()
         },
       }
     },
     close() {
       clearInterval(timer)
-      stop?.removeEventListener('abort', draw)
+      stop.removeEventListener('abort', draw)
       lines.erase()
     },
   }
 }
 
+const REDRAWN_EVERY_MS = 200
 const STOPPING = 'stopping: saving what has arrived (Ctrl-C again ends at once)'
 
-function endOf({ report, error }: Outcome): { how: keyof typeof ENDS; text: string } {
-  if (error === undefined) return { how: 'done', text: summary(report) }
-  if (report.status === 'interrupted') return { how: 'stopped', text: `stopped: ${summary(report)}` }
-  return { how: 'failed', text: `failed: ${report.error?.code ?? describeError(error).code}` }
+function endLine(id: string, { report, error }: Outcome): string {
+  if (error === undefined) return `✔ ${id}  ${summary(report)}`
+  if (report.status === 'interrupted') return `■ ${id}  stopped: ${summary(report)}`
+  return `✖ ${id}  failed: ${report.error?.code ?? describeError(error).code}`
 }
 
-function runWords({ startedMs, progress, waits }: Run, nowMs: number): string {
-  if (progress === undefined) return waits?.text ?? 'asking for the first page'
-  const { customers, readBefore, total = 0 } = progress
-  const read = readBefore + customers
-  const isOld = readBefore === 0 ? '' : ` (${grouped(readBefore)} read before)`
-  const words = `${grouped(read)}${total === 0 ? '' : ` of ${grouped(total)}`} customers${isOld}`
-  if (waits !== undefined) return `${words} · ${waits.text}`
-  if (total === 0) return words
-  // Beyond its total, a list is being read again, and how often is not known.
-  const leftMs = customers === 0 ? 0 : ((nowMs - startedMs) / customers) * (total - read)
-  // Rounded down, so that 100 means everything is read.
-  const percent = Math.min(100, Math.floor((read / total) * 100))
-  return `${words} · ${percent} %${leftMs < 1000 ? '' : ` · ${duration(Math.ceil(leftMs / 1000) * 1000)} left`}`
+function progressWords({ customers, readBefore, total = 0 }: Progress): string {
+  return `${grouped(readBefore + customers)}${total === 0 ? '' : ` of ${grouped(total)}`} customers`
 }
 
-/** An event of a run in one line: why it waits and until which time, or a corrected clock. A wait is never reported shorter than it is. */
 function eventWords(event: SourceEvent): string {
-  if (event.kind === 'clock-corrected') {
+  if (event.kind === 'clock-corrected')
     return `the service's clock differs by ${duration(Math.abs(event.offsetMs))}; signing with its time`
-  }
-  const wait = duration(Math.ceil(event.waitMs / 1000) * 1000)
-  return `${WHY[event.reason]}; continues in ${wait}, at ${second(event.untilMs).slice(11)} UTC`
+  // A wait is never said to be shorter than it is.
+  return `${WHY[event.reason]}; continues in ${duration(Math.ceil(event.waitMs / 1000) * 1000)}`
 }
 
 const WHY = {

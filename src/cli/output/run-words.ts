@@ -1,3 +1,6 @@
+import { commands, decisions } from './advice.ts'
+import { configOption, count, countsOf, duration, grouped, moment, second } from './say.ts'
+import { renderTable, type TableScreen } from './table.ts'
 import type { StoredRun } from '../../model/mirror.ts'
 import type { Report } from '../../model/report.ts'
 import {
@@ -9,9 +12,6 @@ import {
   reasonWords,
   shapeWords,
 } from '../../status/proof-words.ts'
-import { decisionLines } from './advice.ts'
-import { renderTable, type TableScreen } from './table.ts'
-import { configOption, count, countsOf, duration, grouped, moment, second } from './wording.ts'
 
 /** A table of runs, one row each. */
 export function runsTable(reports: readonly Report[], screen?: TableScreen, { withStart = false } = {}): string {
@@ -150,7 +150,6 @@ function absenceLines({ held, organization, reasons, status }: StoredRun, waitin
   const left = waiting === held ? '' : ` (${grouped(waiting)} wait for a decision)`
   return [
     `${count(held, 'removal')} held back${left}: ${why}.`,
-    `  who they are         customer-mirror removals show ${organization}${option}`,
-    ...decisionLines(organization, option),
+    commands([['who they are', `removals show ${organization}`], ...decisions(organization)], option),
   ]
 }

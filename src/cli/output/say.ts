@@ -1,7 +1,10 @@
 import stringWidth from 'string-width'
 import wrapAnsi from 'wrap-ansi'
-import { plainJson, plainLines } from '../../text/plain-text.ts'
 import { screenOf } from '../io.ts'
+import { plainJson, plainLines } from '../../text/plain-text.ts'
+import { grouped } from '../../text/wording.ts'
+
+export { count, duration, grouped, moment, second } from '../../text/wording.ts'
 
 /** Writes what is said to people. On a terminal its lines are broken between words; files and pipes get them as they are. */
 export function say(stream: NodeJS.WritableStream, text: string): void {
@@ -36,13 +39,14 @@ export function wrapText(text: string, width: number, { hard = true } = {}): str
   return columnsOf(text) <= width ? [text] : wrapAnsi(text, Math.max(1, width), { hard }).split('\n')
 }
 
-/** The lines of the text, each in lines of at most `width` columns; those that go on with one are indented a little more. Commands and words stay whole. */
+/** The lines of the text, each in lines of at most `width` columns; an indented one goes on a little further in. Commands and words stay whole. */
 export function wrapLines(text: string, width: number): string {
   const fitted = text.split('\n').flatMap((line) => {
     if (columnsOf(line) <= width || COMMAND.test(line)) return [line]
-    const indent = ' '.repeat(line.length - line.trimStart().length)
-    const [first = '', ...more] = wrapText(line.trimStart(), width - indent.length - 2, { hard: false })
-    return [indent + first, ...more.map((part) => `${indent}  ${part}`)]
+    const [indent = ''] = /^ */.exec(line) ?? []
+    const further = indent === '' ? '' : `${indent}  `
+    const parts = wrapText(line.trimStart(), width - further.length, { hard: false })
+    return parts.map((part, index) => (index === 0 ? indent : further) + part)
   })
   return fitted.join('\n')
 }
@@ -50,19 +54,27 @@ export function wrapLines(text: string, width: number): string {
 /** To be copied. */
 const COMMAND = /^ *(?:\$ |fix: |\d\. |\S.* {2,})?(?:customer-mirror|chmod|sudo|DELETE FROM|UPDATE|mirror:) /
 
-/** What an entry is about, then its text, which goes on below itself; where that leaves no room for words, it stands below the start. */
+/** What an entry is about, then its text, which goes on below itself. */
 export function hanging(start: string, text: string, width: number): string {
-  const room = width - columnsOf(start)
-  const isBelow = room < LEAST_ROOM && columnsOf(text) > room
-  const indent = isBelow ? '    ' : ' '.repeat(columnsOf(start))
-  const lines = wrapText(text, isBelow ? width - indent.length : room)
-  return isBelow ? [start.trimEnd(), ...lines].join(`\n${indent}`) : start + lines.join(`\n${indent}`)
+  return start + wrapText(text, Math.max(20, width - start.length)).join(`\n${' '.repeat(start.length)}`)
 }
 
-const LEAST_ROOM = 20
+/** The numbers that are not 0, each with what it counts: `12 new`. */
+export function countsOf(numbers: readonly (readonly [number: number, what: string])[]): string[] {
+  return numbers.filter(([number]) => number > 0).map(([number, what]) => `${grouped(number)} ${what}`)
+}
 
-/** The text in `width` columns at the least, with spaces behind it, or before it where it stands on the right. */
-export function padded(text: string, width: number, isRight = false): string {
-  const space = ' '.repeat(Math.max(0, width - columnsOf(text)))
-  return isRight ? space + text : text + space
+/** The text quoted as one shell word, for commands that users copy. */
+export function shellWord(text: string): string {
+  return /^[\w/.@:+-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`
+}
+
+/** The `--config` option for a command shown to the user; empty if the user named no file. */
+export function configOption(config: string | undefined): string {
+  return config === undefined ? '' : ` --config ${shellWord(config)}`
+}
+
+/** A text in a statement that users copy. */
+export function sqlText(text: string): string {
+  return `'${text.replaceAll("'", "''")}'`
 }

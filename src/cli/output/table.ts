@@ -1,6 +1,5 @@
+import { columnsOf, grouped, wrapText } from './say.ts'
 import { plainText } from '../../text/plain-text.ts'
-import { columnsOf, padded, wrapText } from './say.ts'
-import { grouped } from './wording.ts'
 
 /** A terminal, with its width. */
 export type TableScreen = { readonly columns: number }
@@ -104,4 +103,10 @@ function isNothing(cell: Cell | undefined): boolean {
 
 function isNumeric(cell: Cell | undefined): boolean {
   return typeof cell === 'number' || typeof cell === 'bigint' || cell === '–' || cell === 'NULL'
+}
+
+/** The text in `width` columns, with spaces behind it, or before it where it stands on the right. */
+function padded(text: string, width: number, isRight = false): string {
+  const space = ' '.repeat(Math.max(0, width - columnsOf(text)))
+  return isRight ? space + text : text + space
 }

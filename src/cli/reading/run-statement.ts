@@ -1,13 +1,12 @@
-import { spawn, type ChildProcess } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
+import type { Io } from '../io.ts'
+import type { Layout } from '../output/rows.ts'
+import { duration, say } from '../output/say.ts'
 import { processEnvironment } from '../../config/environment.ts'
 import { Interrupted, reportedError } from '../../errors/errors.ts'
 import { keptCompiled, programBeside } from '../../machine/process-apart.ts'
 import { monotonicMs } from '../../machine/timers.ts'
-import type { Io } from '../io.ts'
-import type { Layout } from '../output/rows.ts'
-import { say } from '../output/say.ts'
-import { duration } from '../output/wording.ts'
 
 /** What the process that runs a statement is to do, as JSON on its standard input. */
 export type StatementPlan = {

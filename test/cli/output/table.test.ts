@@ -12,29 +12,20 @@ const ROWS = [
   ['globex', 'failed: forbidden', 0, 0, '–'],
 ]
 
-test('a file, a pipe and a wide terminal get every column', () => {
-  const table = `organization  status               new  removed  proof
+const WHOLE = `organization  status               new  removed  proof
 acme          complete           1,200        0  proven
 globex        failed: forbidden      0        0  –
 `
-  expect(renderTable(HEAD, ROWS)).toBe(table)
-  expect(renderTable(HEAD, ROWS, { columns: 55 })).toBe(table)
-})
-
-test('on a narrower terminal empty columns are left out, then cells are broken between words', () => {
-  expect(renderTable(HEAD, ROWS, { columns: 54 })).toBe(`organization  status               new  proof
+const WITHOUT_EMPTY_COLUMNS = `organization  status               new  proof
 acme          complete           1,200  proven
 globex        failed: forbidden      0  –
-`)
-  expect(renderTable(HEAD, ROWS, { columns: 40 })).toBe(`organization  status         new  proof
+`
+const BROKEN_BETWEEN_WORDS = `organization  status         new  proof
 acme          complete     1,200  proven
 globex        failed:          0  –
               forbidden
-`)
-})
-
-test('if that is not enough, each row is a block', () => {
-  expect(renderTable(HEAD, ROWS, { columns: 22 })).toBe(`acme
+`
+const IN_BLOCKS = `acme
   status  complete
   new     1,200
   proof   proven
@@ -42,19 +33,16 @@ test('if that is not enough, each row is a block', () => {
 globex
   status  failed:
           forbidden
-`)
-})
+`
 
-test('a row without a title names all of its cells', () => {
-  const rows = [[5n, 'it moved while it was inconsistently read']]
-
-  expect(renderTable(['歳', 'why'], rows, { columns: 16 }, { isTitled: false })).toBe(`歳   5
-why  it moved
-     while it
-     was inconsi
-     stently
-     read
-`)
+test.each([
+  [undefined, WHOLE],
+  [55, WHOLE],
+  [54, WITHOUT_EMPTY_COLUMNS],
+  [40, BROKEN_BETWEEN_WORDS],
+  [22, IN_BLOCKS],
+])('a table as a file or a terminal of %s columns gets it', (columns, table) => {
+  expect(renderTable(HEAD, ROWS, columns === undefined ? undefined : { columns })).toBe(table)
 })
 
 test('300 organizations whose ids are UUIDs, one of 63 letters among them, are whole on 120 columns', () => {
@@ -70,20 +58,15 @@ test('300 organizations whose ids are UUIDs, one of 63 letters among them, are w
   for (const id of ids) expect(table).toContain(id)
 })
 
-test('on any terminal, no line is wider than the terminal', () => {
-  const cell = fc.oneof(
-    fc.nat(),
-    fc.constantFrom('–', '', 'acme'),
-    fc.string({ unit: 'grapheme-ascii', maxLength: 60 }),
-  )
+test('on any terminal, no line is wider than the terminal, in any script', () => {
+  const cell = fc.oneof(fc.nat(), fc.constantFrom('–', '', '歳歳'), fc.string({ unit: 'grapheme', maxLength: 60 }))
   fc.assert(
     fc.property(
       fc.array(fc.tuple(cell, cell, cell, cell, cell), { maxLength: 5 }),
       fc.integer({ min: 24, max: 120 }),
       (rows, columns) => {
-        const table = renderTable(HEAD, rows, { columns })
-
-        for (const line of table.split('\n')) expect(columnsOf(line)).toBeLessThanOrEqual(columns)
+        for (const line of renderTable(HEAD, rows, { columns }).split('\n'))
+          expect(columnsOf(line)).toBeLessThanOrEqual(columns)
       },
     ),
   )
