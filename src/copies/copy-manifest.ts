@@ -4,8 +4,7 @@ import { dirname } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import type Database from 'better-sqlite3'
 import { isMissing } from '../machine/folders.ts'
-import { organization as organizationColumn, orNull, own } from '../model/public-columns.ts'
-import type { PublicTable } from '../model/public-tables.ts'
+import { organization, orNull, publicTable, time } from '../model/public-tables.ts'
 import { quoted } from '../store/port/sql.ts'
 import { connect } from '../store/sqlite/connect.ts'
 import { kindOfFile } from './file-kind.ts'
@@ -16,40 +15,30 @@ import type { LeftOut, PublishedCopy, PublishPlan } from './publish-plan.ts'
 import { copyTargets } from './target-place.ts'
 
 /** The table `manifest`, which only a copy has. Rows of an organization that is left out are not counted. */
-export const MANIFEST: PublicTable = {
-  name: 'manifest',
-  meaning: 'what a copy for readers holds of each organization; the mirror itself has no such table',
-  columns: [
-    organizationColumn(),
-    own('published_at', 'DATETIME', 'when the copy was made, UTC'),
-    orNull(own('left_out', 'TEXT', 'why its rows are not in the copy: never-read; NULL when they are')),
-    orNull(own('run_id', 'INTEGER', 'last run that read the list to its end, as runs.id; NULL if none')),
-    orNull(own('proof', 'TEXT', 'what that run proved: proven, settled or unproven; NULL if none')),
-    orNull(own('read_as_of', 'DATETIME', 'start of that run, UTC; NULL if none')),
-    orNull(own('proven_as_of', 'DATETIME', 'start of the last run whose scan is proven or settled, UTC; NULL if none')),
-    orNull(
-      own('last_run_id', 'INTEGER', 'latest run, but for quick runs that found nothing, as runs.id; NULL if none'),
-    ),
-    orNull(own('last_status', 'TEXT', 'status of that run, running if it was under way; NULL if none')),
-    orNull(own('customers', 'INTEGER', 'rows of customers; NULL when left out')),
-    orNull(own('active_customers', 'INTEGER', 'rows of active_customers; NULL when left out')),
-    orNull(own('changes', 'INTEGER', 'rows of changes; NULL when left out')),
-    orNull(own('runs', 'INTEGER', 'rows of runs; NULL when left out')),
-    orNull(own('rejects', 'INTEGER', 'rows of rejects, 0 in a copy without personal data; NULL when left out')),
-    orNull(own('last_seq', 'INTEGER', 'highest changes.seq, 0 if there are no changes; NULL when left out')),
-    orNull(
-      own('forgotten', 'INTEGER', 'number of the customer who was forgotten last, 0 if none was; NULL when left out'),
-    ),
-    orNull(own('sha256', 'TEXT', 'SHA-256 of the lines that the query in sha256_of prints; NULL when left out')),
-    orNull(
-      own(
-        'sha256_of',
-        'TEXT',
-        'query that prints every customer of the organization as a JSON array; NULL when left out',
-      ),
-    ),
-  ],
-}
+export const MANIFEST = publicTable(
+  'manifest',
+  'what a copy for readers holds of each organization; the mirror itself has no such table',
+  {
+    organization,
+    published_at: time('when the copy was made, UTC'),
+    left_out: orNull.text('why its rows are not in the copy: never-read; NULL when they are'),
+    run_id: orNull.number('last run that read the list to its end, as runs.id; NULL if none'),
+    proof: orNull.text('what that run proved: proven, settled or unproven; NULL if none'),
+    read_as_of: orNull.time('start of that run, UTC; NULL if none'),
+    proven_as_of: orNull.time('start of the last run whose scan is proven or settled, UTC; NULL if none'),
+    last_run_id: orNull.number('latest run, but for quick runs that found nothing, as runs.id; NULL if none'),
+    last_status: orNull.text('status of that run, running if it was under way; NULL if none'),
+    customers: orNull.number('rows of customers; NULL when left out'),
+    active_customers: orNull.number('rows of active_customers; NULL when left out'),
+    changes: orNull.number('rows of changes; NULL when left out'),
+    runs: orNull.number('rows of runs; NULL when left out'),
+    rejects: orNull.number('rows of rejects, 0 in a copy without personal data; NULL when left out'),
+    last_seq: orNull.number('highest changes.seq, 0 if there are no changes; NULL when left out'),
+    forgotten: orNull.number('number of the customer who was forgotten last, 0 if none was; NULL when left out'),
+    sha256: orNull.text('SHA-256 of the lines that the query in sha256_of prints; NULL when left out'),
+    sha256_of: orNull.text('query that prints every customer of the organization as a JSON array; NULL when left out'),
+  },
+)
 
 /** Adds the table `manifest`: what the copy holds of each organization, and those that it leaves out. Within the transaction. */
 export function fillManifest(

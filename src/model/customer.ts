@@ -68,10 +68,6 @@ export function warn(warnings: Warnings, kind: WarningKind, count = 1): void {
   warnings[kind] = (warnings[kind] ?? 0) + count
 }
 
-/** What a documented field holds, as the dictionary of the mirror explains it. */
-export type FieldFacts = { meaning: string; isPersonal: boolean }
-const FACTS = z.registry<FieldFacts>()
-
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
 const UUID_IN_ANY_FORM = /([0-9a-f]{8})-?([0-9a-f]{4})-?([0-9a-f]{4})-?([0-9a-f]{4})-?([0-9a-f]{12})/i
 
@@ -92,36 +88,24 @@ export function uuidsIn(text: string): string[] {
   return [...found].map((match) => match.slice(1).join('-').toLowerCase())
 }
 
-export const idSchema = z
-  .string('must be a UUID')
-  .regex(UUID, 'must be a UUID')
-  .register(FACTS, { meaning: 'UUID of the customer, in lower case', isPersonal: false })
 // JSON numbers that are too large for JavaScript are parsed as Infinity.
 const numberSchema = z.union([z.number(), z.literal(Infinity), z.literal(-Infinity)])
-const textSchema = z.union([z.string().nullable(), numberSchema, z.boolean()], 'must be text')
-const text = (facts: FieldFacts) => textSchema.optional().register(FACTS, facts)
+const text = z.union([z.string().nullable(), numberSchema, z.boolean()], 'must be text').optional()
 export const recordSchema = z.object(
   {
-    id: idSchema,
-    name: text({ meaning: 'name of the customer', isPersonal: true }),
-    username: text({ meaning: 'user name at the service', isPersonal: true }),
-    email: text({ meaning: 'e-mail address', isPersonal: true }),
-    phone: text({ meaning: 'phone number', isPersonal: true }),
-    address: text({ meaning: 'postal address', isPersonal: true }),
-    company_name: text({ meaning: 'name of the company', isPersonal: true }),
-    language: text({ meaning: 'language', isPersonal: false }),
-    timezone: text({ meaning: 'time zone', isPersonal: false }),
-    created_at: text({ meaning: 'when the service created the customer', isPersonal: false }),
+    id: z.string('must be a UUID').regex(UUID, 'must be a UUID'),
+    name: text,
+    username: text,
+    email: text,
+    phone: text,
+    address: text,
+    company_name: text,
+    language: text,
+    timezone: text,
+    created_at: text,
   } satisfies Record<'id' | TextField, z.ZodType>,
   'must be an object',
 )
-
-/** What a documented field holds. Every field of `recordSchema` has its facts. */
-export function factsOf(field: 'id' | TextField): FieldFacts {
-  const facts = FACTS.get(recordSchema.shape[field])
-  if (facts === undefined) throw new Error(`the field ${field} has no meaning in recordSchema`)
-  return facts
-}
 type Documented = z.output<typeof recordSchema>
 
 /** The customer in a record that is valid by `recordSchema`. Adds its odd values to `warnings`. */

@@ -1,7 +1,6 @@
-import * as z from 'zod'
+import type * as z from 'zod'
 import {
   addWarnings,
-  idSchema,
   namedId,
   plainCustomer,
   recordSchema,
@@ -149,7 +148,7 @@ function readableId(record: unknown): string | null {
   const result = identified.safeParse(record)
   return result.success ? result.data.id.toLowerCase() : null
 }
-const identified = z.object({ id: idSchema })
+const identified = recordSchema.pick({ id: true })
 
 /** How many bytes of a rejected record are kept. */
 export const MOST_PAYLOAD_BYTES = 64 * 1024
