@@ -3,11 +3,12 @@ import fs, { mkdirSync, statSync, writeFileSync } from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
 import { dirname, join } from 'node:path'
 import { execPath, pid } from 'node:process'
+import { pathToFileURL } from 'node:url'
 import { expect, test, vi } from 'vitest'
 import { makeFolder } from '../src/machine/folders.ts'
 import { isGone, nameOfProcess } from '../src/machine/process-name.ts'
 import { turnWithTime } from '../src/machine/timers.ts'
-import { commit, commitOf, exactVersion, version } from '../src/machine/version.ts'
+import { commit, commitIn, exactVersion, version } from '../src/machine/version.ts'
 import { openMirror } from '../src/store/mirror.ts'
 import { aCheckout, npm } from './support/package-checkout.ts'
 import { temporaryFolder } from './support/temp-folder.ts'
@@ -116,41 +117,6 @@ test('version and commit are read once, so that no later run needs a file for th
   }
 })
 
-test.runIf(spawnSync('git', ['--version']).status === 0)('the commit of a checkout is known wherever it stands', () => {
-  const folder = temporaryFolder()
-  git(folder, 'init --quiet')
-  expect(commitOf(folder), 'before the first commit').toBeUndefined()
-  for (const [where, ...commands] of [
-    ['on a branch', 'commit --quiet --allow-empty --message one'],
-    ['on a branch in a folder', 'switch --quiet --create topic/one', 'commit --quiet --allow-empty --message two'],
-    ['where branches are packed', 'pack-refs --all'],
-    ['where no branch is checked out', 'checkout --quiet --detach'],
-  ]) {
-    for (const command of commands) git(folder, command)
-    expect(commitOf(folder), where).toBe(git(folder, 'rev-parse HEAD').slice(0, 12))
-  }
-  const worktree = join(temporaryFolder(), 'worktree')
-  git(folder, `worktree add --quiet -b other ${worktree}`)
-  git(worktree, 'commit --quiet --allow-empty --message three')
-  expect(commitOf(worktree), 'in a worktree').toBe(git(worktree, 'rev-parse HEAD').slice(0, 12))
-})
-
-test.each([
-  ['without a checkout', {}],
-  ['in a folder of an empty name', { '.git/HEAD': '' }],
-  ['of a branch that is not there', { '.git/HEAD': 'ref: refs/heads/main\n' }],
-  ['of what is no commit', { '.git/HEAD': 'not a commit\n', 'dist/commit': `${'a'.repeat(40)}\n` }],
-  ['of a build that knew none', { 'dist/commit': '' }],
-])('nothing is said %s', (_, files) => {
-  const folder = temporaryFolder()
-  for (const [name, text] of Object.entries(files)) {
-    mkdirSync(dirname(join(folder, name)), { recursive: true })
-    writeFileSync(join(folder, name), text)
-  }
-
-  expect(commitOf(folder)).toBeUndefined()
-})
-
 test('a package knows the commit that the environment of its build names, as in the image', () => {
   const checkout = aCheckout(join(temporaryFolder(), 'checkout'))
   mkdirSync(join(checkout, 'dist'))
@@ -161,18 +127,8 @@ test('a package knows the commit that the environment of its build names, as in 
     vi.unstubAllEnvs()
   }
 
-  expect(commitOf(checkout)).toBe('a'.repeat(12))
+  const written = pathToFileURL(join(checkout, 'dist', 'commit'))
+  expect(commitIn(written)).toBe('a'.repeat(12))
+  writeFileSync(written, '\n')
+  expect(commitIn(written)).toBeUndefined()
 })
-
-function git(cwd: string, command: string): string {
-  const who = {
-    GIT_AUTHOR_NAME: 'a',
-    GIT_AUTHOR_EMAIL: 'a@example.com',
-    GIT_COMMITTER_NAME: 'a',
-    GIT_COMMITTER_EMAIL: 'a@example.com',
-  }
-  const env = { ...process.env, ...who, GIT_CONFIG_GLOBAL: '/dev/null', GIT_CONFIG_NOSYSTEM: '1' }
-  const { status, stdout, stderr } = spawnSync('git', command.split(' '), { cwd, env, encoding: 'utf8' })
-  if (status !== 0) throw new Error(`git ${command}: ${stderr}`)
-  return stdout.trim()
-}
