@@ -1,4 +1,3 @@
-import { resolve } from 'node:path'
 import { UsageError } from '../errors/errors.ts'
 import { listedNames } from '../text/wording.ts'
 import type { Retention } from '../model/run.ts'
@@ -8,7 +7,7 @@ import { mergeSchedule } from './schedule.ts'
 import { BUILT_IN, mergeRetention, type ConfigFile } from './schema.ts'
 import { recipe } from './signing.ts'
 import { didYouMean } from './suggestion.ts'
-import type { ReferenceForm } from './values.ts'
+import { secretReference, type SecretReference } from './values.ts'
 
 /** One organization to mirror, with every setting filled in. */
 export type Organization = {
@@ -30,18 +29,12 @@ export type Organization = {
   rateLimit: { requestsPerMinute?: number; shared?: string }
   signing: Recipe
   /** Undefined where every field is stored as sent. */
-  privacy?: PrivacySettings<SecretReference> | undefined
+  privacy?: PrivacySettings | undefined
   /** The cron lines of nights and of quick runs; without `quick`, there are none of these between the nights. */
   schedule: { cron: string; timezone: string; spreadMs: number; quick?: string } | undefined
   /** When a worker first found it in its configuration, in Unix milliseconds; undefined where no worker did. */
   seenAtMs?: number | undefined
 }
-
-/** The place of a secret. Literals are allowed only for a service on this machine. File paths are absolute. */
-export type SecretReference = { env: string } | { file: string } | { literal: string }
-
-type Written = ConfigFile['organizations'][number]
-type WrittenSecret = Written['apiKey'] | ReferenceForm
 
 /** Every organization of a configuration: its own settings, then `defaults`, then the built-in ones. */
 export function mergeOrganizations(file: ConfigFile, folder: string): Organization[] {
@@ -64,7 +57,7 @@ export function mergeOrganizations(file: ConfigFile, folder: string): Organizati
       retention: mergeRetention(shared.retention, own.retention),
       rateLimit: { ...shared.rateLimit, ...own.rateLimit },
       signing: recipe(own.signing ?? {}, shared.signing ?? {}),
-      privacy: privacySettings(own.privacy, shared.privacy, (written) => secretReference(written, folder)),
+      privacy: privacySettings(own.privacy, shared.privacy, folder),
       schedule: mergeSchedule(file.schedule, own.schedule),
     }
   })
@@ -88,11 +81,4 @@ export function chooseOrganizations(
 /** The ids of the named organizations; none where none is named. Throws UsageError for an unknown id. */
 export function chooseIds(config: { organizations: readonly Organization[] }, ids: readonly string[]): string[] {
   return ids.length === 0 ? [] : chooseOrganizations(config, ids).map(({ id }) => id)
-}
-
-/** A reference as configured, its path made absolute. */
-export function secretReference(written: WrittenSecret, folder: string): SecretReference {
-  if ('literal' in written) return written
-  if (written.file !== undefined) return { file: resolve(folder, written.file) }
-  return { env: written.env ?? '' }
 }

@@ -1,15 +1,22 @@
 import { z } from 'zod'
 import { TEXT_FIELDS } from '../model/customer.ts'
 import { fieldOf, hides, NOTHING_HIDDEN, plainName } from '../privacy/privacy-policy.ts'
-import { refusing, NOT_IN_THIS_FILE, secretReferenceForm, setting, type ReferenceForm } from './values.ts'
+import {
+  refusing,
+  NOT_IN_THIS_FILE,
+  secretReference,
+  type SecretReference,
+  secretReferenceForm,
+  setting,
+} from './values.ts'
 import { isMapping, valueAt, type Mistake } from './document.ts'
 import { nearest } from './suggestion.ts'
 
 /** The fields of an organization that are not stored as sent, and where the key of the hashes is kept. */
-export type PrivacySettings<Reference> = {
+export type PrivacySettings = {
   drop: readonly string[]
   hash: readonly string[]
-  key: Reference | undefined
+  key: SecretReference | undefined
 }
 
 /** Fields a policy may not hide, by their plain names. */
@@ -43,14 +50,14 @@ export const privacy = z.strictObject({
 type Written = { [Name in keyof z.output<typeof privacy>]?: z.output<typeof privacy>[Name] }
 
 /** An organization's own settings over the shared ones, key by key; undefined where nothing is hidden. */
-export function privacySettings<Reference>(
+export function privacySettings(
   own: Written | undefined,
   shared: Written | undefined,
-  reference: (written: ReferenceForm) => Reference,
-): PrivacySettings<Reference> | undefined {
+  folder: string,
+): PrivacySettings | undefined {
   const { drop = [], hash = [], key } = { ...shared, ...own }
   if (drop.length === 0 && hash.length === 0) return undefined
-  return { drop, hash, key: key === undefined ? undefined : reference(key) }
+  return { drop, hash, key: key && secretReference(key, folder) }
 }
 
 function fields(problemOf: (name: string) => string | undefined) {

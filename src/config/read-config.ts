@@ -5,10 +5,11 @@ import { parseText, type Mistake, type Parsed } from './document.ts'
 import { processEnvironment, type Environment } from './environment.ts'
 import { checkShape, crossCheck } from './mistakes.ts'
 import { mirrorAddress, queueOfEnvironment } from './addresses.ts'
-import { mergeOrganizations, secretReference, type SecretReference, type Organization } from './organization.ts'
-import { BUILT_IN, notifySettings, type HeartbeatSettings, type NotifySettings } from './schema.ts'
+import { mergeOrganizations, type Organization } from './organization.ts'
+import { BUILT_IN } from './schema.ts'
 import { publishSettings, type PublishSettings } from './publish.ts'
 import { readText } from './read-text.ts'
+import { secretReference, type SecretReference } from './values.ts'
 
 /** A configuration that is complete and has no mistakes. Paths are absolute. */
 export type Config = {
@@ -18,8 +19,9 @@ export type Config = {
   queue: string | undefined
   jobs: { concurrency: number }
   publish: PublishSettings | undefined
-  notify: NotifySettings<SecretReference> | undefined
-  heartbeat: HeartbeatSettings | undefined
+  /** Where each night is reported, and what is asked for after one that went well. */
+  notify: { url: URL; secret?: SecretReference | undefined; only?: 'failures' } | undefined
+  heartbeat: { url: URL } | undefined
   organizations: Organization[]
   /** The file as parsed, before anything is filled in. */
   content: unknown
@@ -43,13 +45,14 @@ export async function readConfig(options: {
   const mistakes = [...('mistakes' in shape ? shape.mistakes : []), ...crossCheck(parsed.data)]
   if ('mistakes' in shape || mistakes.length > 0) throw new ConfigError(placed(mistakes, parsed, location))
   const folder = dirname(location.path)
+  const { notify } = shape.file
   return {
     file: location.path,
     mirror: mirrorAddress(shape.file.mirror, { environment, folder }),
     queue: queueOfEnvironment(environment) ?? shape.file.queue,
     jobs: { ...BUILT_IN.jobs, ...shape.file.jobs },
     publish: publishSettings(shape.file.publish, folder),
-    notify: notifySettings(shape.file.notify, (written) => secretReference(written, folder)),
+    notify: notify && { ...notify, secret: notify.secret && secretReference(notify.secret, folder) },
     heartbeat: shape.file.heartbeat,
     organizations: mergeOrganizations(shape.file, folder),
     content: parsed.data,

@@ -73,11 +73,11 @@ function isKnownZone(name: string): boolean {
   }
 }
 
-/** A field of a cron line: its numbers, the names that stand for them from `first` on, and what else it may be, with a value in it or none. */
+/** A field of a cron line: its numbers, the names that stand for them from `first` on, and what else it may be. */
 type Field = { name: string; min: number; max: number; names?: readonly string[]; first?: number; also?: RegExp }
 
-const MONTHS = ['JAN', 'FEB', 'MAR', 'APR', 'MAY', 'JUN', 'JUL', 'AUG', 'SEP', 'OCT', 'NOV', 'DEC']
-const DAYS = ['SUN', 'MON', 'TUE', 'WED', 'THU', 'FRI', 'SAT']
+const MONTHS = 'JAN FEB MAR APR MAY JUN JUL AUG SEP OCT NOV DEC'.split(' ')
+const DAYS = 'SUN MON TUE WED THU FRI SAT'.split(' ')
 
 const FIELDS: readonly Field[] = [
   { name: 'minute', min: 0, max: 59 },
@@ -85,7 +85,13 @@ const FIELDS: readonly Field[] = [
   { name: 'day of month', min: 1, max: 31, also: /^[?L]$/i },
   { name: 'month', min: 1, max: 12, names: MONTHS, first: 1 },
   // The last Friday of a month, or its second one.
-  { name: 'day of week', min: 0, max: 7, names: DAYS, also: /^(?:\?|(\d|[a-z]{3})(?:L|#[1-5]))$/i },
+  {
+    name: 'day of week',
+    min: 0,
+    max: 7,
+    names: DAYS,
+    also: new RegExp(`^(?:\\?|(?:[0-7]|${DAYS.join('|')})(?:L|#[1-5]))$`, 'i'),
+  },
 ]
 
 /**
@@ -93,39 +99,25 @@ const FIELDS: readonly Field[] = [
  * a weekday among the months for a month, say. It decides in the end whether there is such a moment.
  */
 function cronProblem(text: string, example: string): string | undefined {
-  const fields = text.trim().split(/\s+/)
-  if (fields.length !== FIELDS.length) return `must have five fields, such as ${example}`
-  for (const [index, field] of FIELDS.entries()) {
-    for (const part of (fields[index] ?? '').split(',')) {
-      const problem = partProblem(part, field)
-      if (problem !== undefined) return `${problem} (field ${index + 1} of five)`
-    }
-  }
-  return undefined
-}
-
-/** `*`, a value or a range, each with a step or without one, or what else the field may be. */
-function partProblem(part: string, field: Field): string | undefined {
+  const written = text.trim().split(/\s+/)
+  if (written.length !== FIELDS.length) return `must have five fields, such as ${example}`
+  const at = FIELDS.findIndex((field, index) => !written[index]?.split(',').every((part) => isPart(part, field)))
+  const field = FIELDS[at]
+  if (field === undefined) return undefined
   const { name, min, max } = field
-  const unreadable = `has an unreadable ${name}`
-  const [range = '', step, ...more] = part.split('/')
-  if (more.length > 0 || (step !== undefined && !/^\d+$/.test(step))) return unreadable
-  if (Number(step) === 0) return `has a step of zero in the ${name}`
-  if (Number(step) > max) return `must have a step of at most ${max} in the ${name}`
-  if (range === '*') return undefined
-  const special = step === undefined ? field.also?.exec(range) : undefined
-  const values = special ? special[1] : range
-  if (values === undefined) return undefined
-  const ends = values.split('-').map((value) => numberOf(value, field))
-  const [from = Number.NaN, to = from, ...others] = ends
-  if (others.length > 0 || Number.isNaN(from) || Number.isNaN(to)) return unreadable
-  if (Math.min(from, to) < min || Math.max(from, to) > max) return `must have a number from ${min} to ${max} as ${name}`
-  return from > to ? `has a range that runs backwards in the ${name}` : undefined
+  return `has a bad ${name} (field ${at + 1} of five): write numbers from ${min} to ${max}, a range upwards such as 1-5, or * with a step such as */5`
 }
 
-/** NaN for what is neither a number nor a name of the field. */
-function numberOf(value: string, { names = [], first = 0 }: Field): number {
-  if (/^\d+$/.test(value)) return Number(value)
-  const at = names.indexOf(value.toUpperCase())
-  return at < 0 ? Number.NaN : at + first
+/** Whether it is `*`, a value or a range, each with a step or without one, or what else the field may be. */
+function isPart(part: string, { min, max, names = [], first = 0, also }: Field): boolean {
+  if (also?.test(part)) return true
+  const [, range, step = '1'] = /^([^/]+)(?:\/(\d+))?$/.exec(part) ?? []
+  if (range === undefined || Number(step) < 1 || Number(step) > max) return false
+  if (range === '*') return true
+  const [from = Number.NaN, to = from, ...others] = range.split('-').map((value) => {
+    const at = names.indexOf(value.toUpperCase())
+    if (at >= 0) return at + first
+    return /^\d+$/.test(value) ? Number(value) : Number.NaN
+  })
+  return others.length === 0 && min <= from && from <= to && to <= max
 }

@@ -8,7 +8,7 @@ import { publish } from './publish.ts'
 import { ownSchedule, schedule } from './schedule.ts'
 import { signing } from './signing.ts'
 import { httpsAddress } from '../address/http-address.ts'
-import { converted, duration, secretReferenceForm, setting, whole, type ReferenceForm } from './values.ts'
+import { converted, duration, secretReferenceForm, setting, whole } from './values.ts'
 
 /*
  * The configuration file: every setting, its values, and what it is for. Settings with a matter of their own have a file beside this one.
@@ -208,22 +208,6 @@ export function mergeRetention(
   )
   if (changesMs === undefined && runsMs === undefined && removedCustomersMs === undefined) return undefined
   return { changesMs, resolvedRejectsMs: changesMs, runsMs, removedCustomersMs }
-}
-
-/** Where each night is reported, as configured. */
-export type NotifySettings<Reference> = { url: URL; secret: Reference | undefined; only: 'failures' | undefined }
-
-/** What is asked for after each night that went well, as configured. */
-export type HeartbeatSettings = { url: URL }
-
-/** The settings, with the secret where `referenceTo` says; undefined where nothing is to be reported. */
-export function notifySettings<Reference>(
-  written: z.output<typeof notify> | undefined,
-  referenceTo: (form: ReferenceForm) => Reference,
-): NotifySettings<Reference> | undefined {
-  if (written === undefined) return undefined
-  const { url, secret: reference, only } = written
-  return { url, secret: reference && referenceTo(reference), only }
 }
 
 /**

@@ -1,3 +1,4 @@
+import { resolve } from 'node:path'
 import { z } from 'zod'
 import { DURATION_FORM, durationMs } from '../time/durations.ts'
 
@@ -72,8 +73,16 @@ export function duration({ min, max }: { min: string; max: string }) {
   }, DURATIONS).meta({ title: values })
 }
 
-/** The name of an environment variable or the path of a file that holds a secret; one of the two. */
-export type ReferenceForm = { env?: string; file?: string }
+/** The place of a secret. Literals are allowed only for a service on this machine. File paths are absolute. */
+export type SecretReference = { env: string } | { file: string } | { literal: string }
+
+type WrittenReference = { literal: string } | { env?: string; file?: string }
+
+/** A reference as configured, its path made absolute. */
+export function secretReference(written: WrittenReference, folder: string): SecretReference {
+  if ('literal' in written) return written
+  return written.file === undefined ? { env: written.env ?? '' } : { file: resolve(folder, written.file) }
+}
 
 export const NOT_IN_THIS_FILE =
   'must not be written into this file: put it in an environment variable and write { env: NAME }, or in a file and write { file: path }'

@@ -12,7 +12,6 @@ const PLACE = 'customer-mirror.yaml:1:9 mirror: '
 
 test.each([
   ['the usual', 'postgres://mirror@db.example.com:5432/customers'],
-  ['the long scheme', 'postgresql://mirror@db.example.com/customers?schema=mirror_2'],
   ['a checked certificate', 'postgres://db.example.com/customers?sslmode=verify-full'],
   ['a socket', 'postgres:///customers?host=/var/run/postgresql'],
 ])('a mirror may be a PostgreSQL address, which is kept as written: %s', async (_name, address) => {
@@ -44,7 +43,6 @@ test.each([
   ],
   ['a parameter twice', 'postgres://db/customers?schema=a&schema=b', 'gives schema twice: keep one'],
   ['no database', 'postgres://db', 'must name one database: write postgres://user@host:5432/database'],
-  ['no server', 'postgres:///customers', 'names no server: write postgres://user@host:5432/database'],
   [
     'two servers',
     'postgres://a,b/customers',
@@ -62,43 +60,21 @@ test.each([
     'has a bad schema: at most 63 lower-case letters, digits and underscores, the first no digit',
   ],
   [
-    'a schema of the server',
-    'postgres://db/customers?schema=pg_catalog',
-    'has a schema that belongs to PostgreSQL itself: name another',
-  ],
-  [
     'a TLS mode that may send in the clear',
     'postgres://db/customers?sslmode=prefer',
     'has a bad sslmode: it must be one of disable, require, verify-ca, verify-full',
-  ],
-  [
-    'an authority without its certificate',
-    'postgres://db/customers?sslmode=verify-ca',
-    'has sslmode=verify-ca without sslrootcert: name the file with the certificate to trust, or use verify-full',
-  ],
-  [
-    'a certificate without TLS',
-    'postgres://localhost/customers?sslrootcert=ca.pem',
-    'has sslrootcert, and no TLS to use it: set sslmode',
   ],
   [
     'a password with a / in it, after digits',
     'postgres://user:12/hunter2@db',
     'has a / before its last @: write a / of a name or a password as %2F, and an @ as %40',
   ],
-  ['a space before an address', '" postgres://user:hunter2@db/c"', MISSPELT],
-  ['an address with one /', 'postgres:/user:hunter2@db/c', MISSPELT],
-  ['an address of another driver', 'jdbc:postgresql:user:hunter2@db/c', MISSPELT],
   ['an address without postgres://', 'user:hunter2@db/c', MISSPELT],
-  ['another database', 'mysql://db/customers', MISSPELT],
   ['quotes that stayed around an address', `'"postgres://user:hunter2@db/c"'`, MISSPELT],
   ['the form of libpq', 'host=db user=mirror password=hunter2 dbname=c', MISSPELT],
-  ['the form of libpq without a password', 'host=/run/postgresql dbname=c', MISSPELT],
   ['the form of ODBC and .NET', 'Server=db;Database=c;Pwd=hunter2', MISSPELT],
-  ['a password as a parameter, without postgres://', 'db.example.com:5432/c?password=hunter2', MISSPELT],
   ['the folder of the user', '~/c.db', 'must be a full path: ~ is not expanded here'],
   ['a variable', '$HOME/c.db', 'must be a full path: variables such as $HOME are not expanded here'],
-  ['a variable in braces', '"/srv/${SITE}/c.db"', 'must be a full path: variables such as $HOME are not expanded here'],
   ['a mirror in memory', '":memory:"', 'must be a file: a mirror in memory would be lost'],
   ['a folder that is not there', './data/', 'must name a file, such as ./data/customers.db, and not a folder'],
 ])(
@@ -132,7 +108,6 @@ test('an address is shown without its user and password', () => {
 test.each([
   ['this machine', 'postgres://127.0.0.1/c', { mode: 'disable', rootCertificate: undefined }],
   ['another machine', 'postgres://db/c', { mode: 'require', rootCertificate: undefined }],
-  ['a trusted network', 'postgres://db/c?sslmode=disable', { mode: 'disable', rootCertificate: undefined }],
   ['an authority', 'postgres://db/c?sslmode=verify-ca&sslrootcert=/ca', { mode: 'verify-ca', rootCertificate: '/ca' }],
 ])('TLS is asked for wherever the address leaves this machine, unless it says otherwise: %s', (_name, text, tls) => {
   const parsed = parsePostgresAddress(text)

@@ -5,11 +5,6 @@ import { dirname, join } from 'node:path'
 /** Lines 6 and on belong to the organization. */
 test.each([
   ['misspelt key', 'pageSise: 10', '6:5 organizations.0.pageSise: unknown key (did you mean "pageSize"?)'],
-  [
-    'key in another style',
-    'request_timeout: 1s',
-    '6:5 organizations.0.request_timeout: unknown key (did you mean "requestTimeout"?)',
-  ],
   ['misplaced key', 'queue: embedded', '6:5 organizations.0.queue: belongs at the top level'],
   [
     'merge key',
@@ -17,34 +12,15 @@ test.each([
     '6:5 organizations.0.<<: unknown key: merge keys are not supported, put shared settings under defaults',
   ],
   ['page too large', 'pageSize: 101', '6:15 organizations.0.pageSize: must be a whole number from 1 to 100'],
-  ['page as text', 'pageSize: "10"', '6:15 organizations.0.pageSize: must be a whole number from 1 to 100'],
-  ['half a request', 'concurrency: 1.5', '6:18 organizations.0.concurrency: must be a whole number from 1 to 32'],
-  [
-    'requests without end',
-    'concurrency: auto',
-    '6:18 organizations.0.concurrency: must be a whole number from 1 to 32',
-  ],
-  ['more requests than 32', 'concurrency: 33', '6:18 organizations.0.concurrency: must be a whole number from 1 to 32'],
   [
     'bare number as duration',
     'maxWait: 15',
     '6:14 organizations.0.maxWait: must be a duration such as 500ms, 30s, 15m, 6h or 1d',
   ],
-  ['no time at all', 'requestTimeout: 0s', '6:21 organizations.0.requestTimeout: must be a duration from 100ms to 1h'],
   [
     'kept for less than a day',
     'retention: { changes: 12h }',
     '6:27 organizations.0.retention.changes: must be a duration from 1d to 36500d, such as 365d, or forever',
-  ],
-  [
-    'kept for a number',
-    'retention: { runs: 365 }',
-    '6:24 organizations.0.retention.runs: must be a duration from 1d to 36500d, such as 365d, or forever',
-  ],
-  [
-    'kept by a misspelt name',
-    'retention: { change: 365d }',
-    '6:18 organizations.0.retention.change: unknown key (did you mean "changes"?)',
   ],
   ['misspelt value', 'scan: chian', '6:11 organizations.0.scan: must be one of chain, plain (did you mean "chain"?)'],
   [
@@ -64,19 +40,9 @@ test.each([
     '6:26 organizations.0.signing.template: must contain {ts}, or a captured request could be replayed for ever',
   ],
   [
-    'line break in single quotes',
-    String.raw`signing: { template: '{ts}\n{body}' }`,
-    String.raw`6:26 organizations.0.signing.template: holds a backslash, not a line break: write it in double quotes for "\n" to work`,
-  ],
-  [
     'two forms',
     'signing: { preset: ts-body, template: "{ts}" }',
     '6:33 organizations.0.signing.template: excludes preset: keep one of the two',
-  ],
-  [
-    'header with a space',
-    'signing: { headers: { key: "X Key" } }',
-    '6:32 organizations.0.signing.headers.key: must be the name of a header, such as X-Signature',
   ],
   [
     'header in use',
@@ -89,19 +55,9 @@ test.each([
     '6:32 organizations.0.signing.headers.key: has the same name as the header of the signature: every header needs its own',
   ],
   [
-    'a limit with a name that begins with a dash',
-    'rateLimit: { shared: -vendor }',
-    '6:26 organizations.0.rateLimit.shared: must be at most 63 letters, digits, dots, dashes and underscores, the first a letter or digit',
-  ],
-  [
     'six cron fields',
     'schedule: { cron: "0 0 2 * * *", timezone: UTC }',
     '6:23 organizations.0.schedule.cron: must have five fields, such as "0 2 * * *" for every night at two',
-  ],
-  [
-    'hour 24',
-    'schedule: { cron: "0 24 * * *", timezone: UTC }',
-    '6:23 organizations.0.schedule.cron: must have a number from 0 to 23 as hour (field 2 of five)',
   ],
   [
     'misspelt zone',
@@ -123,25 +79,14 @@ test('a secret that is empty is one mistake', async () => {
   ])
 })
 
-test('a misspelt preset gets a suggestion', async () => {
-  const [line] = await mistakesIn(acme('signing: { preset: laravel-pth }'))
-  expect(line).toMatch(
-    /^customer-mirror.yaml:6:24 organizations.0.signing.preset: .*\(did you mean "laravel-path"\?\)$/,
-  )
-})
-
 test.each([
   ['http://acme.example.com/api/v1', 'must be an https URL (plain http is accepted for this machine only)'],
-  ['http://127.0.0.1.example.com', 'must be an https URL (plain http is accepted for this machine only)'],
   ['ftp://acme.example.com', 'must be an https URL such as https://acme.orders.example.com/api/v1'],
-  ['acme.example.com', 'must be an https URL such as https://acme.orders.example.com/api/v1'],
-  ['https:acme.example.com', 'must be an https URL such as https://acme.orders.example.com/api/v1'],
   [
     'https://user:pass@acme.example.com',
     'must not hold a user name or password: credentials belong in apiKey and secret',
   ],
   ['https://acme.example.com/?page=1', 'must end with the path: remove the ? or # and what follows'],
-  ['"https://acme.example.com/#top"', 'must end with the path: remove the ? or # and what follows'],
   [
     'https://acme.example.com/api/v1/customers/',
     'must be the address above /customers: remove /customers from the end',
@@ -149,14 +94,6 @@ test.each([
 ])('the base address %s is refused', async (address, message) => {
   const text = acme().replace('https://acme.example.com/api/v1', address)
   expect(await mistakesIn(text)).toEqual([`customer-mirror.yaml:3:14 organizations.0.baseUrl: ${message}`])
-})
-
-test('a schedule without a cron line is said to lack one', async () => {
-  const [cron, timezone] = await mistakesIn(`schedule: {}\n${acme()}`)
-  expect(cron).toBe(
-    'customer-mirror.yaml:1:11 schedule.cron: is missing: write text of five fields, such as "0 2 * * *" for every night at two',
-  )
-  expect(timezone).toBe('customer-mirror.yaml:1:11 schedule.timezone: is missing: such as Europe/Paris')
 })
 
 test('every mistake in the file is reported at once, in the order of the file', async () => {
@@ -244,14 +181,10 @@ describe('notify and heartbeat in the configuration', () => {
 
   test.each([
     ['{}', 'notify.url: is missing'],
-    ['{ url: hooks.example.com }', 'notify.url: must be an https URL such as'],
-    ['{ url: "http://hooks.example.com/t0ken" }', 'notify.url: must be an https URL (plain http'],
     ['{ url: "https://me:t0ken@hooks.example.com" }', 'notify.url: must not hold a user name or password'],
     ['{ url: "https://hooks.example.com/#t0ken" }', 'notify.url: must not hold a #'],
     ['{ url: "https://x.example", secret: t0ken }', 'notify.secret: must not be written into this file'],
-    ['{ url: "https://x.example", secret: { env: A, file: b } }', 'notify.secret: must have either env or file'],
     ['{ url: "https://x.example", only: failure }', 'notify.only: must be failures, or left out'],
-    ['{ url: "https://x.example", sekret: { env: A } }', 'notify.sekret: unknown key (did you mean "secret"?)'],
   ])('%s', async (written, mistake) => {
     const mistakes = (await mistakesIn(withNotify(written))).join('\n')
 
