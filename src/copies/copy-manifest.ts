@@ -4,7 +4,7 @@ import { dirname } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import type Database from 'better-sqlite3'
 import { isMissing } from '../machine/folders.ts'
-import { organization, orNull, publicTable, time } from '../model/public-tables.ts'
+import { organizationColumn, orNull, publicTable, time } from '../model/public-tables.ts'
 import { quoted } from '../store/port/sql.ts'
 import { connect } from '../store/sqlite/connect.ts'
 import { kindOfFile } from './file-kind.ts'
@@ -19,7 +19,7 @@ export const MANIFEST = publicTable(
   'manifest',
   'what a copy for readers holds of each organization; the mirror itself has no such table',
   {
-    organization,
+    organization: organizationColumn,
     published_at: time('when the copy was made, UTC'),
     left_out: orNull.text('why its rows are not in the copy: never-read; NULL when they are'),
     run_id: orNull.number('last run that read the list to its end, as runs.id; NULL if none'),

@@ -24,7 +24,7 @@ export function publicColumns(table: string): readonly PublicColumn[] {
 
 /** A public table, its columns by their names. */
 export function publicTable(name: string, meaning: string, columns: Readonly<Record<string, Column>>): PublicTable {
-  return { name, meaning, columns: Object.entries(columns).map(([column, facts]) => ({ name: column, ...facts })) }
+  return { name, meaning, columns: Object.entries(columns).map(([key, facts]) => ({ name: key, ...facts })) }
 }
 
 /** Columns that the mirror writes, each by its type, and the same where they may be NULL. */
@@ -49,7 +49,7 @@ function field(what: string): Column {
   return asSent(orNull.text(`${what}, as sent; NULL when null or missing`))
 }
 
-export const organization = text('organization, as named in the configuration')
+export const organizationColumn = text('organization, as named in the configuration')
 const id = asSent(text('UUID of the customer, in lower case'))
 const extra = personal(
   asSent(orNull.text('JSON object of the fields that the specification does not know; NULL if none')),
@@ -69,7 +69,7 @@ const FIELDS: Readonly<Record<TextField, Column>> = {
 }
 
 const CUSTOMER = {
-  organization,
+  organization: organizationColumn,
   id,
   ...FIELDS,
   created_at_utc: orNull.time('created_at in UTC, to the second; NULL when it cannot be read'),
@@ -93,7 +93,7 @@ export const PUBLIC_TABLES: readonly PublicTable[] = [
   publicTable('changes', 'every change of a customer since the first complete run of its organization, in order', {
     seq: number('number of the change; a later change has a higher number'),
     run_id: number('run that found the change, as runs.id'),
-    organization,
+    organization: organizationColumn,
     id,
     change: text('added, changed, removed or returned'),
     fields: personal(
@@ -106,7 +106,7 @@ export const PUBLIC_TABLES: readonly PublicTable[] = [
   }),
   publicTable('runs', 'every run, with its report', {
     id: number('number of the run; a later run has a higher number'),
-    organization,
+    organization: organizationColumn,
     trigger: text('what started the run: sync, schedule, manual or catch-up'),
     started_at: time('when the run started, UTC'),
     finished_at: orNull.time('when the run ended, UTC; NULL while it runs'),
@@ -153,7 +153,7 @@ export const PUBLIC_TABLES: readonly PublicTable[] = [
   publicTable('rejects', 'records that could not be kept as customers', {
     reject_id: number('number of the reject within this file'),
     run_id: number('run that received the record last, as runs.id'),
-    organization,
+    organization: organizationColumn,
     record_id: asSent(orNull.text('UUID of the record, in lower case; NULL when it has none')),
     record_key: personal(text('what identifies the record: its UUID, or else a digest of its payload')),
     page: number('page on which the record came last, from 1'),
@@ -165,14 +165,14 @@ export const PUBLIC_TABLES: readonly PublicTable[] = [
     resolved_at: orNull.time('when the record was valid again, or no longer listed, UTC; NULL while open'),
   }),
   publicTable('held_removals', 'the customers whose removal waits to be approved or discarded', {
-    organization,
+    organization: organizationColumn,
     id,
     ...{ name: FIELDS.name, username: FIELDS.username, email: FIELDS.email },
     absent_since: time('since when the customer is absent from the list, UTC'),
     run_id: number('run that held the removal back, as runs.id'),
   }),
   publicTable('freshness', 'how current the rows of each organization are', {
-    organization,
+    organization: organizationColumn,
     read_as_of: orNull.time(
       'start of the last scan that read the list to its end, whatever it proved, UTC; NULL if none',
     ),
@@ -192,7 +192,7 @@ export const PUBLIC_TABLES: readonly PublicTable[] = [
     retired_at: orNull.time('since when the organization is retired, UTC; NULL if none'),
   }),
   publicTable('customers_history', 'every customer as it was: a row for each version, removed customers included', {
-    organization,
+    organization: organizationColumn,
     id,
     valid_from: time('when the mirror first saved this version, UTC'),
     valid_to: orNull.time('when the mirror replaced or removed it, UTC; NULL for the version of now'),
@@ -209,7 +209,7 @@ export const PUBLIC_TABLES: readonly PublicTable[] = [
     'customers_daily',
     'what became of the customers of an organization on each day, from its first complete run or history_from on',
     {
-      organization,
+      organization: organizationColumn,
       day: text('day in UTC, YYYY-MM-DD'),
       active: number('active customers at the end of the day: those of the day before + added - removed'),
       added: number('customers that are new or returned'),
@@ -221,7 +221,7 @@ export const PUBLIC_TABLES: readonly PublicTable[] = [
     'horizons',
     'since when changes and history are kept, for each organization of which retention has deleted rows',
     {
-      organization,
+      organization: organizationColumn,
       pruned_seq: number('changes of the organization up to this number are deleted; 0 where none are'),
       feed_seq: number('a reader of changes who has read less than this number needs a new copy'),
       history_from: orNull.time('history and daily counts begin here, UTC; NULL: at the first complete run'),
