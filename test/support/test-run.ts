@@ -20,7 +20,6 @@ const LONGEST = [
   'store/postgres/killed-server',
   'scan/services',
   'scan/nights.property',
-  'sync/definitions-over-nights.property',
   'cli/export-process.deep',
   'jobs/worker.deep',
   'scan-on-the-service',
