@@ -5,8 +5,8 @@ import { ALL, isPaused, pauseEndedMs, pauseOf, type Pause, type Pauses, type Sta
 import { isoTime } from '../src/time/moments.ts'
 import { askQueue } from './queue/backend.ts'
 import { repeatedly, within } from './queue/deadline.ts'
-import { listParsed, progressOf, type SharedValues } from './queue/port.ts'
-import type { Queues } from './queue/queues.ts'
+import { listParsed, type SharedValues } from './queue/port.ts'
+import { progressOf, type Queues } from './queue/queues.ts'
 import { GRACE_MS } from './schedule/due-runs.ts'
 
 const PREFIX = 'pause:'
@@ -25,12 +25,9 @@ function pauseText({ sinceMs, untilMs, resumedMs }: Stated): string {
   })
 }
 
-/** The pauses that all workers see. `onUnreadable` gets the name of each that cannot be read. */
-export async function readPauses(
-  values: Pick<SharedValues, 'list'>,
-  onUnreadable?: (name: string) => void,
-): Promise<Pauses> {
-  return listParsed(values, PREFIX, stored, onUnreadable)
+/** The pauses that all workers see. */
+export async function readPauses(values: Pick<SharedValues, 'list'>): Promise<Pauses> {
+  return listParsed(values, PREFIX, stored)
 }
 
 /** What a command did to an organization, or to ALL: the pause before, and the one now. */
@@ -121,8 +118,6 @@ type Watching = {
   lookMs: number
   /** Unix milliseconds. */
   now: () => number
-  /** Called at each look for each pause that cannot be read: a newer version wrote it. */
-  onUnreadable: (name: string) => void
 }
 
 /** How long to wait for an answer of the queue. */
@@ -132,11 +127,11 @@ const ANSWER_MS = 1000
  * Looks for changes of the pauses. When one has ended, or this worker begins and knows of none, the jobs that waited for its end start at
  * once.
  */
-export function watchPauses({ values, sync, lookMs, now, onUnreadable }: Watching) {
+export function watchPauses({ values, sync, lookMs, now }: Watching) {
   let known: Pauses = new Map()
   let seen: string | undefined
   const looking = repeatedly(lookMs, async () => {
-    known = await readPauses(values, onUnreadable)
+    known = await readPauses(values)
     const nowMs = now()
     // A pause may end by itself, and earlier than was known when its jobs were put off.
     const text = JSON.stringify([...known].map(([name, stated]) => [name, stated, isPaused(stated, nowMs)]))

@@ -16,8 +16,6 @@ export const TIMINGS = {
   leftWaitMs: 15_000,
   /** How long to wait for an organization that a run outside this queue holds. */
   leasedWaitMs: 20_000,
-  /** How often a quick run looks for a full run of its organization, and that one for the end of the quick run. */
-  quickLookMs: 500,
   /** How often a worker with runs looks whether a person cancelled one of them. */
   cancelLookMs: 1000,
   /** How long to wait for a mirror that is locked, or whose disk is full. */

@@ -21,11 +21,8 @@ import { claimQueue } from './queue/mirror-of-queue.ts'
 import { codeAndReason, watchQueue } from './queue/queue-faults.ts'
 import { listWaits, openQueues, putBackLeft } from './queue/queues.ts'
 import { sharedTurnsIn, type LimitEvent } from './queue/shared-turns.ts'
-import { CancellableJobs, listCancellations } from './run/cancellations.ts'
 import { answeringInTime, openLiveMirror } from './run/live-mirror.ts'
-import { startQuickWorker } from './run/quick-job.ts'
-import type { Processing } from './run/run-for-job.ts'
-import { startSyncWorker } from './run/sync-job.ts'
+import { startRunWorker, type Processing } from './run/run-job.ts'
 import { requestMissedRuns, watchDueTimes, type Occasion } from './schedule/due-runs.ts'
 import { TIMINGS, type Timings } from './timings.ts'
 
@@ -217,13 +214,7 @@ const CLAIM_MS = 2000
 function startParts({ config, publisher, log, timings, signal, onOutdated, backend, mirror, queues }: Common & Stores) {
   const { values, limits } = backend
   const now = Date.now
-  const unreadable = new Set<string>()
-  // Values are read again and again: what cannot be read is reported once.
-  const onUnreadable = (name: string) => {
-    if (!unreadable.has(name)) log.warn({ name }, 'value in the queue ignored, a newer version wrote it')
-    unreadable.add(name)
-  }
-  const pauses = watchPauses({ values, sync: queues.sync, lookMs: timings.lookMs, now, onUnreadable })
+  const pauses = watchPauses({ values, sync: queues.sync, lookMs: timings.lookMs, now })
   // An embedded queue has one worker.
   const others =
     backend.kind === 'embedded'
@@ -240,7 +231,7 @@ function startParts({ config, publisher, log, timings, signal, onOutdated, backe
   const processing: Processing = {
     organizationOf: config.organizationOf,
     lookAgain: config.lookAgain,
-    ...{ mirror, queues, pauses },
+    ...{ mirror, queues, values, pauses },
     rateLimits: new Map(),
     sharedTurns:
       limits &&
@@ -250,16 +241,15 @@ function startParts({ config, publisher, log, timings, signal, onOutdated, backe
       if (!signal.aborted) log.error({ error: describeError(error) }, 'mirror changed by a newer version, worker ends')
       onOutdated(error)
     },
-    cancellable: new CancellableJobs({
-      list: () => listCancellations(values, onUnreadable),
-      lookMs: timings.cancelLookMs,
-    }),
     stop: stopping.signal,
     ...{ timings, now, monotonicMs, random: Math.random },
   }
-  const syncWorker = startSyncWorker(backend, processing, config.current.jobs)
+  const { concurrency } = config.current.jobs
+  // Another worker takes over the job of a dead one; that of a quick run is left to the next due time.
+  const syncWorker = startRunWorker('sync', backend, processing, { concurrency, mostStalls: 3 })
+  const quickWorker = startRunWorker('quick', backend, processing, { concurrency: QUICK_AT_ONCE, mostStalls: 0 })
   const notifier = createNotifier({ config, mirror, queues, backend, log, timings, now })
-  const runners = [syncWorker, startQuickWorker(backend, processing)] as const
+  const runners = [syncWorker, quickWorker] as const
   const workers = [...runners, notifier.worker] as const
   syncWorker.on('active', ({ data }) => publisher.runStarted(data.organization))
   syncWorker.on('failed', (job) => publisher.runEnded(job?.data.organization ?? ''))
@@ -287,6 +277,9 @@ function startParts({ config, publisher, log, timings, signal, onOutdated, backe
     },
   }
 }
+
+/** Quick runs made at the same time by one worker, beside its full runs. */
+const QUICK_AT_ONCE = 4
 
 const ALONE: OtherWorkers = { problem: () => undefined, workers: () => 1, stop: () => {} }
 

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { constants } from 'node:os'
 import Database from 'better-sqlite3'
 import { describe, expect, test } from 'vitest'
-import { type Circumstances, verdictOf } from '../jobs/run/sync-job.ts'
+import { type Circumstances, verdictOf } from '../jobs/run/verdict.ts'
 import { EXIT_CODES, exitCodeOf } from '../src/cli/exit-code.ts'
 import { copyError } from '../src/copies/copy-error.ts'
 import { type ErrorCode, type ErrorFacts, ERRORS, factsOfCode, isErrorCode } from '../src/errors/error-facts.ts'
@@ -49,7 +49,7 @@ const MADE: Record<ErrorCode, Error> = {
 
 const CIRCUMSTANCES: Circumstances = {
   ...{ waitedMs: 0, maxWaitMs: 3_600_000, startsLeft: 9, leasedWaitMs: 30_000, mirrorWaitMs: 20_000 },
-  ...{ stopping: false, lockLost: false },
+  ...{ kind: 'sync', stopping: false, lockLost: false },
 }
 
 const ORIGINS = 'answer outage mirror other-version queue other-run stop cancel limit configuration ours'.split(' ')

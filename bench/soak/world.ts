@@ -140,8 +140,8 @@ export async function requestRuns(
   const queues = openQueues(backend)
   for (const each of queues.all) each.on('error', () => {})
   try {
-    const request = kind === 'full' ? queues.requestSync : queues.requestQuick
-    for (const organization of organizations) await request(organization, 'manual')
+    for (const organization of organizations)
+      await queues.request(kind === 'full' ? 'sync' : 'quick', organization, 'manual')
     await queues.close()
   } finally {
     // However long it takes: a worker that is started next opens the embedded queue.

@@ -1,5 +1,5 @@
 import { sleep } from '../../src/machine/timers.ts'
-import type { Queues } from '../queue/queues.ts'
+import { findJob, KINDS, type Queues } from '../queue/queues.ts'
 import { withQueues, type OpenedQueue, type QueueConfig } from '../queue/backend.ts'
 import { deleteCancellation, writeCancellation } from '../run/cancellations.ts'
 
@@ -39,7 +39,7 @@ async function cancel(
   organization: string,
   waiting: CancelWaiting,
 ): Promise<CancelEnd> {
-  const found = [...(await findJob(queues.sync, organization)), ...(await findJob(queues.quick, organization))]
+  const found = (await Promise.all(KINDS.map((kind) => findWaiting(queues[kind], organization)))).flat()
   if (found.length === 0) return 'nothing'
   const askedAtMs = waiting.now()
   const asked = {
@@ -58,11 +58,10 @@ const GRAVEST: readonly CancelEnd[] = ['unanswered', 'ended', 'removed', 'was-ov
 
 type Found = { queue: Queues['sync']; id: string; meantForMs: number; wasStarted: boolean }
 
-async function findJob(queue: Queues['sync'], organization: string): Promise<Found[]> {
-  const id = await queue.getDeduplicationJobId(organization)
-  const job = id === null ? undefined : await queue.getJob(id)
-  if (id === null || job === undefined || isOver(await queue.getJobState(id))) return []
-  return [{ queue, id, meantForMs: job.timestamp, wasStarted: job.attemptsStarted > 0 }]
+async function findWaiting(queue: Queues['sync'], organization: string): Promise<Found[]> {
+  const job = await findJob(queue, organization)
+  if (job?.id === undefined || isOver(await queue.getJobState(job.id))) return []
+  return [{ queue, id: job.id, meantForMs: job.timestamp, wasStarted: job.attemptsStarted > 0 }]
 }
 
 /** Takes the job out of the queue, or waits until its worker has ended it. */

@@ -3,14 +3,14 @@ import { ALL, type Pauses } from '../../src/model/pause.ts'
 import type { Wait } from '../../src/status/standing.ts'
 import { type Changed, pause, readPauses, resume } from '../pauses.ts'
 import { releaseQueue } from '../queue/mirror-of-queue.ts'
-import { type Counts, type Payload, type Queues, payload, waitOf } from '../queue/queues.ts'
+import { type Counts, KINDS, type Payload, type Queues, type RunKind, payload, waitOf } from '../queue/queues.ts'
 import { type QueueConfig, withQueues } from '../queue/backend.ts'
 
 /** A job in the queue. Times in Unix milliseconds. */
 type ListedJob = {
   /** A question mark where another program made the job. */
   organization: string
-  isQuick: boolean
+  kind: RunKind
   trigger: string
   state: 'running' | 'waiting' | 'delayed'
   /** What it waits for: until it is started, or inside its run. */
@@ -38,11 +38,11 @@ export async function releaseMirror(config: QueueConfig): Promise<void> {
   await withQueues(config, {}, ({ backend: { values } }) => releaseQueue(values))
 }
 
-async function listAll({ sync, quick }: Queues): Promise<ListedJob[]> {
+async function listAll(queues: Queues): Promise<ListedJob[]> {
   const looks = STATES.flatMap(({ types, state }) =>
-    [sync, quick].map(async (queue) => {
-      const jobs = await queue.getJobs([...types], 0, -1, true)
-      return jobs.map((job) => listed(job, { state, isQuick: queue === quick })).toSorted(byTime)
+    KINDS.map(async (kind) => {
+      const jobs = await queues[kind].getJobs([...types], 0, -1, true)
+      return jobs.map((job) => listed(job, { state, kind })).toSorted(byTime)
     }),
   )
   return (await Promise.all(looks)).flat()
@@ -54,10 +54,10 @@ const STATES = [
   { state: 'delayed', types: ['delayed'] },
 ] as const
 
-function listed(job: Job<Payload, Counts>, { state, isQuick }: Pick<ListedJob, 'state' | 'isQuick'>): ListedJob {
+function listed(job: Job<Payload, Counts>, { state, kind }: Pick<ListedJob, 'state' | 'kind'>): ListedJob {
   return {
     organization: payload.safeParse(job.data).data?.organization ?? '?',
-    isQuick,
+    kind,
     trigger: job.name,
     state,
     wait: waitOf(job, state),

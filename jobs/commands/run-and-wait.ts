@@ -5,12 +5,11 @@ import type { Outcome } from '../../src/sync/mirror-organization.ts'
 import { emptyReport, type Report } from '../../src/model/report.ts'
 import { moment } from '../../src/text/wording.ts'
 import { within } from '../queue/deadline.ts'
-import { requireMirrorOfQueue } from '../queue/mirror-of-queue.ts'
 import type { Counts, Queues } from '../queue/queues.ts'
-import { withQueues, type OpenedQueue, type QueueConfig } from '../queue/backend.ts'
+import type { OpenedQueue, QueueConfig } from '../queue/backend.ts'
 import { listCancellations } from '../run/cancellations.ts'
-import { failedWith, reasonOf } from '../run/run-for-job.ts'
-import { NO_SHARED_QUEUE, requestAll, type RequestedRun, type RequestOptions } from './run-now.ts'
+import { failedWith, reasonOf } from '../run/run-job.ts'
+import { requestRuns, type RequestedRun, type RequestOptions } from './run-now.ts'
 
 /**
  * The outcome of a job that another process ran. `from` says where its report comes from: the `mirror` on this machine, or only the
@@ -53,10 +52,8 @@ export async function runAndWait(
   options: RequestOptions,
   waiting: WaitingForRuns,
 ): Promise<Waited[]> {
-  return withQueues(config, { noSharedQueue: NO_SHARED_QUEUE }, async (opened) => {
-    await requireMirrorOfQueue(opened.backend.values, config.mirror)
-    const askedAtMs = waiting.now()
-    const requested = await requestAll(opened, organizations, options)
+  const askedAtMs = waiting.now()
+  return requestRuns(config, organizations, options, (requested, opened) => {
     waiting.onRequested(requested)
     return Promise.all(
       requested.map(async (run) => ({

@@ -4,7 +4,7 @@ import { hasChangedCustomers } from '../../src/model/report.ts'
 import type { HeldRemovals, Mirror } from '../../src/model/mirror.ts'
 import { isoTime } from '../../src/time/moments.ts'
 import type { Publisher } from '../publish/publisher.ts'
-import type { EndOfQuickRun, Listener, RunOfJob, WhyNotNow } from '../run/run-for-job.ts'
+import type { Listener, NoRunOfJob, RunOfJob } from '../run/run-job.ts'
 import { createSparseLog } from '../queue/queue-faults.ts'
 import type { MirrorFailures } from './health.ts'
 import type { Metrics } from './metrics.ts'
@@ -32,26 +32,22 @@ export function createListener({ metrics, mirrorFailures, mirror, publisher, log
     },
     onRun: (run) => {
       metrics.countRun(run)
+      if (run.kind === 'quick') {
+        if (hasChangedCustomers(run.outcome.report)) publisher.compareSoon()
+        return logQuickRun(log, run)
+      }
       mirrorFailures.note(run)
       publisher.runEnded(run.organization)
       const held = mirror.listHeldRemovals().catch(() => undefined)
       void held.then((open) => logRun(log, run, open))
     },
-    onNoRun: (organization, why, untilMs) => {
-      publisher.runEnded(organization)
-      if (why === 'paused') log.info({ organization, until: untilMs && isoTime(untilMs) }, 'run put off')
-      else if (LEFT.has(why)) log.warn({ organization, why }, 'job left to other workers')
-      else log.info({ organization, why }, 'run not needed')
-    },
-    onQuickRun: (ended) => {
-      metrics.countQuickRun(ended)
-      if (ended.end !== 'skipped' && hasChangedCustomers(ended.outcome.report)) publisher.compareSoon()
-      logQuickRun(log, ended)
+    onNoRun: (noRun) => {
+      if (noRun.kind === 'quick') metrics.countSkipped()
+      else publisher.runEnded(noRun.organization)
+      logNoRun(log, noRun)
     },
   }
 }
-
-const LEFT: ReadonlySet<WhyNotNow> = new Set(['newer-version', 'another-configuration'])
 
 /**
  * Logs what slows runs down. While the server of the mirror is away, each run asks it again every few seconds: of these waits one is
@@ -88,12 +84,18 @@ export function logRun(
   else log.error({ ...facts, err: error }, 'run failed unexpectedly')
 }
 
-/** Logs the end of a quick job in one line. No failure of it is an error: the next one comes soon, and the night reads everything. */
-function logQuickRun(log: Logger, quickRun: EndOfQuickRun): void {
-  const { organization, end } = quickRun
-  if (quickRun.end === 'skipped') return log.debug({ organization, why: quickRun.why }, 'quick run left out')
-  const { report, error } = quickRun.outcome
-  const facts = { organization, end, report }
-  if (quickRun.end !== 'failed') log.info(facts, end === 'partial' ? 'quick run complete' : 'quick run stopped')
+/** No failure of a quick run is an error: the next one comes soon, and the night reads everything. */
+function logQuickRun(log: Logger, { outcome: { report, error }, verdict }: RunOfJob): void {
+  const facts = { report, verdict }
+  if (verdict.kind === 'complete') log.info(facts, 'quick run complete')
+  else if (verdict.kind !== 'give-up') log.info(facts, 'quick run stopped')
   else log.warn({ ...facts, ...(!isOurs(error) && { err: error }) }, 'quick run failed')
+}
+
+function logNoRun(log: Logger, { organization, kind, why, untilMs }: NoRunOfJob): void {
+  const facts = { organization, why }
+  if (kind === 'quick') log.debug(facts, 'quick run left out')
+  else if (why === 'paused') log.info({ organization, until: untilMs && isoTime(untilMs) }, 'run put off')
+  else if (why === 'newer-version' || why === 'another-configuration') log.warn(facts, 'job left to other workers')
+  else log.info(facts, 'run not needed')
 }

@@ -3,13 +3,12 @@ import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom
 import type { Config } from '../../src/config/read-config.ts'
 import { type Configured, type OrganizationView, type OverviewFacts, readStandings } from '../../src/status/overview.ts'
 import { type Pauses, pauseOf } from '../../src/model/pause.ts'
-import type { Report } from '../../src/model/report.ts'
 import type { UncountedFreshness } from '../../src/model/mirror.ts'
 import { commit, version } from '../../src/machine/version.ts'
 import type { Wait } from '../../src/status/standing.ts'
 import { within } from '../queue/deadline.ts'
-import type { Queues } from '../queue/queues.ts'
-import type { EndOfQuickRun, RunOfJob } from '../run/run-for-job.ts'
+import { KINDS, type Queues } from '../queue/queues.ts'
+import type { RunOfJob } from '../run/run-job.ts'
 import { type Scheduled, dueOutlook } from '../schedule/due-runs.ts'
 import { checkSchedules } from '../schedule/due-times.ts'
 
@@ -42,23 +41,20 @@ const COUNT_MS = 1000
 /** The metrics of this worker. What the mirror and the queue hold is looked up once for each scrape. */
 export function createMetrics({ mirror, queues, organizations, ...looking }: Measured) {
   const registry = new Registry()
-  const meters = metersIn(registry)
-  const { keepOnly, ...counters } = countersIn(meters)
+  const counters = countersIn(registry)
   let standings: readonly Standing[] = []
   let health: Health = { ready: false, queueUp: false }
-  const { gauge } = meters
-  gauge('ready', '1 while the worker does its work, as /readyz answers', [], (value) => value.set(Number(health.ready)))
-  gauge('queue_up', '1 while the queue can be written', [], (value) => value.set(Number(health.queueUp)))
-  measureStandings(meters, () => standings)
-  gauge('jobs', 'Jobs in the queue', ['queue', 'state'], async (jobs) => {
-    if (!health.queueUp) return
-    const counting = (['sync', 'quick'] as const).map(async (queue) => {
+  gauge(registry, 'ready', '1 while the worker does its work, as /readyz answers', [], () => [[Number(health.ready)]])
+  gauge(registry, 'queue_up', '1 while the queue can be written', [], () => [[Number(health.queueUp)]])
+  measureStandings(registry, () => standings)
+  gauge(registry, 'jobs', 'Jobs in the queue', ['queue', 'state'], async () => {
+    if (!health.queueUp) return []
+    const counting = KINDS.map(async (queue): Promise<Value[]> => {
       const counts = await within(queues[queue].getJobCounts(), COUNT_MS, {}).catch(() => ({}))
-      for (const [state, count] of Object.entries(counts)) jobs.set({ queue, state }, count)
+      return Object.entries(counts).map(([state, count]) => [count, { queue, state }])
     })
-    await Promise.all(counting)
+    return (await Promise.all(counting)).flat()
   })
-
   return {
     ...counters,
     /** In the text format of Prometheus. */
@@ -67,7 +63,7 @@ export function createMetrics({ mirror, queues, organizations, ...looking }: Mea
       // While the mirror cannot be read, `ready` is 0; all other metrics are still worth having.
       const facts = overviewFacts(organizations(), await momentOf(looking))
       standings = await readStandings(mirror, facts).catch(() => [])
-      keepOnly(organizations().map(({ id }) => id))
+      counters.begin(organizations().map(({ id }) => id))
       // One in each turn of the event loop: with a thousand organizations there are some thousand lines of each.
       const texts: string[] = []
       for (const { name } of registry.getMetricsAsArray()) {
@@ -81,65 +77,60 @@ export function createMetrics({ mirror, queues, organizations, ...looking }: Mea
 
 /**
  * The counters of a worker. Few of them are told apart by organization, since a scrape of a thousand is to stay below a megabyte: the mirror
- * has the numbers of every run. `keepOnly` drops those of organizations that are no longer configured.
+ * has the numbers of every run.
  */
-function countersIn({ counter, histogram }: Meters) {
-  const counters = {
-    runs: counter('runs', 'Runs, by the outcome of their job', ['organization', 'outcome']),
-    requests: counter('requests', 'Answers of the service, by class of status', ['organization', 'status']),
-    throttled: counter('throttled', 'Answers that asked to slow down', ['organization']),
-    quickRuns: counter('quick_runs', 'Quick runs between two nights, by their end', ['outcome']),
-    pages: counter('pages', 'Pages saved', []),
-    customers: counter('customers', 'Records, by result', ['change']),
-    waited: counter('waited_seconds', 'Seconds waited inside runs because the service asked', []),
-    took: histogram('run_duration_seconds', 'How long runs take', RUN_SECONDS),
-    takenOver: counter('jobs_taken_over', 'Jobs whose worker was gone, so that another one took them', []),
-  }
-  const { runs, requests, throttled, quickRuns } = counters
-  const counted = new Set<string>()
+function countersIn(registry: Registry) {
+  const counter = (name: string, help: string, labelNames: string[]) =>
+    new Counter({ name: `${PREFIX}${name}_total`, help, labelNames, registers: [registry] })
+  const runs = counter('runs', 'Runs, by the outcome of their job', ['organization', 'outcome'])
+  const requests = counter('requests', 'Answers of the service, by class of status', ['organization', 'status'])
+  const throttled = counter('throttled', 'Answers that asked to slow down', ['organization'])
+  const quickRuns = counter('quick_runs', 'Quick runs between two nights, by their end', ['outcome'])
+  const pages = counter('pages', 'Pages saved', [])
+  const customers = counter('customers', 'Records, by result', ['change'])
+  const waited = counter('waited_seconds', 'Seconds waited inside runs because the service asked', [])
+  const took = new Histogram({
+    ...{
+      name: `${PREFIX}run_duration_seconds`,
+      help: 'How long runs take',
+      buckets: RUN_SECONDS,
+      registers: [registry],
+    },
+  })
+  const takenOver = counter('jobs_taken_over', 'Jobs whose worker was gone, so that another one took them', [])
   // Prometheus sees the first event only as an increase from 0, so counters start at 0.
-  for (const outcome of ['partial', 'skipped', 'stopped', 'failed'] as const satisfies EndOfQuickRun['end'][])
-    quickRuns.inc({ outcome }, 0)
-  for (const change of CHANGES) counters.customers.inc({ change }, 0)
-
-  const countWork = (organization: string, report: Report) => {
-    counted.add(organization)
-    counters.pages.inc(report.pages)
-    for (const change of CHANGES) counters.customers.inc({ change }, report[change])
-    throttled.inc({ organization }, report.throttled)
-    counters.waited.inc(seconds(report.waitedMs))
-  }
+  for (const outcome of ['partial', 'skipped', 'stopped', 'failed']) quickRuns.inc({ outcome }, 0)
+  for (const change of CHANGES) customers.inc({ change }, 0)
   return {
-    countRun({ organization, outcome: { report }, verdict }: RunOfJob) {
-      runs.inc({ organization, outcome: verdict.kind })
-      countWork(organization, report)
-      counters.took.observe(seconds(report.durationMs))
-    },
-    countQuickRun(ended: EndOfQuickRun) {
-      quickRuns.inc({ outcome: ended.end })
-      if (ended.end !== 'skipped') countWork(ended.organization, ended.outcome.report)
-    },
-    countAnswer(organization: string, { status }: { status: number }) {
-      counted.add(organization)
-      requests.inc({ organization, status: `${Math.floor(status / 100)}xx` })
-    },
-    /** A job whose worker is gone came to another one. */
-    countTakenOver: () => counters.takenOver.inc(),
-    keepOnly: (organizations: readonly string[]) => {
-      const configured = new Set(organizations)
-      for (const organization of counted.difference(configured)) {
-        for (const outcome of OUTCOMES) runs.remove({ organization, outcome })
-        for (const hundreds of [1, 2, 3, 4, 5]) requests.remove({ organization, status: `${hundreds}xx` })
-        throttled.remove({ organization })
-        counted.delete(organization)
-      }
+    begin(organizations: readonly string[]) {
       for (const organization of organizations) {
-        counted.add(organization)
         throttled.inc({ organization }, 0)
         for (const outcome of ['complete', 'give-up']) runs.inc({ organization, outcome }, 0)
       }
     },
+    countRun({ organization, kind, outcome: { report }, verdict }: RunOfJob) {
+      if (kind === 'quick') quickRuns.inc({ outcome: QUICK_ENDS[verdict.kind] ?? 'stopped' })
+      else {
+        runs.inc({ organization, outcome: verdict.kind })
+        took.observe(seconds(report.durationMs))
+      }
+      pages.inc(report.pages)
+      for (const change of CHANGES) customers.inc({ change }, report[change])
+      throttled.inc({ organization }, report.throttled)
+      waited.inc(seconds(report.waitedMs))
+    },
+    countSkipped: () => quickRuns.inc({ outcome: 'skipped' }),
+    countAnswer(organization: string, { status }: { status: number }) {
+      requests.inc({ organization, status: `${Math.floor(status / 100)}xx` })
+    },
+    /** A job whose worker is gone came to another one. */
+    countTakenOver: () => takenOver.inc(),
   }
+}
+
+const QUICK_ENDS: Readonly<Partial<Record<RunOfJob['verdict']['kind'], string>>> = {
+  complete: 'partial',
+  'give-up': 'failed',
 }
 
 /** Seconds, never negative: a run measured by a clock that was set back may have a negative duration. */
@@ -149,26 +140,10 @@ function seconds(ms: number): number {
 
 const RUN_SECONDS = [1, 5, 15, 60, 300, 900, 3600, 14_400]
 
-const OUTCOMES = [
-  'complete',
-  'wait',
-  'retry',
-  'give-up',
-  'hand-back',
-  'abandon',
-] as const satisfies RunOfJob['verdict']['kind'][]
-
 const CHANGES = [
-  'received',
-  'inserted',
-  'updated',
-  'unchanged',
-  'duplicates',
-  'rejected',
-  'suppressed',
-  'removed',
-  'returned',
-] as const
+  ...(['received', 'inserted', 'updated', 'unchanged', 'duplicates', 'rejected', 'suppressed'] as const),
+  ...(['removed', 'returned'] as const),
+]
 
 /** Gauges that are named like counters. The same figures are there by type, and their sums need no metric. */
 const MISNAMED = ['handles', 'requests', 'resources'].map((kind) => `nodejs_active_${kind}_total`)
@@ -226,70 +201,78 @@ export async function statusMetrics(
   checkSchedules(config, moment.nowMs)
   const standings = await readStandings(mirror, overviewFacts(config.organizations, moment))
   const registry = new Registry()
-  const meters = metersIn(registry)
-  measureStandings(meters, () => standings)
-  meters.gauge('status_timestamp_seconds', 'When this text was made', [], (value) => value.set(moment.nowMs / 1000))
+  measureStandings(registry, () => standings)
+  gauge(registry, 'status_timestamp_seconds', 'When this text was made', [], () => [[moment.nowMs / 1000]])
   return registry.metrics()
 }
 
 /** What the names of all metrics begin with. */
 const PREFIX = 'customer_mirror_'
 
-type Meters = ReturnType<typeof metersIn>
+type Value = [value: number, labels?: Record<string, string>]
 
-/** Makes metrics that belong to a registry. */
-function metersIn(registry: Registry) {
-  const named = (name: string, help: string) => ({ name: `${PREFIX}${name}`, help, registers: [registry] })
-  return {
-    counter: (name: string, help: string, labelNames: string[]) =>
-      new Counter({ ...named(`${name}_total`, help), labelNames }),
-    histogram: (name: string, help: string, buckets: number[]) => new Histogram({ ...named(name, help), buckets }),
-    /** A gauge that is set anew at each scrape. */
-    gauge: (name: string, help: string, labelNames: string[], set: (gauge: Gauge) => Promise<void> | void) =>
-      new Gauge({
-        ...{ ...named(name, help), labelNames },
-        collect() {
-          this.reset()
-          return set(this)
-        },
-      }),
-  }
+/** Adds a gauge that is measured anew at each scrape. */
+function gauge(
+  registry: Registry,
+  name: string,
+  help: string,
+  labelNames: string[],
+  measure: () => Promise<Value[]> | Value[],
+): Gauge {
+  return new Gauge({
+    ...{ name: `${PREFIX}${name}`, help, labelNames, registers: [registry] },
+    async collect() {
+      this.reset()
+      for (const [value, labels = {}] of await measure()) this.set(labels, value)
+    },
+  })
 }
 
 /**
  * The gauges that a worker and `status --format prometheus` have in common: which version runs, made from which commit where that is known,
- * on which Node; and the organizations. `look` is called for each gauge. The dates of a retired organization stand still, and are left out.
+ * on which Node; and the organizations.
  */
-function measureStandings({ gauge }: Meters, look: () => readonly Standing[]): void {
+function measureStandings(registry: Registry, look: () => readonly Standing[]): void {
   const known = commit()
-  const labels = { version: version(), ...(known !== undefined && { commit: known }), node: process.version }
+  const build = { version: version(), ...(known !== undefined && { commit: known }), node: process.version }
   const ofBuild = 'The version of the program, its commit where that is known, and the version of Node'
-  gauge('build_info', ofBuild, ['version', 'commit', 'node'], (values) => values.set(labels, 1))
-
-  const measure = (name: string, help: string, valueOf: (standing: Standing) => number | undefined) =>
-    gauge(name, help, ['organization'], (values) => {
-      for (const standing of look()) {
+  gauge(registry, 'build_info', ofBuild, ['version', 'commit', 'node'], () => [[1, build]])
+  for (const [name, help, valueOf] of OF_ORGANIZATIONS)
+    gauge(registry, name, help, ['organization'], () =>
+      look().flatMap((standing): Value[] => {
         const value = valueOf(standing)
-        if (value !== undefined) values.set({ organization: standing.organization }, value)
-      }
-    })
-  const current = ({ freshness }: Standing) => (freshness?.retiredAtMs === undefined ? freshness : undefined)
-  measure('last_success_timestamp_seconds', 'When the last run began that read the list to its end', (each) =>
-    unixSeconds(current(each)?.readAsOfMs),
+        return value === undefined ? [] : [[value, { organization: standing.organization }]]
+      }),
+    )
+  const ofStates = '1 for each state that is true of an organization, as the page of the worker names it'
+  gauge(registry, 'standing', ofStates, ['organization', 'state'], () =>
+    look().flatMap(({ organization, standing }) => standing.states.map((state): Value => [1, { organization, state }])),
   )
-  measure('last_proven_timestamp_seconds', 'When the last run began whose scan is proven or settled', (each) =>
-    unixSeconds(current(each)?.provenAsOfMs),
-  )
-  measure('next_due_timestamp_seconds', 'When the next full run is due by the schedule', ({ due }) =>
-    unixSeconds(due?.nextMs),
-  )
-  measure('open_rejects', 'Records that could not be kept as customers', (each) => current(each)?.openRejects)
-  measure('held_removals', 'Removals held back that wait to be approved or discarded', (each) => current(each)?.held)
-  const help = '1 for each state that is true of an organization, as the page of the worker names it'
-  gauge('standing', help, ['organization', 'state'], (values) => {
-    for (const { organization, standing } of look())
-      for (const state of standing.states) values.set({ organization, state }, 1)
-  })
+}
+
+const OF_ORGANIZATIONS: readonly [name: string, help: string, valueOf: (standing: Standing) => number | undefined][] = [
+  [
+    'last_success_timestamp_seconds',
+    'When the last run began that read the list to its end',
+    (each) => unixSeconds(current(each)?.readAsOfMs),
+  ],
+  [
+    'last_proven_timestamp_seconds',
+    'When the last run began whose scan is proven or settled',
+    (each) => unixSeconds(current(each)?.provenAsOfMs),
+  ],
+  [
+    'next_due_timestamp_seconds',
+    'When the next full run is due by the schedule',
+    ({ due }) => unixSeconds(due?.nextMs),
+  ],
+  ['open_rejects', 'Records that could not be kept as customers', (each) => current(each)?.openRejects],
+  ['held_removals', 'Removals held back that wait to be approved or discarded', (each) => current(each)?.held],
+]
+
+/** The dates of a retired organization stand still, and are left out. */
+function current({ freshness }: Standing): UncountedFreshness | undefined {
+  return freshness?.retiredAtMs === undefined ? freshness : undefined
 }
 
 function unixSeconds(unixMs: number | undefined): number | undefined {

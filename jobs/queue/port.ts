@@ -1,6 +1,5 @@
 import type { BackendFactory, IQueueBackend, Telemetry } from 'bullmq'
 import { z } from 'zod'
-import type { Wait } from '../../src/status/standing.ts'
 import { parsedJson } from '../../src/text/parsed-json.ts'
 
 /** The store of the jobs. Its users do not see which kind it is. */
@@ -104,21 +103,16 @@ export function nameInDatabase({ prefix }: { prefix: string }, queue: QueueName)
   return `${prefix}-${queue}`
 }
 
-/**
- * All values whose names begin so, by the rest of their names. One that cannot be read was written by a newer version: it is left out, and
- * `onUnreadable` gets its name.
- */
+/** All values whose names begin so, by the rest of their names. One that cannot be read was written by a newer version, and is left out. */
 export async function listParsed<Form extends z.ZodType>(
   values: Pick<SharedValues, 'list'>,
   beginning: string,
   form: Form,
-  onUnreadable: (name: string) => void = () => {},
 ): Promise<Map<string, z.output<Form>>> {
   const found = new Map<string, z.output<Form>>()
   for (const [name, text] of await values.list(beginning)) {
     const parsed = parseValue(form, text)
-    if (parsed === undefined) onUnreadable(name)
-    else found.set(name.slice(beginning.length), parsed)
+    if (parsed !== undefined) found.set(name.slice(beginning.length), parsed)
   }
   return found
 }
@@ -126,28 +120,4 @@ export async function listParsed<Form extends z.ZodType>(
 /** A value that is kept as JSON in this form; undefined for a text that cannot be read, such as one of a newer version. */
 export function parseValue<Form extends z.ZodType>(form: Form, text: string): z.output<Form> | undefined {
   return form.safeParse(parsedJson(text)).data
-}
-
-/** What a job keeps between two starts, because several workers may run it in turn. */
-export type JobProgress = z.output<typeof progress>
-
-const wait = z.object({
-  why: z.enum(['pause', 'rate-limit', 'outage', 'retry']),
-  untilMs: z.number().optional(),
-  status: z.number().optional(),
-  attempt: z.number().optional(),
-}) satisfies z.ZodType<Wait>
-
-const progress = z.object({
-  /** How long it has waited since it last saved a page. */
-  waitedMs: z.number().nonnegative().catch(0),
-  /** How many workers in a row did not have its organization in their configuration. */
-  unknownTo: z.number().optional(),
-  /** What it waits for, or waited for last. */
-  wait: wait.optional().catch(undefined),
-})
-
-/** The progress of a job; none where it has none yet, or where a newer version wrote it. */
-export function progressOf(job: { progress: unknown }): JobProgress {
-  return progress.catch({ waitedMs: 0 }).parse(job.progress)
 }

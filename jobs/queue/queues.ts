@@ -6,7 +6,7 @@ import type { Wait } from '../../src/status/standing.ts'
 import type { Trigger } from '../../src/model/report.ts'
 import { version } from '../../src/machine/version.ts'
 import type { Timings } from '../timings.ts'
-import { nameInDatabase, progressOf, type Backend, type QueueName } from './port.ts'
+import { nameInDatabase, type Backend, type QueueName } from './port.ts'
 
 /**
  * The payload of a job: the organization to mirror, the due time that the job is for, in Unix milliseconds, and the version of the program
@@ -25,49 +25,59 @@ export type Counts = Record<string, number>
 /** The result of requesting a run: a new job, or an existing one in this state; without an id if that has just ended. */
 export type Requested = { added: boolean; state: string; id: string | undefined }
 
-export type Queues = ReturnType<typeof openQueues>
+/**
+ * The kinds of runs, each with a queue and a worker of its own, so that the jobs of one never take the place of the other's. The mirror
+ * records runs; the queue keeps recent jobs only for inspection.
+ */
+export const KINDS = ['sync', 'quick'] as const
+export type RunKind = (typeof KINDS)[number]
 
-/** Attempts of a job whose service is not available: with their waits, about an hour. */
-const ATTEMPTS = 12
 const DAY_S = 86_400
 
-/**
- * Three queues. A sync job mirrors an organization: every request to do so becomes such a job, of which each organization has one at a time. A
- * quick job makes a quick run, and there is one for each organization too; quick jobs have a queue and a worker of their own, so that they
- * never take the place of a sync job. A notify job reports a night.
- */
+const JOBS: Readonly<Record<RunKind, JobsOptions>> = {
+  sync: {
+    // With their waits, about an hour.
+    attempts: 12,
+    backoff: { type: 'custom' },
+    removeOnComplete: { age: 2 * DAY_S, count: 1000 },
+    removeOnFail: { age: 14 * DAY_S, count: 1000 },
+  },
+  // It is not retried: the next one finds the same.
+  quick: {
+    attempts: 1,
+    removeOnComplete: { age: DAY_S, count: 1000 },
+    removeOnFail: { age: 2 * DAY_S, count: 1000 },
+  },
+}
+
+export type Queues = ReturnType<typeof openQueues>
+
+/** The queues: of each kind of run, every organization has one job at a time. A notify job reports a night. */
 export function openQueues(backend: Backend) {
   const backed = withBackend<IQueueBackend, unknown>(backend.factory)
   const options = { connection: {}, ...(backend.telemetry !== undefined && { telemetry: backend.telemetry }) }
-  const sync = new backed.Queue<Payload, Counts, Trigger>(nameInDatabase(backend, 'sync'), options)
-  const quick = new backed.Queue<Payload, Counts, Trigger>(nameInDatabase(backend, 'quick'), options)
+  const ofRuns = (kind: RunKind) => new backed.Queue<Payload, Counts, Trigger>(nameInDatabase(backend, kind), options)
+  const runs = { sync: ofRuns('sync'), quick: ofRuns('quick') }
   const notify = new backed.Queue<unknown, Counts>(nameInDatabase(backend, 'notify'), options)
-
-  /** Requests a run of an organization. */
-  const requestSync = async (
-    organization: string,
-    trigger: Trigger,
-    { askedAtMs, dueMs }: RequestOptions = {},
-  ): Promise<Requested> => {
-    const asked = askedAtMs === undefined ? {} : { timestamp: askedAtMs }
-    const requested = await request(sync, { organization, dueMs }, trigger, { ...SYNC_JOB, ...asked })
-    if (requested.added || trigger !== 'manual' || (await markAsked(sync, organization))) return requested
-    // The job that was found has ended, or is about to end without a run.
-    return await request(sync, { organization, dueMs }, trigger, { ...SYNC_JOB, ...asked })
-  }
-
-  /** Requests a quick run of an organization. */
-  const requestQuick = async (
-    organization: string,
-    trigger: Trigger,
-    { dueMs }: Pick<RequestOptions, 'dueMs'> = {},
-  ): Promise<Requested> => request(quick, { organization, dueMs }, trigger, QUICK_JOB)
-
-  const all = [sync, quick, notify] as const
+  const all = [runs.sync, runs.quick, notify] as const
   return {
-    ...{ sync, quick, notify, all },
-    requestSync,
-    requestQuick,
+    ...runs,
+    notify,
+    all,
+    /** Requests a run of an organization. */
+    request: async (
+      kind: RunKind,
+      organization: string,
+      trigger: Trigger,
+      { askedAtMs, dueMs }: RequestOptions = {},
+    ): Promise<Requested> => {
+      const asked = { ...JOBS[kind], ...(askedAtMs !== undefined && { timestamp: askedAtMs }) }
+      const add = () => request(runs[kind], { organization, dueMs }, trigger, asked)
+      const requested = await add()
+      if (requested.added || trigger !== 'manual' || (await markAsked(runs[kind], organization))) return requested
+      // The job that was found has ended, or is about to end without a run.
+      return add()
+    },
     close: async () => {
       await Promise.all(all.map((queue) => queue.close()))
     },
@@ -96,15 +106,19 @@ type RequestOptions = {
  * Lets the job of an organization be for a person, so that its run is made although the schedule needs none. Returns whether the job has yet
  * to look at that.
  */
-async function markAsked(
-  sync: Pick<Queues['sync'], 'getDeduplicationJobId' | 'getJob'>,
-  organization: string,
-): Promise<boolean> {
-  const id = await sync.getDeduplicationJobId(organization)
-  const job = id === null ? undefined : await sync.getJob(id)
+async function markAsked(queue: Asked, organization: string): Promise<boolean> {
+  const job = await findJob(queue, organization)
   // Rejects for a job that has ended meanwhile.
   await job?.updateData({ ...job.data, dueMs: undefined }).catch(() => {})
-  return id !== null && (await sync.getDeduplicationJobId(organization)) === id
+  return job?.id !== undefined && (await queue.getDeduplicationJobId(organization)) === job.id
+}
+
+type Asked = Pick<Queues['sync'], 'getDeduplicationJobId' | 'getJob'>
+
+/** The job of an organization in a queue. It may have ended. */
+export async function findJob(queue: Asked, organization: string) {
+  const id = await queue.getDeduplicationJobId(organization)
+  return id === null ? undefined : queue.getJob(id)
 }
 
 /**
@@ -118,21 +132,6 @@ export async function isAsked(
   await sync.backend.removeDeduplicationKey(organization, id)
   return (await sync.getJob(id))?.data.dueMs === undefined
 }
-
-/** The mirror records runs; the queue keeps recent jobs only for inspection. */
-const SYNC_JOB = {
-  attempts: ATTEMPTS,
-  backoff: { type: 'custom' },
-  removeOnComplete: { age: 2 * DAY_S, count: 1000 },
-  removeOnFail: { age: 14 * DAY_S, count: 1000 },
-} as const
-
-/** A quick run is not retried: the next one finds the same. */
-const QUICK_JOB = {
-  attempts: 1,
-  removeOnComplete: { age: DAY_S, count: 1000 },
-  removeOnFail: { age: 2 * DAY_S, count: 1000 },
-} as const
 
 /**
  * Adds a job, or finds the one that the organization has in this queue. The job of a due time has its name, also after it has ended:
@@ -157,6 +156,30 @@ async function request(
 }
 
 const ENDED: ReadonlySet<string> = new Set(['completed', 'failed', 'unknown'])
+
+/** What a job keeps between two starts, because several workers may run it in turn. */
+export type JobProgress = z.output<typeof progress>
+
+const wait = z.object({
+  why: z.enum(['pause', 'rate-limit', 'outage', 'retry']),
+  untilMs: z.number().optional(),
+  status: z.number().optional(),
+  attempt: z.number().optional(),
+}) satisfies z.ZodType<Wait>
+
+const progress = z.object({
+  /** How long it has waited since it last saved a page. */
+  waitedMs: z.number().nonnegative().catch(0),
+  /** How many workers in a row did not have its organization in their configuration. */
+  unknownTo: z.number().optional(),
+  /** What it waits for, or waited for last. */
+  wait: wait.optional().catch(undefined),
+})
+
+/** The progress of a job; none where it has none yet, or where a newer version wrote it. */
+export function progressOf(job: { progress: unknown }): JobProgress {
+  return progress.catch({ waitedMs: 0 }).parse(job.progress)
+}
 
 /** What a job waits for: until it is started again, or inside its run. */
 export function waitOf(job: { progress: unknown }, state: string): Wait | undefined {

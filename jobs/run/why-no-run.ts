@@ -1,56 +1,43 @@
-import { z } from 'zod'
+import type { Job } from 'bullmq'
+import type { Organization } from '../../src/config/organization.ts'
 import { isForGood } from '../../src/errors/error-facts.ts'
-import { pauseOf } from '../../src/model/pause.ts'
-import type { Trigger } from '../../src/model/report.ts'
-import type { LastRun } from '../../src/model/mirror.ts'
-import { isFarAhead } from '../../src/time/moments.ts'
 import { version } from '../../src/machine/version.ts'
-import { progressOf } from '../queue/port.ts'
-import { isAsked } from '../queue/queues.ts'
-import { isDue, wasReadSince, type Wanted } from '../schedule/due-runs.ts'
-import { delayUntil, type Processing, type SyncJob, type WhyNone, type WhyNotNeeded } from './run-for-job.ts'
+import type { LastRun, Mirror } from '../../src/model/mirror.ts'
+import { pauseOf, type Pause } from '../../src/model/pause.ts'
+import type { Trigger } from '../../src/model/report.ts'
+import { isFarAhead } from '../../src/time/moments.ts'
+import type { PauseWatch } from '../pauses.ts'
+import { isAsked, jobStateOf, type Counts, type Payload, type Queues } from '../queue/queues.ts'
+import { isDue, wasReadSince } from '../schedule/due-runs.ts'
 
-/** A worker of the right version finds a job within five minutes. */
-const MOST_WAITS = 20
+/**
+ * Why a job makes no run now. It is left to other workers: `newer-version` asked for it, or its organization is in `another-configuration`. It
+ * is not needed: the list was read since it was due, that failed for good, or an earlier start of the job read it. Its organization is
+ * `paused`. And for a quick run: there is no line for one; the organization has the job of a full run, such a run is due, or is to be
+ * continued; or the last quick run was refused.
+ */
+export type WhyNone = 'newer-version' | 'another-configuration' | WhyNotNeeded | 'paused' | WhyNotQuick
+type WhyNotNeeded = 'read-since' | 'refused-since' | 'ended-before'
+type WhyNotQuick = 'not-scheduled' | 'full-run' | 'due' | 'unfinished' | 'refused'
 
-/** Leaves a job of a newer version to a worker of that: it uses none of its attempts, and waits a little longer each time. */
-export async function leaveToOthers(
-  job: SyncJob,
-  token: string | undefined,
-  { listener, now, timings }: Pick<Processing, 'listener' | 'now' | 'timings'>,
-): Promise<void> {
-  const asked = z.looseObject({ version: z.string() }).safeParse(job.data)
-  if (!asked.success || !isNewer(asked.data.version)) return
-  const waitMs = timings.leftWaitMs * Math.min(job.attemptsStarted, MOST_WAITS)
-  const report = () => listener.onNoRun?.(job.data.organization, 'newer-version')
-  await delayUntil(job, token, now() + waitMs, { report })
+type Looking = {
+  mirror: Pick<Mirror, 'listLastRuns'>
+  queues: Pick<Queues, 'sync'>
+  pauses: Pick<PauseWatch, 'latest'>
+  now: () => number
 }
 
-/** Whether a version is newer than that of this program, number by number. */
-export function isNewer(other: string, own = version()): boolean {
-  return other.localeCompare(own, 'en', { numeric: true }) > 0
+/** Whether a newer version of the program made the job. */
+export function isNewer({ version: other }: Pick<Payload, 'version'>, own = version()): boolean {
+  return typeof other === 'string' && other.localeCompare(own, 'en', { numeric: true }) > 0
 }
 
-/** A wait whose end is not known is looked at again after this time. When its pause ends, the job is started at once. */
-const LOOK_AGAIN_MS = 86_400_000
-
-/** Puts the job off without using one of its attempts while its organization is paused. */
-export async function putOffWhilePaused(
-  job: SyncJob,
-  token: string | undefined,
-  { listener, pauses, now }: Pick<Processing, 'listener' | 'pauses' | 'now'>,
-): Promise<void> {
-  const paused = pauseOf(await pauses.latest(), job.data.organization, now())
-  const progress = progressOf(job)
-  if (paused === undefined) {
-    if (progress.wait?.why === 'pause') await job.updateProgress({ ...progress, wait: undefined })
-    return
-  }
-  const { untilMs } = paused
-  // Before the job is delayed: a pause that ends now starts what is noted as put off.
-  await job.updateProgress({ ...progress, wait: { why: 'pause', untilMs } })
-  const report = () => listener.onNoRun?.(job.data.organization, 'paused', untilMs)
-  await delayUntil(job, token, untilMs ?? now() + LOOK_AGAIN_MS, { report })
+/** The pause of an organization now. */
+export async function whyPaused(
+  organization: string,
+  { pauses, now }: Pick<Looking, 'pauses' | 'now'>,
+): Promise<Pause | undefined> {
+  return pauseOf(await pauses.latest(), organization, now())
 }
 
 export type JobAtStart = {
@@ -66,8 +53,8 @@ export type JobAtStart = {
 }
 
 /**
- * Why the run of a job is not needed; undefined if it is. Several workers that start together, or one that puts the job of a due time into
- * the queue and one that catches up, ask for the same run: while a job is in the queue it stands for both, but it may have ended between
+ * Why the full run of a job is not needed; undefined if it is. Several workers that start together, or one that puts the job of a due time
+ * into the queue and one that catches up, ask for the same run: while a job is in the queue it stands for both, but it may have ended between
  * the look and the request.
  */
 export function whyNotNeeded(job: JobAtStart): WhyNotNeeded | undefined {
@@ -83,11 +70,12 @@ export function whyNotNeeded(job: JobAtStart): WhyNotNeeded | undefined {
   return failedAtMs >= sinceMs && !isFarAhead(failedAtMs, nowMs) ? 'refused-since' : undefined
 }
 
-/** Looks up why the run of a job that starts is not needed. A mirror that cannot be read decides nothing: the run reports that. */
-export async function findWhyNotNeeded(
-  { id = '', name: trigger, data: { organization, dueMs }, timestamp: askedAtMs, attemptsStarted: starts }: SyncJob,
-  { mirror, queues, now }: Pick<Processing, 'mirror' | 'queues' | 'now'>,
-): Promise<WhyNotNeeded | undefined> {
+/** Looks up why the full run of a job is not needed. A mirror that cannot be read decides nothing: the run reports that. */
+export async function whyNoFullRun(
+  { id = '', name: trigger, data, timestamp: askedAtMs, attemptsStarted: starts }: Job<Payload, Counts, Trigger>,
+  { mirror, queues, now }: Looking,
+): Promise<WhyNone | undefined> {
+  const { organization, dueMs } = data
   const [lastRun] = await mirror.listLastRuns({ organization }).catch(() => [])
   const why = whyNotNeeded({ trigger, askedAtMs, dueMs, starts, lastRun, nowMs: now() })
   // Only then, because it costs a look into the queue.
@@ -96,27 +84,24 @@ export async function findWhyNotNeeded(
     : why
 }
 
-export type Situation = {
-  /** Without one, no run is due. */
-  wanted: Wanted | undefined
-  /** The state of the job that reads the whole list; undefined where there is none. */
-  fullRun: string | undefined
-  lastRun: LastRun | undefined
-  /** How long an interrupted run is continued. */
-  resumeWithinMs: number
-  nowMs: number
-  /** Whether a person asked for the quick run: then it is made although a full run is due, or the last one was refused. */
-  isAsked: boolean
-}
-
-/** Why no quick run is to be made now; undefined if one is. */
-export function whyNoQuickRun(situation: Situation): WhyNone | undefined {
-  const { wanted, fullRun, lastRun, resumeWithinMs, nowMs } = situation
-  if (fullRun !== undefined) return 'full-run'
+/** Why no quick run is to be made now; undefined if one is. A person gets one although a full run is due, or the last one was refused. */
+export async function whyNoQuickRun(
+  configured: Pick<Organization, 'id' | 'schedule' | 'resumeWithinMs'> | undefined,
+  { name: trigger }: { name: string },
+  looking: Looking,
+): Promise<WhyNone | undefined> {
+  const isWanted = trigger === 'manual'
+  if (configured === undefined || (!isWanted && configured.schedule?.quick === undefined)) return 'not-scheduled'
+  const { id: organization, schedule, resumeWithinMs } = configured
+  const { mirror, queues, now } = looking
+  if ((await whyPaused(organization, looking)) !== undefined) return 'paused'
+  if ((await jobStateOf(queues.sync, organization)) !== undefined) return 'full-run'
+  const [lastRun] = await mirror.listLastRuns({ organization })
+  const nowMs = now()
   // A full run goes on where it was interrupted, or waits for the service.
   const waits = lastRun?.status === 'interrupted' || lastRun?.status === 'waiting'
   if (waits && Math.abs(nowMs - lastRun.startedAtMs) <= resumeWithinMs) return 'unfinished'
-  if (situation.isAsked) return undefined
-  if (wanted !== undefined && isDue(wanted, lastRun, nowMs)) return 'due'
+  if (isWanted) return undefined
+  if (schedule !== undefined && isDue({ organization, schedule }, lastRun, nowMs)) return 'due'
   return isForGood(lastRun?.quickErrorCode ?? '') ? 'refused' : undefined
 }

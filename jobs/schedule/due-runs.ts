@@ -12,7 +12,7 @@ import { type Schedule, localTime, nextDueMs, previousDueMs, quickSchedule } fro
 
 type Watching = {
   config: { readonly current: Config }
-  queues: Pick<Queues, 'requestSync' | 'requestQuick'>
+  queues: Pick<Queues, 'request'>
   /** Unix milliseconds. */
   now: () => number
 }
@@ -37,11 +37,11 @@ export function watchDueTimes({ config, queues, now }: Watching): { stop(): void
     for (const { id, schedule } of config.current.organizations) {
       if (schedule === undefined) continue
       const dueMs = previousDueMs(id, schedule, nowMs)
-      if (dueMs > lookedMs) await queues.requestSync(id, 'schedule', { dueMs })
+      if (dueMs > lookedMs) await queues.request('sync', id, 'schedule', { dueMs })
       const quick = quickSchedule(schedule)
       const quickMs = quick === undefined ? 0 : previousDueMs(id, quick, nowMs)
       if (quickMs > lookedMs && nowMs - quickMs < LATEST_QUICK_MS)
-        await queues.requestQuick(id, 'schedule', { dueMs: quickMs })
+        await queues.request('quick', id, 'schedule', { dueMs: quickMs })
     }
     lookedMs = nowMs
   })
@@ -61,7 +61,7 @@ export type Wanted = { organization: string; schedule: Schedule }
 export type Occasion = 'start' | 'queue-back' | 'time'
 
 export type LookingForMissed = {
-  queues: Pick<Queues, 'requestSync'>
+  queues: Pick<Queues, 'request'>
   mirror: Pick<Mirror, 'listLastRuns'>
   /** What workers share, with the cancels of persons. */
   values: Pick<SharedValues, 'list' | 'delete'>
@@ -90,7 +90,7 @@ export async function requestMissedRuns(looking: LookingForMissed): Promise<stri
     const lastRun = lastRuns.get(organization)
     if ((cancelledUntilMs.get(organization) ?? -1) >= dueMs) continue
     if (!isMissed(lastRun, { dueMs, nowMs, occasion })) continue
-    const { added } = await queues.requestSync(organization, 'catch-up', { dueMs, askedAtMs })
+    const { added } = await queues.request('sync', organization, 'catch-up', { dueMs, askedAtMs })
     if (added) requested.push(organization)
   }
   return requested

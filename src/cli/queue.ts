@@ -25,7 +25,7 @@ export function queueCommand(io: Io) {
       const percents = await findPercents(config, nowMs)
       const lines = jobs.map((job) => ({
         ...job,
-        percent: job.state === 'running' && !job.isQuick ? percents.get(job.organization) : undefined,
+        percent: job.state === 'running' && job.kind === 'sync' ? percents.get(job.organization) : undefined,
       }))
       const paused = pausedIn(pauses, config.organizations, nowMs)
       show(io, json, {
@@ -56,11 +56,11 @@ function pausedIn(pauses: Pauses, organizations: Config['organizations'], nowMs:
   )
 }
 
-function jobAsJson({ sinceMs, wait, isQuick, worker, percent, ...same }: ListedJob & { percent: number | undefined }) {
+function jobAsJson({ sinceMs, wait, kind, worker, percent, ...same }: ListedJob & { percent: number | undefined }) {
   const [machine = '', id = ''] = worker?.split('#') ?? []
   return {
     organization: same.organization,
-    kind: isQuick ? 'quick' : 'full',
+    kind: KINDS[kind],
     state: same.state,
     trigger: same.trigger,
     since: isoTime(sinceMs),
@@ -77,6 +77,8 @@ function jobAsJson({ sinceMs, wait, isQuick, worker, percent, ...same }: ListedJ
 function pauseAsJson({ name, sinceMs, untilMs, resumed }: Paused) {
   return { organization: name === ALL ? null : name, since: isoTime(sinceMs), until: isoTime(untilMs), resumed }
 }
+
+const KINDS = { sync: 'full', quick: 'quick' } as const
 
 const EXAMPLES = `
 Percents are known where the mirror is on this machine. Times are in UTC.
@@ -102,7 +104,7 @@ export function queueText(
           ['organization', 'run', 'state', 'when (UTC)', ''],
           lines.map((line) => [
             plainText(line.organization),
-            line.isQuick ? 'quick' : 'full',
+            KINDS[line.kind],
             line.percent === undefined ? line.state : `${line.state} ${line.percent} %`,
             whenWords(line, nowMs),
             noteWords(line, nowMs),

@@ -30,11 +30,16 @@ export function runCommand(io: Io) {
       if (wait) return waitForRuns({ config, file, organizations, timeoutMs, quick, now }, io)
       const { requestRuns } = await import('../../jobs/commands/run-now.ts')
       const chosen = organizations.map(({ id }) => id)
-      const requested = await requestRuns(config, chosen, { quick, now, clock: Date.now })
+      const options = { kind: kindOf(quick), now, clock: Date.now }
+      const requested = await requestRuns(config, chosen, options, (each) => each)
       say(io.stdout, requestedText(requested, { quick, config: file }))
       // A service said when to ask again, or the organization is paused.
       io.exitWith(requested.some(({ state }) => state === 'told-to-wait' || state === 'paused') ? 5 : 0)
     })
+}
+
+function kindOf(quick: boolean | undefined) {
+  return quick === true ? ('quick' as const) : ('sync' as const)
 }
 
 const TIMEOUT = durationArgument({ most: '20d', examples: '90s, 30m or 2h' })
@@ -69,7 +74,7 @@ async function waitForRuns({ config, file, organizations, timeoutMs, quick, now 
   const timeIsUp = timeoutMs === undefined ? [] : [AbortSignal.timeout(timeoutMs)]
   const ids = organizations.map(({ id }) => id)
   const sayOf = (id: string, words: string) => say(io.stderr, `${id}: ${words}\n`)
-  const options = { quick, now, clock: Date.now }
+  const options = { kind: kindOf(quick), now, clock: Date.now }
   const waited = await runAndWait(config, ids, options, {
     signal: AbortSignal.any([io.signal, ...timeIsUp]),
     now: Date.now,

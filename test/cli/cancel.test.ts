@@ -63,8 +63,8 @@ if (!isEmbedded) {
     test('takes a job that waits out of the queue, and its due time is not made up for', async () => {
       const { place, queues, backend } = await aPlace()
       const dueMs = Date.now()
-      await queues.requestSync('acme', 'schedule', { dueMs })
-      await queues.requestQuick('acme', 'schedule', { dueMs })
+      await queues.request('sync', 'acme', 'schedule', { dueMs })
+      await queues.request('quick', 'acme', 'schedule', { dueMs })
       const { code, stdout } = await cancel(place, 'acme')
       const untilMs = (await listCancellations(backend.values)).get('acme')?.untilMs
 
@@ -79,8 +79,8 @@ if (!isEmbedded) {
 
     test('ends the job of an organization that left the configuration, and of no other one', async () => {
       const { place, queues } = await aPlace()
-      await queues.requestSync('acme', 'manual')
-      await queues.requestSync('globex', 'manual')
+      await queues.request('sync', 'acme', 'manual')
+      await queues.request('sync', 'globex', 'manual')
       const gone = await cancel(place, 'globex')
 
       expect(gone).toMatchObject({ code: 0, stdout: expect.stringMatching(/^globex: cancelled\. Its job was.*\n$/) })
@@ -103,7 +103,7 @@ if (!isEmbedded) {
 
     test('a worker that does not answer is said, and what was asked stays asked', async () => {
       const { place, queues, backend } = await aPlace()
-      await queues.requestSync('acme', 'manual')
+      await queues.request('sync', 'acme', 'manual')
       const ended = Promise.withResolvers<object>()
       const taken = Promise.withResolvers<void>()
       void takeNext(backend, 'sync', async () => {

@@ -15,9 +15,9 @@ test('queue shows what waits, and that nothing does', async () => {
   const place = aJobsWorkplace(organizationsOf(await aSandbox({ customers: [3, 2] })))
   const empty = await runCommand(queueCommand, ['--config', place.config])
   const { queues, close } = await someQueues(place.queue, place.mirror)
-  await queues.requestSync('acme', 'manual')
-  await queues.requestSync('globex', 'schedule', { dueMs: Date.now() })
-  await queues.requestQuick('globex', 'schedule')
+  await queues.request('sync', 'acme', 'manual')
+  await queues.request('sync', 'globex', 'schedule', { dueMs: Date.now() })
+  await queues.request('quick', 'globex', 'schedule')
   await close()
   const { code, stdout } = await runCommand(queueCommand, ['--json', '--config', place.config])
 
@@ -104,7 +104,7 @@ function byOrganization(left: Record<string, unknown>, right: Record<string, unk
 test('the table fits into eighty columns', () => {
   const nowMs = Date.UTC(2026, 10, 22, 12)
   const job = {
-    isQuick: false,
+    kind: 'sync' as const,
     trigger: 'schedule',
     failures: 0,
     percent: undefined,

@@ -22,7 +22,7 @@ test('a waiting job of the old id ends without a request, its schedule is remove
   await first.ran('acme')
   await first.stop()
   const before = await someQueues(place.queue, place.mirror)
-  await before.queues.requestSync('acme', 'manual')
+  await before.queues.request('sync', 'acme', 'manual')
   await before.close()
   requested.length = 0
 

@@ -142,7 +142,7 @@ if (!isEmbedded) {
     const second = inject('isDeep') ? startWorkerProcess(place) : startWorker(place)
     await second.said(message('worker started'))
     const { queues } = await someQueues(place.queue, place.mirror)
-    for (let dueMs = 1; dueMs <= 12; dueMs += 1) await queues.requestSync('acme', 'schedule', { dueMs })
+    for (let dueMs = 1; dueMs <= 12; dueMs += 1) await queues.request('sync', 'acme', 'schedule', { dueMs })
     const jobs = await queues.sync.getJobCountByTypes('waiting', 'active', 'delayed')
     gate.open()
     await worker.ran('acme')

@@ -140,11 +140,7 @@ test('a pause is kept as text, and read again', async () => {
 })
 
 test.each(['', 'null', '{}', '{"since":"soon"}', '{"since":5}', '[]', '{'])('%s is no pause', async (text) => {
-  const unreadable: string[] = []
-  const values = { list: async () => new Map([['pause:acme', text]]) }
-
-  expect(await readPauses(values, (name) => unreadable.push(name))).toEqual(new Map())
-  expect(unreadable).toEqual(['pause:acme'])
+  expect(await readPauses({ list: async () => new Map([['pause:acme', text]]) })).toEqual(new Map())
 })
 
 test('what a newer version adds to a pause is left out', async () => {

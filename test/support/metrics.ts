@@ -74,7 +74,7 @@ export async function everyMetric(): Promise<Map<string, Family>> {
   })
   const report = emptyReport({ organization: 'fresh', trigger: 'schedule', startedAtMs: START_MS })
   const outcome = { report, error: undefined }
-  metrics.countRun({ organization: 'fresh', outcome, verdict: { kind: 'complete' }, isLast: true })
+  metrics.countRun({ organization: 'fresh', kind: 'sync', outcome, verdict: { kind: 'complete' }, isLast: true })
   for (const status of [200, 429, 503]) metrics.countAnswer('fresh', { status })
   const config = Object({ organizations })
   const ofStatus = await statusMetrics(mirror, { config, pauses: PAUSES, nowMs: LOOKED_AT_MS, monotonicMs: 0 })

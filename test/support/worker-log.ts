@@ -44,7 +44,6 @@ const QUICK: Partial<Timings> = {
   configLookMs: 200,
   leftWaitMs: 250,
   leasedWaitMs: 250,
-  quickLookMs: 50,
   cancelLookMs: 50,
   mirrorWaitMs: 250,
   firstRetryMs: 100,

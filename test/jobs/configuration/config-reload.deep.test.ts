@@ -9,9 +9,9 @@ test('a job of an organization that is new in the file makes the worker read it,
   const { worker, write } = await aBlindWorker(place, [acme])
   write([acme, globex])
   const { queues } = await someQueues(place.queue, place.mirror)
-  await queues.requestSync('globex', 'manual')
+  await queues.request('sync', 'globex', 'manual')
   await worker.ran('globex')
-  await queues.requestSync('umbrella', 'manual')
+  await queues.request('sync', 'umbrella', 'manual')
   const gone = await worker.ran('umbrella', 'give-up')
 
   expect(gone.report).toMatchObject({ error: { message: expect.stringContaining('no longer in the configuration') } })
@@ -25,7 +25,7 @@ test('a job of a paused organization that is new in the file waits for the end o
   const { backend, queues } = await someQueues(place.queue, place.mirror)
   await pause(backend.values, ['globex'], { nowMs: Date.now(), untilMs: undefined })
   write([acme, globex])
-  await queues.requestSync('globex', 'manual')
+  await queues.request('sync', 'globex', 'manual')
 
   expect(await worker.said(({ organization }) => organization === 'globex')).toMatchObject({
     msg: 'run put off',

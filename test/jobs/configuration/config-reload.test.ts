@@ -32,7 +32,7 @@ if (!isEmbedded) {
     const [acme, globex] = organizations
     const { worker, write } = await aBlindWorker(place, [acme])
     const { queues } = await someQueues(place.queue, place.mirror)
-    await queues.requestSync('globex', 'manual')
+    await queues.request('sync', 'globex', 'manual')
     await worker.said(message('job left to other workers'))
     write([acme, globex])
     await worker.ran('globex')

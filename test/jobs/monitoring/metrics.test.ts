@@ -50,7 +50,7 @@ test('a scrape of a thousand organizations that have run is below a megabyte', a
   const { metrics, lines } = metricsOf({ freshness, organizations, now: () => START_MS })
   for (const id of ids) {
     metrics.countRun(aRunOfJob({ pages: 3, received: 250, inserted: 250 }, id))
-    metrics.countQuickRun({ organization: id, end: 'skipped', why: 'due' })
+    metrics.countSkipped()
     for (const status of [200, 503]) metrics.countAnswer(id, { status })
   }
 
@@ -101,30 +101,11 @@ test('a mirror that cannot be read is said, and the process is measured all the 
   expect(lines.filter((line) => /^customer_mirror_\w+\{organization/.test(line))).not.toEqual([])
 })
 
-test('organizations that come and go leave nothing behind', async () => {
-  let configured = ['acme']
-  const labelled = async () => (await lines()).filter((line) => line.includes('organization=')).toSorted()
-  const organizations = () => configured.map((id) => ({ id, schedule: undefined }))
-  const { metrics, lines } = metricsOf({ organizations, freshness: [aFreshness('left', START_MS)] })
-  const before = await labelled()
-  for (let n = 0; n < 50; n += 1) {
-    configured = ['acme', `org-${n}`]
-    metrics.countRun(aRunOfJob({}, `org-${n}`))
-    metrics.countQuickRun({ organization: `org-${n}`, end: 'skipped', why: 'due' })
-    metrics.countAnswer(`org-${n}`, { status: 429 })
-    // Every second one is never seen by a scrape.
-    if (n % 2 === 0) await lines()
-  }
-  configured = ['acme']
-
-  expect(before.join()).not.toContain('left')
-  expect(await labelled()).toEqual(before)
-})
-
 function aRunOfJob(changes: object = {}, organization = 'acme') {
   const report = { ...emptyReport({ organization, trigger: 'sync', startedAtMs: START_MS }), ...changes }
   return {
     organization,
+    kind: 'sync',
     outcome: { report, error: undefined },
     verdict: { kind: 'complete' },
     isLast: true,

@@ -57,7 +57,7 @@ test('a job that waits for the end of a pause starts when that was set later, an
     promote: async () => promote(nowMs),
   }
   const watching = { values, sync: Object({ getDelayed: async () => [job] }), lookMs: 1, now: () => nowMs }
-  const watch = watchPauses({ ...watching, onUnreadable: () => {} })
+  const watch = watchPauses(watching)
   await looked
   nowMs = 2000
 

@@ -61,14 +61,14 @@ test('a catch-up that was asked for after the run it was for has ended makes no 
   const queues = await queuesOf(place)
   if (queues === undefined) return
   await eventually(
-    () => queues.requestSync('acme', 'catch-up', { dueMs: 1, askedAtMs: Date.now() - 60_000 }),
+    () => queues.request('sync', 'acme', 'catch-up', { dueMs: 1, askedAtMs: Date.now() - 60_000 }),
     ({ added }) => added,
   )
   await worker.said(({ msg }) => msg === 'run not needed')
   expect(rowsOf(place.mirror, 'SELECT "trigger" FROM runs')).toHaveLength(1)
 
   await eventually(
-    () => queues.requestSync('acme', 'manual'),
+    () => queues.request('sync', 'acme', 'manual'),
     ({ added }) => added,
   )
   await eventually(
@@ -85,8 +85,8 @@ async function queuesOf(place: { queue: string; mirror: string }) {
 test('a request by hand for an organization whose catch-up waits is not lost with it', async () => {
   const place = await aMirroredPlace()
   const { queues, close } = await someQueues(place.queue, place.mirror)
-  await queues.requestSync('acme', 'catch-up', { dueMs: 1 })
-  expect(await queues.requestSync('acme', 'manual')).toMatchObject({ added: false })
+  await queues.request('sync', 'acme', 'catch-up', { dueMs: 1 })
+  expect(await queues.request('sync', 'acme', 'manual')).toMatchObject({ added: false })
   await close()
 
   await startWorker(place).ran('acme')
@@ -96,7 +96,7 @@ test('a request by hand for an organization whose catch-up waits is not lost wit
 test('a job whose worker ended between the end of the run and the end of the job makes no second run', async () => {
   const place = await aMirroredPlace()
   const { backend, queues, close } = await someQueues(place.queue, place.mirror)
-  await queues.requestSync('acme', 'manual')
+  await queues.request('sync', 'acme', 'manual')
   await startAndPutBack(backend)
   tamper(place.mirror, `UPDATE runs SET started_at = strftime('%Y-%m-%d %H:%M:%f', 'now')`)
   await close()

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest'
 import * as errors from '../../../src/errors/errors.ts'
-import type { JobVerdict } from '../../../jobs/run/run-for-job.ts'
-import { isWaiting, verdictOf, type Circumstances } from '../../../jobs/run/sync-job.ts'
+import { isWaiting, verdictOf, type Circumstances, type JobVerdict } from '../../../jobs/run/verdict.ts'
 
 const HOUR_MS = 3_600_000
 const USUAL: Circumstances = {
+  kind: 'sync',
   waitedMs: 0,
   maxWaitMs: HOUR_MS,
   startsLeft: 99,
@@ -71,6 +71,16 @@ test.each<[string, Error, boolean]>([
   ['held by a sync', new OrganizationLeased('no'), false],
 ])('a run ended by %s is called waiting: %#', (_what, error, waits) => {
   expect(isWaiting(error, verdictOf(error, USUAL))).toBe(waits)
+})
+
+test.each<[string, Error, JobVerdict]>([
+  ['was refused', new SourceRefused('no', { code: 'forbidden', status: 403 }), GIVE_UP],
+  ['met a service that is down', new SourceUnavailable('down', { code: 'network' }), GIVE_UP],
+  ['met another run', new OrganizationLeased('no'), { kind: 'drop' }],
+  ['reached its limit', new errors.MaxRunReached('long'), { kind: 'drop' }],
+  ['was cancelled by a person', new errors.Cancelled('no'), { kind: 'drop' }],
+])('a quick run that %s is not repeated', (_what, error, verdict) => {
+  expect(verdictOf(error, { ...USUAL, kind: 'quick' })).toEqual(verdict)
 })
 
 test('every error of the program has its verdict above', () => {

@@ -76,16 +76,16 @@ describe('a worker that watches due times', () => {
 
 test('the job of a due time is made once, also after it has ended, and however many workers ask', async () => {
   const { backend, queues } = await aQueue()
-  const asked = await queues.requestSync('acme', 'schedule', { dueMs: DUE_MS })
-  const meanwhile = await queues.requestSync('acme', 'schedule', { dueMs: DUE_MS })
+  const asked = await queues.request('sync', 'acme', 'schedule', { dueMs: DUE_MS })
+  const meanwhile = await queues.request('sync', 'acme', 'schedule', { dueMs: DUE_MS })
   await takeNext(backend, 'sync')
   await eventually(
     () => queues.sync.getCompletedCount(),
     (count) => count === 1,
   )
-  await queues.requestSync('acme', 'schedule', { dueMs: DUE_MS })
+  await queues.request('sync', 'acme', 'schedule', { dueMs: DUE_MS })
   const left = await queues.sync.getJobCountByTypes('waiting', 'delayed', 'active')
-  const next = await queues.requestSync('acme', 'schedule', { dueMs: DUE_MS + 1 })
+  const next = await queues.request('sync', 'acme', 'schedule', { dueMs: DUE_MS + 1 })
 
   expect(meanwhile.id).toBe(asked.id)
   expect(left).toBe(0)
@@ -95,13 +95,14 @@ test('the job of a due time is made once, also after it has ended, and however m
 test('twelve requests for one organization are one job, also while it waits for the service', async () => {
   const { backend, queues } = await aQueue()
   for (let wish = 1; wish <= 6; wish += 1)
-    await queues.requestSync('acme', wish % 2 === 0 ? 'schedule' : 'manual', { dueMs: wish })
+    await queues.request('sync', 'acme', wish % 2 === 0 ? 'schedule' : 'manual', { dueMs: wish })
   await takeNext(backend, 'sync', async (job, token) => {
     await job.moveToDelayed(Date.now() + 3_600_000, token)
     throw new DelayedError()
   })
   const later = []
-  for (let wish = 7; wish <= 12; wish += 1) later.push(await queues.requestSync('acme', 'schedule', { dueMs: wish }))
+  for (let wish = 7; wish <= 12; wish += 1)
+    later.push(await queues.request('sync', 'acme', 'schedule', { dueMs: wish }))
   const [job] = await queues.sync.getDelayed()
 
   expect(later).toEqual(Array.from({ length: 6 }, () => ({ added: false, state: 'delayed', id: job?.id })))
@@ -119,7 +120,7 @@ type Schedules = Record<string, NonNullable<Organization['schedule']>>
 function watching(schedules: Schedules) {
   const puts: string[] = []
   const queue = { isAway: false }
-  const put = (name: string) => async (organization: string, _trigger: string, asked?: { dueMs?: number }) => {
+  const request = async (name: string, organization: string, _trigger: string, asked?: { dueMs?: number }) => {
     if (queue.isAway) throw new Error('Connection is closed.')
     puts.push(`${name} ${organization} ${asked?.dueMs}`)
     return { added: true, state: 'waiting', id: undefined }
@@ -129,8 +130,7 @@ function watching(schedules: Schedules) {
     current: Object({ organizations: Object.entries(wanted).map(([id, schedule]) => ({ id, schedule })) }),
   })
   const config = configured(schedules)
-  const queues = { requestSync: put('sync'), requestQuick: put('quick') }
-  watchDueTimes({ config, queues, now: Date.now })
+  watchDueTimes({ config, queues: { request }, now: Date.now })
   return { puts, queue, change: (wanted: Schedules) => Object.assign(config, configured(wanted)) }
 }
 

@@ -111,7 +111,7 @@ function missed(lastRun: LastRun | undefined, occasion: Occasion): boolean {
 function looking({ hasJob, cancels = new Map() }: { hasJob: readonly string[]; cancels?: Map<string, string> }) {
   const requests: unknown[] = []
   const queues = {
-    requestSync: async (organization: string, ...asked: unknown[]) => {
+    request: async (_kind: string, organization: string, ...asked: unknown[]) => {
       requests.push([organization, ...asked])
       return { added: !hasJob.includes(organization), state: 'waiting', id: undefined }
     },

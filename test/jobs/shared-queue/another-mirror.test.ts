@@ -2,7 +2,6 @@ import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { parse, stringify } from 'yaml'
-import { isNewer } from '../../../jobs/run/why-no-run.ts'
 import { version } from '../../../src/machine/version.ts'
 import { eventually } from '../../support/eventually.ts'
 import { aJobsWorkplace, someQueues } from '../../support/jobs-workplace.ts'
@@ -79,13 +78,4 @@ test('a job says which version asked for it, and one of a newer version is left 
     expect(await queue.getJob('acme.newer')).toMatchObject({ attemptsMade: 0 })
   }
   expect((await queues.sync.getCompleted()).map((job) => job.data.version)).toEqual([version()])
-})
-
-test.each([
-  ['0.10.0', '0.2.0', true],
-  ['0.2.0', '0.2.0', false],
-  ['0.2.0', '0.10.0', false],
-  ['1.0.0', '0.9.9', true],
-])('version %s is newer than %s: %s', (other, own, newer) => {
-  expect(isNewer(other, own)).toBe(newer)
 })

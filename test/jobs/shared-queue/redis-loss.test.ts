@@ -32,7 +32,7 @@ describe('a Redis that', () => {
 
       const { queues } = await someQueues(place.queue, place.mirror)
       expect(valueOf(place.mirror, 'SELECT count(*) FROM customers')).toBe(400)
-      await queues.requestSync('acme', 'manual')
+      await queues.request('sync', 'acme', 'manual')
       await eventually(
         () => valueOf(place.mirror, `SELECT count(*) FROM runs WHERE status = 'complete'`),
         (runs) => Number(runs) > 1,
@@ -54,7 +54,7 @@ describe('a Redis that makes room', () => {
     const { backend, queues } = await someQueues(place.queue, place.mirror)
     await drop({ redis, queues, base: `bull:${nameInDatabase(backend, 'sync')}:` })
 
-    expect(await queues.requestSync('acme', 'manual')).toMatchObject({ added: true })
+    expect(await queues.request('sync', 'acme', 'manual')).toMatchObject({ added: true })
     await eventually(
       () => valueOf(place.mirror, `SELECT count(*) FROM runs WHERE status = 'complete'`),
       (runs) => Number(runs) === 2,

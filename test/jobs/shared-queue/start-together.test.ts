@@ -33,7 +33,7 @@ test.each(inject('isDeep') ? [1, 2, 3, 4] : [1])(
     )
     gate.open()
     for (const { id } of organizations) {
-      await queues.requestSync(id, 'schedule', { dueMs: 1 })
+      await queues.request('sync', id, 'schedule', { dueMs: 1 })
       await sleep(random.below(10))
     }
     for (const worker of workers) await worker.said(message('worker started'))

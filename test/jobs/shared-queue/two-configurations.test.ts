@@ -35,7 +35,7 @@ test('a worker without the organization of a job leaves it to one that has it, a
   writeFileSync(other.config, stringify({ ...document, mirror: place.mirror }))
   const without = startWorker(place)
   const { queues } = await someQueues(place.queue, place.mirror)
-  await queues.requestSync('globex', 'manual')
+  await queues.request('sync', 'globex', 'manual')
   const isLeft = ({ msg, why }: { msg: string; why?: unknown }) =>
     msg === 'job left to other workers' && why === 'another-configuration'
   await without.said(isLeft)

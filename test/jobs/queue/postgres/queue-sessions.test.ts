@@ -22,8 +22,8 @@ describe.skipIf(postgresPrograms() === undefined)('a queue in PostgreSQL', () =>
     const address = await through(server, { mode: 'session' })
 
     expect((await probeQueue(address)).place).toContain('postgres://127.0.0.1')
-    const { requestSync } = openQueues(await opened(address))
-    expect(await requestSync('acme', 'manual')).toMatchObject({ added: true })
+    const { request } = openQueues(await opened(address))
+    expect(await request('sync', 'acme', 'manual')).toMatchObject({ added: true })
   })
 
   test.each<[string, Pooling]>([
@@ -49,9 +49,9 @@ describe.skipIf(postgresPrograms() === undefined)('a queue in PostgreSQL', () =>
   test('takes requests of many organizations at once where its role has a stricter isolation', async () => {
     await oneStatement(server.url, 'CREATE ROLE strict SUPERUSER LOGIN')
     await oneStatement(server.url, `ALTER ROLE strict SET default_transaction_isolation = 'serializable'`)
-    const { requestSync } = openQueues(await opened(Object.assign(new URL(server.url), { username: 'strict' }).href))
+    const { request } = openQueues(await opened(Object.assign(new URL(server.url), { username: 'strict' }).href))
 
-    const requested = await Promise.all(ORGANIZATIONS.map((id) => requestSync(id, 'manual')))
+    const requested = await Promise.all(ORGANIZATIONS.map((id) => request('sync', id, 'manual')))
 
     expect(requested.every(({ added }) => added)).toBe(true)
   })
@@ -94,9 +94,9 @@ describe.skipIf(postgresPrograms() === undefined)('a queue in PostgreSQL', () =>
     await (await opened(address)).close()
     await oneStatement(owned, 'REVOKE CREATE ON DATABASE of_maker FROM maker')
 
-    const { requestSync } = openQueues(await opened(address))
+    const { request } = openQueues(await opened(address))
 
-    expect(await requestSync('acme', 'manual')).toMatchObject({ added: true })
+    expect(await request('sync', 'acme', 'manual')).toMatchObject({ added: true })
   })
 
   test('ends no process when the server ends a connection that a statement uses', async () => {

@@ -1,0 +1,346 @@
+import { once } from 'node:events'
+import { DelayedError, UnrecoverableError, WaitingError, type Job } from 'bullmq'
+import type { Organization } from '../../src/config/organization.ts'
+import { describeError, factsOf, UsageError } from '../../src/errors/errors.ts'
+import type { Mirror } from '../../src/model/mirror.ts'
+import { emptyReport, type Report, type Trigger } from '../../src/model/report.ts'
+import type { SourceEvent } from '../../src/source/customers.ts'
+import type { Wait } from '../../src/status/standing.ts'
+import type { Outcome } from '../../src/sync/mirror-organization.ts'
+import { runOrganization, type OpenSharedTurns, type RateLimits } from '../../src/sync/run-organization.ts'
+import { backoffMs } from '../../src/time/durations.ts'
+import type { PauseWatch } from '../pauses.ts'
+import { within } from '../queue/deadline.ts'
+import type { Backend, SharedValues } from '../queue/port.ts'
+import { createQueueWorker, payload, progressOf, type Counts, type Payload } from '../queue/queues.ts'
+import type { JobProgress, Queues, RunKind } from '../queue/queues.ts'
+import type { Timings } from '../timings.ts'
+import { cancellable } from './cancellations.ts'
+import { isWaiting, verdictOf, waitAfter, type JobVerdict } from './verdict.ts'
+import { isNewer, whyNoFullRun, whyNoQuickRun, whyPaused, type WhyNone } from './why-no-run.ts'
+
+export type RunJob = Job<Payload, Counts, Trigger>
+
+/** The end of a run of a job, the verdict on it, and whether the job ends with it. */
+export type RunOfJob = { organization: string; kind: RunKind; outcome: Outcome; verdict: JobVerdict; isLast: boolean }
+
+/** A job makes no run now. `untilMs`: when its pause ends, in Unix milliseconds, where that is known. */
+export type NoRunOfJob = { organization: string; kind: RunKind; why: WhyNone; untilMs?: number | undefined }
+
+/** The callbacks to which a job reports. */
+export type Listener = {
+  onEvent?(organization: string, event: SourceEvent): void
+  onAnswer?(organization: string, answer: { status: number }): void
+  onRun?(run: RunOfJob): void
+  onNoRun?(noRun: NoRunOfJob): void
+}
+
+/** What the jobs of a worker have in common. */
+export type Processing = {
+  /** Looks an organization up in the current configuration. */
+  organizationOf: (id: string) => Organization | undefined
+  /** Reads the configuration again for an organization that is not in it. */
+  lookAgain: () => Promise<void>
+  mirror: Mirror
+  queues: Pick<Queues, 'sync'>
+  values: Pick<SharedValues, 'read'>
+  pauses: Pick<PauseWatch, 'latest'>
+  rateLimits: RateLimits
+  /** Undefined where no other process shares a rate limit. */
+  sharedTurns: OpenSharedTurns | undefined
+  listener: Listener
+  /** Ends this worker: a newer version has changed the mirror, and its workers take the jobs. */
+  onOutdated: (error: unknown) => void
+  /** Aborted when this worker stops: current pages are finished and saved, and jobs go back into the queue. */
+  stop: AbortSignal
+  timings: Timings
+  /** Unix milliseconds. */
+  now: () => number
+  monotonicMs: () => number
+  random: () => number
+}
+
+/** The most starts of a job, including those after waits. */
+const MOST_STARTS = 100
+
+/**
+ * A job is given up when workers without its organization took it so often in a row. Where one worker of two has it, that happens
+ * to one job of a million; where none has it, after five minutes.
+ */
+const MOST_UNKNOWN = 20
+
+/** A wait whose end is not known is looked at again after this time. When its pause ends, the job is started at once. */
+const LOOK_AGAIN_MS = 86_400_000
+
+/**
+ * A worker that makes the runs of one kind, at most `concurrency` at the same time. It takes no job until it runs. A job is given up after
+ * its workers died `mostStalls` times.
+ */
+export function startRunWorker(
+  kind: RunKind,
+  backend: Backend,
+  processing: Processing,
+  { concurrency, mostStalls }: { concurrency: number; mostStalls: number },
+) {
+  const { timings, values } = processing
+  return createQueueWorker<Payload, Trigger>(
+    backend,
+    kind,
+    // All three parameters are declared: BullMQ passes no signal to a processor with fewer.
+    async (job, token, lost) => {
+      await leaveToNewer(kind, job, token, processing)
+      return cancellable(job, { values, lookMs: timings.cancelLookMs }, (cancelled) =>
+        runForJob(kind, job, token, { lost, cancelled }, processing),
+      )
+    },
+    {
+      ...{ concurrency, timings, maxStalledCount: mostStalls, maxStartedAttempts: MOST_STARTS },
+      settings: {
+        // Any other error is that of a job which the queue did not let end.
+        backoffStrategy: (attempts, _type, error) =>
+          error instanceof RunFailed ? error.delayMs : backoff(attempts, processing),
+      },
+    },
+  )
+}
+
+/** The job must be retried, after `delayMs`. */
+class RunFailed extends Error {
+  override name = 'RunFailed' as const
+  readonly delayMs: number
+
+  constructor(message: string, delayMs: number) {
+    super(message)
+    this.delayMs = delayMs
+  }
+}
+
+function backoff(attempts: number, { timings, random }: Pick<Processing, 'timings' | 'random'>): number {
+  return backoffMs(attempts, random(), { firstMs: timings.firstRetryMs, longestMs: timings.longestRetryMs })
+}
+
+/** A worker of the right version finds a job within five minutes. */
+const MOST_WAITS = 20
+
+/** Leaves a job of a newer version to a worker of that: it uses none of its attempts, and waits a little longer each time. */
+async function leaveToNewer(
+  kind: RunKind,
+  job: RunJob,
+  token: string | undefined,
+  { listener, now, timings }: Processing,
+): Promise<void> {
+  if (!isNewer(job.data)) return
+  const waitMs = timings.leftWaitMs * Math.min(job.attemptsStarted, MOST_WAITS)
+  const { organization } = job.data
+  return delayUntil(job, token, now() + waitMs, {
+    report: () => listener.onNoRun?.({ organization, kind, why: 'newer-version' }),
+  })
+}
+
+/** The signals of one job: when its lock is lost, and when a person cancels it. */
+type JobSignals = { lost: AbortSignal | undefined; cancelled: AbortSignal }
+
+/**
+ * Mirrors the organization of a job, then completes, delays or fails the job by the verdict on the run. A quick run is left out where a full
+ * run puts the job off, and never retried: the next one finds the same.
+ */
+export async function runForJob(
+  kind: RunKind,
+  job: RunJob,
+  token: string | undefined,
+  { lost, cancelled }: JobSignals,
+  processing: Processing,
+): Promise<Counts> {
+  const { organizationOf, lookAgain, listener, stop, timings, now } = processing
+  const parsed = payload.safeParse(job.data)
+  if (!parsed.success)
+    throw new UnrecoverableError('This job names no organization. This program did not create it; nothing was done.')
+  const { organization: id } = parsed.data
+  const none = (why: WhyNone, untilMs?: number) => listener.onNoRun?.({ organization: id, kind, why, untilMs })
+
+  if (kind === 'sync') await putOffWhilePaused(job, token, processing, (untilMs) => none('paused', untilMs))
+  // A job may be faster than the look at a changed file.
+  const organization = organizationOf(id) ?? (await lookAgain().then(() => organizationOf(id)))
+  const { unknownTo = 0 } = progressOf(job)
+  if (kind === 'sync' && organization === undefined && unknownTo < MOST_UNKNOWN) {
+    return delayUntil(job, token, now() + timings.leftWaitMs, {
+      changes: { unknownTo: unknownTo + 1 },
+      report: () => none('another-configuration'),
+    })
+  }
+  const why = await (kind === 'sync' ? whyNoFullRun(job, processing) : whyNoQuickRun(organization, job, processing))
+  if (why !== undefined) {
+    none(why)
+    return {}
+  }
+  const decide = (error: unknown, pages: number): JobVerdict =>
+    verdictOf(error, {
+      kind,
+      waitedMs: waitedBefore(job, pages),
+      maxWaitMs: organization?.maxWaitMs ?? 0,
+      startsLeft: MOST_STARTS - job.attemptsStarted,
+      stopping: stop.aborted,
+      lockLost: lost?.aborted === true,
+      leasedWaitMs: timings.leasedWaitMs,
+      mirrorWaitMs: timings.mirrorWaitMs,
+    })
+  const signal = AbortSignal.any([stop, cancelled, ...(lost === undefined ? [] : [lost])])
+  const outcome =
+    organization === undefined
+      ? failedWith(id, new UsageError(`${id}: ${GONE}`), now(), job.name)
+      : await run(kind, organization, job, signal, processing, (error, { pages }) => {
+          const verdict = decide(error, pages)
+          return isWaiting(error, verdict) && !isLast(verdict, job)
+        })
+  if (outcome === undefined) return handBack(job, token)
+  const verdict = decide(outcome.error, outcome.report.pages)
+  listener.onRun?.({ organization: id, kind, outcome, verdict, isLast: isLast(verdict, job) })
+  return endJob(job, token, { outcome, verdict }, processing)
+}
+
+/** The organization left the configuration after its job was made. */
+const GONE = 'is no longer in the configuration. Its rows stay; no request was sent.'
+
+async function endJob(
+  job: RunJob,
+  token: string | undefined,
+  { outcome, verdict }: { outcome: Outcome; verdict: JobVerdict },
+  processing: Processing,
+): Promise<Counts> {
+  const { report, error } = outcome
+  const { now, onOutdated, stop } = processing
+  if (error !== undefined && factsOf(error).from === 'other-version') {
+    onOutdated(error)
+    // A worker that takes jobs would take the one that it puts back.
+    if (!stop.aborted) await once(stop, 'abort')
+  }
+  if (verdict.kind === 'abandon') throw new DelayedError('the lock of this job was lost')
+  if (verdict.kind === 'hand-back') return handBack(job, token)
+  if (verdict.kind === 'complete') return countsOf(report)
+  // The job of a cancelled run says so, although its run is no failure.
+  if (verdict.kind === 'give-up' || factsOf(error).from === 'cancel') throw new UnrecoverableError(reasonOf(outcome))
+  if (verdict.kind === 'drop') return report.runId === undefined ? {} : countsOf(report)
+  const wait = waitAfter(error)
+  if (verdict.kind === 'retry') {
+    const attempts = job.attemptsMade + 1
+    const delayMs = verdict.leastMs + backoff(attempts, processing)
+    const noted = { ...wait, attempt: attempts + 1, untilMs: now() + delayMs }
+    // Only for those who look into the queue.
+    await job.updateProgress({ ...progressOf(job), unknownTo: 0, wait: noted }).catch(() => {})
+    throw new RunFailed(reasonOf(outcome), delayMs)
+  }
+  const untilMs = now() + verdict.waitMs
+  const waitedMs = waitedBefore(job, report.pages) + verdict.waitMs
+  return delayUntil(job, token, untilMs, { changes: { unknownTo: undefined, wait: { ...wait, untilMs }, waitedMs } })
+}
+
+/** maxWait is the longest time without a success: a run that saved pages before its wait starts a new count. */
+function waitedBefore(job: RunJob, pages: number): number {
+  return pages > 0 ? 0 : progressOf(job).waitedMs
+}
+
+function isLast({ kind }: JobVerdict, { attemptsMade, opts }: RunJob): boolean {
+  if (kind === 'complete' || kind === 'give-up' || kind === 'drop') return true
+  return kind === 'retry' && attemptsMade + 1 >= (opts.attempts ?? 1)
+}
+
+/**
+ * Makes the run of a job. After a stop it is waited for only for a limited time, and a page that arrives later is lost: undefined then.
+ */
+async function run(
+  kind: RunKind,
+  organization: Organization,
+  job: RunJob,
+  signal: AbortSignal,
+  { mirror, rateLimits, sharedTurns, listener, timings, now, monotonicMs, random, stop }: Processing,
+  comesBack: (error: unknown, saved: { pages: number }) => boolean,
+): Promise<Outcome | undefined> {
+  // Only for those who look into the queue.
+  const note = (wait: Wait | undefined) => void job.updateProgress({ ...progressOf(job), wait }).catch(() => {})
+  const running = runOrganization(organization, {
+    ...{ mirror, rateLimits, sharedTurns, now, monotonicMs, random, signal, comesBack },
+    ...{ trigger: job.name, quick: kind === 'quick', longestWaitMs: timings.longestWaitMs },
+    onEvent: (event) => {
+      listener.onEvent?.(organization.id, event)
+      const wait = waitOfEvent(event)
+      if (wait !== undefined) note(wait)
+    },
+    onAnswer: (answer) => {
+      listener.onAnswer?.(organization.id, answer)
+      if (answer.status < 400 && progressOf(job).wait !== undefined) note(undefined)
+    },
+  })
+  const { promise: stopped, resolve } = Promise.withResolvers<undefined>()
+  const onStop = () => resolve(undefined)
+  if (stop.aborted) onStop()
+  stop.addEventListener('abort', onStop, { once: true })
+  // A worker makes runs for months, with one signal for all of them.
+  const first = await Promise.race([running, stopped]).finally(() => stop.removeEventListener('abort', onStop))
+  return first ?? within(running, timings.handBackMs, undefined)
+}
+
+/** What a run waits for at the request of its service, or while that is down. */
+function waitOfEvent(event: SourceEvent): Wait | undefined {
+  if (event.kind !== 'waiting' || event.reason === 'mirror-gone') return undefined
+  const { reason, untilMs, status, attempt } = event
+  return { why: reason === 'unavailable' ? 'outage' : 'rate-limit', untilMs, status, attempt }
+}
+
+/** Puts the job off without using one of its attempts while its organization is paused. */
+async function putOffWhilePaused(
+  job: RunJob,
+  token: string | undefined,
+  processing: Pick<Processing, 'pauses' | 'now'>,
+  onPaused: (untilMs: number | undefined) => void,
+): Promise<void> {
+  const paused = await whyPaused(job.data.organization, processing)
+  const progress = progressOf(job)
+  if (paused === undefined) {
+    if (progress.wait?.why === 'pause') await job.updateProgress({ ...progress, wait: undefined })
+    return
+  }
+  const { untilMs } = paused
+  // Before the job is delayed: a pause that ends now starts what is noted as put off.
+  await job.updateProgress({ ...progress, wait: { why: 'pause', untilMs } })
+  await delayUntil(job, token, untilMs ?? processing.now() + LOOK_AGAIN_MS, { report: () => onPaused(untilMs) })
+}
+
+/** Back to the head of the queue, as if it had not been started. */
+async function handBack(job: RunJob, token: string | undefined): Promise<never> {
+  await job.moveToWait(token)
+  throw new WaitingError()
+}
+
+/** Delays the job without using one of its attempts, notes `changes` at it, and then reports that. */
+async function delayUntil(
+  job: RunJob,
+  token: string | undefined,
+  untilMs: number,
+  { changes, report = () => {} }: { changes?: Partial<JobProgress>; report?: () => void },
+): Promise<never> {
+  // First, because the queue refuses it to a worker that has lost the job, and changes the progress for any.
+  await job.moveToDelayed(untilMs, token)
+  if (changes !== undefined) await job.updateProgress({ ...progressOf(job), ...changes })
+  report()
+  throw new DelayedError()
+}
+
+/** The outcome of a run that never started, with its error. */
+export function failedWith(organization: string, error: unknown, nowMs: number, trigger: Trigger = 'sync'): Outcome {
+  const report = emptyReport({ organization, trigger, startedAtMs: nowMs })
+  return { report: { ...report, error: describeError(error) }, error }
+}
+
+/** The numbers of a run, its own among them, for the queue. */
+function countsOf(report: Report): Counts {
+  const numbers = Object.entries(report).flatMap(([name, value]): [string, number][] =>
+    typeof value === 'number' ? [[name, value]] : [],
+  )
+  return Object.fromEntries(numbers)
+}
+
+/** The reason of a failure for the queue: only our own error messages, because others may quote data. */
+export function reasonOf({ error }: Outcome): string {
+  const { code, message } = describeError(error)
+  return code === 'unexpected' ? 'unexpected: see the log of the worker' : `${code}: ${message}`
+}
