@@ -160,7 +160,7 @@ const ENDED: ReadonlySet<string> = new Set(['completed', 'failed', 'unknown'])
 /** What a job keeps between two starts, because several workers may run it in turn. */
 export type JobProgress = z.output<typeof progress>
 
-const wait = z.object({
+const storedWait = z.object({
   why: z.enum(['pause', 'rate-limit', 'outage', 'retry']),
   untilMs: z.number().optional(),
   status: z.number().optional(),
@@ -173,7 +173,7 @@ const progress = z.object({
   /** How many workers in a row did not have its organization in their configuration. */
   unknownTo: z.number().optional(),
   /** What it waits for, or waited for last. */
-  wait: wait.optional().catch(undefined),
+  wait: storedWait.optional().catch(undefined),
 })
 
 /** The progress of a job; none where it has none yet, or where a newer version wrote it. */

@@ -129,7 +129,7 @@ test.each<[string, string | undefined, Around]>([
   ['it was refused, and a person asks', undefined, { lastRun: refused, trigger: 'manual' }],
   ['the last quick run failed by an outage', undefined, { lastRun: { ...read, quickErrorCode: 'server-error' } }],
 ])('why no quick run is made where %s: %s', async (_where, expected, around) => {
-  expect(await why(around)).toBe(expected)
+  expect(await whyNone(around)).toBe(expected)
 })
 
 type Around = {
@@ -141,7 +141,7 @@ type Around = {
   lastRun?: LastRun | undefined
 }
 
-function why({ trigger = 'schedule', isConfigured = true, isPaused = false, fullRun, ...around }: Around) {
+function whyNone({ trigger = 'schedule', isConfigured = true, isPaused = false, fullRun, ...around }: Around) {
   const { quick, lastRun } = { quick: SCHEDULE.quick, lastRun: read, ...around }
   const organization = { id: 'acme', schedule: Object({ ...SCHEDULE, quick }), resumeWithinMs: 6 * HOUR_MS }
   const sync = {
