@@ -1,4 +1,4 @@
-import { command, JSON_OPTION, namedConfig, namedFile, show, whileCopying, wholeNumber } from './command.ts'
+import { clocks, command, JSON_OPTION, namedConfig, namedFile, show, wholeNumber } from './command.ts'
 import type { Io } from './io.ts'
 import { count } from './output/say.ts'
 import { refuseBackup } from './postgres-programs.ts'
@@ -15,7 +15,7 @@ export function backupCommand(io: Io) {
       const { mirror } = await namedConfig(configFile)
       const { makeBackup } = await import('../copies/backup.ts')
       refuseBackup(mirror, file)
-      const made = await whileCopying('Backup', io, (copying) => makeBackup({ mirror, file: named, keep }, copying))
+      const made = await makeBackup({ mirror, file: named, keep }, { signal: io.signal, ...clocks() })
       const removed = made.removed.map((path) => `Removed: ${path}\n`).join('')
       show(io, json, {
         document: { backup: { ...made, takenAt: isoOf(made.takenAt) } },

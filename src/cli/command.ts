@@ -127,19 +127,6 @@ export function clocks() {
   return { nowMs: Date.now(), monotonicMs: monotonicMs() }
 }
 
-/** Copies with the progress on a line of a terminal. */
-export async function whileCopying<Result>(
-  what: string,
-  io: Pick<Io, 'signal' | 'stderr'>,
-  copy: (
-    copying: { signal: AbortSignal; onProgress: (share: number) => void } & ReturnType<typeof clocks>,
-  ) => Promise<Result>,
-): Promise<Result> {
-  const { copyProgress } = await import('./output/live-lines.ts')
-  const { show: onProgress, close } = await copyProgress(what, io.stderr)
-  return copy({ signal: io.signal, onProgress, ...clocks() }).finally(close)
-}
-
 /** Reads the configuration, opens its mirror to read, and closes it again after `work`. */
 export async function withMirror<Result>(
   file: string | undefined,

@@ -45,14 +45,10 @@ export function exportCommand(io: Io) {
     .action(async (options) => {
       const plan = await planOf(options, io)
       const { exportMirror } = await import('../copies/export-mirror.ts')
-      const { copyProgress } = await import('./output/live-lines.ts')
-      const progress =
-        'stream' in plan.to && isTerminal(io.stdout) ? undefined : await copyProgress('Export', io.stderr)
       const hungUp = new AbortController()
       io.onHangUp?.(() => hungUp.abort())
       const signal = AbortSignal.any([io.signal, hungUp.signal])
-      const onProgress = progress && ((rows: number, total?: number) => progress.show(total && rows / total))
-      const done = await exportMirror(plan, { signal, onProgress }).finally(progress?.close)
+      const done = await exportMirror(plan, signal)
       // The exit code is 0, as for any reader of rows that has enough.
       say(io.stderr, done === undefined ? UNREAD : summaryOf(done, plan))
     })

@@ -1,5 +1,5 @@
 import { isPostgres, shownMirror } from '../address/mirror-address.ts'
-import { command, JSON_OPTION, namedConfig, namedMirror, show, whileCopying } from './command.ts'
+import { clocks, command, JSON_OPTION, namedConfig, namedMirror, show } from './command.ts'
 import type { Io } from './io.ts'
 import { count } from './output/say.ts'
 import { MIRROR_VARIABLE, mirrorOfEnvironment, processEnvironment } from '../config/environment.ts'
@@ -21,7 +21,7 @@ export function moveCommand(io: Io) {
       requireOtherKind(config.mirror, target)
       const isReadOnly = await acceptsNoWrites(config.mirror)
       const plan = { from: config.mirror, to: target }
-      const moved = await whileCopying('Move', io, (copying) => moveMirror(plan, copying))
+      const moved = await moveMirror(plan, { signal: io.signal, ...clocks() })
       const facts = {
         from: shownMirror(config.mirror),
         to: shownMirror(target),

@@ -1,4 +1,4 @@
-import { command, JSON_OPTION, namedConfig, namedFile, show, whileCopying } from './command.ts'
+import { clocks, command, JSON_OPTION, namedConfig, namedFile, show } from './command.ts'
 import type { Io } from './io.ts'
 import { count } from './output/say.ts'
 import { refuseRestore } from './postgres-programs.ts'
@@ -17,7 +17,7 @@ export function restoreCommand(io: Io) {
       const { restoreMirror } = await import('../copies/restore.ts')
       refuseRestore(mirror, file)
       const plan = { mirror, file: named, force: force === true }
-      const restored = await whileCopying('Restore', io, (copying) => restoreMirror(plan, copying))
+      const restored = await restoreMirror(plan, { signal: io.signal, ...clocks() })
       const { takenAt, kept, forgotten, ...facts } = restored
       const taken = takenAt === undefined ? null : isoOf(takenAt)
       const document = { ...facts, takenAt: taken, kept: kept ?? null, forgotten: forgotten ?? null }

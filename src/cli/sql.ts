@@ -8,10 +8,7 @@ import { startStatement, type StatementProcess } from './reading/run-statement.t
 /** `customer-mirror sql`: the rows of one statement that only reads. */
 export function sqlCommand(io: Io) {
   return command('sql', 'run one SQL statement that only reads, or list the tables', EXAMPLES)
-    .argument(
-      '[statement]',
-      'SELECT, WITH, VALUES, EXPLAIN, or a PRAGMA that only reads; - reads it from standard input',
-    )
+    .argument('[statement]', 'SELECT, WITH, VALUES or EXPLAIN; - reads it from standard input')
     .addOption(mirrorOption())
     .option('--tables', 'list the public tables and their columns')
     .addOption(

@@ -26,9 +26,6 @@ export type BackupPlan = {
 /** A backup that was made and checked. */
 export type Backup = { file: string; takenAt: string; bytes: number; customers: number; removed: string[] }
 
-/** How much of a file is copied, as a share from 0 to 1. */
-export type Copying = { signal: AbortSignal; onProgress: (share: number) => void }
-
 /**
  * Makes a backup of the whole mirror, one state of it, while runs go on. It is checked before it takes the place of the one from
  * before, which stays whole until then. Throws UsageError for a target that cannot be replaced, MirrorUnusable for a mirror that
@@ -36,7 +33,7 @@ export type Copying = { signal: AbortSignal; onProgress: (share: number) => void
  */
 export async function makeBackup(
   plan: BackupPlan,
-  { nowMs, ...copying }: Copying & { nowMs: number },
+  { nowMs, signal }: { nowMs: number; signal: AbortSignal },
 ): Promise<Backup> {
   const { file, mirror } = plan
   const source = openToRead(mirror)
@@ -46,7 +43,7 @@ export async function makeBackup(
     requireBackupTarget(file, mirror)
     makeFolder(dirname(file))
     return await writeFor(file, (unfinished) =>
-      writeBackup(plan, { source, unfinished, takenAt: sqlTime(nowMs) }, copying),
+      writeBackup(plan, { source, unfinished, takenAt: sqlTime(nowMs) }, signal),
     )
   } catch (error) {
     // SQLite does not say which of the two files a failing disk belongs to; the one that is written is the more likely. The other is open.
@@ -62,14 +59,14 @@ const NO_MIRROR = 'is a copy for readers, not a mirror. Name the mirror in the c
 async function writeBackup(
   { file, mirror, keep }: BackupPlan,
   { source, unfinished, takenAt }: { source: OpenedToRead; unfinished: Unfinished; takenAt: string },
-  copying: Copying,
+  signal: AbortSignal,
 ): Promise<Backup> {
   const { path, place } = unfinished
   const unsound = (what: string) => {
     const said = `${what}. No backup was made, and those from before were left as they are`
     return mirrorFault(mirror, { fault: 'damaged', said })
   }
-  const customers = await copyChecked(source, path, { ...copying, unsound }, (db) => {
+  const customers = await copyChecked(source, path, { signal, unsound }, (db) => {
     db.exec(`CREATE TABLE ${MARK} (taken_at DATETIME NOT NULL)`)
     db.prepare(`INSERT INTO ${MARK} (taken_at) VALUES (?)`).run(takenAt)
   })
@@ -93,15 +90,14 @@ const PAGES_AT_ONCE = 4096
 export async function copyChecked(
   source: OpenedToRead,
   path: string,
-  { signal, onProgress, unsound }: Copying & { unsound: (what: string) => Error },
+  { signal, unsound }: { signal: AbortSignal; unsound: (what: string) => Error },
   work: (db: Database.Database) => void = () => {},
 ): Promise<number> {
   source.db.exec('BEGIN')
   try {
     const copying = source.db.backup(path, {
-      progress({ totalPages, remainingPages }) {
+      progress() {
         requireGoing(signal)
-        onProgress(totalPages === 0 ? 0 : 1 - remainingPages / totalPages)
         return PAGES_AT_ONCE
       },
     })

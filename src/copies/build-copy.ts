@@ -4,7 +4,6 @@ import { PUBLIC_TABLES, type PublicColumn, publicColumns, type PublicTable } fro
 import { quoted } from '../store/port/sql.ts'
 import { sqliteError } from '../store/port/sqlite-errors.ts'
 import { attachReadOnly, connect } from '../store/sqlite/connect.ts'
-import { copyFault } from './copy-error.ts'
 import { digestRows, fillManifest, organizationsInManifest } from './copy-manifest.ts'
 import { COPY_APPLICATION_ID } from './file-kind.ts'
 import { writeWithoutWaiting } from './open-to-read.ts'
@@ -33,7 +32,6 @@ export function buildCopy(path: string, settings: CopySettings): BuiltCopy {
     addIndexes(db)
     digestRows(db)
     db.exec('ANALYZE')
-    requireSound(db, path)
     return { ...facts, organizations: organizationsInManifest(db) }
   } finally {
     db.close()
@@ -67,12 +65,6 @@ export function leftOutOf(recorded: Recorded, configured: readonly string[]): Le
     .filter(isUnread)
     .toSorted()
     .map((organization) => ({ organization, reason: 'never-read' }))
-}
-
-function requireSound(db: Database.Database, path: string): void {
-  const found = db.prepare<[], string>('PRAGMA quick_check(1)').pluck().get()
-  if (found === 'ok') return
-  throw copyFault(path, { fault: 'full', said: `the new copy was damaged while it was written (${found})` })
 }
 
 /** What readers look for: the queries of the README, and those by e-mail, by language, and since a moment. */

@@ -3,7 +3,7 @@ import { dirname } from 'node:path'
 import { shownMirror } from '../address/mirror-address.ts'
 import { sqliteError } from '../store/port/sqlite-errors.ts'
 import { atPlace, copyError } from './copy-error.ts'
-import { beginExport, type BegunExport, type Exported, type Exporting, type Part } from './export-rows.ts'
+import { beginExport, type BegunExport, type Exported, type Part } from './export-rows.ts'
 import { bytesOf, type Chunk, type FormatName, type FormatSettings, loadFormat } from './format.ts'
 import { openToRead, withFileToRead } from './open-to-read.ts'
 import { lookAtFolder } from './objects/folder.ts'
@@ -27,16 +27,11 @@ export type ExportPlan = {
   to: { file: string } | { folder: string } | { stream: NodeJS.WritableStream }
 }
 
-type WhileExporting = Pick<Exporting, 'onProgress'> & { signal: AbortSignal }
-
 /**
  * Exports one state of a mirror or a copy. A file, or each of a folder, is in its place as a whole or not at all. Undefined where the reader of
  * the stream closed it before the end. Throws UsageError, CopyFailed, MirrorUnusable, and Interrupted after an abort.
  */
-export async function exportMirror(
-  plan: ExportPlan,
-  { signal, onProgress }: WhileExporting,
-): Promise<Exported | undefined> {
+export async function exportMirror(plan: ExportPlan, signal: AbortSignal): Promise<Exported | undefined> {
   const { mirror, configuration, to, settings, selection, configured } = plan
   if ('file' in to)
     atPlace(to.file, () => {
@@ -49,7 +44,7 @@ export async function exportMirror(
     const opened = openToRead(file, { asMade: true })
     try {
       opened.db.exec('BEGIN')
-      const exporting = { selection, configured, format, isPartitioned: 'folder' in to, onProgress }
+      const exporting = { selection, configured, format, isPartitioned: 'folder' in to }
       const { parts, done } = beginExport(opened.db, exporting)
       // What fails is of the mirror, and not of the place that the chunks are written to.
       const chunksOf = function* ({ chunks }: Part): Generator<Chunk, void> {

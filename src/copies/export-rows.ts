@@ -24,8 +24,6 @@ export type Exporting = {
   format: Format
   /** A part for each organization, whose rows do not name it. */
   isPartitioned?: boolean
-  /** Called now and then with the rows so far, and with all there will be where that is known. */
-  onProgress?: ((rows: number, total: number | undefined) => void) | undefined
 }
 
 /** A file of an export: all rows, or those of one organization, as they are read. */
@@ -39,7 +37,7 @@ export type BegunExport = { parts: Part[]; done: () => Exported }
  */
 export function beginExport(
   db: Connection,
-  { selection, configured, recorded = recordedIn(db), format, isPartitioned = false, onProgress }: Exporting,
+  { selection, configured, recorded = recordedIn(db), format, isPartitioned = false }: Exporting,
 ): BegunExport {
   const { changesSince, asOf } = selection
   const { leftOut, ...selected } = selectOrganizations(recorded, selection, configured)
@@ -59,20 +57,14 @@ export function beginExport(
   const partOf = (organizations: typeof read): Part => {
     const names = organizations.map(({ organization }) => organization)
     const { columns, sql, parameters } = selectRows(db, selection, names, { isPartition: isPartitioned })
-    const isCounted = onProgress !== undefined && !isPartitioned && asOf === undefined
-    const total = isCounted ? numberIn(db, `SELECT COUNT(*) FROM (${sql})`, ...parameters) : undefined
+    const statement = db.prepare<unknown[], ExportRow>(sql).raw()
     let count = 0
     const counted = function* (): Generator<ExportRow, void> {
-      for (const row of db
-        .prepare<unknown[], ExportRow>(sql)
-        .raw()
-        .iterate(...parameters)) {
-        if (count % BETWEEN_REPORTS === 0) onProgress?.(all, total)
+      for (const row of statement.iterate(...parameters)) {
         count += 1
         all += 1
         yield row
       }
-      onProgress?.(all, total)
     }
     const about = { table: tableOf(selection), columns, exportedAt, asOf, changesSince, lastSeq: seq, organizations }
     return { organization: names.join(), chunks: format(counted(), about), rows: () => count }
@@ -81,8 +73,6 @@ export function beginExport(
   const readBefore = read.filter(({ readAsOf }) => asOf !== undefined && readAsOf < asOf)
   return { parts, done: () => ({ rows: all, exportedAt, lastSeq: seq, leftOut, readBefore }) }
 }
-
-const BETWEEN_REPORTS = 4096
 
 /** Those that are active, by two counts that an index answers. */
 function countActive(db: Connection, organization: string): number {

@@ -4,7 +4,7 @@ import { isPostgres, shownMirror } from '../address/mirror-address.ts'
 import { MirrorUnusable, OrganizationLeased, UsageError } from '../errors/errors.ts'
 import { makeFolder } from '../machine/folders.ts'
 import type { Clocks } from '../store/runs/lease.ts'
-import { type Copied, copyRows, countRows, findDifference, heldTable, MOVED_TABLES } from '../store/move-mirror.ts'
+import { type Copied, copyRows, findDifference, heldTable, MOVED_TABLES } from '../store/move-mirror.ts'
 import { sql, text } from '../store/port/sql.ts'
 import { fileError } from '../store/port/sqlite-errors.ts'
 import { sqliteSession, sqliteStore } from '../store/port/sqlite-store.ts'
@@ -21,8 +21,7 @@ import { writeFor } from './written-file.ts'
 /** A path, or the address of a database: of the mirror that is moved, and of the place that has none. */
 type Move = { from: string; to: string }
 
-/** `onProgress` is called with the share of the work that is done, from 0 to 1. */
-type Moving = { signal: AbortSignal; onProgress: (share: number) => void } & Clocks
+type Moving = Clocks & { signal: AbortSignal }
 
 /** What was moved, and compared. */
 export type Moved = { rows: Copied; organizations: number }
@@ -131,22 +130,19 @@ function requireLatest(copied: number, run: number): void {
   throw new OrganizationLeased(`Run ${run} began while the mirror was copied, so nothing was moved. ${STOP}.`)
 }
 
-/** Copies all of a mirror, compares it, and reports how much of both is done. The caller holds a transaction in each. */
+/** Copies all of a mirror, and compares it. The caller holds a transaction in each. */
 async function carry(
   { from, to, fromPlace, toPlace }: { from: Session; to: Session; fromPlace: string; toPlace: string },
-  { signal, onProgress }: Moving,
+  { signal }: Moving,
 ): Promise<Moved> {
-  const held = heldTable(await countRows(to))
+  const held = await heldTable(to)
   if (held !== undefined)
     throw new UsageError(
       `${toPlace}: holds a mirror already (there are rows in its table ${held}). It was left as it is; name a place without one, such as ` +
         'another schema.',
     )
-  const total = 2 * Object.values(await countRows(from)).reduce((sum, count) => sum + count, 0)
-  let done = 0
-  const onRows = (rows: number) => onProgress(Math.min(1, (done += rows) / total))
-  const copied = await copyRows({ from, to, signal, onRows })
-  const difference = await findDifference({ from, to, signal, onRows })
+  const copied = await copyRows({ from, to, signal })
+  const difference = await findDifference({ from, to, signal })
   if (difference !== undefined)
     throw new MirrorUnusable(
       `${toPlace}: what was written there differs from ${fromPlace} in ${difference.table} (${difference.key}), ${difference.column}. ` +

@@ -1,18 +1,14 @@
 import { spawn } from 'node:child_process'
 import { text } from 'node:stream/consumers'
-import { z } from 'zod'
 import { processEnvironment } from '../config/environment.ts'
 import { describeError, Interrupted, reportedError } from '../errors/errors.ts'
 import type { Logger } from '../machine/log.ts'
 import { keptCompiled, programBeside } from '../machine/process-apart.ts'
-import { parsedJson } from '../text/parsed-json.ts'
 import { copyFault } from './copy-error.ts'
-import { placeOf, published, type Published, type TargetPlan } from './publish-plan.ts'
+import { placeOf, type Published, type TargetPlan } from './publish-plan.ts'
 
-const answer = z.union([
-  z.strictObject({ published }),
-  z.strictObject({ error: z.strictObject({ code: z.string(), message: z.string() }) }),
-])
+/** What the process that publishes prints. */
+export type Answer = { published: Published } | { error: { code: string; message: string } }
 
 /**
  * Publishes in a process of its own, which takes seconds of CPU that runs and health checks of this one do not wait for. Aborting
@@ -39,17 +35,13 @@ export async function publishApart(
   child.stdin.end(JSON.stringify(plans))
   const [said] = await Promise.all([text(child.stdout), closed])
   if (signal.aborted) throw stopped()
-  return read(said, failed?.message ?? child.signalCode ?? `exit code ${child.exitCode}`)
-}
-
-function read(said: string, ending: string): Published {
-  const document = parsedJson(said)
-  // Nothing, or the beginning of an answer.
-  if (document === undefined)
+  if (child.exitCode !== 0) {
+    const ending = failed?.message ?? child.signalCode ?? `exit code ${child.exitCode}`
     throw copyFault('the process that publishes', { fault: 'gone', said: `was ended (${ending})` }, { kept: WHOLE })
-  const found = answer.parse(document)
-  if ('error' in found) throw reportedError(found.error)
-  return found.published
+  }
+  const answer: Answer = JSON.parse(said)
+  if ('error' in answer) throw reportedError(answer.error)
+  return answer.published
 }
 
 function stopped(): Interrupted {
@@ -64,15 +56,11 @@ export async function publishAfterRuns(
   plans: readonly TargetPlan[],
   { signal }: { signal: AbortSignal },
 ): Promise<Published> {
-  try {
-    return await publishApart(
-      plans.map((plan) => ({ ...plan, afterRuns: true })),
-      { signal },
-    )
-  } catch (error) {
+  const after = plans.map((plan) => ({ ...plan, afterRuns: true }))
+  return publishApart(after, { signal }).catch((error: unknown) => {
     const failed = plans.map((plan) => ({ file: placeOf(plan), ...describeError(error) }))
     return { copies: [], leftOut: [], failed, warnings: [] }
-  }
+  })
 }
 
 /** What was published and what was not, in one line each: paths, ids and counts. */

@@ -4,19 +4,18 @@ import { describeError, isOurs } from '../errors/errors.ts'
 import { withFileToRead } from './open-to-read.ts'
 import { publishBucket, publishFolder } from './objects/publish-objects.ts'
 import { publishCopies, requireHidden } from './publish.ts'
-import { placeOf, type Published, publishPlans, type TargetPlan } from './publish-plan.ts'
+import type { Answer } from './publish-apart.ts'
+import { placeOf, type Published, type TargetPlan } from './publish-plan.ts'
 
-/** The process that publishes: takes plans as JSON on standard input, and prints what became of them as JSON. */
-const plans = publishPlans.parse(JSON.parse(await text(process.stdin)))
+/** The process that publishes: takes plans as JSON on standard input, and prints what became of them as JSON. All are for one mirror. */
+const plans: [TargetPlan, ...TargetPlan[]] = JSON.parse(await text(process.stdin))
 process.stdout.write(JSON.stringify(await answer()))
 
-async function answer(): Promise<object> {
+async function answer(): Promise<Answer> {
   try {
-    const [first] = plans
-    const { mirror } = first
-    await requireHidden(first, mirror)
-    const make = (file: string) => publishAll(plans.map((plan) => ({ ...plan, mirror: file })))
-    return { published: await withFileToRead(mirror, make) }
+    const [{ mirror, hidden }] = plans
+    await requireHidden({ hidden }, mirror)
+    return { published: await withFileToRead(mirror, publishAll) }
   } catch (error) {
     // The message of a defect may quote anything, so only its kind is passed on.
     const unexpected =
@@ -25,20 +24,21 @@ async function answer(): Promise<object> {
   }
 }
 
-/** Publishes to each target. One of several that fails keeps no other from being published. */
-async function publishAll(targets: readonly TargetPlan[]): Promise<Published> {
+/** Publishes the mirror in a file to each target. One of several that fails keeps no other from being published. */
+async function publishAll(mirror: string): Promise<Published> {
   const done: Published = { copies: [], leftOut: [], failed: [], warnings: [] }
-  for (const target of targets) {
+  for (const plan of plans) {
     try {
-      const { leftOut, failed, warnings, ...made } = await publish(target)
-      Object.assign(done, made, { copies: [...done.copies, ...made.copies] })
+      const { copies, leftOut, failed, warnings, ...objects } = await publish({ ...plan, mirror })
+      Object.assign(done, objects)
+      done.copies.push(...copies)
       const known = new Set(done.leftOut.map(({ organization }) => organization))
       done.leftOut.push(...leftOut.filter(({ organization }) => !known.has(organization)))
       done.failed.push(...failed)
       done.warnings.push(...warnings)
     } catch (error) {
-      if (targets.length === 1 || !isOurs(error)) throw error
-      done.failed.push({ file: placeOf(target), ...describeError(error) })
+      if (plans.length === 1 || !isOurs(error)) throw error
+      done.failed.push({ file: placeOf(plan), ...describeError(error) })
     }
   }
   return done

@@ -12,7 +12,7 @@ import { purge, sqliteSession } from '../store/port/sqlite-store.ts'
 import { heldLeases } from '../store/runs/lease.ts'
 import { connect } from '../store/sqlite/connect.ts'
 import { isWhole, openDatabase, requireRegularFile } from '../store/sqlite/open-database.ts'
-import { copyChecked, type Copying, isDamage, markIn } from './backup.ts'
+import { copyChecked, isDamage, markIn } from './backup.ts'
 import { carryOver } from './carry-over.ts'
 import { LeftUndone, placedError } from './copy-error.ts'
 import { isMirror } from './file-kind.ts'
@@ -37,7 +37,7 @@ export type Restored = Awaited<ReturnType<typeof restoreMirror>>
  * under another name. Throws UsageError and MirrorUnusable, OrganizationLeased for a mirror that a run is writing, and Interrupted
  * after an abort; nothing is changed then.
  */
-export async function restoreMirror(plan: RestorePlan, { signal, onProgress, ...clocks }: Copying & Clocks) {
+export async function restoreMirror(plan: RestorePlan, { signal, ...clocks }: Clocks & { signal: AbortSignal }) {
   const { file, force } = plan
   if (isMissing(file)) throw new UsageError(`${file}: there is no such file. Name a backup.`)
   // Its place is not the name of a link to it.
@@ -52,7 +52,7 @@ export async function restoreMirror(plan: RestorePlan, { signal, onProgress, ...
     const write = async (unfinished: Unfinished) => {
       const takenAt = markIn(source.db)
       const unsound = (what: string) => damaged(file, what)
-      await copyChecked(source, unfinished.path, { signal, onProgress, unsound })
+      await copyChecked(source, unfinished.path, { signal, unsound })
       const swapped = await swap(mirror, unfinished, { force, ...clocks })
       return { mirror: plan.mirror, file, takenAt, ...swapped }
     }

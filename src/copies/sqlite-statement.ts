@@ -23,8 +23,7 @@ export type ReadableStatement = Database.Statement<unknown[], SqlValue[]>
  * SQLite does.
  */
 export function prepareToRead(db: Connection, sql: string): ReadableStatement {
-  const { word, text } = readingStatement(sql, ['SELECT', 'WITH', 'VALUES', 'EXPLAIN', 'PRAGMA'])
-  if (word === 'PRAGMA') requireShown(text)
+  const { word, text } = readingStatement(sql, ['SELECT', 'WITH', 'VALUES', 'EXPLAIN'])
   // Even the explanation of a PRAGMA runs it.
   if (word === 'EXPLAIN') readingStatement(explained(text), ['SELECT', 'WITH', 'VALUES'])
   const statement = db.prepare<unknown[], SqlValue[]>(sql)
@@ -58,23 +57,6 @@ function explained(sql: string): string {
     sql,
   )
 }
-
-function requireShown(text: string): void {
-  const [start = '', name = ''] = /^pragma\s+(?:\w+\s*\.\s*)?(\w+)/i.exec(text) ?? []
-  const isAlone = text.slice(start.length).replace(BEFORE_WORD, '') === ''
-  if (SHOWN_WITH_ARGUMENT.has(name.toLowerCase()) || (isAlone && SHOWN.has(name.toLowerCase()))) return
-  const known = [...SHOWN_WITH_ARGUMENT, ...SHOWN].join(', ')
-  throw new UsageError(`PRAGMA ${name} is not one that only reads, as it stands here. These are, alone: ${known}.`)
-}
-
-/** What these are given says what to show, such as a table. */
-const SHOWN_WITH_ARGUMENT = new Set([
-  ...['table_info', 'table_xinfo', 'table_list', 'index_list', 'index_info', 'index_xinfo', 'foreign_key_list'],
-  ...['integrity_check', 'quick_check', 'foreign_key_check'],
-])
-
-/** These write when they are given a value. */
-const SHOWN = new Set(['application_id', 'user_version', 'schema_version', 'encoding', 'page_count', 'page_size'])
 
 /** What went wrong with a statement on the file: UsageError for a mistake in it, MirrorUnusable for the file. */
 export function statementError(error: unknown, file: string): unknown {

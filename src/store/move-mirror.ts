@@ -1,6 +1,6 @@
 import { Interrupted } from '../errors/errors.ts'
 import { either, joined, type Part, quoted, secondOf, sql, type Sql, text } from './port/sql.ts'
-import { countOf, type Session } from './port/store.ts'
+import type { Session } from './port/store.ts'
 import { rowIdsFrom, rowIdsIn } from './runs/list-memory.ts'
 import { COLUMNS, NUMBERED } from './schema/schema.ts'
 
@@ -57,8 +57,6 @@ export type Copying = {
   organizations?: readonly string[] | undefined
   tables?: readonly string[] | undefined
   signal?: AbortSignal | undefined
-  /** Called with the number of rows that were carried since the last call. */
-  onRows?: ((rows: number) => void) | undefined
 }
 
 /** The rows of each table that were copied. */
@@ -69,7 +67,7 @@ export type Copied = Record<string, number>
  * Interrupted after an abort.
  */
 export async function copyRows(copying: Copying): Promise<Copied> {
-  const { from, to, onRows } = copying
+  const { from, to } = copying
   const copied: Copied = {}
   const baseOf = await basesIn(copying)
   for (const table of tablesOf(copying)) {
@@ -80,7 +78,6 @@ export async function copyRows(copying: Copying): Promise<Copied> {
       const carried = rows.map((row) => carriedRow(row, table, baseOf(row)))
       await insert(to, table, carried)
       copied[name] += rows.length
-      onRows?.(rows.length)
     }
   }
   if (copying.tables === undefined) await continueNumbers(from, to)
@@ -91,7 +88,7 @@ export type Difference = { table: string; key: string; column: string }
 
 /** Reads both mirrors, and compares every value. Undefined where none differs. */
 export async function findDifference(copying: Copying): Promise<Difference | undefined> {
-  const { from, to, onRows } = copying
+  const { from, to } = copying
   const baseOf = await basesIn(copying)
   for (const table of tablesOf(copying)) {
     const there = pagesOf(to, table, copying)
@@ -103,22 +100,17 @@ export async function findDifference(copying: Copying): Promise<Difference | und
         if (column !== undefined)
           return { table: table.name, key: table.key.map((name) => shown(row[name])).join(), column }
       }
-      onRows?.(rows.length)
     }
     if ((await there.next()).value !== undefined) return { table: table.name, key: '', column: 'more rows than before' }
   }
   return undefined
 }
 
-export async function countRows(session: Session): Promise<Record<string, number>> {
-  const counts: Record<string, number> = {}
-  for (const name of MOVED_TABLES) counts[name] = await countOf(session, sql`SELECT count(*) FROM ${text(name)}`)
-  return counts
-}
-
-/** Whether the tables hold what a mirror without runs does not. */
-export function heldTable(counts: Readonly<Record<string, number>>): string | undefined {
-  return MOVED_TABLES.find((name) => !OF_MIRROR.has(name) && (counts[name] ?? 0) > 0)
+/** A table that holds what a mirror without runs does not; undefined where there is none. */
+export async function heldTable(session: Session): Promise<string | undefined> {
+  for (const name of MOVED_TABLES.filter((each) => !OF_MIRROR.has(each)))
+    if ((await session.all(sql`SELECT 1 FROM ${text(name)} LIMIT 1`)).length > 0) return name
+  return undefined
 }
 
 type Table = { name: string; key: readonly string[]; columns: readonly string[] }

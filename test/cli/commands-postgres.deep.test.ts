@@ -174,7 +174,7 @@ async function aMirrorInBoth(): Promise<{ file: string; address: string }> {
   await mirrorPages(mirror, [[...customers(201, 205), { name: 'Without an id' }]], { organization: 'initech', ending })
   const address = aPostgresMirror()
   const clocks = { nowMs: Date.now(), monotonicMs: undefined }
-  const moving = { signal: new AbortController().signal, onProgress: () => {}, ...clocks }
+  const moving = { signal: new AbortController().signal, ...clocks }
   await moveMirror({ from: mirror.file, to: address }, moving)
   return { file: mirror.file, address }
 }

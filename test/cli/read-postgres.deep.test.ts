@@ -23,7 +23,6 @@ beforeEach(async () => {
   address = aPostgresMirror()
   const moving = {
     signal: new AbortController().signal,
-    onProgress: () => {},
     nowMs: Date.now(),
     monotonicMs: undefined,
   }

@@ -39,10 +39,7 @@ test.each([
   'VALUES (1), (2)',
   'EXPLAIN SELECT 1',
   'explain /* how */ query -- is it\n plan WITH x AS (SELECT 1) SELECT * FROM x',
-  'PRAGMA table_info(customers)',
-  'pragma main.table_xinfo = customers',
-  'PRAGMA user_version -- of the file',
-  'PRAGMA integrity_check',
+  `SELECT name FROM pragma_table_info('customers')`,
   `SELECT 'DELETE FROM customers; ATTACH'`,
 ])('%j only reads', (sql) => {
   expect(prepareToRead(opened.db, sql).all()).not.toEqual([])
@@ -81,8 +78,7 @@ test.each([
 
 test.each([
   ['  -- only a comment', /^There is no statement/],
-  ['PRAGMA writable_schema = 1', /^PRAGMA writable_schema is not one that only reads, .* table_info, /],
-  ['PRAGMA user_version = 1', /^PRAGMA user_version is not one that only reads/],
+  ['PRAGMA user_version', /not with "PRAGMA"\./],
   ['WITH x AS (SELECT 1) DELETE FROM customers', /would write/],
   ['selec 1', /starts with SELECT, .*, not with "selec"\./],
   ['.schema', /not with "\.schema"\. The tables and their columns: customer-mirror sql --tables$/],

@@ -17,34 +17,24 @@ import { runCommand } from './run-command.ts'
 import { temporaryFolder } from './temp-folder.ts'
 import { aSandbox, aWorkplace, organizationsOf } from './workplace.ts'
 
-type Settings = { nowMs?: number; signal?: AbortSignal; onProgress?: (share: number) => void }
+type Settings = { nowMs?: number; signal?: AbortSignal }
 
 /** A backup of the mirror at `mirror`, as the command makes it; by default in a folder that is not there yet. */
 export async function backUp(
   mirror: string,
-  {
-    nowMs = START_MS,
-    signal = new AbortController().signal,
-    onProgress = () => {},
-    ...plan
-  }: Partial<BackupPlan> & Settings = {},
+  { nowMs = START_MS, signal = new AbortController().signal, ...plan }: Partial<BackupPlan> & Settings = {},
 ): Promise<Backup> {
   const file = plan.file ?? join(temporaryFolder(), 'backups', 'customers.db')
-  return makeBackup({ mirror, keep: undefined, ...plan, file }, { nowMs, signal, onProgress })
+  return makeBackup({ mirror, keep: undefined, ...plan, file }, { nowMs, signal })
 }
 
 /** Restores a backup to `mirror`, as the command does. */
 export async function restore(
   file: string,
   mirror: string,
-  {
-    nowMs = START_MS,
-    signal = new AbortController().signal,
-    onProgress = () => {},
-    ...plan
-  }: Partial<RestorePlan> & Settings = {},
+  { nowMs = START_MS, signal = new AbortController().signal, ...plan }: Partial<RestorePlan> & Settings = {},
 ): Promise<Restored> {
-  return restoreMirror({ file, mirror, force: false, ...plan }, { nowMs, monotonicMs: nowMs, signal, onProgress })
+  return restoreMirror({ file, mirror, force: false, ...plan }, { nowMs, monotonicMs: nowMs, signal })
 }
 
 /** A file in a folder of its own that does not exist yet. */

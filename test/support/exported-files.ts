@@ -56,7 +56,7 @@ export async function exportHere(
       ...{ mirror: file, configuration: undefined, configured: [], selection: { organizations }, format },
       ...{ settings: { excel: false, ids: 'text' }, to: { folder } },
     },
-    { signal: new AbortController().signal },
+    new AbortController().signal,
   )
 }
 

@@ -30,15 +30,6 @@ async function liveLinesOn(stream: NodeJS.WritableStream) {
   }
 }
 
-/** Shows how much of something is copied, from 0 to 1, on a line of a terminal that `close` erases. */
-export async function copyProgress(what: string, stderr: NodeJS.WritableStream) {
-  const lines = await liveLinesOn(stderr)
-  return {
-    show: (share = 0) => lines?.draw([share < 1 ? `${what}: ${Math.floor(share * 100)} %` : `${what}: all copied`]),
-    close: () => lines?.erase(),
-  }
-}
-
 /**
  * Shows each active organization on a line of the terminal, as many as fit, and prints a line for each that has ended; the table that follows
  * explains failures. Undefined where no line can be redrawn.
