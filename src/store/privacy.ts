@@ -13,7 +13,7 @@ import {
   type PrivacyPolicy,
   storedForm,
 } from '../privacy/privacy-policy.ts'
-import { either, given, isIn, joined, replacing, sql, type Sql, text } from './port/sql.ts'
+import { asText, either, given, isIn, joined, replacing, sql, text } from './port/sql.ts'
 import { records, type Session, type Store } from './port/store.ts'
 import { renewLease, updateStamp } from './runs/lease.ts'
 import { forgetReading, MEMORY_OF_LIST } from './runs/list-memory.ts'
@@ -22,7 +22,7 @@ import { forgetReading, MEMORY_OF_LIST } from './runs/list-memory.ts'
 export function privacyVerbs(store: Store): Pick<Mirror, 'applyPrivacy' | 'listPrivacy'> {
   return {
     applyPrivacy: async (run, nowMs) => {
-      if (!isPrivacyOwed(run)) return false
+      if (run.privacy?.storedAs === undefined && run.privacy?.isUnpurged !== true) return false
       if (await store.write((session) => rewritePrivacy(session, run, nowMs), { securely: true })) return true
       if (await isPurged(store)) await store.write(notePurged)
       return false
@@ -87,7 +87,7 @@ async function rewritePrivacy(session: Session, run: Run, nowMs: number): Promis
   if (privacy === undefined || stored?.nextPolicy === undefined) return false
   const hidden = hiddenValues(stored.policy, privacy.policy)
   const place = { table: stored.nextTable ?? FIRST_TABLE, row: stored.nextRow ?? 0 }
-  const next = hidden === undefined ? undefined : await rewriteSome(session, run, { hidden, place, nowMs })
+  const next = hidden === undefined ? undefined : await rewriteSome(place, { session, run, hidden, nowMs })
   if (next === undefined)
     await session.run(sql`
       UPDATE privacy_policies SET policy = next_policy, next_policy = NULL, next_table = NULL, next_row = NULL
@@ -134,10 +134,6 @@ type StoredPolicy = {
   isUnpurged: boolean
 }
 
-function isPrivacyOwed({ privacy }: Pick<Run, 'privacy'>): boolean {
-  return privacy?.storedAs !== undefined || privacy?.isUnpurged === true
-}
-
 function runPrivacy(policy: PrivacyPolicy, stored: StoredPolicy | undefined): RunPrivacy {
   return {
     policy,
@@ -148,153 +144,83 @@ function runPrivacy(policy: PrivacyPolicy, stored: StoredPolicy | undefined): Ru
   }
 }
 
-type Step = { hidden: HiddenValues; after: number; nowMs: number }
-type Rewriting = { hidden: HiddenValues; place: Place; nowMs: number }
+/** Rows of an organization that are to be brought under another policy: those of a table after this number. */
+type Step = { session: Session; run: Run; hidden: HiddenValues; after: number; nowMs: number }
 
-/** Rewrites the next rows; the place after them, undefined when none is left. */
-async function rewriteSome(
-  session: Session,
-  run: Run,
-  { hidden, place, nowMs }: Rewriting,
-): Promise<Place | undefined> {
-  const rewritten = REWRITE[place.table]
-  if (rewritten === undefined) return undefined
-  const last = await rewritten(session, run, { hidden, after: place.row, nowMs })
-  if (last !== undefined) return { table: place.table, row: last }
-  const next = HIDDEN_TABLES[HIDDEN_TABLES.findIndex((name) => name === place.table) + 1]
-  return next === undefined ? undefined : { table: next, row: 0 }
-}
+/** The tables with values that a policy may hide, in the order in which they are rewritten, with the column that numbers their rows. */
+const NUMBERS = { customers: 'row_id', changes: 'seq', rejects: 'reject_id', runs: 'id' } as const
+type Table = keyof typeof NUMBERS
+const FIRST_TABLE = 'customers'
 
-/** Each function returns the number of the last row that it looked at; undefined if no more are left. */
-const REWRITE: Partial<Record<string, (session: Session, run: Run, step: Step) => Promise<number | undefined>>> = {
-  customers: rewriteCustomers,
-  changes: rewriteChanges,
-  rejects: rewriteRejects,
-  runs: rewriteErrors,
-}
+/** The tables that hold values of customers, or digests and numbers of them. */
+export const HOLDING_TABLES = [...Object.keys(NUMBERS), ...MEMORY_OF_LIST, 'windows', 'absences', 'held_rows']
 
-type Wanted = { table: Table; number: string; columns: Sql; more?: Sql }
-type NextRows<Row> = { rows: (Row & Record<string, number>)[]; last: number | undefined }
-
-/** The next rows of an organization in the order of their numbers, and the number of the last one; undefined if no more are left. */
-async function nextRows<Row>(session: Session, run: Run, after: number, wanted: Wanted): Promise<NextRows<Row>> {
-  const { table, number, columns, more = sql`` } = wanted
-  // A plus keeps SQLite from an index by which all rows that are left would be sorted at each step.
-  const rows = await session.all<Row & Record<string, number>>(sql`
-    SELECT ${text(number)}, ${columns} FROM ${text(table)}
-    WHERE ${either('+', '')}organization = ${run.organization} AND ${text(number)} > ${after} ${more}
-    ORDER BY ${text(number)} LIMIT ${REWRITTEN_AT_ONCE}`)
-  return { rows, last: rows.length === REWRITTEN_AT_ONCE ? rows.at(-1)?.[number] : undefined }
-}
-
-type CustomerRow = HidableColumns & { row_id: number }
-
-/** `last_run_id` moves as well: the row was written, and not by hand. Only what may differ is set: SQLite writes the index of every column. */
-async function rewriteCustomers(
-  session: Session,
-  run: Run,
-  { hidden, after, nowMs }: Step,
-): Promise<number | undefined> {
-  const wanted: Wanted = { table: 'customers', number: 'row_id', columns: text(HIDABLE_COLUMNS.join(', ')) }
-  const { rows, last } = await nextRows<CustomerRow>(session, run, after, wanted)
-  const stamp = await updateStamp(session, nowMs)
-  const fields = [...hidden.columns, 'extra' as const]
-  const rewritten = rows.flatMap((row) => {
-    const next = hiddenCustomer<CustomerRow>(row, hidden)
-    return next === row ? [] : [{ ...Object.fromEntries(fields.map((name) => [name, next[name]])), row_id: row.row_id }]
-  })
-  // The plus again: SQLite would look for each row of the organization among those that are given.
-  if (rewritten.length > 0)
-    await session.run(sql`
-      UPDATE customers SET ${setting(fields)}, updated_at = ${stamp}, last_run_id = ${run.id} FROM ${givenBy('row_id', fields, rewritten)}
-      WHERE ${either('+', '')}customers.organization = ${run.organization} AND customers.row_id = given.row_id`)
-  return last
-}
-
-async function rewriteChanges(session: Session, run: Run, { hidden, after }: Step): Promise<number | undefined> {
-  // '{ }' says that the customer of then was deleted: history must not show that life with the values of a later one.
-  const more = sql`AND ${either(`fields <> '{ }'`, `fields::text <> '{ }'`)}`
-  const wanted: Wanted = { table: 'changes', number: 'seq', columns: sql`fields`, more }
-  const { rows, last } = await nextRows<{ seq: number; fields: string }>(session, run, after, wanted)
-  const rewritten = rows.flatMap(({ seq, fields }) => {
-    const next = hidden.changedFields(fields)
-    return next === fields ? [] : [{ seq, fields: next }]
-  })
-  await rewrite(session, { table: 'changes', number: 'seq', rows: rewritten, columns: ['fields'] })
-  return last
-}
-
-type RejectRow = { reject_id: number; record_id: string | null; payload: string; is_open: boolean | number }
-
-/** Open rejects that have become the same are one, with the values of the last. */
-async function rewriteRejects(session: Session, run: Run, { hidden, after }: Step): Promise<number | undefined> {
-  const columns = sql`record_id, payload, resolved_at IS NULL AS is_open`
-  const { rows, last } = await nextRows<RejectRow>(session, run, after, {
-    table: 'rejects',
-    number: 'reject_id',
-    columns,
-  })
-  const rewritten = rows.map(({ reject_id, record_id, payload, is_open }) => {
-    const next = hidden.payload(payload)
-    return { reject_id, payload: next, record_key: rejectKey(record_id, next), is_open: Boolean(is_open) }
-  })
-  const open = rewritten.filter(({ is_open }) => is_open)
-  const lastOf = new Map(open.map(({ record_key, reject_id }) => [record_key, reject_id]))
-  const dropped = open.flatMap(({ record_key, reject_id }) => (lastOf.get(record_key) === reject_id ? [] : [reject_id]))
-  if (open.length > 0)
-    await session.run(sql`
-      DELETE FROM rejects WHERE organization = ${run.organization} AND resolved_at IS NULL
-        AND (${isIn('record_key', [...lastOf.keys()])} OR ${isIn('reject_id', dropped)})
-        AND NOT (${isIn('reject_id', [...lastOf.values()])})`)
-  const kept = rewritten.flatMap(({ is_open, ...row }) => (is_open && dropped.includes(row.reject_id) ? [] : [row]))
-  await rewrite(session, { table: 'rejects', number: 'reject_id', rows: kept, columns: ['payload', 'record_key'] })
-  return last
-}
-
-async function rewriteErrors(session: Session, run: Run, { after }: Step): Promise<number | undefined> {
-  const wanted: Wanted = { table: 'runs', number: 'id', columns: sql`error`, more: sql`AND error IS NOT NULL` }
-  const { rows, last } = await nextRows<{ id: number; error: string }>(session, run, after, wanted)
-  const rewritten = rows.map(({ id, error }) => ({ id, error: withoutQuotation(error) }))
-  await rewrite(session, { table: 'runs', number: 'id', rows: rewritten, columns: ['error'] })
-  return last
-}
-
-type Rewrites = readonly Readonly<Record<string, string | number | null>>[]
-type Rewritten = { table: Table; number: string; rows: Rewrites; columns: readonly string[] }
-
-async function rewrite(session: Session, { table, number, rows, columns }: Rewritten) {
-  if (rows.length === 0) return
-  await session.run(sql`
-    UPDATE ${text(table)} SET ${setting(columns)} FROM ${givenBy(number, columns, rows)}
-    WHERE ${text(`${table}.${number} = given.${number}`)}`)
-}
-
-const JSON_COLUMNS: readonly string[] = ['extra', 'fields']
-
-/** JSON is given as text, which keeps it as it is. */
-function setting(columns: readonly string[]): Sql {
-  const cast = (column: string) => (JSON_COLUMNS.includes(column) ? either('', '::json') : sql``)
-  return joined(columns.map((column) => sql`${text(`${column} = given.${column}`)}${cast(column)}`))
-}
-
-function givenBy(number: string, columns: readonly string[], rows: Rewrites) {
-  return given(rows, { [number]: 'bigint', ...Object.fromEntries(columns.map((column) => [column, 'text'] as const)) })
-}
+/** How each table is rewritten: a step returns the rows that it looked at. */
+const REWRITE: readonly [table: string, rewriteNext: (step: Step) => Promise<readonly Numbered[]>][] = [
+  ['customers', rewriteCustomers],
+  ['changes', rewriteChanges],
+  ['rejects', rewriteRejects],
+  ['runs', rewriteErrors],
+]
 
 /** How far the rewriting of an organization is: the rows of this table up to this one, and the tables before it, are done. */
 type Place = { table: string; row: number }
 
-/** The tables with values that a policy may hide, in the order in which they are rewritten. */
-const HIDDEN_TABLES = ['customers', 'changes', 'rejects', 'runs'] as const
-/** The tables that hold values of customers, or digests and numbers of them. */
-export const HOLDING_TABLES = [...HIDDEN_TABLES, ...MEMORY_OF_LIST, 'windows', 'absences', 'held_rows'] as const
-const FIRST_TABLE = HIDDEN_TABLES[0]
-type Table = (typeof HIDDEN_TABLES)[number]
+/** Rewrites the next rows; the place after them, undefined when none is left. */
+async function rewriteSome({ table, row }: Place, step: Omit<Step, 'after'>): Promise<Place | undefined> {
+  const place = REWRITE.findIndex(([name]) => name === table)
+  const rows = await REWRITE[place]?.[1]({ ...step, after: row })
+  const last = rows?.length === REWRITTEN_AT_ONCE ? rows.at(-1)?.number : undefined
+  if (last !== undefined) return { table, row: last }
+  const next = REWRITE[place + 1]?.[0]
+  return rows === undefined || next === undefined ? undefined : { table: next, row: 0 }
+}
 
 /** Rows rewritten in one transaction. */
 const REWRITTEN_AT_ONCE = 2000
 
-const HIDABLE_COLUMNS = [...TEXT_FIELDS, 'extra'] as const
+type Numbered = { number: number }
+
+/** A plus keeps SQLite from an index by which all rows that are left would be sorted at each step, or looked for among those given. */
+const ofOrganization = (run: Run, table: Table) =>
+  sql`${either('+', '')}${text(table)}.organization = ${run.organization}`
+
+/** The next rows of an organization in the order of their numbers. */
+function nextRows<Row>({ session, run, after }: Step, table: Table, columns: string, more = sql``) {
+  const number = text(NUMBERS[table])
+  return session.all<Row & Numbered>(sql`
+    SELECT ${number} AS number, ${text(columns)} FROM ${text(table)}
+    WHERE ${ofOrganization(run, table)} AND ${number} > ${after} ${more} ORDER BY ${number} LIMIT ${REWRITTEN_AT_ONCE}`)
+}
+
+type Rewrites = { columns: readonly string[]; rows: readonly Readonly<Record<string, string | number | null>>[] }
+
+/** Writes these columns in these rows. JSON is given as text, which keeps it as it is. */
+async function rewrite({ session, run }: Step, table: Table, { columns, rows }: Rewrites, more = sql``) {
+  if (rows.length === 0) return
+  const cast = (column: string) => (column === 'extra' || column === 'fields' ? either('', '::json') : sql``)
+  const set = columns.map((column) => sql`${text(`${column} = given.${column}`)}${cast(column)}`)
+  const types = { number: 'bigint', ...Object.fromEntries(columns.map((column) => [column, 'text'] as const)) } as const
+  await session.run(sql`
+    UPDATE ${text(table)} SET ${joined(set)} ${more} FROM ${given(rows, types)}
+    WHERE ${ofOrganization(run, table)} AND ${text(`${table}.${NUMBERS[table]} = given.number`)}`)
+}
+
+/** `last_run_id` moves as well: the row was written, and not by hand. Only what may differ is set: SQLite writes the index of every column. */
+async function rewriteCustomers(step: Step): Promise<readonly Numbered[]> {
+  const { session, run, hidden, nowMs } = step
+  const found = await nextRows<HidableColumns>(step, 'customers', [...TEXT_FIELDS, 'extra'].join(', '))
+  const columns = [...hidden.columns, 'extra' as const]
+  const rows = found.flatMap((row) => {
+    const next = hiddenCustomer(row, hidden)
+    return next === row
+      ? []
+      : [{ number: row.number, ...Object.fromEntries(columns.map((name) => [name, next[name]])) }]
+  })
+  const stamp = await updateStamp(session, nowMs)
+  await rewrite(step, 'customers', { columns, rows }, sql`, updated_at = ${stamp}, last_run_id = ${run.id}`)
+  return found
+}
 
 /** A customer under the new policy; the same object where nothing differs. A value that is nested too deeply to be hashed is not kept. */
 function hiddenCustomer<Row extends HidableColumns>(row: Row, hidden: HiddenValues): Row {
@@ -306,10 +232,47 @@ function hiddenCustomer<Row extends HidableColumns>(row: Row, hidden: HiddenValu
   }
 }
 
+async function rewriteChanges(step: Step): Promise<readonly Numbered[]> {
+  // '{ }' says that the customer of then was deleted: history must not show that life with the values of a later one.
+  const more = sql`AND ${asText('fields')} <> '{ }'`
+  const found = await nextRows<{ fields: string }>(step, 'changes', 'fields', more)
+  const rows = found.flatMap(({ number, fields }) => {
+    const next = step.hidden.changedFields(fields)
+    return next === fields ? [] : [{ number, fields: next }]
+  })
+  await rewrite(step, 'changes', { columns: ['fields'], rows })
+  return found
+}
+
+type RejectRow = { record_id: string | null; payload: string; is_open: boolean | number }
+
+/** Open rejects that have become the same are one, with the values of the last. */
+async function rewriteRejects(step: Step): Promise<readonly Numbered[]> {
+  const { session, run, hidden } = step
+  const found = await nextRows<RejectRow>(step, 'rejects', 'record_id, payload, resolved_at IS NULL AS is_open')
+  const rewritten = found.map(({ number, record_id, payload, is_open }) => {
+    const next = hidden.payload(payload)
+    return { number, payload: next, record_key: rejectKey(record_id, next), is_open: Boolean(is_open) }
+  })
+  const open = rewritten.filter(({ is_open }) => is_open)
+  const lastOf = new Map(open.map(({ record_key, number }) => [record_key, number]))
+  const dropped = open.flatMap(({ record_key, number }) => (lastOf.get(record_key) === number ? [] : [number]))
+  if (open.length > 0)
+    await session.run(sql`
+      DELETE FROM rejects WHERE organization = ${run.organization} AND resolved_at IS NULL
+        AND (${isIn('record_key', [...lastOf.keys()])} OR ${isIn('reject_id', dropped)})
+        AND NOT (${isIn('reject_id', [...lastOf.values()])})`)
+  const rows = rewritten.flatMap(({ is_open, ...row }) => (is_open && dropped.includes(row.number) ? [] : [row]))
+  await rewrite(step, 'rejects', { columns: ['payload', 'record_key'], rows })
+  return found
+}
+
 /** What the service said about a refusal may repeat a value. */
 const QUOTATION = / \((?:[\w.-]{1,60}: )?".*"\)/s
 
-/** The message of an error without what the service said; the same text if it said nothing. */
-function withoutQuotation(error: string): string {
-  return error.replace(QUOTATION, '')
+async function rewriteErrors(step: Step): Promise<readonly Numbered[]> {
+  const found = await nextRows<{ error: string }>(step, 'runs', 'error', sql`AND error IS NOT NULL`)
+  const rows = found.map(({ number, error }) => ({ number, error: error.replace(QUOTATION, '') }))
+  await rewrite(step, 'runs', { columns: ['error'], rows })
+  return found
 }

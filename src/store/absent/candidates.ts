@@ -43,13 +43,8 @@ async function asCandidates(session: Session, run: Run, rows: readonly Absent[])
 /** The names of each customer in its rejects and changes, the latest first. */
 async function findEarlier(session: Session, organization: string, ids: readonly string[]) {
   const [rejects, changes] = await together(
-    findLatest(session, organization, ids, {
-      table: 'rejects',
-      id: 'record_id',
-      document: 'payload',
-      order: 'seen_at',
-    }),
-    findLatest(session, organization, ids, { table: 'changes', id: 'id', document: 'fields', order: 'seq' }),
+    findLatest(session, organization, ids, ['rejects', 'record_id', 'payload', 'seen_at']),
+    findLatest(session, organization, ids, ['changes', 'id', 'fields', 'seq']),
   )
   return new Map(ids.map((id) => [id, namesIn(rejects.get(id) ?? [], changes.get(id) ?? [])]))
 }
@@ -57,15 +52,16 @@ async function findEarlier(session: Session, organization: string, ids: readonly
 /** How many rejects of one customer are read, to find one that is JSON, and how many changes. */
 const MOST_DOCUMENTS = 3
 
-type Documents = Record<'table' | 'id' | 'document' | 'order', string>
+type Documents = readonly [table: string, id: string, document: string, order: string]
 
 /** For all customers at once, since rejects that are resolved are in no index by their ids. */
 async function findLatest(session: Session, organization: string, ids: readonly string[], of: Documents) {
-  const [id, document] = [text(of.id), asText(of.document)]
+  const [table, id, , order] = of.map(text)
+  const document = asText(of[2])
   const rows = await session.all<{ id: string; document: string }>(sql`
     SELECT id, document FROM (
-      SELECT ${id} AS id, ${document} AS document, row_number() OVER (PARTITION BY ${id} ORDER BY ${text(of.order)} DESC) AS number
-      FROM ${text(of.table)} WHERE organization = ${organization} AND ${isIn(of.id, ids)} AND ${document} IS NOT NULL
+      SELECT ${id} AS id, ${document} AS document, row_number() OVER (PARTITION BY ${id} ORDER BY ${order} DESC) AS number
+      FROM ${table} WHERE organization = ${organization} AND ${isIn(of[1], ids)} AND ${document} IS NOT NULL
     ) AS latest WHERE number <= ${MOST_DOCUMENTS} ORDER BY id, number`)
   const documents = new Map<string, string[]>()
   for (const row of rows) documents.set(row.id, [...(documents.get(row.id) ?? []), row.document])
@@ -108,8 +104,14 @@ function namesIn(payloads: readonly string[], changes: readonly string[]): Named
   const latest = changes.map(parsedJson)
   return [
     ...(reject === undefined ? [] : [namesBy((field) => valueIn(reject, field))]),
-    ...latest.map((change) => namesBy((field) => valueIn(valueIn(change, field), 1))),
-    ...latest.map((change) => namesBy((field) => valueIn(valueIn(change, field), 0))),
+    ...[1, 0].flatMap((side) =>
+      latest.map((change) =>
+        namesBy((field) => {
+          const sides = valueIn(change, field)
+          return Array.isArray(sides) ? sides[side] : undefined
+        }),
+      ),
+    ),
   ]
 }
 
@@ -117,10 +119,10 @@ function namesBy(valueOf: (field: keyof Named) => unknown): Named {
   return { name: textOf(valueOf('name')), username: textOf(valueOf('username')), email: textOf(valueOf('email')) }
 }
 
-function valueIn(value: unknown, key: string | number): unknown {
-  if (typeof value !== 'object' || value === null || Array.isArray(value) !== (typeof key === 'number'))
-    return undefined
-  return Object.hasOwn(value, key) ? Reflect.get(value, key) : undefined
+function valueIn(document: unknown, field: keyof Named): unknown {
+  return typeof document === 'object' && document !== null && field in document
+    ? Reflect.get(document, field)
+    : undefined
 }
 
 /** A field of a rejected record may be anything. An object or an array is searched for as JSON. */
@@ -133,15 +135,9 @@ const NAMES = ['name', 'username', 'email'] as const
 
 /** Hidden values cannot be searched for: a hash is in no answer of the service. */
 function shownNames(run: Pick<Run, 'privacy'>): <Row extends Named>(row: Row) => Row {
-  if (run.privacy?.hidden === undefined) return (row) => row
-  const shown = new Set<keyof Named>(searchedNames(run))
-  const valueOf = (field: keyof Named, row: Named) => (shown.has(field) ? row[field] : null)
-  return (row) => ({
-    ...row,
-    name: valueOf('name', row),
-    username: valueOf('username', row),
-    email: valueOf('email', row),
-  })
+  const shown = searchedNames(run)
+  const hidden = Object.fromEntries(NAMES.filter((name) => !shown.includes(name)).map((name) => [name, null]))
+  return (row) => ({ ...row, ...hidden })
 }
 
 function searchedNames({ privacy }: Pick<Run, 'privacy'>): (keyof Named)[] {

@@ -1,13 +1,16 @@
 import type { Absent, RemovalRule, Run } from '../../model/run.ts'
 import { areTooMany } from './removal-rule.ts'
-import { isIn, moment, rowsOf, sql, type Sql, sqlTime, text } from '../port/sql.ts'
+import { isIn, moment, rowsOf, secondOf, sql, type Sql, sqlTime, text } from '../port/sql.ts'
 import { countOf, type Session } from '../port/store.ts'
-import { NOT_REJECTED } from '../reading.ts'
+import { firstOfScan, NOT_REJECTED } from '../reading.ts'
 import { updateStamp } from '../runs/lease.ts'
 import { IS_QUICK } from '../schema/views.ts'
 
 /** The customers that are not removed and that the run did not receive, not even in a reject. Undefined if received ones are not there. */
-export async function findAbsent(session: Session, run: Run): Promise<AbsentFound | undefined> {
+export async function findAbsent(
+  session: Session,
+  run: Run,
+): Promise<{ absent: Absent[]; notRemoved: number } | undefined> {
   const stored = await countNotRemoved(session, run.organization)
   if (isReceived(stored, run)) return { absent: [], notRemoved: stored.count }
   const unseen = await findUnseen(session, run)
@@ -49,7 +52,7 @@ async function findNotRemoved(
     FROM customers LEFT JOIN absences ON absences.organization = customers.organization
       AND absences.row_id = customers.row_id AND missing_since IS NOT NULL
     WHERE ${rowsOf(organization, rowIds, 'customers')} AND removed_at IS NULL ${more} ORDER BY customers.row_id`)
-  return rows.map((row) => ({ ...row, createdAtUtc: row.createdAtUtc?.slice(0, 19) ?? null }))
+  return rows.map((row) => ({ ...row, createdAtUtc: row.createdAtUtc && secondOf(row.createdAtUtc) }))
 }
 
 /** Those of the rows that were listed until now and that the run did not receive, in the given order, without rejected ones. */
@@ -115,20 +118,14 @@ async function countArrived(session: Session, { organization, id, readAsOfMs }: 
   )
 }
 
-export type AbsentFound = { absent: Absent[]; notRemoved: number }
-
 type Continuing = Pick<Run, 'organization' | 'resumedFrom'>
 
 /** The customers that quick runs received while the scan was interrupted: they may stand in a part that was read before, and are not absent. */
 async function listedMeanwhile(session: Session, { organization, resumedFrom }: Continuing): Promise<Set<number>> {
   if (resumedFrom === undefined) return new Set()
   const runs = await session.numbers(sql`
-    WITH RECURSIVE scan (id, resumed_from) AS (
-      SELECT id, resumed_from FROM runs WHERE id = ${resumedFrom}
-      UNION ALL SELECT runs.id, runs.resumed_from FROM runs JOIN scan ON runs.id = scan.resumed_from
-    )
     SELECT id FROM runs WHERE organization = ${organization} AND ${text(IS_QUICK)} AND inserted + updated + rejected > 0
-      AND id > (SELECT min(id) FROM scan)`)
+      AND id > ${text(firstOfScan(String(resumedFrom)))}`)
   // Without one, no customer is read.
   if (runs.length === 0) return new Set()
   const listed = await session.numbers(sql`
@@ -164,71 +161,32 @@ export async function markRowsListed(
   await session.run(sql`DELETE FROM absences WHERE ${rowsOf(organization, rowIds)}`)
 }
 
-/** The rows of those absent customers whose absence counts for nothing, since the list may be older than the last one read. */
-export async function findUnjudged(
-  session: Session,
-  run: Run,
-  absent: readonly Dated[],
-  serviceMs: number | undefined,
-): Promise<Set<number>> {
-  const newest = newestAbsent(absent, run, serviceMs)
-  if (newest === undefined) return new Set()
-  return unjudgedRows(absent, newest, await findNewestListed(session, run, absent, newest))
-}
-
-/** The creation time of the newest received customer. Who is not absent was received. */
-async function findNewestListed(session: Session, { organization }: Run, absent: readonly Dated[], { last }: Newest) {
-  const isAbsent = isIn(
-    'row_id',
-    absent.map(({ rowId }) => rowId),
-  )
-  const newest = await session.first<Created>(sql`
-    SELECT max(created_at_utc) AS created_at_utc FROM customers
-    WHERE organization = ${organization} AND removed_at IS NULL AND created_at_utc <= ${moment(last)} AND NOT (${isAbsent})`)
-  return newest?.created_at_utc?.slice(0, 'YYYY-MM-DD HH:MM:SS'.length)
-}
-
-type Created = { created_at_utc: string | null }
-
-/** An absent customer, with the time of creation as `YYYY-MM-DD HH:MM:SS`. */
-export type Dated = { rowId: number; createdAtUtc: string | null }
-
-/** A creation time further in the future than any clock is wrong, and is ignored here. */
+/** A creation time further in the future than any clock is wrong. */
 const AHEAD_MS = 24 * 3_600_000
 /** Times are compared as texts, which later years have with a sign. */
 const LATEST_MS = Date.UTC(9999, 11, 31, 23, 59, 59)
 
-type Newest = {
-  than: string
-  last: string
-}
-
-/** The creation times to compare with, if any can be right. The later of the two clocks decides: that of a machine may be days behind. */
-function newestAbsent(
-  absent: readonly Dated[],
-  { startedAtMs }: Pick<Run, 'startedAtMs'>,
-  serviceMs: number | undefined,
-): Newest | undefined {
-  const lastMs = Math.min(Math.max(startedAtMs, serviceMs ?? 0) + AHEAD_MS, LATEST_MS)
-  const last = sqlTime(lastMs).slice(0, 'YYYY-MM-DD HH:MM:SS'.length)
-  const than = absent.reduce(
-    (latest, { createdAtUtc: at }) => (at !== null && at <= last && at > latest ? at : latest),
-    '',
-  )
-  return than === '' ? undefined : { than, last }
-}
-
 /**
- * The rows of those absent customers whose absence counts for nothing, because no customer is listed that was created later: a
- * list that is older than the last one read lacks exactly the newest customers. A list goes forward, so as soon as it shows a
- * newer customer than they are, their absence is real. Creation times are compared by the second. An absent customer who
- * shares the second of the newest one listed is judged like those created after it, where there are any; where there are none,
- * the list is not taken for an older one: a whole import may have been created in one second. No customer is left unjudged
- * where creation times cannot be read. `listed`: the creation time of the newest received customer.
+ * The rows of those absent customers whose absence counts for nothing: a list that is older than the last one read lacks exactly the newest
+ * customers. As soon as it shows one who was created after them, their absence is real. Creation times are compared by the second. Absent
+ * customers who share the second of the newest one listed are judged like those created after it, where there are any; where there are none,
+ * the list is not taken for an older one: a whole import may have been created in one second.
  */
-function unjudgedRows(absent: readonly Dated[], { than, last }: Newest, listed: string | undefined): Set<number> {
-  if (listed === undefined || listed >= than) return new Set()
-  return new Set(
-    absent.flatMap(({ rowId, createdAtUtc: at }) => (at !== null && at <= last && at >= listed ? [rowId] : [])),
-  )
+export async function findUnjudged(
+  session: Session,
+  { organization, startedAtMs }: Run,
+  absent: readonly Absent[],
+  serviceMs: number | undefined,
+): Promise<Set<number>> {
+  // The later of the two clocks decides: that of a machine may be days behind.
+  const last = secondOf(sqlTime(Math.min(Math.max(startedAtMs, serviceMs ?? 0) + AHEAD_MS, LATEST_MS)))
+  const dated = absent.flatMap(({ rowId, createdAtUtc: at }) => (at !== null && at <= last ? [{ rowId, at }] : []))
+  if (dated.length === 0) return new Set()
+  const rowIds = absent.map(({ rowId }) => rowId)
+  const newest = await session.first<{ at: string | null }>(sql`
+    SELECT max(created_at_utc) AS at FROM customers WHERE organization = ${organization} AND removed_at IS NULL
+      AND created_at_utc <= ${moment(last)} AND NOT (${isIn('row_id', rowIds)})`)
+  const listed = newest?.at == null ? undefined : secondOf(newest.at)
+  if (listed === undefined || dated.every(({ at }) => at <= listed)) return new Set()
+  return new Set(dated.flatMap(({ rowId, at }) => (at >= listed ? [rowId] : [])))
 }

@@ -7,7 +7,7 @@ const ALWAYS_BELIEVED = 20
 /** So many absences at once, or more, are held back if no customer known before is left. */
 const WHOLE_LIST = 3
 
-export type AbsenceEvidence = {
+type AbsenceEvidence = {
   absent: readonly Absent[]
   /** Rows whose absence counts for nothing, because the list may be older than the one read before. */
   unjudged: ReadonlySet<number>
@@ -21,7 +21,7 @@ export type AbsenceEvidence = {
 export type Missing = { row: Absent; isCounted: boolean; isRemoved: boolean }
 
 /** What to do about the absent customers. */
-export type Decision = {
+type Decision = {
   reasons: readonly ('contradicted' | 'older-list')[]
   isBelieved: boolean
   /** Customers that a search found: they are listed. */
@@ -116,15 +116,6 @@ export function absencesOf({ reasons, isBelieved, listed, held, missing }: Decis
   const found = listed.map(({ id }) => id)
   return { missing: missing.length - removed, removed, held: held?.length ?? 0, reasons, isBelieved, found }
 }
-
-/** The results for customers that a quick run found absent. `held`: so many at once that none was marked; the next full run decides. */
-export type Gone = Absences & {
-  /** Rows that are absent, and were not marked; none where all are held back, and the order as it was known stays. */
-  unmarked: readonly number[]
-}
-
-/** A quick run that found no customer absent. */
-export const NONE_GONE: Gone = { ...NO_ABSENCES, unmarked: [] }
 
 /** The ending, with the reasons of the absences against the scan. */
 export function endingWith(ending: Ending, absences: Absences): Ending {

@@ -1,6 +1,6 @@
 import type { HeldCustomer, HeldRemovals } from '../../model/mirror.ts'
 import { removingProof, type RemovingProof } from '../../model/report.ts'
-import type { Absent, Ending, Removals, Run } from '../../model/run.ts'
+import type { Absent, Ending, Run } from '../../model/run.ts'
 import {
   areTooManyAbsent,
   findAbsent,
@@ -9,16 +9,7 @@ import {
   holdsReceived,
   markRowsListed,
 } from './find-absent.ts'
-import {
-  type Absences,
-  absencesOf,
-  decideAbsences,
-  type Decision,
-  type Gone,
-  type Missing,
-  NO_ABSENCES,
-  NONE_GONE,
-} from './removal-rule.ts'
+import { type Absences, absencesOf, decideAbsences, type Missing, NO_ABSENCES } from './removal-rule.ts'
 import { holdsNothing, requireTaken, rowsGone } from '../refusals.ts'
 import { APART, fromSqlTime, given, moment, replacing, rowsOf, sql, sqlTime, text } from '../port/sql.ts'
 import { countOf, records, type Session } from '../port/store.ts'
@@ -37,7 +28,30 @@ export async function markAbsent(session: Session, run: Run, ending: Ending, now
     if (!(await holdsReceived(session, run))) throw rowsGone(run.organization)
     return NO_ABSENCES
   }
-  return await markBy(session, run, { ...removals, proof, serviceMs }, nowMs)
+  const { rule, ...searched } = removals
+  const found = await findAbsent(session, run)
+  if (found === undefined) throw rowsGone(run.organization)
+  const { absent, notRemoved } = found
+  if (absent.length === 0) return NO_ABSENCES
+  const unjudged = await findUnjudged(session, run, absent, serviceMs)
+  const isTooMuch = await areTooManyAbsent(session, run, { absent: absent.length, notRemoved }, rule)
+  const decision = decideAbsences({ absent, unjudged, proof, rule, searched, isTooMuch })
+  const { listed, held, missing } = decision
+  const isDiscarded = isTooMuch && held !== undefined && (await areDiscarded(session, run, absent))
+  const present = listed.map(({ rowId }) => rowId)
+  await markRowsListed(session, run, present, nowMs)
+  await release(session, run, present)
+  if (held !== undefined && !isDiscarded) await holdBack(session, run, held)
+  await markMissing(session, run, missing, { proof, nowMs })
+  const removed = missing.flatMap(({ row, isRemoved }) => (isRemoved ? [row.rowId] : []))
+  await removeRows(session, run, removed, nowMs)
+  return absencesOf(decision)
+}
+
+/** What becomes of customers that a quick run found absent. `held`: so many at once that none was marked; the next full run decides. */
+type Gone = Absences & {
+  /** Rows that are absent, and were not marked; none where all are held back, and the order as it was known stays. */
+  unmarked: readonly number[]
 }
 
 /** Marks customers that a quick run found absent as missing, except the newest alone. That counts as no absence, and removes no customer. */
@@ -48,44 +62,14 @@ export async function markGone(
   nowMs: number,
 ): Promise<Gone> {
   const gone = await findListedBefore(session, run, absentRows)
-  if (gone.length === 0 || removals === undefined) return NONE_GONE
+  const none = { ...NO_ABSENCES, unmarked: [] }
+  if (gone.length === 0 || removals === undefined) return none
   const absent = gone.length + openAbsences
-  if (await areTooManyAbsent(session, run, { absent }, removals.rule)) return { ...NONE_GONE, held: absent }
+  if (await areTooManyAbsent(session, run, { absent }, removals.rule)) return { ...none, held: absent }
   const unjudged = await findUnjudged(session, run, gone, serviceMs)
   const missing = gone.filter(({ rowId }) => !unjudged.has(rowId)).map((row) => ({ row, isCounted: false }))
   await markMissing(session, run, missing, { proof: 'whole', nowMs })
-  const reasons = unjudged.size > 0 ? (['older-list'] as const) : []
-  return { ...NONE_GONE, missing: missing.length, reasons, unmarked: [...unjudged] }
-}
-
-async function markBy(
-  session: Session,
-  run: Run,
-  { proof, rule, serviceMs, ...searched }: Removals & { proof: RemovingProof } & Pick<Ending, 'serviceMs'>,
-  nowMs: number,
-): Promise<Absences> {
-  const found = await findAbsent(session, run)
-  if (found === undefined) throw rowsGone(run.organization)
-  const { absent, notRemoved } = found
-  if (absent.length === 0) return NO_ABSENCES
-  const unjudged = await findUnjudged(session, run, absent, serviceMs)
-  const isTooMuch = await areTooManyAbsent(session, run, { absent: absent.length, notRemoved }, rule)
-  const decision = decideAbsences({ absent, unjudged, proof, rule, searched, isTooMuch })
-  const isDiscarded = isTooMuch && decision.held !== undefined && (await areDiscarded(session, run, absent))
-  await carryOut(session, run, isDiscarded ? { ...decision, held: undefined } : decision, { proof, nowMs })
-  return absencesOf(decision)
-}
-
-type Marking = { proof: RemovingProof; nowMs: number }
-
-async function carryOut(session: Session, run: Run, { listed, held, missing }: Decision, marking: Marking) {
-  const found = listed.map(({ rowId }) => rowId)
-  await markRowsListed(session, run, found, marking.nowMs)
-  await release(session, run, found)
-  if (held !== undefined) await holdBack(session, run, held)
-  await markMissing(session, run, missing, marking)
-  const removed = missing.flatMap(({ row, isRemoved }) => (isRemoved ? [row.rowId] : []))
-  await removeRows(session, run, removed, marking.nowMs)
+  return { ...none, missing: missing.length, reasons: unjudged.size > 0 ? ['older-list'] : [], unmarked: [...unjudged] }
 }
 
 /** Marks customers as missing, and counts the absences that count. */
@@ -93,7 +77,7 @@ async function markMissing(
   session: Session,
   run: Pick<Run, 'organization'>,
   missing: readonly Pick<Missing, 'row' | 'isCounted'>[],
-  { proof, nowMs }: Marking,
+  { proof, nowMs }: { proof: RemovingProof; nowMs: number },
 ) {
   if (missing.length === 0) return
   const rowIds = missing.map(({ row }) => row.rowId)
