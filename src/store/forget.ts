@@ -3,7 +3,7 @@ import { TEXT_FIELDS } from '../model/customer.ts'
 import type { Erased, Forgetting, ForgottenCustomer, Mirror } from '../model/mirror.ts'
 import { type Forgotten, FORGOTTEN_KEY_BYTES, forgottenBy, idHash } from '../privacy/forgotten.ts'
 import { notForgotten, requireTaken, unknownCustomer } from './refusals.ts'
-import { asText, either, given, joined, mentions, place, sql, type Sql, sqlTime, text, timeIn } from './port/sql.ts'
+import { asText, either, givenAs, joined, mentions, place, sql, type Sql, sqlTime, text, timeIn } from './port/sql.ts'
 import { countOf, type Session, type Store, together } from './port/store.ts'
 import { HOLDING_TABLES } from './privacy.ts'
 import { requireUnleased } from './runs/lease.ts'
@@ -80,25 +80,37 @@ export async function purgeCustomer(session: Session, of: Of): Promise<Forgotten
   return { changes, rejects, customers }
 }
 
-/** `all` are the values of a customer, also earlier ones; `email` are the addresses. */
-async function textsOf(session: Session, of: Of): Promise<CustomerTexts> {
+/** Shorter texts are no names, and stand everywhere. */
+const SHORTEST = 6
+
+const NAMING_FIELDS = ['name', 'username', 'email', 'phone', 'address'] as const
+
+/** `all` are the values that name a customer, also earlier ones and rejected ones; `email` are the addresses. */
+async function textsOf(session: Session, of: Of): Promise<{ all: string[]; email: string[] }> {
   const documents = await session.all<{ document: string | null }>(sql`
     SELECT ${either(`json_object(${DOCUMENT})`, `json_build_object(${DOCUMENT})::text`)} AS document FROM customers ${where(of)}
     UNION ALL SELECT ${asText('fields')} FROM changes ${where(of)}
     UNION ALL SELECT payload FROM rejects ${where(of, 'record_id')}`)
-  return textsOfCustomer(documents.map(({ document }) => document))
+  const records = documents.map(({ document }): Partial<Record<string, unknown>> => {
+    const parsed = parsedJson(document ?? '')
+    return typeof parsed === 'object' ? { ...parsed } : {}
+  })
+  // A change has both values of a field.
+  const valuesOf = (field: string) =>
+    records
+      .flatMap((record) => record[field])
+      .filter((value) => typeof value === 'string')
+      .filter(({ length }) => length >= SHORTEST)
+  return { all: [...new Set(NAMING_FIELDS.flatMap(valuesOf))], email: [...new Set(valuesOf('email'))] }
 }
 
 /** Also those that hold the id in another form, and those without a readable id that hold an address of the customer. */
 async function deleteRejects(session: Session, { organization, id }: Of, email: readonly string[]): Promise<number> {
-  const quoted = given(
-    email.map((address) => ({ address: JSON.stringify(address) })),
-    { address: 'text' },
-  )
+  const quoted = email.map((address) => JSON.stringify(address))
   return session.run(sql`
     DELETE FROM rejects WHERE organization = ${organization} AND (
       record_id = ${id} OR ${place('lower(payload)', id)} > 0 OR ${place('lower(payload)', id.replaceAll('-', ''))} > 0
-      OR (record_id IS NULL AND EXISTS (SELECT 1 FROM ${quoted} WHERE ${mentions('payload', sql`address`)})))`)
+      OR (record_id IS NULL AND EXISTS (SELECT 1 FROM ${givenAs('address', quoted)} WHERE ${mentions('payload', sql`address`)})))`)
 }
 
 /** Throws AccountingBroken where a trigger or a policy kept a row of the customer. */
@@ -115,10 +127,8 @@ async function requireDeleted(session: Session, of: Of) {
 
 /** A certificate names customers that a search found, and the message of an error may quote the service. */
 async function hideInRuns(session: Session, { organization, id }: Of, values: readonly string[]) {
-  const texts = given(
-    [...formsOfId(id), ...values].map((value) => ({ value })),
-    { value: 'text' },
-  )
+  const digits = id.replaceAll('-', '')
+  const texts = givenAs('value', [id, id.toUpperCase(), digits, digits.toUpperCase(), ...values])
   await session.run(sql`
     UPDATE runs SET error = ${HIDDEN_ERROR}
     WHERE organization = ${organization} AND EXISTS (SELECT 1 FROM ${texts} WHERE ${mentions('error', sql`given.value`)})`)
@@ -129,39 +139,6 @@ async function hideInRuns(session: Session, { organization, id }: Of, values: re
       sql`replace(certificate::text, ${id}, 'forgotten')::json`,
     )}
     WHERE organization = ${organization} AND ${place('certificate', id)} > 0`)
-}
-
-type CustomerTexts = { all: string[]; email: string[] }
-
-/** Shorter texts are no names, and stand everywhere. */
-const SHORTEST = 6
-
-const NAMING_FIELDS = ['name', 'username', 'email', 'phone', 'address'] as const
-
-/** The values that name a customer in JSON of its fields, of its changes (each field with both values) and of its rejects. */
-function textsOfCustomer(documents: Iterable<string | null>): CustomerTexts {
-  const texts = [...documents].flatMap(textsIn).filter(({ value }) => value.length >= SHORTEST)
-  return {
-    all: [...new Set(texts.map(({ value }) => value))],
-    email: [...new Set(texts.filter(({ field }) => field === 'email').map(({ value }) => value))],
-  }
-}
-
-function textsIn(json: string | null): { field: string; value: string }[] {
-  const document = parsedJson(json ?? '')
-  if (typeof document !== 'object' || document === null) return []
-  const values: Partial<Record<string, unknown>> = { ...document }
-  return NAMING_FIELDS.flatMap((field) =>
-    [values[field]]
-      .flatMap((value): unknown[] => (Array.isArray(value) ? value.slice(0, 2) : [value]))
-      .flatMap((value) => (typeof value === 'string' ? [{ field, value }] : [])),
-  )
-}
-
-/** The forms of an id in a text. */
-function formsOfId(id: string): string[] {
-  const digits = id.replaceAll('-', '')
-  return [id, id.toUpperCase(), digits, digits.toUpperCase()]
 }
 
 const HIDDEN_ERROR = 'The message named a customer that is forgotten.'
@@ -201,14 +178,11 @@ async function rememberForgotten(session: Session, { organization, id }: Of, now
 async function deleteForgotten(session: Session, { organization, id }: Of): Promise<boolean> {
   const key = await storedKey(session, organization)
   if (key === undefined) return false
-  return (
-    (await session.run(sql`DELETE FROM forgotten WHERE organization = ${organization} AND hash = ${idHash(key)(id)}`)) >
-    0
-  )
+  const hash = idHash(key)(id)
+  return (await session.run(sql`DELETE FROM forgotten WHERE organization = ${organization} AND hash = ${hash}`)) > 0
 }
 
 async function storedKey(session: Session, organization: string): Promise<Uint8Array | undefined> {
-  return (
-    await session.first<{ key: Uint8Array }>(sql`SELECT key FROM forgotten_keys WHERE organization = ${organization}`)
-  )?.key
+  const find = sql`SELECT key FROM forgotten_keys WHERE organization = ${organization}`
+  return (await session.first<{ key: Uint8Array }>(find))?.key
 }

@@ -8,7 +8,18 @@ import type {
   UncountedFreshness,
 } from '../model/mirror.ts'
 import type { LatestRun, LeasedRun, Report } from '../model/report.ts'
-import { either, fromSqlTime, given, isIn, joined, sql, type Sql, text, UnreadableValue } from './port/sql.ts'
+import {
+  either,
+  givenAs,
+  isIn,
+  joined,
+  sql,
+  type Sql,
+  text,
+  timeIn,
+  unreadableIn,
+  UnreadableValue,
+} from './port/sql.ts'
 import { records, type Session, together } from './port/store.ts'
 import { type Clocks, heldLeases } from './runs/lease.ts'
 import { TIMES } from './schema/schema.ts'
@@ -26,9 +37,8 @@ export async function listRuns(
   { organization, limit }: { organization?: string | undefined; limit: number },
 ): Promise<Report[]> {
   const ofOne = organization === undefined ? sql`` : sql`WHERE organization = ${organization}`
-  return (await records<StoredRow>(session, sql`SELECT * FROM runs ${ofOne} ORDER BY id DESC LIMIT ${limit}`)).map(
-    reportOf,
-  )
+  const rows = await records<StoredRow>(session, sql`SELECT * FROM runs ${ofOne} ORDER BY id DESC LIMIT ${limit}`)
+  return rows.map(reportOf)
 }
 
 type StoredRow = Timed<Omit<Report, 'runId' | 'error'>> & {
@@ -39,19 +49,9 @@ type StoredRow = Timed<Omit<Report, 'runId' | 'error'>> & {
   error: string | undefined
 }
 
-function reportOf({
-  id,
-  certificate: _certificate,
-  shapeAcceptedAtMs: _acceptedAt,
-  errorCode,
-  error,
-  ...row
-}: StoredRow): Report {
-  return {
-    ...withDuration(row),
-    runId: id,
-    error: errorCode === undefined ? undefined : { code: errorCode, message: error ?? '' },
-  }
+function reportOf({ id, certificate: _, shapeAcceptedAtMs: _acceptedAt, errorCode, error, ...row }: StoredRow): Report {
+  const failure = errorCode === undefined ? undefined : { code: errorCode, message: error ?? '' }
+  return { ...withDuration(row), runId: id, error: failure }
 }
 
 /** A row with the duration that a run measured, which one that never ended by itself has not. */
@@ -141,11 +141,7 @@ export async function listLatestRuns(
   session: Session,
   { organizations, limit }: { organizations: readonly string[]; limit: number },
 ): Promise<LatestRun[]> {
-  const wanted = given(
-    [...new Set(organizations)].map((name) => ({ name })),
-    { name: 'text' },
-    'wanted',
-  )
+  const wanted = givenAs('name', [...new Set(organizations)], 'wanted')
   const own = text(`FROM runs AS own WHERE own.organization = wanted.name AND ${IS_FULL}`)
   const rows = await records<Timed<LatestRun>>(
     session,
@@ -190,104 +186,68 @@ export async function listRejects(
   return rows.map((row) => ({ ...row, recordId: row.recordId ?? null }))
 }
 
-/** The names of the organizations in a table: one seek in an index for each, since a table may have millions of rows of a few. */
-const ORGANIZATIONS_WITH_CUSTOMERS = sql`
-  SELECT min(organization) FROM customers
-  UNION ALL
-  SELECT (SELECT min(organization) FROM customers WHERE customers.organization > others.organization)
-  FROM others WHERE others.organization IS NOT NULL`
-
-/** Counts which of a few ids belong to another organization and are new to this one: a sign of a wrong key. One look-up each. */
+/**
+ * Counts which of a few ids belong to another organization and are new to this one: a sign of a wrong key. One look-up each; the
+ * organizations are found by one seek each, since a table may have millions of rows of a few.
+ */
 export async function findKnownElsewhere(
   session: Session,
   organization: string,
   ids: readonly string[],
 ): Promise<KnownElsewhere> {
-  const asked = given(
-    [...new Set(ids)].map((id) => ({ id })),
-    { id: 'text' },
-    'asked',
-  )
   const isOf = (name: Sql) =>
     sql`(SELECT 1 FROM customers WHERE customers.organization = ${name} AND customers.id = asked.id LIMIT 1)`
   const found = await session.all<{ id: string; organization: string }>(sql`
-    WITH RECURSIVE others (organization) AS (${ORGANIZATIONS_WITH_CUSTOMERS})
-    SELECT asked.id, others.organization FROM ${asked} CROSS JOIN others
+    WITH RECURSIVE others (organization) AS (
+      SELECT min(organization) FROM customers
+      UNION ALL
+      SELECT (SELECT min(organization) FROM customers WHERE customers.organization > others.organization)
+      FROM others WHERE others.organization IS NOT NULL
+    )
+    SELECT asked.id, others.organization FROM ${givenAs('id', [...new Set(ids)], 'asked')} CROSS JOIN others
     WHERE others.organization <> ${organization} AND ${isOf(sql`${organization}`)} IS NULL AND ${isOf(sql`others.organization`)} = 1`)
-  return knownElsewhere(found)
-}
-
-function knownElsewhere(rows: readonly { id: string; organization: string }[]): KnownElsewhere {
-  const known = new Set<string>()
-  const byOrganization = new Map<string, number>()
-  for (const { id, organization } of rows) {
-    known.add(id)
-    byOrganization.set(organization, (byOrganization.get(organization) ?? 0) + 1)
-  }
-  const [most] = [...byOrganization].toSorted(
-    ([name, one], [otherName, other]) => other - one || (name < otherName ? -1 : 1),
+  const [most] = [...Map.groupBy(found, (row) => row.organization)].toSorted(
+    ([name, one], [otherName, other]) => other.length - one.length || (name < otherName ? -1 : 1),
   )
-  return { count: known.size, mostlyOf: most?.[0] }
+  return { count: new Set(found.map(({ id }) => id)).size, mostlyOf: most?.[0] }
 }
 
 /** Whether the record of a row of `customers` was not a reject when it was received last. */
 export const NOT_REJECTED = `NOT EXISTS (SELECT 1 FROM rejects
   WHERE rejects.organization = customers.organization AND record_key = customers.id AND resolved_at IS NULL)`
 
-/** The first run of the scan of a run: that run, or the interrupted one with which the scan began. */
-export const firstOfScan = (run: string) => `(
+/** Begins a query in which `scan` are the runs of the scan of a run: that run, and the interrupted ones that it went on from. */
+export const withScan = (run: number): Sql => sql`
   WITH RECURSIVE scan (id, resumed_from) AS (
     SELECT id, resumed_from FROM runs WHERE id = ${run}
     UNION ALL SELECT runs.id, runs.resumed_from FROM runs JOIN scan ON runs.id = scan.resumed_from
-  )
-  SELECT MIN(id) FROM scan
-)`
+  )`
 
-/** The open rejects from before the scan of a run, with the customers of the same ids. */
-export const openBefore = (organization: string, run: string) => `
-  SELECT reject_id, row_id, customers.id FROM rejects
-  JOIN customers ON customers.organization = rejects.organization AND customers.id = record_key
-  WHERE rejects.organization = ${organization} AND resolved_at IS NULL AND rejects.run_id < ${firstOfScan(run)}`
+export const firstOfScan = (run: number): Sql => sql`(${withScan(run)} SELECT min(id) FROM scan)`
 
 /** Throws UnreadableValue where a date was written by hand that this program cannot read: it names table, row and column. */
 export async function requireReadableTimes(session: Session) {
-  for (const [table, columns] of COLUMNS) {
-    const odd = joined(
-      columns.map((column) => sql`(${either(NOT_IN_FILE(column), NOT_ON_SERVER(column))})`),
-      ' OR ',
-    )
+  for (const [table, columns] of TIMES) {
+    const odd = columns.map((column) => sql`(${either(NOT_IN_FILE(column), NOT_ON_SERVER(column))})`)
     const shown = text([`CAST(${KEYS[table] ?? 'organization'} AS text) AS row`, ...columns].join(', '))
-    const rows = await session.all<Record<string, unknown>>(
-      sql`SELECT ${shown} FROM ${text(table)} WHERE ${odd} LIMIT ${MOST}`,
+    const rows = await session.all<{ row: string } & Record<string, string | null>>(
+      sql`SELECT ${shown} FROM ${text(table)} WHERE ${joined(odd, ' OR ')} LIMIT ${MOST}`,
     )
     for (const { row, ...times } of rows)
-      for (const [column, time] of Object.entries(times))
-        requireReadable(time, `${column} in the row ${String(row)} of ${table}`)
+      for (const [column, time] of Object.entries(times)) {
+        try {
+          timeIn(time)
+        } catch (error) {
+          throw new UnreadableValue(`${column} in the row ${row} of ${table} ${unreadableIn(error)}`)
+        }
+      }
   }
-}
-
-function requireReadable(time: unknown, where: string) {
-  try {
-    if (time !== null) fromSqlTime(time)
-  } catch (error) {
-    throw error instanceof UnreadableValue ? new UnreadableValue(`${where} ${error.message}`) : error
-  }
-}
-
-const COLUMNS = new Map<string, string[]>()
-for (const time of TIMES) {
-  const [table = '', column = ''] = time.split('.')
-  COLUMNS.set(table, [...(COLUMNS.get(table) ?? []), column])
 }
 
 /** What names a row of a table, where it is not the organization. */
 const KEYS: Partial<Record<string, string>> = {
-  runs: 'id',
+  ...{ runs: 'id', changes: 'seq', rejects: 'reject_id', last_update: 'id', forgotten: 'number' },
   customers: `organization || ' ' || id`,
-  changes: 'seq',
-  rejects: 'reject_id',
-  last_update: 'id',
-  forgotten: 'number',
 }
 
 /** Rows that may only look odd: a year of five digits can be read. */

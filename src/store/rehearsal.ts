@@ -52,7 +52,9 @@ async function copyFromServer(db: Connection, address: string, copying: Copying)
 
 /** Without the columns that someone added to the original. */
 async function copyFromFile(db: Connection, file: string, { organizations, tables }: Copying) {
-  if ((await ifThere(requireMirror(file))) === undefined) return
+  const original = await ifThere((async () => openDatabase(file, 'read'))())
+  if (original === undefined) return
+  original.close()
   try {
     attachReadOnly(db, file, 'original')
     const columns = db.prepare<[string], string>(`SELECT name FROM pragma_table_info(?, 'main')`).pluck()
@@ -69,9 +71,4 @@ async function copyFromFile(db: Connection, file: string, { organizations, table
   } catch (error) {
     throw fileError(error, file)
   }
-}
-
-async function requireMirror(file: string): Promise<true> {
-  openDatabase(file, 'read').close()
-  return true
 }

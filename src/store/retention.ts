@@ -24,6 +24,12 @@ import { runsToKeep } from './schema/views.ts'
 /** Deletes some rows in the transaction of the caller, and returns how many. */
 type Deletion = (session: Session, most: number) => Promise<number>
 
+/** Rows in one transaction: some tens of milliseconds, in which other writers wait. */
+const ROWS_AT_ONCE = 2000
+
+/** Transactions after one run. A first pruning of millions of rows takes many nights, and no night takes much longer for it. */
+const MOST_STEPS = 50
+
 /** The verb of a mirror that deletes what is old, in bounded steps. */
 export function pruning(store: Store): Mirror['prune'] {
   let owesWal = false
@@ -33,25 +39,21 @@ export function pruning(store: Store): Mirror['prune'] {
       return believedDay(session, organization)
     })
     const asOfMs = believedMs(reckoning, day)
-    const due = KINDS.flatMap((kind) => {
+    const pruned = nothingPruned()
+    let left = MOST_STEPS
+    for (const [kind, pruningOf] of KINDS) {
       const ageMs = retention[`${kind}Ms`]
-      return ageMs === undefined
-        ? []
-        : [{ kind, deletion: PRUNING[kind](organization, { beforeMs: asOfMs - ageMs, asOfMs }) }]
-    })
-    if (due.length === 0) return nothingPruned()
-    const stepOf =
-      (deletion: Deletion): Step =>
-      (most) =>
-        store.write(
-          async (session) => {
-            // A bitmap would be made of all rows that are old enough, at each step.
-            if (session.kind === 'postgres') await session.run(sql`SET LOCAL enable_bitmapscan = off`)
-            return deletion(session, most)
-          },
-          { securely: true },
-        )
-    const pruned = await pruneInSteps(due.map(({ kind, deletion }) => [kind, stepOf(deletion)]))
+      if (ageMs === undefined) continue
+      const deletion = pruningOf(organization, { beforeMs: asOfMs - ageMs, asOfMs })
+      let found = ROWS_AT_ONCE
+      for (; found === ROWS_AT_ONCE && left > 0; left -= 1) {
+        found = await store.write((session) => inStep(session, deletion), { securely: true })
+        pruned[kind] += found
+        // Runs of other organizations and health checks in this process go on in between.
+        await nextTurn()
+      }
+      pruned.isUnfinished ||= found === ROWS_AT_ONCE
+    }
     const isPersonal = pruned.changes + pruned.resolvedRejects + pruned.removedCustomers > 0
     if (isPersonal || owesWal) owesWal = !(await store.settle())
     pruned.isUnfinished ||= owesWal
@@ -60,14 +62,17 @@ export function pruning(store: Store): Mirror['prune'] {
 }
 
 /** Runs last: what was deleted before refers to them no more. */
-const KINDS = ['removedCustomers', 'resolvedRejects', 'changes', 'runs'] as const
-type Kind = (typeof KINDS)[number]
+const KINDS = [
+  ['removedCustomers', customersPruning],
+  ['resolvedRejects', rejectsPruning],
+  ['changes', changesPruning],
+  ['runs', runsPruning],
+] as const
 
-const PRUNING: Readonly<Record<Kind, (organization: string, due: Due) => Deletion>> = {
-  removedCustomers: customersPruning,
-  resolvedRejects: rejectsPruning,
-  changes: changesPruning,
-  runs: runsPruning,
+async function inStep(session: Session, deletion: Deletion): Promise<number> {
+  // A bitmap would be made of all rows that are old enough, at each step.
+  if (session.kind === 'postgres') await session.run(sql`SET LOCAL enable_bitmapscan = off`)
+  return deletion(session, ROWS_AT_ONCE)
 }
 
 const DAY = either('substr(started_at, 1, 10)', `to_char(started_at, 'YYYY-MM-DD')`)
@@ -175,32 +180,6 @@ function deleteUnused(session: Session, organization: string, before: string, mo
     DELETE FROM runs WHERE id IN (
       SELECT id FROM own WHERE started_at < ${moment(before)} AND finished_at >= started_at AND status <> 'running'
         AND id NOT IN (SELECT id FROM used) LIMIT ${most})`)
-}
-
-/** Rows in one transaction: some tens of milliseconds, in which other writers wait. */
-const ROWS_AT_ONCE = 2000
-
-/** Transactions after one run. A first pruning of millions of rows takes many nights, and no night takes much longer for it. */
-const MOST_STEPS = 50
-
-/** Deletes at most so many rows of one kind in one transaction, and returns how many; 0 when nothing is old enough. */
-type Step = (most: number) => number | Promise<number>
-
-/** Takes bounded steps until nothing is old enough or the night is over. */
-async function pruneInSteps(steps: Iterable<[Kind, Step]>): Promise<Pruned> {
-  const pruned = nothingPruned()
-  let left = MOST_STEPS
-  for (const [kind, step] of steps) {
-    let found = ROWS_AT_ONCE
-    for (; found === ROWS_AT_ONCE && left > 0; left -= 1) {
-      found = await step(ROWS_AT_ONCE)
-      pruned[kind] += found
-      // Runs of other organizations and health checks in this process go on in between.
-      await nextTurn()
-    }
-    pruned.isUnfinished ||= found === ROWS_AT_ONCE
-  }
-  return pruned
 }
 
 const DAY_MS = 86_400_000

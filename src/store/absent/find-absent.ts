@@ -125,7 +125,7 @@ async function listedMeanwhile(session: Session, { organization, resumedFrom }: 
   if (resumedFrom === undefined) return new Set()
   const runs = await session.numbers(sql`
     SELECT id FROM runs WHERE organization = ${organization} AND ${text(IS_QUICK)} AND inserted + updated + rejected > 0
-      AND id > ${text(firstOfScan(String(resumedFrom)))}`)
+      AND id > ${firstOfScan(resumedFrom)}`)
   // Without one, no customer is read.
   if (runs.length === 0) return new Set()
   const listed = await session.numbers(sql`

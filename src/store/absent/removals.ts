@@ -11,7 +11,7 @@ import {
 } from './find-absent.ts'
 import { type Absences, absencesOf, decideAbsences, type Missing, NO_ABSENCES } from './removal-rule.ts'
 import { holdsNothing, requireTaken, rowsGone } from '../refusals.ts'
-import { APART, fromSqlTime, given, moment, replacing, rowsOf, sql, sqlTime, text } from '../port/sql.ts'
+import { APART, fromSqlTime, given, givenAs, moment, replacing, rowsOf, sql, sqlTime, text } from '../port/sql.ts'
 import { countOf, records, type Session } from '../port/store.ts'
 import { lockLeasesOf, updateStamp } from '../runs/lease.ts'
 
@@ -157,12 +157,10 @@ async function areDiscarded(session: Session, run: Run, absent: readonly Absent[
 /** Holds removals of the latest run only: an earlier run's customers are absent again, or have been received since. */
 async function holdBack(session: Session, run: Run, absent: readonly Absent[]) {
   await session.run(sql`DELETE FROM held_rows WHERE organization = ${run.organization}`)
-  const rows = given(
-    absent.map(({ rowId }) => ({ row_id: rowId })),
-    { row_id: 'bigint' },
-  )
+  const rowIds = absent.map(({ rowId }) => rowId)
   const taken = await session.run(sql`
-    INSERT INTO held_rows (organization, row_id, run_id) SELECT ${run.organization}, row_id, ${run.id} FROM ${rows}`)
+    INSERT INTO held_rows (organization, row_id, run_id)
+    SELECT ${run.organization}, row_id, ${run.id} FROM ${givenAs('row_id', rowIds)}`)
   requireTaken(run, 'held_rows', { given: absent.length, taken })
 }
 

@@ -163,6 +163,12 @@ export function given(rows: readonly object[], columns: Readonly<Record<string, 
   )
 }
 
+/** Texts or numbers of this program as a table with one column. */
+export function givenAs(column: string, values: readonly string[] | readonly number[], name = 'given'): Fork {
+  const rows = values.map((value) => ({ [column]: value }))
+  return given(rows, { [column]: typeof values[0] === 'number' ? 'bigint' : 'text' }, name)
+}
+
 /** After ON CONFLICT, what was given takes the place of what was there in these columns. */
 export function replacing(...columns: readonly string[]): string {
   return `DO UPDATE SET ${columns.map((column) => `${column} = excluded.${column}`).join(', ')}`

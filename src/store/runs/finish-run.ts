@@ -5,10 +5,10 @@ import { findListedBefore, markListed } from '../absent/find-absent.ts'
 import { type Absences, endingWith, NO_ABSENCES } from '../absent/removal-rule.ts'
 import { markAbsent, markGone } from '../absent/removals.ts'
 import { isListInDoubt, requirePages, requireSum } from '../refusals.ts'
-import { isIn, sql, sqlTime, text } from '../port/sql.ts'
+import { isIn, sql, sqlTime } from '../port/sql.ts'
 import { LEFT_OUT, type Session, together } from '../port/store.ts'
 import { noteFilled } from '../privacy.ts'
-import { firstOfScan, openBefore } from '../reading.ts'
+import { firstOfScan } from '../reading.ts'
 import { releaseLease, renewLease } from './lease.ts'
 import { forgetWindows, storeLaterOrder, storeList } from './list-memory.ts'
 import { concludeShape, type Shape } from './shape.ts'
@@ -110,21 +110,19 @@ async function keepLaterOrder(session: Session, run: Run, later: LaterOrder, unm
   await storeLaterOrder(session, run.organization, { ...later, pending: absent.map(({ rowId }) => rowId) })
 }
 
-const ID = '(SELECT id FROM ended)'
-
 /** Resolves every open reject that a complete scan did not receive again. Each run that it continued has read a part of the list. */
 async function resolveRejects(session: Session, { organization, id }: Run, nowMs: number) {
   await session.run(sql`
-    WITH ended (id) AS (SELECT id FROM runs WHERE id = ${id})
     UPDATE rejects SET resolved_at = ${sqlTime(nowMs)}
-    WHERE organization = ${organization} AND resolved_at IS NULL AND run_id < ${text(firstOfScan(ID))}`)
+    WHERE organization = ${organization} AND resolved_at IS NULL AND run_id < ${firstOfScan(id)}`)
 }
 
 /** Resolves the open rejects of which a scan that proves nothing received the record as a customer, and not as a reject. */
 async function resolveValid(session: Session, run: Run, nowMs: number) {
   const open = await session.all<{ reject_id: number; row_id: number; id: string }>(sql`
-    WITH ended (id, organization) AS (SELECT id, organization FROM runs WHERE id = ${run.id})
-    ${text(openBefore('(SELECT organization FROM ended)', ID))}`)
+    SELECT reject_id, row_id, customers.id FROM rejects
+    JOIN customers ON customers.organization = rejects.organization AND customers.id = record_key
+    WHERE rejects.organization = ${run.organization} AND resolved_at IS NULL AND rejects.run_id < ${firstOfScan(run.id)}`)
   const valid = open
     .filter(({ row_id, id }) => run.seen.has(row_id) && !run.rejectedIds.has(id))
     .map(({ reject_id }) => reject_id)

@@ -173,7 +173,16 @@ export async function recallWindows(session: Session, run: Run): Promise<Iterabl
 }
 
 function* recorded(windows: readonly StoredWindow[], find: FindCustomer): Generator<RecordedWindow> {
-  for (const window of windows) yield recordedWindow(window, find)
+  for (const { columns, rowIds, rejected } of windows)
+    yield {
+      page: columns.start / columns.size + 1,
+      size: columns.size,
+      perPage: columns.per_page,
+      total: columns.total ?? undefined,
+      lastPage: columns.last_page ?? undefined,
+      beyondEnd: Boolean(columns.beyond_end),
+      rows: recordedRows(rowIds, [...rejected], find),
+    }
 }
 
 const AT_ONCE = 20_000
@@ -250,18 +259,6 @@ export function seenIn(windows: Iterable<StoredWindow>): Pick<Run, 'seen' | 'rej
 }
 
 type FindCustomer = (rowId: number) => { id: string; created_at: string | null } | undefined
-
-function recordedWindow({ columns, rowIds, rejected }: StoredWindow, find: FindCustomer): RecordedWindow {
-  return {
-    page: columns.start / columns.size + 1,
-    size: columns.size,
-    perPage: columns.per_page,
-    total: columns.total ?? undefined,
-    lastPage: columns.last_page ?? undefined,
-    beyondEnd: Boolean(columns.beyond_end),
-    rows: recordedRows(rowIds, [...rejected], find),
-  }
-}
 
 function recordedRows(rowIds: readonly number[], rejectedIds: (string | null)[], find: FindCustomer): RecordedRow[] {
   return rowIds.map((rowId) => {

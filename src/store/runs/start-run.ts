@@ -5,8 +5,9 @@ import { noRecords, type RunStatus } from '../../model/report.ts'
 import { RowSet } from '../../model/row-set.ts'
 import type { Run, RunPrivacy, Start } from '../../model/run.ts'
 import { loadForgotten } from '../forget.ts'
-import { fromSqlTime, greatest, sql, sqlTime, text } from '../port/sql.ts'
-import { type Session, together } from '../port/store.ts'
+import { fromSqlTime, greatest, isIn, sql, sqlTime, text } from '../port/sql.ts'
+import { LEFT_OUT, type Session, together } from '../port/store.ts'
+import { withScan } from '../reading.ts'
 import { findPolicy, startPrivacy } from '../privacy.ts'
 import { ABANDONED, leasedBy } from '../refusals.ts'
 import { giveLease, lockLease, requireCurrent } from './lease.ts'
@@ -39,26 +40,16 @@ export async function startRun(session: Session, start: Start, place: string): P
     fingerprintKey(session),
     giveLease(session, { id, organization }, clocks),
     closeAbandoned(session, { organization, but: id }, nowMs),
-    ...(isQuick ? [] : takeWindows(session, { id, organization }, resumable)),
+    isQuick ? LEFT_OUT : session.run(sql`DELETE FROM retired_organizations WHERE organization = ${organization}`),
+    isQuick ? LEFT_OUT : takeWindows(session, { id, organization }, resumable),
   )
   const received = seenIn(resumable === undefined ? [] : await readWindows(session, { id }))
   const readBefore = received.seen.size + received.rejectedIds.size + received.suppressed.size
   if (readBefore > 0) await session.run(sql`UPDATE runs SET read_before = ${readBefore} WHERE id = ${id}`)
   const { trigger, monotonicMs } = start
   return {
-    ...{
-      id,
-      organization,
-      trigger,
-      isQuick,
-      privacy,
-      list,
-      forgotten,
-      readAsOfMs,
-      readBefore,
-      startedAtMs: nowMs,
-      monotonicMs,
-    },
+    ...{ id, organization, trigger, isQuick, privacy, list, forgotten },
+    ...{ readAsOfMs, readBefore, startedAtMs: nowMs, monotonicMs },
     ...received,
     ...doubts,
     resumedFrom: resumable?.id,
@@ -84,13 +75,9 @@ function takeWindows(
   session: Session,
   { id, organization }: Pick<Run, 'id' | 'organization'>,
   resumable: RunWithWindows | undefined,
-): Promise<unknown>[] {
-  return [
-    session.run(sql`DELETE FROM retired_organizations WHERE organization = ${organization}`),
-    resumable === undefined
-      ? forgetWindows(session, organization)
-      : session.run(sql`UPDATE windows SET run_id = ${id} WHERE run_id = ${resumable.id}`),
-  ]
+): Promise<unknown> {
+  if (resumable === undefined) return forgetWindows(session, organization)
+  return session.run(sql`UPDATE windows SET run_id = ${id} WHERE run_id = ${resumable.id}`)
 }
 
 async function insertRun(
@@ -129,11 +116,8 @@ async function findResumable(session: Session, start: Start): Promise<RunWithWin
 /** The end of the last run that a run goes back to, itself included, and that reached a limit. */
 async function findLimitAt(session: Session, id: number): Promise<string | null | undefined> {
   const found = await session.first<{ at: string | null }>(sql`
-    WITH RECURSIVE chain (id, resumed_from, error_code, finished_at) AS (
-      SELECT id, resumed_from, error_code, finished_at FROM runs WHERE id = ${id}
-      UNION ALL SELECT runs.id, runs.resumed_from, runs.error_code, runs.finished_at FROM runs JOIN chain ON runs.id = chain.resumed_from
-    )
-    SELECT max(finished_at) AS at FROM chain WHERE error_code IN ${text(REACHED_LIMIT)}`)
+    ${withScan(id)}
+    SELECT max(finished_at) AS at FROM runs WHERE id IN (SELECT id FROM scan) AND ${isIn('error_code', REACHED_LIMIT)}`)
   return found?.at
 }
 
@@ -157,10 +141,10 @@ function startStopwatch(startedAtMs: number, monotonicMs: (() => number) | undef
 type RunWithWindows = { id: number; read_as_of: string; status: RunStatus; error_code: string | null }
 
 /**
- * The error codes of runs that reached a limit of the configuration, as a list in SQL. `resumeWithin` counts from the start of the scan, or
- * from the end of its last such run: otherwise a scan that takes longer than `resumeWithin` would restart again and again, and never end.
+ * The error codes of runs that reached a limit of the configuration. `resumeWithin` counts from the start of the scan, or from the end of
+ * its last such run: otherwise a scan that takes longer than `resumeWithin` would restart again and again, and never end.
  */
-const REACHED_LIMIT = `('${codesFrom('limit').join("', '")}')`
+const REACHED_LIMIT = codesFrom('limit')
 
 /** Whether a run is continued: it ended before its list did, recently enough. `limitAt`: the end of the last of its scan at a limit. */
 function mayContinue(

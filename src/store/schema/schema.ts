@@ -57,12 +57,10 @@ export const SHAPES: Readonly<Record<string, readonly string[]>> = {
   ...Object.fromEntries(PUBLIC_TABLES.map(({ name, columns }) => [name, columns.map((column) => column.name)])),
 }
 
-/** The columns with times, each after its table and a dot. */
-export const TIMES: ReadonlySet<string> = new Set(
-  TYPED.flatMap(({ table, columns }) =>
-    columns.flatMap(({ name, type }) => (type === 'DATETIME' ? [`${table}.${name}`] : [])),
-  ),
-)
+/** The columns of each table with times. */
+export const TIMES: readonly (readonly [table: string, columns: string[]])[] = TYPED.map(
+  ({ table, columns }) => [table, columns.flatMap(({ name, type }) => (type === 'DATETIME' ? [name] : []))] as const,
+).filter(([, columns]) => columns.length > 0)
 
 /** Columns of which no number is given twice. */
 export const NUMBERED = [
