@@ -115,11 +115,7 @@ async function deleteRejects(session: Session, { organization, id }: Of, email: 
 
 /** Throws AccountingBroken where a trigger or a policy kept a row of the customer. */
 async function requireDeleted(session: Session, of: Of) {
-  for (const [table, column] of [
-    ['customers', 'id'],
-    ['changes', 'id'],
-    ['rejects', 'record_id'],
-  ] as const) {
+  for (const [table, column] of Object.entries({ customers: 'id', changes: 'id', rejects: 'record_id' })) {
     const left = await countOf(session, sql`SELECT count(*) FROM ${text(table)} ${where(of, column)}`)
     requireTaken(of, table, { given: left, taken: 0 })
   }

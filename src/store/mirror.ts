@@ -9,9 +9,7 @@ import type * as Rehearsal from './rehearsal.ts'
 
 export { replaced } from './refusals.ts'
 
-/*
- * The door to the mirror, wherever it is. Each store is loaded only when an address leads to it.
- */
+// The door to the mirror, wherever it is. Each store is loaded only when an address leads to it.
 
 /** Opens the mirror at `address` to write; creates it if there is none: a file is 0600 in a folder of 0700. */
 export async function openMirror(address: string, opening?: Opening): Promise<Mirror> {

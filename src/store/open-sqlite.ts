@@ -4,7 +4,6 @@ import { organizationsIn } from './organizations.ts'
 import { lacksIdIndex, savingIn } from './pages/save-in-sqlite.ts'
 import { additionsIn, failingIn, meddledWith } from './port/sqlite-errors.ts'
 import { LOOK_MS, type Opened, patiently, sqliteStore } from './port/sqlite-store.ts'
-import { indexingForReaders } from './reading-indexes.ts'
 import { BUSY_TIMEOUT_MS, type Connection } from './sqlite/connect.ts'
 import { findDamage, openDatabase, openFile } from './sqlite/open-database.ts'
 import { mirrorOn } from './verbs.ts'
@@ -47,7 +46,7 @@ export function mirrorIn(db: Connection, file: string, opened: Opened = {}): Mir
   const mirror = mirrorOn(store, {
     standing: () => place?.standing() ?? 'same',
     ...savingIn(db, store),
-    indexForReaders: place === undefined ? async () => {} : indexingForReaders(store),
+    isTemporary: place === undefined,
     findDamage: () => findDamage(db),
   })
   return {

@@ -1,10 +1,11 @@
 import type { Contents, Organizations, Renamed, Retired } from '../model/organizations.ts'
-import { moment, NOTICED, place, sql, sqlTime, text, UNNOTICED } from './port/sql.ts'
+import { joined, moment, NOTICED, place, sql, sqlTime, text, UNNOTICED } from './port/sql.ts'
 import { countOf, type Session, type Store } from './port/store.ts'
 import { nameTaken, retiredAlready } from './refusals.ts'
 import { type Clocks, requireUnleased, updateStamp } from './runs/lease.ts'
 import { forgetReading, forgetWindows } from './runs/list-memory.ts'
 import { closeAbandoned } from './runs/start-run.ts'
+import { COLUMNS } from './schema/schema.ts'
 
 export function organizationsIn(store: Store): Organizations {
   return {
@@ -54,7 +55,7 @@ async function renameOrganization(
     ORGANIZATION_TABLES.filter((table) => table !== 'runs'),
     to,
   )
-  const renamed: Partial<Record<OrganizationTable, number>> = {}
+  const renamed: Partial<Record<string, number>> = {}
   const stamp = sql`, updated_at = ${await updateStamp(session, clocks.nowMs)}`
   await session.run(sql`${UNNOTICED}`)
   for (const table of ORGANIZATION_TABLES)
@@ -119,25 +120,8 @@ async function deleteAll(session: Session, organization: string, clocks: Clocks)
   await session.run(sql`INSERT INTO unfinished_forgets (organization) VALUES (${organization})`)
 }
 
-/** Every table of the mirror with a column `organization`. A test compares them with the schema. */
-export const ORGANIZATION_TABLES = [
-  'customers',
-  'changes',
-  'runs',
-  'rejects',
-  'absences',
-  'held_rows',
-  'lists',
-  'edited_customers',
-  'leases',
-  'privacy_policies',
-  'retired_organizations',
-  'unfinished_forgets',
-  'horizons',
-  'forgotten',
-  'forgotten_keys',
-] as const
-type OrganizationTable = (typeof ORGANIZATION_TABLES)[number]
+/** Every table of the mirror with a column `organization`. */
+export const ORGANIZATION_TABLES = Object.keys(COLUMNS).filter((table) => COLUMNS[table]?.includes('organization'))
 
 /** The error, after the name, of a run that was refused because its customers were known under an organization that was forgotten. */
 const KNOWN_UNDER_A_FORGOTTEN_ONE = 'its customers were known under another organization, which was forgotten since.'
@@ -145,16 +129,11 @@ const KNOWN_UNDER_A_FORGOTTEN_ONE = 'its customers were known under another orga
 /** Tables of which one row means that an organization is in the mirror. A run that failed before it saved anything does not. */
 const TAKING_TABLES = ['customers', 'changes', 'rejects', 'forgotten', 'unfinished_forgets'] as const
 
-async function hasRows(session: Session, tables: readonly OrganizationTable[], organization: string): Promise<boolean> {
-  for (const table of tables)
-    if (
-      (await session.first(sql`SELECT 1 FROM ${text(table)} WHERE organization = ${organization} LIMIT 1`)) !==
-      undefined
-    )
-      return true
-  return false
+async function hasRows(session: Session, tables: readonly string[], organization: string): Promise<boolean> {
+  const rows = tables.map((table) => sql`EXISTS (SELECT 1 FROM ${text(table)} WHERE organization = ${organization})`)
+  return (await session.first(sql`SELECT 1 WHERE ${joined(rows, ' OR ')}`)) !== undefined
 }
 
-async function deleteRows(session: Session, tables: readonly OrganizationTable[], organization: string) {
+async function deleteRows(session: Session, tables: readonly string[], organization: string) {
   for (const table of tables) await session.run(sql`DELETE FROM ${text(table)} WHERE organization = ${organization}`)
 }

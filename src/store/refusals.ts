@@ -50,10 +50,6 @@ export function leaseLost(organization: string): Error {
 /** The error of a run that was given up because its process ended. */
 export const ABANDONED = 'The process ended before the run did. What it had saved is kept.'
 
-/*
- * Why a customer or an organization of a mirror stays as it is.
- */
-
 export function nameTaken(organization: string): Error {
   return new UsageError(
     `${organization}: is in the mirror already, and two organizations cannot become one. Nothing was changed. Choose another name, or ` +

@@ -19,6 +19,7 @@ import {
   listUnderway,
   requireReadableTimes,
 } from './reading.ts'
+import { indexingForReaders } from './reading-indexes.ts'
 import { pruning } from './retention.ts'
 import { finishRun } from './runs/finish-run.ts'
 import { renewLease } from './runs/lease.ts'
@@ -27,23 +28,25 @@ import { acceptShape } from './runs/shape.ts'
 import { identityOf, startRun } from './runs/start-run.ts'
 
 export type Own = {
-  standing: () => Standing
+  /** A server keeps what is opened. */
+  standing?: () => Standing
   savePages: Mirror['savePages']
   /** Around an initial sync: called in the transaction that begins a run, and before the one that ends it. */
   began?: (run: Run) => void
   ending?: (run: Run, isWell: boolean) => Promise<void>
   pagesAtOnce?: (run: Run) => number
-  /** To be called when a run is complete: indexes that only readers need. */
-  indexForReaders: () => Promise<void>
-  findDamage: () => string[]
+  /** No reader comes. */
+  isTemporary?: boolean
+  findDamage?: () => string[]
 }
 
 /** The verbs of a mirror. Each write is one transaction. */
 export function mirrorOn(store: Store, own: Own): Mirror {
   const { read, write } = store
+  const indexForReaders = own.isTemporary === true ? async () => {} : indexingForReaders(store)
   return {
     file: store.place,
-    standing: own.standing,
+    standing: own.standing ?? (() => 'same'),
     identity: () => read(identityOf),
     startRun: (start) =>
       write(
@@ -76,7 +79,7 @@ export function mirrorOn(store: Store, own: Own): Mirror {
         { durably: isWell, anywhere: !isWell },
         ending,
       )
-      if (isWell) await own.indexForReaders()
+      if (isWell) await indexForReaders()
       return report
     },
     prune: pruning(store),
@@ -97,7 +100,7 @@ export function mirrorOn(store: Store, own: Own): Mirror {
     listUnderway: (clocks) => read((session) => listUnderway(session, clocks)),
     findDamage: () =>
       read(async (session) => {
-        const damage = own.findDamage()
+        const damage = own.findDamage?.() ?? []
         if (damage.length === 0) await requireReadableTimes(session)
         return damage
       }),

@@ -17,21 +17,6 @@ export type Known = {
 /** What the mirror holds before the pages are saved: the customers that they name, by id, and its highest row number. */
 export type Stored = { readonly customers: ReadonlyMap<string, Known>; readonly lastRowId: number }
 
-/** The run that the pages belong to. */
-export type DecidingRun = Pick<
-  Run,
-  | 'organization'
-  | 'isQuick'
-  | 'isBaseline'
-  | 'seen'
-  | 'receivedSince'
-  | 'written'
-  | 'rejectedIds'
-  | 'suppressed'
-  | 'heldRows'
-  | 'privacy'
->
-
 /** What to write so that the pages are saved. All rows are rows of `customers`, and no row is both inserted and updated. */
 export type PagesDecided = {
   readonly saved: PagesSaved
@@ -40,7 +25,7 @@ export type PagesDecided = {
   readonly updated: ReadonlyMap<number, Update>
   readonly changes: readonly Change[]
   /** By key; an open one from before is replaced. */
-  readonly rejects: ReadonlyMap<string, Reject & { page: number }>
+  readonly rejects: ReadonlyMap<string, PlacedReject>
   /** By start and size; one from before is replaced. */
   readonly windows: ReadonlyMap<string, { window: AnsweredWindow; rows: WindowRows }>
   /** Rows whose absences are counted from 0 again. */
@@ -51,8 +36,10 @@ export type PagesDecided = {
   readonly edited: ReadonlySet<number>
 }
 
+export type PlacedReject = Reject & { page: number }
+
 /** `isChanged`: `changed_at` moves. `isOwn`: the run wrote the row, so `last_run_id` moves. */
-type Update = { readonly customer: Customer; readonly isChanged: boolean; readonly isOwn: boolean }
+export type Update = { readonly customer: Customer; readonly isChanged: boolean; readonly isOwn: boolean }
 
 /** An entry of the feed. `fields` is JSON: field → [before, after]. */
 type Change = {
@@ -67,7 +54,7 @@ type Change = {
  * run had read which this one continues is a duplicate too if it is as stored; otherwise the record received now is the newer one. Throws
  * AccountingBroken when a page's records are not all accounted for. Changes neither the run nor what is stored.
  */
-export function decidePages(run: DecidingRun, pages: readonly SortedPage[], stored: Stored): PagesDecided {
+export function decidePages(run: Run, pages: readonly SortedPage[], stored: Stored): PagesDecided {
   const decision = new Decision(run, stored)
   for (const page of pages) decision.addPage(page)
   return decision.finished()
@@ -104,16 +91,16 @@ class Decision implements PagesDecided {
   readonly inserted: { rowId: number; customer: Customer }[] = []
   readonly updated = new Map<number, Update>()
   readonly changes: Change[] = []
-  readonly rejects = new Map<string, Reject & { page: number }>()
+  readonly rejects = new Map<string, PlacedReject>()
   readonly windows = new Map<string, { window: AnsweredWindow; rows: WindowRows }>()
   readonly present = new Set<number>()
   readonly released = new Set<number>()
   readonly edited = new Set<number>()
-  readonly #run: DecidingRun
+  readonly #run: Run
   readonly #now: Map<string, Known>
   #lastRowId: number
 
-  constructor(run: DecidingRun, { customers, lastRowId }: Stored) {
+  constructor(run: Run, { customers, lastRowId }: Stored) {
     this.#run = run
     this.#now = new Map(customers)
     this.#lastRowId = lastRowId
@@ -141,7 +128,7 @@ class Decision implements PagesDecided {
   }
 
   /** A reject with a readable id counts as seen, so that its customer does not become missing. */
-  #addReject(reject: Reject & { page: number }, { counts }: Tallies): void {
+  #addReject(reject: PlacedReject, { counts }: Tallies): void {
     const { recordId } = reject
     const { rejectedIds } = this.saved
     if (recordId !== null && (this.#run.rejectedIds.has(recordId) || rejectedIds.has(recordId))) {
@@ -331,7 +318,7 @@ function countGained(gained: Map<string, number>, field: string, customers: numb
 }
 
 /** Throws AccountingBroken if the records of a page are not all accounted for. */
-function requireAll({ organization }: DecidingRun, { page }: SortedPage, { counts }: Tallies): void {
+function requireAll({ organization }: Run, { page }: SortedPage, { counts }: Tallies): void {
   if (addsUp(counts)) return
   throw new AccountingBroken(
     `${organization}, page ${page}: the numbers do not add up (${JSON.stringify(counts)}). ` +

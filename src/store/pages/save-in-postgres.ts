@@ -5,7 +5,15 @@ import type { PagesSaved } from '../../model/mirror.ts'
 import type { SortedPage } from '../../model/page.ts'
 import type { Run } from '../../model/run.ts'
 import { release } from '../absent/removals.ts'
-import { decidePages, idsIn, type Known, type PagesDecided, type Stored } from './decide-pages.ts'
+import {
+  decidePages,
+  idsIn,
+  type Known,
+  type PagesDecided,
+  type PlacedReject,
+  type Stored,
+  type Update,
+} from './decide-pages.ts'
 import { InitialIds } from './initial-ids.ts'
 import { notTaken, requirePages, requireTaken } from '../refusals.ts'
 import { type Database, type ServerSession, Texts } from '../port/postgres-connections.ts'
@@ -168,9 +176,7 @@ async function countPages(session: ServerSession, run: Run, { pages, records, wr
   requirePages(stored?.pages, run.pages + pages.length, run)
 }
 
-function updateColumns(
-  updated: readonly [number, PagesDecided['updated'] extends ReadonlyMap<number, infer Update> ? Update : never][],
-): Column[] {
+function updateColumns(updated: readonly [number, Update][]): Column[] {
   return [
     numbers('row_id', updated, ([rowId]) => rowId),
     column('is_changed', 'boolean', updated, ([, { isChanged }]) => isChanged),
@@ -208,9 +214,7 @@ function changeColumns(changes: PagesDecided['changes']): Column[] {
   ]
 }
 
-type Rejected = PagesDecided['rejects'] extends ReadonlyMap<string, infer Row> ? Row : never
-
-function rejectColumns(rejects: readonly Rejected[]): Column[] {
+function rejectColumns(rejects: readonly PlacedReject[]): Column[] {
   return [
     texts('record_id', rejects, ({ recordId }) => recordId),
     texts('record_key', rejects, ({ key }) => key),

@@ -12,20 +12,20 @@ const REPLACED = 3
 
 type Work<Result> = (session: ServerSession) => Promise<Result>
 
-/** Runs `work` in one transaction begun by `script`, again and again while it meets other ones. */
-export function transaction<Result>(connections: Connections, script: string, work: Work<Result>): Promise<Result> {
+/**
+ * Runs `work` in one transaction begun by `script`, again and again while it meets other ones. What one that only reads has found is returned
+ * whatever becomes of its end.
+ */
+export function transaction<Result>(
+  connections: Connections,
+  script: string,
+  work: Work<Result>,
+  { onlyReads = false }: { onlyReads?: boolean } = {},
+): Promise<Result> {
   return untilUndisturbed(async () => {
     const { client, result } = await workOn(connections, script, work)
-    await commit(client)
-    return result
-  })
-}
-
-/** The same for a transaction that only reads: what it found is returned, whatever becomes of its end. */
-export function readTransaction<Result>(connections: Connections, script: string, work: Work<Result>): Promise<Result> {
-  return untilUndisturbed(async () => {
-    const { client, result } = await workOn(connections, script, work)
-    void commit(client).catch(() => {})
+    const ended = commit(client)
+    await (onlyReads ? void ended.catch(() => {}) : ended)
     return result
   })
 }

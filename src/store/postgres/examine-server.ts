@@ -119,8 +119,8 @@ const EXAMINE_TABLES = `
 
 const NAMES = namesIn(POSTGRES_SCHEMA)
 
-/** The oldest server that has what is used here, as it numbers itself, and as people do. */
-const OLDEST_SERVER = { number: 140_000, name: '14' }
+/** The oldest server that has what is used here, as it numbers itself. */
+const OLDEST_SERVER = 140_000
 
 /** What a server says of itself, and of the schema of a mirror. */
 export type Found = {
@@ -184,14 +184,14 @@ const LOOK = `
     SELECT FROM pg_attribute WHERE attrelid = mirror.oid AND attname = 'version' AND atttypid = 'int4'::regtype)`
 
 /** Throws MirrorUnusable unless a mirror can be on such a server. */
-export function requireServer({ server, encoding, is_read_only }: Found, address: string, access: 'read' | 'write') {
-  if (server < OLDEST_SERVER.number) {
-    const name =
-      server < 100_000
-        ? `${Math.floor(server / 10_000)}.${Math.floor(server / 100) % 100}`
-        : Math.floor(server / 10_000)
+export function requireServer(
+  { server, server_name, encoding, is_read_only }: Found,
+  address: string,
+  access: 'read' | 'write',
+) {
+  if (server < OLDEST_SERVER) {
     throw new MirrorUnusable(
-      `${address}: is a PostgreSQL ${name}, and a mirror needs ${OLDEST_SERVER.name} or newer. Upgrade it, or name another server.`,
+      `${address}: is a PostgreSQL ${server_name}, and a mirror needs 14 or newer. Upgrade it, or name another server.`,
       { code: 'denied' },
     )
   }

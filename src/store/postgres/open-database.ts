@@ -14,17 +14,10 @@ import {
   type ServerSession,
 } from '../port/postgres-connections.ts'
 import { postgresError } from '../port/postgres-errors.ts'
-import {
-  beginning,
-  onceTransactions,
-  readTransaction,
-  statementAlone,
-  transaction,
-} from '../port/postgres-transaction.ts'
+import { beginning, onceTransactions, statementAlone, transaction } from '../port/postgres-transaction.ts'
 import { quoted, sql, text } from '../port/sql.ts'
 import { lookAtSchema, requireMirror, requireReadable, requireServer } from './examine-server.ts'
 import { vacuum } from './vacuum.ts'
-import { indexingForReaders } from '../reading-indexes.ts'
 import { describeOnServer, isDescribed } from '../schema/dictionary.ts'
 import { POSTGRES_SCHEMA, VERSION } from '../schema/schema.ts'
 import { mirrorOn } from '../verbs.ts'
@@ -44,12 +37,7 @@ export async function openOrganizations(address: string): Promise<Organizations>
 }
 
 export function mirrorOf(database: Database): Mirror {
-  return mirrorOn(database, {
-    standing: () => 'same',
-    savePages: savingIn(database),
-    indexForReaders: indexingForReaders(database),
-    findDamage: () => [],
-  })
+  return mirrorOn(database, { savePages: savingIn(database) })
 }
 
 /** The connections to the database at an address. */
@@ -90,7 +78,7 @@ function databaseOf(connections: Connections, { place, schema }: Pick<Database, 
     kind: 'postgres',
     place,
     schema,
-    read: (work) => described(place, () => readTransaction(connections, toRead, work)),
+    read: (work) => described(place, () => transaction(connections, toRead, work, { onlyReads: true })),
     write: (work, _writing, once) => described(place, () => write(work, once)),
     make: (work) => described(place, () => transaction(connections, toWrite, work)),
     maintain: (statement) => described(place, () => statementAlone(connections, toRead, statement)),
