@@ -165,7 +165,7 @@ export type Searched = {
 }
 
 /** How to handle customers that were not received. */
-export type Removals = Searched & { rule: RemovalRule }
+type Removals = Searched & { rule: RemovalRule }
 
 /** A customer that was listed before, but not in this scan. */
 export type Absent = {

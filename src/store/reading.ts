@@ -49,7 +49,14 @@ type StoredRow = Timed<Omit<Report, 'runId' | 'error'>> & {
   error: string | undefined
 }
 
-function reportOf({ id, certificate: _, shapeAcceptedAtMs: _acceptedAt, errorCode, error, ...row }: StoredRow): Report {
+function reportOf({
+  id,
+  certificate: _certificate,
+  shapeAcceptedAtMs: _acceptedAt,
+  errorCode,
+  error,
+  ...row
+}: StoredRow): Report {
   const failure = errorCode === undefined ? undefined : { code: errorCode, message: error ?? '' }
   return { ...withDuration(row), runId: id, error: failure }
 }
