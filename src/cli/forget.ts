@@ -1,12 +1,11 @@
 import { InvalidArgumentError } from '@commander-js/extra-typings'
-import { shownMirror } from '../address/mirror-address.ts'
-import { clocks, command, JSON_OPTION, requireKnown, show, withMirrorToChange } from './command.ts'
-import type { Io } from './io.ts'
-import { beyondText, erasedText, unfinishedText } from './output/forgotten.ts'
-import { configOption, count, moment, say } from './output/say.ts'
+import { isPostgres, shownMirror } from '../address/mirror-address.ts'
 import { isOurs } from '../errors/errors.ts'
 import type { Erased, ForgottenCustomer } from '../model/mirror.ts'
 import { isoTime } from '../time/moments.ts'
+import { clocks, command, JSON_OPTION, requireKnown, show, withMirrorToChange } from './command.ts'
+import type { Io } from './io.ts'
+import { configOption, count, moment, say, sqlText } from './output/say.ts'
 
 /** `customer-mirror forget`: deletes everything that the mirror holds of one customer, and keeps it out from then on. */
 export function forgetCommand(io: Io) {
@@ -25,15 +24,13 @@ export function forgetCommand(io: Io) {
         show(io, json, { document: { ...customer, forgottenAt: null }, text: `${organization}: ${READMITTED}\n` })
         return
       }
-      const { mirror, failure, ...done } = await forget(customer, file)
-      const { forgottenAtMs, deleted, wasForgotten, erased, copies, replaced } = done
-      const facts = { wasForgotten, deleted, erased, copies, replaced }
+      const { mirror, failure, forgottenAtMs, ...facts } = await forget(customer, file)
       show(io, json, {
         document: { ...customer, forgottenAt: isoTime(forgottenAtMs), ...facts },
-        text: doneText(organization, mirror, done) + beyondText({ ...customer, copies, replaced }),
+        text: doneText(organization, mirror, { forgottenAtMs, ...facts }) + beyondText({ ...customer, ...facts }),
       })
       if (failure !== undefined) throw failure
-      if (erased !== 'busy') return
+      if (facts.erased !== 'busy') return
       say(io.stderr, unfinishedText(mirror, `customer-mirror forget ${organization} ${id}${configOption(file)}`))
       io.exitWith(5)
     })
@@ -46,10 +43,10 @@ async function forget(customer: { organization: string; id: string }, file: stri
     await requireKnown(customer.organization, mirror, config)
     // What cannot be listed ends the command before anything is deleted.
     const copiesLeft = listCopiesLeft(config, customer.organization)
-    const forgotten = await mirror.forgetCustomer({ ...customer, ...clocks() })
+    const { wasForgotten, deleted, forgottenAtMs } = await mirror.forgetCustomer({ ...customer, ...clocks() })
     const erasing = mirror.eraseForgotten(customer.id)
     const erased = await erasing.then((how) => ({ erased: how, failure: undefined }), asFailed)
-    return { ...forgotten, ...erased, mirror: shownMirror(config.mirror), ...copiesLeft() }
+    return { forgottenAtMs, wasForgotten, deleted, ...erased, mirror: shownMirror(config.mirror), ...copiesLeft() }
   })
 }
 
@@ -71,20 +68,66 @@ function doneText(
   const rows = `${count(customers, 'customer')}, ${count(changes, 'change')}, ${count(rejects, 'reject')}`
   const already = wasForgotten ? ` already, since ${moment(forgottenAtMs)}` : ''
   const found = !wasForgotten || customers + changes + rejects > 0 ? ` Deleted: ${rows}.` : ''
-  const bytes =
-    erased === 'erased' || erased === 'released'
-      ? erasedText(mirror, 'this customer')
-      : erased === 'held'
-        ? `Rows of other customers in ${mirror} hold the id of this customer in fields of their own. Those rows stay.\n`
-        : ''
-  return `${organization}: the customer is forgotten${already}.${found}\n${bytes}${wasForgotten ? '' : FROM_NOW}`
+  const isDone = erased === 'erased' || erased === 'released'
+  return (
+    `${organization}: the customer is forgotten${already}.${found}\n` +
+    (isDone ? erasedText(mirror, 'this customer') : '') +
+    (erased === 'held'
+      ? `Rows of other customers in ${mirror} hold the id of this customer in fields of their own. Those rows stay.\n`
+      : '') +
+    (wasForgotten
+      ? ''
+      : 'When the service lists the customer again, runs count the record as suppressed and keep nothing of it. The next run reads every ' +
+        'record of the organization.\n')
+  )
 }
 
-const FROM_NOW =
-  'When the service lists the customer again, runs count the record as suppressed and keep nothing of it. The next run reads every ' +
-  'record of the organization.\n'
+/** What is left of rows that were deleted and whose bytes were erased, as far as the store can say. */
+export function erasedText(mirror: string, rows: string): string {
+  if (!isPostgres(mirror)) return `No byte of ${mirror} holds ${rows}.\n`
+  return (
+    `No query of ${mirror} finds ${rows}.\nBytes may stay in the server's files until it reuses the space (VACUUM FULL writes the tables anew), ` +
+    'and in its WAL, replicas and backups until they expire.\n'
+  )
+}
 
-const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
+/** How to finish the work of a command that deleted rows and could not erase their bytes: by running it again. */
+export function unfinishedText(mirror: string, again: string): string {
+  const why = isPostgres(mirror)
+    ? `a transaction in ${mirror}, or on a standby of it, that began before still sees them (a prepared one too)`
+    : `${mirror}-wal or unused parts of ${mirror} may still hold their bytes. A program that has the mirror open, too little free space, or a ` +
+      'disk that failed kept it from being cleaned'
+  return `✖ Not finished: the rows are deleted, but ${why}. Wait until queries and runs end, then run again:\n  ${again}\n`
+}
+
+/** Where rows may still be that the mirror has forgotten: copies for readers, and mirrors that restores replaced or left unfinished. */
+type Beyond = { copies: readonly string[]; replaced: readonly string[]; organization: string; id?: string }
+
+/** What cannot be reached from here, of a customer or of a whole organization. */
+export function beyondText({ copies, replaced, organization, id }: Beyond): string {
+  const where = `WHERE organization = ${sqlText(organization)}${id === undefined ? '' : ` AND id = ${sqlText(id)}`};`
+  const deletions = ['customers', 'changes', 'customers_history'].map((table) => `DELETE FROM ${table} ${where}`)
+  const places: [what: string, named: readonly string[]][] = [
+    [
+      'copies for readers, made before. The next publish replaces one that holds other rows too (customer-mirror publish makes it now); ' +
+        'other and older ones, and what a killed publish left (.unfinished), stay until you remove them:',
+      copies,
+    ],
+    ['mirrors that a restore replaced, or that a killed restore or move left unfinished: remove them', replaced],
+    ['databases that were filled from the mirror. No change announces this deletion. Run there:', deletions],
+  ]
+  const named = places.filter(([, files]) => files.length > 0)
+  return (
+    `\nThis ${id === undefined ? 'organization' : 'customer'} may still be in places that Customer Mirror cannot reach:\n` +
+    (id === undefined
+      ? '  - a worker whose configuration still names this organization, and which would load it again: it reads the new one within two ' +
+        'seconds, or when it is restarted\n'
+      : '  - the service: as long as it lists the customer, it has the data\n') +
+    '  - backups of the mirror, the mirror that it was moved from, copies that were published to other places, exports, and logs of the ' +
+    'service or of a proxy: delete them there, or let them expire\n' +
+    named.map(([what, files]) => `  - ${what}\n${files.map((file) => `      ${file}\n`).join('')}`).join('')
+  )
+}
 
 function readUuid(text: string): string {
   if (UUID.test(text.trim())) return text.trim().toLowerCase()
@@ -92,6 +135,8 @@ function readUuid(text: string): string {
     'It must be the id of a customer: a UUID, such as 00000000-0000-4000-8000-000000000001.',
   )
 }
+
+const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
 const EXAMPLES = `
 Nothing of the customer stays but a keyed hash of the id: when the service lists the customer again, runs count the record as suppressed and keep nothing of it. It cannot be undone; --undo only lets the customer in again as a new one. What this program cannot reach (backups, copies, exports) is listed at the end.

@@ -1,18 +1,18 @@
 import { Command } from '@commander-js/extra-typings'
 import { shownMirror } from '../address/mirror-address.ts'
-import { clocks, closing, command, JSON_OPTION, namedConfig, show } from './command.ts'
-import { type Io, type Screen, screenOf } from './io.ts'
-import { leftBehindText } from './output/advice.ts'
-import { beyondText, erasedText, unfinishedText } from './output/forgotten.ts'
-import { configOption, count, moment, say, sqlText, wrapLines } from './output/say.ts'
-import { renderTable } from './output/table.ts'
-import { fileToRead, mirrorOption } from './reading/reading-options.ts'
 import type { Config } from '../config/read-config.ts'
 import { ORGANIZATION_ID } from '../config/schema.ts'
 import type { MirroredOrganization } from '../copies/organizations.ts'
 import { UsageError } from '../errors/errors.ts'
 import type { Contents, Organizations } from '../model/organizations.ts'
 import { isoTime } from '../time/moments.ts'
+import { clocks, closing, command, JSON_OPTION, namedConfig, show } from './command.ts'
+import { beyondText, erasedText, unfinishedText } from './forget.ts'
+import { screenOf, type Io } from './io.ts'
+import { leftBehindText } from './output/advice.ts'
+import { configOption, count, moment, say, sqlText } from './output/say.ts'
+import { renderTable } from './output/table.ts'
+import { fileToRead, mirrorOption } from './reading/reading-options.ts'
 
 /** `customer-mirror organizations`: lists the organizations of the mirror, and lets them change. */
 export function organizationsCommand(io: Io) {
@@ -37,14 +37,30 @@ Examples:
       delete everything of it
 `
 
+const LIST_EXAMPLES = `
+Examples:
+  $ customer-mirror organizations list
+  $ customer-mirror organizations list --mirror ./copies/customers.db --json
+`
+
 function listCommand(io: Io) {
   return command('list', 'list the organizations of the configuration and of the mirror', LIST_EXAMPLES)
     .addOption(mirrorOption())
     .option(...JSON_OPTION)
     .action(async ({ json, ...named }) => {
       const lines = await linesOf(named)
-      const table = asText(lines, { config: named.config, screen: screenOf(io.stdout) })
+      const rows = lines.map((line) => {
+        const { active = 0, removed = 0, readAsOfMs } = line.mirrored ?? {}
+        const read = readAsOfMs === undefined ? 'never' : moment(readAsOfMs)
+        return [line.organization, stateOf(line), active, removed, read]
+      })
+      const head = ['organization', 'state', 'active', 'removed', 'last read']
+      const table = rows.length === 0 ? 'There are no organizations.\n' : renderTable(head, rows, screenOf(io.stdout))
       show(io, json, { document: { organizations: lines.map(asJson) }, table })
+      if (json) return
+      for (const { organization, isConfigured, mirrored } of lines)
+        if (isConfigured === false && mirrored !== undefined && mirrored.active > 0)
+          say(io.stdout, leftBehindText({ organization, active: mirrored.active }, named.config))
     })
 }
 
@@ -80,93 +96,13 @@ function asJson({ organization, isConfigured, mirrored }: Line) {
   }
 }
 
-function asText(
-  lines: readonly Line[],
-  { config, screen }: { config: string | undefined; screen: Screen | undefined },
-): string {
-  if (lines.length === 0) return 'There are no organizations.\n'
-  const table = renderTable(
-    ['organization', 'state', 'active', 'removed', 'last read'],
-    lines.map((line) => [
-      line.organization,
-      stateOf(line),
-      line.mirrored?.active ?? 0,
-      line.mirrored?.removed ?? 0,
-      line.mirrored?.readAsOfMs === undefined ? 'never' : moment(line.mirrored.readAsOfMs),
-    ]),
-    screen,
-  )
-  const left = lines
-    .filter(isLeftBehind)
-    .map(({ organization, mirrored }) => leftBehindText({ organization, active: mirrored?.active ?? 0 }, config))
-  return table + wrapLines(left.join(''), screen?.columns ?? Number.POSITIVE_INFINITY)
-}
-
-/** Whether it is no longer mirrored, and its customers are active all the same. */
-function isLeftBehind({ isConfigured, mirrored }: Line): boolean {
-  return isConfigured === false && mirrored !== undefined && mirrored.active > 0
-}
-
 function stateOf({ isConfigured, mirrored }: Line): string {
   if (mirrored === undefined) return 'configured, not mirrored yet'
   if (mirrored.isLeaving) return 'not wholly forgotten yet'
   const { retiredAtMs } = mirrored
   if (retiredAtMs !== undefined)
-    return isConfigured
-      ? 'retired until its next run'
-      : `retired since ${new Date(retiredAtMs).toISOString().slice(0, 10)}`
-  if (isConfigured === undefined) return 'in the mirror'
-  return isConfigured ? 'configured' : 'not configured'
-}
-
-const LIST_EXAMPLES = `
-Examples:
-  $ customer-mirror organizations list
-  $ customer-mirror organizations list --mirror ./copies/customers.db --json
-`
-
-function renameCommand(io: Io) {
-  return command('rename', 'give an organization another id, and keep all that is known of it', RENAME_EXAMPLES)
-    .argument('<organization>', 'its id in the mirror')
-    .argument('<new>', 'its new id')
-    .option(...JSON_OPTION)
-    .action(async (from, to, { config: file, json }) => {
-      refuseNames(from, to)
-      const { renamed, config } = await withOrganizations(file, async (organizations, read) => {
-        await requireMirrored(from, organizations, read, `Change its id in ${read.file}: there is nothing to rename.`)
-        return { renamed: await organizations.rename({ from, to }, clocks()), config: read }
-      })
-      const update = updateFor(from, to)
-      const said =
-        `${from}: is now ${to}, with ${count(renamed.customers, 'customer')}, ${count(renamed.changes, 'change')} and ` +
-        `${count(renamed.runs, 'run')}.\nRun this wherever rows of the mirror were copied to, in each table that has them:\n` +
-        `  ${update}\n`
-      show(io, json, { document: { organization: to, before: from, ...renamed, update }, text: said })
-      say(io.stderr, whatToConfigure(from, to, config))
-    })
-}
-
-function refuseNames(from: string, to: string): void {
-  if (!ORGANIZATION_ID.test(to)) {
-    throw new UsageError(
-      `${JSON.stringify(to)} cannot be the id of an organization: it must be at most 63 lower-case letters, digits, dots, ` +
-        'dashes and underscores, the first a letter or digit. Nothing was changed.',
-    )
-  }
-  if (from === to) throw new UsageError(`${from}: has this id already. Nothing was changed.`)
-}
-
-/** A reader knows rows by organization and id, so it would keep those of the old name beside those of the new one. */
-function updateFor(from: string, to: string): string {
-  return `UPDATE customers SET organization = ${sqlText(to)} WHERE organization = ${sqlText(from)};`
-}
-
-function whatToConfigure(from: string, to: string, config: Config): string {
-  const [hasOld, hasNew] = [isInConfiguration(config, from), isInConfiguration(config, to)]
-  if (hasOld && hasNew) return `The configuration (${config.file}) still names ${from}: take it out there.\n`
-  if (hasOld) return `Now change the id ${from} to ${to} in the configuration (${config.file}), before its next run.\n`
-  if (!hasNew) return `The configuration (${config.file}) does not name ${to}: until it does, it is not mirrored.\n`
-  return ''
+    return isConfigured ? 'retired until its next run' : `retired since ${moment(retiredAtMs).slice(0, 10)}`
+  return isConfigured === undefined ? 'in the mirror' : isConfigured ? 'configured' : 'not configured'
 }
 
 const RENAME_EXAMPLES = `
@@ -177,30 +113,39 @@ Examples:
   $ customer-mirror organizations rename acme acme-eu --json
 `
 
-function retireCommand(io: Io) {
-  return command(
-    'retire',
-    'mark all customers of an organization that is no longer configured as removed',
-    RETIRE_EXAMPLES,
-  )
-    .argument('<organization>', 'its id; the configuration must not name it any more')
+function renameCommand(io: Io) {
+  return command('rename', 'give an organization another id, and keep all that is known of it', RENAME_EXAMPLES)
+    .argument('<organization>', 'its id in the mirror')
+    .argument('<new>', 'its new id')
     .option(...JSON_OPTION)
-    .action(async (id, { config: file, json }) => {
-      const { removed } = await withOrganizations(file, async (organizations, config) => {
-        await requireMirrored(
-          id,
-          organizations,
-          config,
-          'There is nothing to retire: take it out of the configuration.',
+    .action(async (from, to, { config: file, json }) => {
+      if (!ORGANIZATION_ID.test(to))
+        throw new UsageError(
+          `${JSON.stringify(to)} cannot be the id of an organization: it must be at most 63 lower-case letters, digits, dots, ` +
+            'dashes and underscores, the first a letter or digit. Nothing was changed.',
         )
-        requireLeft(id, config, 'end the retirement')
-        return organizations.retire(id, clocks())
+      if (from === to) throw new UsageError(`${from}: has this id already. Nothing was changed.`)
+      const { renamed, config } = await withOrganizations(file, async (organizations, read) => {
+        await requireMirrored(from, organizations, read, `Change its id in ${read.file}: there is nothing to rename.`)
+        return { renamed: await organizations.rename({ from, to }, clocks()), config: read }
       })
+      // A reader knows rows by organization and id, so it would keep those of the old name beside those of the new one.
+      const update = `UPDATE customers SET organization = ${sqlText(to)} WHERE organization = ${sqlText(from)};`
       const text =
-        `${id}: retired, ${count(removed, 'customer')} marked as removed. Its rows stay. A worker that runs has to read ` +
-        'the configuration first, within two seconds or after a restart: a run of it would end the retirement.\n'
-      show(io, json, { document: { organization: id, retired: true, removed }, text })
+        `${from}: is now ${to}, with ${count(renamed.customers, 'customer')}, ${count(renamed.changes, 'change')} and ` +
+        `${count(renamed.runs, 'run')}.\nRun this wherever rows of the mirror were copied to, in each table that has them:\n` +
+        `  ${update}\n`
+      show(io, json, { document: { organization: to, before: from, ...renamed, update }, text })
+      say(io.stderr, whatToConfigure(from, to, config))
     })
+}
+
+function whatToConfigure(from: string, to: string, config: Config): string {
+  const [hasOld, hasNew] = [isInConfiguration(config, from), isInConfiguration(config, to)]
+  if (hasOld && hasNew) return `The configuration (${config.file}) still names ${from}: take it out there.\n`
+  if (hasOld) return `Now change the id ${from} to ${to} in the configuration (${config.file}), before its next run.\n`
+  if (!hasNew) return `The configuration (${config.file}) does not name ${to}: until it does, it is not mirrored.\n`
+  return ''
 }
 
 const RETIRE_EXAMPLES = `
@@ -211,61 +156,28 @@ Examples:
   $ customer-mirror organizations retire acme --json
 `
 
-function organizationForgetCommand(io: Io) {
-  return command('forget', 'delete everything of an organization, its history and its runs included', FORGET_EXAMPLES)
-    .argument('<organization>', 'its id; the configuration must not name it any more')
-    .option('--yes', 'delete it; without this, the command only says what it would delete')
-    .option(...JSON_OPTION)
-    .action(async (id, { config: file, json, yes }) => {
-      const forgotten = await forget(id, file, yes === true)
-      show(io, json, { document: forgotten, text: forgottenText(forgotten) })
-      if (forgotten.finished) return
-      say(io.stderr, unfinishedText(forgotten.mirror, forgetAgain(id, file)))
-      io.exitWith(5)
-    })
-}
+const WHOSE = ['<organization>', 'its id; the configuration must not name it any more'] as const
 
-async function forget(id: string, file: string | undefined, isConfirmed: boolean) {
-  const { listCopiesLeft } = await import('../copies/copies-left.ts')
-  return withOrganizations(file, async (organizations, config) => {
-    if (!(await organizations.isUnfinished(id)))
-      await requireMirrored(id, organizations, config, 'There is nothing to forget: take it out of the configuration.')
-    requireLeft(id, config, 'load it again')
-    const deleted = await organizations.contents(id)
-    if (!isConfirmed)
-      throw new UsageError(
-        `${id}: nothing was changed. This would delete ${rowsText(deleted)} for good, and only a backup brings them back. If you mean ` +
-          `it: ${forgetAgain(id, file)}`,
-      )
-    // An organization that is forgotten is unknown to this command, which could not name them if it was started again.
-    const copiesLeft = listCopiesLeft(config, id)
-    const finished = await organizations.forget(id, clocks())
-    return { organization: id, deleted, finished, mirror: shownMirror(config.mirror), ...copiesLeft() }
-  })
-}
-
-type Forgotten = Awaited<ReturnType<typeof forget>>
-
-/** What was deleted, and what cannot be reached from here. */
-function forgottenText({ organization, deleted, finished, mirror, ...left }: Forgotten): string {
-  const known =
-    deleted.forgotten === 0
-      ? ''
-      : `The mirror no longer knows that ${count(deleted.forgotten, 'customer')} of it had been forgotten before: if it is mirrored again, they return.\n`
-  return (
-    `${organization}: forgotten. Deleted: ${rowsText(deleted)}.\n${known}${finished ? erasedText(mirror, 'any of its rows') : ''}` +
-    beyondText({ organization, ...left })
+function retireCommand(io: Io) {
+  return command(
+    'retire',
+    'mark all customers of an organization that is no longer configured as removed',
+    RETIRE_EXAMPLES,
   )
-}
-
-function rowsText({ customers, changes, runs, rejects }: Contents): string {
-  const rejected = count(rejects, 'reject')
-  return `${count(customers, 'customer')}, ${count(changes, 'change')}, ${count(runs, 'run')} and ${rejected}`
-}
-
-/** The command that deletes it, from the mirror of the configuration that the user named. */
-function forgetAgain(organization: string, config: string | undefined): string {
-  return `customer-mirror organizations forget ${organization} --yes${configOption(config)}`
+    .argument(...WHOSE)
+    .option(...JSON_OPTION)
+    .action(async (id, { config: file, json }) => {
+      const { removed } = await withOrganizations(file, async (organizations, config) => {
+        const todo = 'There is nothing to retire: take it out of the configuration.'
+        await requireMirrored(id, organizations, config, todo)
+        requireLeft(id, config, 'end the retirement')
+        return organizations.retire(id, clocks())
+      })
+      const text =
+        `${id}: retired, ${count(removed, 'customer')} marked as removed. Its rows stay. A worker that runs has to read ` +
+        'the configuration first, within two seconds or after a restart: a run of it would end the retirement.\n'
+      show(io, json, { document: { organization: id, retired: true, removed }, text })
+    })
 }
 
 const FORGET_EXAMPLES = `
@@ -278,6 +190,53 @@ Examples:
       delete it
 `
 
+function organizationForgetCommand(io: Io) {
+  return command('forget', 'delete everything of an organization, its history and its runs included', FORGET_EXAMPLES)
+    .argument(...WHOSE)
+    .option('--yes', 'delete it; without this, the command only says what it would delete')
+    .option(...JSON_OPTION)
+    .action(async (id, { config: file, json, yes }) => {
+      const again = `customer-mirror organizations forget ${id} --yes${configOption(file)}`
+      const forgotten = await forget(id, file, yes ? undefined : again)
+      const { deleted, finished, mirror } = forgotten
+      const known = `The mirror no longer knows that ${count(deleted.forgotten, 'customer')} of it had been forgotten before: if it is mirrored again, they return.\n`
+      const text =
+        `${id}: forgotten. Deleted: ${rowsText(deleted)}.\n` +
+        (deleted.forgotten === 0 ? '' : known) +
+        (finished ? erasedText(mirror, 'any of its rows') : '') +
+        beyondText(forgotten)
+      show(io, json, { document: forgotten, text })
+      if (finished) return
+      say(io.stderr, unfinishedText(mirror, again))
+      io.exitWith(5)
+    })
+}
+
+/** Deletes it; throws UsageError that says what would be deleted, where it is still to be confirmed by a command. */
+async function forget(id: string, file: string | undefined, confirmation: string | undefined) {
+  const { listCopiesLeft } = await import('../copies/copies-left.ts')
+  return withOrganizations(file, async (organizations, config) => {
+    if (!(await organizations.isUnfinished(id)))
+      await requireMirrored(id, organizations, config, 'There is nothing to forget: take it out of the configuration.')
+    requireLeft(id, config, 'load it again')
+    const deleted = await organizations.contents(id)
+    if (confirmation !== undefined)
+      throw new UsageError(
+        `${id}: nothing was changed. This would delete ${rowsText(deleted)} for good, and only a backup brings them back. If you mean ` +
+          `it: ${confirmation}`,
+      )
+    // An organization that is forgotten is unknown to this command, which could not name them if it was started again.
+    const copiesLeft = listCopiesLeft(config, id)
+    const finished = await organizations.forget(id, clocks())
+    return { organization: id, deleted, finished, mirror: shownMirror(config.mirror), ...copiesLeft() }
+  })
+}
+
+function rowsText({ customers, changes, runs, rejects }: Contents): string {
+  const rejected = count(rejects, 'reject')
+  return `${count(customers, 'customer')}, ${count(changes, 'change')}, ${count(runs, 'run')} and ${rejected}`
+}
+
 /** Reads the configuration, opens the organizations of its mirror to change them, and closes them after `work`. */
 async function withOrganizations<Result>(
   file: string | undefined,
@@ -288,8 +247,7 @@ async function withOrganizations<Result>(
   return closing(await openOrganizations(config.mirror), (organizations) => work(organizations, config))
 }
 
-/** Whether the configuration names the organization. */
-function isInConfiguration({ organizations }: Pick<Config, 'organizations'>, id: string): boolean {
+function isInConfiguration({ organizations }: Config, id: string): boolean {
   return organizations.some((organization) => organization.id === id)
 }
 
@@ -303,12 +261,7 @@ function requireLeft(id: string, config: Config, consequence: string): void {
 }
 
 /** Throws UsageError for an organization of which the mirror holds nothing; `todo` is what to do if it is only configured. */
-async function requireMirrored(
-  id: string,
-  organizations: Pick<Organizations, 'list'>,
-  config: Config,
-  todo: string,
-): Promise<void> {
+async function requireMirrored(id: string, organizations: Organizations, config: Config, todo: string): Promise<void> {
   const names = await organizations.list()
   if (names.includes(id)) return
   if (isInConfiguration(config, id))

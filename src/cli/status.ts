@@ -1,19 +1,19 @@
 import { readFileSync, statSync } from 'node:fs'
 import { Option } from '@commander-js/extra-typings'
 import { isSharedQueue } from '../address/mirror-address.ts'
-import { absolutePath, clocks, command, durationArgument, withMirror } from './command.ts'
-import { type Io, type Screen, screenOf } from './io.ts'
-import { groupTitle, leftBehindText } from './output/advice.ts'
-import { configOption, count, duration, grouped, jsonDocument, moment, print, say } from './output/say.ts'
-import { renderTable } from './output/table.ts'
-import { pauseAsJson, pausedLines } from './pause.ts'
 import type { Organization } from '../config/organization.ts'
 import type { Config } from '../config/read-config.ts'
 import { factsOfCode, isErrorCode, isForGood } from '../errors/error-facts.ts'
 import { UsageError } from '../errors/errors.ts'
-import type { Freshness, LastQuickRun, Mirror } from '../model/mirror.ts'
+import type { Freshness, Mirror } from '../model/mirror.ts'
 import { type Pause, pauseOf, type Pauses } from '../model/pause.ts'
 import { isoTime, LARGEST_STEP_MS } from '../time/moments.ts'
+import { absolutePath, clocks, command, durationArgument, withMirror } from './command.ts'
+import { screenOf, type Io, type Screen } from './io.ts'
+import { groupTitle, leftBehindText } from './output/advice.ts'
+import { configOption, duration, jsonDocument, print, say } from './output/say.ts'
+import { renderTable } from './output/table.ts'
+import { pauseAsJson, pausedLines } from './pause.ts'
 
 /** `customer-mirror status`: reports how current each organization's rows are. */
 export function statusCommand(io: Io) {
@@ -35,27 +35,50 @@ export function statusCommand(io: Io) {
       if (proven && maxAge === undefined)
         throw new UsageError('--proven changes what --max-age checks. Use both: status --max-age 26h --proven')
       const limit = { maxAgeMs: maxAge, proven }
-      const { lines, left } = await withMirror(config, async (mirror, known) => {
+      const [lines, left] = await withMirror(config, async (mirror, known) => {
         const facts = { config: known, pauses: await readPauses(known), ...clocks() }
         if (html !== undefined) await writeForm(html, 'html', io, mirror, facts)
         if (format !== undefined) await writeForm(output ?? '-', format, io, mirror, facts)
-        const freshness = await mirror.listFreshness()
-        const { organizations } = known
-        return {
-          lines: statusLines(organizations, { freshness, pauses: facts.pauses }, facts.nowMs, limit),
-          left: leftBehind(organizations, freshness),
-        }
+        const freshness = new Map((await mirror.listFreshness()).map((each) => [each.organization, each]))
+        const all = known.organizations.map((each) => lineOf(each, freshness.get(each.id), facts, limit))
+        for (const { id } of known.organizations) freshness.delete(id)
+        return [all, [...freshness.values()].filter(({ active }) => active > 0)]
       })
       if (json) io.stdout.write(jsonDocument({ organizations: lines.map(asJson) }))
       if (!json && html === undefined && format === undefined) {
-        const notes = lines.map(lastQuickText).join('') + pausedLines(lines, config)
         say(io.stdout, problemBlocks(lines, config))
         print(io.stdout, asTable(lines, limit, screenOf(io.stdout)))
-        say(io.stdout, (notes === '' ? '' : `\n${notes}`) + left.map((each) => leftBehindText(each, config)).join(''))
+        const paused = pausedLines(lines, config)
+        say(io.stdout, (paused && `\n${paused}`) + left.map((each) => leftBehindText(each, config)).join(''))
       }
       const isWaiting = ({ freshness, why }: StatusLine) => (freshness?.held ?? 0) > 0 || why.includes('shape-changed')
       if (lines.some((line) => line.tooOld || isWaiting(line))) io.exitWith(3)
     })
+}
+
+const AGE = durationArgument({ most: '36500d', examples: '90m, 26h or 2d' })
+
+const EXAMPLES = `
+Examples:
+  $ customer-mirror status
+      what needs you, then how current each organization is
+  $ customer-mirror status --max-age 26h --json
+      for a monitor: ends with 3 when a night was missed
+  $ customer-mirror status --max-age 8d --proven
+      ends with 3 when no scan was proven or settled for eight days
+  $ customer-mirror status --html status.html
+      a page to look at in a browser: one file, with nothing to load
+  $ customer-mirror status --format prometheus --output customer-mirror.prom
+      metrics for the textfile collector of node_exporter, named as those of the worker
+
+While removals are held back, status ends with 3. 'customer-mirror removals show' lists their customers, to approve or discard. So it does where the fields of many customers have changed (shape-changed): 'customer-mirror accept' takes them as they come.
+`
+
+/** Undefined where no queue is shared, and where it does not answer within a second. */
+async function readPauses(config: Config): Promise<Pauses | undefined> {
+  if (!isSharedQueue(config.queue)) return undefined
+  const { readSharedPauses } = await import('../../jobs/pauses.ts')
+  return readSharedPauses(config)
 }
 
 /** What the configuration, the queue and the clocks say. */
@@ -115,28 +138,82 @@ async function pageOf(mirror: Mirror, { config, ...known }: StatusFacts): Promis
   return overviewPage(await readOverview(mirror, overviewFacts(config.organizations, known)))
 }
 
-/** Undefined where no queue is shared, and where it does not answer within a second. */
-async function readPauses(config: Config): Promise<Pauses | undefined> {
-  if (!isSharedQueue(config.queue)) return undefined
-  const { readSharedPauses } = await import('../../jobs/pauses.ts')
-  return readSharedPauses(config)
+/** How old an organization may be, and by which of its dates: the last reading, or the last proof. */
+type AgeLimit = { maxAgeMs: number | undefined; proven: true | undefined }
+
+/** How current a configured organization is, with short codes of why it is not proven, not fresh, or waits for a decision. */
+function lineOf(
+  { id }: Organization,
+  freshness: Freshness | undefined,
+  { pauses, nowMs }: StatusFacts,
+  { maxAgeMs, proven }: AgeLimit,
+) {
+  const ageOf = (asOfMs: number | undefined) => (asOfMs === undefined ? undefined : nowMs - asOfMs)
+  const [readAgeMs, provenAgeMs] = [ageOf(freshness?.readAsOfMs), ageOf(freshness?.provenAsOfMs)]
+  const loadingMs = ageOf(firstLoadSinceMs(freshness))
+  const readTooOld = isTooOld(readAgeMs ?? loadingMs, maxAgeMs)
+  const tooOld = proven ? isTooOld(provenAgeMs ?? loadingMs, maxAgeMs) : readTooOld
+  const isStale = readTooOld && !isInFuture(readAgeMs)
+  const isAhead = isInFuture(readAgeMs) || isInFuture(provenAgeMs)
+  const paused = pauses && pauseOf(pauses, id, nowMs)
+  const why = [...(paused ? ['paused'] : []), ...whyNot(freshness, { tooOld, isStale, isAhead })]
+  return { organization: id, freshness, readAgeMs, provenAgeMs, tooOld, why, paused }
 }
 
+type StatusLine = ReturnType<typeof lineOf> & { paused: Pause | undefined }
+
+/**
+ * A list that was never read to its end is as old as its first run, between the attempts too, unless the last one failed for good. A quick run
+ * alone begins none.
+ */
+function firstLoadSinceMs(freshness: Freshness | undefined): number | undefined {
+  const { readAsOfMs, lastFullStatus, firstRunAtMs, why = [] } = freshness ?? {}
+  const isUnderWay = readAsOfMs === undefined && lastFullStatus !== undefined && !why.some(isForGood)
+  return isUnderWay ? firstRunAtMs : undefined
+}
+
+/** One that was never mirrored is too old, and so is a date in the future, which comes from a wrong clock. */
+function isTooOld(ageMs: number | undefined, maxAgeMs: number | undefined): boolean {
+  if (maxAgeMs === undefined) return false
+  return ageMs === undefined || ageMs > maxAgeMs || isInFuture(ageMs)
+}
+
+/** Whether a date of this age is further ahead than clocks that are nearly right. */
+function isInFuture(ageMs: number | undefined): boolean {
+  return ageMs !== undefined && ageMs < -LARGEST_STEP_MS
+}
+
+function whyNot(
+  freshness: Freshness | undefined,
+  { tooOld, isStale, isAhead }: Record<'tooOld' | 'isStale' | 'isAhead', boolean>,
+): string[] {
+  // It is configured again, and its next run ends that.
+  if (freshness?.retiredAtMs !== undefined) return ['retired']
+  if (freshness?.lastFullStatus === undefined) return ['never-mirrored']
+  const { why, held, lastFullStatus, readAsOfMs } = freshness
+  const isRunning = lastFullStatus === 'running' && (tooOld || readAsOfMs === undefined)
+  const isForgotten = isStale && lastFullStatus === 'complete' && !why.includes('page-limit')
+  return [
+    ...(isRunning ? ['running'] : []),
+    ...(isAhead ? [FUTURE_DATE] : []),
+    ...(isForgotten ? ['no-run-since'] : []),
+    ...why,
+    ...(held > 0 ? [`held ${held}`] : []),
+  ]
+}
+
+/** The code in `why` of an organization whose last reading or proof has a date in the future. */
+const FUTURE_DATE = 'future-date'
+
 function asJson({ organization, freshness, readAgeMs, provenAgeMs, tooOld, why, paused }: StatusLine) {
+  const { readAsOfMs, provenAsOfMs, proof, lastRunId, lastStatus, lastQuick } = freshness ?? {}
   return {
-    organization,
-    readAsOf: isoTime(freshness?.readAsOfMs),
-    readAgeSeconds: wholeSeconds(readAgeMs),
-    provenAsOf: isoTime(freshness?.provenAsOfMs),
-    provenAgeSeconds: wholeSeconds(provenAgeMs),
-    proof: freshness?.proof ?? null,
-    lastRun: freshness?.lastRunId ?? null,
-    lastStatus: freshness?.lastStatus ?? null,
+    ...{ organization, readAsOf: isoTime(readAsOfMs), readAgeSeconds: wholeSeconds(readAgeMs) },
+    ...{ provenAsOf: isoTime(provenAsOfMs), provenAgeSeconds: wholeSeconds(provenAgeMs) },
+    ...{ proof: proof ?? null, lastRun: lastRunId ?? null, lastStatus: lastStatus ?? null },
     ...countsOf(freshness),
-    tooOld,
-    why,
-    paused: pauseAsJson(paused),
-    lastQuick: freshness?.lastQuick === undefined ? null : quickAsJson(freshness.lastQuick),
+    ...{ tooOld, why, paused: pauseAsJson(paused) },
+    lastQuick: lastQuick === undefined ? null : quickAsJson(lastQuick),
   }
 }
 
@@ -145,7 +222,7 @@ function countsOf({ active = 0, missing = 0, removed = 0, held = 0, openRejects 
   return { active, missing, removed, held, openRejects }
 }
 
-function quickAsJson({ runId, startedAtMs, errorCode, ...same }: LastQuickRun) {
+function quickAsJson({ runId, startedAtMs, errorCode, ...same }: NonNullable<Freshness['lastQuick']>) {
   return { run: runId, startedAt: isoTime(startedAtMs), ...same, errorCode: errorCode ?? null }
 }
 
@@ -155,10 +232,9 @@ function wholeSeconds(ms: number | undefined): number | null {
 
 /** One line for each organization, those with a problem first. */
 function asTable(lines: readonly StatusLine[], { proven }: AgeLimit, screen: Screen | undefined): string {
-  const age = (ms: number | undefined, isLimited: boolean) => {
-    if (ms === undefined) return isLimited ? 'never (too old)' : 'never'
+  const age = (ms: number | undefined, isMarked: boolean) => {
     if (isInFuture(ms)) return 'in the future'
-    return duration(Math.max(0, ms)) + (isLimited ? ' (too old)' : '')
+    return (ms === undefined ? 'never' : duration(Math.max(0, ms))) + (isMarked ? ' (too old)' : '')
   }
   const isWell = ({ why, tooOld }: StatusLine) =>
     !tooOld && why.every((each) => fixOf(problemOf(each), '') === undefined)
@@ -167,8 +243,9 @@ function asTable(lines: readonly StatusLine[], { proven }: AgeLimit, screen: Scr
       ...['organization', 'read', 'proven', 'proof', 'last run'],
       ...['active', 'missing', 'removed', 'held', 'open rejects', 'why'],
     ],
-    [...lines.filter((line) => !isWell(line)), ...lines.filter(isWell)].map(
-      ({ organization, freshness, readAgeMs, provenAgeMs, tooOld, why }) => [
+    lines
+      .toSorted((left, right) => Number(isWell(left)) - Number(isWell(right)))
+      .map(({ organization, freshness, readAgeMs, provenAgeMs, tooOld, why }) => [
         organization,
         age(readAgeMs, tooOld && !proven),
         age(provenAgeMs, tooOld && proven === true),
@@ -176,20 +253,19 @@ function asTable(lines: readonly StatusLine[], { proven }: AgeLimit, screen: Scr
         freshness === undefined ? '–' : `#${freshness.lastRunId} ${freshness.lastStatus}`,
         ...Object.values(countsOf(freshness)),
         why.length === 0 ? '–' : why.join(', '),
-      ],
-    ),
+      ]),
     screen,
   )
 }
 
 /** What a person has to do, once for all organizations with the same problem. Each block ends with an empty line. */
 function problemBlocks(lines: readonly StatusLine[], config: string | undefined): string {
-  const codes = new Set(lines.flatMap(({ why }) => why).map(problemOf))
-  return [...codes]
-    .map((code) => {
-      const names = lines
-        .filter(({ why }) => why.some((each) => problemOf(each) === code))
-        .map((line) => line.organization)
+  const problems = lines.flatMap(({ why, organization }) =>
+    [...new Set(why.map(problemOf))].map((code) => ({ code, organization })),
+  )
+  return [...Map.groupBy(problems, ({ code }) => code)]
+    .map(([code, alike]) => {
+      const names = alike.map(({ organization }) => organization)
       const fix = fixOf(code, configOption(config))
       if (fix === undefined) return ''
       const title = isErrorCode(code) ? `${factsOfCode(code).title} (${code})` : code
@@ -213,128 +289,4 @@ function fixOf(code: string, option: string): string | undefined {
   const { fix } = factsOfCode(code)
   // Such an advice goes with the message of a run.
   return isErrorCode(code) && !/ above\b/.test(fix) ? fix : undefined
-}
-
-const AGE = durationArgument({ most: '36500d', examples: '90m, 26h or 2d' })
-
-const EXAMPLES = `
-Examples:
-  $ customer-mirror status
-      what needs you, then how current each organization is
-  $ customer-mirror status --max-age 26h --json
-      for a monitor: ends with 3 when a night was missed
-  $ customer-mirror status --max-age 8d --proven
-      ends with 3 when no scan was proven or settled for eight days
-  $ customer-mirror status --html status.html
-      a page to look at in a browser: one file, with nothing to load
-  $ customer-mirror status --format prometheus --output customer-mirror.prom
-      metrics for the textfile collector of node_exporter, named as those of the worker
-
-While removals are held back, status ends with 3. 'customer-mirror removals show' lists their customers, to approve or discard. So it does where the fields of many customers have changed (shape-changed): 'customer-mirror accept' takes them as they come.
-`
-
-/** How current an organization is. */
-type StatusLine = {
-  organization: string
-  freshness: Freshness | undefined
-  readAgeMs: number | undefined
-  provenAgeMs: number | undefined
-  tooOld: boolean
-  why: string[]
-  /** Undefined where it is not paused, or where that is not known. */
-  paused: Pause | undefined
-}
-
-/** How old an organization may be, and by which of its dates: the last reading, or the last proof. */
-type AgeLimit = { maxAgeMs: number | undefined; proven: true | undefined }
-
-/** One line for every configured organization. One that was never mirrored counts as too old. */
-function statusLines(
-  organizations: readonly Organization[],
-  { freshness: known, pauses }: { freshness: readonly Freshness[]; pauses: Pauses | undefined },
-  nowMs: number,
-  { maxAgeMs, proven }: AgeLimit,
-): StatusLine[] {
-  return organizations.map(({ id }) => {
-    const freshness = known.find(({ organization }) => organization === id)
-    const ageOf = (asOfMs: number | undefined) => (asOfMs === undefined ? undefined : nowMs - asOfMs)
-    const readAgeMs = ageOf(freshness?.readAsOfMs)
-    const provenAgeMs = ageOf(freshness?.provenAsOfMs)
-    const loadingMs = ageOf(firstLoadSinceMs(freshness))
-    const readTooOld = isTooOld(readAgeMs ?? loadingMs, maxAgeMs)
-    const tooOld = proven ? isTooOld(provenAgeMs ?? loadingMs, maxAgeMs) : readTooOld
-    const paused = pauses && pauseOf(pauses, id, nowMs)
-    const isStale = readTooOld && !isInFuture(readAgeMs)
-    const isAhead = isInFuture(readAgeMs) || isInFuture(provenAgeMs)
-    const why = [...(paused ? ['paused'] : []), ...whyNot(freshness, { tooOld, isStale, isAhead })]
-    return { paused, organization: id, freshness, readAgeMs, provenAgeMs, tooOld, why }
-  })
-}
-
-/**
- * A list that was never read to its end is as old as its first run, between the attempts too, unless the last one failed for good. A quick run
- * alone begins none.
- */
-function firstLoadSinceMs(freshness: Freshness | undefined): number | undefined {
-  const { readAsOfMs, lastFullStatus, firstRunAtMs, why = [] } = freshness ?? {}
-  const isUnderWay = readAsOfMs === undefined && lastFullStatus !== undefined && !why.some(isForGood)
-  return isUnderWay ? firstRunAtMs : undefined
-}
-
-/** A date far in the future comes from a wrong clock, so it counts as too old. */
-function isTooOld(ageMs: number | undefined, maxAgeMs: number | undefined): boolean {
-  if (maxAgeMs === undefined) return false
-  return ageMs === undefined || ageMs > maxAgeMs || isInFuture(ageMs)
-}
-
-/** Why an organization is not proven, not fresh, or waits for a decision: short codes. */
-function whyNot(
-  freshness: Freshness | undefined,
-  { tooOld, isStale, isAhead }: Record<'tooOld' | 'isStale' | 'isAhead', boolean>,
-) {
-  if (freshness === undefined) return ['never-mirrored']
-  const { why, held, lastFullStatus, readAsOfMs } = freshness
-  // It is configured again, and its next run ends that.
-  if (freshness.retiredAtMs !== undefined) return ['retired']
-  if (lastFullStatus === undefined) return ['never-mirrored']
-  const isRunning = lastFullStatus === 'running' && (tooOld || readAsOfMs === undefined)
-  const isForgotten = isStale && lastFullStatus === 'complete' && !why.includes('page-limit')
-  return [
-    ...(isRunning ? ['running'] : []),
-    ...(isAhead ? [FUTURE_DATE] : []),
-    ...(isForgotten ? ['no-run-since'] : []),
-    ...why,
-    ...(held > 0 ? [`held ${held}`] : []),
-  ]
-}
-
-/** Organizations that are no longer mirrored, and whose customers are active all the same. */
-function leftBehind(organizations: readonly Organization[], known: readonly Freshness[]): Freshness[] {
-  const configured = new Set(organizations.map(({ id }) => id))
-  return known.filter(({ organization, active }) => active > 0 && !configured.has(organization))
-}
-
-/** What the latest quick run of an organization did, in one line: it is no reading of the list, and changes no age above. */
-function lastQuickText({ organization, freshness }: StatusLine): string {
-  const quick = freshness?.lastQuick
-  if (quick === undefined) return ''
-  return `${organization}: last quick run #${quick.runId} at ${moment(quick.startedAtMs)}: ${whatItDid(quick)}\n`
-}
-
-function whatItDid({ status, errorCode, ...quick }: LastQuickRun): string {
-  if (status === 'running') return 'under way'
-  if (errorCode !== undefined) return `${status}, ${errorCode}`
-  const { inserted, missing, updated, held, requests, trustedPages, reasons } = quick
-  const absent = held > 0 ? `, ${grouped(held)} absent at once and not marked` : ''
-  const cost = `${count(requests, 'request')}, ${count(trustedPages, 'page')} trusted without reading`
-  const why = reasons.filter((reason) => reason !== 'quick').map((reason) => `; ${reason}`)
-  return `${inserted} new, ${missing} missing, ${updated} changed${absent} (${cost}${why.join('')})`
-}
-
-/** The code in `why` of an organization whose last reading or proof has a date in the future. */
-const FUTURE_DATE = 'future-date'
-
-/** Whether a date of this age is further ahead than clocks that are nearly right. */
-function isInFuture(ageMs: number | undefined): boolean {
-  return ageMs !== undefined && ageMs < -LARGEST_STEP_MS
 }

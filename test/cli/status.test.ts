@@ -1,177 +1,236 @@
-import { statSync, truncateSync } from 'node:fs'
-import { expect, test } from 'vitest'
-import { z } from 'zod'
+import { truncateSync } from 'node:fs'
+import { beforeEach, expect, test } from 'vitest'
+import { examine } from '../../jobs/monitoring/health.ts'
+import { wentWell } from '../../jobs/notify/nights.ts'
+import { acceptCommand } from '../../src/cli/accept.ts'
+import { removalsCommand } from '../../src/cli/removals.ts'
+import { runsCommand } from '../../src/cli/runs.ts'
 import { statusCommand } from '../../src/cli/status.ts'
-import { syncCommand } from '../../src/cli/sync.ts'
-import { html, list } from '../support/fault-server.ts'
-import { tamper } from '../support/mirror-file.ts'
+import { readConfig } from '../../src/config/read-config.ts'
+import type { Mirror } from '../../src/model/mirror.ts'
+import type { Ending } from '../../src/model/run.ts'
+import { customers } from '../support/builders.ts'
+import { list, refusal } from '../support/fault-server.ts'
+import { mirrorPages, tamper } from '../support/mirror-file.ts'
 import { runCli } from '../support/run-cli.ts'
 import { runCommand } from '../support/run-command.ts'
-import { aFaultServer, aSandbox, aWorkplace, organizationAt, organizationsOf } from '../support/workplace.ts'
+import {
+  aFaultServer,
+  aMirroredWorkplace,
+  aSandbox,
+  aWorkplace,
+  organizationAt,
+  organizationsOf,
+  type Workplace,
+} from '../support/workplace.ts'
 
-const statusDocument = z.strictObject({
-  schemaVersion: z.literal(1),
-  organizations: z.array(
-    z.strictObject({
-      organization: z.string(),
-      readAsOf: z.iso.datetime().nullable(),
-      readAgeSeconds: z.int().nullable(),
-      provenAsOf: z.iso.datetime().nullable(),
-      provenAgeSeconds: z.int().nullable(),
-      proof: z.string().nullable(),
-      lastRun: z.int().nullable(),
-      lastStatus: z.string().nullable(),
-      active: z.int(),
-      missing: z.int(),
-      removed: z.int(),
-      held: z.int(),
-      openRejects: z.int(),
-      tooOld: z.boolean(),
-      why: z.array(z.string()),
-      paused: z.strictObject({ since: z.iso.datetime(), until: z.iso.datetime().nullable() }).nullable(),
-      lastQuick: z
-        .strictObject({
-          run: z.int(),
-          startedAt: z.iso.datetime(),
-          status: z.string(),
-          reasons: z.array(z.string()),
-          requests: z.int(),
-          trustedPages: z.int(),
-          inserted: z.int(),
-          updated: z.int(),
-          missing: z.int(),
-          held: z.int(),
-          errorCode: z.string().nullable(),
-        })
-        .nullable(),
-    }),
-  ),
+const HOUR_MS = 3_600_000
+const PROVEN = {
+  proof: 'proven',
+  reasons: [],
+  removals: { rule: { after: 2, maxShare: 0.1 }, confirmed: new Set<string>() },
+} as const
+const NOT_PROVEN = { proof: 'unproven', reasons: ['rejected-without-id'] } as const
+const FAILED = {
+  status: 'failed',
+  reasons: ['failed'],
+  readToEnd: false,
+  error: { code: 'unauthorized', message: 'The service refused the key.' },
+} as const
+
+let workplace: Workplace
+let mirror: Mirror
+
+beforeEach(async () => {
+  ;({ workplace, mirror } = await aMirroredWorkplace())
+  return () => mirror.close()
 })
 
-/** Three organizations, of which the last was never mirrored. */
-async function mirroredYesterday() {
-  const workplace = aWorkplace(organizationsOf(await aSandbox({ customers: [120, 7, 3] })))
-  await runCommand(syncCommand, ['acme', 'globex', '--config', workplace.config])
-  const day = `read_as_of = datetime(read_as_of, '-1 day'), started_at = datetime(started_at, '-1 day')`
-  tamper(workplace.mirror, `UPDATE runs SET ${day} WHERE organization = 'globex'`)
-  return workplace
+const status = (...args: string[]) => runCommand(statusCommand, [...args, '--config', workplace.config])
+const accept = (...args: string[]) => runCommand(acceptCommand, ['acme', ...args, '--config', workplace.config])
+const aRun = (hoursAgo: number, ending: Partial<Ending>, records = customers(1, 100)) =>
+  mirrorPages(mirror, [records], { atMs: Date.now() - hoursAgo * HOUR_MS, ending })
+const startRun = () => mirror.startRun({ organization: 'acme', trigger: 'sync', nowMs: Date.now() })
+
+/** The code `status` ends with, and what it says of acme. */
+async function said(...args: string[]) {
+  const { code, stdout } = await status('--json', ...args)
+  return { code, ...JSON.parse(stdout).organizations[0] }
 }
 
-test('a table shows how current each organization is, including those never mirrored', async () => {
-  const { folder } = await mirroredYesterday()
-  const { code, stdout, stderr } = await runCli(['status'], { cwd: folder })
+test('a table shows how current each organization is, also those never mirrored, and a quick run changes no age', async () => {
+  workplace = aWorkplace(organizationsOf(await aSandbox({ customers: [120, 7, 3] })))
+  await runCli(['sync', 'acme', 'globex'], { cwd: workplace.folder })
+  const day = `read_as_of = datetime(read_as_of, '-1 day'), started_at = datetime(started_at, '-1 day')`
+  tamper(workplace.mirror, `UPDATE runs SET ${day} WHERE organization = 'globex'`)
+  tamper(
+    workplace.mirror,
+    `INSERT INTO runs (organization, "trigger", started_at, finished_at, status, reasons, requests, held, trusted_pages, read_as_of)
+     VALUES ('acme', 'schedule', '2026-01-05 10:15:00', '2026-01-05 10:15:02', 'partial', '["quick"]', 31, 21, 969, '2026-01-05 10:15:00')`,
+  )
+  const { code, stdout, stderr } = await status()
 
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
   expect(stdout).toMatch(/^organization +read +proven +proof /)
-  expect(stdout).toMatch(/^acme +\d.* m?s +never +unproven +#\d complete +120 +0 +0 +0 +0 +plain-scan$/m)
+  expect(stdout).toMatch(/^acme +\d.* m?s +never +unproven +#3 partial +120 +0 +0 +0 +0 +plain-scan$/m)
   expect(stdout).toMatch(/^globex +.* 24 h.* never +unproven +#\d complete +7 +0 +0 +0 +0 +plain-scan$/m)
   expect(stdout).toMatch(/^initech +never +never +– +– +0 +0 +0 +0 +0 +never-mirrored$/m)
+  for (const [age, tooOld] of Object.entries({ '9000d': ['initech'], '23h': ['globex', 'initech'] })) {
+    const aged = await status('--json', '--max-age', age)
+    const organizations: { organization: string; tooOld: boolean; lastQuick: unknown }[] = JSON.parse(
+      aged.stdout,
+    ).organizations
+    expect(aged.code).toBe(3)
+    expect(organizations.flatMap((each) => (each.tooOld ? [each.organization] : []))).toEqual(tooOld)
+    expect(organizations[0]?.lastQuick).toMatchObject({ run: 3, held: 21, trustedPages: 969, errorCode: null })
+  }
+})
+
+test('one record without an id costs the proof, not the freshness; the table marks the date that is too old', async () => {
+  await aRun(48, PROVEN)
+  await aRun(2, NOT_PROVEN)
+
+  const hours = (number: number) => expect.toSatisfy((seconds: number) => Math.floor(seconds / 3600) === number)
+  expect(await said('--max-age', '26h')).toMatchObject({
+    ...{ code: 0, tooOld: false, why: ['rejected-without-id'], proof: 'unproven' },
+    ...{ readAgeSeconds: hours(2), provenAgeSeconds: hours(48) },
+  })
+  for (const [args, code] of [
+    [['26h', '--proven'], 3],
+    [['3d', '--proven'], 0],
+    [['121m'], 0],
+    [['119m'], 3],
+    [['10s'], 3],
+  ] as const)
+    expect(await said('--max-age', ...args)).toMatchObject({ code, tooOld: code === 3 })
+  expect((await status('--max-age', '1h')).stdout).toMatch(/^acme +2 h.* \(too old\) +2 d +/m)
+  expect((await status('--max-age', '26h', '--proven')).stdout).toMatch(/^acme +2 h.* 2 d.* \(too old\) /m)
+})
+
+test.each<[string, () => Promise<unknown>, object]>([
+  ['no run at all', async () => {}, { code: 3, tooOld: true, readAsOf: null, why: ['never-mirrored'] }],
+  ['the error of the last run', () => aRun(1, FAILED), { code: 3, tooOld: true, why: ['unauthorized'] }],
+  ['a proven run', () => aRun(1, PROVEN), { code: 0, why: [] }],
+  ['no run after the last one', () => aRun(30, PROVEN), { code: 3, why: ['no-run-since'] }],
+  ['a first run under way', startRun, { code: 0, why: ['running'] }],
+  ['a run under way', () => aRun(30, PROVEN).then(startRun), { code: 3, why: ['running'] }],
+  [
+    'a failed run after a good one',
+    () => aRun(27, PROVEN).then(() => aRun(1, FAILED)),
+    { code: 3, lastStatus: 'failed' },
+  ],
+  [
+    'an outage in the first load, which is as old as its first run',
+    () => aRun(5, { ...FAILED, error: { code: 'server-error', message: '503' } }),
+    { code: 0, tooOld: false, why: ['server-error'] },
+  ],
+  [
+    'a quick run alone',
+    () =>
+      mirrorPages(mirror, [], {
+        ...{ atMs: Date.now(), isQuick: true },
+        ending: { status: 'partial', reasons: ['quick', 'no-order'], readToEnd: false, trustedPages: 0 },
+      }),
+    { code: 3, tooOld: true, why: ['never-mirrored'] },
+  ],
+])('why reports %s', async (_, arrange, expected) => {
+  await arrange()
+
+  expect(await said('--max-age', '26h')).toMatchObject(expected)
+})
+
+test('while removals are held back it ends with 3, whatever later runs do, until they are approved', async () => {
+  await aRun(50, PROVEN)
+  const { runId } = await aRun(26, PROVEN, customers(51, 100))
+  await aRun(2, NOT_PROVEN, customers(51, 100))
+
+  expect(await said()).toMatchObject({ code: 3, held: 50, tooOld: false, why: ['rejected-without-id', 'held 50'] })
+  expect((await status()).stdout).toMatch(/ 50 +0 +rejected-without-id, held 50$/m)
+  await mirror.close()
+  await runCommand(removalsCommand, ['approve', `${runId}`, '--yes', '--config', workplace.config])
+  expect(await said()).toMatchObject({ code: 0, held: 0, removed: 50, why: ['rejected-without-id'] })
+})
+
+test('a date in the future is called that and does not count as fresh; one that is nearly right does', async () => {
+  await aRun(0, PROVEN)
+  tamper(workplace.mirror, `UPDATE runs SET read_as_of = datetime('now', '+1 hours')`)
+  expect(await said('--max-age', '26h')).toMatchObject({ code: 0, tooOld: false, why: [] })
+
+  tamper(workplace.mirror, `UPDATE runs SET read_as_of = '2051-01-01 00:00:00'`)
+  for (const proven of [[], ['--proven']])
+    expect(await said('--max-age', '26h', ...proven)).toMatchObject({ code: 3, tooOld: true, why: ['future-date'] })
+  expect(await said()).toMatchObject({ code: 0, readAsOf: '2051-01-01T00:00:00.000Z' })
+  const { stdout } = await status('--max-age', '26h')
+  expect(stdout).toMatch(/^acme +in the future +in the future .* future-date$/m)
+  expect(stdout).toContain('✖ acme: future-date\n  fix: The date lies in the future. Check the clock')
+})
+
+test('what needs a person stands first, once for all organizations with the same problem', async () => {
+  const refusing = await aFaultServer(refusal(403, 'forbidden', 'No.'))
+  const shops = Array.from({ length: 20 }, (_, index) => ({
+    ...organizationAt(refusing, { id: `shop-${index}` }),
+    apiKey: `key-${index}`,
+  }))
+  const { folder } = aWorkplace([organizationAt(await aFaultServer(list(3)), { id: 'acme' }), ...shops])
+  const synced = await runCli(['sync'], { cwd: folder })
+  const { stdout } = await runCli(['status'], { cwd: folder })
+
+  for (const text of [synced.stderr, stdout]) {
+    expect(text.match(/^✖ 20 organizations: plan forbids.*shop-0, .*shop-19/gm)).toHaveLength(1)
+    expect(text.match(/fix: /g)).toHaveLength(1)
+  }
+  expect(stdout).toMatch(/^✖ 20 organizations[^]*\nshop-0 [^]*\nacme /)
 })
 
 test.each([
-  ['an organization that was never mirrored', ['--max-age', '9000d'], ['initech']],
-  ['organizations older than it', ['--max-age', '23h'], ['globex', 'initech']],
-  ['nothing, when it is not given', [], []],
-])('--max-age finds %s too old, and then ends with 3', async (_, args, expected) => {
-  const { config } = await mirroredYesterday()
-  const { code, stdout } = await runCommand(statusCommand, ['--json', ...args, '--config', config])
-  const { organizations } = statusDocument.parse(JSON.parse(stdout))
+  [['--proven'], /^--proven changes what --max-age checks\. Use both: status --max-age 26h --proven\n$/],
+  ...['yesterday', '26', '-1h', '1w'].map((age): [string[], RegExp] => [
+    [`--max-age=${age}`],
+    /It must be a time such as 90m, 26h or 2d\./,
+  ]),
+  [['--json', '--format', 'prometheus'], /cannot be used with option/],
+  [['--html', 'x.html', '--json'], /option '--json' cannot be used with option '--html <file>'/],
+  [['--output', 'x.prom'], /--output goes with --format prometheus/],
+  [['--format', 'json'], /Allowed choices are prometheus/],
+])('status %j ends with 2', async (args, words) => {
+  const { code, stdout, stderr } = await runCli(['status', ...args], { cwd: workplace.folder })
 
-  expect(code).toBe(expected.length > 0 ? 3 : 0)
-  expect(organizations.filter(({ tooOld }) => tooOld).map(({ organization }) => organization)).toEqual(expected)
-  expect(organizations.map(({ readAgeSeconds }) => readAgeSeconds === null)).toEqual([false, false, true])
+  expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+  expect(stderr).toMatch(words)
 })
 
-test('--max-age accepts younger readings, to the unit', async () => {
-  const workplace = aWorkplace(organizationsOf(await aSandbox({ customers: [3] })))
-  await runCommand(syncCommand, ['--config', workplace.config])
-  tamper(workplace.mirror, `UPDATE runs SET read_as_of = datetime('now', '-25 hours')`)
-  const codes = []
-  for (const age of ['26h', '2d', '1561m', '24h', '1d', '1499m', '10s']) {
-    const { code } = await runCommand(statusCommand, ['--max-age', age, '--config', workplace.config])
-    codes.push(code)
-  }
+test('a mirror that lost its content is no mirror: every command ends with 7 and says how to make one', async () => {
+  await mirror.close()
+  truncateSync(workplace.mirror)
 
-  expect(codes).toEqual([0, 0, 0, 3, 3, 3, 3])
+  for (const args of [['status'], ['runs'], ['removals', 'list'], ['publish', 'copy.db'], ['backup', 'backup.db']])
+    expect(await runCli(args, { cwd: workplace.folder })).toMatchObject({
+      ...{ code: 7, stdout: '' },
+      stderr: `${workplace.mirror}: there is no mirror yet. Run 'customer-mirror sync' to make it, or name another one.\n`,
+    })
 })
 
-test('a run that failed does not make an organization any younger', async () => {
-  const server = await aFaultServer(list(3), html(200))
-  const workplace = aWorkplace([organizationAt(server)])
-  await runCommand(syncCommand, ['--config', workplace.config])
-  tamper(workplace.mirror, `UPDATE runs SET read_as_of = datetime('now', '-27 hours')`)
-  await runCommand(syncCommand, ['--config', workplace.config])
-  const { code, stdout } = await runCommand(statusCommand, ['--max-age', '26h', '--json', '--config', workplace.config])
-  const [acme] = statusDocument.parse(JSON.parse(stdout)).organizations
+test('a changed shape ends status with 3 and is no good night, until it is accepted, once', async () => {
+  const certificate = { basis: 'one-page', distinct: 100, requests: 1, pageSize: 100, holes: [], reasons: [] }
+  await aRun(2, { ...PROVEN, certificate }, customers(1, 100, { phone: '1' }))
+  await aRun(1, { ...PROVEN, certificate }, customers(1, 100, { phone: null }))
+  const { organizations } = await readConfig({ file: workplace.config, cwd: '/' })
+  const readiness = await examine({ write: async () => {}, workers: [], organizations, mirror, nowMs: Date.now() })
 
-  expect(code).toBe(3)
-  expect(acme).toMatchObject({ active: 3, lastRun: 2, lastStatus: 'failed', tooOld: true })
-})
-
-test('without a mirror it ends with 7 and explains how to create one', async () => {
-  const { folder, mirror } = aWorkplace(organizationsOf(await aSandbox({ customers: [1] })))
-  const { code, stdout, stderr } = await runCli(['status', '--max-age', '26h'], { cwd: folder })
-
-  expect({ code, stdout }).toEqual({ code: 7, stdout: '' })
-  expect(stderr).toBe(
-    `${mirror}: there is no mirror yet. Run 'customer-mirror sync' to make it, or name another one.\n`,
+  expect(await said()).toMatchObject({ code: 3, proof: 'unproven', why: ['shape-changed'] })
+  expect((await status('--format', 'prometheus')).stdout).toContain(
+    'customer_mirror_standing{organization="acme",state="shape-changed"} 1',
   )
-})
-
-test('a mirror that lost its content is no mirror without customers', async () => {
-  const { folder, mirror, config } = aWorkplace(organizationsOf(await aSandbox({ customers: [1] })))
-  await runCommand(syncCommand, ['--config', config])
-  truncateSync(mirror)
-
-  for (const args of [['status'], ['runs'], ['removals', 'list'], ['publish', 'copy.db'], ['backup', 'backup.db']]) {
-    const { code, stdout, stderr } = await runCli(args, { cwd: folder })
-    expect({ args, code, stdout }).toEqual({ args, code: 7, stdout: '' })
-    expect(stderr).toContain(`${mirror}: there is no mirror yet. Run 'customer-mirror sync' to make it`)
-  }
-  expect(statSync(mirror).size).toBe(0)
-})
-
-test.each(['yesterday', '26', '-1h', '1w'])('--max-age %s ends with 2', async (age) => {
-  const { folder } = aWorkplace(organizationsOf(await aSandbox({ customers: [1] })))
-  const { code, stderr } = await runCli(['status', `--max-age=${age}`], { cwd: folder })
-
-  expect(code).toBe(2)
-  expect(stderr).toContain('It must be a time such as 90m, 26h or 2d.')
-})
-
-test('a quick run is shown apart, and no date, age or reason of the table is about it', async () => {
-  const { config, mirror } = await mirroredYesterday()
-  tamper(
-    mirror,
-    `INSERT INTO runs (organization, "trigger", started_at, finished_at, status, reasons, requests, inserted, missing, held, trusted_pages,
-       read_as_of, error_code)
-     VALUES ('acme', 'schedule', '2026-01-05 10:15:00', '2026-01-05 10:15:02', 'partial', '["quick","quick-budget"]', 31, 5, 0, 21, 969,
-       '2026-01-05 10:15:00', NULL),
-       ('globex', 'schedule', '2026-01-05 10:30:00', '2026-01-05 10:30:02', 'failed', '["failed"]', 1, 0, 0, 0, 0, '2026-01-05 10:30:00',
-       'server-error')`,
+  expect((await status('--html', '-')).stdout).toContain('customer-mirror accept acme')
+  const shown = await runCommand(runsCommand, ['show', '2', '--config', workplace.config])
+  expect(shown.stdout).toMatch(
+    /shape-changed: Many records have lost a field[^]*\n {2}phone: empty for 100 customers\n/,
   )
-  const text = await runCommand(statusCommand, ['--config', config])
-  const json = await runCommand(statusCommand, ['--config', config, '--json', '--max-age', '23h'])
-  const [acme, globex, initech] = statusDocument.parse(JSON.parse(json.stdout)).organizations
+  expect(readiness).toMatchObject({ ready: true, shapeChanged: ['acme'] })
+  expect(wentWell([{ ended: 'complete', run: await mirror.findRun(2), heldRemovals: 0 }])).toBe(false)
 
-  expect(text.stdout).toMatch(/^acme .* #3 partial +120 .* plain-scan$/m)
-  expect(text.stdout).toMatch(/^globex .* 24 h.* #4 failed +7 .* plain-scan$/m)
-  expect(text.stdout.split('\n').slice(-4)).toEqual([
-    '',
-    'acme: last quick run #3 at 2026-01-05 10:15 UTC: 5 new, 0 missing, 0 changed, 21 absent at once and not marked (31 requests, 969 pages trusted without reading; quick-budget)',
-    'globex: last quick run #4 at 2026-01-05 10:30 UTC: failed, server-error',
-    '',
-  ])
-  expect(acme).toMatchObject({
-    lastRun: 3,
-    lastStatus: 'partial',
-    why: ['plain-scan'],
-    lastQuick: { run: 3, missing: 0, held: 21 },
-  })
-  expect(globex).toMatchObject({
-    tooOld: true,
-    why: ['no-run-since', 'plain-scan'],
-    lastQuick: { errorCode: 'server-error' },
-  })
-  expect(initech).toMatchObject({ lastQuick: null })
+  const accepted = [{ field: 'phone', customers: 100, isRejected: false }]
+  expect(JSON.parse((await accept('--json')).stdout)).toEqual({ schemaVersion: 1, organization: 'acme', accepted })
+  expect((await status()).code).toBe(0)
+  expect(await accept()).toMatchObject({ code: 2, stderr: expect.stringContaining('there is nothing to accept') })
 })

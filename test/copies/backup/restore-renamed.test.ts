@@ -1,6 +1,5 @@
 import { readFileSync } from 'node:fs'
 import { expect, onTestFinished, test } from 'vitest'
-import { replacedLines } from '../../../src/cli/output/forgotten.ts'
 import { restoredText } from '../../../src/cli/restore.ts'
 import { replacedMirrors } from '../../../src/copies/restore.ts'
 import { writeFor } from '../../../src/copies/written-file.ts'
@@ -30,9 +29,6 @@ test.each([
   expect(restored.customers).toBe(valueOf(mirror, 'SELECT count(*) FROM customers'))
   const replaced = replacedMirrors(mirror)
   expect(replaced).toEqual([restored.kept])
-  expect(replacedLines(replaced).join('\n')).toBe(
-    `  - mirrors that a restore replaced, or that a killed restore or move left unfinished: remove them\n      ${replaced[0]}`,
-  )
   for (const n of [...before, ...after]) expect(readFileSync(mirror, 'latin1')).not.toContain(`customer-${n}@example`)
   // To rename it again is what the operator does next.
   await rename(mirror)
