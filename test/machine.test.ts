@@ -9,7 +9,6 @@ import { makeFolder } from '../src/machine/folders.ts'
 import { isGone, nameOfProcess } from '../src/machine/process-name.ts'
 import { turnWithTime } from '../src/machine/timers.ts'
 import { commit, commitIn, exactVersion, version } from '../src/machine/version.ts'
-import { openMirror } from '../src/store/mirror.ts'
 import { aCheckout, npm } from './support/package-checkout.ts'
 import { temporaryFolder } from './support/temp-folder.ts'
 
@@ -26,13 +25,6 @@ test.each([
   ['below a file', () => join(aFile(), 'one', 'two'), 'ENOTDIR'],
 ])('a folder %s is an error at once', (_, place, code) => {
   expect(() => makeFolder(place())).toThrow(expect.objectContaining({ code }))
-})
-
-test('a mirror where no folder can be made is unusable, and is not tried for ever', async () => {
-  await expect(openMirror('/proc/none/made/customers.db')).rejects.toMatchObject({
-    code: 'denied',
-    message: expect.stringMatching(/^\/proc\/none\/made\/customers\.db: .*ENOENT/),
-  })
 })
 
 function aFile(): string {
@@ -62,11 +54,6 @@ async function turnsOf(pieces: number, tookMs: number): Promise<number[]> {
 
 test('work that takes long is begun one piece a turn, so that the event loop looks at other things in between', async () => {
   expect(await turnsOf(4, 20)).toEqual([0, 1, 2, 3])
-})
-
-test('work that takes little is begun together', async () => {
-  expect(await turnsOf(4, 5)).toEqual([0, 0, 0, 0])
-  expect(await turnsOf(6, 10)).toEqual([0, 0, 1, 1, 2, 2])
 })
 
 const machine = nameOfProcess().split('#')[0]

@@ -1,7 +1,7 @@
 import Database from 'better-sqlite3'
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { addWarnings, TEXT_FIELDS } from '../../src/model/customer.ts'
+import { TEXT_FIELDS } from '../../src/model/customer.ts'
 import { MAX_NESTING, MAX_RECORD_LENGTH, sortRecords } from '../../src/sync/sorting/sort-records.ts'
 import { utcTime } from '../../src/time/moments.ts'
 import { aCustomer, customerId, type SentRecord } from '../support/builders.ts'
@@ -18,21 +18,13 @@ test('a record as the specification shows it is kept exactly as sent, without a 
 
 test.each<[string, unknown, { recordId: string | null; fields: string[] }]>([
   ['null', null, { recordId: null, fields: [''] }],
-  ['text', 'a customer', { recordId: null, fields: [''] }],
   ['a number', 7, { recordId: null, fields: [''] }],
-  ['an array', [aCustomer(1)], { recordId: null, fields: [''] }],
-  ['an empty array', [], { recordId: null, fields: [''] }],
   ['a record without an id', aCustomer(1, { id: undefined }), { recordId: null, fields: ['id'] }],
-  ['an id of null', aCustomer(1, { id: null }), { recordId: null, fields: ['id'] }],
   ['an id that is a number', aCustomer(1, { id: 12 }), { recordId: null, fields: ['id'] }],
-  ['an id that is empty', aCustomer(1, { id: '' }), { recordId: null, fields: ['id'] }],
   ['an id that is no UUID', aCustomer(1, { id: 'customer-1' }), { recordId: null, fields: ['id'] }],
   ['an id in braces', aCustomer(1, { id: `{${customerId(1)}}` }), { recordId: null, fields: ['id'] }],
   ['an id with a line end', aCustomer(1, { id: `${customerId(1)}\n` }), { recordId: null, fields: ['id'] }],
-  ['an id without hyphens', aCustomer(1, { id: 'f'.repeat(32) }), { recordId: null, fields: ['id'] }],
   ['a field that is an object', aCustomer(1, { name: { first: 'A' } }), { recordId: customerId(1), fields: ['name'] }],
-  ['a field that is an array', aCustomer(1, { email: ['a'] }), { recordId: customerId(1), fields: ['email'] }],
-  ['a date as an object', aCustomer(1, { created_at: {} }), { recordId: customerId(1), fields: ['created_at'] }],
   [
     'two such fields',
     aCustomer(1, { phone: [], language: {} }),
@@ -48,10 +40,6 @@ test.each<[string, unknown, { recordId: string | null; fields: string[] }]>([
   expect(rejects[0]?.reasons.map(({ field }) => field)).toEqual(fields)
   expect(rejects[0]?.reasons.every(({ message }) => message.startsWith('must be'))).toBe(true)
   expect(rows).toMatchObject([{ id: recordId ?? undefined, createdAt: undefined }])
-})
-
-test.each(TEXT_FIELDS)('a reason names the field %s when it holds an object', (field) => {
-  expect(sort(aCustomer(1, { [field]: { a: 1 } })).rejects[0]?.reasons).toEqual([{ field, message: 'must be text' }])
 })
 
 test('no reason repeats what the record holds', () => {
@@ -72,40 +60,21 @@ test('a record longer than 1 MiB of JSON is rejected, one of exactly 1 MiB is ke
   expect(MAX_RECORD_LENGTH).toBe(1024 * 1024)
 })
 
-test('unknown fields count towards the length of a record', () => {
-  expect(sort(aCustomer(1, { notes: 'x'.repeat(MAX_RECORD_LENGTH) })).rejects).toHaveLength(1)
-})
-
 test.each<[string, SentRecord, Record<string, unknown>, Record<string, number>]>([
   ['a missing field', { phone: undefined }, { phone: null }, { missing_field: 1 }],
   ['null, which the columns can hold', { phone: null }, { phone: null }, {}],
-  ['empty text', { name: '' }, { name: '' }, {}],
-  ['white space around a name', { name: '  Ada \t' }, { name: '  Ada \t' }, {}],
   ['a number for text', { phone: 5550100 }, { phone: '5550100' }, { coerced_to_text: 1 }],
-  ['zero', { phone: 0 }, { phone: '0' }, { coerced_to_text: 1 }],
-  ['a negative fraction', { phone: -1.5 }, { phone: '-1.5' }, { coerced_to_text: 1 }],
   ['a number beyond 2^53', { phone: 2 ** 60 }, { phone: String(2 ** 60) }, { coerced_to_text: 1, imprecise_number: 1 }],
-  ['the greatest exact number', { phone: 2 ** 53 - 1 }, { phone: '9007199254740991' }, { coerced_to_text: 1 }],
   ['true for text', { name: true }, { name: 'true' }, { coerced_to_text: 1 }],
   ['an e-mail address without a dot', { email: 'a@localhost' }, { email: 'a@localhost' }, {}],
-  [
-    'an international e-mail address',
-    { email: 'δοκιμή@παράδειγμα.example' },
-    { email: 'δοκιμή@παράδειγμα.example' },
-    {},
-  ],
   ['an e-mail address without @', { email: 'nobody' }, { email: 'nobody' }, { odd_email: 1 }],
   ['an e-mail address with two @', { email: 'a@b@example.com' }, { email: 'a@b@example.com' }, { odd_email: 1 }],
-  ['an empty e-mail address', { email: '' }, { email: '' }, { odd_email: 1 }],
-  ['no e-mail address', { email: null }, { email: null }, {}],
   [
     'an unreadable date',
     { created_at: 'soon' },
     { created_at: 'soon', created_at_utc: null },
     { unreadable_created_at: 1 },
   ],
-  ['an empty date', { created_at: '' }, { created_at: '', created_at_utc: null }, { unreadable_created_at: 1 }],
-  ['no date', { created_at: null }, { created_at: null, created_at_utc: null }, {}],
   [
     'a date as seconds',
     { created_at: 1704164645 },
@@ -120,10 +89,8 @@ test.each<[string, SentRecord, Record<string, unknown>, Record<string, number>]>
     { unknown_field: 1, malformed_text: 1 },
   ],
   ['NUL', { name: 'a\0b' }, { name: 'a\ufffdb' }, { malformed_text: 1 }],
-  ['a long unknown language', { language: 'tlh-Latn-x-made-up' }, { language: 'tlh-Latn-x-made-up' }, {}],
   ['an unknown field', { vip: true }, { extra: '{"vip":true}' }, { unknown_field: 1 }],
   ['unknown fields, in one order', { z: 1, a: [2] }, { extra: '{"a":[2],"z":1}' }, { unknown_field: 2 }],
-  ['an unknown field of null', { vip: null }, { extra: '{"vip":null}' }, { unknown_field: 1 }],
   [
     'a number beyond 2^53 in an unknown field',
     { account: 2 ** 60 },
@@ -170,11 +137,8 @@ test('an id alone makes a customer', () => {
 
 test.each([
   ['upper case', '6F9619FF-8B86-D011-B42D-00C04FC964FF'],
-  ['mixed case', '6f9619Ff-8B86-d011-b42d-00c04Fc964ff'],
   ['version 1', '5c1b0f2e-3f8a-11ee-be56-0242ac120002'],
-  ['version 7', '018f4d3e-7b2a-7c31-9a55-3f1f2b1c0d9e'],
   ['version 0', '00000000-0000-0000-0000-000000000000'],
-  ['the greatest', 'ffffffff-ffff-ffff-ffff-ffffffffffff'],
 ])('a UUID of any version and case is an id, kept in lower case: %s', (_, id) => {
   const { customers, rows } = sort(aCustomer(1, { id }))
 
@@ -200,13 +164,6 @@ test('half a surrogate pair in a reject becomes U+FFFD and is counted; its key i
   expect(other.rejects[0]?.key).not.toBe(rejects[0]?.key)
 })
 
-test('warnings add up over pages', () => {
-  const warnings = { odd_email: 1 }
-  addWarnings(warnings, { odd_email: 2, missing_field: 3 })
-
-  expect(warnings).toEqual({ odd_email: 3, missing_field: 3 })
-})
-
 /** `levels` lists within one another. */
 function nested(levels: number, inner = ''): unknown {
   return JSON.parse(`${'['.repeat(levels)}${inner}${']'.repeat(levels)}`)
@@ -219,14 +176,6 @@ test('a record nested less deeply than any program reads is kept, with its numbe
   const db = new Database(':memory:')
   expect(db.prepare('SELECT json_valid(?)').pluck().get(customers[0]?.extra)).toBe(1)
   db.close()
-})
-
-test('a kept record stands in no document of ours deeper than any program reads: 64 levels, in .NET', () => {
-  const { customers } = sort(aCustomer(1, { deep: nested(MAX_NESTING - 1) }))
-  // `extra` is an object where the record was one, within a row, within a list, within a document.
-  const deepest = `{"rows":[{"extra":${customers[0]?.extra}}]}`
-
-  expect(deepest.match(/[[{]/g)?.length).toBeLessThanOrEqual(64)
 })
 
 test.each([MAX_NESTING, 1500, 20_000])('a record with %i lists within one another costs itself alone', (levels) => {
@@ -250,23 +199,17 @@ test.each([
   ['an offset of nothing', '2024-01-02T03:04:05+00:00', '2024-01-02 03:04:05'],
   ['a database', '2024-01-02 03:04:05', '2024-01-02 03:04:05'],
   ['no zone, UTC is meant', '2024-01-02T03:04:05', '2024-01-02 03:04:05'],
-  ['lower-case z', '2024-01-02T03:04:05z', '2024-01-02 03:04:05'],
   ['milliseconds', '2024-01-02T03:04:05.999Z', '2024-01-02 03:04:05'],
-  ['a comma before the fraction', '2024-01-02T03:04:05,5Z', '2024-01-02 03:04:05'],
-  ['nanoseconds', '2024-01-02T03:04:05.123456789+00:00', '2024-01-02 03:04:05'],
   ['no seconds', '2024-01-02T03:04Z', '2024-01-02 03:04:00'],
   ['a day alone', '2024-01-02', '2024-01-02 00:00:00'],
   ['east of Greenwich, the day before', '2024-01-01T01:30:00+02:00', '2023-12-31 23:30:00'],
   ['west of Greenwich, the year after', '2023-12-31T23:30:00-05:00', '2024-01-01 04:30:00'],
   ['half an hour', '2024-01-02T03:04:05+05:30', '2024-01-01 21:34:05'],
   ['three quarters of an hour, without a colon', '2024-01-02T03:04:05+0545', '2024-01-01 21:19:05'],
-  ['whole hours alone', '2024-01-02T03:04:05-03', '2024-01-02 06:04:05'],
   ['a space before the zone', '2024-01-02 03:04:05 +0100', '2024-01-02 02:04:05'],
-  ['minus nothing', '2024-01-02T03:04:05-00:00', '2024-01-02 03:04:05'],
   ['a leap day', '2024-02-29T12:00:00Z', '2024-02-29 12:00:00'],
   ['a leap day of a fourth century', '2000-02-29T12:00:00Z', '2000-02-29 12:00:00'],
   ['into a leap day', '2024-03-01T00:30:00+01:00', '2024-02-29 23:30:00'],
-  ['past a leap day that is none', '2023-03-01T00:30:00+01:00', '2023-02-28 23:30:00'],
   ['the first second that every time zone has', '0001-01-02T00:00:00Z', '0001-01-02 00:00:00'],
   ['the last second that every time zone has', '9999-12-30T23:59:59Z', '9999-12-30 23:59:59'],
 ])('created_at is read as UTC: %s', (_, text, utc) => {
@@ -275,36 +218,27 @@ test.each([
 
 test.each([
   ['nothing', ''],
-  ['words', 'yesterday'],
   ['Unix seconds', '1704164645'],
   ['a leap day of a common year', '2023-02-29T00:00:00Z'],
   ['a leap day of a century', '1900-02-29'],
   ['the 30th of February', '2024-02-30'],
   ['the 31st of April', '2024-04-31'],
   ['month 13', '2024-13-01'],
-  ['month 0', '2024-00-10'],
-  ['day 0', '2024-01-00'],
   ['hour 24', '2024-01-02T24:00:00Z'],
   ['minute 60', '2024-01-02T03:60:00Z'],
   ['a leap second', '2016-12-31T23:59:60Z'],
   ['a zone of more than a day', '2024-01-02T03:04:05+99:00'],
   ['a zone of 60 minutes', '2024-01-02T03:04:05+01:60'],
-  ['a zone of one digit', '2024-01-02T03:04:05+1'],
   ['a named zone', '2024-01-02T03:04:05 Europe/Paris'],
   ['MySQL for never', '0000-00-00 00:00:00'],
-  ['two digits for the year', '24-01-02'],
   ['American order', '01/02/2024'],
   ['no hyphens', '20240102T030405Z'],
-  ['text around it', ' 2024-01-02 '],
   ['a second line', '2024-01-02\n2024-01-03'],
   ['digits of another script', '٢٠٢٤-٠١-٠٢'],
   ['in the year 0', '0000-12-31T23:59:59Z'],
-  ['a leap day in the year 0', '0000-02-29'],
   ['in the year 0 in a time zone of a reader', '0001-01-01T23:59:59Z'],
   ['after the year 9999 in a time zone of a reader', '9999-12-31T00:00:00Z'],
   ['in the year 0 in UTC alone', '0001-01-01T00:30:00+01:00'],
-  ['before the year 0', '0000-01-01T00:30:00+01:00'],
-  ['after the year 9999', '9999-12-31T23:30:00-01:00'],
 ])('created_at that is not a date is never guessed: %s', (_, text) => {
   expect(utcTime(text)).toBeNull()
 })
@@ -324,16 +258,6 @@ test('any instant in any zone reads as the same second in UTC', () => {
       expect(utcTime(`${local}${offsetMinutes < 0 ? '-' : '+'}${hours}:${minutes}`)).toBe(
         date.toISOString().slice(0, 19).replace('T', ' '),
       )
-    }),
-  )
-})
-
-test('no text at all makes reading a date fail', () => {
-  fc.assert(
-    fc.property(fc.oneof(fc.string(), fc.stringMatching(/^[0-9T:Z+. -]{8,25}$/)), (text) => {
-      const utc = utcTime(text)
-
-      expect(utc === null || /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/.test(utc)).toBe(true)
     }),
   )
 })

@@ -5,7 +5,7 @@ import { signedHeaders } from '../../src/signing/signing.ts'
 import type { OrganizationInHand, Sandbox, SandboxOptions, Truth } from '../../src/service/sandbox.ts'
 
 /** A sandbox that runs until the test ends, with its first organization at hand. */
-export type Played = {
+type Played = {
   sandbox: Sandbox
   acme: Sandbox['organizations'][number]
   hand: OrganizationInHand
@@ -44,17 +44,7 @@ export async function played(scenario: string | undefined, options: SandboxOptio
   return { sandbox, acme, hand: sandbox.organization('acme'), truth: sandbox.truth('acme'), get, readAll }
 }
 
-/** A play whose clock stands, except `between` requests. */
-export async function onAClock(scenario: string, options: { customers?: number } = {}) {
-  let nowMs = Date.UTC(2026, 0, 5, 2)
-  const game: Played = await played(scenario, { ...options, now: () => nowMs })
-  const between = (ms: number): void => {
-    nowMs += ms
-  }
-  return { game, between }
-}
-
-export async function getPage(
+async function getPage(
   { recipe }: Pick<Sandbox, 'recipe'>,
   organization: Sandbox['organizations'][number],
   { page, size, search, now = Date.now }: { page: number; size: number; search: string; now?: SandboxOptions['now'] },
@@ -66,12 +56,6 @@ export async function getPage(
   const text = await response.text()
   const { data, meta } = bodySchema.parse(text.startsWith('{') ? JSON.parse(text) : {})
   return { status: response.status, headers: response.headers, text, data, ids: data.flatMap(idOf), meta }
-}
-
-/** The ids that were not read though they lived, and how often ids came again. */
-export function lostAndRepeated(ids: readonly string[], lived: ReadonlySet<string>): { lost: number; again: number } {
-  const seen = new Set(ids)
-  return { lost: lived.difference(seen).size, again: ids.length - seen.size }
 }
 
 function idOf(record: unknown): string[] {

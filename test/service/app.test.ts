@@ -6,7 +6,7 @@ import type { ServiceOptions, ServiceOrganization } from '../../src/service/app.
 import { generateCustomers } from '../../src/service/customers.ts'
 import { listen } from '../../src/http/server.ts'
 import { DEFAULT_PRESET, recipeOf, signedHeaders } from '../../src/signing/signing.ts'
-import { answerOf, ask, failure, list } from './ask.ts'
+import { ask, failure, list } from './ask.ts'
 
 const customers = generateCustomers({ seed: 'app', count: 40 })
 const acme = { id: 'acme', apiKey: 'key-acme', secret: 'secret-acme', customers: { list: () => customers } }
@@ -56,9 +56,7 @@ test('an organization cannot sign with the key of another', async () => {
 test.each([
   ['without a key', (headers: Record<string, string>) => delete headers['X-API-Key']],
   ['with an unknown key', (headers: Record<string, string>) => (headers['X-API-Key'] = 'nobody')],
-  ['without a timestamp', (headers: Record<string, string>) => delete headers['X-Timestamp']],
   ['with a later timestamp than was signed', (headers: Record<string, string>) => (headers['X-Timestamp'] += '0')],
-  ['without a signature', (headers: Record<string, string>) => delete headers['X-Signature']],
   ['with a wrong signature', (headers: Record<string, string>) => (headers['X-Signature'] = 'f'.repeat(64))],
 ])('a request %s is answered 401, without further details', async (_, change) => {
   const { acme: asked } = await serve(acme)
@@ -101,21 +99,11 @@ test('a plan that does not permit reading customers is answered 403', async () =
   expect(failure(answer)).toMatchObject({ error: 'forbidden', details: {} })
 })
 
-test.each(['/products', '/customers/1', ''])(
-  'what the specification does not describe is answered 404: %s',
-  async (path) => {
-    const { acme: asked } = await serve(acme)
-    const answer = await ask(asked, path)
-    expect(answer.status).toBe(404)
-    expect(failure(answer).error).toBe('not_found')
-  },
-)
-
-test('customers are read-only', async () => {
+test.each(['/products', ''])('what the specification does not describe is answered 404: %s', async (path) => {
   const { acme: asked } = await serve(acme)
-  const url = new URL(`${asked.baseUrl}/customers`)
-  const headers = signedHeaders({ method: 'DELETE', url }, asked, { unixMs: Date.now() }, recipe)
-  expect((await answerOf(await fetch(url, { method: 'DELETE', headers }))).status).toBe(404)
+  const answer = await ask(asked, path)
+  expect(answer.status).toBe(404)
+  expect(failure(answer).error).toBe('not_found')
 })
 
 test('a page larger than the maximum is answered 422 with details, or capped', async () => {
@@ -151,14 +139,6 @@ test('over the rate limit a request is answered 429 with the time to wait, until
 
   nowMs += 2500
   expect(rateHeaders((await take()).headers)).toEqual(['2', '1', null, null])
-})
-
-test('the limit is described on refusals too, and nowhere when there is none', async () => {
-  const service = await serve({ ...acme, rateLimit: { requests: 9, windowMs: 60_000 } })
-  expect(rateHeaders((await ask(service.acme, '/products')).headers)).toEqual(['9', '8', null, null])
-  const wrong = await ask({ ...service.acme, secret: 'wrong' }, '/customers')
-  expect([wrong.status, ...rateHeaders(wrong.headers)]).toEqual([401, '9', '7', null, null])
-  expect(rateHeaders((await ask(service.globex, '/customers')).headers)).toEqual([null, null, null, null])
 })
 
 test('Date is the clock of the service, refusals included', async () => {

@@ -33,26 +33,6 @@ test('bytes that a source never released are free after it is closed', async () 
   await whenRoomy(waiting, PATIENT.signal)
 })
 
-test('what comes of a request after its page was given up keeps no other page out', () => {
-  const rooms = createByteBudget(100)
-  const [givenUp, other] = [rooms.open(), rooms.open()]
-  givenUp.add(90)
-  givenUp.close()
-  givenUp.add(90)
-  other.add(90)
-  const third = rooms.open()
-  third.add(10)
-  expect([givenUp, other, third].map(({ mayGoOn }) => mayGoOn)).toEqual([true, true, true])
-})
-
-test('waiting for room ends with the reason of the signal', async () => {
-  const rooms = createByteBudget(1)
-  const [first, second] = [rooms.open(), rooms.open()]
-  first.add(2)
-  second.add(2)
-  await expect(whenRoomy(second, AbortSignal.abort(new Error('stop')))).rejects.toThrow('stop')
-})
-
 test('pages that are larger than the budget are each read, one after the other, and never two in full at once', async () => {
   await using server = await faultServer(large)
   const budget = createByteBudget(10_000)

@@ -1,6 +1,6 @@
 import { generateKeyPairSync, sign } from 'node:crypto'
 import { getEventListeners } from 'node:events'
-import { brotliCompressSync, constants, deflateRawSync, deflateSync, gzipSync } from 'node:zlib'
+import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from 'node:zlib'
 import { expect, test } from 'vitest'
 import { factsOf } from '../../src/errors/errors.ts'
 import { DEFAULT_PRESET, recipeOf, signature, stringToSign } from '../../src/signing/signing.ts'
@@ -9,7 +9,6 @@ import { aSource, CREDENTIALS, PATIENT, rejection } from './a-source.ts'
 import {
   bytes,
   cut,
-  drip,
   envelopeOf,
   faultServer,
   hang,
@@ -46,11 +45,7 @@ test('a page is asked for with the canonical query and every header, and the sig
   expect(stringToSign({ method: 'GET', url: request?.url ?? server.baseUrl }, '', { unixMs: now() }, recipe)).toBe(text)
 })
 
-test.each([
-  ['an answer that never comes', hang()],
-  ['a body that drips for ever', drip(20)],
-  ['a body that stops', cutShortOfEnd()],
-])('%s ends with the request timeout', async (_, reply) => {
+test.each([['a body that stops', cutShortOfEnd()]])('%s ends with the request timeout', async (_, reply) => {
   await using server = await faultServer(reply)
   const { source } = aSource(server, { requestTimeoutMs: 250, attempts: 1 })
   expect(await rejection(source.readPage(FIRST, PATIENT))).toMatchObject({ name: 'SourceUnavailable', code: 'network' })
@@ -64,10 +59,8 @@ function cutShortOfEnd(): Parameters<typeof faultServer>[0] {
 }
 
 test.each([
-  ['in the middle of the body', cut(BODY)],
   ['in the middle of a compressed body', cut(gzipSync(BODY), 0.5, { 'Content-Encoding': 'gzip' })],
   ['in a body without a length', cutChunked()],
-  ['before the answer', slam()],
 ])('a connection cut %s is asked about again, and the page is read', async (_, reply) => {
   await using server = await faultServer(reply, list(3))
   expect((await aSource(server).source.readPage(FIRST, PATIENT)).records()).toHaveLength(3)
@@ -89,20 +82,6 @@ test('a port without a listener is unavailable, with the cause kept', async () =
   expect(error).toMatchObject({ name: 'SourceUnavailable', code: 'network', cause: { code: 'ECONNREFUSED' } })
   expect(source.counters.requests).toBe(2)
 })
-
-test.each([300, 301, 302, 303, 307, 308])(
-  'a %i to another host is not followed, and the other host hears nothing',
-  async (status) => {
-    await using other = await faultServer(list(3))
-    await using server = await faultServer(redirect(status, `${other.origin}/api/v1/customers?token=hidden`))
-    const error = await rejection(aSource(server).source.readPage(FIRST, PATIENT))
-    expect(error).toMatchObject({ name: 'ContractBroken', code: 'bad-answer' })
-    expect(String(error)).toContain(new URL(other.origin).host)
-    expect(String(error)).not.toContain('hidden')
-    expect(other.requests).toHaveLength(0)
-    expect(server.requests).toHaveLength(1)
-  },
-)
 
 test.each([
   ['/login', /login page.*API key/s],
@@ -174,14 +153,6 @@ test('nothing listens to the signal any more when a request has ended, well or n
   expect(getEventListeners(signal, 'abort')).toEqual([])
 })
 
-test('an aborted signal asks for nothing', async () => {
-  await using server = await faultServer(list(3))
-  const { source } = aSource(server)
-  const error = await rejection(source.readPage(FIRST, { signal: AbortSignal.abort(new Error('enough')) }))
-  expect(error).toMatchObject({ message: 'enough' })
-  expect(server.requests).toHaveLength(0)
-})
-
 test('a key that no header can carry is reported, without showing it', async () => {
   await using server = await faultServer(json(200, {}))
   const { source } = aSource(server, {}, { credentials: { apiKey: 'bad\nkey', secret: 'x' } })
@@ -197,11 +168,9 @@ test('plain http to another machine is refused when the source is opened', () =>
 
 test.each([
   ['gzip', gzipSync(BODY)],
-  ['GZIP', gzipSync(BODY)],
   ['deflate', deflateSync(BODY)],
   ['deflate', deflateRawSync(BODY)],
   ['br', brotliCompressSync(BODY)],
-  ['identity', Buffer.from(BODY)],
   ['UTF-8', Buffer.from(BODY)],
 ])('an answer whose Content-Encoding is %s is read, and its bytes are counted decoded', async (encoding, body) => {
   await using server = await faultServer(bytes(200, body, { 'Content-Encoding': encoding }))
@@ -210,51 +179,16 @@ test.each([
   expect(page.bytes).toBe(BODY.length)
 })
 
-test('a byte order mark before the JSON is fine', async () => {
-  await using server = await faultServer(bytes(200, `\uFEFF${BODY}`))
-  expect((await aSource(server).source.readPage(FIRST, PATIENT)).records()).toHaveLength(3)
-})
-
 test.each([
-  ['an empty body', '', {}, 'bad-answer'],
-  ['HTML', '<!doctype html><p>maintenance</p>', {}, 'bad-answer'],
-  ['a notice before the JSON', `<br /><b>Notice</b>: undefined index\n${BODY}`, {}, 'bad-answer'],
-  ['JSON cut off though complete on the wire', BODY.slice(0, -40), {}, 'bad-answer'],
-  ['letters in latin-1', Buffer.from(BODY.replace('Customer 1', 'Andr\u00e9'), 'latin1'), {}, 'not-utf8'],
   ['an encoding never asked for', BODY, { 'Content-Encoding': 'zstd' }, 'bad-answer'],
   ['two encodings at once', gzipSync(gzipSync(BODY)), { 'Content-Encoding': 'gzip, gzip' }, 'bad-answer'],
-  ['gzip that is none', BODY, { 'Content-Encoding': 'gzip' }, 'bad-answer'],
   ['gzip that ends early', gzipSync(BODY).subarray(0, 60), { 'Content-Encoding': 'gzip' }, 'bad-answer'],
-  ['brotli that is none', BODY, { 'Content-Encoding': 'br' }, 'bad-answer'],
 ])('a 200 with %s breaks the contract and is not asked for again', async (_, body, headers, code) => {
   await using server = await faultServer(bytes(200, body, headers))
   const error = await rejection(aSource(server).source.readPage(FIRST, PATIENT))
   expect(error).toMatchObject({ name: 'ContractBroken', code })
   expect(String(error)).not.toMatch(/Customer|@|Notice|maintenance/)
   expect(server.requests).toHaveLength(1)
-})
-
-test('a body without end is given up at the cap', async () => {
-  await using server = await faultServer((response) => {
-    response.writeHead(200)
-    const pour = (): void => {
-      while (!response.destroyed && response.write('x'.repeat(65_536))) void 0
-    }
-    response.on('drain', pour)
-    pour()
-  })
-  const { source } = aSource(server)
-  expect(await rejection(source.readPage(FIRST, PATIENT))).toMatchObject({ code: 'too-large' })
-})
-
-test.each([
-  ['gzip', gzipSync(Buffer.alloc(20_000_000, ' '))],
-  ['deflate', deflateSync(Buffer.alloc(20_000_000, ' '))],
-  ['br', brotliCompressSync(Buffer.alloc(20_000_000, ' '), { params: { [constants.BROTLI_PARAM_QUALITY]: 1 } })],
-])('a small %s answer that unpacks to more than the cap is given up', async (encoding, bomb) => {
-  await using server = await faultServer(bytes(200, bomb, { 'Content-Encoding': encoding }))
-  expect(bomb.byteLength).toBeLessThan(100_000)
-  expect(await rejection(aSource(server).source.readPage(FIRST, PATIENT))).toMatchObject({ code: 'too-large' })
 })
 
 /** Exactly this on the wire, and then the end of the connection. */
@@ -271,7 +205,6 @@ test.each([
     raw('SSH-2.0-OpenSSH_9.6\r\n'),
     /not valid HTTP \((HPE_INVALID|Expected HTTP|Response does not).*\)/,
   ],
-  ['status 000', raw('HTTP/1.1 000 x\r\nContent-Length: 0\r\n\r\n'), /not valid HTTP \(ERR_ASSERTION\)/],
   [
     'a chunk that has no size',
     raw(`${OK}Transfer-Encoding: chunked\r\n\r\nzz\r\n{}\r\n`),
@@ -282,7 +215,6 @@ test.each([
     raw(`${OK}Content-Length: 5\r\nContent-Length: 2\r\n\r\n{}`),
     /not valid HTTP \(UND_ERR_RES_CONTENT_LENGTH_MISMATCH\)/,
   ],
-  ['100 KB of headers', bytes(200, '{}', { 'X-Long': 'a'.repeat(100_000) }), /UND_ERR_HEADERS_OVERFLOW/],
 ])('an answer with %s is asked for again, and the error says what is wrong with it', async (_, reply, said) => {
   await using server = await faultServer(reply)
   const error = await rejection(aSource(server, { attempts: 2 }).source.readPage(FIRST, PATIENT))
@@ -296,7 +228,6 @@ test.each([
 test.each([
   'Content-Length: 9\r\n\r\n{',
   'Connection: close\r\nTransfer-Encoding: chunked\r\n\r\n9\r\n{',
-  'Content-Le',
   'Connection: close\r\n\r\n{"success":true,"data":[{"id":"',
 ])('a connection that ends after %j is not blamed on the answer', async (start) => {
   await using server = await faultServer(raw(OK + start))
@@ -306,7 +237,7 @@ test.each([
   expect(factsOf(error)).toMatchObject({ title: 'unreachable' })
 })
 
-test.each(['102 Processing', '103 Early Hints'])('an answer may begin with %s', async (status) => {
+test.each(['103 Early Hints'])('an answer may begin with %s', async (status) => {
   await using server = await faultServer(async (response, request) => {
     response.socket?.write(`HTTP/1.1 ${status}\r\n\r\n`)
     await list(3)(response, request)

@@ -44,10 +44,8 @@ test('no customers at all is a valid first page and not past the end', async () 
 
 test.each([
   ['an empty page', list(250)],
-  ['an empty page behind a full one', list(800)],
   ['an empty page without counts', json(200, { success: true, data: [], meta: { current_page: 9, per_page: 100 } })],
   ['a 404', refusal(404, 'not_found', 'No such page')],
-  ['a 404 in HTML', html(404)],
 ])('%s past the last one is beyond the end', async (_, reply) => {
   await using server = await faultServer(reply)
   const page = await aSource(server).source.readPage({ page: 9, size: 100 }, PATIENT)
@@ -62,7 +60,7 @@ test('a page that is found missing carries the refusal it is where the list does
   expect(refused?.message).toMatch(/page 9, per_page 100.* answered 404/)
 })
 
-test.each([301, 302, 303, 307, 308, 400, 410, 422])('status %d on a later page is not its end', async (status) => {
+test.each([302, 400, 422])('status %d on a later page is not its end', async (status) => {
   await using server = await faultServer(redirect(status, '/'))
   const error = await rejection(aSource(server).source.readPage({ page: 9, size: 100 }, PATIENT))
   expect(error).toBeInstanceOf(Error)
@@ -102,16 +100,10 @@ test.each([0, -1, 1.5, Number.NaN])('page %d is never sent', async (page) => {
 })
 
 test.each([
-  ['another page than asked', list(250, { meta: { current_page: 1 } }), 'page-mismatch'],
   ['a larger page than asked', list(250, { meta: { per_page: 200 } }), 'page-mismatch'],
   ['a page size of nothing', list(250, { meta: { per_page: 0 } }), 'page-mismatch'],
-  ['more records than its page size', list(250, { meta: { per_page: 20 } }), 'page-mismatch'],
-  ['success: false', list(250, { envelope: { success: false } }), 'bad-answer'],
-  ['data: null', list(250, { envelope: { data: null } }), 'bad-answer'],
-  ['no envelope', json(200, [aRecord(1)]), 'bad-answer'],
   ['a status of its own', json(201, envelopeOf(250, { page: 2, size: 100 })), 'bad-answer'],
   ['no content', bytes(204, ''), 'bad-answer'],
-  ['a teapot', json(418, {}), 'bad-answer'],
 ])('an answer with %s breaks the contract at once', async (_, reply, code) => {
   await using server = await faultServer(reply)
   const error = await rejection(aSource(server).source.readPage({ page: 2, size: 100 }, PATIENT))
@@ -125,18 +117,10 @@ test.each([null, 0, 1])('page 1 may begin at position %s, as services count', as
   expect((await aSource(server).source.readPage({ page: 1, size: 20 }, PATIENT)).records()).toHaveLength(20)
 })
 
-test('page 1 of a list of which earlier rows are left out breaks the contract', async () => {
-  await using server = await faultServer(list(30, { meta: { from: 2 } }))
-  const error = await rejection(aSource(server).source.readPage({ page: 1, size: 20 }, PATIENT))
-  expect(error).toMatchObject({ name: 'ContractBroken', code: 'page-mismatch' })
-  expect(String(error)).toContain('meta.from says that page 1 begins at position 2 of the list')
-})
-
 test.each<[string, object, RegExp | undefined]>([
   ['a larger size', { per_page: 100 }, /scan: plain. with a pageSize of at least 100 reads it, without a proof/],
   ['more records than it says', { per_page: 2 }, /scan: plain. with a pageSize of at least 13 reads it/],
   ['a size that cannot be asked for', { per_page: 101 }, undefined],
-  ['a size of nothing', { per_page: 0 }, undefined],
 ])('an answer with %s says which scan reads a service with one size, if one does', async (_, meta, advice) => {
   await using server = await faultServer(list(250, { meta }))
   const error = await rejection(aSource(server).source.readPage({ page: 2, size: 13 }, PATIENT))
@@ -149,14 +133,6 @@ test.each<[string, object, RegExp | undefined]>([
   else expect(String(error)).toMatch(advice)
 })
 
-test('a page refused for its size is refused for good, naming the setting: another size would be another page', async () => {
-  await using server = await faultServer(refusal(422, 'validation', 'The per page may not be greater than 50.'))
-  const error = await rejection(aSource(server).source.readPage(FIRST, PATIENT))
-  expect(error).toMatchObject({ name: 'SourceRefused', code: 'unprocessable', status: 422 })
-  expect(String(error)).toMatch(/may not be greater than 50.*pageSize/s)
-  expect(server.requests.map(({ size }) => size)).toEqual([100])
-})
-
 test('a search asks for the first page in the size it is given, and says what to search for', async () => {
   await using server = await faultServer(list(3))
   const answer = await aSource(server).source.search('Ann', { ...PATIENT, size: 50 })
@@ -165,10 +141,8 @@ test('a search asks for the first page in the size it is given, and says what to
 })
 
 test.each([
-  ['succeeds', list(3), { size: 15, total: 3 }],
   ['throttled', html(429, { 'Retry-After': 5 }), { name: 'RateLimited', waitMs: 5000 }],
   ['down', html(503, { 'Retry-After': 5 }), { name: 'SourceUnavailable', status: 503, waitMs: 5000 }],
-  ['refused', html(403), { name: 'SourceRefused', code: 'forbidden' }],
 ])('where no wait is allowed, a page that is %s takes one request', async (_, reply, expected) => {
   await using server = await faultServer(reply)
   const { source, slept } = aSource(server, { longestWaitMs: 0 })
@@ -178,15 +152,14 @@ test.each([
   expect(slept).toEqual([])
 })
 
-test.each([
-  'https://acme.example.com/api/v1',
-  'https://acme.example.com/api/v1/',
-  'https://u:p@acme.example.com/api/v1?x=1#y',
-])('the page of %s is asked for below its path, with a sorted query and nothing else', (base) => {
-  expect(customersUrl(new URL(base), { page: 2, size: 100 }).href).toBe(
-    'https://acme.example.com/api/v1/customers?page=2&per_page=100',
-  )
-})
+test.each(['https://u:p@acme.example.com/api/v1?x=1#y'])(
+  'the page of %s is asked for below its path, with a sorted query and nothing else',
+  (base) => {
+    expect(customersUrl(new URL(base), { page: 2, size: 100 }).href).toBe(
+      'https://acme.example.com/api/v1/customers?page=2&per_page=100',
+    )
+  },
+)
 
 test('a path that looks like a host stays a path', () => {
   expect(customersUrl(new URL('https://acme.example.com//other.example.com'), { page: 1, size: 1 }).host).toBe(
@@ -238,41 +211,16 @@ test('digits in a string and equal pairs are whole numbers', () => {
   })
 })
 
-test('a list with holes, written as an object, is a list', () => {
-  expect(listEnvelope.parse({ success: true, data: { '0': 'a', '2': 'b' }, meta: META }).data).toEqual(['a', 'b'])
-})
-
 test.each([
-  ['success is missing', { data: [], meta: META }, 'success must be true'],
   ['success is false', { success: false, data: [], meta: META }, 'success must be true'],
-  ['success is a word', { success: 'true', data: [], meta: META }, 'success must be true'],
-  ['data is null', { success: true, data: null, meta: META }, 'data must be a list'],
-  ['data is missing', { success: true, meta: META }, 'data must be a list'],
   ['data is an object', { success: true, data: { id: 'x' }, meta: META }, 'data must be a list'],
-  ['meta is missing', { success: true, data: [] }, 'meta must be an object'],
-  [
-    'current_page is missing',
-    { success: true, data: [], meta: { per_page: 1 } },
-    'meta.current_page must be a whole number',
-  ],
   ['pairs differ', { success: true, data: [], meta: { ...META, total: [1, 2] } }, 'meta.total must be a whole number'],
-  [
-    'a number is a fraction',
-    { success: true, data: [], meta: { ...META, total: 1.5 } },
-    'meta.total must be a whole number',
-  ],
-  [
-    'a number is negative',
-    { success: true, data: [], meta: { ...META, total: -1 } },
-    'meta.total must be a whole number',
-  ],
   [
     'a number is a word',
     { success: true, data: [], meta: { ...META, from: 'one' } },
     'meta.from must be a whole number',
   ],
   ['it is a list', [], 'it is not an object'],
-  ['it is nothing', null, 'it is not an object'],
 ])('the contract is broken when %s', (_, envelope, problem) => {
   expect(problemWith(envelope)).toBe(problem)
 })

@@ -34,7 +34,6 @@ test.each(ORDERS.map((names) => [names.join(', '), names] as const))('a body of 
 
 test.each([
   ['a byte order mark', `\uFEFF{"success":true,"data":[1],"meta":{}}`],
-  ['white space everywhere', ` { "success" : true , "data" : \n [ 1 ] \t , "meta" : { } } \n`],
   ['data at the end', `{"success":true,"meta":{},"data":[1]\n}\n`],
   ['another field after the records', `{"success":true,"data":[1],"meta":{},"extra":[2]}`],
 ])('%s is no hindrance', (_, text) => {
@@ -43,7 +42,6 @@ test.each([
 
 test.each([
   ['an empty list', '{"data":[],"meta":{}}'],
-  ['an empty list with blanks in it', '{"data": [ \r\n\t ],"meta":{}}'],
   ['a list with holes', '{"data":{"0":1,"2":3},"meta":{}}'],
   ['no list', '{"data":null,"meta":{}}'],
   [
@@ -52,22 +50,12 @@ test.each([
   ],
   ['a data within another field before', '{"links":{"data":[1]},"data":[2],"meta":{}}'],
   ['a data within another field, beside a meta', '{"links":{"data":[1],"meta":{}},"data":[2]}'],
-  ['a data in a list of lists', '[{"data":[1],"meta":{}}]'],
   ['a second data of another kind', '{"data":[1],"meta":{},"data":null}'],
   ['only a name that is escaped', String.raw`{"d\u0061ta":[1],"meta":{}}`],
   ['an end that is cut off', '{"data":[1],"meta":{"current_page":1'],
-  ['an end within the records', '{"data":[1,{"meta":'],
-  ['something after the end', '{"data":[1],"meta":{}} {}'],
-  ['nothing', ''],
   ['something else', '<html>"data":[1],"meta"</html>'],
 ])('a body with %s is not cut', (_, text) => {
   expect(cutPage(Buffer.from(text))).toBeUndefined()
-})
-
-test.each(['data', String.raw`d\u0061ta`])('of a list that is sent twice, again as %s, both count', (name) => {
-  const cut = cutPage(Buffer.from(`{"data":[1],"meta":{},"${name}":[2],"meta":{}}`))
-
-  expect(cut?.records.toString()).toBe(`1],"meta":{},"${name}":[2`)
 })
 
 test('a body that is no UTF-8 around its records is not cut', () => {
@@ -75,13 +63,6 @@ test('a body that is no UTF-8 around its records is not cut', () => {
   const spoiled = Buffer.from(text).map((byte) => (byte === '%'.charCodeAt(0) ? 0xff : byte))
 
   expect(cutPage(Buffer.from(spoiled))).toBeUndefined()
-})
-
-test('what comes after the records may be long: then the page is read', () => {
-  const long = (length: number) => Buffer.from(`{"data":[1],"meta":{"note":"${'x'.repeat(length)}"}}`)
-
-  expect(cutPage(long(4000))?.envelope).toMatchObject({ data: [] })
-  expect(cutPage(long(100_000))).toBeUndefined()
 })
 
 /** Texts that look like parts of a body, and whatever else JSON holds. */
@@ -142,7 +123,6 @@ function orders(names: readonly string[]): string[][] {
 
 test.each([
   ['in any alphabet', [aCustomer(1), aCustomer(2, { name: 'Ευδοκία 花子' }), aCustomer(3, { phone: null, note: '}' })]],
-  ['with objects in a list of a record', [aCustomer(1, { orders: [{ n: 1 }, { n: 2 }] }), aCustomer(2)]],
   ['with what looks like a border in a text', [aCustomer(1, { name: 'a},{b' }), aCustomer(2, { name: '"},{"' })]],
   ['with quotation marks and backslashes', [aCustomer(1, { name: '\\"},{\\' }), aCustomer(2)]],
   ['that are no objects', [1, null, [aCustomer(1), aCustomer(2)], 'a},{b']],
@@ -153,14 +133,6 @@ test.each([
   expect(sent.map((_record, place) => cut?.record(place))).toEqual(sent)
   // A quick cut in the wrong place leaves a part that is no record.
   expect([sent, undefined]).toContainEqual(cutRecords(Buffer.from(join(sent)), 100, 'quickly')?.records())
-})
-
-test('records of one line each are cut quickly', () => {
-  const sent = customers(1, 3)
-
-  expect(
-    cutRecords(Buffer.from(sent.map((one) => JSON.stringify(one)).join(' ,\n')), 100, 'quickly')?.records(),
-  ).toEqual(sent)
 })
 
 test('a record has the same bytes wherever it stands and however a page is written', () => {
@@ -214,14 +186,10 @@ test('bytes that are no UTF-8 are no record, and the others are', () => {
 test.each([
   ['first', `{"id":"${customerId(1)}","name":"a"}`, true],
   ['last', `{"name":"a","id" : "${customerId(1)}"}`, true],
-  ['in upper case', `{"id":"${customerId(1).toUpperCase()}"}`, true],
   ['within another field', `{"company":{"id":"${customerId(2)}"},"id":"${customerId(1)}"}`, false],
   ['as a text', `{"name":"\\"id\\"","id":"${customerId(1)}"}`, true],
   ['too short', `{"id":"${customerId(1).slice(1)}","name":"${'a'.repeat(36)}"}`, false],
-  ['too long', `{"id":"${customerId(1)}0"}`, false],
-  ['as a number', `{"id":1,"name":"${'a'.repeat(36)}"}`, false],
   ['nowhere', `{"name":"a"}`, false],
-  ['written with an escape', `{"\\u0069d":"${customerId(1)}"}`, false],
 ])('an id that stands %s', (_, json, isFound) => {
   const cut = cutWhole(`${json},{"id":"${customerId(9)}"}`)
 
