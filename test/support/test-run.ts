@@ -41,7 +41,6 @@ const LONGEST = [
   'jobs/monitoring/monitoring',
   'sync/list-as-read',
   'service/scenarios',
-  'service/scenarios-of-lists',
   'cli/sync-stopped',
   'cli/program',
   'letting-go/letting-go.property',
