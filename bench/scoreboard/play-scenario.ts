@@ -1,6 +1,6 @@
 import { startSandbox, type Mark, type Sandbox, type Truth } from '../../src/service/sandbox.ts'
 import { scenarioNamed } from '../../src/service/scenarios/scenarios.ts'
-import { createRateLimit } from '../../src/source/rate-limit.ts'
+import { RateLimit } from '../../src/source/rate-limit.ts'
 import type { Contender, OpenContender, Organization, Said, Terms } from './contender.ts'
 import { type KeptPlaces, owedBySettled } from './kept-places.ts'
 import { outOfReach } from './out-of-reach.ts'
@@ -20,7 +20,7 @@ export async function playScenario(name: string, open: OpenContender, settings: 
     // A shared limit needs a second organization.
     organizations: scenarioNamed(name).service?.sharedRateLimit === undefined ? 1 : 2,
   })
-  const rateLimit = createRateLimit({ concurrency, requestsPerMinute, monotonicMs: clock.now, sleep: clock.sleep })
+  const rateLimit = new RateLimit({ concurrency, requestsPerMinute, monotonicMs: clock.now, sleep: clock.sleep })
   const { recipe } = sandbox
   const pace = { concurrency, rateLimit, requestsPerMinute }
   const terms = { recipe, clock, requestTimeoutMs: REQUEST_TIMEOUT_MS, customers, ...pace }

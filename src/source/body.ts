@@ -29,16 +29,6 @@ export function decodedText(bytes: Uint8Array, place: string): string {
   }
 }
 
-/** Whether a body begins as a JSON object, and ends in the middle of one. */
-export function isCutOff(body: Buffer): boolean {
-  const start = body.subarray(0, EDGE).toString('latin1').trimStart()
-  const end = body.subarray(-EDGE).toString('latin1').trimEnd()
-  return start.startsWith('{') && end !== '' && !end.endsWith('}')
-}
-
-/** How many bytes at either end are looked at. More blanks than that say nothing. */
-const EDGE = 256
-
 /** The beginning of an error's body, for its message; empty when it cannot be read. Never throws. */
 export async function beginningOf(bytes: Buffer, encoding: string | undefined): Promise<string> {
   try {

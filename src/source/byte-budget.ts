@@ -4,28 +4,14 @@ import pLimit from 'p-limit'
  * Memory for the pages in transit in the whole process: from the first byte received until their customers are saved. As text
  * and as records, a page takes several times its bytes.
  */
-export type ByteBudget = { open(): Room }
+export type ByteBudget = ReturnType<typeof createByteBudget>
 
 /** The memory of one page, counted from its first byte on. */
-export type Room = {
-  /** Counts more bytes. A negative number releases some. */
-  add(bytes: number): void
-  /**
-   * False while too much is in transit, except for the page that has been in transit longest: it is always received to its end,
-   * however large it is, and then makes room for the next.
-   */
-  readonly mayGoOn: boolean
-  /** Calls back once, as soon as it may go on; a later call replaces an earlier one. */
-  whenRoom(goOn: (() => void) | undefined): void
-  /** Releases all of it. What comes after that is counted again. */
-  release(): void
-  /** Releases all of it for good: what still comes of a request that was given up keeps no other page out. */
-  close(): void
-}
+export type Room = ReturnType<ByteBudget['open']>
 
 type Claim = { bytes: number; goOn: (() => void) | undefined }
 
-export function createByteBudget(mostBytes: number): ByteBudget {
+export function createByteBudget(mostBytes: number) {
   // In the order in which their first bytes arrived.
   const claims = new Set<Claim>()
   let total = 0
@@ -41,48 +27,56 @@ export function createByteBudget(mostBytes: number): ByteBudget {
     }
   }
 
-  function open(): Room {
-    const claim: Claim = { bytes: 0, goOn: undefined }
-    let isClosed = false
-    return {
-      add(bytes) {
-        if (isClosed) return
-        claims.add(claim)
-        claim.bytes += bytes
-        total += bytes
-        if (bytes < 0) wake()
-      },
-      get mayGoOn() {
-        return isClosed || mayGoOn(claim)
-      },
-      whenRoom(goOn) {
-        claim.goOn = goOn
-        if (goOn !== undefined) wake()
-      },
-      release() {
-        if (!claims.delete(claim)) return
-        total -= claim.bytes
-        claim.bytes = 0
-        claim.goOn = undefined
-        wake()
-      },
-      close() {
-        isClosed = true
-        this.release()
-      },
-    }
+  return {
+    open() {
+      const claim: Claim = { bytes: 0, goOn: undefined }
+      let isClosed = false
+      return {
+        /** Counts more bytes. A negative number releases some. */
+        add(bytes: number): void {
+          if (isClosed) return
+          claims.add(claim)
+          claim.bytes += bytes
+          total += bytes
+          if (bytes < 0) wake()
+        },
+        /**
+         * False while too much is in transit, except for the page that has been in transit longest: it is always received to its end,
+         * however large it is, and then makes room for the next.
+         */
+        get mayGoOn(): boolean {
+          return isClosed || mayGoOn(claim)
+        },
+        /** Calls back once, as soon as it may go on; a later call replaces an earlier one. */
+        whenRoom(goOn: (() => void) | undefined): void {
+          claim.goOn = goOn
+          if (goOn !== undefined) wake()
+        },
+        /** Releases all of it. What comes after that is counted again. */
+        release(): void {
+          if (!claims.delete(claim)) return
+          total -= claim.bytes
+          claim.bytes = 0
+          claim.goOn = undefined
+          wake()
+        },
+        /** Releases all of it for good: what still comes of a request that was given up keeps no other page out. */
+        close(): void {
+          isClosed = true
+          this.release()
+        },
+      }
+    },
   }
-
-  return { open }
 }
 
 /** Resolves when the room may go on; rejects with the reason of a signal that aborts. */
 export async function whenRoomy(room: Room, signal: AbortSignal): Promise<void> {
+  signal.throwIfAborted()
   if (room.mayGoOn) return
   const { promise, resolve, reject } = Promise.withResolvers<void>()
   const giveUp = () => reject(signal.reason)
   signal.addEventListener('abort', giveUp)
-  if (signal.aborted) giveUp()
   room.whenRoom(resolve)
   try {
     await promise

@@ -3,7 +3,7 @@ import type { Agent, Dispatcher } from 'undici'
 import UndiciAgent from 'undici/lib/dispatcher/agent.js'
 import { ContractBroken } from '../errors/errors.ts'
 import { codeOf } from '../errors/faults.ts'
-import { beginningOf, isCutOff, MAX_BODY_BYTES, tooLarge, wholeOf } from './body.ts'
+import { beginningOf, MAX_BODY_BYTES, tooLarge, wholeOf } from './body.ts'
 import { inTurn, type Room } from './byte-budget.ts'
 import { TimedOut, unreachable } from './unreachable.ts'
 
@@ -101,17 +101,11 @@ async function unpacked({ bytes, ...facts }: Received, { place }: Request, optio
   }
   const unpack = async () => {
     const body = await wholeOf(bytes, encoding, place)
-    if (!isMeasured(headers) && isCutOff(body)) throw new Error('the connection ended in the middle of a page')
     room?.add(body.byteLength - bytes.byteLength)
     return body
   }
   const isPacked = encoding !== undefined && room !== undefined
   return { ...facts, text: '', body: isPacked ? await inTurn(unpack, room, signal) : await unpack() }
-}
-
-/** Whether the answer said how long it is; otherwise, as in HTTP/1.0, the end of the connection is its end, wherever that came. */
-function isMeasured(headers: AnswerHeaders): boolean {
-  return (headers['content-length'] ?? headers['transfer-encoding']) !== undefined
 }
 
 const NOTHING = Buffer.alloc(0)

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { ContractBroken, SourceRefused } from '../errors/errors.ts'
 import type { Answer } from './connection.ts'
 import { decodedText } from './body.ts'
-import { LARGEST_SIZE, type Question, type Window } from './customers-url.ts'
+import type { Question, Window } from './customers-url.ts'
 import { cutPage, cutRecords, type CutRecords, type Cutting } from './cut-page.ts'
 
 /** One page of the list. Its records are parsed when they are asked for, and are not validated one by one. */
@@ -48,7 +48,7 @@ export function pageFrom({ body }: Answer, asked: Window, place: string): Custom
   if (meta.current_page !== asked.page) {
     throw broken(place, `page ${meta.current_page} was answered instead`)
   }
-  if (size < 1 || size > asked.size) throw broken(place, `meta.per_page is ${size}`, size)
+  if (size < 1 || size > asked.size) throw broken(place, `meta.per_page is ${size}`, ONE_SIZE)
   const lazy = outline === undefined ? undefined : cut
   const parse = () => atMost(size, envelopeIn(decodedText(body, place), place).data, place)
   const eager = lazy === undefined ? atMost(size, data, place) : undefined
@@ -68,7 +68,7 @@ export function pageFrom({ body }: Answer, asked: Window, place: string): Custom
 
 function atMost(size: number, records: readonly unknown[], place: string): readonly unknown[] {
   if (records.length <= size) return records
-  throw broken(place, `${records.length} records came in a page of ${size}`, records.length)
+  throw broken(place, `${records.length} records came in a page of ${size}`, ONE_SIZE)
 }
 
 /**
@@ -80,17 +80,14 @@ function refuseLateStart({ current_page: page, from }: ListEnvelope['meta'], pla
   throw broken(place, `meta.from says that page 1 begins at position ${from} of the list`)
 }
 
-/** `served` is the size that came, where it is another than the one asked for. */
-function broken(place: string, what: string, served = 0): ContractBroken {
-  const advice = `No row of that page is kept. Look for a cache or a proxy in between.${oneSizeAdvice(served)}`
-  return new ContractBroken(`${place}: ${what}. ${advice}`, { code: 'page-mismatch' })
+function broken(place: string, what: string, advice = ''): ContractBroken {
+  const message = `${place}: ${what}. No row of that page is kept. Look for a cache or a proxy in between.${advice}`
+  return new ContractBroken(message, { code: 'page-mismatch' })
 }
 
 /** A scan that proves something asks for several sizes: a service that has only one cannot be read by it. */
-function oneSizeAdvice(served: number): string {
-  if (served < 1 || served > LARGEST_SIZE) return ''
-  return ` If the service serves only one page size, \`scan: plain\` with a pageSize of at least ${served} reads it, without a proof.`
-}
+const ONE_SIZE =
+  ' If the service serves only one page size, `scan: plain` with that as pageSize reads it, without a proof.'
 
 /** The page for a 404: some services answer so past the end of the list. */
 function missingPage(asked: Window, place: string): CustomersPage {
@@ -144,22 +141,14 @@ function nature(text: string): string {
 
 const WHOLE_NUMBER = { error: 'must be a whole number' }
 
-const scalar = z.union([
-  z.int(WHOLE_NUMBER).nonnegative(WHOLE_NUMBER),
-  z
-    .string()
-    .regex(/^\d{1,15}$/, WHOLE_NUMBER)
-    .transform(Number),
-])
-
-/** A whole number, also as digits in a string, or twice in a list as merged envelopes have it. */
+/** A whole number, also as digits in a string. */
 const integer = z.union(
   [
-    scalar,
+    z.int().nonnegative(),
     z
-      .tuple([scalar, scalar])
-      .refine(([first, second]) => first === second, WHOLE_NUMBER)
-      .transform(([first]) => first),
+      .string()
+      .regex(/^\d{1,15}$/)
+      .transform(Number),
   ],
   WHOLE_NUMBER,
 )

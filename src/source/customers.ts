@@ -13,8 +13,8 @@ import {
   refuseUnencrypted,
   type Window,
 } from './customers-url.ts'
-import { type Asking, createRateLimit, type RateLimit } from './rate-limit.ts'
-import { createRetry, type WaitingEvent } from './retry.ts'
+import { type Asking, RateLimit } from './rate-limit.ts'
+import { Retry, type WaitingEvent } from './retry.ts'
 import {
   type ClockCorrected,
   type RequestSettings,
@@ -84,9 +84,9 @@ const MOST_SEARCH_RETRIES = 1
 export function openSource(options: SourceOptions): Source {
   const { settings, monotonicMs, sleep, budget = PROCESS_BUDGET } = options
   refuseUnencrypted(settings.baseUrl)
-  const rateLimit = options.rateLimit ?? createRateLimit({ ...settings, monotonicMs, sleep })
+  const rateLimit = options.rateLimit ?? new RateLimit({ ...settings, monotonicMs, sleep })
   const requests = new SignedRequests({ ...options, rateLimit })
-  const retry = createRetry({ ...options, ...settings, rateLimit })
+  const retry = new Retry({ ...options, ...settings, rateLimit })
   const cachedAnswers = new CachedAnswers({ ...options, requests, rateLimit })
   const rooms = new Set<Room>()
 

@@ -2,21 +2,6 @@ import pLimit, { type LimitFunction } from 'p-limit'
 import { type Sleep, sleep as timerSleep } from '../machine/timers.ts'
 
 /**
- * How many requests run at once and how fast they start, for one organization, or for all that share a rate limit.
- * A pause delays every request under it.
- */
-export type RateLimit = {
-  /** The moment of the monotonic clock until which no request may be made; in the past when there is no pause. */
-  readonly pausedUntilMs: number
-  /** Runs `task` when its turn comes. A pause that began meanwhile gives the turn back without running it. */
-  admit<T>(task: () => Promise<T>, options: Stopping): Promise<Turn<T>>
-  /** Delays every request until then, and then lets them start one at a time. */
-  pauseUntil(untilMs: number): void
-  /** A request succeeded; `remaining` is how many more the rate limit allows, if the service states it. */
-  succeeded(remaining: number | undefined): void
-}
-
-/**
  * Aborting `signal` ends everything at once. Aborting `stop`, where it is given, ends all waiting and lets a request that
  * is under way finish; it must abort with `signal` too.
  */
@@ -60,12 +45,11 @@ const MARGIN_MS = 600
 /** A process that was busy for no longer than this makes up for it. */
 const MOST_LATE_MS = 250
 
-export function createRateLimit(options: RateLimitOptions): RateLimit {
-  return new SpacedTurns(options)
-}
-
-/** A request waits for a turn, then for its moment within the minute, then runs; a pause in between gives the turn back. */
-class SpacedTurns implements RateLimit {
+/**
+ * How many requests run at once and how fast they start, for one organization, or for all that share a rate limit. A request waits for a
+ * turn, then for its moment within the minute, then runs; a pause in between gives the turn back, and delays every request under it.
+ */
+export class RateLimit {
   readonly #atOnce: number
   readonly #turns: LimitFunction
   readonly #spacingMs: number
@@ -85,10 +69,12 @@ class SpacedTurns implements RateLimit {
     this.#sleep = sleep
   }
 
+  /** The moment of the monotonic clock until which no request may be made; in the past when there is no pause. */
   get pausedUntilMs(): number {
     return this.#pausedUntilMs
   }
 
+  /** Runs `task` when its turn comes. A pause that began meanwhile gives the turn back without running it. */
   async admit<T>(task: () => Promise<T>, { signal, stop = signal }: Stopping): Promise<Turn<T>> {
     const leave = await this.#enter(signal)
     try {
@@ -102,11 +88,13 @@ class SpacedTurns implements RateLimit {
     }
   }
 
+  /** Delays every request until then, and then lets them start one at a time. */
   pauseUntil(untilMs: number): void {
     this.#pause(untilMs)
     this.#shared?.pauseUntil(untilMs)
   }
 
+  /** A request succeeded; `stated` is how many more the rate limit allows, if the service says so. */
   succeeded(stated: number | undefined): void {
     const remaining = stated === undefined ? undefined : (this.#shared?.shareOf(stated) ?? stated)
     if (remaining !== undefined && remaining <= this.#inFlight) this.#allow(1)

@@ -30,11 +30,10 @@ export function refusalOf(answer: Answer, context: RefusalContext): Refusal {
   const { status } = answer
   if (status === 429) return rateLimited(answer, context)
   if (status >= 500 || status === 408 || status === 425) return unavailable(answer, context)
-  if (status === 304) return notModified(context)
-  if (status >= 300 && status < 400) return redirected(answer, context)
+  if (status >= 300 && status < 400 && status !== 304) return redirected(answer, context)
   const advice = ADVICE[status]
   if (advice === undefined) {
-    const hint = status === 407 ? PROXY_ASKS : 'Check baseUrl.'
+    const hint = OF_PROXIES[status] ?? 'Check baseUrl.'
     const message = `${context.place} answered ${status}, which this service is not known to use. ${hint}`
     return new ContractBroken(message, { code: 'bad-answer' })
   }
@@ -66,8 +65,11 @@ const ADVICE: Readonly<Record<number, { code: SourceRefused['code']; text: (cont
   422: { code: 'unprocessable', text: () => 'The service does not accept this page size. Lower pageSize.' },
 }
 
-const PROXY_ASKS =
-  'A proxy in between asks for credentials: have it let these requests pass without, since Customer Mirror has none for a proxy.'
+/** None of our requests is conditional, and none is for a proxy. */
+const OF_PROXIES: Readonly<Record<number, string>> = {
+  304: 'A cache or proxy in between is at fault: have it pass these requests through.',
+  407: 'A proxy in between asks for credentials: have it let these requests pass without, since Customer Mirror has none for a proxy.',
+}
 
 /** A service may refuse in HTML, and every proxy and firewall does. */
 const MAYBE_PROXY = 'If a proxy or a firewall in between answered this, have it let these requests pass.'
@@ -111,15 +113,6 @@ function unavailable({ status, headers }: Answer, context: RefusalContext): Sour
     status,
     waitMs,
   })
-}
-
-/** None of our requests is conditional, so this answer belongs to the request of another client. */
-function notModified({ place }: RefusalContext): ContractBroken {
-  return new ContractBroken(
-    `${place} answered 304 (not modified), which is no answer to a request without a condition. A cache or proxy between ` +
-      'this machine and the service is at fault: have it pass these requests through.',
-    { code: 'bad-answer' },
-  )
 }
 
 function redirected({ status, headers }: Answer, { place, url }: RefusalContext): ContractBroken {

@@ -17,14 +17,6 @@ export type WaitingEvent = {
   attempt?: number | undefined
 }
 
-/** Asks again after a refusal, within budgets. */
-export type Retry = {
-  /** Runs `attempt` until it succeeds, is refused for good, or a budget is spent; then its last error is thrown. */
-  ask<T>(attempt: () => Promise<T>, options: Asking): Promise<T>
-  /** Milliseconds during which at least one request was waiting. */
-  readonly waitedMs: number
-}
-
 export type RetryOptions = {
   rateLimit: RateLimit
   /** Tries in all for a request that fails without naming a wait. Default 5. */
@@ -42,19 +34,15 @@ export type RetryOptions = {
   onEvent?: ((event: WaitingEvent) => void) | undefined
 }
 
-export function createRetry(options: RetryOptions): Retry {
-  return new BudgetedRetry(options)
-}
-
 /**
- * Everything asked through one retry shares the stretch without a success, and its budget:
+ * Asks again after a refusal, within budgets. Everything asked through one retry shares the stretch without a success, and its budget:
  *
  *              refused: the stretch begins
  *   succeeding ──────────────────────────▶ refused ──▶ the budget is spent: the refusal is thrown
  *        ▲                                    │ ▲
  *        └─────────────── succeeded ──────────┘ └─ refused again, after a wait
  */
-class BudgetedRetry implements Retry {
+export class Retry {
   readonly #options: RetryOptions
   readonly #waits: Waits
   #refusedSinceMs: number | undefined
@@ -64,10 +52,12 @@ class BudgetedRetry implements Retry {
     this.#waits = new Waits(options)
   }
 
+  /** Milliseconds during which at least one request was waiting. */
   get waitedMs(): number {
     return this.#waits.waitedMs
   }
 
+  /** Runs `attempt` until it succeeds, is refused for good, or a budget is spent; then its last error is thrown. */
   async ask<T>(attempt: () => Promise<T>, { signal, stop = signal, mayAskMore }: Asking): Promise<T> {
     const { rateLimit, monotonicMs } = this.#options
     let refusal: unknown

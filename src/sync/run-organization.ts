@@ -5,7 +5,7 @@ import { sleep } from '../machine/timers.ts'
 import { mirrorOrganization, type Mirroring, type Outcome } from './mirror-organization.ts'
 import { awaitMirror } from './await-mirror.ts'
 import { openSource, type Source, type SourceEvent } from '../source/customers.ts'
-import { createRateLimit, type RateLimit, type SharedTurns } from '../source/rate-limit.ts'
+import { RateLimit, type SharedTurns } from '../source/rate-limit.ts'
 import type { Credentials } from '../signing/signing.ts'
 import type { Mirror } from '../model/mirror.ts'
 import { version } from '../machine/version.ts'
@@ -168,7 +168,7 @@ function rateLimitOf(
   const opened = rateLimits.get(key)
   if (opened !== undefined) return opened
   const shared = name === undefined ? undefined : sharedTurns?.(name, requestsPerMinute)
-  const rateLimit = createRateLimit({ concurrency, requestsPerMinute, shared, monotonicMs })
+  const rateLimit = new RateLimit({ concurrency, requestsPerMinute, shared, monotonicMs })
   rateLimits.set(key, rateLimit)
   return rateLimit
 }

@@ -19,7 +19,7 @@ export async function ask(organization: Asked, target: string, how: How = {}): P
   return answerOf(await fetch(url, { headers }))
 }
 
-export async function answerOf(response: Response): Promise<Answer> {
+async function answerOf(response: Response): Promise<Answer> {
   const text = await response.text()
   return { status: response.status, headers: response.headers, body: bodySchema.parse(JSON.parse(text)) }
 }

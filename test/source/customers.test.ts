@@ -117,20 +117,13 @@ test.each([null, 0, 1])('page 1 may begin at position %s, as services count', as
   expect((await aSource(server).source.readPage({ page: 1, size: 20 }, PATIENT)).records()).toHaveLength(20)
 })
 
-test.each<[string, object, RegExp | undefined]>([
-  ['a larger size', { per_page: 100 }, /scan: plain. with a pageSize of at least 100 reads it, without a proof/],
-  ['more records than it says', { per_page: 2 }, /scan: plain. with a pageSize of at least 13 reads it/],
-  ['a size that cannot be asked for', { per_page: 101 }, undefined],
-])('an answer with %s says which scan reads a service with one size, if one does', async (_, meta, advice) => {
+test.each([
+  ['a larger size', { per_page: 100 }],
+  ['more records than it says', { per_page: 2 }],
+])('an answer with %s says which scan reads a service with one size', async (_, meta) => {
   await using server = await faultServer(list(250, { meta }))
   const error = await rejection(aSource(server).source.readPage({ page: 2, size: 13 }, PATIENT))
-
-  expect(error).toMatchObject({
-    code: 'page-mismatch',
-    message: expect.stringContaining('Look for a cache or a proxy'),
-  })
-  if (advice === undefined) expect(String(error)).not.toContain('scan: plain')
-  else expect(String(error)).toMatch(advice)
+  expect(String(error)).toMatch(/Look for a cache or a proxy.*`scan: plain`.*reads it, without a proof/)
 })
 
 test('a search asks for the first page in the size it is given, and says what to search for', async () => {
@@ -199,8 +192,8 @@ test('meta may hold only the three fields of the general convention, and links m
   expect(parsed).toEqual({ success: true, data: [{ id: 1 }, 'anything'], meta: META })
 })
 
-test('digits in a string and equal pairs are whole numbers', () => {
-  const meta = { current_page: '2', per_page: [45, 45], total: ['7', 7], last_page: '1', from: null, to: null }
+test('digits in a string are whole numbers', () => {
+  const meta = { current_page: '2', per_page: 45, total: '7', last_page: '1', from: null, to: null }
   expect(listEnvelope.parse({ success: true, data: [], meta }).meta).toEqual({
     current_page: 2,
     per_page: 45,

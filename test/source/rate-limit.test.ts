@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Sleep } from '../../src/machine/timers.ts'
-import { createRateLimit, type RateLimit } from '../../src/source/rate-limit.ts'
+import { RateLimit } from '../../src/source/rate-limit.ts'
 import { virtualTime } from './a-source.ts'
 
 const PATIENT = { signal: new AbortController().signal }
@@ -24,7 +24,7 @@ async function settle(): Promise<void> {
 
 test('starts are spread evenly over the minute', async () => {
   const time = virtualTime(0)
-  const rateLimit = createRateLimit({ concurrency: 4, requestsPerMinute: 60, ...time })
+  const rateLimit = new RateLimit({ concurrency: 4, requestsPerMinute: 60, ...time })
   const starts: number[] = []
   await Promise.all(Array.from({ length: 5 }, () => rateLimit.admit(async () => starts.push(time.now()), PATIENT)))
   expect(starts).toEqual([0, 1010, 2020, 3030, 4040])
@@ -39,7 +39,7 @@ async function startsOf(count: number, oversleptMs = 0): Promise<number[]> {
     lateMs = 0
     await time.sleep(sleptMs, signal)
   }
-  const rateLimit = createRateLimit({ concurrency: 16, requestsPerMinute: 60, ...time, sleep })
+  const rateLimit = new RateLimit({ concurrency: 16, requestsPerMinute: 60, ...time, sleep })
   const starts: number[] = []
   await Promise.all(Array.from({ length: count }, () => rateLimit.admit(async () => starts.push(time.now()), PATIENT)))
   return starts
@@ -54,7 +54,7 @@ test('a process that was busy for a moment keeps the pace', async () => {
 })
 
 test('an aborted signal ends nothing but its own wait', async () => {
-  const rateLimit = createRateLimit({ concurrency: 1, ...virtualTime() })
+  const rateLimit = new RateLimit({ concurrency: 1, ...virtualTime() })
   const { releases } = gates(rateLimit, 1)
   await settle()
   const controller = new AbortController()
@@ -67,7 +67,7 @@ test('an aborted signal ends nothing but its own wait', async () => {
 })
 
 test('a task that was stopped while it waited is not run and frees its place', async () => {
-  const rateLimit = createRateLimit({ concurrency: 1, ...virtualTime() })
+  const rateLimit = new RateLimit({ concurrency: 1, ...virtualTime() })
   const { releases } = gates(rateLimit, 1)
   await settle()
   const stopping = new AbortController()
@@ -82,7 +82,7 @@ test('a task that was stopped while it waited is not run and frees its place', a
 })
 
 test('a result that comes after the abort is dropped, and its place is free again', async () => {
-  const rateLimit = createRateLimit({ concurrency: 1, ...virtualTime() })
+  const rateLimit = new RateLimit({ concurrency: 1, ...virtualTime() })
   const controller = new AbortController()
   const late = async (): Promise<string> => {
     controller.abort(new Error('enough'))

@@ -3,17 +3,17 @@ import { expect, test } from 'vitest'
 import { RateLimited, SourceUnavailable } from '../../src/errors/errors.ts'
 import { recipeOf } from '../../src/signing/signing.ts'
 import type { SourceEvent } from '../../src/source/customers.ts'
-import { createRateLimit } from '../../src/source/rate-limit.ts'
+import { RateLimit } from '../../src/source/rate-limit.ts'
 import { remainingIn, retryAfterMs } from '../../src/source/retry-after.ts'
-import { createRetry, type RetryOptions } from '../../src/source/retry.ts'
+import { Retry, type RetryOptions } from '../../src/source/retry.ts'
 import { aSource, PATIENT, rejection, virtualTime } from './a-source.ts'
 import { faultServer, html, list, refusal, type Reply } from '../support/fault-server.ts'
 
 function aPatience(changes: Partial<RetryOptions> = {}) {
   const time = virtualTime()
   const events: SourceEvent[] = []
-  const rateLimit = changes.rateLimit ?? createRateLimit({ concurrency: 4, ...time })
-  const retry = createRetry({
+  const rateLimit = changes.rateLimit ?? new RateLimit({ concurrency: 4, ...time })
+  const retry = new Retry({
     rateLimit,
     attempts: 5,
     longestWaitMs: 900_000,
@@ -166,7 +166,7 @@ test('a 429 holds back every page of the organization until its time has come', 
 
 test('organizations that share a rateLimit share its pause', async () => {
   const time = virtualTime()
-  const rateLimit = createRateLimit({ concurrency: 1, ...time })
+  const rateLimit = new RateLimit({ concurrency: 1, ...time })
   await using throttled = await faultServer(html(429, { 'Retry-After': 60 }), list(3))
   await using other = await faultServer(list(3))
   const one = aSource(throttled, {}, { rateLimit, ...time })

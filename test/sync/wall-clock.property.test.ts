@@ -4,7 +4,7 @@ import { z } from 'zod'
 import type { Report } from '../../src/model/report.ts'
 import { DEFAULT_PRESET, recipeOf } from '../../src/signing/signing.ts'
 import { openSource } from '../../src/source/customers.ts'
-import { createRateLimit } from '../../src/source/rate-limit.ts'
+import { RateLimit } from '../../src/source/rate-limit.ts'
 import { mirrorOrganization } from '../../src/sync/mirror-organization.ts'
 import { virtualTime } from '../source/a-source.ts'
 import { START_MS } from '../support/builders.ts'
@@ -90,7 +90,7 @@ async function played(drawn: Play) {
   const mirror = await aMirror()
   const service = aService(time, { limit, form, unavailableAt })
   await using server = await faultServer(service.answer)
-  const rateLimit = createRateLimit({ concurrency, requestsPerMinute, ...time })
+  const rateLimit = new RateLimit({ concurrency, requestsPerMinute, ...time })
   const mirrorOnce = async (pages: number | undefined) => {
     let hasAnswered = isWrongFromStart
     const wallClock = aWallClock(time.monotonicMs, (look) => (hasAnswered ? (errors[look % errors.length] ?? 0) : 0))

@@ -5,8 +5,8 @@ import { type LimitEvent, sharedTurnsIn } from '../../../jobs/queue/shared-turns
 import { RateLimited } from '../../../src/errors/errors.ts'
 import type { Sleep } from '../../../src/machine/timers.ts'
 import { rateLimiter, type ServiceLimit } from '../../../src/service/rate-limit.ts'
-import { createRateLimit, type RateLimit } from '../../../src/source/rate-limit.ts'
-import { createRetry } from '../../../src/source/retry.ts'
+import { RateLimit } from '../../../src/source/rate-limit.ts'
+import { Retry } from '../../../src/source/retry.ts'
 import { dice } from '../../support/dice.ts'
 
 const PATIENT = new AbortController().signal
@@ -110,10 +110,10 @@ function aWorld(limit: ServiceLimit) {
     const aheadMs = index * 3_600_000
     const monotonicMs = () => now() + aheadMs
     const shared = openTurns(requestsPerMinute, aheadMs)
-    const rateLimit = createRateLimit({ concurrency: 8, shared, monotonicMs, sleep })
+    const rateLimit = new RateLimit({ concurrency: 8, shared, monotonicMs, sleep })
     const budgets = { longestWaitMs: 1e9, maxWaitMs: 1e9 }
     return () => {
-      const retry = createRetry({ ...budgets, rateLimit, monotonicMs, now, random: () => random.next(), sleep })
+      const retry = new Retry({ ...budgets, rateLimit, monotonicMs, now, random: () => random.next(), sleep })
       return { ask: () => retry.ask(() => request(rateLimit), { signal: PATIENT }) }
     }
   }
