@@ -1,20 +1,15 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { stat } from 'node:fs/promises'
-import pLimit from 'p-limit'
 import { z } from 'zod'
 import { isMapping } from '../src/config/document.ts'
-import type { Organization } from '../src/config/organization.ts'
 import { type Config, readConfig } from '../src/config/read-config.ts'
 import { describeError } from '../src/errors/errors.ts'
 import type { Logger } from '../src/machine/log.ts'
 import { nameOfProcess, processWords } from '../src/machine/process-name.ts'
 import { isoTime } from '../src/time/moments.ts'
-import { repeatedly } from './queue/deadline.ts'
+import { oneAtATime, repeatedly } from './queue/deadline.ts'
 import { type SharedValues, listParsed } from './queue/port.ts'
 import { checkSchedules } from './schedule/due-times.ts'
-
-/** A setting of what stays open in a worker. */
-type OpenSetting = 'mirror' | 'queue'
 
 /** The last configuration that was read without a mistake, read again when its file changes. */
 export type LiveConfig = {
@@ -24,12 +19,9 @@ export type LiveConfig = {
   /** Since when the file cannot be used, in Unix milliseconds; undefined while it can. */
   brokenSinceMs: number | undefined
   /** What the file has changed and a restart alone changes here, since the mirror and the queue are open. */
-  awaitingRestart: readonly OpenSetting[]
-  organizationOf: (id: string) => Organization | undefined
+  awaitingRestart: readonly ('mirror' | 'queue')[]
   /** Reads the file at once, as a person asks for it. */
   readNow: () => Promise<void>
-  /** Reads the file if it has changed: a job is for an organization that is not in the configuration. */
-  lookAgain: () => Promise<void>
   /** Looks from now on whether the file has changed, until that is stopped. `onRead`: another content was read, or a person asked for it. */
   follow(lookMs: number, onRead: () => void): { stop: () => void }
 }
@@ -48,11 +40,12 @@ type Opening = {
  * and the configuration before stays.
  */
 export async function openLiveConfig({ embedded = false, log, now, ...source }: Opening): Promise<LiveConfig> {
-  const openSettings: readonly OpenSetting[] = embedded ? ['mirror'] : ['mirror', 'queue']
+  const openSettings = embedded ? (['mirror'] as const) : (['mirror', 'queue'] as const)
   const seenAtMs = new Map<string, number>()
   let onRead = () => {}
+  let isAsked = false
   // A change between the first reading and this is seen at the next look.
-  let readState = ''
+  let [stateRead, stateSeen] = ['', '']
 
   /** Reads and checks the file. An organization that leaves the configuration and comes back is as old as before. */
   async function readFile(file = source.file): Promise<Config> {
@@ -63,11 +56,17 @@ export async function openLiveConfig({ embedded = false, log, now, ...source }: 
     return { ...config, organizations }
   }
 
-  async function read(isAsked: boolean): Promise<void> {
+  const look = oneAtATime(async () => {
     const { hash, brokenSinceMs } = live
     // The open mirror and queue stay in use.
     const { mirror, queue, file } = live.current
-    readState = await stateOf(file)
+    const before = stateSeen
+    stateSeen = await stateOf(file)
+    const wasAsked = isAsked
+    // A program may write the file in several steps: what has changed since the look before is read at the next one.
+    if (!wasAsked && (stateSeen === stateRead || stateSeen !== before)) return
+    isAsked = false
+    stateRead = stateSeen
     try {
       const written = await readFile(file)
       live.awaitingRestart = openSettings.filter((setting) => written[setting] !== live.current[setting])
@@ -79,36 +78,26 @@ export async function openLiveConfig({ embedded = false, log, now, ...source }: 
       return log.warn({ error: describeError(error) }, 'configuration has mistakes, the one before stays')
     }
     const isNew = live.hash !== hash
-    if (!isNew && brokenSinceMs === undefined && !isAsked) return
+    if (!isNew && brokenSinceMs === undefined && !wasAsked) return
     log.info({ organizations: live.current.organizations.length, changed: isNew }, 'configuration read again')
     const settings = live.awaitingRestart
     if (settings.length > 0) log.warn({ settings }, 'settings were changed that take effect at the next start')
     onRead()
-  }
+  })
 
-  // One after another: hundreds of jobs may miss their organizations at once, and a file of hundreds takes a tenth of a second to read.
-  const inTurn = pLimit(1)
-  const readChanged = async () => {
-    if ((await stateOf(live.current.file)) !== readState) await read(false)
-  }
   const first = await readFile()
   const live: LiveConfig = {
     current: first,
     hash: configurationHash(first.content),
     brokenSinceMs: undefined,
     awaitingRestart: [],
-    organizationOf: (id) => live.current.organizations.find((organization) => organization.id === id),
-    readNow: () => inTurn(() => read(true)),
-    lookAgain: () => inTurn(readChanged),
+    readNow: () => {
+      isAsked = true
+      return look()
+    },
     follow(lookMs, listener) {
       onRead = listener
-      let seen: string | undefined
-      // A program may write the file in several steps: what has changed since the look before is read at the next one.
-      return repeatedly(lookMs, async () => {
-        const before = seen
-        seen = await stateOf(live.current.file)
-        if (seen === before) await live.lookAgain()
-      })
+      return repeatedly(lookMs, look)
     },
   }
   return live

@@ -14,7 +14,7 @@ import { createListener } from './monitoring/listener.ts'
 import { createMetrics } from './monitoring/metrics.ts'
 import { createNotifier } from './notify/notifier.ts'
 import { watchPauses } from './pauses.ts'
-import { startPublisher, type Publisher } from './publish/publisher.ts'
+import { startPublisher } from './publish/publisher.ts'
 import { openBackend } from './queue/backend.ts'
 import { succeedsWithin, within } from './queue/deadline.ts'
 import { claimQueue } from './queue/mirror-of-queue.ts'
@@ -48,36 +48,28 @@ type Surroundings = {
  * eight seconds, and throws MirrorUnusable in the second case.
  */
 export async function runWorker(options: WorkerOptions, { stderr, onHangUp, ...asked }: Surroundings): Promise<void> {
+  const { embedded, http } = options
   const outdated = new AbortController()
   const signal = AbortSignal.any([asked.signal, outdated.signal])
   const startedAtMs = Date.now()
-  const timings = { ...TIMINGS, ...options.timings }
   // From the beginning: a signal without a listener ends the process.
   let readNow = async () => {}
   onHangUp?.(() => void readNow())
   const token = boardToken()
   const log = createLog({ level: options.logLevel, stream: stderr })
-  const { embedded, http } = options
+  const timings = { ...TIMINGS, ...options.timings }
   const config = await openLiveConfig({ file: options.config, cwd: process.cwd(), embedded, log, now: Date.now })
-  const publisher = startPublisher({ config, log, timings, monotonicMs })
-  const common = { config, publisher, log, timings, signal, onOutdated: (error: unknown) => outdated.abort(error) }
-  const parts = await openStores(embedded, common).then(
-    (stores) => startParts({ ...common, ...stores }),
-    async (error: unknown) => {
-      await publisher.stop()
-      throw error
-    },
-  )
-  const { backend, workers } = parts
+  const common = { config, log, timings, signal, onOutdated: (error: unknown) => outdated.abort(error) }
+  const parts = startParts({ ...common, ...(await openStores(embedded, common)) })
+  const { backend, queues, syncWorker, workers, publisher } = parts
   const catchUp = catchingUp(parts, common)
+  const onBack = () => void catchUp('queue-back')
+  syncWorker.on('lockRenewalFailed', onBack)
   const onRead = () => {
-    parts.syncWorker.concurrency = config.current.jobs.concurrency
+    syncWorker.concurrency = config.current.jobs.concurrency
     if (schedulesNothing(config)) log.warn(NO_SCHEDULE)
     void catchUp('time')
   }
-  const onBack = () => void catchUp('queue-back')
-  parts.syncWorker.on('lockRenewalFailed', onBack)
-  const { queues } = parts
   const watching = { queues: queues.all, workers, write: backend.write, log, timings, monotonicMs }
   const watches = [
     config.follow(timings.configLookMs, onRead),
@@ -87,16 +79,18 @@ export async function runWorker(options: WorkerOptions, { stderr, onHangUp, ...a
   const stop = async () => {
     for (const watch of watches) watch.stop()
     // Also a mirror whose server is frozen keeps no worker from stopping.
-    const stopped = Promise.all([parts.stop(), publisher.stop()])
-    const [inOrder] = await within(stopped, timings.closeMs + LET_GO_MS.all, [false])
+    const [inOrder] = await within(Promise.all([parts.stop(), publisher.stop()]), timings.closeMs + CLOSE_MS.all, [
+      false,
+    ])
     return inOrder
   }
-  const shown = watched({ ...parts, config }, { token })
   const names = [hostname(), ...(http.names ?? [])]
-  const server = await serveHttp(shown, { ...http, names }).catch(async (error: unknown) => {
-    await stop()
-    throw error
-  })
+  const server = await serveHttp(watched({ ...parts, config }, { token }), { ...http, names }).catch(
+    async (error: unknown) => {
+      await stop()
+      throw error
+    },
+  )
   log.info({ http: server.origin }, 'worker starting')
   if (schedulesNothing(config)) log.warn(NO_SCHEDULE)
   readNow = config.readNow
@@ -125,7 +119,7 @@ export async function runWorker(options: WorkerOptions, { stderr, onHangUp, ...a
 }
 
 /** How long what is left may take to close, once the queue had its time. */
-const LET_GO_MS = { backend: 500, all: 1000 }
+const CLOSE_MS = { backend: 500, all: 1000 }
 
 /** The token for the pages at /queues; undefined when there is none. Short tokens are refused. */
 function boardToken(): string | undefined {
@@ -144,12 +138,10 @@ function catchingUp(
   { queues, mirror, backend: { values } }: Stores,
   { config, log, signal }: Common,
 ): (occasion: Occasion, askedAtMs?: number) => Promise<void> {
-  const look = async (occasion: Occasion, askedAtMs: number | undefined) => {
+  const look = async (occasion: Occasion, nowMs: number, askedAtMs: number) => {
     try {
       const { organizations } = config.current
-      const nowMs = Date.now()
-      const looking = { queues, mirror, values, organizations, occasion, nowMs, askedAtMs: askedAtMs ?? nowMs }
-      const requested = await requestMissedRuns(looking)
+      const requested = await requestMissedRuns({ queues, mirror, values, organizations, occasion, nowMs, askedAtMs })
       if (requested.length > 0) log.info({ organizations: requested }, 'missed runs requested')
     } catch (error) {
       // The stop of the worker closes the queue under a look.
@@ -157,12 +149,11 @@ function catchingUp(
     }
   }
   let last = Promise.resolve()
-  return (occasion, askedAtMs) => (last = last.then(() => look(occasion, askedAtMs)))
+  return (occasion, askedAtMs) => (last = last.then(() => look(occasion, Date.now(), askedAtMs ?? Date.now())))
 }
 
 type Common = {
   config: LiveConfig
-  publisher: Publisher
   log: Logger
   timings: Timings
   /** Aborted when the worker is to stop. */
@@ -183,19 +174,17 @@ async function openStores(embedded: boolean, { config, log, signal }: Common) {
     ...{ organizations, monotonicMs, random: Math.random, signal },
     onAway: (error, longestWaitMs) => log.warn({ error: describeError(error), longestWaitMs }, 'mirror awaited'),
   })
+  let closeBackend = async () => {}
   try {
     const backend = await openBackend(address, { folder: folderBeside(config.current) })
-    try {
-      // A queue that connects and then stalls must not keep the worker from stopping.
-      await within(claimQueue(backend.values, mirror), CLAIM_MS, undefined, signal)
-      const queues = openQueues(backend)
-      if (backend.kind === 'embedded') await putBackLeft(queues)
-      return { mirror, backend, queues }
-    } catch (error) {
-      await within(backend.close(), LET_GO_MS.backend, undefined).catch(() => {})
-      throw error
-    }
+    closeBackend = backend.close
+    // A queue that connects and then stalls must not keep the worker from stopping.
+    await within(claimQueue(backend.values, mirror), CLAIM_MS, undefined, signal)
+    const queues = openQueues(backend)
+    if (backend.kind === 'embedded') await putBackLeft(queues)
+    return { mirror, backend, queues }
   } catch (error) {
+    await within(closeBackend(), CLOSE_MS.backend, undefined).catch(() => {})
     await mirror.close()
     throw error
   }
@@ -211,31 +200,30 @@ const REPLACED = 'mirror was replaced, the file at its place is used'
 const CLAIM_MS = 2000
 
 /** The parts of a worker, and how to stop them. No worker takes a job from the queue until it runs. */
-function startParts({ config, publisher, log, timings, signal, onOutdated, backend, mirror, queues }: Common & Stores) {
+function startParts({ config, log, timings, signal, onOutdated, backend, mirror, queues }: Common & Stores) {
   const { values, limits } = backend
   const now = Date.now
   const pauses = watchPauses({ values, sync: queues.sync, lookMs: timings.lookMs, now })
+  const comparing = { values, hash: () => config.hash, lookMs: timings.configShareMs, log, now }
   // An embedded queue has one worker.
-  const others =
-    backend.kind === 'embedded'
-      ? ALONE
-      : compareConfigurations({ values, hash: () => config.hash, lookMs: timings.configShareMs, log, now })
-  // Made once: the look-ups of all endpoints together hold few connections.
-  const watchedMirror = answeringInTime(mirror)
+  const others = backend.kind === 'embedded' ? ALONE : compareConfigurations(comparing)
   const mirrorFailures = new MirrorFailures(now)
   const waits = () => within(listWaits(queues), ASK_MS, new Map<string, Wait>()).catch(() => new Map<string, Wait>())
-  const organizations = () => config.current.organizations
-  const looking = { mirror: watchedMirror, organizations, pauses: pauses.latest, waits, now, monotonicMs }
+  const looking = {
+    // Made once: the look-ups of all endpoints together hold few connections.
+    mirror: answeringInTime(mirror),
+    organizations: () => config.current.organizations,
+    ...{ pauses: pauses.latest, waits, now, monotonicMs },
+  }
   const metrics = createMetrics({ ...looking, queues })
+  const publisher = startPublisher({ config, log, timings, monotonicMs })
   const stopping = new AbortController()
+  const onEvent = (event: LimitEvent) => logLimit(log, event)
   const processing: Processing = {
-    organizationOf: config.organizationOf,
-    lookAgain: config.lookAgain,
+    organizationOf: (id) => config.current.organizations.find((organization) => organization.id === id),
     ...{ mirror, queues, values, pauses },
     rateLimits: new Map(),
-    sharedTurns:
-      limits &&
-      sharedTurnsIn({ limits, workers: others.workers, monotonicMs, onEvent: (event) => logLimit(log, event) }),
+    sharedTurns: limits && sharedTurnsIn({ limits, workers: others.workers, monotonicMs, onEvent }),
     listener: createListener({ metrics, mirrorFailures, mirror, publisher, log, monotonicMs }),
     onOutdated: (error) => {
       if (!signal.aborted) log.error({ error: describeError(error) }, 'mirror changed by a newer version, worker ends')
@@ -258,7 +246,7 @@ function startParts({ config, publisher, log, timings, signal, onOutdated, backe
     log.warn({ jobId }, 'job taken over from a worker without a heartbeat')
   })
   return {
-    ...{ backend, mirror, queues, others, looking, mirrorFailures, metrics, syncWorker, runners, workers },
+    ...{ backend, mirror, queues, others, looking, mirrorFailures, metrics, publisher, syncWorker, runners, workers },
     /**
      * Stops taking jobs, lets current pages be saved, puts unfinished jobs back, and closes everything, even if the queue does not
      * answer. Returns whether everything was closed in order.
@@ -269,9 +257,11 @@ function startParts({ config, publisher, log, timings, signal, onOutdated, backe
       const closing = Promise.all(workers.map((worker) => worker.close()))
       stopping.abort()
       // While the queue is gone, a worker would wait for it for ever.
-      const closed = closing.then(() => queues.close())
-      const inOrder = await succeedsWithin(closed, timings.closeMs)
-      await within(backend.close(), LET_GO_MS.backend, undefined).catch(() => {})
+      const inOrder = await succeedsWithin(
+        closing.then(() => queues.close()),
+        timings.closeMs,
+      )
+      await within(backend.close(), CLOSE_MS.backend, undefined).catch(() => {})
       await mirror.close()
       return inOrder
     },

@@ -18,9 +18,9 @@ import { errorPage, runPage } from '../../src/status/run-page.ts'
 import type { Mirror } from '../../src/model/mirror.ts'
 import { isoTime } from '../../src/time/moments.ts'
 import type { LiveConfig, OtherWorkers } from '../configuration.ts'
-import { type Examined, type MirrorFailures, type WorkerReadiness, examine, noticesOf } from './health.ts'
+import { type Examined, type MirrorFailures, type WorkerReadiness, examine } from './health.ts'
 import { type Clocked, type Metrics, momentOf, overviewFacts, processText } from './metrics.ts'
-import { succeedsWithin } from '../queue/deadline.ts'
+import { oneAtATime, succeedsWithin } from '../queue/deadline.ts'
 import type { Backend } from '../queue/port.ts'
 import type { Queues } from '../queue/queues.ts'
 
@@ -97,11 +97,8 @@ export type Looking = Clocked & {
   organizations: () => readonly Organization[]
 }
 
-/** What is wrong with this worker, in sentences. */
-type Notices = () => Promise<readonly string[]>
-
 /** The pages to look at: all organizations at `/`, and each run at `/runs/<id>`. They can be read and nothing else. */
-export function createPages(looking: Looking, notices: Notices = async () => []): Hono {
+export function createPages(looking: Looking, notices: () => readonly string[] = () => []): Hono {
   const { mirror, organizations, now } = looking
   const pages = new Hono()
   pages.get('/', async (context) => {
@@ -109,7 +106,7 @@ export function createPages(looking: Looking, notices: Notices = async () => [])
     const asked = { find: find.trim().toLowerCase().slice(0, LONGEST_ID), page: Number(page) }
     const facts = overviewFacts(organizations(), await momentOf(looking))
     const [overview, served] = await readPart(mirror, facts, asked)
-    return answerPage(context, 200, overviewPage(overview, { ...served, notices: (await notices()).map(asSentence) }))
+    return answerPage(context, 200, overviewPage(overview, { ...served, notices: notices().map(asSentence) }))
   })
   pages.get(RUN_PATH, async (context) => {
     const id = Number(context.req.param('id'))
@@ -166,16 +163,15 @@ export function watched(
   { backend, config, queues, others, runners, looking, mirrorFailures, metrics }: Parts,
   { token }: { token: string | undefined },
 ): Watched {
-  const { mirror, organizations, pauses, now, monotonicMs } = looking
-  const write = createWriteProbe(backend.write, monotonicMs)
-  const noticed = async () => ({
-    configuration: configurationProblems(config, others.problem()),
-    organizations: organizations(),
-    ...{ mirror, mirrorFailures },
-    pauses: await pauses?.(),
-    nowMs: now(),
-  })
-  const examineNow = async () => examine({ ...(await noticed()), write, workers: runners })
+  const { mirror, organizations, pauses, now } = looking
+  // A client keeps what it could not send until the queue is back: it is not given more.
+  const write = oneAtATime(backend.write)
+  const configuration = () => configurationProblems(config, others.problem())
+  const examineNow = async () =>
+    examine({
+      ...{ write, workers: runners, configuration: configuration(), organizations: organizations() },
+      ...{ mirror, mirrorFailures, pauses: await pauses?.(), nowMs: now() },
+    })
   return {
     examine: examineNow,
     metrics: async () => {
@@ -186,27 +182,8 @@ export function watched(
       const queueUp = succeedsWithin(write(), ASK_MS)
       return (await metrics.text({ ready: await ready, queueUp: await queueUp })) + (await processText())
     },
-    pages: createPages(looking, async () => noticesOf(await noticed())),
+    pages: createPages(looking, () => [...configuration(), ...mirrorFailures.problems(organizations())]),
     board: token === undefined ? undefined : createBoard(queues, token),
-  }
-}
-
-/** How long an answer of the queue is reused. */
-const STANDS_MS = 5000
-
-/**
- * Checks whether the queue accepts writes by writing to it: one write at a time, and at most one in five seconds, for all callers
- * together. Rejects like that write.
- */
-export function createWriteProbe(write: () => Promise<void>, monotonicMs: () => number): () => Promise<void> {
-  let last = { answer: Promise.resolve(), untilMs: -Infinity }
-  return () => {
-    if (monotonicMs() < last.untilMs) return last.answer
-    const asked = { answer: write(), untilMs: Infinity }
-    const end = () => void (asked.untilMs = monotonicMs() + STANDS_MS)
-    asked.answer.then(end, end)
-    last = asked
-    return asked.answer
   }
 }
 

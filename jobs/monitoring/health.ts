@@ -2,7 +2,7 @@ import { describeError, factsOf } from '../../src/errors/errors.ts'
 import type { Readiness } from '../../src/http/server.ts'
 import { listedNames } from '../../src/text/wording.ts'
 import { pauseOf, type Pauses } from '../../src/model/pause.ts'
-import type { Mirror, UncountedFreshness } from '../../src/model/mirror.ts'
+import type { Mirror } from '../../src/model/mirror.ts'
 import { isoTime } from '../../src/time/moments.ts'
 import { expectedNow } from '../pauses.ts'
 import { within } from '../queue/deadline.ts'
@@ -21,18 +21,14 @@ type PausedNow = { organization: string; since: string; until: string | null }
 /** How many removals of an organization a run held back, in the form of `customer-mirror removals list --json`. */
 type HeldBack = { run: number; organization: string; held: number }
 
-export type Examined = Noticed & {
+export type Examined = {
   /** Writes to the queue, or rejects with its error. */
   write: () => Promise<void>
   workers: readonly { isRunning(): boolean; isPaused(): boolean }[]
-  mirror: Pick<Mirror, 'listHeldRemovals' | 'listUncountedFreshness'>
-}
-
-type Noticed = {
   /** What is wrong with the configuration, in sentences. */
   configuration?: readonly string[]
   organizations: readonly Scheduled[]
-  mirror: Pick<Mirror, 'listUncountedFreshness'>
+  mirror: Pick<Mirror, 'listHeldRemovals' | 'listUncountedFreshness'>
   mirrorFailures?: MirrorFailures
   pauses?: Pauses | undefined
   nowMs: number
@@ -43,7 +39,7 @@ const UNREACHED = 'the queue cannot be reached'
 
 export async function examine(examined: Examined): Promise<WorkerReadiness> {
   const { write, workers, configuration = [], organizations, mirror, mirrorFailures, pauses = NONE, nowMs } = examined
-  const known = await readKnown(mirror)
+  const known = new Map((await mirror.listUncountedFreshness()).map((each) => [each.organization, each]))
   const expected = expectedNow(organizations, pauses, nowMs)
   const late = expected.flatMap((organization) => {
     const { id } = organization
@@ -54,7 +50,7 @@ export async function examine(examined: Examined): Promise<WorkerReadiness> {
     ...(await queueProblems(write)),
     ...(workers.every((worker) => worker.isRunning() && !worker.isPaused()) ? [] : ['no jobs are taken']),
     ...configuration,
-    ...(mirrorFailures?.problems(expected, known) ?? []),
+    ...(mirrorFailures?.problems(expected, (id) => known.get(id)?.readAsOfMs) ?? []),
     ...late,
   ]
   const ids = organizations.map(({ id }) => id)
@@ -75,25 +71,12 @@ export async function examine(examined: Examined): Promise<WorkerReadiness> {
 
 const NONE: Pauses = new Map()
 
-async function readKnown(mirror: Noticed['mirror']): Promise<Map<string, UncountedFreshness>> {
-  return new Map((await mirror.listUncountedFreshness()).map((each) => [each.organization, each]))
-}
-
-/** What the page says above the organizations: what is wrong here and stands at none of them. `/readyz` names the same. */
-export async function noticesOf(noticed: Noticed): Promise<string[]> {
-  const { configuration = [], organizations, mirror, mirrorFailures, pauses = NONE, nowMs } = noticed
-  if (mirrorFailures === undefined || mirrorFailures.isEmpty) return [...configuration]
-  const expected = expectedNow(organizations, pauses, nowMs)
-  return [...configuration, ...mirrorFailures.problems(expected, await readKnown(mirror))]
-}
-
 async function queueProblems(write: () => Promise<void>): Promise<string[]> {
   const written = write().then(
-    () => undefined,
-    (error: unknown) => (isRefusal(error) ? `the queue cannot be written: ${reasonOf(error)}` : UNREACHED),
+    () => [],
+    (error: unknown) => [isRefusal(error) ? `the queue cannot be written: ${reasonOf(error)}` : UNREACHED],
   )
-  const problem = await within(written, ASK_MS, UNREACHED)
-  return problem === undefined ? [] : [problem]
+  return within(written, ASK_MS, [UNREACHED])
 }
 
 /**
@@ -108,33 +91,25 @@ export class MirrorFailures {
     this.#now = now
   }
 
-  get isEmpty(): boolean {
-    return this.#byOrganization.size === 0
-  }
-
   /** To be called at the end of each full run. */
   note({ organization, outcome: { error } }: { organization: string; outcome: { error: unknown } }): void {
     if (error === undefined || factsOf(error).from !== 'mirror') this.#byOrganization.delete(organization)
     else this.#byOrganization.set(organization, { atMs: this.#now(), code: describeError(error).code })
   }
 
-  /**
-   * The failures of these organizations in sentences, one for each error code. One of an organization that was read since, as by another
-   * worker, is over.
-   */
+  /** The failures of these organizations in sentences, one for each error code. One that was read since, as by another worker, has none. */
   problems(
     organizations: readonly { id: string }[],
-    known: ReadonlyMap<string, Pick<UncountedFreshness, 'readAsOfMs'>>,
+    readAsOfMs: (organization: string) => number | undefined = () => undefined,
   ): string[] {
-    const open = organizations.flatMap(({ id: organization }) => {
-      const failure = this.#byOrganization.get(organization)
-      const isOpen = failure !== undefined && (known.get(organization)?.readAsOfMs ?? 0) <= failure.atMs
-      return isOpen ? [{ organization, ...failure }] : []
+    const open = organizations.flatMap(({ id }) => {
+      const failure = this.#byOrganization.get(id)
+      return failure === undefined || (readAsOfMs(id) ?? 0) > failure.atMs ? [] : [{ id, ...failure }]
     })
     return [...Map.groupBy(open, ({ code }) => code)].map(([code, failed]) => {
-      const lastMs = Math.max(...failed.map(({ atMs }) => atMs))
-      const names = listedNames(failed.map(({ organization }) => organization))
-      return `the mirror could not be used (${code}), last at ${isoTime(lastMs)}, by runs of ${names}: see the log of the worker`
+      const last = isoTime(Math.max(...failed.map(({ atMs }) => atMs)))
+      const names = listedNames(failed.map(({ id }) => id))
+      return `the mirror could not be used (${code}), last at ${last}, by runs of ${names}: see the log of the worker`
     })
   }
 }

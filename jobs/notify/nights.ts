@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import type { Organization } from '../../src/config/organization.ts'
 import { factsOfCode } from '../../src/errors/error-facts.ts'
 import { pauseOf } from '../../src/model/pause.ts'
-import { type LatestRun, type Report, toJson } from '../../src/model/report.ts'
+import { type Report, toJson } from '../../src/model/report.ts'
 import type { LastRun, Mirror } from '../../src/model/mirror.ts'
 import { isoTime } from '../../src/time/moments.ts'
 import { readPauses } from '../pauses.ts'
@@ -83,31 +83,53 @@ type Sources = {
   now: () => number
 }
 
-/** Whether every organization of a night has ended, or the night has. */
-export async function isOver(night: Night, sources: Sources): Promise<boolean> {
-  const nowMs = sources.now()
-  if (nowMs >= night.lastMs) return true
-  for await (const { ended } of standings(night, sources)) if (ended === 'pending') return false
-  return true
+/** An organization in a night, and the moment at which it was due. */
+type Standing = { organization: string; dueMs: number; ended: Ended }
+
+/**
+ * How every organization of a night stands. The queue is asked only about those that were not read. One that is paused until the night is over
+ * has a job that waits for the end of its pause; no other one comes.
+ */
+export async function standingsOf(
+  { organizations, lastMs }: Night,
+  { mirror, queues, backend, now }: Sources,
+): Promise<Standing[]> {
+  const lastRuns = new Map((await mirror.listLastRuns()).map((run) => [run.organization, run]))
+  const cancelled = await listCancellations(backend.values)
+  const pauses = await readPauses(backend.values)
+  const standings: Standing[] = []
+  for (const { id, dueMs } of organizations) {
+    const paused = pauseOf(pauses, id, now())
+    const isPaused = paused !== undefined && (paused.untilMs ?? Infinity) >= lastMs
+    const isCalledOff = isPaused || (cancelled.get(id)?.untilMs ?? 0) >= dueMs
+    const known = { lastRun: lastRuns.get(id), isCalledOff, nowMs: now() }
+    const isRead = endedAs(dueMs, { ...known, hasJob: true }) === 'complete'
+    const state = isRead ? undefined : await jobStateOf(queues.sync, id)
+    const hasJob = state !== undefined && !(isPaused && state === 'delayed')
+    standings.push({ organization: id, dueMs, ended: endedAs(dueMs, { ...known, hasJob }) })
+  }
+  return standings
 }
 
-/** Every organization of a night, with the run that says how it stands. */
-export async function lookUpNight(night: Night, sources: Sources): Promise<InNight[]> {
-  const { mirror } = sources
-  const ids = night.organizations.map(({ id }) => id)
-  const latest = Map.groupBy(
-    await mirror.listLatestRuns({ organizations: ids, limit: 5 }),
-    ({ organization }) => organization,
-  )
-  const held = Map.groupBy(await mirror.listHeldRemovals(), ({ organization }) => organization)
+/** An organization in a night: how it stands, the run that says so, and how many of its removals wait for a decision. */
+export type InNight = { organization: string; ended: Ended; run: Report | undefined; heldRemovals: number }
+
+/** Looks up the runs that say how organizations stand in a night, and their removals. */
+export async function lookUpRuns(standings: readonly Standing[], { mirror }: Sources): Promise<InNight[]> {
+  const ids = standings.map(({ organization }) => organization)
+  const latest = await mirror.listLatestRuns({ organizations: ids, limit: 5 })
+  const held = await mirror.listHeldRemovals()
   const found: InNight[] = []
-  for await (const { organization, dueMs, ended } of standings(night, sources)) {
-    const isMeant = ({ status, startedAtMs }: LatestRun) =>
-      ended === 'complete' ? status === 'complete' : startedAtMs >= dueMs
-    const runId = latest.get(organization)?.findLast(isMeant)?.runId
-    const run = runId === undefined ? undefined : await mirror.findRun(runId)
-    const heldRemovals = (held.get(organization) ?? []).reduce((sum, each) => sum + each.held, 0)
-    found.push({ organization, ended, run, heldRemovals })
+  for (const { organization, dueMs, ended } of standings) {
+    const meant = latest.findLast(
+      ({ organization: of, status, startedAtMs }) =>
+        of === organization && (ended === 'complete' ? status === 'complete' : startedAtMs >= dueMs),
+    )
+    const heldHere = held.filter((each) => each.organization === organization)
+    found.push({
+      ...{ organization, ended, run: meant && (await mirror.findRun(meant.runId)) },
+      heldRemovals: heldHere.reduce((sum, each) => sum + each.held, 0),
+    })
   }
   return found
 }
@@ -125,32 +147,6 @@ export async function isAnyBehind(
   })
 }
 
-/**
- * The queue is asked only about organizations that were not read. One that is paused until the night is over has a job that waits
- * for the end of its pause; no other one comes.
- */
-async function* standings(
-  { organizations, lastMs }: Night,
-  { mirror, queues, backend, now }: Sources,
-): AsyncGenerator<{ organization: string; dueMs: number; ended: Ended }> {
-  const lastRuns = new Map((await mirror.listLastRuns()).map((run) => [run.organization, run]))
-  const cancelled = await listCancellations(backend.values)
-  const pauses = await readPauses(backend.values)
-  for (const { id, dueMs } of organizations) {
-    const paused = pauseOf(pauses, id, now())
-    const isPaused = paused !== undefined && (paused.untilMs ?? Infinity) >= lastMs
-    const isCalledOff = isPaused || (cancelled.get(id)?.untilMs ?? 0) >= dueMs
-    const known = { lastRun: lastRuns.get(id), isCalledOff, nowMs: now() }
-    const isRead = endedAs(dueMs, { ...known, hasJob: true }) === 'complete'
-    const state = isRead ? undefined : await jobStateOf(queues.sync, id)
-    const hasJob = state !== undefined && !(isPaused && state === 'delayed')
-    yield { organization: id, dueMs, ended: endedAs(dueMs, { ...known, hasJob }) }
-  }
-}
-
-/** An organization in a night: how it stands, the run that says so, and how many of its removals wait for a decision. */
-export type InNight = { organization: string; ended: Ended; run: Report | undefined; heldRemovals: number }
-
 /** Whether every organization was read to its end, its data has the fields that it had, and none waits for a person to decide. */
 export function wentWell(organizations: readonly Pick<InNight, 'ended' | 'run' | 'heldRemovals'>[]): boolean {
   return organizations.every(
@@ -160,11 +156,17 @@ export function wentWell(organizations: readonly Pick<InNight, 'ended' | 'run' |
 }
 
 /** The report of a night: ids, counts, codes and times. Its keys are a contract: later versions only add some. */
-export function reportNight(night: Night, organizations: readonly InNight[], nowMs: number): object {
-  const { cron, timezone, dueMs } = night
-  const having = (outcome: NightOutcome) => organizations.filter((one) => outcomeOf(one) === outcome).length
-  const sum = (count: 'inserted' | 'updated' | 'removed' | 'returned' | 'rejected') =>
-    organizations.reduce((total, { run }) => total + (run?.[count] ?? 0), 0)
+export function reportNight(
+  { cron, timezone, dueMs }: Night,
+  organizations: readonly InNight[],
+  nowMs: number,
+): object {
+  const outcomes = organizations.map(outcomeOf)
+  const having = (outcome: NightOutcome) => outcomes.filter((one) => one === outcome).length
+  const sums = (['inserted', 'updated', 'removed', 'returned', 'rejected'] as const).map((name): [string, number] => [
+    name,
+    organizations.reduce((total, { run }) => total + (run?.[name] ?? 0), 0),
+  ])
   return {
     type: 'night.ended',
     timestamp: isoTime(nowMs),
@@ -179,17 +181,11 @@ export function reportNight(night: Night, organizations: readonly InNight[], now
         failed: having('failed'),
         unfinished: having('unfinished'),
         notStarted: having('not-started'),
-        inserted: sum('inserted'),
-        updated: sum('updated'),
-        removed: sum('removed'),
-        returned: sum('returned'),
-        rejected: sum('rejected'),
+        ...Object.fromEntries(sums),
       },
-      organizations: organizations.map((one) => ({
-        organization: one.organization,
-        outcome: outcomeOf(one),
-        heldRemovals: one.heldRemovals,
-        run: one.run === undefined ? null : runOf(one.run),
+      organizations: organizations.map(({ organization, heldRemovals, run }, index) => ({
+        ...{ organization, outcome: outcomes[index], heldRemovals },
+        run: run === undefined ? null : runOf(run),
       })),
     },
   }

@@ -12,7 +12,7 @@ import { repeatedly } from '../queue/deadline.ts'
 import type { Backend } from '../queue/port.ts'
 import { createQueueWorker, type Counts, type Queues } from '../queue/queues.ts'
 import type { Timings } from '../timings.ts'
-import { isAnyBehind, isOver, lastDueMs, lookUpNight, nightAt, reportNight, rotasOf, wentWell } from './nights.ts'
+import { isAnyBehind, lastDueMs, lookUpRuns, nightAt, reportNight, rotasOf, standingsOf, wentWell } from './nights.ts'
 
 const KINDS = ['notify', 'heartbeat'] as const
 
@@ -99,8 +99,9 @@ async function deliver(
   if (rota === undefined || config.current[kind] === undefined)
     return now() - dueMs > DAY_MS ? {} : delay(timings.leftWaitMs)
   const night = nightAt(rota, dueMs, job.timestamp)
-  if (!(await isOver(night, settings))) return delay(timings.notifyLookMs)
-  const organizations = await lookUpNight(night, settings)
+  const standings = await standingsOf(night, settings)
+  if (now() < night.lastMs && standings.some(({ ended }) => ended === 'pending')) return delay(timings.notifyLookMs)
+  const organizations = await lookUpRuns(standings, settings)
   if (organizations.length === 0 || !(await isWanted(kind, wentWell(organizations), settings))) return {}
   const id = createHash('sha256')
     .update(`${await settings.mirror.identity()} ${job.id}`)
@@ -136,12 +137,13 @@ async function post(
   { config, now, signal }: Pick<Settings, 'config' | 'now'> & { signal: AbortSignal },
 ): Promise<Sent> {
   const { notify, heartbeat } = config.current
-  if (kind === 'heartbeat' && heartbeat !== undefined) return send(heartbeat.url, { signal })
-  if (kind === 'heartbeat' || notify === undefined) return { isTaken: false, answer: 'no longer configured' }
+  const url = kind === 'heartbeat' ? heartbeat?.url : notify?.url
+  if (url === undefined) return { isTaken: false, answer: 'no longer configured' }
+  if (kind === 'heartbeat') return send(url, { signal })
   try {
-    const secret = notify.secret && (await readWebhookSecret(notify.secret))
+    const secret = notify?.secret && (await readWebhookSecret(notify.secret))
     const headers = webhookHeaders({ id, body }, { unixSeconds: Math.floor(now() / 1000), secret })
-    return await send(notify.url, { body, headers, signal })
+    return await send(url, { body, headers, signal })
   } catch (error) {
     return { isTaken: false, answer: describeError(error).message }
   }

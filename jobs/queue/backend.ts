@@ -6,15 +6,7 @@ import { describeError, factsOf, QueueUnavailable, UsageError } from '../../src/
 import { isMissing } from '../../src/machine/folders.ts'
 import { version } from '../../src/machine/version.ts'
 import { within } from './deadline.ts'
-import {
-  DEFAULT_PREFIX,
-  parseAddress,
-  placeOf,
-  type Backend,
-  type Opening,
-  type ServerStore,
-  type Store,
-} from './port.ts'
+import { DEFAULT_PREFIX, parseAddress, placeOf, type Backend, type Opening, type ServerStore } from './port.ts'
 import { neverOpened, queueUnavailable } from './queue-faults.ts'
 import type { Queues } from './queues.ts'
 
@@ -25,45 +17,46 @@ const ANSWER_MS = 60_000
 const WRITE_MS = 2_000
 /** How long a command waits for an answer of a queue. */
 const COMMAND_MS = 3000
-
-type Opened = {
-  /** The folder of the mirror, for an embedded queue. */
-  folder: string
-  commandMs?: number
-}
+/** How long to wait for a connection and its answer together, where only one thing is asked. */
+const PROBE_MS = 2000
 
 /**
  * Opens the queue at an address, or the embedded one beside the mirror, and writes to it once. Throws QueueUnavailable within three seconds
  * if it cannot be reached, and within five if it refuses the write.
  */
-export async function openBackend(address: string, { folder: parent, commandMs }: Opened): Promise<Backend> {
+export async function openBackend(
+  address: string,
+  { folder, commandMs }: { folder: string; commandMs?: number },
+): Promise<Backend> {
   const isEmbedded = address === 'embedded'
-  const { url, prefix } = isEmbedded ? { url: undefined, prefix: DEFAULT_PREFIX } : parseAddress(address)
-  const place = url === undefined ? join(parent, 'queue') : placeOf(url)
-  let store: Store | undefined
+  const place = isEmbedded ? join(folder, 'queue') : placeOf(new URL(address))
+  const prefix = isEmbedded ? DEFAULT_PREFIX : parseAddress(address).prefix
+  let close = async () => {}
   try {
-    store =
-      url === undefined
-        ? await (await import('./embedded.ts')).openEmbedded(place, prefix)
-        : await openServer(url, { connectMs: CONNECT_MS, answerMs: ANSWER_MS, commandMs, prefix })
+    const store = isEmbedded
+      ? await (await import('./embedded.ts')).openEmbedded(place, prefix)
+      : await openServer(address, { connectMs: CONNECT_MS, answerMs: ANSWER_MS, commandMs })
+    close = store.close
     const factory = await store.loadFactory()
-    await within(store.write(), WRITE_MS, undefined)
-    const kind = url === undefined ? 'embedded' : isRedis(url) ? 'redis' : 'postgres'
-    return { ...store, kind, place, prefix, factory, telemetry: await findTelemetry() }
+    const write = () => store.values.write('probe', 'written')
+    await within(write(), WRITE_MS, undefined)
+    const kind = isEmbedded ? 'embedded' : isRedis(address) ? 'redis' : 'postgres'
+    return { ...store, kind, place, prefix, factory, write, telemetry: await findTelemetry() }
   } catch (error) {
-    await store?.close()
+    await close()
     throw neverOpened(error, place)
   }
 }
 
-async function openServer(url: URL, opening: Opening): Promise<ServerStore> {
-  return isRedis(url)
-    ? (await import('./redis.ts')).openRedis(url.href, opening)
-    : (await import('./postgres.ts')).openPostgres(url.href, opening)
+async function openServer(address: string, limits: Omit<Opening, 'prefix'>): Promise<ServerStore> {
+  const { url, prefix } = parseAddress(address)
+  return isRedis(address)
+    ? (await import('./redis.ts')).openRedis(url.href, { ...limits, prefix })
+    : (await import('./postgres.ts')).openPostgres(url.href, { ...limits, prefix })
 }
 
-function isRedis({ protocol }: URL): boolean {
-  return protocol.startsWith('redis')
+function isRedis(address: string): boolean {
+  return address.startsWith('redis')
 }
 
 /**
@@ -75,17 +68,13 @@ export async function askQueue<Result>(
   limitMs: number,
   ask: (store: Pick<ServerStore, 'values' | 'ask'>) => Promise<Result>,
 ): Promise<Result | undefined> {
-  const { url, prefix } = parseAddress(address)
-  const opened = openServer(url, { connectMs: limitMs, answerMs: limitMs, commandMs: limitMs, prefix })
+  const opened = openServer(address, { connectMs: limitMs, answerMs: limitMs, commandMs: limitMs })
   try {
     return await within(opened.then(ask), limitMs, undefined)
   } finally {
     void opened.then((store) => store.close()).catch(() => {})
   }
 }
-
-/** How long to wait for a connection and its answer together. */
-const CHECK_MS = 2000
 
 /** A queue that answered: its address without user and password, and the policy by which a Redis drops keys when it is full, if it does. */
 export type ProbedQueue = { place: string; dropsKeysBy: string | undefined }
@@ -97,8 +86,8 @@ export type ProbedQueue = { place: string; dropsKeysBy: string | undefined }
 export async function probeQueue(address: string): Promise<ProbedQueue> {
   const place = placeOf(new URL(address))
   try {
-    const answered = await askQueue(address, CHECK_MS, ({ ask }) => ask())
-    if (answered === undefined) throw new Error(`no answer within ${CHECK_MS / 1000} s`)
+    const answered = await askQueue(address, PROBE_MS, ({ ask }) => ask())
+    if (answered === undefined) throw new Error(`no answer within ${PROBE_MS / 1000} s`)
     return { place, dropsKeysBy: answered.dropsKeysBy }
   } catch (error) {
     throw neverOpened(error, place)

@@ -10,7 +10,7 @@ import { systemCode } from '../../src/errors/faults.ts'
 import { makeFolder } from '../../src/machine/folders.ts'
 import { lockPlace } from '../../src/copies/written-file.ts'
 import type { Store } from './port.ts'
-import { factoryIn, SCHEMA, storeIn } from './postgres.ts'
+import { factoryIn, postgresValues, SCHEMA } from './postgres.ts'
 
 /** The queue in this process, stored in a folder. Throws QueueUnavailable when another process uses that folder. */
 export async function openEmbedded(folder: string, prefix: string): Promise<Store> {
@@ -24,7 +24,8 @@ export async function openEmbedded(folder: string, prefix: string): Promise<Stor
       taken.release()
     }
     const loadFactory = () => factoryIn(pool)
-    return { ...storeIn(pool, prefix), loadFactory, limits: undefined, close: () => (closed ??= close()) }
+    const values = postgresValues(pool, prefix)
+    return { values, loadFactory, limits: undefined, close: () => (closed ??= close()) }
   } catch (error) {
     taken.release()
     throw new QueueUnavailable(

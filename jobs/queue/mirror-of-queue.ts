@@ -12,33 +12,25 @@ import { openMirrorIfThere } from '../../src/store/mirror.ts'
  * at the same place takes the queue over.
  */
 const NAME = 'mirror'
-
-/** A mirror as it stands in the queue. */
-type Known = z.output<typeof known>
-
 const known = z.object({ id: z.string(), place: z.string() })
 
 /** Puts the mirror of a worker that starts into the queue. Throws QueueUnavailable where the queue has another one. */
 export async function claimQueue(values: SharedValues, mirror: Pick<Mirror, 'file' | 'identity'>): Promise<void> {
-  const own = await knownAs(mirror)
-  const text = JSON.stringify(own)
   for (;;) {
     const found = await values.read(NAME)
-    const stored = parseKnown(found)
-    if (stored !== undefined && stored.id !== own.id && stored.place !== own.place) throw anotherMirror(stored, own)
+    const text = JSON.stringify(await knownAs(mirror, found, (stored, own) => stored.place !== own.place))
     if (found === text || (await values.replace(NAME, found, text))) return
   }
 }
 
 /** Throws QueueUnavailable where the mirror at this address is there, and the queue has another one. */
 export async function requireMirrorOfQueue(values: Pick<SharedValues, 'read'>, address: string): Promise<void> {
-  const stored = parseKnown(await values.read(NAME))
+  const found = await values.read(NAME)
   // One that cannot be read is reported by what needs it.
-  const mirror = stored && (await openMirrorIfThere(address).catch(() => undefined))
+  const mirror = found === undefined ? undefined : await openMirrorIfThere(address).catch(() => undefined)
   if (mirror === undefined) return
   try {
-    const own = await knownAs(mirror)
-    if (stored !== undefined && stored.id !== own.id) throw anotherMirror(stored, own)
+    await knownAs(mirror, found)
   } finally {
     await mirror.close()
   }
@@ -49,17 +41,19 @@ export async function releaseQueue(values: Pick<SharedValues, 'delete'>): Promis
   await values.delete(NAME)
 }
 
-async function knownAs({ file, identity }: Pick<Mirror, 'file' | 'identity'>): Promise<Known> {
+type Known = z.output<typeof known>
+
+/** How a mirror stands in the queue. Throws where another one is found there that `isRefused`. */
+async function knownAs(
+  { file, identity }: Pick<Mirror, 'file' | 'identity'>,
+  found: string | undefined,
+  isRefused: (stored: Known, own: Known) => boolean = () => true,
+): Promise<Known> {
   const shown = shownMirror(file)
-  return { id: await identity(), place: isPostgres(file) ? shown : `${hostname()}:${shown}` }
-}
-
-function parseKnown(text: string | undefined): Known | undefined {
-  return text === undefined ? undefined : parseValue(known, text)
-}
-
-function anotherMirror(stored: Known, own: Known): QueueUnavailable {
-  return new QueueUnavailable(
+  const own = { id: await identity(), place: isPostgres(file) ? shown : `${hostname()}:${shown}` }
+  const stored = found === undefined ? undefined : parseValue(known, found)
+  if (stored === undefined || stored.id === own.id || !isRefused(stored, own)) return own
+  throw new QueueUnavailable(
     `This queue has the mirror ${stored.place}, and the mirror here is ${own.place}: each would get some of the nights. Name that mirror, ` +
       "or give this one a queue of its own with ?prefix= at the end of its address. If that mirror is gone for good, run 'customer-mirror " +
       "queue --release' once, then start again.",

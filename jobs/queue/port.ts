@@ -1,5 +1,5 @@
 import type { BackendFactory, IQueueBackend, Telemetry } from 'bullmq'
-import { z } from 'zod'
+import type { z } from 'zod'
 import { parsedJson } from '../../src/text/parsed-json.ts'
 
 /** The store of the jobs. Its users do not see which kind it is. */
@@ -11,6 +11,8 @@ export type Backend = Omit<Store, 'loadFactory'> & {
   prefix: string
   telemetry: Telemetry | undefined
   factory: Factory
+  /** Writes one small value. Rejects when the queue refuses it; may never settle while it is away. */
+  write: () => Promise<void>
 }
 
 export type Factory = BackendFactory<IQueueBackend, unknown>
@@ -19,8 +21,6 @@ export type Factory = BackendFactory<IQueueBackend, unknown>
 export type Store = {
   /** Prepares the store for the queues. Only this loads BullMQ, which takes long. */
   loadFactory: () => Promise<Factory>
-  /** Writes one small key or row, which expires or is overwritten. Rejects when the queue refuses it; may never settle while it is away. */
-  write: () => Promise<void>
   /** What its workers share beside the jobs. */
   values: SharedValues
   /** Rate limits that its workers share; none where one process is the only worker. */
@@ -96,7 +96,8 @@ export function placeOf({ protocol, host, pathname }: URL): string {
   return `${protocol}//${host}${pathname}`
 }
 
-export type QueueName = 'sync' | 'quick' | 'notify'
+export const QUEUE_NAMES = ['sync', 'quick', 'notify'] as const
+export type QueueName = (typeof QUEUE_NAMES)[number]
 
 /** The name of a queue in the database. */
 export function nameInDatabase({ prefix }: { prefix: string }, queue: QueueName): string {

@@ -12,7 +12,7 @@ import { QueueUnavailable } from '../../src/errors/errors.ts'
 import { parsedJson } from '../../src/text/parsed-json.ts'
 import { within } from './deadline.ts'
 import { farthestMs, type Factory, type Opening, type ServerStore, type SharedLimits } from './port.ts'
-import type { SharedValues, Store } from './port.ts'
+import type { SharedValues } from './port.ts'
 
 /** Connections at most. Three of them only listen: one of each worker. */
 const CONNECTIONS = 10
@@ -38,7 +38,7 @@ export function openPostgres(address: string, { connectMs, answerMs, commandMs, 
   pool.on('error', () => {})
   let closed: Promise<void> | undefined
   return {
-    ...storeIn(pool, prefix),
+    values: postgresValues(pool, prefix),
     loadFactory: async () => {
       await migrate(settings, connectMs)
       // The queue declares its own type of pool.
@@ -64,16 +64,6 @@ export function openPostgres(address: string, { connectMs, answerMs, commandMs, 
 /** What both PostgreSQL and the one in this process answer. */
 type Queryable = {
   query(text: string, parameters: unknown[]): Promise<{ rows: unknown[]; rowCount: number | null }>
-}
-
-/** What a PostgreSQL on a server and the one in this process have in common. */
-export function storeIn(pool: Queryable, prefix: string): Pick<Store, 'write' | 'values'> {
-  return {
-    write: async () => {
-      await pool.query(`${INSERT} DO UPDATE SET value = EXCLUDED.value`, [`${prefix}-probe`, 'written', 'yes'])
-    },
-    values: postgresValues(pool, prefix),
-  }
 }
 
 /**
@@ -216,7 +206,7 @@ const USE = `
       has_database_privilege(current_database(), 'CREATE')) AS may_use`
 
 /** Shared values as rows of ours in the queue's table of settings. */
-function postgresValues(pool: Queryable, prefix: string): SharedValues {
+export function postgresValues(pool: Queryable, prefix: string): SharedValues {
   const queue = `${prefix}-shared`
   const select = async (condition: string, name: string) =>
     rows.parse((await pool.query(`${SELECT} ${condition}`, [queue, name])).rows)

@@ -2,7 +2,7 @@ import { Cluster, Redis, type RedisOptions } from 'ioredis'
 import { z } from 'zod'
 import { backoffMs } from '../../src/time/durations.ts'
 import { LONGEST_CLOSE_MS, within } from './deadline.ts'
-import { farthestMs, nameInDatabase, type Opening, type ServerStore, type SharedLimits } from './port.ts'
+import { farthestMs, nameInDatabase, QUEUE_NAMES, type Opening, type ServerStore, type SharedLimits } from './port.ts'
 import type { SharedValues } from './port.ts'
 
 const RECONNECT = { firstMs: 400, longestMs: 5000 }
@@ -27,13 +27,11 @@ export async function openRedis(address: string, opening: Opening): Promise<Serv
   const client = isOfCluster ? await connected(aCluster(address, limits), connectMs) : first
   return {
     loadFactory: async () => {
+      await probe(client, prefix)
       const { createRedisBackend } = await import('bullmq')
       return (name, options, roles) => createRedisBackend(name, { ...options, connection: client }, roles)
     },
-    ask: () => probe(client, prefix, 'if-there'),
-    write: async () => {
-      await probe(client, prefix, 'new')
-    },
+    ask: () => probe(client, prefix),
     values: redisValues(client, prefix),
     limits: redisLimits(client, prefix),
     close: async () => client.disconnectAll(),
@@ -115,16 +113,15 @@ function tracked<Copy extends Client>(copies: Set<Copy>, copy: Copy): Copy {
 }
 
 /**
- * Writes a probe (or only overwrites one that is there), and asks for what BullMQ needs. Rejects where the server is full or a replica, where
- * another program has our keys, where this user may not use them, run scripts or read INFO, and where the server is a cluster: BullMQ names
- * several keys in one command, which must be on one of its servers. The server answers in order, so the first refusal is thrown.
+ * Asks for what BullMQ needs. Rejects where the server is full or a replica, where another program has our keys, where this user may not use
+ * them, run scripts or read INFO, and where the server is a cluster: BullMQ names several keys in one command, which must be on one of its
+ * servers. The server answers in order, so the first refusal is thrown.
  */
-async function probe(client: Client, prefix: string, write: 'new' | 'if-there') {
-  // BullMQ's keys begin with bull, so a user restricted to those may write this key too.
-  const key = `bull:${prefix}-probe`
-  const keys = [sharedKey(prefix), ...(['sync', 'quick', 'notify'] as const).map((queue) => metaKey(prefix, queue))]
+async function probe(client: Client, prefix: string) {
+  const keys = [sharedKey(prefix), ...QUEUE_NAMES.map((queue) => `bull:${nameInDatabase({ prefix }, queue)}:meta`)]
   const [, info] = await Promise.all([
-    write === 'new' ? client.set(key, '1', 'PX', PROBE_STAYS_MS) : client.set(key, '1', 'PX', PROBE_STAYS_MS, 'XX'),
+    // BullMQ's keys begin with bull, so a user restricted to those may ask for this key too. It is not there, and is not made.
+    client.set(`bull:${prefix}-probe`, '1', 'PX', 1, 'XX'),
     client.info('memory'),
     client.eval('return 1', keys.length, ...keys),
     client.hlen(sharedKey(prefix)),
@@ -132,12 +129,6 @@ async function probe(client: Client, prefix: string, write: 'new' | 'if-there') 
   const policy = /^maxmemory_policy:(\S+)/m.exec(info)?.[1]
   return { dropsKeysBy: policy === 'noeviction' ? undefined : policy }
 }
-
-function metaKey(prefix: string, queue: 'sync' | 'quick' | 'notify'): string {
-  return `bull:${nameInDatabase({ prefix }, queue)}:meta`
-}
-
-const PROBE_STAYS_MS = 60_000
 
 /** Shared values in one hash. */
 function redisValues(client: Client, prefix: string): SharedValues {

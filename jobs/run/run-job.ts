@@ -39,8 +39,6 @@ export type Listener = {
 export type Processing = {
   /** Looks an organization up in the current configuration. */
   organizationOf: (id: string) => Organization | undefined
-  /** Reads the configuration again for an organization that is not in it. */
-  lookAgain: () => Promise<void>
   mirror: Mirror
   queues: Pick<Queues, 'sync'>
   values: Pick<SharedValues, 'read'>
@@ -151,7 +149,7 @@ export async function runForJob(
   { lost, cancelled }: JobSignals,
   processing: Processing,
 ): Promise<Counts> {
-  const { organizationOf, lookAgain, listener, stop, timings, now } = processing
+  const { listener, stop, timings, now } = processing
   const parsed = payload.safeParse(job.data)
   if (!parsed.success)
     throw new UnrecoverableError('This job names no organization. This program did not create it; nothing was done.')
@@ -159,8 +157,8 @@ export async function runForJob(
   const none = (why: WhyNone, untilMs?: number) => listener.onNoRun?.({ organization: id, kind, why, untilMs })
 
   if (kind === 'sync') await putOffWhilePaused(job, token, processing, (untilMs) => none('paused', untilMs))
-  // A job may be faster than the look at a changed file.
-  const organization = organizationOf(id) ?? (await lookAgain().then(() => organizationOf(id)))
+  // A job may be faster than the look at a changed file, and is put off.
+  const organization = processing.organizationOf(id)
   const { unknownTo = 0 } = progressOf(job)
   if (kind === 'sync' && organization === undefined && unknownTo < MOST_UNKNOWN) {
     return delayUntil(job, token, now() + timings.leftWaitMs, {

@@ -1,12 +1,9 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readFileSync, symlinkSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { env as ours, execPath } from 'node:process'
 import { createInterface } from 'node:readline'
 import { PassThrough } from 'node:stream'
 import { expect, onTestFinished } from 'vitest'
-import { parse, stringify } from 'yaml'
 import { z } from 'zod'
 import type { Timings } from '../../jobs/timings.ts'
 import { runWorker } from '../../jobs/worker.ts'
@@ -220,20 +217,4 @@ export async function aPlaceOf(count: number) {
   const sandbox = await aSandbox({ customers: Array.from({ length: count }, () => 3) })
   const organizations = organizationsOf(sandbox)
   return { place: aJobsWorkplace(organizations), organizations }
-}
-
-const NEVER = 3_600_000
-
-/** A worker that does not look at its file, and reads it again only for a job of an organization that it does not know. */
-export async function aBlindWorker(place: ReturnType<typeof aJobsWorkplace>, before: readonly unknown[]) {
-  // No change is reported where the file is behind a link.
-  const link = join(place.folder, 'data', 'link.yaml')
-  symlinkSync(place.config, link)
-  const document: object = parse(readFileSync(place.config, 'utf8'))
-  const write = (organizations: readonly unknown[]) =>
-    writeFileSync(place.config, stringify({ ...document, mirror: place.mirror, organizations }))
-  write(before)
-  const worker = startWorker({ config: link }, { timings: { configLookMs: NEVER, catchUpMs: NEVER } })
-  await worker.ran('acme')
-  return { worker, write }
 }

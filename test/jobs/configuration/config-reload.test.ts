@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { parse, stringify } from 'yaml'
 import { aJobsWorkplace, isEmbedded, someQueues } from '../../support/jobs-workplace.ts'
 import { startCli } from '../../support/run-cli.ts'
-import { aBlindWorker, aPlaceOf, message } from '../../support/worker-log.ts'
+import { aPlaceOf, message, startWorker } from '../../support/worker-log.ts'
 import { aSandbox, organizationsOf } from '../../support/workplace.ts'
 
 test('SIGHUP has a worker read its configuration at once, and ends no run', async () => {
@@ -27,16 +27,22 @@ test('SIGHUP has a worker read its configuration at once, and ends no run', asyn
 
 // Other processes cannot add to the embedded queue.
 if (!isEmbedded) {
-  test('a job of an organization whose file is on the way waits for it', async () => {
+  test('a job of an organization that is on its way in the file waits for it, and one that is in no file is given up', async () => {
     const { place, organizations } = await aPlaceOf(2)
-    const [acme, globex] = organizations
-    const { worker, write } = await aBlindWorker(place, [acme])
+    const document: object = parse(readFileSync(place.config, 'utf8'))
+    const write = (written: readonly unknown[]) =>
+      writeFileSync(place.config, stringify({ ...document, organizations: written }))
+    write(organizations.slice(0, 1))
+    const worker = startWorker(place)
     const { queues } = await someQueues(place.queue, place.mirror)
     await queues.request('sync', 'globex', 'manual')
     await worker.said(message('job left to other workers'))
-    write([acme, globex])
+    write(organizations)
     await worker.ran('globex')
+    await queues.request('sync', 'umbrella', 'manual')
+    const gone = await worker.ran('umbrella', 'give-up')
 
-    expect(worker.lines.join()).not.toContain('run given up')
+    expect(gone.report).toMatchObject({ error: { message: expect.stringContaining('no longer in the configuration') } })
+    expect(await queues.sync.getDelayed()).toEqual([])
   })
 }

@@ -192,7 +192,7 @@ async function aServer({ isReadable = true, notices = [] }: { isReadable?: boole
       now: () => NOW_MS,
       monotonicMs: () => 0,
     },
-    async () => notices,
+    () => notices,
   )
   const board = new Hono()
   board.get('/', (context) => context.text('board'))

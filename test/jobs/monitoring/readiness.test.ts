@@ -1,6 +1,6 @@
 import { PassThrough } from 'node:stream'
 import { expect, test } from 'vitest'
-import { examine, type Examined, MirrorFailures, noticesOf } from '../../../jobs/monitoring/health.ts'
+import { examine, type Examined, MirrorFailures } from '../../../jobs/monitoring/health.ts'
 import { logRun, createEventLog } from '../../../jobs/monitoring/listener.ts'
 import { readConfig } from '../../../src/config/read-config.ts'
 import { createLog } from '../../../src/machine/log.ts'
@@ -181,10 +181,6 @@ test.each<[how: string, after: Parameters<typeof noted>, reads: number[], paused
   const failures = noted(['acme', FULL], ...after)
 
   expect(await problemsOf(failures, { reads, paused })).toHaveLength(isOver ? 0 : 1)
-  // The page says the same as /readyz.
-  expect(await noticesOf({ configuration: [], mirrorFailures: failures, ...around({ reads, paused }) })).toHaveLength(
-    isOver ? 0 : 1,
-  )
 })
 
 function noted(...ends: [organization: string, error: unknown][]): MirrorFailures {

@@ -1,5 +1,4 @@
 import { expect, test } from 'vitest'
-import { createWriteProbe } from '../../../jobs/monitoring/endpoints.ts'
 import { codeAndReason, isRefusal, queueUnavailable } from '../../../jobs/queue/queue-faults.ts'
 import { QueueUnavailable, UsageError } from '../../../src/errors/errors.ts'
 
@@ -80,30 +79,4 @@ test.each([
   ["READONLY You can't write against a read only replica.", true],
 ])('%s: refused %s', (said, refused) => {
   expect(isRefusal(new Error(said))).toBe(refused)
-})
-
-test('however many ask, the queue is written once at a time and once in five seconds', async () => {
-  let nowMs = 0
-  let writes = 0
-  const { promise, resolve } = Promise.withResolvers<void>()
-  const probe = createWriteProbe(
-    () => {
-      writes += 1
-      return writes === 1 ? promise : Promise.reject(new Error('OOM'))
-    },
-    () => nowMs,
-  )
-  const asked = [probe(), probe(), probe()]
-  nowMs = 60_000
-  asked.push(probe())
-  resolve()
-  await Promise.all(asked)
-  nowMs += 4999
-  await probe()
-  expect(writes).toBe(1)
-
-  nowMs += 1
-  await expect(probe()).rejects.toThrow('OOM')
-  await expect(probe()).rejects.toThrow('OOM')
-  expect(writes).toBe(2)
 })

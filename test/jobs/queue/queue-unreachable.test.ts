@@ -61,7 +61,7 @@ describe.each(SERVERS.slice(0, inject('isDeep') ? 2 : 1))('a queue in %s', (_nam
       const store = await open(Object.assign(address, { port: String(proxy.port) }).href, OPENING)
       onTestFinished(() => store.close())
       await store.loadFactory()
-      await store.write()
+      await store.values.write('a', 'b')
 
       const asked = Promise.allSettled(Array.from({ length: QUESTIONS }, () => store.values.read('nothing')))
       proxy.silence()
@@ -69,7 +69,7 @@ describe.each(SERVERS.slice(0, inject('isDeep') ? 2 : 1))('a queue in %s', (_nam
 
       await eventually(
         () =>
-          store.write().then(
+          store.values.write('a', 'b').then(
             () => 'written',
             () => 'refused',
           ),

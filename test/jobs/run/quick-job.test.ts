@@ -80,7 +80,7 @@ async function mirrored(options: SandboxOptions = {}) {
       undefined,
       { lost: undefined, cancelled: cancel.signal },
       {
-        ...{ mirror, organizationOf: () => organization, lookAgain: async () => {} },
+        ...{ mirror, organizationOf: () => organization },
         ...{ rateLimits: new Map(), sharedTurns: undefined },
         queues: Object({ sync: { getDeduplicationJobId: async () => null } }),
         values: { read: async () => undefined },

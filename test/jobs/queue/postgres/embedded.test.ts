@@ -50,7 +50,7 @@ test('an embedded queue opens again after its process was killed while PostgreSQ
   writeFileSync(join(queue, 'postgres', 'postmaster.pid'), '')
   const again = await openEmbedded(queue, 'customer-mirror')
 
-  await expect(again.write()).resolves.toBeUndefined()
+  await expect(again.values.write('a', 'b')).resolves.toBeUndefined()
   await again.close()
 })
 
