@@ -38,7 +38,6 @@ async function eraseForgotten(store: Store, id: string): Promise<Erased> {
   return store.kind === 'sqlite' ? 'erased' : 'released'
 }
 
-/** Whether any row that is left holds the id, in whatever column. */
 async function isNamed(session: Session, id: string): Promise<boolean> {
   const holds = (table: string, columns: readonly string[]) => {
     const row = `lower(concat_ws(' ', ${columns.join(', ')}))`

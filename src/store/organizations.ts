@@ -20,7 +20,6 @@ export function organizationsIn(store: Store): Organizations {
   }
 }
 
-/** The organizations of which the mirror holds rows, in order. */
 async function listNames(session: Session): Promise<string[]> {
   const rows = await session.all<{ organization: string }>(sql`
     SELECT organization FROM runs UNION SELECT organization FROM customers UNION SELECT organization FROM forgotten_keys ORDER BY 1`)

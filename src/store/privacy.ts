@@ -166,7 +166,6 @@ const REWRITE: readonly [table: string, rewriteNext: (step: Step) => Promise<rea
 /** How far the rewriting of an organization is: the rows of this table up to this one, and the tables before it, are done. */
 type Place = { table: string; row: number }
 
-/** Rewrites the next rows; the place after them, undefined when none is left. */
 async function rewriteSome({ table, row }: Place, step: Omit<Step, 'after'>): Promise<Place | undefined> {
   const place = REWRITE.findIndex(([name]) => name === table)
   const rows = await REWRITE[place]?.[1]({ ...step, after: row })
@@ -176,7 +175,6 @@ async function rewriteSome({ table, row }: Place, step: Omit<Step, 'after'>): Pr
   return rows === undefined || next === undefined ? undefined : { table: next, row: 0 }
 }
 
-/** Rows rewritten in one transaction. */
 const REWRITTEN_AT_ONCE = 2000
 
 type Numbered = { number: number }
@@ -185,7 +183,6 @@ type Numbered = { number: number }
 const ofOrganization = (run: Run, table: Table) =>
   sql`${either('+', '')}${text(table)}.organization = ${run.organization}`
 
-/** The next rows of an organization in the order of their numbers. */
 function nextRows<Row>({ session, run, after }: Step, table: Table, columns: string, more = sql``) {
   const number = text(NUMBERS[table])
   return session.all<Row & Numbered>(sql`

@@ -88,7 +88,6 @@ export function listUncountedFreshness(session: Session): Promise<UncountedFresh
   return freshnessWith(session, '')
 }
 
-/** Without the counts that are not asked for. */
 async function freshnessWith(session: Session, counts: string): Promise<Freshness[]> {
   const [rows, quickRuns] = await together(
     records<Freshness & Unproven>(

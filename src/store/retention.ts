@@ -21,7 +21,6 @@ import type { Session, Store } from './port/store.ts'
 import { requireCurrent } from './runs/lease.ts'
 import { runsToKeep } from './schema/views.ts'
 
-/** Deletes some rows in the transaction of the caller, and returns how many. */
 type Deletion = (session: Session, most: number) => Promise<number>
 
 /** Rows in one transaction: some tens of milliseconds, in which other writers wait. */

@@ -20,11 +20,9 @@ type AbsenceEvidence = {
 /** A customer to be marked missing; `isCounted` when the absence counts towards a removal. */
 export type Missing = { row: Absent; isCounted: boolean; isRemoved: boolean }
 
-/** What to do about the absent customers. */
 type Decision = {
   reasons: readonly ('contradicted' | 'older-list')[]
   isBelieved: boolean
-  /** Customers that a search found: they are listed. */
   listed: readonly Absent[]
   /** Customers whose removal is held back; undefined leaves what is held as it is. */
   held: readonly Absent[] | undefined
@@ -103,7 +101,6 @@ export type Absences = {
   held: number
   reasons: readonly ('contradicted' | 'older-list')[]
   isBelieved: boolean
-  /** Ids of customers that were not received but that a search found. */
   found: readonly string[]
 }
 

@@ -72,7 +72,6 @@ export async function markGone(
   return { ...none, missing: missing.length, reasons: unjudged.size > 0 ? ['older-list'] : [], unmarked: [...unjudged] }
 }
 
-/** Marks customers as missing, and counts the absences that count. */
 async function markMissing(
   session: Session,
   run: Pick<Run, 'organization'>,

@@ -70,7 +70,6 @@ export function idsIn(pages: readonly SortedPage[]): Set<string> {
   return ids
 }
 
-/** The results of one page. */
 type Tallies = { counts: RecordCounts; warnings: Warnings }
 
 /** Grows page by page: `#now` is the mirror as it will be when what was decided until now is written. */
@@ -302,7 +301,6 @@ export function addSaved(run: Run, saved: PagesSaved): void {
   for (const [field, customers] of saved.gained) countGained(run.gained, field, customers)
 }
 
-/** The rows of a field, to add some. */
 function emptiedIn(emptied: Emptied, field: TextField): RowSet {
   const rows = emptied.get(field) ?? new RowSet()
   emptied.set(field, rows)
@@ -312,12 +310,10 @@ function emptiedIn(emptied: Emptied, field: TextField): RowSet {
 /** A service may send other fields with each record: only so many are counted. */
 const MOST_GAINED = 100
 
-/** Adds customers that have a field now which they did not have. */
 function countGained(gained: Map<string, number>, field: string, customers: number): void {
   if (gained.size < MOST_GAINED || gained.has(field)) gained.set(field, (gained.get(field) ?? 0) + customers)
 }
 
-/** Throws AccountingBroken if the records of a page are not all accounted for. */
 function requireAll({ organization }: Run, { page }: SortedPage, { counts }: Tallies): void {
   if (addsUp(counts)) return
   throw new AccountingBroken(

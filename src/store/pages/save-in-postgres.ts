@@ -261,7 +261,6 @@ const STORED = FIELDS.map(
   (field) => `given.${field}${field === 'extra' ? '::json' : field === 'created_at_utc' ? '::timestamptz' : ''}`,
 )
 
-/** As this transaction has just taken it. */
 const STAMP = '(SELECT updated_at FROM last_update)'
 
 const INSERT = `INSERT INTO customers (organization, row_id, id, ${FIELDS.join(', ')}, last_run_id, updated_at, first_seen_at, changed_at)

@@ -166,7 +166,6 @@ function parsed(address: string): PostgresAddress {
   throw new UsageError(`The address of the mirror ${found.problem}.`)
 }
 
-/** How a value of a PostgreSQL type is read, by the number of the type: as the mirror in SQLite has it. */
 export const VALUE_TYPES: ReadonlyMap<number, (text: string) => unknown> = new Map<number, (text: string) => unknown>([
   [20, Number], // bigint: counts, and numbers of rows and runs, all below 2^53
   [1700, Number], // numeric: the sum of bigints
@@ -177,7 +176,6 @@ export const VALUE_TYPES: ReadonlyMap<number, (text: string) => unknown> = new M
   [1184, timeOf], // timestamp with time zone, shown in UTC
 ])
 
-/** How the driver reads a value of a type for the mirror. */
 function valueParser(type: number): (text: string) => unknown {
   return VALUE_TYPES.get(type) ?? types.getTypeParser(type)
 }
@@ -197,7 +195,6 @@ const TIME = /^(\d+-\d\d-\d\d \d\d:\d\d:\d\d)(?:\.(\d+))?(?:\+00)?$/
 /** The number of dimensions, whether there are nulls, the type of the values (text), how many there are, and the number of the first. */
 const headerOf = (count: number) => [1, 1, 25, count, 1]
 const NUMBER_BYTES = 4
-/** Stands in place of a length where there is no value. */
 const NULL_LENGTH = -1
 
 /** Texts as an array in the binary form of PostgreSQL: copied as they are, where its text form is quoted, and read character by character. */

@@ -4,10 +4,8 @@ import { isCancelled, isCollision, isLost } from './postgres-errors.ts'
 import { quoted, type Sql, sql, written } from './sql.ts'
 import { together } from './store.ts'
 
-/** How often a transaction is begun again that met another one. */
 const TRIES = 8
 
-/** How often a connection is replaced that broke while it was not used. */
 const REPLACED = 3
 
 type Work<Result> = (session: ServerSession) => Promise<Result>
@@ -136,33 +134,30 @@ async function workOn<Result>(
 
 type Query = (sql: string, parameters: unknown[]) => ReturnType<Client['query']>
 
-function sessionOf(query: Query): ServerSession {
-  const rows = async <Row>(statement: Sql): Promise<Row[]> => {
-    const { text, values } = written(statement, 'postgres')
+function sessionOf(send: Query): ServerSession {
+  const query = async <Row>(text: string, ...values: unknown[]): Promise<Answer<Row>> => {
+    const { rows, rowCount } = await send(text, values)
     // The border to SQL: the author of a statement declares its rows, and the tests that run it check them.
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-    return (await query(text, values)).rows as Row[]
+    return { rows: rows as Row[], count: rowCount ?? 0 }
+  }
+  const answerTo = <Row>(statement: Sql) => {
+    const { text, values } = written(statement, 'postgres')
+    return query<Row>(text, ...values)
   }
   return {
     kind: 'postgres',
-    all: rows,
-    first: async <Row>(statement: Sql) => (await rows<Row>(statement))[0],
+    query,
+    all: async <Row>(statement: Sql) => (await answerTo<Row>(statement)).rows,
+    first: async <Row>(statement: Sql) => (await answerTo<Row>(statement)).rows[0],
+    run: async (statement) => (await answerTo(statement)).count,
     numbers: async (numbers) => {
       // As bytes: a third of their size as text, and no row for each.
-      const [found] = await rows<{ bytes: Buffer | null }>(
+      const { rows } = await answerTo<{ bytes: Buffer | null }>(
         sql`SELECT string_agg(int4send(number::integer), ''::bytea) AS bytes FROM (${numbers}) AS asked (number)`,
       )
-      const bytes = found?.bytes ?? Buffer.alloc(0)
+      const bytes = rows[0]?.bytes ?? Buffer.alloc(0)
       return Array.from({ length: bytes.length / 4 }, (_, at) => bytes.readInt32BE(4 * at))
-    },
-    run: async (statement) => {
-      const { text, values } = written(statement, 'postgres')
-      return (await query(text, values)).rowCount ?? 0
-    },
-    query: async <Row>(text: string, ...values: unknown[]): Promise<Answer<Row>> => {
-      const { rows: found, rowCount } = await query(text, values)
-      // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-      return { rows: found as Row[], count: rowCount ?? 0 }
     },
   }
 }

@@ -32,7 +32,6 @@ function meddlingIn(db: Connection, error: unknown): string | undefined {
 
 const NAMES: ReadonlySet<string> = new Set(namesIn(SQLITE_SCHEMA))
 
-/** The table or view of a mirror that is not there. */
 function droppedTable(error: unknown): string | undefined {
   const name = isOfSqlite(error) ? /^no such table: (?:\w+\.)?(\w+)$/.exec(error.message)?.[1] : undefined
   return name !== undefined && NAMES.has(name) ? name : undefined
@@ -148,7 +147,6 @@ function referredBy(db: Connection, table: string): string[] {
   return db.prepare<[string], string>('SELECT "table" FROM pragma_foreign_key_list(?)').pluck().all(table)
 }
 
-/** The objects of a new mirror, as SQLite keeps them. */
 function ours(): Map<string, Foreign> {
   if (made === undefined) {
     const db = new Database(':memory:')

@@ -122,31 +122,29 @@ const LONGEST_KEPT = 4000
 
 /** A transaction that is under way on a connection. */
 export function sqliteSession(db: Connection): SqliteSession {
-  const prepared = (sql: Sql) => {
+  const prepared = <Row>(sql: Sql) => {
     const { text, values } = written(sql, 'sqlite')
+    // The border to SQL: the author of a statement declares its rows, and the tests that run it check them.
     // One with a place for each of many values is hardly met again.
-    return { on: text.length > LONGEST_KEPT ? db.prepare(text) : statement<unknown[], unknown>(db, text), values }
+    const on = text.length > LONGEST_KEPT ? db.prepare<unknown[], Row>(text) : statement<unknown[], Row>(db, text)
+    return { on, values }
   }
   return {
     kind: 'sqlite',
     db,
-    // The border to SQL: the author of a statement declares its rows, and the tests that run it check them.
     all: async <Row>(sql: Sql) => {
-      const { on, values } = prepared(sql)
-      // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-      return on.all(...values) as Row[]
+      const { on, values } = prepared<Row>(sql)
+      return on.all(...values)
     },
     first: async <Row>(sql: Sql) => {
-      const { on, values } = prepared(sql)
-      // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-      return on.get(...values) as Row | undefined
+      const { on, values } = prepared<Row>(sql)
+      return on.get(...values)
     },
     numbers: async (sql) => {
       const { text, values } = written(sql, 'sqlite')
-      // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-      return statement(db, `-- numbers\n${text}`)
+      return statement<unknown[], number>(db, `-- numbers\n${text}`)
         .pluck()
-        .all(...values) as number[]
+        .all(...values)
     },
     run: async (sql) => {
       const { on, values } = prepared(sql)
@@ -155,7 +153,6 @@ export function sqliteSession(db: Connection): SqliteSession {
   }
 }
 
-/** A program that reads the file is not waited for longer than this. */
 const READER_MS = 1000
 
 /**

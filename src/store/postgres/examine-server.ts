@@ -65,7 +65,6 @@ export async function examineServer(address: string): Promise<Examined> {
   }
 }
 
-/** What in the tables of a mirror would end a run. */
 type ExaminedTables = {
   unwritable: string | null
   /** A column that someone added, and that is neither filled nor may be NULL; after its table and a dot. */
@@ -77,7 +76,6 @@ type ExaminedTables = {
 /** Every table, with its columns; those without any here hold nothing that a run writes. */
 const KNOWN = JSON.stringify({ ...COLUMNS, ...{ mirror_schema: [], commits: [], leases: [], dictionary: [] } })
 
-/** What a new mirror has of triggers, constraints and unique indexes. */
 const OURS = [
   ...namesIn(POSTGRES_SCHEMA),
   ...Array.from(POSTGRES_SCHEMA.matchAll(/^CREATE UNIQUE INDEX (\w+)/gm), ([, name]) => name),
@@ -136,11 +134,9 @@ export type Found = {
   /** Whether this user may write the mirror, or make it where there is none, and have the server free what deleted rows held. */
   may_write: boolean
   may_vacuum: boolean
-  /** Whether the schema has the mark of a mirror. */
   is_marked: boolean
   /** Tables and views in it, except those of extensions. */
   relations: string[]
-  /** Triggers of its customers. */
   triggers: string[]
   /** A column of a table or a view of a mirror that is not there, after its table and a dot. */
   lacking: string | null

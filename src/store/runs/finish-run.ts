@@ -58,7 +58,6 @@ async function writeEnd(session: Session, run: Run, ending: Ending, report: Repo
     WHERE id = ${run.id}`)
 }
 
-/** The run has its lease, and its numbers are all there. */
 async function requireWhole(session: Session, run: Run, nowMs: number): Promise<void> {
   const [, stored] = await together(
     renewLease(session, run, nowMs),

@@ -12,7 +12,6 @@ export type Clocks = { nowMs: number; monotonicMs: number | undefined }
 export type Lease = {
   run_id: number
   holder: string
-  /** When its run started. */
   since: string | null
   expires_at_ms: number
   boot: string | null

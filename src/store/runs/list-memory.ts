@@ -89,7 +89,6 @@ function marksOf({ fingerprints, idFingerprints, comparisons, oddities }: ListCo
   return [fingerprints, idFingerprints, comparisons, oddities].map(bytesOf)
 }
 
-/** The bytes of a column: little-endian, as on all supported machines. */
 function bytesOf({ buffer, byteOffset, byteLength }: ListColumns[keyof ListColumns]): Buffer {
   return Buffer.from(buffer, byteOffset, byteLength)
 }
@@ -146,7 +145,6 @@ export async function findDoubts(session: Session, organization: string): Promis
 
 const NO_ROWS = Promise.resolve<number[]>([])
 
-/** Deletes the edits that the run knew of. One that was made since is for the next run. */
 async function forgetEdits(session: Session, { organization, doubted }: Pick<Run, 'organization' | 'doubted'>) {
   const edits = editsOf.get(doubted) ?? []
   if (edits.length > 0)

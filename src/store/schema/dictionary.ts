@@ -2,7 +2,6 @@ import { PUBLIC_TABLES } from '../../model/public-tables.ts'
 import type { ServerSession } from '../port/postgres-connections.ts'
 import type { Connection } from '../sqlite/connect.ts'
 
-/** What each public column holds, in one row each. */
 const ROWS = PUBLIC_TABLES.flatMap(({ name, columns }) => columns.map((column) => ({ table: name, ...column })))
 
 /** Writes what each public column holds into a file, where it differs. The caller holds the transaction. */

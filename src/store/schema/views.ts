@@ -2,7 +2,6 @@ import { TEXT_FIELDS } from '../../model/customer.ts'
 import type { Words } from './words.ts'
 import type { Report } from '../../model/report.ts'
 
-/** The fields of which the history holds each value. */
 const VERSIONED = [...TEXT_FIELDS, 'extra']
 
 const GOOD = `status = 'complete' AND (proof <> 'unproven' OR CAST(reasons AS text) = '["plain-scan"]')`

@@ -109,7 +109,6 @@ function holdsBytes(path: string): boolean {
   return (statSync(path, { throwIfNoEntry: false })?.size ?? 0) > 0
 }
 
-/** Differs from what it was once a program wrote to the file. */
 function stateOf(file: string): string {
   return ['', '-wal', '-journal']
     .map((suffix) => {

@@ -104,7 +104,6 @@ function replacedMeanwhile(file: string): MirrorUnusable {
   )
 }
 
-/** Makes a mirror that others could read private again, with its `-wal` and `-shm`. */
 function makePrivate(file: string): void {
   for (const name of [file, `${file}-wal`, `${file}-shm`]) if (!isMissing(name)) chmodSync(name, 0o600)
 }
@@ -123,7 +122,6 @@ function requireMirror(db: Connection, file: string): void {
 /** `CMIR`: identifies the SQLite file, also for the command `file`. */
 export const APPLICATION_ID = 0x434d4952
 
-/** Makes a mirror in an empty database. The caller holds the transaction. */
 function makeSchema(db: Connection): void {
   db.exec(SQLITE_SCHEMA)
   db.pragma(`application_id = ${APPLICATION_ID}`)
@@ -214,7 +212,6 @@ export function openFile(file: string): OpenFile {
   }
 }
 
-/** Device and inode of a file; undefined if there is none. */
 function identityOf(path: string): string | undefined {
   try {
     const found = statSync(path, { bigint: true, throwIfNoEntry: false })
