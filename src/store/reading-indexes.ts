@@ -29,26 +29,23 @@ export async function createReadingIndexes(store: Store): Promise<boolean> {
     const isRead = await session.first(sql`SELECT 1 FROM runs WHERE ${text(READ_TO_END)} LIMIT 1`)
     return isRead === undefined ? undefined : await missingIndexes(session)
   })
-  for (const name of missing ?? []) {
-    await store.write((session) => create(session, name))
+  for (const index of missing ?? []) {
+    await store.write((session) => create(session, index))
     // Other runs and health checks have a turn.
     await nextTurn()
   }
   return missing !== undefined
 }
 
-type Name = keyof typeof READING_INDEXES
-const NAMES: readonly Name[] = ['customers_by_email', 'customers_by_language', 'customers_by_update']
-
-async function missingIndexes(session: Session): Promise<Name[]> {
+async function missingIndexes(session: Session): Promise<[name: string, on: string][]> {
   const held = await session.all<{ name: string }>(sql`
     SELECT ${either(`name FROM sqlite_schema`, `indexname AS name FROM pg_indexes WHERE schemaname = current_schema()`)}`)
   const names = new Set(held.map(({ name }) => name))
-  return NAMES.filter((name) => !names.has(name))
+  return Object.entries(READING_INDEXES).filter(([name]) => !names.has(name))
 }
 
-async function create(session: Session, name: Name) {
-  const words = `CREATE INDEX IF NOT EXISTS ${name} ON ${READING_INDEXES[name]}`
+async function create(session: Session, [name, on]: [string, string]) {
+  const words = `CREATE INDEX IF NOT EXISTS ${name} ON ${on}`
   if (session.kind === 'sqlite') return session.run(text(words))
   await session.run(sql`SET LOCAL statement_timeout = 0`)
   // Two processes that create one at the same moment would collide.

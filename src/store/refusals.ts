@@ -20,24 +20,17 @@ export const LEASE_MS = 60_000
 /** Who holds an organization; `since` is in the mirror's form. */
 type Holding = { run_id: number; holder: string; since: string | null }
 
-/** Another run has the lease. */
-export function leasedBy(lease: Holding, organization: string): Error {
+/** Another run has the organization. `what` is what cannot be done to it meanwhile, e.g. renamed; to mirror it, where that is not named. */
+export function leasedBy({ run_id, holder, since }: Holding, organization: string, what?: string): Error {
+  const start = since === null ? '' : `, since ${since.slice(0, 'YYYY-MM-DD HH:MM'.length)} UTC`
+  const refused =
+    what === undefined
+      ? 'Let it finish, or stop it'
+      : `so it cannot be ${what}. Nothing was changed. Let the run finish, or stop it, then try again`
   return new OrganizationLeased(
-    `${underwayWords(lease, organization)}. Let it finish, or stop it; a run that died is given up after a minute.`,
-  )
-}
-
-/** A run has the organization. `what` is what cannot be done to it, e.g. renamed. */
-export function underway(lease: Holding, organization: string, what: string): Error {
-  return new OrganizationLeased(
-    `${underwayWords(lease, organization)}, so it cannot be ${what}. Nothing was changed. Let the run finish, or stop it, then try again; ` +
+    `${organization}: run ${run_id} (${processWords(holder)}${start}) is mirroring it now${what === undefined ? '. ' : ', '}${refused}; ` +
       'a run that died is given up after a minute.',
   )
-}
-
-function underwayWords({ run_id, holder, since }: Holding, organization: string): string {
-  const start = since === null ? '' : `, since ${since.slice(0, 'YYYY-MM-DD HH:MM'.length)} UTC`
-  return `${organization}: run ${run_id} (${processWords(holder)}${start}) is mirroring it now`
 }
 
 /** Another run took the lease of a run that was paused. */
@@ -106,11 +99,7 @@ export function isListInDoubt(error: { code: string } | undefined): boolean {
 }
 
 /** Throws MirrorUnusable `replaced` unless the server still has every page: row numbers that the run knows may be those of others. */
-export function requirePages(
-  stored: number | undefined,
-  saved: number,
-  { organization }: Pick<Run, 'organization'>,
-): void {
+export function requirePages(stored: number | undefined, saved: number, organization: string): void {
   if (stored !== saved) throw wentBack(organization)
 }
 

@@ -5,7 +5,7 @@ import { findGone, findListed, findRemovalCandidates } from './absent/candidates
 import { approveRemovals, discardRemovals, listHeldCustomers, listHeldRemovals } from './absent/removals.ts'
 import { forgetting } from './forget.ts'
 import { addSaved } from './pages/decide-pages.ts'
-import type { Store } from './port/store.ts'
+import type { Session, Store } from './port/store.ts'
 import { privacyVerbs } from './privacy.ts'
 import {
   findKnownElsewhere,
@@ -35,7 +35,6 @@ export type Own = {
   began?: (run: Run) => void
   ending?: (run: Run, isWell: boolean) => Promise<void>
   pagesAtOnce?: (run: Run) => number
-  /** No reader comes. */
   isTemporary?: boolean
   findDamage?: () => string[]
 }
@@ -48,16 +47,14 @@ export function mirrorOn(store: Store, own: Own): Mirror {
     file: store.place,
     standing: own.standing ?? (() => 'same'),
     identity: () => read(identityOf),
-    startRun: (start) =>
-      write(
-        async (session) => {
-          const run = await startRun(session, start, store.place)
-          own.began?.(run)
-          return run
-        },
-        {},
-        start,
-      ),
+    startRun: (start) => {
+      const begin = async (session: Session) => {
+        const run = await startRun(session, start, store.place)
+        own.began?.(run)
+        return run
+      }
+      return write(begin, {}, start)
+    },
     pagesAtOnce: (run) => own.pagesAtOnce?.(run) ?? 64,
     savePages: async (run, pages, nowMs, onWaiting) => {
       const saved = await own.savePages(run, pages, nowMs, onWaiting)
@@ -74,11 +71,8 @@ export function mirrorOn(store: Store, own: Own): Mirror {
       // A failed run is recorded in its file, even if that was moved away.
       const isWell = endedWell(ending)
       await own.ending?.(run, isWell)
-      const report = await write(
-        (session) => finishRun(session, run, ending, nowMs),
-        { durably: isWell, anywhere: !isWell },
-        ending,
-      )
+      const end = (session: Session) => finishRun(session, run, ending, nowMs)
+      const report = await write(end, { durably: isWell, anywhere: !isWell }, ending)
       if (isWell) await indexForReaders()
       return report
     },

@@ -1,7 +1,7 @@
 import type { Mirror } from '../../model/mirror.ts'
 import type { Absent, Candidate, Listed, Named, Run } from '../../model/run.ts'
 import { hides } from '../../privacy/privacy-policy.ts'
-import { areTooManyAbsent, findAbsent, findListedBefore, findUnjudged, mayBeCandidates } from './find-absent.ts'
+import { areTooManyAbsent, findAbsent, findListedBefore, findUnjudged } from './find-absent.ts'
 import { isCandidate } from './removal-rule.ts'
 import { asText, isIn, joined, type Sql, sql, text } from '../port/sql.ts'
 import { type Session, together } from '../port/store.ts'
@@ -13,7 +13,9 @@ export async function findRemovalCandidates(
   run: Run,
   { rule, proof, serviceMs }: Parameters<Mirror['findRemovalCandidates']>[1],
 ): Promise<Candidate[]> {
-  if (!(await mayBeCandidates(session, run.organization, rule))) return []
+  const missing = sql`organization = ${run.organization} AND missing_since IS NOT NULL AND removed_at IS NULL`
+  const first = rule.after > 1 && (await session.first(sql`SELECT 1 FROM customers WHERE ${missing} LIMIT 1`))
+  if (first === undefined) return []
   const { absent, notRemoved } = (await findAbsent(session, run)) ?? { absent: [], notRemoved: 0 }
   const candidates = absent.filter((row) => isCandidate(row, rule, proof))
   if (candidates.length === 0) return []

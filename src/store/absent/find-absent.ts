@@ -69,18 +69,6 @@ export async function findListedBefore(session: Session, run: Run, rowIds: reado
   return unseen.flatMap((rowId) => byRow.get(rowId) ?? []).filter(({ id }) => !run.rejectedIds.has(id))
 }
 
-/** Whether an absence could lead to a removal for any customer. */
-export async function mayBeCandidates(
-  session: Session,
-  organization: string,
-  { after }: RemovalRule,
-): Promise<boolean> {
-  if (after <= 1) return true
-  const missing = await session.first(sql`
-    SELECT 1 FROM customers WHERE organization = ${organization} AND missing_since IS NOT NULL AND removed_at IS NULL LIMIT 1`)
-  return missing !== undefined
-}
-
 export async function areTooManyAbsent(
   session: Session,
   run: Run,

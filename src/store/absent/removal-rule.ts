@@ -56,20 +56,12 @@ export function decideAbsences(evidence: AbsenceEvidence): Decision {
 }
 
 /** Whether this absence may lead to the removal of the customer; without a proof, one more is needed. */
-export function isCandidate(
-  { missingScans, missingWhole, ...row }: Absent,
-  rule: RemovalRule,
-  proof: RemovingProof,
-): boolean {
-  const scans = missingScans + Number(proof !== 'whole')
-  return isProvenGone(row, rule, proof) || scans >= rule.after || missingWhole + 1 > rule.after
+export function isCandidate(row: Absent, rule: RemovalRule, proof: RemovingProof): boolean {
+  const scans = row.missingScans + Number(proof !== 'whole')
+  return isProvenGone(row, rule, proof) || scans >= rule.after || row.missingWhole + 1 > rule.after
 }
 
-function isProvenGone(
-  { missingProven }: Pick<Absent, 'missingProven'>,
-  { after }: RemovalRule,
-  proof: RemovingProof,
-): boolean {
+function isProvenGone({ missingProven }: Absent, { after }: RemovalRule, proof: RemovingProof): boolean {
   return proof === 'proven' && missingProven + 1 >= after
 }
 

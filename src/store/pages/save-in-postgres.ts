@@ -150,7 +150,10 @@ async function write(session: ServerSession, decided: PagesDecided, saving: Savi
     isSeen ? updateStamp(session, nowMs) : LEFT_OUT,
     take(INSERT, [numbers('row_id', inserted, ({ rowId }) => rowId), ...recordsOf(inserted)]),
     take(UPDATE, updateColumns(updated)),
-    take(FEED, changeColumns(changes)),
+    take(
+      FEED,
+      (['id', 'change', 'fields'] as const).map((name) => texts(name, changes, (change) => change[name])),
+    ),
     take(REJECT, rejectColumns(rejects)),
     takeRows(session, RECORD, windowsOf(decided.windows), [id]),
     take(NOTE_EDITED, [numbers('row_id', edited, (rowId) => rowId)]),
@@ -173,7 +176,7 @@ async function countPages(session: ServerSession, run: Run, { pages, records, wr
   const stored = await session.first<{ pages: number }>(sql`
     UPDATE runs SET ${joined(counts, ' ')}
       pages = pages + ${pages.length}, read_before = read_before - ${writtenAgain} WHERE id = ${run.id} RETURNING pages`)
-  requirePages(stored?.pages, run.pages + pages.length, run)
+  requirePages(stored?.pages, run.pages + pages.length, run.organization)
 }
 
 function updateColumns(updated: readonly [number, Update][]): Column[] {
@@ -203,14 +206,6 @@ function recordsOf(rows: readonly { customer: Customer }[]): Column[] {
   return [
     texts('id', rows, ({ customer }) => customer.id),
     ...FIELDS.map((field) => texts(field, rows, ({ customer }) => customer[field])),
-  ]
-}
-
-function changeColumns(changes: PagesDecided['changes']): Column[] {
-  return [
-    texts('id', changes, ({ id }) => id),
-    texts('change', changes, ({ change }) => change),
-    texts('fields', changes, ({ fields }) => fields),
   ]
 }
 

@@ -137,18 +137,10 @@ const ROW = `(?, ?, ${FIELDS.map(() => '?').join(', ')}, @organization, @run_id,
 /** Rows of one statement without the index of ids. With it, SQLite would first copy each page of the index that they change, to undo them. */
 const ROWS_AT_ONCE = 10
 
+const COLUMNS = ['row_id', 'id', ...FIELDS, 'organization', 'last_run_id', 'updated_at', 'first_seen_at', 'changed_at']
 const INSERTS = Array.from({ length: ROWS_AT_ONCE }, (_, place) => {
-  const columns = [
-    'row_id',
-    'id',
-    ...FIELDS,
-    'organization',
-    'last_run_id',
-    'updated_at',
-    'first_seen_at',
-    'changed_at',
-  ]
-  return `INSERT INTO customers (${columns.join(', ')}) VALUES ${Array.from({ length: place + 1 }, () => ROW).join(', ')}`
+  const rows = Array.from({ length: place + 1 }, () => ROW)
+  return `INSERT INTO customers (${COLUMNS.join(', ')}) VALUES ${rows.join(', ')}`
 })
 
 function valuesOf(rows: PagesDecided['inserted']): unknown[] {

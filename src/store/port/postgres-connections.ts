@@ -125,16 +125,13 @@ class ClientInTime extends MirrorClient {
   }
 }
 
-function asSent(parameter: unknown): unknown {
-  return parameter instanceof Texts ? binaryArray(parameter) : parameter
-}
-
 function clientOf(client: PoolClient): Client {
   return {
     process: processOf(client),
     query: async (text, parameters, { limitMs } = { limitMs: ANSWER_MS }) => {
       const limited = { text, query_timeout: limitMs }
-      const answer: QueryResult | QueryResult[] = await client.query(limited, parameters?.map(asSent))
+      const sent = parameters?.map((value) => (value instanceof Texts ? binaryArray(value) : value))
+      const answer: QueryResult | QueryResult[] = await client.query(limited, sent)
       const { rows, rowCount } = (Array.isArray(answer) ? answer.at(-1) : answer) ?? { rows: [], rowCount: null }
       return { rows, rowCount }
     },
@@ -169,19 +166,15 @@ function parsed(address: string): PostgresAddress {
 export const VALUE_TYPES: ReadonlyMap<number, (text: string) => unknown> = new Map<number, (text: string) => unknown>([
   [20, Number], // bigint: counts, and numbers of rows and runs, all below 2^53
   [1700, Number], // numeric: the sum of bigints
-  [114, asItIs], // json
-  [3802, asItIs], // jsonb
-  [1082, asItIs], // date
+  [114, String], // json
+  [3802, String], // jsonb
+  [1082, String], // date
   [1114, timeOf], // timestamp
   [1184, timeOf], // timestamp with time zone, shown in UTC
 ])
 
 function valueParser(type: number): (text: string) => unknown {
   return VALUE_TYPES.get(type) ?? types.getTypeParser(type)
-}
-
-function asItIs(text: string): string {
-  return text
 }
 
 /** `YYYY-MM-DD HH:MM:SS.SSS` from PostgreSQL's `YYYY-MM-DD HH:MM:SS[.f][+00]`; infinity, and a time before Christ, as they are. */

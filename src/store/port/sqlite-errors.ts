@@ -118,6 +118,7 @@ function named({ kind, name, on }: Foreign): string {
 function foreignIn(db: Connection): Foreign[] {
   const made = ours()
   const isOn = (table: string) => made.get(table)?.kind === 'table'
+  const referred = db.prepare<[string], string>('SELECT "table" FROM pragma_foreign_key_list(?)').pluck()
   const found = db.prepare<[], Foreign>(OBJECTS).all()
   return found.flatMap((object) => {
     const own = made.get(object.name)
@@ -129,7 +130,7 @@ function foreignIn(db: Connection): Foreign[] {
     if (object.kind === 'index')
       return isOn(object.on) && IS_UNIQUE.test(object.sql) ? [{ ...object, kind: 'unique index' }] : []
     if (IS_VIRTUAL.test(object.sql)) return [{ ...object, kind: 'virtual table' }]
-    return object.kind === 'table' && referredBy(db, object.name).some(isOn) ? [object] : []
+    return object.kind === 'table' && referred.all(object.name).some(isOn) ? [object] : []
   })
 }
 
@@ -142,10 +143,6 @@ const OBJECTS = `
   SELECT type AS kind, name, tbl_name AS "on", sql FROM sqlite_schema WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'`
 const IS_UNIQUE = /^CREATE UNIQUE/i
 const IS_VIRTUAL = /^CREATE VIRTUAL/i
-
-function referredBy(db: Connection, table: string): string[] {
-  return db.prepare<[string], string>('SELECT "table" FROM pragma_foreign_key_list(?)').pluck().all(table)
-}
 
 function ours(): Map<string, Foreign> {
   if (made === undefined) {

@@ -17,13 +17,11 @@ import { COLUMNS, incomplete, namesIn, otherVersion, POSTGRES_SCHEMA, SHAPES, VE
 
 /** What a server says of itself and of a mirror in it, and how it was reached. */
 export type Examined = {
-  /** As the server names it, such as 15.18. */
   server: string
   isEncrypted: boolean
   isPooled: boolean
   schema: string
   version: number | undefined
-  /** Whether this user may write the mirror, or make it where there is none. */
   mayWrite: boolean
   mayVacuum: boolean
   isReadOnly: boolean

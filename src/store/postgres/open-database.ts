@@ -18,7 +18,7 @@ import { beginning, onceTransactions, statementAlone, transaction } from '../por
 import { quoted, sql, text } from '../port/sql.ts'
 import { lookAtSchema, requireMirror, requireReadable, requireServer } from './examine-server.ts'
 import { vacuum } from './vacuum.ts'
-import { describeOnServer, isDescribed } from '../schema/dictionary.ts'
+import { describeOnServer } from '../schema/dictionary.ts'
 import { POSTGRES_SCHEMA, VERSION } from '../schema/schema.ts'
 import { mirrorOn } from '../verbs.ts'
 
@@ -46,7 +46,7 @@ export type Opening = { connect?: ((address: string) => Connections) | undefined
 /** Opens the mirror at `address`, which is made to write if there is none. Throws MirrorUnusable without having changed anything. */
 export async function openDatabase(
   address: string,
-  access: Access,
+  access: 'read' | 'write',
   { connect = openPool }: Opening = {},
 ): Promise<Database> {
   const shown = shownMirror(address)
@@ -63,7 +63,6 @@ export async function openDatabase(
   }
 }
 
-/** As a file that is opened to read refuses it. */
 async function refuse(shown: string): Promise<never> {
   throw new MirrorUnusable(`${shown}: was opened to be read, and is not written.`, { code: 'denied' })
 }
@@ -108,10 +107,8 @@ async function described<Result>(address: string, work: () => Promise<Result>): 
 
 const LOCK = 0x434d4952
 
-export type Access = 'read' | 'write'
-
 /** Makes the mirror if it is opened to write and not complete, which is found out without a lock or a write. Throws MirrorUnusable. */
-async function openSchema(database: Database, access: Access) {
+async function openSchema(database: Database, access: 'read' | 'write') {
   const isReady = await database.read(async (session) => {
     const found = await lookAtSchema(session, database.schema)
     if (access === 'read') {
@@ -120,14 +117,12 @@ async function openSchema(database: Database, access: Access) {
     }
     requireServer(found, database.place, access)
     requireMirror(found, database)
-    return found.version !== undefined && (await isComplete(session))
+    if (found.version === undefined || (await session.first(sql`SELECT FROM fingerprint_key`)) === undefined)
+      return false
+    return !(await describeOnServer(session, { write: false }))
   })
   if (isReady) return
   await database.make((session) => complete(session, database))
-}
-
-async function isComplete(session: ServerSession): Promise<boolean> {
-  return (await session.first(sql`SELECT FROM fingerprint_key`)) !== undefined && (await isDescribed(session))
 }
 
 /** Makes the mirror if there is none, and what it says of its columns. Another program that does the same at the same time is waited for. */
@@ -144,7 +139,7 @@ async function complete(session: ServerSession, database: Database) {
   await session.run(
     sql`INSERT INTO fingerprint_key (id, key) VALUES (1, ${randomBytes(KEY_BYTES)}) ON CONFLICT DO NOTHING`,
   )
-  await describeOnServer(session)
+  await describeOnServer(session, { write: true })
 }
 
 /** Has the server refuse, in this transaction, statements on tables of which a policy may hide rows from this user. */

@@ -26,26 +26,20 @@ export async function vacuum(
     await database.write(emptySamples)
     return true
   } catch (error) {
-    if (error instanceof MirrorUnusable) error.message = notFreed(error.message, database.place)
+    const but = `${database.place}: the rows are deleted, but the server has not freed what they held: `
+    if (error instanceof MirrorUnusable) error.message = error.message.replace(`${database.place}: `, but)
     throw error
   }
 }
 
-function notFreed(message: string, address: string): string {
-  const why = message.replace(`${address}: `, '')
-  return `${address}: the rows are deleted, but the server has not freed what they held: ${why}`
-}
-
 /** Throws MirrorUnusable where the server would only warn, and skip a table. */
 async function requireOwned(database: Database, tables: readonly string[]) {
-  const [unowned] = await database.read(
-    async (session) => (await session.query<{ owner: string }>(UNOWNED, tables)).rows,
-  )
-  if (unowned === undefined) return
-  const { owner } = unowned
-  const { place: address, schema } = database
+  const { rows } = await database.read((session) => session.query<{ owner: string }>(UNOWNED, tables))
+  if (rows[0] === undefined) return
+  const { owner } = rows[0]
+  const { place, schema } = database
   throw new MirrorUnusable(
-    `${address}: it does that for the owner of the tables alone, who is ${owner}. Run the same command with the user ${owner} in the ` +
+    `${place}: it does that for the owner of the tables alone, who is ${owner}. Run the same command with the user ${owner} in the ` +
       `address, or have ${owner} run: VACUUM (ANALYZE) ${tables.map((table) => `${schema}.${table}`).join(', ')}`,
     { code: 'denied' },
   )

@@ -63,7 +63,7 @@ async function requireWhole(session: Session, run: Run, nowMs: number): Promise<
     renewLease(session, run, nowMs),
     session.first<RecordCounts & { pages: number }>(sql`SELECT * FROM runs WHERE id = ${run.id}`),
   )
-  requirePages(stored?.pages, run.pages, run)
+  requirePages(stored?.pages, run.pages, run.organization)
   requireSum(run, stored)
 }
 
@@ -122,9 +122,9 @@ async function resolveValid(session: Session, run: Run, nowMs: number) {
     SELECT reject_id, row_id, customers.id FROM rejects
     JOIN customers ON customers.organization = rejects.organization AND customers.id = record_key
     WHERE rejects.organization = ${run.organization} AND resolved_at IS NULL AND rejects.run_id < ${firstOfScan(run.id)}`)
-  const valid = open
-    .filter(({ row_id, id }) => run.seen.has(row_id) && !run.rejectedIds.has(id))
-    .map(({ reject_id }) => reject_id)
+  const valid = open.flatMap(({ reject_id, row_id, id }) =>
+    run.seen.has(row_id) && !run.rejectedIds.has(id) ? [reject_id] : [],
+  )
   if (valid.length > 0)
     await session.run(sql`UPDATE rejects SET resolved_at = ${sqlTime(nowMs)} WHERE ${isIn('reject_id', valid)}`)
 }

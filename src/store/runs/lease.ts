@@ -1,7 +1,7 @@
 import { hostname } from 'node:os'
 import { bootName, isGone, nameOfProcess } from '../../machine/process-name.ts'
 import type { Run } from '../../model/run.ts'
-import { LEASE_MS, leaseLost, notTaken, underway, wentBack } from '../refusals.ts'
+import { LEASE_MS, leasedBy, leaseLost, notTaken, wentBack } from '../refusals.ts'
 import { either, FOR_UPDATE, greatest, SERVER_MS, sql, type Sql, sqlTime } from '../port/sql.ts'
 import type { Session } from '../port/store.ts'
 import { otherVersion, VERSION } from '../schema/schema.ts'
@@ -89,7 +89,7 @@ export async function releaseLease(
 export async function requireUnleased(session: Session, organization: string, what: string, clocks: Clocks) {
   if (session.kind === 'postgres') await session.run(sql`SET LOCAL row_security = off`)
   const lease = await lockLease(session, organization, clocks)
-  if (lease !== undefined) throw underway(lease, organization, what)
+  if (lease !== undefined) throw leasedBy(lease, organization, what)
   await session.run(
     sql`UPDATE leases SET run_id = 0, holder = '', expires_at_ms = 0 WHERE organization = ${organization}`,
   )

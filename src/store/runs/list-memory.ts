@@ -34,10 +34,13 @@ export async function loadList(session: Session, organization: string): Promise<
   }
 }
 
-type StoredList = Record<'row_ids' | 'marks', Buffer> & { facts: string } & Record<
-    'later_rows' | 'pending_rows',
-    Buffer | null
-  >
+type StoredList = {
+  row_ids: Buffer
+  marks: Buffer
+  facts: string
+  later_rows: Buffer | null
+  pending_rows: Buffer | null
+}
 
 const factsSchema = z.object({
   warnings: z.array(z.partialRecord(z.enum(WARNING_KINDS), z.int())).readonly(),
@@ -135,12 +138,10 @@ export async function findDoubts(session: Session, organization: string): Promis
   const doubted = RowSet.of(edits.map(({ row_id }) => row_id))
   const edited = new Set(doubted)
   for (const rowId of [absent, written].flat()) doubted.add(rowId)
-  editsOf.set(
-    doubted,
-    edits.map(({ edit }) => edit),
-  )
+  const numbers = edits.map(({ edit }) => edit)
+  editsOf.set(doubted, numbers)
   const changedSince = RowSet.of(changed.filter((rowId) => !edited.has(rowId)))
-  return { doubted, changedSince, lastEdit: edits.at(-1)?.edit ?? 0 }
+  return { doubted, changedSince, lastEdit: numbers.at(-1) ?? 0 }
 }
 
 const NO_ROWS = Promise.resolve<number[]>([])

@@ -1,6 +1,5 @@
 import { UsageError } from '../../errors/errors.ts'
 import type { TextField } from '../../model/customer.ts'
-import { RowSet } from '../../model/row-set.ts'
 import type { Ending, Run, ShapeChange } from '../../model/run.ts'
 import { requireTaken } from '../refusals.ts'
 import { either, given, isIn, joined, moment, rowsOf, sql, sqlTime, text } from '../port/sql.ts'
@@ -43,8 +42,7 @@ export async function concludeShape(
   ]
   const newFields = [...run.gained].filter(([, customers]) => customers > known / 2).map(([field]) => field)
   if (changes.length > 0) return { changes, written: 0, newFields }
-  const emptied = RowSet.of([...run.emptied.values()].flatMap((rows) => [...rows]))
-  const rowIds = [...emptied]
+  const rowIds = [...new Set([...run.emptied.values()].flatMap((rows) => [...rows]))]
   for (let from = 0; from < rowIds.length; from += AT_ONCE)
     await empty(session, run, rowIds.slice(from, from + AT_ONCE), nowMs)
   return { changes, written: run.unwritten.size, newFields }
@@ -58,16 +56,12 @@ async function emptiedFields(
 ): Promise<ShapeChange[]> {
   const changes: ShapeChange[] = []
   const many = [...emptied].filter(([, rows]) => isTooMany(rows.size))
-  if (many.length === 0) return changes
-  const last = await lastFullRun(session, organization, id)
-  if (last?.shape_accepted_at != null) return changes
+  if (many.length === 0 || (await lastFullRun(session, organization, id))?.shape_accepted_at != null) return changes
   for (const [field, { size }] of many) {
-    const stored = await session.first<{ filled: number; rows: number }>(sql`
-      SELECT count(${text(field)}) AS filled, count(*) AS rows FROM customers
-      WHERE organization = ${organization} AND removed_at IS NULL`)
-    if (stored !== undefined && stored.filled * 2 > stored.rows) {
-      changes.push({ field, customers: size, isRejected: false })
-    }
+    const isUsual = await session.first(sql`
+      SELECT count(*) FROM customers WHERE organization = ${organization} AND removed_at IS NULL
+      HAVING count(${text(field)}) * 2 > count(*)`)
+    if (isUsual !== undefined) changes.push({ field, customers: size, isRejected: false })
   }
   return changes
 }
@@ -90,9 +84,8 @@ async function rejectedFields(
   const byField = new Map<string, number>()
   for (const { reasons, customers } of rejected) {
     const named: { field: string }[] = JSON.parse(reasons)
-    for (const field of new Set(named.map((reason) => reason.field))) {
+    for (const field of new Set(named.map((reason) => reason.field)))
       byField.set(field, (byField.get(field) ?? 0) + customers)
-    }
   }
   return [...byField].map(([field, customers]) => ({ field, customers, isRejected: true }))
 }

@@ -168,9 +168,8 @@ function fingerprintOfRun(key: Uint8Array, privacy: RunPrivacy | undefined): Fin
 /** What tells the mirror with its key from every other; the key itself stays in it. */
 export async function identityOf(session: Session): Promise<string> {
   const stored = await session.first<{ key: Uint8Array }>(sql`SELECT key FROM fingerprint_key`)
-  const hash = createHash('sha256').update('identity of the mirror')
-  return hash
+  const hash = createHash('sha256')
+    .update('identity of the mirror')
     .update(stored?.key ?? '')
-    .digest('hex')
-    .slice(0, 32)
+  return hash.digest('hex').slice(0, 32)
 }

@@ -1,15 +1,20 @@
 import { PUBLIC_TABLES } from '../../model/public-tables.ts'
 import type { ServerSession } from '../port/postgres-connections.ts'
+import { given, sql, text } from '../port/sql.ts'
+import { together } from '../port/store.ts'
 import type { Connection } from '../sqlite/connect.ts'
 
-const ROWS = PUBLIC_TABLES.flatMap(({ name, columns }) => columns.map((column) => ({ table: name, ...column })))
+const ROWS = PUBLIC_TABLES.flatMap(({ name, columns }) =>
+  columns.map(({ name: column_name, type, meaning, source, nullable, personal }) => {
+    return { table_name: name, column_name, type, meaning, source, nullable, personal }
+  }),
+)
 
 /** Writes what each public column holds into a file, where it differs. The caller holds the transaction. */
 export function describeInFile(db: Connection): void {
-  const rows = ROWS.map((row) => [
-    ...[row.table, row.name, row.type, row.meaning, row.source],
-    ...[Number(row.nullable), Number(row.personal)],
-  ])
+  const rows = ROWS.map((row) =>
+    Object.values({ ...row, nullable: Number(row.nullable), personal: Number(row.personal) }),
+  )
   const stored = db.prepare('SELECT * FROM dictionary ORDER BY rowid').raw().all()
   if (JSON.stringify(stored) === JSON.stringify(rows)) return
   db.exec('DELETE FROM dictionary')
@@ -28,53 +33,30 @@ const MEANINGS_THERE: Readonly<Record<string, string>> = {
   'active_customers.is_active': 'true while the customer is not removed, false after',
 }
 
-const ROWS_THERE = ROWS.map(({ table, name: column, meaning, source, nullable, personal }) => {
-  return {
-    table_name: table,
-    column_name: column,
-    meaning: MEANINGS_THERE[`${table}.${column}`] ?? meaning,
-    source,
-    nullable,
-    personal,
-  }
-})
+const TYPES_THERE = sql`SELECT relname || '.' || attname AS name, format_type(atttypid, atttypmod) AS type
+  FROM pg_class JOIN pg_attribute ON attrelid = pg_class.oid WHERE relnamespace = current_schema()::regnamespace`
 
-/** Whether a server says of each public column what this program does, and which type it has. */
-export async function isDescribed(session: ServerSession): Promise<boolean> {
-  const { count } = await session.query(
-    `${DESCRIBED} SELECT FROM described FULL JOIN dictionary
-    ON dictionary.table_name = described.table_name AND dictionary.column_name = described.column_name WHERE ${DIFFERS} LIMIT 1`,
-    GIVEN,
+/** Writes the same on a server, with the types that it has, where it differs; only says whether it does where `write` is false. */
+export async function describeOnServer(session: ServerSession, { write }: { write: boolean }): Promise<boolean> {
+  const [types, stored] = await together(
+    session.all<{ name: string; type: string }>(TYPES_THERE),
+    session.all<object>(sql`SELECT ${NAMES} FROM dictionary`),
   )
-  return count === 0
+  const typeOf = new Map(types.map(({ name, type }) => [name, type]))
+  const rows = ROWS.map((row) => {
+    const name = `${row.table_name}.${row.column_name}`
+    return { ...row, type: typeOf.get(name), meaning: MEANINGS_THERE[name] ?? row.meaning }
+  })
+  const sorted = (all: readonly object[]) => all.map((row) => JSON.stringify(row)).toSorted()
+  if (sorted(stored).join() === sorted(rows).join()) return false
+  if (!write) return true
+  await session.run(sql`DELETE FROM dictionary`)
+  await session.run(sql`INSERT INTO dictionary (${NAMES}) SELECT ${NAMES} FROM ${given(rows, COLUMNS)}`)
+  return true
 }
 
-/** The same on a server, with the types that it has. */
-export async function describeOnServer(session: ServerSession) {
-  await session.query(
-    `${DESCRIBED}, gone AS (
-       DELETE FROM dictionary WHERE NOT EXISTS (
-         SELECT 1 FROM described WHERE described.table_name = dictionary.table_name AND described.column_name = dictionary.column_name)
-     )
-     INSERT INTO dictionary (table_name, column_name, type, meaning, source, nullable, personal)
-     SELECT table_name, column_name, type, meaning, source, nullable, personal FROM described ORDER BY place
-     ON CONFLICT (table_name, column_name) DO UPDATE SET type = excluded.type, meaning = excluded.meaning, source = excluded.source,
-       nullable = excluded.nullable, personal = excluded.personal
-     WHERE ${DIFFERS.replaceAll('described.', 'excluded.')}`,
-    GIVEN,
-  )
+const COLUMNS = {
+  ...({ table_name: 'text', column_name: 'text', type: 'text', meaning: 'text', source: 'text' } as const),
+  ...({ nullable: 'boolean', personal: 'boolean' } as const),
 }
-
-const GIVEN = JSON.stringify(ROWS_THERE)
-
-const DESCRIBED = `
-  WITH described AS (
-    SELECT place, table_name, column_name, format_type(atttypid, atttypmod) AS type, meaning, source, nullable, personal
-    FROM ROWS FROM (json_to_recordset($1::json) AS (
-      table_name text, column_name text, meaning text, source text, nullable boolean, personal boolean
-    )) WITH ORDINALITY AS described (table_name, column_name, meaning, source, nullable, personal, place)
-    JOIN pg_attribute ON attrelid = to_regclass(quote_ident(table_name)) AND attname = column_name
-  )`
-
-const DIFFERS = `(dictionary.type, dictionary.meaning, dictionary.source, dictionary.nullable, dictionary.personal)
-  IS DISTINCT FROM (described.type, described.meaning, described.source, described.nullable, described.personal)`
+const NAMES = text(Object.keys(COLUMNS).join(', '))

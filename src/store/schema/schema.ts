@@ -15,11 +15,8 @@ CREATE TABLE commits (
   is_void boolean NOT NULL                         -- taken so that the transaction of this token can no longer be committed
 );`
 
-/** Marks transactions in which what changes in customers is not noted as an edit by hand. */
-const UNNOTICED = 'CREATE TABLE unnoticed (id INTEGER PRIMARY KEY);'
-
 /** All that makes a new mirror. */
-export const SQLITE_SCHEMA = [tables(SQLITE), UNNOTICED, views(SQLITE), SQLITE_TRIGGERS].join('\n')
+export const SQLITE_SCHEMA = [tables(SQLITE), views(SQLITE), SQLITE_TRIGGERS].join('\n')
 export const POSTGRES_SCHEMA = [MARK, tables(POSTGRES), POSTGRES_TRIGGERS, views(POSTGRES)].join('\n')
 
 /** Indexes that only readers need, made once a list was read to its end, by their names and what they are on. */

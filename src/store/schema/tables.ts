@@ -261,6 +261,8 @@ CREATE TABLE forgotten (
 
 /** Rows that were edited without the mirror, or deleted: the next run compares them field by field. */
 export const SQLITE_TRIGGERS = `
+-- Has a row in transactions in which what changes in customers is not noted as an edit by hand.
+CREATE TABLE unnoticed (id INTEGER PRIMARY KEY);
 CREATE TRIGGER customers_edited AFTER UPDATE ON customers
 WHEN (NEW.last_run_id = OLD.last_run_id OR NEW.last_run_id IS NOT (SELECT run_id FROM leases WHERE organization = NEW.organization))
   AND NEW.is_active IS OLD.is_active AND NOT EXISTS (SELECT 1 FROM unnoticed)
