@@ -1,19 +1,18 @@
-import type Database from 'better-sqlite3'
 import { lstatSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
+import type Database from 'better-sqlite3'
+import { copyError } from './copy-error.ts'
+import { nameToKeep, removeTooMany, replaceKeeping } from './older-files.ts'
+import { hasTable, hasWal, isMirror, kindOfFile, numberIn, type OpenedToRead, openToRead } from './open-to-read.ts'
+import { refused, requireNoJournals, requireOwnFolder, requirePlace } from './target-place.ts'
+import { type Unfinished, writeFor } from './written-file.ts'
 import { Interrupted, MirrorUnusable } from '../errors/errors.ts'
 import { isOfSqlite, mirrorFault, seenIn } from '../errors/faults.ts'
 import { makeFolder } from '../machine/folders.ts'
-import { sqliteError } from '../store/port/sqlite-errors.ts'
 import { sqlTime } from '../store/port/sql.ts'
+import { sqliteError } from '../store/port/sqlite-errors.ts'
 import { connect, withoutFolder } from '../store/sqlite/connect.ts'
 import { findDamage } from '../store/sqlite/open-database.ts'
-import { copyError } from './copy-error.ts'
-import { hasWal, isMirror, kindOfFile } from './file-kind.ts'
-import { nameToKeep, removeTooMany, replaceKeeping } from './older-files.ts'
-import { hasTable, numberIn, type OpenedToRead, openToRead } from './open-to-read.ts'
-import { refused, requireNoJournals, requireOwnFolder, requirePlace } from './target-place.ts'
-import { type Unfinished, writeFor } from './written-file.ts'
 
 export type BackupPlan = {
   mirror: string
@@ -139,7 +138,7 @@ export function isDamage(error: unknown): error is Error {
 function requireBackupTarget(file: string, mirror: string): void {
   requirePlace(file, { mirror, example: 'customers.db' })
   requireOwnFolder(dirname(file), 'backup')
-  requireNoJournals(file, 'SQLite')
+  requireNoJournals(file)
   const isThere = lstatSync(file, { throwIfNoEntry: false }) !== undefined
   if (!isThere || kindOfFile(file) === 'empty' || backupTakenAt(file) !== undefined) return
   throw refused(

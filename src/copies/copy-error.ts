@@ -1,14 +1,20 @@
 import { dirname } from 'node:path'
-import { CopyFailed, type MirrorUnusable, UsageError } from '../errors/errors.ts'
-import { isOfSqlite, messageOf, mirrorFault, seenIn, type Seen, type Where } from '../errors/faults.ts'
+import { CopyFailed, UsageError } from '../errors/errors.ts'
+import { isOfSqlite, messageOf, type Seen, seenIn, type Where } from '../errors/faults.ts'
 
 /*
  * Faults where a copy for readers, an export or a backup is written.
  */
 
-/** A file is in its place, but something that had to follow failed. The message follows the name of the file, and says what. */
+/** A file is in its place, but something that had to follow failed. What is `seen` follows the name of the file. */
 export class LeftUndone extends Error {
   override name = 'LeftUndone' as const
+  readonly seen: Seen
+
+  constructor(seen: Seen, cause: unknown) {
+    super(seen.said, { cause })
+    this.seen = seen
+  }
 }
 
 /** Does what follows once a file is in its place. A failure of the system there is a LeftUndone; `what` says what it left. */
@@ -16,8 +22,9 @@ export function afterPlacing<Result>(what: string, work: () => Result): Result {
   try {
     return work()
   } catch (error) {
-    if (isOfSqlite(error) || seenIn(error) === undefined) throw error
-    throw new LeftUndone(`is in its place, but ${what}`, { cause: error })
+    const seen = isOfSqlite(error) ? undefined : seenIn(error)
+    if (seen === undefined) throw error
+    throw new LeftUndone({ fault: seen.fault, said: `is in its place, but ${what}: ${seen.said}` }, error)
   }
 }
 
@@ -28,25 +35,15 @@ const UNCHANGED = 'What was there before is unchanged.'
  * error unchanged. `kept` says what stays there.
  */
 export function copyError(error: unknown, place: string, kept = UNCHANGED): unknown {
-  if (error instanceof LeftUndone) return copyFault(place, seenAfter(error), { kept: '', cause: error })
+  if (error instanceof LeftUndone) return copyFault(place, error.seen, { kept: '', cause: error })
   const seen = seenIn(error)
   return seen === undefined ? error : copyFault(inTheWay(error, place) ?? place, seen, { kept, cause: error })
 }
 
-/** A file beside that place which the system refused; undefined for one with a private name, which is gone by then and says nothing to anyone. */
+/** A file beside that place which the system refused; undefined for one with a private name, which says nothing to anyone. */
 function inTheWay(error: unknown, place: string): string | undefined {
   if (!(error instanceof Error && 'path' in error && typeof error.path === 'string')) return undefined
   return dirname(error.path) === dirname(place) && !/[/\\]\.[^/\\]*$/.test(error.path) ? error.path : undefined
-}
-
-/** What had to follow when a mirror was put in its place, as MirrorUnusable. */
-export function placedError(error: LeftUndone, place: string): MirrorUnusable {
-  return mirrorFault(place, seenAfter(error), { cause: error })
-}
-
-function seenAfter({ message, cause }: LeftUndone): Seen {
-  const { fault, said } = seenIn(cause) ?? { fault: 'full', said: 'it failed' }
-  return { fault, said: `${message}: ${said}` }
 }
 
 /** A fault of a copy. What a person has to correct is a UsageError, as for a place that may not be replaced. */

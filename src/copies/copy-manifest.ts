@@ -3,16 +3,15 @@ import { lstatSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import type Database from 'better-sqlite3'
+import { listOlder, nameToKeep } from './older-files.ts'
+import { hasColumns, hasTable, kindOfFile, nowIn } from './open-to-read.ts'
+import { isRead, type ReadOrganization, type Recorded, recordedIn } from './organizations.ts'
+import type { LeftOut, PublishedCopy, PublishPlan } from './publish-plan.ts'
+import { copyTargets } from './target-place.ts'
 import { isMissing } from '../machine/folders.ts'
 import { organizationColumn, orNull, publicTable, time } from '../model/public-tables.ts'
 import { quoted } from '../store/port/sql.ts'
 import { connect } from '../store/sqlite/connect.ts'
-import { kindOfFile } from './file-kind.ts'
-import { listOlder, nameToKeep } from './older-files.ts'
-import { hasColumns, hasTable, nowIn } from './open-to-read.ts'
-import { isRead, type ReadOrganization, type Recorded, recordedIn } from './organizations.ts'
-import type { LeftOut, PublishedCopy, PublishPlan } from './publish-plan.ts'
-import { copyTargets } from './target-place.ts'
 
 /** The table `manifest`, which only a copy has. Rows of an organization that is left out are not counted. */
 export const MANIFEST = publicTable(
@@ -40,11 +39,11 @@ export const MANIFEST = publicTable(
   },
 )
 
-/** Adds the table `manifest`: what the copy holds of each organization, and those that it leaves out. Within the transaction. */
+/** Adds the table `manifest`: what the copy holds of each organization, and those that it leaves out. Within the transaction. Returns when. */
 export function fillManifest(
   db: Database.Database,
   { recorded, leftOut }: { recorded: Recorded; leftOut: readonly LeftOut[] },
-): { publishedAt: string } {
+): string {
   const declared = MANIFEST.columns.map(({ name, type, nullable }) => `${name} ${type}${nullable ? '' : ' NOT NULL'}`)
   db.exec(`CREATE TABLE main.manifest (${declared.join(', ')}, PRIMARY KEY (organization))`)
   const publishedAt = nowIn(db)
@@ -53,24 +52,19 @@ export function fillManifest(
       customers, active_customers, changes, runs, rejects, last_seq, forgotten)
     VALUES (@organization, @publishedAt, @reason, @run, @proof, @readAsOf, @provenAsOf, @runId, @status,
       @none, @none, @none, @none, @none, @none, @forgotten)`)
-  const ofRuns = new Map(recorded.map((one) => [one.organization, one]))
+  const unread = { run: null, proof: null, readAsOf: null, provenAsOf: null, runId: null, status: null }
   for (const one of recorded.filter(isRead)) insert.run({ ...one, ...one.reading, reason: null, none: 0, publishedAt })
-  const unread = { run: null, proof: null, readAsOf: null, provenAsOf: null, none: null, publishedAt }
   for (const left of leftOut) {
-    const { runId = null, status = null } = ofRuns.get(left.organization) ?? {}
-    insert.run({ ...left, ...unread, runId, status, forgotten: null })
+    const run = recorded.find(({ organization }) => organization === left.organization)
+    insert.run({ ...unread, ...run, ...left, none: null, forgotten: null, publishedAt })
   }
   countRows(db)
-  describe(db)
-  return { publishedAt }
-}
-
-function describe(db: Database.Database): void {
-  const insert =
+  const describe =
     db.prepare(`INSERT INTO main.dictionary (table_name, column_name, type, meaning, source, nullable, personal)
-    VALUES (@table, @column, @type, @meaning, @source, @nullable, @personal)`)
-  for (const { name, nullable, personal, ...said } of MANIFEST.columns)
-    insert.run({ table: MANIFEST.name, column: name, ...said, nullable: Number(nullable), personal: Number(personal) })
+    VALUES ('${MANIFEST.name}', @name, @type, @meaning, @source, @nullable, @personal)`)
+  for (const { nullable, personal, ...said } of MANIFEST.columns)
+    describe.run({ ...said, nullable: Number(nullable), personal: Number(personal) })
+  return publishedAt
 }
 
 /** Each table is read once, whatever the number of organizations. */

@@ -1,22 +1,21 @@
 import { lstatSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { isPostgres, shownMirror } from '../address/mirror-address.ts'
+import { LeftUndone } from './copy-error.ts'
+import { inMirrorFile, JOURNALS, writeWithoutWaiting } from './open-to-read.ts'
+import { writeFor } from './written-file.ts'
 import { MirrorUnusable, OrganizationLeased, UsageError } from '../errors/errors.ts'
+import { mirrorFault } from '../errors/faults.ts'
 import { makeFolder } from '../machine/folders.ts'
-import type { Clocks } from '../store/runs/lease.ts'
 import { type Copied, copyRows, findDifference, heldTable, MOVED_TABLES } from '../store/move-mirror.ts'
 import { sql, text } from '../store/port/sql.ts'
 import { fileError } from '../store/port/sqlite-errors.ts'
 import { sqliteSession, sqliteStore } from '../store/port/sqlite-store.ts'
 import type { Session } from '../store/port/store.ts'
 import { openDatabase as openServer, type Opening, requireAllRows } from '../store/postgres/open-database.ts'
-import { heldLeases } from '../store/runs/lease.ts'
 import { createReadingIndexes } from '../store/reading-indexes.ts'
+import { type Clocks, heldLeases } from '../store/runs/lease.ts'
 import { openDatabase } from '../store/sqlite/open-database.ts'
-import { LeftUndone, placedError } from './copy-error.ts'
-import { inMirrorFile, writeWithoutWaiting } from './open-to-read.ts'
-import { JOURNALS } from './file-kind.ts'
-import { writeFor } from './written-file.ts'
 
 /** A path, or the address of a database: of the mirror that is moved, and of the place that has none. */
 type Move = { from: string; to: string }
@@ -53,7 +52,7 @@ async function moveToFile({ from, to: file }: Move, moving: Moving): Promise<Mov
       return moved
     })
   } catch (error) {
-    throw error instanceof LeftUndone ? placedError(error, file) : fileError(error, file)
+    throw error instanceof LeftUndone ? mirrorFault(file, error.seen, { cause: error }) : fileError(error, file)
   } finally {
     await server.close()
   }

@@ -20,12 +20,13 @@ export function olderName(file: string, time: string): string {
 /** The files beside `file` that have its name with a time in it, oldest first. */
 export function listOlder(file: string): string[] {
   const { dir, name, ext } = parse(file)
-  const isOlder = (each: string) =>
-    each.startsWith(`${name}-`) &&
-    each.endsWith(ext) &&
-    /^\d{8}T\d{9}Z$/.test(each.slice(name.length + 1, each.length - ext.length))
-  const entries = readdirSync(dir, { withFileTypes: true }).filter((entry) => entry.isFile() && isOlder(entry.name))
-  return entries.map((entry) => join(dir, entry.name)).toSorted()
+  const files = readdirSync(dir, { withFileTypes: true }).filter((entry) => entry.isFile())
+  return files
+    .map((entry) => entry.name)
+    .filter((each) => each.startsWith(`${name}-`) && each.endsWith(ext))
+    .filter((each) => /^\d{8}T\d{9}Z$/.test(each.slice(name.length + 1, each.length - ext.length)))
+    .map((each) => join(dir, each))
+    .toSorted()
 }
 
 /**
@@ -59,27 +60,24 @@ export function replaceKeeping(names: readonly Kept[], place: () => void): void 
 
 /** There is a file at its place at any time, unless the file system has no hard links, as many network shares and memory sticks. */
 function giveSecondName({ file, kept, isMoved = false }: Kept): () => void {
-  try {
-    if (!isMoved) {
+  if (!isMoved)
+    try {
       linkSync(file, kept)
       // A network may report a rename as failed that was done: then the second name is the only one.
       return () => isSame(file, kept) && removeIfPossible([kept])
+    } catch (error) {
+      if (!['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK'].includes(codeOf(error) ?? '')) throw error
     }
-  } catch (error) {
-    if (!WITHOUT_LINKS.has(codeOf(error) ?? '')) throw error
-  }
   renameSync(file, kept)
   return () => renameSync(kept, file)
 }
 
-const WITHOUT_LINKS = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK'])
-
 type Newest = { file: string; at: string; replaced: string | undefined; most: number }
 
 /**
- * Removes the oldest files beside `file`, which is in its place and of the moment `at`, so that `most` of those that are ours are left. Those with
- * a later time are the first: a clock that was ahead has named them, and they would stand before all later ones for as long. The one that `file` has
- * just replaced goes last, whatever its date. Returns what was removed. Throws LeftUndone.
+ * Removes the oldest files beside `file`, which is in its place and of the moment `at`, so that `most` of those that are ours are left: first
+ * those with a later time, which a clock that was ahead has named, and last the one that `file` has just replaced. Returns what was removed.
+ * Throws LeftUndone.
  */
 export function removeTooMany({ file, at, replaced, most }: Newest, isOurs: (path: string) => boolean): string[] {
   return afterPlacing('an older one could not be removed', () => {

@@ -1,13 +1,13 @@
-import { chmodSync, renameSync, writeFileSync } from 'node:fs'
-import { basename, dirname } from 'node:path'
+import { chmodSync, lstatSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { basename, dirname, extname, join } from 'node:path'
 import { CopyFailed, describeError, isOurs } from '../errors/errors.ts'
+import { codeOf } from '../errors/faults.ts'
 import { isHiddenBy } from '../privacy/privacy-policy.ts'
 import { openMirrorToRead } from '../store/mirror.ts'
 import { listedNames } from '../text/wording.ts'
-import { buildCopy, leftOutOf } from './build-copy.ts'
+import { buildCopy, leftOutOf, tablesOfCopy } from './build-copy.ts'
 import { afterPlacing, copyError } from './copy-error.ts'
-import { isOlderCopy, nameOfOlderCopy } from './copy-manifest.ts'
-import { describeCopies, placeOfMetadata } from './copy-metadata.ts'
+import { isOlderCopy, MANIFEST, nameOfOlderCopy } from './copy-manifest.ts'
 import { removeTooMany, replaceKeeping } from './older-files.ts'
 import { inMirrorFile } from './open-to-read.ts'
 import { findRecorded, isRead, recordedIn } from './organizations.ts'
@@ -22,7 +22,15 @@ import {
   requirePublishable,
   unreachableFolder,
 } from './target-place.ts'
-import { beginFile, digestOfFile, flushFile, flushPlace, makeFile, underItsName } from './written-file.ts'
+import {
+  beginFile,
+  digestOfFile,
+  flushFile,
+  flushPlace,
+  makeFile,
+  underItsName,
+  writeTextFile,
+} from './written-file.ts'
 
 /**
  * Publishes copies of the mirror for readers, each one state of the mirror and each replaced as a whole: a reader finds the
@@ -33,49 +41,36 @@ export function publishCopies(plan: PublishPlan): Published {
   const recorded = inMirrorFile(plan.mirror, (db) => recordedIn(db))
   const organizations = recorded.filter(isRead).map(({ organization }) => organization)
   const done: Published = { copies: [], leftOut: [], failed: [], warnings: [] }
-  const fail = (file: string, error: unknown) => void done.failed.push({ file, ...describeError(error) })
+  const fail = (file: string, error: unknown) => {
+    if (!isOurs(error)) throw error
+    done.failed.push({ file, ...describeError(error) })
+  }
   const targets = copyTargets(plan, organizations).flatMap(({ group, ...target }): Target[] => {
     try {
       return [{ ...target, access: accessOf({ ...plan, group }) }]
     } catch (error) {
       // The group of one organization, who may have left long ago, keeps no copy from the others.
-      if (!isOurs(error) || group === plan.group) throw error
+      if (group === plan.group) throw error
       fail(target.file, error)
       return []
     }
   })
   for (const { file } of targets) requirePublishable(file, plan.mirror)
-  for (const target of targets) {
-    if (plan.only?.includes(target.file) === false) continue
+  for (const target of targets.filter(({ file }) => plan.only?.includes(file) ?? true))
     try {
       done.copies.push(publishCopy(target, plan))
       const warning = unreachableFolder(target.file, target.access)
       if (warning !== undefined && !done.warnings.includes(warning)) done.warnings.push(warning)
     } catch (error) {
-      if (!isOurs(error)) throw error
       fail(target.file, error)
     }
-  }
-  describeFolders(targets, plan, done)
+  const standing = targets.filter(({ file }) => !done.failed.some((failed) => failed.file === file))
+  for (const [folder, inFolder] of Map.groupBy(standing, ({ file }) => dirname(file)))
+    done.warnings.push(...describeCopies(join(folder, 'metadata.json'), inFolder, plan))
   // A list may have been read to its end since.
   const copied = new Set(done.copies.flatMap((copy) => copy.organizations.map(({ organization }) => organization)))
   done.leftOut = leftOutOf(recorded, plan.organizations).filter(({ organization }) => !copied.has(organization))
   return done
-}
-
-/** Beside the copies of each folder. What cannot be written there is a warning: the copies are made. */
-function describeFolders(targets: readonly Target[], plan: PublishPlan, done: Published): void {
-  const standing = targets.filter(({ file }) => !done.failed.some((failed) => failed.file === file))
-  for (const [folder, inFolder] of Map.groupBy(standing, ({ file }) => dirname(file))) {
-    const [{ access } = { access: { gid: undefined, forAll: plan.withoutPersonalData } }] = inFolder
-    try {
-      const files = inFolder.map(({ file }) => file)
-      const warning = describeCopies(files, { ...access, lockWaitMs: plan.lockWaitMs })
-      if (warning !== undefined) done.warnings.push(warning)
-    } catch (error) {
-      done.warnings.push(describeError(copyError(error, placeOfMetadata(folder))).message)
-    }
-  }
 }
 
 type Target = Omit<CopyTarget, 'group'> & { access: Access }
@@ -121,6 +116,57 @@ function publishCopy(
 }
 
 /**
+ * Writes Datasette's `metadata.json` beside the copies of a folder: what each table and column holds. Returns a sentence where it cannot be
+ * written, or where another file has that name, which is left as it is.
+ */
+function describeCopies(
+  place: string,
+  targets: readonly Target[],
+  { withoutPersonalData, lockWaitMs }: PublishPlan,
+): string[] {
+  const [{ gid, forAll } = { gid: undefined, forAll: withoutPersonalData }] = targets.map(({ access }) => access)
+  const described = [...tablesOfCopy({ withoutPersonalData }), MANIFEST].map(({ name, meaning, columns }) => {
+    const meanings = columns.map((each) => [
+      each.name,
+      sentence(each.personal ? `${each.meaning} (personal data)` : each.meaning),
+    ])
+    return [name, { description: sentence(meaning), columns: Object.fromEntries(meanings) }]
+  })
+  const database = { tables: { ...Object.fromEntries(described), ...HIDDEN } }
+  const metadata = {
+    title: 'Customer Mirror',
+    description: 'The customers of every organization, as the order-management service lists them.',
+    databases: Object.fromEntries(targets.map(({ file }) => [basename(file, extname(file)), database])),
+  }
+  const text = `${JSON.stringify(metadata, null, 2)}\n`
+  try {
+    const found = readIfThere(place)
+    if (found !== undefined && !found.startsWith('{\n  "title": "Customer Mirror",'))
+      return [`${place}: is not of this program and was left as it is; the copies are not described for Datasette.`]
+    if (found !== text) writeTextFile(place, text, { mode: modeOf({ gid, forAll }), gid, waitMs: lockWaitMs })
+    return []
+  } catch (error) {
+    return [describeError(copyError(error, place)).message]
+  }
+}
+
+/** What the view `freshness` of a copy reads, and the last number of a change, which SQLite keeps. */
+const HIDDEN = { freshness_as_published: { hidden: true }, sqlite_sequence: { hidden: true } }
+
+function sentence(text: string): string {
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`
+}
+
+/** Empty for what is no file, such as a pipe, which would be read for ever. */
+function readIfThere(path: string): string | undefined {
+  try {
+    return lstatSync(path).isFile() ? readFileSync(path, 'utf8') : ''
+  } catch (error) {
+    return codeOf(error) === 'ENOENT' ? undefined : ''
+  }
+}
+
+/**
  * Throws CopyFailed while the mirror at `address` shows what the configuration hides, as after a restore or a change of the policy: the next
  * run of the organization rewrites its values, and readers keep the copy from before until then.
  */
@@ -130,15 +176,12 @@ export async function requireHidden({ hidden }: Pick<PublishPlan, 'hidden'>, add
   const stored = await mirror.listPrivacy()
   await mirror.close()
   // Others have no rows in a copy.
-  const read = (await findRecorded(address)).filter(isRead)
-  const shown = read
-    .map(({ organization }) => organization)
-    .filter((id) => {
-      const wanted = hidden[id]
-      if (wanted === undefined) return false
-      const found = stored.find(({ organization }) => organization === id)
-      return found === undefined || found.left === 'values' || !isHiddenBy(found.policy, wanted)
-    })
+  const read = (await findRecorded(address)).filter(isRead).map(({ organization }) => organization)
+  const shown = read.filter((id) => {
+    const wanted = hidden[id]
+    const found = stored.find(({ organization }) => organization === id)
+    return wanted !== undefined && (found === undefined || found.left === 'values' || !isHiddenBy(found.policy, wanted))
+  })
   if (shown.length === 0) return
   throw new CopyFailed(
     `The mirror still holds values that the privacy policy hides, of ${listedNames(shown)}. Nothing was published, and the copy from before is ` +

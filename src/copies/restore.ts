@@ -1,25 +1,24 @@
-import type Database from 'better-sqlite3'
 import { chownSync, realpathSync, statSync } from 'node:fs'
 import { basename, dirname, extname, join } from 'node:path'
+import type Database from 'better-sqlite3'
 import { isPostgres } from '../address/mirror-address.ts'
+import { copyChecked, isDamage, markIn } from './backup.ts'
+import { carryOver } from './carry-over.ts'
+import { LeftUndone } from './copy-error.ts'
+import { listOlder, olderName, replaceKeeping } from './older-files.ts'
+import { isMirror, lookBeside, numberIn, type OpenedToRead, openToRead } from './open-to-read.ts'
+import { isSame } from './target-place.ts'
+import { listUnfinished, removeFile, type Unfinished, writeFor } from './written-file.ts'
 import { MirrorUnusable, OrganizationLeased, UsageError } from '../errors/errors.ts'
 import { isOfSqlite, mirrorFault, seenIn } from '../errors/faults.ts'
 import { isMissing, makeFolder } from '../machine/folders.ts'
 import type { Clocks } from '../model/organizations.ts'
-import { fileError } from '../store/port/sqlite-errors.ts'
 import { sqlTime } from '../store/port/sql.ts'
+import { fileError } from '../store/port/sqlite-errors.ts'
 import { purge, sqliteSession } from '../store/port/sqlite-store.ts'
 import { heldLeases } from '../store/runs/lease.ts'
 import { connect } from '../store/sqlite/connect.ts'
 import { isWhole, openDatabase, requireRegularFile } from '../store/sqlite/open-database.ts'
-import { copyChecked, isDamage, markIn } from './backup.ts'
-import { carryOver } from './carry-over.ts'
-import { LeftUndone, placedError } from './copy-error.ts'
-import { isMirror } from './file-kind.ts'
-import { listOlder, olderName, replaceKeeping } from './older-files.ts'
-import { lookBeside, numberIn, type OpenedToRead, openToRead } from './open-to-read.ts'
-import { isSame } from './target-place.ts'
-import { listUnfinished, removeFile, type Unfinished, writeFor } from './written-file.ts'
 
 export type RestorePlan = {
   mirror: string
@@ -69,7 +68,7 @@ function inUse(mirror: string, what: string, cause: unknown): MirrorUnusable {
 }
 
 function restoreError(error: unknown, mirror: string): unknown {
-  if (error instanceof LeftUndone) return placedError(error, mirror)
+  if (error instanceof LeftUndone) return mirrorFault(mirror, error.seen, { cause: error })
   const seen = seenIn(error)
   return seen === undefined ? fileError(error, mirror) : mirrorFault(mirror, seen, { kept: AS_IT_WAS, cause: error })
 }

@@ -5,11 +5,10 @@ import { isPostgres } from '../address/mirror-address.ts'
 import { ORGANIZATION } from '../config/publish.ts'
 import { ORGANIZATION_ID } from '../config/schema.ts'
 import { UsageError } from '../errors/errors.ts'
-import { codeOf } from '../errors/faults.ts'
 import { isMissing, makeFolder, nearestFolder } from '../machine/folders.ts'
 import { fileError } from '../store/port/sqlite-errors.ts'
 import { atPlace } from './copy-error.ts'
-import { JOURNALS, kindOfFile } from './file-kind.ts'
+import { JOURNALS, kindOfFile } from './open-to-read.ts'
 import type { FolderPlan, PublishPlan } from './publish-plan.ts'
 import { giveToGroup } from './written-file.ts'
 
@@ -17,8 +16,6 @@ import { giveToGroup } from './written-file.ts'
 type Sources = {
   mirror: string
   example: string
-  /** Why it must not be the mirror. */
-  ofMirror?: string
   /** The configuration that was read; undefined where none was. */
   configuration?: string | undefined
   /** What may be named instead of a link or a device. */
@@ -29,27 +26,23 @@ type Sources = {
  * Throws UsageError unless `file` is the place of a file, or free for one, and neither the mirror, the configuration nor a part of any
  * database; and the error of the system.
  */
-export function requirePlace(
-  file: string,
-  { mirror, example, ofMirror = 'is the mirror itself; name another file', configuration, instead = '' }: Sources,
-): void {
+export function requirePlace(file: string, { mirror, example, configuration, instead = '' }: Sources): void {
   const isFolder = `is a folder; name a file in it, e.g. ${join(file, example)}`
   if (/[/\\]$/.test(file) || ['', '.', '..'].includes(basename(file))) throw refused(file, isFolder)
   // File systems allow 255; the names of unfinished and of older files are longer than the one that is named.
   if (Buffer.byteLength(basename(file)) > 200)
     throw refused(file, 'has a name that is too long; at most 200 bytes leave room for the names beside it')
-  if (isSame(file, mirror)) throw refused(file, ofMirror)
+  if (isSame(file, mirror)) throw refused(file, 'is the mirror itself; name another file')
   if (configuration !== undefined && isSame(file, configuration))
     throw refused(file, 'is the configuration; name another file')
   const [, database] = /^(.*[^/\\])-(?:wal|shm|journal)$/s.exec(file) ?? []
   // All of a database may be in its journal until now.
   if (database !== undefined && !isMissing(database) && kindOfFile(database) !== 'foreign')
     throw refused(file, 'is where SQLite keeps a part of a database; name another file')
-  const found = lstatSync(file, { throwIfNoEntry: false })
+  const found = lookAt(file)
   if (found?.isSymbolicLink() === true) throw refused(file, `is a symbolic link; name the file itself${instead}`)
   if (found?.isDirectory() === true) throw refused(file, isFolder)
-  if (found !== undefined && !found.isFile())
-    throw refused(file, `is not a file; name a file${instead === '' ? ' that may be replaced' : instead}`)
+  if (found?.isFile() === false) throw refused(file, `is not a file; name a file${instead}`)
 }
 
 /** Throws UsageError unless a text may be written to `file`: where it is there, it is no database. Throws the error of the system, too. */
@@ -57,9 +50,9 @@ export function requireTextPlace(file: string, sources: Sources): void {
   // The system says what is wrong with the path, before a mirror in PostgreSQL is copied to be read.
   if (!/[/\\]$/.test(file)) statSync(`${dirname(file)}/.`)
   requirePlace(file, sources)
-  if (lstatSync(file, { throwIfNoEntry: false }) === undefined) return
+  if (lookAt(file) === undefined) return
   // All of a database that is open may be in its journal.
-  const hasJournal = ['-wal', '-journal'].some((ending) => lstatSync(file + ending, { throwIfNoEntry: false }))
+  const hasJournal = ['-wal', '-journal'].some((ending) => lookAt(file + ending) !== undefined)
   if (hasJournal || !['empty', 'foreign'].includes(kindOfFile(file)))
     throw refused(file, 'is a database; name another file')
 }
@@ -67,9 +60,8 @@ export function requireTextPlace(file: string, sources: Sources): void {
 /** Throws UsageError for a folder in which other users could replace what is written there: a backup, an export or a copy. */
 export function requireOwnFolder(folder: string, what: string): void {
   const found = statSync(folder, { throwIfNoEntry: false })
-  if (found === undefined) return
-  if (!found.isDirectory()) throw refused(folder, `is not a folder, so no ${what} can be put there`)
-  if ((found.mode & 0o022) !== 0)
+  if (found?.isDirectory() === false) throw refused(folder, `is not a folder, so no ${what} can be put there`)
+  if (((found?.mode ?? 0) & 0o022) !== 0)
     throw refused(
       folder,
       `users besides its owner may write there, and could replace the ${what}. Name a folder of its own, or take that right from ` +
@@ -77,14 +69,15 @@ export function requireOwnFolder(folder: string, what: string): void {
     )
 }
 
-/** Throws UsageError where a journal of another database stands beside the file, which `who` would take for one of it. */
-export function requireNoJournals(file: string, who: string): void {
-  for (const ending of JOURNALS)
-    if (lstatSync(file + ending, { throwIfNoEntry: false }) !== undefined)
-      throw refused(
-        file,
-        `has ${basename(file)}${ending} beside it, which ${who} would take for its own; move that away`,
-      )
+/** Throws UsageError where a journal of another database stands beside the file, which SQLite would take for one of it. */
+export function requireNoJournals(file: string): void {
+  const ending = JOURNALS.find((each) => lookAt(file + each) !== undefined)
+  if (ending === undefined) return
+  throw refused(file, `has ${basename(file)}${ending} beside it, which SQLite would take for its own; move that away`)
+}
+
+function lookAt(path: string) {
+  return lstatSync(path, { throwIfNoEntry: false })
 }
 
 /** Whether both names lead to one file. */
@@ -104,17 +97,12 @@ export function refused(file: string, what: string): UsageError {
 /** A copy to be made: of all organizations, or of one. */
 export type CopyTarget = { file: string; organization: string | undefined; group: string | number | undefined }
 
-/** Whether a file names a copy for each organization, and not one of all. */
-function isForEach(file: string): boolean {
-  return file.includes(ORGANIZATION)
-}
-
 /** The copies of a plan, for the organizations that may be published. */
 export function copyTargets(
   { file, group }: Pick<PublishPlan, 'file' | 'group'>,
   organizations: readonly string[],
 ): CopyTarget[] {
-  if (!isForEach(file)) return [{ file, group, organization: undefined }]
+  if (!file.includes(ORGANIZATION)) return [{ file, group, organization: undefined }]
   return organizations.map((organization) => {
     // The configuration allows no other names; a mirror that was edited by hand may hold any.
     if (!ORGANIZATION_ID.test(organization))
@@ -122,11 +110,8 @@ export function copyTargets(
         'The mirror holds an organization whose name is no file name, so it gets no copy of its own. Give it another id with ' +
           "'customer-mirror organizations rename', or publish one copy of all, without {organization} in its name.",
       )
-    return {
-      file: file.replaceAll(ORGANIZATION, organization),
-      organization,
-      group: typeof group === 'string' ? group.replaceAll(ORGANIZATION, organization) : group,
-    }
+    const named = (text: string) => text.replaceAll(ORGANIZATION, organization)
+    return { file: named(file), organization, group: typeof group === 'string' ? named(group) : group }
   })
 }
 
@@ -135,32 +120,29 @@ export function copyTargets(
  * for a target or a group that cannot be, or where this user may not write, and MirrorUnusable where the mirror may not be read.
  */
 export function checkTargets(plan: PublishPlan | FolderPlan): string[] {
-  const targets =
-    'parquet' in plan
-      ? [{ file: join(plan.parquet, 'organization'), group: plan.group }]
-      : copyTargets(plan, plan.organizations)
+  const targets = 'file' in plan ? copyTargets(plan, plan.organizations) : [{ file: plan.parquet, group: plan.group }]
   for (const { file, group } of targets) {
-    if (group !== undefined) groupNumber(group)
+    const folder = 'file' in plan ? dirname(file) : file
+    accessOf({ ...plan, group })
     // Whether a target leads to the mirror by another name shows only once there is one.
     if (!isPostgres(plan.mirror)) {
-      const isThere = isReadable(plan.mirror)
-      if (isThere && 'file' in plan) requirePublishable(file, plan.mirror)
-      else if (isThere) requireSafeFolder(dirname(file), plan.mirror)
-      else if (dirname(file) === dirname(plan.mirror)) throw ofTheMirror(dirname(file))
+      if (isMissing(plan.mirror) && folder === dirname(plan.mirror)) throw ofTheMirror(folder)
+      if (!isMissing(plan.mirror)) {
+        requireReadable(plan.mirror)
+        if ('file' in plan) requirePublishable(file, plan.mirror)
+        else requireSafeFolder(folder, plan.mirror)
+      }
     }
-    atPlace(file, () => accessSync(nearestFolder(dirname(file)), constants.W_OK | constants.X_OK))
+    atPlace(file, () => accessSync(nearestFolder(folder), constants.W_OK | constants.X_OK))
   }
-  return 'parquet' in plan ? [plan.parquet] : targets.map(({ file }) => file)
+  return targets.map(({ file }) => file)
 }
 
-/** False for a mirror that is not there yet. */
-function isReadable(mirror: string): boolean {
+function requireReadable(mirror: string): void {
   try {
     statSync(mirror)
     accessSync(mirror, constants.R_OK)
-    return true
   } catch (error) {
-    if (codeOf(error) === 'ENOENT') return false
     throw fileError(error, mirror)
   }
 }
@@ -168,34 +150,25 @@ function isReadable(mirror: string): boolean {
 /** Throws UsageError or CopyFailed unless `file` is free, or a copy made by this program, in a folder that is safe. */
 export function requirePublishable(file: string, mirror: string): void {
   atPlace(file, () => {
-    requirePlace(file, {
-      mirror,
-      example: 'readers.db',
-      ofMirror: 'is the mirror itself, which readers must not open; name another file in a folder of its own',
-    })
-    const kind = lstatSync(file, { throwIfNoEntry: false }) && kindOfFile(file)
-    if (kind === 'mirror') throw refused(file, 'is a mirror, not a copy of one; name another file')
-    if (kind === 'foreign' || kind === 'database')
+    requirePlace(file, { mirror, example: 'readers.db' })
+    const kind = lookAt(file) && kindOfFile(file)
+    if (kind !== undefined && kind !== 'copy' && kind !== 'empty')
       throw refused(file, 'was not published by this program. It was left as it is; name another file')
-    requireNoJournals(file, 'readers')
-    requireOwnDigest(`${file}.sha256`)
+    requireNoJournals(file)
+    const [digest, found] = [`${file}.sha256`, lookAt(`${file}.sha256`)]
+    const isOwn = found?.isFile() === true && found.size < 1024 && DIGEST.test(readFileSync(digest, 'utf8'))
+    if (found !== undefined && !isOwn)
+      throw refused(digest, 'is where the digest of the copy goes, and holds something else; move it away')
     requireSafeFolder(dirname(file), mirror)
   })
 }
 
-/** The digest of a copy is written beside it. */
-function requireOwnDigest(file: string): void {
-  const found = lstatSync(file, { throwIfNoEntry: false })
-  if (found === undefined) return
-  if (found.isFile() && found.size < 1024 && /^[0-9a-f]{64} {2}[^\n]+\n$/.test(readFileSync(file, 'utf8'))) return
-  throw refused(file, 'is where the digest of the copy goes, and holds something else; move it away')
-}
+const DIGEST = /^[0-9a-f]{64} {2}[^\n]+\n$/
 
 /** Throws UsageError for a folder whose copies others could replace, or which is that of the mirror. */
 export function requireSafeFolder(folder: string, mirror: string): void {
   requireOwnFolder(folder, 'copy')
-  const isThere = statSync(folder, { throwIfNoEntry: false }) !== undefined
-  if (isThere && realpathSync(folder) === dirname(realpathSync(mirror))) throw ofTheMirror(folder)
+  if (!isMissing(folder) && realpathSync(folder) === dirname(realpathSync(mirror))) throw ofTheMirror(folder)
 }
 
 function ofTheMirror(folder: string): UsageError {
@@ -217,24 +190,19 @@ export function modeOf({ forAll }: Access): number {
   return forAll ? 0o444 : 0o440
 }
 
-/** The number of a group, from its name or number. Throws UsageError for a name that the system does not know. */
+/** The number of a group, from its name or number, as the system looks groups up: in files and in directories of the network. */
 function groupNumber(group: string | number): number {
-  if (typeof group === 'number') return group
-  if (/^\d+$/.test(group)) return Number(group)
-  const line = lookUp(group)
-  const number = Number(line?.split(':')[2])
-  if (line !== undefined && Number.isInteger(number)) return number
-  throw new UsageError(
-    `publish.group: there is no group ${group} on this machine. Create it (groupadd ${group}), or name another group.`,
-  )
-}
-
-/** As the system looks groups up, from files and from directories in the network. */
-function lookUp(name: string): string | undefined {
+  if (/^\d+$/.test(String(group))) return Number(group)
   try {
-    return execFileSync('getent', ['group', name], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] })
+    const line = execFileSync('getent', ['group', String(group)], {
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'ignore'],
+    })
+    return Number(line.split(':')[2])
   } catch {
-    return undefined
+    throw new UsageError(
+      `publish.group: there is no group ${group} on this machine. Create it (groupadd ${group}), or name another group.`,
+    )
   }
 }
 

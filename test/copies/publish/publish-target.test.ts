@@ -154,7 +154,11 @@ describe('a target that is not a copy is refused, and left as it is', () => {
         /was not published by this program/,
         (file) => new Database(file).exec('CREATE TABLE t (x)').close() && undefined,
       ],
-      ['another mirror', /is a mirror, not a copy/, (file, mirror) => writeFileSync(file, readFileSync(mirror))],
+      [
+        'another mirror',
+        /was not published by this program/,
+        (file, mirror) => writeFileSync(file, readFileSync(mirror)),
+      ],
       [
         'a file with a journal beside it',
         /has readers.db-journal beside it/,
