@@ -1,12 +1,12 @@
 import { isSharedQueue } from '../address/mirror-address.ts'
-import { command, listUnderway, namedConfig } from './command.ts'
-import { type ExitCode, oneExitCode } from './exit-code.ts'
-import type { Io } from './io.ts'
-import { configOption, say } from './output/say.ts'
 import type { Config } from '../config/read-config.ts'
 import { processWords } from '../machine/process-name.ts'
 import { monotonicMs } from '../machine/timers.ts'
 import type { LeasedRun } from '../model/report.ts'
+import { command, listUnderway, namedConfig } from './command.ts'
+import { type ExitCode, oneExitCode } from './exit-code.ts'
+import type { Io } from './io.ts'
+import { configOption, say } from './output/say.ts'
 
 /** `customer-mirror cancel`: ends the run of an organization after its current pages. */
 export function cancelCommand(io: Io) {
@@ -19,16 +19,17 @@ export function cancelCommand(io: Io) {
       const before = await findUnderway(config)
       const organizations = await chooseCancelled(config, ids, before)
       const alone = isSharedQueue(config.queue) ? [] : organizations.filter((id) => before.has(id))
-      const cancelled: { organization: string; end: CancelEnd }[] =
+      const cancelled =
         alone.length > 0
-          ? alone.map((organization) => ({ organization, end: 'nothing' }))
+          ? alone.map((organization) => ({ organization, end: 'nothing' as const }))
           : await cancelRuns(config, organizations, waiting)
       const underway = alone.length > 0 ? before : await findUnderway(config)
       const codes = cancelled.map(({ organization, end }): ExitCode => {
+        // A run that no worker of this queue makes.
         const elsewhere = end === 'ended' || end === 'unanswered' ? undefined : underway.get(organization)
-        const words = elsewhere === undefined ? ENDS[end] : underwayElsewhere(elsewhere, end)
+        const words = elsewhere === undefined ? ENDS[end] : elsewhereWords(elsewhere, end === 'removed')
         say(io.stdout, `${organization}: ${words.replace('<runs>', `runs ${organization}${configOption(file)}`)}\n`)
-        return elsewhere === undefined ? (end === 'unanswered' ? 5 : 0) : 6
+        return elsewhere !== undefined ? 6 : end === 'unanswered' ? 5 : 0
       })
       io.exitWith(oneExitCode(codes))
     })
@@ -44,19 +45,16 @@ async function chooseCancelled(
   underway: ReadonlyMap<string, LeasedRun>,
 ): Promise<string[]> {
   const { chooseIds } = await import('../config/organization.ts')
-  const isThere = (id: string) => config.organizations.some((organization) => organization.id === id)
-  const left = new Set(ids.every(isThere) ? [] : [...underway.keys(), ...(await listQueued(config))])
-  const leaving = ids.filter((id) => !isThere(id) && left.has(id))
+  const left = ids.filter((id) => config.organizations.every((organization) => organization.id !== id))
+  const queued = left.length > 0 && isSharedQueue(config.queue) ? await listQueued(config) : []
+  const leaving = left.filter((id) => underway.has(id) || queued.includes(id))
   const others = ids.filter((id) => !leaving.includes(id))
   return [...chooseIds(config, others), ...new Set(leaving)]
 }
 
-/** The organizations that have a job in a queue on a server. */
 async function listQueued(config: Config): Promise<string[]> {
-  if (!isSharedQueue(config.queue)) return []
   const { listJobs } = await import('../../jobs/commands/listed-queue.ts')
-  const { jobs } = await listJobs(config)
-  return jobs.map(({ organization }) => organization)
+  return (await listJobs(config)).jobs.map(({ organization }) => organization)
 }
 
 /** The runs under way by organization, as far as this machine knows them. */
@@ -64,18 +62,15 @@ async function findUnderway(config: Config): Promise<Map<string, LeasedRun>> {
   return new Map((await listUnderway(config)).map((run) => [run.organization, run]))
 }
 
-/** A run that no worker of this queue makes. */
-function underwayElsewhere({ runId, holder }: LeasedRun, end: CancelEnd): string {
-  const before = end === 'removed' ? 'its job was taken out of the queue, but ' : ''
+function elsewhereWords({ runId, holder }: LeasedRun, isRemoved: boolean): string {
+  const before = isRemoved ? 'its job was taken out of the queue, but ' : ''
   return (
     `${before}run ${runId} is under way in ${processWords(holder)}, and is no job of a shared queue. Ctrl-C there, or ` +
     'SIGTERM, ends it after its current pages.'
   )
 }
 
-type CancelEnd = import('../../jobs/commands/cancel-runs.ts').CancelEnd
-
-const ENDS: Readonly<Record<CancelEnd, string>> = {
+const ENDS: Readonly<Record<import('../../jobs/commands/cancel-runs.ts').CancelEnd, string>> = {
   ended:
     'cancelled. Its run ended after its current pages; what it read is saved, and the next run continues from there.',
   removed: 'cancelled. Its job was taken out of the queue; what was read before is saved.',

@@ -1,15 +1,16 @@
-import { command, JSON_OPTION, listUnderway, namedConfig, show } from './command.ts'
-import { type Io, type Screen, screenOf } from './io.ts'
-import { configOption } from './output/say.ts'
-import { renderTable } from './output/table.ts'
 import type { Config } from '../config/read-config.ts'
+import { UsageError } from '../errors/errors.ts'
 import { processWords } from '../machine/process-name.ts'
 import { ALL, isPaused, type Pause, pauseOf, type Pauses } from '../model/pause.ts'
 import { waitWords } from '../status/sentences.ts'
-import { isOfService } from '../status/standing.ts'
+import { isOfService, progressOf } from '../status/standing.ts'
 import { plainText } from '../text/plain-text.ts'
-import { listedNames, moment, second } from '../text/wording.ts'
-import { isoTime } from '../time/moments.ts'
+import { listedNames } from '../text/wording.ts'
+import { isoOf, isoTime } from '../time/moments.ts'
+import { command, JSON_OPTION, listUnderway, namedConfig, show, timeArgument } from './command.ts'
+import { type Io, type Screen, screenOf } from './io.ts'
+import { configOption, moment, say, second } from './output/say.ts'
+import { renderTable } from './output/table.ts'
 
 /** `customer-mirror queue`: shows what runs, waits and is delayed. */
 export function queueCommand(io: Io) {
@@ -22,63 +23,24 @@ export function queueCommand(io: Io) {
       if (release) await releaseMirror(config)
       const nowMs = Date.now()
       const { place, jobs, pauses } = await listJobs(config)
-      const percents = await findPercents(config, nowMs)
-      const lines = jobs.map((job) => ({
-        ...job,
-        percent: job.state === 'running' && job.kind === 'sync' ? percents.get(job.organization) : undefined,
-      }))
+      const underway = new Map((await listUnderway(config)).map((run) => [run.organization, run]))
+      const lines = jobs.map((job) => {
+        const run = job.state === 'running' && job.kind === 'sync' ? underway.get(job.organization) : undefined
+        return { ...job, percent: run && progressOf(run, nowMs).percent }
+      })
       const paused = pausedIn(pauses, config.organizations, nowMs)
       show(io, json, {
-        document: { queue: place, jobs: lines.map(jobAsJson), paused: paused.map(pauseAsJson) },
+        document: {
+          queue: place,
+          jobs: lines.map(jobAsJson),
+          paused: paused.map(({ name, resumed, ...pause }) => {
+            return { organization: name === ALL ? null : name, ...pauseAsJson(pause), resumed }
+          }),
+        },
         table: queueText({ lines, paused }, { nowMs, screen: screenOf(io.stdout), config: file }),
       })
     })
 }
-
-/** How far the runs under way are, by organization, as far as the mirror on this machine knows. */
-async function findPercents(config: Config, nowMs: number): Promise<Map<string, number | undefined>> {
-  const { progressOf } = await import('../status/standing.ts')
-  return new Map((await listUnderway(config)).map((run) => [run.organization, progressOf(run, nowMs).percent]))
-}
-
-type ListedJob = import('../../jobs/commands/listed-queue.ts').ListedQueue['jobs'][number]
-type Paused = Pause & {
-  name: string
-  /** The organizations that were resumed although all are paused. */
-  resumed: string[]
-}
-
-/** The pauses that hold now, of all organizations and of single ones. */
-function pausedIn(pauses: Pauses, organizations: Config['organizations'], nowMs: number): Paused[] {
-  const resumed = organizations.map(({ id }) => id).filter((id) => pauseOf(pauses, id, nowMs) === undefined)
-  return [...pauses].flatMap(([name, stated]) =>
-    isPaused(stated, nowMs) ? [{ ...stated, name, resumed: name === ALL ? resumed : [] }] : [],
-  )
-}
-
-function jobAsJson({ sinceMs, wait, kind, worker, percent, ...same }: ListedJob & { percent: number | undefined }) {
-  const [machine = '', id = ''] = worker?.split('#') ?? []
-  return {
-    organization: same.organization,
-    kind: KINDS[kind],
-    state: same.state,
-    trigger: same.trigger,
-    since: isoTime(sinceMs),
-    until: isoTime(wait?.untilMs),
-    why: wait?.why ?? null,
-    status: wait?.status ?? null,
-    attempt: wait?.attempt ?? null,
-    failures: same.failures,
-    percent: percent ?? null,
-    worker: worker === undefined ? null : { host: machine.split('/')[0], process: Number(id) },
-  }
-}
-
-function pauseAsJson({ name, sinceMs, untilMs, resumed }: Paused) {
-  return { organization: name === ALL ? null : name, since: isoTime(sinceMs), until: isoTime(untilMs), resumed }
-}
-
-const KINDS = { sync: 'full', quick: 'quick' } as const
 
 const EXAMPLES = `
 Percents are known where the mirror is on this machine. Times are in UTC.
@@ -89,35 +51,60 @@ Examples:
   $ customer-mirror queue --json
 `
 
-type Line = ListedJob & { percent: number | undefined }
-type ShownPause = Pick<Paused, 'name' | 'untilMs' | 'resumed'>
+/** A job, and how far its run is as far as the mirror on this machine knows. */
+type Line = import('../../jobs/commands/listed-queue.ts').ListedQueue['jobs'][number] & { percent: number | undefined }
+
+/** A pause of an organization, or of all but those that were resumed. */
+type Paused = Pause & { name: string; resumed: readonly string[] }
+
+/** The pauses that hold now, of all organizations and of single ones. */
+function pausedIn(pauses: Pauses, organizations: Config['organizations'], nowMs: number): Paused[] {
+  const resumed = organizations.map(({ id }) => id).filter((id) => pauseOf(pauses, id, nowMs) === undefined)
+  return [...pauses].flatMap(([name, stated]) =>
+    isPaused(stated, nowMs) ? [{ ...stated, name, resumed: name === ALL ? resumed : [] }] : [],
+  )
+}
+
+const KINDS = { sync: 'full', quick: 'quick' } as const
+
+function jobAsJson({ organization, state, trigger, failures, sinceMs, wait, kind, worker, percent }: Line) {
+  const [machine = '', id = ''] = worker?.split('#') ?? []
+  return {
+    ...{ organization, kind: KINDS[kind], state, trigger, since: isoTime(sinceMs), until: isoTime(wait?.untilMs) },
+    ...{ why: wait?.why ?? null, status: wait?.status ?? null, attempt: wait?.attempt ?? null, failures },
+    ...{
+      percent: percent ?? null,
+      worker: worker === undefined ? null : { host: machine.split('/')[0], process: Number(id) },
+    },
+  }
+}
 
 /** The jobs of a queue as a table, and its pauses below. */
 export function queueText(
-  { lines, paused }: { lines: readonly Line[]; paused: readonly ShownPause[] },
+  { lines, paused }: { lines: readonly Line[]; paused: readonly Paused[] },
   { nowMs, screen, config }: { nowMs: number; screen: Screen | undefined; config?: string | undefined },
 ): string {
-  const table =
-    lines.length === 0
-      ? 'Nothing runs, and nothing waits in the queue.\n'
-      : renderTable(
-          ['organization', 'run', 'state', 'when (UTC)', ''],
-          lines.map((line) => [
-            plainText(line.organization),
-            KINDS[line.kind],
-            line.percent === undefined ? line.state : `${line.state} ${line.percent} %`,
-            whenWords(line, nowMs),
-            noteWords(line, nowMs),
-          ]),
-          screen,
-        )
-  return table + paused.map((each) => pausedLine(each, configOption(config))).join('')
+  const rows = lines.map((line) => [
+    plainText(line.organization),
+    KINDS[line.kind],
+    line.percent === undefined ? line.state : `${line.state} ${line.percent} %`,
+    whenWords(line, nowMs),
+    noteWords(line, nowMs),
+  ])
+  const head = ['organization', 'run', 'state', 'when (UTC)', '']
+  const table = rows.length === 0 ? 'Nothing runs, and nothing waits in the queue.\n' : renderTable(head, rows, screen)
+  const pauses = paused.map(({ name, resumed, untilMs }) => {
+    const others = resumed.length === 0 ? '' : ` but ${listedNames(resumed)}`
+    const who = name === ALL ? `all organizations${others}` : name
+    const resume = `customer-mirror resume${name === ALL ? '' : ` ${name}`}${configOption(config)}`
+    return `${who}: paused ${untilWords(untilMs)}: ${resume}\n`
+  })
+  return table + pauses.join('')
 }
 
 function whenWords({ state, sinceMs, wait }: Line, nowMs: number): string {
   if (state !== 'delayed') return `since ${shortTime(sinceMs, nowMs)}`
-  const untilMs = wait?.untilMs
-  return untilMs === undefined ? '' : `until ${shortTime(untilMs, nowMs)}`
+  return wait?.untilMs === undefined ? '' : `until ${shortTime(wait.untilMs, nowMs)}`
 }
 
 /** Without the date on the same day. */
@@ -135,10 +122,90 @@ function noteWords({ state, worker, wait, failures }: Line, nowMs: number): stri
   return failures > 0 ? `next attempt, ${failures} failed` : 'next attempt'
 }
 
-function pausedLine({ name, untilMs, resumed }: ShownPause, option: string): string {
-  const until = untilMs === undefined ? 'until resumed' : `until ${moment(untilMs)}`
-  const others = resumed.length === 0 ? '' : ` but ${listedNames(resumed)}`
-  return name === ALL
-    ? `all organizations${others}: paused ${until}: customer-mirror resume${option}\n`
-    : `${name}: paused ${until}: customer-mirror resume ${name}${option}\n`
+/** `customer-mirror pause`: no run of organizations starts until they are resumed. */
+export function pauseCommand(io: Io) {
+  return command('pause', 'hold back the runs of organizations, or of all, until resumed', PAUSE_EXAMPLES)
+    .argument('[organization...]', 'ids of organizations')
+    .option('--until <time>', 'end the pause by itself at this time', timeArgument)
+    .action(async (ids, { config: file, until }) => {
+      const nowMs = Date.now()
+      const untilMs = until === undefined ? undefined : Date.parse(isoOf(until))
+      if (untilMs !== undefined && untilMs <= nowMs)
+        throw new UsageError(`--until ${moment(untilMs)} has passed, so nothing was paused. Name a time in the future.`)
+      const { config, organizations, queue } = await chosen(ids, file)
+      for (const { name, before, now } of await queue.pauseOrganizations(config, organizations, { nowMs, untilMs })) {
+        const already = before && `already, since ${moment(before.sinceMs)}; now `
+        say(io.stdout, `${subject(name)} paused ${already ?? ''}${untilWords(now?.untilMs)}\n`)
+      }
+    })
+}
+
+const PAUSE_EXAMPLES = `
+Every worker of the queue sees it within seconds. A run under way ends normally; no other one starts, neither by the schedule nor by 'customer-mirror run'. When the pause ends, a run that was missed is made up for once. 'customer-mirror sync' needs no queue, and is not paused.
+
+Examples:
+  $ customer-mirror pause acme --until "2026-12-24 06:00"
+      the service is being maintained until six o'clock UTC
+  $ customer-mirror pause
+      all organizations, until 'customer-mirror resume'
+`
+
+/** `customer-mirror resume`: ends the pause of organizations. */
+export function resumeCommand(io: Io) {
+  return command('resume', 'end the pause of organizations; without a name, every pause', RESUME_EXAMPLES)
+    .argument('[organization...]', 'ids of organizations')
+    .action(async (ids, { config: file }) => {
+      const { config, organizations, queue } = await chosen(ids, file)
+      const changed = await queue.resumeOrganizations(config, organizations, Date.now())
+      const named = changed.filter(({ before, name }) => before !== undefined || name !== ALL)
+      if (named.length === 0) say(io.stdout, 'Nothing was paused.\n')
+      for (const { name, before } of named) {
+        const words = before === undefined ? 'was not paused' : `resumed, paused since ${moment(before.sinceMs)}`
+        say(io.stdout, `${subject(name)} ${words}\n`)
+      }
+    })
+}
+
+const RESUME_EXAMPLES = `
+A run that was missed meanwhile is made up for at once, one for each organization. An organization that is named is resumed although all of them are paused; the others stay so.
+
+Examples:
+  $ customer-mirror resume acme
+  $ customer-mirror resume
+      every pause, also those of single organizations
+`
+
+async function chosen(ids: readonly string[], file: string | undefined) {
+  const config = await namedConfig(file)
+  const { chooseIds } = await import('../config/organization.ts')
+  const organizations = chooseIds(config, ids)
+  return { config, organizations, queue: await import('../../jobs/commands/listed-queue.ts') }
+}
+
+function subject(name: string): string {
+  return name === ALL ? 'all organizations:' : `${name}:`
+}
+
+function untilWords(untilMs: number | undefined): string {
+  return untilMs === undefined ? 'until resumed' : `until ${moment(untilMs)}`
+}
+
+/** A line for each paused organization, below a table of all. `config`: the file that the user named. */
+export function pausedLines(
+  lines: readonly { organization: string; paused: Pause | undefined }[],
+  config: string | undefined,
+): string {
+  return lines
+    .map(({ organization, paused }) => {
+      if (paused === undefined) return ''
+      const until = paused.untilMs === undefined ? '' : `, until ${moment(paused.untilMs)}`
+      const resume = `customer-mirror resume ${organization}${configOption(config)}`
+      return `${organization}: paused since ${moment(paused.sinceMs)}${until}: ${resume}\n`
+    })
+    .join('')
+}
+
+/** The key `paused` of a JSON document. */
+export function pauseAsJson(paused: Pause | undefined) {
+  return paused ? { since: isoTime(paused.sinceMs), until: isoTime(paused.untilMs) } : null
 }

@@ -1,10 +1,9 @@
+import { isoTime } from '../time/moments.ts'
 import { command, JSON_OPTION, namedConfig, show, wholeNumber } from './command.ts'
-import { type Io, type Screen, screenOf } from './io.ts'
+import { screenOf, type Io, type Screen } from './io.ts'
 import { moment } from './output/say.ts'
 import { renderTable } from './output/table.ts'
-import { pauseAsJson, pausedLines } from './pause.ts'
-import type { Pause } from '../model/pause.ts'
-import { isoTime } from '../time/moments.ts'
+import { pauseAsJson, pausedLines } from './queue.ts'
 
 /** `customer-mirror schedule`: shows when each organization is mirrored next. Reads the pauses in the queue. */
 export function scheduleCommand(io: Io) {
@@ -23,54 +22,37 @@ export function scheduleCommand(io: Io) {
 }
 
 type Line = import('../../jobs/commands/list-schedule.ts').ScheduleLine
-type Moment = Line['runs'][number]
 
-function asJson({ organization, cron, timezone, dueNow, paused, runs, quick }: Line) {
+function asJson({ cron, timezone, paused, runs, quick, ...same }: Line) {
   return {
-    organization,
-    cron: cron ?? null,
-    timezone: timezone ?? null,
-    dueNow,
-    paused: pauseAsJson(paused),
+    ...{ ...same, cron: cron ?? null, timezone: timezone ?? null, paused: pauseAsJson(paused) },
     runs: runs.map(momentAsJson),
     quick: quick === undefined ? null : { cron: quick.cron, runs: quick.runs.map(momentAsJson) },
   }
 }
 
-function momentAsJson({ atMs, local, clocksChange }: Moment) {
-  return { at: isoTime(atMs), local, clocksChange }
+function momentAsJson({ atMs, ...same }: Line['runs'][number]) {
+  return { at: isoTime(atMs), ...same }
 }
 
 function asTable(lines: readonly Line[], screen: Screen | undefined): string {
-  const row = ({ atMs, local, clocksChange }: Moment, timezone: string | undefined) => [
-    local,
-    moment(atMs),
-    timezone ?? '–',
-    clocksChange ? 'the clocks change on this day' : '',
-  ]
-  const nights = renderTable(
-    ['organization', 'due now', 'next runs', 'UTC', 'time zone', ''],
-    lines.flatMap(({ organization, timezone, dueNow, paused, runs }) => {
-      if (timezone === undefined) return [[organization, 'no schedule', '–', '–', '–', '']]
-      if (runs.length === 0) return [[organization, 'paused', '–', '–', timezone, '']]
-      return runs.map((run, index) => [
-        index === 0 ? organization : '',
-        index === 0 ? dueWords(dueNow, paused) : '',
-        ...row(run, timezone),
-      ])
-    }),
-    screen,
-  )
+  /** The first of the rows has the cells of its organization. */
+  const rowsOf = (runs: Line['runs'], timezone: string | undefined, first: readonly string[]) =>
+    runs.map(({ atMs, local, clocksChange }, index) => [
+      ...(index === 0 ? first : first.map(() => '')),
+      ...[local, moment(atMs), timezone ?? '–', clocksChange ? 'the clocks change on this day' : ''],
+    ])
+  const nights = lines.flatMap(({ organization, timezone, dueNow, paused, runs }) => {
+    const due = timezone === undefined ? 'no schedule' : paused !== undefined ? 'paused' : dueNow ? 'yes' : 'no'
+    if (runs.length === 0) return [[organization, due, '–', '–', timezone ?? '–', '']]
+    return rowsOf(runs, timezone, [organization, due])
+  })
   const quick = lines.flatMap(({ organization, timezone, quick: between }) =>
-    (between?.runs ?? []).map((run, index) => [index === 0 ? organization : '', ...row(run, timezone)]),
+    rowsOf(between?.runs ?? [], timezone, [organization]),
   )
-  if (quick.length === 0) return nights
-  return `${nights}\n${renderTable(['organization', 'next quick runs', 'UTC', 'time zone', ''], quick, screen)}`
-}
-
-function dueWords(dueNow: boolean, paused: Pause | undefined): string {
-  if (paused !== undefined) return 'paused'
-  return dueNow ? 'yes' : 'no'
+  const table = renderTable(['organization', 'due now', 'next runs', 'UTC', 'time zone', ''], nights, screen)
+  if (quick.length === 0) return table
+  return `${table}\n${renderTable(['organization', 'next quick runs', 'UTC', 'time zone', ''], quick, screen)}`
 }
 
 const EXAMPLES = `

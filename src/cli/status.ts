@@ -13,7 +13,7 @@ import { screenOf, type Io, type Screen } from './io.ts'
 import { groupTitle, leftBehindText } from './output/advice.ts'
 import { configOption, duration, jsonDocument, print, say } from './output/say.ts'
 import { renderTable } from './output/table.ts'
-import { pauseAsJson, pausedLines } from './pause.ts'
+import { pauseAsJson, pausedLines } from './queue.ts'
 
 /** `customer-mirror status`: reports how current each organization's rows are. */
 export function statusCommand(io: Io) {

@@ -9,7 +9,7 @@ import { aJobsWorkplace, isEmbedded, someQueues, takeNext } from '../support/job
 import { rowsOf, valueOf } from '../support/mirror-file.ts'
 import { runCli } from '../support/run-cli.ts'
 import { message, startWorker } from '../support/worker-log.ts'
-import { aSandbox, aWorkplace, organizationsOf } from '../support/workplace.ts'
+import { aSandbox, organizationsOf } from '../support/workplace.ts'
 
 // Other processes cannot cancel what is in an embedded queue.
 if (!isEmbedded) {
@@ -150,15 +150,6 @@ if (!isEmbedded) {
     })
   })
 }
-
-test('an embedded queue cannot be asked, and what to do instead is said', async () => {
-  const sandbox = await aSandbox({ customers: [1] })
-  const place = aWorkplace(organizationsOf(sandbox), { queue: 'embedded' })
-  const { code, stderr } = await cancel(place, 'acme')
-
-  expect(code).toBe(2)
-  expect(stderr).toContain('Stop that worker (Ctrl-C or SIGTERM)')
-})
 
 async function aPlace() {
   const place = aJobsWorkplace(organizationsOf(await aSandbox({ customers: [3] })))

@@ -2,64 +2,139 @@ import { hostname } from 'node:os'
 import { pid } from 'node:process'
 import { expect, test } from 'vitest'
 import { pause } from '../../jobs/pauses.ts'
-import { queueCommand, queueText } from '../../src/cli/queue.ts'
+import { pauseCommand, queueCommand, queueText, resumeCommand } from '../../src/cli/queue.ts'
+import { runCommand as runOfWorker } from '../../src/cli/run.ts'
+import { statusCommand } from '../../src/cli/status.ts'
+import { syncCommand } from '../../src/cli/sync.ts'
 import { aGate } from '../support/gate.ts'
 import { aJobsWorkplace, isEmbedded, someQueues } from '../support/jobs-workplace.ts'
 import { runCommand } from '../support/run-command.ts'
 import { startWorker } from '../support/worker-log.ts'
-import { aSandbox, organizationsOf } from '../support/workplace.ts'
+import { aSandbox, aWorkplace, organizationsOf } from '../support/workplace.ts'
 
 const MOMENT = expect.stringMatching(/^\d{4}-\d\d-\d\dT/)
 
-test('queue shows what waits, and that nothing does', async () => {
+/** A folder with a configuration whose queue no other test sees; `ask` runs a command there, without its moments. */
+async function aPlace() {
   const place = aJobsWorkplace(organizationsOf(await aSandbox({ customers: [3, 2] })))
-  const empty = await runCommand(queueCommand, ['--config', place.config])
+  const ask = async (command: Parameters<typeof runCommand>[0], ...args: string[]) => {
+    const { code, ...said } = await runCommand(command, [...args, '--config', place.config])
+    const [stdout, stderr] = [said.stdout, said.stderr].map((text) =>
+      text.replaceAll(/\d{4}-\d\d-\d\d \d\d:\d\d UTC/g, 'MOMENT'),
+    )
+    return { code, stdout: stdout ?? '', stderr: stderr ?? '' }
+  }
+  return { ...place, ask }
+}
+
+test('queue shows what waits, and that nothing does', async () => {
+  const { ask, ...place } = await aPlace()
+  const empty = await ask(queueCommand)
   const { queues, close } = await someQueues(place.queue, place.mirror)
   await queues.request('sync', 'acme', 'manual')
   await queues.request('sync', 'globex', 'schedule', { dueMs: Date.now() })
   await queues.request('quick', 'globex', 'schedule')
   await close()
-  const { code, stdout } = await runCommand(queueCommand, ['--json', '--config', place.config])
+  const { code, stdout } = await ask(queueCommand, '--json')
 
   expect(empty).toMatchObject({ code: 0, stdout: 'Nothing runs, and nothing waits in the queue.\n' })
   expect(code).toBe(0)
   const job = {
-    since: MOMENT,
-    until: null,
-    why: null,
-    status: null,
-    attempt: null,
-    failures: 0,
-    percent: null,
-    worker: null,
+    ...{ state: 'waiting', since: MOMENT, until: null, why: null, status: null, attempt: null },
+    ...{ failures: 0, percent: null, worker: null },
   }
   expect(JSON.parse(stdout)).toEqual({
     schemaVersion: 1,
     queue: expect.any(String),
     jobs: [
-      { ...job, organization: 'acme', kind: 'full', state: 'waiting', trigger: 'manual' },
-      { ...job, organization: 'globex', kind: 'full', state: 'waiting', trigger: 'schedule' },
-      { ...job, organization: 'globex', kind: 'quick', state: 'waiting', trigger: 'schedule' },
+      { ...job, organization: 'acme', kind: 'full', trigger: 'manual' },
+      { ...job, organization: 'globex', kind: 'full', trigger: 'schedule' },
+      { ...job, organization: 'globex', kind: 'quick', trigger: 'schedule' },
     ],
     paused: [],
   })
 })
 
 test('a job of another program shows nothing that a terminal would act on', async () => {
-  const place = aJobsWorkplace(organizationsOf(await aSandbox({ customers: [3] })))
+  const { ask, ...place } = await aPlace()
   const { queues, close } = await someQueues(place.queue, place.mirror)
   await queues.sync.add('manual', { organization: 'acme\u001b[2J' })
   await queues.sync.add('manual', JSON.parse('{"other": true}'))
   await close()
-  const { code, stdout } = await runCommand(queueCommand, ['--config', place.config])
+  const { code, stdout } = await ask(queueCommand)
 
-  expect(code).toBe(0)
-  expect(stdout).not.toContain('\u001b')
+  expect({ code, stdout }).toEqual({ code: 0, stdout: expect.not.stringContaining('\u001b') })
   expect(stdout).toContain('acme\\u001b[2J')
   expect(stdout).toMatch(/^\W*\? /m)
 })
 
+test('pause and resume say what they did, and queue names the organizations that were resumed alone', async () => {
+  const { ask } = await aPlace()
+  for (const [command, args, said] of [
+    [resumeCommand, [], 'Nothing was paused.\n'],
+    [resumeCommand, ['acme'], 'acme: was not paused\n'],
+    [pauseCommand, ['acme'], 'acme: paused until resumed\n'],
+    [pauseCommand, ['acme', '--until', '2999-01-01'], 'acme: paused already, since MOMENT; now until MOMENT\n'],
+    [pauseCommand, [], 'all organizations: paused until resumed\n'],
+    [resumeCommand, ['globex'], 'globex: resumed, paused since MOMENT\n'],
+  ] as const)
+    expect(await ask(command, ...args)).toEqual({ code: 0, stdout: said, stderr: '' })
+
+  const { stdout } = await ask(queueCommand)
+  expect(stdout).toContain('\nall organizations but globex: paused until resumed: customer-mirror resume --config')
+  const { paused } = JSON.parse((await ask(queueCommand, '--json')).stdout)
+  expect(paused).toContainEqual({ organization: null, since: MOMENT, until: null, resumed: ['globex'] })
+  expect((await ask(resumeCommand)).stdout).toBe(
+    'all organizations: resumed, paused since MOMENT\nacme: resumed, paused since MOMENT\n',
+  )
+})
+
+test.each([
+  [['acmee'], 'unknown organization "acmee" (did you mean "acme"?)'],
+  [['acme', '--until', '2020-01-01'], '--until MOMENT has passed, so nothing was'],
+])('pause %j ends with 2, and nothing is paused', async (args, said) => {
+  const { ask } = await aPlace()
+
+  expect(await ask(pauseCommand, ...args)).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining(said) })
+  expect((await ask(resumeCommand)).stdout).toBe('Nothing was paused.\n')
+})
+
+test.each([
+  [{}, { code: 2, stderr: expect.stringContaining('There is no queue') }],
+  [{ queue: 'redis://127.0.0.1:1' }, { code: 5, stderr: expect.stringContaining('cannot be used') }],
+])('with the queue %j pause says so, and status does not mind', async (settings, refused) => {
+  const { config } = aWorkplace(organizationsOf(await aSandbox({ customers: [3] })), settings)
+  await runCommand(syncCommand, ['--config', config])
+  const { code, stdout, stderr } = await runCommand(statusCommand, ['--json', '--config', config])
+
+  expect(await runCommand(pauseCommand, ['--config', config])).toMatchObject(refused)
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+  expect(JSON.parse(stdout).organizations).toMatchObject([{ organization: 'acme', paused: null, why: ['plain-scan'] }])
+})
+
 if (!isEmbedded) {
+  test('status shows what is paused, and run asks for no run of it', async () => {
+    const { ask, config } = await aPlace()
+    const resume = `customer-mirror resume acme --config ${config}`
+    await ask(syncCommand)
+    await ask(pauseCommand, 'acme', '--until', '2999-01-01')
+
+    const { organizations } = JSON.parse((await ask(statusCommand, '--json')).stdout)
+    expect(organizations).toMatchObject([
+      { organization: 'acme', why: expect.arrayContaining(['paused']), paused: { until: '2999-01-01T00:00:00.000Z' } },
+      { organization: 'globex', paused: null },
+    ])
+    expect((await ask(statusCommand)).stdout).toContain(`acme: paused since MOMENT, until MOMENT: ${resume}\n`)
+    expect(await ask(runOfWorker, 'acme', 'globex')).toMatchObject({
+      code: 5,
+      stdout: `acme: is paused until MOMENT; nothing was requested. First: ${resume}\nglobex: queued\n`,
+    })
+    expect(await ask(runOfWorker, 'acme', '--wait')).toMatchObject({
+      code: 5,
+      stderr: expect.stringMatching(/^acme: is paused until MOMENT; nothing was requested\n\n✖ acme: paused\n/),
+    })
+  })
+
   test('queue shows who runs and how far it is, what is paused, and when a failed job is tried again', async () => {
     const gate = aGate({ key: () => sandbox.organizations[0]?.apiKey ?? '', fromPage: 3 })
     const sandbox = await aSandbox({ customers: [500, 3, 3], intercept: gate.intercept })
@@ -71,74 +146,42 @@ if (!isEmbedded) {
     await gate.reached
     await worker.said(({ msg }) => msg === 'run put off')
     await worker.ran('initech', 'retry')
-    const { jobs, paused } = await jobsOf(place.config, 3)
+    const shown = async () => JSON.parse((await runCommand(queueCommand, ['--json', '--config', place.config])).stdout)
+    const isDelayed = ({ state }: { state: string }) => state === 'delayed'
+    await expect.poll(async () => (await shown()).jobs.filter(isDelayed).length).toBe(2)
+    const { jobs, paused } = await shown()
     gate.open()
 
-    expect(jobs).toMatchObject([
-      {
-        organization: 'acme',
-        state: 'running',
-        worker: { host: hostname(), process: pid },
-        percent: expect.any(Number),
-      },
-      { organization: 'globex', state: 'delayed', why: 'pause', until: null },
-      { organization: 'initech', state: 'delayed', why: 'outage', attempt: 2, failures: 1, until: MOMENT },
-    ])
+    const byOrganization = new Map(jobs.map((job: { organization: string }) => [job.organization, job]))
+    const worksHere = { host: hostname(), process: pid }
+    expect(byOrganization.get('acme')).toMatchObject({
+      ...{ state: 'running', worker: worksHere, percent: expect.any(Number) },
+    })
+    expect(byOrganization.get('globex')).toMatchObject({ state: 'delayed', why: 'pause', until: null })
+    expect(byOrganization.get('initech')).toMatchObject({
+      ...{ state: 'delayed', why: 'outage', attempt: 2, failures: 1, until: MOMENT },
+    })
     expect(paused).toEqual([{ organization: 'globex', since: MOMENT, until: null, resumed: [] }])
   })
 }
 
-async function jobsOf(config: string, count: number): Promise<{ jobs: Record<string, unknown>[]; paused: unknown }> {
-  for (;;) {
-    const { stdout } = await runCommand(queueCommand, ['--json', '--config', config])
-    const shown = JSON.parse(stdout)
-    const delayed = shown.jobs.filter(({ state }: { state: string }) => state === 'delayed').length
-    if (delayed === count - 1) return { ...shown, jobs: shown.jobs.toSorted(byOrganization) }
-  }
-}
-
-function byOrganization(left: Record<string, unknown>, right: Record<string, unknown>): number {
-  return String(left['organization']) < String(right['organization']) ? -1 : 1
-}
-
-test('the table fits into eighty columns', () => {
+test('the table says who runs, until when and why what waits, and fits into eighty columns', () => {
   const nowMs = Date.UTC(2026, 10, 22, 12)
   const job = {
-    kind: 'sync' as const,
+    kind: 'sync',
     trigger: 'schedule',
-    failures: 0,
-    percent: undefined,
-    wait: undefined,
-    worker: undefined,
-  }
+    ...{ sinceMs: nowMs, failures: 0, percent: undefined, wait: undefined, worker: undefined },
+  } as const
+  const paused = { why: 'pause', untilMs: nowMs + 86_400_000 } as const
+  const outage = { why: 'outage', status: 503, attempt: 3, untilMs: nowMs + 60_000 } as const
   const text = queueText(
     {
       lines: [
-        {
-          ...job,
-          organization: 'acme',
-          state: 'running',
-          sinceMs: nowMs,
-          percent: 34,
-          worker: 'host.example/pid:[1]#4711#9#b',
-        },
-        {
-          ...job,
-          organization: 'umbrella',
-          state: 'delayed',
-          wait: { why: 'pause', untilMs: nowMs + 86_400_000 },
-          sinceMs: nowMs,
-        },
-        {
-          ...job,
-          organization: 'globex',
-          state: 'delayed',
-          wait: { why: 'outage', status: 503, attempt: 3, untilMs: nowMs + 60_000 },
-          sinceMs: nowMs,
-          failures: 2,
-        },
+        { ...job, organization: 'acme', state: 'running', percent: 34, worker: 'host.example/pid:[1]#4711#9#b' },
+        { ...job, organization: 'umbrella', state: 'delayed', wait: paused },
+        { ...job, organization: 'globex', state: 'delayed', wait: outage, failures: 2 },
       ],
-      paused: [{ name: '*', untilMs: undefined, resumed: [] }],
+      paused: [{ name: '*', sinceMs: nowMs, untilMs: undefined, resumed: [] }],
     },
     { nowMs, screen: undefined },
   )

@@ -2,28 +2,43 @@ import { describe, expect, test } from 'vitest'
 import type { WaitedOutcome } from '../../jobs/commands/run-and-wait.ts'
 import { waitedText } from '../../src/cli/run.ts'
 import { emptyReport, type Report } from '../../src/model/report.ts'
-import { run, untilDelayed } from '../support/commands.ts'
+import { cancel, run, untilDelayed } from '../support/commands.ts'
 import { aGate } from '../support/gate.ts'
-import { aJobsWorkplace, isEmbedded, someQueues } from '../support/jobs-workplace.ts'
+import { aJobsWorkplace, FAR_AWAY, isEmbedded, someQueues } from '../support/jobs-workplace.ts'
+import { runCli } from '../support/run-cli.ts'
 import { startWorker } from '../support/worker-log.ts'
 import { aSandbox, aWorkplace, organizationsOf } from '../support/workplace.ts'
 
 // Other processes cannot add to an embedded queue.
 if (!isEmbedded) {
-  describe('run --wait', () => {
-    test('waits for several organizations, and ends as sync ends', async () => {
+  describe('run', () => {
+    test('puts one job into the queue, even if it is repeated', async () => {
+      const place = aJobsWorkplace(organizationsOf(await aSandbox({ customers: [1, 1] })))
+      const first = await run(place, ['acme', 'globex'])
+      const second = await run(place, ['acme'])
+      const { queues } = await someQueues(place.queue, place.mirror)
+
+      expect(first).toMatchObject({ code: 0, stdout: 'acme: queued\nglobex: queued\n' })
+      expect(second).toMatchObject({ code: 0, stdout: 'acme: is queued already\n' })
+      const jobs = await queues.sync.getWaiting()
+      expect(jobs.map(({ name, data }) => `${name} ${data.organization}`).toSorted()).toEqual([
+        'manual acme',
+        'manual globex',
+      ])
+    })
+
+    test('--wait waits for several organizations, and ends as sync ends', async () => {
       const sandbox = await aSandbox({ customers: [250, 40], forbidden: ['globex'] })
       const place = aJobsWorkplace(organizationsOf(sandbox))
       startWorker(place)
       const { code, stdout, stderr } = await run(place, ['acme', 'globex', '--wait'])
-      const refused = await run(place, ['globex', '--wait'])
 
       expect(code).toBe(3)
       expect(stdout).toMatch(/^acme +complete +250 /m)
       expect(stdout).toMatch(/^globex +failed: forbidden /m)
       expect(stdout).toContain(`Mirror: ${place.mirror}`)
       expect(stderr).toContain('✖ globex: plan forbids')
-      expect(refused.code).toBe(4)
+      expect((await run(place, ['globex', '--wait'])).code).toBe(4)
     })
 
     test('on Ctrl-C it waits no longer, and says that the run goes on', async () => {
@@ -53,17 +68,10 @@ if (!isEmbedded) {
       expect(code).toBe(5)
       expect(await queues.sync.getJobCountByTypes('waiting')).toBe(1)
     })
-  })
-}
 
-if (!isEmbedded) {
-  describe('run --now', () => {
-    test('does not start a job whose service said when to come back, and says when that is', async () => {
-      const sandbox = await aSandbox({
-        customers: [500],
-        rateLimits: [{ organization: 'acme', requests: 2, windowMs: 90_000 }],
-      })
-      const place = aJobsWorkplace(organizationsOf(sandbox))
+    test('--now does not start a job whose service said when to come back, and says when that is', async () => {
+      const rateLimits = [{ organization: 'acme', requests: 2, windowMs: 90_000 }]
+      const place = aJobsWorkplace(organizationsOf(await aSandbox({ customers: [500], rateLimits })))
       const worker = startWorker(place)
       await worker.ran('acme', 'wait')
       const { queues } = await someQueues(place.queue, place.mirror)
@@ -72,28 +80,40 @@ if (!isEmbedded) {
 
       expect(code).toBe(5)
       expect(stdout).toMatch(
-        /^acme: has a job that starts by itself at 20\d\d-\d\d-\d\d \d\d:\d\d:\d\d UTC: until then, its service asked/,
+        /^acme: has a job that starts by itself at 20\d\d-\S+ \d\d:\d\d:\d\d UTC: until then, its service asked/,
       )
       expect(await queues.sync.getJobCountByTypes('delayed')).toBe(1)
     })
   })
 }
 
-test('an embedded queue cannot be waited for, and what to do instead is said', async () => {
-  const sandbox = await aSandbox({ customers: [1] })
-  const place = aWorkplace(organizationsOf(sandbox), { queue: 'embedded' })
-  const { code, stderr } = await run(place, ['acme', '--wait'])
+const ONE = { customers: [1] }
+const UNREACHABLE = { queue: 'redis://127.0.0.1:1' }
 
-  expect(code).toBe(2)
-  expect(stderr).toContain('customer-mirror sync')
+test.each<[line: string, settings: object, code: number, said: RegExp]>([
+  ['run acmee', UNREACHABLE, 2, /did you mean "acme"/],
+  ['run acme --timeout 1s', UNREACHABLE, 2, /Nothing was requested/],
+  ['run acme', UNREACHABLE, 5, /The queue at redis:\/\/127\.0\.0\.1:1 cannot be used/],
+  ['run acme', { queue: 'embedded' }, 2, /customer-mirror sync/],
+  ['run acme --wait', { queue: 'embedded' }, 2, /customer-mirror sync/],
+  ['worker', {}, 2, /queue: redis:\/\/127\.0\.0\.1:6379/],
+  ['worker --embedded', { schedule: { ...FAR_AWAY, cron: '0 2 31 2 *' } }, 2, /of acme: its cron line names no moment/],
+  ['worker --embedded --allow-host http://x', {}, 2, /--allow-host http:\/\/x: this is no name of a host/],
+])('%s with %j ends with %i, and says what to do', async (line, settings, code, said) => {
+  const { folder } = aWorkplace(organizationsOf(await aSandbox(ONE)), settings)
+
+  expect(await runCli(line.split(' '), { cwd: folder })).toMatchObject({ code, stderr: expect.stringMatching(said) })
 })
 
-test('--timeout without --wait requests nothing, and says so', async () => {
-  const place = aWorkplace(organizationsOf(await aSandbox({ customers: [1] })), { queue: 'redis://127.0.0.1:1' })
+test('the password of a queue in the environment is not repeated; an embedded queue cannot be asked to cancel', async () => {
+  const place = aWorkplace(organizationsOf(await aSandbox(ONE)), { queue: 'embedded' })
+  const env = { CUSTOMER_MIRROR_QUEUE: 'redis://:made-up-password@127.0.0.1:1' }
+  const { code, stderr } = await runCli(['run', 'acme'], { cwd: place.folder, env })
 
-  expect(await run(place, ['acme', '--timeout', '1s'])).toMatchObject({
+  expect({ code, stderr }).toEqual({ code: 5, stderr: expect.not.stringContaining('made-up-password') })
+  expect(await cancel(place, 'acme')).toMatchObject({
     code: 2,
-    stderr: expect.stringContaining('Nothing was requested'),
+    stderr: expect.stringContaining('Stop that worker (Ctrl-C or SIGTERM)'),
   })
 })
 
@@ -108,11 +128,7 @@ test.each<[from: WaitedOutcome['from'], changes: Partial<Report>, said: RegExp]>
   ['no-quick-run', {}, /^acme: no quick run was made, because a full run is under way/],
 ])('what is shown of a job that ended, known from %s: %j', (from, changes, said) => {
   const report = { ...emptyReport({ organization: 'acme', trigger: 'manual', startedAtMs: 0 }), ...changes }
-  const error = report.error && new Error('unreachable')
-  const text = waitedText([{ from, outcome: { report, error } }], {
-    mirrorFile: '/data/customers.db',
-    screen: undefined,
-  })
+  const outcome = { report, error: report.error && new Error('unreachable') }
 
-  expect(text).toMatch(said)
+  expect(waitedText([{ from, outcome }], { mirrorFile: '/data/customers.db', screen: undefined })).toMatch(said)
 })
