@@ -54,26 +54,16 @@ export class UsageError extends OurError {
 }
 
 /** Why the service refused: 401, 403, 404, and 400 or 422 for a request it will never accept. */
-export type RefusalCode = 'unauthorized' | 'forbidden' | 'not-found' | 'unprocessable'
+type RefusalCode = 'unauthorized' | 'forbidden' | 'not-found' | 'unprocessable'
 
 /** Stop this organization and keep its data: the service refused, and would refuse a retry. */
 export class SourceRefused extends WithCode<RefusalCode> {
   override name = 'SourceRefused' as const
   readonly status: number
-  /** Milliseconds by which the service's clock is ahead of the time that was signed, if known. */
-  readonly clockOffsetMs: number | undefined
-  /** The error code and message of the service, safe to show. Empty when it sent none. */
-  readonly said: string
 
-  constructor(
-    message: string,
-    details: { code: RefusalCode; status: number; clockOffsetMs?: number | undefined; said?: string | undefined },
-    options?: ErrorOptions,
-  ) {
+  constructor(message: string, details: { code: RefusalCode; status: number }, options?: ErrorOptions) {
     super(message, details, options)
     this.status = details.status
-    this.clockOffsetMs = details.clockOffsetMs
-    this.said = details.said ?? ''
   }
 }
 
@@ -91,7 +81,7 @@ export class RateLimited extends OurError {
 }
 
 /** The codes of a service that could not be reached, or could not answer. */
-export type UnavailableCode = 'network' | 'tls' | 'server-error'
+type UnavailableCode = 'network' | 'tls' | 'server-error'
 
 /** Retry later: the network or the service failed. This says nothing about the data. */
 export class SourceUnavailable extends WithCode<UnavailableCode> {
@@ -113,7 +103,7 @@ export class SourceUnavailable extends WithCode<UnavailableCode> {
 }
 
 /** The codes of an answer that cannot be trusted. */
-export type ContractCode =
+type ContractCode =
   | 'bad-answer'
   | 'not-utf8'
   | 'too-large'

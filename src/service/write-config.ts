@@ -1,11 +1,11 @@
 import { writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
+import { isDeepStrictEqual } from 'node:util'
 import { stringify } from 'yaml'
 import { isLoopback } from '../address/http-address.ts'
 import { UsageError } from '../errors/errors.ts'
 import { makeFolder } from '../machine/folders.ts'
-import { DEFAULT_HEADERS, DEFAULT_PRESET, PRESETS, unlikePresets } from '../signing/signing.ts'
-import type { Recipe } from '../signing/signing.ts'
+import { DEFAULT_PRESET, recipeOf } from '../signing/signing.ts'
 import type { Sandbox } from './sandbox.ts'
 import { codeOf } from '../errors/faults.ts'
 
@@ -47,29 +47,13 @@ export async function writeConfig(
 }
 
 function configText({ organizations, recipe }: Pick<Sandbox, 'organizations' | 'recipe'>, top: SandboxConfig): string {
-  const signing = signingSettings(recipe)
+  const isDefault = isDeepStrictEqual(recipe, recipeOf(DEFAULT_PRESET))
   const text = stringify({
     ...top,
-    ...(Object.keys(signing).length > 0 && { defaults: { signing } }),
+    ...(!isDefault && { defaults: { signing: recipe } }),
     organizations: organizations.map(({ id, baseUrl, apiKey, secret }) => ({ id, baseUrl, apiKey, secret })),
   })
   return `${SANDBOX_HEADING}${text}`
-}
-
-/** The settings that differ from the default recipe. */
-function signingSettings(recipe: Recipe): Record<string, unknown> {
-  const preset = Object.entries(PRESETS).find(([, template]) => template === recipe.template)?.[0]
-  const headers = Object.entries(recipe.headers).filter(([name, value]) => !isDefaultHeader(name, value))
-  return {
-    ...(recipe.template !== PRESETS[DEFAULT_PRESET] &&
-      (preset === undefined ? { template: recipe.template } : { preset })),
-    ...unlikePresets(recipe),
-    ...(headers.length > 0 && { headers: Object.fromEntries(headers) }),
-  }
-}
-
-function isDefaultHeader(name: string, value: string): boolean {
-  return Object.entries(DEFAULT_HEADERS).some(([known, standard]) => known === name && standard === value)
 }
 
 function explain(file: string, error: unknown): string {

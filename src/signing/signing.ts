@@ -1,11 +1,11 @@
-import { createHash, createHmac } from 'node:crypto'
+import { createHmac, hash } from 'node:crypto'
 
 /**
  * Request signing as data. The specification shows the three headers but not the string that is signed, so that string is
  * a template from a closed set of tokens, and everything else that could differ is a setting.
  */
 export type Recipe = {
-  /** The string to sign, with `{tokens}` from {@link TOKENS}. Must contain `{ts}`. */
+  /** The string to sign, with `{tokens}` from {@link VALUES}. Must contain `{ts}`. */
   template: string
   encoding: SignatureEncoding
   /** Put before the encoded signature, e.g. `sha256=`. */
@@ -30,23 +30,6 @@ export type TimestampForm = (typeof TIMESTAMP_FORMS)[number]
 export const SIGNATURE_ENCODINGS = ['hex', 'base64', 'base64url'] as const
 export const SECRET_ENCODINGS = ['utf8', 'hex', 'base64', 'base64url'] as const
 export const TIMESTAMP_FORMS = ['s', 'ms', 'iso'] as const
-
-/** The tokens a template may hold. `{target}` is the path with its query exactly as sent. */
-export const TOKENS = [
-  'METHOD',
-  'path',
-  'path_noslash',
-  'target',
-  'query',
-  'url',
-  'host',
-  'ts',
-  'body',
-  'body_sha256',
-  'api_key',
-  'nonce',
-] as const
-type Token = (typeof TOKENS)[number]
 
 /** Templates by the name people use for them in a configuration. */
 export const PRESETS = {
@@ -131,7 +114,7 @@ export function signedHeaders(
 /** The exact string that is signed. It never contains the secret. */
 export function stringToSign(request: SignableRequest, apiKey: string, moment: Moment, recipe: Recipe): string {
   const facts = { request, apiKey, timestamp: timestampText(moment.unixMs, recipe.timestamp), nonce: moment.nonce }
-  return recipe.template.replaceAll(TOKEN, (text, name: string) => (isToken(name) ? VALUES[name](facts) : text))
+  return recipe.template.replaceAll(TOKEN, (text, name: string) => VALUES.get(name)?.(facts) ?? text)
 }
 
 /** HMAC-SHA256 of `text` in the recipe's encoding, prefix included. */
@@ -152,7 +135,7 @@ export function usesNonce(recipe: Recipe): boolean {
 /** The mistake in a template, as a sentence; undefined if there is none. */
 export function templateProblem(template: string): string | undefined {
   for (const [, name = ''] of template.matchAll(TOKEN)) {
-    if (!isToken(name)) return `unknown token {${name}}; known are ${TOKENS.map((token) => `{${token}}`).join(' ')}`
+    if (!VALUES.has(name)) return `unknown token {${name}}; known are ${TOKENS.map((token) => `{${token}}`).join(' ')}`
   }
   return template.includes('{ts}') ? undefined : 'must contain {ts}, or a captured request could be replayed for ever'
 }
@@ -160,32 +143,28 @@ export function templateProblem(template: string): string | undefined {
 /** The values of a template's tokens. */
 type Facts = { request: SignableRequest; apiKey: string; timestamp: string; nonce: string | undefined }
 
-const VALUES: Record<Token, (facts: Facts) => string> = {
-  METHOD: ({ request }) => request.method.toUpperCase(),
-  path: ({ request }) => request.url.pathname,
-  path_noslash: ({ request }) => request.url.pathname.replace(/^\/+/, ''),
-  target: ({ request }) => request.url.pathname + request.url.search,
-  query: ({ request }) => request.url.search.replace(/^\?/, ''),
-  url: ({ request }) => request.url.origin + request.url.pathname + request.url.search,
-  host: ({ request }) => request.url.host,
-  ts: ({ timestamp }) => timestamp,
-  body: ({ request }) => request.body ?? '',
-  body_sha256: ({ request }) =>
-    createHash('sha256')
-      .update(request.body ?? '')
-      .digest('hex'),
-  api_key: ({ apiKey }) => apiKey,
-  nonce: ({ nonce }) => nonce ?? '',
-}
+/** The tokens that a template may hold. `{target}` is the path with its query exactly as sent. */
+const VALUES: ReadonlyMap<string, (facts: Facts) => string> = new Map([
+  ['METHOD', ({ request }: Facts) => request.method.toUpperCase()],
+  ['path', ({ request }) => request.url.pathname],
+  ['path_noslash', ({ request }) => request.url.pathname.replace(/^\/+/, '')],
+  ['target', ({ request }) => request.url.pathname + request.url.search],
+  ['query', ({ request }) => request.url.search.replace(/^\?/, '')],
+  ['url', ({ request }) => request.url.origin + request.url.pathname + request.url.search],
+  ['host', ({ request }) => request.url.host],
+  ['ts', ({ timestamp }) => timestamp],
+  ['body', ({ request }) => request.body ?? ''],
+  ['body_sha256', ({ request }) => hash('sha256', request.body ?? '')],
+  ['api_key', ({ apiKey }) => apiKey],
+  ['nonce', ({ nonce }) => nonce ?? ''],
+])
+
+export const TOKENS: readonly string[] = [...VALUES.keys()]
 
 function timestampText(unixMs: number, form: TimestampForm): string {
   if (form === 'ms') return String(Math.floor(unixMs))
   if (form === 'iso') return new Date(unixMs).toISOString()
   return String(Math.floor(unixMs / 1000))
-}
-
-function isToken(name: string): name is Token {
-  return (TOKENS as readonly string[]).includes(name)
 }
 
 const TOKEN = /\{([^{}]*)\}/g

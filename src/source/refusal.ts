@@ -37,14 +37,14 @@ export function refusalOf(answer: Answer, context: RefusalContext): Refusal {
     const message = `${context.place} answered ${status}, which this service is not known to use. ${hint}`
     return new ContractBroken(message, { code: 'bad-answer' })
   }
-  const said = saidBy(answer, context)
   const [form, doubt] = isHtml(answer.text) ? [' with HTML instead of JSON', ` ${MAYBE_PROXY}`] : ['', '']
-  return new SourceRefused(`${context.place} answered ${status}${form}${said}. ${advice.text(context)}${doubt}`, {
-    code: advice.code,
-    status,
-    clockOffsetMs: context.clockOffsetMs && context.clockOffsetMs - context.correctionMs,
-    said,
-  })
+  return new SourceRefused(
+    `${context.place} answered ${status}${form}${saidBy(answer, context)}. ${advice.text(context)}${doubt}`,
+    {
+      code: advice.code,
+      status,
+    },
+  )
 }
 
 const ADVICE: Readonly<Record<number, { code: SourceRefused['code']; text: (context: RefusalContext) => string }>> = {
