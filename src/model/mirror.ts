@@ -1,10 +1,7 @@
-import type { Warnings } from './customer.ts'
 import type { HiddenFields } from '../privacy/privacy-policy.ts'
-import type { LatestRun, Proof, Pruned, RecordCounts, RemovingProof, Report, RunStatus, LeasedRun } from './report.ts'
-import type { RowSet } from './row-set.ts'
+import type { LatestRun, Proof, Pruned, RemovingProof, Report, RunStatus, LeasedRun } from './report.ts'
 import type {
   Candidate,
-  Emptied,
   Ending,
   Listed,
   Reckoning,
@@ -14,6 +11,7 @@ import type {
   Run,
   ShapeChange,
   Start,
+  Tally,
 } from './run.ts'
 import type { SavedPage, SortedPage } from './page.ts'
 
@@ -128,25 +126,11 @@ export type ForgottenCustomer = {
  */
 export type Erased = 'erased' | 'busy' | 'held' | 'released'
 
-/** The results of the saved pages. */
-export type PagesSaved = {
+/** The results of the saved pages, with what was received for the first time in this run. */
+export type PagesSaved = Tally & {
   pages: SavedPage[]
-  records: RecordCounts
-  warnings: Warnings
-  /** Rows of `customers` received for the first time since this run began, and ids received in rejects for the first time. */
-  seen: RowSet
-  rejectedIds: Set<string>
-  /** Numbers of forgotten customers received for the first time in this run. */
-  suppressed: Set<number>
-  /** Rows of `customers` that were updated. */
-  written: RowSet
-  /** How many of these the interrupted run had read that this one continues. */
+  /** How many of the updated rows the interrupted run had read that this one continues. */
   writtenAgain: number
-  /** Rows for which a field came empty that has a stored value, which is kept; and those of them that are counted as unchanged. */
-  emptied: Emptied
-  unwritten: RowSet
-  /** How many customers came with a field that the specification does not know, and that they did not have. */
-  gained: Map<string, number>
 }
 
 /** Customers that are new to one organization and belong to another. */

@@ -14,14 +14,9 @@ export type Proof = 'proven' | 'settled' | 'unproven'
 export type RemovingProof = Exclude<Proof, 'unproven'> | 'whole'
 
 /** The grade of a scan by which its absences count; undefined where they say nothing. */
-export function removingProof({
-  proof,
-  isWhole,
-}: {
-  proof: Proof
-  isWhole?: boolean | undefined
-}): RemovingProof | undefined {
-  return proof !== 'unproven' ? proof : isWhole === true ? 'whole' : undefined
+export function removingProof(of: { proof: Proof; isWhole?: boolean | undefined }): RemovingProof | undefined {
+  if (of.proof !== 'unproven') return of.proof
+  return of.isWhole === true ? 'whole' : undefined
 }
 
 /** What started a run. */

@@ -9,7 +9,7 @@ import type { RowSet } from './row-set.ts'
 import type { AnsweredWindow } from './page.ts'
 
 /** A running run: its organization, and the rows it has seen and counted so far. */
-export type Run = {
+export type Run = Tally & {
   readonly id: number
   readonly organization: string
   readonly trigger: Trigger
@@ -28,15 +28,9 @@ export type Run = {
   readonly isQuick: boolean
   /** Whether this organization was never read to its end before: then new customers are not recorded as changes. */
   readonly isBaseline: boolean
-  /** Row numbers of the customers that this run has received, or the interrupted run that it continues. */
-  readonly seen: RowSet
-  /** Those of them that it has received since it began: the others were read before by the interrupted run that it continues. */
+  /** Those of `seen` that it has received since it began: the others were read before by the interrupted run that it continues. */
   readonly receivedSince: RowSet
-  /** Ids of rejected records that this run has received. */
-  readonly rejectedIds: Set<string>
-  /** The forgotten customers, and the numbers of those that this run has received. */
   readonly forgotten: Forgotten | undefined
-  readonly suppressed: Set<number>
   /** Rows whose removal was held back when the run began. */
   readonly heldRows: ReadonlySet<number>
   /** The list as the last complete run read it. */
@@ -49,7 +43,21 @@ export type Run = {
   readonly changedSince: RowSet
   /** The last edit by hand when the run began; `doubted` includes the rows of all edits until then. */
   readonly lastEdit: number
-  /** Rows that this run has updated. */
+  /** Undefined where no field is hidden, nor was until now. */
+  readonly privacy?: RunPrivacy | undefined
+  pages: number
+}
+
+/** What was received and written, in a run so far or in pages that were saved together. */
+export type Tally = {
+  readonly records: RecordCounts
+  readonly warnings: Warnings
+  /** Row numbers of the customers that were received; in a run that continues an interrupted one, by that one too. */
+  readonly seen: RowSet
+  /** Ids of rejected records, and numbers of forgotten customers, that were received. */
+  readonly rejectedIds: Set<string>
+  readonly suppressed: Set<number>
+  /** Rows that were updated. */
   readonly written: RowSet
   /** Rows for which a field came empty that has a stored value: it is kept until the run ends. By field. */
   readonly emptied: Emptied
@@ -57,11 +65,6 @@ export type Run = {
   readonly unwritten: RowSet
   /** How many customers came with a field that the specification does not know, and that they did not have before. By field. */
   readonly gained: Map<string, number>
-  readonly records: RecordCounts
-  readonly warnings: Warnings
-  /** Undefined where no field is hidden, nor was until now. */
-  readonly privacy?: RunPrivacy | undefined
-  pages: number
 }
 
 /** Rows by a field of theirs. */
