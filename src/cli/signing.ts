@@ -52,7 +52,7 @@ Examples:
  */
 async function explainSigning(organization: Organization, nowMs: number, columns = Infinity): Promise<string> {
   const [{ customersUrl }, { PRESETS, stringToSign, usesNonce }] = await Promise.all([
-    import('../source/customers-url.ts'),
+    import('../source/customers-page.ts'),
     import('../signing/signing.ts'),
   ])
   const { id, signing: recipe } = organization

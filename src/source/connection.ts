@@ -1,11 +1,11 @@
+import { promisify } from 'node:util'
+import { brotliDecompress, gunzip, inflate, inflateRaw } from 'node:zlib'
 import type { Agent, Dispatcher } from 'undici'
 // The agent by itself: the index of undici loads 77 files more, for fetch, caches, mocks and web sockets.
 import UndiciAgent from 'undici/lib/dispatcher/agent.js'
-import { ContractBroken } from '../errors/errors.ts'
-import { codeOf } from '../errors/faults.ts'
-import { beginningOf, MAX_BODY_BYTES, tooLarge, wholeOf } from './body.ts'
+import { ContractBroken, SourceUnavailable, UsageError } from '../errors/errors.ts'
+import { codeOf, tlsFailure } from '../errors/faults.ts'
 import { inTurn, type Room } from './byte-budget.ts'
-import { TimedOut, unreachable } from './unreachable.ts'
 
 /** An answer as received, before it is interpreted. */
 export type Answer = {
@@ -227,4 +227,147 @@ class Exchange implements Dispatcher.DispatchHandler {
     clearTimeout(this.#timer)
     this.#options.signal.removeEventListener('abort', this.#abort)
   }
+}
+
+/** The most bytes of a body, on the wire and decompressed. */
+const MAX_BODY_BYTES = 16 * 1024 * 1024
+
+/** The decoded bytes of a body. More than 16 MiB is an error. */
+async function wholeOf(bytes: Buffer, encoding: string | undefined, place: string): Promise<Buffer> {
+  try {
+    return await decompressed(bytes, encoding)
+  } catch (error) {
+    if (codeOf(error) === 'ERR_BUFFER_TOO_LARGE') throw tooLarge(place)
+    const name = `"${(encoding ?? '').replace(/[^\w, -]/g, '').slice(0, 40)}"`
+    const message = `${place}: the content encoding ${name} cannot be decompressed. Look for a broken proxy in between.`
+    throw new ContractBroken(message, { code: 'bad-answer' })
+  }
+}
+
+/** The text of a body in UTF-8, without its byte order mark. Invalid bytes are an error: replacing one would change a customer. */
+export function decodedText(bytes: Uint8Array, place: string): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+  } catch {
+    throw new ContractBroken(`${place}: the answer is not valid UTF-8. Ask the service to correct the record in it.`, {
+      code: 'not-utf8',
+    })
+  }
+}
+
+/** The beginning of an error's body, for its message; empty when it cannot be read. Never throws. */
+async function beginningOf(bytes: Buffer, encoding: string | undefined): Promise<string> {
+  try {
+    return new TextDecoder().decode(await decompressed(bytes, encoding)).slice(0, ERROR_CHARACTERS)
+  } catch {
+    // The status already says what to do; the message would only add detail.
+    return ''
+  }
+}
+
+/** How much of an error's body is kept. */
+const ERROR_CHARACTERS = 2048
+
+async function decompressed(bytes: Buffer, encoding: string | undefined): Promise<Buffer> {
+  const name = (encoding ?? '').toLowerCase()
+  if (NO_ENCODINGS.has(name)) return bytes
+  const decompress = DECOMPRESS.get(name)
+  if (decompress === undefined) throw new Error('unknown content encoding')
+  // A proxy may declare an encoding for an empty body.
+  return bytes.byteLength === 0 ? bytes : await decompress(bytes, { maxOutputLength: MAX_BODY_BYTES })
+}
+
+/** Some services write the name of their character set where an encoding belongs. */
+const NO_ENCODINGS: ReadonlySet<string> = new Set(['', 'identity', 'none', 'utf-8', 'utf8'])
+
+type Decompress = (bytes: Buffer, limit: { maxOutputLength: number }) => Promise<Buffer>
+
+const inflateZlib: Decompress = promisify(inflate)
+const inflateBare: Decompress = promisify(inflateRaw)
+
+const DECOMPRESS: ReadonlyMap<string, Decompress> = new Map<string, Decompress>([
+  ['gzip', promisify(gunzip)],
+  ['x-gzip', promisify(gunzip)],
+  ['br', promisify(brotliDecompress)],
+  // "deflate" means the zlib format, and some servers send the bare one. The low bits of the first byte show which it is.
+  [
+    'deflate',
+    (bytes, limit) => (((bytes[0] ?? 0) & 0x0f) === 8 ? inflateZlib(bytes, limit) : inflateBare(bytes, limit)),
+  ],
+])
+
+function tooLarge(place: string): ContractBroken {
+  const message = `${place}: the answer is larger than ${MAX_BODY_BYTES} bytes. Lower pageSize, or check what answers there.`
+  return new ContractBroken(message, { code: 'too-large' })
+}
+
+/** No complete answer came within the time. */
+class TimedOut extends Error {}
+
+/** What a request that got no answer means, with the original error as its cause. */
+export function unreachable(
+  error: unknown,
+  { place, timeoutMs }: { place: string; timeoutMs: number },
+): SourceUnavailable | UsageError {
+  const errors = errorsIn(error)
+  const codes = errors.flatMap(({ code }) => (typeof code === 'string' ? [code] : []))
+  const fail = (code: 'network' | 'tls', what: string): SourceUnavailable =>
+    new SourceUnavailable(`${place}: ${what}`, { code }, { cause: error })
+
+  if (errors.some((each) => each instanceof TimedOut))
+    return fail('network', `no complete answer within ${timeoutMs / 1000} s. Ask again later, or raise requestTimeout.`)
+  if (codes.includes('UND_ERR_INVALID_ARG')) {
+    return new UsageError(
+      `${place}: a header cannot be sent. Check the API key for line breaks and letters outside ASCII.`,
+    )
+  }
+  if (codes.some((code) => NO_TLS.test(code)))
+    return fail(
+      'tls',
+      'this port answers without TLS, as a plain http port does. Check the port in baseUrl; https has one of its own, usually 443.',
+    )
+  for (const { code, message } of errors) {
+    const failure = typeof code === 'string' ? tlsFailure(code, message) : undefined
+    if (failure !== undefined) return fail('tls', `${failure.what} (${String(code)}). ${failure.fix}`)
+  }
+  const known = NO_ANSWER.find(([pattern]) => codes.some((code) => pattern.test(code)))
+  if (known !== undefined) return fail('network', known[1])
+  if (errors.some(isNoHttp)) {
+    const code = codes[0] ?? errors.find(isNoHttp)?.message
+    return fail('network', `the answer is not valid HTTP (${code}). ${LOOK}`)
+  }
+  const named = codes[0] === undefined ? '' : ` (${codes[0]})`
+  return fail('network', `the connection broke before the answer was complete${named}. Ask again later.`)
+}
+
+const NO_TLS = /^ERR_SSL_(WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG|HTTP_REQUEST)$/
+
+/** The first that fits holds. */
+const NO_ANSWER: readonly [code: RegExp, what: string][] = [
+  [/^(UND_ERR_CONNECT_TIMEOUT|ETIMEDOUT)$/, 'could not connect in time. Ask again later.'],
+  [/^ENOTFOUND$/, 'the host is not known. Check baseUrl and the name service.'],
+  [/^EAI_AGAIN$/, 'the name service does not answer. Ask again later.'],
+  [/^ECONNREFUSED$/, 'the connection was refused. Check that the service is running there.'],
+  [
+    /^(EMFILE|ENFILE)$/,
+    'this machine lets the program open no more files and connections. Raise the limit (ulimit -n, LimitNOFILE of a systemd unit), ' +
+      'or lower concurrency or jobs.concurrency.',
+  ],
+]
+
+const LOOK = 'Check the address and the port in baseUrl, and any proxy in between.'
+
+/** Whether an answer came that cannot be read as HTTP. The parser often gives no code, and reports the end of a connection as well. */
+function isNoHttp({ name, code, message }: Coded): boolean {
+  if (name === 'HTTPParserError') return !message.includes('Invalid EOF state')
+  return /^(HPE_|ERR_ASSERTION$|UND_ERR_(HEADERS_OVERFLOW|RES_CONTENT_LENGTH_MISMATCH)$)/.test(String(code))
+}
+
+type Coded = Error & { code?: unknown }
+
+/** An error, the errors it aggregates, and its causes. */
+function errorsIn(error: unknown, depth = 0): Coded[] {
+  if (!(error instanceof Error) || depth > 4) return []
+  const gathered = error instanceof AggregateError ? error.errors : []
+  return [error, ...[...gathered, error.cause].flatMap((inner) => errorsIn(inner, depth + 1))]
 }

@@ -1,18 +1,19 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { type Sleep, turnWithTime } from '../machine/timers.ts'
 import { factsOf } from '../errors/errors.ts'
+import { type Sleep, turnWithTime } from '../machine/timers.ts'
 import { type ByteBudget, PROCESS_BUDGET, type Room, whenRoomy } from './byte-budget.ts'
 import { CachedAnswers } from './cached-answers.ts'
-import { type CustomersPage, pageIn } from './customers-page.ts'
 import {
+  type CustomersPage,
   customersUrl,
   LARGEST_SIZE,
+  pageIn,
   placeOf,
   type Question,
   refuseImpossible,
   refuseUnencrypted,
   type Window,
-} from './customers-url.ts'
+} from './customers-page.ts'
 import { type Asking, RateLimit } from './rate-limit.ts'
 import { Retry, type WaitingEvent } from './retry.ts'
 import {

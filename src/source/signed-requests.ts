@@ -1,15 +1,14 @@
 import { randomUUID } from 'node:crypto'
 import { RateLimited, SourceRefused } from '../errors/errors.ts'
+import { type Credentials, type Recipe, signedHeaders, usesNonce } from '../signing/signing.ts'
 import type { Room } from './byte-budget.ts'
 import { Clock } from './clock.ts'
 import { type Answer, type Connections, connectionsWithin, get } from './connection.ts'
-import { holdsPage } from './customers-page.ts'
-import { customersUrl, placeOf, type Question } from './customers-url.ts'
+import { customersUrl, holdsPage, placeOf, type Question } from './customers-page.ts'
 import type { Asking, RateLimit } from './rate-limit.ts'
 import { refusalOf } from './refusal.ts'
 import { remainingIn } from './retry-after.ts'
 import type { Retry } from './retry.ts'
-import { type Credentials, type Recipe, signedHeaders, usesNonce } from '../signing/signing.ts'
 
 /** The settings of requests to one service. */
 export type RequestSettings = {

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { signingCommand } from '../../src/cli/signing.ts'
 import { syncCommand } from '../../src/cli/sync.ts'
-import { customersUrl } from '../../src/source/customers-url.ts'
+import { customersUrl } from '../../src/source/customers-page.ts'
 import {
   type PresetName,
   PRESETS,

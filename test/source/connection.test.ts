@@ -4,7 +4,7 @@ import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from 'node:
 import { expect, test } from 'vitest'
 import { factsOf } from '../../src/errors/errors.ts'
 import { DEFAULT_PRESET, recipeOf, signature, stringToSign } from '../../src/signing/signing.ts'
-import { unreachable } from '../../src/source/unreachable.ts'
+import { unreachable } from '../../src/source/connection.ts'
 import { aSource, CREDENTIALS, PATIENT, rejection } from './a-source.ts'
 import {
   bytes,

@@ -1,7 +1,12 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { envelopeProblem, listEnvelope } from '../../src/source/customers-page.ts'
-import { canonicalQuery, customersUrl, placeOf } from '../../src/source/customers-url.ts'
+import {
+  canonicalQuery,
+  customersUrl,
+  envelopeProblem,
+  listEnvelope,
+  placeOf,
+} from '../../src/source/customers-page.ts'
 import { aSource, PATIENT, rejection } from './a-source.ts'
 import {
   aRecord,

@@ -1,8 +1,8 @@
 import type { ServiceCustomer } from '../customers.ts'
 import { below, pick, type Random } from '../random.ts'
 import { arriveAnywhere, arriveLast, byName, movingList, type Order } from './moving-list.ts'
+import { scoreOf, shuffled } from './orders-without-a-tiebreak.ts'
 import type { Play, Scenario, Stage, Turn } from './scenario.ts'
-import { scoreOf, shuffled } from './shuffling.ts'
 
 /** The customers do not show which of two was changed first; a new customer goes to one end. */
 const FIRST: Order = () => 1
