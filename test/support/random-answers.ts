@@ -1,6 +1,6 @@
 import type { Dice } from './dice.ts'
 import type { KnownList, Person } from './known-list.ts'
-import type { Asked, WireAnswer } from './random-wire.ts'
+import type { Asked, WireAnswer } from './played-wire.ts'
 
 /** What a service may do wrong, from some answer on or now and then. */
 const FAULTS = [

@@ -15,7 +15,7 @@ const LONGEST = [
   'package.deep',
   'jobs/shared-queue/redis-loss.deep',
   'status/overview.deep',
-  'sync/random-days.property.deep',
+  'sync/random-days.property',
   'cli/read-postgres.deep',
   'store/postgres/killed-server',
   'scan/services',
@@ -45,7 +45,6 @@ const LONGEST = [
   'cli/program',
   'letting-go/letting-go.property',
   'copies/export/copy-and-changes',
-  'sync/random-services.property',
   'sync/crash',
 ].map(pathOf)
 

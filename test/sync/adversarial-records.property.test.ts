@@ -1,14 +1,14 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import { mirrorOrganization } from '../../src/sync/mirror-organization.ts'
 import type { Mirror } from '../../src/model/mirror.ts'
-import { openSource } from '../../src/source/customers.ts'
 import { DEFAULT_PRESET, recipeOf } from '../../src/signing/signing.ts'
+import { openSource } from '../../src/source/customers.ts'
+import { mirrorOrganization } from '../../src/sync/mirror-organization.ts'
 import { DAY_MS } from '../support/alike-nights.ts'
 import { customerId as uuid, START_MS } from '../support/builders.ts'
-import { dice as diceOf, type Dice } from '../support/dice.ts'
+import { type Dice, dice as diceOf } from '../support/dice.ts'
 import { aMirror, rowsOf, tamper } from '../support/mirror-file.ts'
-import { type Asked, wireTo } from '../support/random-wire.ts'
+import { type Asked, wireTo } from '../support/played-wire.ts'
 import { seeds } from '../support/seeds.ts'
 
 /** Histories of some nights each; a thirtieth of them in `npm test`. */
