@@ -88,3 +88,17 @@ function isWhole(text: string): boolean {
   if (!/["'`(){}<\\]|\b(if|for|while|until|case)\b/.test(text)) return true
   return !text.endsWith('\\') && spawnSync('/bin/sh', ['-n', '-c', text]).status === 0
 }
+
+/** Commands that are run elsewhere: by what, and where to see it. */
+export const RUN_ELSEWHERE: readonly (readonly [command: string, file: string, evidence: RegExp])[] = [
+  ['npm ci', '.ci/run', /^step npm ci\b/m],
+  ['npm run demo', '.ci/run', /^step npm run demo$/m],
+  ['npm test', '.ci/run', /^step .*npm run test:deep\b/m],
+  ['npm run bench -- --quick', '.ci/run', /^step npm run bench -- --quick$/m],
+  ['npm pack', 'test/support/package-checkout.ts', /npm\(checkout, 'pack'/],
+  ['npm install --global --ignore-scripts', 'test/package.deep.test.ts', /'install', '--global', .*'--ignore-scripts'/],
+]
+
+/** Programs that are run here, each in a temporary folder. Others could change the machine that runs the tests. */
+export const RUN_HERE =
+  /^((\/usr\/local\/bin\/)?customer-mirror|npm start --|sqlite3|sha256sum|\(umask 077; sqlite3|cd \/srv\/customer-mirror && customer-mirror) |^(mkdir trial && cd trial|backup=\/backup\/.*)$|^(\(umask 077; openssl rand|phone='|hash=\$\(printf) ?/

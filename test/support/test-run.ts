@@ -23,7 +23,7 @@ const LONGEST = [
   'cli/export-process.deep',
   'jobs/worker.deep',
   'scan-on-the-service',
-  'documented-commands',
+  'documents.deep',
   'ops/monitoring.deep',
   'copies/publish/publish-killed',
   'cli/sandbox-and-demo',

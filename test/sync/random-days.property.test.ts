@@ -89,7 +89,12 @@ async function playDays(mirror: Mirror, seed: number) {
       list.stir(churn)
       if (service.answers >= stopAfter) stop.abort()
     }
-    const connections = wireTo((asked) => service.answer(asked, time.trueMs), moved, dice)
+    let sent = 0
+    const answer: Parameters<typeof wireTo>[0] = (asked) => {
+      sent += 1
+      return service.answer(asked, time.trueMs)
+    }
+    const connections = wireTo(answer, moved, dice)
     const source = time.openSource({ concurrency, connections })
     const [before, kept, startTick] = [readStored(db, organization), readKept(db, organization), list.tick]
     const maxRequests = 3 + dice.below(40)
@@ -112,7 +117,7 @@ async function playDays(mirror: Mirror, seed: number) {
     statuses.push(`${isQuick ? 'quick' : 'night'} ${isKilled ? 'killed' : report.status} ${report.proof}`)
     const found: string[] = []
     if (isQuick) {
-      const keeps = { pageSize, kept, keptNow: readKept(db, organization), maxRequests, sent: service.answers }
+      const keeps = { pageSize, kept, keptNow: readKept(db, organization), maxRequests, sent }
       const trust = { isHonest: service.used.size === 0, isStatic: list.tick === startTick + service.answers }
       found.push(...untruthsOfQuickRun({ ...run, ...keeps, ...trust, isKilled }))
     } else {

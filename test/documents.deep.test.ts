@@ -1,111 +1,118 @@
-import { spawn } from 'node:child_process'
+import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import {
-  appendFileSync,
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { delimiter, dirname, join } from 'node:path'
 import { env as ours, execPath } from 'node:process'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
-import { inject, onTestFinished } from 'vitest'
-import { parse, stringify } from 'yaml'
-import { publishCommand } from '../../src/cli/publish.ts'
-import { syncCommand } from '../../src/cli/sync.ts'
-import { DEFAULT_PRESET, recipeOf, signedHeaders } from '../../src/signing/signing.ts'
-import { aQueue, FAR_AWAY, isEmbedded, prepareQueue } from './jobs-workplace.ts'
-import { runHere } from './run-cli.ts'
-import { runCommand } from './run-command.ts'
-import { temporaryFolder } from './temp-folder.ts'
-import { aSandbox, aWorkplace, organizationsOf, type Written } from './workplace.ts'
+import { expect, onTestFinished, test } from 'vitest'
+import { publishCommand } from '../src/cli/publish.ts'
+import { syncCommand } from '../src/cli/sync.ts'
+import { DEFAULT_PRESET, recipeOf, signedHeaders } from '../src/signing/signing.ts'
+import { type Block, blocksIn, commandsIn, isMarkedUnrun, PAGES, RUN_HERE } from './support/documents.ts'
+import { aQueue, FAR_AWAY, isEmbedded, prepareQueue } from './support/jobs-workplace.ts'
+import { rowsOf, valueOf } from './support/mirror-file.ts'
+import { runCommand } from './support/run-command.ts'
+import { temporaryFolder } from './support/temp-folder.ts'
+import { aSandbox, aWorkplace, organizationsOf, type Written } from './support/workplace.ts'
 
-type Environment = Readonly<Record<string, string>>
+/** Pages whose blocks are run by tests of their own: test/handing-on. */
+const HANDING_ON = 'docs/read/recipes.md'
+const PAGES_HERE = PAGES.filter(({ name }) => name !== HANDING_ON)
+const BLOCKS = PAGES_HERE.flatMap((page) => blocksIn(page))
 
-/**
- * The arguments of a line that does nothing but run `customer-mirror`, as a shell gives them; undefined for a line that only a shell
- * can run, and for a sandbox, which has to go on meanwhile.
- */
-function argumentsIn(line: string, env: Environment): string[] | undefined {
-  const words: string[] = []
-  const word = /\s*(?:"([^"\\`]*)"|'([^']*)'|([\w@%+=:,./-]+))(?=\s|$)/y
-  while (!/^\s*(#.*)?$/s.test(line.slice(word.lastIndex))) {
-    const [, double, single, bare] = word.exec(line) ?? []
-    const unquoted = double?.replaceAll(/\$([A-Z_]+)/g, (_, name: string) => env[name] ?? '') ?? single ?? bare
-    if (unquoted === undefined || (double !== undefined && unquoted.includes('$('))) return undefined
-    words.push(unquoted)
+test.each(
+  PAGES_HERE.filter((page) => blocksIn(page).some((block) => commandsIn(block).length > 0)).map(
+    (page) => [page.name, page] as const,
+  ),
+)('the commands of %s work for a reader who runs them in their order', async (_, page) => {
+  const blocks = blocksIn(page).filter((block) => commandsToRun(block).length > 0)
+  if (blocks.length === 0) return
+  const machine = await aDocumentedMachine()
+  for (const block of blocks) {
+    const [started, others] = partition(commandsToRun(block), (command) => command.startsWith('customer-mirror init'))
+    for (const [commands, folder] of [[started, 'empty'] as const, [others, folderOf(block)] as const]) {
+      if (commands.length === 0) continue
+      const { code, stdout, stderr } = await machine.run(commands, folder)
+
+      expect(code, `${block.heading}:\n${commands.join('\n')}\n${stderr}`).toBe(0)
+      if (folder !== 'empty') expect(stdout.replaceAll(/ +$/gm, '')).toContain(shownAfter(block))
+    }
   }
-  const [program, ...given] = words
-  return program === 'customer-mirror' && given[0] !== 'sandbox' ? given : undefined
+})
+
+/** Who follows the README writes a configuration in a folder of their own; the other commands use the one that is filled in. */
+function partition<Item>(items: readonly Item[], isFirst: (item: Item) => boolean): [Item[], Item[]] {
+  return [items.filter(isFirst), items.filter((item) => !isFirst(item))]
 }
 
-/** A line that runs another one in a folder, and appends what that prints to a file, as in a crontab. */
-function inFolder(line: string): { folder: string; rest: string; file: string } | undefined {
-  const [, folder, rest, file] = /^cd ([\w./-]+) && ([^&|;<>]+?) >> ([\w.-]+)$/.exec(line) ?? []
-  return folder === undefined || rest === undefined || file === undefined ? undefined : { folder, rest, file }
+function commandsToRun(block: Block): string[] {
+  const isToRun = (command: string) => RUN_HERE.test(command) && !isMarkedUnrun(command) && isRunOnThisQueue(command)
+  return commandsIn(block).filter(isToRun)
 }
 
-/** Whether a line leaves something in its shell that a later one may use: a variable, another folder. */
-function needOneShell(lines: readonly string[]): boolean {
-  return lines.slice(0, -1).some((line) => /^\w+=|(^|[;&] *)(cd|export|set|umask) /.test(line))
+/** An embedded queue cannot be reached from another process. */
+function isRunOnThisQueue(command: string): boolean {
+  return !isEmbedded || !/^customer-mirror (run|cancel)\b/.test(command)
 }
 
-type Ended = { code: number | null; stdout: string; stderr: string }
-type Place = { cwd: string; env: Environment; inShell: (line: string) => Promise<Ended> }
+/** The result that the page shows below a block. */
+function shownAfter(block: Block): string {
+  const next = BLOCKS[BLOCKS.findIndex(({ page, text }) => page === block.page && text === block.text) + 1]
+  return next?.language === 'text' ? next.text.trim() : ''
+}
 
-/** Runs these, until one fails: in this process those that need no shell. A worker is stopped as soon as it works. */
-async function runInTurn(lines: readonly string[], { cwd, env, inShell }: Place): Promise<Ended> {
-  const all: Ended = { code: 0, stdout: '', stderr: '' }
-  for (const line of lines) {
-    const { code, stdout, stderr } = (await runWithoutShell(line, { cwd, env })) ?? (await inShell(line))
-    all.stdout += stdout
-    all.stderr += stderr
-    all.code = code
-    if (code !== 0) break
+/** The folder in which a reader of the page is. */
+function folderOf({ heading, text }: Block): Folder {
+  if (/\bnpm start\b/.test(text)) return 'checkout'
+  return heading === 'Copies for readers' ? 'copies' : 'home'
+}
+
+test('every query runs, on the mirror or on the copy for readers', async () => {
+  const { mirror, copy } = await aDocumentedMachine()
+  const queries = BLOCKS.filter(({ language }) => language === 'sql').map((block) => block.text)
+
+  expect(queries.length).toBeGreaterThan(3)
+  for (const sql of queries) {
+    for (const file of /\bmanifest\b/.test(sql) ? [copy] : [mirror, copy])
+      expect(() => rowsOf(file, sql.trim()), sql).not.toThrow()
   }
-  return all
-}
+})
 
-/** Undefined for a line that needs a shell. */
-async function runWithoutShell(line: string, { cwd, env }: Omit<Place, 'inShell'>): Promise<Ended | undefined> {
-  const elsewhere = inFolder(line)
-  const words = argumentsIn(elsewhere?.rest ?? line, env)
-  if (words === undefined) return undefined
-  const ended = await runWords(words, { cwd: elsewhere?.folder ?? cwd, env })
-  if (elsewhere === undefined) return ended
-  appendFileSync(join(elsewhere.folder, elsewhere.file), ended.stdout)
-  return { ...ended, stdout: '' }
-}
+test('the documented backup is complete, and private whatever the umask is', async () => {
+  const { config, mirror } = aWorkplace(organizationsOf(await aSandbox({ customers: [12] })))
+  await runCommand(syncCommand, ['--config', config])
+  const [, commands = ''] =
+    /## Backups\n.*?```sh\n(backup=.*?)```/s.exec(readFileSync(join(ROOT, 'docs/operate/backups.md'), 'utf8')) ?? []
+  const folder = temporaryFolder()
+  const here = commands
+    .replaceAll('/srv/customer-mirror/data/customers.db', mirror)
+    .replaceAll('/backup/', `${folder}/`)
+  const printed = execFileSync('/bin/sh', ['-c', `umask 022\n${here}\necho "$backup"`], {
+    encoding: 'utf8',
+    env: { PATH: `${process.env['PATH']}:${aStandInForSqlite3()}` },
+  })
+  const [check, backup = ''] = printed.trim().split('\n')
 
-function runWords(words: readonly string[], { cwd, env }: Omit<Place, 'inShell'>): Promise<Ended> {
-  const stopping = new AbortController()
-  const onStderr = (said: string) => said.includes('"worker started"') && stopping.abort()
-  const port = words[0] === 'worker' ? ['--port', '0'] : []
-  return runHere([...words, ...port], { cwd, env, onStderr, signal: stopping.signal })
-}
+  expect(check).toBe('ok')
+  expect(backup.startsWith(folder)).toBe(true)
+  expect(statSync(backup).mode & 0o777).toBe(0o600)
+  expect(valueOf(backup, 'SELECT count(*) FROM customers')).toBe(12)
+})
 
 /** A machine as the pages assume it, in a temporary folder. */
 type DocumentedMachine = {
   mirror: string
   /** The copy for readers. */
   copy: string
-  /**
-   * Runs shell commands in one of its folders, and stops at the first that fails. Those that need no shell are run in this process,
-   * except in a deep run.
-   */
+  /** Runs shell commands in one of its folders, and stops at the first that fails. */
   run(commands: readonly string[], folder: Folder): Promise<{ code: number | null; stdout: string; stderr: string }>
 }
 
 /** The folder with the configuration, an empty one, that of the copies, and a checkout in which the demo was played. */
-export type Folder = 'home' | 'empty' | 'copies' | 'checkout'
+type Folder = 'home' | 'empty' | 'copies' | 'checkout'
 
-const ROOT = fileURLToPath(new URL('../../', import.meta.url))
+const ROOT = fileURLToPath(new URL('../', import.meta.url))
 const LAUNCHER = join(ROOT, 'src/cli/customer-mirror.mjs')
 
 /** How many customers each organization lists. */
@@ -115,20 +122,15 @@ const CUSTOMERS = [120, 7, 3]
 const LEFT = ['hooli', 'umbrella', 'initrode']
 
 /** Makes such a machine: a mirror with twelve runs, a copy of it, and everything that the pages name besides. */
-export async function aDocumentedMachine(): Promise<DocumentedMachine> {
+async function aDocumentedMachine(): Promise<DocumentedMachine> {
   const copies = temporaryFolder()
   const copy = join(copies, 'customers.db')
   const backups = temporaryFolder()
   const organizations = organizationsOf(await aSandbox({ customers: CUSTOMERS }))
   const settings = { defaults: { scan: 'chain' }, queue: aQueue(), schedule: FAR_AWAY }
   const { folder, config, mirror } = aWorkplace(organizations, { ...settings, publish: { file: copy, keep: 7 } })
-  const withCopy = readFileSync(config, 'utf8')
   writeFileSync(mirror, await (mirrored ??= mirrorNights()), { mode: 0o600 })
-  for (const { name, bytes, mode } of await (published ??= publish(config, copies)))
-    writeFileSync(join(copies, name), bytes, { mode })
-  // Each run would publish, which takes more of a processor than the run: until a page asks for a copy, there is none to make.
-  if (!inject('isDeep')) writeFileSync(config, withoutCopy(withCopy))
-
+  await runCommand(publishCommand, ['--config', config])
   const queue = join(mirror, '..', 'queue')
 
   async function run(commands: readonly string[], where: Folder) {
@@ -137,42 +139,19 @@ export async function aDocumentedMachine(): Promise<DocumentedMachine> {
     const folders = { home: folder, copies, backups, checkout, empty: temporaryFolder() }
     const env = { ...environment(organizations), PATH: aPath(pids), HOME: temporaryFolder() }
     const lines = commands.map((command) => onThisMachine(command, folders))
-    if (lines.some((line) => line.startsWith('customer-mirror publish'))) writeFileSync(config, withCopy)
     const cwd = folders[where]
     const needsQueue = isEmbedded || lines.some((line) => line.includes('--embedded'))
     if (needsQueue && !existsSync(queue)) prepareQueue(queue)
-    const inShell = async (script: string) => {
-      const child = spawn('/bin/sh', ['-e', '-c', script], { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] })
-      onTestFinished(() => stopAll(pids))
-      const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')])
-      return { code: child.exitCode, stdout, stderr }
-    }
-    if (inject('isDeep') || needOneShell(lines)) return inShell(lines.join('\n'))
-    return runInTurn(lines, { cwd, env, inShell })
+    const child = spawn('/bin/sh', ['-e', '-c', lines.join('\n')], { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] })
+    onTestFinished(() => stopAll(pids))
+    const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')])
+    return { code: child.exitCode, stdout, stderr }
   }
 
   return { mirror, copy, run }
 }
 
-/** The configuration without its copy for readers. */
-function withoutCopy(written: string): string {
-  const { publish: _, ...others }: { publish?: object } = parse(written)
-  return stringify(others)
-}
-
 let mirrored: Promise<Buffer> | undefined
-let published: Promise<{ name: string; bytes: Buffer; mode: number }[]> | undefined
-
-/** The copy for readers of all these machines, made once. */
-async function publish(config: string, folder: string) {
-  await runCommand(publishCommand, ['--config', config])
-  return readdirSync(folder).map((name) => {
-    const file = join(folder, name)
-    const found = { name, bytes: readFileSync(file), mode: statSync(file).mode & 0o777 }
-    rmSync(file)
-    return found
-  })
-}
 
 /** The mirror of all these machines, made once: four nights, and one of organizations that are not configured. */
 async function mirrorNights(): Promise<Buffer> {
@@ -274,14 +253,14 @@ function stopAll(pids: string): void {
 }
 
 /** A folder with a `sqlite3` that can do what the documents ask of it, for machines that have none. */
-export function aStandInForSqlite3(): string {
+function aStandInForSqlite3(): string {
   const folder = join(temporaryFolder(), 'bin')
   const program = join(folder, 'sqlite3')
   mkdirSync(folder)
   writeFileSync(
     program,
     `#!${process.execPath}
-const Database = require(${JSON.stringify(new URL('../../node_modules/better-sqlite3', import.meta.url).pathname)})
+const Database = require(${JSON.stringify(new URL('../node_modules/better-sqlite3', import.meta.url).pathname)})
 const [file, command] = process.argv.slice(2)
 const db = new Database(file)
 const [, target] = /^\\.backup '(.*)'$/.exec(command) ?? []
