@@ -1,5 +1,5 @@
+import { writeCurves } from './curves.ts'
 import { runBench } from './run-bench.ts'
-import { writeCurves } from './curves/write-curves.ts'
 import { writeScale } from './scale/write-scale.ts'
 
 /** What the benchmark does instead where it is asked to, by the option. */

@@ -12,8 +12,6 @@ import {
   plain,
 } from './members.ts'
 import type { Dataset } from './messages.ts'
-import { besidePostgres } from './postgres/beside.ts'
-import { syncsOfFew, wholeCommands } from './whole/commands.ts'
 
 /** As many requests at once, for every member that asks more than one at a time and says nothing else. */
 export const CONCURRENCY = 8
@@ -213,4 +211,144 @@ function withFloor(member: Member): [Member, Member] {
     ...(concurrency !== undefined && { concurrency }),
   }
   return [{ ...member, floors: [[floor.name], ...member.floors] }, floor]
+}
+
+/** Fewer say nothing about rows: most of the time the program connects, and the server finishes runs. */
+const LEAST = 100_000
+
+const AT_ONCE = 8
+
+/** How far the server is in one of them, one way. */
+const AWAY_MS = 1
+
+type Kind = 'at rest' | '1 % changed' | 'initial sync' | `${typeof AT_ONCE} organizations at once`
+
+const KINDS: readonly (readonly [kind: Kind, limit: number])[] = [
+  ['at rest', 1.2],
+  ['1 % changed', 1.6],
+  ['initial sync', 1.5],
+  [`${AT_ONCE} organizations at once`, 1.1],
+]
+
+const sqlite = (kind: Kind) => `${kind}, SQLite`
+const postgres = (kind: Kind) => `${kind}, PostgreSQL`
+const FAR = `at rest, PostgreSQL over ${2 * AWAY_MS} ms`
+
+/** What a mirror in PostgreSQL may take, as a multiple of what the same takes on SQLite. */
+export const BESIDE_POSTGRES = [
+  ...KINDS.map(([kind, limit]) => ({ title: `${kind}, PostgreSQL over SQLite`, limit, kind })).map(
+    ({ kind, ...rest }) => ({
+      ...rest,
+      postgres: postgres(kind),
+      sqlite: sqlite(kind),
+    }),
+  ),
+  {
+    title: `at rest over ${2 * AWAY_MS} ms, PostgreSQL over SQLite`,
+    limit: 2.5,
+    postgres: FAR,
+    sqlite: sqlite('at rest'),
+  },
+]
+
+/** The same runs on both stores, in turns. */
+function besidePostgres(customers: number): Group {
+  const one = { organizations: 1, customers }
+  const many = { organizations: AT_ONCE, customers: customers / AT_ONCE }
+  const members = KINDS.flatMap(([kind]) => onBoth(kind, memberFor(kind, kind.endsWith('at once') ? many : one)))
+  const [, near] = members
+  const far = near === undefined ? [] : [{ ...near, name: FAR, awayMs: AWAY_MS }]
+  return {
+    name: 'postgres',
+    about: `${customers.toLocaleString('en')} customers into a server on this machine, and into a file`,
+    members: [...members.slice(0, 2), ...far, ...members.slice(2)].map((member) => ({
+      ...member,
+      needs: 'PostgreSQL',
+      extra: customers < LEAST,
+    })),
+    notes: ['CPU and memory are those of the program; the server works beside it'],
+  }
+}
+
+function memberFor(kind: Kind, dataset: Member['dataset']): Member {
+  if (kind === 'at rest') return atRest(kind, dataset)
+  if (kind === '1 % changed') return { ...atRest(kind, dataset), answering: edition('changed'), expect: CHANGED }
+  return firstLoad(kind, dataset)
+}
+
+function onBoth(kind: Kind, member: Member): Member[] {
+  return [
+    { ...member, name: sqlite(kind) },
+    { ...member, name: postgres(kind), store: 'PostgreSQL', floors: [[sqlite(kind)]] },
+  ]
+}
+
+/**
+ * Whole commands, from start to exit, as users run them: `customer-mirror sync` on the Node of the benchmark and, where one
+ * is on the PATH, started by Node 20; beside them the best that a good engineer writes in an afternoon, in Python and Node.
+ */
+export const PROGRAMS = {
+  sync: 'sync',
+  fromNode20: 'sync, from Node 20',
+  python: 'Python by hand',
+  node: 'Node by hand',
+} as const
+
+/** Each night that whole commands are measured in, under the name that follows a program's. */
+export const NIGHTS = ['initial sync', 'second night', 'at rest', '1 % changed'] as const
+export type Night = (typeof NIGHTS)[number]
+
+/** The name of a program's night. */
+export function wholeName(program: keyof typeof PROGRAMS, night: Night): string {
+  return `${PROGRAMS[program]}: ${night}`
+}
+
+export const SYNC_OF_40 = 'sync of 40 customers'
+export const SYNC_OF_40_FROM_NODE_20 = 'sync of 40 customers, from Node 20'
+
+/** All programs in all nights; those of one night follow each other. */
+function wholeCommands(dataset: Dataset): Group {
+  return {
+    name: 'whole',
+    about: `${dataset.customers.toLocaleString('en')} customers, whole commands, no latency`,
+    members: NIGHTS.flatMap((night) => programsOf(night, dataset)),
+    runsInBrief: 1,
+  }
+}
+
+/** So few customers that a command does little else than start. */
+function syncsOfFew(): Group {
+  const start = {
+    ...firstLoad(SYNC_OF_40, { organizations: 1, customers: 40 }),
+    program: 'sync',
+    warmUp: true,
+  } as const
+  return {
+    name: 'startup',
+    about: '`customer-mirror sync` of 40 customers into an empty file',
+    members: [start, { ...start, name: SYNC_OF_40_FROM_NODE_20, needs: 'Node 20' }],
+  }
+}
+
+function programsOf(night: Night, dataset: Dataset): Member[] {
+  const { expect, ...base } = nightOf(night, dataset)
+  const sync = { ...base, program: 'sync', expect } as const
+  // Programs by hand count nothing; that they hold the right rows is checked all the same.
+  const byHand = { ...base, scan: 'plain' } as const
+  const python = wholeName('python', night)
+  const floors = [[python], [wholeName('node', night)]]
+  return [
+    // What was compiled is kept by the first start.
+    { ...sync, name: wholeName('sync', night), floors, warmUp: night === 'initial sync' },
+    { ...byHand, name: python, program: 'by-hand-python', needs: 'Python' },
+    { ...sync, name: wholeName('fromNode20', night), floors: [[python]], needs: 'Node 20' },
+    { ...byHand, name: wholeName('node', night), program: 'by-hand-node' },
+  ]
+}
+
+function nightOf(night: Night, dataset: Dataset) {
+  if (night === 'initial sync') return firstLoad(night, dataset)
+  const rest = atRest(night, dataset)
+  if (night === 'second night') return { ...rest, nightsBefore: 1 }
+  return night === 'at rest' ? rest : { ...rest, answering: edition('changed'), expect: CHANGED }
 }

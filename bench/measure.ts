@@ -1,4 +1,5 @@
 import { readFileSync, statfsSync } from 'node:fs'
+import { availableParallelism, cpus, release, totalmem } from 'node:os'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { resourceUsage } from 'node:process'
 import type { Measurement } from './messages.ts'
@@ -68,7 +69,7 @@ const TMPFS = 0x0102_1994
  * disk: a page rewritten before it went there counts once. In memory no page ever goes to a disk; there `wchar`, the bytes
  * passed to write(2), is all there is, and it holds requests and output too.
  */
-export function writtenColumn(folder: string): 'write_bytes' | 'wchar' | undefined {
+function writtenColumn(folder: string): 'write_bytes' | 'wchar' | undefined {
   if (process.platform !== 'linux') return undefined
   return statfsSync(folder).type === TMPFS ? 'wchar' : 'write_bytes'
 }
@@ -98,4 +99,34 @@ function writtenSoFar(column: string | undefined): number {
     .split('\n')
     .find((text) => text.startsWith(`${column}: `))
   return Number(line?.slice(column.length + 2) ?? 0)
+}
+
+/** On what was measured, and how bytes written are counted in this folder. */
+export function describeMachine(folder: string): Record<string, string> {
+  const { model = 'unknown processor' } = cpus()[0] ?? {}
+  return {
+    node: process.version,
+    processor: `${availableParallelism()} cores, ${model.trim()}`,
+    memory: `${Math.round(totalmem() / 1024 ** 3)} GB`,
+    system: `${process.platform} ${release()}`,
+    written: WRITTEN[writtenColumn(folder) ?? 'unknown'],
+    fileSystem: fileSystemOf(folder),
+  }
+}
+
+const WRITTEN = {
+  write_bytes: 'pages handed to the disk (write_bytes of /proc/self/io)',
+  wchar: 'bytes passed to write(2), requests included (wchar of /proc/self/io): this folder is in memory',
+  unknown: 'not counted on this system',
+}
+
+/** The type of the file system that holds the folder, by the longest mount point above it. */
+function fileSystemOf(folder: string): string {
+  if (process.platform !== 'linux') return 'unknown'
+  const mounts = readFileSync('/proc/self/mounts', 'utf8')
+    .split('\n')
+    .map((line) => line.split(' '))
+  const holds = (point: string) => point === '/' || folder === point || folder.startsWith(`${point}/`)
+  const holding = mounts.filter(([, point = '']) => point !== '' && holds(point))
+  return holding.toSorted(([, a = ''], [, b = '']) => a.length - b.length).at(-1)?.[2] ?? 'unknown'
 }

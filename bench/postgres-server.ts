@@ -1,4 +1,4 @@
-import { spawn, spawnSync, type ChildProcess } from 'node:child_process'
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import {
@@ -12,13 +12,13 @@ import {
   renameSync,
   rmSync,
 } from 'node:fs'
+import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
 import { env, getuid, kill as sendSignal } from 'node:process'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Client } from 'pg'
 import { UsageError } from '../src/errors/errors.ts'
-import { freePort } from './free-port.ts'
 
 /** A PostgreSQL of its own, that may be killed and started again. */
 export type PostgresServer = {
@@ -195,3 +195,14 @@ function endNow(pid: number): void {
 }
 
 const LOOK_MS = 20
+
+/** A port of 127.0.0.1 that no program listens on at this moment. */
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const address = server.address()
+  server.close()
+  await once(server, 'close')
+  if (address === null || typeof address === 'string') throw new Error('The system gave no port')
+  return address.port
+}

@@ -1,6 +1,4 @@
-import type { GroupResult, Row } from './results.ts'
-import { ratiosOf, sharesOf } from './results.ts'
-import { type Spread, spreadOf } from './statistics.ts'
+import { type GroupResult, ratiosOf, type Row, sharesOf, type Spread, spreadOf } from './results.ts'
 import type { Target, Verdict } from './targets.ts'
 
 /** What was measured of a group, as a table. Ratios compare what ran in the same round. */

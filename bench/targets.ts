@@ -1,11 +1,20 @@
-import { AT_REST_MANY_AT_ONCE, CONCURRENCY, LEAST_BESIDE_LOOP, MANY_AT_ONCE, MOST_ORGANIZATIONS } from './groups.ts'
+import { EXPORTS } from './commands.ts'
+import {
+  AT_REST_MANY_AT_ONCE,
+  BESIDE_POSTGRES,
+  CONCURRENCY,
+  LEAST_BESIDE_LOOP,
+  MANY_AT_ONCE,
+  MOST_ORGANIZATIONS,
+  type Night,
+  NIGHTS,
+  SYNC_OF_40,
+  SYNC_OF_40_FROM_NODE_20,
+  wholeName,
+} from './groups.ts'
 import { floorOf } from './members.ts'
-import { type GroupResult, ratiosOf, samplesOf, sharesOf } from './results.ts'
-import { spreadOf } from './statistics.ts'
-import { BESIDE_POSTGRES } from './postgres/beside.ts'
-import { QUICK_SCANS } from './quick/measure-quick.ts'
-import { EXPORTS } from './whole/exports.ts'
-import { type Night, NIGHTS, SYNC_OF_40, SYNC_OF_40_FROM_NODE_20, wholeName } from './whole/commands.ts'
+import { QUICK_SCANS } from './quick.ts'
+import { type GroupResult, ratiosOf, samplesOf, sharesOf, spreadOf } from './results.ts'
 
 /** What the program is to achieve. */
 export type Target = {

@@ -1,7 +1,9 @@
-import type { Group, Member } from './members.ts'
+import { realpathSync } from 'node:fs'
+import { delimiter, join } from 'node:path'
+import type { Group, Member, Requirement } from './members.ts'
 import type { Dataset } from './messages.ts'
-import type { ProgramName } from './run-program.ts'
-import { runToEnd } from './run-to-end.ts'
+import { postgresPrograms } from './postgres-server.ts'
+import { type ProgramName, runToEnd } from './run-program.ts'
 
 /** Public tools that a user might take instead. They are measured where they are installed, and never needed. */
 const TOOLS: readonly Tool[] = [
@@ -41,4 +43,66 @@ function membersOf({ name, program }: Tool, dataset: Dataset, python: string): M
     { ...base, name: `${name}, initial sync`, start: 'empty' },
     { ...base, name: `${name}, a second night`, start: 'yesterday' },
   ]
+}
+
+/** What was found on this machine for members that need more than the benchmark's own Node. */
+export type Found = Readonly<Record<Requirement, string | undefined>>
+
+/** Looks for a Python among the names given, for a Node 20 in the folders of a PATH, and for the programs of a PostgreSQL server. */
+export async function findStarters(pythons: readonly string[], path: string): Promise<Found> {
+  return { Python: await firstPython(pythons), 'Node 20': await nodeTwenty(path), PostgreSQL: postgresPrograms() }
+}
+
+/** The group with what its members need, and a line below its figures for each thing that is missing. */
+export function equipped(group: Group, found: Found): Group {
+  const { members } = group
+  const needed = new Set(members.flatMap(({ needs }) => needs ?? []))
+  const missing = [...needed].filter((requirement) => found[requirement] === undefined)
+  const notes = [...(group.notes ?? []), ...missing.map((requirement) => ABOUT_MISSING[requirement])]
+  const present = members.filter(({ needs }) => needs === undefined || found[needs] !== undefined)
+  return { ...group, members: present.map((member) => ({ ...member, ...starterOf(member, found) })), notes }
+}
+
+const ABOUT_MISSING: Readonly<Record<Requirement, string>> = {
+  Python: 'Python by hand was not measured: there is no python3 here (--python FILE names one)',
+  PostgreSQL: 'a mirror in PostgreSQL was not measured: there is no initdb and postgres here',
+  'Node 20': 'nothing was started from Node 20: there is none on the PATH',
+}
+
+function starterOf({ needs }: Member, found: Found): Pick<Member, 'node' | 'python'> {
+  const program = needs && found[needs]
+  if (program === undefined || needs === 'PostgreSQL') return {}
+  return needs === 'Python' ? { python: program } : { node: program }
+}
+
+/** The interpreter itself: a name on the PATH may be a script that looks for it at each start. */
+async function firstPython(names: readonly string[]): Promise<string | undefined> {
+  for (const name of names) {
+    const asked = await outputOf([name, '-c', 'import sys, sqlite3; print(sys.executable)'])
+    if (asked !== undefined && asked !== '') return asked
+  }
+  return undefined
+}
+
+async function nodeTwenty(path: string): Promise<string | undefined> {
+  const files = path.split(delimiter).flatMap((folder) => realFile(join(folder, 'node')) ?? [])
+  for (const file of new Set(files)) {
+    const version = await outputOf([file, '--version'])
+    if (version?.startsWith('v20.')) return file
+  }
+  return undefined
+}
+
+function realFile(file: string): string | undefined {
+  try {
+    return realpathSync(file)
+  } catch {
+    return undefined
+  }
+}
+
+/** Undefined when there is no such program, or it fails. */
+async function outputOf(command: [string, ...string[]]): Promise<string | undefined> {
+  const { code, stdout } = await runToEnd(command).catch(() => ({ code: 1, stdout: '' }))
+  return code === 0 ? stdout.trim() : undefined
 }

@@ -1,8 +1,8 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { Sleep } from '../../src/machine/timers.ts'
+import type { Certificate } from '../../src/scan/scan.ts'
 import type { Sandbox } from '../../src/service/sandbox.ts'
 import type { RateLimit } from '../../src/source/rate-limit.ts'
-import type { Certificate } from '../../src/scan/scan.ts'
-import type { PageRead } from './kept-places.ts'
-import type { SkippingClock } from './skipping-clock.ts'
 
 /** A program that keeps a copy of an organization's list and updates it every night. */
 export type Contender = {
@@ -15,6 +15,9 @@ export type Contender = {
   active: () => ReadonlySet<string>
   close: () => Promise<void>
 }
+
+/** A page as it was read: the ids of its customers in the order served, in lower case. */
+export type PageRead = readonly string[]
 
 /** What a contender says of its night. */
 export type Said = {
@@ -55,4 +58,29 @@ export function idsIn(records: readonly unknown[]): string[] {
     const isObject = typeof record === 'object' && record !== null
     return isObject && 'id' in record && typeof record.id === 'string' ? [record.id.toLowerCase()] : []
   })
+}
+
+/** A clock that advances only by sleeping, at once: waits cost nothing, and are the same on any machine. */
+export type SkippingClock = {
+  /** Unix milliseconds. */
+  now: () => number
+  sleep: Sleep
+  skip: (ms: number) => void
+}
+
+export function skippingClock(startMs: number): SkippingClock {
+  let nowMs = startMs
+  return {
+    now: () => nowMs,
+    async sleep(ms, signal) {
+      // Those who sleep at the same time sleep through the same time.
+      const untilMs = nowMs + ms
+      await nextTurn()
+      signal.throwIfAborted()
+      nowMs = Math.max(nowMs, untilMs)
+    },
+    skip: (ms) => {
+      nowMs += ms
+    },
+  }
 }

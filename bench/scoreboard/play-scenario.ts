@@ -1,12 +1,17 @@
-import { startSandbox, type Mark, type Sandbox, type Truth } from '../../src/service/sandbox.ts'
+import {
+  type Contender,
+  type OpenContender,
+  type Organization,
+  type PageRead,
+  type Said,
+  skippingClock,
+  type Terms,
+} from './contender.ts'
+import { outOfReach } from './plain-loop.ts'
+import type { Night } from './score.ts'
+import { type Mark, type Sandbox, startSandbox, type Truth } from '../../src/service/sandbox.ts'
 import { scenarioNamed } from '../../src/service/scenarios/scenarios.ts'
 import { RateLimit } from '../../src/source/rate-limit.ts'
-import type { Contender, OpenContender, Organization, Said, Terms } from './contender.ts'
-import { type KeptPlaces, owedBySettled } from './kept-places.ts'
-import { outOfReach } from './out-of-reach.ts'
-import type { Night } from './score.ts'
-import { scaleOf } from './scale.ts'
-import { skippingClock } from './skipping-clock.ts'
 
 export type PlaySettings = { customers?: number | undefined; seed: string; concurrency: number }
 
@@ -119,4 +124,81 @@ async function excused(
   const inHoles = said.holes.flatMap(({ position, size }) => hand.customers.slice(position, position + size))
   const known = absent.intersection(new Set(inHoles.map(({ id }) => id)))
   return known.union(await outOfReach(absent.difference(known), { organization, hand, terms }))
+}
+
+type KeptPlaces = {
+  /** The customers listed from the first request to the last answer who kept their places among one another, in that order. */
+  stayed: ReadonlySet<string>
+  /** Those who moved meanwhile; customers who came or left need not have. */
+  moved: ReadonlySet<string>
+}
+
+/**
+ * The customers that a settled scan must have read: those who stayed. With all others left out, every page is a piece of one sequence
+ * that never changes, and two pages that share a customer who did not move leave no gap in it. So a customer who stayed may be
+ * unread only between two pages that share customers of whom all moved.
+ */
+function owedBySettled({ stayed, moved }: KeptPlaces, pages: readonly PageRead[]): ReadonlySet<string> {
+  const unread = stayed.difference(new Set(pages.flat()))
+  if (unread.size === 0) return stayed
+  const ranks = new Map([...stayed].map((id, rank) => [id, rank]))
+  const seams = seamsOfMoved(pages, moved, ranks)
+  return new Set([...stayed].filter((id) => !unread.has(id) || !seams.some(between(ranks.get(id) ?? 0))))
+}
+
+/** The places, among those who stayed, of the customers on a page; without any of them the page may stand anywhere. */
+type Piece = { first: number; last: number }
+
+type Seam = { one: Piece; other: Piece }
+
+/** Pairs of pages that share two customers or more, all of whom moved. */
+function seamsOfMoved(
+  pages: readonly PageRead[],
+  moved: ReadonlySet<string>,
+  ranks: ReadonlyMap<string, number>,
+): Seam[] {
+  const sets = pages.map((page) => new Set(page))
+  const pieces = pages.map((page) => pieceOf(page, ranks))
+  const seams: Seam[] = []
+  for (const [index, set] of sets.entries()) {
+    const movedHere = set.intersection(moved)
+    if (movedHere.size < 2) continue
+    for (const [before, earlier] of sets.slice(0, index).entries()) {
+      if (movedHere.intersection(earlier).size < 2) continue
+      const [one, other] = [pieces[before], pieces[index]]
+      if (one !== undefined && other !== undefined && set.intersection(earlier).isSubsetOf(moved))
+        seams.push({ one, other })
+    }
+  }
+  return seams
+}
+
+function pieceOf(page: PageRead, ranks: ReadonlyMap<string, number>): Piece {
+  const places = page.flatMap((id) => ranks.get(id) ?? [])
+  return { first: Math.min(...places), last: Math.max(...places) }
+}
+
+/** A page without any who stayed has its first place at infinity and its last before all: it bounds a gap on either side. */
+function between(rank: number): (seam: Seam) => boolean {
+  return ({ one, other }) => (one.last < rank && rank < other.first) || (other.last < rank && rank < one.first)
+}
+
+/** How long the list of a scenario is, and the pace that both contenders keep. */
+export type Scale = { customers: number; requestsPerMinute?: number }
+
+/** The scale of a scenario, with as many customers as were asked for, if a number was. */
+export function scaleOf(scenario: string, { customers }: { customers?: number | undefined }): Scale {
+  const usual = SCALES[scenario] ?? { customers: USUAL_CUSTOMERS }
+  return customers === undefined ? usual : { ...usual, customers }
+}
+
+const USUAL_CUSTOMERS = 1050
+
+/** Scenarios that are about long lists, or a slow service. */
+const SCALES: Record<string, Scale> = {
+  'import-of-one-second': { customers: 50_000 },
+  'hidden-order': { customers: 20_000 },
+  'by-name-slow': { customers: 50_000, requestsPerMinute: 60 },
+  'last-change': { customers: 50_000 },
+  'capped-total': { customers: 1500 },
 }

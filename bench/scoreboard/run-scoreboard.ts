@@ -1,17 +1,13 @@
 import { writeFile } from 'node:fs/promises'
 import { parseArgs } from 'node:util'
 import { z } from 'zod'
-import { UsageError } from '../../src/errors/errors.ts'
-import { SCENARIOS, scenarioNamed } from '../../src/service/scenarios/scenarios.ts'
 import type { OpenContender } from './contender.ts'
-import { expectationOf, priceList } from './expectations.ts'
-import { placeInPostgres } from './mirror-place.ts'
-import { ourScan, scanInto } from './our-scan.ts'
+import { ourScan, placeInPostgres, scanInto } from './our-scan.ts'
 import { plainLoop } from './plain-loop.ts'
-import { NIGHTS, playScenario, type PlaySettings } from './play-scenario.ts'
-import { scaleOf } from './scale.ts'
-import { scoreOf } from './score.ts'
-import { scoreTable, type Line } from './score-table.ts'
+import { NIGHTS, playScenario, type PlaySettings, scaleOf } from './play-scenario.ts'
+import { expectationOf, type Line, priceList, scoreOf, scoreTable } from './score.ts'
+import { UsageError } from '../../src/errors/errors.ts'
+import { scenarioNamed, SCENARIOS } from '../../src/service/scenarios/scenarios.ts'
 
 export type Contenders = { loop: OpenContender; scan: OpenContender }
 

@@ -87,3 +87,98 @@ function counted(customers: number): string {
 function union(sets: readonly ReadonlySet<string>[]): Set<string> {
   return sets.reduce<Set<string>>((all, set) => all.union(set), new Set())
 }
+
+/** How both contenders did with one scenario. */
+export type Line = {
+  scenario: string
+  customers: number
+  loop: Score
+  scan: Score
+  expectation: Expectation | undefined
+}
+
+/** A table in Markdown, with its columns aligned, so that it can be read as it is. */
+export function scoreTable(lines: readonly Line[]): string {
+  const rows = lines.map(({ scenario, customers, loop, scan }) => [
+    `\`${scenario}\``,
+    ...[customers.toLocaleString('en'), ...counts(loop), saying(loop)],
+    ...[...counts(scan), `${(scan.requests / Math.max(1, loop.requests)).toFixed(2)} ×`, saying(scan)],
+  ])
+  const widths = HEAD.map((title, column) => Math.max(title.length, ...rows.map((row) => row[column]?.length ?? 0)))
+  const align = (row: readonly string[]): string => {
+    const padded = row.map((cell, column) => {
+      const width = widths[column] ?? 0
+      return isNumeric(column) ? cell.padStart(width) : cell.padEnd(width)
+    })
+    return `| ${padded.join(' | ')} |`
+  }
+  const rule = widths.map((width, column) => (isNumeric(column) ? `${'-'.repeat(width - 1)}:` : '-'.repeat(width)))
+  return [align(HEAD), align(rule), ...rows.map(align)].join('\n')
+}
+
+const HEAD = [
+  ...['scenario', 'customers'],
+  ...['loop: lost', 'wrongly removed', 'requests', 'it said'],
+  ...['scan: lost', 'wrongly removed', 'requests', '× loop', 'it said'],
+]
+
+const TEXTS: ReadonlySet<string> = new Set(['scenario', 'it said'])
+
+function isNumeric(column: number): boolean {
+  return !TEXTS.has(HEAD[column] ?? '')
+}
+
+function counts({ lost, wronglyRemoved, requests }: Score): string[] {
+  return [lost, wronglyRemoved, requests].map((count) => count.toLocaleString('en'))
+}
+
+/** E.g. `1 × failed (bad-answer), 3 × proven; 400 missing as said`. */
+function saying({ claims, holes, missingAsSaid }: Score): string {
+  const said = claims.map(({ word, times, reasons }) => {
+    const why = reasons.length > 0 ? ` (${reasons.join(', ')})` : ''
+    return `${claims.length > 1 ? `${times} × ` : ''}${word}${why}`
+  })
+  const notes = [
+    said.join(', '),
+    ...(holes > 0 ? [`${holes} ${holes === 1 ? 'hole' : 'holes'}`] : []),
+    ...(missingAsSaid > 0 ? [`${missingAsSaid.toLocaleString('en')} missing as said`] : []),
+  ]
+  return notes.join('; ')
+}
+
+/** Scenarios in which each night, the first included, must end well at a price; they are judged in their own scale only. */
+const PRICED: ReadonlySet<string> = new Set(['hidden-order', 'by-name-slow', 'last-change'])
+const MOST_TIMES = 1.7
+const GOOD_ENDS: ReadonlySet<string> = new Set(['proven', 'settled'])
+
+/** A night of the scan, and how many times the loop's requests for pages it took; searches do not count. */
+type Price = { night: number; word: string; times: number }
+
+export type Expectation = { prices: readonly Price[]; shortfalls: readonly string[] }
+
+/** What the scan asked for night by night, and where it fell short of what is expected; undefined where nothing more is. */
+export function expectationOf(
+  scenario: string,
+  { loop, scan }: { loop: readonly Night[]; scan: readonly Night[] },
+): Expectation | undefined {
+  if (!PRICED.has(scenario)) return undefined
+  const prices = scan.map((night): Price => {
+    const plain = loop.find((other) => other.night === night.night)?.pages ?? 0
+    return { night: night.night, word: night.said.word, times: night.pages / Math.max(1, plain) }
+  })
+  return { prices, shortfalls: prices.flatMap(shortfall) }
+}
+
+function shortfall({ night, word, times }: Price): string[] {
+  const words = `night ${night} (${word})`
+  return [
+    ...(GOOD_ENDS.has(word) ? [] : [`${words}: neither proven nor settled`]),
+    ...(times > MOST_TIMES ? [`${words}: ${times.toFixed(2)} times the plain requests, more than ${MOST_TIMES}`] : []),
+  ]
+}
+
+/** E.g. `by-name-slow: settled at 1.19, settled at 1.20 times the plain requests, night by night (at most 1.7)`. */
+export function priceList(scenario: string, { prices }: Expectation): string {
+  const each = prices.map(({ word, times }) => `${word} at ${times.toFixed(2)}`).join(', ')
+  return `${scenario}: ${each} times the plain requests, night by night (at most ${MOST_TIMES})`
+}

@@ -1,18 +1,24 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { comingRuns } from '../../jobs/schedule/due-times.ts'
-import { abandonedForNothing } from './checks/abandoned-runs.ts'
-import { compareCustomers } from './checks/customers.ts'
-import { missedDueTimes, repeatedDueTimes } from './checks/due-times.ts'
-import { badlyEnded } from './checks/ended-runs.ts'
-import { oddEnds } from './checks/lives.ts'
-import { overlappingRuns, requestsOfTwo } from './checks/overlaps.ts'
-import { reportsOfNights } from './checks/reports.ts'
-import { alarms, personalData, type Written } from './checks/written-texts.ts'
-import type { Health } from './health.ts'
+import {
+  abandonedForNothing,
+  alarms,
+  badlyEnded,
+  compareCustomers,
+  missedDueTimes,
+  oddEnds,
+  overlappingRuns,
+  personalData,
+  repeatedDueTimes,
+  reportsOfNights,
+  requestsOfTwo,
+  type Written,
+  type Health,
+} from './checks.ts'
 import { readCustomers, readDamage, readRemovals, readRuns, type StoredRun } from './read-mirror.ts'
 import { hasStarted } from './worker-process.ts'
 import { SPREAD_MS, type World } from './world.ts'
+import { comingRuns } from '../../jobs/schedule/due-times.ts'
 
 /**
  * For how long a due time may go without a run while a worker, the queue and the service are there: the lease of a run whose worker

@@ -2,15 +2,12 @@ import { randomInt } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { watchHealth } from './health.ts'
+import { watchHealth } from './checks.ts'
 import { inspect } from './inspect.ts'
-import { readOptions, SOAK_HELP, type SoakOptions } from './options.ts'
 import { planEvents, type SoakEvent } from './plan.ts'
-import { changeLists, keepWorkers, playEvents } from './play.ts'
-import { watchProgress, type Progress } from './progress.ts'
-import { comeToRest, MOST_BY_CLOCK_MS, stopWorkers } from './rest.ts'
+import { changeLists, comeToRest, keepWorkers, MOST_BY_CLOCK_MS, playEvents, stopWorkers } from './play.ts'
 import { endLife, lifeOf } from './worker-process.ts'
-import { createWorld, isWell, startWorkers, type World } from './world.ts'
+import { createWorld, isWell, readOptions, SOAK_HELP, type SoakOptions, startWorkers, type World } from './world.ts'
 
 type Writer = { write(text: string): unknown }
 export type Output = { stdout: Writer; stderr: Writer; signal: AbortSignal; exit: (code: 1) => void }
@@ -126,3 +123,43 @@ async function endAll({ workers, redis, postgres, service }: World): Promise<voi
   await postgres?.close()
   await service.close()
 }
+
+/** What a soak is doing. Where it does not get on, it ends. */
+export type Progress = { doing: (what: string) => void; stop: () => void }
+
+/**
+ * Ends a soak that has not ended after `lastMs`: it says what it was doing and what was still open, kills its processes, and exits with 1.
+ * The one who waits for its result always gets one.
+ */
+export function watchProgress(
+  { workers, redis, postgres, folder }: Watched,
+  { lastMs, seed, say, exit }: { lastMs: number; seed: string; say: (text: string) => void; exit: (code: 1) => void },
+): Progress {
+  let what = 'starting'
+  const timer = setTimeout(() => {
+    const open = [...Map.groupBy(process.getActiveResourcesInfo(), (kind) => kind)]
+    say(
+      `The soak FAILED: it has not ended after ${Math.round(lastMs / 60_000)} minutes, while ${what}. Still open: ` +
+        `${open.map(([kind, each]) => `${each.length} ${kind}`).join(', ')}. Seed ${seed}; everything is kept in ${folder}\n`,
+    )
+    for (const { lives } of workers) for (const life of lives) life.process.kill('SIGKILL')
+    const killed = Promise.allSettled([redis?.kill(), postgres?.kill()])
+    void Promise.race([killed, new Promise((resolve) => setTimeout(resolve, KILL_MS))]).then(() => exit(1))
+  }, lastMs).unref()
+  return {
+    doing: (now) => {
+      what = now
+    },
+    stop: () => clearTimeout(timer),
+  }
+}
+
+/** The processes of a soak, and the folder with its files. */
+type Watched = {
+  workers: readonly { lives: readonly { process: { kill: (signal: 'SIGKILL') => unknown } }[] }[]
+  redis: { kill: () => Promise<unknown> } | undefined
+  postgres: { kill: () => Promise<unknown> } | undefined
+  folder: string
+}
+
+const KILL_MS = 2000

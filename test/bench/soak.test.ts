@@ -1,17 +1,23 @@
 import { expect, test } from 'vitest'
-import { abandonedForNothing } from '../../bench/soak/checks/abandoned-runs.ts'
-import { compareCustomers, type Compared } from '../../bench/soak/checks/customers.ts'
-import { missedDueTimes, repeatedDueTimes } from '../../bench/soak/checks/due-times.ts'
-import { badlyEnded } from '../../bench/soak/checks/ended-runs.ts'
-import { oddEnds } from '../../bench/soak/checks/lives.ts'
-import { overlappingRuns, requestsOfTwo } from '../../bench/soak/checks/overlaps.ts'
-import { reportsOfNights } from '../../bench/soak/checks/reports.ts'
-import { alarms, personalData } from '../../bench/soak/checks/written-texts.ts'
-import { listCustomers } from '../../bench/soak/listed-customers.ts'
-import { readOptions } from '../../bench/soak/options.ts'
+import {
+  abandonedForNothing,
+  alarms,
+  badlyEnded,
+  compareCustomers,
+  type Compared,
+  missedDueTimes,
+  oddEnds,
+  overlappingRuns,
+  personalData,
+  repeatedDueTimes,
+  reportsOfNights,
+  requestsOfTwo,
+} from '../../bench/soak/checks.ts'
 import { planEvents } from '../../bench/soak/plan.ts'
-import { watchProgress } from '../../bench/soak/progress.ts'
 import type { StoredCustomer, StoredRun } from '../../bench/soak/read-mirror.ts'
+import { watchProgress } from '../../bench/soak/run-soak.ts'
+import { readOptions } from '../../bench/soak/world.ts'
+import { listCustomers } from '../../bench/soak/service.ts'
 import { generateCustomers } from '../../src/service/customers.ts'
 
 const STAGE = {

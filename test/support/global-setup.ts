@@ -11,7 +11,7 @@ import { openEmbedded } from '../../jobs/queue/embedded.ts'
 import { onPostgres } from './mirror-choice.ts'
 import { openKeptPglite } from './postgres/kept-pglite.ts'
 import { startTestServer } from './postgres/server.ts'
-import { startRedis } from './redis-server.ts'
+import { startRedis } from '../../bench/redis-server.ts'
 import { chosenQueue } from './test-run.ts'
 
 declare module 'vitest' {

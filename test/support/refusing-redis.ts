@@ -1,6 +1,6 @@
 import { aGate } from './gate.ts'
 import { aJobsWorkplace, aQueue } from './jobs-workplace.ts'
-import type { RedisServer } from './redis-server.ts'
+import type { RedisServer } from '../../bench/redis-server.ts'
 import { aSandbox, organizationsOf } from './workplace.ts'
 
 /** One more than a worker mirrors at a time, so that a job is always waiting: BullMQ asks for it at once after an error. */

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { env } from 'node:process'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
-import { redisProgram } from './redis-server.ts'
+import { redisProgram } from '../../bench/redis-server.ts'
 
 /**
  * The test files that take longest on an idle machine, the longest first: begun last, one of them would keep a single core busy

@@ -10,7 +10,7 @@ import { runWorker } from '../../jobs/worker.ts'
 import { aGate } from './gate.ts'
 import { aJobsWorkplace, aQueue } from './jobs-workplace.ts'
 import { valueOf } from './mirror-file.ts'
-import { type RedisServer, startRedis } from './redis-server.ts'
+import { type RedisServer, startRedis } from '../../bench/redis-server.ts'
 import { childProgram } from './run-cli.ts'
 import { aSandbox, organizationsOf, type Workplace } from './workplace.ts'
 

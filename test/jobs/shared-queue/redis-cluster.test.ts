@@ -3,7 +3,7 @@ import { askQueue, probeQueue } from '../../../jobs/queue/backend.ts'
 import { eventually } from '../../support/eventually.ts'
 import { aJobsWorkplace } from '../../support/jobs-workplace.ts'
 import { rowsOf } from '../../support/mirror-file.ts'
-import { redisProgram } from '../../support/redis-server.ts'
+import { redisProgram } from '../../../bench/redis-server.ts'
 import { aRedis, startWorker } from '../../support/worker-log.ts'
 import { aSandbox, organizationsOf } from '../../support/workplace.ts'
 

@@ -6,7 +6,7 @@ import { valueOf } from '../../support/mirror-file.ts'
 import { aRedis, aWorkerOn, message } from '../../support/worker-log.ts'
 import { nameInDatabase } from '../../../jobs/queue/port.ts'
 import type { Queues } from '../../../jobs/queue/queues.ts'
-import type { RedisServer } from '../../support/redis-server.ts'
+import type { RedisServer } from '../../../bench/redis-server.ts'
 
 const APPEND_ONLY: [how: string, appendOnly: boolean][] = [
   ['with its append-only file', true],

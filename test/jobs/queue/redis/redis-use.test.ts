@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { openBackend, probeQueue } from '../../../../jobs/queue/backend.ts'
 
 import { checked } from '../../../support/commands.ts'
-import { redisProgram, type RedisServer } from '../../../support/redis-server.ts'
+import { redisProgram, type RedisServer } from '../../../../bench/redis-server.ts'
 import { aRedis } from '../../../support/worker-log.ts'
 
 const open = (address: string) => openBackend(address, { folder: tmpdir() })

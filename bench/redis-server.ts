@@ -1,21 +1,28 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { env } from 'node:process'
 import { Redis } from 'ioredis'
-import { freePort } from '../../bench/free-port.ts'
+import { UsageError } from '../src/errors/errors.ts'
+import { freePort } from './postgres-server.ts'
 
-/** A Redis of its own in a temporary folder, that may be killed and started again. */
+/** A Redis of its own, that may be killed and started again. */
 export type RedisServer = {
   url: string
+  isUp(): boolean
   /** As `kill -9`. */
   kill(): Promise<void>
   /** Starts it again on the same port, with what it had written, if it was to write. */
   start(): Promise<void>
+  /** Deletes what it has written. Only while it is down. */
+  forget(): void
+  freeze(): void
+  thaw(): void
   /** Runs one command. */
   command(name: string, ...parameters: string[]): Promise<unknown>
+  /** Ends it, and removes its files. */
   close(): Promise<void>
 }
 
@@ -26,11 +33,25 @@ export function redisProgram(): string | undefined {
     .find((path) => existsSync(path))
 }
 
-/** Starts Redis or Valkey on a free port; with `appendOnly` it forgets nothing when it is killed. A cluster has no slots yet. */
-export async function startRedis({ appendOnly = false, password = '', isCluster = false } = {}): Promise<RedisServer> {
+type Wanted = {
+  /** Where it has its files; by default a temporary folder. */
+  folder?: string
+  /** It forgets nothing when it is killed. */
+  appendOnly?: boolean
+  password?: string
+  /** It has no slots yet. */
+  isCluster?: boolean
+}
+
+/** Starts Redis or Valkey on a free port of 127.0.0.1. Throws a UsageError where there is none. */
+export async function startRedis({
+  folder = mkdtempSync(join(tmpdir(), 'customer-mirror-redis-')),
+  appendOnly = false,
+  password = '',
+  isCluster = false,
+}: Wanted = {}): Promise<RedisServer> {
   const program = redisProgram()
-  if (program === undefined) throw new Error('There is no redis-server or valkey-server on the PATH.')
-  const folder = mkdtempSync(join(tmpdir(), 'customer-mirror-redis-'))
+  if (program === undefined) throw new UsageError('There is no redis-server or valkey-server on the PATH. Install one.')
   const port = await freePort()
   const server = ['--port', String(port), '--bind', '127.0.0.1', '--dir', folder, '--save', '']
   const durability = ['--appendonly', appendOnly ? 'yes' : 'no', '--appendfsync', 'always']
@@ -38,8 +59,10 @@ export async function startRedis({ appendOnly = false, password = '', isCluster 
   const access = password === '' ? [] : ['--requirepass', password]
   const url = `redis://${password === '' ? '' : `:${password}@`}127.0.0.1:${port}`
   let child: ChildProcess | undefined
+  let isFrozen = false
 
   async function start(): Promise<void> {
+    mkdirSync(folder, { recursive: true, mode: 0o700 })
     child = spawn(program ?? '', [...server, ...durability, ...sharing, ...access], { stdio: 'ignore' })
     await command('ping')
   }
@@ -47,7 +70,7 @@ export async function startRedis({ appendOnly = false, password = '', isCluster 
   async function kill(): Promise<void> {
     const running = child
     child = undefined
-    if (running === undefined) return
+    if (running === undefined || running.exitCode !== null || running.signalCode !== null) return
     const ended = once(running, 'exit')
     running.kill('SIGKILL')
     await ended
@@ -65,10 +88,17 @@ export async function startRedis({ appendOnly = false, password = '', isCluster 
 
   await start()
   return {
-    url,
-    kill,
-    start,
-    command,
+    ...{ url, kill, start, command },
+    isUp: () => child !== undefined && !isFrozen,
+    forget: () => rmSync(folder, { recursive: true, force: true }),
+    freeze: () => {
+      isFrozen = true
+      child?.kill('SIGSTOP')
+    },
+    thaw: () => {
+      isFrozen = false
+      child?.kill('SIGCONT')
+    },
     close: async () => {
       await kill()
       rmSync(folder, { recursive: true, force: true })
