@@ -101,10 +101,7 @@ function median({ rows }: GroupResult, name: string): Measurement {
 type Curves = { costs: readonly Cost[]; sideBySide: SideBySide; nightsBefore: number }
 
 /** The part on the number of customers, with no figure in it that was not measured or does not follow from those that were. */
-function curvesPart(
-  { costs, sideBySide, nightsBefore }: Curves,
-  machine: Readonly<Record<string, string>>,
-): string {
+function curvesPart({ costs, sideBySide, nightsBefore }: Curves, machine: Readonly<Record<string, string>>): string {
   const largest = costs.at(-1)
   if (largest === undefined) throw new Error('There is nothing to write about.')
   const parts = [
