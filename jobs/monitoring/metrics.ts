@@ -233,8 +233,7 @@ function gauge(
  * on which Node; and the organizations.
  */
 function measureStandings(registry: Registry, look: () => readonly Standing[]): void {
-  const known = commit()
-  const build = { version: version(), ...(known !== undefined && { commit: known }), node: process.version }
+  const build = { version: version(), commit: commit() ?? '', node: process.version }
   const ofBuild = 'The version of the program, its commit where that is known, and the version of Node'
   gauge(registry, 'build_info', ofBuild, ['version', 'commit', 'node'], () => [[1, build]])
   for (const [name, help, valueOf] of OF_ORGANIZATIONS)

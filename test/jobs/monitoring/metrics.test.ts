@@ -73,10 +73,8 @@ test('the worker says whether it is ready, whether its queue is up, and which ve
     'customer_mirror_ready 0',
     'customer_mirror_queue_up 0',
   ])
-  const known = commit()
-  const made = known === undefined ? '' : `commit="${known}",`
   expect(await lines()).toContain(
-    `customer_mirror_build_info{version="${version()}",${made}node="${process.version}"} 1`,
+    `customer_mirror_build_info{version="${version()}",commit="${commit() ?? ''}",node="${process.version}"} 1`,
   )
 })
 
