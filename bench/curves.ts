@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { about, measuredOn, megabytes, number, percent, seconds, span, table, withPart } from './markdown.ts'
 import { describeMachine } from './measure.ts'
-import { atRest, firstLoad, type Group, plain } from './members.ts'
+import { atRest, firstLoad, type Group, plainly } from './members.ts'
 import type { Dataset, Measurement } from './messages.ts'
 import { groupTable } from './report.ts'
 import { type GroupResult, spreadOf } from './results.ts'
@@ -69,13 +69,13 @@ const OPTIONS = {
 
 function curveGroup(customers: number): Group {
   const dataset = { organizations: 1, customers }
-  const members = [firstLoad('load', dataset), atRest('rest', dataset), plain(atRest('plain', dataset))]
+  const members = [firstLoad('load', dataset), atRest('rest', dataset), plainly(atRest('plain', dataset))]
   return { name: 'curve', about: `${customers.toLocaleString('en')} customers, no latency`, members }
 }
 
 function sideBySideGroup(dataset: Dataset): Group {
-  const about = `${dataset.organizations} × ${dataset.customers.toLocaleString('en')} customers side by side, no latency`
-  return { name: 'side-by-side', about, members: [firstLoad('load', dataset), atRest('rest', dataset)] }
+  const what = `${dataset.organizations} × ${dataset.customers.toLocaleString('en')} customers side by side, no latency`
+  return { name: 'side-by-side', about: what, members: [firstLoad('load', dataset), atRest('rest', dataset)] }
 }
 
 function costOf(customers: number, result: GroupResult): Cost {

@@ -9,7 +9,7 @@ import {
   type Member,
   memberOf,
   NEW,
-  plain,
+  plainly,
 } from './members.ts'
 import type { Dataset } from './messages.ts'
 
@@ -63,11 +63,11 @@ export function groupsOf({ customers, large }: Sizes): Group[] {
   return [
     syncsOfFew(),
     wholeCommands(dataset),
-    { name: 'night', about: `${size} customers, mirrored before, no latency`, members: night(dataset) },
+    { name: 'night', about: `${size} customers, mirrored before, no latency`, members: nightMembers(dataset) },
     { name: 'load', about: `${size} customers into an empty file, no latency`, members: load(dataset) },
     { name: 'latency', about: `${size} customers, each answer delayed`, members: latency(dataset) },
     { name: 'gzip', about: `${size} customers, compressed answers, no latency`, members: gzip(dataset) },
-    { name: 'by-hand', about: `${size} customers: fetch in a loop, one upsert a row`, members: byHand(dataset) },
+    { name: 'by-hand', about: `${size} customers: fetch in a loop, one upsert a row`, members: byHandMembers(dataset) },
     besidePostgres(customers),
     ...(large === undefined
       ? []
@@ -78,11 +78,11 @@ export function groupsOf({ customers, large }: Sizes): Group[] {
   ]
 }
 
-function night(dataset: Dataset): Member[] {
+function nightMembers(dataset: Dataset): Member[] {
   const [rest, restFloor] = withFloor(atRest('at rest', dataset, [['at rest, plain']]))
   return [
     // What is compared runs one behind the other: the machine changes its speed within a round.
-    ...[rest, plain(atRest('at rest, plain', dataset)), restFloor],
+    ...[rest, plainly(atRest('at rest, plain', dataset)), restFloor],
     ...withFloor({ ...atRest('the second night', dataset), nightsBefore: 1 }),
     ...withFloor({ ...atRest('1 % changed', dataset), answering: edition('changed'), expect: CHANGED }),
     ...withFloor({ ...atRest('1 % gone', dataset), answering: edition('gone'), expect: GONE }),
@@ -96,7 +96,7 @@ function load(dataset: Dataset): Member[] {
   return [
     ...withFloor({ ...chain, floors: [[floorOf(chain.name), inserted.name]] }),
     inserted,
-    ...extras(withFloor(plain(firstLoad('initial sync, plain', dataset)))),
+    ...extras(withFloor(plainly(firstLoad('initial sync, plain', dataset)))),
   ]
 }
 
@@ -108,7 +108,7 @@ function latency(dataset: Dataset): Member[] {
   })
   const rest = atRest('at rest', dataset)
   // The plain scan asks for as many pages as a loop does.
-  const asMany = delayed(plain(atRest('at rest, plain', dataset)), 20)
+  const asMany = delayed(plainly(atRest('at rest, plain', dataset)), 20)
   const manyAtOnce = { ...delayed(rest, 20), name: AT_REST_MANY_AT_ONCE, concurrency: MANY_AT_ONCE }
   const floors = [[manyAtOnce.name], ['at rest, 20 ms'], [asMany.name]]
   const loop = delayed(loopMember('sequential loop at rest', 'yesterday', dataset, floors), 20)
@@ -149,7 +149,7 @@ function gzip(dataset: Dataset): Member[] {
   ])
 }
 
-function byHand(dataset: Dataset): Member[] {
+function byHandMembers(dataset: Dataset): Member[] {
   return extras([
     ...withFloor(loopMember('loop, at rest', 'yesterday', dataset)),
     ...withFloor(loopMember('loop, initial sync', 'empty', dataset)),

@@ -82,7 +82,7 @@ export function memberOf(name: string, dataset: Dataset) {
   return { name, program: 'mirror', dataset, scan: 'chain', answering: BASE } as const
 }
 
-export function plain(member: Member): Member {
+export function plainly(member: Member): Member {
   return { ...member, scan: 'plain' }
 }
 

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { existsSync, mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { delimiter, dirname, join } from 'node:path'
 import { env as ours, execPath } from 'node:process'
-import { text } from 'node:stream/consumers'
+import { text as textOf } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { expect, onTestFinished, test } from 'vitest'
 import { publishCommand } from '../src/cli/publish.ts'
@@ -144,7 +144,7 @@ async function aDocumentedMachine(): Promise<DocumentedMachine> {
     if (needsQueue && !existsSync(queue)) prepareQueue(queue)
     const child = spawn('/bin/sh', ['-e', '-c', lines.join('\n')], { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] })
     onTestFinished(() => stopAll(pids))
-    const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')])
+    const [stdout, stderr] = await Promise.all([textOf(child.stdout), textOf(child.stderr), once(child, 'close')])
     return { code: child.exitCode, stdout, stderr }
   }
 
