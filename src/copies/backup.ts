@@ -1,18 +1,18 @@
+import type Database from 'better-sqlite3'
 import { lstatSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
-import type Database from 'better-sqlite3'
+import { Interrupted, MirrorUnusable } from '../errors/errors.ts'
+import { isOfSqlite, mirrorFault, seenIn } from '../errors/faults.ts'
+import { makeFolder } from '../machine/folders.ts'
+import { sqliteError } from '../store/port/sqlite-errors.ts'
+import { sqlTime } from '../store/port/sql.ts'
+import { connect, withoutFolder } from '../store/sqlite/connect.ts'
+import { findDamage } from '../store/sqlite/open-database.ts'
 import { copyError } from './copy-error.ts'
 import { nameToKeep, removeTooMany, replaceKeeping } from './older-files.ts'
 import { hasTable, hasWal, isMirror, kindOfFile, numberIn, type OpenedToRead, openToRead } from './open-to-read.ts'
 import { refused, requireNoJournals, requireOwnFolder, requirePlace } from './target-place.ts'
-import { type Unfinished, writeFor } from './written-file.ts'
-import { Interrupted, MirrorUnusable } from '../errors/errors.ts'
-import { isOfSqlite, mirrorFault, seenIn } from '../errors/faults.ts'
-import { makeFolder } from '../machine/folders.ts'
-import { sqlTime } from '../store/port/sql.ts'
-import { sqliteError } from '../store/port/sqlite-errors.ts'
-import { connect, withoutFolder } from '../store/sqlite/connect.ts'
-import { findDamage } from '../store/sqlite/open-database.ts'
+import { writeFor } from './written-file.ts'
 
 export type BackupPlan = {
   mirror: string
@@ -31,19 +31,36 @@ export type Backup = { file: string; takenAt: string; bytes: number; customers: 
  * cannot be read, CopyFailed, and Interrupted after an abort.
  */
 export async function makeBackup(
-  plan: BackupPlan,
+  { file, mirror, keep }: BackupPlan,
   { nowMs, signal }: { nowMs: number; signal: AbortSignal },
 ): Promise<Backup> {
-  const { file, mirror } = plan
   const source = openToRead(mirror)
   try {
     // Published copies are read in the same way, and lack what a run needs.
-    if (!isMirror(source.db)) throw new MirrorUnusable(`${mirror}: ${NO_MIRROR}`, { code: 'foreign' })
+    if (!isMirror(source.db))
+      throw new MirrorUnusable(
+        `${mirror}: is a copy for readers, not a mirror. Name the mirror in the configuration.`,
+        { code: 'foreign' },
+      )
     requireBackupTarget(file, mirror)
     makeFolder(dirname(file))
-    return await writeFor(file, (unfinished) =>
-      writeBackup(plan, { source, unfinished, takenAt: sqlTime(nowMs) }, signal),
-    )
+    const takenAt = sqlTime(nowMs)
+    const unsound = (what: string) => {
+      const said = `${what}. No backup was made, and those from before were left as they are`
+      return mirrorFault(mirror, { fault: 'damaged', said })
+    }
+    return await writeFor(file, async ({ path, place }) => {
+      const customers = await copyChecked(source, path, { signal, unsound }, (db) => {
+        db.exec(`CREATE TABLE ${MARK} (taken_at DATETIME NOT NULL)`)
+        db.prepare(`INSERT INTO ${MARK} (taken_at) VALUES (?)`).run(takenAt)
+      })
+      const bytes = statSync(path).size
+      const kept = keep !== undefined && keep > 1 ? nameToKeep(file, backupTakenAt(file)) : undefined
+      replaceKeeping(kept === undefined ? [] : [{ file, kept }], place)
+      const newest = { file, at: takenAt, replaced: kept, most: (keep ?? 1) - 1 }
+      const removed = keep === undefined ? [] : removeTooMany(newest, (older) => backupTakenAt(older) !== undefined)
+      return { file, takenAt, bytes, customers, removed }
+    })
   } catch (error) {
     // SQLite does not say which of the two files a failing disk belongs to; the one that is written is the more likely. The other is open.
     const isRead = isOfSqlite(error) && !['full', 'denied'].includes(seenIn(error)?.fault ?? '')
@@ -51,30 +68,6 @@ export async function makeBackup(
   } finally {
     source.close()
   }
-}
-
-const NO_MIRROR = 'is a copy for readers, not a mirror. Name the mirror in the configuration.'
-
-async function writeBackup(
-  { file, mirror, keep }: BackupPlan,
-  { source, unfinished, takenAt }: { source: OpenedToRead; unfinished: Unfinished; takenAt: string },
-  signal: AbortSignal,
-): Promise<Backup> {
-  const { path, place } = unfinished
-  const unsound = (what: string) => {
-    const said = `${what}. No backup was made, and those from before were left as they are`
-    return mirrorFault(mirror, { fault: 'damaged', said })
-  }
-  const customers = await copyChecked(source, path, { signal, unsound }, (db) => {
-    db.exec(`CREATE TABLE ${MARK} (taken_at DATETIME NOT NULL)`)
-    db.prepare(`INSERT INTO ${MARK} (taken_at) VALUES (?)`).run(takenAt)
-  })
-  const { size } = statSync(path)
-  const kept = keep !== undefined && keep > 1 ? nameToKeep(file, backupTakenAt(file)) : undefined
-  replaceKeeping(kept === undefined ? [] : [{ file, kept }], place)
-  const newest = { file, at: takenAt, replaced: kept, most: (keep ?? 1) - 1 }
-  const removed = keep === undefined ? [] : removeTooMany(newest, (older) => backupTakenAt(older) !== undefined)
-  return { file, takenAt, bytes: size, customers, removed }
 }
 
 /** Pages copied at a time, 16 MB: between two steps the process takes signals. */
@@ -92,15 +85,16 @@ export async function copyChecked(
   { signal, unsound }: { signal: AbortSignal; unsound: (what: string) => Error },
   work: (db: Database.Database) => void = () => {},
 ): Promise<number> {
+  const requireGoing = () => {
+    if (signal.aborted) throw new Interrupted('Stopped as asked. Nothing was changed.')
+  }
   source.db.exec('BEGIN')
   try {
-    const copying = source.db.backup(path, {
-      progress() {
-        requireGoing(signal)
-        return PAGES_AT_ONCE
-      },
-    })
-    await copying.catch((error: unknown) => {
+    const progress = () => {
+      requireGoing()
+      return PAGES_AT_ONCE
+    }
+    await source.db.backup(path, { progress }).catch((error: unknown) => {
       throw withoutFolder(error)
     })
     source.requireUnchanged()
@@ -113,7 +107,7 @@ export async function copyChecked(
         copy.exec('DELETE FROM leases')
         work(copy)
       })()
-      requireGoing(signal)
+      requireGoing()
       return numberIn(copy, 'SELECT COUNT(*) FROM customers')
     } finally {
       copy.close()
@@ -123,10 +117,6 @@ export async function copyChecked(
   } finally {
     source.db.exec('ROLLBACK')
   }
-}
-
-function requireGoing(signal: AbortSignal): void {
-  if (signal.aborted) throw new Interrupted('Stopped as asked. Nothing was changed.')
 }
 
 /** Whether SQLite found the file damaged, or to be no database. */
@@ -152,8 +142,7 @@ const MARK = 'backup_mark'
 
 /** The moment of which the open file is a backup; undefined for a mirror that is none, or that was written since. */
 export function markIn(db: Database.Database): string | undefined {
-  if (!hasTable(db, MARK)) return undefined
-  return db.prepare<[], string>(`SELECT taken_at FROM ${MARK}`).pluck().get()
+  return hasTable(db, MARK) ? db.prepare<[], string>(`SELECT taken_at FROM ${MARK}`).pluck().get() : undefined
 }
 
 /** The moment of which the file at `path` is a backup; undefined for every other file. Nothing is made beside it. */

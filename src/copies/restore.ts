@@ -1,24 +1,24 @@
+import type Database from 'better-sqlite3'
 import { chownSync, realpathSync, statSync } from 'node:fs'
 import { basename, dirname, extname, join } from 'node:path'
-import type Database from 'better-sqlite3'
 import { isPostgres } from '../address/mirror-address.ts'
-import { copyChecked, isDamage, markIn } from './backup.ts'
-import { carryOver } from './carry-over.ts'
-import { LeftUndone } from './copy-error.ts'
-import { listOlder, olderName, replaceKeeping } from './older-files.ts'
-import { isMirror, lookBeside, numberIn, type OpenedToRead, openToRead } from './open-to-read.ts'
-import { isSame } from './target-place.ts'
-import { listUnfinished, removeFile, type Unfinished, writeFor } from './written-file.ts'
 import { MirrorUnusable, OrganizationLeased, UsageError } from '../errors/errors.ts'
 import { isOfSqlite, mirrorFault, seenIn } from '../errors/faults.ts'
 import { isMissing, makeFolder } from '../machine/folders.ts'
 import type { Clocks } from '../model/organizations.ts'
-import { sqlTime } from '../store/port/sql.ts'
 import { fileError } from '../store/port/sqlite-errors.ts'
+import { sqlTime } from '../store/port/sql.ts'
 import { purge, sqliteSession } from '../store/port/sqlite-store.ts'
 import { heldLeases } from '../store/runs/lease.ts'
 import { connect } from '../store/sqlite/connect.ts'
 import { isWhole, openDatabase, requireRegularFile } from '../store/sqlite/open-database.ts'
+import { copyChecked, isDamage, markIn } from './backup.ts'
+import { carryOver } from './carry-over.ts'
+import { LeftUndone } from './copy-error.ts'
+import { listOlder, olderName, replaceKeeping } from './older-files.ts'
+import { isMirror, lookBeside, numberIn, openToRead } from './open-to-read.ts'
+import { isSame } from './target-place.ts'
+import { listUnfinished, removeFile, type Unfinished, writeFor } from './written-file.ts'
 
 export type RestorePlan = {
   mirror: string
@@ -41,56 +41,42 @@ export async function restoreMirror(plan: RestorePlan, { signal, ...clocks }: Cl
   if (isMissing(file)) throw new UsageError(`${file}: there is no such file. Name a backup.`)
   // Its place is not the name of a link to it.
   const mirror = isMissing(plan.mirror) ? plan.mirror : lookBeside(plan.mirror, () => realpathSync(plan.mirror))
-  const source = openBackup(file)
+  const source = openToRead(file, { asMade: true })
   try {
+    if (!isMirror(source.db)) throw new MirrorUnusable(`${file}: ${NO_BACKUP}`, { code: 'foreign' })
     if (isSame(file, mirror))
       throw new UsageError(`${file}: is the mirror itself. Name the backup that shall take its place.`)
     // Before a long copy, and again at its end.
     ;(await lockMirror(mirror, { force, ...clocks }))?.close()
     makeFolder(dirname(mirror))
+    const unsound = (what: string) =>
+      new MirrorUnusable(
+        `${file}: is damaged, or a disk failed while it was read (${what}). ${AS_IT_WAS} Check the disk, or name an older backup.`,
+        { code: 'damaged' },
+      )
     const write = async (unfinished: Unfinished) => {
       const takenAt = markIn(source.db)
-      const unsound = (what: string) => damaged(file, what)
       await copyChecked(source, unfinished.path, { signal, unsound })
-      const swapped = await swap(mirror, unfinished, { force, ...clocks })
-      return { mirror: plan.mirror, file, takenAt, ...swapped }
+      return { mirror: plan.mirror, file, takenAt, ...(await swap(mirror, unfinished, { force, ...clocks })) }
     }
     return await writeFor(mirror, write, { busy: (cause) => inUse(mirror, 'another restore is under way', cause) })
   } catch (error) {
-    throw restoreError(error, mirror)
+    if (error instanceof LeftUndone) throw mirrorFault(mirror, error.seen, { cause: error })
+    const seen = seenIn(error)
+    if (seen !== undefined) throw mirrorFault(mirror, seen, { kept: AS_IT_WAS, cause: error })
+    throw fileError(error, mirror)
   } finally {
     source.close()
   }
 }
 
-function inUse(mirror: string, what: string, cause: unknown): MirrorUnusable {
-  return mirrorFault(mirror, { fault: 'busy', said: `${what}. Nothing was restored` }, { cause })
-}
-
-function restoreError(error: unknown, mirror: string): unknown {
-  if (error instanceof LeftUndone) return mirrorFault(mirror, error.seen, { cause: error })
-  const seen = seenIn(error)
-  return seen === undefined ? fileError(error, mirror) : mirrorFault(mirror, seen, { kept: AS_IT_WAS, cause: error })
-}
+const NO_BACKUP =
+  'is a copy for readers, which lacks what runs need. Name a backup; without one, move the mirror away and sync anew.'
 
 const AS_IT_WAS = 'Nothing was restored; the mirror is as it was.'
 
-/** Opens a backup to read only. Throws MirrorUnusable for a file that is none. */
-function openBackup(file: string): OpenedToRead {
-  const opened = openToRead(file, { asMade: true })
-  if (isMirror(opened.db)) return opened
-  opened.close()
-  throw new MirrorUnusable(
-    `${file}: is a copy for readers, which lacks what runs need. Name a backup; without one, move the mirror away and sync anew.`,
-    { code: 'foreign' },
-  )
-}
-
-function damaged(file: string, what: string): MirrorUnusable {
-  return new MirrorUnusable(
-    `${file}: is damaged, or a disk failed while it was read (${what}). Nothing was restored; the mirror is as it was. Check the disk, or name an older backup.`,
-    { code: 'damaged' },
-  )
+function inUse(mirror: string, what: string, cause: unknown): MirrorUnusable {
+  return mirrorFault(mirror, { fault: 'busy', said: `${what}. Nothing was restored` }, { cause })
 }
 
 type Locking = Clocks & { force: boolean }
@@ -111,7 +97,13 @@ async function lockMirror(file: string, { force, ...clocks }: Locking): Promise<
     // Without this, SQLite would make the files of a WAL beside it before it looks whether it is alone.
     db.pragma('locking_mode = EXCLUSIVE')
     if (!isMirror(db)) throw mirrorFault(file, { fault: 'foreign', said: 'is a SQLite file of another program' })
-    await requireNoRun(db, file, clocks)
+    // No other program has the file open: one of another machine may all the same be in the middle of a run.
+    const [held] = isWhole(db) ? await heldLeases(sqliteSession(db), clocks) : []
+    if (held !== undefined)
+      throw new OrganizationLeased(
+        `${file}: run ${held.run_id} of ${held.organization} is writing it. Nothing was restored. Stop the worker and every sync, then ` +
+          'restore again; a run that died is given up after a minute.',
+      )
     db.pragma('journal_mode = DELETE')
     db.exec('BEGIN EXCLUSIVE')
     return db
@@ -128,36 +120,26 @@ const UNLOCKABLE =
   'is so damaged that SQLite cannot lock it, or its disk failed, so nothing shows whether a program still has it open. Check the disk, and stop ' +
   'every program that uses the mirror, then restore with --force.'
 
-/** No other program has the file open: one of another machine may all the same be in the middle of a run. */
-async function requireNoRun(db: Database.Database, file: string, clocks: Clocks): Promise<void> {
-  const [held] = isWhole(db) ? await heldLeases(sqliteSession(db), clocks) : []
-  if (held !== undefined)
-    throw new OrganizationLeased(
-      `${file}: run ${held.run_id} of ${held.organization} is writing it. Nothing was restored. Stop the worker and every sync, then ` +
-        'restore again; a run that died is given up after a minute.',
-    )
-}
-
 /**
  * The moment of the exchange. The replaced file gets its second name first, so that there is a mirror at its place at any time; the
  * lock on it ends only when it has left its place.
  */
-async function swap(mirror: string, unfinished: Unfinished, { force, ...clocks }: Locking) {
-  const locked = await lockMirror(mirror, { force, ...clocks })
+async function swap(mirror: string, { path, place }: Unfinished, locking: Locking) {
+  const locked = await lockMirror(mirror, locking)
   try {
     const hadMirror = !isMissing(mirror)
     // Nothing of a mirror of another version, or without all of its tables, can be carried over.
     const replaced = locked !== undefined && isWhole(locked) ? locked : undefined
-    const carried = await carryInto(unfinished, { replaced, mirror, nowMs: clocks.nowMs })
+    const carried = await carryInto(path, { replaced, mirror, nowMs: locking.nowMs })
     // A mirror that root restores belongs to the user who owned the one before, and otherwise to the owner of its folder.
-    if (hadMirror && process.getuid?.() === 0) chownSync(unfinished.path, statSync(mirror).uid, statSync(mirror).gid)
-    const kept = olderName(replacedName(mirror), sqlTime(clocks.nowMs))
+    if (hadMirror && process.getuid?.() === 0) chownSync(path, statSync(mirror).uid, statSync(mirror).gid)
+    const kept = olderName(replacedName(mirror), sqlTime(locking.nowMs))
     // What lies beside a mirror that is gone, or damaged, must not be taken for the WAL of the new one.
     const names = ['', '-journal', '-wal'].filter((ending) => !isMissing(mirror + ending))
     const asKept = (ending: string) => ({ file: mirror + ending, kept: kept + ending, isMoved: ending !== '' })
     replaceKeeping(names.map(asKept), () => {
       removeFile(`${mirror}-shm`)
-      unfinished.place()
+      place()
     })
     return { kept: hadMirror ? kept : undefined, ...carried }
   } finally {
@@ -165,11 +147,10 @@ async function swap(mirror: string, unfinished: Unfinished, { force, ...clocks }
   }
 }
 
-const UNERASED = { fault: 'full', said: 'what is left of forgotten customers could not be erased' } as const
-
-type Replacing = { replaced: Database.Database | undefined; mirror: string; nowMs: number }
-
-async function carryInto({ path }: Unfinished, { replaced, mirror, nowMs }: Replacing) {
+async function carryInto(
+  path: string,
+  { replaced, mirror, nowMs }: { replaced: Database.Database | undefined; mirror: string; nowMs: number },
+) {
   const restored = openDatabase(path, 'write')
   try {
     restored.pragma('journal_mode = DELETE')
@@ -179,7 +160,12 @@ async function carryInto({ path }: Unfinished, { replaced, mirror, nowMs }: Repl
     const carried = await carryOver(replaced, restored, nowMs)
     restored.exec('COMMIT')
     // Earlier values of forgotten customers may stand in free space of the backup.
-    if ((carried.forgotten ?? 0) > 0 && !purge(restored)) throw mirrorFault(mirror, UNERASED, { kept: AS_IT_WAS })
+    if ((carried.forgotten ?? 0) > 0 && !purge(restored))
+      throw mirrorFault(
+        mirror,
+        { fault: 'full', said: 'what is left of forgotten customers could not be erased' },
+        { kept: AS_IT_WAS },
+      )
     const customers = numberIn(restored, 'SELECT COUNT(*) FROM customers')
     const organizations = numberIn(restored, 'SELECT COUNT(DISTINCT organization) FROM customers')
     return { ...carried, customers, organizations }

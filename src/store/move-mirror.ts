@@ -126,39 +126,24 @@ function atOnce({ name, columns }: Table): number {
   return name === 'rejects' ? 20 : name === 'lists' ? 1 : Math.floor(16_000 / columns.length)
 }
 
-/** The rows of a table in the order of its key, some at a time: each of them is read once. */
+/** The rows of a table in the order of its key, some at a time: each of them is read once. Throws Interrupted after an abort. */
 async function* pagesOf(session: Session, table: Table, { organizations, signal }: Copying): AsyncGenerator<Row[]> {
-  // Or the server would sort what is left of the table for each page.
-  if (session.kind === 'postgres') await session.run(BY_INDEX)
-  for (const organization of OF_MIRROR.has(table.name) ? [undefined] : (organizations ?? [undefined]))
-    for await (const rows of pagesWithin(session, table, organization)) {
-      if (signal?.aborted === true) throw new Interrupted('Stopped as asked. Nothing was copied.')
-      yield rows
-    }
-}
-
-async function* pagesWithin(session: Session, table: Table, organization: string | undefined): AsyncGenerator<Row[]> {
   const { name, key, columns } = table
+  // Or the server would sort what is left of the table for each page.
+  if (session.kind === 'postgres') await session.run(sql`SET LOCAL enable_sort = off`)
+  const chosen = sql`organization IN (${joined(organizations ?? [])})`
+  const ofRun = name === 'windows' ? sql`run_id IN (SELECT id FROM runs WHERE ${chosen})` : chosen
+  const within = organizations === undefined || OF_MIRROR.has(name) ? sql`true` : ofRun
   const most = atOnce(table)
-  // Rows of one organization are found by the rest of their key: an index then begins at the next of them.
-  const rest = key.filter((column) => column !== 'organization' || organization === undefined || key.length === 1)
   for (let last: Row | undefined; ;) {
-    const after = last === undefined ? sql`true` : sql`(${named(rest)}) > (${joined(valuesOf(last, rest))})`
+    const after = last === undefined ? sql`true` : sql`(${named(key)}) > (${joined(valuesOf(last, key))})`
     const rows = await session.all<Row>(sql`
-      SELECT ${named(columns)} FROM ${text(name)} WHERE ${within(name, organization)} AND ${after}
-      ORDER BY ${named(key)} LIMIT ${most}`)
+      SELECT ${named(columns)} FROM ${text(name)} WHERE ${within} AND ${after} ORDER BY ${named(key)} LIMIT ${most}`)
+    if (signal?.aborted === true) throw new Interrupted('Stopped as asked. Nothing was copied.')
     if (rows.length > 0) yield rows
     if (rows.length < most) return
     last = rows.at(-1)
   }
-}
-
-const BY_INDEX = sql`SET LOCAL enable_sort = off`
-
-function within(table: string, organization: string | undefined): Part {
-  if (organization === undefined) return sql`true`
-  if (table !== 'windows') return sql`organization = ${organization}`
-  return sql`run_id IN (SELECT id FROM runs WHERE organization = ${organization})`
 }
 
 function named(columns: readonly string[]): Sql {
@@ -203,33 +188,29 @@ function carriedRow(row: Row, { name, columns }: Table, base: number): Row {
 async function basesIn(copying: Copying): Promise<(row: Row) => number> {
   const { from, to } = copying
   if (to.kind === 'postgres') return () => 0
-  const spans = new Map<string, { least: number; most: number }>()
-  const note = (organization: string, numbers: readonly number[]) => {
-    let { least, most } = spans.get(organization) ?? { least: Infinity, most: 0 }
-    // A list may have a million, more than a call takes.
-    for (const number of numbers) if (number > 0) [least, most] = [Math.min(least, number), Math.max(most, number)]
-    spans.set(organization, { least, most })
-  }
+  const highest = new Map<string, number>()
+  const note = (organization: string, number: number) =>
+    void highest.set(organization, Math.max(number, highest.get(organization) ?? 0))
   const runs = await from.all<{ id: number; organization: string }>(sql`SELECT id, organization FROM runs`)
   const organizations = new Map(runs.map(({ id, organization }) => [id, organization]))
   const nameOf = ({ organization, run_id }: Row) => shown(organization) || (organizations.get(Number(run_id)) ?? '')
   for (const table of tablesOf(copying)) {
     const { name, key, columns } = table
+    const lists = columns.filter((column) => ROW_NUMBERS[`${name}.${column}`] === 'rows')
     if (columns.includes('row_id')) {
-      const found = await from.all<{ organization: string; least: number; most: number }>(sql`
-        SELECT organization, min(row_id) AS least, max(row_id) AS most FROM ${text(name)} GROUP BY organization`)
-      for (const { organization, least, most } of found) note(organization, [least, most])
-    } else
-      for (const column of columns.filter((one) => ROW_NUMBERS[`${name}.${one}`] === 'rows'))
-        for await (const rows of pagesOf(from, { ...table, columns: [...new Set([...key, column])] }, copying))
-          for (const row of rows) note(nameOf(row), numbersIn(row[column]))
+      const most = sql`SELECT organization, max(row_id) AS number FROM ${text(name)} GROUP BY organization`
+      for (const { organization, number } of await from.all<{ organization: string; number: number }>(most))
+        note(organization, number)
+    } else if (lists.length > 0)
+      for await (const rows of pagesOf(from, { ...table, columns: [...new Set([...key, ...lists])] }, copying))
+        for (const row of rows)
+          for (const list of lists) for (const number of numbersIn(row[list])) note(nameOf(row), number)
   }
   const bases = new Map<string, number>()
   let last = 0
-  for (const [organization, { least, most }] of [...spans].toSorted(([one], [other]) => (one < other ? -1 : 1))) {
-    if (most === 0) continue
-    bases.set(organization, last + 1 - least)
-    last += most - least + 1
+  for (const [organization, number] of [...highest].toSorted(([one], [other]) => (one < other ? -1 : 1))) {
+    bases.set(organization, last)
+    last += number
   }
   return (row) => bases.get(nameOf(row)) ?? 0
 }

@@ -1,4 +1,4 @@
-import { copyFileSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { expect, test } from 'vitest'
 import { readConfig } from '../../src/config/read-config.ts'
@@ -11,15 +11,6 @@ import { aPlan, publishAll } from '../support/publishing.ts'
 import { aWorkplace } from '../support/workplace.ts'
 
 const ACME = { id: 'acme', baseUrl: 'http://127.0.0.1:1', apiKey: 'key', secret: 'secret' }
-
-test('a copy that a publish made or renamed since is listed where it is then', async () => {
-  const { config, copy, older } = await aPublishedCopy()
-  const copiesLeft = listCopiesLeft(config, 'acme')
-  renameSync(copy, older)
-  copyFileSync(older, copy)
-
-  expect(copiesLeft().copies).toEqual([copy, older])
-})
 
 test('copies that can be listed no more are those that were there before, and where there is no list at first it is an error', async () => {
   const { config, copy } = await aPublishedCopy()

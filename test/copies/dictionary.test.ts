@@ -18,14 +18,6 @@ test.each(TABLES)('SELECT * from %s returns its public columns, each with its de
   expect(typed).toEqual(table.columns.map(({ name: column, type }) => [column, type]))
 })
 
-test('every column has a name of its own within its table, and a meaning', () => {
-  for (const { name, meaning, columns } of PUBLIC_TABLES) {
-    expect(meaning, name).not.toBe('')
-    expect(new Set(columns.map((column) => column.name)).size, name).toBe(columns.length)
-    expect(columns.filter((column) => column.meaning === '')).toEqual([])
-  }
-})
-
 test('a column of a table that is not NULL is declared so', async () => {
   const { file } = await aMirror()
   const views = new Set(rowsOf(file, `SELECT name FROM sqlite_schema WHERE type = 'view'`).map(({ name }) => name))
@@ -37,19 +29,6 @@ test('a column of a table that is not NULL is declared so', async () => {
       name,
     ).toEqual(found.map((column) => column['name']))
   }
-})
-
-test('values that customers enter are marked as personal data wherever they are kept', () => {
-  const personal = PUBLIC_TABLES.flatMap(({ name, columns }) =>
-    columns.filter((column) => column.personal).map((column) => `${name}.${column.name}`),
-  )
-
-  expect(personal).toEqual(
-    expect.arrayContaining([
-      ...['customers.name', 'customers.email', 'customers.extra', 'changes.fields'],
-      ...['rejects.payload', 'rejects.record_key'],
-    ]),
-  )
 })
 
 test('docs/read/sql.md and docs/reference/data.md name the public columns that a copy for readers does not have', async () => {

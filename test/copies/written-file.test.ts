@@ -1,13 +1,13 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chownSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { chownSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { expect, onTestFinished, test } from 'vitest'
 import { afterPlacing, copyError, LeftUndone } from '../../src/copies/copy-error.ts'
 import { lockPlace, removeLeftovers, writeTextFile } from '../../src/copies/written-file.ts'
 import { makeFolder } from '../../src/machine/folders.ts'
-import { failToFlushFolders } from '../support/failing-disk.ts'
+
 import { childProgram } from '../support/run-cli.ts'
 import { temporaryFolder } from '../support/temp-folder.ts'
 
@@ -42,17 +42,6 @@ test('what another process writes at the moment stays, and its place is refused 
   expect(readdirSync(folder)).toEqual(['mine'])
 })
 
-test('a folder that is planted as a lock stops nothing, and two writers still exclude each other', () => {
-  const file = join(temporaryFolder(), 'customers.csv')
-  mkdirSync(join(file, '..', '.customers.csv.writing'))
-  const lock = lockPlace(file)
-
-  expect(() => lockPlace(file, { waitMs: 0 })).toThrow('another process writes it')
-  lock.release()
-  lockPlace(file, { waitMs: 0 }).release()
-  expect(readdirSync(join(file, '..'))).toEqual(['.customers.csv.writing'])
-})
-
 test.runIf(process.getuid?.() === 0)('what root writes belongs to the owner of the folder', () => {
   const folder = temporaryFolder()
   chownSync(folder, 54_321, 54_322)
@@ -63,14 +52,6 @@ test.runIf(process.getuid?.() === 0)('what root writes belongs to the owner of t
 
   for (const path of [below, join(below, '..'), file])
     expect(statSync(path)).toMatchObject({ uid: 54_321, gid: 54_322 })
-})
-
-test('a file system that flushes no folders is no failure', () => {
-  const file = join(temporaryFolder(), 'status.html')
-  failToFlushFolders('EINVAL')
-  writeTextFile(file, 'text')
-
-  expect(readFileSync(file, 'utf8')).toBe('text')
 })
 
 test('what the system refuses after a file is in its place is said to be left', () => {
@@ -86,14 +67,4 @@ test('what the system refuses after a file is in its place is said to be left', 
   }).toThrow(
     /^\/out\/readers\.db: is in its place, but the digest is old: no such file or directory \(open, ENOENT\)\. Check the name/,
   )
-})
-
-test('a defect of this program is no fault of the disk', () => {
-  const defect = new TypeError('x is not a function')
-  const failed = () =>
-    afterPlacing('the digest is old', () => {
-      throw defect
-    })
-
-  expect(failed).toThrow(defect)
 })

@@ -121,7 +121,7 @@ const NO_LIST =
 /** Buckets are named in the path where an endpoint is named: few such services give each bucket a host. */
 function clientOf(found: BucketEnvironment, { requestMs, attempts }: StoreLimits): S3Client {
   const { endpoint, credentials, region = endpoint === undefined ? undefined : 'us-east-1' } = found
-  const client = new S3Client({
+  return new S3Client({
     ...(endpoint !== undefined && { endpoint, forcePathStyle: true }),
     ...(region !== undefined && { region }),
     ...(credentials !== undefined && { credentials }),
@@ -135,15 +135,6 @@ function clientOf(found: BucketEnvironment, { requestMs, attempts }: StoreLimits
       throwOnRequestTimeout: true,
     },
   })
-  endLongAnswers(client, 2 * requestMs)
-  return client
-}
-
-/** The limits of the client end when an answer begins, and one that comes byte by byte would never end. */
-function endLongAnswers({ config: { requestHandler } }: S3Client, limitMs: number): void {
-  const handle = requestHandler.handle.bind(requestHandler)
-  requestHandler.handle = (request, options) =>
-    handle(request, { ...options, abortSignal: AbortSignal.timeout(limitMs) })
 }
 
 async function readText(client: S3Client, place: Place): Promise<StoredText | undefined> {

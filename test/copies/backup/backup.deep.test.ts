@@ -2,15 +2,14 @@ import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { backupCommand } from '../../../src/cli/backup.ts'
 import { publishCommand } from '../../../src/cli/publish.ts'
-import { lockPlace } from '../../../src/copies/written-file.ts'
-import { night } from '../../store/nights.ts'
+
 import { aWriter, backUp } from '../../support/backing-up.ts'
-import { customers } from '../../support/builders.ts'
+
 import { aMirroredWorkplace } from '../../support/commands.ts'
-import { aMirror, aMirrorFile, valueOf } from '../../support/mirror-file.ts'
+import { aMirrorFile, valueOf } from '../../support/mirror-file.ts'
 import { LAUNCHER } from '../../support/run-cli.ts'
 import { runCommand } from '../../support/run-command.ts'
 
@@ -27,19 +26,6 @@ describe('a backup', () => {
       expect(valueOf(file, unequal)).toBe(0)
       await writer.saved(5)
     }
-  })
-})
-
-test('two backups at once do not disturb each other: the second gives up with a clear error', async () => {
-  const mirror = await aMirror()
-  await night(mirror, 0, customers(1, 3))
-  const { file } = await backUp(mirror.file)
-  const other = lockPlace(file)
-  onTestFinished(other.release)
-
-  await expect(backUp(mirror.file, { file })).rejects.toMatchObject({
-    code: 'busy',
-    message: expect.stringContaining('another process writes it at the moment'),
   })
 })
 

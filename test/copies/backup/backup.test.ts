@@ -127,16 +127,6 @@ describe('a backup', () => {
     expect(readdirSync(dirname(file)).toSorted()).toEqual(['customers.db'])
     expect(valueOf(file, 'SELECT taken_at FROM backup_mark')).toBe(takenAt)
   })
-
-  test('that is stopped as asked leaves nothing behind', async () => {
-    const mirror = await aMirror()
-    await night(mirror, 0, customers(1, 30))
-    const file = aBackupFile()
-    const making = backUp(mirror.file, { file, signal: AbortSignal.abort() })
-
-    await expect(making).rejects.toMatchObject({ code: 'interrupted' })
-    expect(readdirSync(dirname(file))).toEqual([])
-  })
 })
 
 describe('a target that cannot be replaced is refused, and left as it is', () => {
@@ -163,16 +153,6 @@ describe('a target that cannot be replaced is refused, and left as it is', () =>
     })
     expect(readdirSync(folder)).toEqual(before)
     expect(valueOf(mirror.file, 'PRAGMA integrity_check')).toBe('ok')
-  })
-
-  test('another mirror, and a backup that was put back and is a mirror again', async () => {
-    const [mirror, other] = [await aMirror(), await aMirror()]
-    const { file } = await backUp(other.file)
-    const used = await aMirror(file)
-    await used.close()
-
-    for (const taken of [other.file, file])
-      await expect(backUp(mirror.file, { file: taken })).rejects.toMatchObject({ code: 'usage' })
   })
 })
 

@@ -4,12 +4,13 @@ import { expect, onTestFinished, test } from 'vitest'
 import { restoredText } from '../../../src/cli/restore.ts'
 import { openMirror } from '../../../src/store/mirror.ts'
 import { night } from '../../store/nights.ts'
-import { CLOCKS } from '../../store/organizations.ts'
+import { CLOCKS, organizationsOf } from '../../store/organizations.ts'
 import { makeNight } from '../../support/alike-nights.ts'
 import { aBackup, aBackupFile, backUp, lose, restore } from '../../support/backing-up.ts'
-import { customerId, customers, START_MS } from '../../support/builders.ts'
+import { customerId, customers } from '../../support/builders.ts'
 import { failAtLook } from '../../support/failing-disk.ts'
 import { aMirrorFile, rowsOf, valueOf } from '../../support/mirror-file.ts'
+import { replacedMirrors } from '../../../src/copies/restore.ts'
 
 const LAST = 'SELECT (SELECT max(seq) FROM changes) AS seq, (SELECT max(id) FROM runs) AS run'
 
@@ -37,29 +38,13 @@ test.each([
   expect(Number(after['run'])).toBeGreaterThan(Number(before['run']))
 })
 
-test('numbers go on further after a second loss, though the backup is the same', async () => {
-  const mirror = aMirrorFile()
-  const { file } = await mirroredAndBackedUp(mirror)
-  lose(mirror)
-  await restore(file, mirror)
-  await mirroredTo(mirror, [20])
-  const [before = {}] = rowsOf(mirror, LAST)
-  lose(mirror)
-  await restore(file, mirror, { nowMs: START_MS + 3_600_000 })
-  await mirroredTo(mirror, [20])
-  const [after = {}] = rowsOf(mirror, LAST)
-
-  expect(Number(after['seq'])).toBeGreaterThan(Number(before['seq']))
-  expect(Number(after['run'])).toBeGreaterThan(Number(before['run']))
-})
-
 test('where the mirror was begun anew, those forgotten before the backup stay forgotten, and of the others those in the backup', async () => {
   const mirror = aMirrorFile()
   await mirroredTo(mirror, [10])
-  await forget(mirror, [3])
+  await forget(mirror, 'acme', [3])
   const { file } = await backUp(mirror, { file: aBackupFile() })
   await beginAnew(mirror)
-  await forget(mirror, [5, 15])
+  await forget(mirror, 'acme', [5, 15])
   const restored = await restore(file, mirror)
   const again = await openMirror(mirror)
   onTestFinished(() => again.close())
@@ -75,7 +60,7 @@ test('where the mirror was begun anew, those forgotten before the backup stay fo
 
 test('where the disk fails at any one look at the mirror, the restore fails, or keeps the mirror and those forgotten in it', async () => {
   const place = await aBackup()
-  await forget(place.mirror, [3])
+  await forget(place.mirror, 'acme', [3])
   const bytes = readFileSync(place.mirror)
   for (let nth = 1, isThere = true; isThere; nth += 1) {
     rmSync(dirname(place.mirror), { recursive: true })
@@ -107,13 +92,70 @@ async function mirroredTo(file: string, lengths: readonly number[]): Promise<voi
   await mirror.close()
 }
 
-async function forget(file: string, numbers: readonly number[]): Promise<void> {
-  const mirror = await openMirror(file)
-  for (const n of numbers) await mirror.forgetCustomer({ organization: 'acme', id: customerId(n), ...CLOCKS })
-  await mirror.close()
-}
-
 async function beginAnew(mirror: string): Promise<void> {
   lose(mirror)
   await mirroredTo(mirror, [20])
+}
+
+test.each([
+  ['another one before the backup', [9], [3]],
+  ['the first after the organization was renamed', [], [3]],
+  ['one who was new then', [], [12]],
+])('customers who were forgotten in a renamed organization stay forgotten: %s', async (_, before, after) => {
+  const mirror = aMirrorFile()
+  await mirroredOnce(mirror, 'acme')
+  await forget(mirror, 'acme', before)
+  const { file } = await backUp(mirror, { file: aBackupFile() })
+  await rename(mirror)
+  await mirroredOnce(mirror, 'acme-eu', customers(1, 12))
+  await forget(mirror, 'acme-eu', after)
+  const restored = await restore(file, mirror)
+
+  expect(restored).toMatchObject({ forgotten: 1, onlyInBackup: ['acme'] })
+  expect(restored.customers).toBe(valueOf(mirror, 'SELECT count(*) FROM customers'))
+  const replaced = replacedMirrors(mirror)
+  expect(replaced).toEqual([restored.kept])
+  for (const n of [...before, ...after]) expect(readFileSync(mirror, 'latin1')).not.toContain(`customer-${n}@example`)
+  // To rename it again is what the operator does next.
+  await rename(mirror)
+  const again = await openMirror(mirror)
+  onTestFinished(() => again.close())
+  const { report } = await makeNight(again, 20, { list: customers(1, 12), told: { organization: 'acme-eu' } })
+  expect(report).toMatchObject({ status: 'complete', received: 12, suppressed: before.length + after.length })
+  const left = rowsOf(mirror, 'SELECT id FROM customers').map(({ id }) => id)
+  for (const n of [...before, ...after]) expect(left).not.toContain(customerId(n))
+  expect(rowsOf(mirror, 'PRAGMA foreign_key_check')).toEqual([])
+})
+
+test('the organizations that only the backup had are named', async () => {
+  const mirror = aMirrorFile()
+  for (const organization of ['acme', 'globex']) await mirroredOnce(mirror, organization)
+  const { file } = await backUp(mirror, { file: aBackupFile() })
+  const organizations = await organizationsOf(mirror)
+  await organizations.forget('globex', CLOCKS)
+  await organizations.close()
+
+  const restored = await restore(file, mirror)
+
+  expect(restoredText(restored)).toMatch(/not in the replaced mirror: globex\. If you renamed or forgot/)
+  // Its readers have deleted it, and there is no change that brings it back.
+  expect(restored.feedGoesBack).toBe(true)
+})
+
+async function mirroredOnce(file: string, organization: string, list = customers(1, 10)): Promise<void> {
+  const mirror = await openMirror(file)
+  await night(mirror, 0, list, { organization })
+  await mirror.close()
+}
+
+async function forget(file: string, organization: string, numbers: readonly number[]): Promise<void> {
+  const mirror = await openMirror(file)
+  for (const n of numbers) await mirror.forgetCustomer({ organization, id: customerId(n), ...CLOCKS })
+  await mirror.close()
+}
+
+async function rename(file: string): Promise<void> {
+  const organizations = await organizationsOf(file)
+  await organizations.rename({ from: 'acme', to: 'acme-eu' }, CLOCKS)
+  await organizations.close()
 }

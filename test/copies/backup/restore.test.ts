@@ -1,6 +1,6 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { copyFileSync, existsSync, readdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { restoreCommand } from '../../../src/cli/restore.ts'
@@ -77,23 +77,6 @@ describe('a restore', () => {
     expect(namesBeside(mirror)).toEqual(['customers-replaced-20260105T020000000Z.db', 'customers.db'])
   })
 
-  test('gives no number of a run or a change out again, and no earlier updated_at', async () => {
-    const { mirror, backup } = await aBackup()
-    const numbers = `SELECT (SELECT max(seq) FROM changes) AS seq, (SELECT max(id) FROM runs) AS run,
-      (SELECT max(updated_at) FROM customers) AS stamp`
-    const [before = {}] = rowsOf(mirror, numbers)
-    const { feedGoesBack } = await restore(backup, mirror)
-    const next = await openMirror(mirror)
-    onTestFinished(() => next.close())
-    await night(next, 0.5, customers(1, 11))
-    const [after = {}] = rowsOf(mirror, numbers)
-
-    expect(feedGoesBack).toBe(true)
-    expect(Number(after['seq'])).toBeGreaterThan(Number(before['seq']))
-    expect(Number(after['run'])).toBeGreaterThan(Number(before['run']))
-    expect(String(after['stamp']) > String(before['stamp'])).toBe(true)
-  })
-
   test('keeps forgotten who was forgotten after the backup, and nothing of them in the restored file', async () => {
     const mirror = await openMirror(aMirrorFile())
     await night(mirror, 0, customers(1, 10))
@@ -129,18 +112,6 @@ describe('a restore', () => {
     expect(readFileSync(mirror.file, 'latin1')).not.toContain('customer-3@example')
   })
 
-  test('gets no WAL that lies where the mirror was before someone moved it away', async () => {
-    const { mirror, backup } = await aBackup()
-    const other = await aMirror()
-    await night(other, 0, customers(1, 40))
-    copyFileSync(`${other.file}-wal`, `${mirror}-wal`)
-    renameSync(mirror, `${mirror}.away`)
-    await restore(backup, mirror)
-
-    expect(existsSync(`${mirror}-wal`)).toBe(false)
-    expect(valueOf(mirror, COUNT)).toBe(10)
-  })
-
   test.each([
     ['of another version', `PRAGMA user_version = ${VERSION + 1}`],
     ['without a table', 'DROP TABLE fingerprint_key'],
@@ -166,15 +137,6 @@ describe('a restore', () => {
 })
 
 describe('nothing is changed', () => {
-  test('where the mirror is a pipe or a device', async () => {
-    const { mirror, backup } = await aBackup()
-    const pipe = aPipe(`${mirror}.pipe`)
-
-    await expect(restore(backup, pipe)).rejects.toMatchObject({ code: 'foreign' })
-    expect(statSync(pipe).isFIFO()).toBe(true)
-    expect(namesBeside(mirror)).toEqual(['customers.db', 'customers.db.pipe'])
-  })
-
   test.each([
     ['another process has it open to write', false],
     ['another process has it open to read', true],
@@ -271,13 +233,6 @@ test('a mirror that is damaged beyond locking is replaced only with --force, and
   const { kept = '', feedGoesBack } = await restore(backup, mirror, { force: true })
   expect([valueOf(mirror, COUNT), feedGoesBack]).toEqual([10, true])
   expect(readFileSync(kept, 'utf8')).toBe('x'.repeat(5000))
-})
-
-test('a mirror with damage inside is replaced without --force', async () => {
-  const { mirror, backup } = await aBackup()
-  damaged(mirror)
-
-  await expect(restore(backup, mirror)).resolves.toMatchObject({ customers: 10 })
 })
 
 test('a file of someone else at the place of the mirror is left alone, with --force too', async () => {

@@ -2,7 +2,7 @@ import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { utcMoment } from '../../../src/time/moments.ts'
 import { aCustomer, customers, START_MS } from '../../support/builders.ts'
-import { aMirror, mirrorPages } from '../../support/mirror-file.ts'
+import { aMirror } from '../../support/mirror-file.ts'
 import { DAY_MS, night } from '../../store/nights.ts'
 import { seeds } from '../../support/seeds.ts'
 import { playNights, someNights } from '../random-organizations.ts'
@@ -51,15 +51,6 @@ test.each([
   await night(mirror, 0, customers(1, 3))
 
   await expect(exportedFrom(mirror.file, { asOf })).rejects.toThrow(said)
-})
-
-test('an organization that is being loaded has no customers yet that could be whole', async () => {
-  const mirror = await aMirror()
-  await mirrorPages(mirror, [customers(1, 3)], { ending: { status: 'failed', readToEnd: false } })
-
-  await expect(exportedFrom(mirror.file, { asOf: ofNight(1) })).rejects.toThrow(
-    /The list of acme was never read to its end/,
-  )
 })
 
 test('a mirror without any run has nothing to export', async () => {

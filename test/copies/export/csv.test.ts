@@ -144,12 +144,6 @@ describe('for a spreadsheet', () => {
     expect(harmlessInSpreadsheet(text)).toBe(text)
   })
 
-  test('a value with many separators is looked through once', () => {
-    const text = `${'\t'.repeat(500_000)}x${';\n'.repeat(250_000)}`
-
-    expect(harmlessInSpreadsheet(text)).toMatch(/^'\t+ … \(cut off: 1000002 characters\)$/)
-  })
-
   test('a value is as long as a cell at most, since what follows would begin a cell of its own', () => {
     expect(harmlessInSpreadsheet('a'.repeat(32_767))).toBe('a'.repeat(32_767))
 
@@ -163,9 +157,5 @@ describe('for a spreadsheet', () => {
 
     expect(cut.isWellFormed()).toBe(true)
     expect(cut.length).toBeLessThanOrEqual(32_767)
-  })
-
-  test('numbers stay numbers', async () => {
-    expect((await write([[-1n, -1.5]], { excel: true })).text).toContain('\r\n-1,-1.5\r\n')
   })
 })

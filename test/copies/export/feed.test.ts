@@ -43,15 +43,6 @@ test('a change comes with what it changed, and with the customer as it is now', 
   expect(removed).toMatchObject({ seq: 2n, change: 'removed', id: customerId(2), fields: null, is_active: 0n })
 })
 
-test('a copy without any change knows the last seq that was deleted, of whichever organization', async () => {
-  const file = await aPrunedMirror()
-  tamper(file, `INSERT INTO horizons (organization, pruned_seq, feed_seq) VALUES ('globex', 9, 9)`)
-  tamper(file, 'DELETE FROM changes')
-  tamper(file, `DELETE FROM sqlite_sequence WHERE name = 'changes'`)
-
-  expect((await exportedFrom(file)).done).toMatchObject({ lastSeq: 9 })
-})
-
 test('customers of a time whose changes were deleted are not known', async () => {
   const file = await aPrunedMirror()
 
@@ -59,14 +50,6 @@ test('customers of a time whose changes were deleted are not known', async () =>
     'What is from before 2026-01-07 12:00:00.000 was deleted',
   )
   expect((await exportedFrom(file, { asOf: '2026-01-08 12:00:00.000' })).rows).toHaveLength(9)
-})
-
-test('after a restore that undid changes, a reader goes on from the last seq of a new copy before there is a later change', async () => {
-  const file = await aPrunedMirror()
-  tamper(file, 'UPDATE horizons SET feed_seq = 1795690499799')
-
-  expect((await exportedFrom(file)).done).toMatchObject({ lastSeq: 1795690499799 })
-  expect(await seqs(file, 1795690499799)).toEqual([])
 })
 
 test('a reader of a mirror on a server may have read changes that were deleted with their organization, and no others', async () => {

@@ -35,19 +35,6 @@ test.each<[string, SqlValue, Kind, string]>([
   expect(await lineOf(value, kind)).toBe(`{"value":${json}}\n`)
 })
 
-test('each row is a line with every column in its order', async () => {
-  const { text, count } = await exported(jsonLinesFormat({}), [
-    ['a', null],
-    ['b', 1n],
-  ])
-
-  expect({ text, count }).toEqual({ text: '{"c1":"a","c2":null}\n{"c1":"b","c2":1}\n', count: 2 })
-})
-
-test('no rows are no lines', async () => {
-  expect(await exported(jsonLinesFormat({}), [])).toMatchObject({ text: '', count: 0 })
-})
-
 test('for a terminal, a value acts on nothing and every row stays one line', async () => {
   const plainJson = (json: string) => json.replaceAll('\u009B', String.raw`\u009b`).replaceAll('\n', '!')
   const { text } = await exported(jsonLinesFormat({ plainJson }), [['a\u009B'], ['b']])

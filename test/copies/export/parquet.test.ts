@@ -70,13 +70,6 @@ test('ids have the type UUID where that is asked for', async () => {
   await expect(write([column('id', 'TEXT')], [['not-an-id']], { ids: 'uuid' })).rejects.toThrow('A value of id in')
 })
 
-test('a column of nothing but NULL, and a file without rows, can be read', async () => {
-  expect(await readBack([column('name', 'TEXT'), column('at', 'DATETIME')], [[null, null]])).toEqual([
-    { name: null, at: null },
-  ])
-  expect(await readBack([column('name', 'TEXT')], [])).toEqual([])
-})
-
 test.each<[string, ExportColumn, ExportRow[number]]>([
   ['a time that is none', column('at', 'DATETIME'), 'yesterday'],
   ['a REAL where an INTEGER should be', column('n', 'INTEGER'), 1.5],

@@ -2,7 +2,7 @@ import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { exportCommand } from '../../../src/cli/export.ts'
-import { partitionFolder } from '../../../src/copies/objects/object-place.ts'
+import { partitionFolder, type WrittenObject } from '../../../src/copies/objects/object-place.ts'
 import { night } from '../../store/nights.ts'
 import { customers } from '../../support/builders.ts'
 import { blocksIn, PAGES } from '../../support/documents.ts'
@@ -15,6 +15,10 @@ import {
   partsIn,
 } from '../../support/exported-files.ts'
 import { runCommand } from '../../support/run-command.ts'
+
+import { lookAtFolder } from '../../../src/copies/objects/folder.ts'
+import { failOnDisk } from '../../support/failing-disk.ts'
+import { temporaryFolder } from '../../support/temp-folder.ts'
 
 test('DuckDB reads the partitions with one glob, each with the last seq, and the organization is a column', async () => {
   const { folder, run } = await aMirrorAndFolder()
@@ -70,15 +74,6 @@ test('the next export replaces the files, and removes those of organizations tha
 })
 
 test.each([
-  ['--to with -o', ['-o', 'x']],
-  ['an unknown field', ['--partition', 'language']],
-])('%s ends before anything is written', async (_, more) => {
-  const { folder, run } = await aMirrorAndFolder()
-  expect((await run(...more)).code).not.toBe(0)
-  expect(existsSync(folder)).toBe(false)
-})
-
-test.each([
   ['--to alone', ['--to', 'x'], /By what/],
   ['--partition alone', ['--partition', 'organization'], /goes with a folder/],
 ])('%s is a usage error', async (_, options, message) => {
@@ -98,4 +93,51 @@ test.each([
   ['', 'organization=__HIVE_DEFAULT_PARTITION__'],
 ])('the folder of the organization %j', (organization, folder) => {
   expect(partitionFolder(organization)).toBe(folder)
+})
+
+/** Exports this text as the partition of each organization. */
+async function exportInto(folder: string, text: string, names = ['acme', 'globex']): Promise<void> {
+  const place = lookAtFolder(folder, { extension: 'csv' })
+  try {
+    const organizations: WrittenObject[] = []
+    for (const organization of names) {
+      const object = place.begin(organization)
+      object.write(text)
+      const put = await object.put().finally(() => object.close())
+      if (put !== undefined) organizations.push({ organization, rows: 1, ...put })
+    }
+    await place.finish({ text, organizations, replaced: [] }, true)
+  } finally {
+    place.close()
+  }
+}
+
+const manifestIn = (folder: string) => JSON.parse(readFileSync(join(folder, '_manifest.json'), 'utf8'))
+
+test('a disk that fails between two partitions leaves those of two exports, and both are said to be there', async () => {
+  const folder = temporaryFolder()
+  await exportInto(folder, 'one')
+  failOnDisk('renameSync', (_from, to) => String(to).includes('globex'))
+
+  await expect(exportInto(folder, 'two')).rejects.toThrow(
+    expect.objectContaining({
+      code: 'full',
+      message: expect.stringMatching(/but not all of it: each partition is of this export or of the one from before/),
+    }),
+  )
+  expect(manifestIn(folder)).toMatchObject({
+    text: 'two',
+    replaced: [{ sha256: expect.any(String) }, { sha256: expect.any(String) }],
+  })
+})
+
+test('an export that does not reach its end leaves the set from before, and nothing of its own', async () => {
+  const folder = temporaryFolder()
+  await exportInto(folder, 'one')
+  const before = partsIn(folder)
+  failOnDisk('fsyncSync', () => true)
+  await expect(exportInto(folder, 'two', ['acme', 'initech'])).rejects.toThrow('EIO')
+
+  expect(partsIn(folder)).toEqual(before)
+  expect(readFileSync(join(folder, 'organization=acme', 'part-0.csv'), 'utf8')).toBe('one')
 })

@@ -1,16 +1,16 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { hrtime } from 'node:process'
 import { setTimeout as sleep } from 'node:timers/promises'
 import Database from 'better-sqlite3'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { publishApart } from '../../../src/copies/publish-apart.ts'
+
 import { failedText } from '../../../src/cli/output/advice.ts'
 import { digestOfFile } from '../../../src/copies/written-file.ts'
 import { programBeside } from '../../../src/machine/process-apart.ts'
-import { lockPlace } from '../../../src/copies/written-file.ts'
+
 import { publishCopies } from '../../../src/copies/publish.ts'
 import type { PublishPlan } from '../../../src/copies/publish-plan.ts'
 import { night } from '../../store/nights.ts'
@@ -19,7 +19,6 @@ import { failOnDisk, failToFlushFolders } from '../../support/failing-disk.ts'
 import { aMirror, rowsOf, tamper, valueOf } from '../../support/mirror-file.ts'
 import { aPlan, publishAll, PUBLISHED_FILES } from '../../support/publishing.ts'
 import { seeds } from '../../support/seeds.ts'
-import { temporaryFolder } from '../../support/temp-folder.ts'
 
 const PROGRAM = programBeside(new URL('../../../src/copies/publish.ts', import.meta.url).href, 'publish-process')
 const CUSTOMERS = 800
@@ -49,27 +48,6 @@ describe('killed at any moment', () => {
     expect(names.filter((name) => name.endsWith('.unfinished'))).toEqual([])
     expect(names.length).toBeLessThanOrEqual(6)
     expect(soundEdition(plan.file)).toBe(seeds(40, { least: 2, every: 20 }))
-  })
-
-  test('a stop between two copies does not say that both are those from before', async () => {
-    const mirror = await aMirror()
-    for (const organization of ['acme', 'globex']) await night(mirror, 0, customers(1, 5), { organization })
-    const folder = temporaryFolder()
-    const plan = aPlan(mirror.file, { file: join(folder, '{organization}', 'readers.db') })
-    mkdirSync(join(folder, 'globex'), { mode: 0o750 })
-    const lock = lockPlace(join(folder, 'globex', 'readers.db'))
-    const stop = new AbortController()
-    const publishing = publishApart([{ ...plan, lockWaitMs: 60_000 }], { signal: stop.signal })
-    const ended = expect(publishing).rejects.toMatchObject({
-      code: 'interrupted',
-      message: expect.stringMatching(/stopped as asked\. .*each copy is the one from before, or a new one\.$/),
-    })
-    await expect.poll(() => existsSync(join(folder, 'acme', 'readers.db.sha256'))).toBe(true)
-    stop.abort()
-    await ended
-    lock.release()
-
-    expect(existsSync(join(folder, 'globex', 'readers.db'))).toBe(false)
   })
 })
 
@@ -129,7 +107,7 @@ describe('on a disk that fails', () => {
     expect(publishCopies(plan).failed).toEqual(failed)
   })
 
-  test.each(['ENOSPC', 'EIO'])(
+  test.each(['ENOSPC'])(
     'no room for a second name of the copy from before is a full disk, and on one without hard links it is moved aside: %s',
     async (code) => {
       const mirror = await aMirror()
@@ -149,21 +127,6 @@ describe('on a disk that fails', () => {
       expect(readdirSync(dirname(plan.file)).filter((name) => /^readers-.*\.db$/.test(name))).toHaveLength(1)
     },
   )
-
-  test('a description of the folder that cannot be put there leaves nothing behind', async () => {
-    const mirror = await aMirror()
-    const plan = aPlan(mirror.file)
-    await night(mirror, 0, customers(1, 5))
-    failOnDisk('renameSync', (_from, to) => String(to).endsWith('metadata.json'))
-
-    expect(publishCopies(plan)).toMatchObject({
-      failed: [],
-      warnings: [expect.stringMatching(/metadata\.json: .*\(rename, EIO\)/)],
-    })
-    expect(readdirSync(dirname(plan.file)).toSorted()).toEqual(
-      PUBLISHED_FILES.filter((name) => name !== 'metadata.json'),
-    )
-  })
 })
 
 /**

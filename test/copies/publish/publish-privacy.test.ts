@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import fc from 'fast-check'
+
 import { describe, expect, test } from 'vitest'
 import { PUBLIC_TABLES } from '../../../src/model/public-tables.ts'
 import { quoted } from '../../../src/source/refusal.ts'
@@ -8,7 +8,9 @@ import { DAY_MS, night } from '../../store/nights.ts'
 import { aCustomer, aPage, anEnding, customerId, START_MS } from '../../support/builders.ts'
 import { aMirror, rowsOf, tamper, valueOf } from '../../support/mirror-file.ts'
 import { aMirrorOfNights, aPlan, aSplitPlan, publishAll } from '../../support/publishing.ts'
-import { seeds } from '../../support/seeds.ts'
+
+import { requireHidden } from '../../../src/copies/publish.ts'
+import { isHiddenBy } from '../../../src/privacy/privacy-policy.ts'
 
 const PERSONAL = ['name', 'username', 'email', 'phone', 'address', 'company_name'] as const
 
@@ -18,11 +20,6 @@ function bytesAround(file: string): string {
   return readdirSync(folder)
     .map((name) => readFileSync(join(folder, name)).toString('latin1'))
     .join('\n')
-}
-
-/** How a value stands in a file: in a column, and within JSON. */
-function formsOf(value: string): string[] {
-  return [value, JSON.stringify(value).slice(1, -1)].map((text) => Buffer.from(text).toString('latin1'))
 }
 
 describe('without personal data', () => {
@@ -82,37 +79,6 @@ describe('without personal data', () => {
       { error: 'The disk is full.', error_code: 'full' },
     ])
   })
-
-  test('a change that was edited by hand into another form is published without its fields', async () => {
-    const mirror = await aMirrorOfNights()
-    tamper(mirror, `UPDATE changes SET fields = '{"language":"planted","name":["a","b"]}' WHERE seq = 1`)
-    const { file } = publishAll(aPlan(mirror, { withoutPersonalData: true })).copies[0] ?? { file: '' }
-
-    expect(valueOf(file, 'SELECT fields FROM changes WHERE seq = 1')).toBeNull()
-  })
-
-  test.each(Array.from({ length: seeds(40, { least: 2, every: 20 }) }, (_, index) => index + 1))(
-    'whatever customers enter, none of it is in the copy (seed %d)',
-    async (seed) => {
-      const mirror = await aMirror()
-      const text = fc.string({ minLength: 6, maxLength: 40, unit: 'grapheme' }).map((value) => `⁂${value}`)
-      const record = (n: number) =>
-        fc
-          .record({
-            ...Object.fromEntries(PERSONAL.map((field) => [field, text])),
-            'loyalty ⁂': fc.oneof(text, fc.json()),
-          })
-          .map((fields) => aCustomer(n, fields))
-      const list = fc.tuple(...[1, 2, 3, 4, 5].map(record))
-      for (const [count, records] of fc.sample(list, { seed, numRuns: 3 }).entries())
-        await night(mirror, count, [...records, { id: `⁂${count}`, name: records }])
-      const plan = aPlan(mirror.file, { withoutPersonalData: true })
-      publishAll(plan)
-
-      expect(bytesAround(mirror.file)).toContain(formsOf('⁂')[0])
-      expect(bytesAround(plan.file)).not.toContain(formsOf('⁂')[0])
-    },
-  )
 })
 
 describe('a copy for each organization', () => {
@@ -149,41 +115,6 @@ describe('a copy for each organization', () => {
     expect(bytesAround(plan.file)).not.toContain('hooli')
   })
 
-  test('together they hold what one copy of all holds', async () => {
-    const mirror = await aMirrorOfNights()
-    const whole = publishAll(aPlan(mirror)).copies[0]
-    const { copies } = publishAll(aSplitPlan(mirror))
-
-    // Each copy has its rows in an order of its own, and so its digests.
-    const withoutDigests = (list: readonly { sha256: string }[] = []) => list.map((each) => ({ ...each, sha256: '' }))
-    expect(withoutDigests(copies.flatMap(({ organizations }) => organizations))).toEqual(
-      withoutDigests(whole?.organizations),
-    )
-    for (const { name, columns } of PUBLIC_TABLES.filter(({ name: table }) => table !== 'dictionary')) {
-      const known = new Set(
-        rowsOf(whole?.file ?? '', 'SELECT name FROM pragma_table_info(?)', name).map((row) => row['name']),
-      )
-      const shown = columns.flatMap((column) =>
-        known.has(column.name) && !/age_seconds/.test(column.name) ? [`"${column.name}"`] : [],
-      )
-      const sql = `SELECT ${shown.join(', ')} FROM ${name} ORDER BY organization, ${shown.join(', ')}`
-      expect(
-        copies.flatMap(({ file }) => rowsOf(file, sql)),
-        name,
-      ).toEqual(rowsOf(whole?.file ?? '', sql))
-    }
-  })
-
-  test('goes where the placeholder stands', async () => {
-    const plan = aPlan(await aMirrorOfNights())
-    const { copies } = publishAll({ ...plan, file: join(dirname(plan.file), '{organization}', 'x-{organization}.db') })
-
-    expect(copies.map(({ file }) => file)).toEqual([
-      join(dirname(plan.file), 'acme', 'x-acme.db'),
-      join(dirname(plan.file), 'globex', 'x-globex.db'),
-    ])
-  })
-
   test('is not made for a name that could lead elsewhere, which only a mirror edited by hand has', async () => {
     const mirror = await aMirror()
     const run = await mirror.startRun({ organization: '../../escape', trigger: 'sync', nowMs: START_MS })
@@ -193,3 +124,47 @@ describe('a copy for each organization', () => {
     expect(() => publishAll(aSplitPlan(mirror.file))).toThrow(/whose name is no file name/)
   })
 })
+
+const STORED = { drop: ['address', 'extra'], hash: ['phone'], mixed: ['email'], keyCheck: 'of a key' }
+
+test.each([
+  ['the same fields', { drop: ['address'], hash: ['phone'] }, true],
+  ['nothing', { drop: [], hash: [] }, true],
+  ['a field of what is dropped as a whole', { drop: ['extra.vat'], hash: [] }, true],
+  ['a hash of what is dropped', { drop: [], hash: ['address'] }, true],
+  ['a field that is stored as sent', { drop: ['name'], hash: [] }, false],
+  ['a hash of one that is stored as sent', { drop: [], hash: ['name'] }, false],
+  ['nothing of what is hashed', { drop: ['phone'], hash: [] }, false],
+  ['a field that is hidden in part', { drop: [], hash: ['email'] }, false],
+])('whether stored values show what is hidden, which is %s', (_, wanted, isHidden) => {
+  expect(isHiddenBy(STORED, wanted)).toBe(isHidden)
+})
+
+test('a copy is refused only for organizations that are in it and that hide something', async () => {
+  const mirror = await aMirrorOfNights()
+
+  await expect(requireHidden({ hidden: { 'new-here': privacyOf('phone') } }, mirror)).resolves.toBeUndefined()
+  await expect(requireHidden({}, mirror)).resolves.toBeUndefined()
+  await expect(
+    requireHidden({ hidden: { acme: privacyOf('phone'), globex: privacyOf('name') } }, mirror),
+  ).rejects.toMatchObject({
+    code: 'unhidden',
+    message: expect.stringContaining('of acme, globex. Nothing was published'),
+  })
+})
+
+test('values that are rewritten just now are shown by no copy', async () => {
+  const mirror = await aMirrorOfNights()
+  const hide = (next: string) =>
+    `INSERT OR REPLACE INTO privacy_policies (organization, policy, next_policy) VALUES ('acme', '${policyOf('phone')}', ${next})`
+  tamper(mirror, hide('NULL'))
+  await expect(requireHidden({ hidden: { acme: privacyOf('phone') } }, mirror)).resolves.toBeUndefined()
+
+  tamper(mirror, hide(`'${policyOf('phone')}'`))
+  await expect(requireHidden({ hidden: { acme: privacyOf('phone') } }, mirror)).rejects.toMatchObject({
+    code: 'unhidden',
+  })
+})
+
+const privacyOf = (field: string) => ({ drop: [field], hash: [] })
+const policyOf = (field: string) => JSON.stringify({ drop: [field], hash: [], mixed: [], keyCheck: null })

@@ -6,15 +6,15 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
-  renameSync,
   statSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
+
 import { dirname, join } from 'node:path'
 import Database from 'better-sqlite3'
 import { describe, expect, test } from 'vitest'
-import { buildCopy } from '../../../src/copies/build-copy.ts'
+
 import { publishCopies } from '../../../src/copies/publish.ts'
 import { night } from '../../store/nights.ts'
 import { customers } from '../../support/builders.ts'
@@ -22,7 +22,6 @@ import { aMirror, tamper, valueOf } from '../../support/mirror-file.ts'
 import { aPlan, aSplitPlan, aSmallMirror, isRoot, publishAll, PUBLISHED_FILES } from '../../support/publishing.ts'
 import { asPlainUser } from '../../support/run-cli.ts'
 import { someOf } from '../../support/seeds.ts'
-import { temporaryFolder } from '../../support/temp-folder.ts'
 
 const mode = (path: string) => statSync(path).mode & 0o7777
 
@@ -35,15 +34,6 @@ describe('who may read a copy', () => {
     for (const folder of [dirname(plan.file), dirname(file)]) expect(mode(folder)).toBe(0o750)
     for (const path of [file, `${file}.sha256`]) expect(mode(path)).toBe(0o440)
     expect(readdirSync(dirname(file)).toSorted()).toEqual(['metadata.json', 'readers.db', 'readers.db.sha256'])
-  })
-
-  test('a private file that is gone before it is filled, as when its folder is replaced, is not made anew for all users', async () => {
-    const mirror = await aSmallMirror()
-    const gone = join(temporaryFolder(), '.readers.db.0123456789abcdef.unfinished')
-    const settings = { mirror, organization: undefined, organizations: [], withoutPersonalData: false }
-
-    expect(() => buildCopy(gone, settings)).toThrow('unable to open')
-    expect(existsSync(gone)).toBe(false)
   })
 
   test('without personal data it is 0444, in a folder that all may enter', async () => {
@@ -129,20 +119,10 @@ describe('a target that is not a copy is refused, and left as it is', () => {
     someOf<[what: string, said: RegExp, make: (file: string, mirror: string) => string | void]>([
       ['the mirror itself', /is the mirror itself/, (_, mirror) => mirror],
       ['the WAL of the mirror', /is where SQLite keeps a part of a database/, (_, mirror) => `${mirror}-wal`],
-      [
-        'the WAL of another database',
-        /is where SQLite keeps a part of a database/,
-        (file) => {
-          writeFileSync(file, '')
-          return `${file}-wal`
-        },
-      ],
       ['a hard link to the mirror', /is the mirror itself/, (file, mirror) => linkSync(mirror, file)],
       ['a link to the mirror', /is the mirror itself/, (file, mirror) => symlinkSync(mirror, file)],
       ['a link to nowhere', /is a symbolic link/, (file) => symlinkSync('/nowhere', file)],
       ['a folder', /is a folder; name a file in it/, (file) => mkdirSync(file)],
-      ['a folder by its slash', /is a folder; name a file in it/, (file) => `${file}/`],
-      ['the folder itself', /is a folder|is not a folder/, (file) => dirname(file)],
       [
         'a file in the folder of the mirror',
         /is the folder of the mirror/,
@@ -209,23 +189,6 @@ describe('a target that is not a copy is refused, and left as it is', () => {
 
     expect(readdirSync(folder).toSorted()).toEqual(['.readers.db.writing', ...PUBLISHED_FILES])
   })
-
-  test('a pipe where the description of the folder goes is left alone, and the copy is made', async () => {
-    const plan = aPlan(await aSmallMirror())
-    mkdirSync(dirname(plan.file))
-    execFileSync('mkfifo', [join(dirname(plan.file), 'metadata.json')])
-
-    expect(publishAll(plan).warnings).toEqual([expect.stringContaining('metadata.json: is not of this program')])
-  })
-
-  test('an empty file may be replaced', async () => {
-    const plan = aPlan(await aSmallMirror())
-    mkdirSync(dirname(plan.file), { mode: 0o750 })
-    writeFileSync(plan.file, '')
-    publishAll(plan)
-
-    expect(valueOf(plan.file, 'SELECT count(*) FROM customers')).toBe(20)
-  })
 })
 
 describe('older copies', () => {
@@ -255,36 +218,4 @@ describe('older copies', () => {
       ['metadata.json', 'readers.db', 'readers.db.sha256', ...foreign].toSorted(),
     )
   })
-
-  test('without keep none is made, and none is removed', async () => {
-    const plan = aPlan(await aSmallMirror(), { keep: 1 })
-    publishAll(plan)
-    publishAll(plan)
-    const before = readdirSync(dirname(plan.file)).toSorted()
-    publishAll({ ...plan, keep: undefined })
-
-    expect(before).toHaveLength(4)
-    expect(readdirSync(dirname(plan.file)).toSorted()).toEqual(before)
-  })
-
-  test('one that does not say when it was published is named by the time of its file', async () => {
-    const plan = aPlan(await aSmallMirror(), { keep: 1 })
-    publishAll(plan)
-    tamperCopy(plan.file, `UPDATE manifest SET published_at = '/../x'`)
-    const name = `readers-${statSync(plan.file).mtime.toISOString().replaceAll(/[-:.]/g, '')}.db`
-    publishAll(plan)
-
-    expect(readdirSync(dirname(plan.file)).toSorted()).toEqual(
-      ['metadata.json', 'readers.db', 'readers.db.sha256', name].toSorted(),
-    )
-  })
 })
-
-/** Changes a copy, which is read-only for its owner too. */
-function tamperCopy(file: string, sql: string): void {
-  chmodSync(file, 0o600)
-  const moved = `${file}.moved`
-  renameSync(file, moved)
-  tamper(moved, sql)
-  renameSync(moved, file)
-}

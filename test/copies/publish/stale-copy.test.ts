@@ -45,15 +45,6 @@ test('neither a forgotten customer nor a forgotten organization is kept in an ol
   expect(valueOf(olderCopies(plan.file)[0] ?? '', 'SELECT count(*) FROM customers')).toBe(4)
 })
 
-test('so is the copy of all organizations', async () => {
-  const mirror = await aMirrorOfTwo()
-  const plan = aPlan(mirror.file)
-  publishAll(plan)
-  await mirror.forgetCustomer({ organization: 'globex', id: customerId(7), ...CLOCKS })
-
-  expect(staleCopies(plan)).toEqual([plan.file])
-})
-
 test('a copy whose digest did not get its place is stale, and so is one whose digest is gone', async () => {
   const mirror = await aMirrorOfTwo()
   const plan = aPlan(mirror.file)
@@ -125,28 +116,6 @@ test('copies after quick runs push no copy of a night out of those that are kept
 
   expect(inTheEvening).toEqual([])
   expect(olderCopies(plan.file).map((file) => valueOf(file, 'SELECT count(*) FROM customers'))).toEqual([8])
-})
-
-test('a copy after a night and a quick run keeps the one from before, like a copy after the night alone', async () => {
-  const mirror = await aMirror()
-  await night(mirror, 0, customers(1, 5))
-  const plan = { ...aPlan(mirror.file), keep: 2 }
-  publishAll(plan)
-  await night(mirror, 1, customers(1, 6))
-  await quickRun(mirror, 1.1, customers(1, 7))
-  publishAll(plan)
-
-  expect(olderCopies(plan.file)).toHaveLength(1)
-})
-
-test('an organization that only quick runs asked for makes no copy stale for ever', async () => {
-  const mirror = await aMirror()
-  await night(mirror, 0, customers(1, 5))
-  await quickRun(mirror, 0.1, [], 'globex')
-  const plan = { ...aPlan(mirror.file), organizations: ['acme', 'globex'] }
-  publishAll(plan)
-
-  expect(staleCopies(plan)).toEqual([])
 })
 
 function quickRun(mirror: Mirror, day: number, list: readonly unknown[], organization = 'acme') {

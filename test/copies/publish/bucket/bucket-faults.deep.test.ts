@@ -3,7 +3,6 @@ import { publishApart } from '../../../../src/copies/publish-apart.ts'
 import { night } from '../../../store/nights.ts'
 import {
   aBucketPlan,
-  aBucketServer,
   anOvertakenPublish,
   aStaleBucket,
   type Fault,
@@ -16,8 +15,9 @@ import {
   rowsThatAreWhole,
   SOON,
 } from '../../../support/bucket-server.ts'
+
 import { customers } from '../../../support/builders.ts'
-import { aMirror, tamper } from '../../../support/mirror-file.ts'
+import { tamper } from '../../../support/mirror-file.ts'
 
 const HOUR_MS = 3_600_000
 
@@ -57,37 +57,6 @@ test.each<[string, Fault, string, RegExp]>([
   await expect(failing).rejects.toMatchObject({ message: expect.stringContaining('is unchanged') })
   await expect(failing).rejects.not.toMatchObject({ message: expect.stringMatching(/AKIA|a secret|made up/) })
   expect(rowsThatAreWhole(bucket)).toEqual([5, 5])
-})
-
-test('of two publishers at once on a service that knows no conditions, neither mixes objects of the other into its manifest', async () => {
-  const { bucket, published } = await anOvertakenPublish({ conditions: 'refused' })
-
-  expect(published.bucket?.organizations.map(({ customers: rows }) => rows)).toEqual([9, 8])
-  expect(rowsThatAreWhole(bucket)).toEqual([9, 8])
-  expect(objectsIn(bucket)).toEqual(namedIn(bucket))
-})
-
-test('a bucket that is not there, and a machine without credentials, are reported', async () => {
-  const mirror = await aMirror()
-  await night(mirror, 0, customers(1, 5))
-  const bucket = await aBucketServer()
-  const elsewhere = aBucketPlan(mirror.file, { to: { bucket: 'another', prefix: '' } })
-  for (const name of ['AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY', 'AWS_PROFILE']) vi.stubEnv(name, undefined)
-  for (const name of ['AWS_SHARED_CREDENTIALS_FILE', 'AWS_CONFIG_FILE']) vi.stubEnv(name, '/dev/null')
-  vi.stubEnv('AWS_EC2_METADATA_DISABLED', 'true')
-  const { AWS_ENDPOINT_URL_S3 = '' } = bucket.env
-
-  await expect(publishInto(bucket, elsewhere)).rejects.toMatchObject({
-    code: 'usage',
-    message: expect.stringMatching(/^s3:\/\/another at .*: the service refused a request \(\w+, NoSuchBucket, 404\)/),
-  })
-  await expect(
-    publishInto({ ...bucket, env: { AWS_ENDPOINT_URL_S3 } }, aBucketPlan(mirror.file)),
-  ).rejects.toMatchObject({
-    code: 'usage',
-    message: expect.stringMatching(/CredentialsProviderError\)\. .*AWS_ACCESS_KEY_ID/),
-  })
-  vi.unstubAllEnvs()
 })
 
 test('a clock that is off is corrected by that of the service, and a request that failed for a moment is sent again', async () => {
@@ -131,23 +100,6 @@ test('wherever a publish fails, the manifest names whole objects, and the next p
   }
 
   expect(found.size).toBeGreaterThan(1)
-})
-
-test('without a folder for temporary files nothing is published', async () => {
-  const { mirror, bucket } = await aStaleBucket()
-  vi.stubEnv('TMPDIR', '/nonexistent')
-  const { failed } = await publishInto(bucket, aBucketPlan(mirror.file))
-  vi.unstubAllEnvs()
-
-  expect(failed).toMatchObject([
-    {
-      file: 's3://analytics/customer-mirror/acme',
-      code: 'usage',
-      message: expect.stringMatching(/^\/nonexistent: /),
-    },
-    { file: 's3://analytics/customer-mirror/globex' },
-  ])
-  expect(rowsThatAreWhole(bucket)).toEqual([5, 5])
 })
 
 test('an organization with a value that Parquet cannot hold keeps its object, and keeps no other one back', async () => {
@@ -202,54 +154,4 @@ test('of two publishers at once neither mixes objects of the other into its mani
   expect(published.bucket?.organizations.map(({ customers: rows }) => rows)).toEqual([9, 8])
   expect(rowsThatAreWhole(bucket)).toEqual([9, 8])
   expect(objectsIn(bucket)).toEqual(namedIn(bucket))
-})
-
-test('a manifest that is deleted meanwhile is written anew by the next attempt', async () => {
-  const { mirror, bucket } = await aStaleBucket()
-  let deleted = false
-  bucket.fault = ({ method, key }) => {
-    if (deleted || method !== 'PUT' || !key.endsWith('manifest.json')) return false
-    deleted = bucket.objects.delete(key)
-    return false
-  }
-  await publishInto(bucket, aBucketPlan(mirror.file))
-
-  expect(deleted).toBe(true)
-  expect(rowsThatAreWhole(bucket)).toEqual([8, 8])
-})
-
-test.each([
-  ['', 'PUT'],
-  [' and says it has', 'PUT HEAD'],
-])('objects that a service takes%s and does not keep are not put down to other processes', async (_, methods) => {
-  const { mirror, bucket } = await aStaleBucket()
-  bucket.fault = ({ method, key }, response) => {
-    if (!methods.split(' ').includes(method) || !key.endsWith('.parquet')) return false
-    response.writeHead(200, { etag: '"taken"' }).end()
-    return true
-  }
-
-  await expect(publishInto(bucket, aBucketPlan(mirror.file), ONCE)).rejects.toMatchObject({
-    code: 'busy',
-    message: expect.stringMatching(/objects that were just written are not there/),
-  })
-  expect(rowsThatAreWhole(bucket)).toEqual([5, 5])
-})
-
-test.each([
-  ['changes', { etag: 'W/"compressed"' }],
-  ['leaves out', {}],
-])('a proxy that %s the ETag of the manifest is not put down to other processes', async (_, headers) => {
-  const { mirror, bucket } = await aStaleBucket()
-  bucket.fault = ({ method, key }, response) => {
-    if (method !== 'GET' || !key.endsWith('manifest.json')) return false
-    response.writeHead(200, headers).end(bucket.objects.get(key))
-    return true
-  }
-
-  await expect(publishInto(bucket, aBucketPlan(mirror.file), ONCE)).rejects.toMatchObject({
-    code: 'busy',
-    message: expect.stringMatching(/changes an ETag/),
-  })
-  expect(rowsThatAreWhole(bucket)).toEqual([5, 5])
 })
