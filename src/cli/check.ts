@@ -1,4 +1,4 @@
-import type { Finding } from './check/finding.ts'
+import type { Finding } from './check-everything.ts'
 import { command } from './command.ts'
 import { exitCodeOfAll, type ExitCode } from './exit-code.ts'
 import type { Io } from './io.ts'
@@ -9,7 +9,7 @@ export function checkCommand(io: Io) {
   return command('check', 'check what a sync needs, and ask each organization for a page', EXAMPLES)
     .argument('[organization...]', 'ids of organizations (default: all in the configuration)')
     .action(async (ids, { config }) => {
-      const { checkEverything } = await import('./check/check-everything.ts')
+      const { checkEverything } = await import('./check-everything.ts')
       const findings: Finding[] = []
       for await (const finding of checkEverything(ids, config, io.signal)) {
         const mark = finding.error !== undefined ? '✖' : finding.isWarning ? '!' : '✔'

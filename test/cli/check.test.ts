@@ -1,309 +1,368 @@
 import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'
-import { chmodSync, mkdirSync, statSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, statSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import Database from 'better-sqlite3'
-import { expect, onTestFinished, test } from 'vitest'
-import { syncCommand } from '../../src/cli/sync.ts'
-import { check } from '../support/commands.ts'
-import { html, list, redirect, refusal, type Reply } from '../support/fault-server.ts'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { checkCommand } from '../../src/cli/check.ts'
+import { checkTargets } from '../../src/copies/target-place.ts'
+import { aReceiver, html, list, redirect, refusal, type Reply } from '../support/fault-server.ts'
+import { aJobsWorkplace, isEmbedded } from '../support/jobs-workplace.ts'
+import { aPlan } from '../support/publishing.ts'
 import { runCli } from '../support/run-cli.ts'
 import { runCommand } from '../support/run-command.ts'
-import { aFaultServer, aSandbox, aWorkplace, organizationAt, organizationsOf } from '../support/workplace.ts'
+import { temporaryFolder } from '../support/temp-folder.ts'
+import { withoutPrivileges } from '../support/unprivileged.ts'
+import {
+  aFaultServer,
+  aSandbox,
+  aWorkplace,
+  organizationAt,
+  organizationsOf,
+  type Workplace,
+} from '../support/workplace.ts'
 
-test('reports everything a sync needs, asks each organization once, and ends with 0 when all is well', async () => {
-  const workplace = aWorkplace(organizationsOf(await aSandbox({ customers: [1200, 7] })))
-  const { code, stdout, stderr } = await runCli(['check'], { cwd: workplace.folder })
+/** What `check` ends with, and each finding: its mark, what it says, and the fix below it. */
+async function check({ config }: Pick<Workplace, 'config'>, ...ids: string[]) {
+  const { code, stdout, stderr } = await runCommand(checkCommand, [...ids, '--config', config])
+  const found = stdout.split(/\n(?=\S)/).map((text) => text.trimEnd())
+  const of = (what: string) => found.find((text) => text.slice(2).startsWith(`${what}: `)) ?? `nothing about ${what}`
+  return { code, stdout, stderr, of, what: found.map((text) => text.slice(2).split(': ')[0]) }
+}
 
-  expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+const organizations = async (customers = [1]) => organizationsOf(await aSandbox({ customers }))
+
+/** What `check` says where one organization answers, with these settings. */
+const checked = async (settings: Parameters<typeof aWorkplace>[1]) => check(aWorkplace(await organizations(), settings))
+
+test('reports everything a sync needs, makes nothing, and ends with 0 when all is well', async () => {
+  const place = aWorkplace(await organizations([1200, 7]))
+  writeFileSync(place.mirror, '')
+  const { code, stdout, stderr, of, what } = await check(place)
+
+  expect({ code, stderr, size: statSync(place.mirror).size }).toEqual({ code: 0, stderr: '', size: 0 })
+  expect(what).toEqual(['Node', 'configuration', 'mirror', 'acme', 'globex'])
   expect(stdout).toMatch(/^✔ Node: \d+\.\d+\.\d+$/m)
-  expect(stdout).toContain(`✔ configuration: ${workplace.config}, 2 organizations\n`)
-  expect(stdout).toContain(`✔ mirror: ${workplace.mirror} will be created by the first sync\n`)
-  expect(stdout).toMatch(/^✔ acme: answered, 1,200 customers, clocks agree$/m)
-  expect(stdout).toMatch(/^✔ globex: answered, 7 customers, clocks agree$/m)
+  expect(of('configuration')).toBe(`✔ configuration: ${place.config}, 2 organizations`)
+  expect(of('mirror')).toBe(`✔ mirror: ${place.mirror} will be created by the first sync`)
+  expect(of('acme')).toBe('✔ acme: answered, 1,200 customers, clocks agree')
+  expect(of('globex')).toBe('✔ globex: answered, 7 customers, clocks agree')
+
+  await runCli(['sync'], { cwd: place.folder })
+  expect((await check(place)).of('mirror')).toBe(`✔ mirror: ${place.mirror}, sound and writable`)
 })
 
-test('an empty file becomes the mirror with the first sync, and not with a check', async () => {
-  const workplace = aWorkplace(organizationsOf(await aSandbox({ customers: [7] })))
-  writeFileSync(workplace.mirror, '')
-
-  const { code, stdout } = await check(workplace)
-
-  expect({ code, size: statSync(workplace.mirror).size }).toEqual({ code: 0, size: 0 })
-  expect(stdout).toContain(`✔ mirror: ${workplace.mirror} will be created by the first sync\n`)
-})
-
-test('asks a server of the mirror that does not answer once, however many organizations there are', async () => {
+test('asks a server of the mirror that does not answer once, and each organization that is named once', async () => {
+  const server = await aFaultServer(list(1))
   let asked = 0
-  const server = createServer((socket) => {
+  const shut = createServer((socket) => {
     asked += 1
     socket.on('error', () => {}).destroy()
   }).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  onTestFinished(() => void server.close())
-  const at = server.address()
+  await once(shut, 'listening')
+  onTestFinished(() => void shut.close())
+  const at = shut.address()
   const mirror = `postgres://ann@127.0.0.1:${typeof at === 'object' ? at?.port : ''}/crm`
-  const workplace = aWorkplace(organizationsOf(await aSandbox({ customers: [7, 7, 7] })), { mirror })
+  const ids = ['acme', 'globex', 'initech']
+  const place = aWorkplace(
+    ids.map((id) => organizationAt(server, { id, apiKey: `key-of-${id}` })),
+    { mirror },
+  )
+  const { code, of, what } = await check(place, 'globex', 'initech')
 
-  const { code, stdout } = await check(workplace)
-
-  expect({ code, asked }).toEqual({ code: 5, asked: 1 })
-  expect(stdout).toMatch(/✖ mirror: .*\n[^]*✔ initech: answered/)
-})
-
-test('asks only the organizations that are named', async () => {
-  const server = await aFaultServer(list(1))
-  const workplace = aWorkplace([organizationAt(server), organizationAt(server, { id: 'globex', apiKey: 'other' })])
-  const { stdout } = await check(workplace, 'globex')
-
-  expect(stdout).toContain('✔ globex: ')
-  expect(stdout).not.toContain('acme')
-  expect(server.requests).toHaveLength(1)
-})
-
-test('all that an organization lacks stands below its name', async () => {
-  const secrets = { apiKey: { env: 'NO_SUCH_KEY' }, secret: { env: 'NO_SUCH_SECRET' } }
-  const { stdout } = await check(aWorkplace([organizationAt(await aFaultServer(list(1)), secrets)]))
-
-  expect(stdout).toMatch(/^✖ acme: .* NO_SUCH_KEY .*\n {4}environment NO_SUCH_SECRET .*\n {4}fix: /m)
+  expect({ code, asked, what }).toEqual({
+    code: 5,
+    asked: 1,
+    what: ['Node', 'configuration', 'mirror', 'globex', 'initech'],
+  })
+  expect(of('mirror')).toMatch(/^✖ mirror: /)
+  expect(server.requests).toHaveLength(2)
 })
 
 test('an unknown organization ends with 2, with a suggestion', async () => {
-  const { code, stderr } = await check(aWorkplace(organizationsOf(await aSandbox({ customers: [1] }))), 'acmee')
+  const { code, stderr } = await check(aWorkplace(await organizations()), 'acmee')
 
-  expect(code).toBe(2)
-  expect(stderr).toContain('unknown organization "acmee" (did you mean "acme"?)')
+  expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining('"acmee" (did you mean "acme"?)') })
 })
 
+const BAD_KEY = refusal(401, 'invalid_signature', 'The signature does not match.')
+const SLOW_DOWN = refusal(429, 'rate_limited', 'Slow down.', { 'Retry-After': '60' })
+
 test.each<[title: string, fix: RegExp, code: number, reply: Reply]>([
-  [
-    'bad key, wrong secret or wrong recipe',
-    /Check apiKey, secret and the clock.*signing explain acme.*signing solve/,
-    4,
-    refusal(401, 'invalid_signature', 'The signature does not match.'),
-  ],
+  ['bad key, wrong secret', /Check apiKey, secret and the clock.*signing explain acme.*signing solve/, 4, BAD_KEY],
   ['plan forbids', /its plan has to include listing customers/, 4, refusal(403, 'forbidden', 'Upgrade.')],
   ['plan forbids', /Check that apiKey/, 4, html(403)],
   ['not found', /Check baseUrl/, 4, refusal(404, 'not_found', 'Nothing here.')],
-  ['throttled', /rateLimit\.requestsPerMinute/, 5, refusal(429, 'rate_limited', 'Slow down.', { 'Retry-After': '60' })],
+  ['throttled', /rateLimit\.requestsPerMinute/, 5, SLOW_DOWN],
   ['service failing', /has to recover/, 5, html(500)],
-  [
-    'not the documented answer',
-    /Check that baseUrl is the final address/,
-    3,
-    redirect(302, 'http://127.0.0.1:9/login'),
-  ],
-  ['not the documented answer', /Check that baseUrl is the final address/, 3, html(200)],
+  ['not the documented', /Check that baseUrl is the final address/, 3, redirect(302, 'http://127.0.0.1:9/login')],
+  ['not the documented', /Check that baseUrl is the final address/, 3, html(200)],
 ])('an answer that means "%s" is explained with its fix, after one request', async (title, fix, code, reply) => {
   const server = await aFaultServer(reply)
   const done = await check(aWorkplace([organizationAt(server)]))
 
   expect(done.code).toBe(code)
-  expect(lineOf(done, 'acme')).toMatch(new RegExp(`^✖ acme: ${title}\\. .*GET ${server.origin}/api/v1/customers`))
-  expect(fixOf(done, 'acme')).toMatch(fix)
-  expect(fixOf(done, 'acme')).not.toContain('<organization>')
+  expect(done.of('acme')).toMatch(new RegExp(`^✖ acme: ${title}.*\\. .*GET ${server.origin}/api/v1/customers`))
+  expect(done.of('acme')).toMatch(new RegExp(`\n    fix: (?!.*<organization>).*${fix.source}`))
   expect(server.requests).toHaveLength(1)
 })
 
-test('a request that is refused in the smaller size too is explained', async () => {
-  const server = await aFaultServer(refusal(422, 'validation_error', 'No.'))
-  const done = await check(aWorkplace([organizationAt(server)]))
+test('an unreachable service, and https to a plain http port, are explained', async () => {
+  const [gone, plain] = [await aFaultServer(list(1)), await aFaultServer(list(1))]
+  await gone.close()
+  const baseUrl = plain.baseUrl.href.replace('http:', 'https:')
+  const globex = { ...organizationAt(plain, { id: 'globex', apiKey: 'another' }), baseUrl }
+  const { code, of } = await check(aWorkplace([organizationAt(gone), globex]))
 
-  expect(done.code).toBe(4)
-  expect(lineOf(done, 'acme')).toMatch(/^✖ acme: request not accepted\. .* \(page 1, per_page 50\) answered 422/)
-  expect(fixOf(done, 'acme')).toMatch(/Lower pageSize/)
-})
-
-test('an unreachable service is explained', async () => {
-  const server = await aFaultServer(list(1))
-  await server.close()
-  const done = await check(aWorkplace([organizationAt(server)]))
-
-  expect(done.code).toBe(5)
-  expect(lineOf(done, 'acme')).toContain('✖ acme: unreachable.')
-  expect(fixOf(done, 'acme')).toContain('Check baseUrl, the network, and any firewall; HTTPS_PROXY is not used.')
-})
-
-test('https to a plain http port is explained, without blaming the certificate', async () => {
-  const server = await aFaultServer(list(1))
-  const baseUrl = server.baseUrl.href.replace('http:', 'https:')
-  const done = await check(aWorkplace([{ ...organizationAt(server), baseUrl }]))
-
-  expect(done.code).toBe(5)
-  expect(lineOf(done, 'acme')).toContain('✖ acme: no trusted connection.')
-  expect(fixOf(done, 'acme')).toContain('check the port in baseUrl')
-  expect(done.stdout).not.toMatch(/certificate/)
+  expect(code).toBe(5)
+  expect(of('acme')).toMatch(
+    /^✖ acme: unreachable\.[^]*Check baseUrl, the network, and any firewall; HTTPS_PROXY is not/,
+  )
+  expect(of('globex')).toMatch(/^✖ globex: no trusted connection\.[^]*check the port in baseUrl/)
+  expect(of('globex')).not.toMatch(/certificate/)
 })
 
 test.each([
-  ['ahead of', 3_600_000],
-  ['behind', -3_600_000],
-])('a clock an hour %s ours is a warning, as a sync signs with it', async (side, offsetMs) => {
+  ['✔', 120_000, /ahead of ours$/],
+  ['!', 3_600_000, /ahead of ours, and requests are signed with its time\n {4}fix: Set the clock of this machine/],
+  ['!', -3_600_000, /behind ours, and requests are signed with its time\n/],
+])('a clock is reported with %s where it differs by %i ms', async (mark, offsetMs, said) => {
   const sandbox = await aSandbox({ customers: [1], now: () => Date.now() + offsetMs })
-  const done = await check(aWorkplace(organizationsOf(sandbox)))
+  const { code, of } = await check(aWorkplace(organizationsOf(sandbox)))
 
-  expect(done.code).toBe(0)
-  expect(lineOf(done, 'acme')).toMatch(
-    new RegExp(`^! acme: answered, 1 customer, its clock is .* ${side} ours, and requests are signed with its time$`),
-  )
-  expect(fixOf(done, 'acme')).toContain('Set the clock of this machine')
+  expect({ code, mark: of('acme')[0] }).toEqual({ code: 0, mark })
+  expect(of('acme')).toMatch(said)
 })
 
 test('a wrong key is named although the clock is wrong too', async () => {
   const sandbox = await aSandbox({ customers: [1], now: () => Date.now() + 3_600_000 })
-  const done = await check(aWorkplace(organizationsOf(sandbox).map((one) => ({ ...one, apiKey: 'another' }))))
+  const { code, of } = await check(aWorkplace(organizationsOf(sandbox, { apiKey: 'another' })))
 
-  expect(done.code).toBe(4)
-  expect(lineOf(done, 'acme')).toMatch(/^✖ acme: bad key.* corrected time was refused too/)
-  expect(fixOf(done, 'acme')).toContain('Check apiKey')
+  expect(code).toBe(4)
+  expect(of('acme')).toMatch(/^✖ acme: bad key.* corrected time was refused too[^]*fix: Check apiKey/)
 })
 
-test('a page size that is refused is tried once more in the size that a sync takes then', async () => {
-  const server = await aFaultServer(refusal(422, 'validation_error', 'No.'), list(120))
-  const done = await check(aWorkplace([organizationAt(server)]))
+test('a page size that is refused is tried once more in the size that a sync takes then; a cap is reported', async () => {
+  const refused = refusal(422, 'validation_error', 'No.')
+  const small = await aFaultServer(refused, list(120))
+  const capped = await aFaultServer(list(30, { meta: { per_page: 10, current_page: 1 }, envelope: { data: [] } }))
+  const never = organizationAt(await aFaultServer(refused), { id: 'initech' })
+  const { of } = await check(aWorkplace([organizationAt(small), organizationAt(capped, { id: 'globex' }), never]))
 
-  expect(done.code).toBe(0)
-  expect(lineOf(done, 'acme')).toMatch(/^✔ acme: answered, 120 customers; it refuses pages of 100 and serves 50, /)
-  expect(server.requests.map(({ size }) => size)).toEqual([100, 50])
-})
-
-test("a clock within the service's tolerance is reported, without a failure", async () => {
-  const sandbox = await aSandbox({ customers: [1], now: () => Date.now() + 120_000 })
-  const done = await check(aWorkplace(organizationsOf(sandbox)))
-
-  expect(done.code).toBe(0)
-  expect(lineOf(done, 'acme')).toMatch(/its clock is (2 min|2 min 1 s|1 min 59 s) ahead of ours$/)
-})
-
-test('a first page without customers, whose total promises some, is a warning', async () => {
-  const server = await aFaultServer(list(2450, { envelope: { data: [] } }))
-  const done = await check(aWorkplace([organizationAt(server)]))
-
-  expect(done.code).toBe(0)
-  expect(lineOf(done, 'acme')).toBe(
-    '! acme: answered, 2,450 customers by its total, and none on the first page, clock unknown',
+  expect(of('acme')).toMatch(/^✔ acme: answered, 120 customers; it refuses pages of 100 and serves 50, /)
+  expect(small.requests.map(({ size }) => size)).toEqual([100, 50])
+  expect(of('globex')).toContain('the service caps pages at 10')
+  expect(of('initech')).toMatch(
+    /^✖ initech: request not accepted\. .* \(page 1, per_page 50\) answered 422[^]*Lower pageSize/,
   )
-  expect(fixOf(done, 'acme')).toContain('Ask the owner of the service why its list is empty')
 })
 
-test('a list without customers is no warning', async () => {
-  const done = await check(aWorkplace([organizationAt(await aFaultServer(list(0)))]))
-
-  expect(done.code).toBe(0)
-  expect(lineOf(done, 'acme')).toMatch(/^✔ acme: answered, 0 customers/)
-})
-
-test('a service that caps its pages is reported', async () => {
-  const server = await aFaultServer(list(30, { meta: { per_page: 10, current_page: 1 }, envelope: { data: [] } }))
-  const done = await check(aWorkplace([organizationAt(server)]))
-
-  expect(lineOf(done, 'acme')).toContain('the service caps pages at 10')
-})
-
-test('all missing secrets are named, and the other organizations are still checked', async () => {
+test('all missing secrets of an organization are named below its name, and the others are still checked', async () => {
   const server = await aFaultServer(list(1))
-  const { folder } = aWorkplace([
-    organizationAt(server, { apiKey: { env: 'ACME_API_KEY' }, secret: { file: './no-such-file' } }),
-    organizationAt(server, { id: 'globex' }),
-  ])
-  const { code, stdout } = await runCli(['check'], { cwd: folder })
+  const secrets = { apiKey: { env: 'NO_SUCH_KEY' }, secret: { file: './no-such-file' } }
+  const place = aWorkplace([organizationAt(server, secrets), organizationAt(server, { id: 'globex' })])
+  const { code, of } = await check(place)
 
   expect(code).toBe(3)
-  expect(stdout).toMatch(/^✖ acme: not configured\. .*ACME_API_KEY/m)
-  expect(stdout).toContain(join(folder, 'no-such-file'))
-  expect(stdout).toContain('    fix: Set the variable or write the file named above.\n')
-  expect(stdout).toMatch(/^✔ globex: answered/m)
-  const alone = await runCli(['check', 'acme'], { cwd: folder })
-  expect(alone.code).toBe(2)
+  expect(of('acme')).toMatch(
+    /^✖ acme: not configured\. .*NO_SUCH_KEY.*\n {4}.*no-such-file[^]*fix: Set the variable or write/,
+  )
+  expect(of('globex')).toMatch(/^✔ globex: answered/)
+  expect((await check(place, 'acme')).code).toBe(2)
 })
 
-test('a secret file that every user may read is a warning with the command that fixes it, not a failure', async () => {
-  const [organization] = organizationsOf(await aSandbox({ customers: [1] }))
-  if (organization === undefined) throw new Error('one organization was asked for')
-  const { folder } = aWorkplace([{ ...organization, apiKey: { file: './key' }, secret: { file: "./acme's secret" } }])
-  const [key, secret] = [join(folder, 'key'), join(folder, "acme's secret")]
-  writeFileSync(key, String(organization.apiKey))
-  writeFileSync(secret, String(organization.secret))
+test('a secret file that every user may read is a warning with the command that fixes it', async () => {
+  const [organization] = await organizations()
+  const place = aWorkplace([{ ...organization!, apiKey: { file: './key' }, secret: { file: "./acme's secret" } }])
+  const [key, secret] = [join(place.folder, 'key'), join(place.folder, "acme's secret")]
+  writeFileSync(key, String(organization?.apiKey))
+  writeFileSync(secret, String(organization?.secret))
   chmodSync(key, 0o640)
   chmodSync(secret, 0o644)
-  const before = await runCli(['check'], { cwd: folder })
+  const before = await check(place)
 
-  expect(before).toMatchObject({ code: 0, stderr: '' })
-  expect(lineOf(before, 'secret of acme')).toBe(
-    `! secret of acme: every user of this machine has access to ${secret} (its mode is 644)`,
-  )
-  expect(before.stdout).not.toContain('API key of acme')
-  expect(lineOf(before, 'acme')).toMatch(/^✔/)
-  const command = fixOf(before, 'secret of acme').replace('    fix: ', '')
-  execFileSync('/bin/sh', ['-c', command])
-  const after = await runCli(['check'], { cwd: folder })
-
-  expect(after).toMatchObject({ code: 0, stderr: '' })
-  expect(after.stdout).not.toContain('secret of acme')
+  expect(before).toMatchObject({ code: 0, what: expect.not.arrayContaining(['API key of acme']) })
+  const [said, fix = ''] = before.of('secret of acme').split('\n    fix: ')
+  expect(said).toBe(`! secret of acme: every user of this machine has access to ${secret} (its mode is 644)`)
+  execFileSync('/bin/sh', ['-c', fix])
+  expect((await check(place)).what).not.toContain('secret of acme')
 })
 
-test('an existing mirror is read to its end, and reported as sound', async () => {
-  const workplace = aWorkplace(organizationsOf(await aSandbox({ customers: [20] })))
-  await runCommand(syncCommand, ['--config', workplace.config])
-  const done = await check(workplace)
-
-  expect(done.code).toBe(0)
-  expect(lineOf(done, 'mirror')).toBe(`✔ mirror: ${workplace.mirror}, sound and writable`)
-})
+const NO_MIRROR = 'Customers: none so far.\n'.repeat(99)
+const OF_VERSION_99 = ['PRAGMA application_id = 1129138514', 'PRAGMA user_version = 99']
 
 test.each<[state: string, said: RegExp, spoil: (file: string) => void]>([
   ['a folder', /is a folder/, (file) => mkdirSync(file)],
-  [
-    'no SQLite file',
-    /file is not a database \(SQLITE_NOTADB\)/,
-    (file) => writeFileSync(file, 'Customers: none so far.\n'.repeat(99)),
-  ],
+  ['no SQLite file', /file is not a database \(SQLITE_NOTADB\)/, (file) => writeFileSync(file, NO_MIRROR)],
   ['the database of another program', /not a mirror of ours/, (file) => sqlite(file, 'CREATE TABLE shop (id)')],
-  [
-    'of another version',
-    /another version of Customer Mirror/,
-    (file) => sqlite(file, 'PRAGMA application_id = 1129138514', 'PRAGMA user_version = 99'),
-  ],
+  ['of another version', /another version of Customer Mirror/, (file) => sqlite(file, ...OF_VERSION_99)],
 ])('a mirror that is %s is reported with its fix, and the organizations are still checked', async (_, said, spoil) => {
-  const workplace = aWorkplace(organizationsOf(await aSandbox({ customers: [1] })))
-  spoil(workplace.mirror)
-  const done = await check(workplace)
+  const place = aWorkplace(await organizations())
+  spoil(place.mirror)
+  const { code, of } = await check(place)
 
-  expect(done.code).toBe(7)
-  expect(lineOf(done, 'mirror')).toMatch(/^✖ mirror: /)
-  expect(lineOf(done, 'mirror')).toContain(workplace.mirror)
-  expect(lineOf(done, 'mirror')).toMatch(said)
-  expect(fixOf(done, 'mirror')).toContain('name another mirror')
-  expect(lineOf(done, 'acme')).toMatch(/^✔/)
+  expect(code).toBe(7)
+  expect(of('mirror')).toMatch(new RegExp(`^✖ mirror: ${place.mirror}`))
+  expect(of('mirror')).toMatch(new RegExp(`${said.source}[^]*name another mirror`))
+  expect(of('acme')).toMatch(/^✔/)
 })
 
-test('a mirror in a place where nothing can be made is reported, also to a user who may do anything', async () => {
-  const organizations = organizationsOf(await aSandbox({ customers: [1] }))
-  const workplace = aWorkplace(organizations, { mirror: '/proc/none/customers.db' })
-  const done = await check(workplace)
+test('a mirror where nothing can be made is reported, and with an organization that is refused it ends with 3', async () => {
+  const mirror = '/proc/none/customers.db'
+  const forbidden = await aFaultServer(refusal(403, 'forbidden', 'Upgrade.'))
+  const { code, of } = await check(aWorkplace([organizationAt(forbidden)], { mirror }))
 
-  expect(done.code).not.toBe(0)
-  expect(lineOf(done, 'mirror')).toMatch(/^✖ mirror: \/proc\/none\/customers\.db: .* \(mkdtemp, \w+\)\. Check the name/)
+  expect(code).toBe(3)
+  expect(of('mirror')).toMatch(/^✖ mirror: \/proc\/none\/customers\.db: .* \(mkdtemp, \w+\)\. Check the name/)
 })
 
-test('a mirror that cannot be used and an organization that is refused end with 3', async () => {
-  const server = await aFaultServer(refusal(403, 'forbidden', 'Upgrade.'))
-  const workplace = aWorkplace([organizationAt(server)])
-  mkdirSync(workplace.mirror)
+const NIGHT = { cron: '0 2 * * *', timezone: 'UTC' }
 
-  expect((await check(workplace)).code).toBe(3)
+test.each<[quick: string, said: RegExp]>([
+  [
+    '*/15 * * * *',
+    /^✔ quick runs of acme: 96 runs in the next 24 hours, the next at .* UTC, each with at most a twelfth/,
+  ],
+  [
+    '00 2 * * 1-5',
+    /^! quick runs of acme: at each of their moments .* is read anyway.*\n {4}fix: Name moments between/,
+  ],
+  ['never', /^nothing about/],
+])('check says when there are quick runs: %s', async (quick, said) => {
+  const { code, of } = await checked({ schedule: { ...NIGHT, quick } })
+
+  expect(code).toBe(0)
+  expect(of('quick runs of acme')).toMatch(said)
 })
 
-function lineOf({ stdout }: { stdout: string }, what: string): string {
-  return stdout.split('\n').find((line) => line.slice(2).startsWith(`${what}: `)) ?? `nothing about ${what}: ${stdout}`
+test.each([
+  [{ cron: '0 2 30 2 *' }, /its cron line names no moment/],
+  [{ quick: '0 0 31 2 *' }, /its quick line names no moment/],
+])('the schedule %j is reported, as schedule does, beside what is well, and ends with 3', async (settings, problem) => {
+  const place = aWorkplace(await organizations(), { schedule: { ...NIGHT, ...settings } })
+  const { code, of } = await check(place)
+  const listed = await runCli(['schedule'], { cwd: place.folder })
+
+  expect({ code, acme: of('acme')[0], listed: listed.code }).toEqual({ code: 3, acme: '✔', listed: 2 })
+  for (const text of [of('schedule of acme'), listed.stderr]) expect(text).toMatch(problem)
+})
+
+const URL_WITH_TOKEN = 'https://hooks.example.com/t0ken?k=t0ken'
+
+test('where nights are reported is said without a token, and nothing is sent', async () => {
+  const { url, received } = await aReceiver(200)
+  const notify = { url, only: 'failures' }
+  const { code, stdout, of } = await checked({ notify, heartbeat: { url: URL_WITH_TOKEN } })
+
+  expect(code).toBe(0)
+  expect(of('notify')).toMatch(/^✔ notify: a report of each night with a failure to 127\.0\.0\.1:\d+, not signed$/)
+  expect(of('heartbeat')).toBe('✔ heartbeat: a request to hooks.example.com after each good night')
+  expect(stdout).not.toContain('t0ken')
+  expect(received).toEqual([])
+})
+
+test.each([
+  [`whsec_${Buffer.alloc(32).toString('base64')}`, /^✔ notify: a report of each night to hooks.example.com, signed$/],
+  ...['t0ken', 'whsec_t0ken', 'whsec_not base64 t0ken', ''].map((text): [string, RegExp] => [
+    text,
+    /^✖ notify: .*secret of notify\) (must be whsec_ and 24 to 64 bytes|is empty)/,
+  ]),
+])('the secret "%s" signs, or is an error', async (secret, said) => {
+  const file = join(temporaryFolder(), 'secret')
+  writeFileSync(file, secret)
+  const { of, stdout } = await checked({ notify: { url: URL_WITH_TOKEN, secret: { file } } })
+
+  expect(of('notify')).toMatch(said)
+  expect(stdout).not.toContain('t0ken')
+})
+
+test.each(['redis://check:pw123@127.0.0.1:1/2?prefix=x', 'postgres://check:pw123@127.0.0.1:1/jobs'])(
+  'a queue that cannot be reached ends with 5, and its password is warned of in the file alone: %s',
+  async (queue) => {
+    const { code, stdout, of } = await checked({ queue })
+    onTestFinished(() => void vi.unstubAllEnvs())
+    vi.stubEnv('CUSTOMER_MIRROR_QUEUE', queue)
+    const inEnvironment = await checked({ queue })
+
+    expect(code).toBe(5)
+    expect(stdout).toMatch(
+      /^✖ queue: The queue at (redis|postgres):\/\/127\.0\.0\.1:1\/\w+ cannot be used: .*REFUSED.*\n {4}fix: Repair/m,
+    )
+    expect(stdout).toMatch(
+      /^! queue: its password stands in the configuration file.*\n {4}fix: .*CUSTOMER_MIRROR_QUEUE/m,
+    )
+    expect(inEnvironment.stdout).not.toContain('! queue')
+    expect(stdout + inEnvironment.stdout).not.toContain('pw123')
+    expect(of('acme')).toMatch(/^✔/)
+  },
+)
+
+if (!isEmbedded) {
+  test('a queue that answers is reported', async () => {
+    const place = aJobsWorkplace(await organizations())
+
+    expect(await check(place)).toMatchObject({ code: 0 })
+    expect((await check(place)).of('queue')).toBe(`✔ queue: ${place.queue.split('?')[0]} answered`)
+  })
 }
 
-function fixOf({ stdout }: { stdout: string }, what: string): string {
-  const lines = stdout.split('\n')
-  const at = lines.findIndex((line) => line.slice(2).startsWith(`${what}: `))
-  return lines[at + 1] ?? ''
-}
+test('copies that can be made are reported, and nothing is made', async () => {
+  const folder = join(temporaryFolder(), 'copies')
+  const place = aWorkplace(await organizations([3, 2]), {
+    publish: { file: join(folder, 'readers-{organization}.db') },
+  })
+  await runCli(['sync', '--dry-run'], { cwd: place.folder })
+
+  expect((await check(place)).of('publish')).toBe(`✔ publish: ${folder}/readers-acme.db and 1 other copy can be made`)
+  expect(existsSync(folder)).toBe(false)
+})
+
+test.each<[what: string, publish: (folder: string) => object, said: RegExp]>([
+  [
+    'no such group',
+    (folder) => ({ file: `${folder}/x.db`, group: 'no-such-group' }),
+    /there is no group no-such-group/,
+  ],
+  [
+    'no such group of an organization',
+    (folder) => ({ file: `${folder}/{organization}.db`, group: 'analysts-{organization}' }),
+    /there is no group analysts-acme/,
+  ],
+  [
+    'what must not be replaced',
+    (folder) => ({ file: join(folder, 'note') }),
+    /note: was not published by this program/,
+  ],
+])('a copy that cannot be made is an error before a night finds out: %s', async (_, publish, said) => {
+  const folder = temporaryFolder()
+  writeFileSync(join(folder, 'note'), 'not a copy')
+  const place = aWorkplace(await organizations([3]), { publish: publish(folder) })
+  await runCli(['sync'], { cwd: place.folder })
+  const { code, of } = await check(place)
+
+  expect(code).toBe(3)
+  expect(of('publish')).toMatch(/^✖ publish: /)
+  expect(of('publish')).toMatch(said)
+})
+
+test('a copy in the folder of the mirror is an error, and a mirror that may not be read is not taken for none', async () => {
+  const { mirror } = aWorkplace([])
+  expect(() => checkTargets(aPlan(mirror, { file: join(dirname(mirror), 'readers.db') }))).toThrow(
+    `${dirname(mirror)}: is the folder of the mirror, which is private.`,
+  )
+
+  const folder = temporaryFolder()
+  chmodSync(folder, 0o755)
+  mkdirSync(join(folder, 'closed'), { mode: 0o700 })
+  const closed = join(folder, 'closed', 'customers.db')
+  await expect(withoutPrivileges(() => checkTargets(aPlan(closed, { file: '/tmp/readers.db' })))).rejects.toMatchObject(
+    {
+      code: 'denied',
+      message: expect.stringContaining(`${closed}: permission denied (stat, EACCES). Check the name, who owns it`),
+    },
+  )
+})
 
 function sqlite(file: string, ...statements: string[]): void {
   const db = new Database(file)

@@ -7,11 +7,7 @@ import { newcomers } from '../../src/service/scenarios/scenario.ts'
 import { eventually } from './eventually.ts'
 import { runCli } from './run-cli.ts'
 import { type Done, runCommand } from './run-command.ts'
-import { aSandbox, aWorkplace, organizationsOf, type Workplace } from './workplace.ts'
-
-/** Runs `check` for these organizations, or for all. */
-export const check = ({ config }: Workplace, ...ids: string[]): Promise<Done> =>
-  runCommand(checkCommand, [...ids, '--config', config])
+import { aSandbox, aWorkplace, organizationsOf } from './workplace.ts'
 
 /** What `check` says of an organization that answers, with these settings. */
 export async function checked(settings: Parameters<typeof aWorkplace>[1]) {

@@ -52,7 +52,7 @@ describe.skipIf(redisProgram() === undefined)('on Redis', () => {
 
     expect(before.stdout).not.toContain('! queue')
     expect(code).toBe(0)
-    expect(stdout).toMatch(/^✔ queue: .* answered\n! queue: .*maxmemory-policy allkeys-lru.*\n {4}fix: .*noeviction/m)
+    expect(stdout).toMatch(/^! queue: .* answered; .*maxmemory-policy allkeys-lru.*\n {4}fix: .*noeviction/m)
   })
 })
 
