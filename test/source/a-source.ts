@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { inspect } from 'node:util'
-import { afterEach } from 'vitest'
+import { afterEach, onTestFinished } from 'vitest'
 import type { Sleep } from '../../src/machine/timers.ts'
 import { DEFAULT_PRESET, recipeOf } from '../../src/signing/signing.ts'
 import {
@@ -10,7 +10,7 @@ import {
   type SourceEvent,
   type SourceOptions,
 } from '../../src/source/customers.ts'
-import { bytes, envelopeOf, type Reply } from '../support/fault-server.ts'
+import { bytes, envelopeOf, faultServer, type Reply } from '../support/fault-server.ts'
 
 export const CREDENTIALS = { apiKey: 'ak_live_123', secret: 'whsec_test_4f3c2b1a' }
 
@@ -48,6 +48,31 @@ export function aSource(
   })
   opened.push(source)
   return { source: reading(source), events, slept: time.slept, now: time.now }
+}
+
+export const FIRST = { page: 1, size: 100 }
+
+/** Reads a page of a service that gives these answers in turn, the last one again and again: the page or the error, and what was seen meanwhile. */
+export async function readFrom(
+  replies: Reply | [Reply, ...Reply[]],
+  {
+    window = FIRST,
+    settings,
+    options,
+  }: {
+    window?: typeof FIRST
+    settings?: Partial<SourceOptions['settings']>
+    options?: Partial<Omit<SourceOptions, 'settings'>>
+  } = {},
+) {
+  const all: [Reply, ...Reply[]] = Array.isArray(replies) ? replies : [replies]
+  const server = await faultServer(...all)
+  onTestFinished(() => server.close())
+  const its = aSource(server, settings, options)
+  const [read] = await Promise.allSettled([its.source.readPage(window, PATIENT)])
+  const page = read.status === 'fulfilled' ? read.value : undefined
+  const error: unknown = read.status === 'rejected' ? read.reason : undefined
+  return { ...its, server, page, error }
 }
 
 /** The source, with the records of each page parsed at once: what is wrong with them is wrong with the page. */

@@ -117,17 +117,6 @@ test('the clock of this machine may be set at any time, and fresh answers stay f
   expect(server.requests).toHaveLength(5)
 })
 
-test('an answer without a date is taken, and so is one where no search is answered with a date', async () => {
-  const ahead: Reply = (response, request) => {
-    const headers = request.url.searchParams.has('search') ? {} : dateOf(3_600_000)
-    return list(500, { headers })(response, request)
-  }
-  for (const reply of [list(500), ahead]) {
-    await using server = await faultServer(reply)
-    expect((await aSource(server).source.readPage(WINDOW, PATIENT)).records()).toHaveLength(50)
-  }
-})
-
 test('a cached date does not teach the clock that signs: the date of the refusal itself does', async () => {
   const serve: Reply = (response, request) => {
     const isSearch = request.url.searchParams.has('search')
