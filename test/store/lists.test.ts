@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
 import { fingerprintWith } from '../../src/model/fingerprint.ts'
-import { EMPTY_LIST } from '../../src/model/list-as-read.ts'
 import type { Mirror } from '../../src/model/mirror.ts'
 import type { Run } from '../../src/model/run.ts'
 import { KnownList, ListRecorder } from '../../src/sync/list-as-read.ts'
@@ -259,28 +258,6 @@ test.each([
     expect(valueOf(mirror.file, `SELECT name FROM customers WHERE id = ?`, customerId(7))).toBe('Forged')
   },
 )
-
-test('where all records have one fingerprint, only those of their own customers are known', () => {
-  const sent = [aCustomer(1), aCustomer(3), aCustomer(2), { ...aCustomer(4), id: 4 }, null]
-  const print = {
-    record: () => 7,
-    id: (bytes: DataView, from: number) => Number.parseInt(String.fromCharCode(bytes.getUint8(from + 7)), 16),
-  }
-  const columns = {
-    rowIds: Uint32Array.of(1, 2, 3, 4),
-    fingerprints: Float64Array.of(7, 7, 7, 7),
-    idFingerprints: Uint32Array.of(1, 2, 3, 4),
-    comparisons: new Uint8Array(4),
-    oddities: new Uint8Array(4),
-  }
-  const known = new KnownList({ ...EMPTY_LIST, columns }, { doubted: new Set(), written: new Set() })
-
-  const { sorted } = sortPage(aSourcePage(1, sent), undefined, { known, fingerprint: print })
-
-  expect(sorted).toMatchObject({ customers: [{ id: customerId(3) }, { id: customerId(2) }] })
-  expect(Array.from(sorted.rowIds)).toEqual([1, 0, 0, 0, 0])
-  expect(sorted.rejects).toHaveLength(2)
-})
 
 /** Puts the fingerprints of other records in the place of those of the first customers. */
 function remember({ file }: Mirror, records: readonly SentRecord[]): void {

@@ -16,6 +16,45 @@ test.each([1, 2, 20, 500])('a list that is suddenly empty is held, were it of %d
   expect(fates(mirror)).toEqual({ listed: known, missing: 0, removed: 0 })
 })
 
+test.each([
+  [2, 2, false],
+  [3, 3, true],
+  [3, 4, false],
+  [20, 100, false],
+  [21, 100, true],
+  [21, 210, false],
+  [22, 210, true],
+])('%d absent of %d customers listed before, with a new one, are held: %s', async (gone, known, areHeld) => {
+  const mirror = await aMirror()
+  await night(mirror, 1, customers(1, known))
+
+  const report = await night(mirror, 2, [...customers(gone + 1, known), aCustomer(1000)])
+
+  expect(report).toMatchObject(areHeld ? { held: gone, missing: 0 } : { held: 0, missing: gone })
+})
+
+test.each([
+  ['all were searched for', false, []],
+  ['a sample was searched for', true, [2]],
+])(
+  'where a search finds an absent customer, only those are held that are due and were not searched for: %s',
+  async (_, isSample, held) => {
+    const mirror = await aMirror()
+    await night(mirror, 1, customers(1, 30))
+    await night(mirror, 2, customers(3, 30))
+    const found = { confirmed: new Set<string>(), found: new Set([customerId(1)]), isSample }
+    const removals = { rule: { after: 2, maxShare: 0.1 }, ...found }
+
+    const report = await night(mirror, 3, customers(4, 30), { ending: { removals, certificate: {} } })
+
+    expect(report).toMatchObject({ proof: 'unproven', reasons: ['contradicted'], held: held.length, missing: 0 })
+    expect(rowsOf(mirror.file, 'SELECT id FROM held_removals')).toEqual(held.map((n) => ({ id: customerId(n) })))
+    expect(await mirror.findRun(report.runId ?? 0)).toMatchObject({
+      certificate: { proof: 'unproven', reasons: ['contradicted'], found: [customerId(1)] },
+    })
+  },
+)
+
 test('a guard marks no customer, not even one that was missing before', async () => {
   const mirror = await aMirror()
   await night(mirror, 1, customers(1, 100))

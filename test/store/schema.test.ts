@@ -1,10 +1,9 @@
-import * as fc from 'fast-check'
 import { expect, onTestFinished, test } from 'vitest'
 import type { Mirror } from '../../src/model/mirror.ts'
 import { PUBLIC_TABLES, publicColumns } from '../../src/model/public-tables.ts'
 import { openMirror, openMirrorToRead, openOrganizations, rehearseMirror } from '../../src/store/mirror.ts'
 import { ORGANIZATION_TABLES } from '../../src/store/organizations.ts'
-import { fromSqlTime, sqlTime } from '../../src/store/port/sql.ts'
+import { sqlTime } from '../../src/store/port/sql.ts'
 import { VERSION } from '../../src/store/schema/schema.ts'
 import { aCustomer, anEnding, aPage, customerId, customers, MINUTE_MS, START_MS } from '../support/builders.ts'
 import { onPostgres } from '../support/mirror-choice.ts'
@@ -67,50 +66,33 @@ test.each([
   expect(dump(file)).toEqual(before)
 })
 
-test.each(VIEWS)('a mirror without its view %s is refused, and the view named', async (view) => {
+const LACKING = 'lacks what belongs to a mirror'
+const dropTrigger = (name: string) => `DROP TRIGGER ${name} ${onPostgres ? 'ON customers' : ''}`
+
+test.each<[what: string, done: string[], code: string, named: string]>([
+  ...VIEWS.flatMap((view): [string, string[], string, string][] => [
+    [`without its view ${view}`, [`DROP VIEW ${view}`], 'damaged', `${LACKING} \\(${view}\\)\\. Put back a backup, or`],
+    [
+      `whose view ${view} has other columns`,
+      [`DROP VIEW ${view}`, `CREATE VIEW ${view} AS SELECT organization FROM customers`],
+      'foreign',
+      `\\b${view}\\b.*, which was renamed or dropped`,
+    ],
+  ]),
+  ...['customers.email', 'runs.warnings'].map((name): [string, string[], string, string] => {
+    const [table = '', column = ''] = name.split('.')
+    const rename = `ALTER TABLE ${table} RENAME COLUMN ${column} TO other`
+    return [`with another name for ${name}`, [rename], 'foreign', `${table}.* ${column}|${table}\\.${column}`]
+  }),
+  ...['customers_edited', 'customers_deleted'].map((name): [string, string[], string, string] => {
+    return [`without its trigger ${name}`, [dropTrigger(name)], 'damaged', `${LACKING} \\(${name}\\)`]
+  }),
+])('a mirror %s is refused, and that is named', async (_, done, code, named) => {
   const file = await aClosedMirror()
-  tamper(file, `DROP VIEW ${view}`)
+  for (const sql of done) tamper(file, sql)
 
   for (const open of [openMirror, openMirrorToRead])
-    await expect(open(file)).rejects.toMatchObject({
-      code: 'damaged',
-      message: expect.stringContaining(`lacks what belongs to a mirror (${view}). Put back a backup, or`),
-    })
-})
-
-test.each(VIEWS)('a mirror whose view %s has other columns is refused, and a column named', async (view) => {
-  const file = await aClosedMirror()
-  tamper(file, `DROP VIEW ${view}`)
-  tamper(file, `CREATE VIEW ${view} AS SELECT organization FROM customers`)
-
-  for (const open of [openMirror, openMirrorToRead])
-    await expect(open(file)).rejects.toMatchObject({
-      code: 'foreign',
-      message: expect.stringMatching(new RegExp(`\\b${view}\\b.*, which was renamed or dropped`)),
-    })
-})
-
-test.each([
-  ['customers', 'email'],
-  ['runs', 'warnings'],
-])('a mirror whose table %s has another name for %s is refused, and both named', async (table, column) => {
-  const file = await aClosedMirror()
-  tamper(file, `ALTER TABLE ${table} RENAME COLUMN ${column} TO other`)
-
-  await expect(openMirror(file)).rejects.toMatchObject({
-    code: 'foreign',
-    message: expect.stringMatching(new RegExp(`${table}.* ${column}|${table}\\.${column}`)),
-  })
-})
-
-test.each(['customers_edited', 'customers_deleted'])('a mirror without its trigger %s is refused', async (trigger) => {
-  const file = await aClosedMirror()
-  tamper(file, onPostgres ? `DROP TRIGGER ${trigger} ON customers` : `DROP TRIGGER ${trigger}`)
-
-  await expect(openMirror(file)).rejects.toMatchObject({
-    code: 'damaged',
-    message: expect.stringContaining(`(${trigger})`),
-  })
+    await expect(open(file)).rejects.toMatchObject({ code, message: expect.stringMatching(new RegExp(named)) })
 })
 
 async function aClosedMirror(): Promise<string> {
@@ -190,10 +172,7 @@ async function aRunUnderway() {
   await mirrorPages(mirror, [customers(1, 3)])
   const run = await mirror.startRun({ organization: 'acme', trigger: 'sync', nowMs: START_MS + MINUTE_MS })
   await mirror.savePages(run, [aPage(1, customers(1, 3))], START_MS + MINUTE_MS)
-  tamper(
-    mirror.file,
-    onPostgres ? 'UPDATE mirror_schema SET version = version + 1' : `PRAGMA user_version = ${VERSION + 1}`,
-  )
+  setVersion(mirror.file, VERSION + 1)
   return { mirror, run }
 }
 
@@ -217,16 +196,6 @@ test.each([
       `${column} in the row ${row} of ${table} holds a time that cannot be read (${UNREADABLE})`,
     ),
   })
-})
-
-const moment = fc.integer({ min: Date.UTC(1970, 0), max: Date.UTC(2200, 0) })
-
-test('a time comes back from its text to the millisecond', () => {
-  fc.assert(fc.property(moment, (unixMs) => fromSqlTime(sqlTime(unixMs)) === unixMs))
-})
-
-test('times compare as text in the order in which they happened', () => {
-  fc.assert(fc.property(moment, moment, (a, b) => sqlTime(a) < sqlTime(b) === a < b))
 })
 
 test('the mirror reads a time of ours as the same moment', async () => {

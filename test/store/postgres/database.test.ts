@@ -104,51 +104,6 @@ describe('a connection that breaks', () => {
 
     expect(await retired(database)).toEqual(['acme'])
   })
-
-  test('in a transaction is reported as unreachable, and nothing of it is kept', async () => {
-    const line = breakable(pgliteConnections(server))
-    const database = await open(await anEmptyMirror(), 'write', line.connections)
-    line.breakAt('COMMIT', 'before')
-
-    await expect(database.write((session) => retire(session, 'acme'))).rejects.toMatchObject({
-      code: 'gone',
-      message: expect.stringContaining('postgres://db.test/crm'),
-    })
-    expect(await retired(database)).toEqual([])
-  })
-
-  test('after the commit, before its answer: the transaction counts as committed', async () => {
-    const line = breakable(pgliteConnections(server))
-    const database = await open(await anEmptyMirror(), 'write', line.connections)
-    line.breakAt('COMMIT', 'after')
-
-    expect(await database.write((session) => retire(session, 'acme'))).toBe(1)
-
-    expect(await retired(database)).toEqual(['acme'])
-  })
-
-  test.each([
-    ['after', 1],
-    ['before', 2],
-  ] as const)('%s the commit, and the server stays away: the same call later does it once', async (when, begun) => {
-    const line = breakable(pgliteConnections(server))
-    const database = await open(await anEmptyMirror(), 'write', line.connections)
-    const once = {}
-    let works = 0
-    const work = (session: Parameters<Parameters<Database['write']>[0]>[0]) => {
-      works += 1
-      return retire(session, `work ${works}`)
-    }
-    line.breakAt('COMMIT', when)
-    line.breakAt('INSERT INTO commits', 'before', 2)
-
-    await expect(database.write(work, {}, once)).rejects.toMatchObject({ code: 'gone' })
-    await expect(database.write(work, {}, once)).rejects.toMatchObject({ code: 'gone' })
-    expect(await database.write(work, {}, once)).toBe(1)
-
-    expect(works).toBe(begun)
-    expect(await retired(database)).toEqual([`work ${begun}`])
-  })
 })
 
 test('a lease is renewed by the clock of the server', async () => {

@@ -1,0 +1,134 @@
+import { describe, expect, test } from 'vitest'
+import type { Ending } from '../../src/model/run.ts'
+import { aCustomer, customerId, customers, START_MS } from '../support/builders.ts'
+import { onPostgres } from '../support/mirror-choice.ts'
+import { aMirror, dump, mirrorPages, tamper } from '../support/mirror-file.ts'
+import { DAY_MS, prune } from './nights.ts'
+
+/* A trigger that someone added to a table of the mirror keeps rows from being written, and reports no error. */
+
+const PROVEN = {
+  ...{ proof: 'proven', reasons: [] },
+  removals: { rule: { after: 1, maxShare: 0.1 }, confirmed: new Set<string>() },
+} as const satisfies Partial<Ending>
+
+test.each<[what: string, event: string, list: readonly unknown[]]>([
+  ['new customers', 'INSERT ON customers', customers(1, 44)],
+  ['new customers of the feed', 'INSERT ON changes', customers(1, 44)],
+  ['changes of the feed', 'INSERT ON changes', [aCustomer(1, { name: 'Ada' }), ...customers(2, 40)]],
+  ['changed customers', 'UPDATE ON customers', [aCustomer(1, { name: 'Ada' }), ...customers(2, 40)]],
+  ['rejects', 'INSERT ON rejects', [aCustomer(1, { name: [] }), ...customers(2, 40)]],
+  ['the stamp of the rows', 'UPDATE ON last_update', customers(1, 44)],
+  ['a missing customer', 'UPDATE OF missing_since ON customers', customers(2, 40)],
+  ['a removed customer', 'UPDATE OF removed_at ON customers', customers(2, 40)],
+  ['a removal of the feed', 'INSERT ON changes', customers(2, 40)],
+  ['an absence', 'INSERT ON absences', customers(2, 40)],
+  ['held removals', 'INSERT ON held_rows', [aCustomer(1)]],
+])('a trigger that keeps %s from being written ends the run, and is what to look for', async (_, event, list) => {
+  const mirror = await aMirror()
+  await mirrorPages(mirror, [customers(1, 40)])
+  const before = dump(mirror.file, ['customers', 'changes', 'rejects'])
+  suppress(mirror.file, event)
+
+  await expect(mirrorPages(mirror, [list], { ending: PROVEN })).rejects.toMatchObject({
+    code: 'accounting',
+    message: expect.stringContaining(`a trigger, a rule or a policy that someone added to ${event.split(' ').at(-1)}`),
+  })
+  expect(dump(mirror.file, ['customers', 'changes', 'rejects'])).toEqual(before)
+})
+
+test('a trigger that keeps customers from being deleted keeps them from being forgotten and pruned', async () => {
+  const mirror = await aMirror()
+  await mirrorPages(mirror, [customers(1, 2)])
+  tamper(mirror.file, `UPDATE customers SET removed_at = '2026-02-01 00:00:00.000' WHERE row_id = 1`)
+  suppress(mirror.file, 'DELETE ON customers')
+  const refused = { code: 'accounting', message: expect.stringContaining('added to customers') }
+  const toForget = { organization: 'acme', id: customerId(2), nowMs: START_MS, monotonicMs: START_MS }
+
+  await expect(mirror.forgetCustomer(toForget)).rejects.toMatchObject(refused)
+  await expect(prune(mirror, { removedCustomersMs: DAY_MS }, 365)).rejects.toMatchObject(refused)
+})
+
+/** `event` as in CREATE TRIGGER: a verb, ON and a table. */
+function suppress(file: string, event: string) {
+  if (!onPostgres) return tamper(file, `CREATE TRIGGER skipping BEFORE ${event} BEGIN SELECT RAISE(IGNORE); END`)
+  tamper(file, 'CREATE FUNCTION skip() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN NULL; END $$')
+  tamper(file, `CREATE TRIGGER skipping BEFORE ${event} FOR EACH ROW EXECUTE FUNCTION skip()`)
+}
+
+/* Rules, constraints and functions that an administrator added on a server, and sequences that a move left behind. */
+
+const INSERTING = 'CREATE TRIGGER touching BEFORE INSERT ON customers FOR EACH ROW EXECUTE FUNCTION touch()'
+const touching = (body: string) => [
+  `CREATE FUNCTION touch() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN ${body}; RETURN new; END $$`,
+  INSERTING,
+]
+const constraining = (words: string) => [`ALTER TABLE customers ADD CONSTRAINT one ${words}`]
+
+describe.runIf(onPostgres)('on a server', () => {
+  test.each<[what: string, made: string[], named: string]>([
+    ['a CHECK constraint', constraining('CHECK (length(name) < 12)'), 'table customers, constraint one .*23514'],
+    [
+      'an EXCLUDE constraint',
+      constraining('EXCLUDE (organization WITH =, name WITH =)'),
+      'table customers, constraint one .*23P01',
+    ],
+    ['a UNIQUE constraint', constraining('UNIQUE (organization, name)'), 'table customers, constraint one .*23505'],
+    ['a function that refuses rows', touching(`RAISE 'not %', new.name`), 'function (\\w+\\.)?touch\\b.*P0001'],
+    ['a function that divides by zero', touching('new.name := 1 / 0'), 'function (\\w+\\.)?touch\\b.*22012'],
+    ['a function that converts a name', touching('new.phone := new.name::int'), 'function (\\w+\\.)?touch\\b.*22P02'],
+    [
+      'a function that writes a table that is not there',
+      touching('INSERT INTO audit VALUES (new.name)'),
+      'function (\\w+\\.)?touch\\b.*42P01',
+    ],
+    ['a function that sets no column', touching('new.nickname := new.name'), 'function (\\w+\\.)?touch\\b.*42703'],
+    ['a renamed column', ['ALTER TABLE changes RENAME fields TO what'], '"?fields"? .*42703'],
+    ['a sequence behind its rows', [`SELECT setval('runs_id_seq', 1, false)`], 'constraint runs_pkey .*23505'],
+  ])('%s that refuses rows is named, and no value', async (_what, made, named) => {
+    const mirror = await aMirror()
+    await mirrorPages(mirror, [customers(1, 2)])
+    for (const sql of made) tamper(mirror.file, sql)
+    const name = 'Ann Person-Lee'
+
+    const failing = mirrorPages(mirror, [[aCustomer(1, { name }), aCustomer(2, { name }), aCustomer(3, { name })]])
+
+    await expect(failing).rejects.toMatchObject({
+      code: 'foreign',
+      message: expect.stringMatching(new RegExp(named)),
+    })
+    await expect(failing).rejects.not.toThrow(/Ann/)
+  })
+
+  test('a rule that keeps some of the new customers from being written ends the run', async () => {
+    const mirror = await aMirror()
+    tamper(
+      mirror.file,
+      `CREATE RULE skipping AS ON INSERT TO customers WHERE new.name = 'Customer 2' DO INSTEAD NOTHING`,
+    )
+
+    await expect(mirrorPages(mirror, [customers(1, 3)])).rejects.toMatchObject({
+      code: 'accounting',
+      message: expect.stringContaining('2 of 3 rows could be written or deleted in table customers'),
+    })
+  })
+
+  test('a foreign key that refers to a customer keeps it from being forgotten and from being pruned, and is named', async () => {
+    const mirror = await aMirror()
+    await mirrorPages(mirror, [customers(1, 2)])
+    for (const sql of [
+      'CREATE TABLE notes (organization text COLLATE "C", id text COLLATE "C")',
+      'ALTER TABLE notes ADD CONSTRAINT noted FOREIGN KEY (organization, id) REFERENCES customers (organization, id)',
+      'INSERT INTO notes SELECT organization, id FROM customers',
+      `UPDATE customers SET removed_at = '2026-02-01' WHERE row_id = 1`,
+    ])
+      tamper(mirror.file, sql)
+    const named = { code: 'foreign', message: expect.stringMatching(/constraint noted \(SQLSTATE 23503\)/) }
+    const toForget = { organization: 'acme', id: customerId(2), nowMs: START_MS, monotonicMs: START_MS }
+    const forgetting = mirror.forgetCustomer(toForget)
+
+    await expect(forgetting).rejects.toMatchObject(named)
+    await expect(forgetting).rejects.not.toThrow(customerId(2))
+    await expect(prune(mirror, { removedCustomersMs: DAY_MS }, 365)).rejects.toMatchObject(named)
+  })
+})
