@@ -1,11 +1,10 @@
-import type Database from 'better-sqlite3'
 import { publicColumns } from '../model/public-tables.ts'
 import { READ_TO_END } from '../store/schema/views.ts'
 import type { Connection } from '../store/sqlite/connect.ts'
 import type { ExportColumn, ExportFacts } from './format.ts'
 import { numberIn } from './open-to-read.ts'
 
-/** Which rows are exported. Passed to the process that exports as JSON. */
+/** Which rows are exported. */
 export type Selection = {
   /** Only the rows of these organizations; empty for those of all. */
   organizations: readonly string[]
@@ -19,6 +18,9 @@ export type Selection = {
   withoutPersonalData?: boolean | undefined
 }
 
+/** The statement that reads the selected rows, with its parameters. */
+export type SelectedRows = { columns: ExportColumn[]; sql: string; parameters: (string | number)[] }
+
 /** The public table whose rows these are. */
 export function tableOf({ includeRemoved, asOf, changesSince }: Selection): ExportFacts['table'] {
   if (changesSince !== undefined) return 'changes'
@@ -28,7 +30,7 @@ export function tableOf({ includeRemoved, asOf, changesSince }: Selection): Expo
 
 /**
  * The selected rows of these organizations, with every public column that the file has. A partition is of one organization, which is not in its
- * rows, and they are found by an index.
+ * rows, and they are found by an index; otherwise a plus keeps rows in the order in which they lie in the file, and no index is used.
  */
 export function selectRows(
   db: Connection,
@@ -41,7 +43,6 @@ export function selectRows(
   const columnsOf = (name: string) => columnsIn(db, name, { isPartition, withoutPersonalData })
   if (changesSince !== undefined) return selectFeed(db, changesSince, { organizations, columnsOf })
   const columns = columnsOf(table)
-  // A plus keeps rows in their order: they are read as they lie in the file, and no index is used to find them.
   const isSelected = `${isPartition ? '' : '+'}selected.organization IN (SELECT value FROM json_each(?))`
   const select = `SELECT ${columns.map(({ name }) => `selected."${name}"`).join(', ')} FROM`
   const ids = JSON.stringify(organizations)
@@ -83,23 +84,19 @@ function columnsIn(
  * The feed of changes: where it begins and ends, and what of it a reader lacks.
  */
 
-/** The last number that SQLite gave to a row of a table, also where that row was deleted; 0 where there was none. */
-export function lastNumber(db: Database.Database, table: string): number {
-  return numberIn(db, 'SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = ?), 0)', table)
-}
-
 /** In copies of a mirror on a server: beside the last numbers of its tables, the highest seq that the server gave to any change. */
 export const GIVEN_BY_SERVER = 'changes of the server'
 
-/**
- * The seq where the changes after this state of the file go on: the highest that was given, or below which changes were deleted or undone;
- * 0 where there was no change. A copy from before it had that number knows only its own.
- */
-export function lastSeq(db: Connection): number {
-  return Math.max(lastNumber(db, 'changes'), numberIn(db, KNOWN))
+/** The last number that SQLite gave to a row of a table, also where that row was deleted; 0 where there was none. */
+export function lastNumber(db: Connection, table: string): number {
+  return numberIn(db, 'SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = ?), 0)', table)
 }
 
-const KNOWN = `SELECT max((SELECT coalesce(MAX(seq), 0) FROM changes), (SELECT coalesce(MAX(feed_seq), 0) FROM horizons))`
+/** The seq where the changes after this state of the file go on: the highest that was given, or below which changes were deleted or undone. */
+export function lastSeq(db: Connection): number {
+  const known = `SELECT max((SELECT coalesce(MAX(seq), 0) FROM changes), (SELECT coalesce(MAX(feed_seq), 0) FROM horizons))`
+  return Math.max(lastNumber(db, 'changes'), numberIn(db, known))
+}
 
 /** The highest seq that a reader may have read. Its change, and those before it, may have been deleted with their organization. */
 export function lastGiven(db: Connection): number {
@@ -108,11 +105,8 @@ export function lastGiven(db: Connection): number {
 
 /** The last seq before those of changes after this time: the customers as they were then hold all changes up to it. */
 export function lastSeqAt(db: Connection, time: string): number {
-  const later = db
-    .prepare<[string], bigint | null>('SELECT MIN(seq) FROM changes WHERE changed_at > ?')
-    .pluck()
-    .get(time)
-  return later === undefined || later === null ? lastSeq(db) : Number(later) - 1
+  const later = numberIn(db, 'SELECT coalesce(MIN(seq), 0) FROM changes WHERE changed_at > ?', time)
+  return later === 0 ? lastSeq(db) : later - 1
 }
 
 /**
@@ -125,19 +119,14 @@ export function feedStart(db: Connection, organizations: readonly string[]): { s
       `SELECT MAX(feed_seq) AS seq, MAX(max(coalesce(history_from, ''), coalesce(customers_from, ''))) AS at
        FROM horizons WHERE organization IN (SELECT value FROM json_each(?))`,
     )
-    .safeIntegers(false)
     .get(JSON.stringify(organizations))
   return { seq: Number(found?.seq ?? 0) + 1, at: found?.at ?? '' }
 }
 
-/** The statement that reads the selected rows, with its parameters. */
-export type SelectedRows = { columns: ExportColumn[]; sql: string; parameters: (string | number)[] }
-
 /**
  * What brings a copy that holds all changes up to `since` to this state of the file: a row for each later change, in order, with
  * the customer as it is now; before them a row `current`, with no seq, for each customer that was written later without a change
- * of its own. That is so for the customers of an organization that was first read later, and for those that went missing or
- * came back from it.
+ * of its own: customers of an organization that was first read later, and those that went missing or came back from it.
  */
 function selectFeed(
   db: Connection,
@@ -149,15 +138,15 @@ function selectFeed(
     const name = own.every((each) => each.name !== column.name) ? column.name : BESIDE_A_CHANGE[column.name]
     return name === undefined ? [] : [{ ...column, name, value: `now."${column.name}"` }]
   })
-  const select = (expressions: Readonly<Record<string, string>>, otherwise: string) =>
-    [...own.map(({ name }) => expressions[name] ?? `${otherwise}."${name}"`), ...values.map(({ value }) => value)].join(
-      ', ',
-    )
+  const select = (expressions: Readonly<Record<string, string>>, otherwise: string) => {
+    const changed = own.map(({ name }) => expressions[name] ?? `${otherwise}."${name}"`)
+    return [...changed, ...values.map(({ value }) => value)].join(', ')
+  }
   const { at, late } = lastKnown(db, since, organizations)
   // Where all rows are read, they are read as they lie in the file.
   const isLater =
     at === '' ? '(? = ? OR TRUE)' : '(now.updated_at > ? OR now.organization IN (SELECT value FROM json_each(?)))'
-  // A plus keeps rows in their order: no index is used to find them.
+  const ids = JSON.stringify(organizations)
   return {
     columns: [...own, ...values],
     sql: `SELECT ${select(CURRENT, 'now')} FROM customers AS now
@@ -168,7 +157,7 @@ function selectFeed(
       SELECT ${select(CHANGED, 'selected')} FROM changes AS selected
         LEFT JOIN customers AS now ON now.organization = selected.organization AND now.id = selected.id
         WHERE selected.seq > ? AND +selected.organization IN (SELECT value FROM json_each(?))`,
-    parameters: [at, JSON.stringify(late), JSON.stringify(organizations), since, since, JSON.stringify(organizations)],
+    parameters: [at, JSON.stringify(late), ids, since, since, ids],
   }
 }
 
@@ -188,11 +177,9 @@ const CHANGED = { missing_since: `iif(selected.change = 'removed', selected.miss
 
 /**
  * A time before which a reader of all changes up to `since` knows every row, and the organizations of which it may know none,
- * because their lists were first read to their end later: an export leaves those out. What is written later has a later
- * `updated_at`, wherever the clock stands. Never too little, and after a clock that was set back it may be more than was missed.
- * A list whose next run began by then had been read before, whatever the dates say. Another one is taken for read before only where its
- * date is a day older: it may be by the clock of another machine, or by this one before it was set. Where the clock was set back while a
- * list was read first, its end by the clock of its start counts too.
+ * because their lists were first read to their end later: an export leaves those out. Never too little, and more than was missed where a
+ * clock was set back. A list whose next run began by then had been read before, whatever the dates say; another one only where it was read
+ * a day before by the clock of its start and its end, since clocks differ.
  */
 function lastKnown(db: Connection, since: number, organizations: readonly string[]): { at: string; late: string[] } {
   const known = db

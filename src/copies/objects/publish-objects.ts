@@ -3,12 +3,13 @@ import type { Environment } from '../../config/environment.ts'
 import { CopyFailed, describeError, factsOf, isOurs } from '../../errors/errors.ts'
 import type { Connection } from '../../store/sqlite/connect.ts'
 import { isoOf } from '../../time/moments.ts'
+import { leftOutOf } from '../build-copy.ts'
 import { atPlace } from '../copy-error.ts'
 import { beginExport } from '../export-rows.ts'
 import { inOneState, nowIn, numberIn, type OpenedToRead, openToRead } from '../open-to-read.ts'
 import { isRead, type ReadOrganization, recordedIn } from '../organizations.ts'
 import { parquetFormat } from '../parquet.ts'
-import type { BucketPlan, FolderPlan, LeftOut, Published, PublishedObjects } from '../publish-plan.ts'
+import type { BucketPlan, FolderPlan, Published, PublishedObjects } from '../publish-plan.ts'
 import { accessOf, requireSafeFolder, unreachableFolder } from '../target-place.ts'
 import { lookAtFolder } from './folder.ts'
 import { type FoundPlace, type Manifest, type NewObject, publishedIn, type PublishedObject } from './object-place.ts'
@@ -24,9 +25,8 @@ export async function publishFolder(plan: FolderPlan): Promise<Published> {
   const { parquet: folder, mirror } = plan
   atPlace(folder, () => requireSafeFolder(folder, mirror))
   const access = accessOf(plan)
-  const { objects: parquet, ...done } = await publishObjects(plan, async () =>
-    lookAtFolder(folder, { extension: 'parquet', access }),
-  )
+  const look = async () => lookAtFolder(folder, { extension: 'parquet', access })
+  const { objects: parquet, ...done } = await publishObjects(plan, look)
   const warning = unreachableFolder(`${folder}/_manifest.json`, access)
   return { ...done, parquet, warnings: [...done.warnings, ...(warning === undefined ? [] : [warning])] }
 }
@@ -78,25 +78,24 @@ async function publishObjects(plan: ObjectsPlan, look: () => Promise<FoundPlace>
 }
 
 async function publishOnce(plan: ObjectsPlan, place: FoundPlace, opened: OpenedToRead): Promise<Done> {
-  const { manifest: before } = place
-  const { entries, made, leftOut, failed } = await choose(plan, place, opened)
+  const { manifest: before, shown } = place
+  const recorded = recordedIn(opened.db)
+  const { entries, made, failed } = await writeChanged(plan, place, { opened, read: recorded.filter(isRead) })
   const content = contentOf(plan, entries, { place, writtenAt: isoOf(nowIn(opened.db)) })
   const isNew = before === undefined || made.size > 0 || factsOfManifest(before) !== factsOfManifest(content)
   const { warnings, isLeft } = await place.finish(content, isNew)
   const { generation = 0, written_at: writtenAt = '' } = isNew ? content : before
   const there = new Set(entries.map(({ organization }) => organization))
-  const objects = {
-    ...{ to: place.shown, generation, writtenAt, isNew },
-    organizations: entries.map((entry) => describe(entry, made)),
-    gone: (before?.organizations ?? []).map(({ organization }) => organization).filter((id) => !there.has(id)),
-    ...{ replaced: content.replaced.length, isLeft },
+  const gone = (before?.organizations ?? []).map(({ organization }) => organization).filter((id) => !there.has(id))
+  const organizations = entries.map(({ organization, object, run, proof, read_as_of, rows, active, bytes, sha256 }) => {
+    const facts = { run, proof, readAsOf: read_as_of, customers: rows, active, bytes, sha256 }
+    return { organization, object, isNew: made.has(organization), ...facts }
+  })
+  const replaced = content.replaced.length
+  return {
+    ...{ copies: [], leftOut: leftOutOf(recorded, plan.organizations), failed, warnings },
+    objects: { to: shown, generation, writtenAt, isNew, organizations, gone, replaced, isLeft },
   }
-  return { copies: [], leftOut, failed, warnings, objects }
-}
-
-function describe(entry: PublishedObject, made: ReadonlySet<string>): PublishedObjects['organizations'][number] {
-  const { organization, object, run, proof, read_as_of: readAsOf, rows: customers, active, bytes, sha256 } = entry
-  return { organization, object, isNew: made.has(organization), run, proof, readAsOf, customers, active, bytes, sha256 }
 }
 
 /** What a manifest says, but for its number and its time. */
@@ -114,73 +113,53 @@ function contentOf(
   { place: { generation, manifest: before }, writtenAt }: { place: FoundPlace; writtenAt: string },
 ) {
   const graceMs = 'to' in plan ? plan.graceMs : 0
+  const folderOf = (key: string) => key.slice(0, key.lastIndexOf('/'))
   const named = new Set(entries.map(({ object }) => object))
-  const organizations = new Set(entries.map(({ organization }) => organization))
   const folders = new Set(entries.map(({ object }) => folderOf(object)))
   const stay = before?.without_personal_data === plan.withoutPersonalData ? before : undefined
-  const replacedNow = (stay?.organizations ?? [])
-    .filter(({ organization }) => organizations.has(organization))
-    .map(({ object }) => ({ object, since: writtenAt }))
   const isRecent = (since = '') => Math.abs(Date.parse(writtenAt) - Date.parse(since)) < graceMs
-  const earlier = (stay?.replaced ?? []).filter(({ object, since }) => isRecent(since) && folders.has(folderOf(object)))
+  const earlier = (stay?.replaced ?? []).filter(({ since }) => isRecent(since))
+  const replaced = (stay?.organizations ?? []).map(({ object }) => ({ object, since: writtenAt }))
   return {
     generation,
     written_at: writtenAt,
     without_personal_data: plan.withoutPersonalData,
     organizations: entries,
-    replaced: [...earlier, ...replacedNow].filter(({ object }) => !named.has(object)),
+    replaced: [...earlier, ...replaced].filter(({ object }) => !named.has(object) && folders.has(folderOf(object))),
   }
 }
 
-function folderOf(key: string): string {
-  return key.slice(0, key.lastIndexOf('/'))
-}
+/** What the next manifest says of each organization, in their order, whose objects are new, and which could not be written. */
+type Written = { entries: PublishedObject[]; made: Set<string>; failed: Published['failed'] }
 
-/** What the next manifest says of each organization. */
-type Chosen = {
-  entries: PublishedObject[]
-  /** The organizations whose objects are new. */
-  made: Set<string>
-  leftOut: LeftOut[]
-  /** Organizations whose rows could not be written; the objects from before stay. */
-  failed: Published['failed']
-}
-
-/** Keeps the object of each organization that is still what the mirror has, and writes the others. */
-async function choose(plan: ObjectsPlan, place: FoundPlace, opened: OpenedToRead): Promise<Chosen> {
-  const { db } = opened
-  const recorded = recordedIn(db).filter(isRead)
-  const found = entriesFor(plan, place.manifest)
-  const chosen: Chosen = { entries: [], made: new Set(), leftOut: [], failed: [] }
-  for (const one of recorded.filter(({ retiredAt }) => retiredAt === null)) {
+/**
+ * Keeps the object of each organization that is still what the mirror has, and writes the others, each from one state of the mirror. What Parquet
+ * cannot hold is reported as failed, and the object from before stays: that keeps no other organization back.
+ */
+async function writeChanged(
+  plan: ObjectsPlan,
+  place: FoundPlace,
+  { opened, read }: { opened: OpenedToRead; read: readonly ReadOrganization[] },
+): Promise<Written> {
+  // An object with personal data does not serve where there is to be none, nor one without them where there are to be some.
+  const isOfKind = place.manifest?.without_personal_data === plan.withoutPersonalData
+  const found = new Map(publishedIn(isOfKind ? place.manifest : undefined).map((one) => [one.organization, one]))
+  const done: Written = { entries: [], made: new Set(), failed: [] }
+  for (const one of read.filter(({ retiredAt }) => retiredAt === null)) {
     const { organization } = one
     const entry = found.get(organization)
-    const kept = entry && keptEntry(plan, db, one, entry)
-    const made = kept ? undefined : make(plan, { opened, one, place, failed: chosen.failed })
+    const kept = entry && keptEntry(plan, opened.db, one, entry)
+    const made = kept === undefined ? make(plan, { opened, one, place, failed: done.failed }) : undefined
     if (made === undefined) {
       const stays = kept ?? entry
-      if (stays !== undefined) chosen.entries.push(stays)
+      if (stays !== undefined) done.entries.push(stays)
       continue
     }
-    try {
-      chosen.entries.push({ organization, ...made.facts, ...(await made.object.put()), ...runFactsOf(one) })
-      chosen.made.add(organization)
-    } finally {
-      made.object.close()
-    }
+    const put = await made.put().finally(() => made.close())
+    done.entries.push({ organization, ...made.facts, ...put, ...runFactsOf(one) })
+    done.made.add(organization)
   }
-  addUnread(plan, chosen, { recorded, found, db })
-  chosen.entries.sort((one, other) => (one.organization < other.organization ? -1 : 1))
-  return chosen
-}
-
-/** An object with personal data does not serve where there is to be none, nor one without them where there are to be some. */
-function entriesFor(
-  { withoutPersonalData }: ObjectsPlan,
-  manifest: Manifest | undefined,
-): ReadonlyMap<string, PublishedObject> {
-  const entries = manifest?.without_personal_data === withoutPersonalData ? publishedIn(manifest) : []
-  return new Map(entries.map((entry) => [entry.organization, entry]))
+  return done
 }
 
 /** The entry of an object that need not be written; undefined where it must be. */
@@ -190,26 +169,20 @@ function keptEntry(
   one: ReadOrganization,
   entry: PublishedObject,
 ): PublishedObject | undefined {
-  if (afterRuns && staysAfterRuns(entry, one)) return entry
-  const { state } = rowFactsOf(db, one.organization)
-  return state === entry.state ? { ...entry, ...runFactsOf(one) } : undefined
-}
-
-/** Rows of a run that is under way, or did not reach its end, are half a list. */
-function staysAfterRuns(entry: PublishedObject, one: ReadOrganization): boolean {
   const now = runFactsOf(one)
-  // A customer who was forgotten since goes with the next publish, whatever the runs of the organization do.
-  if (now.forgotten > entry.forgotten) return false
-  // A mirror that was begun anew counts its runs from 1 again.
-  const isSameMirror = entry.run === now.run && entry.read_as_of === now.read_as_of
-  const isSameRun = isSameMirror && entry.last_run === now.last_run && entry.last_status === now.last_status
-  return isSameRun || !['complete', 'partial'].includes(now.last_status)
+  if (afterRuns && now.forgotten <= entry.forgotten) {
+    // Rows of a run that is under way, or did not reach its end, are half a list. A mirror that was begun anew counts its runs from 1 again.
+    const isSameMirror = entry.run === now.run && entry.read_as_of === now.read_as_of
+    const isSameRun = isSameMirror && entry.last_run === now.last_run && entry.last_status === now.last_status
+    if (isSameRun || !['complete', 'partial'].includes(now.last_status)) return entry
+  }
+  return rowFactsOf(db, one.organization).state === entry.state ? { ...entry, ...now } : undefined
 }
 
 type Making = { opened: OpenedToRead; one: ReadOrganization; place: FoundPlace; failed: Published['failed'] }
-type Made = { object: NewObject; facts: ReturnType<typeof rowFactsOf> }
+type Made = NewObject & { facts: ReturnType<typeof rowFactsOf> }
 
-/** Writes an object from one state of the mirror. What Parquet cannot hold is reported as failed: that keeps no other organization back. */
+/** Writes an object, and puts it nowhere yet. Undefined where that failed. */
 function make({ withoutPersonalData }: ObjectsPlan, { opened, one, place, failed }: Making): Made | undefined {
   const { organization } = one
   let begun: NewObject | undefined
@@ -225,39 +198,13 @@ function make({ withoutPersonalData }: ObjectsPlan, { opened, one, place, failed
         for (const chunk of chunks) object.write(chunk)
       return rowFactsOf(db, organization)
     })
-    return { object, facts }
+    return { ...object, facts }
   } catch (error) {
     begun?.close()
     if (!isOurs(error) || factsOf(error).again !== 'never') throw error
     failed.push({ file: `${place.shown}/${organization}`, ...describeError(error) })
     return undefined
   }
-}
-
-type Unread = {
-  recorded: readonly ReadOrganization[]
-  found: ReadonlyMap<string, PublishedObject>
-  db: Connection
-}
-
-/**
- * Organizations of the configuration that this mirror has not read yet: an object from before, of a mirror that was lost, stays. One of
- * a run that this mirror has under another name holds the customers of an organization that was renamed.
- */
-function addUnread(plan: ObjectsPlan, chosen: Chosen, { recorded, found, db }: Unread): void {
-  const read = new Set(recorded.map(({ organization }) => organization))
-  for (const organization of plan.organizations) {
-    if (read.has(organization)) continue
-    const entry = found.get(organization)
-    if (entry === undefined || hasRun(db, entry)) chosen.leftOut.push({ organization, reason: 'never-read' })
-    else chosen.entries.push(entry)
-  }
-}
-
-/** Whether the mirror has a run, by its number and when it began, whatever its organization is called now. */
-function hasRun(db: Connection, { run, read_as_of: readAsOf }: PublishedObject): boolean {
-  const began = db.prepare<[number], string>('SELECT read_as_of FROM runs WHERE id = ?').pluck().get(run)
-  return began !== undefined && isoOf(began) === readAsOf
 }
 
 /** What a manifest says of the runs of an organization. */

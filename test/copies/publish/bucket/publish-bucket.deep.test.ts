@@ -68,19 +68,6 @@ test('objects of other programs stay, and a manifest of another program is refus
   expect(bucket.objects.get(`${PREFIX}/manifest.json`)?.toString()).toBe('{"program": "another"}')
 })
 
-test('an organization that was never read has no object, and keeps that of a mirror that was lost', async () => {
-  const bucket = await aBucketServer()
-  const lost = await aMirror()
-  await night(lost, 0, customers(1, 5))
-  await publishInto(bucket, aBucketPlan(lost.file))
-  const mirror = await aMirror()
-  await night(mirror, 1, customers(11, 15), { organization: 'globex' })
-  const published = await publishInto(bucket, aBucketPlan(mirror.file, { organizations: ['acme', 'globex', 'hooli'] }))
-
-  expect(manifestIn(bucket).organizations.map(({ organization }) => organization)).toEqual(['acme', 'globex'])
-  expect(published.leftOut).toEqual([{ organization: 'hooli', reason: 'never-read' }])
-})
-
 test('a large organization goes in parts, and parts that were sent before a failure are removed', async () => {
   const mirror = await aMirror()
   await night(mirror, 0, customers(1, 60))
