@@ -69,105 +69,12 @@ test('a literal works with a service on this machine and is refused elsewhere, u
   expect(local && (await readCredentials(local, { ACME_API_KEY: 'k' })).secret).toBe('hunter2-made-up')
 })
 
-test.each([
-  ['as a key', '{ hunter2-made-up }'],
-  ['as the name of a variable', '{ env: hunter2-made-up }'],
-  ['as an unknown key', '{ value: hunter2-made-up }'],
-  ['in broken YAML', '{ env: "hunter2-made-up }'],
-  ['as an alias', '*hunter2-made-up'],
-  ['behind an escape', String.raw`"\hunter2-made-up"`],
-])('a secret pasted %s is never repeated', async (_how, pasted) => {
-  const lines = await mistakesIn(acme().replace('{ env: ACME_SECRET }', pasted))
-  expect(lines.join('\n')).not.toContain('hunter2')
-})
-
-test.each([
-  ['sslmode=prefer', 'has a bad sslmode: it must be one of disable, require, verify-ca, verify-full'],
-  ['schema=bullmq', 'has the parameter schema: known are prefix, sslmode, sslrootcert and host'],
-])('the address of a queue in PostgreSQL is read as that of a mirror: %s', async (query, problem) => {
-  expect(await mistakesIn(`queue: postgres://mirror@db.example.com/queue?${query}\n${acme()}`)).toEqual([
-    `customer-mirror.yaml:1:8 queue: ${problem}`,
-  ])
-})
-
-test.each([
-  ['a database that is no number', '/hunter2', /^must have nothing but the number of a database after its host/],
-  ['a misspelt prefix', '?prefx=hunter2', /^has an unknown parameter: known are prefix and family/],
-  [
-    'a bad prefix',
-    '?prefix=a:b',
-    /^has a bad prefix: at most 64 letters, digits, dots, dashes and underscores, the first of them in braces for a cluster of Redis$/,
-  ],
-  ['a family that is none', '?family=5', /^has a bad family: it must be 4, 6 or 0$/],
-  ['a port of letters', ':hunter2/0', /^has a port that is no number/],
-  ['a # of a password', '#hunter2@queue.example.com', /^has a #: write a # of a name or a password as %23$/],
-])('the address of a queue in Redis with %s is a mistake', async (_what, end, problem) => {
-  const [line = '', ...more] = await mistakesIn(`queue: redis://queue.example.com${end}\n${acme()}`)
-  const [place, message] = line.split(' queue: ')
-  expect([place, more]).toEqual(['customer-mirror.yaml:1:8', []])
-  expect(message).toMatch(problem)
-  expect(line).not.toContain('hunter2')
-})
-
 test.each(['', '/0', '?family=6&prefix=night'])('the address of a queue in Redis may end with "%s"', async (end) => {
   const address = `rediss://queue.example.com:6380${end}`
   expect((await configOf(`queue: ${address}\n${acme()}`)).queue).toBe(address)
 })
 
-test('the password of a queue is never repeated, where its scheme or an escape in it is none', async () => {
-  expect(await mistakesIn(`queue: redis://:hunter2%zz@queue.example.com/1\n${acme()}`)).toEqual([
-    'customer-mirror.yaml:1:8 queue: has a % that does not begin an escape: write % itself as %25',
-  ])
-  expect(await mistakesIn(`queue: amqp://user:hunter2@queue.example.com\n${acme()}`)).toEqual([
-    'customer-mirror.yaml:1:8 queue: must be a redis://, rediss:// or postgres:// address, or the word embedded',
-  ])
-})
-
 const PRIVACY_KEY = 'made up, with at least 32 characters'
-
-const KEPT = 'must stay: it is evidence that a scan is complete, and that a list is not an older one'
-const NO_KEY =
-  'needs a key: make one with `openssl rand -hex 32`, and add key: { env: NAME } or key: { file: path } beside it'
-
-test.each([
-  ['id', 'drop: [id]', '6:23 organizations.0.privacy.drop.0: must stay: a customer is known by it'],
-  ['created_at in another spelling', 'drop: [createdAt]', `6:23 organizations.0.privacy.drop.0: ${KEPT}`],
-  [
-    'a misspelt field',
-    'drop: [adress]',
-    '6:23 organizations.0.privacy.drop.0: is not a documented field (did you mean "address"?); for a field of that name in extra, write extra. before it',
-  ],
-  [
-    'all of extra as a hash',
-    'hash: [extra], key: { env: PRIVACY_KEY }',
-    '6:23 organizations.0.privacy.hash.0: extra can be dropped as a whole; to hash fields in it, name each of them',
-  ],
-  [
-    'a field in both lists',
-    'drop: [phone], hash: [vip, phone], key: { env: PRIVACY_KEY }',
-    "6:43 organizations.0.privacy.hash.1: is dropped too: keep it in one of the two lists (an organization's own list replaces the shared one)",
-  ],
-  ['a hash without a key', 'hash: [phone]', `6:22 organizations.0.privacy.hash: ${NO_KEY}`],
-  [
-    'a key in the file',
-    'hash: [phone], key: hunter2-made-up',
-    '6:36 organizations.0.privacy.key: must not be written into this file: put it in an environment variable and write { env: NAME }, or in a file and write { file: path }',
-  ],
-  [
-    'everything that a search needs',
-    'drop: [email, name], hash: [username], key: { env: PRIVACY_KEY }',
-    '6:22 organizations.0.privacy.drop: hides email, username and name: a customer is searched for by one of them before it is removed. Show one of them, or set scan: plain, which removes no customer',
-  ],
-  [
-    'a part of a field',
-    'drop: [contact.phone]',
-    '6:23 organizations.0.privacy.drop.0: must be a whole field: name the one that holds it; for a field with a dot in its name, write extra. before it',
-  ],
-])('a policy with %s is placed and explained', async (_what, written, line) => {
-  const lines = await mistakesIn(acme(`privacy: { ${written} }`))
-  expect(lines).toEqual([`customer-mirror.yaml:${line}`])
-  expect(lines.join('\n')).not.toContain('hunter2')
-})
 
 test('a plain scan removes no customer, so everything may be hidden', async () => {
   const [organization] = (await configOf(acme('scan: plain', 'privacy: { drop: [email, name, username] }')))
@@ -188,13 +95,6 @@ test('the shared policy holds for every organization, and lists of its own repla
   expect(
     (await configOf(`${shared}${acme('privacy: { drop: [], hash: [] }')}`)).organizations[0]?.privacy,
   ).toBeUndefined()
-})
-
-test('a mistake that comes of both is placed where it can be corrected', async () => {
-  const shared = 'defaults:\n  privacy: { hash: [phone], key: { env: PRIVACY_KEY } }\n'
-  expect(await mistakesIn(`${shared}${acme('privacy: { drop: [phone] }')}`)).toEqual([
-    expect.stringMatching(/^customer-mirror.yaml:2:21 defaults.privacy.hash.0: is dropped too/),
-  ])
 })
 
 function organizationWith(privacy: Organization['privacy']): Pick<Organization, 'id' | 'privacy'> {

@@ -3,12 +3,7 @@ import { expect, test } from 'vitest'
 import { readConfig } from '../../src/config/read-config.ts'
 import { shownMirror } from '../../src/address/mirror-address.ts'
 import { DEFAULT_SCHEMA, parsePostgresAddress } from '../../src/address/postgres-address.ts'
-import { acme, aFolder, configOf, linesOf, mistakesIn } from './configuration-folder.ts'
-
-const MISSPELT =
-  'must be the path of a file, or a postgres:// address without quotes, such as postgres://user@host:5432/database'
-
-const PLACE = 'customer-mirror.yaml:1:9 mirror: '
+import { acme, aFolder, configOf, linesOf } from './configuration-folder.ts'
 
 test.each([
   ['the usual', 'postgres://mirror@db.example.com:5432/customers'],
@@ -24,65 +19,6 @@ test('the certificate that an address names starts from the folder of the config
 
   expect(new URL(mirror).searchParams.get('sslrootcert')).toBe(join(folder, 'ca.pem'))
 })
-
-test.each([
-  [
-    'a password',
-    'postgres://mirror:hunter2@db/customers',
-    'must not hold a password: put the address with it in the environment variable CUSTOMER_MIRROR_MIRROR, or the password in PGPASSWORD',
-  ],
-  [
-    'an unknown parameter',
-    'postgres://db/customers?schemas=a',
-    'has the parameter schemas: known are schema, sslmode, sslrootcert and host',
-  ],
-  [
-    'a part of a password as a parameter',
-    'postgres://db/customers?hunter2!=a',
-    'has an unknown parameter: known are schema, sslmode, sslrootcert and host',
-  ],
-  ['a parameter twice', 'postgres://db/customers?schema=a&schema=b', 'gives schema twice: keep one'],
-  ['no database', 'postgres://db', 'must name one database: write postgres://user@host:5432/database'],
-  [
-    'two servers',
-    'postgres://a,b/customers',
-    'names several servers: name one, such as a name that always leads to the primary',
-  ],
-  [
-    'a bad port',
-    'postgres://db:abc/customers',
-    'has a port that is no number from 1 to 65535; write a / of a password as %2F',
-  ],
-  ['a bad escape', 'postgres://db/100%', 'has a % that does not begin an escape: write % itself as %25'],
-  [
-    'a schema with capitals',
-    'postgres://db/customers?schema=Mirror',
-    'has a bad schema: at most 63 lower-case letters, digits and underscores, the first no digit',
-  ],
-  [
-    'a TLS mode that may send in the clear',
-    'postgres://db/customers?sslmode=prefer',
-    'has a bad sslmode: it must be one of disable, require, verify-ca, verify-full',
-  ],
-  [
-    'a password with a / in it, after digits',
-    'postgres://user:12/hunter2@db',
-    'has a / before its last @: write a / of a name or a password as %2F, and an @ as %40',
-  ],
-  ['an address without postgres://', 'user:hunter2@db/c', MISSPELT],
-  ['quotes that stayed around an address', `'"postgres://user:hunter2@db/c"'`, MISSPELT],
-  ['the form of libpq', 'host=db user=mirror password=hunter2 dbname=c', MISSPELT],
-  ['the form of ODBC and .NET', 'Server=db;Database=c;Pwd=hunter2', MISSPELT],
-  ['the folder of the user', '~/c.db', 'must be a full path: ~ is not expanded here'],
-  ['a variable', '$HOME/c.db', 'must be a full path: variables such as $HOME are not expanded here'],
-  ['a mirror in memory', '":memory:"', 'must be a file: a mirror in memory would be lost'],
-  ['a folder that is not there', './data/', 'must name a file, such as ./data/customers.db, and not a folder'],
-])(
-  'a mirror that cannot be used is a mistake with its place, and no secret is repeated: %s',
-  async (_name, address, message) => {
-    expect(await mistakesIn(`mirror: ${address}\n${acme()}`)).toEqual([PLACE + message])
-  },
-)
 
 test('CUSTOMER_MIRROR_MIRROR overrides the mirror of the file, and may hold a password', async () => {
   const folder = await aFolder({ 'customer-mirror.yaml': acme() })

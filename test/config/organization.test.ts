@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { chooseOrganizations } from '../../src/config/organization.ts'
 import { UsageError } from '../../src/errors/errors.ts'
 import { DEFAULT_PRESET, PRESETS, recipeOf } from '../../src/signing/signing.ts'
-import { acme, configOf, mistakesIn } from './configuration-folder.ts'
+import { acme, configOf } from './configuration-folder.ts'
 
 test('an organization without settings gets the built-in ones', async () => {
   const config = await configOf(acme())
@@ -104,22 +104,6 @@ test.each(['*/15 0-6 1,15 * MON-FRI', '0 2 L * ?', '0 2 * jan-MAR 7', '5/15 2 * 
   },
 )
 
-test.each([
-  ['0 2 * * JAN', 'day of week (field 5 of five): write numbers from 0 to 7'],
-  ['? 2 * * *', 'minute (field 1 of five): write numbers from 0 to 59'],
-  ['*-5 2 * * *', 'minute (field 1 of five): write numbers from 0 to 59'],
-  ['0 2 * * FOOL', 'day of week (field 5 of five): write numbers from 0 to 7'],
-  ['*/90 * * * *', 'minute (field 1 of five): write numbers from 0 to 59'],
-  ['*/0 * * * *', 'minute (field 1 of five): write numbers from 0 to 59'],
-  ['0 22-6 * * *', 'hour (field 2 of five): write numbers from 0 to 23'],
-  ['0 2 * * 1#6', 'day of week (field 5 of five): write numbers from 0 to 7'],
-])('the cron line "%s", which would be taken for another one or for none, has a bad %s', async (cron, problem) => {
-  const more = ', a range upwards such as 1-5, or * with a step such as */5'
-  expect(await mistakesIn(acme(`schedule: { cron: "${cron}", timezone: UTC }`))).toEqual([
-    `customer-mirror.yaml:6:23 organizations.0.schedule.cron: has a bad ${problem}${more}`,
-  ])
-})
-
 test('no id chooses every organization; ids choose these, once each, in their order', async () => {
   const globex = acme().replace('organizations:\n', '').replaceAll(/acme/gi, 'globex')
   const config = await configOf(acme() + globex)
@@ -156,16 +140,7 @@ describe('when quick runs are made', () => {
     expect(organization?.schedule).toMatchObject({ cron: '0 2 * * *', spreadMs: 0 })
     expect(organization?.schedule?.quick).toBe(quick)
   })
-
-  test('a quick line without a line for the nights is unfinished', async () => {
-    expect(await mistakesIn(acme('schedule: { quick: "*/15 * * * *", timezone: UTC }'))).toEqual([
-      'customer-mirror.yaml:6:15 organizations.0.schedule.cron: is missing, and there is no schedule at the top level to take it from',
-    ])
-  })
 })
-
-const OF_FILES =
-  'is about a copy in a file: remove it. Parquet and a bucket have a file or an object for each organization'
 
 const withPublish = (publish: string) => `publish: ${publish}\n${acme()}`
 
@@ -202,48 +177,5 @@ describe('publish in the configuration', () => {
       to: { bucket: 'analytics', prefix: '' },
       withoutPersonalData: true,
     })
-  })
-
-  test.each([
-    [
-      '{}',
-      '1:10 publish.file: is missing: name the copy, a folder as parquet, or a place in object storage as to: s3://bucket/prefix',
-    ],
-    ['{ file: x.db, keep: -1 }', '1:30 publish.keep: must be a whole number from 0 to 1000'],
-    ['{ file: copies/ }', '1:18 publish.file: must name a file, such as ./copies/customers.db, and not a folder'],
-    ['{ file: "{org}.db" }', '1:18 publish.file: may hold {organization}, and no other name in braces'],
-    [
-      '{ file: x.db, group: "a-{organization}" }',
-      '1:31 publish.group: holds {organization}, and the name of the file does not',
-    ],
-    [
-      '{ file: x.db, group: [a] }',
-      '1:31 publish.group: must be the name or the number of a group, such as analysts or 1005',
-    ],
-    ['{ to: analytics/x }', '1:16 publish.to: must be an address such as s3://bucket/prefix'],
-    [
-      '{ to: "s3://analytics/{organization}" }',
-      '1:16 publish.to: names a prefix that not every program reads: use letters, digits and . _ - = between single slashes, at most 500',
-    ],
-    [
-      '{ file: s3://analytics/x }',
-      '1:18 publish.file: must be on this machine; a place in object storage is named as to',
-    ],
-    [
-      '{ parquet: "copies/{organization}" }',
-      '1:21 publish.parquet: must not hold braces: each organization has a folder of its own in it',
-    ],
-    ['{ parquet: copies, keep: 7 }', `1:35 publish.keep: ${OF_FILES}`],
-    [
-      '{ file: "{organization}.db", parquet: copies, group: "a-{organization}" }',
-      '1:63 publish.group: holds {organization}, and the folder of parquet has one group',
-    ],
-    ['{ to: s3://analytics/x, group: analysts }', `1:41 publish.group: ${OF_FILES}`],
-    [
-      '{ to: s3://analytics/x, accessKeyId: AKIA }',
-      '1:34 publish.accessKeyId: unknown key (known are file, parquet, to, group, keep, withoutPersonalData)',
-    ],
-  ])('%s is a mistake, reported where it stands', async (written, expected) => {
-    expect(await mistakesIn(withPublish(written))).toEqual([`customer-mirror.yaml:${expected}`])
   })
 })
