@@ -180,8 +180,8 @@ export class Chain implements Stage {
     this.#pending.clear()
     this.#steps += 1
     const { size, isFixed } = this.#findings
-    const sizes = { least: isFixed ? size : 1, most: size }
-    const next = this.#steps > MOST_STEPS ? undefined : windowUpTo(this.#ceiling, this.#reach, sizes)
+    const least = isFixed ? size : 1
+    const next = this.#steps > MOST_STEPS ? undefined : windowUpTo(this.#ceiling, this.#reach, size, least)
     if (next === undefined) this.#concludeAtLimit()
     else this.#pending.putFirst([next])
   }

@@ -1,23 +1,10 @@
 import type { Chain } from './chain.ts'
 import type { Findings } from './findings.ts'
+import { PendingWindows } from './pending.ts'
 import type { Failure, Stage } from './scan.ts'
 import { seamBetween } from './seam.ts'
-import { PendingWindows } from './pending.ts'
-import {
-  isEnd,
-  joinedSpans,
-  startOf,
-  windowAfter,
-  windowAt,
-  windowFrom,
-  windowKey,
-  type ReadWindow,
-  type RowKey,
-  type Span,
-  type Window,
-} from './window.ts'
-
-const MOST_WINDOWS = 8
+import { isEnd, joinedSpans, startOf, windowAfter, windowAt, windowFrom } from './window.ts'
+import type { ReadWindow, RowKey, Span, Window } from './window.ts'
 
 /**
  * The second stage: both ends of the list once more, window by window, after all else has arrived. Rows that moved there are read, or show
@@ -34,75 +21,66 @@ export class Ends extends PendingWindows implements Stage {
   #reads: readonly ReadWindow[] = []
   #topKnown: ReadonlySet<RowKey>
   readonly #endKnown: ReadonlySet<RowKey>
-  #left: number
 
   constructor(findings: Findings, chain: Chain) {
     super()
     this.#findings = findings
     this.#topKnown = new Set(chain.first?.keys)
     this.#endKnown = new Set(chain.lastTwo.flatMap(({ keys }) => keys))
-    this.#left = Math.max(MOST_WINDOWS, Math.ceil(findings.rows / findings.size / 2))
     const { isFixed, flaws, size } = findings
     if (chain.isStill || chain.windows < 2 || isFixed || chain.isUnordered || flaws.size > 0) return
-    this.#ask({ page: 1, size })
+    this.putFirst([{ page: 1, size }])
   }
 
   settle(window: Window, outcome: ReadWindow | Failure): void {
     if (!this.remove(window)) return
-    if (typeof outcome === 'string') this.#tryAgain(window)
-    else this.#take(outcome)
+    const next = typeof outcome === 'string' ? this.#another(window) : this.#windowBeside(outcome)
+    if (next === undefined) this.areMet = false
+    else if (next !== 'met') this.putFirst([next])
   }
 
   /** A cache may hold the window, or the service refuse it: it is asked for once more in another size. */
-  #tryAgain(window: Window): void {
+  #another(window: Window): Window | undefined {
     const { size } = this.#findings
-    if (window.size < size || size < 3) this.areMet = false
-    else this.#ask(window.page === 1 ? { page: 1, size: size - 1 } : windowFrom(startOf(window), size - 1))
+    if (window.size < size || size < 3) return undefined
+    return window.page === 1 ? { page: 1, size: size - 1 } : windowFrom(startOf(window), size - 1)
   }
 
-  #take(read: ReadWindow): void {
+  /** The window to ask for next; undefined if this one does not link with the others at its end. */
+  #windowBeside(read: ReadWindow): Window | 'met' | undefined {
     const isLinked = this.#reads.length === 0 || this.#reads.some((other) => seamBetween(other, read).shared > 0)
     const isEmpty = read.keys.length === 0
-    if (!isLinked || (isEmpty && (this.#isAtTop || this.#findings.rows === 0))) this.areMet = false
-    else if (isEmpty) this.#askForEnd()
-    else {
-      this.#reads = [...this.#reads, read]
-      if (this.#isAtTop) this.#goDown(read)
-      else this.#goUp(read)
-    }
+    if (!isLinked || (isEmpty && (this.#isAtTop || this.#findings.rows === 0))) return undefined
+    if (isEmpty) return this.#windowAtEnd
+    this.#reads = [...this.#reads, read]
+    return this.#isAtTop ? this.#goDown(read) : this.#goUp(read)
   }
 
-  #ask(window: Window | undefined): void {
-    this.#left -= 1
-    if (this.#left < 0 || window === undefined) this.areMet = false
-    else this.putFirst([window])
-  }
-
-  #askForEnd(): void {
+  get #windowAtEnd(): Window {
     const { rows, size } = this.#findings
-    this.#ask(windowFrom(Math.max(0, rows - Math.ceil(size / 2)), size))
+    return windowFrom(Math.max(0, rows - Math.ceil(size / 2)), size)
   }
 
-  #goDown(read: ReadWindow): void {
+  #goDown(read: ReadWindow): Window | 'met' | undefined {
     const { size, overlap, witnesses } = this.#findings
-    if (!this.#isMet(this.#topKnown) && !isEnd(read)) return this.#ask(windowAfter(read.reach, overlap, size))
+    if (!this.#isMet(this.#topKnown) && !isEnd(read)) return windowAfter(read.reach, overlap, size)
     const isOnePage = this.#reads.length === 1
     this.#topKnown = new Set(this.#reads[0]?.keys)
     this.#reads = []
-    if (!isOnePage) return this.#ask({ page: 1, size })
+    if (!isOnePage) return { page: 1, size }
     this.#isAtTop = false
     // In an order of which nothing is known, rows that moved may stand anywhere.
-    if (witnesses.believed(size) !== undefined) this.#askForEnd()
+    return witnesses.believed(size) === undefined ? 'met' : this.#windowAtEnd
   }
 
-  #goUp(read: ReadWindow): void {
+  #goUp(read: ReadWindow): Window | 'met' | undefined {
     const { size, overlap, rows } = this.#findings
     const highest = Math.max(...this.#reads.map(({ reach }) => reach))
     const lowest = Math.min(...this.#reads.map(({ start }) => start))
     const isBelow = !isEnd(read) && read.reach === highest && rows >= highest
-    if (isBelow) this.#ask(windowAfter(read.reach, overlap, size))
-    else if (!this.#isMet(this.#endKnown) && lowest > 0)
-      this.#ask(windowFrom(Math.max(0, lowest - Math.ceil(size / 2)), size))
+    if (isBelow) return windowAfter(read.reach, overlap, size)
+    if (this.#isMet(this.#endKnown) || lowest === 0) return 'met'
+    return windowFrom(Math.max(0, lowest - Math.ceil(size / 2)), size)
   }
 
   /** A single known row may have moved here itself. */
@@ -129,28 +107,25 @@ export class Again extends PendingWindows implements Stage {
     super()
     this.#findings = findings
     // The rows that only some of the answers know stand behind the last window.
-    const tail = findings.areTotalsAtOdds ? [{ from: chain.lastTwo[0]?.start ?? 0, to: findings.longest }] : []
+    const tail = findings.areTotalsAtOdds ? [{ from: chain.lastTwo[0]?.start ?? 0, to: findings.greatestTotal }] : []
     this.#spans = findings.isFixed ? [{ from: 0, to: findings.rows }] : joinedSpans([...chain.loose, ...tail])
     this.#plan()
   }
 
   #plan(): void {
-    const { isFixed, longest, furthest, seen, size } = this.#findings
+    const { isFixed, areTotalsAtOdds, greatestTotal, rows: total, furthest, seen, size } = this.#findings
     // A total may be any number.
-    const rows = Math.min(longest, furthest + size)
+    const rows = Math.min(areTotalsAtOdds ? greatestTotal : total, furthest + size)
     const mayLack = rows > seen.size || (isFixed && this.#rounds === 0)
     if (!mayLack || this.#rounds >= MOST_ROUNDS || this.#asked >= rows / size) return
     this.#rounds += 1
     const other = isFixed ? size : Math.max(1, size - Math.ceil(size / 16) * this.#rounds - 1)
-    const windows = new Map<string, Window>()
+    const pages = new Set<number>()
     for (const { from, to } of this.#spans) {
-      for (let at = from; at < Math.min(to, rows); at += other) {
-        const window = windowAt(at, other)
-        windows.set(windowKey(window), window)
-      }
+      for (let at = from; at < Math.min(to, rows); at += other) pages.add(windowAt(at, other).page)
     }
-    this.putFirst([...windows.values()].toReversed())
-    this.#asked += windows.size
+    this.putFirst([...pages].map((page) => ({ page, size: other })).toReversed())
+    this.#asked += pages.size
   }
 
   settle(window: Window): void {

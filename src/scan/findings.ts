@@ -3,10 +3,9 @@ import type { Reason } from '../model/reasons.ts'
 import { windowAfter, windowAt, windowFrom, type ReadWindow, type Window, type WindowAnswer } from './window.ts'
 import { Witnesses } from './witness.ts'
 
-/** Requests beyond a number of plain readings: short lists need some for every purpose. */
-const SOME_MORE = 40
-/** A list is read in so many times the requests of a plain reading at most. */
+/** A list is read in so many times the requests of a plain reading at most, and some more: short lists need those for every purpose. */
 const MOST_READINGS = 3
+const SOME_MORE = 40
 /** After so many, seams that are not good are left as they are. */
 const READINGS_WITH_REPAIRS = 1.5
 /** Enough for a list of about twelve million rows. */
@@ -39,24 +38,22 @@ export class Findings {
   greatestTotal = 0
   /** The list is as long as this for the limit of requests: one that grows as fast as it is read would raise it forever. */
   #firstTotal: number | undefined
-  /** The position up to which rows were read. */
+  /** The position up to which rows were read. Behind the last page, some services send that page again: such rows do not count. */
   furthest = 0
-  /** How many rows neighbours should share; follows what the list needs. */
-  #overlap = USUAL_OVERLAP
-  /** The same of windows with a row that no window before had, and how many such rows there were. */
-  reach = 0
+  /** How many records were read that repeat none of another window, and how many records without an identity. */
   unrepeated = 0
+  rejected = 0
   readonly flaws = new Set<Reason>()
   readonly seen = new SeenRows()
   readonly witnesses = new Witnesses()
   /** By how many rows the list was seen to change, all added up. */
   changes = 0
-  /** Records without an identity. */
-  rejected = 0
   requests = 0
   reads = 0
   /** Where pages end although the total promises more. */
   limit: number | undefined
+  /** How many rows neighbours should share; follows what the list needs. */
+  #overlap = USUAL_OVERLAP
   /** By the turn of their answers. */
   readonly #totals: (number | undefined)[] = []
   readonly #leaps = { up: 0, down: 0 }
@@ -71,7 +68,6 @@ export class Findings {
   /** `askedAt`: how many answers had come when it was asked for, if it was not read before an interruption. */
   observe(read: ReadWindow, { rows }: WindowAnswer, askedAt = 0): void {
     this.reads += 1
-    if (rows.length > 0) this.furthest = Math.max(this.furthest, read.reach)
     const { size } = read.window
     this.isExact ||= read.reach - read.start === size && size < this.size && size % ROUNDEST > 0
     this.#observeTotal(read, askedAt)
@@ -79,8 +75,7 @@ export class Findings {
     for (const key of read.keys) this.seen.add(key)
     const fresh = this.seen.size - before + rows.length - read.places.size
     this.unrepeated += fresh
-    // Behind the last page, some services send that page again.
-    if (fresh > 0) this.reach = Math.max(this.reach, read.reach)
+    if (fresh > 0) this.furthest = Math.max(this.furthest, read.reach)
     this.rejected += rows.length - read.keys.length
     if (read.places.size < read.keys.length) this.flaws.add('duplicate-id')
     this.witnesses.observe(read)
@@ -114,11 +109,6 @@ export class Findings {
     return this.total ?? 0
   }
 
-  /** The same, by the greatest total where totals are at odds. */
-  get longest(): number {
-    return this.areTotalsAtOdds ? this.greatestTotal : this.rows
-  }
-
   /** By how many rows the list has grown since the first answer. */
   get grown(): number {
     return Math.max(0, this.rows - (this.#firstTotal ?? 0))
@@ -147,8 +137,7 @@ export class Findings {
   /** The window that goes on where others have come up to `end`. */
   windowBehind(end: number): Window {
     const { size, overlap, isFixed } = this
-    if (end === 0) return { page: 1, size }
-    if (isFixed) return windowAt(Math.ceil(end / size) * size, size)
+    if (end === 0 || isFixed) return windowAt(Math.ceil(end / size) * size, size)
     return windowAfter(end, overlap, size) ?? windowFrom(end, size)
   }
 

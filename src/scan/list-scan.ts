@@ -4,20 +4,8 @@ import { Findings, isRoundCap } from './findings.ts'
 import { PendingWindows } from './pending.ts'
 import type { Reason } from '../model/reasons.ts'
 import { NO_PROOF, type Certificate, type Scan, type Stage } from './scan.ts'
-import {
-  joinedSpans,
-  readOf,
-  sizeAfterRefusal,
-  endOf,
-  startOf,
-  windowAt,
-  windowKey,
-  type ReadWindow,
-  type Span,
-  type Window,
-  type WindowAnswer,
-  type WindowFailure,
-} from './window.ts'
+import { endOf, joinedSpans, readOf, sizeAfterRefusal, startOf, windowAt, windowKey } from './window.ts'
+import type { ReadWindow, Span, Window, WindowAnswer, WindowFailure } from './window.ts'
 
 export type ListScanOptions = {
   /** Rows to ask for at once, 1 to 100 (default). */
@@ -39,20 +27,16 @@ const MOST_LACKING = 0.03
 /** A window that was too large is read on in halves, which stay large enough for a proof. */
 const SMALLEST_SIZE = 10
 
-/** A scan of a whole list that says whether every customer was read (the argument: scan.ts). */
-export function listScan(options: ListScanOptions = {}): Scan {
-  return new ListScan(options)
-}
-
 /**
- * Reads a list in three stages, each of which asks for windows until it is over and nothing is under way:
+ * A scan of a whole list that says whether every customer was read (the argument: scan.ts), in three stages, each of which asks for windows
+ * until it is over and nothing is under way:
  *
  *   chain ──▶ ends ──▶ again ──▶ done
  *
  * A window that cannot be read is bisected first, whichever stage asked for it. The page sizes go their own way: unknown ──▶ agreed, with
  * the first answer ──▶ fixed, where the service takes only some.
  */
-class ListScan implements Scan {
+export class ListScan implements Scan {
   readonly #findings: Findings
   readonly #chain: Chain
   /** In the order of their positions: the first one asks for its parts, while the others wait. */
@@ -70,11 +54,10 @@ class ListScan implements Scan {
   /** How many answers to smaller pages did not fit them. */
   #misfits = 0
 
-  constructor({ pageSize = 100, recalled = [], isPlain = false, pageLimit = Infinity }: ListScanOptions) {
-    const size = Math.min(100, Math.max(1, pageSize))
+  constructor({ pageSize = 100, recalled = [], isPlain = false, pageLimit = Infinity }: ListScanOptions = {}) {
     this.#isPlain = isPlain
     this.#left = pageLimit
-    this.#findings = new Findings(size, isPlain)
+    this.#findings = new Findings(Math.min(100, Math.max(1, pageSize)), isPlain)
     this.#chain = new Chain(this.#findings)
     let largest = 0
     for (const answer of recalled) {
@@ -115,7 +98,8 @@ class ListScan implements Scan {
     if (rows.length > perPage) return this.failed(window, 'page-mismatch')
     const askedAt = this.#underWay.get(windowKey(window))
     this.#underWay.delete(windowKey(window))
-    const isLate = this.#isLate(window)
+    // It may have been asked for before it was known that only one size is served.
+    const isLate = this.#findings.isFixed && window.size !== this.#findings.size
     const isServed = isLate || this.#agreeOnSize(answer)
     const read = this.#prepare(answer, askedAt)
     this.#settleParts(window, true)
@@ -128,23 +112,24 @@ class ListScan implements Scan {
     this.#underWay.delete(windowKey(window))
     // Asked for again in a smaller size, it counts once.
     if (failure === 'size-refused') this.#left += 1
-    if (this.#stage.waitingFor(window) !== undefined && !this.#isLate(window)) this.#settleFailure(window, failure)
+    if (this.#stage.waitingFor(window) !== undefined) this.#settleFailure(window, failure)
     this.#settleParts(window, false)
     this.#proceed()
   }
 
   #settleFailure(window: Window, failure: WindowFailure): void {
-    const { reads, rows, size, isExact, isFixed } = this.#findings
+    const { reads, rows, size, isExact } = this.#findings
     const smaller = failure === 'size-refused' && reads === 0 ? sizeAfterRefusal(size) : undefined
     // Nothing is to be found behind the end.
-    const isBisectable = failure === 'hole' && (reads === 0 || startOf(window) < rows || rows === 0)
+    const isBisectable = failure === 'hole' && (startOf(window) < rows || rows === 0)
     if (smaller !== undefined) {
       this.#findings.size = smaller
       this.#chain.beginAnew()
-    } else if (!isFixed && window.size < size && !isExact && this.#isSizeIgnored(failure)) this.#beginFixed(size)
-    else if (isBisectable || failure === 'too-large')
-      this.#bisections = [...this.#bisections, new Bisection(window, failure)].toSorted(byPosition)
-    else this.#stage.settle(window, failure)
+    } else if (window.size < size && !isExact && this.#isSizeIgnored(failure)) this.#beginFixed(size)
+    else if (isBisectable || failure === 'too-large') {
+      const bisection = new Bisection(window, failure)
+      this.#bisections = [...this.#bisections, bisection].toSorted((one, other) => one.start - other.start)
+    } else this.#stage.settle(window, failure)
   }
 
   /**
@@ -153,7 +138,7 @@ class ListScan implements Scan {
    */
   #isSizeIgnored(failure: WindowFailure): boolean {
     if (failure === 'page-mismatch') this.#misfits += 1
-    return failure === 'size-refused' || (failure === 'page-mismatch' && this.#misfits > 1)
+    return failure === 'size-refused' || this.#misfits > 1
   }
 
   get done(): boolean {
@@ -162,11 +147,6 @@ class ListScan implements Scan {
 
   get #stage(): Stage {
     return this.#again ?? this.#ends ?? this.#chain
-  }
-
-  /** It was asked for before it was known that only one size is served. */
-  #isLate({ size }: Window): boolean {
-    return this.#findings.isFixed && size !== this.#findings.size
   }
 
   #prepare(answer: WindowAnswer, askedAt?: number): ReadWindow {
@@ -185,9 +165,8 @@ class ListScan implements Scan {
 
   /** Begins again with equal pages side by side, for a service that serves only one size, or few. */
   #beginFixed(size: number): void {
-    const findings = this.#findings
-    if (findings.isFixed) return this.#chain.stop({ page: 1, size }, 'page-mismatch')
-    findings.fixSize(size)
+    if (this.#findings.isFixed) return this.#chain.stop({ page: 1, size }, 'page-mismatch')
+    this.#findings.fixSize(size)
     this.#bisections = []
     this.#chain.beginAnew()
   }
@@ -196,12 +175,12 @@ class ListScan implements Scan {
     for (const bisection of this.#bisections) bisection.settle(part, isRead)
     const ended = this.#bisections.filter(({ isOver }) => isOver)
     this.#bisections = this.#bisections.filter(({ isOver }) => !isOver)
-    for (const { window, unread, result: end } of ended) {
+    for (const { window, unread, result } of ended) {
       this.#holes = joinedSpans([...this.#holes, ...unread])
       const half = Math.ceil(window.size / 2)
-      if (end === 'too-large') this.#findings.size = Math.min(this.#findings.size, Math.max(SMALLEST_SIZE, half))
-      if (end === 'hole' && this.#findings.reads === 0) this.#chain.stop(window, end)
-      else this.#stage.settle(window, end)
+      if (result === 'too-large') this.#findings.size = Math.min(this.#findings.size, Math.max(SMALLEST_SIZE, half))
+      if (result === 'hole' && this.#findings.reads === 0) this.#chain.stop(window, result)
+      else this.#stage.settle(window, result)
     }
   }
 
@@ -215,36 +194,28 @@ class ListScan implements Scan {
   }
 
   certificate(): Certificate {
-    const { total, size, seen, unrepeated, reach, requests, lacking, limit } = this.#findings
-    const { isComplete } = this.#chain
+    const { total, size, seen, unrepeated, furthest, requests, lacking, limit } = this.#findings
     const doubts = this.#doubts()
     const isWhole = total !== undefined && lacking <= MOST_LACKING * total && doubts.isDisjointFrom(IN_PARTS)
     return {
       ...this.#grade(doubts),
-      requests,
-      distinct: seen.size,
-      unrepeated,
-      reach,
-      total,
-      pageSize: size,
-      isWhole: this.done && isComplete && isWhole,
+      ...{ requests, distinct: seen.size, unrepeated, reach: furthest, total, pageSize: size, limit },
+      isWhole: this.done && this.#chain.isComplete && isWhole,
       stoppedAt: this.done ? this.#chain.stoppedAt : undefined,
-      limit,
       holes: this.#holes.map(({ from, to }) => ({ position: from, size: to - from })),
     }
   }
 
   #grade(doubts: ReadonlySet<Reason>): Pick<Certificate, 'proof' | 'basis' | 'witness' | 'reasons'> {
-    const { witnesses, size } = this.#findings
     const chain = this.#chain
     const unproven = (...reasons: Reason[]) => ({ ...NO_PROOF, reasons })
     if (!this.done) return unproven('interrupted', ...doubts)
     if (!this.#isOver) return unproven('page-limit')
     if (!chain.isComplete || doubts.size > 0) return unproven(...doubts)
     if (chain.windows <= 1) return { proof: 'proven', basis: 'one-page', witness: undefined, reasons: [] }
-    const witness = witnesses.believed(size)
-    const areEndsMet = this.#ends?.isOver === true && this.#ends.areMet
-    if (witness !== undefined && areEndsMet) return { proof: 'proven', basis: 'witness', witness, reasons: [] }
+    const witness = this.#findings.witnesses.believed(this.#findings.size)
+    if (witness !== undefined && this.#ends?.areMet === true)
+      return { proof: 'proven', basis: 'witness', witness, reasons: [] }
     if (chain.isFirm) return { proof: 'settled', basis: 'seams', witness: undefined, reasons: ['no-witness'] }
     return unproven(chain.isUnordered ? 'order-unstable' : 'link-broken')
   }
@@ -255,8 +226,7 @@ class ListScan implements Scan {
    */
   get #isLacking(): boolean {
     const { changes, rejected, lacking, grown } = this.#findings
-    if (this.#isResumed) return false
-    return lacking > rejected + Math.max(grown, this.#chain.restless > 1 ? changes : 0)
+    return !this.#isResumed && lacking > rejected + Math.max(grown, this.#chain.restless > 1 ? changes : 0)
   }
 
   /** What speaks against any grade. */
@@ -272,10 +242,6 @@ class ListScan implements Scan {
     if (areTotalsAtOdds) doubts.add('unequal-replicas')
     return doubts
   }
-}
-
-function byPosition(one: Bisection, other: Bisection): number {
-  return startOf(one.window) - startOf(other.window)
 }
 
 const SIZES = [50, 25, 5, 1]
@@ -295,17 +261,21 @@ class Bisection extends PendingWindows {
     this.#divide(window)
   }
 
+  get start(): number {
+    return startOf(this.window)
+  }
+
   /** A part of it was read, or could not be. */
   settle(part: Window, isRead: boolean): void {
     if (this.remove(part) && !isRead) this.#divide(part)
   }
 
   #divide(part: Window): void {
-    const isWanted = ({ page, size }: Window) =>
-      size * page > startOf(this.window) && size * (page - 1) < endOf(this.window)
-    const parts = this.unread.length < MOST_HOLES ? partsOf(part).filter(isWanted) : []
-    if (parts.length === 0) this.unread.push({ from: startOf(part), to: endOf(part) })
-    this.putFirst(parts)
+    const size = this.unread.length < MOST_HOLES ? SIZES.find((smaller) => smaller < part.size) : undefined
+    if (size === undefined) return void this.unread.push({ from: startOf(part), to: endOf(part) })
+    const [from, to] = [Math.max(startOf(part), this.start), Math.min(endOf(part), endOf(this.window)) - 1]
+    const [first, last] = [windowAt(from, size).page, windowAt(to, size).page]
+    this.putFirst(Array.from({ length: last - first + 1 }, (_, index) => ({ page: first + index, size })))
   }
 
   /** How it ended. `flaky`: every part of the window was read; `too-large`: so it was, in parts because the whole is too large. */
@@ -313,15 +283,4 @@ class Bisection extends PendingWindows {
     if (this.unread.length > 0) return 'hole'
     return this.#because === 'too-large' ? 'too-large' : 'flaky'
   }
-}
-
-/** The windows of the next smaller size that cover this one. */
-function partsOf(window: Window): Window[] {
-  const size = SIZES.find((smaller) => smaller < window.size)
-  if (size === undefined) return []
-  const first = windowAt(startOf(window), size).page
-  return Array.from({ length: windowAt(endOf(window) - 1, size).page - first + 1 }, (_, index) => ({
-    page: first + index,
-    size,
-  }))
 }

@@ -20,10 +20,9 @@ export type Row = {
   readonly rowId?: number | undefined
 }
 
-/** What identifies a row: the number of its stored row, which is the cheapest to compare, or else its id. */
 export type RowKey = string | number
 
-/** The identity of a row; undefined for a record that has neither row number nor id. */
+/** What identifies a row: the number of its stored row, or else its id; undefined for a record that has neither. */
 export function keyOf({ rowId, id }: Row): RowKey | undefined {
   return rowId ?? id
 }
@@ -89,11 +88,7 @@ export function windowAfter(end: number, overlap: number, most: number, avoid?: 
 }
 
 /** The window that goes on behind `reach` up to the roundest position before `ceiling`: limits of services are round numbers. */
-export function windowUpTo(
-  ceiling: number,
-  reach: number,
-  { least, most }: { least: number; most: number },
-): Window | undefined {
+export function windowUpTo(ceiling: number, reach: number, most: number, least: number): Window | undefined {
   for (const step of [1000, 100, 50, 10, 5, 1]) {
     const end = Math.floor((ceiling - 1) / step) * step
     for (let size = most; size >= least; size -= 1) {
@@ -117,20 +112,17 @@ export function joinedSpans(spans: readonly Span[]): Span[] {
   return all
 }
 
-/** A smaller page size after a refusal of this one; undefined if the size is not why. */
+/** The page size to try after a refusal of this one; undefined if the size is not why: every service takes 50. */
 export function sizeAfterRefusal(size: number): number | undefined {
-  return size > SMALLER_SIZE ? SMALLER_SIZE : undefined
+  return size > 50 ? 50 : undefined
 }
-
-const SMALLER_SIZE = 50
 
 /** An answer, prepared for the comparison with its neighbours. */
 export type ReadWindow = {
   /** The window as served: its size is the one the service used. */
   readonly window: Window
-  /** Position of the first row. */
+  /** The positions of its rows: `[start, reach)`. */
   readonly start: number
-  /** Position after the last row. */
   readonly reach: number
   readonly total: number | undefined
   /** The service answered that there is no such page. */
@@ -155,7 +147,9 @@ export function readOf(
 ): ReadWindow {
   const window = { page: asked.page, size: perPage }
   const keys = rows.flatMap((row) => keyOf(row) ?? [])
-  const [first, last] = [rows.find(isPlaced), rows.findLast(isPlaced)]
+  // A forgotten customer from before an interruption does not show where it stands.
+  const placed = rows.filter(({ id }) => id !== undefined)
+  const [first, last] = [placed[0], placed.at(-1)]
   const isEmptied = rows.length === 0 && total === 0 && turn > 0
   const start = startOf(window)
   return {
@@ -167,20 +161,14 @@ export function readOf(
     keys,
     places: new Map(keys.map((key, place) => [key, place])),
     ends: first === undefined || last === undefined ? undefined : [first, last],
-    rowOrder: rowOrder ?? orderOfRows(rows.filter(isPlaced)),
+    rowOrder: rowOrder ?? orderOfRows(placed),
     turn,
   }
 }
 
-/** Whether a row shows where it stands among the others: a forgotten customer from before an interruption does not. */
-function isPlaced({ id }: Row): boolean {
-  return id !== undefined
-}
-
-/** Whether the window holds the last row of the list, or stands behind it, and its total says the same. */
+/** Whether the window holds the last row of the list, or stands right behind it, and its total says the same. */
 export function isEnd({ reach, start, total, window }: ReadWindow): boolean {
-  if (total === undefined) return false
-  return reach === start ? total <= start : reach - start < window.size && total === reach
+  return reach - start < window.size && total === reach
 }
 
 /** Whether it has fewer rows than its size, and its total denies that the list ends there: rows were left out, or the total is wrong. */

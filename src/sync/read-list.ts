@@ -8,7 +8,7 @@ import type { SavedPage } from '../model/page.ts'
 import type { Mirror } from '../model/mirror.ts'
 import { sortPage, type ReadPage, type Recognition } from './sorting/sort-page.ts'
 import { readWindows, type Arrival, type Reading } from './read-windows.ts'
-import { listScan } from '../scan/list-scan.ts'
+import { ListScan } from '../scan/list-scan.ts'
 import type { Reason } from '../model/reasons.ts'
 import { ContractBroken, windowFailureOf } from '../errors/errors.ts'
 import { ForeignAnswers, refuseTenantMixup } from './tenant-mixup.ts'
@@ -68,8 +68,8 @@ export async function readList(
   const { scan: kind, mirror, pageSize, pageLimit } = settings
   const scan =
     kind === 'plain'
-      ? listScan({ pageSize, pageLimit, isPlain: true })
-      : listScan({ pageSize, pageLimit, recalled: recalledReads(await mirror.recallWindows(run), recorder) })
+      ? new ListScan({ pageSize, pageLimit, isPlain: true })
+      : new ListScan({ pageSize, pageLimit, recalled: recalledReads(await mirror.recallWindows(run), recorder) })
   const read = await readPages(settings, run, limits, { scan, recorder, known })
   const judged = judgeSurplus(read, run)
   if (judged.reasons.includes('page-limit')) return { certificate: judged, readToEnd: false }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { listScan } from '../../src/scan/list-scan.ts'
+import { ListScan } from '../../src/scan/list-scan.ts'
 import { dice } from '../support/dice.ts'
 import { drive } from '../support/drive-scan.ts'
 import { type ListOptions, SimulatedList } from '../support/simulated-list.ts'
@@ -12,7 +12,7 @@ function readWhile(
 ) {
   const luck = dice(1)
   const list = new SimulatedList(luck, options)
-  const scan = listScan()
+  const scan = new ListScan()
   let answers = 0
   const between = () => before((answers += 1), list)
   const { ids, requests } = drive(scan, { answer: list.answer.bind(list), between }, { dice: luck, parallel })

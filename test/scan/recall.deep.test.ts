@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { listScan } from '../../src/scan/list-scan.ts'
+import { ListScan } from '../../src/scan/list-scan.ts'
 import { startOf, type WindowAnswer, windowKey } from '../../src/scan/window.ts'
 import { dice } from '../support/dice.ts'
 import { drive } from '../support/drive-scan.ts'
@@ -14,12 +14,12 @@ test('a scan interrupted twice, the second time after its last window, is not pr
     const luck = dice(seed)
     const list = new SimulatedList(luck, { size: 1030, order: 'name' })
     const service = { answer: list.answer.bind(list) }
-    const first = drive(listScan(), service, { dice: luck, stopAfter: 1 + luck.below(11) })
+    const first = drive(new ListScan(), service, { dice: luck, stopAfter: 1 + luck.below(11) })
     list.delete()
     list.insert()
     list.move()
-    const second = drive(listScan({ recalled: asHandedBack(first.reads) }), service, { dice: luck })
-    const scan = listScan({ recalled: asHandedBack([...first.reads, ...second.reads]) })
+    const second = drive(new ListScan({ recalled: asHandedBack(first.reads) }), service, { dice: luck })
+    const scan = new ListScan({ recalled: asHandedBack([...first.reads, ...second.reads]) })
     const third = drive(scan, service, { dice: luck })
     const { proof, basis } = scan.certificate()
     const read = new Set([...first.ids, ...second.ids, ...third.ids])

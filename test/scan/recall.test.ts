@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { listScan } from '../../src/scan/list-scan.ts'
+import { ListScan } from '../../src/scan/list-scan.ts'
 import { startOf, type Window, type WindowAnswer } from '../../src/scan/window.ts'
 import { dice } from '../support/dice.ts'
 import { drive } from '../support/drive-scan.ts'
@@ -14,11 +14,11 @@ test('a scan stopped after any window goes on where it was, and is proven whatev
       const luck = dice(seed * 100 + stopAfter)
       const list = new SimulatedList(luck, { size: 1030, order: luck.chance(0.5) ? 'id asc' : 'created desc, id asc' })
       const service = { answer: list.answer.bind(list) }
-      const first = drive(listScan(), service, { dice: luck, parallel: 1 + luck.below(4), stopAfter })
+      const first = drive(new ListScan(), service, { dice: luck, parallel: 1 + luck.below(4), stopAfter })
       for (let gone = luck.below(200); gone > 0; gone--) list.delete()
       for (let come = luck.below(200); come > 0; come--) list.insert()
 
-      const scan = listScan({ recalled: first.reads.toSorted(byPosition) })
+      const scan = new ListScan({ recalled: first.reads.toSorted(byPosition) })
       const second = drive(scan, service, { dice: luck, parallel: 3 })
       expect({ seed, stopAfter, ...scan.certificate() }).toMatchObject({
         seed,
@@ -37,11 +37,11 @@ test('an undisturbed scan stopped after any window reads only the ends of the li
     const luck = dice(stopAfter)
     const list = new SimulatedList(luck, { size: 1030, order: 'id asc' })
     const service = { answer: list.answer.bind(list) }
-    const first = drive(listScan(), service, { dice: luck, stopAfter })
-    const scan = listScan({ recalled: first.reads.toSorted(byPosition) })
+    const first = drive(new ListScan(), service, { dice: luck, stopAfter })
+    const scan = new ListScan({ recalled: first.reads.toSorted(byPosition) })
     const second = drive(scan, service, { dice: luck })
     expect(scan.certificate()).toMatchObject({ proof: 'proven', distinct: 1030 })
-    const whole = drive(listScan(), service, { dice: luck })
+    const whole = drive(new ListScan(), service, { dice: luck })
     expect(first.requests + second.requests).toBeLessThanOrEqual(whole.requests + 2)
   }
 })
@@ -53,12 +53,12 @@ test('a list that looks still across an interruption is not proven by that: move
     const order = luck.chance(0.7) ? 'name' : 'last change asc'
     const list = new SimulatedList(luck, { size: 1030, order })
     const service = { answer: list.answer.bind(list) }
-    const first = drive(listScan(), service, { dice: luck, stopAfter: 1 + luck.below(11) })
+    const first = drive(new ListScan(), service, { dice: luck, stopAfter: 1 + luck.below(11) })
     if (luck.chance(0.7)) list.delete()
     if (luck.chance(0.7)) list.insert()
     list.move()
 
-    const scan = listScan({ recalled: first.reads.toSorted(byPosition) })
+    const scan = new ListScan({ recalled: first.reads.toSorted(byPosition) })
     const second = drive(scan, service, { dice: luck, parallel: 3 })
     const { proof, basis } = scan.certificate()
     const read = new Set([...first.ids, ...second.ids])
@@ -73,10 +73,10 @@ test('an undisturbed list is settled, where no order vouches for it', () => {
   const luck = dice(1)
   const list = new SimulatedList(luck, { size: 1030, order: 'name' })
   const service = { answer: list.answer.bind(list) }
-  const first = drive(listScan(), service, { dice: luck, stopAfter: 5 })
-  const scan = listScan({ recalled: first.reads.toSorted(byPosition) })
+  const first = drive(new ListScan(), service, { dice: luck, stopAfter: 5 })
+  const scan = new ListScan({ recalled: first.reads.toSorted(byPosition) })
   const second = drive(scan, service, { dice: luck })
-  const whole = drive(listScan(), service, { dice: luck })
+  const whole = drive(new ListScan(), service, { dice: luck })
 
   expect(scan.certificate()).toMatchObject({ proof: 'settled', reasons: ['no-witness'] })
   // The top is read once more: in a list by last change, those who changed meanwhile are there.
@@ -88,10 +88,10 @@ test('a list with as many new customers as deleted ones since the interruption i
     const luck = dice(stopAfter)
     const list = new SimulatedList(luck, { size: 1030, order: 'id asc' })
     const service = { answer: list.answer.bind(list) }
-    const first = drive(listScan(), service, { dice: luck, stopAfter })
+    const first = drive(new ListScan(), service, { dice: luck, stopAfter })
     for (let change = 0; change < 20; change++) list.delete()
     for (let change = 0; change < 20; change++) list.insert()
-    const scan = listScan({ recalled: first.reads.toSorted(byPosition) })
+    const scan = new ListScan({ recalled: first.reads.toSorted(byPosition) })
     drive(scan, service, { dice: luck })
     expect(scan.certificate()).toMatchObject({ proof: 'proven' })
   }
@@ -102,11 +102,11 @@ test('a scan whose service refuses large pages goes on in the size it had found,
     const luck = dice(stopAfter)
     const list = new SimulatedList(luck, { size: 1030, order: 'id asc' })
     const answer = (window: Window) => (window.size > 50 ? 'size-refused' : list.answer(window))
-    const first = drive(listScan(), { answer }, { dice: luck, stopAfter })
-    const scan = listScan({ recalled: first.reads.toSorted(byPosition) })
+    const first = drive(new ListScan(), { answer }, { dice: luck, stopAfter })
+    const scan = new ListScan({ recalled: first.reads.toSorted(byPosition) })
     const second = drive(scan, { answer }, { dice: luck })
     expect(scan.certificate()).toMatchObject({ proof: 'proven', distinct: 1030 })
-    const whole = drive(listScan(), { answer }, { dice: luck })
+    const whole = drive(new ListScan(), { answer }, { dice: luck })
     expect(first.requests + second.requests).toBeLessThanOrEqual(whole.requests + 2)
   }
 })
@@ -114,7 +114,7 @@ test('a scan whose service refuses large pages goes on in the size it had found,
 test('a scan that is not done is unproven, because interrupted', () => {
   const luck = dice(1)
   const list = new SimulatedList(luck, { size: 400, order: 'id asc' })
-  const scan = listScan()
+  const scan = new ListScan()
   drive(scan, { answer: list.answer.bind(list) }, { dice: luck, stopAfter: 3 })
   expect(scan.certificate()).toMatchObject({ proof: 'unproven', reasons: ['interrupted'] })
 })
@@ -122,7 +122,7 @@ test('a scan that is not done is unproven, because interrupted', () => {
 test('an empty list is proven to be empty', () => {
   const luck = dice(1)
   const list = new SimulatedList(luck, { size: 0, order: 'id asc' })
-  const scan = listScan()
+  const scan = new ListScan()
   drive(scan, { answer: list.answer.bind(list) }, { dice: luck })
   expect(scan.certificate()).toMatchObject({ proof: 'proven', basis: 'one-page', requests: 1, distinct: 0 })
 })
@@ -142,7 +142,7 @@ test.each<['created at the same second' | 'without a creation time']>([
       const read = list.answer(window)
       return { ...read, rows: read.rows.map((row) => ({ ...row, createdAt })) }
     }
-    const scan = listScan()
+    const scan = new ListScan()
     const { ids, requests } = drive(scan, { answer }, { dice: luck, parallel })
 
     expect(scan.certificate()).toMatchObject({ proof: 'proven', reasons: [] })
@@ -156,9 +156,9 @@ test('recalled windows larger than the page size of this run are read again side
   const list = new SimulatedList(luck, { size: 430, order: 'name' })
   // The service serves 100 rows whatever is asked for.
   const answer = ({ page }: Window) => list.answer({ page, size: 100 })
-  const first = drive(listScan(), { answer }, { dice: luck, stopAfter: 2 })
+  const first = drive(new ListScan(), { answer }, { dice: luck, stopAfter: 2 })
   const recalled = first.reads.map((read) => ({ ...read, window: { page: read.window.page, size: 50 } }))
-  const scan = listScan({ pageSize: 50, recalled })
+  const scan = new ListScan({ pageSize: 50, recalled })
   drive(scan, { answer: (window) => ({ ...answer(window), window }) }, { dice: luck })
 
   expect(scan.certificate()).toMatchObject({ proof: 'unproven', reasons: ['no-overlap'] })
@@ -171,10 +171,10 @@ test.each([
   const luck = dice(3)
   const list = new SimulatedList(luck, { size: 1030, order: 'id asc' })
   const service = { answer: list.answer.bind(list) }
-  const { reads } = drive(listScan(), service, { dice: luck, stopAfter: 7 })
+  const { reads } = drive(new ListScan(), service, { dice: luck, stopAfter: 7 })
   const recalled = kept(reads.toSorted(byPosition))
 
-  const scan = listScan({ recalled })
+  const scan = new ListScan({ recalled })
   const { ids } = drive(scan, service, { dice: luck })
 
   expect(scan.certificate()).toMatchObject({ proof: 'proven', distinct: 1030 })

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { listScan } from '../../src/scan/list-scan.ts'
+import { ListScan } from '../../src/scan/list-scan.ts'
 import type { Window, WindowAnswer } from '../../src/scan/window.ts'
 import { dice } from '../support/dice.ts'
 import { drive } from '../support/drive-scan.ts'
@@ -17,7 +17,7 @@ function readFromTwo(lacking: number, { size = 950, parallel = 1 } = {}) {
     const left = Math.max(0, list.size - lacking - window.size * (window.page - 1))
     return { ...whole, rows: rows.slice(0, left), total: list.size - lacking }
   }
-  const scan = listScan()
+  const scan = new ListScan()
   const { ids } = drive(scan, { answer }, { dice: luck, parallel })
   return { ...scan.certificate(), lost: list.survivors().filter((id) => !ids.has(id)).length }
 }
@@ -49,7 +49,7 @@ test.each(IMMUTABLE_ORDERS)(
       const luck = dice(seed)
       const list = new SimulatedList(luck, { size: 500 + luck.below(1000), order })
       const between = () => (luck.chance(0.5) ? undefined : luck.chance(0.5) ? list.insert() : list.delete())
-      const scan = listScan()
+      const scan = new ListScan()
       drive(scan, { answer: (window) => list.answer(window), between }, { dice: luck, parallel: 2 + luck.below(7) })
       expect({ seed, reasons: scan.certificate().reasons }).not.toMatchObject({
         reasons: expect.arrayContaining(['unequal-replicas']),
@@ -62,7 +62,7 @@ test('totals that rise and fall in small steps are those of a list that changes'
   const luck = dice(2)
   const list = new SimulatedList(luck, { size: 950, order: 'created asc, id asc' })
   const between = () => (luck.chance(0.5) ? list.insert() : list.delete(2))
-  const scan = listScan()
+  const scan = new ListScan()
   drive(scan, { answer: (window) => list.answer(window), between }, { dice: luck })
 
   expect(scan.certificate()).toMatchObject({ proof: 'proven', reasons: [] })

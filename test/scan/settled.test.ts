@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { listScan } from '../../src/scan/list-scan.ts'
+import { ListScan } from '../../src/scan/list-scan.ts'
 import { seamBetween } from '../../src/scan/seam.ts'
 import { readOf, type ReadWindow, type Window, type WindowAnswer } from '../../src/scan/window.ts'
 import { dice } from '../support/dice.ts'
@@ -16,7 +16,7 @@ function readWhile(
   const luck = dice(1)
   const list = new SimulatedList(luck, options)
   const plain = Math.ceil(list.size / 100)
-  const scan = listScan()
+  const scan = new ListScan()
   let answers = 0
   const service = { answer: list.answer.bind(list), between: () => before(list, (answers += 1)) }
   const { ids, requests } = drive(scan, service, { dice: luck, parallel })
@@ -101,7 +101,7 @@ test('a service that repeats rows in place of others settles nothing, although i
     return { ...whole, window, rows: rows.slice(from, from + window.size), perPage: window.size }
   }
   for (const between of [() => {}, () => luck.chance(0.3) && list.delete(1, list.size - 1)]) {
-    const scan = listScan()
+    const scan = new ListScan()
     drive(scan, { answer, between }, { dice: luck })
     expect(scan.certificate().proof).toBe('unproven')
   }
@@ -112,7 +112,7 @@ test('a list in another order at every answer settles never, however often it is
     const luck = dice(seed)
     const list = new SimulatedList(luck, { size: 150 + luck.below(900), order: 'shuffled' })
     const between = () => luck.chance(0.3) && list.insert()
-    const scan = listScan()
+    const scan = new ListScan()
     drive(scan, { answer: list.answer.bind(list), between }, { dice: luck, parallel: 3 })
     expect({ seed, proof: scan.certificate().proof }).not.toEqual({ seed, proof: 'settled' })
   }
@@ -122,7 +122,7 @@ test('equal pages settle never', () => {
   const luck = dice(1)
   const list = new SimulatedList(luck, { size: 900, order: 'name' })
   const answer = (window: Window) => (window.size === 100 ? list.answer(window) : 'size-refused')
-  const scan = listScan()
+  const scan = new ListScan()
   drive(scan, { answer, between: () => list.insert() }, { dice: luck })
   expect(scan.certificate()).toMatchObject({ proof: 'unproven', reasons: expect.arrayContaining(['no-overlap']) })
 })

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import type { Mirror } from '../../src/model/mirror.ts'
-import { listScan } from '../../src/scan/list-scan.ts'
+import { ListScan } from '../../src/scan/list-scan.ts'
 import type { Scan } from '../../src/scan/scan.ts'
 import type { Window } from '../../src/scan/window.ts'
 import type { CustomersPage, Source } from '../../src/source/customers.ts'
@@ -143,7 +143,7 @@ export function aReading(list: readonly unknown[], { readPage, save, ...setting 
   const saved: Arrival[] = []
   const saves: number[] = []
   const never = new AbortController().signal
-  const scan = patient(setting.scan ?? listScan({ isPlain: true, pageSize: 10 }))
+  const scan = patient(setting.scan ?? new ListScan({ isPlain: true, pageSize: 10 }))
   const reading: Reading = {
     concurrency: 4,
     savedTogether: 32,

@@ -1,4 +1,4 @@
-import { listScan } from '../../src/scan/list-scan.ts'
+import { ListScan } from '../../src/scan/list-scan.ts'
 import type { Certificate } from '../../src/scan/scan.ts'
 import { endOf, startOf, type Window, type WindowAnswer } from '../../src/scan/window.ts'
 import { dice, type Dice } from './dice.ts'
@@ -46,7 +46,7 @@ export function scanOf(serve: Serve, options: ScanOptions = {}): Scanned {
   } = options
   const luck = dice(seed)
   const list = new SimulatedList(luck, { size, order, perSecond })
-  const scan = listScan({ pageSize, isPlain })
+  const scan = new ListScan({ pageSize, isPlain })
   const asked: Window[] = []
   const service = {
     between: () => options.between?.(list, luck, asked.length),

@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { ContractBroken, RateLimited, SourceRefused, SourceUnavailable } from '../../src/errors/errors.ts'
-import { listScan } from '../../src/scan/list-scan.ts'
+import { ListScan } from '../../src/scan/list-scan.ts'
 import { endOf, startOf } from '../../src/scan/window.ts'
 import { customerId, customers } from '../support/builders.ts'
 import { aReading, idsIn, pagesOf } from '../support/listed-source.ts'
@@ -106,7 +106,7 @@ test.each([1, 4])(
   'a service that fails from the start is down: the first failure is reported (%d at once)',
   async (many) => {
     const { asked, saved, run } = aReading(customers(1, 1000), {
-      scan: listScan(),
+      scan: new ListScan(),
       concurrency: many,
       readPage: (_, count) => Promise.reject(broken(count)),
     })
@@ -122,7 +122,7 @@ test.each([1, 4])(
   'a service that goes down on the way ends the reading with the first failure (%d at once)',
   async (many) => {
     const { asked, saved, run } = aReading(customers(1, 5000), {
-      scan: listScan(),
+      scan: new ListScan(),
       concurrency: many,
       readPage: (_, count) => (count > 10 ? Promise.reject(broken(count)) : undefined),
     })
@@ -137,7 +137,7 @@ test.each([1, 4])(
 test('failures that other pages come between do not end the reading, however many they are', async () => {
   const failed = new Set<string>()
   const { saved, run, scan } = aReading(customers(1, 4500), {
-    scan: listScan(),
+    scan: new ListScan(),
     concurrency: 1,
     // Every fourth of the large windows fails once, and the two halves of it are read.
     readPage: (window) => {
@@ -160,7 +160,7 @@ test.each(someOf([1, 2, 4], { every: 2 }))(
   async (concurrency) => {
     const list = customers(1, 300)
     for (const poison of someOf(list.map((_, place) => place))) {
-      const scan = listScan()
+      const scan = new ListScan()
       const { saved, run } = aReading(list, {
         scan,
         concurrency,
@@ -184,7 +184,7 @@ test.each(someOf([1, 2, 4], { every: 2 }))(
 test('a refused size is reported to the scan, which continues with another', async () => {
   const refused = new SourceRefused('422', { code: 'unprocessable', status: 422 })
   const { saved, run } = aReading(customers(1, 300), {
-    scan: listScan(),
+    scan: new ListScan(),
     readPage: ({ size }) => ([100, 50].includes(size) ? undefined : Promise.reject(refused)),
   })
 

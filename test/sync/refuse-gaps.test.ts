@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { Reason } from '../../src/model/reasons.ts'
 import { mirrorOrganization } from '../../src/sync/mirror-organization.ts'
-import { listScan } from '../../src/scan/list-scan.ts'
+import { ListScan } from '../../src/scan/list-scan.ts'
 import { refuseGaps } from '../../src/sync/read-list.ts'
 import { customers } from '../support/builders.ts'
 import { listedSource, mirroring, pageOfList, sourceOf } from '../support/listed-source.ts'
@@ -21,7 +21,7 @@ test.each<[string, read: number, reach: number, total: number, Reason[], left?: 
   ['an end that is too large to read', 100, 100, 450, ['too-large'], '100 of the first 450'],
   ['an end that only a cache answers', 100, 100, 450, ['cached-answer'], '100 of the first 450'],
 ])('pages that held %s', (_what, unrepeated, reach, total, reasons, left, size = 0) => {
-  const read = { ...listScan().certificate(), unrepeated, reach, total, reasons, holes: [{ position: 2, size }] }
+  const read = { ...new ListScan().certificate(), unrepeated, reach, total, reasons, holes: [{ position: 2, size }] }
   const refuse = () => refuseGaps(read, 'acme')
 
   if (left === undefined) expect(refuse).not.toThrow()
