@@ -316,7 +316,7 @@ export class QuickScan implements Scan {
       ...{ expected: this.#options.expected, pending: this.#options.pending },
       // Without a total, a page from which one row was left out looks like the last one.
       isEndKnown: this.#lower === this.#upper && this.#total !== undefined,
-      orderStays: this.#witnesses.hasOrder(this.#size),
+      orderStays: this.#witnesses.believed(this.#size) !== undefined,
     })
   }
 

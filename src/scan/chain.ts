@@ -3,17 +3,8 @@ import type { Reason } from '../model/reasons.ts'
 import { PendingWindows, type Pending } from './pending.ts'
 import { repeats, seamBetween, type Seam } from './seam.ts'
 import type { Failure, Stage } from './scan.ts'
-import {
-  endOf,
-  isDoubtful,
-  isEnd,
-  startOf,
-  windowUpTo,
-  type ReadWindow,
-  type Span,
-  type StoppedAt,
-  type Window,
-} from './window.ts'
+import { endOf, isDoubtful, isEnd, startOf, windowUpTo } from './window.ts'
+import type { ReadWindow, Span, StoppedAt, Window } from './window.ts'
 
 /** Windows asked for ahead of the end of the chain. */
 const LOOK_AHEAD = 96
@@ -36,15 +27,15 @@ const PAGES_BEFORE_LIMIT = 5
  *                    └──▶ failed ──▶ asked for again ──▶ skipped, or the scan stops here
  */
 export class Chain implements Stage {
-  /** The stretches without a good seam, and at how many seams the list was seen to change. */
-  readonly loose: Span[] = []
-  restless = 0
-  /** Whether it came to the end of the list. */
-  isComplete = false
+  /** Whether it is over, and came to the end of the list. */
   isOver = false
-  /** Whether all seams so far are firm, and whether nothing moved at any. */
+  isComplete = false
+  /** Whether all seams so far are firm, and whether nothing moved at any; otherwise, at how many the list was seen to change. */
   isFirm = true
   isStill = true
+  restless = 0
+  /** The stretches without a good seam. */
+  readonly loose: Span[] = []
   /** Neighbours showed the same rows in another order too often for a list that has one. */
   isUnordered = false
   stoppedAt: StoppedAt | undefined
@@ -78,13 +69,9 @@ export class Chain implements Stage {
   }
 
   beginAnew(): void {
-    this.#pending.clear()
     this.#left = undefined
-    this.#reach = 0
-    this.#furthest = 0
-    this.#steps = 0
-    this.windows = 0
-    this.#pending.putFirst([{ page: 1, size: this.#findings.size }])
+    ;[this.#reach, this.#furthest, this.#steps, this.windows] = [0, 0, 0, 0]
+    this.#pending.replaceBy({ page: 1, size: this.#findings.size })
   }
 
   next(): Window | undefined {
@@ -98,7 +85,7 @@ export class Chain implements Stage {
     if (this.#pending.count === 0) return true
     const { rows, isFixed } = this.#findings
     const isBelowEnd = end <= rows - (isFixed ? 1 : 0) && this.#ceiling === Infinity
-    return this.#pending.count < LOOK_AHEAD && this.#reach > 0 && this.#empty === 0 && isBelowEnd
+    return isBelowEnd && this.#pending.count < LOOK_AHEAD && this.#reach > 0 && this.#empty === 0
   }
 
   waitingFor(window: Window): Pending | undefined {
@@ -123,7 +110,7 @@ export class Chain implements Stage {
       if (isOther || !this.#isGood(seam, left, read)) return
     }
     this.#link(read, seam)
-    this.#pending.clear()
+    this.#pending.keep(() => false)
     this.#recalled = read
   }
 
@@ -144,11 +131,9 @@ export class Chain implements Stage {
     if (failure === 'size-refused' && isBehind) return this.#conclude()
     if (failure === 'size-refused' && this.#mayBeLimit) return this.#lookForLimit(pending.window)
     if (failure === 'size-refused') return this.stop(pending.window, failure)
-    if (failure === 'too-large' && pending.window.size > size) {
-      // The list is read on in smaller pages.
-      this.#pending.clear()
-      return this.#pending.putFirst([this.#findings.windowBehind(this.#reach)])
-    }
+    // The list is read on in smaller pages.
+    const isShrunk = failure === 'too-large' && pending.window.size > size
+    if (isShrunk) return this.#pending.replaceBy(this.#findings.windowBehind(this.#reach))
     if (pending.tries < MOST_TRIES) return this.#tryAgain(pending)
     if (failure === 'cached-answer' && this.#findings.reads === 0) return this.#conclude(failure)
     if (failure === 'flaky') return this.#skip(pending, 'hole')
@@ -177,13 +162,11 @@ export class Chain implements Stage {
   /** Looks for the last position that the service shows, behind the chain and before the end of a window that it refused. */
   #lookForLimit(refused?: Window): void {
     if (refused !== undefined) this.#ceiling = Math.min(this.#ceiling, endOf(refused))
-    this.#pending.clear()
     this.#steps += 1
     const { size, isFixed } = this.#findings
-    const least = isFixed ? size : 1
-    const next = this.#steps > MOST_STEPS ? undefined : windowUpTo(this.#ceiling, this.#reach, size, least)
-    if (next === undefined) this.#concludeAtLimit()
-    else this.#pending.putFirst([next])
+    const next = windowUpTo(this.#ceiling, this.#reach, size, isFixed ? size : 1)
+    if (next === undefined || this.#steps > MOST_STEPS) this.#concludeAtLimit()
+    else this.#pending.replaceBy(next)
   }
 
   #settleRead(pending: Pending, read: ReadWindow): void {
@@ -200,9 +183,7 @@ export class Chain implements Stage {
       if (pending.tries < MOST_TRIES) return this.#tryAgain(pending)
     }
     if (isDoubtful(read)) this.#findings.flaws.add(isEndOfCountless ? 'total-mismatch' : 'short-page')
-    if (this.#gapAt !== undefined && startOf(read.window) >= endOf(this.#gapAt)) {
-      return this.stop(this.#gapAt, 'not-found')
-    }
+    if (this.#gapAt !== undefined && read.start >= endOf(this.#gapAt)) return this.stop(this.#gapAt, 'not-found')
     if (left === undefined) {
       // Without a total, a service that serves smaller pages than it says shows it by nothing else.
       if (total === undefined && read.start === 0) this.#findings.size = Math.min(size, read.reach)

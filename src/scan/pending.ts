@@ -73,7 +73,8 @@ export class PendingWindows {
     this.keep((each) => each !== pending)
   }
 
-  clear(): void {
+  replaceBy(window: Window): void {
     this.#all = []
+    this.putLast(window)
   }
 }

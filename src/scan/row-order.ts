@@ -8,15 +8,12 @@ type Order = -1 | 0 | 1
 const ORDERS: readonly Order[] = [-1, 0, 1]
 
 /** How one row compares with another by its creation time, and by its id. */
-export type Comparison = {
-  readonly times: Order
-  readonly ids: Order
-}
+export type Comparison = { readonly times: Order; readonly ids: Order }
 
 /** How the rows of a window compare, each with the next, in a few numbers. */
 export type RowOrder = {
-  /** The ways in which they compare, as flags: a page has many neighbours and few ways. */
-  readonly met: number
+  /** The ways in which they compare: a page has many neighbours and few ways. */
+  readonly ways: readonly Comparison[]
   /** Neighbours of the same creation time, and of different ones. */
   readonly ties: number
   readonly steps: number
@@ -60,17 +57,13 @@ export function orderOf(comparisons: Uint8Array): RowOrder {
     undated ||= comparison >= UNDATED
     if (place === last) break
     const way = (comparison % DATED) - 1
-    const isTie = way >= TIE_FROM && way < TIE_FROM + ORDERS.length
+    const isTie = WAYS[way]?.times === 0
     met |= 1 << way
     tieAtEnd = isTie ? tieAtEnd + 1 : 1
     if (isTie) ties += 1
   }
-  return { met, ties, steps: Math.max(0, last - ties), tieAtEnd, undated }
-}
-
-/** The ways in which neighbours compare, by their flags. */
-export function* waysMet(met: RowOrder['met']): Generator<Comparison> {
-  for (const way of WAYS) if ((met & (1 << wayOf(way))) !== 0) yield way
+  const ways = WAYS.filter((_, way) => (met & (1 << way)) !== 0)
+  return { ways, ties, steps: Math.max(0, last - ties), tieAtEnd, undated }
 }
 
 export function compareRows(one: Row, other: Row): Comparison {
@@ -82,15 +75,12 @@ function compareText(one = '', other = ''): Order {
   return one === other ? 0 : one < other ? -1 : 1
 }
 
-/** From 0 to 8. */
+/** By their numbers: 3, 4 and 5 are those of rows of one creation time. */
+const WAYS: readonly Comparison[] = ORDERS.flatMap((times) => ORDERS.map((ids) => ({ times, ids })))
+
 function wayOf({ times, ids }: Comparison): number {
   return 3 * times + ids + 4
 }
-
-const WAYS: readonly Comparison[] = ORDERS.flatMap((times) => ORDERS.map((ids) => ({ times, ids })))
-
-/** The lowest way in which rows of one creation time compare. */
-const TIE_FROM = 3
 
 /**
  * The instant of a `created_at` as text that sorts by time, the same for the same instant whatever form it was sent in; undefined when

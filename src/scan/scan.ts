@@ -33,12 +33,12 @@ import type { ReadWindow, StoppedAt, Window, WindowAnswer, WindowFailure } from 
  * UNPROVEN, with its reasons: a seam that is neither, a row that could not be read, an answer that contradicts another. `isWhole` where the
  * end was reached all the same, and hardly a row is lacking.
  *   A total that is a limit of the service ends a list too early: (c) holds for a list that goes on. Totals at which services are known to stop
- * counting are not believed. Totals that leap up and down come from databases of which one lags behind another, and (c) holds for the older
- * list. What only the nights together show is judged by the run (run/cut-list.ts).
+ * counting are not believed; what only the nights together show is judged by the run (sync/read-list.ts). Totals that leap up and down come from
+ * databases of which one lags behind another, and (c) holds for the older list.
  *
- * Three stages: the chain, window by window, and where a seam is not good, some further back (chain.ts); both ends, only if something moved
- * (ends.ts); and stretches without a good seam once more, which proves nothing and finds rows (again.ts). All of it takes at most three times
- * the requests of a plain reading.
+ * Three stages: the chain, window by window, and where a seam is not good, some further back (chain.ts); both ends, only if something moved;
+ * and stretches without a good seam once more, which proves nothing and finds rows (ends.ts). All of it takes at most three times the requests
+ * of a plain reading.
  */
 
 /** What a scan has proven. */
@@ -50,19 +50,19 @@ export type Certificate = {
   readonly witness: string | undefined
   /** Why the scan is not proven; empty when it is. */
   readonly reasons: readonly Reason[]
+  /** The list was read to its end and hardly a row is lacking: absences count for removals that searches confirm. */
+  readonly isWhole: boolean
   readonly requests: number
   /** Different ids read. */
   readonly distinct: number
   /** How many records were read that repeat none of another window, and the position after the last one. */
   readonly unrepeated: number
   readonly reach: number
-  /** The total as last stated by the service. */
+  /** As last stated by the service. */
   readonly total: number | undefined
-  /** The page size in which the list was read: as configured, or smaller where the service serves less. */
+  /** In which the list was read: as configured, or smaller where the service serves less. */
   readonly pageSize: number
-  /** The list was read to its end and hardly a row is lacking: absences count for removals that searches confirm. */
-  readonly isWhole: boolean
-  /** The end of the list was never reached, because this window could not be read; undefined where it was reached. */
+  /** The window that could not be read, where the end of the list was not reached because of it. */
   readonly stoppedAt: StoppedAt | undefined
   /** The position at which pages end although the total is greater; undefined without such a limit. */
   readonly limit: number | undefined
@@ -88,7 +88,6 @@ export const NO_PROOF = {
 export interface Scan {
   /** The next windows that may be asked for now, at most `free`; [] while it must wait for windows under way. */
   next(free: number): Window[]
-  /** A window was read. */
   read(answer: WindowAnswer): void
   /** A window could not be read, and the same request would fail again. */
   failed(window: Window, failure: WindowFailure): void
@@ -98,7 +97,7 @@ export interface Scan {
   certificate(): Certificate
 }
 
-/** Why a window could not be read; `flaky`: at once, and yet in its parts. */
+/** Why a window could not be read; `flaky`: as a whole, and yet in its parts. */
 export type Failure = WindowFailure | 'flaky'
 
 /** A part of a scan, which asks for windows until it is over. */

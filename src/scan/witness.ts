@@ -1,15 +1,12 @@
-import { compareRows, type Comparison, waysMet } from './row-order.ts'
+import { compareRows, type Comparison } from './row-order.ts'
 import type { Seam } from './seam.ts'
 import type { ReadWindow } from './window.ts'
 
 /** An order by fields that never change, in which every window read so far was sorted: 1 ascending, -1 descending, 0 not by this field. */
 export type Witness = { readonly time: 1 | -1 | 0; readonly id: 1 | -1 | 0 }
 
-const WITNESSES: readonly Witness[] = [
-  ...([1, -1] as const).map((id) => ({ time: 0, id }) as const),
-  ...([1, -1] as const).map((time) => ({ time, id: 0 }) as const),
-  ...([1, -1] as const).flatMap((time) => ([1, -1] as const).map((id) => ({ time, id }))),
-]
+const DIRECTIONS = [0, 1, -1] as const
+const [, ...WITNESSES]: readonly Witness[] = DIRECTIONS.flatMap((time) => DIRECTIONS.map((id) => ({ time, id })))
 
 /** In pages smaller than this, rows may be in order by chance. */
 const SMALLEST_PAGE = 10
@@ -22,20 +19,15 @@ const ENOUGH_TIES = 24
 export class Witnesses {
   readonly #alive = new Set(WITNESSES)
   readonly #spanning = new Set(WITNESSES)
-  /** The ways in which neighbours were seen to compare, as flags. */
-  #met = 0
   #steps = 0
   #ties = 0
 
   /** Removes the witnesses that a window contradicts. */
-  observe({ rowOrder }: Pick<ReadWindow, 'rowOrder'>): void {
-    if (this.#alive.size === 0) return
+  observe({ rowOrder }: ReadWindow): void {
     this.#ties += rowOrder.ties
     this.#steps += rowOrder.steps
-    const unmet = rowOrder.met & ~this.#met
-    this.#met |= unmet
     for (const witness of this.#alive) {
-      const isContradicted = [...waysMet(unmet)].some((way) => isAgainst(witness, way))
+      const isContradicted = rowOrder.ways.some((way) => isAgainst(witness, way))
       if (isContradicted || (rowOrder.undated && witness.time !== 0)) this.#alive.delete(witness)
     }
   }
@@ -52,21 +44,13 @@ export class Witnesses {
 
   /** Those that may still vouch for the list. */
   get hopes(): readonly Witness[] {
-    return [...this.#spanning].filter(
-      (witness) => this.#alive.has(witness) && (witness.time * witness.id === 0 || this.#ties >= ENOUGH_TIES),
-    )
+    return [...this.#spanning].filter((witness) => this.#alive.has(witness) && this.#isProbable(witness))
   }
 
-  /** Whether the rows read stand in an order that no change of a customer alters, for pages of this size. */
-  hasOrder(pageSize: number): boolean {
-    return pageSize >= SMALLEST_PAGE && [...this.#alive].some((witness) => this.#isProbable(witness))
-  }
-
-  /** The witness that vouches for the whole chain; undefined if none does. */
+  /** The witness that vouches for all windows linked, in pages of this size: an order that no change of a customer alters; undefined without one. */
   believed(pageSize: number): string | undefined {
-    if (pageSize < SMALLEST_PAGE) return undefined
-    const witness = this.hopes.find((hope) => this.#isProbable(hope))
-    return witness && nameOf(witness)
+    const [witness] = this.hopes
+    return pageSize < SMALLEST_PAGE ? undefined : witness && nameOf(witness)
   }
 
   #isProbable({ time, id }: Witness): boolean {
@@ -92,6 +76,6 @@ function isSpannedBy(witness: Witness, { shared }: Seam, left: ReadWindow, right
 }
 
 function nameOf({ time, id }: Witness): string {
-  const named = [...(time === 0 ? [] : [['created_at', time] as const]), ...(id === 0 ? [] : [['id', id] as const])]
-  return named.map(([field, direction]) => `${field} ${direction === 1 ? 'asc' : 'desc'}`).join(', ')
+  const fields = Object.entries({ created_at: time, id }).filter(([, direction]) => direction !== 0)
+  return fields.map(([field, direction]) => `${field} ${direction === 1 ? 'asc' : 'desc'}`).join(', ')
 }

@@ -53,11 +53,11 @@ test.each([101, 150, 250, 450])(
   },
 )
 
-test('by last change: where hundreds of new rows stand before those known at the top, the list is settled', () => {
+test('by last change: hundreds of new rows that stand before those known at the top are read before the list is proven', () => {
   const { certificate, requests, lost } = readWhile({ size: 600, order: 'last change desc' }, (answer, list) => {
     if (answer === 4) for (let made = 0; made < 2000; made += 1) list.insert()
   })
-  expect({ proof: certificate.proof, lost }).toEqual({ proof: 'settled', lost: 0 })
+  expect({ proof: certificate.proof, lost }).toEqual({ proof: 'proven', lost: 0 })
   expect(requests).toBeLessThan(100)
 })
 
