@@ -59,9 +59,8 @@ export type QuickScanOptions = {
 
 /** Pages at even distances, in a long list; a short one has fewer. */
 const MOST_PROBES = 16
-/** Where customers come and go in the middle of a list, this many times as many pages are read to find changes that cancel out. */
+/** Where customers come and go in the middle of a list, so many times as many are read between them: changes may cancel out there. */
 const LOOKS = 3
-const LOOKED_AT_ONCE = 4
 /** The last requests are left for searches. */
 const FOR_SEARCHES = 12
 
@@ -132,18 +131,15 @@ export class QuickScan implements Scan {
     yield* this.#findEnd()
     const probes = this.#probes()
     yield probes
-    let looks = LOOKS * probes.length
-    for (;;) {
-      const questions = this.#questions()
-      if (questions.length > 0) yield questions
-      else {
-        const most = Math.min(looks, LOOKED_AT_ONCE, this.#options.budget.left - FOR_SEARCHES)
-        const between = this.#compared().stirs && most > 0 ? this.#between().slice(0, most) : []
-        if (between.length === 0) return
-        looks -= between.length
-        yield between
-      }
+    yield* this.#explainGaps()
+    for (let looks = LOOKS; looks > 0 && this.#compared().stirs; looks -= 1) {
+      yield this.#between(probes.length)
+      yield* this.#explainGaps()
     }
+  }
+
+  *#explainGaps(): Generator<readonly Window[], void> {
+    for (let questions = this.#questions(); questions.length > 0; questions = this.#questions()) yield questions
   }
 
   /** Searches for the end of the list: first where the total says that it is, and if the total is wrong, by the answers. */
@@ -227,10 +223,12 @@ export class QuickScan implements Scan {
     return undefined
   }
 
-  #between(): Window[] {
+  /** The pages in the middle of the largest parts that are trusted. */
+  #between(most: number): Window[] {
     const holes = this.#compared().gaps.flatMap((gap) => (isExplained(gap) ? gap.holes : []))
+    const affordable = Math.max(0, Math.min(most, this.#options.budget.left - FOR_SEARCHES))
     return largestFirst(holes)
-      .slice(0, LOOKED_AT_ONCE)
+      .slice(0, affordable)
       .flatMap((hole) => this.#within([hole]) ?? [])
   }
 
