@@ -68,8 +68,6 @@ export type Gap = {
   /** The positions between the two that were not read, and how many these are. */
   readonly holes: readonly Span[]
   readonly unread: number
-  /** Unread positions beside an unexpected row: more such rows may stand there, in place of expected ones. */
-  readonly doubtful: readonly Span[]
   /** Whether one answer shows both, and all that stands between them: then the rows expected there have left. */
   readonly isOneCut: boolean
   /** How many records that may be any customer's were read between the two. */
@@ -99,7 +97,6 @@ export function compare(cuts: readonly Cut[], { end, expected }: { end: number; 
   const kept = new Set(keptBlocks(blocks))
   const moved = placesOf(blocks.filter((block) => !kept.has(block)))
   const holes = holesBetween(cuts, end)
-  const doubt = doubtsOf([...kept], end)
   const nameless = [...new Set(cuts.flatMap((cut) => cut.nameless))]
   const gaps: Gap[] = []
   const begun = new Set<Block['cut']>()
@@ -111,7 +108,7 @@ export function compare(cuts: readonly Cut[], { end, expected }: { end: number; 
     if (places.length + between.length === 0) return
     gaps.push({
       ...{ places, expected: lengthOf(places), holes: between, unread: lengthOf(between) },
-      ...{ doubtful: between.flatMap(doubt), isOneCut, seam },
+      ...{ isOneCut, seam },
       nameless: nameless.filter((position) => position >= reach && position < to).length,
     })
   }
@@ -125,16 +122,6 @@ export function compare(cuts: readonly Cut[], { end, expected }: { end: number; 
   close(expected, Infinity, { seam: Infinity, isOneCut: cuts.some(isLast) })
   const stirs = cuts.some((cut) => isStirred(cut, kept))
   return { kept: rowsIn([...kept]), known: rowsIn(blocks), gaps, stirs }
-}
-
-/** The first or last position of a hole beside which no row stands that kept its place. */
-function doubtsOf(kept: readonly Block[], end: number): (hole: Span) => Span[] {
-  const starts = new Set(kept.map(({ cut, at }) => cut.start + at)).add(end)
-  const ends = new Set(kept.map(({ cut, at, length }) => cut.start + at + length)).add(0)
-  return ({ from, to }) => [
-    ...(starts.has(to) ? [] : [{ from: to - 1, to }]),
-    ...(ends.has(from) ? [] : [{ from, to: from + 1 }]),
-  ]
 }
 
 function isStirred({ rowIds, blocks }: Cut, kept: ReadonlySet<Block>): boolean {

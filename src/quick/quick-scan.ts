@@ -3,20 +3,8 @@ import type { Reason } from '../model/reasons.ts'
 import { NO_PROOF, type Certificate, type Scan } from '../scan/scan.ts'
 import { repeats } from '../scan/seam.ts'
 import { Witnesses } from '../scan/witness.ts'
-import {
-  readOf,
-  sizeAfterRefusal,
-  startOf,
-  windowAt,
-  windowKey,
-  type ReadWindow,
-  type RowKey,
-  type Span,
-  type StoppedAt,
-  type Window,
-  type WindowAnswer,
-  type WindowFailure,
-} from '../scan/window.ts'
+import { readOf, sizeAfterRefusal, startOf, windowAt, windowKey } from '../scan/window.ts'
+import type { ReadWindow, RowKey, Span, StoppedAt, Window, WindowAnswer, WindowFailure } from '../scan/window.ts'
 import type { Asking } from '../source/customers.ts'
 import { conclude, type Conclusion } from './conclusion.ts'
 import { compare, cutFrom, isExplained, type Comparison, type Cut, type ExpectedOrder, type Gap } from './parts.ts'
@@ -61,6 +49,8 @@ export type QuickScanOptions = {
 const MOST_PROBES = 16
 /** Where customers come and go in the middle of a list, so many times as many are read between them: changes may cancel out there. */
 const LOOKS = 3
+/** How often the end of a list is looked for. */
+const MOST_TRIES = 4
 /** The last requests are left for searches. */
 const FOR_SEARCHES = 12
 
@@ -142,20 +132,11 @@ export class QuickScan implements Scan {
     for (let questions = this.#questions(); questions.length > 0; questions = this.#questions()) yield questions
   }
 
-  /** Searches for the end of the list: first where the total says that it is, and if the total is wrong, by the answers. */
+  /** The end of the list is where the total says, which may change meanwhile. */
   *#findEnd(): Generator<readonly Window[], void> {
-    for (let stride = 1; this.#lower < this.#upper;) {
-      const total = this.#total ?? this.#options.expected.rowIds.length
-      let window: Window
-      if (total > this.#lower && total < this.#upper) window = lastWindow(total, this.#size, this.#isFixed)
-      else if (this.#upper < Infinity) window = windowAt(Math.floor((this.#lower + this.#upper) / 2), this.#size)
-      else {
-        window = windowAt(this.#lower + 2 * (stride - 1) * this.#size, this.#size)
-        stride *= 2
-      }
-      // It cannot be found.
-      if (this.#asked.has(windowKey(window))) return
-      yield [window]
+    for (let tries = 0; tries < MOST_TRIES && this.#lower < this.#upper; tries += 1) {
+      const total = Math.max(this.#lower + 1, this.#total ?? this.#options.expected.rowIds.length)
+      yield [lastWindow(total, this.#size, this.#isFixed)]
     }
   }
 
@@ -170,18 +151,13 @@ export class QuickScan implements Scan {
 
   /**
    * The windows to ask for next, at most one for each gap, the smallest gaps first. Gaps with more rows than expected come before the others:
-   * customers that have moved stand there, and explain the gaps that they left. A gap whose numbers agree is looked into only beside rows that
-   * were not expected.
+   * customers that have moved stand there, and explain the gaps that they left.
    */
   #questions(): Window[] {
     const { gaps } = this.#compared()
     const open = gaps.filter((gap) => !isExplained(gap) && !gap.isOneCut)
     const grown = this.#questionsOn(open.filter(({ expected, unread }) => unread > expected))
-    if (grown.length > 0) return grown
-    const doubtful = gaps.flatMap((gap) =>
-      isExplained(gap) && gap.doubtful.length > 0 ? { ...gap, holes: gap.doubtful, unread: gap.doubtful.length } : [],
-    )
-    return this.#questionsOn([...open.filter(({ expected, unread }) => unread < expected), ...doubtful])
+    return grown.length > 0 ? grown : this.#questionsOn(open)
   }
 
   /** Only as many as the requests can resolve: rather some changes found than all of them narrowed down. */

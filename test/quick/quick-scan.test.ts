@@ -177,13 +177,12 @@ describe('services that answer oddly', () => {
     list.insert()
     list.delete(2500)
 
-    const { gone, requests, laterOrder } = readQuickly(list, before, {
+    const { gone, requests } = readQuickly(list, before, {
       service: { answer: (window) => list.answer(window, { total }) },
     })
 
     expect(before.filter((rowId) => gone.includes(rowId) && list.rows.includes(rowId))).toEqual([])
     expect(requests).toBeLessThan(60)
-    expect(laterOrder).toEqual(list.rows)
   })
 
   test('without a total, no row is gone: the first page may be short because a row was left out of it', () => {
