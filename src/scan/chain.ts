@@ -124,21 +124,19 @@ export class Chain implements Stage {
   }
 
   #settleFailure(pending: Pending, failure: Failure): void {
-    const { rows, total, size } = this.#findings
-    // Behind the end a service may refuse a page in any way; before it, it may show no positions beyond a limit.
-    const isBehind = this.#reach > 0 && startOf(pending.window) >= rows
-    if (failure === 'hole') return isBehind && total !== undefined ? this.#conclude() : this.#skip(pending, failure)
-    if (failure === 'size-refused' && isBehind) return this.#conclude()
-    if (failure === 'size-refused' && this.#mayBeLimit) return this.#lookForLimit(pending.window)
-    if (failure === 'size-refused') return this.stop(pending.window, failure)
+    const { rows, reads, total, size } = this.#findings
     // The list is read on in smaller pages.
     const isShrunk = failure === 'too-large' && pending.window.size > size
     if (isShrunk) return this.#pending.replaceBy(this.#findings.windowBehind(this.#reach))
-    if (pending.tries < MOST_TRIES) return this.#tryAgain(pending)
-    if (failure === 'cached-answer' && this.#findings.reads === 0) return this.#conclude(failure)
-    if (failure === 'flaky') return this.#skip(pending, 'hole')
+    const isFinal = failure === 'hole' || failure === 'size-refused'
+    if (!isFinal && pending.tries < MOST_TRIES) return this.#tryAgain(pending)
+    if (failure === 'cached-answer' && reads === 0) return this.#conclude(failure)
+    // Behind the end a service may refuse a page in any way; before it, it may show no positions beyond a limit.
+    if (total !== undefined && this.#reach > 0 && this.#reach >= rows) return this.#conclude()
+    if (failure === 'hole' || failure === 'flaky') return this.#skip(pending, 'hole')
     if (failure === 'cached-answer' || failure === 'too-large') return this.#skip(pending, failure)
-    if (this.#reach > 0 && this.#reach >= rows) return this.#conclude(total === undefined ? failure : undefined)
+    if (total === undefined && this.#reach > 0) return this.#conclude(failure)
+    if (failure === 'size-refused' && this.#mayBeLimit) return this.#lookForLimit(pending.window)
     this.stop(pending.window, failure)
   }
 
