@@ -3,7 +3,7 @@ import type { Reason } from '../model/reasons.ts'
 import { PendingWindows, type Pending } from './pending.ts'
 import { repeats, seamBetween, type Seam } from './seam.ts'
 import type { Failure, Stage } from './scan.ts'
-import { endOf, isDoubtful, isEnd, startOf, windowUpTo } from './window.ts'
+import { endOf, isDoubtful, isEnd, windowUpTo } from './window.ts'
 import type { ReadWindow, Span, StoppedAt, Window } from './window.ts'
 
 /** Windows asked for ahead of the end of the chain. */
@@ -14,8 +14,7 @@ const MOST_STEPS = 5
 /** Rows of one creation time at the end of a window that a step back leads over, as a share of a page. */
 const MOST_TIE = 0.7
 /** Readings with rows in another order before the list is taken for one without an order, and how many more a number of seams allows. */
-const FEW_REORDERED = 3
-const SEAMS_FOR_ONE_MORE = 8
+const [FEW_REORDERED, SEAMS_FOR_ONE_MORE] = [3, 8]
 /** Pages that must have been read before a refusal is taken for a limit of positions. */
 const PAGES_BEFORE_LIMIT = 5
 
@@ -256,15 +255,13 @@ export class Chain implements Stage {
     const shrunk = Math.max(0, (left.total ?? 0) - rows)
     const step = shared === 0 ? 4 ** (this.#steps - 1) : this.#steps
     const back = shrunk + Math.max(Math.ceil(size / 8), tie + 1) * step
-    this.#pending.putFirst([this.#findings.windowCovering(Math.min(left.reach - 1 - back, rows - 1))], {
-      isBridge: true,
-    })
+    const bridge = this.#findings.windowCovering(Math.min(left.reach - 1 - back, rows - 1))
+    this.#pending.putFirst([bridge], { isBridge: true })
   }
 
   #settleEmpty(pending: Pending, read: ReadWindow): void {
     const { total, rows, isFixed, size } = this.#findings
-    const isPromised = total !== undefined && read.start < rows
-    if (!isPromised) {
+    if (read.start >= rows) {
       if (this.#reach === 0) return this.#conclude()
       this.#pending.drop(pending)
       if (total === undefined && !this.#isShort && this.#gapAt === undefined) {
@@ -318,11 +315,10 @@ export class Chain implements Stage {
   }
 
   #linkSeam(seam: Seam, left: ReadWindow, read: ReadWindow): void {
-    const findings = this.#findings
-    if (!seam.firm && !findings.witnesses.spans(seam, left, read)) this.loose.push({ from: left.start, to: read.reach })
-    findings.witnesses.link(seam, left, read)
-    findings.changes += seam.changes
-    findings.linked(seam.still)
+    const { witnesses } = this.#findings
+    if (!seam.firm && !witnesses.spans(seam, left, read)) this.loose.push({ from: left.start, to: read.reach })
+    witnesses.link(seam, left, read)
+    this.#findings.linked(seam)
     this.isFirm &&= seam.firm
     this.isStill &&= seam.still
     if (!seam.still) this.restless += 1

@@ -1,5 +1,6 @@
 import { SeenRows } from '../model/row-set.ts'
 import type { Reason } from '../model/reasons.ts'
+import type { Seam } from './seam.ts'
 import { windowAfter, windowAt, windowFrom, type ReadWindow, type Window, type WindowAnswer } from './window.ts'
 import { Witnesses } from './witness.ts'
 
@@ -125,8 +126,9 @@ export class Findings {
   }
 
   /** A window linked with the one before it: those that follow may share less. */
-  linked(isStill: boolean): void {
-    this.#overlap = Math.max(USUAL_OVERLAP, this.#overlap - (isStill ? 0.5 : 0.04))
+  linked({ still, changes }: Seam): void {
+    this.changes += changes
+    this.#overlap = Math.max(USUAL_OVERLAP, this.#overlap - (still ? 0.5 : 0.04))
   }
 
   /** A window did not link although its position overlapped: those that follow share more, and at least `wanted`. */

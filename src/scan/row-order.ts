@@ -1,4 +1,4 @@
-import { utcTime } from '../time/moments.ts'
+import { sortableInstant } from '../time/moments.ts'
 
 /** What is compared of a row. */
 type Row = { readonly id: string | undefined; readonly createdAt: string | undefined }
@@ -81,15 +81,3 @@ const WAYS: readonly Comparison[] = ORDERS.flatMap((times) => ORDERS.map((ids) =
 function wayOf({ times, ids }: Comparison): number {
   return 3 * times + ids + 4
 }
-
-/**
- * The instant of a `created_at` as text that sorts by time, the same for the same instant whatever form it was sent in; undefined when
- * unreadable. Without a zone it is UTC. Digits beyond nanoseconds are dropped: a coarser instant still never sorts against time.
- */
-export function sortableInstant(createdAt: string | undefined): string | undefined {
-  const second = createdAt === undefined ? null : utcTime(createdAt)
-  const [, fraction = ''] = (createdAt !== undefined && createdAt.length > 20 && FRACTION.exec(createdAt)) || []
-  return second === null ? undefined : `${second} ${fraction.replace(/0+$/, '')}`
-}
-
-const FRACTION = /:\d\d[.,](\d{1,9})/

@@ -35,27 +35,24 @@ export function seamBetween(left: ReadWindow, right: ReadWindow): Seam {
   const shrunk = Math.max(0, isLater ? -grown : grown)
   const displaced = (isSameTotal ? shift : risen - shrunk) >= left.window.size / 2
   const overlap = Math.min(left.reach, right.reach) - Math.max(left.start, right.start)
-  const isFirm =
-    shared.length >= ENOUGH_SHARED && 2 * shared.length >= spreadOf(shared, left, right) && !reordered && !displaced
+  const isInOrder = shared.length >= ENOUGH_SHARED && !reordered && !displaced
   return {
     shared: shared.length,
     reordered,
     still: isSameTotal && shift === 0 && shared.length > 0 && shared.length === overlap,
-    firm: right.start === 0 || isFirm,
+    firm: right.start === 0 || (isInOrder && 2 * shared.length >= spreadOf(shared, left, right)),
     unexplained: shared.length === 0 ? 0 : Math.min(...shared.map((row) => Math.abs(row.shift))) - Math.abs(grown),
     changes: shift + Math.abs(grown),
   }
 }
 
-/** The rows of the part in which two windows overlap: all of them are shared where nothing moved. */
+/** The rows of the part in which two windows overlap: all of them are shared where nothing moved. Those given stand in the order of both. */
 function spreadOf(shared: readonly { inLeft: number; inRight: number }[], left: ReadWindow, right: ReadWindow): number {
   const [first, last] = [shared[0], shared.at(-1)]
   if (first === undefined || last === undefined) return 0
-  const lowest = shared.reduce((least, { inLeft }) => Math.min(least, inLeft), first.inLeft)
-  const highest = shared.reduce((most, { inLeft }) => Math.max(most, inLeft), first.inLeft)
-  const between = Math.max(highest - lowest, last.inRight - first.inRight) + 1
-  const behind = Math.min(right.keys.length - 1 - last.inRight, left.keys.length - 1 - highest)
-  return Math.min(first.inRight, lowest) + between + behind
+  const between = Math.max(last.inLeft - first.inLeft, last.inRight - first.inRight) + 1
+  const behind = Math.min(right.keys.length - 1 - last.inRight, left.keys.length - 1 - last.inLeft)
+  return Math.min(first.inRight, first.inLeft) + between + behind
 }
 
 /** The same rows under other positions: one of the two answers belongs to another window. */

@@ -37,6 +37,18 @@ export function utcMoment(text: string): string | null {
 }
 
 /**
+ * The instant of a `created_at` as text that sorts by time, the same for the same instant whatever form it was sent in; undefined when
+ * unreadable. Without a zone it is UTC. Digits beyond nanoseconds are dropped: a coarser instant still never sorts against time.
+ */
+export function sortableInstant(createdAt: string | undefined): string | undefined {
+  const second = createdAt === undefined ? null : utcTime(createdAt)
+  const [, fraction = ''] = (createdAt !== undefined && createdAt.length > 20 && FRACTION.exec(createdAt)) || []
+  return second === null ? undefined : `${second} ${fraction.replace(/0+$/, '')}`
+}
+
+const FRACTION = /:\d\d[.,](\d{1,9})/
+
+/**
  * Whether a text is a valid second in UTC, in the form that most services send, on any day except 29 February. A fast check
  * without parsing.
  */

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { sortableInstant } from '../../src/scan/row-order.ts'
+import { sortableInstant } from '../../src/time/moments.ts'
 import { honest, scanOf } from '../support/scanned-services.ts'
 import { seeds } from '../support/seeds.ts'
 
