@@ -52,8 +52,6 @@ export class Chain implements Stage {
   #furthest = 0
   #steps = 0
   #empty = 0
-  /** The last window could not be read. */
-  #isAtHole = false
   /** The last page that was linked had fewer rows than its size, although the total promises more. */
   #isShort = false
   /** A page without rows behind a full one, where no total says that the list ends there. */
@@ -152,7 +150,8 @@ export class Chain implements Stage {
   /** All requests are spent. Where one page after another could not be read, the service shows no positions behind the last row. */
   giveUp({ isBisecting }: { isBisecting: boolean }): void {
     if (this.isComplete) return
-    if ((isBisecting || this.#isAtHole) && this.#mayBeLimit) this.#concludeAtLimit()
+    const isAtHole = this.#left === undefined && this.#findings.flaws.has('hole')
+    if ((isBisecting || isAtHole) && this.#mayBeLimit) this.#concludeAtLimit()
     else this.stop({ page: 1, size: this.#findings.size }, this.#findings.reads === 0 ? 'hole' : 'page-cap')
   }
 
@@ -306,7 +305,6 @@ export class Chain implements Stage {
     this.#isShort = isDoubtful(read) || (this.#isShort && read.reach <= this.#furthest)
     this.#left = read
     this.#reach = read.reach
-    this.#isAtHole = false
     if (read.reach > this.#furthest) [this.#furthest, this.#steps, this.#empty] = [read.reach, 0, 0]
     this.#pending.keep((each) => each.outcome !== read && endOf(each.window) > read.reach)
     const isLastPage = findings.isFixed && read.reach === read.total && !isRoundCap(read.reach)
@@ -327,7 +325,6 @@ export class Chain implements Stage {
   /** Leaves positions unread and goes on behind them. */
   #skip({ window }: Pending, reason: Reason): void {
     this.#findings.flaws.add(reason)
-    this.#isAtHole = reason === 'hole'
     this.#left = undefined
     this.#reach = Math.max(this.#reach, endOf(window))
     this.#steps = 0

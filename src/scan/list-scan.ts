@@ -64,7 +64,6 @@ export class ListScan implements Scan {
       if (answer.rows.length === 0 || answer.rows.length > answer.perPage) continue
       this.#isResumed = true
       largest = Math.max(largest, answer.perPage)
-      this.#agreeOnSize(answer)
       this.#chain.recall(this.#prepare(answer))
     }
     // Larger pages may have been refused.
