@@ -6,10 +6,9 @@ import type { Failure, Stage } from './scan.ts'
 import { endOf, isDoubtful, isEnd, windowUpTo } from './window.ts'
 import type { ReadWindow, Span, StoppedAt, Window } from './window.ts'
 
-/** Windows asked for ahead of the end of the chain. */
+/** Windows asked for ahead of the end of the chain, readings of one, and steps back from the end before a seam is left loose. */
 const LOOK_AHEAD = 96
 const MOST_TRIES = 3
-/** Steps back from the end of the chain before a seam is left loose. */
 const MOST_STEPS = 5
 /** Rows of one creation time at the end of a window that a step back leads over, as a share of a page. */
 const MOST_TIE = 0.7
@@ -73,8 +72,10 @@ export class Chain implements Stage {
 
   next(): Window | undefined {
     if (this.isOver) return undefined
+    const planned = this.#pending.next()
     const end = Math.max(this.#reach, this.#pending.reach)
-    if (this.#pending.isAsked && this.#mayPlan(end)) this.#pending.putLast(this.#findings.windowBehind(end))
+    if (planned !== undefined || !this.#mayPlan(end)) return planned
+    this.#pending.putLast(this.#findings.windowBehind(end))
     return this.#pending.next()
   }
 
@@ -180,11 +181,9 @@ export class Chain implements Stage {
     }
     if (isDoubtful(read)) this.#findings.flaws.add(isEndOfCountless ? 'total-mismatch' : 'short-page')
     if (this.#gapAt !== undefined && read.start >= endOf(this.#gapAt)) return this.stop(this.#gapAt, 'not-found')
-    if (left === undefined) {
-      // Without a total, a service that serves smaller pages than it says shows it by nothing else.
-      if (total === undefined && read.start === 0) this.#findings.size = Math.min(size, read.reach)
-      return this.#link(read)
-    }
+    // Without a total, a service that serves smaller pages than it says shows it by nothing else.
+    if (total === undefined && read.start === 0) this.#findings.size = Math.min(size, read.reach)
+    if (left === undefined) return this.#link(read)
     // Behind the last rows, which it holds once more, the window has no others.
     const isBehind = isEndOfCountless && read.reach <= this.#reach && read.keys.some((key) => left.places.has(key))
     if (isBehind) return this.#conclude()

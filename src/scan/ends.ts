@@ -7,11 +7,9 @@ import { isEnd, joinedSpans, startOf, windowAfter, windowAt, windowFrom } from '
 import type { ReadWindow, RowKey, Span, Window } from './window.ts'
 
 /**
- * The second stage: both ends of the list once more, window by window, after all else has arrived. Rows that moved there are read, or show
- * that the order of the rows is one that changes. Each end is read until it meets the rows that first stood there; the top again until one
- * page does.
- *
- *   top ──▶ bottom ──▶ over
+ * The second stage: both ends of the list once more, first the top, then the bottom, after all else has arrived. Rows that moved there are
+ * read, or show that the order of the rows is one that changes. Each end is read until it meets the rows that first stood there; the top again
+ * until one page does.
  */
 export class Ends extends PendingWindows implements Stage {
   /** Whether both ends were met again, or nothing moved. */
@@ -93,10 +91,7 @@ export class Ends extends PendingWindows implements Stage {
 
 const MOST_ROUNDS = 6
 
-/**
- * The third stage: stretches without a good seam once more, backward and in another size, until as many rows are known as the total says.
- * It proves nothing: it finds rows that the first reading missed.
- */
+/** The third stage: stretches without a good seam once more, backward and in another size, until as many rows are known as the total says. */
 export class Again extends PendingWindows implements Stage {
   readonly #findings: Findings
   readonly #spans: readonly Span[]

@@ -34,7 +34,7 @@ export class Findings {
   isFixed: boolean
   /** Whether a full page of an odd size has shown that other sizes are served, and not rounded. */
   isExact = false
-  /** The total as last stated; undefined before the first, and where the service states none. */
+  /** As last stated by the service. */
   total: number | undefined
   greatestTotal = 0
   /** The list is as long as this for the limit of requests: one that grows as fast as it is read would raise it forever. */
@@ -105,22 +105,18 @@ export class Findings {
     return isLeaping && this.seen.size - this.greatestTotal <= this.#fallen / 20
   }
 
-  /** As many rows as the list has by its total; 0 without one. */
   get rows(): number {
     return this.total ?? 0
   }
 
-  /** By how many rows the list has grown since the first answer. */
   get grown(): number {
     return Math.max(0, this.rows - (this.#firstTotal ?? 0))
   }
 
-  /** How many more rows the list has than were read. */
   get lacking(): number {
     return this.rows - this.seen.size
   }
 
-  /** How many rows the next window is to share with the one before it. */
   get overlap(): number {
     return Math.min(Math.ceil(this.size / 3), Math.round(this.#overlap))
   }
@@ -163,7 +159,6 @@ export class Findings {
     this.flaws.add('no-overlap')
   }
 
-  /** How many requests a reading of each page once takes. */
   get plainRequests(): number {
     return Math.ceil((this.#firstTotal ?? this.furthest) / this.size)
   }

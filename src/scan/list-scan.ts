@@ -45,7 +45,6 @@ export class ListScan implements Scan {
   /** How many answers had come when each window was asked for. */
   readonly #underWay = new Map<string, number>()
   readonly #isPlain: boolean
-  /** How many windows it may still ask for. */
   #left: number
   #ends: Ends | undefined
   #again: Again | undefined
@@ -176,8 +175,8 @@ export class ListScan implements Scan {
     this.#bisections = this.#bisections.filter(({ isOver }) => !isOver)
     for (const { window, unread, result } of ended) {
       this.#holes = joinedSpans([...this.#holes, ...unread])
-      const half = Math.ceil(window.size / 2)
-      if (result === 'too-large') this.#findings.size = Math.min(this.#findings.size, Math.max(SMALLEST_SIZE, half))
+      const half = Math.max(SMALLEST_SIZE, Math.ceil(window.size / 2))
+      if (result === 'too-large') this.#findings.size = Math.min(this.#findings.size, half)
       if (result === 'hole' && this.#findings.reads === 0) this.#chain.stop(window, result)
       else this.#stage.settle(window, result)
     }
@@ -234,8 +233,7 @@ export class ListScan implements Scan {
     const doubts = new Set<Reason>(this.#isPlain ? ['plain-scan', ...flaws] : flaws)
     if (rejected > 0) doubts.add('rejected-without-id')
     // A plain scan proves nothing, and its total is not judged.
-    if (this.#isPlain) doubts.delete('total-mismatch')
-    if (this.#isPlain) return doubts
+    if (this.#isPlain) return doubts.difference(new Set(['total-mismatch']))
     if (isRoundCap(rows) && greatestTotal === rows && this.#chain.isComplete) doubts.add('capped-total')
     if (this.done && flaws.size === 0 && (total === undefined || this.#isLacking)) doubts.add('total-mismatch')
     if (areTotalsAtOdds) doubts.add('unequal-replicas')

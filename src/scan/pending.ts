@@ -26,7 +26,6 @@ export class PendingWindows {
     return this.#all.length === 0
   }
 
-  /** The position up to which they reach. */
   get reach(): number {
     return this.#all.reduce((furthest, { window }) => Math.max(furthest, endOf(window)), 0)
   }
@@ -36,10 +35,6 @@ export class PendingWindows {
     const pending = this.#all.find(({ asked }) => !asked)
     if (pending !== undefined) pending.asked = true
     return pending?.window
-  }
-
-  get isAsked(): boolean {
-    return this.#all.every(({ asked }) => asked)
   }
 
   /** The one that was asked for and is not settled yet; undefined for any other window. */

@@ -1,6 +1,5 @@
 import { sortableInstant } from '../time/moments.ts'
 
-/** What is compared of a row. */
 type Row = { readonly id: string | undefined; readonly createdAt: string | undefined }
 
 /** How one time, or id, compares with another. */
@@ -19,7 +18,6 @@ export type RowOrder = {
   readonly steps: number
   /** How many rows at the end have one creation time. */
   readonly tieAtEnd: number
-  /** Whether any has no readable creation time. */
   readonly undated: boolean
 }
 

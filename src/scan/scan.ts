@@ -44,23 +44,20 @@ import type { ReadWindow, StoppedAt, Window, WindowAnswer, WindowFailure } from 
 /** What a scan has proven. */
 export type Certificate = {
   readonly proof: 'proven' | 'settled' | 'unproven'
-  /** What the proof rests on; undefined without one. */
+  /** What the proof rests on, and the order that vouches for the list, if it rests on one: `created_at desc`. */
   readonly basis: 'one-page' | 'witness' | 'seams' | undefined
-  /** The order that vouches for the list, e.g. `created_at desc`; undefined where it does not rest on one. */
   readonly witness: string | undefined
   /** Why the scan is not proven; empty when it is. */
   readonly reasons: readonly Reason[]
   /** The list was read to its end and hardly a row is lacking: absences count for removals that searches confirm. */
   readonly isWhole: boolean
   readonly requests: number
-  /** Different ids read. */
+  /** How many ids were read, how many records that repeat none of another window, and the position after the last of these. */
   readonly distinct: number
-  /** How many records were read that repeat none of another window, and the position after the last one. */
   readonly unrepeated: number
   readonly reach: number
-  /** As last stated by the service. */
+  /** As last stated by the service; and in which size its pages were read, where it serves smaller ones than are configured. */
   readonly total: number | undefined
-  /** In which the list was read: as configured, or smaller where the service serves less. */
   readonly pageSize: number
   /** The window that could not be read, where the end of the list was not reached because of it. */
   readonly stoppedAt: StoppedAt | undefined

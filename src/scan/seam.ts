@@ -2,9 +2,8 @@ import type { ReadWindow } from './window.ts'
 
 /** How two neighbouring windows compare. */
 export type Seam = {
-  /** How many rows are in both. */
+  /** How many rows are in both, and whether they stand in another order. */
   readonly shared: number
-  /** Shared rows stand in another order. */
   readonly reordered: boolean
   /** The same rows at the same positions where the windows overlap, and the same total. */
   readonly still: boolean
@@ -15,8 +14,6 @@ export type Seam = {
   /** By how many rows the list was seen to change, at most. */
   readonly changes: number
 }
-
-const ENOUGH_SHARED = 2
 
 /** Compares two windows; `left` lies before `right`, whichever was read first. */
 export function seamBetween(left: ReadWindow, right: ReadWindow): Seam {
@@ -35,7 +32,7 @@ export function seamBetween(left: ReadWindow, right: ReadWindow): Seam {
   const shrunk = Math.max(0, isLater ? -grown : grown)
   const displaced = (isSameTotal ? shift : risen - shrunk) >= left.window.size / 2
   const overlap = Math.min(left.reach, right.reach) - Math.max(left.start, right.start)
-  const isInOrder = shared.length >= ENOUGH_SHARED && !reordered && !displaced
+  const isInOrder = shared.length >= 2 && !reordered && !displaced
   return {
     shared: shared.length,
     reordered,

@@ -3,12 +3,8 @@ import { orderOfRows, type RowOrder } from './row-order.ts'
 
 export type { WindowFailure }
 
-/** A page to ask for; it covers the positions `[size * (page - 1), size * page)`. */
-export type Window = {
-  /** From 1. */
-  readonly page: number
-  readonly size: number
-}
+/** A page to ask for, counted from 1; it covers the positions `[size * (page - 1), size * page)`. */
+export type Window = { readonly page: number; readonly size: number }
 
 /** What the scan needs to know about a received record. */
 export type Row = {
@@ -29,24 +25,20 @@ export function keyOf({ rowId, id }: Row): RowKey | undefined {
 
 /** One answer of the service. */
 export type WindowAnswer = {
-  /** The window that was asked for. */
+  /** As asked for. */
   readonly window: Window
   /** In the order served. If `rowOrder` is known, rows other than the first and the last may have row numbers alone. */
   readonly rows: readonly Row[]
   /** How its rows compare, if known; then all of them have a readable id. */
   readonly rowOrder?: RowOrder | undefined
-  /** The number of rows the service says it has. */
+  /** How many rows the service says it has, and the page size it says it used. */
   readonly total: number | undefined
-  /** The page size the service says it used. */
   readonly perPage: number
   /** The service answered that there is no such page (404); `rows` is empty. */
   readonly beyondEnd: boolean
 }
 
-/**
- * The window that ended a scan early, and why. `not-found`: no rows where the total promises some. `page-cap`: the scan made all
- * the requests it may make before it reached the end.
- */
+/** The window that ended a scan early. `not-found`: no rows where the total promises some; `page-cap`: all requests were made before its end. */
 export type StoppedAt = { readonly window: Window; readonly failure: WindowFailure | 'not-found' | 'page-cap' }
 
 export function startOf({ page, size }: Window): number {
@@ -57,7 +49,6 @@ export function endOf({ page, size }: Window): number {
   return size * page
 }
 
-/** The same text for the same window. */
 export function windowKey({ page, size }: Window): string {
   return `${page}/${size}`
 }
@@ -125,7 +116,6 @@ export type ReadWindow = {
   readonly start: number
   readonly reach: number
   readonly total: number | undefined
-  /** The service answered that there is no such page. */
   readonly isBeyondEnd: boolean
   /** What identifies each row that has an identity, in the order served, and the place of each among them. */
   readonly keys: readonly RowKey[]
@@ -137,10 +127,7 @@ export type ReadWindow = {
   readonly turn: number
 }
 
-/**
- * Prepares an answer. A list of which windows were read before does not become empty: an answer that says so is taken like a 404, which
- * says nothing about the list.
- */
+/** A list of which windows were read before does not become empty: an answer that says so is taken like a 404, which says nothing about the list. */
 export function readOf(
   { window: asked, rows, rowOrder, perPage, total, beyondEnd }: WindowAnswer,
   turn: number,

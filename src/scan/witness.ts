@@ -42,7 +42,6 @@ export class Witnesses {
     for (const witness of this.#spanning) if (!isSpannedBy(witness, seam, left, right)) this.#spanning.delete(witness)
   }
 
-  /** Those that may still vouch for the list. */
   get hopes(): readonly Witness[] {
     return [...this.#spanning].filter((witness) => this.#alive.has(witness) && this.#isProbable(witness))
   }
