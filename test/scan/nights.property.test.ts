@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { removingProof } from '../../src/model/report.ts'
 import type { Absent } from '../../src/model/run.ts'
-import { listScan } from '../../src/scan/list-scan.ts'
+import { ListScan } from '../../src/scan/list-scan.ts'
 import type { Certificate, Scan } from '../../src/scan/scan.ts'
 import { startOf, type Window, type WindowAnswer } from '../../src/scan/window.ts'
 import { decideAbsences } from '../../src/store/absent/removal-rule.ts'
@@ -261,13 +261,13 @@ function read(list: NightlyList, plan: Plan, dice: Dice): { scan: Scan; cuts: re
   }
   const { pageSize, parallel } = plan
   const stopAfter = dice.chance(plan.killed) ? 1 + dice.below(Math.ceil(plan.size / pageSize)) : Infinity
-  let scan = listScan({ pageSize })
+  let scan = new ListScan({ pageSize })
   const rides = [drive(scan, service, { dice, parallel, stopAfter })]
   if (!scan.done) {
     list.stir(plan.day, 1 / 8)
     const reads = rides.flatMap((ride) => ride.reads)
     const recalled = reads.toSorted((one, other) => startOf(one.window) - startOf(other.window))
-    scan = listScan({ pageSize, recalled })
+    scan = new ListScan({ pageSize, recalled })
     rides.push(drive(scan, service, { dice, parallel }))
   }
   return {
