@@ -15,48 +15,24 @@ type Turn = {
 /** Counts a request made at `nowMs`, and returns whether it may pass. */
 export type RateLimiter = (nowMs: number) => Turn
 
-/** Counts in windows. A refused request is not counted. */
-export function rateLimiter(limit: ServiceLimit): RateLimiter {
-  return limit.window === 'sliding' ? slidingWindow(limit) : fixedWindows(limit)
-}
-
-/** As Laravel does: a window starts with the first request after the end of the window before. */
-function fixedWindows({ requests, windowMs }: ServiceLimit): RateLimiter {
-  let endMs = -Infinity
-  let used = 0
-  return (nowMs) => {
-    if (nowMs >= endMs) {
-      endMs = nowMs + windowMs
-      used = 0
-    }
-    const allowed = used < requests
-    if (allowed) used += 1
-    return turnOf(allowed, { requests, used }, { nowMs, endMs })
-  }
-}
-
-/** Looks back over one window from each request: none of them holds more than the limit, wherever it begins. */
-function slidingWindow({ requests, windowMs }: ServiceLimit): RateLimiter {
+/**
+ * Counts in windows. A refused request is not counted. A fixed window starts with the first request after the end of the one before, as in
+ * Laravel; a sliding one looks back from each request, so that none holds more than the limit, wherever it begins.
+ */
+export function rateLimiter({ requests, windowMs, window }: ServiceLimit): RateLimiter {
   const passed: number[] = []
   return (nowMs) => {
-    while ((passed[0] ?? nowMs) <= nowMs - windowMs) passed.shift()
+    const isOver = (atMs = nowMs) => atMs <= nowMs - windowMs
+    while (isOver(passed[0])) passed.splice(0, window === 'sliding' ? 1 : passed.length)
     const allowed = passed.length < requests
     if (allowed) passed.push(nowMs)
     const endMs = (passed[0] ?? nowMs) + windowMs
-    return turnOf(allowed, { requests, used: passed.length }, { nowMs, endMs })
-  }
-}
-
-function turnOf(
-  allowed: boolean,
-  { requests, used }: { requests: number; used: number },
-  { nowMs, endMs }: { nowMs: number; endMs: number },
-): Turn {
-  return {
-    allowed,
-    limit: requests,
-    remaining: requests - used,
-    retryAfterSeconds: Math.ceil((endMs - nowMs) / 1000),
-    resetUnixSeconds: Math.ceil(endMs / 1000),
+    return {
+      allowed,
+      limit: requests,
+      remaining: requests - passed.length,
+      retryAfterSeconds: Math.ceil((endMs - nowMs) / 1000),
+      resetUnixSeconds: Math.ceil(endMs / 1000),
+    }
   }
 }

@@ -113,7 +113,6 @@ test('customers that were listed all the time are reported as such', async () =>
   expect(truth.lived(mark)).toEqual(new Set(acme.customers.slice(2).map(({ id }) => id)))
   expect(truth.lived(truth.mark())).toEqual(truth.listed())
   expect(truth.listed()).toEqual(new Set([...acme.customers.slice(1).map(({ id }) => id), newcomer.id]))
-  expect(truth.everDeleted()).toEqual(new Set([first.id, second.id]))
 })
 
 test('what is done by hand is served at once, in the order of the list', async () => {

@@ -2,7 +2,7 @@ import type { ServiceCustomer } from '../customers.ts'
 import { below, pick, type Random } from '../random.ts'
 import { arriveAnywhere, arriveLast, byName, movingList, type Order } from './moving-list.ts'
 import { scoreOf, shuffled } from './orders-without-a-tiebreak.ts'
-import type { Play, Scenario, Stage, Turn } from './scenario.ts'
+import type { Play, Scenario, Stage } from './scenario.ts'
 
 /** The customers do not show which of two was changed first; a new customer goes to one end. */
 const FIRST: Order = () => 1
@@ -43,7 +43,7 @@ export const LISTS_THAT_MOVE: readonly Scenario[] = [
   {
     name: 'purge',
     says: 'Once, at the fourth request, a twelfth of all customers leave at once, all from pages read before.',
-    change: atTheFourth(({ customers, list, random }, read) => {
+    change: atTheFourth(({ customers, list, random, read }) => {
       const leaving = some(list.rows().slice(0, read), Math.floor(customers.length / 12), random)
       for (const { id } of leaving) list.delete(id)
     }),
@@ -51,8 +51,8 @@ export const LISTS_THAT_MOVE: readonly Scenario[] = [
   {
     name: 'count-lies',
     says: 'Once, at the fourth request, five customers already read are deleted and five are appended, so that the total is the same.',
-    change: atTheFourth((play, read) => {
-      for (const { id } of some(play.list.rows().slice(0, read), 5, play.random)) {
+    change: atTheFourth((play) => {
+      for (const { id } of some(play.list.rows().slice(0, play.read), 5, play.random)) {
         play.list.delete(id)
         arriveLast(play)
       }
@@ -74,8 +74,8 @@ export const LISTS_THAT_MOVE: readonly Scenario[] = [
     name: 'heal',
     says: 'At each request a customer jumps to the front, during one pass in pages of a hundred; then the list is at rest.',
     list: latestChangeFirst,
-    change: (play, { count }) => {
-      if (count > 1 && count <= Math.max(4, Math.ceil(play.customers.length / 100))) touch(play, 'front')
+    change: (play) => {
+      if (play.count > 1 && play.count <= Math.max(4, Math.ceil(play.customers.length / 100))) touch(play, 'front')
     },
   },
   {
@@ -83,14 +83,14 @@ export const LISTS_THAT_MOVE: readonly Scenario[] = [
     says: 'The order is by a number that is not shown and never changes; fields change, and customers come and go, during a night and before it.',
     list: ({ customers, salt }) =>
       movingList(shuffled(customers, salt), (one, other) => scoreOf(one.id, salt) - scoreOf(other.id, salt)),
-    change: (play, { count, sinceMs }) => {
+    change: (play) => {
       const { length } = play.customers
-      if (sinceMs > PAUSE_MS) {
+      if (play.sinceMs > PAUSE_MS) {
         times(Math.ceil(length / 200), () => correct(play))
         times(Math.ceil(length / 2000), () => trade(play))
       }
-      if (count % 2 === 0) correct(play)
-      if (count % 20 === 0) trade(play)
+      if (play.count % 2 === 0) correct(play)
+      if (play.count % 20 === 0) trade(play)
     },
   },
   {
@@ -98,7 +98,8 @@ export const LISTS_THAT_MOVE: readonly Scenario[] = [
     says: 'Sixty requests a minute are allowed, and every second five customers are added to a list by name, and one is renamed.',
     service: { rateLimit: { requests: 60, windowMs: 60_000 } },
     list: listedByName,
-    change: (play, { elapsedMs, sinceMs }) => {
+    change: (play) => {
+      const { elapsedMs, sinceMs } = play
       const seconds = Math.floor(elapsedMs / 1000) - Math.floor((elapsedMs - sinceMs) / 1000)
       // The list changes only while it is read: it does not grow for as long as a sandbox is left open.
       times(Math.min(seconds, PAUSE_MS / 1000), () => {
@@ -112,16 +113,16 @@ export const LISTS_THAT_MOVE: readonly Scenario[] = [
     name: 'last-change',
     says: 'The list shows the latest change first: at every request a customer is changed and jumps to the front, at every tenth one is added there.',
     list: (stage) => movingList(byLatestChange(stage), FIRST),
-    change: (play, { count }) => {
+    change: (play) => {
       touch(play, 'front')
-      if (count % 10 === 0) play.arrive()
+      if (play.count % 10 === 0) play.arrive()
     },
   },
   {
     name: 'swapped-accounts',
     says: 'By name; once, at the fourth request, two customers swap names, one of them read already, and a third registers again under the same name.',
     list: listedByName,
-    change: atTheFourth(({ list, random, newcomer }, read) => {
+    change: atTheFourth(({ list, random, newcomer, read }) => {
       const rows = list.rows()
       const [one, third] = [rows[below(random, read)], rows[below(random, read)]]
       const other = rows[read + below(random, Math.max(1, rows.length - read))]
@@ -137,12 +138,9 @@ export const LISTS_THAT_MOVE: readonly Scenario[] = [
     says: 'By name; every fiftieth customer is listed twice, the second time behind all the others, and names change meanwhile.',
     list: listedByName,
     keepsPlace: () => true,
-    create: ({ customers }) => {
-      const twice = new Set(customers.filter((_, index) => index % 50 === 0).map(({ id }) => id))
-      return { arrange: (rows) => [...rows, ...rows.filter(({ id }) => twice.has(id))] }
-    },
-    change: (play, { count }) => {
-      if (count % 3 !== 0) return
+    arrange: (rows, _query, { places }) => [...rows, ...rows.filter(({ id }) => (places.get(id) ?? 1) % 50 === 0)],
+    change: (play) => {
+      if (play.count % 3 !== 0) return
       const [one, other] = [anyOf(play), anyOf(play)]
       if (one !== undefined && other !== undefined)
         play.list.change({ ...one, name: `${other.name} ${below(play.random, 9)}` })
@@ -155,21 +153,21 @@ const PAUSE_MS = 60_000
 
 /** Calls `act` at the second request, the fourth, and so on. */
 function everySecond(act: (play: Play) => void) {
-  return (play: Play, { count }: Turn) => {
-    if (count % 2 === 0) act(play)
+  return (play: Play) => {
+    if (play.count % 2 === 0) act(play)
   }
 }
 
-/** Calls `act` once, with the number of rows requested before. */
-function atTheFourth(act: (play: Play, read: number) => void) {
-  return (play: Play, { count, read }: Turn) => {
-    if (count === 4) act(play, read)
+/** Calls `act` once. */
+function atTheFourth(act: (play: Play) => void) {
+  return (play: Play) => {
+    if (play.count === 4) act(play)
   }
 }
 
-function churn(play: Play, { count }: Turn): void {
+function churn(play: Play): void {
   // No change before the first answer: it shows the list as it was before the request.
-  if (count === 1 || play.list.rows().length === 0) return
+  if (play.count === 1 || play.list.rows().length === 0) return
   leave(play)
   arriveAnywhere(play)
 }

@@ -29,8 +29,6 @@ export type Truth = {
   moved: (since: Mark) => ReadonlySet<string>
   /** Ids listed now. */
   listed: () => ReadonlySet<string>
-  /** Ids deleted at any time, including those listed again. */
-  everDeleted: () => ReadonlySet<string>
 }
 
 /** A moment, as the number of changes until then. */
@@ -51,7 +49,6 @@ export function movingList(customers: readonly ServiceCustomer[], order: Order =
   // A customer that is not in it was listed from the start.
   const arrivals = new Map<string, number>()
   const moves = new Map<string, number>()
-  const deleted = new Set<string>()
   const listed = new Set(rows.map(({ id }) => id))
   let changes = 0
   const positionOf = (id: string): number => {
@@ -80,7 +77,6 @@ export function movingList(customers: readonly ServiceCustomer[], order: Order =
       if (!listed.delete(id)) return false
       rows.splice(positionOf(id), 1)
       changes += 1
-      deleted.add(id)
       return true
     },
     move(customer, to) {
@@ -99,7 +95,6 @@ export function movingList(customers: readonly ServiceCustomer[], order: Order =
       stayed: (since) => idsOf(livedRows(since)).difference(movedSince(since)),
       moved: movedSince,
       listed: () => new Set(listed),
-      everDeleted: () => new Set(deleted),
     },
   }
 }

@@ -9,7 +9,7 @@ export const ORDERS_WITHOUT_A_TIEBREAK: readonly Scenario[] = [
     name: 'ties',
     says: 'Groups of forty customers were created in the same second, and the order within a group differs with page and size.',
     list: ({ customers }) => movingList(inGroups(customers, 40)),
-    arrange: (rows, { query }, { salt }) => {
+    arrange: (rows, query, { salt }) => {
       const tied = (one: number, next: number) => rows[one]?.created_at === rows[next]?.created_at
       return shuffledInBlocks(rows, salt ^ saltOf(query), tied, windowOf(query, rows.length))
     },
@@ -19,7 +19,7 @@ export const ORDERS_WITHOUT_A_TIEBREAK: readonly Scenario[] = [
     says: 'A sixteenth of all customers was imported in one second, among dated ones, and stands in another order at every request.',
     list: ({ customers }) => movingList(withImport(customers)),
     keepsPlace: ({ created_at }, { customers }) => created_at !== importSecond(customers),
-    arrange: (rows, { query, count }, { salt, customers }) => {
+    arrange: (rows, query, { count, salt, customers }) => {
       const second = importSecond(customers)
       const same = (one: number, next: number) => rows[one]?.created_at === second && rows[next]?.created_at === second
       return shuffledInBlocks(rows, salt + count, same, windowOf(query, rows.length))
@@ -28,7 +28,7 @@ export const ORDERS_WITHOUT_A_TIEBREAK: readonly Scenario[] = [
   {
     name: 'unstable',
     says: 'At every request, customers swap places with others up to twenty positions away.',
-    arrange: (rows, { query, count }, { salt }) => {
+    arrange: (rows, query, { count, salt }) => {
       const block = (index: number) => Math.floor((index + count * 7) / 21)
       const same = (one: number, next: number) => block(one) === block(next)
       return shuffledInBlocks(rows, salt + count, same, windowOf(query, rows.length))
@@ -37,7 +37,7 @@ export const ORDERS_WITHOUT_A_TIEBREAK: readonly Scenario[] = [
   {
     name: 'shuffle',
     says: 'Every request is answered from the whole list in another order.',
-    arrange: (rows, { count }, { salt }) => shuffled(rows, salt + count),
+    arrange: (rows, _query, { count, salt }) => shuffled(rows, salt + count),
   },
 ]
 

@@ -10,36 +10,31 @@ import { FIRST_DAY, type MovingList, movingList, type Truth } from './moving-lis
  * One wrong behaviour of a service. It depends only on its seed, on requests and, where it says so, on the clock it is given, so that
  * it can be repeated. Without a rule, the list is at rest and every answer correct.
  */
-export type Scenario = Rules & {
+export type Scenario = {
   name: string
   /** Its description, in one sentence. */
   says: string
   /** Settings of the whole service. */
   service?: { rateLimit?: ServiceLimit; sharedRateLimit?: ServiceLimit; clockAheadMs?: number }
-  /** Rules that have to be made for each organization. */
-  create?: (stage: Stage) => Rules
-}
-
-/** The changes of one organization's list, and its answers. */
-type Rules = {
   /** The list as it starts; without it, in order of creation. */
   list?: (stage: Stage) => MovingList
   /** Runs just before a request is answered. */
-  change?: (play: Play, turn: Turn) => void
-  /** The order in which this request sees the rows. */
-  arrange?: (rows: readonly ServiceCustomer[], turn: Turn, play: Play) => readonly ServiceCustomer[]
+  change?: (play: Play) => void
+  /** The order in which a request sees the rows. */
+  arrange?: (rows: readonly ServiceCustomer[], query: ListQuery, play: Play) => readonly ServiceCustomer[]
   /** Whether `arrange` lets a customer keep its place among those for which this is true too; without it, none of them. */
   keepsPlace?: (customer: ServiceCustomer, stage: Stage) => boolean
   /** A wrong answer, in place of the correct one. */
-  answer?: (turn: Turn, serve: Serve, play: Play) => Answer
-  /** Customers on the list whose ids are never sent. */
-  nameless?: ReadonlySet<string>
+  answer?: (play: Play, serve: Serve) => Answer
+  /** Whether the id of the customer who was at this place at the start is never sent. */
+  isNameless?: (place: number) => boolean
 }
 
 /** The material of a scenario. */
 export type Stage = {
-  /** In order of creation, oldest first. */
+  /** In order of creation, oldest first, and the place of each. */
   customers: readonly ServiceCustomer[]
+  places: ReadonlyMap<string, number>
   random: Random
   /** A number that stays the same, drawn when it is first asked for. */
   readonly salt: number
@@ -49,19 +44,15 @@ export type Stage = {
   dripMs: number
 }
 
-/** A scenario under way. */
+/** A scenario under way, with the valid and authenticated request that is answered now. */
 export type Play = Stage & {
   list: MovingList
   /** Lists a customer who was created after all the others, unless the list has grown too long: a sandbox may run for days. */
   arrive: () => void
   /** Answers that the scenario remembers, by a name it gives them. */
   remembered: Map<string, ListEnvelope>
-}
-
-/** A valid and authenticated request for the list. */
-export type Turn = {
   query: ListQuery
-  /** Its number within the organization, from 1. */
+  /** The number of the request within the organization, from 1; 0 before the first. */
   count: number
   /** How many rows, from the first on, the requests before asked for. */
   read: number
@@ -91,48 +82,44 @@ type StageOptions = {
 /** Starts a scenario for one organization. */
 export function stageOrganization({ scenario, customers, seed, dripMs, now }: StageOptions): Staged {
   const random = seededRandom(`${seed} ${scenario.name}`)
+  const places = new Map(customers.map(({ id }, place) => [id, place]))
   let salt: number | undefined
   const stage: Stage = {
-    ...{ customers, random, newcomer: newcomers(seed), dripMs },
+    ...{ customers, places, random, newcomer: newcomers(seed), dripMs },
     get salt() {
       return (salt ??= random())
     },
   }
-  const rules: Rules = { ...scenario, ...scenario.create?.(stage) }
-  const list = rules.list?.(stage) ?? movingList(customers)
-  const play: Play = Object.assign(stage, { list, arrive: arrivals(stage, list), remembered: new Map() })
-  return { list, truth: truthOf(rules, play), ...answersOf(rules, play, now) }
+  const list = scenario.list?.(stage) ?? movingList(customers)
+  const play: Play = Object.assign(stage, {
+    ...{ list, arrive: arrivals(stage, list), remembered: new Map(), query: FIRST_PAGE },
+    ...{ count: 0, read: 0, sinceMs: 0, elapsedMs: 0 },
+  })
+  return { list, truth: truthOf(scenario, play), ...answersOf(scenario, play, now) }
 }
 
-function answersOf(
-  { change, arrange, answer }: Rules,
-  play: Play,
-  now: () => number,
-): Pick<Staged, 'customers' | 'answer'> {
+const FIRST_PAGE: ListQuery = { page: 1, perPage: 1, search: '', language: '' }
+
+function answersOf({ change, arrange, answer }: Scenario, play: Play, now: () => number) {
   const startMs = now()
-  let [count, read, lastMs, turn]: [number, number, number, Turn | undefined] = [0, 0, startMs, undefined]
   const answerTurn: AnswerList = (query, serve) => {
-    count += 1
-    const nowMs = now()
-    turn = { query, count, read, sinceMs: nowMs - lastMs, elapsedMs: nowMs - startMs }
-    lastMs = nowMs
-    change?.(play, turn)
-    read = Math.max(read, query.page * query.perPage)
-    return answer?.(turn, serve, play) ?? { kind: 'page', envelope: serve(query) }
+    const elapsedMs = now() - startMs
+    const read = play.count === 0 ? 0 : Math.max(play.read, play.query.page * play.query.perPage)
+    Object.assign(play, { query, count: play.count + 1, read, sinceMs: elapsedMs - play.elapsedMs, elapsedMs })
+    change?.(play)
+    return answer?.(play, serve) ?? { kind: 'page', envelope: serve(query) }
   }
   const rowsFor = (query: ListQuery) => {
     const rows = play.list.rows()
-    return turn === undefined ? rows : (arrange?.(rows, { ...turn, query }, play) ?? rows)
+    return play.count === 0 ? rows : (arrange?.(rows, query, play) ?? rows)
   }
   return { customers: { list: rowsFor }, answer: answerTurn }
 }
 
 /** The truth without ids that are never sent: no reader can know them. Customers that are arranged anew keep no place. */
-function truthOf(
-  { arrange, keepsPlace = () => arrange === undefined, nameless = new Set() }: Rules,
-  play: Play,
-): Truth {
+function truthOf({ arrange, keepsPlace = () => arrange === undefined, isNameless }: Scenario, play: Play): Truth {
   const { truth, rows } = play.list
+  const nameless = new Set(play.customers.flatMap(({ id }, place) => (isNameless?.(place) === true ? [id] : [])))
   const restless = () => new Set(rows().flatMap((row) => (keepsPlace(row, play) ? [] : [row.id])))
   return {
     mark: truth.mark,
@@ -140,7 +127,6 @@ function truthOf(
     stayed: (since) => truth.stayed(since).difference(nameless).difference(restless()),
     moved: (since) => truth.moved(since).difference(nameless).union(restless()),
     listed: () => truth.listed().difference(nameless),
-    everDeleted: () => truth.everDeleted().difference(nameless),
   }
 }
 

@@ -74,7 +74,8 @@ export const WRONG_PAGES: readonly Scenario[] = [
   {
     name: 'growing-last-page',
     says: 'The list has no end: two more pages of new customers are appended before a reader gets there.',
-    change: (play, { query }) => {
+    change: (play) => {
+      const { query } = play
       if (!isUnfiltered(query)) return
       const missing = (query.page + 2) * query.perPage - play.list.rows().length
       // A request for page 1,000,000 must not fill the memory.
@@ -95,23 +96,23 @@ export const WRONG_PAGES: readonly Scenario[] = [
     name: 'capped-total',
     says: 'The total is never over 10,000 (1,000 in a list of up to 10,000), and customers behind it are on no page; a search finds them.',
     keepsPlace: () => true,
-    arrange: (rows, { query }, { customers }) =>
+    arrange: (rows, query, { customers }) =>
       isUnfiltered(query) ? rows.slice(0, customers.length > 10_000 ? 10_000 : 1000) : rows,
   },
   {
     name: 'capped-anywhere',
     says: 'Newest first; three customers come every night, and the service counts and shows no more than at first: the oldest are on no page.',
     keepsPlace: () => true,
-    change: (play, { sinceMs }) => {
-      if (sinceMs > NIGHT_MS) for (let come = 0; come < 3; come += 1) arriveLast(play)
+    change: (play) => {
+      if (play.sinceMs > NIGHT_MS) for (let come = 0; come < 3; come += 1) arriveLast(play)
     },
-    arrange: (rows, _, { customers }) => rows.toReversed().slice(0, customers.length),
+    arrange: (rows, _query, { customers }) => rows.toReversed().slice(0, customers.length),
   },
   {
     name: 'unequal-replicas',
     says: 'Oldest first; every other request is answered by a database that lacks the newest thirty customers.',
     keepsPlace: () => true,
-    arrange: (rows, { count }) => (count % 2 === 0 ? rows.slice(0, -30) : rows),
+    arrange: (rows, _query, { count }) => (count % 2 === 0 ? rows.slice(0, -30) : rows),
   },
 ]
 
@@ -122,7 +123,7 @@ export const BROKEN_ANSWERS: readonly Scenario[] = [
   {
     name: 'poison',
     says: 'Every page that contains one customer in the middle of the list is answered 500, for ever.',
-    answer: ({ query }, serve, { customers }) => {
+    answer: ({ query, customers }, serve) => {
       const honest = serve(query)
       const poison = customers[Math.floor(customers.length / 2)]?.id
       return honest.data.some(({ id }) => id === poison) ? FAILED : page(honest)
@@ -151,20 +152,15 @@ export const BROKEN_ANSWERS: readonly Scenario[] = [
   {
     name: 'mixed-types',
     says: 'Records have numbers for text, unknown fields, nulls, missing fields, upper-case ids and odd dates; every fiftieth has no id.',
-    create: ({ customers }) => {
-      const nameless = new Set(customers.filter((_, index) => index % 50 === 49).map(({ id }) => id))
-      const disguises = new Map(customers.map(({ id }, index) => [id, DISGUISES[index % DISGUISES.length]]))
+    isNameless: (place) => place % 50 === 49,
+    answer: ({ query, places }, serve) => {
+      const honest = serve(query)
       const disguised = (customer: ServiceCustomer): unknown => {
-        if (nameless.has(customer.id)) return { ...customer, id: undefined }
-        return disguises.get(customer.id)?.(customer) ?? customer
+        const place = places.get(customer.id)
+        if (place === undefined) return customer
+        return place % 50 === 49 ? { ...customer, id: undefined } : DISGUISES[place % DISGUISES.length]?.(customer)
       }
-      return {
-        nameless,
-        answer: ({ query }, serve) => {
-          const honest = serve(query)
-          return { kind: 'page', envelope: { ...honest, data: honest.data.map(disguised) } }
-        },
-      }
+      return { kind: 'page', envelope: { ...honest, data: honest.data.map(disguised) } }
     },
   },
 ]
@@ -173,11 +169,11 @@ export const BROKEN_ANSWERS: readonly Scenario[] = [
 export const STALE_CACHE: Scenario = {
   name: 'stale-cache',
   says: 'Pages of a hundred come from a cache as they were first requested, three days old by Age and Date; other sizes do not.',
-  change: (play, { count }) => {
+  change: (play) => {
     // A few changes a night, so that the cached list soon lacks a customer.
-    if (count % 5 === 0) play.arrive()
+    if (play.count % 5 === 0) play.arrive()
   },
-  answer: ({ query }, serve, { remembered }) => {
+  answer: ({ query, remembered }, serve) => {
     if (query.perPage !== 100 || !isUnfiltered(query)) return page(serve(query))
     const before = remembered.get(`${query.page}`)
     if (before !== undefined) return { kind: 'page', envelope: before, ageSeconds: 259_200 }
@@ -198,7 +194,8 @@ type Wrong = (facts: { honest: ListEnvelope; before: () => ListEnvelope; play: P
  * Later requests are answered correctly, the same page included.
  */
 function onceInTheMiddle(wrong: Wrong): NonNullable<Scenario['answer']> {
-  return ({ query }, serve, play) => {
+  return (play, serve) => {
+    const { query } = play
     const honest = serve(query)
     if (play.remembered.has('once') || !isInTheMiddle(query, honest)) return page(honest)
     play.remembered.set('once', honest)
@@ -215,7 +212,7 @@ function isInTheMiddle(query: ListQuery, { meta }: ListEnvelope): boolean {
 
 /** Breaks every third answer, but never the same page twice before a correct answer. */
 function everyThird(breakIt: (honest: ListEnvelope) => Answer): NonNullable<Scenario['answer']> {
-  return ({ query, count }, serve, { remembered }) => {
+  return ({ query, count, remembered }, serve) => {
     const honest = serve(query)
     const asked = JSON.stringify(query)
     if (remembered.delete(asked) || count % 3 !== 0) return page(honest)
